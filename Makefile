@@ -1,0 +1,60 @@
+# One environment, built from hash-locked requirements: .venv/ with what running needs (run) or with everything (dev).
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# What palpate imports must not depend on how many threads a BLAS likes: small matrices are faster with one.
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+
+.PHONY: help demo test check study bench lock clean
+
+help:
+	@echo "make demo   the main job on simulated experiments: recordings -> models, tables"
+	@echo "make test   all tests (a few seeds of each study)"
+	@echo "make check  formatting, lint and types"
+	@echo "make study  the many-seed proofs; writes their tables into docs/studies/"
+	@echo "make bench  speed, as ratios against named rivals in the same run"
+
+demo: .venv/.run
+	$(BIN)/palpate demo demo
+
+test: .venv/.dev
+	$(BIN)/python -m pytest -n auto
+
+check: .venv/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+
+study: .venv/.dev
+	$(BIN)/python -m studies
+
+bench: .venv/.dev
+	$(BIN)/python -m benchmarks
+
+# Needs uv, which is not part of the environment: pip install uv
+lock:
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+		--custom-compile-command "make lock" pyproject.toml --group build -o requirements/run.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+		--custom-compile-command "make lock" pyproject.toml --all-extras --group build --group dev -o requirements/dev.txt
+
+clean:
+	rm -rf .venv demo
+
+.venv/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "palpate needs Python 3.11 or newer, $(PYTHON) is older: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -m venv .venv || { echo "python3 has no venv: sudo apt-get install python3-venv"; exit 1; }
+	@touch $@
+
+.venv/.run: requirements/run.txt pyproject.toml | .venv/.python
+	@echo "Installing what palpate needs into .venv/ ..."
+	@$(PIP) install --require-hashes --only-binary :all: -r requirements/run.txt
+	@$(PIP) install --no-deps --no-build-isolation --no-index -e .
+	@touch $@
+
+.venv/.dev: requirements/dev.txt .venv/.run
+	@echo "Installing the test tools into .venv/ ..."
+	@$(PIP) install --require-hashes --only-binary :all: -r requirements/dev.txt
+	@touch $@

@@ -1,0 +1,173 @@
+"""`check_element`: the conformance test that every element, ours or a user's, must pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from palpate.elements.element import SENSOR, WRENCH, Element, column_coefficients, row_count
+from palpate.errors import MissingExtra, PalpateError
+from palpate.physics.arrays import FloatArray
+from palpate.physics.functions import ARRAYS, FLOATS, Functions, Scalar, casadi_functions
+from palpate.physics.kinematics import Coordinate, Kinematics, Triple
+from palpate.physics.units import parse_unit
+
+_SAMPLES = 64
+_FORCE, _MOMENT = (1.0, 1.0, -2.0), (1.0, 2.0, -2.0)
+
+
+def check_element(element: Element, *, coordinate_unit: str = "rad", seed: int = 0) -> tuple[str, ...]:
+    """Raise `PalpateError` with the reason if an element does not keep its promises; return what was checked.
+
+    Declarations, shape of the columns, linearity in the features with constant coefficients, arrays = floats = symbols
+    (symbols where CasADi is installed), units (the equation must survive a change of the units of mass, length and
+    time), and dissipation where it is declared. `coordinate_unit` is the unit of the coordinate it acts on.
+    """
+    rng = np.random.default_rng(seed)
+    columns = rng.normal(size=(15, _SAMPLES))
+    k = _kinematics(element, list(columns))
+    z = {shape.name: shape.value for shape in element.shapes}
+    passed = ["declarations", "columns", "linearity", "floats", "units"]
+
+    _check_declarations(element)
+    f = element.features(k, z, ARRAYS)
+    Y = _evaluate(element, f, (_SAMPLES,))
+    if not np.isfinite(Y).all():
+        _fail(element, "a column is not finite for an ordinary motion")
+    _check_linearity(element, np.array([np.broadcast_to(x, _SAMPLES) for x in f]), Y)
+
+    one = [[float(c[0]) for c in columns], [float(c[1]) for c in columns]]
+    for i, values in enumerate(one):
+        _compare(
+            element,
+            "floats",
+            _evaluate(element, element.features(_kinematics(element, values), z, FLOATS)),
+            Y[:, :, i],
+        )
+    try:
+        symbols = casadi_functions()
+    except MissingExtra:
+        pass
+    else:
+        _compare(element, "symbols", _evaluate_symbols(element, one[0], z, symbols), Y[:, :, 0])
+        passed.append("symbols")
+    _check_units(element, columns, z, Y, coordinate_unit, rng)
+    if element.dissipates:
+        _check_dissipation(element, columns, Y)
+        passed.append("dissipation")
+    return tuple(passed)
+
+
+def _check_declarations(element: Element) -> None:
+    names = [p.name for p in element.parameters] + [s.name for s in element.shapes]
+    if len(set(names)) != len(names):
+        _fail(element, f"two parameters have the same name: {', '.join(names)}")
+    for unit in [p.unit for p in element.parameters] + [s.unit for s in element.shapes]:
+        parse_unit(unit)
+    inertial = [p for p in element.parameters if p.map == "inertia"]
+    if inertial and (len(inertial) != 10 or len(element.parameters) != 10):
+        _fail(element, "the map 'inertia' is for exactly the ten parameters of a rigid body")
+    for s in element.shapes:
+        if not s.bounds[0] <= s.value <= s.bounds[1]:
+            _fail(element, f"the shape {s.name} = {s.value:g} is outside its own bounds {s.bounds}")
+
+
+def _check_linearity(element: Element, f: FloatArray, Y: FloatArray) -> None:
+    T = column_coefficients(element, len(f))
+    if T.shape[2] != Y.shape[1]:
+        _fail(element, f"{len(element.parameters)} parameters, but columns() gives {Y.shape[1]}")
+    if not np.allclose(np.einsum("rfp,fn->rpn", T, f), Y, rtol=1e-12, atol=1e-12):
+        _fail(
+            element,
+            "columns() is not linear in the features with constant coefficients; move the rest into features()",
+        )
+
+
+def _check_units(
+    element: Element,
+    columns: FloatArray,
+    z: dict[str, float],
+    Y: FloatArray,
+    unit: str,
+    rng: np.random.Generator,
+) -> None:
+    """Dimensional analysis by experiment: in other units of mass, length and time, Y changes as the units say."""
+    new = rng.uniform(0.5, 2.0, size=3)
+
+    def factor(dimension: Sequence[float]) -> float:
+        return float(np.prod(new ** np.array(dimension)))
+
+    q = parse_unit(unit).dimension
+    rate, rate2 = [(q[0], q[1], q[2] - i) for i in (1, 2)]
+    scales = [factor((0, 1, -2))] * 3 + [factor((0, 0, -1))] * 3 + [factor((0, 0, -2))] * 3
+    scales += [factor(q), factor(rate), factor(rate2)] + [1.0] * 3
+    scaled = columns * np.array(scales)[:, None]
+    z_new = {s.name: z[s.name] * factor(parse_unit(s.unit).dimension) for s in element.shapes}
+    Y_new = _evaluate(
+        element, element.features(_kinematics(element, list(scaled)), z_new, ARRAYS), (_SAMPLES,)
+    )
+    # a force along a coordinate has the unit of work per coordinate
+    along = tuple(m - c for m, c in zip(_MOMENT, q, strict=True))
+    rows = [_FORCE] * 3 + [_MOMENT] * 3 if row_count(element) == 6 else [along]
+    for i, row in enumerate(rows):
+        for j, p in enumerate(element.parameters):
+            expected = Y[i, j] * factor(row) / factor(parse_unit(p.unit).dimension)
+            if not np.allclose(Y_new[i, j], expected, rtol=1e-9, atol=1e-12):
+                _fail(element, f"the unit {p.unit!r} of {p.name} does not fit its column in row {i + 1}")
+
+
+def _check_dissipation(element: Element, columns: FloatArray, Y: FloatArray) -> None:
+    if element.acts_on in (WRENCH, SENSOR) or any(p.map != "positive" for p in element.parameters):
+        _fail(element, "dissipation is checked for positive parameters along a coordinate only")
+    power = Y[0] * columns[10]  # each column times the speed of the coordinate
+    if (power < -1e-12).any():
+        worst = element.parameters[int(power.min(axis=1).argmin())].name
+        _fail(element, f"it is declared to dissipate, but {worst} can put energy in")
+
+
+def _kinematics(element: Element, v: Sequence[Scalar]) -> Kinematics:
+    coordinates: dict[str, Coordinate] = {}
+    if element.acts_on not in (WRENCH, SENSOR):
+        coordinates[element.acts_on] = Coordinate(v[9], v[10], v[11])
+    return Kinematics(_triple(v[0:3]), _triple(v[3:6]), _triple(v[6:9]), coordinates)
+
+
+def _triple(v: Sequence[Scalar]) -> Triple:
+    return (v[0], v[1], v[2])
+
+
+def _evaluate(element: Element, f: Sequence[Scalar], shape: tuple[int, ...] = ()) -> FloatArray:
+    """Columns as an array (rows, parameters[, samples])."""
+    rows = element.columns(f)
+    if len(rows) != row_count(element):
+        _fail(
+            element,
+            f"it acts on {element.acts_on!r}, so columns() must have {row_count(element)} rows, not {len(rows)}",
+        )
+    return np.array([[np.broadcast_to(entry, shape) for entry in row] for row in rows], dtype=float)
+
+
+def _evaluate_symbols(
+    element: Element, values: list[float], z: dict[str, float], fn: Functions
+) -> FloatArray:
+    ca: Any = import_module("casadi")  # it has no types
+    symbols = ca.SX.sym("k", len(values))
+    k = _kinematics(element, [symbols[i] for i in range(len(values))])
+    rows = element.columns(element.features(k, z, fn))
+    matrix = ca.vertcat(*[ca.horzcat(*row) for row in rows])
+    function = ca.Function("columns", [symbols], [matrix])
+    return np.array(function(values), dtype=float)
+
+
+def _compare(element: Element, kind: str, found: FloatArray, expected: FloatArray) -> None:
+    if not np.allclose(found.reshape(expected.shape), expected, rtol=1e-12, atol=1e-12):
+        _fail(
+            element, f"its columns differ between arrays and {kind}; use only + - * / and the functions of fn"
+        )
+
+
+def _fail(element: Element, reason: str) -> None:
+    raise PalpateError(f"element {element.name!r} ({type(element).__name__}): {reason}")

@@ -1,0 +1,75 @@
+"""Files as every room uses them: written whole or not at all, and known by their checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from palpate.errors import FileProblem
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; it takes the place of `path` only when the block succeeds."""
+    temporary: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        os.close(handle)
+        temporary = Path(name)
+        yield temporary
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(path)
+    except OSError as error:
+        raise FileProblem(
+            path,
+            f"cannot be written ({error.strerror or error})",
+            remedy="choose another output folder or free some space",
+        ) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file atomically."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file that must exist and hold something."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise FileProblem(path, "there is no such file", remedy=_neighbours(path)) from None
+    except OSError as error:
+        raise FileProblem(path, f"cannot be read ({error.strerror})") from error
+    if not data:
+        raise FileProblem(path, "the file is empty", remedy="export or copy it again")
+    return data
+
+
+def sha256(path: Path) -> str:
+    """The checksum by which a result names the files that it came from."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _neighbours(path: Path) -> str:
+    if not path.parent.is_dir():
+        return f"the folder {path.parent} does not exist either"
+    alike = sorted(
+        p.name for p in path.parent.iterdir() if p.is_file() and p.suffix.lower() == path.suffix.lower()
+    )
+    return (
+        f"the folder holds {', '.join(alike[:8])}"
+        if alike
+        else f"the folder has no {path.suffix or 'such'} file"
+    )

@@ -1,0 +1,278 @@
+"""Model: mechanism + elements + parameter values. Identification ends in it; everything a robot needs starts from it.
+
+An object file is a model without values. A model carries no data, only what the data said.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from palpate.elements import ELEMENTS, SENSOR, WRENCH, Element, Parameter
+from palpate.elements.element import column_coefficients
+from palpate.errors import FileProblem, PalpateError, UnknownName
+from palpate.files import read_bytes, write_text
+from palpate.mechanisms import MECHANISMS, Mechanism
+from palpate.physics.arrays import FloatArray
+from palpate.physics.functions import FLOATS, Functions, Scalar
+from palpate.physics.inertia import check_consistent
+from palpate.physics.kinematics import Coordinate, Kinematics
+from palpate.physics.log_cholesky import Factor
+from palpate.physics.maps import Exp, Fixed, Identity, LogCholesky, Map, Stacked
+
+MODEL_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What an object is made of, and how much of it. `about` tells people: frame, model_of, zeroing, origin."""
+
+    name: str
+    mechanism: Mechanism
+    elements: tuple[Element, ...]
+    values: Mapping[str, float] = field(default_factory=dict[str, float])
+    about: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def __post_init__(self) -> None:
+        """Refuse elements that do not fit together or act on what the mechanism has not."""
+        names = [e.name for e in self.elements]
+        if len(set(names)) != len(names):
+            raise PalpateError(f"model {self.name!r}: two elements have the same name: {', '.join(names)}")
+        for e in self.elements:
+            if e.acts_on not in (WRENCH, SENSOR, *self.mechanism.coordinates):
+                raise UnknownName(
+                    "coordinate",
+                    e.acts_on,
+                    (WRENCH, *self.mechanism.coordinates),
+                    where=f"model {self.name!r}, element {e.name!r}",
+                )
+        for name in self.values:
+            if name not in self.parameters:
+                raise UnknownName("parameter", name, self.parameters, where=f"model {self.name!r}")
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """All linear parameters in column order; a name that two elements share gets the element's name in front."""
+        owners = [(e.name, p) for e in self.elements for p in e.parameters]
+        seen = [p.name for _, p in owners]
+        return {p.name if seen.count(p.name) == 1 else f"{owner}.{p.name}": p for owner, p in owners}
+
+    @property
+    def p(self) -> FloatArray:
+        """The values in column order."""
+        missing = [name for name in self.parameters if name not in self.values]
+        if missing:
+            raise PalpateError(f"model {self.name!r} has no value for {', '.join(missing)}")
+        return np.array([self.values[name] for name in self.parameters])
+
+    @property
+    def shapes(self) -> dict[str, float]:
+        """The nonlinear parameters' values by name."""
+        return {s.name: s.value for e in self.elements for s in e.shapes}
+
+    def with_values(self, p: Sequence[float] | FloatArray, **about: str) -> Model:
+        """The same model with these values, in column order."""
+        values = {name: float(v) for name, v in zip(self.parameters, p, strict=True)}
+        return replace(self, values=values, about={**self.about, **about})
+
+    def of_object(self) -> Model:
+        """The object alone, without what belongs to the instruments."""
+        elements = tuple(e for e in self.elements if e.acts_on != SENSOR)
+        kept = replace(self, elements=elements, values={})
+        return replace(kept, values={n: v for n, v in self.values.items() if n in kept.parameters})
+
+    def features(self, k: Kinematics, fn: Functions, z: Mapping[str, Scalar] | None = None) -> list[Scalar]:
+        """The features of all elements, one after the other."""
+        return [f for e in self.elements for f in e.features(k, self.shapes if z is None else z, fn)]
+
+    def coefficients(self) -> FloatArray:
+        """Constant coefficients [row, feature, parameter] with which the features make up Y.
+
+        They exist where the mechanism's projection does not change from sample to sample.
+        """
+        if not self.mechanism.constant_projection:
+            raise PalpateError(f"model {self.name!r}: its rows are not constant combinations of features")
+        zero = (0.0, 0.0, 0.0)
+        along = {
+            name: Coordinate(0.0, 0.0, 0.0, (1.0,) * len(self.mechanism.rows))
+            for name in self.mechanism.coordinates
+        }
+        still = Kinematics(zero, zero, zero, along)
+        counts = [len(e.features(still, self.shapes, FLOATS)) for e in self.elements]
+        T = np.zeros((len(self.mechanism.rows), sum(counts), len(self.parameters)))
+        f0, p0 = 0, 0
+        for e, count in zip(self.elements, counts, strict=True):
+            for i, block in enumerate(np.moveaxis(column_coefficients(e, count), 1, 0)):
+                for j, column in enumerate(block.T):
+                    T[:, f0 + i, p0 + j] = self._lift(e, still, list(column), FLOATS)
+            f0, p0 = f0 + count, p0 + len(e.parameters)
+        return T
+
+    def columns(
+        self, k: Kinematics, fn: Functions, z: Mapping[str, Scalar] | None = None
+    ) -> list[list[Scalar]]:
+        """Y: for each parameter its column over the free rows."""
+        z = self.shapes if z is None else z
+        found: list[list[Scalar]] = []
+        for e in self.elements:
+            rows = e.columns(e.features(k, z, fn))
+            found += [self._lift(e, k, [row[j] for row in rows], fn) for j in range(len(e.parameters))]
+        return found
+
+    def wrench(self, k: Kinematics, fn: Functions) -> list[Scalar]:
+        """Inverse dynamics: the free rows of the wrench that this motion needs, N and N m."""
+        columns = self.columns(k, fn)
+        p = [float(value) for value in self.p]
+        return [
+            sum(c[i] * v for c, v in zip(columns, p, strict=True)) for i in range(len(self.mechanism.rows))
+        ]
+
+    def map(
+        self,
+        *,
+        factor: Factor = "UtU",
+        known_mass: float | None = None,
+        fixed: Mapping[str, float] | None = None,
+    ) -> Stacked:
+        """How unconstrained theta become these parameters; `fixed` parameters keep their value."""
+        fixed = {} if fixed is None else fixed
+        parts: list[Map] = []
+        for name, p in self.parameters.items():
+            if p.map == "inertia":
+                if p.name == "m":  # one map for the ten that begin here
+                    parts.append(LogCholesky(factor, known_mass))
+            elif name in fixed:
+                parts.append(Fixed((fixed[name],)))
+            else:
+                parts.append(Exp() if p.map == "positive" else Identity())
+        return Stacked(tuple(parts))
+
+    def _lift(self, e: Element, k: Kinematics, column: list[Scalar], fn: Functions) -> list[Scalar]:
+        """A column of an element -> free rows, by projection of a wrench or by virtual work along a coordinate."""
+        if e.acts_on in (WRENCH, SENSOR):
+            return list(self.mechanism.project(k, column, fn))
+        return [ratio * column[0] for ratio in k.coordinates[e.acts_on].ratio]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The model as plain data; `Model.from_dict` reads it back."""
+        data: dict[str, Any] = {
+            "palpate_model": MODEL_FORMAT,
+            "name": self.name,
+            "mechanism": _describe(self.mechanism),
+            "elements": [_describe(e) for e in self.elements],
+        }
+        if self.values:
+            units = {name: p.unit for name, p in self.parameters.items()}
+            data["parameters"] = {n: {"value": v, "unit": units[n]} for n, v in self.values.items()}
+        return data | ({"about": dict(self.about)} if self.about else {})
+
+    @classmethod
+    def from_dict(
+        cls,
+        data: Mapping[str, Any],
+        *,
+        elements: Mapping[str, type[Any]] = ELEMENTS,
+        mechanisms: Mapping[str, type[Any]] = MECHANISMS,
+    ) -> Model:
+        """Build a model from plain data; `elements` and `mechanisms` may hold a user's own types beside ours."""
+        if data.get("palpate_model", MODEL_FORMAT) != MODEL_FORMAT:
+            raise PalpateError(
+                f"the model has format {data['palpate_model']}, this palpate reads format {MODEL_FORMAT}"
+            )
+        try:
+            name, mechanism, parts = str(data["name"]), data["mechanism"], data["elements"]
+        except KeyError as key:
+            raise PalpateError(f"the model has no {key.args[0]!r}") from None
+        model = cls(
+            name=name,
+            mechanism=_build("mechanism", mechanism, mechanisms),
+            elements=tuple(_build("element", e, elements) for e in parts),
+            values={n: float(v["value"]) for n, v in dict(data.get("parameters", {})).items()},
+            about=dict(data.get("about", {})),
+        )
+        model.check_values()
+        return model
+
+    def check_values(self) -> None:
+        """Refuse values that are not physically consistent."""
+        names = list(self.parameters)
+        start = 0
+        for e in self.elements:
+            own = names[start : start + len(e.parameters)]
+            start += len(own)
+            if not all(n in self.values for n in own):
+                continue
+            if own and e.parameters[0].map == "inertia":
+                check_consistent([self.values[n] for n in own], f"model {self.name!r}, element {e.name!r}")
+            for n, p in zip(own, e.parameters, strict=True):
+                if not np.isfinite(self.values[n]) or (p.map == "positive" and self.values[n] <= 0):
+                    raise PalpateError(
+                        f"model {self.name!r}: {n} = {self.values[n]:g} {p.unit} is not possible"
+                    )
+
+    def save(self, path: str | Path) -> None:
+        """Write one JSON file, atomically."""
+        write_text(Path(path), json.dumps(self.to_dict(), indent=1) + "\n")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Model:
+        """Read a model that `save` wrote."""
+        path = Path(path)
+        try:
+            data = json.loads(read_bytes(path))
+            if not isinstance(data, dict) or "palpate_model" not in data:
+                raise FileProblem(
+                    path, "this JSON is not a palpate model", remedy="give a model.json that palpate wrote"
+                )
+            return cls.from_dict(cast("dict[str, Any]", data))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise FileProblem(path, f"the model is damaged ({error})", remedy="identify it again") from error
+        except FileProblem:
+            raise
+        except PalpateError as error:
+            raise FileProblem(path, str(error)) from error
+
+
+def load_object(name: str | Path) -> Model:
+    """An object file by the name under which it ships ("handle"), or by path: a model without values."""
+    from ruamel.yaml import YAML, YAMLError
+
+    shipped = {
+        p.name.removesuffix(".yaml"): p
+        for p in resources.files("palpate.objects").iterdir()
+        if p.name.endswith(".yaml")
+    }
+    if str(name) in shipped:
+        text, source = shipped[str(name)].read_text(encoding="utf-8"), Path(f"{name}.yaml")
+    elif Path(name).suffix in (".yaml", ".yml"):
+        text, source = read_bytes(Path(name)).decode("utf-8", "replace"), Path(name)
+    else:
+        raise UnknownName("object", str(name), shipped)
+    try:
+        data = YAML(typ="safe").load(text)
+        if not isinstance(data, dict):
+            raise PalpateError("an object file has the keys name, mechanism, elements")
+        return Model.from_dict(cast("dict[str, Any]", data))
+    except (PalpateError, YAMLError) as error:
+        raise FileProblem(source, str(error)) from error
+
+
+def _describe(part: Any) -> dict[str, Any]:
+    return {"type": part.type, **asdict(part)}
+
+
+def _build(kind: str, data: Mapping[str, Any], types: Mapping[str, type[Any]]) -> Any:
+    options = dict(data)
+    name = str(options.pop("type", ""))
+    if name not in types:
+        raise UnknownName(f"{kind} type", name, types)
+    try:
+        return types[name](**options)
+    except TypeError as error:
+        raise PalpateError(f"{kind} {name!r}: {error}") from error

@@ -1,0 +1,1 @@
+"""Pure functions and values: no files, no objects, nothing but mechanics."""

@@ -1,0 +1,87 @@
+"""The functions an element may use, as a table with one instance per kind of number.
+
+An element's equation is written once and evaluated on NumPy arrays (a recording), Python floats (the 1 kHz runtime) and
+CasADi symbols (generated C): it calls `fn.tanh(x)`, never `np.tanh(x)`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from palpate.errors import MissingExtra
+
+Scalar = Any
+"""One number per sample: an array (samples,), a float, or a symbol. Only + - * / and `Functions` apply to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Functions:
+    """Elementary functions on one kind of `Scalar`; `step(x)` is 1 for x > 0, else 0."""
+
+    sin: Callable[[Scalar], Scalar]
+    cos: Callable[[Scalar], Scalar]
+    tanh: Callable[[Scalar], Scalar]
+    exp: Callable[[Scalar], Scalar]
+    sqrt: Callable[[Scalar], Scalar]
+    abs: Callable[[Scalar], Scalar]
+    sign: Callable[[Scalar], Scalar]
+    step: Callable[[Scalar], Scalar]
+    atan2: Callable[[Scalar, Scalar], Scalar]
+    minimum: Callable[[Scalar, Scalar], Scalar]
+    maximum: Callable[[Scalar, Scalar], Scalar]
+
+
+ARRAYS = Functions(
+    sin=np.sin,
+    cos=np.cos,
+    tanh=np.tanh,
+    exp=np.exp,
+    sqrt=np.sqrt,
+    abs=np.abs,
+    sign=np.sign,
+    step=lambda x: np.where(np.asarray(x) > 0, 1.0, 0.0),
+    atan2=np.arctan2,
+    minimum=np.minimum,
+    maximum=np.maximum,
+)
+
+FLOATS = Functions(
+    sin=math.sin,
+    cos=math.cos,
+    tanh=math.tanh,
+    exp=math.exp,
+    sqrt=math.sqrt,
+    abs=abs,
+    sign=lambda x: (x > 0) - (x < 0) + 0.0,
+    step=lambda x: 1.0 if x > 0 else 0.0,
+    atan2=math.atan2,
+    minimum=min,
+    maximum=max,
+)
+
+
+def casadi_functions() -> Functions:
+    """The table for CasADi symbols (needs the extra `casadi`)."""
+    try:
+        ca: Any = import_module("casadi")  # it has no types
+    except ImportError:
+        raise MissingExtra("CasADi", "casadi", "evaluating elements on symbols") from None
+    return Functions(
+        sin=ca.sin,
+        cos=ca.cos,
+        tanh=ca.tanh,
+        exp=ca.exp,
+        sqrt=ca.sqrt,
+        abs=ca.fabs,
+        sign=ca.sign,
+        step=lambda x: ca.if_else(x > 0, 1.0, 0.0),
+        atan2=ca.atan2,
+        minimum=ca.fmin,
+        maximum=ca.fmax,
+    )

@@ -1,0 +1,151 @@
+"""Inertial parameters of a rigid body and their conversions.
+
+phi = [m, m c_x, m c_y, m c_z, Ixx, Ixy, Ixz, Iyy, Iyz, Izz] (paper, eq. phi): kg, kg m, kg m2. The inertias are
+matrix entries about the frame's **origin** (Ixy = -integral x y dm). Everything about other tools' orders and about
+inertias about the centre of mass is in this file.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from palpate.errors import NotConsistent
+from palpate.physics.arrays import FloatArray
+
+PHI_NAMES = ("m", "mc_x", "mc_y", "mc_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+PHI_UNITS = ("kg", "kg m", "kg m", "kg m", "kg m2", "kg m2", "kg m2", "kg m2", "kg m2", "kg m2")
+PINOCCHIO_ORDER = (0, 1, 2, 3, 4, 5, 7, 6, 8, 9)
+"""phi[..., PINOCCHIO_ORDER] is Pinocchio's `Inertia.toDynamicParameters()` (Ixx Ixy Iyy Ixz Iyz Izz)."""
+
+_ROW, _COLUMN = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 1, 2, 2])
+
+
+class MassProperties(NamedTuple):
+    """What a drawing states: mass (kg), centre of mass (3, m), inertia about the centre of mass (3 x 3, kg m2)."""
+
+    mass: float
+    com: FloatArray
+    inertia_com: FloatArray
+
+
+def phi_from_mass_properties(mass: float, com: ArrayLike, inertia_com: ArrayLike) -> FloatArray:
+    """Steiner's theorem: I_origin = I_com + m S(c)' S(c). -> (10,)."""
+    c = np.asarray(com, dtype=float)
+    I = np.asarray(inertia_com, dtype=float) + mass * ((c @ c) * np.eye(3) - np.outer(c, c))  # noqa: E741
+    return np.concatenate([[mass], mass * c, I[_ROW, _COLUMN]])
+
+
+def mass_properties(phi: ArrayLike) -> MassProperties:
+    """The inverse of `phi_from_mass_properties`; the mass must not be zero."""
+    phi = np.asarray(phi, dtype=float)
+    mass, com = float(phi[0]), phi[1:4] / phi[0]
+    return MassProperties(
+        mass, com, inertia_matrix(phi) - mass * ((com @ com) * np.eye(3) - np.outer(com, com))
+    )
+
+
+def inertia_matrix(phi: ArrayLike) -> FloatArray:
+    """The inertia matrix about the origin. (..., 10) -> (..., 3, 3), kg m2."""
+    phi = np.asarray(phi, dtype=float)
+    I = np.empty((*phi.shape[:-1], 3, 3))  # noqa: E741
+    I[..., _ROW, _COLUMN] = phi[..., 4:]
+    I[..., _COLUMN, _ROW] = phi[..., 4:]
+    return I
+
+
+def pseudo_inertia(phi: ArrayLike) -> FloatArray:
+    """J = [Sigma, m c; m c', m] with Sigma = tr(I)/2 - I (Wensing et al. 2018). (..., 10) -> (..., 4, 4)."""
+    phi = np.asarray(phi, dtype=float)
+    I = inertia_matrix(phi)  # noqa: E741
+    J = np.empty((*phi.shape[:-1], 4, 4))
+    J[..., :3, :3] = 0.5 * np.trace(I, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - I
+    J[..., :3, 3] = J[..., 3, :3] = phi[..., 1:4]
+    J[..., 3, 3] = phi[..., 0]
+    return J
+
+
+def phi_from_pseudo_inertia(J: ArrayLike) -> FloatArray:
+    """The inverse of `pseudo_inertia`: I = tr(Sigma) - Sigma. (..., 4, 4) -> (..., 10)."""
+    pseudo = np.asarray(J, dtype=float)
+    Sigma = pseudo[..., :3, :3]
+    I = np.trace(Sigma, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - Sigma  # noqa: E741
+    return np.concatenate([pseudo[..., 3, 3:], pseudo[..., :3, 3], I[..., _ROW, _COLUMN]], axis=-1)
+
+
+def principal_moments(phi: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Moments about the principal axes through the centre of mass (3, ascending, kg m2) and those axes as columns."""
+    moments, axes = np.linalg.eigh(mass_properties(phi).inertia_com)
+    return moments, axes if np.linalg.det(axes) > 0 else -axes
+
+
+def spread_of_mass(phi: ArrayLike) -> FloatArray:
+    """Eigenvalues (3, ascending, kg m2) of the integral of r r' dm about the centre of mass.
+
+    All positive, with a positive mass, is exactly the condition that a distribution of positive density exists
+    (pseudo-inertia positive definite; implies the triangle inequalities of the principal moments).
+    """
+    I = mass_properties(phi).inertia_com  # noqa: E741
+    return np.asarray(np.linalg.eigvalsh(0.5 * np.trace(I) * np.eye(3) - I), dtype=float)
+
+
+def is_consistent(phi: ArrayLike) -> bool:
+    """Whether a body of positive density can have these parameters."""
+    phi = np.asarray(phi, dtype=float)
+    return bool(np.isfinite(phi).all() and phi[0] > 0 and spread_of_mass(phi)[0] > 0)
+
+
+def check_consistent(phi: ArrayLike, what: str) -> None:
+    """Raise `NotConsistent` with the reason unless a body of positive density can have these parameters."""
+    phi = np.asarray(phi, dtype=float)
+    if not np.isfinite(phi).all():
+        raise NotConsistent(what, "contains values that are not finite")
+    if phi[0] <= 0:
+        raise NotConsistent(what, f"the mass is {phi[0]:.6g} kg, it must be positive")
+    moments = principal_moments(phi)[0]
+    if spread_of_mass(phi)[0] <= 0:
+        a, b, c = moments
+        raise NotConsistent(
+            what,
+            f"no body has the principal moments {a:.6g}, {b:.6g}, {c:.6g} kg m2 about its centre of mass: "
+            + (
+                "each must be positive"
+                if a <= 0
+                else f"the largest must be less than the sum of the others, {a + b:.6g}"
+            ),
+        )
+
+
+def nearest_consistent(phi: ArrayLike, *, thinnest: float = 1e-3) -> FloatArray:
+    """Keep mass and centre of mass, and raise the spread of mass to at least `thinnest` of its largest value.
+
+    For rounded or noisy parameters: a printed table, an unconstrained estimate. The mass must be positive.
+    """
+    mass, com, I = mass_properties(phi)
+    values, axes = np.linalg.eigh(0.5 * np.trace(I) * np.eye(3) - I)
+    largest = values[-1] if values[-1] > 0 else 1e-4 * mass  # nothing known: a ball of 1 cm
+    values = np.maximum(values, thinnest * largest)
+    Sigma = (axes * values) @ axes.T
+    return phi_from_mass_properties(mass, com, np.trace(Sigma) * np.eye(3) - Sigma)
+
+
+def move_phi(phi: ArrayLike, R_ab: ArrayLike, r_ab: ArrayLike) -> FloatArray:
+    """The same body seen from frame a: J_a = T_ab J_b T_ab'. r_ab in m."""
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = R_ab, r_ab
+    return phi_from_pseudo_inertia(T @ pseudo_inertia(phi) @ T.T)
+
+
+def solid_cylinder(mass: float, length: float, radius: float, axis: ArrayLike) -> FloatArray:
+    """Inertia about the centre of a solid cylinder along `axis` (3,). kg, m -> (3 x 3) kg m2; any textbook."""
+    u = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
+    axial, radial = mass * radius**2 / 2, mass * (3 * radius**2 + length**2) / 12
+    return radial * np.eye(3) + (axial - radial) * np.outer(u, u)
+
+
+def solid_box(mass: float, sides: ArrayLike) -> FloatArray:
+    """Inertia about the centre of a solid box with the given sides (3, m). -> (3 x 3) kg m2; any textbook."""
+    x, y, z = np.asarray(sides, dtype=float) ** 2
+    return mass / 12 * np.diag([y + z, x + z, x + y])

@@ -1,0 +1,41 @@
+"""The kinematics record: what elements may look at, at one instant, whoever computed it.
+
+Identification fills it from measured motion, the runtime from a state; the entries are `Scalar`s, so that one element serves both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from palpate.physics.functions import Scalar
+
+Triple = tuple[Scalar, Scalar, Scalar]
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinate:
+    """One scalar coordinate of a mechanism (a hinge angle, a pinion angle, a wheel's roll).
+
+    `ratio` holds, for each free row of the mechanism, the virtual-work factor by which a force along this coordinate
+    enters that row (d coordinate / d row coordinate: 1 for the hinge itself, nu for the pinion of a closer).
+    """
+
+    position: Scalar
+    speed: Scalar
+    acceleration: Scalar
+    ratio: tuple[Scalar, ...] = (1.0,)
+
+
+@dataclass(frozen=True, slots=True)
+class Kinematics:
+    """Motion of the body frame, expressed in it, and the mechanism's coordinates by name.
+
+    `specific_acceleration` is a - g, what an accelerometer at the origin reads, in m/s2; `omega` rad/s, `omega_dot` rad/s2.
+    """
+
+    specific_acceleration: Triple
+    omega: Triple
+    omega_dot: Triple
+    coordinates: Mapping[str, Coordinate] = field(default_factory=lambda: MappingProxyType({}))

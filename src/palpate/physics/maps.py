@@ -1,0 +1,211 @@
+"""Maps from unconstrained theta to physical parameters p, so that a solver may go anywhere and p stays possible.
+
+Each map is a value with `size_theta`, `size_p`, `forward`, `jacobian` and `inverse`; `Stacked` joins several into one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Protocol
+
+import numpy as np
+
+from palpate.errors import PalpateError
+from palpate.physics.arrays import FloatArray
+from palpate.physics.log_cholesky import (
+    THETA_NAMES,
+    Factor,
+    phi_from_theta,
+    phi_from_theta_m,
+    phi_jacobian,
+    phi_jacobian_m,
+    theta_from_phi,
+)
+
+
+class Map(Protocol):
+    """theta (size_theta,) -> p (size_p,), smooth and invertible on its image."""
+
+    @property
+    def size_theta(self) -> int: ...  # noqa: D102
+    @property
+    def size_p(self) -> int: ...  # noqa: D102
+    def forward(self, theta: FloatArray) -> FloatArray:
+        """The physical parameters, (size_p,)."""
+        ...
+
+    def jacobian(self, theta: FloatArray) -> FloatArray:
+        """d p / d theta, (size_p, size_theta)."""
+        ...
+
+    def inverse(self, p: FloatArray) -> FloatArray:
+        """The theta of given physical parameters; refuses what the map cannot reach."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """p = theta: a quantity that may take any sign (bias, spring coefficients)."""
+
+    size_p: int = 1
+
+    @property
+    def size_theta(self) -> int:
+        """As many as p."""
+        return self.size_p
+
+    def forward(self, theta: FloatArray) -> FloatArray:
+        """P = theta."""
+        return theta.copy()
+
+    def jacobian(self, theta: FloatArray) -> FloatArray:
+        """The unit matrix."""
+        return np.eye(len(theta))
+
+    def inverse(self, p: FloatArray) -> FloatArray:
+        """Theta = p."""
+        return p.copy()
+
+
+@dataclass(frozen=True, slots=True)
+class Exp:
+    """p = e^theta > 0 (paper, text after eq. theta): friction, damping, a scalar inertia."""
+
+    size_p: int = 1
+
+    @property
+    def size_theta(self) -> int:
+        """As many as p."""
+        return self.size_p
+
+    def forward(self, theta: FloatArray) -> FloatArray:
+        """P = e^theta."""
+        return np.exp(theta)
+
+    def jacobian(self, theta: FloatArray) -> FloatArray:
+        """diag(e^theta)."""
+        return np.diag(np.exp(theta))
+
+    def inverse(self, p: FloatArray) -> FloatArray:
+        """Theta = log p."""
+        if (p <= 0).any():
+            raise PalpateError(f"a positive parameter cannot be {p.min():.6g}")
+        return np.log(p)
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """p as given, nothing to estimate."""
+
+    values: tuple[float, ...]
+
+    @property
+    def size_p(self) -> int:
+        """As many as values."""
+        return len(self.values)
+
+    @property
+    def size_theta(self) -> int:
+        """None."""
+        return 0
+
+    def forward(self, theta: FloatArray) -> FloatArray:
+        """The values, whatever theta."""
+        del theta
+        return np.array(self.values)
+
+    def jacobian(self, theta: FloatArray) -> FloatArray:
+        """No columns."""
+        del theta
+        return np.empty((len(self.values), 0))
+
+    def inverse(self, p: FloatArray) -> FloatArray:
+        """Nothing."""
+        del p
+        return np.empty(0)
+
+
+@dataclass(frozen=True, slots=True)
+class LogCholesky:
+    """phi of a rigid body from ten theta, or from nine when its mass (kg) is known."""
+
+    factor: Factor = "UtU"
+    known_mass: float | None = None
+    size_p: int = 10
+
+    @property
+    def size_theta(self) -> int:
+        """Ten, or nine."""
+        return 10 if self.known_mass is None else 9
+
+    @property
+    def theta_names(self) -> tuple[str, ...]:
+        """The names of theta in order."""
+        return THETA_NAMES[10 - self.size_theta :]
+
+    def forward(self, theta: FloatArray) -> FloatArray:
+        """Paper, eq. phi_theta, with eq. alpha when the mass is known."""
+        if self.known_mass is None:
+            return phi_from_theta(theta, self.factor)
+        return phi_from_theta_m(theta, self.known_mass, self.factor)
+
+    def jacobian(self, theta: FloatArray) -> FloatArray:
+        """Analytic."""
+        if self.known_mass is None:
+            return phi_jacobian(theta, self.factor)
+        return phi_jacobian_m(theta, self.known_mass, self.factor)
+
+    def inverse(self, p: FloatArray) -> FloatArray:
+        """By Cholesky; with a known mass, p is first scaled to it (same centre of mass and shape)."""
+        if self.known_mass is None:
+            return theta_from_phi(p, self.factor)
+        return theta_from_phi(p * (self.known_mass / p[0]), self.factor)[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class Stacked:
+    """Several maps side by side: theta and p are their concatenations, the Jacobian is block diagonal."""
+
+    parts: tuple[Map, ...]
+
+    @property
+    def size_p(self) -> int:
+        """Sum of the parts'."""
+        return sum(part.size_p for part in self.parts)
+
+    @property
+    def size_theta(self) -> int:
+        """Sum of the parts'."""
+        return sum(part.size_theta for part in self.parts)
+
+    def forward(self, theta: FloatArray) -> FloatArray:
+        """Each part on its own piece."""
+        return np.concatenate(
+            [m.forward(theta[s]) for m, s in zip(self.parts, self.theta_slices(), strict=True)]
+        )
+
+    def jacobian(self, theta: FloatArray) -> FloatArray:
+        """Block diagonal."""
+        J = np.zeros((self.size_p, self.size_theta))
+        for m, rows, columns in zip(self.parts, self.p_slices(), self.theta_slices(), strict=True):
+            J[rows, columns] = m.jacobian(theta[columns])
+        return J
+
+    def inverse(self, p: FloatArray) -> FloatArray:
+        """Each part on its own piece."""
+        return np.concatenate([m.inverse(p[s]) for m, s in zip(self.parts, self.p_slices(), strict=True)])
+
+    def theta_slices(self) -> list[slice]:
+        """Where each part's theta sits."""
+        return _slices([part.size_theta for part in self.parts])
+
+    def p_slices(self) -> list[slice]:
+        """Where each part's p sits."""
+        return _slices([part.size_p for part in self.parts])
+
+
+def _slices(sizes: Sequence[int]) -> list[slice]:
+    ends = list(accumulate(sizes))
+    return [slice(end - size, end) for size, end in zip(sizes, ends, strict=True)]
