@@ -33,9 +33,7 @@ class UnknownName(PalpateError):
 class ExperimentProblem(PalpateError):
     """A key of an experiment file that cannot be used as it stands."""
 
-    def __init__(
-        self, path: str | Path, key: str, problem: str, *, line: int | None = None, remedy: str = ""
-    ) -> None:
+    def __init__(self, path: str | Path, key: str, problem: str, *, line: int | None = None, remedy: str = "") -> None:
         where = f"{path}, line {line}" if line is not None else f"{path}"
         super().__init__(sentence(f"{where}: {key}: {problem}" if key else f"{where}: {problem}", remedy))
 

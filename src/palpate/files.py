@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from palpate.errors import FileProblem
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path) -> Generator[Path]:
     """Yield a temporary path beside `path`; it takes the place of `path` only when the block succeeds."""
     temporary: Path | None = None
     try:
@@ -65,11 +65,5 @@ def sha256(path: Path) -> str:
 def _neighbours(path: Path) -> str:
     if not path.parent.is_dir():
         return f"the folder {path.parent} does not exist either"
-    alike = sorted(
-        p.name for p in path.parent.iterdir() if p.is_file() and p.suffix.lower() == path.suffix.lower()
-    )
-    return (
-        f"the folder holds {', '.join(alike[:8])}"
-        if alike
-        else f"the folder has no {path.suffix or 'such'} file"
-    )
+    alike = sorted(p.name for p in path.parent.iterdir() if p.is_file() and p.suffix.lower() == path.suffix.lower())
+    return f"the folder holds {', '.join(alike[:8])}" if alike else f"the folder has no {path.suffix or 'such'} file"

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
-from palpate.elements import ELEMENTS, SENSOR, WRENCH, Element, Parameter
+from palpate.elements import ELEMENTS, SENSOR, WRENCH, Element, Parameter, Shape
 from palpate.elements.element import column_coefficients
 from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import read_bytes, write_text
@@ -22,11 +22,12 @@ from palpate.mechanisms import MECHANISMS, Mechanism
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS, Functions, Scalar
 from palpate.physics.inertia import check_consistent
-from palpate.physics.kinematics import Coordinate, Kinematics
+from palpate.physics.kinematics import Kinematics
 from palpate.physics.log_cholesky import Factor
 from palpate.physics.maps import Exp, Fixed, Identity, LogCholesky, Map, Stacked
 
 MODEL_FORMAT = 1
+_KEYS = ("palpate_model", "name", "mechanism", "elements", "parameters", "about")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,8 @@ class Model:
 
     @property
     def shapes(self) -> dict[str, float]:
-        """The nonlinear parameters' values by name."""
-        return {s.name: s.value for e in self.elements for s in e.shapes}
+        """The nonlinear parameters' values; a name that two elements share gets the element's name in front."""
+        return {name: s.value for own in self._shape_names() for name, s in own}
 
     def with_values(self, p: Sequence[float] | FloatArray, **about: str) -> Model:
         """The same model with these values, in column order."""
@@ -89,22 +90,20 @@ class Model:
 
     def features(self, k: Kinematics, fn: Functions, z: Mapping[str, Scalar] | None = None) -> list[Scalar]:
         """The features of all elements, one after the other."""
-        return [f for e in self.elements for f in e.features(k, self.shapes if z is None else z, fn)]
+        own = zip(self.elements, self._own_shapes(z), strict=True)
+        return [f for e, z_own in own for f in e.features(k, z_own, fn)]
 
     def coefficients(self) -> FloatArray:
         """Constant coefficients [row, feature, parameter] with which the features make up Y.
 
-        They exist where the mechanism's projection does not change from sample to sample.
+        They exist where the mechanism's projection and ratios do not change from sample to sample.
         """
         if not self.mechanism.constant_projection:
             raise PalpateError(f"model {self.name!r}: its rows are not constant combinations of features")
-        zero = (0.0, 0.0, 0.0)
-        along = {
-            name: Coordinate(0.0, 0.0, 0.0, (1.0,) * len(self.mechanism.rows))
-            for name in self.mechanism.coordinates
-        }
-        still = Kinematics(zero, zero, zero, along)
-        counts = [len(e.features(still, self.shapes, FLOATS)) for e in self.elements]
+        state, acc = [0.0] * len(self.mechanism.state), [0.0] * len(self.mechanism.accelerations)
+        still = self.mechanism.expand(state, acc, self.shapes, FLOATS)  # any motion would do
+        own = zip(self.elements, self._own_shapes(None), strict=True)
+        counts = [len(e.features(still, z_own, FLOATS)) for e, z_own in own]
         T = np.zeros((len(self.mechanism.rows), sum(counts), len(self.parameters)))
         f0, p0 = 0, 0
         for e, count in zip(self.elements, counts, strict=True):
@@ -114,14 +113,11 @@ class Model:
             f0, p0 = f0 + count, p0 + len(e.parameters)
         return T
 
-    def columns(
-        self, k: Kinematics, fn: Functions, z: Mapping[str, Scalar] | None = None
-    ) -> list[list[Scalar]]:
+    def columns(self, k: Kinematics, fn: Functions, z: Mapping[str, Scalar] | None = None) -> list[list[Scalar]]:
         """Y: for each parameter its column over the free rows."""
-        z = self.shapes if z is None else z
         found: list[list[Scalar]] = []
-        for e in self.elements:
-            rows = e.columns(e.features(k, z, fn))
+        for e, z_own in zip(self.elements, self._own_shapes(z), strict=True):
+            rows = e.columns(e.features(k, z_own, fn))
             found += [self._lift(e, k, [row[j] for row in rows], fn) for j in range(len(e.parameters))]
         return found
 
@@ -129,9 +125,7 @@ class Model:
         """Inverse dynamics: the free rows of the wrench that this motion needs, N and N m."""
         columns = self.columns(k, fn)
         p = [float(value) for value in self.p]
-        return [
-            sum(c[i] * v for c, v in zip(columns, p, strict=True)) for i in range(len(self.mechanism.rows))
-        ]
+        return [sum(c[i] * v for c, v in zip(columns, p, strict=True)) for i in range(len(self.mechanism.rows))]
 
     def map(
         self,
@@ -140,8 +134,15 @@ class Model:
         known_mass: float | None = None,
         fixed: Mapping[str, float] | None = None,
     ) -> Stacked:
-        """How unconstrained theta become these parameters; `fixed` parameters keep their value."""
+        """How unconstrained theta become these parameters; `fixed` parameters keep their value.
+
+        The ten of a rigid body are possible or not only together: of them, the mass alone may be known.
+        """
         fixed = {} if fixed is None else fixed
+        free = [name for name, p in self.parameters.items() if p.map != "inertia"]
+        for name in fixed:
+            if name not in free:
+                raise UnknownName("parameter to fix", name, free, where=f"model {self.name!r}")
         parts: list[Map] = []
         for name, p in self.parameters.items():
             if p.map == "inertia":
@@ -158,6 +159,18 @@ class Model:
         if e.acts_on in (WRENCH, SENSOR):
             return list(self.mechanism.project(k, column, fn))
         return [ratio * column[0] for ratio in k.coordinates[e.acts_on].ratio]
+
+    def _shape_names(self) -> list[list[tuple[str, Shape]]]:
+        """For each element its shapes with the names that they have in the model."""
+        seen = [s.name for e in self.elements for s in e.shapes]
+        return [
+            [(s.name if seen.count(s.name) == 1 else f"{e.name}.{s.name}", s) for s in e.shapes] for e in self.elements
+        ]
+
+    def _own_shapes(self, z: Mapping[str, Scalar] | None) -> list[dict[str, Scalar]]:
+        """For each element its shapes' values under its own names; `z` has the model's names."""
+        values = self.shapes if z is None else z
+        return [{s.name: values[name] for name, s in own} for own in self._shape_names()]
 
     def to_dict(self) -> dict[str, Any]:
         """The model as plain data; `Model.from_dict` reads it back."""
@@ -185,17 +198,26 @@ class Model:
             raise PalpateError(
                 f"the model has format {data['palpate_model']}, this palpate reads format {MODEL_FORMAT}"
             )
+        for key in data:
+            if key not in _KEYS:
+                raise UnknownName("key", str(key), _KEYS)
         try:
             name, mechanism, parts = str(data["name"]), data["mechanism"], data["elements"]
         except KeyError as key:
             raise PalpateError(f"the model has no {key.args[0]!r}") from None
+        if not isinstance(parts, list):
+            raise PalpateError(f"elements must be a list, not {parts!r}")
+        given = _parameters(data.get("parameters", {}))
         model = cls(
             name=name,
             mechanism=_build("mechanism", mechanism, mechanisms),
-            elements=tuple(_build("element", e, elements) for e in parts),
-            values={n: float(v["value"]) for n, v in dict(data.get("parameters", {})).items()},
+            elements=tuple(_build("element", e, elements) for e in cast("list[Any]", parts)),
+            values={n: float(v["value"]) for n, v in given.items()},
             about=dict(data.get("about", {})),
         )
+        for n, v in given.items():
+            if v.get("unit") != (unit := model.parameters[n].unit):
+                raise PalpateError(f"model {name!r}: {n} must be in {unit!r}, not in {v.get('unit')!r}")
         model.check_values()
         return model
 
@@ -212,17 +234,21 @@ class Model:
                 check_consistent([self.values[n] for n in own], f"model {self.name!r}, element {e.name!r}")
             for n, p in zip(own, e.parameters, strict=True):
                 if not np.isfinite(self.values[n]) or (p.map == "positive" and self.values[n] <= 0):
-                    raise PalpateError(
-                        f"model {self.name!r}: {n} = {self.values[n]:g} {p.unit} is not possible"
-                    )
+                    raise PalpateError(f"model {self.name!r}: {n} = {self.values[n]:g} {p.unit} is not possible")
 
     def save(self, path: str | Path) -> None:
         """Write one JSON file, atomically."""
         write_text(Path(path), json.dumps(self.to_dict(), indent=1) + "\n")
 
     @classmethod
-    def load(cls, path: str | Path) -> Model:
-        """Read a model that `save` wrote."""
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        elements: Mapping[str, type[Any]] = ELEMENTS,
+        mechanisms: Mapping[str, type[Any]] = MECHANISMS,
+    ) -> Model:
+        """Read a model that `save` wrote; a user's own types are given as in `from_dict`."""
         path = Path(path)
         try:
             data = json.loads(read_bytes(path))
@@ -230,7 +256,7 @@ class Model:
                 raise FileProblem(
                     path, "this JSON is not a palpate model", remedy="give a model.json that palpate wrote"
                 )
-            return cls.from_dict(cast("dict[str, Any]", data))
+            return cls.from_dict(cast("dict[str, Any]", data), elements=elements, mechanisms=mechanisms)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise FileProblem(path, f"the model is damaged ({error})", remedy="identify it again") from error
         except FileProblem:
@@ -239,9 +265,15 @@ class Model:
             raise FileProblem(path, str(error)) from error
 
 
-def load_object(name: str | Path) -> Model:
+def load_object(
+    name: str | Path,
+    *,
+    elements: Mapping[str, type[Any]] = ELEMENTS,
+    mechanisms: Mapping[str, type[Any]] = MECHANISMS,
+) -> Model:
     """An object file by the name under which it ships ("handle"), or by path: a model without values."""
     from ruamel.yaml import YAML, YAMLError
+    from ruamel.yaml.error import MarkedYAMLError
 
     shipped = {
         p.name.removesuffix(".yaml"): p
@@ -258,20 +290,40 @@ def load_object(name: str | Path) -> Model:
         data = YAML(typ="safe").load(text)
         if not isinstance(data, dict):
             raise PalpateError("an object file has the keys name, mechanism, elements")
-        return Model.from_dict(cast("dict[str, Any]", data))
-    except (PalpateError, YAMLError) as error:
-        raise FileProblem(source, str(error)) from error
+        return Model.from_dict(cast("dict[str, Any]", data), elements=elements, mechanisms=mechanisms)
+    except MarkedYAMLError as error:
+        mark = cast("Any", error.problem_mark)
+        line = None if mark is None else int(mark.line) + 1
+        raise FileProblem(source, f"this is not YAML ({error.problem})", line=line) from error
+    except (PalpateError, YAMLError, ValueError, TypeError, AttributeError) as error:
+        raise FileProblem(source, " ".join(str(error).split())) from error
+
+
+def _parameters(data: Any) -> dict[str, dict[str, Any]]:
+    named: dict[str, Any] = cast("dict[str, Any]", data) if isinstance(data, dict) else {"": None}
+    if not all(isinstance(v, dict) and "value" in v for v in named.values()):
+        raise PalpateError("parameters must be given by name as {value: ..., unit: ...}")
+    return named
 
 
 def _describe(part: Any) -> dict[str, Any]:
     return {"type": part.type, **asdict(part)}
 
 
-def _build(kind: str, data: Mapping[str, Any], types: Mapping[str, type[Any]]) -> Any:
-    options = dict(data)
+def _build(kind: str, data: Any, types: Mapping[str, type[Any]]) -> Any:
+    if not isinstance(data, dict):
+        raise PalpateError(f"{kind}: {data!r} must be options in braces, such as {{type: {next(iter(types))}}}")
+    options = dict(cast("dict[str, Any]", data))
     name = str(options.pop("type", ""))
     if name not in types:
         raise UnknownName(f"{kind} type", name, types)
+    known = {f.name: f.type for f in fields(types[name]) if f.init}
+    for option, value in options.items():
+        if option not in known:
+            raise UnknownName("option", option, known, where=f"{kind} {name!r}")
+        number = isinstance(value, int | float) and not isinstance(value, bool) and np.isfinite(value)
+        if known[option] in ("float", float) and not number:
+            raise PalpateError(f"{kind} {name!r}: {option} must be a number in SI units, not {value!r}")
     try:
         return types[name](**options)
     except TypeError as error:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
+from palpate.elements.arithmetic import SYMBOLS, Symbol
 from palpate.elements.element import SENSOR, WRENCH, Element, column_coefficients, row_count
 from palpate.errors import MissingExtra, PalpateError
 from palpate.physics.arrays import FloatArray
@@ -33,7 +34,8 @@ def check_element(element: Element, *, coordinate_unit: str = "rad", seed: int =
     passed = ["declarations", "columns", "linearity", "floats", "units"]
 
     _check_declarations(element)
-    f = element.features(k, z, ARRAYS)
+    _check_functions(element, [float(c[0]) for c in columns], z)
+    f = _features(element, k, z, ARRAYS, "arrays")
     Y = _evaluate(element, f, (_SAMPLES,))
     if not np.isfinite(Y).all():
         _fail(element, "a column is not finite for an ordinary motion")
@@ -44,7 +46,7 @@ def check_element(element: Element, *, coordinate_unit: str = "rad", seed: int =
         _compare(
             element,
             "floats",
-            _evaluate(element, element.features(_kinematics(element, values), z, FLOATS)),
+            _evaluate(element, _features(element, _kinematics(element, values), z, FLOATS, "floats")),
             Y[:, :, i],
         )
     try:
@@ -66,7 +68,10 @@ def _check_declarations(element: Element) -> None:
     if len(set(names)) != len(names):
         _fail(element, f"two parameters have the same name: {', '.join(names)}")
     for unit in [p.unit for p in element.parameters] + [s.unit for s in element.shapes]:
-        parse_unit(unit)
+        try:
+            parse_unit(unit)
+        except PalpateError as error:
+            _fail(element, str(error), error)
     inertial = [p for p in element.parameters if p.map == "inertia"]
     if inertial and (len(inertial) != 10 or len(element.parameters) != 10):
         _fail(element, "the map 'inertia' is for exactly the ten parameters of a rigid body")
@@ -75,10 +80,19 @@ def _check_declarations(element: Element) -> None:
             _fail(element, f"the shape {s.name} = {s.value:g} is outside its own bounds {s.bounds}")
 
 
+def _check_functions(element: Element, values: list[float], z: dict[str, float]) -> None:
+    """Evaluate on numbers that know + - * / and the table only: NumPy's functions, `if` and `>` fail."""
+    k = _kinematics(element, [Symbol(v) for v in values])
+    try:
+        element.columns(element.features(k, {name: Symbol(v) for name, v in z.items()}, SYMBOLS))
+    except TypeError as error:
+        _fail(element, f"{error}; use only + - * / and the functions of fn", error)
+    except Exception as error:
+        _fail(element, f"it cannot be evaluated ({type(error).__name__}: {error})", error)
+
+
 def _check_linearity(element: Element, f: FloatArray, Y: FloatArray) -> None:
     T = column_coefficients(element, len(f))
-    if T.shape[2] != Y.shape[1]:
-        _fail(element, f"{len(element.parameters)} parameters, but columns() gives {Y.shape[1]}")
     if not np.allclose(np.einsum("rfp,fn->rpn", T, f), Y, rtol=1e-12, atol=1e-12):
         _fail(
             element,
@@ -107,7 +121,7 @@ def _check_units(
     scaled = columns * np.array(scales)[:, None]
     z_new = {s.name: z[s.name] * factor(parse_unit(s.unit).dimension) for s in element.shapes}
     Y_new = _evaluate(
-        element, element.features(_kinematics(element, list(scaled)), z_new, ARRAYS), (_SAMPLES,)
+        element, _features(element, _kinematics(element, list(scaled)), z_new, ARRAYS, "arrays"), (_SAMPLES,)
     )
     # a force along a coordinate has the unit of work per coordinate
     along = tuple(m - c for m, c in zip(_MOMENT, q, strict=True))
@@ -141,22 +155,37 @@ def _triple(v: Sequence[Scalar]) -> Triple:
 
 def _evaluate(element: Element, f: Sequence[Scalar], shape: tuple[int, ...] = ()) -> FloatArray:
     """Columns as an array (rows, parameters[, samples])."""
-    rows = element.columns(f)
+    rows = _columns(element, f)
     if len(rows) != row_count(element):
         _fail(
             element,
             f"it acts on {element.acts_on!r}, so columns() must have {row_count(element)} rows, not {len(rows)}",
         )
+    for row in rows:
+        if len(row) != len(element.parameters):
+            _fail(element, f"{len(element.parameters)} parameters, but columns() gives {len(row)}")
     return np.array([[np.broadcast_to(entry, shape) for entry in row] for row in rows], dtype=float)
 
 
-def _evaluate_symbols(
-    element: Element, values: list[float], z: dict[str, float], fn: Functions
-) -> FloatArray:
+def _features(element: Element, k: Kinematics, z: dict[str, float], fn: Functions, kind: str) -> Sequence[Scalar]:
+    try:
+        return element.features(k, z, fn)
+    except Exception as error:
+        _fail(element, f"features() fails on {kind} ({type(error).__name__}: {error})", error)
+
+
+def _columns(element: Element, f: Sequence[Scalar]) -> list[list[Scalar]]:
+    try:
+        return element.columns(f)
+    except Exception as error:
+        _fail(element, f"columns() fails ({type(error).__name__}: {error})", error)
+
+
+def _evaluate_symbols(element: Element, values: list[float], z: dict[str, float], fn: Functions) -> FloatArray:
     ca: Any = import_module("casadi")  # it has no types
     symbols = ca.SX.sym("k", len(values))
     k = _kinematics(element, [symbols[i] for i in range(len(values))])
-    rows = element.columns(element.features(k, z, fn))
+    rows = element.columns(_features(element, k, z, fn, "symbols"))
     matrix = ca.vertcat(*[ca.horzcat(*row) for row in rows])
     function = ca.Function("columns", [symbols], [matrix])
     return np.array(function(values), dtype=float)
@@ -164,10 +193,8 @@ def _evaluate_symbols(
 
 def _compare(element: Element, kind: str, found: FloatArray, expected: FloatArray) -> None:
     if not np.allclose(found.reshape(expected.shape), expected, rtol=1e-12, atol=1e-12):
-        _fail(
-            element, f"its columns differ between arrays and {kind}; use only + - * / and the functions of fn"
-        )
+        _fail(element, f"its columns differ between arrays and {kind}; use only + - * / and the functions of fn")
 
 
-def _fail(element: Element, reason: str) -> None:
-    raise PalpateError(f"element {element.name!r} ({type(element).__name__}): {reason}")
+def _fail(element: Element, reason: str, cause: Exception | None = None) -> NoReturn:
+    raise PalpateError(f"element {element.name!r} ({type(element).__name__}): {reason}") from cause

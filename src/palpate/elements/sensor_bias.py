@@ -23,9 +23,7 @@ class SensorBias:
     shapes: ClassVar[tuple[Shape, ...]] = ()
     parameters: ClassVar[tuple[Parameter, ...]] = tuple(
         Parameter(f"bias_{axis}", unit, "free")
-        for axis, unit in zip(
-            ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z"), ["N"] * 3 + ["N m"] * 3, strict=True
-        )
+        for axis, unit in zip(("f_x", "f_y", "f_z", "n_x", "n_y", "n_z"), ["N"] * 3 + ["N m"] * 3, strict=True)
     )
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:

@@ -40,7 +40,10 @@ class Mechanism(Protocol):
 
     @property
     def constant_projection(self) -> bool:
-        """Whether `project` is the same linear map at every sample: then features alone compress a recording."""
+        """Whether `project` and the coordinates' ratios are the same at every sample.
+
+        Then the features alone compress a recording.
+        """
         ...
 
     @property

@@ -17,9 +17,13 @@ from palpate.physics.arrays import FloatArray
 
 PHI_NAMES = ("m", "mc_x", "mc_y", "mc_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 PHI_UNITS = ("kg", "kg m", "kg m", "kg m", "kg m2", "kg m2", "kg m2", "kg m2", "kg m2", "kg m2")
+DRAWING_NAMES = ("m", "c_x", "c_y", "c_z", *PHI_NAMES[4:])
+DRAWING_UNITS = ("kg", "m", "m", "m", *PHI_UNITS[4:])
 PINOCCHIO_ORDER = (0, 1, 2, 3, 4, 5, 7, 6, 8, 9)
 """phi[..., PINOCCHIO_ORDER] is Pinocchio's `Inertia.toDynamicParameters()` (Ixx Ixy Iyy Ixz Iyz Izz)."""
 
+_ROUNDING = 1e-13
+"""Of the largest second moment about the origin: a body thinner than this is flat, and its sign an accident."""
 _ROW, _COLUMN = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 1, 2, 2])
 
 
@@ -42,9 +46,7 @@ def mass_properties(phi: ArrayLike) -> MassProperties:
     """The inverse of `phi_from_mass_properties`; the mass must not be zero."""
     phi = np.asarray(phi, dtype=float)
     mass, com = float(phi[0]), phi[1:4] / phi[0]
-    return MassProperties(
-        mass, com, inertia_matrix(phi) - mass * ((com @ com) * np.eye(3) - np.outer(com, com))
-    )
+    return MassProperties(mass, com, inertia_matrix(phi) - mass * ((com @ com) * np.eye(3) - np.outer(com, com)))
 
 
 def inertia_matrix(phi: ArrayLike) -> FloatArray:
@@ -94,7 +96,7 @@ def spread_of_mass(phi: ArrayLike) -> FloatArray:
 def is_consistent(phi: ArrayLike) -> bool:
     """Whether a body of positive density can have these parameters."""
     phi = np.asarray(phi, dtype=float)
-    return bool(np.isfinite(phi).all() and phi[0] > 0 and spread_of_mass(phi)[0] > 0)
+    return bool(np.isfinite(phi).all() and phi[0] > 0 and _is_solid(phi))
 
 
 def check_consistent(phi: ArrayLike, what: str) -> None:
@@ -105,7 +107,7 @@ def check_consistent(phi: ArrayLike, what: str) -> None:
     if phi[0] <= 0:
         raise NotConsistent(what, f"the mass is {phi[0]:.6g} kg, it must be positive")
     moments = principal_moments(phi)[0]
-    if spread_of_mass(phi)[0] <= 0:
+    if not _is_solid(phi):
         a, b, c = moments
         raise NotConsistent(
             what,
@@ -125,8 +127,9 @@ def nearest_consistent(phi: ArrayLike, *, thinnest: float = 1e-3) -> FloatArray:
     """
     mass, com, I = mass_properties(phi)
     values, axes = np.linalg.eigh(0.5 * np.trace(I) * np.eye(3) - I)
-    largest = values[-1] if values[-1] > 0 else 1e-4 * mass  # nothing known: a ball of 1 cm
-    values = np.maximum(values, thinnest * largest)
+    rounding = 10 * _ROUNDING * (mass * (com @ com) + max(values[-1], 0.0))
+    largest = values[-1] if values[-1] > rounding else 1e-4 * mass  # nothing known: a ball of 1 cm
+    values = np.maximum(values, max(thinnest * largest, rounding))
     Sigma = (axes * values) @ axes.T
     return phi_from_mass_properties(mass, com, np.trace(Sigma) * np.eye(3) - Sigma)
 
@@ -136,6 +139,38 @@ def move_phi(phi: ArrayLike, R_ab: ArrayLike, r_ab: ArrayLike) -> FloatArray:
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = R_ab, r_ab
     return phi_from_pseudo_inertia(T @ pseudo_inertia(phi) @ T.T)
+
+
+def drawing_values(phi: ArrayLike) -> FloatArray:
+    """[m, c_x, c_y, c_z, Ixx .. Izz]: phi as people read it, with the centre of mass in m. (10,) -> (10,)."""
+    phi = np.asarray(phi, dtype=float)
+    return np.concatenate([phi[:1], phi[1:4] / phi[0], phi[4:]])
+
+
+def drawing_jacobian(phi: ArrayLike) -> FloatArray:
+    """d drawing_values / d phi: dc = (d(mc) - c dm) / m. (10,) -> (10, 10)."""
+    phi = np.asarray(phi, dtype=float)
+    D = np.eye(10)
+    D[1:4, 1:4] /= phi[0]
+    D[1:4, 0] = -phi[1:4] / phi[0] ** 2
+    return D
+
+
+def relative_spread(phi: ArrayLike, spread: float, *, mass_known: bool = False) -> FloatArray:
+    """S (10 x 10) with S S' = covariance of phi when a drawing is off by the fraction `spread`.
+
+    J = U (1 + E) U' with a random symmetric E, whose diagonal entries have the standard deviation `spread` and whose others
+    spread / sqrt 2: the mass is off by that fraction, the second moments too, the centre of mass by that fraction of the radius
+    of gyration along each direction (over sqrt 2). The affine-invariant metric of positive matrices (Pennec et al. 2006; Lee & Park 2018
+    for inertias): the same statement in every frame, unit and factor convention.
+    """
+    U = np.linalg.cholesky(pseudo_inertia(phi)[::-1, ::-1])[::-1, ::-1]
+    E = np.zeros((10, 4, 4))
+    for n, (i, j) in enumerate(zip(*np.triu_indices(4), strict=True)):
+        E[n, i, j] = E[n, j, i] = 1.0 if i == j else np.sqrt(0.5)
+    if mass_known:
+        E[9] = 0.0
+    return spread * phi_from_pseudo_inertia(U @ E @ U.T).T
 
 
 def solid_cylinder(mass: float, length: float, radius: float, axis: ArrayLike) -> FloatArray:
@@ -149,3 +184,9 @@ def solid_box(mass: float, sides: ArrayLike) -> FloatArray:
     """Inertia about the centre of a solid box with the given sides (3, m). -> (3 x 3) kg m2; any textbook."""
     x, y, z = np.asarray(sides, dtype=float) ** 2
     return mass / 12 * np.diag([y + z, x + z, x + y])
+
+
+def _is_solid(phi: FloatArray) -> bool:
+    """Whether the mass spreads in all directions by more than rounding can pretend: then both Cholesky factors exist."""
+    spread = spread_of_mass(phi)
+    return bool(spread[0] > _ROUNDING * (phi[1:4] @ phi[1:4] / phi[0] + spread[-1]))

@@ -14,6 +14,7 @@ import numpy as np
 
 from palpate.errors import PalpateError
 from palpate.physics.arrays import FloatArray
+from palpate.physics.inertia import nearest_consistent, phi_from_mass_properties
 from palpate.physics.log_cholesky import (
     THETA_NAMES,
     Factor,
@@ -44,6 +45,10 @@ class Map(Protocol):
         """The theta of given physical parameters; refuses what the map cannot reach."""
         ...
 
+    def nearest(self, p: FloatArray) -> FloatArray:
+        """Possible parameters near p, which may be impossible: where a search can begin."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:
@@ -66,6 +71,10 @@ class Identity:
 
     def inverse(self, p: FloatArray) -> FloatArray:
         """Theta = p."""
+        return p.copy()
+
+    def nearest(self, p: FloatArray) -> FloatArray:
+        """All are possible."""
         return p.copy()
 
 
@@ -93,6 +102,10 @@ class Exp:
         if (p <= 0).any():
             raise PalpateError(f"a positive parameter cannot be {p.min():.6g}")
         return np.log(p)
+
+    def nearest(self, p: FloatArray) -> FloatArray:
+        """A thousandth of its size where p is not positive: far from zero, where e^theta would not move."""
+        return np.maximum(p, 1e-3 * np.maximum(np.abs(p), 1e-3))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +138,11 @@ class Fixed:
         """Nothing."""
         del p
         return np.empty(0)
+
+    def nearest(self, p: FloatArray) -> FloatArray:
+        """The values."""
+        del p
+        return np.array(self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +181,12 @@ class LogCholesky:
             return theta_from_phi(p, self.factor)
         return theta_from_phi(p * (self.known_mass / p[0]), self.factor)[1:]
 
+    def nearest(self, p: FloatArray) -> FloatArray:
+        """The same mass and centre with a possible inertia; a ball of 1 kg and 10 cm where the mass is not positive."""
+        if p[0] <= 0:
+            return phi_from_mass_properties(1.0, np.zeros(3), 0.004 * np.eye(3))
+        return nearest_consistent(p)
+
 
 @dataclass(frozen=True, slots=True)
 class Stacked:
@@ -182,9 +206,7 @@ class Stacked:
 
     def forward(self, theta: FloatArray) -> FloatArray:
         """Each part on its own piece."""
-        return np.concatenate(
-            [m.forward(theta[s]) for m, s in zip(self.parts, self.theta_slices(), strict=True)]
-        )
+        return np.concatenate([m.forward(theta[s]) for m, s in zip(self.parts, self.theta_slices(), strict=True)])
 
     def jacobian(self, theta: FloatArray) -> FloatArray:
         """Block diagonal."""
@@ -196,6 +218,10 @@ class Stacked:
     def inverse(self, p: FloatArray) -> FloatArray:
         """Each part on its own piece."""
         return np.concatenate([m.inverse(p[s]) for m, s in zip(self.parts, self.p_slices(), strict=True)])
+
+    def nearest(self, p: FloatArray) -> FloatArray:
+        """Each part on its own piece."""
+        return np.concatenate([m.nearest(p[s]) for m, s in zip(self.parts, self.p_slices(), strict=True)])
 
     def theta_slices(self) -> list[slice]:
         """Where each part's theta sits."""

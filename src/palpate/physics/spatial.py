@@ -32,9 +32,7 @@ def wrench_transmission(R_ab: ArrayLike, r_ab: ArrayLike) -> FloatArray:
     return W
 
 
-def transport_acceleration(
-    a: FloatArray, omega: FloatArray, omega_dot: FloatArray, r: ArrayLike
-) -> FloatArray:
+def transport_acceleration(a: FloatArray, omega: FloatArray, omega_dot: FloatArray, r: ArrayLike) -> FloatArray:
     """Acceleration of the point at r (m, from where `a` holds) of the same rigid body, m/s2. All in one frame.
 
     a + omega_dot x r + omega x (omega x r), e.g. Siciliano & Khatib, Handbook of Robotics, 2.2. It holds for
@@ -60,9 +58,7 @@ def nearest_rotation(R: ArrayLike, *, what: str = "rotation", tolerance: float =
     given = np.asarray(R, dtype=float)
     U, _, Vt = np.linalg.svd(given)
     if np.linalg.det(given) < 0:
-        raise PalpateError(
-            f"{what}: the matrix is left-handed (determinant {np.linalg.det(given):+.3f}, must be +1)"
-        )
+        raise PalpateError(f"{what}: the matrix is left-handed (determinant {np.linalg.det(given):+.3f}, must be +1)")
     nearest = U @ Vt
     off = float(np.abs(nearest - given).max())
     if off > tolerance:

@@ -1,0 +1,41 @@
+"""The verbs, each in a module of its own that parses, calls the public API and prints."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from palpate.cli.demo import demo
+from palpate.cli.identify import identify
+from palpate.cli.inspect import inspect
+from palpate.cli.twin import twin
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_show_locals=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 fine, 1 known error in one line, 2 usage, 3 finished but a quality gate failed.",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(version("palpate"))
+        raise typer.Exit
+
+
+@app.callback()
+def palpate(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Measure how a real object feels and give that feel to a robot."""
+
+
+for verb in (demo, identify, inspect, twin):
+    app.command()(verb)

@@ -1,0 +1,46 @@
+"""palpate demo: every stage on built-in twins, without arguments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from palpate.cli.console import Json, Quiet, Verbose, known_errors, progress, show, show_json
+
+STAGES = ("wheelbarrow-handle", "door-handle")
+
+
+def demo(
+    out: Annotated[Path, typer.Argument(help="Folder to write into.")] = Path("demo"),
+    as_json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Run everything on simulated experiments with the paper's values: recordings, models, tables."""
+    with known_errors():
+        found: dict[str, Any] = {}
+        for kind in STAGES:
+            folder = out / kind
+            with progress(quiet=quiet or as_json, verbose=verbose, title=kind) as tell:
+                from palpate.experiment import read_experiment, run_experiment
+                from palpate.twin import TWINS
+
+                tell("simulating the experiment")
+                experiment = read_experiment(TWINS[kind](folder))
+                result = run_experiment(experiment, tell)
+                result.save(folder)
+            found[kind] = dict(result.data)
+            if not as_json and not quiet:
+                from palpate.report import result_text
+
+                show(result_text(result.data))
+        if as_json:
+            show_json(found)
+        elif not quiet:
+            typer.echo(
+                f"\nEach folder in {out} holds the recordings, the experiment file, truth.json, result.json and model.json.\n"
+                f"Next: look at {out / STAGES[0] / STAGES[0]}.yaml, change it, and type\n"
+                f"  palpate identify {out / STAGES[0] / STAGES[0]}.yaml -o {out / 'mine'}"
+            )

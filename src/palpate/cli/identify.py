@@ -1,0 +1,45 @@
+"""palpate identify: an experiment file -> result.json, model.json and a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from palpate.cli.console import GATE_FAILED, Json, Quiet, Verbose, known_errors, progress, show, show_json
+
+
+def identify(
+    experiment: Annotated[
+        str, typer.Argument(help="Experiment file (YAML), or the name of one that ships: wheelbarrow-handle, door-handle.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for result.json and model.json [default: NAME-result].")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Folder of the recordings, where it is not the experiment file's own.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Identify a model from recordings."""
+    with known_errors():
+        with progress(quiet=quiet or as_json, verbose=verbose, title=Path(experiment).stem) as tell:
+            from palpate.experiment import read_experiment, run_experiment
+
+            result = run_experiment(read_experiment(experiment, data=data), tell)
+        folder = out if out is not None else Path(f"{Path(experiment).stem}-result")
+        paths = result.save(folder)
+        if as_json:
+            show_json(result.data)
+        elif not quiet:
+            from palpate.report import result_text
+
+            show(result_text(result.data))
+            typer.echo(f"\nWritten: {paths[0]} and {paths[1]}")
+        if not result.passed:
+            if quiet:
+                typer.echo(f"palpate: verdict failed: {'; '.join(result.data['verdict']['reasons'])}", err=True)
+            raise typer.Exit(GATE_FAILED)

@@ -1,0 +1,36 @@
+"""palpate twin: a simulated experiment in the real file formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from palpate.cli.console import Json, Quiet, known_errors, progress, show_json
+
+
+def twin(
+    kind: Annotated[str, typer.Argument(help="handle, wheelbarrow-handle or door-handle.")],
+    out: Annotated[Path, typer.Argument(help="Folder to write into.")],
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Random object and motion; without it, the values of the paper's Table where it has them."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Simulate an experiment: recordings, experiment file and truth.json."""
+    with known_errors():
+        with progress(quiet=quiet or as_json, verbose=False, title="simulating") as tell:
+            from palpate.errors import UnknownName
+            from palpate.twin import TWINS
+
+            if kind not in TWINS:
+                raise UnknownName("kind of twin", kind, TWINS)
+            tell("recordings")
+            experiment = TWINS[kind](out) if seed is None else TWINS[kind](out, seed=seed)
+        if as_json:
+            show_json({"experiment": str(experiment), "truth": str(out / "truth.json")})
+        elif not quiet:
+            typer.echo(f"Written: {experiment}, its recordings, and truth.json. Next:\n  palpate identify {experiment}")

@@ -1,0 +1,233 @@
+"""The handle stage: instrument files -> balance -> solution (paper, Handles)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from palpate.errors import DataProblem, PalpateError
+from palpate.experiment.reading import Experiment
+from palpate.experiment.result import Result, build_result
+from palpate.experiment.schema import SENSORS, ImuPart, ParallelPart, PriorPart, SensorPart, WrenchPart
+from palpate.experiment.segments import default_segments, segments_in_seconds
+from palpate.identify import Balance, Prior, build_balance, compress, solve
+from palpate.identify.balance import Segment
+from palpate.model import load_object
+from palpate.motion import (
+    PARALLEL,
+    Offset,
+    Smoothing,
+    design_lowpass,
+    estimate_offset,
+    evenly_sampled,
+    imu_motion,
+    resample_motion,
+    without_lost,
+)
+from palpate.motion.evenly import Even
+from palpate.physics.arrays import FloatArray
+from palpate.physics.inertia import PHI_NAMES, check_consistent, phi_from_mass_properties, solid_box, solid_cylinder
+from palpate.physics.kinematics import Kinematics
+from palpate.physics.motion import Motion
+from palpate.physics.regressor import body_features
+from palpate.physics.spatial import nearest_rotation, transform
+from palpate.recording import Recording, load
+
+Tell = Callable[[str], None]
+"""Called with the name of each step as it begins."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A handle experiment up to its balance: what one looks at before solving."""
+
+    balance: Balance
+    train: list[Segment]
+    test: list[Segment]
+    offset: Offset | None
+    """None where the experiment file states the clocks."""
+    offset_s: float
+    """Load-cell time minus IMU time of the same instant."""
+    warnings: tuple[str, ...]
+
+
+def run_handle(experiment: Experiment, tell: Tell = lambda _: None) -> Result:
+    """Identify a handle: the whole stage."""
+    prior = _prior(experiment)
+    prepared = prepare_handle(experiment, tell)
+    tell("compressing")
+    train, test = compress(prepared.balance, prepared.train), compress(prepared.balance, prepared.test)
+    tell("solving")
+    config = experiment.config
+    solution = solve(
+        train,
+        prior=prior,
+        factor=config.factor,
+        known_mass=None if config.known_mass is None else config.known_mass.value,
+    )
+    return build_result(experiment, prepared, solution, train, test)
+
+
+def prepare_handle(experiment: Experiment, tell: Tell = lambda _: None) -> Prepared:
+    """Read the recordings, align their clocks, move the IMU's signals to the sensor and set up the balance."""
+    config = experiment.config
+    pose = _pose(experiment)
+    tell("reading the load cell")
+    wrench = _wrench(experiment, config.recordings.wrench)
+    tell("reading the IMU")
+    imu = _imu(experiment, config.recordings.imu)
+
+    tell("deriving the motion")
+    parallel = isinstance(config.filtering, ParallelPart)
+    smoothing = (
+        PARALLEL
+        if isinstance(config.filtering, ParallelPart)
+        else Smoothing(
+            config.filtering.slope_window, config.filtering.slope_order, config.filtering.window, config.filtering.order
+        )
+    )
+    motion = imu_motion(imu.times_s, imu.x[:, :3], imu.x[:, 3:], pose, smoothing)
+
+    tell("aligning the clocks")
+    offset = None
+    if config.clocks == "auto":
+        offset = estimate_offset(
+            motion.times_s, _features(motion), wrench.times_s, wrench.x, what="clock offset between load cell and IMU"
+        )
+        offset_s = offset.value_s
+    else:
+        offset_s = _stated_offset(experiment, wrench, imu)
+    shifted = Motion(motion.times_s + offset_s, motion.specific_acceleration, motion.omega, motion.omega_dot)
+    lost = tuple((a + offset_s, b + offset_s) for a, b in imu.lost)
+    on_clock = resample_motion(shifted, wrench.times_s, lost=lost, reach_s=smoothing.reach_s)
+
+    sensor = SENSORS[config.sensor] if isinstance(config.sensor, str) else config.sensor
+    rate_hz = (len(wrench.times_s) - 1) / (wrench.times_s[-1] - wrench.times_s[0])
+    balance = build_balance(
+        load_object(config.object),
+        on_clock,
+        without_lost(wrench.times_s, wrench.x, wrench.lost),
+        sigma=_sigma(sensor),
+        lowpass=design_lowpass(rate_hz, config.filtering.bandwidth) if parallel else None,  # pyright: ignore
+    )
+    train, test = _segments(experiment, balance)
+    return Prepared(balance, train, test, offset, offset_s, _remarks(wrench, imu))
+
+
+def _wrench(experiment: Experiment, part: WrenchPart) -> Even:
+    """The wrench that moves the handle, N and N m (FORMATS, load cell: minus what dSPACE stores)."""
+    options: dict[str, Any] = {"device": part.device} if part.device else {}
+    recording = _load(experiment, "recordings.wrench", part, options)
+    x = _stack(experiment, "recordings.wrench.channels", recording, part.channels)
+    sign = -1.0 if part.sign == "on-other-side" else 1.0
+    return evenly_sampled(recording[part.channels[0]].clock.times_s, sign * x, what=f"{part.file}, load cell")
+
+
+def _imu(experiment: Experiment, part: ImuPart) -> Even:
+    options: dict[str, Any] = {} if part.format in ("csv", "parquet") or part.columns else {"g": part.g}
+    recording = _load(experiment, "recordings.imu", part, options)
+    x = np.hstack(
+        [
+            _stack(experiment, f"recordings.imu.{key}", recording, names)
+            for key, names in (("acceleration", part.acceleration), ("angular_rate", part.angular_rate))
+        ]
+    )
+    return evenly_sampled(recording[part.acceleration[0]].clock.times_s, x, what=f"{part.file}, IMU")
+
+
+def _load(experiment: Experiment, key: str, part: WrenchPart | ImuPart, options: dict[str, Any]) -> Recording:
+    if part.columns is not None:
+        options["columns"] = {name: column.model_dump() for name, column in part.columns.items()}
+    if part.time is not None:
+        options["time"] = part.time.model_dump()
+    if part.rate is not None:
+        options["rate"] = part.rate
+    try:
+        return load(experiment.path(part.file), format=part.format, **options)
+    except PalpateError as error:
+        raise experiment.problem(key, str(error)) from error
+
+
+def _stack(experiment: Experiment, key: str, recording: Recording, names: list[str]) -> FloatArray:
+    try:
+        return recording.stack(names)
+    except PalpateError as error:
+        raise experiment.problem(key, str(error)) from error
+
+
+def _pose(experiment: Experiment) -> FloatArray:
+    part = experiment.config.imu_pose
+    try:
+        return transform(nearest_rotation(part.rotation, what="rotation of the IMU"), part.translation)
+    except PalpateError as error:
+        raise experiment.problem("imu_pose.rotation", str(error)) from error
+
+
+def _features(motion: Motion) -> FloatArray:
+    """What the wrench of any rigid body is a linear combination of, (samples, 12)."""
+    a, w, b = motion.specific_acceleration, motion.omega, motion.omega_dot
+    k = Kinematics((a[:, 0], a[:, 1], a[:, 2]), (w[:, 0], w[:, 1], w[:, 2]), (b[:, 0], b[:, 1], b[:, 2]))
+    return np.array(body_features(k), dtype=float).T
+
+
+def _stated_offset(experiment: Experiment, wrench: Even, imu: Even) -> float:
+    clocks = experiment.config.clocks
+    assert clocks != "auto"
+    for name, sample, even in (("wrench", clocks.wrench, wrench), ("imu", clocks.imu, imu)):
+        if sample > len(even.times_s):
+            raise experiment.problem(f"clocks.{name}", f"there is no sample {sample}, the file has {len(even.times_s)}")
+    return float(wrench.times_s[clocks.wrench - 1] - imu.times_s[clocks.imu - 1])
+
+
+def _sigma(sensor: SensorPart) -> list[float]:
+    return [*sensor.sigma_force, *sensor.sigma_moment]
+
+
+def _segments(experiment: Experiment, balance: Balance) -> tuple[list[Segment], list[Segment]]:
+    part = experiment.config.segments
+    if part is None:
+        seen = balance.times_s[np.isfinite(balance.kinematics.omega[0])]
+        return default_segments(float(seen[0]), float(seen[-1]))
+    found: list[list[Segment]] = []
+    for name in ("train", "test"):
+        segments = segments_in_seconds(part, name, balance.times_s)
+        for segment in segments:
+            try:
+                balance.indices(segment)
+            except DataProblem as error:
+                raise experiment.problem(f"segments.{name}", str(error)) from error
+        found.append(segments)
+    return found[0], found[1]
+
+
+def _prior(experiment: Experiment) -> Prior | None:
+    part = experiment.config.prior
+    if part is None:
+        return None
+    phi = phi_from_mass_properties(part.mass, part.com, _inertia_com(part))
+    try:
+        check_consistent(phi, "the prior is not a possible body")
+    except PalpateError as error:
+        raise experiment.problem("prior", str(error)) from error
+    values = dict(zip(PHI_NAMES, (float(v) for v in phi), strict=True))
+    return Prior(values, part.spread, None if part.damping == "auto" else float(part.damping))
+
+
+def _inertia_com(part: PriorPart) -> FloatArray:
+    if part.shape is None:
+        return np.array(part.inertia_com, dtype=float)
+    if part.shape.type == "cylinder":
+        return solid_cylinder(part.mass, part.shape.length, part.shape.radius, part.shape.axis)
+    return solid_box(part.mass, part.shape.sides)
+
+
+def _remarks(wrench: Even, imu: Even) -> tuple[str, ...]:
+    told: list[str] = []
+    for name, even in (("load cell", wrench), ("IMU", imu)):
+        if even.lost:
+            longest = max(b - a for a, b in even.lost)
+            told.append(f"{name}: {len(even.lost)} gaps, the longest {longest:.3f} s; segments must not contain them")
+    return tuple(told)

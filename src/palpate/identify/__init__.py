@@ -1,0 +1,11 @@
+"""One balance, compressed and solved: no files, no YAML."""
+
+from palpate.identify.balance import Balance as Balance
+from palpate.identify.balance import build_balance as build_balance
+from palpate.identify.compression import Compressed as Compressed
+from palpate.identify.compression import compress as compress
+from palpate.identify.compression import merge as merge
+from palpate.identify.prior import Prior as Prior
+from palpate.identify.prior import build_prior as build_prior
+from palpate.identify.solution import Solution as Solution
+from palpate.identify.solution import solve as solve

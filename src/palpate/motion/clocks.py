@@ -1,0 +1,190 @@
+"""Clocks: by how much the time of one device is ahead of another's, found from what both of them saw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from palpate.errors import DataProblem
+from palpate.motion.filters import design_lowpass
+from palpate.physics.arrays import FloatArray
+
+_BANDWIDTH_HZ = 20.0
+_COARSE_HZ = 50.0
+_CANDIDATES = 6
+_APART_S = 0.25
+"""Two lags closer than this are the same candidate."""
+_SHORTEST_S = 2.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Offset:
+    """response time = predictor time + value_s, with its standard deviation and the evidence."""
+
+    value_s: float
+    std_s: float
+    explained: float
+    """Share of the responses' variance that the predictors explain at this offset (geometric mean of the channels), 0 to 1."""
+    runner_up: float
+    """The same share at the best lag elsewhere: near `explained`, the offset is a guess."""
+    lags_s: FloatArray
+    """Lags around the best one (and ...)."""
+    misfit: FloatArray
+    """... the unexplained share of the variance there: the profile to look at."""
+
+
+def estimate_offset(
+    times_p: FloatArray,
+    predictors: FloatArray,
+    times_r: FloatArray,
+    responses: FloatArray,
+    *,
+    what: str = "clock offset",
+) -> Offset:
+    """Find the lag at which linear combinations of the predictors explain the responses best.
+
+    predictors (n, p) on one clock, responses (m, q) on another, times in s. No physics is assumed beyond linearity, so it serves
+    a load cell against an IMU as well as a gyroscope against markers. The whole range of lags is searched, then the profile of the
+    least-squares misfit is refined below a sample; its curvature gives the standard deviation, counting only residuals
+    that are independent. Raises `DataProblem` when the lag cannot be known from these signals.
+    """
+    tp, P = _band_limited(times_p, predictors)
+    tr, Q = _band_limited(times_r, responses)
+    if min(tp[-1] - tp[0], tr[-1] - tr[0]) < _SHORTEST_S:
+        raise DataProblem(
+            what,
+            f"the recordings last {tp[-1] - tp[0]:.1f} s and {tr[-1] - tr[0]:.1f} s, too short to compare",
+        )
+    pair = _pair(tp, P, tr, Q)
+
+    scored = sorted((_misfit(pair, lag), lag) for lag in _candidates(tp, P, tr, Q))
+    coarse = scored[0][1]
+    elsewhere = [misfit for misfit, lag in scored if abs(lag - coarse) > _APART_S]
+
+    lags = coarse + np.linspace(-1.5, 1.5, 13) / _COARSE_HZ
+    profile = np.array([_misfit(pair, lag) for lag in lags])
+    near = int(profile.argmin())
+    value = _minimise(lambda lag: _misfit(pair, lag), lags[max(near - 1, 0)], lags[min(near + 1, 12)])
+    best, std = _misfit(pair, value), _standard_deviation(pair, value)
+    runner_up = 1 - min(elsewhere, default=1.0)
+    if best > 0.5 or 1 - runner_up < 1.3 * best or not std < 0.01:
+        raise DataProblem(
+            what,
+            f"it cannot be known from these signals: at the best lag, {value:.3f} s, one explains {100 * (1 - best):.0f} % of the other, "
+            f"at the next best {100 * runner_up:.0f} %; standard deviation of the lag {1e3 * std:.1f} ms",
+            remedy="check that the files belong together and that the object was shaken, or state the samples that coincide (clocks:)",
+        )
+    return Offset(value, std, 1 - best, runner_up, lags, profile)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pair:
+    """Band-limited signals ready to be compared at any lag."""
+
+    predict: Callable[[FloatArray], FloatArray]
+    first_s: float
+    last_s: float
+    times_s: FloatArray
+    responses: FloatArray
+
+
+def _pair(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray) -> _Pair:
+    from scipy.interpolate import CubicSpline
+
+    spline = CubicSpline(tp, P)
+    return _Pair(lambda t: np.asarray(spline(t), dtype=float), float(tp[0]), float(tp[-1]), tr, Q)
+
+
+def _band_limited(times_s: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Low-pass and decimate (samples, channels) on an even version of its own clock."""
+    rate = (len(times_s) - 1) / (times_s[-1] - times_s[0])
+    even = times_s[0] + np.arange(len(times_s)) / rate
+    rows = _interpolate(even, times_s, x)
+    if rate <= 2.6 * _BANDWIDTH_HZ:
+        return even, rows.T
+    lowpass = design_lowpass(rate, _BANDWIDTH_HZ)
+    if len(even) < 2 * len(lowpass.taps):
+        return even, rows.T
+    half = len(lowpass.taps) // 2
+    return even[half : len(even) - half : lowpass.step], lowpass.apply(rows).T
+
+
+def _candidates(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray) -> list[float]:
+    """Offsets (s) where the canonical correlation of the coarse signals peaks, the strongest first."""
+    p, q = (_coarse(t, x) for t, x in ((tp, P), (tr, Q)))
+    n, m = len(p), len(q)
+    least = min(n, m) // 2  # half of the shorter recording must overlap
+    size = 1 << (n + m - 1).bit_length()
+    whitened = np.linalg.qr(p)[0]
+    product = np.conj(np.fft.rfft(whitened, size, axis=0))[:, :, None] * np.fft.rfft(q, size, axis=0)[:, None, :]
+    score = (np.fft.irfft(product, size, axis=0) ** 2).sum(axis=(1, 2))
+    lags = np.concatenate([np.arange(0, m - least + 1), np.arange(-(n - least), 0)])
+    order = lags[
+        np.argsort(score[lags])[::-1]
+    ]  # negative lags sit at the circle's end, where a negative index finds them
+    found: list[float] = []
+    for lag in order / _COARSE_HZ:
+        if all(abs(lag - other) > _APART_S for other in found):
+            found.append(float(lag))
+        if len(found) == _CANDIDATES:
+            break
+    return [float(tr[0] - tp[0]) + lag for lag in found]
+
+
+def _coarse(times_s: FloatArray, x: FloatArray) -> FloatArray:
+    """On the coarse grid, without mean, each channel of norm one."""
+    grid = np.arange(times_s[0], times_s[-1], 1 / _COARSE_HZ)
+    y = _interpolate(grid, times_s, x).T
+    y = y - y.mean(axis=0)
+    return y / np.maximum(np.linalg.norm(y, axis=0), 1e-300)
+
+
+def _interpolate(at_s: FloatArray, times_s: FloatArray, x: FloatArray) -> FloatArray:
+    """(samples, channels) -> (channels, other samples), linearly."""
+    return np.array([np.interp(at_s, times_s, x[:, j]) for j in range(x.shape[1])], dtype=float)
+
+
+def _residuals(pair: _Pair, offset_s: float) -> tuple[FloatArray, FloatArray]:
+    """Residuals of the responses on the predictors at this offset, and the responses' own sums of squares."""
+    at = pair.times_s - offset_s
+    use = (at >= pair.first_s) & (at <= pair.last_s)
+    Z, y = pair.predict(at[use]), pair.responses[use]
+    Z, y = Z - Z.mean(axis=0), y - y.mean(axis=0)
+    Z /= np.maximum(np.linalg.norm(Z, axis=0), 1e-300)
+    # normal equations, for speed: scaled columns, and a misfit to nine digits is enough to find its minimum
+    weights = np.linalg.lstsq(Z.T @ Z, Z.T @ y, rcond=1e-12)[0]
+    return y - Z @ weights, (y**2).sum(axis=0)
+
+
+def _misfit(pair: _Pair, offset_s: float) -> float:
+    """Unexplained share of the responses' variance, geometric mean over the channels that vary at all."""
+    residual, total = _residuals(pair, offset_s)
+    share = (residual**2).sum(axis=0) / np.maximum(total, 1e-300)
+    return float(np.exp(np.log(np.clip(share, 1e-12, 1.0)).mean()))
+
+
+def _standard_deviation(pair: _Pair, offset_s: float) -> float:
+    """From the curvature of the log-likelihood sum_j N_j/2 log v_j, where N_j counts independent residuals only."""
+    h = 0.005
+    left, middle, right = (_residuals(pair, offset_s + d)[0] for d in (-h, 0.0, h))
+    count = np.array([_independent(column) for column in middle.T])
+    bend = sum(np.log(np.maximum((r**2).mean(axis=0), 1e-300)) * c for r, c in ((left, 1), (middle, -2), (right, 1)))
+    curvature = float((count / 2 * bend).sum()) / h**2
+    return curvature**-0.5 if curvature > 0 else float("inf")
+
+
+def _independent(x: FloatArray) -> float:
+    """Number of independent samples: N / (1 + 2 sum of the autocorrelations up to the first that is not positive)."""
+    power = np.abs(np.fft.rfft(x - x.mean(), 1 << (2 * len(x) - 1).bit_length())) ** 2
+    rho = np.fft.irfft(power)[: len(x) // 2]
+    rho = rho / max(float(rho[0]), 1e-300)
+    first = int(np.argmax(rho <= 0)) or len(rho)
+    return len(x) / (1 + 2 * float(rho[1:first].sum()))
+
+
+def _minimise(f: Callable[[float], float], low: float, high: float) -> float:
+    from scipy.optimize import minimize_scalar
+
+    return float(minimize_scalar(f, bounds=(low, high), method="bounded", options={"xatol": 1e-6}).x)

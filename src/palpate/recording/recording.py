@@ -1,0 +1,245 @@
+"""What the instruments wrote: channels with their samples, clock, unit and frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palpate.errors import DataProblem, UnknownName
+from palpate.physics.units import parse_unit
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clock:
+    """When one device sampled: `times_s` (n,), its own seconds, finite and strictly increasing."""
+
+    name: str
+    times_s: Array
+
+    def __post_init__(self) -> None:
+        """Refuse times that are not (n,), finite and increasing."""
+        times = _read_only(self.times_s)
+        if times.ndim != 1:
+            raise DataProblem(f"clock {self.name!r}", f"times have the shape {times.shape}, not (n,)")
+        row = first_disorder(times)
+        if row is not None:
+            raise DataProblem(f"clock {self.name!r}", f"in row {row + 1} {describe_disorder(times, row)}")
+        object.__setattr__(self, "times_s", times)
+
+    def __len__(self) -> int:
+        """How many samples the device took."""
+        return len(self.times_s)
+
+    @property
+    def step_s(self) -> float:
+        """The usual step: the mean of those near the median, which neither gaps nor rounded stamps bend."""
+        steps = np.diff(self.times_s)
+        if len(steps) == 0:
+            return float("nan")
+        median = np.median(steps)
+        return float(np.mean(steps[np.abs(steps - median) <= 0.5 * median]))
+
+    @property
+    def rate_hz(self) -> float:
+        """Samples per second between gaps; NaN for fewer than two samples."""
+        return 1.0 / self.step_s
+
+    @property
+    def duration_s(self) -> float:
+        """From the first to the last sample."""
+        return float(self.times_s[-1] - self.times_s[0]) if len(self) else 0.0
+
+    @property
+    def largest_gap_s(self) -> float:
+        """The longest step; equal to `step_s` for an even clock."""
+        return float(np.max(np.diff(self.times_s))) if len(self) > 1 else float("nan")
+
+    @property
+    def jitter_s(self) -> float:
+        """Standard deviation of the steps, without gaps."""
+        steps = np.diff(self.times_s)
+        usual = steps[steps <= 1.5 * self.step_s] if len(steps) else steps
+        return float(np.std(usual)) if len(usual) else float("nan")
+
+    @property
+    def gaps(self) -> int:
+        """How many steps are longer than one and a half usual ones."""
+        return int(np.count_nonzero(np.diff(self.times_s) > 1.5 * self.step_s)) if len(self) > 1 else 0
+
+    def agrees_with(self, other: Clock) -> bool:
+        """Whether both clocks tick at exactly the same times."""
+        return self is other or np.array_equal(self.times_s, other.times_s)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Channel:
+    """One quantity: `samples` (n,) or (n, 3) in the SI unit `unit`, NaN where the instrument saw nothing."""
+
+    name: str
+    samples: Array
+    clock: Clock
+    unit: str = "1"
+    frame: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse samples that do not fit the clock and units that are not SI."""
+        samples, what = _read_only(self.samples), f"channel {self.name!r}"
+        if samples.shape not in ((len(self.clock),), (len(self.clock), 3)):
+            raise DataProblem(what, f"{samples.shape} samples do not fit a clock of {len(self.clock)} times")
+        if abs(parse_unit(self.unit).factor - 1.0) > 1e-12:
+            raise DataProblem(what, f"{self.unit!r} is not an SI unit", remedy="convert where the file is read")
+        object.__setattr__(self, "samples", samples)
+
+    @property
+    def missing(self) -> int:
+        """How many samples the instrument did not see (any component NaN)."""
+        absent = np.isnan(self.samples)
+        return int(np.count_nonzero(absent if absent.ndim == 1 else absent.any(axis=1)))
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Channels by name, in file order; `recording["Door1"]` also finds "Subject:Door1" when it is unique."""
+
+    channels: Mapping[str, Channel]
+    source: Path | None = None
+    format: str = ""
+
+    def __getitem__(self, name: str) -> Channel:
+        """The channel of this name, or the only one whose name ends in ":name" or "/name"."""
+        found = self._matches(name)
+        if not found:
+            raise UnknownName("channel", name, self.channels, where=self._where)
+        if len(found) > 1:
+            several = " or ".join(repr(full) for full in found)
+            raise DataProblem(self._where, f"{name!r} could be {several}", remedy="write the whole name")
+        return self.channels[found[0]]
+
+    def __contains__(self, name: object) -> bool:
+        """Whether `recording[name]` finds exactly one channel."""
+        return isinstance(name, str) and len(self._matches(name)) == 1
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the channels, in file order."""
+        return iter(self.channels)
+
+    def __len__(self) -> int:
+        """How many channels there are."""
+        return len(self.channels)
+
+    @property
+    def clocks(self) -> tuple[Clock, ...]:
+        """The clocks of all channels, each once, in order of first use."""
+        return tuple({id(c.clock): c.clock for c in self.channels.values()}.values())
+
+    def stack(self, names: Iterable[str]) -> Array:
+        """Scalar channels of one clock side by side: (n, k), Fortran-ordered, in the order of `names`."""
+        chosen = [self[name] for name in names]
+        if not chosen:
+            raise DataProblem(self._where, "no channels to stack", remedy="name at least one")
+        clock = self._one_clock(chosen)
+        stacked = np.empty((len(clock), len(chosen)), order="F")
+        for place, channel in enumerate(chosen):
+            if channel.samples.ndim != 1:
+                raise DataProblem(self._where, f"{channel.name!r} has three components and cannot be stacked")
+            stacked[:, place] = channel.samples
+        return stacked
+
+    def select(self, names: Iterable[str]) -> Recording:
+        """The same recording with these channels only."""
+        chosen = {channel.name: channel for channel in (self[name] for name in names)}
+        return Recording(chosen, self.source, self.format)
+
+    def one_clock(self) -> Clock:
+        """The clock that all channels share; refused when they do not."""
+        return self._one_clock(list(self.channels.values()))
+
+    def _one_clock(self, channels: Sequence[Channel]) -> Clock:
+        if not channels:
+            raise DataProblem(self._where, "the recording has no channels")
+        first = channels[0]
+        for other in channels[1:]:
+            if not first.clock.agrees_with(other.clock):
+                raise DataProblem(
+                    self._where,
+                    f"{first.name!r} runs on {first.clock.name!r}, {other.name!r} on {other.clock.name!r}",
+                    remedy="take channels of one clock, or resample them first",
+                )
+        return first.clock
+
+    def _matches(self, name: str) -> list[str]:
+        if name in self.channels:
+            return [name]
+        return [full for full in self.channels if full.endswith((f":{name}", f"/{name}"))]
+
+    @property
+    def _where(self) -> str:
+        return str(self.source) if self.source is not None else "recording"
+
+
+def merge(recordings: Sequence[Recording]) -> Recording:
+    """One recording of several files; channels and clocks whose names clash get the file's stem as prefix."""
+    if len(recordings) == 1:
+        return recordings[0]
+    prefixes = _prefixes([recording.source for recording in recordings])
+    clash = _repeated([name for recording in recordings for name in recording])
+    clock_clash = _repeated([clock.name for recording in recordings for clock in recording.clocks])
+    channels: dict[str, Channel] = {}
+    for recording, prefix in zip(recordings, prefixes, strict=True):
+        clocks = {
+            id(clock): Clock(f"{prefix}/{clock.name}", clock.times_s) if clock.name in clock_clash else clock
+            for clock in recording.clocks
+        }
+        for name, channel in recording.channels.items():
+            full = f"{prefix}/{name}" if name in clash else name
+            if full in channels:
+                raise DataProblem(f"channel {full!r}", "two files have it", remedy="rename one of the files")
+            clock = clocks[id(channel.clock)]
+            channels[full] = Channel(full, channel.samples, clock, channel.unit, channel.frame)
+    formats = dict.fromkeys(recording.format for recording in recordings)
+    return Recording(channels, None, " + ".join(formats))
+
+
+def first_disorder(times_s: Array) -> int | None:
+    """The first row whose time is not finite or not later than the one before; None when all is well."""
+    wrong = ~np.isfinite(times_s)
+    wrong[1:] |= ~(np.diff(times_s) > 0)
+    return int(np.argmax(wrong)) if wrong.any() else None
+
+
+def describe_disorder(times_s: Array, row: int) -> str:
+    """Say what is wrong with the time in this row."""
+    if not np.isfinite(times_s[row]):
+        return "the time is missing"
+    before, now = times_s[row - 1], times_s[row]
+    verb = "stands still" if before == now else "goes backwards"
+    return f"time {verb}: {now:.9g} s after {before:.9g} s"
+
+
+def _read_only(values: Array) -> Array:
+    view = np.asarray(values, dtype=np.float64).view()
+    view.flags.writeable = False
+    return view
+
+
+def _prefixes(sources: Sequence[Path | None]) -> list[str]:
+    """A different word for each file: its stem, with the folder or a number where stems repeat."""
+    stems = [source.stem if source else f"recording{place + 1}" for place, source in enumerate(sources)]
+    twice = _repeated(stems)
+    words = [
+        f"{source.parent.name}/{stem}" if source and stem in twice else stem
+        for source, stem in zip(sources, stems, strict=True)
+    ]
+    still = _repeated(words)
+    return [f"{word}#{words[:place].count(word) + 1}" if word in still else word for place, word in enumerate(words)]
+
+
+def _repeated(names: Sequence[str]) -> set[str]:
+    seen: set[str] = set()
+    return {name for name in names if name in seen or seen.add(name)}

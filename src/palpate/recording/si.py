@@ -1,0 +1,54 @@
+"""SI names and factors of the units that stand in file headers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from palpate.errors import PalpateError
+from palpate.physics.units import parse_unit
+
+_SI_ATOMS: Mapping[str, str] = MappingProxyType(
+    {"mm": "m", "cm": "m", "in": "m", "inch": "m", "ms": "s", "us": "s", "ns": "s", "deg": "rad", "kN": "N"}
+    | {"lbf": "N", "g": "kg", "lb": "kg", "%": "1", "Nm": "N m", "Nmm": "N m"}
+)
+_SPELLINGS = (("°", "deg"), ("²", "2"), ("µ", "u"), ("μ", "u"), ("N.", "N "), ("N-", "N "), ("Hz", "1/s"))
+_BRACKETS = re.compile(r"^(.*?)\s*[\[(]([^\[\]()]*)[\])]\s*$")
+
+
+def to_si(unit: str) -> tuple[float, str]:
+    """Factor and SI name: "mm" -> (0.001, "m"), "deg/s" -> (pi/180, "rad/s"); raises for unknown units."""
+    for spelling, plain in _SPELLINGS:
+        unit = unit.replace(spelling, plain)
+    wanted = parse_unit(unit)
+    name = re.sub(r"[A-Za-z%]+", lambda found: _SI_ATOMS.get(found[0], found[0]), unit.strip()) or "1"
+    plain = parse_unit(name)
+    if plain.dimension == wanted.dimension and abs(plain.factor - 1.0) < 1e-12:
+        return wanted.factor, name
+    return wanted.factor, _from_dimension(wanted.dimension)
+
+
+def split_header(header: str) -> tuple[str, str]:
+    """Name and unit of a column header: "Fx [N]" -> ("Fx", "N"), "t (s)" -> ("t", "s"), "Fx" -> ("Fx", "").
+
+    A unit that palpate does not know stays part of the name. "g" at an accelerometer is gravity, not gram.
+    """
+    found = _BRACKETS.match(header.strip())
+    if not found or not found[1]:
+        return header.strip(), ""
+    name, unit = found[1].strip(), found[2].strip()
+    if unit.lower() == "g" and re.search(r"acc|specific.?force", name, re.IGNORECASE):
+        unit = "gn"
+    try:
+        to_si(unit)
+    except PalpateError:
+        return header.strip(), ""
+    return name, unit
+
+
+def _from_dimension(dimension: tuple[float, float, float]) -> str:
+    powers = [(atom, int(power)) for atom, power in zip(("kg", "m", "s"), dimension, strict=True) if power]
+    above = [f"{atom}{power if power > 1 else ''}" for atom, power in powers if power > 0]
+    below = [f"{atom}{-power if power < -1 else ''}" for atom, power in powers if power < 0]
+    return " ".join(above or ["1"]) + (f"/{' '.join(below)}" if below else "")

@@ -1,0 +1,134 @@
+"""Which kind of file this is, judged by its first bytes; no reader and no heavy import needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from palpate.errors import FileProblem
+
+HEAD_BYTES = 65536
+VICON_BLOCKS = frozenset({"trajectories", "devices", "model outputs", "segments", "joints", "events"})
+MATLAB_5 = b"MATLAB 5.0 MAT-file"
+MATLAB_73 = b"MATLAB 7.3 MAT-file"
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+# A preamble this long in front of seven or more number columns is an instrument's export, not a plain table.
+_PREAMBLE_LINES = 10
+_IMU_COLUMNS = 7
+
+
+def kind(head: bytes, path: Path) -> str:
+    """The name of palpate's format ("vicon-csv", ...), or words for a foreign file ("a C3D file")."""
+    return next((name for name, test in _TESTS.items() if test(head, path)), "no kind of file that palpate knows")
+
+
+def wrong_format(path: Path, data: bytes, wanted: str) -> FileProblem:
+    """The error for a file of another format than the wanted one, naming what it looks like."""
+    found = kind(data[:HEAD_BYTES], path)
+    if found == wanted:
+        return FileProblem(path, f"begins like {wanted} but cannot be read as such", remedy="export it again")
+    remedy = (
+        f"read it with format={found!r}" if found in FORMAT_NAMES else "export it again in a format that palpate reads"
+    )
+    return FileProblem(path, f"this is not a {wanted} file; it looks like {found}", remedy=remedy)
+
+
+def numeric_from(lines: Sequence[str], separator: str, least: int) -> int | None:
+    """Index of the first line from which on there are `least` fields or more, numbers after the first."""
+    for place, line in enumerate(lines):
+        after = lines[place + 1] if place + 1 < len(lines) else ""
+        starts = len(line.split(separator)) >= least and any(_values(line, separator))
+        if starts and _all_numbers(line, separator) and (not after.strip() or _all_numbers(after, separator)):
+            return place
+    return None
+
+
+def is_number(text: str) -> bool:
+    """Whether a field is a number, with point or comma."""
+    try:
+        float(text.strip().strip('"').replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
+def separator_of(line: str) -> str:
+    """The separator of a line of fields: semicolon, tab or comma, the first that occurs."""
+    return next((mark for mark in (";", "\t") if mark in line), ",")
+
+
+def _values(line: str, separator: str) -> list[str]:
+    """The filled fields after the first."""
+    return [field for field in line.split(separator)[1:] if field.strip()]
+
+
+def _all_numbers(line: str, separator: str) -> bool:
+    return separator in line and all(is_number(value) for value in _values(line, separator))
+
+
+def _text_lines(head: bytes) -> list[str] | None:
+    """The complete lines of a text file; None for a binary one."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return head.decode("utf-16", errors="replace").splitlines()
+    if b"\x00" in head:
+        return None
+    text = head.decode("utf-8-sig", errors="replace").splitlines()
+    return text if len(head) < HEAD_BYTES else text[:-1]
+
+
+def _vicon(head: bytes, _: Path) -> bool:
+    lines = [line.strip(' ,;\t"') for line in (_text_lines(head) or [])]
+    lines = lines[next((place for place, line in enumerate(lines) if line), 0) :]
+    return bool(lines) and lines[0].lower() in VICON_BLOCKS and (len(lines) == 1 or is_number(lines[1]))
+
+
+def _microstrain(head: bytes, _: Path) -> bool:
+    lines = _text_lines(head)
+    if lines is None:
+        return False
+    if re.search(rb"(?m)^\W*DATA_START\W*$|scaledaccel[xyz]", head, re.IGNORECASE):
+        return True
+    start = numeric_from(lines, ",", _IMU_COLUMNS)
+    return start is not None and start >= _PREAMBLE_LINES
+
+
+def _table(head: bytes, _: Path) -> bool:
+    lines = [line for line in (_text_lines(head) or []) if line.strip()]
+    return any(separator_of(line) in line or is_number(line) for line in lines[:2] + lines[-2:])
+
+
+def _starts(*magic: bytes) -> Callable[[bytes, Path], bool]:
+    return lambda head, _: head.startswith(magic)
+
+
+def _suffix(*suffixes: str) -> Callable[[bytes, Path], bool]:
+    return lambda _, path: path.suffix.lower() in suffixes
+
+
+_FOREIGN: Mapping[str, Callable[[bytes, Path], bool]] = MappingProxyType(
+    {
+        "a C3D file": lambda head, path: head[1:2] == b"\x50" and _suffix(".c3d")(head, path),
+        "an HDF5 file": _starts(_HDF5),
+        "a ZIP archive or Excel workbook": _starts(b"PK\x03\x04"),
+        "an old Excel workbook": _starts(b"\xd0\xcf\x11\xe0"),
+        "a gzip archive": _starts(b"\x1f\x8b"),
+        "a ROS bag": _starts(b"#ROSBAG", b"\x89MCAP"),
+        "a Git LFS pointer, not the file itself": _starts(b"version https://git-lfs"),
+    }
+)
+# Order matters: what has a signature comes first, the plain table takes what is left.
+_TESTS: Mapping[str, Callable[[bytes, Path], bool]] = MappingProxyType(
+    {
+        "dspace-mat": lambda head, path: (
+            head.startswith((MATLAB_5, MATLAB_73)) or (head.startswith(_HDF5) and _suffix(".mat")(head, path))
+        ),
+        "parquet": _starts(b"PAR1"),
+        **_FOREIGN,
+        "vicon-csv": _vicon,
+        "microstrain-csv": _microstrain,
+        "csv": _table,
+    }
+)
+FORMAT_NAMES = tuple(name for name in _TESTS if name not in _FOREIGN)

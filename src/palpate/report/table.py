@@ -1,0 +1,99 @@
+"""The one result table that all objects use, and the text around it; made from the content of result.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+_STYLES = {"identified": "green", "prior-dominated": "yellow", "fixed": "dim", "not-identifiable": "red"}
+
+
+def result_text(data: Mapping[str, Any]) -> RenderableType:
+    """Title, parameters, errors, conditioning, warnings and verdict of a result."""
+    parts: list[RenderableType] = [
+        Text(f"\n{data['title']}", style="bold"),
+        parameter_table(data),
+        Text("Inertias are matrix entries about the origin of the sensor frame (Ixy = -∫xy dm).", style="dim"),
+        rms_table(data),
+        Text(_conditioning(data)),
+        Text(_clocks(data)),
+    ]
+    parts += [Text(f"Warning: {warning}", style="yellow") for warning in data["warnings"]]
+    verdict = data["verdict"]
+    parts.append(
+        Text("Verdict: passed", style="bold green")
+        if verdict["passed"]
+        else Text("Verdict: failed: " + "; ".join(verdict["reasons"]), style="bold red")
+    )
+    return Group(*parts)
+
+
+def parameter_table(data: Mapping[str, Any]) -> Table:
+    """Value, 95 % interval, unit, prior, share of information from data, status; beside each reference."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("")
+    for heading in ("value", "95 % interval"):
+        table.add_column(heading, justify="right")
+    table.add_column("unit")
+    table.add_column("prior", justify="right")
+    references: Mapping[str, Mapping[str, float]] = data["references"]
+    for label in references:
+        table.add_column(label, justify="right")
+    table.add_column("from data", justify="right")
+    table.add_column("status")
+    for name, entry in data["parameters"].items():
+        ci = entry["ci95"]
+        digits = _decimals(entry["value"], ci)
+        table.add_row(
+            name,
+            f"{entry['value']:.{digits}f}",
+            "-" if ci is None else f"{ci[0]:.{digits}f} … {ci[1]:.{digits}f}",
+            entry["unit"],
+            "-" if entry["prior"] is None else f"{entry['prior']:.{digits}f}",
+            *(f"{values[name]:.{digits}f}" if name in values else "-" for values in references.values()),
+            f"{100 * entry['information_from_data']:.1f} %" if entry["status"] != "fixed" else "-",
+            Text(entry["status"], style=_STYLES[entry["status"]]),
+        )
+    return table
+
+
+def rms_table(data: Mapping[str, Any]) -> Table:
+    """RMS error of each channel on train and test segments, with percent of the signal's range."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("RMS error")
+    for heading in ("train", "test"):
+        table.add_column(heading, justify="right")
+        table.add_column("of range", justify="right")
+    table.add_column("unit")
+    for row, test in data["rms"]["test"].items():
+        cells: list[str] = [row]
+        for entry in (data["rms"]["train"][row], test):
+            percent = entry["percent_of_range"]
+            cells += [f"{entry['value']:.3g}", "-" if percent is None else f"{percent:.2f} %"]
+        table.add_row(*cells, test["unit"])
+    return table
+
+
+def _decimals(value: float, ci: tuple[float, float] | None) -> int:
+    """Decimals that show the interval's half-width to two digits."""
+    half = (ci[1] - ci[0]) / 2 if ci is not None else abs(value) / 100
+    return min(9, next((d for d in range(10) if half * 10**d >= 9.5), 9)) if half > 0 else 4
+
+
+def _conditioning(data: Mapping[str, Any]) -> str:
+    kappa, effective, paper = (
+        "infinite" if data[k] is None else f"{data[k]:.1f}" for k in ("kappa", "kappa_eff", "kappa_eff_paper")
+    )
+    return f"lambda {data['damping']:.4g} ({data['factor']}), kappa {kappa}, kappa_eff {effective} (as the paper computes it: {paper})"
+
+
+def _clocks(data: Mapping[str, Any]) -> str:
+    clocks = data["clocks"]
+    text = f"Load-cell clock minus IMU clock: {clocks['load_cell_minus_imu_s']:.6f} s"
+    if not clocks["estimated"]:
+        return f"{text} (stated)"
+    return f"{text} ± {1.96e6 * clocks['std_s']:.0f} µs; one explains {100 * clocks['explained']:.2f} % of the other"

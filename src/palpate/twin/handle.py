@@ -1,0 +1,273 @@
+"""A simulated handle experiment in the instruments' own formats, with the truth beside it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from palpate.elements import RigidBody, SensorBias
+from palpate.experiment import read_experiment, shipped_experiments
+from palpate.files import write_text
+from palpate.physics.arrays import FloatArray
+from palpate.physics.inertia import (
+    DRAWING_NAMES,
+    DRAWING_UNITS,
+    drawing_values,
+    is_consistent,
+    mass_properties,
+    nearest_consistent,
+    phi_from_mass_properties,
+    phi_from_pseudo_inertia,
+    pseudo_inertia,
+    solid_box,
+    solid_cylinder,
+)
+from palpate.physics.regressor import body_regressor
+from palpate.physics.spatial import nearest_rotation, transport_acceleration
+from palpate.recording import Channel, Clock, Recording
+from palpate.recording.dspace_mat import write as write_dspace
+from palpate.recording.microstrain_csv import write as write_microstrain
+from palpate.twin.hand import HandMotion, random_hand
+
+RATE_HZ = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Instruments:
+    """Noise (standard deviation per sample), zero errors (standard deviation of a constant) and resolution of the sensors."""
+
+    force_noise: float = 0.15
+    moment_noise: float = 0.004
+    force_zero: float = 1.0
+    moment_zero: float = 0.05
+    force_step: float = 1 / 14
+    moment_step: float = 1 / 700
+    acceleration_noise: float = 0.006
+    rate_noise: float = 0.002
+    acceleration_zero: float = 0.02
+    rate_zero: float = 0.002
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HandleTwin:
+    """All that determines a simulated handle experiment."""
+
+    phi: FloatArray
+    hand: HandMotion
+    duration_s: float
+    load_cell_minus_imu_s: float
+    """Load-cell time minus IMU time of the same instant."""
+    R_sensor_imu: FloatArray
+    r_sensor_imu: FloatArray
+    g: float
+    """What the IMU calls one g."""
+    seed: int
+    instruments: Instruments = field(default_factory=Instruments)
+
+
+def handle_recordings(twin: HandleTwin) -> tuple[Recording, Recording, dict[str, Any]]:
+    """Load-cell and IMU recordings as the instruments would store them, and the truth."""
+    rng = np.random.default_rng([twin.seed, 1])
+    tools = twin.instruments
+    load_cell_s = np.arange(round(twin.duration_s * RATE_HZ)) / RATE_HZ
+    zero = np.concatenate([rng.normal(0, tools.force_zero, 3), rng.normal(0, tools.moment_zero, 3)])
+    noise = np.repeat([tools.force_noise, tools.moment_noise], 3)
+    step = np.repeat([tools.force_step, tools.moment_step], 3)
+    at_cell = twin.hand.motion(load_cell_s)
+    moving = body_regressor(at_cell.specific_acceleration, at_cell.omega, at_cell.omega_dot) @ twin.phi
+    stored = -moving + zero + rng.normal(size=moving.shape) * noise  # what the handle passes on (FORMATS, Sign)
+    stored = np.round(stored / step) * step
+
+    # the IMU starts when its own clock shows zero
+    count = round((twin.duration_s - twin.load_cell_minus_imu_s) * RATE_HZ)
+    imu_s = np.arange(count) / RATE_HZ
+    a_zero, w_zero = rng.normal(0, tools.acceleration_zero, 3), rng.normal(0, tools.rate_zero, 3)
+    m = twin.hand.motion(imu_s + twin.load_cell_minus_imu_s)
+    a = transport_acceleration(m.specific_acceleration, m.omega, m.omega_dot, twin.r_sensor_imu) @ twin.R_sensor_imu
+    w = m.omega @ twin.R_sensor_imu
+    a = a + a_zero + tools.acceleration_noise * rng.normal(size=a.shape)
+    w = w + w_zero + tools.rate_noise * rng.normal(size=w.shape)
+
+    # a constant error of the accelerometer looks to the fit like a bias of the load cell
+    seen = body_regressor((twin.R_sensor_imu @ a_zero)[None], np.zeros((1, 3)), np.zeros((1, 3)))[0] @ twin.phi
+    return _load_cell(load_cell_s, stored), _imu(imu_s, a, w), _truth(twin, -zero - seen)
+
+
+def write_handle_twin(folder: Path, *, seed: int = 0) -> Path:
+    """A random handle with its own experiment file, prior off by up to its declared 20 %; returns the experiment file."""
+    rng = np.random.default_rng([seed, 0])
+    R = nearest_rotation([[0.0877, -0.9962, 0], [-0.9962, -0.0877, 0], [0, 0, -1]])
+    twin = HandleTwin(
+        phi=random_handle(rng),
+        hand=random_hand(rng, 70.0, 9.80665),
+        duration_s=70.0,
+        load_cell_minus_imu_s=float(rng.uniform(-2.0, 3.0)),
+        R_sensor_imu=R,
+        r_sensor_imu=np.array([-0.0861, 0.0125, -0.0290]),
+        g=9.80665,
+        seed=seed,
+    )
+    prior = mass_properties(off_by(rng, twin.phi, 0.2))
+    _write(folder, twin, "wrench.mat", "imu.csv")
+    text = _EXPERIMENT.format(
+        seed=seed,
+        rotation=np.round(R, 9).tolist(),
+        translation=twin.r_sensor_imu.tolist(),
+        mass=prior.mass,
+        com=[float(f"{v:.6g}") for v in prior.com],
+        inertia=[[float(f"{v:.8g}") for v in row] for row in prior.inertia_com],
+    )
+    write_text(folder / "handle.yaml", text)
+    return folder / "handle.yaml"
+
+
+def write_paper_twin(folder: Path, name: str, *, seed: int | None = None) -> Path:
+    """A twin in the layout of the paper's authors, so that the experiment file that ships with palpate runs on it.
+
+    Without a seed the truth is the paper's Table, made realisable where rounding broke it; with one it is random.
+    """
+    source = shipped_experiments()[name]
+    rng = np.random.default_rng([seed or 0, 2])
+    text = source.read_text(encoding="utf-8")
+    layout = _LAYOUTS[name]
+    twin = HandleTwin(
+        phi=_table_phi(layout.table) if seed is None else random_handle(rng),
+        hand=random_hand(rng, 125.0, 9.81),
+        duration_s=125.0,
+        load_cell_minus_imu_s=(layout.load_cell - layout.imu) / RATE_HZ,
+        R_sensor_imu=nearest_rotation([[0.0877, -0.9962, 0], [-0.9962, -0.0877, 0], [0, 0, -1]]),
+        r_sensor_imu=np.array([-0.0861, 0.0125, -0.0290]),
+        g=9.81,
+        seed=seed or 0,
+    )
+    _write(folder, twin, layout.wrench_file, layout.imu_file)
+    text = text.replace(
+        "\nreference:\n  label: paper\n", "\nreference:\n- {label: truth, file: truth.json}\n- label: paper\n"
+    )
+    write_text(folder / source.name, text)
+    read_experiment(folder / source.name)
+    return folder / source.name
+
+
+def random_handle(rng: np.random.Generator) -> FloatArray:
+    """A bar with a lump at a random place: between a door's lever and a wheelbarrow's grip."""
+    length, radius = rng.uniform(0.1, 0.3), rng.uniform(0.012, 0.03)
+    axis = rng.normal(size=3)
+    axis[2] = abs(axis[2])
+    axis /= np.linalg.norm(axis)
+    m1, m2 = rng.uniform(0.4, 1.2), rng.uniform(0.1, 0.5)
+    bar = phi_from_mass_properties(m1, axis * length * rng.uniform(0.2, 0.6), solid_cylinder(m1, length, radius, axis))
+    lump = phi_from_mass_properties(m2, rng.uniform(-0.05, 0.05, 3), solid_box(m2, rng.uniform(0.03, 0.08, 3)))
+    return bar + lump
+
+
+def off_by(rng: np.random.Generator, phi: FloatArray, spread: float) -> FloatArray:
+    """The same body as a drawing that is off by this fraction would have it, in the sense of `relative_spread`: U e^E U'."""
+    U = np.linalg.cholesky(pseudo_inertia(phi)[::-1, ::-1])[::-1, ::-1]
+    E = spread * np.triu(rng.normal(size=(4, 4)))
+    E = (E + E.T) / 2 * np.where(np.eye(4) > 0, 1.0, np.sqrt(2.0))
+    values, vectors = np.linalg.eigh(E)
+    return phi_from_pseudo_inertia(U @ (vectors * np.exp(values)) @ vectors.T @ U.T)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    wrench_file: str
+    imu_file: str
+    load_cell: int
+    imu: int
+    table: tuple[float, ...]
+
+
+_LAYOUTS = {
+    # start samples: FORMATS, Handles; the Table's m, c_x, c_y, c_z, Ixx, Ixy, Ixz, Iyy, Iyz, Izz
+    "wheelbarrow-handle": _Layout(
+        "handles/data/exp1_036.mat",
+        "handles/data/IMU_Single.csv",
+        17757,
+        9463,
+        (0.856, 0.0001, 0.0001, 0.077, 0.0126, 0.0001, 0.0002, 0.0124, 0.0003, 0.0004),
+    ),
+    "door-handle": _Layout(
+        "handles/data/exp1_038.mat",
+        "handles/data/IMU_Door.csv",
+        16309,
+        9760,
+        (1.571, -0.001, -0.001, 0.025, 0.0077, -0.0078, -0.0002, 0.0157, 0.0006, 0.0180),
+    ),
+}
+
+
+def _table_phi(table: tuple[float, ...]) -> FloatArray:
+    row = np.array(table)
+    phi = np.concatenate([row[:1], row[0] * row[1:4], row[4:]])
+    return phi if is_consistent(phi) else nearest_consistent(phi)
+
+
+def _load_cell(times_s: FloatArray, stored: FloatArray) -> Recording:
+    clock = Clock("Platform", times_s)
+    names = [f"{kind}{axis}1_RawZero" for kind in "FT" for axis in "xyz"]
+    units = ["N"] * 3 + ["N m"] * 3
+    channels = {n: Channel(n, stored[:, i], clock, units[i], "sensor") for i, n in enumerate(names)}
+    return Recording(channels, None, "dspace-mat")
+
+
+def _imu(times_s: FloatArray, a: FloatArray, w: FloatArray) -> Recording:
+    clock = Clock("imu", times_s)
+    channels: dict[str, Channel] = {}
+    for kind, unit, x in (("acceleration", "m/s2", a), ("angular_rate", "rad/s", w)):
+        for i, axis in enumerate("xyz"):
+            channels[f"{kind}.{axis}"] = Channel(f"{kind}.{axis}", x[:, i], clock, unit, "imu")
+    return Recording(channels, None, "microstrain-csv")
+
+
+def _truth(twin: HandleTwin, bias: FloatArray) -> dict[str, Any]:
+    values = np.concatenate([drawing_values(twin.phi), bias])
+    names = [*DRAWING_NAMES, *(p.name for p in SensorBias.parameters)]
+    units = [*DRAWING_UNITS, *(p.unit for p in SensorBias.parameters)]
+    return {
+        "palpate_truth": 1,
+        "parameters": {n: {"value": float(v), "unit": u} for n, v, u in zip(names, values, units, strict=True)},
+        "phi": dict(zip((p.name for p in RigidBody.parameters), (float(v) for v in twin.phi), strict=True)),
+        "load_cell_minus_imu_s": twin.load_cell_minus_imu_s,
+        "seed": twin.seed,
+        "note": "bias: what the load cell's and the accelerometer's zero errors together look like to a fit",
+    }
+
+
+def _write(folder: Path, twin: HandleTwin, wrench_file: str, imu_file: str) -> None:
+    load_cell, imu, truth = handle_recordings(twin)
+    write_dspace(folder / wrench_file, load_cell)
+    write_microstrain(folder / imu_file, imu, g=twin.g)
+    write_text(folder / "truth.json", json.dumps(truth, indent=1) + "\n")
+
+
+_EXPERIMENT = """\
+# A simulated handle (seed {seed}). The truth is in truth.json; nothing but the reference column reads it.
+palpate: 1
+title: Simulated handle {seed}
+object: handle
+stage: handle
+recordings:
+  wrench: {{file: wrench.mat, format: dspace-mat, device: Platform}}
+  imu: {{file: imu.csv, format: microstrain-csv}}
+imu_pose:                        # of the IMU in the sensor frame, from the drawing
+  rotation: {rotation}
+  translation: {translation}
+sensor: ati-omega85
+clocks: auto
+segments:                        # seconds on the load cell's clock
+  train: [6, 44]
+  test: [45, 63]
+prior:                           # a drawing that is off by some 20 %
+  mass: {mass:.6g} kg
+  com: {com}
+  inertia_com: {inertia}
+  damping: auto
+  spread: 20 %
+reference: {{label: truth, file: truth.json}}
+"""

@@ -1,0 +1,78 @@
+"""What all tests share: seeds, visible skips, and where the recordings of real objects are.
+
+A skip says what is missing and the line that installs it. With PALPATE_REQUIRE_ALL=1 (continuous integration) a skip
+is a failure, except that of a test marked `real` where the recordings are really absent.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+REAL = Path(__file__).resolve().parents[2] / "shared" / "real"
+"""Recordings beside the project; they are not part of it."""
+
+PACKAGES = {"cc": "gcc", "chromium": "chromium"}
+"""Programs that tests run, and the Debian packages that bring them."""
+
+settings.register_profile("seeded", derandomize=True, deadline=None, database=None)
+settings.load_profile("seeded")
+
+
+def needs(module: str, extra: str) -> Any:
+    """The module of an optional library, or a skip that says how to install it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        return pytest.skip(f"{module} is not installed: pip install 'palpate[{extra}]'", allow_module_level=True)
+
+
+def needs_program(name: str) -> str:
+    """The full path of a program, or a skip that says how to install it."""
+    found = shutil.which(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed: sudo apt-get install {PACKAGES[name]}", allow_module_level=True)
+    return found
+
+
+@pytest.fixture(scope="session")
+def real_folder() -> Path:
+    """The folder with recordings of real objects; use it in tests marked `real`."""
+    if not REAL.is_dir():
+        pytest.skip(f"there are no recordings of real objects in {REAL}")
+    return REAL
+
+
+def _everything_is_required() -> bool:
+    return os.environ.get("PALPATE_REQUIRE_ALL") == "1"
+
+
+def _refuse_skip(report: Any) -> None:
+    """Turn a skipped report into a failed one that keeps the reason."""
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    report.outcome = "failed"
+    report.longrepr = f"PALPATE_REQUIRE_ALL=1 allows no skip, but: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report = yield
+    absent = item.get_closest_marker("real") is not None and not REAL.is_dir()
+    if report.skipped and not hasattr(report, "wasxfail") and _everything_is_required() and not absent:
+        _refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Iterator[None]:
+    report = yield
+    if report.skipped and _everything_is_required():
+        _refuse_skip(report)
+    return report

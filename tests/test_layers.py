@@ -1,0 +1,245 @@
+"""Who may import whom, how long a module may be, and that a skip cannot hide."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = "palpate"
+SOURCE = Path(__file__).resolve().parents[1] / "src" / PACKAGE
+LONGEST = 400
+
+BUILDS_ON = {
+    "errors": (),
+    "files": ("errors",),
+    "physics": ("errors",),
+    "objects": (),
+    "elements": ("errors", "files", "physics"),
+    "mechanisms": ("errors", "files", "physics"),
+    "model": ("elements", "mechanisms", "objects"),
+    "runtime": ("model",),
+    "recording": ("errors", "files", "physics"),
+    "motion": ("recording",),
+    "identify": ("model", "motion"),
+    "experiment": ("identify", "runtime"),
+    "export": ("model", "runtime"),
+    "twin": ("experiment",),
+    "report": ("experiment",),
+    "cli": ("twin", "report", "export", "__init__"),
+    "__main__": ("cli",),
+    "__init__": ("twin", "report", "export"),
+}
+"""Room -> the rooms right below it; a room may import these, all that they build on, and itself.
+
+`__init__` is the public list of names: it may show every room but the command line, which alone may use it.
+"""
+
+
+def allowed(room: str) -> set[str]:
+    """All rooms that a room may import."""
+    return {room, *(lower for below in BUILDS_ON[room] for lower in allowed(below))}
+
+
+def room_of(module: str) -> str:
+    """The room of a dotted module name inside the package."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def module_name(path: Path, source: Path) -> str:
+    parts = path.relative_to(source).with_suffix("").parts
+    return ".".join((PACKAGE, *parts))
+
+
+def imported_modules(path: Path, source: Path) -> list[tuple[int, str]]:
+    """(line, dotted name) of every import of the package in a file: absolute, relative, inside functions, by string."""
+    package = module_name(path, source).split(".")[:-1]  # of a module and of an __init__ alike
+    found: list[tuple[int, str]] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            start = ".".join([*base, *([node.module] if node.module else [])])
+            # `from palpate import physics` imports a room, `from palpate.physics import units` stays in it
+            found += [(node.lineno, f"{start}.{a.name}" if is_room(start, a.name) else start) for a in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__"):
+            found += [(node.lineno, a.value) for a in node.args if isinstance(a, ast.Constant) and type(a.value) is str]
+    return [(line, name) for line, name in found if name.split(".")[0] == PACKAGE]
+
+
+def is_room(start: str, name: str) -> bool:
+    return start == PACKAGE and name in BUILDS_ON
+
+
+def violations(source: Path) -> list[str]:
+    """Everything in a tree of sources that the rules forbid."""
+    problems: list[str] = []
+    for path in sorted(source.rglob("*.py")):
+        where = path.relative_to(source).as_posix()
+        room = room_of(module_name(path, source))
+        if room not in BUILDS_ON:
+            problems.append(f"{where}: the room {room!r} is not in the table")
+            continue
+        length = len(path.read_text(encoding="utf-8").splitlines())
+        if length > LONGEST:
+            problems.append(f"{where}: {length} lines, at most {LONGEST} are allowed")
+        for line, name in imported_modules(path, source):
+            if room_of(name) not in allowed(room):
+                problems.append(f"{where}:{line}: {room} must not import {name}")
+    return problems
+
+
+def test_every_import_goes_downwards_and_no_module_is_too_long() -> None:
+    assert violations(SOURCE) == []
+
+
+def test_every_folder_of_the_package_is_in_the_table() -> None:
+    folders = {p.name for p in SOURCE.iterdir() if p.is_dir() and p.name != "__pycache__"}
+    assert {"physics", "elements", "mechanisms", "objects"} <= folders
+    assert folders <= set(BUILDS_ON)
+
+
+def test_the_table_says_what_the_design_says() -> None:
+    basic = {"errors", "files", "physics"}
+    waist = {*basic, "elements", "mechanisms", "objects", "model"}
+    assert allowed("elements") == {*basic, "elements"}
+    assert allowed("model") == waist
+    assert allowed("runtime") == {*waist, "runtime"}
+    assert allowed("motion") == {*basic, "recording", "motion"}
+    assert allowed("identify") == {*waist, "recording", "motion", "identify"}
+    assert allowed("export") == {*waist, "runtime", "export"}
+    assert allowed("twin") == {*allowed("identify"), "runtime", "experiment", "twin"}
+    assert allowed("cli") == set(BUILDS_ON) - {"__main__"}
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "problem"),
+    [
+        ("physics/a.py", "import palpate.model\n", "physics/a.py:1: physics must not import palpate.model"),
+        ("physics/a.py", "from palpate.files import x\n", "physics/a.py:1: physics must not import palpate.files"),
+        ("physics/a.py", "from palpate import model\n", "physics must not import palpate.model"),
+        ("physics/a.py", "from palpate import Model\n", "physics must not import palpate"),
+        ("physics/a.py", "import palpate\n", "physics must not import palpate"),
+        ("physics/a.py", "from ..model import Model\n", "physics must not import palpate.model"),
+        ("physics/a.py", "from .. import model\n", "physics must not import palpate.model"),
+        ("physics/__init__.py", "from ..model import Model\n", "physics must not import palpate.model"),
+        ("physics/deep/a.py", "from ...model import Model\n", "physics must not import palpate.model"),
+        ("elements/a.py", "from palpate.mechanisms import Free\n", "elements must not import palpate.mechanisms"),
+        (
+            "recording/a.py",
+            "def f():\n    from palpate.model import M\n",
+            "recording/a.py:2: recording must not import",
+        ),
+        (
+            "identify/a.py",
+            "import importlib as i\ni.import_module('palpate.cli')\n",
+            "identify must not import palpate.cli",
+        ),
+        ("report/a.py", "from palpate.twin import t\n", "report must not import palpate.twin"),
+        ("__init__.py", "from palpate.cli import main\n", "__init__ must not import palpate.cli"),
+        ("model.py", "from .identify import solve\n", "model must not import palpate.identify"),
+        ("helpers/a.py", "", "helpers/a.py: the room 'helpers' is not in the table"),
+        ("utils.py", "", "utils.py: the room 'utils' is not in the table"),
+        ("physics/a.py", "x = 1\n" * 401, "physics/a.py: 401 lines, at most 400 are allowed"),
+    ],
+)
+def test_the_checker_finds_what_is_forbidden(tmp_path: Path, path: str, text: str, problem: str) -> None:
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / path).write_text(text)
+    (found,) = violations(tmp_path)
+    assert problem in found
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("physics/a.py", "import numpy\nfrom . import b\nfrom .b import c\nfrom palpate.errors import PalpateError\n"),
+        ("physics/deep/a.py", "from ..b import c\nfrom ...errors import PalpateError\n"),
+        ("model.py", "from .elements import Element\nfrom palpate import errors\n"),
+        ("cli/a.py", "import palpate\nfrom palpate import Model\nfrom palpate.recording import load\n"),
+        ("__init__.py", "from palpate.model import Model\nfrom .twin import make\n"),
+        ("physics/a.py", "x = 1\n" * 400),
+    ],
+)
+def test_the_checker_lets_pass_what_is_allowed(tmp_path: Path, path: str, text: str) -> None:
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / path).write_text(text)
+    assert violations(tmp_path) == []
+
+
+SKIPPING = """
+import pytest
+from conftest import needs, needs_program, PACKAGES
+
+def test_fine():
+    pass
+
+@pytest.mark.xfail
+def test_known():
+    assert False
+
+def test_skips():
+    needs("a_module_that_nobody_has", "mujoco")
+
+def test_skips_program():
+    PACKAGES["a-program-that-nobody-has"] = "gcc"
+    needs_program("a-program-that-nobody-has")
+
+@pytest.mark.real
+def test_real(real_folder):
+    assert real_folder.is_dir()
+"""
+
+
+@pytest.mark.parametrize(
+    ("require", "real_is_there", "expected"),
+    [
+        ("", False, "1 passed, 3 skipped, 1 xfailed"),
+        ("1", False, "2 failed, 1 passed, 1 skipped, 1 xfailed"),
+        ("1", True, "2 failed, 2 passed, 1 xfailed"),
+    ],
+)
+def test_where_everything_is_required_a_skip_is_a_failure(
+    tmp_path: Path, require: str, real_is_there: bool, expected: str
+) -> None:
+    project = tmp_path / "project"
+    (project / "tests").mkdir(parents=True)
+    shutil.copy(Path(__file__).with_name("conftest.py"), project / "tests" / "conftest.py")
+    (project / "tests" / "test_a.py").write_text(SKIPPING)
+    (project / "pytest.ini").write_text("[pytest]\npythonpath = tests\nmarkers = real: x\naddopts = -ra\n")
+    if real_is_there:
+        (tmp_path / "shared" / "real").mkdir(parents=True)
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"],
+        cwd=project,
+        env={**os.environ, "PALPATE_REQUIRE_ALL": require},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert expected in run.stdout
+    assert "pip install 'palpate[mujoco]'" in run.stdout
+    assert "sudo apt-get install gcc" in run.stdout
+    assert run.returncode == (1 if require else 0)
+
+
+def test_a_module_that_skips_as_a_whole_fails_where_everything_is_required(tmp_path: Path) -> None:
+    shutil.copy(Path(__file__).with_name("conftest.py"), tmp_path / "conftest.py")
+    (tmp_path / "test_a.py").write_text("from conftest import needs\nneeds('a_module_that_nobody_has', 'mujoco')\n")
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
+        cwd=tmp_path,
+        env={**os.environ, "PALPATE_REQUIRE_ALL": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode != 0
+    assert "PALPATE_REQUIRE_ALL=1 allows no skip, but" in run.stdout

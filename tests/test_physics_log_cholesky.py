@@ -1,0 +1,175 @@
+"""The log-Cholesky map and the other maps: against the paper's formula, Pinocchio and finite differences."""
+
+from __future__ import annotations
+
+from math import exp
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.conftest import needs
+from tests.oracles.point_masses import cloud_phi, random_cloud
+
+from palpate.errors import NotConsistent, PalpateError
+from palpate.physics.inertia import is_consistent, mass_properties, pseudo_inertia
+from palpate.physics.log_cholesky import (
+    THETA_NAMES,
+    Factor,
+    alpha_of_mass,
+    phi_from_theta,
+    phi_from_theta_m,
+    phi_jacobian,
+    phi_jacobian_m,
+    theta_from_phi,
+)
+from palpate.physics.maps import Exp, Fixed, Identity, LogCholesky, Map, Stacked
+
+FACTORS: tuple[Factor, ...] = ("UtU", "UUt")
+THETA = np.array([0.3, -1.2, -0.8, -1.5, 0.11, -0.07, 0.19, 0.4, -0.3, 0.25])
+thetas = st.lists(st.floats(-2, 2), min_size=10, max_size=10).map(np.array)
+factors = st.sampled_from(FACTORS)
+
+
+def finite_differences(map_: Map, theta: np.ndarray, h: float = 1e-4) -> np.ndarray:
+    """d forward / d theta by differences of sixth order."""
+    columns = []
+    for step in np.eye(len(theta)) * h:
+        d1, d2, d3 = ((map_.forward(theta + i * step) - map_.forward(theta - i * step)) / h for i in (1, 2, 3))
+        columns.append(0.75 * d1 - 0.15 * d2 + d3 / 60)
+    return np.array(columns).reshape(len(theta), map_.size_p).T
+
+
+def test_theta_becomes_phi_as_the_paper_prints_it() -> None:
+    alpha, d1, d2, d3, s12, s23, s13, t1, t2, t3 = THETA
+    e1, e2, e3 = exp(d1), exp(d2), exp(d3)
+    printed = [
+        t1**2 + t2**2 + t3**2 + 1,
+        t1 * e1,
+        t1 * s12 + t2 * e2,
+        t1 * s13 + t2 * s23 + t3 * e3,
+        s12**2 + s13**2 + s23**2 + e2**2 + e3**2,
+        -s12 * e1,
+        -s13 * e1,
+        s13**2 + s23**2 + e1**2 + e3**2,
+        -s12 * s13 - s23 * e2,
+        s12**2 + e1**2 + e2**2,
+    ]
+    assert phi_from_theta(THETA, "UtU") == pytest.approx(exp(2 * alpha) * np.array(printed), rel=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_uut_and_its_jacobian_are_pinocchios(seed: int) -> None:
+    needs("pinocchio", "pinocchio")
+    from tests.oracles import pinocchio_body
+
+    theta = np.random.default_rng(seed).normal(size=10)
+    phi, jacobian = pinocchio_body.phi_from_log_cholesky(theta), pinocchio_body.log_cholesky_jacobian(theta)
+    assert np.abs(phi_from_theta(theta, "UUt") - phi).max() / np.abs(phi).max() < 1e-12
+    assert np.abs(phi_jacobian(theta, "UUt") - jacobian).max() / np.abs(jacobian).max() < 1e-12
+
+
+def test_in_uut_alpha_is_the_mass_and_t_the_centre_of_mass() -> None:
+    mass, com, _ = mass_properties(phi_from_theta(THETA, "UUt"))
+    assert mass == pytest.approx(exp(2 * THETA[0]), rel=1e-14)
+    assert com == pytest.approx(THETA[7:], rel=1e-14)
+
+
+@given(thetas, factors)
+def test_every_theta_is_a_consistent_body_and_comes_back(theta: np.ndarray, factor: Factor) -> None:
+    phi = phi_from_theta(theta, factor)
+    assert is_consistent(phi)
+    # what rounding of phi does to theta grows with the condition of the pseudo-inertia
+    allowed = 1e-14 * np.linalg.cond(pseudo_inertia(phi))
+    assert np.abs(theta_from_phi(phi, factor) - theta).max() < allowed
+
+
+@given(st.integers(0, 10_000), factors)
+def test_every_cloud_of_points_has_a_theta(seed: int, factor: Factor) -> None:
+    phi = cloud_phi(*random_cloud(np.random.default_rng(seed)))
+    back = phi_from_theta(theta_from_phi(phi, factor), factor)
+    assert np.abs(back - phi).max() / np.abs(phi).max() < 1e-13
+
+
+def test_both_factors_reach_the_same_body_with_different_theta() -> None:
+    phi = phi_from_theta(THETA, "UtU")
+    theta = theta_from_phi(phi, "UUt")
+    assert phi_from_theta(theta, "UUt") == pytest.approx(phi, rel=1e-12)
+    assert np.abs(theta - THETA).max() > 0.1
+
+
+@pytest.mark.parametrize("factor", FACTORS)
+@pytest.mark.parametrize("known_mass", [None, 45.0], ids=["mass_free", "mass_known"])
+def test_the_log_cholesky_jacobian_is_the_finite_difference(factor: Factor, known_mass: float | None) -> None:
+    map_ = LogCholesky(factor, known_mass)
+    theta = THETA[10 - map_.size_theta :]
+    analytic = map_.jacobian(theta)
+    assert analytic.shape == (10, map_.size_theta)
+    assert np.abs(analytic - finite_differences(map_, theta)).max() / np.abs(analytic).max() < 1e-11
+
+
+@given(thetas.map(lambda theta: theta[1:]), st.floats(0.1, 100), factors)
+def test_a_known_mass_is_kept_whatever_the_other_nine(theta_m: np.ndarray, mass: float, factor: Factor) -> None:
+    phi = phi_from_theta_m(theta_m, mass, factor)
+    assert phi[0] == pytest.approx(mass, rel=1e-13)
+    assert is_consistent(phi)
+    assert np.abs(phi_jacobian_m(theta_m, mass, factor)[0]).max() < 1e-12 * mass * max(1, np.abs(theta_m).max())
+
+
+def test_alpha_of_a_known_mass_is_the_papers() -> None:
+    t1, t2, t3 = THETA[7:]
+    papers = 0.5 * np.log(45.0 / (1 + t1**2 + t2**2 + t3**2))
+    assert alpha_of_mass(THETA[1:], 45.0, "UtU") == pytest.approx(papers, rel=1e-15)
+    assert alpha_of_mass(THETA[1:], 45.0, "UUt") == pytest.approx(0.5 * np.log(45.0), rel=1e-15)
+
+
+def test_a_known_mass_scales_a_prior_and_keeps_centre_and_shape() -> None:
+    prior = phi_from_theta(THETA, "UtU")
+    map_ = LogCholesky("UtU", known_mass=45.0)
+    assert map_.forward(map_.inverse(prior)) == pytest.approx(prior * 45.0 / prior[0], rel=1e-12)
+    assert map_.theta_names == THETA_NAMES[1:]
+
+
+def test_theta_of_an_impossible_body_is_refused() -> None:
+    phi = phi_from_theta(THETA)
+    phi[4] *= 10
+    with pytest.raises(NotConsistent, match="largest must be less than the sum of the others"):
+        theta_from_phi(phi)
+
+
+@pytest.mark.parametrize("map_", [Identity(3), Exp(3)], ids=["identity", "exp"])
+def test_simple_maps_have_the_jacobian_of_their_differences_and_an_inverse(map_: Map) -> None:
+    theta = np.array([-2.0, 0.3, 1.7])
+    assert map_.jacobian(theta) == pytest.approx(finite_differences(map_, theta), abs=1e-10)
+    assert map_.inverse(map_.forward(theta)) == pytest.approx(theta, rel=1e-14)
+
+
+def test_exp_refuses_what_is_not_positive() -> None:
+    with pytest.raises(PalpateError, match=r"a positive parameter cannot be -0.5"):
+        Exp(2).inverse(np.array([1.0, -0.5]))
+
+
+def test_a_stack_of_maps_is_its_parts_side_by_side() -> None:
+    parts = (LogCholesky("UtU", known_mass=2.0), Exp(), Fixed((7.0, 8.0)), LogCholesky("UUt"), Identity(6), Exp(2))
+    stack = Stacked(parts)
+    theta = np.random.default_rng(1).normal(size=stack.size_theta) * 0.5
+    p = stack.forward(theta)
+    assert (stack.size_theta, stack.size_p) == (9 + 1 + 0 + 10 + 6 + 2, 10 + 1 + 2 + 10 + 6 + 2)
+    assert p[11:13].tolist() == [7.0, 8.0]
+    for part, rows, columns in zip(parts, stack.p_slices(), stack.theta_slices(), strict=True):
+        assert p[rows].tolist() == part.forward(theta[columns]).tolist()
+    assert np.abs(stack.jacobian(theta) - finite_differences(stack, theta)).max() < 1e-10
+    assert stack.inverse(p) == pytest.approx(theta, abs=1e-12)
+
+
+def test_a_stack_finds_possible_parameters_near_impossible_ones() -> None:
+    stack = Stacked((LogCholesky("UtU"), Exp(2), Fixed((7.0,)), Identity(), LogCholesky("UUt", known_mass=3.0)))
+    impossible = np.concatenate([phi_from_theta(THETA), [-0.5, 2.0], [1.0], [-4.0], np.full(10, -1.0)])
+    impossible[4] *= 10
+    near = stack.nearest(impossible)
+    assert stack.forward(stack.inverse(near))[:14] == pytest.approx(near[:14], rel=1e-12)
+    assert near[0] == impossible[0]
+    assert near[1:4] == pytest.approx(impossible[1:4], rel=1e-13)
+    assert near[10] > 0
+    assert near[11:14].tolist() == [2.0, 7.0, -4.0]
+    assert is_consistent(near[14:])

@@ -1,0 +1,89 @@
+"""Units and quantities as people write them, and what is said when they are wrong."""
+
+from __future__ import annotations
+
+from math import pi, radians
+
+import pytest
+
+from palpate.errors import PalpateError
+from palpate.physics.units import STANDARD_GRAVITY, parse_quantity, parse_unit
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "si"),
+    [
+        ("45 kg", "kg", 45.0),
+        ("1.5kg", "kg", 1.5),
+        ("856 g", "kg", 0.856),
+        ("25 deg", "rad", radians(25)),
+        ("-0.3 deg", "rad", -radians(0.3)),
+        ("11.25 inch", "m", 0.28575),
+        ("11.25 in", "m", 0.28575),
+        ("1 %", "1", 0.01),
+        ("2 mm", "m", 0.002),
+        ("+1.5e-3 m", "m", 0.0015),
+        ("310 ms", "s", 0.31),
+        ("100", "Hz", 100.0),
+        ("10 lb", "kg", 4.5359237),
+        ("2 gn", "m/s2", 2 * STANDARD_GRAVITY),
+        ("40 Nm", "N m", 40.0),
+        ("4 N m s/rad", "kg m2/s", 4.0),
+        (".5 m", "m", 0.5),
+    ],
+)
+def test_a_quantity_is_read_as_people_write_it(text: str, unit: str, si: float) -> None:
+    assert parse_quantity(text, unit) == pytest.approx(si, rel=1e-15)
+
+
+@pytest.mark.parametrize(("value", "unit", "si"), [(45, "kg", 45.0), (90.0, "deg", pi / 2), ("90", "deg", pi / 2)])
+def test_a_bare_number_has_the_unit_that_is_asked_for(value: float | str, unit: str, si: float) -> None:
+    assert parse_quantity(value, unit) == pytest.approx(si, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("text", "factor", "dimension"),
+    [
+        ("kg m2", 1.0, (1, 2, 0)),
+        ("kg m^2", 1.0, (1, 2, 0)),
+        ("kg·m2", 1.0, (1, 2, 0)),
+        ("kg*m2", 1.0, (1, 2, 0)),
+        ("m/s2", 1.0, (0, 1, -2)),
+        ("m/s/s", 1.0, (0, 1, -2)),
+        ("m s^-2", 1.0, (0, 1, -2)),
+        ("N m s/rad", 1.0, (1, 2, -1)),
+        ("deg/s", pi / 180, (0, 0, -1)),
+        ("1/s", 1.0, (0, 0, -1)),
+        ("g mm2", 1e-9, (1, 2, 0)),
+        ("N mm", 1e-3, (1, 2, -2)),
+        ("", 1.0, (0, 0, 0)),
+    ],
+)
+def test_a_unit_is_a_product_with_a_slash(text: str, factor: float, dimension: tuple[int, int, int]) -> None:
+    unit = parse_unit(text)
+    assert unit.factor == pytest.approx(factor, rel=1e-14)
+    assert unit.dimension == dimension
+
+
+def test_newton_times_metre_is_newtonmetre() -> None:
+    assert parse_unit("N m") == parse_unit("Nm") == parse_unit("kg m2/s2")
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "message"),
+    [
+        ("45 kilo", "kg", "in the unit 'kilo' there is no unit 'kilo'"),
+        ("25 degrees", "rad", "there is no unit 'degrees'. Did you mean 'deg'?"),
+        ("45 m", "kg", "'45 m' is not a quantity in kg"),
+        ("heavy", "kg", "'heavy' is not a number with a unit, such as '1.5 kg'"),
+        ("1.2.3 kg", "kg", "'1.2.3' is not a number"),
+        ("", "kg", "'' is not a number with a unit"),
+        ("2 mm^2", "m", "'2 mm^2' is not a quantity in m"),
+        ("3 kg m22", "kg m2", "there is no unit 'm22'. Did you mean 'm'?"),
+    ],
+)
+def test_a_wrong_quantity_is_refused_with_what_would_be_right(text: str, unit: str, message: str) -> None:
+    with pytest.raises(PalpateError) as refused:
+        parse_quantity(text, unit)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)

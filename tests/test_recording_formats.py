@@ -1,0 +1,146 @@
+"""Formats by name and by content, several files at once, and what importing the room costs."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+import time
+from csv import reader
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from palpate.errors import FileProblem, UnknownName
+from palpate.recording import FORMATS, Channel, Clock, Recording, load, recognise
+
+UNITS = {"acceleration": "m/s2", "angular_rate": "rad/s"}
+
+
+def markers(n: int = 30, count: int = 3) -> Recording:
+    clock, rng = Clock("Trajectories", np.arange(n) / 100), np.random.default_rng(5)
+    names = [f"S:M{place}" for place in range(count)]
+    return Recording({name: Channel(name, rng.normal(size=(n, 3)), clock, "m", "capture") for name in names})
+
+
+def scalars(n: int = 30) -> Recording:
+    clock = Clock("Platform", np.arange(n) / 1000)
+    return Recording({name: Channel(name, np.ones(n), clock, "N", "sensor") for name in ("Fx1", "Fy1")})
+
+
+def imu(n: int = 30) -> Recording:
+    clock = Clock("imu", np.arange(n) / 1000)
+    names = [(quantity, f"{quantity}.{axis}") for quantity in UNITS for axis in "xyz"]
+    return Recording({name: Channel(name, np.ones(n), clock, UNITS[quantity], "imu") for quantity, name in names})
+
+
+SAMPLES = {
+    "vicon-csv": markers,
+    "dspace-mat": scalars,
+    "microstrain-csv": imu,
+    "csv": scalars,
+    "parquet": scalars,
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_recognises_its_own_files_and_no_others(tmp_path, name):
+    path = tmp_path / "file.dat"
+    FORMATS[name].write(path, SAMPLES[name]())
+    assert recognise(path) == name
+    assert [entry.name for entry in FORMATS.values() if entry.recognises(path.read_bytes(), path)] == [name]
+    rec = load(path)
+    assert rec.format == name
+    assert rec.source == path
+    assert list(rec) == list(SAMPLES[name]())
+
+
+MODULES = {"vicon-csv": "vicon_csv", "dspace-mat": "dspace_mat", "microstrain-csv": "microstrain_csv", "csv": "table"}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_listed_options_are_those_of_the_reader(name):
+    module = import_module(f"palpate.recording.{MODULES[name]}")
+    parameters = list(inspect.signature(module.read).parameters)
+    assert parameters == ["path", *FORMATS[name].options]
+    assert module.recognises(b"", module.Path("x")) is False
+
+
+def test_several_files_merge_and_options_find_their_format(tmp_path):
+    for name, stem in (("vicon-csv", "T.csv"), ("dspace-mat", "exp.mat"), ("microstrain-csv", "IMU.csv")):
+        FORMATS[name].write(tmp_path / stem, SAMPLES[name]())
+    rec = load(tmp_path / "T.csv", tmp_path / "exp.mat", str(tmp_path / "IMU.csv"), g=9.81, device="Platform")
+    assert rec["M1"].samples.shape == (30, 3)
+    assert rec["acceleration.x"].samples[0] == pytest.approx(9.81 / 9.80665)
+    assert [clock.name for clock in rec.clocks] == ["Trajectories", "Platform", "imu"]
+
+
+def test_two_files_of_one_kind_get_their_stems(tmp_path):
+    for stem in ("a", "b"):
+        FORMATS["dspace-mat"].write(tmp_path / f"{stem}.mat", scalars())
+    rec = load(tmp_path / "a.mat", tmp_path / "b.mat")
+    assert list(rec) == ["a/Fx1", "a/Fy1", "b/Fx1", "b/Fy1"]
+
+
+def test_wrong_names_and_files_are_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    FORMATS["csv"].write(path, scalars())
+    with pytest.raises(UnknownName, match=r"no format 'vicon'\. Did you mean 'vicon-csv'"):
+        load(path, format="vicon")
+    with pytest.raises(UnknownName, match=r"reading csv: there is no option 'rates'\. Did you mean 'rate'"):
+        load(path, rates=5)
+    with pytest.raises(FileProblem, match="no such file"):
+        load(tmp_path / "b.csv")
+    with pytest.raises(TypeError, match="at least one path"):
+        load()
+    (tmp_path / "empty.csv").touch()
+    with pytest.raises(FileProblem, match="the file is empty"):
+        load(tmp_path / "empty.csv")
+    with pytest.raises(FileProblem, match="cannot be read"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "looks"),
+    [
+        ("a.c3d", b"\x02\x50\x00\x00", "a C3D file"),
+        ("a.h5", b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
+        ("a.xlsx", b"PK\x03\x04", "a ZIP archive or Excel workbook"),
+        ("a.csv", b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
+        ("a.bin", b"\x00\x01\x02\x03", "no kind of file that palpate knows"),
+    ],
+)
+def test_foreign_files_are_named(tmp_path, name, content, looks):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(FileProblem, match=f"this looks like {looks}.*Palpate reads vicon-csv"):
+        load(path)
+
+
+def test_importing_the_room_imports_no_reader():
+    code = "import sys, palpate.recording; print({'scipy', 'polars'} & set(sys.modules))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "set()"
+
+
+def test_vicon_is_read_several_times_faster_than_by_the_csv_module(tmp_path):
+    path = tmp_path / "a.csv"
+    FORMATS["vicon-csv"].write(path, markers(8000, 20))
+
+    def plainly() -> None:
+        with path.open() as text:
+            rows = list(reader(text))[5:]
+        np.array([[float(cell or "nan") for cell in row] for row in rows])
+
+    def best(function) -> float:
+        spans = []
+        for _ in range(5):
+            start = time.perf_counter()
+            function()
+            spans.append(time.perf_counter() - start)
+        return min(spans)
+
+    load(path)
+    # A loose bound, since tests run beside each other; the benchmark holds the real ratio.
+    assert best(lambda: load(path)) < best(plainly) / 2
