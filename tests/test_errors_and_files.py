@@ -93,6 +93,15 @@ def test_until_the_block_ends_readers_see_the_old_file(tmp_path: Path) -> None:
     assert path.read_text() == "new"
 
 
+def test_who_reads_while_a_file_is_replaced_reads_the_old_one_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with path.open() as reader:
+        write_text(path, "new")
+        assert reader.read() == "old"
+    assert path.read_text() == "new"
+
+
 def test_a_place_that_cannot_be_written_is_a_known_problem(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(FileProblem, match=r"cannot be written \(.*\). Choose another output folder"):

@@ -169,9 +169,9 @@ def test_mass_properties_and_moved_bodies_are_pinocchios() -> None:
 @given(st.lists(st.floats(-2, 2), min_size=6, max_size=6), st.floats(0.1, 50))
 def test_the_nearest_consistent_body_is_consistent_and_keeps_mass_and_centre(entries: list[float], mass: float) -> None:
     com = np.array([0.1, -0.2, 0.3])
-    I = np.empty((3, 3))  # noqa: E741
+    I = np.empty((3, 3))
     I[np.triu_indices(3)] = entries
-    I = np.triu(I) + np.triu(I, 1).T  # noqa: E741
+    I = np.triu(I) + np.triu(I, 1).T
     found = nearest_consistent(phi_from_mass_properties(mass, com, I))
     check_consistent(found, "nearest")
     assert found[0] == mass

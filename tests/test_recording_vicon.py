@@ -72,6 +72,7 @@ VARIANTS = {
     "blocks apart by separators": (TEXT + DEVICES).replace("\n\n", "\n,,,,,\n"),
     "quoted labels": TEXT.replace("Door:A", '"Door:A"'),
     "with devices": TEXT + DEVICES,
+    "events first": DEVICES[DEVICES.index("Events") :] + "\n" + TEXT,
 }
 
 

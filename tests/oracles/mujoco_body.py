@@ -51,7 +51,7 @@ def body_mjcf(phi: np.ndarray, gravity: float = GRAVITY) -> str:
     m, h = phi[0], phi[1:4]
     c = h / m
     xx, xy, xz, yy, yz, zz = phi[4:]
-    I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) - m * (c @ c * np.eye(3) - np.outer(c, c))  # noqa: E741
+    I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) - m * (c @ c * np.eye(3) - np.outer(c, c))
     full = [I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]]
     return f"""
     <mujoco>

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -20,7 +20,7 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name each step a
 
 
 @contextmanager
-def known_errors() -> Iterator[None]:
+def known_errors() -> Generator[None]:
     """A known error is one line on stderr and exit code 1; an unknown one keeps its traceback."""
     try:
         yield
@@ -33,7 +33,7 @@ def known_errors() -> Iterator[None]:
 
 
 @contextmanager
-def progress(*, quiet: bool, verbose: bool, title: str = "") -> Iterator[Callable[[str], None]]:
+def progress(*, quiet: bool, verbose: bool, title: str = "") -> Generator[Callable[[str], None]]:
     """A function to be told of each step: a spinner on a terminal, with -v a line a step, otherwise silence."""
     if quiet:
         yield lambda _: None
@@ -48,14 +48,16 @@ def progress(*, quiet: bool, verbose: bool, title: str = "") -> Iterator[Callabl
         yield lambda step: status.update(f"{title}: {step} …" if title else f"{step} …")
 
 
-def _spoken(title: str) -> Iterator[Callable[[str], None]]:
+def _spoken(title: str) -> Generator[Callable[[str], None]]:
     from time import perf_counter
 
     began: list[tuple[str, float]] = []
 
     def tell(step: str) -> None:
         if began:
-            typer.echo(f"{title + ': ' if title else ''}{began[-1][0]}: {perf_counter() - began[-1][1]:.2f} s", err=True)
+            typer.echo(
+                f"{title + ': ' if title else ''}{began[-1][0]}: {perf_counter() - began[-1][1]:.2f} s", err=True
+            )
         began.append((step, perf_counter()))
 
     yield tell

@@ -40,7 +40,7 @@ def demo(
             show_json(found)
         elif not quiet:
             typer.echo(
-                f"\nEach folder in {out} holds the recordings, the experiment file, truth.json, result.json and model.json.\n"
+                f"\nEach folder in {out} holds recordings, experiment file, truth.json, result.json and model.json.\n"
                 f"Next: look at {out / STAGES[0] / STAGES[0]}.yaml, change it, and type\n"
                 f"  palpate identify {out / STAGES[0] / STAGES[0]}.yaml -o {out / 'mine'}"
             )

@@ -12,7 +12,8 @@ from palpate.cli.console import GATE_FAILED, Json, Quiet, Verbose, known_errors,
 
 def identify(
     experiment: Annotated[
-        str, typer.Argument(help="Experiment file (YAML), or the name of one that ships: wheelbarrow-handle, door-handle.")
+        str,
+        typer.Argument(help="Experiment file (YAML), or the name of one that ships: wheelbarrow-handle, door-handle."),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder for result.json and model.json [default: NAME-result].")

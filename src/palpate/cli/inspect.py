@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def inspect(
     files: Annotated[list[Path], typer.Argument(help="Recordings in any format that palpate reads.")],
     format_: Annotated[
-        str | None, typer.Option("--format", help="vicon-csv, dspace-mat, microstrain-csv, csv or parquet [default: found out].")
+        str | None,
+        typer.Option("--format", help="vicon-csv, dspace-mat, microstrain-csv, csv or parquet [default: found out]."),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -87,8 +88,8 @@ def _table(data: dict[str, Any]) -> Any:
         gaps = f"{c['gaps']} gaps, longest {c['largest_gap_s']:.3f} s" if c["gaps"] else "no gaps"
         lines.append(
             Text(
-                f"clock {c['name']}: {c['samples']} samples at {c['rate_hz']:.6g} Hz, {c['from_s']:.3f} to {c['to_s']:.3f} s, "
-                f"{gaps}, jitter {1e6 * c['jitter_s']:.0f} µs"
+                f"clock {c['name']}: {c['samples']} samples at {c['rate_hz']:.6g} Hz, "
+                f"{c['from_s']:.3f} to {c['to_s']:.3f} s, {gaps}, jitter {1e6 * c['jitter_s']:.0f} µs"
             )
         )
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -15,7 +15,9 @@ def twin(
     out: Annotated[Path, typer.Argument(help="Folder to write into.")],
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="Random object and motion; without it, the values of the paper's Table where it has them."),
+        typer.Option(
+            min=0, help="Random object and motion; without it, the values of the paper's Table where it has them."
+        ),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,

@@ -1,6 +1,6 @@
 """Numbers with which `check_element` finds what would work on arrays and fail, or differ, on symbols."""
 
-# ruff: noqa: D105, D107 - the operators are what they are
+# ruff: noqa: D105 - the operators are what they are
 from __future__ import annotations
 
 from collections.abc import Callable

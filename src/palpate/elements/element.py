@@ -1,7 +1,7 @@
 """The interface of an element: one physical effect, its parameters, and its columns of the balance.
 
-The balance is  y = Y p: y is the wrench that a person passes to the object, Y p what the object does with it. An element that
-resists motion therefore has positive columns along the velocity.
+The balance is  y = Y p: y is the wrench that a person passes to the object, Y p what the object does with it. An
+element that resists motion therefore has positive columns along the velocity.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A parameter that enters nonlinearly (an angle, a width, a radius): a constant with a standard deviation, or free."""
+    """A parameter that enters nonlinearly (an angle, a width, a radius): a constant with a standard deviation, or
+    free.
+    """
 
     name: str
     unit: str

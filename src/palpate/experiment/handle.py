@@ -11,7 +11,15 @@ import numpy as np
 from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.reading import Experiment
 from palpate.experiment.result import Result, build_result
-from palpate.experiment.schema import SENSORS, ImuPart, ParallelPart, PriorPart, SensorPart, WrenchPart
+from palpate.experiment.schema import (
+    SENSORS,
+    ImuPart,
+    ParallelPart,
+    PriorPart,
+    SavitzkyGolayPart,
+    SensorPart,
+    WrenchPart,
+)
 from palpate.experiment.segments import default_segments, segments_in_seconds
 from palpate.identify import Balance, Prior, build_balance, compress, solve
 from palpate.identify.balance import Segment
@@ -81,14 +89,7 @@ def prepare_handle(experiment: Experiment, tell: Tell = lambda _: None) -> Prepa
     imu = _imu(experiment, config.recordings.imu)
 
     tell("deriving the motion")
-    parallel = isinstance(config.filtering, ParallelPart)
-    smoothing = (
-        PARALLEL
-        if isinstance(config.filtering, ParallelPart)
-        else Smoothing(
-            config.filtering.slope_window, config.filtering.slope_order, config.filtering.window, config.filtering.order
-        )
-    )
+    smoothing = _smoothing(config.filtering)
     motion = imu_motion(imu.times_s, imu.x[:, :3], imu.x[:, 3:], pose, smoothing)
 
     tell("aligning the clocks")
@@ -106,15 +107,27 @@ def prepare_handle(experiment: Experiment, tell: Tell = lambda _: None) -> Prepa
 
     sensor = SENSORS[config.sensor] if isinstance(config.sensor, str) else config.sensor
     rate_hz = (len(wrench.times_s) - 1) / (wrench.times_s[-1] - wrench.times_s[0])
+    try:
+        lowpass = (
+            design_lowpass(rate_hz, config.filtering.bandwidth) if isinstance(config.filtering, ParallelPart) else None
+        )
+    except PalpateError as error:
+        raise experiment.problem("filtering.bandwidth", str(error)) from error
     balance = build_balance(
         load_object(config.object),
         on_clock,
         without_lost(wrench.times_s, wrench.x, wrench.lost),
         sigma=_sigma(sensor),
-        lowpass=design_lowpass(rate_hz, config.filtering.bandwidth) if parallel else None,  # pyright: ignore
+        lowpass=lowpass,
     )
     train, test = _segments(experiment, balance)
     return Prepared(balance, train, test, offset, offset_s, _remarks(wrench, imu))
+
+
+def _smoothing(part: ParallelPart | SavitzkyGolayPart) -> Smoothing:
+    if isinstance(part, ParallelPart):
+        return PARALLEL
+    return Smoothing(part.slope_window, part.slope_order, part.window, part.order)
 
 
 def _wrench(experiment: Experiment, part: WrenchPart) -> Even:
@@ -212,7 +225,7 @@ def _prior(experiment: Experiment) -> Prior | None:
         check_consistent(phi, "the prior is not a possible body")
     except PalpateError as error:
         raise experiment.problem("prior", str(error)) from error
-    values = dict(zip(PHI_NAMES, (float(v) for v in phi), strict=True))
+    values: dict[str, float] = {name: float(v) for name, v in zip(PHI_NAMES, phi, strict=True)}
     return Prior(values, part.spread, None if part.damping == "auto" else float(part.damping))
 
 

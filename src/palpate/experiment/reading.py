@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from palpate.errors import ExperimentProblem, FileProblem, UnknownName, unknown_name
 from palpate.experiment.schema import ExperimentPart
@@ -108,8 +108,7 @@ def _validate(path: Path, tree: dict[str, Any], lines: Mapping[tuple[str, ...], 
     try:
         return ExperimentPart.model_validate(tree)
     except ValidationError as error:
-        first = error.errors()[0]
-        at = tuple(str(part) for part in first["loc"] if (_in_tree(tree, first["loc"], part)))
+        at, first = _most_telling(tree, error.errors())
         key = ".".join(at)
         line = _line(lines, at)
         if first["type"] == "extra_forbidden":
@@ -120,23 +119,30 @@ def _validate(path: Path, tree: dict[str, Any], lines: Mapping[tuple[str, ...], 
                 path, key, "this key is missing", line=_line(lines, at[:-1]), remedy=_describe(at)
             ) from None
         message = first["msg"].removeprefix("Value error, ")
-        given = "" if isinstance(first["input"], dict | list) else f" (given: {first['input']!r})"
+        plain = isinstance(first["input"], dict | list) or str(first["input"]) in message
+        given = "" if plain else f" (given: {first['input']!r})"
         raise ExperimentProblem(
             path, key, message[0].lower() + message[1:] + given, line=line, remedy=_describe(at)
         ) from None
 
 
-def _in_tree(tree: Any, loc: Sequence[Any], part: Any) -> bool:
-    """Whether pydantic's location entry is a key or index of the file, and not the name of a union's branch."""
-    node = tree
+def _most_telling(tree: Any, errors: Sequence[Any]) -> tuple[tuple[str, ...], Any]:
+    """An unknown key before all (it explains the missing one); else what lies deepest: the branch of a union that was
+    meant.
+    """
+    located = [(_location(tree, e["loc"], missing=e["type"] == "missing"), e) for e in errors]
+    return max(located, key=lambda pair: (pair[1]["type"] == "extra_forbidden", len(pair[0])))
+
+
+def _location(tree: Any, loc: Sequence[int | str], *, missing: bool) -> tuple[str, ...]:
+    """Pydantic's location without the names of a union's branches, which are not in the file."""
+    node: Any = tree
+    at: list[str] = []
     for step in loc:
-        inside = (isinstance(node, dict) and step in node) or (
-            isinstance(node, list) and isinstance(step, int) and step < len(node)
-        )  # pyright: ignore
-        if step is part:
-            return inside or loc[-1] is part
-        node = node[step] if inside else node  # pyright: ignore
-    return True
+        if (isinstance(node, dict) and step in node) or (isinstance(node, list) and isinstance(step, int)):
+            node = cast("Any", node)[step]
+            at.append(str(step))
+    return (*at, str(loc[-1])) if missing else tuple(at)
 
 
 def _models(at: Sequence[str]) -> list[Any]:

@@ -135,8 +135,8 @@ def _reasons(solution: Solution, rms: Mapping[str, Mapping[str, Mapping[str, Any
         train = rms["train"][row]["value"]
         if test["value"] > 2 * train:
             reasons.append(
-                f"{row}: the test error {test['value']:.3g} {test['unit']} is more than twice the train error {train:.3g}; "
-                "the fit does not carry over"
+                f"{row}: the test error {test['value']:.3g} {test['unit']} is more than twice the train error "
+                f"{train:.3g}; the fit does not carry over"
             )
     return reasons
 

@@ -76,7 +76,8 @@ class WrenchPart(_Part):
     rate: Frequency | None = Field(default=None, description="for csv and parquet without times: samples per second")
     sign: Literal["on-other-side", "on-handle"] = Field(
         default="on-other-side",
-        description="what the numbers mean: the wrench that the handle passes on through the sensor (as dSPACE stores it), or the one that moves the handle",
+        description="what the numbers mean: the wrench that the handle passes on through the sensor "
+        "(as the paper's dSPACE files store it), or the one that moves the handle",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -52,7 +53,9 @@ class Balance:
         return lift
 
     def block(self, start: int, stop: int) -> FloatArray:
-        """Samples start:stop, low-passed: features and wrench (1, entries, n), or the rows themselves (rows, columns, n)."""
+        """Samples start:stop, low-passed: features and wrench (1, entries, n), or the rows themselves (rows, columns,
+        n).
+        """
         k = _cut(self.kinematics, start, stop)
         w = [self.wrench[start:stop, i] for i in range(6)]
         y = list(self.model.mechanism.project(k, w, ARRAYS))
@@ -88,11 +91,10 @@ class Balance:
 
     def rows(self, segment: Segment) -> FloatArray:
         """The rows [Y | y] of a segment, to look at: (samples, rows, parameters + 1)."""
-        return (
-            np.einsum("giN,rip->Nrp", self.block(*self.indices(segment)), self.lift())
-            if self.by_features
-            else (self.block(*self.indices(segment)).transpose(2, 0, 1))
-        )
+        block = self.block(*self.indices(segment))
+        if not self.by_features:
+            return block.transpose(2, 0, 1)
+        return np.asarray(np.einsum("iN,rip->Nrp", block[0], self.lift()), dtype=float)
 
 
 def build_balance(
@@ -105,8 +107,8 @@ def build_balance(
 ) -> Balance:
     """Set up the balance of a model with measured motion and wrench.
 
-    wrench (samples, 6): N and N m in the body frame, on the motion's clock, in the sense "person on object". sigma: one standard
-    deviation per free row (N, N m), whose ratios weight the rows.
+    wrench (samples, 6): N and N m in the body frame, on the motion's clock, in the sense "person on object". sigma:
+    one standard deviation per free row (N, N m), whose ratios weight the rows.
     """
     if wrench.shape != (len(motion.times_s), 6):
         raise ValueError(f"the wrench has shape {wrench.shape}, the motion {len(motion.times_s)} samples")
@@ -125,7 +127,7 @@ def build_balance(
 
 def _cut(k: Kinematics, start: int, stop: int) -> Kinematics:
     def cut(x: Scalar) -> Scalar:
-        return x[start:stop] if isinstance(x, np.ndarray) else x
+        return cast("FloatArray", x)[start:stop] if isinstance(x, np.ndarray) else x
 
     def triple(t: Triple) -> Triple:
         return (cut(t[0]), cut(t[1]), cut(t[2]))

@@ -1,13 +1,15 @@
-"""Compression: one pass over a recording turns its weighted rows [Y | y] into small factors that hold all a fit needs.
+"""Compression: one pass over a recording turns its weighted rows [Y | y] into small factors that hold all a fit
+needs.
 
-A factor F of rows X satisfies F'F = X'X. Factors of pieces stack: joining recordings, splitting train from test, leaving a piece out or
-drawing pieces again are choices of factors, not re-reads of data.
+A factor F of rows X satisfies F'F = X'X. Factors of pieces stack: joining recordings, splitting train from test,
+leaving a piece out or drawing pieces again are choices of factors, not re-reads of data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 from palpate.errors import DataProblem, PalpateError
 from palpate.identify.balance import Balance, Segment
 from palpate.model import Model
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import FloatArray, triangular
 
 BLOCK = 8192
 """Samples per block: as fast as any size, and a megabyte."""
@@ -27,7 +29,9 @@ GRAM_LIMIT = 1e3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compressed:
-    """Factors of consecutive pieces, per free row and unweighted: pieces[b, j]' pieces[b, j] = X_bj' X_bj with X = [Y | y]."""
+    """Factors of consecutive pieces, per free row and unweighted: pieces[b, j]' pieces[b, j] = X_bj' X_bj with X = [Y
+    | y].
+    """
 
     model: Model
     """Structure only: its parameters are the columns, in order; y is the last one."""
@@ -45,12 +49,12 @@ class Compressed:
     @property
     def factor(self) -> FloatArray:
         """The merged triangular factor per row, (rows, parameters + 1, parameters + 1), unweighted."""
-        return _triangular(self.pieces.transpose(1, 0, 2, 3).reshape(len(self.weights), -1, self.pieces.shape[3]))
+        return triangular(self.pieces.transpose(1, 0, 2, 3).reshape(len(self.weights), -1, self.pieces.shape[3]))
 
     @property
     def weighted(self) -> FloatArray:
         """The one triangular factor of all weighted rows, (parameters + 1, parameters + 1)."""
-        return _triangular((self.factor * self.weights[:, None, None]).reshape(1, -1, self.pieces.shape[3]))[0]
+        return triangular((self.factor * self.weights[:, None, None]).reshape(1, -1, self.pieces.shape[3]))[0]
 
     @property
     def piece_grams(self) -> FloatArray:
@@ -77,8 +81,8 @@ class Compressed:
 def compress(balance: Balance, segments: Sequence[Segment], *, pieces: int = PIECES, block: int = BLOCK) -> Compressed:
     """Read the segments once and keep their factors, in about `pieces` pieces for the statistics.
 
-    The low-pass, if there is one, stays inside each segment: half its length is lost at either end, and nothing of a test segment
-    leaks into a train segment. A decimated row stands for `step` samples and is weighted so.
+    The low-pass, if there is one, stays inside each segment: half its length is lost at either end, and nothing of a
+    test segment leaks into a train segment. A decimated row stands for `step` samples and is weighted so.
     """
     spans = [balance.indices(segment) for segment in segments]
     if not spans:
@@ -88,18 +92,20 @@ def compress(balance: Balance, segments: Sequence[Segment], *, pieces: int = PIE
     if not parts:
         raise DataProblem("segments", "each is shorter than the low-pass filter", remedy="use longer ones")
     y = slice(-len(balance.model.mechanism.rows), None) if balance.by_features else slice(-1, None)
-    grams, samples, low, high = [], [], [], []
+    grams: list[FloatArray] = []
+    samples: list[int] = []
+    low: list[FloatArray] = []
+    high: list[FloatArray] = []
     for part in parts:
-        gram, n, lowest, highest = 0.0, 0, np.inf, -np.inf
-        for z in _blocks(balance, part, block):
-            gram = gram + z @ z.transpose(0, 2, 1)
-            lowest, highest = np.minimum(lowest, z[:, y].min(axis=2)), np.maximum(highest, z[:, y].max(axis=2))
-            n += z.shape[2]
-        grams.append(gram)
-        samples.append(n)
-        low.append(np.ravel(lowest))
-        high.append(np.ravel(highest))
-    gram = np.array(grams)
+        blocks = [
+            (z @ z.transpose(0, 2, 1), z[:, y].min(axis=2).ravel(), z[:, y].max(axis=2).ravel(), z.shape[2])
+            for z in _blocks(balance, part, block)
+        ]
+        grams.append(sum(b[0] for b in blocks) + np.zeros(1))
+        low.append(np.min([b[1] for b in blocks], axis=0))
+        high.append(np.max([b[2] for b in blocks], axis=0))
+        samples.append(sum(b[3] for b in blocks))
+    gram = np.array(grams, dtype=float)
     roots = (
         _roots(gram)
         if _well_conditioned(gram.sum(axis=0))
@@ -118,7 +124,9 @@ def compress(balance: Balance, segments: Sequence[Segment], *, pieces: int = PIE
 
 
 def merge(*parts: Compressed) -> Compressed:
-    """One compressed balance out of several of the same model and weights: recordings, sessions, machines of a cluster."""
+    """One compressed balance out of several of the same model and weights: recordings, sessions, machines of a
+    cluster.
+    """
     first = parts[0]
     for other in parts[1:]:
         if other.model != first.model or not np.array_equal(other.weights, first.weights):
@@ -150,7 +158,7 @@ def _split(balance: Balance, span: tuple[int, int], length: int) -> Iterator[tup
         return
     count = max(1, round(outputs * step / length))
     edges = np.linspace(0, outputs, count + 1).astype(int)
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in pairwise(edges):
         yield start + int(a) * step, start + (int(b) - 1) * step + taps
 
 
@@ -170,16 +178,9 @@ def _by_qr(balance: Balance, part: tuple[int, int], block: int) -> FloatArray:
     factor: FloatArray | None = None
     for z in _blocks(balance, part, block):
         rows = z.transpose(0, 2, 1)
-        factor = _triangular(rows if factor is None else np.concatenate([factor, rows], axis=1))
+        factor = triangular(rows if factor is None else np.concatenate([factor, rows], axis=1))
     assert factor is not None
     return factor
-
-
-def _triangular(x: FloatArray) -> FloatArray:
-    """R of QR for a stack (groups, n, k), padded with zero rows where n < k."""
-    missing = x.shape[2] - x.shape[1]
-    padded = np.pad(x, ((0, 0), (0, missing), (0, 0))) if missing > 0 else x
-    return np.asarray(np.linalg.qr(padded, mode="r"), dtype=float)
 
 
 def _well_conditioned(gram: FloatArray) -> bool:

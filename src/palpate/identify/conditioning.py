@@ -24,8 +24,8 @@ class Conditioning:
 def conditioning(J: FloatArray, damped: FloatArray, damping: float) -> Conditioning:
     """Condition numbers of the weighted Jacobian J (rows, theta) with `damping` on the damped columns.
 
-    Undamped columns (bias, friction) are projected out; then the columns of [P J; lambda I] are scaled to length one, so that the
-    number does not depend on the units of theta.
+    Undamped columns (bias, friction) are projected out; then the columns of [P J; lambda I] are scaled to length one,
+    so that the number does not depend on the units of theta.
     """
     mask = np.asarray(damped, dtype=bool)
     use, rest = (J[:, mask], J[:, ~mask]) if mask.any() else (J, J[:, :0])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import FloatArray, least_squares, triangular
 from palpate.physics.inertia import check_consistent, relative_spread
 from palpate.physics.maps import Exp, Fixed, LogCholesky, Map, Stacked
 
@@ -18,7 +18,8 @@ DEFAULT_SPREAD = 0.3
 class Prior:
     """Physical values by parameter name, for whole inertias or single parameters; what is not named has no prior.
 
-    `damping` is the paper's lambda (eq. optimization), None for automatic; `spread` the fraction by which the values may be off.
+    `damping` is the paper's lambda (eq. optimization), None for automatic; `spread` the fraction by which the values
+    may be off.
     """
 
     values: Mapping[str, float]
@@ -28,7 +29,9 @@ class Prior:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThetaPrior:
-    """The prior in the solver's coordinates: pull towards `theta` where `damped`, with `root` root' its declared covariance."""
+    """The prior in the solver's coordinates: pull towards `theta` where `damped`, with `root` root' its declared
+    covariance.
+    """
 
     theta: FloatArray
     damped: np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -58,6 +61,5 @@ def _theta_spread(part: Map, theta: FloatArray, p: FloatArray, spread: float) ->
     """A square root of theta's covariance when p is off by the fraction `spread`."""
     if isinstance(part, LogCholesky):
         S = relative_spread(p, spread, mass_known=part.known_mass is not None)
-        S_theta = np.linalg.lstsq(part.jacobian(theta), S, rcond=None)[0]
-        return np.linalg.qr(S_theta.T, mode="r").T[:, : len(theta)]
+        return triangular(least_squares(part.jacobian(theta), S).T).T
     return np.diag(np.full(len(theta), spread) if isinstance(part, Exp) else spread * np.abs(p))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
 from palpate.identify.prior import ThetaPrior
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import FloatArray, least_squares
 from palpate.physics.maps import Stacked
 
 MOST_STEPS = 200
+POLISH_STEPS = 8
+NEAR = 1e-10
+"""Where a step would change the cost by less than this fraction, the search is in the last, quadratic valley."""
 
 
 class Ending(Enum):
@@ -19,8 +23,8 @@ class Ending(Enum):
 
     CONVERGED = "converged"
     SLOW = (
-        f"not converged after {MOST_STEPS} steps: the data leave a direction open or push the inertia to the edge of the "
-        "possible; give a prior, or excite the object more"
+        f"not converged after {MOST_STEPS} steps: the data leave a direction open or push the inertia "
+        "to the edge of the possible; give a prior, or excite the object more"
     )
 
 
@@ -37,41 +41,57 @@ class Found:
 def search(R: FloatArray, map_: Stacked, prior: ThetaPrior, damping: float, start: FloatArray) -> Found:
     """Minimise |R [-p(theta); 1]|^2 + damping^2 |theta - theta_prior|^2 over theta (paper, eq. optimization).
 
-    R is the weighted triangular factor of [Y | y]. Levenberg-Marquardt with the step from QR of the stacked Jacobian, never from
-    J'J; mu follows Nielsen (1999). Undamped directions (bias) take full Gauss-Newton steps and are exact after one.
+    R is the weighted triangular factor of [Y | y]. Levenberg-Marquardt with the step from QR of the stacked Jacobian,
+    never from J'J; mu follows Nielsen (1999). Undamped directions (bias) take full Gauss-Newton steps and are exact
+    after one.
     """
     pull = damping * np.eye(len(start))[prior.damped]
 
     def residual(theta: FloatArray) -> FloatArray:
         return np.concatenate([R @ np.append(-map_.forward(theta), 1.0), pull @ (theta - prior.theta)])
 
+    def jacobian(theta: FloatArray) -> FloatArray:
+        return np.concatenate([-R[:, :-1] @ map_.jacobian(theta), pull])
+
     theta, mu, nu = start, 1e-8, 2.0
     r = residual(theta)
-    cost = float(r @ r)
     for step in range(1, MOST_STEPS + 1):
-        J = np.concatenate([-R[:, :-1] @ map_.jacobian(theta), pull])
+        cost, J = float(r @ r), jacobian(theta)
         scale = np.maximum(np.linalg.norm(J, axis=0), 1e-12 * np.linalg.norm(J))
-        while True:
-            stacked = np.concatenate([J / scale, np.sqrt(mu) * np.eye(len(theta))])
-            scaled = np.linalg.lstsq(stacked, np.concatenate([-r, np.zeros(len(theta))]), rcond=None)[0]
-            move = _bounded(scaled / scale)
-            trial = residual(theta + move)
-            trial_cost = float(trial @ trial)
-            expected = cost - float(np.sum((r + J @ move) ** 2))
-            # below, rounding decides whether the cost falls: accept the last, harmless step
-            tiny = expected <= 1e-15 * cost or float(np.linalg.norm(scaled)) <= 1e-14 * np.sqrt(cost)
-            if trial_cost <= cost or tiny:
-                break
-            mu, nu = max(mu, 1e-12) * nu, 2 * nu
-            if mu > 1e12:
-                return Found(theta, cost, step, Ending.CONVERGED)
-        gain = (cost - trial_cost) / expected if expected > 0 else 1.0
-        if trial_cost <= cost:
-            theta, r, cost = theta + move, trial, trial_cost
-        if tiny:
-            return Found(theta, cost, step, Ending.CONVERGED)
-        mu, nu = max(1e-15, mu * max(1 / 10, 1 - (2 * gain - 1) ** 3)), 2.0
-    return Found(theta, cost, MOST_STEPS, Ending.SLOW)
+        stacked = np.concatenate([J / scale, np.sqrt(mu) * np.eye(len(theta))])
+        move = _bounded(least_squares(stacked, np.concatenate([-r, np.zeros(len(theta))])) / scale)
+        expected = cost - float(np.sum((r + J @ move) ** 2))
+        if expected <= NEAR * cost:
+            theta = _polish(lambda x: jacobian(x).T @ residual(x), theta, scale)
+            return Found(theta, float(np.sum(residual(theta) ** 2)), step, Ending.CONVERGED)
+        trial = residual(theta + move)
+        gain = (cost - float(trial @ trial)) / expected
+        if gain > 0:
+            theta, r = theta + move, trial
+            mu, nu = max(1e-15, mu * max(1 / 10, 1 - (2 * gain - 1) ** 3)), 2.0
+        else:
+            mu, nu = mu * nu, 2 * nu
+    return Found(theta, float(r @ r), MOST_STEPS, Ending.SLOW)
+
+
+def _polish(gradient: Callable[[FloatArray], FloatArray], theta: FloatArray, scale: FloatArray) -> FloatArray:
+    """Newton steps with the full Hessian (differences of the gradient) as long as they shrink.
+
+    Near the minimum rounding hides whether the cost still falls, and where data contradict the prior Gauss-Newton,
+    which neglects the curvature of the map, creeps; the gradient's zero is found to the last digits.
+    """
+    h = 1e-5
+    sides = [(gradient(theta + h * e) - gradient(theta - h * e)) / (2 * h) for e in np.eye(len(theta))]
+    hessian = np.array(sides) / scale[:, None] / scale
+    hessian = (hessian + hessian.T) / 2
+    last = np.inf
+    for _ in range(POLISH_STEPS):
+        move = -least_squares(hessian, gradient(theta) / scale, rcond=1e-14) / scale
+        length = float(np.linalg.norm(move * scale))
+        if not length < 0.5 * last or float(np.abs(move).max()) > 1e-2:
+            break
+        theta, last = theta + move, length
+    return theta
 
 
 def _bounded(move: FloatArray) -> FloatArray:

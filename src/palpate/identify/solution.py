@@ -15,7 +15,7 @@ from palpate.identify.prior import Prior, ThetaPrior, build_prior
 from palpate.identify.search import Ending, Found, search
 from palpate.identify.uncertainty import Uncertainty, uncertainty
 from palpate.model import Model
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import FloatArray, least_squares
 from palpate.physics.inertia import DRAWING_NAMES, DRAWING_UNITS, drawing_jacobian, drawing_values
 from palpate.physics.log_cholesky import Factor
 from palpate.physics.maps import Fixed, LogCholesky, Stacked
@@ -94,8 +94,9 @@ def solve(
 ) -> Solution:
     """Weighted least squares with the prior's damping on theta and none on the bias (paper, eq. optimization).
 
-    `factor` is the log-Cholesky convention in which theta, lambda and the prior's term are meant; known_mass in kg; `fixed` parameters keep
-    their value. With `prior.damping` None, lambda is the smallest on a grid with kappa_eff below 100.
+    `factor` is the log-Cholesky convention in which theta, lambda and the prior's term are meant; known_mass in kg;
+    `fixed` parameters keep their value. With `prior.damping` None, lambda is the smallest on a grid with kappa_eff
+    below 100.
     """
     model = compressed.model
     names = tuple(model.parameters)
@@ -143,7 +144,7 @@ def _starts(R: FloatArray, map_: Stacked, prior: ThetaPrior) -> list[FloatArray]
     """Where to begin: the possible parameters nearest to the unconstrained fit, and the prior where there is one."""
     X, y = R[:, :-1], R[:, -1]
     scale = np.maximum(np.linalg.norm(X, axis=0), 1e-300)
-    unconstrained = np.linalg.lstsq(X / scale, y, rcond=1e-10)[0] / scale
+    unconstrained = least_squares(X / scale, y, rcond=1e-10) / scale
     data = map_.inverse(map_.nearest(unconstrained))
     if not prior.damped.any():
         return [data]
@@ -227,8 +228,8 @@ def _warnings(found: Found, condition: Conditioning, estimates: tuple[Estimate, 
         if away > 3 * allowed:
             sign = " and its sign" if e.value * e.prior < 0 else ""
             told.append(
-                f"the data contradict the prior{sign}: {e.name} = {e.value:.4g} {e.unit}, prior {e.prior:.4g} +- {e.prior_std:.2g}; "
-                "check the drawing, its axes and signs"
+                f"the data contradict the prior{sign}: {e.name} = {e.value:.4g} {e.unit}, "
+                f"prior {e.prior:.4g} +- {e.prior_std:.2g}; check the drawing, its axes and signs"
             )
     return tuple(told)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from palpate.identify.prior import ThetaPrior
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import FloatArray, symmetric_inverse
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,25 +26,29 @@ class Uncertainty:
     """Degrees of freedom of the noise estimate."""
 
     def of(self, gradient: FloatArray) -> tuple[float, float, float]:
-        """Standard deviations (noise, pull) and share of information from data of a quantity with this theta gradient."""
+        """Standard deviations (noise, pull) and share of information from data of a quantity with this theta
+        gradient.
+        """
         noise, pull = (float(np.sqrt(max(gradient @ C @ gradient, 0.0))) for C in (self.noise, self.pull))
-        spread = np.linalg.pinv(self.information, rcond=1e-15, hermitian=True) @ gradient
+        spread = symmetric_inverse(self.information) @ gradient
         total = float(gradient @ spread)
         share = float(spread @ self.from_data @ spread) / total if total > 0 else 0.0
         return noise, pull, share
 
 
 def uncertainty(grams: FloatArray, p: FloatArray, P: FloatArray, prior: ThetaPrior, damping: float) -> Uncertainty:
-    """Sandwich covariance over pieces (Huber; White 1980; pieces as clusters: Liang & Zeger 1986), and the prior's pull.
+    """Sandwich covariance over pieces (Huber; White 1980; pieces as clusters: Liang & Zeger 1986), and the prior's
+    pull.
 
-    grams: weighted X'X of each piece with X = [Y | y], (pieces, p + 1, p + 1); P = dp/dtheta. Residuals of neighbouring samples are
-    correlated; sums over pieces much longer than the correlation are not, and their scatter is the noise of the estimate.
+    grams: weighted X'X of each piece with X = [Y | y], (pieces, p + 1, p + 1); P = dp/dtheta. Residuals of
+    neighbouring samples are correlated; sums over pieces much longer than the correlation are not, and their scatter
+    is the noise of the estimate.
     """
     total = grams.sum(axis=0)
     from_data = P.T @ total[:-1, :-1] @ P
     D = damping**2 * np.diag(prior.damped.astype(float))
     information = from_data + D
-    inverse = np.linalg.pinv(information, rcond=1e-15, hermitian=True)
+    inverse = symmetric_inverse(information)
     scores = (grams[:, :-1, -1] - grams[:, :-1, :-1] @ p) @ P
     scores = scores - scores.mean(axis=0)
     pieces = len(grams)

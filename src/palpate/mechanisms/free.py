@@ -15,7 +15,8 @@ from palpate.physics.units import STANDARD_GRAVITY
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """State: position (world, m), quaternion w x y z, velocity (world, m/s), omega (body, rad/s), as MuJoCo's free joint.
+    """State: position (world, m), quaternion w x y z, velocity (world, m/s), omega (body, rad/s), as MuJoCo's free
+    joint.
 
     Accelerations: of the origin (world, m/s2), omega_dot (body, rad/s2). World z points up.
     """
@@ -25,13 +26,9 @@ class Free:
     rows: ClassVar[tuple[Row, ...]] = WRENCH_ROWS
     coordinates: ClassVar[Mapping[str, str]] = {}
     constant_projection: ClassVar[bool] = True
-    state: ClassVar[tuple[str, ...]] = ("x", "y", "z", "q_w", "q_x", "q_y", "q_z") + (
-        "v_x",
-        "v_y",
-        "v_z",
-        "w_x",
-        "w_y",
-        "w_z",
+    state: ClassVar[tuple[str, ...]] = (
+        *("x", "y", "z", "q_w", "q_x", "q_y", "q_z"),
+        *("v_x", "v_y", "v_z", "w_x", "w_y", "w_z"),
     )
     accelerations: ClassVar[tuple[str, ...]] = ("a_x", "a_y", "a_z", "w_dot_x", "w_dot_y", "w_dot_z")
 

@@ -1,4 +1,6 @@
-"""The interface of a mechanism: how the body may move, and which rows of the wrench balance are free of constraint forces."""
+"""The interface of a mechanism: how the body may move, and which rows of the wrench balance are free of constraint
+forces.
+"""
 
 from __future__ import annotations
 

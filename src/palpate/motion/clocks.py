@@ -9,7 +9,7 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.motion.filters import design_lowpass
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import FloatArray, least_squares
 
 _BANDWIDTH_HZ = 20.0
 _COARSE_HZ = 50.0
@@ -26,7 +26,9 @@ class Offset:
     value_s: float
     std_s: float
     explained: float
-    """Share of the responses' variance that the predictors explain at this offset (geometric mean of the channels), 0 to 1."""
+    """Share of the responses' variance that the predictors explain at this offset (geometric mean of the channels), 0
+    to 1.
+    """
     runner_up: float
     """The same share at the best lag elsewhere: near `explained`, the offset is a guess."""
     lags_s: FloatArray
@@ -45,10 +47,11 @@ def estimate_offset(
 ) -> Offset:
     """Find the lag at which linear combinations of the predictors explain the responses best.
 
-    predictors (n, p) on one clock, responses (m, q) on another, times in s. No physics is assumed beyond linearity, so it serves
-    a load cell against an IMU as well as a gyroscope against markers. The whole range of lags is searched, then the profile of the
-    least-squares misfit is refined below a sample; its curvature gives the standard deviation, counting only residuals
-    that are independent. Raises `DataProblem` when the lag cannot be known from these signals.
+    predictors (n, p) on one clock, responses (m, q) on another, times in s. No physics is assumed beyond linearity,
+    so it serves a load cell against an IMU as well as a gyroscope against markers. The whole range of lags is
+    searched, then the profile of the least-squares misfit is refined below a sample; its curvature gives the standard
+    deviation, counting only residuals that are independent. Raises `DataProblem` when the lag cannot be known from
+    these signals.
     """
     tp, P = _band_limited(times_p, predictors)
     tr, Q = _band_limited(times_r, responses)
@@ -72,9 +75,11 @@ def estimate_offset(
     if best > 0.5 or 1 - runner_up < 1.3 * best or not std < 0.01:
         raise DataProblem(
             what,
-            f"it cannot be known from these signals: at the best lag, {value:.3f} s, one explains {100 * (1 - best):.0f} % of the other, "
-            f"at the next best {100 * runner_up:.0f} %; standard deviation of the lag {1e3 * std:.1f} ms",
-            remedy="check that the files belong together and that the object was shaken, or state the samples that coincide (clocks:)",
+            f"it cannot be known from these signals: at the best lag, {value:.3f} s, one explains "
+            f"{100 * (1 - best):.0f} % of the other, at the next best {100 * runner_up:.0f} %; "
+            f"standard deviation of the lag {1e3 * std:.1f} ms",
+            remedy="check that the files belong together and that the object was shaken, "
+            "or state the samples that coincide (clocks:)",
         )
     return Offset(value, std, 1 - best, runner_up, lags, profile)
 
@@ -150,12 +155,11 @@ def _residuals(pair: _Pair, offset_s: float) -> tuple[FloatArray, FloatArray]:
     """Residuals of the responses on the predictors at this offset, and the responses' own sums of squares."""
     at = pair.times_s - offset_s
     use = (at >= pair.first_s) & (at <= pair.last_s)
-    Z, y = pair.predict(at[use]), pair.responses[use]
-    Z, y = Z - Z.mean(axis=0), y - y.mean(axis=0)
-    Z /= np.maximum(np.linalg.norm(Z, axis=0), 1e-300)
+    x, y = pair.predict(at[use]), pair.responses[use]
+    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
+    x /= np.maximum(np.linalg.norm(x, axis=0), 1e-300)
     # normal equations, for speed: scaled columns, and a misfit to nine digits is enough to find its minimum
-    weights = np.linalg.lstsq(Z.T @ Z, Z.T @ y, rcond=1e-12)[0]
-    return y - Z @ weights, (y**2).sum(axis=0)
+    return y - x @ least_squares(x.T @ x, x.T @ y, rcond=1e-12), (y**2).sum(axis=0)
 
 
 def _misfit(pair: _Pair, offset_s: float) -> float:

@@ -14,7 +14,9 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Even:
-    """Signals on an even clock. `lost` are the intervals (s) in which nothing was seen; they are bridged by straight lines."""
+    """Signals on an even clock. `lost` are the intervals (s) in which nothing was seen; they are bridged by straight
+    lines.
+    """
 
     times_s: FloatArray
     x: FloatArray
@@ -27,8 +29,9 @@ class Even:
 def evenly_sampled(times_s: FloatArray, x: FloatArray, *, what: str, longest_gap_s: float = 0.02) -> Even:
     """Put (samples, channels) with rows that may be NaN onto the even clock behind its time stamps.
 
-    Instruments sample evenly; their time stamps jitter with the computer that wrote them. A step of more than one and a half periods
-    is a gap: missing samples are counted, not guessed. Gaps up to `longest_gap_s` are bridged silently, longer ones also reported.
+    Instruments sample evenly; their time stamps jitter with the computer that wrote them. A step of more than one and
+    a half periods is a gap: missing samples are counted, not guessed. Gaps up to `longest_gap_s` are bridged
+    silently, longer ones also reported.
     """
     seen = np.isfinite(x).all(axis=1)
     t, values = times_s[seen], x[seen]
@@ -37,9 +40,10 @@ def evenly_sampled(times_s: FloatArray, x: FloatArray, *, what: str, longest_gap
     steps = np.diff(t)
     period = float(np.median(steps))
     index = np.concatenate([[0], np.cumsum(np.where(steps > 1.5 * period, np.round(steps / period), 1.0))])
-    slope, start = np.polyfit(index - index.mean(), t, 1)
-    start = start - slope * index.mean()
-    even = start + slope * np.arange(int(index[-1]) + 1)
+    middle = index - index.mean()
+    slope = float(middle @ t / (middle @ middle))
+    start = float(t.mean() - slope * index.mean())
+    even = start + slope * np.arange(int(index[-1]) + 1, dtype=float)
     filled = values if len(even) == len(values) else _bridge(index, values, len(even))
     gaps = np.flatnonzero(np.diff(index) * slope > longest_gap_s)
     lost = tuple((float(even[int(index[i])]), float(even[int(index[i + 1])])) for i in gaps)

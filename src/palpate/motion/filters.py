@@ -16,8 +16,8 @@ from palpate.physics.arrays import FloatArray
 def savitzky_golay(x: FloatArray, window: int, order: int, *, derivative: int = 0, rate_hz: float = 1.0) -> FloatArray:
     """Fit a polynomial to each window and take its value, or its derivative, in the middle (Savitzky & Golay 1964).
 
-    x is (samples, ...) at a constant rate; the result has the same shape, in units of x times Hz^derivative. Half a window
-    at each end comes from the outermost full window's polynomial, and is worth less.
+    x is (samples, ...) at a constant rate; the result has the same shape, in units of x times Hz^derivative. Half a
+    window at each end comes from the outermost full window's polynomial, and is worth less.
     """
     if window % 2 == 0 or window <= order or window < 3:
         raise PalpateError(f"Savitzky-Golay: window {window} must be odd and larger than the order {order}")
@@ -50,7 +50,8 @@ def _savgol_weights(window: int, order: int, derivative: int) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lowpass:
-    """A symmetric FIR low-pass that keeps every `step`-th sample: the filter through which all columns and the wrench pass alike.
+    """A symmetric FIR low-pass that keeps every `step`-th sample: the filter through which all columns and the wrench
+    pass alike.
 
     What it does to a signal it does to every term of the balance, so it cancels out of the parameters.
     """
@@ -69,7 +70,9 @@ class Lowpass:
 
 
 def design_lowpass(rate_hz: float, bandwidth_hz: float, *, attenuation_db: float = 60.0) -> Lowpass:
-    """Pass up to the bandwidth, stop from 2.5 times it, decimate to 5 times it (Kaiser window: Oppenheim & Schafer, 7.5)."""
+    """Pass up to the bandwidth, stop from 2.5 times it, decimate to 5 times it (Kaiser window: Oppenheim & Schafer,
+    7.5).
+    """
     stop = min(2.5 * bandwidth_hz, 0.5 * rate_hz)
     if bandwidth_hz <= 0 or bandwidth_hz >= 0.8 * stop:
         raise PalpateError(

@@ -44,8 +44,8 @@ def imu_motion(
 ) -> Motion:
     """Rotate IMU signals into the sensor frame and move them to its origin, on the IMU's even clock.
 
-    acceleration: specific force at the IMU (samples, 3), m/s2; angular_rate (samples, 3), rad/s, both in the IMU's axes;
-    T_sensor_imu: pose of the IMU in the sensor frame (4 x 4, m). An accelerometer reads a - g, which is what
+    acceleration: specific force at the IMU (samples, 3), m/s2; angular_rate (samples, 3), rad/s, both in the IMU's
+    axes; T_sensor_imu: pose of the IMU in the sensor frame (4 x 4, m). An accelerometer reads a - g, which is what
     the balance needs (FORMATS, IMU).
     """
     rate_hz = (len(times_s) - 1) / (times_s[-1] - times_s[0])

@@ -1,0 +1,1 @@
+"""The object files that ship with palpate."""

@@ -1,4 +1,4 @@
-"""The one array type of the package."""
+"""The one array type of the package, and the few routines of linear algebra that NumPy types too loosely."""
 
 from __future__ import annotations
 
@@ -7,3 +7,23 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 """float64, shape (samples, ...) unless the docstring says otherwise."""
+
+
+def least_squares(A: FloatArray, b: FloatArray, *, rcond: float | None = None) -> FloatArray:
+    """The shortest x that minimises |A x - b|, by SVD."""
+    return np.asarray(np.linalg.lstsq(A, b, rcond=rcond)[0], dtype=float)
+
+
+def symmetric_inverse(A: FloatArray) -> FloatArray:
+    """Pseudo-inverse of a symmetric matrix whose diagonal may span many orders of magnitude."""
+    scale = np.sqrt(np.maximum(np.abs(np.diag(A)), 1e-300))
+    inverse = np.linalg.pinv(A / scale[:, None] / scale, rcond=1e-14, hermitian=True)
+    return np.asarray(inverse / scale[:, None] / scale, dtype=float)
+
+
+def triangular(x: FloatArray) -> FloatArray:
+    """R of QR for a stack (..., n, k), with zero rows where n < k: R'R = x'x. -> (..., k, k)."""
+    missing = x.shape[-1] - x.shape[-2]
+    if missing > 0:
+        x = np.concatenate([x, np.zeros((*x.shape[:-2], missing, x.shape[-1]))], axis=-2)
+    return np.asarray(np.linalg.qr(x, mode="r"), dtype=float)

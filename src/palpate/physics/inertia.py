@@ -38,7 +38,7 @@ class MassProperties(NamedTuple):
 def phi_from_mass_properties(mass: float, com: ArrayLike, inertia_com: ArrayLike) -> FloatArray:
     """Steiner's theorem: I_origin = I_com + m S(c)' S(c). -> (10,)."""
     c = np.asarray(com, dtype=float)
-    I = np.asarray(inertia_com, dtype=float) + mass * ((c @ c) * np.eye(3) - np.outer(c, c))  # noqa: E741
+    I = np.asarray(inertia_com, dtype=float) + mass * ((c @ c) * np.eye(3) - np.outer(c, c))
     return np.concatenate([[mass], mass * c, I[_ROW, _COLUMN]])
 
 
@@ -52,7 +52,7 @@ def mass_properties(phi: ArrayLike) -> MassProperties:
 def inertia_matrix(phi: ArrayLike) -> FloatArray:
     """The inertia matrix about the origin. (..., 10) -> (..., 3, 3), kg m2."""
     phi = np.asarray(phi, dtype=float)
-    I = np.empty((*phi.shape[:-1], 3, 3))  # noqa: E741
+    I = np.empty((*phi.shape[:-1], 3, 3))
     I[..., _ROW, _COLUMN] = phi[..., 4:]
     I[..., _COLUMN, _ROW] = phi[..., 4:]
     return I
@@ -61,7 +61,7 @@ def inertia_matrix(phi: ArrayLike) -> FloatArray:
 def pseudo_inertia(phi: ArrayLike) -> FloatArray:
     """J = [Sigma, m c; m c', m] with Sigma = tr(I)/2 - I (Wensing et al. 2018). (..., 10) -> (..., 4, 4)."""
     phi = np.asarray(phi, dtype=float)
-    I = inertia_matrix(phi)  # noqa: E741
+    I = inertia_matrix(phi)
     J = np.empty((*phi.shape[:-1], 4, 4))
     J[..., :3, :3] = 0.5 * np.trace(I, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - I
     J[..., :3, 3] = J[..., 3, :3] = phi[..., 1:4]
@@ -73,7 +73,7 @@ def phi_from_pseudo_inertia(J: ArrayLike) -> FloatArray:
     """The inverse of `pseudo_inertia`: I = tr(Sigma) - Sigma. (..., 4, 4) -> (..., 10)."""
     pseudo = np.asarray(J, dtype=float)
     Sigma = pseudo[..., :3, :3]
-    I = np.trace(Sigma, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - Sigma  # noqa: E741
+    I = np.trace(Sigma, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - Sigma
     return np.concatenate([pseudo[..., 3, 3:], pseudo[..., :3, 3], I[..., _ROW, _COLUMN]], axis=-1)
 
 
@@ -89,7 +89,7 @@ def spread_of_mass(phi: ArrayLike) -> FloatArray:
     All positive, with a positive mass, is exactly the condition that a distribution of positive density exists
     (pseudo-inertia positive definite; implies the triangle inequalities of the principal moments).
     """
-    I = mass_properties(phi).inertia_com  # noqa: E741
+    I = mass_properties(phi).inertia_com
     return np.asarray(np.linalg.eigvalsh(0.5 * np.trace(I) * np.eye(3) - I), dtype=float)
 
 
@@ -159,10 +159,11 @@ def drawing_jacobian(phi: ArrayLike) -> FloatArray:
 def relative_spread(phi: ArrayLike, spread: float, *, mass_known: bool = False) -> FloatArray:
     """S (10 x 10) with S S' = covariance of phi when a drawing is off by the fraction `spread`.
 
-    J = U (1 + E) U' with a random symmetric E, whose diagonal entries have the standard deviation `spread` and whose others
-    spread / sqrt 2: the mass is off by that fraction, the second moments too, the centre of mass by that fraction of the radius
-    of gyration along each direction (over sqrt 2). The affine-invariant metric of positive matrices (Pennec et al. 2006; Lee & Park 2018
-    for inertias): the same statement in every frame, unit and factor convention.
+    J = U (1 + E) U' with a random symmetric E, whose diagonal entries have the standard deviation `spread` and whose
+    others spread / sqrt 2: the mass is off by that fraction, the second moments too, the centre of mass by that
+    fraction of the radius of gyration along each direction (over sqrt 2). The affine-invariant metric of positive
+    matrices (Pennec et al. 2006; Lee & Park 2018 for inertias): the same statement in every frame, unit and factor
+    convention.
     """
     U = np.linalg.cholesky(pseudo_inertia(phi)[::-1, ::-1])[::-1, ::-1]
     E = np.zeros((10, 4, 4))
@@ -187,6 +188,6 @@ def solid_box(mass: float, sides: ArrayLike) -> FloatArray:
 
 
 def _is_solid(phi: FloatArray) -> bool:
-    """Whether the mass spreads in all directions by more than rounding can pretend: then both Cholesky factors exist."""
+    """Whether the mass spreads in all directions by more than rounding can pretend: both Cholesky factors exist."""
     spread = spread_of_mass(phi)
     return bool(spread[0] > _ROUNDING * (phi[1:4] @ phi[1:4] / phi[0] + spread[-1]))

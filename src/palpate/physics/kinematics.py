@@ -1,6 +1,7 @@
 """The kinematics record: what elements may look at, at one instant, whoever computed it.
 
-Identification fills it from measured motion, the runtime from a state; the entries are `Scalar`s, so that one element serves both.
+Identification fills it from measured motion, the runtime from a state; the entries are `Scalar`s, so that one element
+serves both.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class Coordinate:
 class Kinematics:
     """Motion of the body frame, expressed in it, and the mechanism's coordinates by name.
 
-    `specific_acceleration` is a - g, what an accelerometer at the origin reads, in m/s2; `omega` rad/s, `omega_dot` rad/s2.
+    `specific_acceleration` is a - g, what an accelerometer at the origin reads, in m/s2; `omega` rad/s, `omega_dot`
+    rad/s2.
     """
 
     specific_acceleration: Triple

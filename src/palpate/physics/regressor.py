@@ -1,7 +1,7 @@
 """The body regressor: the wrench of a moving rigid body, linear in its inertial parameters (Atkeson et al. 1986).
 
-w = A phi (paper, eq. wrench and A). Every entry of A is linear, with constant coefficients, in twelve features of a sample:
-a - g (3), omega_dot (3) and the products of omega (6). Compression rests on that.
+w = A phi (paper, eq. wrench and A). Every entry of A is linear, with constant coefficients, in twelve features of a
+sample: a - g (3), omega_dot (3) and the products of omega (6). Compression rests on that.
 """
 
 from __future__ import annotations

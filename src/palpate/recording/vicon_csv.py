@@ -60,15 +60,12 @@ def read(path: str | Path) -> Recording:
     path = Path(path)
     raw = read_bytes(path)
     data = as_utf8(raw)
-    channels: dict[str, Channel] = {}
-    for start, stop, line in _spans(data):
-        block = _parse_header(path, data, start, stop, line)
-        if block is None:
-            continue
-        for channel in _block_channels(path, data, block):
-            name = channel.name if channel.name not in channels else f"{block.name}/{channel.name}"
-            name = _numbered(name, channels)
-            channels[name] = Channel(name, channel.samples, channel.clock, channel.unit, channel.frame)
+    try:
+        # Most files are one block; to find that out by reading it as one is cheaper than to look for others.
+        channels = _read_blocks(path, data, _one_span(data))
+    except FileProblem:
+        channels = {}
+    channels = channels or _read_blocks(path, data, _spans(data))
     if not channels:
         raise wrong_format(path, raw, NAME)
     return Recording(channels, path, NAME)
@@ -101,22 +98,42 @@ def write(path: str | Path, recording: Recording, *, rate_hz: float | None = Non
         table.write_csv(file, include_header=False, float_precision=6)
 
 
-def _spans(data: bytes) -> list[tuple[int, int, int]]:
-    """Start, end (without line end) and first line number of each part between blank lines."""
+def _read_blocks(path: Path, data: bytes, spans: Sequence[tuple[int, int, int]]) -> dict[str, Channel]:
+    channels: dict[str, Channel] = {}
+    for start, stop, line in spans:
+        block = _parse_header(path, data, start, stop, line)
+        if block is None:
+            continue
+        for channel in _block_channels(path, data, block):
+            name = channel.name if channel.name not in channels else f"{block.name}/{channel.name}"
+            name = _numbered(name, channels)
+            channels[name] = Channel(name, channel.samples, channel.clock, channel.unit, channel.frame)
+    return channels
+
+
+def _one_span(data: bytes) -> list[tuple[int, int, int]]:
+    """Start, end (without line end) and first line number of everything between the blank lines around it."""
     first = _FILLED.search(data)
     if first is None:
         return []
     start = data.rfind(b"\n", 0, first.start()) + 1
-    line, spans = 1 + data.count(b"\n", 0, start), list[tuple[int, int, int]]()
-    for blank in _BLANK_LINES.finditer(data, start):
-        # A units line without units is not the end of the block.
-        if blank[0].strip() and blank.start() < first_lines(data, start, _HEADER_LINES)[1] - 1:
-            continue
-        spans.append((start, blank.start(), line))
-        line += data.count(b"\n", start, blank.end())
-        start = blank.end()
-    stop = trimmed_end(data)
-    return [*spans, (start, stop, line)] if start < stop else spans
+    return [(start, trimmed_end(data), 1 + data.count(b"\n", 0, start))]
+
+
+def _spans(data: bytes) -> list[tuple[int, int, int]]:
+    """The same for each part between blank lines."""
+    spans: list[tuple[int, int, int]] = []
+    for start, stop, line in _one_span(data):
+        for blank in _BLANK_LINES.finditer(data, start):
+            # A units line without units is not the end of the block.
+            if blank[0].strip() and blank.start() < first_lines(data, start, _HEADER_LINES)[1] - 1:
+                continue
+            spans.append((start, blank.start(), line))
+            line += data.count(b"\n", start, blank.end())
+            start = blank.end()
+        if start < stop:
+            spans.append((start, stop, line))
+    return spans
 
 
 def _parse_header(path: Path, data: bytes, start: int, stop: int, line: int) -> _Block | None:

@@ -88,7 +88,8 @@ def _conditioning(data: Mapping[str, Any]) -> str:
     kappa, effective, paper = (
         "infinite" if data[k] is None else f"{data[k]:.1f}" for k in ("kappa", "kappa_eff", "kappa_eff_paper")
     )
-    return f"lambda {data['damping']:.4g} ({data['factor']}), kappa {kappa}, kappa_eff {effective} (as the paper computes it: {paper})"
+    damping = f"lambda {data['damping']:.4g} ({data['factor']})"
+    return f"{damping}, kappa {kappa}, kappa_eff {effective} (as the paper computes it: {paper})"
 
 
 def _clocks(data: Mapping[str, Any]) -> str:

@@ -39,7 +39,8 @@ class HandMotion:
     def motion(self, t: FloatArray) -> Motion:
         """The motion of the sensor frame at true times t (s), expressed in it; world z points up.
 
-        R = Rz(yaw) Ry(pitch) Rx(roll); omega and its derivative as in any textbook on flight dynamics (Stevens & Lewis, 1.3).
+        R = Rz(yaw) Ry(pitch) Rx(roll); omega and its derivative as in any textbook on flight dynamics (Stevens &
+        Lewis, 1.3).
         """
         q, v, b = self.coordinates(t)
         (roll, pitch, _), (p1, q1, r1), (p2, q2, r2) = q[:3], v[:3], b[:3]
@@ -78,7 +79,9 @@ class HandMotion:
 
 
 def random_hand(rng: np.random.Generator, duration_s: float, gravity: float, *, still_s: float = 3.0) -> HandMotion:
-    """Slow turning through all orientations (0.1-0.4 Hz, about 1 rad) and fast shaking (1-3 Hz): as vigorous as the paper's data."""
+    """Slow turning through all orientations (0.1-0.4 Hz, about 1 rad) and fast shaking (1-3 Hz): as vigorous as the
+    paper's data.
+    """
     slow, fast = 3, 4
     amplitude = np.empty((6, slow + fast))
     frequency = 2 * np.pi * np.hstack([rng.uniform(0.1, 0.4, (6, slow)), rng.uniform(1.0, 3.0, (6, fast))])

@@ -38,7 +38,9 @@ RATE_HZ = 1000.0
 
 @dataclass(frozen=True, slots=True)
 class Instruments:
-    """Noise (standard deviation per sample), zero errors (standard deviation of a constant) and resolution of the sensors."""
+    """Noise (standard deviation per sample), zero errors (standard deviation of a constant) and resolution of the
+    sensors.
+    """
 
     force_noise: float = 0.15
     moment_noise: float = 0.004
@@ -98,7 +100,9 @@ def handle_recordings(twin: HandleTwin) -> tuple[Recording, Recording, dict[str,
 
 
 def write_handle_twin(folder: Path, *, seed: int = 0) -> Path:
-    """A random handle with its own experiment file, prior off by up to its declared 20 %; returns the experiment file."""
+    """A random handle with its own experiment file, prior off by up to its declared 20 %; returns the experiment
+    file.
+    """
     rng = np.random.default_rng([seed, 0])
     R = nearest_rotation([[0.0877, -0.9962, 0], [-0.9962, -0.0877, 0], [0, 0, -1]])
     twin = HandleTwin(
@@ -166,11 +170,12 @@ def random_handle(rng: np.random.Generator) -> FloatArray:
 
 
 def off_by(rng: np.random.Generator, phi: FloatArray, spread: float) -> FloatArray:
-    """The same body as a drawing that is off by this fraction would have it, in the sense of `relative_spread`: U e^E U'."""
+    """The same body as a drawing that is off by this fraction would have it, in the sense of `relative_spread`: U e^E
+    U'.
+    """
     U = np.linalg.cholesky(pseudo_inertia(phi)[::-1, ::-1])[::-1, ::-1]
-    E = spread * np.triu(rng.normal(size=(4, 4)))
-    E = (E + E.T) / 2 * np.where(np.eye(4) > 0, 1.0, np.sqrt(2.0))
-    values, vectors = np.linalg.eigh(E)
+    upper = spread * np.triu(rng.normal(size=(4, 4)))
+    values, vectors = np.linalg.eigh((upper + upper.T) * np.where(np.eye(4) > 0, 0.5, np.sqrt(0.5)))
     return phi_from_pseudo_inertia(U @ (vectors * np.exp(values)) @ vectors.T @ U.T)
 
 

@@ -1,0 +1,1 @@
+"""Experiment files of the paper that palpate implements."""

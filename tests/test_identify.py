@@ -1,0 +1,292 @@
+"""Balance, compression and solve against the full stack, solved by SciPy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from palpate.errors import DataProblem, PalpateError
+from palpate.identify import Balance, Compressed, Prior, build_balance, compress, merge, solve
+from palpate.identify import compression as compression_module
+from palpate.identify.search import Ending
+from palpate.identify.solution import Status
+from palpate.mechanisms import Free
+from palpate.model import load_object
+from palpate.motion import design_lowpass
+from palpate.physics.inertia import PHI_NAMES, is_consistent, move_phi
+from palpate.physics.log_cholesky import theta_from_phi
+from palpate.physics.motion import Motion
+from palpate.physics.regressor import body_regressor
+from palpate.twin.hand import random_hand
+from palpate.twin.handle import off_by, random_handle
+from tests.oracles.scipy_stack import phi_of_theta, solve_stacked
+
+Array = NDArray[np.float64]
+SIGMA = np.array([14.25, 14.25, 19.0, 0.5, 0.5, 0.5])
+EVERYTHING = [(5.0, 35.0)]
+
+
+class Case:
+    """A handle with known truth: motion, wrench with white noise, prior off by 30 %."""
+
+    def __init__(self, seed: int, *, noise: float = 1.0, rate: float = 200.0, phi: Array | None = None) -> None:
+        rng = np.random.default_rng(seed)
+        t = 5 + np.arange(int(30 * rate)) / rate
+        self.motion = random_hand(rng, 40.0, 9.81).motion(t)
+        self.phi = random_handle(rng) if phi is None else phi
+        self.prior_phi = off_by(rng, self.phi, 0.3)
+        self.bias = rng.normal(size=6) * [0.3, 0.3, 0.3, 0.02, 0.02, 0.02]
+        self.A = body_regressor(self.motion.specific_acceleration, self.motion.omega, self.motion.omega_dot)
+        self.w = self.A @ self.phi + self.bias
+        self.w = self.w + noise * rng.normal(size=self.w.shape) * [0.2, 0.2, 0.2, 0.01, 0.01, 0.01]
+        self.p = np.concatenate([self.phi, self.bias])
+        size = np.trace(np.diag(self.phi[[4, 7, 9]])) / 2
+        self.scale = np.array([self.phi[0]] + [0.1 * self.phi[0]] * 3 + [size] * 6 + [1.0] * 3 + [0.1] * 3)
+
+    def balance(self, **options: Any) -> Balance:
+        return build_balance(load_object("handle"), self.motion, self.w, sigma=SIGMA, **options)
+
+    def prior(self, damping: float | None) -> Prior:
+        return Prior(dict(zip(PHI_NAMES, self.prior_phi, strict=True)), 0.3, damping)
+
+    def off(self, p: Array, other: Array) -> float:
+        """Largest deviation in units of each parameter's natural scale."""
+        return float(np.abs((p - other) / self.scale).max())
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("damping", [10.0, 0.3])
+def test_the_compressed_solution_is_scipys_on_the_full_stack(seed: int, damping: float) -> None:
+    case = Case(seed)
+    ours = solve(compress(case.balance(), EVERYTHING), prior=case.prior(damping))
+    theta = theta_from_phi(case.prior_phi)
+    theirs = solve_stacked(case.A, case.w, SIGMA.min() / SIGMA, theta, damping)
+    assert case.off(ours.p, np.concatenate([phi_of_theta(theirs.x[:10]), theirs.x[10:]])) < 1e-8
+    assert ours.ending is Ending.CONVERGED
+
+
+def test_without_noise_the_truth_comes_back_to_ten_digits() -> None:
+    case = Case(4, noise=0.0)
+    solution = solve(compress(case.balance(), EVERYTHING))
+    assert case.off(solution.p, case.p) < 1e-10
+    assert compress(case.balance(), EVERYTHING).rms(solution.p).max() < 1e-10
+
+
+def test_features_rows_and_any_block_size_give_the_same_factor() -> None:
+    case = Case(5)
+    balance = case.balance()
+    expected = compress(balance, EVERYTHING).weighted
+    by_rows = replace(balance, model=replace(balance.model, mechanism=ChangingFree()))
+    gram = expected.T @ expected
+    for other in (
+        compress(balance, EVERYTHING, block=177),
+        compress(balance, EVERYTHING, pieces=3),
+        compress(by_rows, EVERYTHING),
+        compress(by_rows, EVERYTHING, block=501, pieces=7),
+    ):
+        scale = np.sqrt(np.outer(np.diag(gram), np.diag(gram)))
+        assert np.abs((other.weighted.T @ other.weighted - gram) / scale).max() < 1e-13
+    # and the factor is that of the rows themselves
+    rows = balance.rows(EVERYTHING[0]) * balance.weights[:, None]
+    flat = rows.reshape(-1, rows.shape[2])
+    assert np.abs((flat.T @ flat - gram) / scale).max() < 1e-13
+
+
+class ChangingFree(Free):
+    """Free motion that does not say that its projection is constant: rows are compressed instead of features."""
+
+    constant_projection = False  # pyright: ignore
+
+
+def test_an_ill_conditioned_balance_is_factored_by_qr() -> None:
+    """Without noise [Y | y] is singular; X'X would keep half the digits of the residual, QR keeps all."""
+    case = Case(6, noise=0.0)
+    assert compress(case.balance(), EVERYTHING).rms(case.p).max() < 1e-12
+
+
+def test_merged_halves_are_the_whole() -> None:
+    case = Case(7)
+    balance = case.balance()
+    whole = solve(compress(balance, EVERYTHING), prior=case.prior(1.0))
+    halves = merge(compress(balance, [(5.0, 17.0)]), compress(balance, [(17.0, 35.0)]))
+    assert halves.samples.sum() == compress(balance, EVERYTHING).samples.sum()
+    assert case.off(solve(halves, prior=case.prior(1.0)).p, whole.p) < 1e-10
+    shuffled = halves.select(np.random.default_rng(0).permutation(len(halves.samples)).tolist())
+    assert case.off(solve(shuffled, prior=case.prior(1.0)).p, whole.p) < 1e-10
+
+
+def test_balances_of_different_weights_do_not_merge() -> None:
+    case = Case(7)
+    other = build_balance(load_object("handle"), case.motion, case.w, sigma=SIGMA[::-1])
+    with pytest.raises(PalpateError, match="same weights"):
+        merge(compress(case.balance(), EVERYTHING), compress(other, EVERYTHING))
+
+
+def test_rms_is_the_plain_one() -> None:
+    case = Case(8)
+    compressed = compress(case.balance(), EVERYTHING)
+    expected = np.sqrt(((case.w - case.A @ case.phi - case.bias) ** 2).mean(axis=0))
+    assert np.allclose(compressed.rms(case.p), expected, rtol=1e-10)
+    assert np.allclose(compressed.range(), np.ptp(case.w, axis=0))
+
+
+def test_the_filter_cancels_out_of_the_balance() -> None:
+    """Parallel filtering: without noise the parameters stay exact, whatever the low-pass does to the signals."""
+    case = Case(9, noise=0.0, rate=500.0)
+    lowpass = design_lowpass(500.0, 3.0)  # cuts into the motion itself
+    compressed = compress(case.balance(lowpass=lowpass), EVERYTHING)
+    assert case.off(solve(compressed).p, case.p) < 1e-9
+    samples = 500 * 30 - len(lowpass.taps) + 1
+    assert compressed.samples.sum() == pytest.approx(samples, abs=lowpass.step)
+
+
+def test_low_passed_pieces_cover_each_output_once() -> None:
+    case = Case(9, rate=500.0)
+    balance = case.balance(lowpass=design_lowpass(500.0, 10.0))
+    one, many = (compress(balance, EVERYTHING, pieces=n) for n in (1, 40))
+    assert one.samples.sum() == many.samples.sum()
+    assert np.allclose(one.factor.transpose(0, 2, 1) @ one.factor, many.factor.transpose(0, 2, 1) @ many.factor, rtol=1e-9)
+
+
+def test_the_solution_does_not_depend_on_the_frame_when_nothing_pulls() -> None:
+    """The same handle seen from a sensor frame turned by R: parameters turn along."""
+    case = Case(10)
+    R = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    R *= np.sign(np.linalg.det(R))
+    m = case.motion
+    turned = Motion(m.times_s, m.specific_acceleration @ R.T, m.omega @ R.T, m.omega_dot @ R.T)
+    w = np.hstack([case.w[:, :3] @ R.T, case.w[:, 3:] @ R.T])
+    flat = np.repeat([10.0, 0.5], 3)  # weights that a rotation leaves alone
+    here = solve(compress(build_balance(load_object("handle"), m, case.w, sigma=flat), EVERYTHING))
+    there = solve(compress(build_balance(load_object("handle"), turned, w, sigma=flat), EVERYTHING))
+    assert np.allclose(move_phi(here.p[:10], R, np.zeros(3)), there.p[:10], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("factor", ["UtU", "UUt"])
+def test_without_damping_both_factor_conventions_agree(factor: Any) -> None:
+    case = Case(11)
+    compressed = compress(case.balance(), EVERYTHING)
+    assert case.off(solve(compressed, factor=factor).p, solve(compressed).p) < 1e-9
+
+
+def test_a_known_mass_is_kept_exactly() -> None:
+    case = Case(12)
+    solution = solve(compress(case.balance(), EVERYTHING), known_mass=0.77, prior=case.prior(1.0))
+    assert solution["m"].value == pytest.approx(0.77, rel=1e-14)
+    assert solution["m"].status is Status.FIXED
+    assert solution["m"].ci95 is None
+
+
+def test_a_fixed_parameter_keeps_its_value() -> None:
+    case = Case(12)
+    solution = solve(compress(case.balance(), EVERYTHING), fixed={"bias_f_x": 0.25})
+    assert solution.model.values["bias_f_x"] == 0.25
+    assert solution["bias_f_x"].status is Status.FIXED
+
+
+def test_a_heavy_prior_wins_and_says_so() -> None:
+    case = Case(13)
+    solution = solve(compress(case.balance(), EVERYTHING), prior=case.prior(1e6))
+    assert solution["m"].value == pytest.approx(case.prior_phi[0], rel=1e-4)
+    assert solution["m"].status is Status.PRIOR_DOMINATED
+    assert solution["m"].information_from_data < 0.01
+
+
+def test_a_light_prior_leaves_the_data_alone() -> None:
+    case = Case(13)
+    solution = solve(compress(case.balance(), EVERYTHING), prior=case.prior(1e-3))
+    assert all(e.status is Status.IDENTIFIED for e in solution.estimates)
+    assert all(e.information_from_data > 0.99 for e in solution.estimates)
+
+
+def test_a_prior_that_the_data_contradict_is_named_with_its_sign() -> None:
+    """Erratum 6: the door handle's prior points the wrong way."""
+    case = Case(14)
+    flipped = move_phi(case.phi, np.diag([1.0, -1.0, -1.0]), np.zeros(3))
+    prior = Prior(dict(zip(PHI_NAMES, flipped, strict=True)), 0.1, 0.1)
+    solution = solve(compress(case.balance(), EVERYTHING), prior=prior)
+    assert any("contradict the prior and its sign" in w for w in solution.warnings)
+    assert not solve(compress(case.balance(), EVERYTHING), prior=case.prior(0.1)).warnings
+
+
+def test_a_rotation_about_one_axis_leaves_directions_open_and_says_so() -> None:
+    case = Case(15)
+    m = case.motion
+    about_z = np.array([0.0, 0.0, 1.0])
+    still = Motion(m.times_s, 9.81 * np.tile(about_z, (len(m.times_s), 1)), m.omega * about_z, m.omega_dot * about_z)
+    A = body_regressor(still.specific_acceleration, still.omega, still.omega_dot)
+    w = A @ case.phi + 0.1 * np.random.default_rng(0).normal(size=(len(A), 6))
+    solution = solve(compress(build_balance(load_object("handle"), still, w, sigma=SIGMA), EVERYTHING))
+    assert solution["Ixx"].status is Status.NOT_IDENTIFIABLE
+    assert solution["Ixx"].ci95 is None
+    assert solution.conditioning.kappa_eff > 100
+    assert any("hardly excited" in w for w in solution.warnings)
+
+
+def test_automatic_damping_is_the_smallest_that_conditions() -> None:
+    case = Case(16)
+    solution = solve(compress(case.balance(), EVERYTHING), prior=case.prior(None))
+    assert solution.conditioning.kappa_eff < 100
+    if solution.damping > 0:
+        less = solve(compress(case.balance(), EVERYTHING), prior=case.prior(solution.damping / 2))
+        assert less.conditioning.kappa_eff >= 100
+
+
+def test_every_solution_is_physically_consistent_even_from_wrong_signs() -> None:
+    case = Case(17)
+    wrong = build_balance(load_object("handle"), case.motion, -case.w, sigma=SIGMA)
+    for damping in (0.0, 10.0):
+        assert is_consistent(solve(compress(wrong, EVERYTHING), prior=case.prior(damping)).p[:10])
+
+
+def test_kappa_as_the_paper_computes_it() -> None:
+    case = Case(18)
+    solution = solve(compress(case.balance(), EVERYTHING), prior=case.prior(10.0))
+    rows = case.balance().rows(EVERYTHING[0])[:, :, :16] * case.balance().weights[:, None]
+    J = rows.reshape(-1, 16) @ load_object("handle").map().jacobian(solution.theta)
+    s = np.linalg.svd(J, compute_uv=False)
+    assert solution.conditioning.kappa_eff_paper == pytest.approx(np.hypot(s[0], 10) / np.hypot(s[-1], 10), rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("segment", "said"), [((4.0, 9.0), "inside the recording"), ((30.0, 36.0), "inside"), ((9.0, 9.0), "inside")]
+)
+def test_a_segment_outside_the_recording_is_refused(segment: tuple[float, float], said: str) -> None:
+    with pytest.raises(DataProblem, match=said):
+        compress(Case(1).balance(), [segment])
+
+
+def test_what_no_instrument_saw_is_refused_with_its_time() -> None:
+    case = Case(1)
+    case.w[1000] = np.nan
+    with pytest.raises(DataProblem, match=r"1 samples were not seen .* first at 10\.000 s"):
+        compress(case.balance(), EVERYTHING)
+    assert compress(case.balance(), [(11.0, 20.0)]).samples.sum() == 1800
+
+
+def test_a_segment_shorter_than_the_filter_is_refused() -> None:
+    with pytest.raises(DataProblem, match="shorter than the low-pass"):
+        compress(Case(1).balance(lowpass=design_lowpass(200.0, 10.0)), [(6.0, 6.05)])
+
+
+def test_unknown_names_in_prior_and_fixed_are_refused() -> None:
+    compressed = compress(Case(1).balance(), EVERYTHING)
+    with pytest.raises(PalpateError, match="prior: mass: no such parameter"):
+        solve(compressed, prior=Prior({"mass": 1.0}))
+    with pytest.raises(PalpateError, match="fixed value: b"):
+        solve(compressed, fixed={"b": 1.0})
+
+
+def test_compression_needs_little_memory() -> None:
+    """What one block needs does not grow with the recording."""
+    assert compression_module.BLOCK * 19 * 8 < 2e6
+    assert isinstance(compress(Case(1).balance(), EVERYTHING), Compressed)
+
+
+def test_the_printed_solution_has_every_parameter() -> None:
+    text = str(solve(compress(Case(1).balance(), EVERYTHING)))
+    assert all(name in text for name in ("m ", "c_x", "Izz", "bias_n_z", "identified"))

@@ -1,0 +1,117 @@
+"""Clock offsets, even sampling and the IMU's way to the sensor frame."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from palpate.errors import DataProblem
+from palpate.motion import PARALLEL, estimate_offset, evenly_sampled, imu_motion, resample_motion
+from palpate.physics.spatial import nearest_rotation, transform, transport_acceleration
+from palpate.twin.hand import random_hand
+
+Array = NDArray[np.float64]
+
+
+def smooth(rng: np.random.Generator, t: Array, channels: int) -> Array:
+    f, a, p = rng.uniform(0.3, 4, (channels, 12)), rng.normal(size=(channels, 12)), rng.uniform(0, 7, (channels, 12))
+    return (a[:, :, None] * np.sin(2 * np.pi * f[:, :, None] * t + p[:, :, None])).sum(axis=1).T
+
+
+@pytest.mark.parametrize(
+    ("offset", "rate_p", "rate_r"), [(3.2175, 1000.0, 1000.0), (-7.50033, 1000.0, 1000.0), (0.4321, 100.0, 1000.0)]
+)
+def test_the_offset_is_found_far_below_a_sample(offset: float, rate_p: float, rate_r: float) -> None:
+    errors, stds = [], []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        tp, tr = np.arange(0, 40, 1 / rate_p), np.arange(0, 50, 1 / rate_r)
+        mix = rng.normal(size=(3, 4))
+        predictors = smooth(np.random.default_rng(100 + seed), tp, 3)
+        responses = smooth(np.random.default_rng(100 + seed), tr - offset, 3) @ mix + 0.05 * rng.normal(size=(len(tr), 4))
+        found = estimate_offset(tp, predictors, tr, responses)
+        errors.append(found.value_s - offset)
+        stds.append(found.std_s)
+        assert found.explained > 0.99
+    assert np.abs(errors).max() < 100e-6
+    assert np.abs(np.array(errors) / stds).max() < 4
+
+
+def test_the_offset_of_unrelated_signals_is_refused() -> None:
+    rng = np.random.default_rng(1)
+    t = np.arange(0, 30, 0.01)
+    with pytest.raises(DataProblem, match="cannot be known"):
+        estimate_offset(t, smooth(rng, t, 3), t, smooth(rng, t, 3))
+
+
+def test_the_offset_of_a_periodic_motion_is_refused_as_ambiguous() -> None:
+    t = np.arange(0, 30, 0.01)
+    wave = np.sin(2 * np.pi * 1.0 * t)[:, None]
+    with pytest.raises(DataProblem, match="cannot be known"):
+        estimate_offset(t, wave, t, wave + 0.1 * np.random.default_rng(0).normal(size=wave.shape))
+
+
+def test_the_offset_at_rest_is_refused() -> None:
+    rng = np.random.default_rng(2)
+    t = np.arange(0, 30, 0.001)
+    with pytest.raises(DataProblem, match="shaken"):
+        estimate_offset(t, rng.normal(size=(len(t), 3)), t, rng.normal(size=(len(t), 6)))
+
+
+def test_too_short_recordings_are_refused() -> None:
+    t = np.arange(0, 1.5, 0.001)
+    with pytest.raises(DataProblem, match="too short"):
+        estimate_offset(t, np.sin(t)[:, None], t, np.sin(t)[:, None])
+
+
+def test_jitter_of_time_stamps_is_removed_and_missing_samples_are_counted() -> None:
+    rng = np.random.default_rng(0)
+    true = np.arange(5000) / 1000
+    keep = np.ones(5000, dtype=bool)
+    keep[1000:1010] = False  # 10 ms: bridged silently
+    keep[3000:3100] = False  # 100 ms: reported
+    stamps = true + rng.uniform(-2e-4, 2e-4, 5000)
+    even = evenly_sampled(stamps[keep], np.sin(true[keep])[:, None], what="x")
+    assert len(even.times_s) == 5000
+    assert np.abs(even.times_s - true).max() < 2e-5
+    assert even.lost == pytest.approx([(2.999, 3.1)], abs=1e-3)
+    assert np.abs(even.x[:, 0] - np.sin(true)).max() < 2e-3
+
+
+def test_rows_that_are_not_numbers_count_as_missing() -> None:
+    t = np.arange(1000) / 100
+    x = np.cos(t)[:, None].copy()
+    x[500:550] = np.nan
+    even = evenly_sampled(t, x, what="x")
+    assert np.isfinite(even.x).all()
+    assert even.lost == pytest.approx([(4.99, 5.5)], abs=1e-9)
+    with pytest.raises(DataProblem, match="only 0 of 1000"):
+        evenly_sampled(t, x * np.nan, what="x")
+
+
+def test_imu_signals_arrive_in_the_sensor_frame_at_its_origin() -> None:
+    """Against the closed formulas of the hand's motion; the light filter costs less than a percent of the band used."""
+    hand = random_hand(np.random.default_rng(3), 20.0, 9.81)
+    t = np.arange(20000) / 1000
+    true = hand.motion(t)
+    R = nearest_rotation([[0.0877, -0.9962, 0], [-0.9962, -0.0877, 0], [0, 0, -1]])
+    r = np.array([-0.0861, 0.0125, -0.0290])
+    a_imu = transport_acceleration(true.specific_acceleration, true.omega, true.omega_dot, r) @ R
+    found = imu_motion(t, a_imu, true.omega @ R, transform(R, r), PARALLEL)
+    inner = slice(100, -100)
+    for name in ("specific_acceleration", "omega", "omega_dot"):
+        expected, got = getattr(true, name), getattr(found, name)
+        assert np.abs(got - expected)[inner].max() < 3e-4 * np.abs(expected).max(), name
+
+
+def test_resampling_shows_what_was_not_seen() -> None:
+    hand = random_hand(np.random.default_rng(3), 10.0, 9.81)
+    motion = hand.motion(np.arange(10000) / 1000)
+    at = np.arange(-0.5, 10.5, 0.0013)
+    found = resample_motion(motion, at, lost=((4.0, 4.5),), reach_s=0.02)
+    blind = np.isnan(found.omega[:, 0])
+    assert blind[(at < 0.019) | (at > 9.981) | ((at > 3.981) & (at < 4.519))].all()
+    seen = hand.motion(at[~blind])
+    assert np.abs(found.omega[~blind] - seen.omega).max() < 1e-7
+    assert not blind[(at > 0.05) & (at < 3.9)].any()
