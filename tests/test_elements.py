@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.conftest import needs
-from tests.own_parts import Viscous, ZoneDamper
 
 from palpate.elements import ELEMENTS, Element, Parameter, RigidBody, SensorBias, Shape, check_element
 from palpate.elements.element import WRENCH, column_coefficients, row_count
@@ -18,6 +16,8 @@ from palpate.errors import PalpateError
 from palpate.physics.functions import ARRAYS, Functions, Scalar
 from palpate.physics.kinematics import Coordinate, Kinematics
 from palpate.physics.regressor import body_regressor
+from tests.conftest import needs
+from tests.own_parts import Viscous, ZoneDamper
 
 ALWAYS = ("declarations", "columns", "linearity", "floats", "units")
 

@@ -149,7 +149,9 @@ def test_low_passed_pieces_cover_each_output_once() -> None:
     balance = case.balance(lowpass=design_lowpass(500.0, 10.0))
     one, many = (compress(balance, EVERYTHING, pieces=n) for n in (1, 40))
     assert one.samples.sum() == many.samples.sum()
-    assert np.allclose(one.factor.transpose(0, 2, 1) @ one.factor, many.factor.transpose(0, 2, 1) @ many.factor, rtol=1e-9)
+    assert np.allclose(
+        one.factor.transpose(0, 2, 1) @ one.factor, many.factor.transpose(0, 2, 1) @ many.factor, rtol=1e-9
+    )
 
 
 def test_the_solution_does_not_depend_on_the_frame_when_nothing_pulls() -> None:
@@ -210,7 +212,8 @@ def test_a_prior_that_the_data_contradict_is_named_with_its_sign() -> None:
     prior = Prior(dict(zip(PHI_NAMES, flipped, strict=True)), 0.1, 0.1)
     solution = solve(compress(case.balance(), EVERYTHING), prior=prior)
     assert any("contradict the prior and its sign" in w for w in solution.warnings)
-    assert not solve(compress(case.balance(), EVERYTHING), prior=case.prior(0.1)).warnings
+    honest = solve(compress(case.balance(), EVERYTHING), prior=case.prior(0.1))
+    assert not any("contradict" in w for w in honest.warnings)
 
 
 def test_a_rotation_about_one_axis_leaves_directions_open_and_says_so() -> None:
@@ -277,7 +280,7 @@ def test_unknown_names_in_prior_and_fixed_are_refused() -> None:
     compressed = compress(Case(1).balance(), EVERYTHING)
     with pytest.raises(PalpateError, match="prior: mass: no such parameter"):
         solve(compressed, prior=Prior({"mass": 1.0}))
-    with pytest.raises(PalpateError, match="fixed value: b"):
+    with pytest.raises(PalpateError, match="no parameter to fix 'b'"):
         solve(compressed, fixed={"b": 1.0})
 
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
-from tests.conftest import needs
-from tests.own_parts import SwingDoor
 
 from palpate.mechanisms import MECHANISMS, Free
 from palpate.mechanisms.mechanism import WRENCH_ROWS
 from palpate.physics.functions import ARRAYS, FLOATS, casadi_functions
 from palpate.physics.motion import Motion
+from tests.conftest import needs
+from tests.own_parts import SwingDoor
 
 
 def quaternions_wxyz(R: np.ndarray) -> np.ndarray:

@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from tests.conftest import needs
-from tests.oracles.point_masses import cloud_phi, random_cloud
-from tests.own_parts import SwingDoor, Viscous, ZoneDamper
 
 from palpate.elements import ELEMENTS, RigidBody, SensorBias
 from palpate.errors import FileProblem, NotConsistent, PalpateError, UnknownName
@@ -20,6 +17,9 @@ from palpate.model import Model, load_object
 from palpate.physics.functions import ARRAYS, FLOATS
 from palpate.physics.inertia import phi_from_mass_properties
 from palpate.physics.motion import Motion
+from tests.conftest import needs
+from tests.oracles.point_masses import cloud_phi, random_cloud
+from tests.own_parts import SwingDoor, Viscous, ZoneDamper
 
 PHI = cloud_phi(*random_cloud(np.random.default_rng(1)))
 OWN_ELEMENTS = {**ELEMENTS, Viscous.type: Viscous, ZoneDamper.type: ZoneDamper}

@@ -6,12 +6,12 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from tests.conftest import needs
 
 from palpate.errors import MissingExtra
 from palpate.physics import functions
 from palpate.physics.functions import ARRAYS, FLOATS, Functions, casadi_functions
 from palpate.physics.motion import Motion
+from tests.conftest import needs
 
 NAMES = [f.name for f in fields(Functions)]
 VALUES = [-1.7, -0.3, 0.0, 0.4, 2.1]

@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
-from tests.conftest import needs
-from tests.oracles.point_masses import cloud_phi, random_cloud
 
 from palpate.errors import NotConsistent
 from palpate.physics.inertia import (
@@ -33,6 +31,8 @@ from palpate.physics.inertia import (
 )
 from palpate.physics.log_cholesky import theta_from_phi
 from palpate.physics.units import parse_unit
+from tests.conftest import needs
+from tests.oracles.point_masses import cloud_phi, random_cloud
 
 seeds = st.integers(0, 10_000)
 

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.conftest import needs
-from tests.oracles.point_masses import cloud_phi, random_cloud
 
 from palpate.errors import NotConsistent, PalpateError
 from palpate.physics.inertia import is_consistent, mass_properties, pseudo_inertia
@@ -24,6 +22,8 @@ from palpate.physics.log_cholesky import (
     theta_from_phi,
 )
 from palpate.physics.maps import Exp, Fixed, Identity, LogCholesky, Map, Stacked
+from tests.conftest import needs
+from tests.oracles.point_masses import cloud_phi, random_cloud
 
 FACTORS: tuple[Factor, ...] = ("UtU", "UUt")
 THETA = np.array([0.3, -1.2, -0.8, -1.5, 0.11, -0.07, 0.19, 0.4, -0.3, 0.25])

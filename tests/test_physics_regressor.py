@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.conftest import needs
-from tests.oracles.point_masses import cloud_phi, cloud_wrench, random_cloud
 
 from palpate.physics.inertia import PINOCCHIO_ORDER, phi_from_mass_properties
 from palpate.physics.regressor import body_columns, body_features, body_regressor
+from tests.conftest import needs
+from tests.oracles.point_masses import cloud_phi, cloud_wrench, random_cloud
 
 SAMPLES = 200
 G = np.array([0, 0, -9.80665])

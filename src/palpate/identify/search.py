@@ -8,6 +8,7 @@ from enum import Enum
 
 import numpy as np
 
+from palpate.errors import PalpateError
 from palpate.identify.prior import ThetaPrior
 from palpate.physics.arrays import FloatArray, least_squares
 from palpate.physics.maps import Stacked
@@ -22,9 +23,13 @@ class Ending(Enum):
     """Why the search stopped; the value tells what to do."""
 
     CONVERGED = "converged"
+    EDGE = (
+        "the data ask for a body that cannot exist (a mass or an inertia at or below zero): look for a wrong sign, "
+        "unit, axis or frame first; else the motion excites too little"
+    )
     SLOW = (
-        f"not converged after {MOST_STEPS} steps: the data leave a direction open or push the inertia "
-        "to the edge of the possible; give a prior, or excite the object more"
+        f"not converged after {MOST_STEPS} steps: the data leave a direction open; give a prior, "
+        "or excite the object more"
     )
 
 
@@ -62,16 +67,31 @@ def search(R: FloatArray, map_: Stacked, prior: ThetaPrior, damping: float, star
         move = _bounded(least_squares(stacked, np.concatenate([-r, np.zeros(len(theta))])) / scale)
         expected = cost - float(np.sum((r + J @ move) ** 2))
         if expected <= NEAR * cost:
-            theta = _polish(lambda x: jacobian(x).T @ residual(x), theta, scale)
+            polished = _polish(lambda x: jacobian(x).T @ residual(x), theta, scale)
+            theta = polished if _possible(map_, polished) else theta
             return Found(theta, float(np.sum(residual(theta) ** 2)), step, Ending.CONVERGED)
         trial = residual(theta + move)
         gain = (cost - float(trial @ trial)) / expected
         if gain > 0:
+            if not _possible(map_, theta + move):
+                return Found(theta, cost, step, Ending.EDGE)
             theta, r = theta + move, trial
             mu, nu = max(1e-15, mu * max(1 / 10, 1 - (2 * gain - 1) ** 3)), 2.0
         else:
             mu, nu = mu * nu, 2 * nu
     return Found(theta, float(r @ r), MOST_STEPS, Ending.SLOW)
+
+
+def _possible(map_: Stacked, theta: FloatArray) -> bool:
+    """Whether these parameters are still told apart from impossible ones: the map takes infinite theta to reach the
+    edge.
+    """
+    p = map_.forward(theta)
+    try:
+        map_.inverse(p)
+    except PalpateError:
+        return False
+    return bool(np.isfinite(p).all())
 
 
 def _polish(gradient: Callable[[FloatArray], FloatArray], theta: FloatArray, scale: FloatArray) -> FloatArray:

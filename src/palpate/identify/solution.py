@@ -143,7 +143,8 @@ def _solve_damped(
 def _starts(R: FloatArray, map_: Stacked, prior: ThetaPrior) -> list[FloatArray]:
     """Where to begin: the possible parameters nearest to the unconstrained fit, and the prior where there is one."""
     X, y = R[:, :-1], R[:, -1]
-    scale = np.maximum(np.linalg.norm(X, axis=0), 1e-300)
+    scale = np.linalg.norm(X, axis=0)
+    scale[scale == 0] = 1.0  # a column that the motion never touches
     unconstrained = least_squares(X / scale, y, rcond=1e-10) / scale
     data = map_.inverse(map_.nearest(unconstrained))
     if not prior.damped.any():

@@ -69,7 +69,7 @@ class Lowpass:
         return max(0, (samples - len(self.taps)) // self.step + 1)
 
 
-def design_lowpass(rate_hz: float, bandwidth_hz: float, *, attenuation_db: float = 60.0) -> Lowpass:
+def design_lowpass(rate_hz: float, bandwidth_hz: float, *, attenuation_db: float = 65.0) -> Lowpass:
     """Pass up to the bandwidth, stop from 2.5 times it, decimate to 5 times it (Kaiser window: Oppenheim & Schafer,
     7.5).
     """
