@@ -48,8 +48,9 @@ def test_lowpass_passes_the_band_and_stops_what_would_alias(rate: float) -> None
     f = np.linspace(0, rate / 2, 2000)
     n = np.arange(len(lowpass.taps)) - len(lowpass.taps) // 2
     gain = np.cos(2 * np.pi * f[:, None] * n / rate) @ lowpass.taps
-    assert np.abs(gain[f <= 20.0] - 1).max() < 1e-3
-    assert np.abs(gain[f >= 50.0]).max(initial=0.0) < 1.5e-3
+    # 65 dB are 5.6e-4, and scaling to gain 1 at rest may add as much
+    assert np.abs(gain[f <= 20.0] - 1).max() < 1.2e-3
+    assert np.abs(gain[f >= 50.0]).max(initial=0.0) < 1.2e-3
     assert rate / lowpass.step >= 100.0 - 1e-9 or lowpass.step == 1
 
 

@@ -132,16 +132,14 @@ def _smoothing(part: ParallelPart | SavitzkyGolayPart) -> Smoothing:
 
 def _wrench(experiment: Experiment, part: WrenchPart) -> Even:
     """The wrench that moves the handle, N and N m (FORMATS, load cell: minus what dSPACE stores)."""
-    options: dict[str, Any] = {"device": part.device} if part.device else {}
-    recording = _load(experiment, "recordings.wrench", part, options)
+    recording = _load(experiment, "recordings.wrench", part, {"device": part.device} if part.device else {})
     x = _stack(experiment, "recordings.wrench.channels", recording, part.channels)
     sign = -1.0 if part.sign == "on-other-side" else 1.0
     return evenly_sampled(recording[part.channels[0]].clock.times_s, sign * x, what=f"{part.file}, load cell")
 
 
 def _imu(experiment: Experiment, part: ImuPart) -> Even:
-    options: dict[str, Any] = {} if part.format in ("csv", "parquet") or part.columns else {"g": part.g}
-    recording = _load(experiment, "recordings.imu", part, options)
+    recording = _load(experiment, "recordings.imu", part, {"g": part.g} if "g" in part.model_fields_set else {})
     x = np.hstack(
         [
             _stack(experiment, f"recordings.imu.{key}", recording, names)

@@ -126,7 +126,7 @@ def _rms(part: Compressed, solution: Solution) -> dict[str, dict[str, Any]]:
 
 def _reasons(solution: Solution, rms: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[str]:
     """Why the result should not be trusted as it is."""
-    reasons: list[str] = []
+    reasons = list(solution.impossible)
     if solution.ending is not Ending.CONVERGED:
         reasons.append(solution.ending.value)
     if solution.conditioning.kappa_eff >= KAPPA_LIMIT:

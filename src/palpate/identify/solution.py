@@ -13,9 +13,10 @@ from palpate.identify.compression import Compressed
 from palpate.identify.conditioning import Conditioning, conditioning
 from palpate.identify.prior import Prior, ThetaPrior, build_prior
 from palpate.identify.search import Ending, Found, search
+from palpate.identify.signs import sign_problems, unconstrained
 from palpate.identify.uncertainty import Uncertainty, uncertainty
 from palpate.model import Model
-from palpate.physics.arrays import FloatArray, least_squares
+from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import DRAWING_NAMES, DRAWING_UNITS, drawing_jacobian, drawing_values
 from palpate.physics.log_cholesky import Factor
 from palpate.physics.maps import Fixed, LogCholesky, Stacked
@@ -62,6 +63,8 @@ class Solution:
     conditioning: Conditioning
     ending: Ending
     steps: int
+    impossible: tuple[str, ...]
+    """What the data ask for and no object can have: a wrong sign, unit, axis or frame."""
     warnings: tuple[str, ...]
 
     @property
@@ -118,6 +121,7 @@ def solve(
         conditioning=condition,
         ending=found.ending,
         steps=found.steps,
+        impossible=sign_problems(compressed),
         warnings=_warnings(found, condition, estimates),
     )
 
@@ -142,11 +146,7 @@ def _solve_damped(
 
 def _starts(R: FloatArray, map_: Stacked, prior: ThetaPrior) -> list[FloatArray]:
     """Where to begin: the possible parameters nearest to the unconstrained fit, and the prior where there is one."""
-    X, y = R[:, :-1], R[:, -1]
-    scale = np.linalg.norm(X, axis=0)
-    scale[scale == 0] = 1.0  # a column that the motion never touches
-    unconstrained = least_squares(X / scale, y, rcond=1e-10) / scale
-    data = map_.inverse(map_.nearest(unconstrained))
+    data = map_.inverse(map_.nearest(unconstrained(R)))
     if not prior.damped.any():
         return [data]
     return [np.where(prior.damped, prior.theta, data), data]

@@ -1,0 +1,131 @@
+"""The commands as a user types them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def palpate(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from palpate.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=cwd, env=os.environ | {"COLUMNS": "160"}, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("twin")
+    done = palpate("twin", "handle", folder, "--seed", "2")
+    assert done.returncode == 0, done.stderr
+    assert f"palpate identify {folder / 'handle.yaml'}" in done.stdout
+    return folder
+
+
+def test_identify_writes_result_and_model_and_prints_the_table(twin: Path, tmp_path: Path) -> None:
+    done = palpate("identify", twin / "handle.yaml", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    for part in ("95 % interval", "prior", "truth", "from data", "status", "RMS error", "kappa_eff", "Verdict: passed"):
+        assert part in done.stdout, part
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {"result.json", "model.json"}
+
+
+def test_identify_as_json_prints_the_result_and_nothing_else(twin: Path, tmp_path: Path) -> None:
+    done = palpate("identify", twin / "handle.yaml", "--json", cwd=tmp_path)
+    data = json.loads(done.stdout)
+    assert data["verdict"]["passed"]
+    assert json.loads((tmp_path / "handle-result" / "result.json").read_text()) == data
+    assert done.stderr == ""
+
+
+def test_quiet_is_quiet_and_verbose_names_the_steps(twin: Path, tmp_path: Path) -> None:
+    quiet = palpate("identify", twin / "handle.yaml", "-q", "-o", tmp_path / "a")
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
+    verbose = palpate("identify", twin / "handle.yaml", "-v", "-o", tmp_path / "b")
+    assert "aligning the clocks" in verbose.stderr
+
+
+def test_a_known_error_is_one_line_and_exit_1_and_leaves_nothing(tmp_path: Path) -> None:
+    done = palpate("identify", tmp_path / "none.yaml", "-o", tmp_path / "out")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "none.yaml: there is no such file" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_usage_is_exit_2() -> None:
+    assert palpate("identify").returncode == 2
+    assert palpate("nonsense").returncode == 2
+
+
+def test_a_failed_gate_is_exit_3_with_the_reason(twin: Path, tmp_path: Path) -> None:
+    """The sign of the load cell turned round: no such body exists."""
+    text = (twin / "handle.yaml").read_text().replace("device: Platform", "device: Platform, sign: on-handle")
+    (twin / "turned.yaml").write_text(text)
+    done = palpate("identify", twin / "turned.yaml", "-o", tmp_path / "out")
+    assert done.returncode == 3
+    assert "Verdict: failed" in done.stdout
+    assert "wrong sign" in " ".join(done.stdout.split())
+    assert (tmp_path / "out" / "result.json").exists()
+
+
+def test_an_unwritable_folder_is_said(twin: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = palpate("identify", twin / "handle.yaml", "-o", tmp_path / "file")
+    assert done.returncode == 1
+    assert "cannot be written" in done.stderr
+
+
+def test_inspect_shows_channels_clocks_and_noise(twin: Path) -> None:
+    done = palpate("inspect", twin / "wrench.mat", twin / "imu.csv")
+    assert done.returncode == 0, done.stderr
+    for part in ("Fx1_RawZero", "angular_rate.z", "rad/s", "1000 Hz", "noise", "dspace-mat", "microstrain-csv"):
+        assert part in done.stdout, part
+    data = json.loads(palpate("inspect", twin / "wrench.mat", "--json").stdout)
+    (clock,) = data[0]["clocks"]
+    assert clock["samples"] == 70000
+    force = next(c for c in data[0]["channels"] if c["name"] == "Fx1_RawZero")
+    assert 0.1 < force["noise"] < 0.2  # the twin's 0.15 N
+
+
+def test_inspect_refuses_what_is_no_recording(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("Dear Sir,\n")
+    done = palpate("inspect", tmp_path / "letter.txt")
+    assert done.returncode == 1
+    assert "letter.txt" in done.stderr
+
+
+def test_twin_refuses_an_unknown_kind(tmp_path: Path) -> None:
+    done = palpate("twin", "dor-handle", tmp_path)
+    assert done.returncode == 1
+    assert "Did you mean 'door-handle'" in done.stderr
+
+
+def test_demo_runs_every_stage(tmp_path: Path) -> None:
+    done = palpate("demo", tmp_path / "demo")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("Verdict: passed") == 2
+    assert "Next:" in done.stdout
+    for stage in ("wheelbarrow-handle", "door-handle"):
+        assert (tmp_path / "demo" / stage / "model.json").exists()
+
+
+def test_help_does_not_wait_for_scipy() -> None:
+    code = (
+        "import sys; sys.argv = ['palpate', '--help']\n"
+        "from palpate.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "heavy = {'scipy', 'polars', 'pydantic', 'numpy', 'ruamel'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_version() -> None:
+    assert palpate("--version").stdout.strip()[0].isdigit()
