@@ -152,15 +152,16 @@ def _models(at: Sequence[str]) -> list[Any]:
         found: list[Any] = []
         for model in models:
             if step in model.model_fields:
-                found += _classes(model.model_fields[step].annotation)
+                found += schema_classes(model.model_fields[step].annotation)
         models = found
     return models
 
 
-def _classes(annotation: Any) -> list[Any]:
+def schema_classes(annotation: Any) -> list[Any]:
+    """The parts of the schema inside a type."""
     if hasattr(annotation, "model_fields"):
         return [annotation]
-    return [c for a in get_args(annotation) for c in _classes(a)]
+    return [c for a in get_args(annotation) for c in schema_classes(a)]
 
 
 def _known_keys(at: Sequence[str]) -> list[str]:

@@ -55,6 +55,13 @@ class ColumnPart(_Part):
     unit: str = Field(default="1", description="unit of the numbers in the file")
 
 
+class TimePart(_Part):
+    """The column of times of a plain table."""
+
+    column: str = Field(description="header of the column")
+    unit: str = Field(default="s", description="unit of the times in the file")
+
+
 class WrenchPart(_Part):
     """The load cell's recording."""
 
@@ -72,7 +79,7 @@ class WrenchPart(_Part):
     columns: dict[str, ColumnPart] | None = Field(
         default=None, description="for csv and parquet: channel -> column and unit"
     )
-    time: ColumnPart | None = Field(default=None, description="for csv and parquet: the column of times")
+    time: TimePart | None = Field(default=None, description="for csv and parquet: the column of times")
     rate: Frequency | None = Field(default=None, description="for csv and parquet without times: samples per second")
     sign: Literal["on-other-side", "on-handle"] = Field(
         default="on-other-side",
@@ -92,15 +99,21 @@ class ImuPart(_Part):
         default=STANDARD_GRAVITY, description="what the file's unit g is worth (the paper's authors take 9.81)"
     )
     acceleration: list[str] = Field(
-        default=["acceleration.x", "acceleration.y", "acceleration.z"], min_length=3, max_length=3
+        default=["acceleration.x", "acceleration.y", "acceleration.z"],
+        min_length=3,
+        max_length=3,
+        description="channels of specific force along the IMU's x, y, z",
     )
     angular_rate: list[str] = Field(
-        default=["angular_rate.x", "angular_rate.y", "angular_rate.z"], min_length=3, max_length=3
+        default=["angular_rate.x", "angular_rate.y", "angular_rate.z"],
+        min_length=3,
+        max_length=3,
+        description="channels of angular rate about the IMU's x, y, z",
     )
     columns: dict[str, ColumnPart] | None = Field(
         default=None, description="for csv and parquet: channel -> column and unit"
     )
-    time: ColumnPart | None = Field(default=None, description="for csv and parquet: the column of times")
+    time: TimePart | None = Field(default=None, description="for csv and parquet: the column of times")
     rate: Frequency | None = Field(default=None, description="for csv and parquet without times: samples per second")
 
 
@@ -128,8 +141,8 @@ class SensorPart(_Part):
 class ClocksPart(_Part):
     """Samples that were taken at the same instant, counted from 1 in each file."""
 
-    wrench: int = Field(ge=1)
-    imu: int = Field(ge=1)
+    wrench: int = Field(ge=1, description="sample of the load cell's file")
+    imu: int = Field(ge=1, description="sample of the IMU's file")
 
 
 class SamplesPart(_Part):
@@ -146,8 +159,8 @@ SegmentList = SamplesPart | Annotated[list[tuple[Seconds, Seconds]], BeforeValid
 class SegmentsPart(_Part):
     """Which times are used for what; seconds on the load cell's clock, from (included) - to (excluded)."""
 
-    train: SegmentList
-    test: SegmentList
+    train: SegmentList = Field(description="[from, to] or a list of such pairs, in s; or {samples: [first, last]}")
+    test: SegmentList = Field(description="likewise; must not overlap train")
     first_sample: int = Field(
         default=1, ge=1, description="which sample of the load cell's file is sample 1 of the counting"
     )
@@ -157,22 +170,22 @@ class CylinderPart(_Part):
     """A solid cylinder about its centre."""
 
     type: Literal["cylinder"]
-    length: Length
-    radius: Length
-    axis: Annotated[list[float], Field(min_length=3, max_length=3)]
+    length: Length = Field(gt=0, description="m")
+    radius: Length = Field(gt=0, description="m")
+    axis: Annotated[list[float], Field(min_length=3, max_length=3)] = Field(description="direction in the sensor frame")
 
 
 class BoxPart(_Part):
     """A solid box about its centre, along the sensor's axes."""
 
     type: Literal["box"]
-    sides: Vector
+    sides: Vector = Field(description="along x, y, z, m")
 
 
 class PriorPart(_Part):
     """What is believed before: a drawing, a scale, a CAD file's numbers, in the sensor frame."""
 
-    mass: Mass
+    mass: Mass = Field(description="kg")
     com: Vector = Field(description="centre of mass in the sensor frame, m")
     inertia_com: Matrix | None = Field(
         default=None, description="inertia about the centre of mass, along the sensor's axes, kg m2"
@@ -197,7 +210,7 @@ class PriorPart(_Part):
 class KnownMassPart(_Part):
     """A mass from a scale."""
 
-    value: Mass = Field(gt=0)
+    value: Mass = Field(gt=0, description="kg")
     of: Literal["handle"] = Field(description="what was on the scale; it must be said")
 
 
@@ -212,10 +225,10 @@ class SavitzkyGolayPart(_Part):
     """The published windows, on the motion only."""
 
     type: Literal["savitzky-golay"]
-    slope_window: Seconds = Field(default=0.051, gt=0)
-    slope_order: int = Field(default=3, ge=1, le=8)
-    window: Seconds = Field(default=0.101, gt=0)
-    order: int = Field(default=4, ge=1, le=8)
+    slope_window: Seconds = Field(default=0.051, gt=0, description="for the derivative of the angular rate, s")
+    slope_order: int = Field(default=3, ge=1, le=8, description="its polynomial order")
+    window: Seconds = Field(default=0.101, gt=0, description="for the smoothing of all signals afterwards, s")
+    order: int = Field(default=4, ge=1, le=8, description="its polynomial order (the paper's door handle: 3)")
 
 
 class ReferencePart(_Part):
@@ -233,23 +246,31 @@ class ReferencePart(_Part):
 
 
 class ExperimentPart(_Part):
-    """The whole file."""
+    """An experiment: which recordings, how the instruments sit, which times are used, what is believed before."""
 
     palpate: Literal[1] = Field(default=1, description="version of this format")
     title: str = Field(default="", description="for people")
     object: str = Field(default="handle", description="an object file that ships with palpate, or a path")
-    stage: Literal["handle"] = "handle"
+    stage: Literal["handle"] = Field(default="handle", description="what is identified; more stages follow")
     recordings: RecordingsPart
     imu_pose: PosePart = Field(description="pose of the IMU in the sensor frame, from the drawing")
-    sensor: Literal["ati-omega85"] | SensorPart = "ati-omega85"
-    clocks: Literal["auto"] | ClocksPart = "auto"
-    filtering: Annotated[ParallelPart | SavitzkyGolayPart, Field(discriminator="type")] = ParallelPart()
+    sensor: Literal["ati-omega85"] | SensorPart = Field(
+        default="ati-omega85", description="a known force/torque sensor, or its accuracy: it weights the rows"
+    )
+    clocks: Literal["auto"] | ClocksPart = Field(
+        default="auto", description="found from the signals, or samples of both files taken at the same instant"
+    )
+    filtering: Annotated[ParallelPart | SavitzkyGolayPart, Field(discriminator="type")] = Field(
+        default=ParallelPart(), description="how signals are smoothed and differentiated"
+    )
     segments: SegmentsPart | None = Field(default=None, description="if absent: the first 60 % train, the rest tests")
-    prior: PriorPart | None = None
+    prior: PriorPart | None = Field(
+        default=None, description="a drawing's or CAD file's numbers; without it, data alone"
+    )
     factor: Literal["UtU", "UUt"] = Field(
         default="UtU", description="log-Cholesky convention of theta, damping and prior"
     )
-    known_mass: KnownMassPart | None = None
+    known_mass: KnownMassPart | None = Field(default=None, description="a mass from a scale, kept exactly")
     reference: Annotated[list[ReferencePart], BeforeValidator(_listed)] = Field(
         default=[], description="values to print beside ours"
     )

@@ -1,0 +1,97 @@
+"""Compression + solve of the handle stage (10 theta + 6 bias, lambda 10) against the usual stacked solve."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.timing import interleaved
+from palpate.identify import Balance, Prior, build_balance, compress, solve
+from palpate.model import load_object
+from palpate.physics.inertia import PHI_NAMES
+from palpate.physics.log_cholesky import theta_from_phi
+from palpate.physics.regressor import body_regressor
+from palpate.twin.hand import random_hand
+from palpate.twin.handle import off_by, random_handle
+from tests.oracles.scipy_stack import solve_stacked
+
+SIGMA = np.array([14.25, 14.25, 19.0, 0.5, 0.5, 0.5])
+DAMPING = 10.0
+MOST_STACKED_S = 30
+"""Seconds of recording up to which the rival with differences is run; the analytic one goes ten times as far."""
+
+
+def case(seconds: float) -> tuple[Balance, NDArray[np.float64], Prior]:
+    rng = np.random.default_rng(0)
+    phi = random_handle(rng)
+    prior = off_by(rng, phi, 0.2)
+    t = 5 + np.arange(int(seconds * 1000)) / 1000
+    motion = random_hand(rng, seconds + 10, 9.81).motion(t)
+    w = np.empty((len(t), 6))
+    for part in np.array_split(np.arange(len(t)), max(1, len(t) // 100_000)):
+        w[part] = body_regressor(motion.specific_acceleration[part], motion.omega[part], motion.omega_dot[part]) @ phi
+    w += rng.normal(size=w.shape) * [0.2, 0.2, 0.2, 0.01, 0.01, 0.01]
+    balance = build_balance(load_object("handle"), motion, w, sigma=SIGMA)
+    return balance, prior, Prior(dict(zip(PHI_NAMES, (float(v) for v in prior), strict=True)), 0.2, DAMPING)
+
+
+def read(balance: Balance) -> float:
+    """Read every signal from memory once: the limit."""
+    k = balance.kinematics
+    signals = (*k.specific_acceleration, *k.omega, *k.omega_dot, *balance.wrench.T)
+    return float(sum(np.add.reduce(s) for s in signals))
+
+
+def rows() -> Iterator[tuple[str, ...]]:
+    """Table rows: length, our time, ratios to the rivals and to reading, extra memory."""
+    for seconds, rounds in ((27, 5), (270, 3), (2700, 3)):
+        balance, prior_phi, prior = case(seconds)
+        segment = [(float(balance.times_s[0]), float(balance.times_s[-1]) + 1e-3)]
+
+        def ours(
+            balance: Balance = balance, segment: list[tuple[float, float]] = segment, prior: Prior = prior
+        ) -> object:
+            return solve(compress(balance, segment), prior=prior)
+
+        times = interleaved({"ours": ours, "read": lambda b=balance: read(b)}, 3 * rounds)
+        tracemalloc.start()
+        ours()
+        memory = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        rivals: dict[str, float] = {}
+        if seconds <= 10 * MOST_STACKED_S:
+            m = balance.kinematics
+            A = body_regressor(*(np.array(x).T for x in (m.specific_acceleration, m.omega, m.omega_dot)))
+            G, theta = balance.weights, theta_from_phi(prior_phi)
+            for name, analytic in (("differences", False), ("analytic", True)):
+                if seconds <= MOST_STACKED_S or analytic:
+                    rivals |= interleaved(
+                        {
+                            name: lambda a=analytic, A=A, w=balance.wrench, G=G, th=theta: solve_stacked(
+                                A, w, G, th, DAMPING, tolerance=1e-8, analytic=a
+                            )
+                        },
+                        1 if seconds > MOST_STACKED_S else 2,
+                    )
+        ratio = {name: f"{value / times['ours']:.0f}" for name, value in rivals.items()}
+        yield (
+            f"{seconds} s",
+            f"{1e3 * times['ours']:.1f} ms",
+            ratio.get("differences", "-"),
+            ratio.get("analytic", "-"),
+            f"{times['ours'] / times['read']:.1f}",
+            f"{memory / 1e6:.1f} MB",
+        )
+
+
+HEADINGS = (
+    "recording at 1 kHz",
+    "compress + solve",
+    "SciPy stack, differences: times slower",
+    "SciPy stack, analytic: times slower",
+    "times the bare read",
+    "extra memory",
+)
