@@ -14,7 +14,7 @@ STUDIES: dict[str, ModuleType] = {"handles": handles}
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     folder = Path(__file__).resolve().parents[1] / "docs" / "studies"
     folder.mkdir(parents=True, exist_ok=True)
     for name, study in STUDIES.items():

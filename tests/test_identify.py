@@ -79,7 +79,7 @@ def test_without_noise_the_truth_comes_back_to_ten_digits() -> None:
 def test_features_rows_and_any_block_size_give_the_same_factor() -> None:
     case = Case(5)
     balance = case.balance()
-    expected = compress(balance, EVERYTHING).weighted
+    expected = compress(balance, EVERYTHING).factor()
     by_rows = replace(balance, model=replace(balance.model, mechanism=ChangingFree()))
     gram = expected.T @ expected
     for other in (
@@ -89,7 +89,7 @@ def test_features_rows_and_any_block_size_give_the_same_factor() -> None:
         compress(by_rows, EVERYTHING, block=501, pieces=7),
     ):
         scale = np.sqrt(np.outer(np.diag(gram), np.diag(gram)))
-        assert np.abs((other.weighted.T @ other.weighted - gram) / scale).max() < 1e-13
+        assert np.abs((other.factor().T @ other.factor() - gram) / scale).max() < 1e-13
     # and the factor is that of the rows themselves
     rows = balance.rows(EVERYTHING[0]) * balance.weights[:, None]
     flat = rows.reshape(-1, rows.shape[2])
@@ -149,9 +149,8 @@ def test_low_passed_pieces_cover_each_output_once() -> None:
     balance = case.balance(lowpass=design_lowpass(500.0, 10.0))
     one, many = (compress(balance, EVERYTHING, pieces=n) for n in (1, 40))
     assert one.samples.sum() == many.samples.sum()
-    assert np.allclose(
-        one.factor.transpose(0, 2, 1) @ one.factor, many.factor.transpose(0, 2, 1) @ many.factor, rtol=1e-9
-    )
+    scale = np.sqrt(np.diag(one.gram()))
+    assert np.abs((one.gram() - many.gram()) / scale[:, None] / scale).max() < 1e-12
 
 
 def test_the_solution_does_not_depend_on_the_frame_when_nothing_pulls() -> None:
@@ -230,13 +229,48 @@ def test_a_rotation_about_one_axis_leaves_directions_open_and_says_so() -> None:
     assert any("hardly excited" in w for w in solution.warnings)
 
 
-def test_automatic_damping_is_the_smallest_that_conditions() -> None:
+@pytest.mark.parametrize("form", ["theta", "divergence"])
+def test_automatic_damping_changes_nothing_that_the_data_know(form: Any) -> None:
     case = Case(16)
-    solution = solve(compress(case.balance(), EVERYTHING), prior=case.prior(None))
+    compressed = compress(case.balance(), EVERYTHING)
+    free = solve(compressed)
+    solution = solve(compressed, prior=replace(case.prior(None), form=form))
+    assert 0 < solution.damping < 1
     assert solution.conditioning.kappa_eff < 100
-    if solution.damping > 0:
-        less = solve(compress(case.balance(), EVERYTHING), prior=case.prior(solution.damping / 2))
-        assert less.conditioning.kappa_eff >= 100
+    for e in solution.estimates:
+        assert abs(e.value - free[e.name].value) < 0.5 * e.noise, e.name
+
+
+def test_the_divergence_prior_does_not_depend_on_frame_or_factor() -> None:
+    """The same body, motion and prior seen from a turned frame, with a strong damping."""
+    case = Case(10)
+    R = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    R *= np.sign(np.linalg.det(R))
+    m = case.motion
+    turned = Motion(m.times_s, m.specific_acceleration @ R.T, m.omega @ R.T, m.omega_dot @ R.T)
+    w = np.hstack([case.w[:, :3] @ R.T, case.w[:, 3:] @ R.T])
+    flat = np.repeat([10.0, 0.5], 3)
+    phis = []
+    for motion, wrench, frame, factor in (
+        (m, case.w, np.eye(3), "UtU"),
+        (m, case.w, np.eye(3), "UUt"),
+        (turned, w, R, "UtU"),
+    ):
+        balance = build_balance(load_object("handle"), motion, wrench, sigma=flat)
+        prior = Prior(
+            dict(zip(PHI_NAMES, move_phi(case.prior_phi, frame, np.zeros(3)), strict=True)), 0.3, 5.0, "divergence"
+        )
+        solution = solve(compress(balance, EVERYTHING), prior=prior, factor=factor)
+        phis.append(move_phi(solution.p[:10], frame.T, np.zeros(3)))
+        assert solution["m"].status is Status.PRIOR_DOMINATED
+    assert np.allclose(phis[0], phis[1], rtol=0, atol=1e-9)
+    assert np.allclose(phis[0], phis[2], rtol=0, atol=1e-9)
+
+
+def test_the_paper_prior_does_depend_on_the_factor() -> None:
+    compressed, prior = compress(Case(10).balance(), EVERYTHING), Case(10).prior(30.0)
+    a, b = (solve(compressed, prior=prior, factor=factor).p for factor in ("UtU", "UUt"))
+    assert Case(10).off(a, b) > 1e-3
 
 
 def test_every_solution_is_physically_consistent_even_from_wrong_signs() -> None:

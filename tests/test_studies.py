@@ -1,4 +1,4 @@
-"""Three seeds of each study; `make study` runs the many."""
+"""A few seeds of each study; `make study` runs the many."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import numpy as np
 from studies import handles
 
 
-def test_handles_three_seeds() -> None:
-    runs = handles.run(range(3))
-    assert all(r.consistent for r in runs)
-    assert all(abs(r.clock_error_s) < 4 * r.clock_std_s < 1e-3 for r in runs)
-    assert np.mean([hit for r in runs for hit in r.inside.values()]) > 0.85
-    assert max(abs(z) for r in runs for z in r.z.values()) < 2.5
-    assert all(0.95 < r.rms_ratio < 1.5 for r in runs)
+def test_handles_a_few_seeds() -> None:
+    runs = handles.run(range(4))  # two well and two poorly excited
+    for r in runs:
+        assert r.automatic.consistent
+        assert r.undamped.consistent
+        assert abs(r.clock_error_s) < 4 * r.clock_std_s < 1e-3
+        assert 0.95 < r.automatic.rms_ratio < 1.05
+        hits = [hit for fit in (r.automatic, r.undamped) for hit in fit.inside.values() if hit is not None]
+        assert np.mean(hits) > 0.75
+        called = sum(r.automatic.status[name] == "identified" for name in handles.PHYSICAL)
+        assert called >= 8 if not r.poor else called < 8
     assert "| mass |" in handles.table(runs)

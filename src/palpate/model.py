@@ -24,7 +24,7 @@ from palpate.physics.functions import FLOATS, Functions, Scalar
 from palpate.physics.inertia import check_consistent
 from palpate.physics.kinematics import Kinematics
 from palpate.physics.log_cholesky import Factor
-from palpate.physics.maps import Exp, Fixed, Identity, LogCholesky, Map, Stacked
+from palpate.physics.maps import Exp, Fixed, Identity, LogCholesky, Map, Stacked, stack_maps
 
 MODEL_FORMAT = 1
 _KEYS = ("palpate_model", "name", "mechanism", "elements", "parameters", "about")
@@ -152,7 +152,7 @@ class Model:
                 parts.append(Fixed((fixed[name],)))
             else:
                 parts.append(Exp() if p.map == "positive" else Identity())
-        return Stacked(tuple(parts))
+        return stack_maps(parts)
 
     def _lift(self, e: Element, k: Kinematics, column: list[Scalar], fn: Functions) -> list[Scalar]:
         """A column of an element -> free rows, by projection of a wrench or by virtual work along a coordinate."""

@@ -64,7 +64,7 @@ class Prepared:
 
 def run_handle(experiment: Experiment, tell: Tell = lambda _: None) -> Result:
     """Identify a handle: the whole stage."""
-    prior = _prior(experiment)
+    prior = prior_of(experiment)
     prepared = prepare_handle(experiment, tell)
     tell("compressing")
     train, test = compress(prepared.balance, prepared.train), compress(prepared.balance, prepared.test)
@@ -214,7 +214,8 @@ def _segments(experiment: Experiment, balance: Balance) -> tuple[list[Segment], 
     return found[0], found[1]
 
 
-def _prior(experiment: Experiment) -> Prior | None:
+def prior_of(experiment: Experiment) -> Prior | None:
+    """The experiment file's prior in the identification's terms."""
     part = experiment.config.prior
     if part is None:
         return None
@@ -224,7 +225,9 @@ def _prior(experiment: Experiment) -> Prior | None:
     except PalpateError as error:
         raise experiment.problem("prior", str(error)) from error
     values: dict[str, float] = {name: float(v) for name, v in zip(PHI_NAMES, phi, strict=True)}
-    return Prior(values, part.spread, None if part.damping == "auto" else float(part.damping))
+    damping = None if part.damping == "auto" else float(part.damping)
+    form = part.form or ("divergence" if damping is None else "theta")
+    return Prior(values, part.spread, damping, form)
 
 
 def _inertia_com(part: PriorPart) -> FloatArray:

@@ -16,8 +16,8 @@ from palpate.errors import FileProblem
 from palpate.experiment.reading import Experiment
 from palpate.files import read_bytes, sha256, write_text
 from palpate.identify import Compressed, Solution
+from palpate.identify.conditioning import KAPPA_LIMIT
 from palpate.identify.search import Ending
-from palpate.identify.solution import KAPPA_LIMIT
 from palpate.model import Model
 
 if TYPE_CHECKING:

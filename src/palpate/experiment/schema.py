@@ -194,7 +194,12 @@ class PriorPart(_Part):
         default=None, description="instead of inertia_com"
     )
     damping: float | Literal["auto"] = Field(
-        default="auto", description="lambda of the paper; auto: the smallest with kappa_eff < 100"
+        default="auto", description="lambda of the paper; auto: as strong as spread says beside the noise of the data"
+    )
+    form: Literal["theta", "divergence"] | None = Field(
+        default=None,
+        description="how it pulls: theta, as the paper; divergence, the same in every frame and factor convention; "
+        "default: divergence with automatic damping, theta with a number",
     )
     spread: Fraction = Field(default=0.3, gt=0, le=2, description="by which fraction the prior may be off")
 

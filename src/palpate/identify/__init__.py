@@ -6,6 +6,5 @@ from palpate.identify.compression import Compressed as Compressed
 from palpate.identify.compression import compress as compress
 from palpate.identify.compression import merge as merge
 from palpate.identify.prior import Prior as Prior
-from palpate.identify.prior import build_prior as build_prior
 from palpate.identify.solution import Solution as Solution
 from palpate.identify.solution import solve as solve

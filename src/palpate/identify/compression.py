@@ -1,5 +1,4 @@
-"""Compression: one pass over a recording turns its weighted rows [Y | y] into small factors that hold all a fit
-needs.
+"""Compression: one pass over a recording turns its rows [Y | y] into small factors that hold all a fit needs.
 
 A factor F of rows X satisfies F'F = X'X. Factors of pieces stack: joining recordings, splitting train from test,
 leaving a piece out or drawing pieces again are choices of factors, not re-reads of data.
@@ -8,8 +7,7 @@ leaving a piece out or drawing pieces again are choices of factors, not re-reads
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +17,8 @@ from palpate.identify.balance import Balance, Segment
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray, triangular
 
-BLOCK = 8192
-"""Samples per block: as fast as any size, and a megabyte."""
+BLOCK = 4096
+"""Samples per block: as fast as any size, and half a megabyte."""
 PIECES = 100
 SHORTEST_PIECE_S = 0.25
 GRAM_LIMIT = 1e3
@@ -29,16 +27,20 @@ GRAM_LIMIT = 1e3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compressed:
-    """Factors of consecutive pieces, per free row and unweighted: pieces[b, j]' pieces[b, j] = X_bj' X_bj with X = [Y
-    | y].
+    """Factors of consecutive pieces of a balance.
+
+    The rows of free row j in piece b are X_bj = Z_b lift_j, with Z_b the features (or, where the projection changes
+    from sample to sample, the rows themselves) and roots[b]' roots[b] = Z_b' Z_b.
     """
 
     model: Model
     """Structure only: its parameters are the columns, in order; y is the last one."""
-    pieces: FloatArray
-    """(pieces, rows, size, parameters + 1)."""
+    roots: FloatArray
+    """(pieces, 1 or rows, size, entries)."""
+    lift: FloatArray
+    """(rows, entries, parameters + 1)."""
     samples: NDArray[np.int64]
-    """(pieces,): how many rows each piece stands for."""
+    """(pieces,): how many samples each piece stands for."""
     low: FloatArray
     """(pieces, rows): smallest y, and ..."""
     high: FloatArray
@@ -46,36 +48,55 @@ class Compressed:
     weights: FloatArray
     """(rows,): G_j of the balance."""
 
-    @property
-    def factor(self) -> FloatArray:
-        """The merged triangular factor per row, (rows, parameters + 1, parameters + 1), unweighted."""
-        return triangular(self.pieces.transpose(1, 0, 2, 3).reshape(len(self.weights), -1, self.pieces.shape[3]))
+    def gram(self, draws: FloatArray | None = None) -> FloatArray:
+        """X'X of all weighted rows, (parameters + 1, parameters + 1); `draws` counts how often each piece is taken."""
+        roots = self.roots if draws is None else self.roots * np.sqrt(draws)[:, None, None, None]
+        stacked = roots.swapaxes(0, 1).reshape(self.roots.shape[1], -1, self.roots.shape[3])
+        lifted = self.lift * self.weights[:, None, None]
+        return np.sum(lifted.swapaxes(1, 2) @ (stacked.swapaxes(1, 2) @ stacked) @ lifted, axis=0)
 
-    @property
-    def weighted(self) -> FloatArray:
-        """The one triangular factor of all weighted rows, (parameters + 1, parameters + 1)."""
-        return triangular((self.factor * self.weights[:, None, None]).reshape(1, -1, self.pieces.shape[3]))[0]
+    def factor(self, draws: FloatArray | None = None) -> FloatArray:
+        """The triangular factor R of all weighted rows, R'R = X'X, by QR where X'X would lose digits."""
+        gram = self.gram(draws)
+        if _well_conditioned(gram[None]):
+            scale = np.sqrt(np.diag(gram))
+            return np.asarray(np.linalg.cholesky(gram / scale[:, None] / scale).T * scale, dtype=float)
+        counts = np.ones(len(self.roots)) if draws is None else draws
+        rows = [self._row(j) * (self.weights[j] * np.sqrt(counts)[:, None, None]) for j in range(len(self.weights))]
+        return triangular(np.concatenate([row.reshape(-1, row.shape[2]) for row in rows]))
 
-    @property
-    def piece_grams(self) -> FloatArray:
-        """X'X of each piece with weights, summed over the rows: (pieces, parameters + 1, parameters + 1)."""
-        weighted = self.pieces * self.weights[:, None, None]
-        stacked = weighted.reshape(len(weighted), -1, weighted.shape[3])
-        return stacked.transpose(0, 2, 1) @ stacked
+    def scores(self, p: FloatArray) -> FloatArray:
+        """Y'(y - Y p) of each piece with weights, (pieces, parameters): what each piece pulls the parameters to."""
+        v = np.append(-p, 1.0)
+        total = np.zeros((len(self.roots), len(p)))
+        for j, weight in enumerate(self.weights):
+            root = self.roots[:, j if self.roots.shape[1] > 1 else 0]
+            residual = root @ (self.lift[j] @ v)
+            total += weight**2 * (np.einsum("bki,bk->bi", root, residual) @ self.lift[j][:, :-1])
+        return total
 
-    def select(self, pieces: Sequence[int]) -> Compressed:
+    def select(self, pieces: Sequence[int] | NDArray[np.int64]) -> Compressed:
         """Some of the pieces, in any order and number: cross-validation and bootstrap."""
         at = np.asarray(pieces, dtype=int)
-        return Compressed(self.model, self.pieces[at], self.samples[at], self.low[at], self.high[at], self.weights)
+        return replace(self, roots=self.roots[at], samples=self.samples[at], low=self.low[at], high=self.high[at])
+
+    def squares(self, p: FloatArray) -> FloatArray:
+        """Sum of squares of y - Y p per piece and row, (pieces, rows), in the row's unit squared."""
+        v = np.append(-p, 1.0)
+        residuals = [np.sum((self._row(j) @ v) ** 2, axis=1) for j in range(len(self.weights))]
+        return np.array(residuals, dtype=float).T
 
     def rms(self, p: FloatArray) -> FloatArray:
         """Root mean square of y - Y p per row, in the row's unit."""
-        residual = self.factor @ np.append(-p, 1.0)
-        return np.linalg.norm(residual, axis=1) / np.sqrt(self.samples.sum())
+        return np.sqrt(self.squares(p).sum(axis=0) / self.samples.sum())
 
     def range(self) -> FloatArray:
         """Largest minus smallest y per row."""
         return self.high.max(axis=0) - self.low.min(axis=0)
+
+    def _row(self, j: int) -> FloatArray:
+        """Factors of free row j, unweighted: (pieces, size, parameters + 1)."""
+        return self.roots[:, j if self.roots.shape[1] > 1 else 0] @ self.lift[j]
 
 
 def compress(balance: Balance, segments: Sequence[Segment], *, pieces: int = PIECES, block: int = BLOCK) -> Compressed:
@@ -87,38 +108,28 @@ def compress(balance: Balance, segments: Sequence[Segment], *, pieces: int = PIE
     spans = [balance.indices(segment) for segment in segments]
     if not spans:
         raise DataProblem("segments", "there is none to fit")
-    length = _piece_length(balance, spans, pieces)
-    parts = [part for span in spans for part in _split(balance, span, length)]
+    parts = [part for span in spans for part in _parts(balance, span, _piece_length(balance, spans, pieces), block)]
     if not parts:
         raise DataProblem("segments", "each is shorter than the low-pass filter", remedy="use longer ones")
-    y = slice(-len(balance.model.mechanism.rows), None) if balance.by_features else slice(-1, None)
-    grams: list[FloatArray] = []
-    samples: list[int] = []
-    low: list[FloatArray] = []
-    high: list[FloatArray] = []
+    y = slice(-len(balance.weights), None) if balance.by_features else slice(-1, None)
+    grams, samples, low, high = (list[FloatArray]() for _ in range(4))
     for part in parts:
-        blocks = [
-            (z @ z.transpose(0, 2, 1), z[:, y].min(axis=2).ravel(), z[:, y].max(axis=2).ravel(), z.shape[2])
-            for z in _blocks(balance, part, block)
-        ]
-        grams.append(sum(b[0] for b in blocks) + np.zeros(1))
-        low.append(np.min([b[1] for b in blocks], axis=0))
-        high.append(np.max([b[2] for b in blocks], axis=0))
-        samples.append(sum(b[3] for b in blocks))
-    gram = np.array(grams, dtype=float)
-    roots = (
-        _roots(gram)
-        if _well_conditioned(gram.sum(axis=0))
-        else np.array([_by_qr(balance, part, block) for part in parts])
-    )
+        whole = [_summary(_pieces(z, part.pieces), y) for z in _blocks(balance, part)]
+        grams.append(np.add.reduce([s[0] for s in whole]))
+        low.append(np.minimum.reduce([s[1] for s in whole]))
+        high.append(np.maximum.reduce([s[2] for s in whole]))
+        samples.append(np.full(part.pieces, part.outputs // part.pieces))
     step = 1 if balance.lowpass is None else balance.lowpass.step
-    lift = balance.lift()
+    gram = np.concatenate(grams)
+    good = _well_conditioned(gram.sum(axis=0))
+    roots = _roots(gram) if good else np.concatenate([_by_qr(balance, part) for part in parts])
     return Compressed(
         model=balance.model,
-        pieces=np.sqrt(step) * (roots @ lift),
-        samples=step * np.array(samples),
-        low=np.array(low),
-        high=np.array(high),
+        roots=np.sqrt(step) * roots,
+        lift=balance.lift(),
+        samples=step * np.concatenate(samples).astype(np.int64),
+        low=np.concatenate(low),
+        high=np.concatenate(high),
         weights=balance.weights,
     )
 
@@ -131,16 +142,71 @@ def merge(*parts: Compressed) -> Compressed:
     for other in parts[1:]:
         if other.model != first.model or not np.array_equal(other.weights, first.weights):
             raise PalpateError("only compressed balances of the same model and the same weights can be merged")
-    size = max(part.pieces.shape[2] for part in parts)
-    padded = [np.pad(p.pieces, ((0, 0), (0, 0), (0, size - p.pieces.shape[2]), (0, 0))) for p in parts]
-    return Compressed(
-        first.model,
-        np.concatenate(padded),
-        np.concatenate([part.samples for part in parts]),
-        np.concatenate([part.low for part in parts]),
-        np.concatenate([part.high for part in parts]),
-        first.weights,
+    return replace(
+        first,
+        roots=np.concatenate([part.roots for part in parts]),
+        samples=np.concatenate([part.samples for part in parts]),
+        low=np.concatenate([part.low for part in parts]),
+        high=np.concatenate([part.high for part in parts]),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A run of `pieces` equally long pieces with `outputs` low-passed samples in all, read in blocks (first input,
+    outputs).
+    """
+
+    pieces: int
+    outputs: int
+    blocks: tuple[tuple[int, int], ...]
+
+
+def _parts(balance: Balance, span: tuple[int, int], length: int, block: int) -> Iterator[_Part]:
+    """Cut a span into pieces of about `length` inputs: several short pieces to a block, or several blocks to a long
+    piece.
+    """
+    start, stop = span
+    taps, step = _filter(balance)
+    outputs = max(0, (stop - start - taps) // step + 1)
+    if outputs == 0:
+        return
+    count = max(1, round(outputs * step / length))
+    size, fits = outputs // count, max(1, block // step)
+    done = 0
+    while done < outputs:
+        left = outputs - done
+        if left < 2 * size or size > fits:  # one piece: a long one, or the last with the remainder
+            take = left if left < 2 * size else size
+            blocks = tuple((start + (done + a) * step, min(fits, take - a)) for a in range(0, take, fits))
+            yield _Part(1, take, blocks)
+        else:
+            number = min(fits // size, left // size - 1) or 1
+            take = number * size
+            yield _Part(number, take, ((start + done * step, take),))
+        done += take
+
+
+def _blocks(balance: Balance, part: _Part) -> Iterator[FloatArray]:
+    """The blocks (groups, entries, samples) of one part."""
+    taps, step = _filter(balance)
+    for first, outputs in part.blocks:
+        yield balance.block(first, first + (outputs - 1) * step + taps)
+
+
+def _filter(balance: Balance) -> tuple[int, int]:
+    return (1, 1) if balance.lowpass is None else (len(balance.lowpass.taps), balance.lowpass.step)
+
+
+def _pieces(z: FloatArray, pieces: int) -> FloatArray:
+    """(groups, entries, samples) -> (pieces, groups, entries, samples of a piece), without copying."""
+    return z.reshape(*z.shape[:2], pieces, -1).transpose(2, 0, 1, 3)
+
+
+def _summary(z: FloatArray, y: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """X'X, smallest and largest y of each piece."""
+    ends = z[:, :, y]
+    return z @ z.swapaxes(2, 3), ends.min(axis=3).reshape(len(z), -1), ends.max(axis=3).reshape(len(z), -1)
 
 
 def _piece_length(balance: Balance, spans: Sequence[tuple[int, int]], pieces: int) -> int:
@@ -149,49 +215,32 @@ def _piece_length(balance: Balance, spans: Sequence[tuple[int, int]], pieces: in
     return max(int(SHORTEST_PIECE_S / step), -(-sum(stop - start for start, stop in spans) // pieces), 1)
 
 
-def _split(balance: Balance, span: tuple[int, int], length: int) -> Iterator[tuple[int, int]]:
-    """Input ranges (start, stop) of pieces whose outputs follow each other without gap or overlap."""
-    start, stop = span
-    taps, step = (1, 1) if balance.lowpass is None else (len(balance.lowpass.taps), balance.lowpass.step)
-    outputs = max(0, (stop - start - taps) // step + 1)
-    if outputs == 0:
-        return
-    count = max(1, round(outputs * step / length))
-    edges = np.linspace(0, outputs, count + 1).astype(int)
-    for a, b in pairwise(edges):
-        yield start + int(a) * step, start + (int(b) - 1) * step + taps
-
-
-def _blocks(balance: Balance, part: tuple[int, int], block: int) -> Iterator[FloatArray]:
-    """The blocks (groups, entries, samples) of one piece."""
-    start, stop = part
-    taps, step = (1, 1) if balance.lowpass is None else (len(balance.lowpass.taps), balance.lowpass.step)
-    outputs = (stop - start - taps) // step + 1
-    chunk = max(1, block // step)
-    for a in range(0, outputs, chunk):
-        b = min(a + chunk, outputs)
-        yield balance.block(start + a * step, start + (b - 1) * step + taps)
-
-
-def _by_qr(balance: Balance, part: tuple[int, int], block: int) -> FloatArray:
-    """Triangular factors (groups, entries, entries) of one piece by QR, block after block."""
+def _by_qr(balance: Balance, part: _Part) -> FloatArray:
+    """Triangular factors (pieces, groups, entries, entries) of a part by QR, block after block."""
     factor: FloatArray | None = None
-    for z in _blocks(balance, part, block):
-        rows = z.transpose(0, 2, 1)
-        factor = triangular(rows if factor is None else np.concatenate([factor, rows], axis=1))
+    for z in _blocks(balance, part):
+        rows = _pieces(z, part.pieces).swapaxes(2, 3)
+        factor = triangular(rows if factor is None else np.concatenate([factor, rows], axis=2))
     assert factor is not None
     return factor
 
 
 def _well_conditioned(gram: FloatArray) -> bool:
-    """Whether the columns behind X'X, each scaled to length one, are far enough from dependent."""
-    scale = np.sqrt(np.maximum(np.einsum("gii->gi", gram), 1e-300))
+    """Whether the columns behind X'X (groups, k, k), each scaled to length one, are far enough from dependent."""
+    scale = np.sqrt(np.maximum(np.diagonal(gram, axis1=1, axis2=2), 1e-300))
     values = np.linalg.eigvalsh(gram / scale[:, :, None] / scale[:, None, :])
     return bool((values[:, 0] > values[:, -1] / GRAM_LIMIT**2).all())
 
 
 def _roots(gram: FloatArray) -> FloatArray:
     """F with F'F = X'X for a stack of symmetric matrices, also singular ones."""
-    scale = np.sqrt(np.maximum(np.einsum("bgii->bgi", gram), 1e-300))
-    values, vectors = np.linalg.eigh(gram / scale[..., :, None] / scale[..., None, :])
-    return np.sqrt(np.maximum(values, 0.0))[..., :, None] * vectors.swapaxes(-1, -2) * scale[..., None, :]
+    scale = np.sqrt(np.maximum(np.diagonal(gram, axis1=-2, axis2=-1), 1e-300))
+    scaled = gram / scale[..., :, None] / scale[..., None, :]
+    try:
+        # the addition is below the rounding of X'X and lets pieces through in which nothing moves
+        rounding = 4 * np.finfo(float).eps * gram.shape[-1] * np.eye(gram.shape[-1])
+        root = np.asarray(np.linalg.cholesky(scaled + rounding), dtype=float)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(scaled)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
+    return root.swapaxes(-1, -2) * scale[..., None, :]

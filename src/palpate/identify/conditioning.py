@@ -6,40 +6,55 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from palpate.physics.arrays import FloatArray
+from palpate.identify.search import Problem
+from palpate.physics.arrays import FloatArray, least_squares
+
+KAPPA_LIMIT = 100.0
+"""Below, parameters count as identifiable (paper, eq. kappa; Schroer 1993)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditioning:
-    """Condition numbers at the solution; below 100 counts as identifiable (paper, eq. kappa)."""
+    """Condition numbers at the solution."""
 
     kappa: float
     """Of the data alone."""
     kappa_eff: float
     """With the prior's damping."""
     kappa_eff_paper: float
-    """As the authors compute it (FORMATS, erratum 8): lambda added to every direction, also to undamped ones."""
-
-
-def conditioning(J: FloatArray, damped: FloatArray, damping: float) -> Conditioning:
-    """Condition numbers of the weighted Jacobian J (rows, theta) with `damping` on the damped columns.
-
-    Undamped columns (bias, friction) are projected out; then the columns of [P J; lambda I] are scaled to length one,
-    so that the number does not depend on the units of theta.
+    """As the authors compute it (FORMATS, erratum 8): lambda added to every direction of theta, also to undamped
+    ones.
     """
-    mask = np.asarray(damped, dtype=bool)
-    use, rest = (J[:, mask], J[:, ~mask]) if mask.any() else (J, J[:, :0])
-    if rest.shape[1]:
-        basis = np.linalg.qr(rest)[0]
-        use = use - basis @ (basis.T @ use)
-    s = np.linalg.svd(J, compute_uv=False)
-    return Conditioning(
-        kappa=_scaled_condition(use),
-        kappa_eff=_scaled_condition(np.concatenate([use, damping * np.eye(use.shape[1])]))
-        if mask.any()
-        else _scaled_condition(use),
-        kappa_eff_paper=float(np.sqrt(s[0] ** 2 + damping**2) / max(np.sqrt(s[-1] ** 2 + damping**2), 1e-300)),
-    )
+
+
+def conditioning(problem: Problem, theta: FloatArray) -> Conditioning:
+    """Condition numbers of the weighted Jacobian in natural coordinates (relative changes of a body), columns of
+    length one.
+
+    Undamped columns (bias, friction) are projected out first. In theta the same numbers would depend on the factor
+    convention and the frame, and be hundreds of times larger for a thin body although its mass and inertia are known
+    to four digits.
+    """
+    map_, R, damping = problem.map_, problem.R, problem.damping
+    p, P = map_.forward(theta), map_.jacobian(theta)
+    natural = map_.natural(p)
+    J = _project_out(R[:, :-1] @ natural, problem.penalty.damped)
+    with_prior = J
+    if damping > 0 and problem.penalty.damped.any():
+        pull = problem.penalty.rows(theta)[0] @ least_squares(P, natural)
+        with_prior = np.concatenate([J, damping * pull[:, problem.penalty.damped]])
+    s = np.linalg.svd(R[:, :-1] @ P, compute_uv=False)
+    paper = np.hypot(s[0], damping) / max(np.hypot(s[-1], damping), 1e-300)
+    return Conditioning(_scaled_condition(J), _scaled_condition(with_prior), float(paper))
+
+
+def _project_out(J: FloatArray, damped: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> FloatArray:
+    """The damped columns without what the others can explain; all columns where nothing is damped."""
+    if not damped.any() or damped.all():
+        return J
+    basis = np.linalg.qr(J[:, ~damped])[0]
+    use = J[:, damped]
+    return use - basis @ (basis.T @ use)
 
 
 def _scaled_condition(X: FloatArray) -> float:
@@ -47,4 +62,4 @@ def _scaled_condition(X: FloatArray) -> float:
     if not (norms > 0).all():
         return float("inf")
     s = np.linalg.svd(X / norms, compute_uv=False)
-    return float(s[0] / s[-1]) if s[-1] > 0 else float("inf")
+    return float(s[0] / s[-1]) if s[-1] > 1e-13 * s[0] else float("inf")

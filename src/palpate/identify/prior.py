@@ -1,65 +1,109 @@
-"""The prior: what was believed before, how strongly it pulls, and how far off its author admits it may be."""
+"""The prior: what was believed before, how it pulls, and how far off its author admits it may be."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from palpate.physics.arrays import FloatArray, least_squares, triangular
-from palpate.physics.inertia import check_consistent, relative_spread
+from palpate.physics.inertia import (
+    check_consistent,
+    divergence_rows,
+    log_det_divergence,
+    pseudo_inertia,
+    relative_spread,
+)
 from palpate.physics.maps import Exp, Fixed, LogCholesky, Map, Stacked
 
 DEFAULT_SPREAD = 0.3
+Form = Literal["theta", "divergence"]
 
 
 @dataclass(frozen=True, slots=True)
 class Prior:
     """Physical values by parameter name, for whole inertias or single parameters; what is not named has no prior.
 
-    `damping` is the paper's lambda (eq. optimization), None for automatic; `spread` the fraction by which the values
-    may be off.
+    `spread`: the fraction by which the values may be off. `damping`: the paper's lambda (eq. optimization), None for
+    automatic. `form`: "theta" pulls as the paper does, lambda^2 |theta - theta_prior|^2, which depends on the factor
+    convention and the frame; "divergence" by the log-det divergence of the pseudo-inertias, which depends on neither.
     """
 
     values: Mapping[str, float]
     spread: float = DEFAULT_SPREAD
     damping: float | None = None
+    form: Form = "theta"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ThetaPrior:
-    """The prior in the solver's coordinates: pull towards `theta` where `damped`, with `root` root' its declared
-    covariance.
-    """
+class Penalty:
+    """The prior in the solver's coordinates, per unit of lambda^2."""
 
+    map_: Stacked
     theta: FloatArray
-    damped: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    """Where it pulls to (0 where it does not pull)."""
+    damped: NDArray[np.bool_]
     root: FloatArray
+    """root root' is the covariance of theta that the declared spread means."""
+    inertias: tuple[tuple[slice[int, int], LogCholesky, FloatArray], ...]
+    """Bodies that are pulled by divergence: their theta, their map, and the prior's pseudo-inertia."""
+
+    def value(self, theta: FloatArray) -> float:
+        """The penalty: |theta - prior|^2, and twice the divergence for bodies, which near the prior is |E|^2."""
+        plain = self._plain
+        total = float(np.sum((theta - self.theta)[plain] ** 2))
+        return total + sum(2 * log_det_divergence(m.forward(theta[s]), J0) for s, m, J0 in self.inertias)
+
+    def rows(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """A and b with value(theta + d) = |A d + b|^2 + constant to second order: rows for a least-squares step."""
+        plain = self._plain
+        blocks = [np.eye(len(theta))[plain]]
+        b = [(theta - self.theta)[plain]]
+        for s, m, J0 in self.inertias:
+            F, target = divergence_rows(m.forward(theta[s]), J0)
+            block = np.zeros((len(F), len(theta)))
+            block[:, s] = F @ m.jacobian(theta[s])
+            blocks.append(block)
+            b.append(target)
+        return np.concatenate(blocks), np.concatenate(b)
+
+    @property
+    def _plain(self) -> NDArray[np.bool_]:
+        plain = self.damped.copy()
+        for s, _, _ in self.inertias:
+            plain[s] = False
+        return plain
 
 
-def build_prior(prior: Prior | None, names: tuple[str, ...], map_: Stacked) -> ThetaPrior:
+def build_penalty(prior: Prior | None, names: tuple[str, ...], map_: Stacked) -> Penalty:
     """Express a prior in theta; refuses an inertia that is not physically consistent."""
     n = map_.size_theta
     theta, damped, root = np.zeros(n), np.zeros(n, dtype=bool), np.zeros((n, n))
-    values: Mapping[str, float] = {} if prior is None else prior.values
-    spread = 0.0 if prior is None else prior.spread
+    inertias: list[tuple[slice[int, int], LogCholesky, FloatArray]] = []
+    if prior is None:
+        return Penalty(map_, theta, damped, root, ())
     for part, ps, ts in zip(map_.parts, map_.p_slices(), map_.theta_slices(), strict=True):
-        own = names[ps]
-        if isinstance(part, Fixed) or not all(name in values for name in own):
-            continue
-        p = np.array([values[name] for name in own])
+        given = np.array([prior.values.get(name, np.nan) for name in names[ps]])
+        known = np.isfinite(given)
         if isinstance(part, LogCholesky):
-            check_consistent(p, "prior")
-            p = p if part.known_mass is None else p * (part.known_mass / p[0])
-        theta[ts], damped[ts] = part.inverse(p), True
-        root[ts, ts] = _theta_spread(part, theta[ts], p, spread)
-    return ThetaPrior(theta, damped, root)
+            if not known.all():
+                continue
+            check_consistent(given, "prior")
+            p = given if part.known_mass is None else given * (part.known_mass / given[0])
+            theta[ts], damped[ts] = part.inverse(p), True
+            S = relative_spread(p, prior.spread, mass_known=part.known_mass is not None)
+            root[ts, ts] = triangular(least_squares(part.jacobian(theta[ts]), S).T).T
+            if prior.form == "divergence":
+                inertias.append((ts, part, pseudo_inertia(p)))
+        elif not isinstance(part, Fixed):
+            at = ts.start + np.flatnonzero(known)
+            theta[at], damped[at] = part.inverse(np.where(known, given, 1.0))[known], True
+            root[at, at] = _simple_spread(part, given[known], prior.spread)
+    return Penalty(map_, theta, damped, root, tuple(inertias))
 
 
-def _theta_spread(part: Map, theta: FloatArray, p: FloatArray, spread: float) -> FloatArray:
-    """A square root of theta's covariance when p is off by the fraction `spread`."""
-    if isinstance(part, LogCholesky):
-        S = relative_spread(p, spread, mass_known=part.known_mass is not None)
-        return triangular(least_squares(part.jacobian(theta), S).T).T
-    return np.diag(np.full(len(theta), spread) if isinstance(part, Exp) else spread * np.abs(p))
+def _simple_spread(part: Map, p: FloatArray, spread: float) -> FloatArray:
+    return np.full(len(p), spread) if isinstance(part, Exp) else spread * np.abs(p)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
 
 from palpate.errors import PalpateError
-from palpate.identify.prior import ThetaPrior
-from palpate.physics.arrays import FloatArray, least_squares
+from palpate.identify.prior import Penalty
+from palpate.physics.arrays import FloatArray, least_squares, stacked_solve
 from palpate.physics.maps import Stacked
 
 MOST_STEPS = 200
@@ -43,49 +42,73 @@ class Found:
     ending: Ending
 
 
-def search(R: FloatArray, map_: Stacked, prior: ThetaPrior, damping: float, start: FloatArray) -> Found:
-    """Minimise |R [-p(theta); 1]|^2 + damping^2 |theta - theta_prior|^2 over theta (paper, eq. optimization).
-
-    R is the weighted triangular factor of [Y | y]. Levenberg-Marquardt with the step from QR of the stacked Jacobian,
-    never from J'J; mu follows Nielsen (1999). Undamped directions (bias) take full Gauss-Newton steps and are exact
-    after one.
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """|R [-p(theta); 1]|^2 + damping^2 penalty(theta) (paper, eq. optimization), with R the factor of the weighted [Y
+    | y].
     """
-    pull = damping * np.eye(len(start))[prior.damped]
 
-    def residual(theta: FloatArray) -> FloatArray:
-        return np.concatenate([R @ np.append(-map_.forward(theta), 1.0), pull @ (theta - prior.theta)])
+    R: FloatArray
+    map_: Stacked
+    penalty: Penalty
+    damping: float
 
-    def jacobian(theta: FloatArray) -> FloatArray:
-        return np.concatenate([-R[:, :-1] @ map_.jacobian(theta), pull])
+    def with_damping(self, damping: float) -> Problem:
+        """The same with another lambda."""
+        return replace(self, damping=damping)
 
+    def cost(self, theta: FloatArray) -> float:
+        """The value to be minimised; infinite where numbers overflow."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            r = self.R[:, :-1] @ self.map_.forward(theta) - self.R[:, -1]
+            cost = float(r @ r)
+            if self.damping > 0:
+                cost += self.damping**2 * self.penalty.value(theta)
+        return cost if np.isfinite(cost) else float("inf")
+
+    def rows(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """A and b with cost(theta + d) = |A d + b|^2 + constant to first order in A: J'b is half the gradient."""
+        A = self.R[:, :-1] @ self.map_.jacobian(theta)
+        b = self.R[:, :-1] @ self.map_.forward(theta) - self.R[:, -1]
+        if self.damping == 0:
+            return A, b
+        pull, target = self.penalty.rows(theta)
+        return np.concatenate([A, self.damping * pull]), np.concatenate([b, self.damping * target])
+
+
+def search(problem: Problem, start: FloatArray, *, polish: bool = True) -> Found:
+    """Minimise the cost from a start.
+
+    Levenberg-Marquardt with the step from QR of the stacked rows, never from A'A; mu follows Nielsen (1999). Undamped
+    linear directions (bias) take full Gauss-Newton steps and are exact after one.
+    """
     theta, mu, nu = start, 1e-8, 2.0
-    r = residual(theta)
+    cost = problem.cost(theta)
+    rows = problem.rows(theta)
     for step in range(1, MOST_STEPS + 1):
-        cost, J = float(r @ r), jacobian(theta)
-        scale = np.maximum(np.linalg.norm(J, axis=0), 1e-12 * np.linalg.norm(J))
-        stacked = np.concatenate([J / scale, np.sqrt(mu) * np.eye(len(theta))])
-        move = _bounded(least_squares(stacked, np.concatenate([-r, np.zeros(len(theta))])) / scale)
-        expected = cost - float(np.sum((r + J @ move) ** 2))
+        A, b = rows
+        scale = np.maximum(np.linalg.norm(A, axis=0), 1e-12 * np.linalg.norm(A))
+        move = _bounded(stacked_solve(A / scale, np.sqrt(mu), -b) / scale)
+        expected = float(b @ b - np.sum((b + A @ move) ** 2))
         if expected <= NEAR * cost:
-            polished = _polish(lambda x: jacobian(x).T @ residual(x), theta, scale)
-            theta = polished if _possible(map_, polished) else theta
-            return Found(theta, float(np.sum(residual(theta) ** 2)), step, Ending.CONVERGED)
-        trial = residual(theta + move)
-        gain = (cost - float(trial @ trial)) / expected
+            end = _polish(problem, theta, scale) if polish else theta + move
+            theta = end if _possible(problem.map_, end) else theta
+            return Found(theta, problem.cost(theta), step, Ending.CONVERGED)
+        trial = problem.cost(theta + move)
+        gain = (cost - trial) / expected
         if gain > 0:
-            if not _possible(map_, theta + move):
+            if not _possible(problem.map_, theta + move):
                 return Found(theta, cost, step, Ending.EDGE)
-            theta, r = theta + move, trial
+            theta, cost = theta + move, trial
+            rows = problem.rows(theta)
             mu, nu = max(1e-15, mu * max(1 / 10, 1 - (2 * gain - 1) ** 3)), 2.0
         else:
             mu, nu = mu * nu, 2 * nu
-    return Found(theta, float(r @ r), MOST_STEPS, Ending.SLOW)
+    return Found(theta, cost, MOST_STEPS, Ending.SLOW)
 
 
 def _possible(map_: Stacked, theta: FloatArray) -> bool:
-    """Whether these parameters are still told apart from impossible ones: the map takes infinite theta to reach the
-    edge.
-    """
+    """Whether these parameters still differ from impossible ones; the edge itself is at infinite theta."""
     p = map_.forward(theta)
     try:
         map_.inverse(p)
@@ -94,23 +117,29 @@ def _possible(map_: Stacked, theta: FloatArray) -> bool:
     return bool(np.isfinite(p).all())
 
 
-def _polish(gradient: Callable[[FloatArray], FloatArray], theta: FloatArray, scale: FloatArray) -> FloatArray:
+def _polish(problem: Problem, theta: FloatArray, scale: FloatArray) -> FloatArray:
     """Newton steps with the full Hessian (differences of the gradient) as long as they shrink.
 
     Near the minimum rounding hides whether the cost still falls, and where data contradict the prior Gauss-Newton,
     which neglects the curvature of the map, creeps; the gradient's zero is found to the last digits.
     """
-    h = 1e-5
-    sides = [(gradient(theta + h * e) - gradient(theta - h * e)) / (2 * h) for e in np.eye(len(theta))]
-    hessian = np.array(sides) / scale[:, None] / scale
+
+    def gradient(x: FloatArray) -> FloatArray:
+        A, b = problem.rows(x)
+        return A.T @ b
+
+    h = 1e-6
+    now = gradient(theta)
+    hessian = np.array([(gradient(theta + h * e) - now) / h for e in np.eye(len(theta))]) / scale[:, None] / scale
     hessian = (hessian + hessian.T) / 2
     last = np.inf
     for _ in range(POLISH_STEPS):
-        move = -least_squares(hessian, gradient(theta) / scale, rcond=1e-14) / scale
+        move = -least_squares(hessian, now / scale, rcond=1e-14) / scale
         length = float(np.linalg.norm(move * scale))
         if not length < 0.5 * last or float(np.abs(move).max()) > 1e-2:
             break
         theta, last = theta + move, length
+        now = gradient(theta)
     return theta
 
 

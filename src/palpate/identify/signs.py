@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from palpate.identify.compression import Compressed
+from palpate.model import Model
 from palpate.physics.arrays import FloatArray, least_squares
 from palpate.physics.inertia import mass_properties
 
@@ -20,10 +20,10 @@ def unconstrained(R: FloatArray) -> FloatArray:
     return least_squares(X / scale, y, rcond=1e-10) / scale
 
 
-def sign_problems(compressed: Compressed) -> tuple[str, ...]:
-    """What an unconstrained fit finds that no object can have, with the likely cause."""
-    p, told = unconstrained(compressed.weighted), list[str]()
-    for i, (name, parameter) in enumerate(compressed.model.parameters.items()):
+def sign_problems(model: Model, p: FloatArray) -> tuple[str, ...]:
+    """What the unconstrained fit p has that no object can have, with the likely cause."""
+    told: list[str] = []
+    for i, (name, parameter) in enumerate(model.parameters.items()):
         if parameter.map == "inertia" and parameter.name == "m":
             told += _inertia_problems(p[i : i + 10])
         elif parameter.map == "positive" and p[i] < 0:

@@ -10,19 +10,17 @@ import numpy as np
 
 from palpate.errors import PalpateError
 from palpate.identify.compression import Compressed
-from palpate.identify.conditioning import Conditioning, conditioning
-from palpate.identify.prior import Prior, ThetaPrior, build_prior
-from palpate.identify.search import Ending, Found, search
+from palpate.identify.conditioning import KAPPA_LIMIT, Conditioning, conditioning
+from palpate.identify.damping import solve_automatic, solve_given, starts
+from palpate.identify.prior import Prior, build_penalty
+from palpate.identify.search import Ending, Found, Problem
 from palpate.identify.signs import sign_problems, unconstrained
 from palpate.identify.uncertainty import Uncertainty, uncertainty
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import DRAWING_NAMES, DRAWING_UNITS, drawing_jacobian, drawing_values
 from palpate.physics.log_cholesky import Factor
-from palpate.physics.maps import Fixed, LogCholesky, Stacked
-
-KAPPA_LIMIT = 100.0
-DAMPING_GRID = np.concatenate([[0.0], np.logspace(-1, 4, 41)])
+from palpate.physics.maps import Fixed, LogCholesky
 
 
 class Status(Enum):
@@ -32,6 +30,9 @@ class Status(Enum):
     PRIOR_DOMINATED = "prior-dominated"
     FIXED = "fixed"
     NOT_IDENTIFIABLE = "not-identifiable"
+
+
+_CLOSED = (Status.IDENTIFIED, Status.PRIOR_DOMINATED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,8 @@ class Solution:
     """With values; `model.of_object()` is what a robot loads."""
     estimates: tuple[Estimate, ...]
     theta: FloatArray
-    damping: float
+    problem: Problem
+    uncertainty: Uncertainty
     conditioning: Conditioning
     ending: Ending
     steps: int
@@ -71,6 +73,11 @@ class Solution:
     def p(self) -> FloatArray:
         """The physical parameters in column order."""
         return self.model.p
+
+    @property
+    def damping(self) -> float:
+        """Lambda."""
+        return self.problem.damping
 
     def __getitem__(self, name: str) -> Estimate:
         """An estimate by name."""
@@ -98,119 +105,87 @@ def solve(
     """Weighted least squares with the prior's damping on theta and none on the bias (paper, eq. optimization).
 
     `factor` is the log-Cholesky convention in which theta, lambda and the prior's term are meant; known_mass in kg;
-    `fixed` parameters keep their value. With `prior.damping` None, lambda is the smallest on a grid with kappa_eff
-    below 100.
+    `fixed` parameters keep their value. With `prior.damping` None, lambda is chosen (`identify/damping.py`).
     """
     model = compressed.model
     names = tuple(model.parameters)
     map_ = model.map(factor=factor, known_mass=known_mass, fixed=fixed)
-    _check_names(prior, fixed, names)
-    pull = build_prior(prior, names, map_)
-    R = compressed.weighted
-    found, damping, condition = _solve_damped(
-        R, map_, pull, None if prior is None else prior.damping, has_prior=prior is not None
-    )
-    p, P = map_.forward(found.theta), map_.jacobian(found.theta)
-    unsure = uncertainty(compressed.piece_grams, p, P, pull, damping)
-    estimates = _report(model, map_, p, P, pull, unsure)
+    _check_names(prior, names)
+    penalty = build_penalty(prior, names, map_)
+    R = compressed.factor()
+    p_free = unconstrained(R)
+    begin = starts(map_, penalty, p_free)
+    damping = 0.0 if prior is None or prior.damping is None else prior.damping
+    problem = Problem(R, map_, penalty, damping)
+    if prior is not None and prior.damping is None:
+        problem, found = solve_automatic(problem, compressed, prior.spread, begin)
+    else:
+        found = solve_given(problem, begin)
+    condition = conditioning(problem, found.theta)
+    p = map_.forward(found.theta)
+    unsure = uncertainty(compressed.scores(p), problem, found.theta)
+    estimates = _report(model, problem, found.theta, unsure)
     return Solution(
         model=model.with_values(p),
         estimates=estimates,
         theta=found.theta,
-        damping=damping,
+        problem=problem,
+        uncertainty=unsure,
         conditioning=condition,
         ending=found.ending,
         steps=found.steps,
-        impossible=sign_problems(compressed),
+        impossible=sign_problems(model, p_free),
         warnings=_warnings(found, condition, estimates),
     )
 
 
-def _solve_damped(
-    R: FloatArray, map_: Stacked, prior: ThetaPrior, damping: float | None, *, has_prior: bool
-) -> tuple[Found, float, Conditioning]:
-    grid = [damping] if damping is not None else [float(v) for v in DAMPING_GRID] if has_prior else [0.0]
-    starts = _starts(R, map_, prior)
-    found, condition, value = None, None, 0.0
-    for value in grid:
-        found = min((search(R, map_, prior, value, start) for start in starts), key=lambda f: f.cost)
-        J = R[:, :-1] @ map_.jacobian(found.theta)
-        condition = conditioning(J, prior.damped.astype(float), value)
-        if condition.kappa_eff < KAPPA_LIMIT and found.ending is Ending.CONVERGED:
-            break
-        starts = [found.theta]
-    assert found is not None
-    assert condition is not None
-    return found, value, condition
-
-
-def _starts(R: FloatArray, map_: Stacked, prior: ThetaPrior) -> list[FloatArray]:
-    """Where to begin: the possible parameters nearest to the unconstrained fit, and the prior where there is one."""
-    data = map_.inverse(map_.nearest(unconstrained(R)))
-    if not prior.damped.any():
-        return [data]
-    return [np.where(prior.damped, prior.theta, data), data]
-
-
-def _report(
-    model: Model, map_: Stacked, p: FloatArray, P: FloatArray, prior: ThetaPrior, unsure: Uncertainty
-) -> tuple[Estimate, ...]:
+def _report(model: Model, problem: Problem, theta: FloatArray, unsure: Uncertainty) -> tuple[Estimate, ...]:
     """Estimates in the words of a drawing: mass, centre of mass, inertia; then everything else as it is."""
     from scipy.special import stdtrit  # Student's quantile, without the second that scipy.stats takes to import
 
-    quantile = float(stdtrit(unsure.freedom, 0.975))
+    map_, penalty = problem.map_, problem.penalty
+    p, P = map_.forward(theta), map_.jacobian(theta)
+    before, P_before = map_.forward(penalty.theta), map_.jacobian(penalty.theta)
     names, units = list(model.parameters), [q.unit for q in model.parameters.values()]
-    p_prior, P_prior = map_.forward(prior.theta), map_.jacobian(prior.theta)
-    reports: list[Estimate] = []
+    has_prior, fixed = np.zeros(len(p), dtype=bool), np.zeros(len(p), dtype=bool)
+    spread = P_before @ penalty.root
     for part, ps, ts in zip(map_.parts, map_.p_slices(), map_.theta_slices(), strict=True):
-        value, before, gradient, spread = p[ps], p_prior[ps], P[ps], P_prior[ps] @ prior.root
-        own, unit = names[ps], units[ps]
+        fixed[ps] = isinstance(part, Fixed)
+        has_prior[ps] = penalty.damped[ts] if part.size_p == part.size_theta else bool(penalty.damped[ts].any())
         if isinstance(part, LogCholesky):
-            gradient, spread = drawing_jacobian(value) @ gradient, drawing_jacobian(before) @ spread
-            value, before = drawing_values(value), drawing_values(before)
-            prefix = own[0].removesuffix("m")  # "" or the element's name and a dot
-            own, unit = [prefix + n for n in DRAWING_NAMES], list(DRAWING_UNITS)
-        has_prior = bool(prior.damped[ts].any())
-        known = isinstance(part, Fixed)
-        for i, name in enumerate(own):
-            g = gradient[i]
-            fixed = known or (isinstance(part, LogCholesky) and part.known_mass is not None and i == 0)
-            noise, pull, share = (0.0, 0.0, 0.0) if fixed else unsure.of(g)
-            status = _status(unsure, g, noise, pull, share, fixed=fixed)
-            half = quantile * noise if pull == 0 else float(np.hypot(quantile * noise, 1.96 * pull))
-            closed = status in (Status.IDENTIFIED, Status.PRIOR_DOMINATED)
-            reports.append(
-                Estimate(
-                    name=name,
-                    value=float(value[i]),
-                    unit=unit[i],
-                    noise=noise,
-                    pull=pull,
-                    ci95=(float(value[i]) - half, float(value[i]) + half) if closed else None,
-                    prior=float(before[i]) if has_prior else None,
-                    prior_std=float(np.linalg.norm(spread[i])) if has_prior else 0.0,
-                    information_from_data=share,
-                    status=status,
-                )
-            )
-    return tuple(reports)
+            P[ps], spread[ps] = drawing_jacobian(p[ps]) @ P[ps], drawing_jacobian(before[ps]) @ spread[ps]
+            p[ps], before[ps] = drawing_values(p[ps]), drawing_values(before[ps])
+            fixed[ps.start] = part.known_mass is not None
+            prefix = names[int(ps.start)].removesuffix("m")  # "" or the element's name and a dot
+            names[ps], units[ps] = [prefix + n for n in DRAWING_NAMES], list(DRAWING_UNITS)
+    noise, pull, share, is_open = unsure.of(P)
+    half = np.hypot(float(stdtrit(unsure.freedom, 0.975)) * noise, 1.96 * pull)
+    prior_std = np.linalg.norm(spread, axis=1)
+    statuses = [_status(bool(fixed[i]), bool(is_open[i]), noise[i], pull[i], share[i]) for i in range(len(p))]
+    return tuple(
+        Estimate(
+            name=names[i],
+            value=float(p[i]),
+            unit=units[i],
+            noise=float(noise[i]),
+            pull=float(pull[i]),
+            ci95=(float(p[i] - half[i]), float(p[i] + half[i])) if statuses[i] in _CLOSED else None,
+            prior=float(before[i]) if has_prior[i] else None,
+            prior_std=float(prior_std[i]) if has_prior[i] else 0.0,
+            information_from_data=0.0 if fixed[i] else float(share[i]),
+            status=statuses[i],
+        )
+        for i in range(len(p))
+    )
 
 
-def _status(unsure: Uncertainty, g: FloatArray, noise: float, pull: float, share: float, *, fixed: bool) -> Status:
+def _status(fixed: bool, is_open: bool, noise: float, pull: float, share: float) -> Status:
     """Design, Uncertainty: identified means more than 99 % from data and a pull below half a standard deviation."""
     if fixed:
         return Status.FIXED
-    values, vectors = np.linalg.eigh(_unit_diagonal(unsure.information))
-    scale = np.sqrt(np.maximum(np.diag(unsure.information), 1e-300))
-    open_ = vectors[:, values < 1e-12 * values[-1]]
-    if open_.shape[1] and np.linalg.norm(open_.T @ (g / scale)) > 1e-3 * np.linalg.norm(g / scale):
+    if is_open:
         return Status.NOT_IDENTIFIABLE
-    return Status.IDENTIFIED if share > 0.99 and pull < 0.5 * max(noise, 1e-300) else Status.PRIOR_DOMINATED
-
-
-def _unit_diagonal(A: FloatArray) -> FloatArray:
-    scale = np.sqrt(np.maximum(np.diag(A), 1e-300))
-    return A / scale[:, None] / scale[None, :]
+    return Status.IDENTIFIED if share > 0.99 and pull <= 0.5 * noise else Status.PRIOR_DOMINATED
 
 
 def _warnings(found: Found, condition: Conditioning, estimates: tuple[Estimate, ...]) -> tuple[str, ...]:
@@ -235,8 +210,7 @@ def _warnings(found: Found, condition: Conditioning, estimates: tuple[Estimate, 
     return tuple(told)
 
 
-def _check_names(prior: Prior | None, fixed: Mapping[str, float] | None, names: tuple[str, ...]) -> None:
-    for kind, given in (("prior", {} if prior is None else prior.values), ("fixed value", fixed or {})):
-        unknown = [n for n in given if n not in names]
-        if unknown:
-            raise PalpateError(f"{kind}: {', '.join(unknown)}: no such parameter. There is: {', '.join(names)}")
+def _check_names(prior: Prior | None, names: tuple[str, ...]) -> None:
+    unknown = [] if prior is None else [n for n in prior.values if n not in names]
+    if unknown:
+        raise PalpateError(f"prior: {', '.join(unknown)}: no such parameter. There is: {', '.join(names)}")

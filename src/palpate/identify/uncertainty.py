@@ -6,8 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from palpate.identify.prior import ThetaPrior
+from palpate.identify.search import Problem
 from palpate.physics.arrays import FloatArray, symmetric_inverse
+
+OPEN = 1e-12
+"""Directions with less than this share of the largest (scaled) information are open: nothing says anything about
+them.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,46 +23,68 @@ class Uncertainty:
     """Covariance from the residuals, correlated as they are."""
     pull: FloatArray
     """Covariance from a prior that is off by its declared spread."""
-    information: FloatArray
-    """J'J + lambda^2 D: what the fit knows, and ..."""
+    inverse: FloatArray
+    """Inverse of J'J + lambda^2 A'A, what the fit knows, and ..."""
     from_data: FloatArray
-    """... J'J: what of it the data said."""
+    """... J'J, what of it the data said."""
+    open_directions: FloatArray
+    """Columns: unit vectors of scaled theta that neither data nor prior determine."""
+    scale: FloatArray
+    """theta times this is scaled."""
     freedom: int
     """Degrees of freedom of the noise estimate."""
+    level: float
+    """Standard deviation of one weighted residual, as if residuals were independent: what the noise amounts to."""
 
-    def of(self, gradient: FloatArray) -> tuple[float, float, float]:
-        """Standard deviations (noise, pull) and share of information from data of a quantity with this theta
-        gradient.
+    def of(
+        self, gradients: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+        """For quantities with these theta gradients (n, theta): std from noise, from pull, share from data, whether
+        open.
         """
-        noise, pull = (float(np.sqrt(max(gradient @ C @ gradient, 0.0))) for C in (self.noise, self.pull))
-        spread = symmetric_inverse(self.information) @ gradient
-        total = float(gradient @ spread)
-        share = float(spread @ self.from_data @ spread) / total if total > 0 else 0.0
-        return noise, pull, share
+        noise, pull = _std(gradients, self.noise), _std(gradients, self.pull)
+        spread = gradients @ self.inverse
+        total = np.sum(spread * gradients, axis=1)
+        share = np.sum(spread @ self.from_data * spread, axis=1) / np.where(total > 0, total, np.inf)
+        scaled = gradients / self.scale
+        lengths = np.maximum(np.linalg.norm(scaled, axis=1), 1e-300)
+        is_open = np.linalg.norm(scaled @ self.open_directions, axis=1) > 1e-3 * lengths
+        return noise, pull, np.clip(share, 0.0, 1.0), is_open
 
 
-def uncertainty(grams: FloatArray, p: FloatArray, P: FloatArray, prior: ThetaPrior, damping: float) -> Uncertainty:
+def uncertainty(scores: FloatArray, problem: Problem, theta: FloatArray) -> Uncertainty:
     """Sandwich covariance over pieces (Huber; White 1980; pieces as clusters: Liang & Zeger 1986), and the prior's
     pull.
 
-    grams: weighted X'X of each piece with X = [Y | y], (pieces, p + 1, p + 1); P = dp/dtheta. Residuals of
-    neighbouring samples are correlated; sums over pieces much longer than the correlation are not, and their scatter
-    is the noise of the estimate.
+    scores: Y'(y - Y p) of each piece (pieces, parameters). Residuals of neighbouring samples are correlated; sums
+    over pieces much longer than the correlation are not, and their scatter is the noise of the estimate.
     """
-    total = grams.sum(axis=0)
-    from_data = P.T @ total[:-1, :-1] @ P
-    D = damping**2 * np.diag(prior.damped.astype(float))
-    information = from_data + D
+    P = problem.map_.jacobian(theta)
+    J = problem.R[:, :-1] @ P
+    from_data = J.T @ J
+    A = problem.damping * problem.penalty.rows(theta)[0]
+    prior = A.T @ A
+    information = from_data + prior
     inverse = symmetric_inverse(information)
-    scores = (grams[:, :-1, -1] - grams[:, :-1, :-1] @ p) @ P
-    scores = scores - scores.mean(axis=0)
-    pieces = len(grams)
-    freedom = max(1, pieces - P.shape[1])
-    meat = scores.T @ scores * (pieces / freedom)
+    scatter = scores @ P
+    scatter = scatter - scatter.mean(axis=0)
+    pieces, n = len(scores), P.shape[1]
+    freedom = max(1, pieces - n)
+    meat = scatter.T @ scatter * (pieces / freedom)
+    pulled = inverse @ prior @ problem.penalty.root
+    scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
+    values, vectors = np.linalg.eigh(information / scale[:, None] / scale)
     return Uncertainty(
         noise=inverse @ meat @ inverse,
-        pull=inverse @ D @ prior.root @ prior.root.T @ D @ inverse,
-        information=information,
+        pull=pulled @ pulled.T,
+        inverse=inverse,
         from_data=from_data,
+        open_directions=vectors[:, values < OPEN * values[-1]],
+        scale=scale,
         freedom=freedom,
+        level=float(np.sqrt(max(np.trace(inverse @ meat), 0.0) / n)),
     )
+
+
+def _std(gradients: FloatArray, covariance: FloatArray) -> FloatArray:
+    return np.sqrt(np.maximum(np.sum(gradients @ covariance * gradients, axis=1), 0.0))

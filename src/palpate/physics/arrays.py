@@ -27,3 +27,14 @@ def triangular(x: FloatArray) -> FloatArray:
     if missing > 0:
         x = np.concatenate([x, np.zeros((*x.shape[:-2], missing, x.shape[-1]))], axis=-2)
     return np.asarray(np.linalg.qr(x, mode="r"), dtype=float)
+
+
+def stacked_solve(A: FloatArray, damping: float, b: FloatArray) -> FloatArray:
+    """x that minimises |A x - b|^2 + damping^2 |x|^2, by QR of the stacked matrix; by SVD where that is singular."""
+    n = A.shape[1]
+    stacked = np.concatenate([A, damping * np.eye(n)])
+    Q, R = np.linalg.qr(stacked)
+    try:
+        return np.asarray(np.linalg.solve(R, Q[: len(b)].T @ b), dtype=float)
+    except np.linalg.LinAlgError:
+        return least_squares(stacked, np.concatenate([b, np.zeros(n)]))

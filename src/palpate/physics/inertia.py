@@ -72,9 +72,19 @@ def pseudo_inertia(phi: ArrayLike) -> FloatArray:
 def phi_from_pseudo_inertia(J: ArrayLike) -> FloatArray:
     """The inverse of `pseudo_inertia`: I = tr(Sigma) - Sigma. (..., 4, 4) -> (..., 10)."""
     pseudo = np.asarray(J, dtype=float)
-    Sigma = pseudo[..., :3, :3]
-    I = np.trace(Sigma, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - Sigma
-    return np.concatenate([pseudo[..., 3, 3:], pseudo[..., :3, 3], I[..., _ROW, _COLUMN]], axis=-1)
+    return pseudo.reshape(*pseudo.shape[:-2], 16) @ _PHI_OF_PSEUDO
+
+
+def _phi_of_pseudo() -> FloatArray:
+    """The linear map of `phi_from_pseudo_inertia` as a matrix (16, 10); a search calls it thousands of times."""
+    pseudo = np.eye(16).reshape(16, 4, 4)
+    Sigma = pseudo[:, :3, :3]
+    I = np.trace(Sigma, axis1=-2, axis2=-1)[:, None, None] * np.eye(3) - (Sigma + Sigma.swapaxes(1, 2)) / 2
+    h = (pseudo[:, :3, 3] + pseudo[:, 3, :3]) / 2
+    return np.concatenate([pseudo[:, 3, 3:], h, I[:, _ROW, _COLUMN]], axis=1)
+
+
+_PHI_OF_PSEUDO = _phi_of_pseudo()
 
 
 def principal_moments(phi: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -156,22 +166,42 @@ def drawing_jacobian(phi: ArrayLike) -> FloatArray:
     return D
 
 
-def relative_spread(phi: ArrayLike, spread: float, *, mass_known: bool = False) -> FloatArray:
-    """S (10 x 10) with S S' = covariance of phi when a drawing is off by the fraction `spread`.
+def relative_changes(phi: ArrayLike) -> FloatArray:
+    """S (10 x 10): how phi changes per unit of each relative change E of the body, J = U (1 + E) U'.
 
-    J = U (1 + E) U' with a random symmetric E, whose diagonal entries have the standard deviation `spread` and whose
-    others spread / sqrt 2: the mass is off by that fraction, the second moments too, the centre of mass by that
-    fraction of the radius of gyration along each direction (over sqrt 2). The affine-invariant metric of positive
-    matrices (Pennec et al. 2006; Lee & Park 2018 for inertias): the same statement in every frame, unit and factor
-    convention.
+    E is symmetric; U carries the principal axes at the centre of mass, so that the ten changes are those of the
+    second moments and products along them, of the centre of mass in radii of gyration, and (last) of the mass;
+    off-diagonal ones are scaled by sqrt 1/2, which makes |E| the affine-invariant metric of positive matrices (Pennec
+    et al. 2006; for inertias Lee & Park 2018): the same statement in every frame, unit and factor convention.
     """
-    U = np.linalg.cholesky(pseudo_inertia(phi)[::-1, ::-1])[::-1, ::-1]
+    mass, com, I = mass_properties(phi)
+    values, axes = np.linalg.eigh(0.5 * np.trace(I) * np.eye(3) - I)
+    U = np.zeros((4, 4))
+    U[:3, :3] = axes * np.sqrt(np.maximum(values, 0.0))
+    U[:3, 3], U[3, 3] = com * np.sqrt(mass), np.sqrt(mass)
+    return phi_from_pseudo_inertia(U @ _CHANGES @ U.T).T
+
+
+def relative_spread(phi: ArrayLike, spread: float, *, mass_known: bool = False) -> FloatArray:
+    """S (10 x 10) with S S' = covariance of phi when a drawing is off by the fraction `spread`, in the sense above.
+
+    The mass is off by that fraction, the second moments too, the centre of mass by that fraction of the radius of
+    gyration along each direction (over sqrt 2).
+    """
+    S = spread * relative_changes(phi)
+    if mass_known:
+        S[:, 9] = 0.0
+    return S
+
+
+def _changes() -> FloatArray:
     E = np.zeros((10, 4, 4))
     for n, (i, j) in enumerate(zip(*np.triu_indices(4), strict=True)):
         E[n, i, j] = E[n, j, i] = 1.0 if i == j else np.sqrt(0.5)
-    if mass_known:
-        E[9] = 0.0
-    return spread * phi_from_pseudo_inertia(U @ E @ U.T).T
+    return E
+
+
+_CHANGES = _changes()
 
 
 def solid_cylinder(mass: float, length: float, radius: float, axis: ArrayLike) -> FloatArray:
@@ -191,3 +221,28 @@ def _is_solid(phi: FloatArray) -> bool:
     """Whether the mass spreads in all directions by more than rounding can pretend: both Cholesky factors exist."""
     spread = spread_of_mass(phi)
     return bool(spread[0] > _ROUNDING * (phi[1:4] @ phi[1:4] / phi[0] + spread[-1]))
+
+
+def log_det_divergence(phi: ArrayLike, J0: FloatArray) -> float:
+    """D = tr(J J0^-1) - log det(J J0^-1) - 4 >= 0, zero for J = J0 only (Kullback-Leibler of Gaussians; Lee & Park
+    2018, eq. 22).
+
+    The same in every frame: J -> T J T' and J0 -> T J0 T' leave it alone. Infinite for an impossible body.
+    """
+    ratio = np.linalg.solve(J0, pseudo_inertia(phi))
+    sign, log_det = np.linalg.slogdet(ratio)
+    return float(np.trace(ratio) - log_det - 4) if sign > 0 else float("inf")
+
+
+def divergence_rows(phi: ArrayLike, J0: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """F (16, 10) and b (16,) with dD/dphi = F'b and d2D/dphi2 = F'F (from d log det J = tr(J^-1 dJ)).
+
+    With J = L L': F has the columns L^-1 M_k L^-T for J = sum_k phi_k M_k, and b = L' J0^-1 L - 1.
+    """
+    L = np.linalg.cholesky(pseudo_inertia(phi))
+    inverse = np.linalg.inv(L)
+    F = (inverse @ _PSEUDO_OF_PHI @ inverse.T).reshape(10, 16).T
+    return F, (L.T @ np.linalg.solve(J0, L) - np.eye(4)).ravel()
+
+
+_PSEUDO_OF_PHI = pseudo_inertia(np.eye(10))

@@ -22,6 +22,7 @@ from palpate.physics.inertia import check_consistent, phi_from_pseudo_inertia, p
 Factor = Literal["UtU", "UUt"]
 
 THETA_NAMES = ("alpha", "d1", "d2", "d3", "s12", "s23", "s13", "t1", "t2", "t3")
+_DIAGONAL, _NUMBER = np.arange(3), np.arange(1, 10)
 _ROW, _COLUMN = np.array([0, 1, 2, 0, 1, 0, 0, 1, 2]), np.array([0, 1, 2, 1, 2, 2, 3, 3, 3])
 
 
@@ -38,9 +39,11 @@ def phi_jacobian(theta: ArrayLike, factor: Factor = "UtU") -> FloatArray:
     dU = np.zeros((10, 4, 4))
     dU[0] = U
     # d/dd_i e^d_i = e^d_i; the others enter U as they are
-    dU[np.arange(1, 10), _ROW, _COLUMN] = np.exp(theta[0]) * np.concatenate([np.exp(theta[1:4]), np.ones(6)])
+    scale = np.full(9, np.exp(theta[0]))
+    scale[:3] = U[_DIAGONAL, _DIAGONAL]
+    dU[_NUMBER, _ROW, _COLUMN] = scale
     half = np.swapaxes(dU, 1, 2) @ U if factor == "UtU" else dU @ U.T
-    return phi_from_pseudo_inertia(half + np.swapaxes(half, 1, 2)).T
+    return 2 * phi_from_pseudo_inertia(half).T  # phi sees the symmetric part alone
 
 
 def theta_from_phi(phi: ArrayLike, factor: Factor = "UtU") -> FloatArray:
@@ -77,6 +80,7 @@ def phi_jacobian_m(theta_m: ArrayLike, mass: float, factor: Factor = "UtU") -> F
 
 def _factor(theta: FloatArray) -> FloatArray:
     U = np.zeros((4, 4))
-    U[_ROW, _COLUMN] = np.concatenate([np.exp(theta[1:4]), theta[4:10]])
+    U[_ROW, _COLUMN] = theta[1:10]
+    U[_DIAGONAL, _DIAGONAL] = np.exp(theta[1:4])
     U[3, 3] = 1.0
     return np.exp(theta[0]) * U

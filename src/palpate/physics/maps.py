@@ -5,16 +5,17 @@ Each map is a value with `size_theta`, `size_p`, `forward`, `jacobian` and `inve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import accumulate
+from functools import lru_cache
+from itertools import accumulate, groupby
 from typing import Protocol
 
 import numpy as np
 
 from palpate.errors import PalpateError
 from palpate.physics.arrays import FloatArray
-from palpate.physics.inertia import nearest_consistent, phi_from_mass_properties
+from palpate.physics.inertia import nearest_consistent, phi_from_mass_properties, relative_changes
 from palpate.physics.log_cholesky import (
     THETA_NAMES,
     Factor,
@@ -49,6 +50,12 @@ class Map(Protocol):
         """Possible parameters near p, which may be impossible: where a search can begin."""
         ...
 
+    def natural(self, p: FloatArray) -> FloatArray:
+        """How p changes per unit of each natural, mostly relative, change: (size_p, size_theta). Conditioning is told
+        in these.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:
@@ -76,6 +83,10 @@ class Identity:
     def nearest(self, p: FloatArray) -> FloatArray:
         """All are possible."""
         return p.copy()
+
+    def natural(self, p: FloatArray) -> FloatArray:
+        """By itself."""
+        return np.eye(len(p))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +117,10 @@ class Exp:
     def nearest(self, p: FloatArray) -> FloatArray:
         """A thousandth of its size where p is not positive: far from zero, where e^theta would not move."""
         return np.maximum(p, 1e-3 * np.maximum(np.abs(p), 1e-3))
+
+    def natural(self, p: FloatArray) -> FloatArray:
+        """By its own size."""
+        return np.diag(p)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +158,10 @@ class Fixed:
         """The values."""
         del p
         return np.array(self.values)
+
+    def natural(self, p: FloatArray) -> FloatArray:
+        """Not at all."""
+        return np.empty((len(p), 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +206,10 @@ class LogCholesky:
             return phi_from_mass_properties(1.0, np.zeros(3), 0.004 * np.eye(3))
         return nearest_consistent(p)
 
+    def natural(self, p: FloatArray) -> FloatArray:
+        """By relative changes of the body; the mass's is the last."""
+        return relative_changes(p)[:, : self.size_theta]
+
 
 @dataclass(frozen=True, slots=True)
 class Stacked:
@@ -223,15 +246,37 @@ class Stacked:
         """Each part on its own piece."""
         return np.concatenate([m.nearest(p[s]) for m, s in zip(self.parts, self.p_slices(), strict=True)])
 
-    def theta_slices(self) -> list[slice]:
+    def natural(self, p: FloatArray) -> FloatArray:
+        """Block diagonal."""
+        S = np.zeros((self.size_p, self.size_theta))
+        for m, rows, columns in zip(self.parts, self.p_slices(), self.theta_slices(), strict=True):
+            S[rows, columns] = m.natural(p[rows])
+        return S
+
+    def theta_slices(self) -> list[slice[int, int]]:
         """Where each part's theta sits."""
-        return _slices([part.size_theta for part in self.parts])
+        return _slices(tuple([part.size_theta for part in self.parts]))
 
-    def p_slices(self) -> list[slice]:
+    def p_slices(self) -> list[slice[int, int]]:
         """Where each part's p sits."""
-        return _slices([part.size_p for part in self.parts])
+        return _slices(tuple([part.size_p for part in self.parts]))
 
 
-def _slices(sizes: Sequence[int]) -> list[slice]:
+def stack_maps(parts: Iterable[Map]) -> Stacked:
+    """One map out of several; neighbours of the same simple kind become one, which is faster."""
+    joined: list[Map] = []
+    for kind, group in groupby(parts, key=type):
+        members = list(group)
+        if kind in (Identity, Exp):
+            joined.append(kind(sum(m.size_p for m in members)))
+        elif kind is Fixed:
+            joined.append(Fixed(tuple(v for m in members if isinstance(m, Fixed) for v in m.values)))
+        else:
+            joined += members
+    return Stacked(tuple(joined))
+
+
+@lru_cache(maxsize=64)
+def _slices(sizes: tuple[int, ...]) -> list[slice[int, int]]:
     ends = list(accumulate(sizes))
     return [slice(end - size, end) for size, end in zip(sizes, ends, strict=True)]

@@ -78,9 +78,13 @@ class HandMotion:
         return up * down, up1 * down + up * down1, up2 * down + 2 * up1 * down1 + up * down2
 
 
-def random_hand(rng: np.random.Generator, duration_s: float, gravity: float, *, still_s: float = 3.0) -> HandMotion:
-    """Slow turning through all orientations (0.1-0.4 Hz, about 1 rad) and fast shaking (1-3 Hz): as vigorous as the
-    paper's data.
+def random_hand(
+    rng: np.random.Generator, duration_s: float, gravity: float, *, still_s: float = 3.0, poor: bool = False
+) -> HandMotion:
+    """Slow turning through all orientations (0.1-0.4 Hz, about 1 rad) and fast shaking (1-3 Hz), as in the paper's
+    data.
+
+    `poor`: about one axis only, and hardly any shaking.
     """
     slow, fast = 3, 4
     amplitude = np.empty((6, slow + fast))
@@ -89,5 +93,8 @@ def random_hand(rng: np.random.Generator, duration_s: float, gravity: float, *, 
     amplitude[:3, slow:] = rng.uniform(0.05, 0.12, (3, fast))
     amplitude[3:, :slow] = rng.uniform(0.02, 0.08, (3, slow))
     amplitude[3:, slow:] = rng.uniform(0.003, 0.012, (3, fast))
+    if poor:  # someone who turns the handle about one axis only, and hardly shakes it
+        amplitude[:3] *= np.where(np.arange(3) == rng.integers(3), 1.0, 0.03)[:, None]
+        amplitude[3:] *= 0.1
     phase = rng.uniform(0, 2 * np.pi, amplitude.shape)
     return HandMotion(amplitude, frequency, phase, still_s + 2.0, duration_s - still_s - 2.0, gravity)

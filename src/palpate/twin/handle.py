@@ -99,15 +99,16 @@ def handle_recordings(twin: HandleTwin) -> tuple[Recording, Recording, dict[str,
     return _load_cell(load_cell_s, stored), _imu(imu_s, a, w), _truth(twin, -zero - seen)
 
 
-def write_handle_twin(folder: Path, *, seed: int = 0) -> Path:
-    """A random handle with its own experiment file, prior off by up to its declared 20 %; returns the experiment
-    file.
+def write_handle_twin(folder: Path, *, seed: int = 0, spread: float = 0.2, poor: bool = False) -> Path:
+    """A random handle with its own experiment file and a prior that is off by its declared spread; returns the file.
+
+    `poor`: a motion that excites too little.
     """
     rng = np.random.default_rng([seed, 0])
     R = nearest_rotation([[0.0877, -0.9962, 0], [-0.9962, -0.0877, 0], [0, 0, -1]])
     twin = HandleTwin(
         phi=random_handle(rng),
-        hand=random_hand(rng, 70.0, 9.80665),
+        hand=random_hand(rng, 70.0, 9.80665, poor=poor),
         duration_s=70.0,
         load_cell_minus_imu_s=float(rng.uniform(-2.0, 3.0)),
         R_sensor_imu=R,
@@ -115,10 +116,11 @@ def write_handle_twin(folder: Path, *, seed: int = 0) -> Path:
         g=9.80665,
         seed=seed,
     )
-    prior = mass_properties(off_by(rng, twin.phi, 0.2))
+    prior = mass_properties(off_by(rng, twin.phi, spread))
     _write(folder, twin, "wrench.mat", "imu.csv")
     text = _EXPERIMENT.format(
         seed=seed,
+        spread=100 * spread,
         rotation=np.round(R, 9).tolist(),
         translation=twin.r_sensor_imu.tolist(),
         mass=prior.mass,
@@ -268,11 +270,11 @@ clocks: auto
 segments:                        # seconds on the load cell's clock
   train: [6, 44]
   test: [45, 63]
-prior:                           # a drawing that is off by some 20 %
+prior:                           # a drawing that is off by that much
   mass: {mass:.6g} kg
   com: {com}
   inertia_com: {inertia}
   damping: auto
-  spread: 20 %
+  spread: {spread:.3g} %
 reference: {{label: truth, file: truth.json}}
 """

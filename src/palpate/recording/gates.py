@@ -1,0 +1,352 @@
+"""Gates: faults of an instrument that its samples show by themselves, before any physics is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import comb, log, pi, sqrt
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from palpate.errors import DataProblem
+from palpate.physics.arrays import FloatArray
+from palpate.recording.recording import Channel, Clock, Recording
+
+Span = tuple[float, float]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+_CLIPPED_RUN = 5
+_CLIPPED_FATAL = 1e-3
+_FROZEN_S = 0.02
+_FROZEN_FATAL = 1e-2
+_DROPPED_FATAL = 5e-2
+_NOISE_HIGH, _NOISE_LOW = 5.0, 1 / 20
+_BLOCK = 32
+_HAND_HZ = 5.0
+"""People move things below this frequency; what is faster is noise or vibration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something about a recording that its user should know."""
+
+    gate: str
+    """Which check found it: "clipping", "constant", "dropouts", "gravity", ..."""
+    fatal: bool
+    """Whether no result should be trusted, or it is only a warning."""
+    message: str
+    """One sentence: what, where, how much, and what to do."""
+
+
+def check_channels(
+    recording: Recording,
+    names: Sequence[str],
+    *,
+    noise: Mapping[str, float] | None = None,
+    segments: Sequence[Span] | None = None,
+) -> tuple[Finding, ...]:
+    """Look for instrument faults in scalar channels: dropouts per clock, then constant, clipped, frozen, noisy ones.
+
+    noise: expected standard deviation per sample by channel name, in the channel's unit; channels without one are not
+    judged. segments: what will be used, s on the channels' clocks, half-open; without them everything.
+    """
+    channels = [recording[name] for name in names]
+    for channel in channels:
+        if channel.samples.ndim != 1:
+            raise DataProblem(f"channel {channel.name!r}", "it has three components; gates look at single ones")
+    findings: list[Finding] = []
+    for clock in {id(channel.clock): channel.clock for channel in channels}.values():
+        findings += _dropouts(clock, [channel for channel in channels if channel.clock is clock], segments)
+    expected = noise or {}
+    for name, channel in zip(names, channels, strict=True):
+        used = _Used.of(channel, segments)
+        if np.isfinite(used.x).any():
+            findings += _constant(used) or _faults(used, expected.get(name, expected.get(channel.name)))
+    return tuple(findings)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Used:
+    """The samples of a channel inside the segments, a NaN after each piece so that nothing reaches across its end."""
+
+    name: str
+    unit: str
+    rate_hz: float
+    times_s: FloatArray
+    x: FloatArray
+
+    @staticmethod
+    def of(channel: Channel, segments: Sequence[Span] | None) -> _Used:
+        pieces = _pieces(channel.clock, segments)
+        times = [t for piece in pieces for t in (channel.clock.times_s[piece], [np.nan])]
+        values = [x for piece in pieces for x in (channel.samples[piece], [np.nan])]
+        joined = (np.concatenate(part) if part else np.empty(0) for part in (times, values))
+        return _Used(channel.name, "" if channel.unit == "1" else channel.unit, channel.clock.rate_hz, *joined)
+
+    @property
+    def where(self) -> str:
+        return f"channel {self.name!r}"
+
+    def amount(self, value: float) -> str:
+        return f"{value:.4g} {self.unit}".rstrip()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Runs:
+    """Maximal stretches of identical neighbours: index of the first sample, how many, and their value."""
+
+    start: IntArray
+    length: IntArray
+    value: FloatArray
+
+    @staticmethod
+    def of(x: FloatArray) -> _Runs:
+        start = np.concatenate([[0], np.flatnonzero(x[1:] != x[:-1]) + 1])
+        length = np.diff(np.concatenate([start, [len(x)]]))
+        seen = np.isfinite(x[start])
+        return _Runs(start[seen], length[seen], x[start[seen]])
+
+    def which(self, keep: BoolArray) -> _Runs:
+        return _Runs(self.start[keep], self.length[keep], self.value[keep])
+
+    @property
+    def hold(self) -> float:
+        """How long the instrument usually keeps a value: above 1 where a slow sensor is stored at a high rate."""
+        return float(np.median(self.length))
+
+
+def _faults(used: _Used, expected: float | None) -> list[Finding]:
+    """The gates of a channel that is alive at all."""
+    runs, step, sigma = _Runs.of(used.x), _resolution(used.x), _moving_noise(used.x)
+    findings: list[Finding] = []
+    frozen = _frozen(used, runs, step)
+    for extreme, word in ((float(np.nanmax(used.x)), "maximum"), (float(np.nanmin(used.x)), "minimum")):
+        clipped = _clipped(used.x, runs, extreme, max(16 * step, 8 * sigma), frozen)
+        findings += _clipping(used, runs.which(clipped), word, extreme)
+        frozen &= ~clipped
+    findings += _freezing(used, runs.which(frozen))
+    return findings if expected is None else [*findings, *_noise(used, expected)]
+
+
+def _constant(used: _Used) -> list[Finding]:
+    low, high = float(np.nanmin(used.x)), float(np.nanmax(used.x))
+    if np.any((used.x > low) & (used.x < high)):
+        return []
+    seen = f"is always {used.amount(low)}" if low == high else f"only knows {used.amount(low)} and {used.amount(high)}"
+    return [_finding("constant", True, f"{used.where} {seen}", "check its cable, range and the channel's name")]
+
+
+def _clipped(x: FloatArray, runs: _Runs, extreme: float, least: float, frozen: BoolArray) -> BoolArray:
+    """Which runs are plateaus at a limit of the instrument.
+
+    All long ones at the extreme value, once one of them is cut off abruptly at both ends or is too quiet for the noise
+    around it. Zero is no limit: it is what a sensor that nothing touches may read.
+    """
+    shortest = max(_CLIPPED_RUN, 3 * runs.hold)
+    candidates = (runs.value == extreme) & (runs.length >= shortest) & (extreme != 0.0)
+    if np.any(candidates & frozen):
+        return candidates
+    depth = np.abs(extreme - x)
+    longest = np.flatnonzero(candidates)[np.argsort(runs.length[candidates])[::-1]][:200]
+    for place in longest:
+        first, count = int(runs.start[place]), int(runs.length[place])
+        reach = 2 * count + 1
+        after = depth[first + count : first + count + reach]
+        before = depth[max(0, first - reach) : first][::-1]
+        if _is_abrupt(after, count, least) and _is_abrupt(before, count, least):
+            return candidates
+    return np.zeros_like(candidates)
+
+
+def _is_abrupt(depth: FloatArray, count: int, least: float) -> bool:
+    """Whether a signal leaves a plateau of `count` samples as if it had been cut off; depth (m,) below it, from its
+    end.
+
+    A smooth peak, or a start from rest, grows as time squared: after twice the time it is four times as deep. A
+    signal that was cut off arrives with a slope: twice as deep. In between, depth(2t) / depth(t) = 4 (T + t) / (2 T +
+    t) with T half the length of a cut-off parabola; the rounded top of a slow peak gives 3.2 or more at a depth of 16
+    steps.
+    """
+    deep = np.flatnonzero(depth[1:count] >= least)
+    if len(deep) == 0:
+        return False
+    t = int(deep[0]) + 2  # two samples at least, or the ratio would be that of two roundings
+    return 2 * t <= len(depth) and bool(depth[2 * t - 1] < 2.9 * depth[t - 1])
+
+
+def _clipping(used: _Used, runs: _Runs, word: str, extreme: float) -> list[Finding]:
+    if len(runs.start) == 0:
+        return []
+    share = _share(used, runs)
+    what = (
+        f"{used.where} is cut off at its {word} of {used.amount(extreme)} {_places(used, runs)}, {_percent(share)} of "
+        "the samples"
+    )
+    return [_finding("clipping", share > _CLIPPED_FATAL, what, "use a larger range, or segments without these places")]
+
+
+def _frozen(used: _Used, runs: _Runs, step: float) -> BoolArray:
+    """Which runs are too long for the noise that stands right before and after them."""
+    suspects = runs.length > max(_FROZEN_S * used.rate_hz, 5 * runs.hold, 2)
+    for place in np.flatnonzero(suspects):
+        first, count = int(runs.start[place]), int(runs.length[place])
+        sides = (used.x[max(0, first - 2 * _BLOCK) : first], used.x[first + count : first + count + 2 * _BLOCK])
+        sides = [side for side in sides if np.count_nonzero(np.isfinite(side)) >= _BLOCK]
+        suspects[place] = bool(sides) and all(count > _longest_by_chance(s, step, len(used.x)) for s in sides)
+    return suspects
+
+
+def _longest_by_chance(x: FloatArray, step: float, samples: int) -> float:
+    """How many equal neighbours noise like that in x may give once in a million recordings of this many samples.
+
+    Infinite where x does not show noise: rounding alone acts like 0.29 steps, and what is smooth does not reverse its
+    curvature from sample to sample as 73 % of white noise does.
+    """
+    bend = np.diff(x, 2)
+    bend = bend[np.isfinite(bend)]
+    sigma = sqrt(float(np.mean(bend**2)) / 6)
+    if sigma < 0.6 * step or sigma == 0.0 or np.mean(bend[1:] * bend[:-1] < 0) < 0.4:
+        return float("inf")
+    same = max(step / (2 * sqrt(pi) * sigma), 1e-3)  # that two neighbours are rounded to the same value
+    return 1 + log(1e6 * samples) / -log(same)
+
+
+def _freezing(used: _Used, runs: _Runs) -> list[Finding]:
+    if len(runs.start) == 0:
+        return []
+    share = _share(used, runs)
+    what = f"{used.where} repeats its last value {_places(used, runs)}, {_percent(share)} of the samples"
+    remedy = "look for a loose cable or a busy bus, and leave these places out of the segments"
+    return [_finding("frozen", share > _FROZEN_FATAL, what, remedy)]
+
+
+def _noise(used: _Used, expected: float) -> list[Finding]:
+    """Compare the noise with the data sheet's."""
+    blocks = _block_noise(used.x, _order(used, expected))
+    if len(blocks) == 0:
+        return []
+    sigma = float(np.median(blocks))
+    ratio = sigma / expected
+    what = f"{used.where} has {used.amount(sigma)} of noise per sample where {used.amount(expected)} is expected"
+    if ratio > _NOISE_HIGH:
+        return [
+            _finding("noise", False, f"{what}, {ratio:.3g} times", "look for vibration, a loose mount, bad shielding")
+        ]
+    if ratio < _NOISE_LOW:
+        return [
+            _finding(
+                "noise", False, what, "it was filtered, smoothed or coarsely rounded; record it as raw as possible"
+            )
+        ]
+    return []
+
+
+def _order(used: _Used, expected: float) -> int:
+    """The lowest even order of differences in which a hand's motion is weaker than the expected noise.
+
+    White noise of variance s2 has the variance binomial(2k, k) s2 in k-th differences, 6 s2 in second ones; a
+    sine of frequency f is multiplied by (2 sin(pi f / rate))^k.
+    """
+    swing, gain = float(np.nanstd(used.x)), 2 * np.sin(min(pi / 2, pi * _HAND_HZ / used.rate_hz))
+    return next((k for k in (2, 4) if swing * gain**k < expected * sqrt(comb(2 * k, k))), 6)
+
+
+def _block_noise(x: FloatArray, order: int) -> FloatArray:
+    """Standard deviation of high-frequency noise in each block of `_BLOCK` differences without NaN.
+
+    Their median is as robust as that of the differences themselves, and unlike it not a multiple of the resolution.
+    """
+    bend = np.diff(x, order)
+    blocks = bend[: len(bend) // _BLOCK * _BLOCK].reshape(-1, _BLOCK)
+    squares = np.mean(blocks**2, axis=1) / comb(2 * order, order)
+    return np.sqrt(squares[np.isfinite(squares)])
+
+
+def _moving_noise(x: FloatArray) -> float:
+    """Typical noise where the signal is not at a standstill."""
+    blocks = _block_noise(x, 2)
+    moving = blocks[blocks > 0]
+    return float(np.median(moving)) if len(moving) else 0.0
+
+
+def _resolution(x: FloatArray) -> float:
+    """The step in which values change: exact for rounded signals, far below the noise for others."""
+    steps = np.abs(np.diff(x))
+    steps = steps[steps > 0]  # NaN is not
+    return float(np.quantile(steps, 0.01)) if len(steps) else 0.0
+
+
+def _dropouts(clock: Clock, channels: Sequence[Channel], segments: Sequence[Span] | None) -> list[Finding]:
+    """Gaps of the clock and samples that are not numbers, of all its channels together."""
+    where, remedy = f"clock {clock.name!r}", "record again, or choose segments without these places"
+    pieces = _pieces(clock, segments)
+    if not pieces:
+        return [_finding("dropouts", True, f"{where} has no samples in the segments", "check their times")]
+    period, blind, lost = clock.step_s, 0, 0
+    places: list[tuple[float, float]] = []  # how long, where
+    for piece in pieces:
+        times = clock.times_s[piece]
+        unseen = np.any([np.isnan(channel.samples[piece]) for channel in channels], axis=0)
+        blind += int(np.count_nonzero(unseen))
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], unseen, [False]]).astype(np.int8)))
+        places += [((last - first) * period, float(times[first])) for first, last in edges.reshape(-1, 2)]
+        gaps = _gaps(times, period)
+        lost += int(np.sum(np.rint((times[gaps + 1] - times[gaps]) / period) - 1))
+        places += [(float(times[gap + 1] - times[gap]), float(times[gap])) for gap in gaps]
+    if not places:
+        return []
+    present = sum(piece.stop - piece.start for piece in pieces)
+    share = (blind + lost) / (present + lost)
+    longest, at = max(places)
+    what = (
+        f"{where} misses {_percent(share)} of its samples ({lost} in gaps, {blind} not numbers) in {len(places)} "
+        f"{'place' if len(places) == 1 else 'places'}, the longest {longest:.3g} s at {at:.3f} s"
+    )
+    return [_finding("dropouts", share > _DROPPED_FATAL, what, remedy)]
+
+
+def _gaps(times_s: FloatArray, period: float) -> IntArray:
+    """After which samples some are missing: a long step that its neighbours do not make up for, as jitter does."""
+    steps = np.diff(times_s)
+    if len(steps) == 0:
+        return np.empty(0, dtype=np.int64)
+    around = sliding_window_view(np.pad(steps, 1, constant_values=period), 3).sum(axis=1)
+    return np.flatnonzero((steps > 1.5 * period) & (around > 3.5 * period))
+
+
+def _pieces(clock: Clock, segments: Sequence[Span] | None) -> list[slice]:
+    """Consecutive samples inside the segments; overlapping segments count once."""
+    if segments is None:
+        return [slice(0, len(clock))] if len(clock) else []
+    bounds = [np.searchsorted(clock.times_s, span) for span in sorted(segments)]
+    pieces: list[slice] = []
+    for first, last in ((int(a), int(b)) for a, b in bounds if b > a):
+        if pieces and first <= pieces[-1].stop:
+            pieces[-1] = slice(pieces[-1].start, max(last, pieces[-1].stop))
+        else:
+            pieces.append(slice(first, last))
+    return pieces
+
+
+def _share(used: _Used, runs: _Runs) -> float:
+    return float(runs.length.sum() / np.count_nonzero(np.isfinite(used.x)))
+
+
+def _places(used: _Used, runs: _Runs) -> str:
+    """Where the longest run is, and how many others there are."""
+    longest = int(np.argmax(runs.length))
+    first, count = int(runs.start[longest]), int(runs.length[longest])
+    others = len(runs.start) - 1
+    more = f" and at {others} more {'place' if others == 1 else 'places'}" if others else ""
+    return f"from {used.times_s[first]:.3f} to {used.times_s[first + count - 1]:.3f} s{more}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _finding(gate: str, fatal: bool, problem: str, remedy: str) -> Finding:
+    return Finding(gate, fatal, f"{problem}: {remedy}")
