@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from palpate.experiment.schema import (
     WrenchPart,
 )
 from palpate.experiment.segments import default_segments, segments_in_seconds
-from palpate.identify import Balance, Prior, build_balance, compress, solve
+from palpate.identify import Balance, MotionNoise, Prior, build_balance, compress, solve
 from palpate.identify.balance import Segment
 from palpate.model import load_object
 from palpate.motion import (
@@ -31,7 +31,9 @@ from palpate.motion import (
     design_lowpass,
     estimate_offset,
     evenly_sampled,
+    every_second,
     imu_motion,
+    noise_floor,
     resample_motion,
     without_lost,
 )
@@ -53,6 +55,7 @@ class Prepared:
     """A handle experiment up to its balance: what one looks at before solving."""
 
     balance: Balance
+    noise: MotionNoise | None
     train: list[Segment]
     test: list[Segment]
     offset: Offset | None
@@ -67,7 +70,8 @@ def run_handle(experiment: Experiment, tell: Tell = lambda _: None) -> Result:
     prior = prior_of(experiment)
     prepared = prepare_handle(experiment, tell)
     tell("compressing")
-    train, test = compress(prepared.balance, prepared.train), compress(prepared.balance, prepared.test)
+    train = compress(prepared.balance, prepared.train, noise=prepared.noise)
+    test = compress(prepared.balance, prepared.test)
     tell("solving")
     config = experiment.config
     solution = solve(
@@ -101,9 +105,13 @@ def prepare_handle(experiment: Experiment, tell: Tell = lambda _: None) -> Prepa
         offset_s = offset.value_s
     else:
         offset_s = _stated_offset(experiment, wrench, imu)
-    shifted = Motion(motion.times_s + offset_s, motion.specific_acceleration, motion.omega, motion.omega_dot)
     lost = tuple((a + offset_s, b + offset_s) for a, b in imu.lost)
-    on_clock = resample_motion(shifted, wrench.times_s, lost=lost, reach_s=smoothing.reach_s)
+
+    def on_clock(even: Even) -> Motion:
+        """The sensor's motion from these samples, on the load cell's clock."""
+        m = imu_motion(even.times_s, even.x[:, :3], even.x[:, 3:], pose, smoothing)
+        shifted = Motion(m.times_s + offset_s, m.specific_acceleration, m.omega, m.omega_dot)
+        return resample_motion(shifted, wrench.times_s, lost=lost, reach_s=smoothing.reach_s)
 
     sensor = SENSORS[config.sensor] if isinstance(config.sensor, str) else config.sensor
     rate_hz = (len(wrench.times_s) - 1) / (wrench.times_s[-1] - wrench.times_s[0])
@@ -113,15 +121,26 @@ def prepare_handle(experiment: Experiment, tell: Tell = lambda _: None) -> Prepa
         )
     except PalpateError as error:
         raise experiment.problem("filtering.bandwidth", str(error)) from error
-    balance = build_balance(
-        load_object(config.object),
-        on_clock,
-        without_lost(wrench.times_s, wrench.x, wrench.lost),
-        sigma=_sigma(sensor),
-        lowpass=lowpass,
-    )
+    model = load_object(config.object)
+    w = without_lost(wrench.times_s, wrench.x, wrench.lost)
+
+    def balance_of(even: Even) -> Balance:
+        return build_balance(model, on_clock(even), w, sigma=_sigma(sensor), lowpass=lowpass)
+
+    balance = balance_of(imu)
+    noise = _noise(config.noise_in_motion, imu, balance, balance_of)
     train, test = _segments(experiment, balance)
-    return Prepared(balance, train, test, offset, offset_s, _remarks(wrench, imu))
+    return Prepared(balance, noise, train, test, offset, offset_s, _remarks(wrench, imu))
+
+
+def _noise(method: str, imu: Even, balance: Balance, balance_of: Callable[[Even], Balance]) -> MotionNoise | None:
+    """The noise of the motion as two balances that differ by it."""
+    if method == "instrumental":
+        return MotionNoise(balance_of(every_second(imu, 0)), balance_of(every_second(imu, 1)), 0.5)
+    if method == "simulated":
+        added = np.random.default_rng(0).normal(size=imu.x.shape) * noise_floor(imu.x)
+        return MotionNoise(balance_of(replace(imu, x=imu.x + added)), balance, 1.0)
+    return None
 
 
 def _smoothing(part: ParallelPart | SavitzkyGolayPart) -> Smoothing:

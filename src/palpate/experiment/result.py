@@ -110,6 +110,7 @@ def _parameter(e: Any) -> dict[str, Any]:
         "ci95": None if e.ci95 is None else list(e.ci95),
         "noise": e.noise,
         "pull": e.pull,
+        "attenuation": e.attenuation,
         "prior": e.prior,
         "information_from_data": e.information_from_data,
         "status": e.status.value,

@@ -268,6 +268,11 @@ class ExperimentPart(_Part):
     filtering: Annotated[ParallelPart | SavitzkyGolayPart, Field(discriminator="type")] = Field(
         default=ParallelPart(), description="how signals are smoothed and differentiated"
     )
+    noise_in_motion: Literal["instrumental", "simulated", "ignored"] = Field(
+        default="instrumental",
+        description="noise of the IMU makes parameters look too small: taken out by the two halves of its samples as "
+        "instruments for each other, by simulating its measured noise, or left in",
+    )
     segments: SegmentsPart | None = Field(default=None, description="if absent: the first 60 % train, the rest tests")
     prior: PriorPart | None = Field(
         default=None, description="a drawing's or CAD file's numbers; without it, data alone"

@@ -1,6 +1,7 @@
 """One balance, compressed and solved: no files, no YAML."""
 
 from palpate.identify.balance import Balance as Balance
+from palpate.identify.balance import MotionNoise as MotionNoise
 from palpate.identify.balance import build_balance as build_balance
 from palpate.identify.compression import Compressed as Compressed
 from palpate.identify.compression import compress as compress

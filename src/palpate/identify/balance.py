@@ -97,6 +97,23 @@ class Balance:
         return np.asarray(np.einsum("iN,rip->Nrp", block[0], self.lift()), dtype=float)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class MotionNoise:
+    """What noise in the motion does to the columns, seen as the difference of two balances of the same wrench.
+
+    The two halves of an IMU's samples (scale 1/2: an instrument of its own for each other), or the measured motion
+    with and without noise added (scale 1: simulation and extrapolation).
+    """
+
+    one: Balance
+    other: Balance
+    scale: float
+
+    def block(self, start: int, stop: int) -> FloatArray:
+        """As `Balance.block`; the wrench's entries vanish."""
+        return self.scale * (self.one.block(start, stop) - self.other.block(start, stop))
+
+
 def build_balance(
     model: Model,
     motion: Motion,

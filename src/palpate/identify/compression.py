@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, PalpateError
-from palpate.identify.balance import Balance, Segment
+from palpate.identify.balance import Balance, MotionNoise, Segment
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray, triangular
 
@@ -47,20 +47,31 @@ class Compressed:
     """... largest y."""
     weights: FloatArray
     """(rows,): G_j of the balance."""
+    noise: FloatArray | None = None
+    """(pieces, 1 or rows, entries, entries): the part of Z'Z that is noise of the motion; `gram` leaves it out."""
 
     def gram(self, draws: FloatArray | None = None) -> FloatArray:
         """X'X of all weighted rows, (parameters + 1, parameters + 1); `draws` counts how often each piece is taken."""
         roots = self.roots if draws is None else self.roots * np.sqrt(draws)[:, None, None, None]
         stacked = roots.swapaxes(0, 1).reshape(self.roots.shape[1], -1, self.roots.shape[3])
+        inner = stacked.swapaxes(1, 2) @ stacked
+        if self.noise is not None:
+            inner = inner - (self.noise if draws is None else self.noise * draws[:, None, None, None]).sum(axis=0)
         lifted = self.lift * self.weights[:, None, None]
-        return np.sum(lifted.swapaxes(1, 2) @ (stacked.swapaxes(1, 2) @ stacked) @ lifted, axis=0)
+        return np.sum(lifted.swapaxes(1, 2) @ inner @ lifted, axis=0)
 
     def factor(self, draws: FloatArray | None = None) -> FloatArray:
-        """The triangular factor R of all weighted rows, R'R = X'X, by QR where X'X would lose digits."""
+        """The triangular factor R of all weighted rows, R'R = X'X, by QR where X'X would lose digits.
+
+        Raises `DataProblem` where the motion's noise exceeds what moved.
+        """
         gram = self.gram(draws)
-        if _well_conditioned(gram[None]):
-            scale = np.sqrt(np.diag(gram))
-            return np.asarray(np.linalg.cholesky(gram / scale[:, None] / scale).T * scale, dtype=float)
+        if self.noise is not None or _well_conditioned(gram[None]):
+            scale = np.sqrt(np.maximum(np.diag(gram), 1e-300))
+            try:
+                return np.asarray(np.linalg.cholesky(gram / scale[:, None] / scale).T * scale, dtype=float)
+            except np.linalg.LinAlgError:
+                raise DataProblem("motion", "in some direction its noise is larger than the motion itself") from None
         counts = np.ones(len(self.roots)) if draws is None else draws
         rows = [self._row(j) * (self.weights[j] * np.sqrt(counts)[:, None, None]) for j in range(len(self.weights))]
         return triangular(np.concatenate([row.reshape(-1, row.shape[2]) for row in rows]))
@@ -71,14 +82,20 @@ class Compressed:
         total = np.zeros((len(self.roots), len(p)))
         for j, weight in enumerate(self.weights):
             root = self.roots[:, j if self.roots.shape[1] > 1 else 0]
-            residual = root @ (self.lift[j] @ v)
-            total += weight**2 * (np.einsum("bki,bk->bi", root, residual) @ self.lift[j][:, :-1])
+            lifted = self.lift[j] @ v
+            pulls = np.einsum("bki,bk->bi", root, root @ lifted)
+            if self.noise is not None:
+                pulls = pulls - self.noise[:, j if self.noise.shape[1] > 1 else 0] @ lifted
+            total += weight**2 * (pulls @ self.lift[j][:, :-1])
         return total
 
     def select(self, pieces: Sequence[int] | NDArray[np.int64]) -> Compressed:
         """Some of the pieces, in any order and number: cross-validation and bootstrap."""
         at = np.asarray(pieces, dtype=int)
-        return replace(self, roots=self.roots[at], samples=self.samples[at], low=self.low[at], high=self.high[at])
+        noise = None if self.noise is None else self.noise[at]
+        return replace(
+            self, roots=self.roots[at], samples=self.samples[at], low=self.low[at], high=self.high[at], noise=noise
+        )
 
     def squares(self, p: FloatArray) -> FloatArray:
         """Sum of squares of y - Y p per piece and row, (pieces, rows), in the row's unit squared."""
@@ -99,7 +116,14 @@ class Compressed:
         return self.roots[:, j if self.roots.shape[1] > 1 else 0] @ self.lift[j]
 
 
-def compress(balance: Balance, segments: Sequence[Segment], *, pieces: int = PIECES, block: int = BLOCK) -> Compressed:
+def compress(
+    balance: Balance,
+    segments: Sequence[Segment],
+    *,
+    noise: MotionNoise | None = None,
+    pieces: int = PIECES,
+    block: int = BLOCK,
+) -> Compressed:
     """Read the segments once and keep their factors, in about `pieces` pieces for the statistics.
 
     The low-pass, if there is one, stays inside each segment: half its length is lost at either end, and nothing of a
@@ -114,7 +138,7 @@ def compress(balance: Balance, segments: Sequence[Segment], *, pieces: int = PIE
     y = slice(-len(balance.weights), None) if balance.by_features else slice(-1, None)
     grams, samples, low, high = (list[FloatArray]() for _ in range(4))
     for part in parts:
-        whole = [_summary(_pieces(z, part.pieces), y) for z in _blocks(balance, part)]
+        whole = [_summary(_pieces(z, part.pieces), y) for z in _blocks(balance, balance, part)]
         grams.append(np.add.reduce([s[0] for s in whole]))
         low.append(np.minimum.reduce([s[1] for s in whole]))
         high.append(np.maximum.reduce([s[2] for s in whole]))
@@ -131,7 +155,14 @@ def compress(balance: Balance, segments: Sequence[Segment], *, pieces: int = PIE
         low=np.concatenate(low),
         high=np.concatenate(high),
         weights=balance.weights,
+        noise=None if noise is None else step * np.concatenate([_noise(balance, noise, part) for part in parts]),
     )
+
+
+def _noise(balance: Balance, noise: MotionNoise, part: _Part) -> FloatArray:
+    """Z'Z of the noise alone, per piece."""
+    whole = [_pieces(z, part.pieces) for z in _blocks(balance, noise, part)]
+    return np.add.reduce([z @ z.swapaxes(2, 3) for z in whole])
 
 
 def merge(*parts: Compressed) -> Compressed:
@@ -148,7 +179,14 @@ def merge(*parts: Compressed) -> Compressed:
         samples=np.concatenate([part.samples for part in parts]),
         low=np.concatenate([part.low for part in parts]),
         high=np.concatenate([part.high for part in parts]),
+        noise=None if first.noise is None else np.concatenate([_noise_of(part) for part in parts]),
     )
+
+
+def _noise_of(part: Compressed) -> FloatArray:
+    if part.noise is None:
+        raise PalpateError("a compressed balance with noise of the motion taken out does not merge with one without")
+    return part.noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,11 +225,11 @@ def _parts(balance: Balance, span: tuple[int, int], length: int, block: int) -> 
         done += take
 
 
-def _blocks(balance: Balance, part: _Part) -> Iterator[FloatArray]:
+def _blocks(balance: Balance, source: Balance | MotionNoise, part: _Part) -> Iterator[FloatArray]:
     """The blocks (groups, entries, samples) of one part."""
     taps, step = _filter(balance)
     for first, outputs in part.blocks:
-        yield balance.block(first, first + (outputs - 1) * step + taps)
+        yield source.block(first, first + (outputs - 1) * step + taps)
 
 
 def _filter(balance: Balance) -> tuple[int, int]:
@@ -218,7 +256,7 @@ def _piece_length(balance: Balance, spans: Sequence[tuple[int, int]], pieces: in
 def _by_qr(balance: Balance, part: _Part) -> FloatArray:
     """Triangular factors (pieces, groups, entries, entries) of a part by QR, block after block."""
     factor: FloatArray | None = None
-    for z in _blocks(balance, part):
+    for z in _blocks(balance, balance, part):
         rows = _pieces(z, part.pieces).swapaxes(2, 3)
         factor = triangular(rows if factor is None else np.concatenate([factor, rows], axis=2))
     assert factor is not None

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from palpate.identify.compression import Compressed
-from palpate.identify.conditioning import KAPPA_LIMIT, conditioning
+from palpate.identify.conditioning import conditioning
 from palpate.identify.prior import Penalty
-from palpate.identify.search import Ending, Found, Problem, search
+from palpate.identify.search import Found, Problem, search
 from palpate.identify.uncertainty import uncertainty
 from palpate.physics.arrays import FloatArray
 from palpate.physics.maps import Stacked
@@ -57,13 +57,7 @@ def solve_automatic(
         theta = search(trial, min([theta, *begin], key=trial.cost), polish=False).theta
         level = uncertainty(compressed.scores(trial.map_.forward(theta)), trial, theta).level
     chosen = problem.with_damping(level / spread)
-    found = search(chosen, theta)
-    for value in GRID[chosen.damping < GRID]:
-        if found.ending is Ending.CONVERGED and conditioning(chosen, found.theta).kappa_eff < KAPPA_LIMIT:
-            break
-        chosen = problem.with_damping(float(value))
-        found = search(chosen, min([found.theta, *begin], key=chosen.cost))
-    return chosen, found
+    return chosen, search(chosen, theta)
 
 
 def damping_curve(problem: Problem, start: FloatArray) -> tuple[CurvePoint, ...]:

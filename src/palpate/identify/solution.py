@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
 
-from palpate.errors import PalpateError
+from palpate.errors import DataProblem, PalpateError
 from palpate.identify.compression import Compressed
 from palpate.identify.conditioning import KAPPA_LIMIT, Conditioning, conditioning
 from palpate.identify.damping import solve_automatic, solve_given, starts
 from palpate.identify.prior import Prior, build_penalty
-from palpate.identify.search import Ending, Found, Problem
+from palpate.identify.search import Ending, Found, Problem, search
 from palpate.identify.signs import sign_problems, unconstrained
 from palpate.identify.uncertainty import Uncertainty, uncertainty
 from palpate.model import Model
@@ -46,6 +46,8 @@ class Estimate:
     pull: float
     ci95: tuple[float, float] | None
     prior: float | None
+    attenuation: float
+    """What noise in the motion would have done to the value, had it not been taken out."""
     prior_std: float
     """What the prior's declared spread means for this quantity; 0 without a prior."""
     information_from_data: float
@@ -112,7 +114,14 @@ def solve(
     map_ = model.map(factor=factor, known_mass=known_mass, fixed=fixed)
     _check_names(prior, names)
     penalty = build_penalty(prior, names, map_)
-    R = compressed.factor()
+    try:
+        R = compressed.factor()
+    except DataProblem:
+        return _with_warning(
+            solve(replace(compressed, noise=None), prior=prior, factor=factor, known_mass=known_mass, fixed=fixed),
+            "in some direction the noise of the motion is larger than the motion itself and could not be taken out; "
+            "move the object more in every direction",
+        )
     p_free = unconstrained(R)
     begin = starts(map_, penalty, p_free)
     damping = 0.0 if prior is None or prior.damping is None else prior.damping
@@ -125,6 +134,8 @@ def solve(
     p = map_.forward(found.theta)
     unsure = uncertainty(compressed.scores(p), problem, found.theta)
     estimates = _report(model, problem, found.theta, unsure)
+    if compressed.noise is not None:
+        estimates = _attenuated(estimates, model, problem, replace(compressed, noise=None), found.theta)
     return Solution(
         model=model.with_values(p),
         estimates=estimates,
@@ -171,12 +182,28 @@ def _report(model: Model, problem: Problem, theta: FloatArray, unsure: Uncertain
             pull=float(pull[i]),
             ci95=(float(p[i] - half[i]), float(p[i] + half[i])) if statuses[i] in _CLOSED else None,
             prior=float(before[i]) if has_prior[i] else None,
+            attenuation=0.0,
             prior_std=float(prior_std[i]) if has_prior[i] else 0.0,
             information_from_data=0.0 if fixed[i] else float(share[i]),
             status=statuses[i],
         )
         for i in range(len(p))
     )
+
+
+def _attenuated(
+    estimates: tuple[Estimate, ...], model: Model, problem: Problem, noisy: Compressed, theta: FloatArray
+) -> tuple[Estimate, ...]:
+    """The estimates with what the same fit would have given with the motion's noise left in."""
+    there = replace(problem, R=noisy.factor())
+    found = search(there, theta, polish=False)
+    unsure = uncertainty(noisy.scores(there.map_.forward(found.theta)), there, found.theta)
+    naive = _report(model, there, found.theta, unsure)
+    return tuple(replace(e, attenuation=n.value - e.value) for e, n in zip(estimates, naive, strict=True))
+
+
+def _with_warning(solution: Solution, warning: str) -> Solution:
+    return replace(solution, warnings=(*solution.warnings, warning))
 
 
 def _status(fixed: bool, is_open: bool, noise: float, pull: float, share: float) -> Status:

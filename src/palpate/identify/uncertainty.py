@@ -69,7 +69,7 @@ def uncertainty(scores: FloatArray, problem: Problem, theta: FloatArray) -> Unce
     scatter = scores @ P
     scatter = scatter - scatter.mean(axis=0)
     pieces, n = len(scores), P.shape[1]
-    freedom = max(1, pieces - n)
+    freedom = max(1, pieces - 1)
     meat = scatter.T @ scatter * (pieces / freedom)
     pulled = inverse @ prior @ problem.penalty.root
     scale = np.sqrt(np.maximum(np.diag(information), 1e-300))

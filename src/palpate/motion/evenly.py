@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,6 +48,20 @@ def evenly_sampled(times_s: FloatArray, x: FloatArray, *, what: str, longest_gap
     gaps = np.flatnonzero(np.diff(index) * slope > longest_gap_s)
     lost = tuple((float(even[int(index[i])]), float(even[int(index[i + 1])])) for i in gaps)
     return Even(even, filled, lost, float(np.abs(t - even[index.astype(int)]).max()))
+
+
+def every_second(even: Even, first: int) -> Even:
+    """Every second sample from `first` (0 or 1) on: two halves whose noise has nothing in common."""
+    return replace(even, times_s=even.times_s[first::2], x=even.x[first::2])
+
+
+def noise_floor(x: FloatArray) -> FloatArray:
+    """Standard deviation of the white noise of each channel of (samples, channels), in its unit.
+
+    Second differences of white noise have the variance 6 sigma^2; motion hardly has any. By the median, so that
+    knocks do not count.
+    """
+    return np.median(np.abs(np.diff(x, n=2, axis=0)), axis=0) / (0.6745 * np.sqrt(6.0))
 
 
 def without_lost(times_s: FloatArray, x: FloatArray, lost: tuple[Interval, ...], margin_s: float = 0.0) -> FloatArray:

@@ -145,7 +145,7 @@ def _clipped(x: FloatArray, runs: _Runs, extreme: float, least: float, frozen: B
     All long ones at the extreme value, once one of them is cut off abruptly at both ends or is too quiet for the noise
     around it. Zero is no limit: it is what a sensor that nothing touches may read.
     """
-    shortest = max(_CLIPPED_RUN, 3 * runs.hold)
+    shortest = _CLIPPED_RUN * runs.hold
     candidates = (runs.value == extreme) & (runs.length >= shortest) & (extreme != 0.0)
     if np.any(candidates & frozen):
         return candidates
@@ -193,25 +193,40 @@ def _frozen(used: _Used, runs: _Runs, step: float) -> BoolArray:
     suspects = runs.length > max(_FROZEN_S * used.rate_hz, 5 * runs.hold, 2)
     for place in np.flatnonzero(suspects):
         first, count = int(runs.start[place]), int(runs.length[place])
-        sides = (used.x[max(0, first - 2 * _BLOCK) : first], used.x[first + count : first + count + 2 * _BLOCK])
-        sides = [side for side in sides if np.count_nonzero(np.isfinite(side)) >= _BLOCK]
-        suspects[place] = bool(sides) and all(count > _longest_by_chance(s, step, len(used.x)) for s in sides)
+        before = used.x[max(0, first - 2 * _BLOCK) : first]
+        after = used.x[first + count : first + count + 2 * _BLOCK]
+        suspects[place] = _is_frozen(before, float(runs.value[place]), count, after, step, len(used.x))
     return suspects
 
 
-def _longest_by_chance(x: FloatArray, step: float, samples: int) -> float:
-    """How many equal neighbours noise like that in x may give once in a million recordings of this many samples.
+def _is_frozen(before: FloatArray, value: float, count: int, after: FloatArray, step: float, samples: int) -> bool:
+    """Whether noise stops and comes back, or stops for good.
 
-    Infinite where x does not show noise: rounding alone acts like 0.29 steps, and what is smooth does not reverse its
-    curvature from sample to sample as 73 % of white noise does.
+    A rest from which a motion starts may be quiet, and so may one at exactly zero, unless the signal jumps there.
+    """
+    noise_before, noise_after = _white_noise(before), _white_noise(after)
+    if noise_after is None:  # the end of a piece: a motion that comes to rest may look like noise of one step
+        noise_after, needed = noise_before, 1.5 * step
+    else:
+        needed = 0.6 * step  # rounding alone acts like 0.29 steps
+    if noise_before is None or noise_after is None or min(noise_before, noise_after) <= needed:
+        return False
+    if value == 0.0 and abs(before[-1]) < 16 * step + 8 * noise_before:
+        return False
+    same = max(step / (2 * sqrt(pi) * min(noise_before, noise_after)), 1e-3)  # that noise is rounded to the same value
+    return count > 1 + log(1e6 * samples) / -log(same)  # less happens by chance once in a million recordings
+
+
+def _white_noise(x: FloatArray) -> float | None:
+    """Standard deviation of the noise in a few samples, 0 where they are smooth, None where there are too few.
+
+    White noise reverses its curvature from one sample to the next in 73 % of all cases, a smooth signal hardly ever.
     """
     bend = np.diff(x, 2)
     bend = bend[np.isfinite(bend)]
-    sigma = sqrt(float(np.mean(bend**2)) / 6)
-    if sigma < 0.6 * step or sigma == 0.0 or np.mean(bend[1:] * bend[:-1] < 0) < 0.4:
-        return float("inf")
-    same = max(step / (2 * sqrt(pi) * sigma), 1e-3)  # that two neighbours are rounded to the same value
-    return 1 + log(1e6 * samples) / -log(same)
+    if len(bend) < _BLOCK // 2:
+        return None
+    return sqrt(float(np.mean(bend**2)) / 6) if np.mean(bend[1:] * bend[:-1] < 0) > 0.4 else 0.0
 
 
 def _freezing(used: _Used, runs: _Runs) -> list[Finding]:
