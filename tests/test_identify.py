@@ -80,7 +80,8 @@ def test_features_rows_and_any_block_size_give_the_same_factor() -> None:
     case = Case(5)
     balance = case.balance()
     expected = compress(balance, EVERYTHING).factor()
-    by_rows = replace(balance, model=replace(balance.model, mechanism=ChangingFree()))
+    changing = replace(load_object("handle"), mechanism=ChangingFree())
+    by_rows = build_balance(changing, case.motion, case.w, sigma=SIGMA)
     gram = expected.T @ expected
     for other in (
         compress(balance, EVERYTHING, block=177),

@@ -226,7 +226,7 @@ def _segments(experiment: Experiment, balance: Balance) -> tuple[list[Segment], 
         segments = segments_in_seconds(part, name, balance.times_s)
         for segment in segments:
             try:
-                balance.indices(segment)
+                balance.check_seen(segment)
             except DataProblem as error:
                 raise experiment.problem(f"segments.{name}", str(error)) from error
         found.append(segments)

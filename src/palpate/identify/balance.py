@@ -35,22 +35,13 @@ class Balance:
     weights: FloatArray
     """One per free row: G_j = sigma_min / sigma_j (paper, below eq. optimization)."""
     lowpass: Lowpass | None
+    lift: FloatArray
+    """Coefficients [row, entry of a block, column of (Y | y)] that turn compressed blocks into rows."""
 
     @property
     def by_features(self) -> bool:
         """Whether the rows are constant combinations of features, so that only features need to be compressed."""
         return self.model.mechanism.constant_projection
-
-    def lift(self) -> FloatArray:
-        """Coefficients [row, entry of a block, column of (Y | y)] that turn compressed blocks into rows."""
-        rows, p = len(self.model.mechanism.rows), len(self.model.parameters)
-        if not self.by_features:
-            return np.tile(np.eye(p + 1), (rows, 1, 1))
-        T = self.model.coefficients()
-        lift = np.zeros((rows, T.shape[1] + rows, p + 1))
-        lift[:, : T.shape[1], :p] = T
-        lift[np.arange(rows), T.shape[1] + np.arange(rows), p] = 1.0
-        return lift
 
     def block(self, start: int, stop: int) -> FloatArray:
         """Samples start:stop, low-passed: features and wrench (1, entries, n), or the rows themselves (rows, columns,
@@ -71,30 +62,33 @@ class Balance:
         return block if self.lowpass is None else self.lowpass.apply(block)
 
     def indices(self, segment: Segment) -> tuple[int, int]:
-        """The samples of a segment; refuses one that leaves the recording or contains what no instrument saw."""
+        """The samples of a segment; refuses one that leaves the recording."""
         start, stop = (int(i) for i in np.searchsorted(self.times_s, segment))
         first, last = self.times_s[0], self.times_s[-1]
-        where = f"segment {segment[0]:.3f} to {segment[1]:.3f} s"
         step = (last - first) / max(len(self.times_s) - 1, 1)
         if segment[0] < first - step or segment[1] > last + 2 * step or stop <= start:
-            raise DataProblem(where, f"it must lie inside the recording, {first:.3f} to {last:.3f} s")
+            raise DataProblem(_name(segment), f"it must lie inside the recording, {first:.3f} to {last:.3f} s")
+        return start, stop
+
+    def check_seen(self, segment: Segment) -> None:
+        """Refuse a segment with samples that not every instrument saw."""
+        start, stop = self.indices(segment)
         seen = _finite(self.kinematics, start, stop) & np.isfinite(self.wrench[start:stop]).all(axis=1)
         if not seen.all():
             lost = self.times_s[start:stop][~seen]
             raise DataProblem(
-                where,
+                _name(segment),
                 f"{len(lost)} samples were not seen by every instrument (gap or not a number), "
                 f"the first at {lost[0]:.3f} s, the last at {lost[-1]:.3f} s",
                 remedy="leave that time out of the segment",
             )
-        return start, stop
 
     def rows(self, segment: Segment) -> FloatArray:
         """The rows [Y | y] of a segment, to look at: (samples, rows, parameters + 1)."""
         block = self.block(*self.indices(segment))
         if not self.by_features:
             return block.transpose(2, 0, 1)
-        return np.asarray(np.einsum("iN,rip->Nrp", block[0], self.lift()), dtype=float)
+        return np.asarray(np.einsum("iN,rip->Nrp", block[0], self.lift), dtype=float)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,7 +133,24 @@ def build_balance(
         wrench=np.asfortranarray(wrench, dtype=float),
         weights=sigma.min() / sigma,
         lowpass=lowpass,
+        lift=_lift(model),
     )
+
+
+def _lift(model: Model) -> FloatArray:
+    """How features make up the rows; where the projection changes from sample to sample, rows are rows."""
+    rows, p = len(model.mechanism.rows), len(model.parameters)
+    if not model.mechanism.constant_projection:
+        return np.tile(np.eye(p + 1), (rows, 1, 1))
+    T = model.coefficients()
+    lift = np.zeros((rows, T.shape[1] + rows, p + 1))
+    lift[:, : T.shape[1], :p] = T
+    lift[np.arange(rows), T.shape[1] + np.arange(rows), p] = 1.0
+    return lift
+
+
+def _name(segment: Segment) -> str:
+    return f"segment {segment[0]:.3f} to {segment[1]:.3f} s"
 
 
 def _cut(k: Kinematics, start: int, stop: int) -> Kinematics:

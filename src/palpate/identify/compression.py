@@ -145,12 +145,15 @@ def compress(
         samples.append(np.full(part.pieces, part.outputs // part.pieces))
     step = 1 if balance.lowpass is None else balance.lowpass.step
     gram = np.concatenate(grams)
+    if not np.isfinite(gram).all():
+        for segment in segments:
+            balance.check_seen(segment)
     good = _well_conditioned(gram.sum(axis=0))
     roots = _roots(gram) if good else np.concatenate([_by_qr(balance, part) for part in parts])
     return Compressed(
         model=balance.model,
         roots=np.sqrt(step) * roots,
-        lift=balance.lift(),
+        lift=balance.lift,
         samples=step * np.concatenate(samples).astype(np.int64),
         low=np.concatenate(low),
         high=np.concatenate(high),

@@ -70,6 +70,16 @@ class Penalty:
             b.append(target)
         return np.concatenate(blocks), np.concatenate(b)
 
+    def slope(self, theta: FloatArray) -> FloatArray:
+        """Half the derivative of the part that is a function of p, with respect to p."""
+        slope = np.zeros(self.map_.size_p)
+        for part, ps, ts in zip(self.map_.parts, self.map_.p_slices(), self.map_.theta_slices(), strict=True):
+            for s, m, J0 in self.inertias:
+                if s == ts and m is part:
+                    F, target = divergence_rows(m.forward(theta[s]), J0)
+                    slope[ps] = F.T @ target
+        return slope
+
     @property
     def _plain(self) -> NDArray[np.bool_]:
         plain = self.damped.copy()

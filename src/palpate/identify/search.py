@@ -13,7 +13,8 @@ from palpate.physics.arrays import FloatArray, least_squares, stacked_solve
 from palpate.physics.maps import Stacked
 
 MOST_STEPS = 200
-POLISH_STEPS = 8
+POLISH_STEPS = 12
+EDGE_EVERY = 10
 NEAR = 1e-10
 """Where a step would change the cost by less than this fraction, the search is in the last, quadratic valley."""
 
@@ -75,6 +76,16 @@ class Problem:
         pull, target = self.penalty.rows(theta)
         return np.concatenate([A, self.damping * pull]), np.concatenate([b, self.damping * target])
 
+    def curvature(self, theta: FloatArray) -> FloatArray:
+        """What Gauss-Newton leaves out of half the Hessian: sum_k slope_k d2 p_k / d theta2, by differences of the
+        Jacobian.
+        """
+        b = self.R[:, :-1] @ self.map_.forward(theta) - self.R[:, -1]
+        slope = b @ self.R[:, :-1] + self.damping**2 * self.penalty.slope(theta)
+        h, P = 1e-6, self.map_.jacobian(theta)
+        extra = np.array([slope @ (self.map_.jacobian(theta + h * e) - P) / h for e in np.eye(len(theta))])
+        return (extra + extra.T) / 2
+
 
 def search(problem: Problem, start: FloatArray, *, polish: bool = True) -> Found:
     """Minimise the cost from a start.
@@ -91,20 +102,21 @@ def search(problem: Problem, start: FloatArray, *, polish: bool = True) -> Found
         move = _bounded(stacked_solve(A / scale, np.sqrt(mu), -b) / scale)
         expected = float(b @ b - np.sum((b + A @ move) ** 2))
         if expected <= NEAR * cost:
-            end = _polish(problem, theta, scale) if polish else theta + move
-            theta = end if _possible(problem.map_, end) else theta
+            theta = _polish(problem, theta, scale) if polish else theta + move
+            if not _possible(problem.map_, theta):
+                return Found(_last_possible(problem.map_, theta), cost, step, Ending.EDGE)
             return Found(theta, problem.cost(theta), step, Ending.CONVERGED)
         trial = problem.cost(theta + move)
         gain = (cost - trial) / expected
         if gain > 0:
-            if not _possible(problem.map_, theta + move):
-                return Found(theta, cost, step, Ending.EDGE)
-            theta, cost = theta + move, trial
+            last, theta, cost = theta, theta + move, trial
+            if step % EDGE_EVERY == 0 and not _possible(problem.map_, theta):
+                return Found(_last_possible(problem.map_, last), cost, step, Ending.EDGE)
             rows = problem.rows(theta)
             mu, nu = max(1e-15, mu * max(1 / 10, 1 - (2 * gain - 1) ** 3)), 2.0
         else:
             mu, nu = mu * nu, 2 * nu
-    return Found(theta, cost, MOST_STEPS, Ending.SLOW)
+    return Found(_last_possible(problem.map_, theta), cost, MOST_STEPS, Ending.SLOW)
 
 
 def _possible(map_: Stacked, theta: FloatArray) -> bool:
@@ -117,29 +129,31 @@ def _possible(map_: Stacked, theta: FloatArray) -> bool:
     return bool(np.isfinite(p).all())
 
 
+def _last_possible(map_: Stacked, theta: FloatArray) -> FloatArray:
+    """theta itself, or possible parameters beside it where rounding makes it impossible."""
+    return theta if _possible(map_, theta) else map_.inverse(map_.nearest(map_.forward(theta)))
+
+
 def _polish(problem: Problem, theta: FloatArray, scale: FloatArray) -> FloatArray:
-    """Newton steps with the full Hessian (differences of the gradient) as long as they shrink.
+    """Newton steps as long as they shrink: near the minimum rounding hides whether the cost still falls.
 
-    Near the minimum rounding hides whether the cost still falls, and where data contradict the prior Gauss-Newton,
-    which neglects the curvature of the map, creeps; the gradient's zero is found to the last digits.
+    First with Gauss-Newton's Hessian. Where data contradict the prior it neglects too much, the steps creep, and the
+    curvature of the map is added: the gradient's zero is found to the last digits.
     """
-
-    def gradient(x: FloatArray) -> FloatArray:
-        A, b = problem.rows(x)
-        return A.T @ b
-
-    h = 1e-6
-    now = gradient(theta)
-    hessian = np.array([(gradient(theta + h * e) - now) / h for e in np.eye(len(theta))]) / scale[:, None] / scale
-    hessian = (hessian + hessian.T) / 2
+    A, b = problem.rows(theta)
+    hessian, now, full = (A / scale).T @ (A / scale), A.T @ b, False
     last = np.inf
     for _ in range(POLISH_STEPS):
         move = -least_squares(hessian, now / scale, rcond=1e-14) / scale
         length = float(np.linalg.norm(move * scale))
+        if not length < 0.1 * last and not full:
+            hessian, full = hessian + problem.curvature(theta) / scale[:, None] / scale, True
+            continue
         if not length < 0.5 * last or float(np.abs(move).max()) > 1e-2:
             break
         theta, last = theta + move, length
-        now = gradient(theta)
+        A, b = problem.rows(theta)
+        now = A.T @ b
     return theta
 
 

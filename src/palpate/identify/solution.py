@@ -133,7 +133,7 @@ def solve(
     condition = conditioning(problem, found.theta)
     p = map_.forward(found.theta)
     unsure = uncertainty(compressed.scores(p), problem, found.theta)
-    estimates = _report(model, problem, found.theta, unsure)
+    estimates = _report(model, problem, found.theta, unsure, converged=found.ending is Ending.CONVERGED)
     if compressed.noise is not None:
         estimates = _attenuated(estimates, model, problem, replace(compressed, noise=None), found.theta)
     return Solution(
@@ -146,11 +146,13 @@ def solve(
         ending=found.ending,
         steps=found.steps,
         impossible=sign_problems(model, p_free),
-        warnings=_warnings(found, condition, estimates),
+        warnings=_warnings(found, condition, estimates, unsure),
     )
 
 
-def _report(model: Model, problem: Problem, theta: FloatArray, unsure: Uncertainty) -> tuple[Estimate, ...]:
+def _report(
+    model: Model, problem: Problem, theta: FloatArray, unsure: Uncertainty, *, converged: bool
+) -> tuple[Estimate, ...]:
     """Estimates in the words of a drawing: mass, centre of mass, inertia; then everything else as it is."""
     from scipy.special import stdtrit  # Student's quantile, without the second that scipy.stats takes to import
 
@@ -172,7 +174,9 @@ def _report(model: Model, problem: Problem, theta: FloatArray, unsure: Uncertain
     noise, pull, share, is_open = unsure.of(P)
     half = np.hypot(float(stdtrit(unsure.freedom, 0.975)) * noise, 1.96 * pull)
     prior_std = np.linalg.norm(spread, axis=1)
-    statuses = [_status(bool(fixed[i]), bool(is_open[i]), noise[i], pull[i], share[i]) for i in range(len(p))]
+    known = unsure.enough and converged
+    flags = zip(fixed.tolist(), is_open.tolist(), noise.tolist(), pull.tolist(), share.tolist(), strict=True)
+    statuses = [_status(*row, known=known) for row in flags]
     return tuple(
         Estimate(
             name=names[i],
@@ -198,7 +202,7 @@ def _attenuated(
     there = replace(problem, R=noisy.factor())
     found = search(there, theta, polish=False)
     unsure = uncertainty(noisy.scores(there.map_.forward(found.theta)), there, found.theta)
-    naive = _report(model, there, found.theta, unsure)
+    naive = _report(model, there, found.theta, unsure, converged=True)
     return tuple(replace(e, attenuation=n.value - e.value) for e, n in zip(estimates, naive, strict=True))
 
 
@@ -206,17 +210,24 @@ def _with_warning(solution: Solution, warning: str) -> Solution:
     return replace(solution, warnings=(*solution.warnings, warning))
 
 
-def _status(fixed: bool, is_open: bool, noise: float, pull: float, share: float) -> Status:
-    """Design, Uncertainty: identified means more than 99 % from data and a pull below half a standard deviation."""
+def _status(fixed: bool, is_open: bool, noise: float, pull: float, share: float, *, known: bool) -> Status:
+    """Design, Uncertainty: identified means more than 99 % from data and a pull below half a standard deviation.
+
+    Where the search did not converge or pieces are too few to know the noise (`known`), nothing is identified.
+    """
     if fixed:
         return Status.FIXED
-    if is_open:
+    if is_open or not known:
         return Status.NOT_IDENTIFIABLE
     return Status.IDENTIFIED if share > 0.99 and pull <= 0.5 * noise else Status.PRIOR_DOMINATED
 
 
-def _warnings(found: Found, condition: Conditioning, estimates: tuple[Estimate, ...]) -> tuple[str, ...]:
+def _warnings(
+    found: Found, condition: Conditioning, estimates: tuple[Estimate, ...], unsure: Uncertainty
+) -> tuple[str, ...]:
     told: list[str] = []
+    if not unsure.enough:
+        told.append("the train segments are too short to know the noise: no intervals; use at least ten seconds")
     if found.ending is not Ending.CONVERGED:
         told.append(found.ending.value)
     if condition.kappa_eff >= KAPPA_LIMIT:

@@ -15,6 +15,12 @@ them.
 """
 
 
+LAGS = 3
+"""Neighbouring pieces whose scores may still be correlated."""
+FEWEST = 10
+"""Pieces beyond the number of parameters without which the scatter says nothing about noise."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Uncertainty:
     """Covariances of theta, and what each part of the information weighs."""
@@ -33,6 +39,8 @@ class Uncertainty:
     """theta times this is scaled."""
     freedom: int
     """Degrees of freedom of the noise estimate."""
+    enough: bool
+    """Whether there were pieces enough to know the noise."""
     level: float
     """Standard deviation of one weighted residual, as if residuals were independent: what the noise amounts to."""
 
@@ -70,7 +78,7 @@ def uncertainty(scores: FloatArray, problem: Problem, theta: FloatArray) -> Unce
     scatter = scatter - scatter.mean(axis=0)
     pieces, n = len(scores), P.shape[1]
     freedom = max(1, pieces - 1)
-    meat = scatter.T @ scatter * (pieces / freedom)
+    meat = _long_run(scatter) * (pieces / freedom)
     pulled = inverse @ prior @ problem.penalty.root
     scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
     values, vectors = np.linalg.eigh(information / scale[:, None] / scale)
@@ -82,8 +90,21 @@ def uncertainty(scores: FloatArray, problem: Problem, theta: FloatArray) -> Unce
         open_directions=vectors[:, values < OPEN * values[-1]],
         scale=scale,
         freedom=freedom,
+        enough=pieces >= n + FEWEST,
         level=float(np.sqrt(max(np.trace(inverse @ meat), 0.0) / n)),
     )
+
+
+def _long_run(scatter: FloatArray) -> FloatArray:
+    """Covariance of the scores' sum with Bartlett weights over neighbouring pieces (Newey & West 1987): slow noise
+    counts.
+    """
+    lags = min(LAGS, len(scatter) - 1)
+    total = scatter.T @ scatter
+    for lag in range(1, lags + 1):
+        cross = scatter[lag:].T @ scatter[:-lag] * (1 - lag / (lags + 1))
+        total = total + cross + cross.T
+    return total
 
 
 def _std(gradients: FloatArray, covariance: FloatArray) -> FloatArray:
