@@ -117,7 +117,7 @@ def table(runs: list[Run]) -> str:
         "",
         "Share of 95 % intervals that hold the truth (binomial 95 % bounds):",
         "",
-        "| parameters | well excited, automatic lambda | well excited, no prior | poorly, automatic | poorly, no prior |",
+        "| parameters | well excited, automatic | well excited, no prior | poorly, automatic | poorly, no prior |",
         "|---|---|---|---|---|",
     ]
     columns = [[getattr(r, fit) for r in group] for group in (good, poor) for fit in ("automatic", "undamped")]

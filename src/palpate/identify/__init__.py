@@ -7,5 +7,9 @@ from palpate.identify.compression import Compressed as Compressed
 from palpate.identify.compression import compress as compress
 from palpate.identify.compression import merge as merge
 from palpate.identify.prior import Prior as Prior
+from palpate.identify.replicates import bootstrap as bootstrap
+from palpate.identify.replicates import cross_validate as cross_validate
+from palpate.identify.replicates import robust as robust
 from palpate.identify.solution import Solution as Solution
 from palpate.identify.solution import solve as solve
+from palpate.identify.weakness import weakest_direction as weakest_direction

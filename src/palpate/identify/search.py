@@ -140,8 +140,8 @@ def _polish(problem: Problem, theta: FloatArray, scale: FloatArray) -> FloatArra
     First with Gauss-Newton's Hessian. Where data contradict the prior it neglects too much, the steps creep, and the
     curvature of the map is added: the gradient's zero is found to the last digits.
     """
-    A, b = problem.rows(theta)
-    hessian, now, full = (A / scale).T @ (A / scale), A.T @ b, False
+    rows, target = problem.rows(theta)
+    hessian, now, full = (rows / scale).T @ (rows / scale), rows.T @ target, False
     last = np.inf
     for _ in range(POLISH_STEPS):
         move = -least_squares(hessian, now / scale, rcond=1e-14) / scale
@@ -152,8 +152,8 @@ def _polish(problem: Problem, theta: FloatArray, scale: FloatArray) -> FloatArra
         if not length < 0.5 * last or float(np.abs(move).max()) > 1e-2:
             break
         theta, last = theta + move, length
-        A, b = problem.rows(theta)
-        now = A.T @ b
+        rows, target = problem.rows(theta)
+        now = rows.T @ target
     return theta
 
 

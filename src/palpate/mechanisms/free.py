@@ -34,12 +34,7 @@ class Free:
 
     def observe(self, motion: Motion) -> Kinematics:
         """The measured motion as it is."""
-        a, omega, omega_dot = motion.specific_acceleration, motion.omega, motion.omega_dot
-        return Kinematics(
-            (a[:, 0], a[:, 1], a[:, 2]),
-            (omega[:, 0], omega[:, 1], omega[:, 2]),
-            (omega_dot[:, 0], omega_dot[:, 1], omega_dot[:, 2]),
-        )
+        return Kinematics.from_arrays(motion.specific_acceleration, motion.omega, motion.omega_dot)
 
     def expand(
         self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions

@@ -5,11 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
 from palpate.physics.arrays import FloatArray
 
 Interval = tuple[float, float]
+IntArray = NDArray[np.int64]
+
+_WIDEST = 512
+"""Rows; over longer windows the rate of a clock may change by itself."""
+_SURE = 6.0
+"""A step of the count against the stamps is believed from this many standard deviations on."""
+_STALL_S = 0.2
+"""Stamps may be late this long, while a computer was busy, without a sample being missing."""
+_ENOUGH = 100_000
+_MANY = 5
+"""Gaps; fewer than this many at equal distances may be chance."""
+_LARGEST_PERIODS, _LARGEST_S = 5.0, 0.02
+"""Lasting deviations of the stamps from an even clock are refused beyond the larger of the two."""
+_LASTING = 128
+"""Rows: what deviates for half of these lasts; packets and stalls are shorter."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,35 +40,35 @@ class Even:
     lost: tuple[Interval, ...]
     jitter_s: float
     """Largest deviation of a time stamp from the even clock."""
+    rows: IntArray
+    """For each row of the file, NaN or not, the index of its sample in `times_s`; empty where rows mean nothing."""
 
 
 def evenly_sampled(times_s: FloatArray, x: FloatArray, *, what: str, longest_gap_s: float = 0.02) -> Even:
-    """Put (samples, channels) with rows that may be NaN onto the even clock behind its time stamps.
+    """Put (samples, channels) with rows that may be NaN onto the even clock behind its time stamps (s, increasing).
 
-    Instruments sample evenly; their time stamps jitter with the computer that wrote them. A step of more than one and
-    a half periods is a gap: missing samples are counted, not guessed. Gaps up to `longest_gap_s` are bridged
-    silently, longer ones also reported.
+    Instruments sample evenly; their time stamps jitter, come in packets or are rounded by the computer that wrote
+    them. Rows are counted, and the line through the stamps over the count is the clock. Samples are missing where the
+    stamps move away from the count *and stay away*: a late stamp alone is jitter. Gaps up to `longest_gap_s` are
+    bridged silently, longer ones also reported, as are NaN at either end. Raises `DataProblem` where no even clock
+    explains the stamps.
     """
     seen = np.isfinite(x).all(axis=1)
-    t, values = times_s[seen], x[seen]
-    if len(t) < 10:
-        raise DataProblem(what, f"only {len(t)} of {len(times_s)} samples are numbers", remedy="export it again")
-    steps = np.diff(t)
-    period = float(np.median(steps))
-    index = np.concatenate([[0], np.cumsum(np.where(steps > 1.5 * period, np.round(steps / period), 1.0))])
-    middle = index - index.mean()
-    slope = float(middle @ t / (middle @ middle))
-    start = float(t.mean() - slope * index.mean())
-    even = start + slope * np.arange(int(index[-1]) + 1, dtype=float)
-    filled = values if len(even) == len(values) else _bridge(index, values, len(even))
-    gaps = np.flatnonzero(np.diff(index) * slope > longest_gap_s)
-    lost = tuple((float(even[int(index[i])]), float(even[int(index[i + 1])])) for i in gaps)
-    return Even(even, filled, lost, float(np.abs(t - even[index.astype(int)]).max()))
+    if seen.sum() < 10:
+        raise DataProblem(what, f"only {seen.sum()} of {len(times_s)} samples are numbers", remedy="export it again")
+    rows = _count(times_s, what)
+    start, period = _line(rows, times_s)
+    even = start + period * np.arange(int(rows[-1]) + 1, dtype=float)
+    _refuse_uneven(times_s, times_s - even[rows], period, what)
+    at = rows[seen]
+    filled = x if len(at) == len(even) else _bridge(at, x[seen], len(even))
+    return Even(even, filled, _lost(at, even, period, longest_gap_s), float(np.abs(times_s - even[rows]).max()), rows)
 
 
 def every_second(even: Even, first: int) -> Even:
-    """Every second sample from `first` (0 or 1) on: two halves whose noise has nothing in common."""
-    return replace(even, times_s=even.times_s[first::2], x=even.x[first::2])
+    """Every second sample from `first` (0 or 1) on: two halves whose noise has nothing in common. Without `rows`."""
+    none = np.empty(0, dtype=np.int64)
+    return replace(even, times_s=even.times_s[first::2], x=even.x[first::2], rows=none)
 
 
 def noise_floor(x: FloatArray) -> FloatArray:
@@ -72,6 +88,224 @@ def without_lost(times_s: FloatArray, x: FloatArray, lost: tuple[Interval, ...],
     return y
 
 
-def _bridge(index: FloatArray, values: FloatArray, n: int) -> FloatArray:
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """How well the means of `width` rows to either side of a row tell whether samples are missing there."""
+
+    width: int
+    period: float
+    """s, as the means tell it."""
+    noise_s: float
+    """Standard deviation of the difference of the two means."""
+    extreme_s: float
+    """What jitter alone never exceeds, whatever its distribution."""
+
+
+def _count(t: FloatArray, what: str) -> IntArray:
+    """The count of the instrument's samples at each row: the rows, plus the samples missing before each."""
+    exact = _with_gaps(t, _scales(t, 0.0), what)
+    quantum = _quantum(t)
+    if quantum == 0.0 or _gaps(exact) < _MANY:
+        return exact
+    # A clock slower than the rounding, and a clock as fast as the rounding that loses samples regularly, write the
+    # same stamps. The former is simpler, if rounding explains what is left.
+    plain = np.arange(len(t), dtype=np.int64)
+    for slower in (plain, _with_gaps(t, _scales(t, quantum / np.sqrt(12)), what)):
+        start, period = _line(slower, t)
+        rounded = np.abs(t - start - period * slower).max() < 0.75 * quantum
+        if rounded and _gaps(exact) >= _gaps(slower) + _MANY:
+            return slower
+    return exact
+
+
+def _quantum(t: FloatArray) -> float:
+    """The step (s) of stamps that are all multiples of it, 0 where they are not."""
+    steps = np.diff(t)
+    quantum = float(np.median(steps))
+    steps /= quantum
+    return quantum if np.mean((np.abs(steps - np.round(steps)) < 0.1) & (steps > 0.5)) > 0.99 else 0.0
+
+
+def _scales(t: FloatArray, rounding_s: float) -> list[_Scale]:
+    """Growing windows up to the shortest that shows a single missing sample, else up to the one nearest to it."""
+    mean_period = float(t[-1] - t[0]) / (len(t) - 1)
+    # numbers near zero keep their digits in sums over all rows
+    level = t - t[0] - mean_period * np.arange(len(t))
+    found: list[_Scale] = []
+    for width in 2 ** np.arange(10):
+        if width > max(1, len(t) // 8):
+            break
+        jump = _jumps(level, int(width))
+        middle = float(np.median(jump))
+        off = np.abs(jump - middle)
+        half, most, all_but_gaps = np.quantile(off, [0.5, 0.8, 0.99])
+        # most of the windows contain no gap, or at least half do not and means scatter less than half as many did
+        white = 0.7 * found[-1].noise_s if found else np.inf
+        scatter = min(most / 1.2816, max(half / 0.6745, white))
+        noise_s = max(float(scatter), rounding_s * np.sqrt(2 / width))
+        period = mean_period + middle / width
+        # most samples "missing", and at many places: these are packets
+        packets = mean_period > 1.5 * period and np.mean(off > 0.5 * abs(period)) > 0.01
+        found.append(_Scale(int(width), period, np.inf if packets else noise_s, 2 * float(all_but_gaps)))
+        if _SURE * found[-1].noise_s < 0.5 * period:
+            return found
+    best = min(range(len(found)), key=lambda i: found[i].noise_s)
+    return found[: best + 1]
+
+
+def _with_gaps(t: FloatArray, scales: list[_Scale], what: str) -> IntArray:
+    """Count rows, and skip where the stamps leave the count for good: first the gaps that few rows prove."""
+    count = np.arange(len(t), dtype=np.int64)
+    *coarse, fine = scales
+    if not np.isfinite(fine.noise_s):
+        return count
+    passes = [(s.width, 0, s.extreme_s) for s in coarse if s.width in (1, 8, 64)]
+    # at last the windows stand apart, because gaps that nearly touch look like no step, but like a slope
+    passes += [(fine.width, apart, _SURE * fine.noise_s) for apart in (0, 2 * fine.width)]
+    period = fine.period
+    for width, apart, least_s in passes:
+        for _ in range(10):  # gaps closer than the windows appear one after the other
+            level = _despiked((t - t[0]) / period - count)
+            at, missing = _steps(level, width, apart, least_s / period, _STALL_S / period)
+            if len(at) == 0:
+                break
+            skip = np.zeros(len(t), dtype=np.int64)
+            np.add.at(skip, at, missing)
+            count = count + np.cumsum(skip)
+            # gaps bend the median a little, the less of them the better
+            period *= 1 + float(np.median(_jumps((t - t[0]) / period - count, fine.width))) / fine.width
+    _refuse_two_rates(t, count, fine, what)
+    return _nearest_ticks(t, count)
+
+
+def _steps(level: FloatArray, width: int, apart: int, least: float, stall: float) -> tuple[IntArray, IntArray]:
+    """Rows before which the level rises for good, and by how many whole periods.
+
+    level: stamp minus count, in periods, as are `least`, what jitter may reach, and `stall`. Compared are the means over `width` rows on either
+    side of a row, `apart` rows away from it. The level after a row is the lowest of all window means within a stall's
+    length, because stamps that are late and catch up again are no gap.
+    """
+    from scipy.ndimage import maximum_filter1d, minimum_filter1d
+
+    n = len(level)
+    none = np.empty(0, dtype=np.int64)
+    if n <= 2 * apart + 1:
+        return none, none
+    total = np.concatenate([np.zeros(width), np.cumsum(level - level[0])])
+    total = np.concatenate([total[:width], [0.0], total[width:], np.full(width, total[-1])])  # total[width + k]: k rows
+    row = np.arange(1, n)
+    left, right = np.minimum(row, width), np.minimum(n - row, width)
+    before = (total[width + 1 : width + n] - total[1:n]) / left
+    after = (total[2 * width + 1 : 2 * width + n] - total[width + 1 : width + n]) / right
+    # near the ends the windows are shorter and tell less
+    bound = np.maximum(0.5, least * width / np.minimum(left, right))
+    inner = slice(apart, n - 1 - apart)
+    earlier, later = slice(0, n - 1 - 2 * apart), slice(2 * apart, n - 1)
+    bound = np.maximum(bound[earlier], bound[later])
+    if not (after[later] - before[earlier] > bound).any():
+        return none, none
+    horizon = min(max(2 * width, round(stall)), n)
+    after = minimum_filter1d(after, horizon, origin=-(horizon // 2), mode="nearest")
+    rise = after[later] - before[earlier]
+    peak = (rise > bound) & (rise >= maximum_filter1d(rise, 2 * (width + apart) + 1, mode="nearest"))
+    found = row[inner][peak]
+    found = found[np.diff(found, prepend=-n) > width + apart]  # a plateau is one gap
+    missing = np.maximum(1, np.round(rise[found - 1 - apart])).astype(np.int64)
+    edges = [_edge(level, k, width + apart, m) for k, m in zip(found.tolist(), missing.tolist(), strict=True)]
+    return np.array(edges, dtype=np.int64), missing
+
+
+def _edge(level: FloatArray, near: int, reach: int, missing: int) -> int:
+    """The most likely row of a step of known height: the stamps before lie below its middle, those after above."""
+    first, last = max(near - reach, 0), min(near + reach, len(level))
+    middle = np.median(level[first:near]) + 0.5 * missing
+    sums = np.cumsum(level[first : last - 1] - middle)
+    return first + 1 + int(sums.argmin())
+
+
+def _nearest_ticks(t: FloatArray, count: IntArray) -> IntArray:
+    """Each stamp's own tick where all stamps are so good that it is beyond doubt."""
+    start, period = _line(count, t)
+    exact = (t - start) / period
+    ticks = np.round(exact).astype(np.int64)
+    if np.abs(exact - ticks).max() > 0.4 or np.diff(ticks).min() < 1:
+        return count
+    return ticks - ticks[0]
+
+
+def _refuse_two_rates(t: FloatArray, count: IntArray, scale: _Scale, what: str) -> None:
+    """Where gaps are dense, the rows between them must still tick at the common rate."""
+    at = np.flatnonzero(np.diff(count) > 1)
+    block, gaps = np.unique(at // 512, return_counts=True)
+    for b in block[gaps >= 10]:
+        jump = _jumps(t[512 * b : 512 * (b + 1)], scale.width)
+        period = float(np.median(jump)) / scale.width
+        if abs(period / scale.period - 1) > max(0.02, _SURE * scale.noise_s / (scale.period * scale.width)):
+            raise DataProblem(
+                what,
+                f"it is not sampled evenly: {1 / scale.period:.6g} Hz, but {1 / period:.6g} Hz at {t[512 * b]:.3f} s",
+                remedy=_REMEDY,
+            )
+
+
+_REMEDY = "record at one rate, or cut the file where the rate changes"
+
+
+def _refuse_uneven(t: FloatArray, off: FloatArray, period: float, what: str) -> None:
+    """Stamps may not leave the even clock for long."""
+    blocks = max(1, len(off) // _LASTING)
+    size = len(off) // blocks
+    lasting = np.median(off[: blocks * size].reshape(blocks, size), axis=1)
+    worst = int(np.abs(lasting).argmax())
+    bound = max(_LARGEST_PERIODS * period, _LARGEST_S)
+    if abs(lasting[worst]) > bound:
+        raise DataProblem(
+            what,
+            f"its time stamps fit no even clock: they deviate by {lasting[worst]:.3g} s at {t[worst * size]:.3f} s "
+            f"from {1 / period:.6g} Hz, more than {bound:.3g} s",
+            remedy=_REMEDY,
+        )
+
+
+def _lost(at: IntArray, even: FloatArray, period: float, longest_gap_s: float) -> tuple[Interval, ...]:
+    """Between samples that were seen further apart than allowed; at the ends always, nothing bridges them."""
+    gaps = np.flatnonzero(np.diff(at) * period > longest_gap_s)
+    inner = [(float(even[at[i]]), float(even[at[i + 1]])) for i in gaps]
+    begin = [(float(even[0] - period), float(even[at[0]]))] if at[0] > 0 else []
+    end = [(float(even[at[-1]]), float(even[-1] + period))] if at[-1] < len(even) - 1 else []
+    return (*begin, *inner, *end)
+
+
+def _line(count: IntArray, t: FloatArray) -> tuple[float, float]:
+    """Start and period (s) of the clock: least squares."""
+    middle = count - count.mean()
+    period = float(middle @ (t - t[0]) / (middle @ middle))
+    return float(t[0] + (t - t[0]).mean() - period * count.mean()), period
+
+
+def _gaps(count: IntArray) -> int:
+    return int(np.count_nonzero(np.diff(count) > 1))
+
+
+def _jumps(level: FloatArray, width: int) -> FloatArray:
+    """Mean over `width` rows minus the mean over the `width` rows before, at enough rows to know its distribution."""
+    total = np.concatenate([[0.0], np.cumsum(level - level[0])])
+    jump = (total[2 * width :] - 2 * total[width:-width] + total[: -2 * width]) / width
+    return jump if len(jump) <= _ENOUGH else jump[_spread_out(len(jump))]
+
+
+def _spread_out(n: int) -> IntArray:
+    """Enough of n rows, without a period that packets could share (Weyl's sequence)."""
+    return (np.modf(np.arange(_ENOUGH) * 0.6180339887498949)[0] * n).astype(np.int64)
+
+
+def _despiked(x: FloatArray) -> FloatArray:
+    """Single outliers, also two in a row, removed; steps stay."""
+    from scipy.ndimage import median_filter
+
+    return np.asarray(median_filter(x, 5, mode="nearest"), dtype=float)
+
+
+def _bridge(index: IntArray, values: FloatArray, n: int) -> FloatArray:
     grid = np.arange(n, dtype=float)
     return np.array([np.interp(grid, index, values[:, j]) for j in range(values.shape[1])], dtype=float).T

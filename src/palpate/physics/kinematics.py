@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Scalar
 
 Triple = tuple[Scalar, Scalar, Scalar]
@@ -41,3 +42,9 @@ class Kinematics:
     omega: Triple
     omega_dot: Triple
     coordinates: Mapping[str, Coordinate] = field(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def from_arrays(cls, specific_acceleration: FloatArray, omega: FloatArray, omega_dot: FloatArray) -> Kinematics:
+        """Of arrays (..., 3); the entries are views."""
+        a, w, b = ((x[..., 0], x[..., 1], x[..., 2]) for x in (specific_acceleration, omega, omega_dot))
+        return cls(a, w, b)

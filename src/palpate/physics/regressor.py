@@ -36,11 +36,7 @@ def body_columns(f: Sequence[Scalar]) -> list[list[Scalar]]:
 
 def body_regressor(specific_acceleration: FloatArray, omega: FloatArray, omega_dot: FloatArray) -> FloatArray:
     """A for arrays (samples, 3) in m/s2, rad/s, rad/s2. -> (samples, 6, 10)."""
-    k = Kinematics(
-        (specific_acceleration[..., 0], specific_acceleration[..., 1], specific_acceleration[..., 2]),
-        (omega[..., 0], omega[..., 1], omega[..., 2]),
-        (omega_dot[..., 0], omega_dot[..., 1], omega_dot[..., 2]),
-    )
+    k = Kinematics.from_arrays(specific_acceleration, omega, omega_dot)
     A = np.empty((*omega.shape[:-1], 6, 10))
     for i, row in enumerate(body_columns(body_features(k))):
         for j, entry in enumerate(row):

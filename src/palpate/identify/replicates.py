@@ -1,0 +1,75 @@
+"""Cross-validation, bootstrap and robustness: the same factors in other combinations, no re-read of data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from palpate.identify.compression import Compressed
+from palpate.identify.search import search
+from palpate.identify.signs import unconstrained
+from palpate.identify.solution import Solution
+from palpate.physics.arrays import FloatArray
+
+OUTLYING = 4.0
+"""A piece whose mean square residual exceeds the median by this factor counts less, in proportion."""
+
+
+def cross_validate(compressed: Compressed, solution: Solution, *, folds: int = 5) -> FloatArray:
+    """RMS per row on pieces that the fit had not seen: each of `folds` consecutive stretches is left out once."""
+    which = np.arange(len(compressed.samples)) * folds // len(compressed.samples)
+    squares = np.zeros(len(compressed.weights))
+    for fold in range(folds):
+        kept = compressed.select(np.flatnonzero(which != fold))
+        p = _refit(kept, solution, None)
+        squares += compressed.select(np.flatnonzero(which == fold)).squares(p).sum(axis=0)
+    return np.sqrt(squares / compressed.samples.sum())
+
+
+def bootstrap(compressed: Compressed, solution: Solution, *, replicates: int = 200, seed: int = 0) -> FloatArray:
+    """Parameters of fits to pieces drawn again with replacement (Kuensch 1989), (replicates, parameters).
+
+    Pieces are much longer than residuals are correlated, so that drawing whole pieces keeps what is correlated
+    together.
+    """
+    rng = np.random.default_rng(seed)
+    pieces = len(compressed.samples)
+    draws = rng.multinomial(pieces, np.full(pieces, 1 / pieces), size=replicates)
+    return np.array([_refit(compressed, solution, draw.astype(float)) for draw in draws])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Robust:
+    """A compressed balance in which pieces that do not fit count less."""
+
+    compressed: Compressed
+    weights: FloatArray
+    """(pieces,), 1 for ordinary ones."""
+
+
+def robust(compressed: Compressed) -> Robust:
+    """Weigh pieces by how badly an unconstrained fit of the others explains them, until the weights settle (Huber
+    1964).
+    """
+    weights = np.ones(len(compressed.samples))
+    for _ in range(10):
+        p = unconstrained(_weigh(compressed, weights).factor())
+        misfit = (compressed.squares(p) * compressed.weights**2).sum(axis=1) / compressed.samples
+        new = np.minimum(1.0, OUTLYING * np.median(misfit) / np.maximum(misfit, 1e-300))
+        if np.allclose(new, weights, atol=1e-3):
+            break
+        weights = new
+    return Robust(_weigh(compressed, weights), weights)
+
+
+def _weigh(compressed: Compressed, weights: FloatArray) -> Compressed:
+    column = weights[:, None, None, None]
+    noise = None if compressed.noise is None else compressed.noise * column
+    return replace(compressed, roots=compressed.roots * np.sqrt(column), noise=noise)
+
+
+def _refit(compressed: Compressed, solution: Solution, draws: FloatArray | None) -> FloatArray:
+    """The parameters of the same problem on other pieces, from the solution on."""
+    problem = replace(solution.problem, R=compressed.factor(draws))
+    return problem.map_.forward(search(problem, solution.theta, polish=False).theta)

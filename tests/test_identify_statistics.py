@@ -1,0 +1,162 @@
+"""Prior, replicates, weakest direction: the statistics around a solution."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palpate.identify import Prior, bootstrap, build_balance, compress, cross_validate, robust, solve, weakest_direction
+from palpate.identify.damping import damping_curve
+from palpate.identify.prior import build_penalty
+from palpate.identify.solution import Status
+from palpate.model import load_object
+from palpate.physics.inertia import (
+    PHI_NAMES,
+    divergence_rows,
+    log_det_divergence,
+    move_phi,
+    phi_from_pseudo_inertia,
+    pseudo_inertia,
+    relative_changes,
+    relative_spread,
+)
+from palpate.physics.motion import Motion
+from palpate.physics.regressor import body_regressor
+from palpate.twin.handle import off_by, random_handle
+from tests.test_identify import EVERYTHING, SIGMA, Case
+
+
+@given(st.integers(0, 10_000))
+def test_the_divergence_is_zero_only_at_the_prior_and_the_same_in_every_frame(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    phi, other = random_handle(rng), random_handle(rng)
+    J0 = pseudo_inertia(other)
+    assert log_det_divergence(other, J0) == pytest.approx(0.0, abs=1e-10)
+    assert log_det_divergence(phi, J0) > 1e-6
+    R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    R *= np.sign(np.linalg.det(R))
+    r = rng.normal(size=3)
+    moved = log_det_divergence(move_phi(phi, R, r), pseudo_inertia(move_phi(other, R, r)))
+    assert moved == pytest.approx(log_det_divergence(phi, J0), rel=1e-5)
+
+
+def test_gradient_and_hessian_of_the_divergence_are_its_differences() -> None:
+    rng = np.random.default_rng(3)
+    phi, J0 = random_handle(rng), pseudo_inertia(off_by(rng, random_handle(np.random.default_rng(3)), 0.3))
+    F, b = divergence_rows(phi, J0)
+    S = relative_changes(phi)  # natural steps, so that one step size serves all
+    h = 1e-5
+    for k in range(10):
+        up, down = (log_det_divergence(phi + sign * h * S[:, k], J0) for sign in (1, -1))
+        assert (up - down) / (2 * h) == pytest.approx(float(F.T @ b @ S[:, k]), rel=1e-6, abs=1e-8)
+        slopes = [divergence_rows(phi + sign * h * S[:, k], J0) for sign in (1, -1)]
+        bend = (slopes[0][0].T @ slopes[0][1] - slopes[1][0].T @ slopes[1][1]) / (2 * h)
+        assert np.allclose(S.T @ bend, S.T @ F.T @ F @ S[:, k], rtol=1e-5, atol=1e-7)
+
+
+def test_near_the_prior_twice_the_divergence_is_the_size_of_the_change() -> None:
+    phi = random_handle(np.random.default_rng(5))
+    e = 1e-4 * np.random.default_rng(0).normal(size=10)
+    assert 2 * log_det_divergence(phi + relative_changes(phi) @ e, pseudo_inertia(phi)) == pytest.approx(
+        e @ e, rel=1e-2
+    )
+
+
+def test_the_declared_spread_is_the_same_in_every_frame_and_what_drawings_are_off_by() -> None:
+    rng = np.random.default_rng(1)
+    phi = random_handle(rng)
+    draws = np.array([off_by(rng, phi, 0.02) - phi for _ in range(4000)])
+    S = relative_spread(phi, 0.02)
+    whitened = np.linalg.solve(S, draws.T)
+    assert np.allclose(whitened.std(axis=1), 1.0, atol=0.06)
+
+
+@pytest.mark.parametrize("form", ["theta", "divergence"])
+def test_the_penalty_rows_are_its_derivatives(form: str) -> None:
+    case = Case(2)
+    prior = Prior(dict(zip(PHI_NAMES, case.prior_phi, strict=True)), 0.3, 1.0, form)  # pyright: ignore
+    map_ = load_object("handle").map()
+    penalty = build_penalty(prior, tuple(load_object("handle").parameters), map_)
+    theta = map_.inverse(np.concatenate([case.phi, np.zeros(6)]))
+    A, b = penalty.rows(theta)
+    h = 1e-6
+    numeric = [(penalty.value(theta + h * e) - penalty.value(theta - h * e)) / (2 * h) for e in np.eye(16)]
+    assert np.allclose(2 * A.T @ b, numeric, rtol=1e-5, atol=1e-6)
+
+
+def test_the_damping_curve_goes_from_the_data_to_the_prior() -> None:
+    case = Case(3)
+    solution = solve(compress(case.balance(), EVERYTHING), prior=case.prior(None))
+    curve = damping_curve(solution.problem, solution.theta)
+    misfits, distances = [c.misfit for c in curve], [c.distance for c in curve]
+    assert misfits == sorted(misfits) or np.all(np.diff(misfits) > -1e-9 * misfits[-1])
+    assert np.all(np.diff(distances) < 1e-6)
+    assert curve[-1].distance < 0.05 * curve[0].distance
+
+
+def test_the_bootstrap_scatters_as_the_sandwich_says() -> None:
+    case = Case(4, rate=500.0)
+    compressed = compress(case.balance(), EVERYTHING)
+    solution = solve(compressed)
+    draws = bootstrap(compressed, solution, replicates=300)
+    gradient = solution.problem.map_.jacobian(solution.theta)
+    noise = solution.uncertainty.of(gradient)[0]
+    assert np.all(draws.std(axis=0) / noise > 0.7)
+    assert np.all(draws.std(axis=0) / noise < 1.4)
+
+
+def test_cross_validation_is_a_little_worse_than_the_fit_and_close_to_the_truth() -> None:
+    case = Case(5)
+    compressed = compress(case.balance(), EVERYTHING)
+    solution = solve(compressed)
+    rms, crossed, true = compressed.rms(solution.p), cross_validate(compressed, solution), compressed.rms(case.p)
+    assert np.all(crossed >= rms * (1 - 1e-9))
+    assert np.all(crossed < 1.02 * true)
+
+
+def test_a_stretch_in_which_somebody_touched_the_handle_counts_less() -> None:
+    case = Case(6)
+    case.w[2000:2400, :3] += [5.0, -3.0, 4.0]  # two seconds of a hand
+    compressed = compress(case.balance(), EVERYTHING)
+    plain, fair = solve(compressed), robust(compressed)
+    better = solve(fair.compressed)
+    touched = (np.cumsum(compressed.samples) > 2000) & (np.cumsum(compressed.samples) - compressed.samples < 2400)
+    assert fair.weights[touched].max() < 0.1
+    assert fair.weights[~touched].min() > 0.9
+    assert case.off(better.p, case.p) < 0.2 * case.off(plain.p, case.p)
+    assert robust(compress(Case(6).balance(), EVERYTHING)).weights.min() > 0.5
+
+
+def test_the_weakest_direction_is_named_with_what_would_help() -> None:
+    """Only turned about the vertical z axis: the centre's height is not in any moment."""
+    case = Case(7)
+    m = case.motion
+    z = np.array([0.0, 0.0, 1.0])
+    still = Motion(
+        m.times_s,
+        9.81 * np.tile(z, (len(m.times_s), 1)) + 0.001 * m.specific_acceleration,
+        m.omega * z,
+        m.omega_dot * z,
+    )
+    A = body_regressor(still.specific_acceleration, still.omega, still.omega_dot)
+    w = A @ case.phi + 0.02 * np.random.default_rng(0).normal(size=(len(A), 6))
+    balance = build_balance(load_object("handle"), still, w, sigma=SIGMA)
+    solution = solve(compress(balance, EVERYTHING), prior=replace(case.prior(None), form="divergence"))
+    weakness = weakest_direction(solution)
+    assert weakness is not None
+    assert weakness.relative > 0.1
+    assert "to know it better" in weakness.text
+    good = weakest_direction(solve(compress(Case(7).balance(), EVERYTHING)))
+    assert good is not None
+    assert good.relative < 0.05
+    assert solution["Izz"].status is Status.IDENTIFIED
+    assert solution["Ixx"].status is not Status.IDENTIFIED
+
+
+def test_phi_from_pseudo_inertia_takes_the_symmetric_part() -> None:
+    J = np.random.default_rng(0).normal(size=(4, 4))
+    assert np.allclose(phi_from_pseudo_inertia(J), phi_from_pseudo_inertia((J + J.T) / 2))
