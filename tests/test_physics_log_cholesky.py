@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import exp
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from palpate.physics.log_cholesky import (
     phi_jacobian_m,
     theta_from_phi,
 )
-from palpate.physics.maps import Exp, Fixed, Identity, LogCholesky, Map, Stacked
+from palpate.physics.maps import Exp, Fixed, Identity, LogCholesky, Map, Stacked, stack_maps
 from tests.conftest import needs
 from tests.oracles.point_masses import cloud_phi, random_cloud
 
@@ -173,3 +174,21 @@ def test_a_stack_finds_possible_parameters_near_impossible_ones() -> None:
     assert near[10] > 0
     assert near[11:14].tolist() == [2.0, 7.0, -4.0]
     assert is_consistent(near[14:])
+
+
+@pytest.mark.parametrize("factor", ["UtU", "UUt"])
+def test_the_curvature_is_the_difference_of_jacobians(factor: Literal["UtU", "UUt"]) -> None:
+    rng = np.random.default_rng(8)
+    h = 1e-6
+    for map_ in (
+        LogCholesky(factor),
+        LogCholesky(factor, 1.3),
+        Exp(3),
+        stack_maps([LogCholesky(factor), Exp(2), Identity(1)]),
+    ):
+        theta, slope = rng.normal(size=map_.size_theta), rng.normal(size=map_.size_p)
+        up, down = (
+            np.array([slope @ map_.jacobian(theta + sign * h * e) for e in np.eye(map_.size_theta)]) for sign in (1, -1)
+        )
+        numeric = (up - down) / (2 * h)
+        assert np.allclose(map_.curvature(theta, slope), numeric, rtol=1e-6, atol=1e-6 * np.abs(numeric).max())

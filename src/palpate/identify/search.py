@@ -9,7 +9,7 @@ import numpy as np
 
 from palpate.errors import PalpateError
 from palpate.identify.prior import Penalty
-from palpate.physics.arrays import FloatArray, least_squares, stacked_solve
+from palpate.physics.arrays import FloatArray, stacked_solve, symmetric_solve
 from palpate.physics.maps import Stacked
 
 MOST_STEPS = 200
@@ -77,14 +77,10 @@ class Problem:
         return np.concatenate([A, self.damping * pull]), np.concatenate([b, self.damping * target])
 
     def curvature(self, theta: FloatArray) -> FloatArray:
-        """What Gauss-Newton leaves out of half the Hessian: sum_k slope_k d2 p_k / d theta2, by differences of the
-        Jacobian.
-        """
+        """What Gauss-Newton leaves out of half the Hessian: sum_k slope_k d2 p_k / d theta2."""
         b = self.R[:, :-1] @ self.map_.forward(theta) - self.R[:, -1]
         slope = b @ self.R[:, :-1] + self.damping**2 * self.penalty.slope(theta)
-        h, P = 1e-6, self.map_.jacobian(theta)
-        extra = np.array([slope @ (self.map_.jacobian(theta + h * e) - P) / h for e in np.eye(len(theta))])
-        return (extra + extra.T) / 2
+        return self.map_.curvature(theta, slope)
 
 
 def search(problem: Problem, start: FloatArray, *, polish: bool = True) -> Found:
@@ -144,7 +140,7 @@ def _polish(problem: Problem, theta: FloatArray, scale: FloatArray) -> FloatArra
     hessian, now, full = (rows / scale).T @ (rows / scale), rows.T @ target, False
     last = np.inf
     for _ in range(POLISH_STEPS):
-        move = -least_squares(hessian, now / scale, rcond=1e-14) / scale
+        move = -symmetric_solve(hessian, now / scale) / scale
         length = float(np.linalg.norm(move * scale))
         if not length < 0.1 * last and not full:
             hessian, full = hessian + problem.curvature(theta) / scale[:, None] / scale, True

@@ -20,10 +20,15 @@ _SURE = 6.0
 _STALL_S = 0.2
 """Stamps may be late this long, while a computer was busy, without a sample being missing."""
 _ENOUGH = 100_000
+"""Rows, to know a distribution."""
+_BLOCK = 512
+_TOGETHER = 0.2
+"""Periods; rows stamped closer to each other arrived in one packet."""
 _MANY = 5
 """Gaps; fewer than this many at equal distances may be chance."""
 _LARGEST_PERIODS, _LARGEST_S = 5.0, 0.02
 """Lasting deviations of the stamps from an even clock are refused beyond the larger of the two."""
+_NOWHERE: IntArray = np.empty(0, dtype=np.int64)
 _LASTING = 128
 """Rows: what deviates for half of these lasts; packets and stalls are shorter."""
 
@@ -56,10 +61,11 @@ def evenly_sampled(times_s: FloatArray, x: FloatArray, *, what: str, longest_gap
     seen = np.isfinite(x).all(axis=1)
     if seen.sum() < 10:
         raise DataProblem(what, f"only {seen.sum()} of {len(times_s)} samples are numbers", remedy="export it again")
-    rows = _count(times_s, what)
-    start, period = _line(rows, times_s)
+    stamps = _unpacked(times_s)
+    rows = _count(stamps, what)
+    start, period = _line(rows, stamps)
     even = start + period * np.arange(int(rows[-1]) + 1, dtype=float)
-    _refuse_uneven(times_s, times_s - even[rows], period, what)
+    _refuse_uneven(times_s, stamps - even[rows], period, what)
     at = rows[seen]
     filled = x if len(at) == len(even) else _bridge(at, x[seen], len(even))
     return Even(even, filled, _lost(at, even, period, longest_gap_s), float(np.abs(times_s - even[rows]).max()), rows)
@@ -67,8 +73,7 @@ def evenly_sampled(times_s: FloatArray, x: FloatArray, *, what: str, longest_gap
 
 def every_second(even: Even, first: int) -> Even:
     """Every second sample from `first` (0 or 1) on: two halves whose noise has nothing in common. Without `rows`."""
-    none = np.empty(0, dtype=np.int64)
-    return replace(even, times_s=even.times_s[first::2], x=even.x[first::2], rows=none)
+    return replace(even, times_s=even.times_s[first::2], x=even.x[first::2], rows=_NOWHERE)
 
 
 def noise_floor(x: FloatArray) -> FloatArray:
@@ -101,21 +106,37 @@ class _Scale:
     """What jitter alone never exceeds, whatever its distribution."""
 
 
+def _unpacked(t: FloatArray) -> FloatArray:
+    """Stamps of rows that arrived in packets, each at the distance of its samples from the last, which came in time."""
+    steps = np.diff(t)
+    if np.mean(steps < _TOGETHER * (t[-1] - t[0]) / len(steps)) < 0.05:
+        return t
+    period = _scales(t, 0.0)[-1].period
+    last = np.append(steps > _TOGETHER * period, True)
+    ends = np.flatnonzero(last)
+    own = ends[np.cumsum(last) - last]  # the packet's last row, for each row
+    apart = t[own] - period * (own - np.arange(len(t)))
+    before, after = (float(np.mean(np.abs(np.diff(x) - period))) for x in (t, apart))
+    return apart if after < 0.5 * before else t
+
+
 def _count(t: FloatArray, what: str) -> IntArray:
     """The count of the instrument's samples at each row: the rows, plus the samples missing before each."""
-    exact = _with_gaps(t, _scales(t, 0.0), what)
-    quantum = _quantum(t)
-    if quantum == 0.0 or _gaps(exact) < _MANY:
-        return exact
-    # A clock slower than the rounding, and a clock as fast as the rounding that loses samples regularly, write the
-    # same stamps. The former is simpler, if rounding explains what is left.
-    plain = np.arange(len(t), dtype=np.int64)
-    for slower in (plain, _with_gaps(t, _scales(t, quantum / np.sqrt(12)), what)):
-        start, period = _line(slower, t)
-        rounded = np.abs(t - start - period * slower).max() < 0.75 * quantum
-        if rounded and _gaps(exact) >= _gaps(slower) + _MANY:
-            return slower
-    return exact
+    chosen = exact = _with_gaps(t, 0.0)
+    if _gaps(exact) >= _MANY and (quantum := _quantum(t)) > 0:
+        # A clock slower than the rounding, and a clock as fast as the rounding that loses samples regularly, write
+        # the same stamps. The former is simpler, if rounding explains what is left.
+        slower = [np.arange(len(t), dtype=np.int64), _with_gaps(t, quantum / np.sqrt(12))]
+        simpler = [c for c in slower if _rounded(t, c, quantum) and _gaps(exact) >= _gaps(c) + _MANY]
+        chosen = simpler[0] if simpler else exact
+    _refuse_two_rates(t, chosen, what)
+    return chosen
+
+
+def _rounded(t: FloatArray, count: IntArray, quantum: float) -> bool:
+    """Whether rounding explains how far the stamps are from the clock; a few rows beside gaps aside."""
+    start, period = _line(count, t)
+    return float(np.quantile(np.abs(t - start - period * count), 0.999)) < 0.75 * quantum
 
 
 def _quantum(t: FloatArray) -> float:
@@ -130,12 +151,12 @@ def _scales(t: FloatArray, rounding_s: float) -> list[_Scale]:
     """Growing windows up to the shortest that shows a single missing sample, else up to the one nearest to it."""
     mean_period = float(t[-1] - t[0]) / (len(t) - 1)
     # numbers near zero keep their digits in sums over all rows
-    level = t - t[0] - mean_period * np.arange(len(t))
+    total = _sums(t - t[0] - mean_period * np.arange(len(t)))
     found: list[_Scale] = []
     for width in 2 ** np.arange(10):
         if width > max(1, len(t) // 8):
             break
-        jump = _jumps(level, int(width))
+        jump = _jumps(total, int(width))
         middle = float(np.median(jump))
         off = np.abs(jump - middle)
         half, most, all_but_gaps = np.quantile(off, [0.5, 0.8, 0.99])
@@ -153,66 +174,83 @@ def _scales(t: FloatArray, rounding_s: float) -> list[_Scale]:
     return found[: best + 1]
 
 
-def _with_gaps(t: FloatArray, scales: list[_Scale], what: str) -> IntArray:
-    """Count rows, and skip where the stamps leave the count for good: first the gaps that few rows prove."""
+def _with_gaps(t: FloatArray, rounding_s: float) -> IntArray:
+    """Count rows, and skip where the stamps leave the count for good."""
     count = np.arange(len(t), dtype=np.int64)
-    *coarse, fine = scales
+    *coarse, fine = _scales(t, rounding_s)
     if not np.isfinite(fine.noise_s):
         return count
+    # first the gaps that few rows prove, so that they do not blur those that need many
     passes = [(s.width, 0, s.extreme_s) for s in coarse if s.width in (1, 8, 64)]
     # at last the windows stand apart, because gaps that nearly touch look like no step, but like a slope
     passes += [(fine.width, apart, _SURE * fine.noise_s) for apart in (0, 2 * fine.width)]
     period = fine.period
+    level = _despiked((t - t[0]) / period - count)
     for width, apart, least_s in passes:
         for _ in range(10):  # gaps closer than the windows appear one after the other
-            level = _despiked((t - t[0]) / period - count)
-            at, missing = _steps(level, width, apart, least_s / period, _STALL_S / period)
+            at, missing = _steps(level, width, apart, max(0.5, least_s / period), _STALL_S / period)
             if len(at) == 0:
                 break
             skip = np.zeros(len(t), dtype=np.int64)
             np.add.at(skip, at, missing)
-            count = count + np.cumsum(skip)
+            count += np.cumsum(skip)
+            level = (t - t[0]) / period - count
             # gaps bend the median a little, the less of them the better
-            period *= 1 + float(np.median(_jumps((t - t[0]) / period - count, fine.width))) / fine.width
-    _refuse_two_rates(t, count, fine, what)
+            period *= 1 + float(np.median(_jumps(_sums(level), fine.width))) / fine.width
+            level = _despiked((t - t[0]) / period - count)
     return _nearest_ticks(t, count)
 
 
 def _steps(level: FloatArray, width: int, apart: int, least: float, stall: float) -> tuple[IntArray, IntArray]:
     """Rows before which the level rises for good, and by how many whole periods.
 
-    level: stamp minus count, in periods, as are `least`, what jitter may reach, and `stall`. Compared are the means over `width` rows on either
-    side of a row, `apart` rows away from it. The level after a row is the lowest of all window means within a stall's
-    length, because stamps that are late and catch up again are no gap.
+    level: stamp minus count, in periods, as are `least`, what jitter may reach, and `stall`. Compared are the means
+    over `width` rows on either side of a row, `apart` rows away from it. The level after a row is the lowest of all
+    window means within a stall's length, because stamps that are late and catch up again are no gap.
     """
     from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
-    n = len(level)
-    none = np.empty(0, dtype=np.int64)
-    if n <= 2 * apart + 1:
-        return none, none
-    total = np.concatenate([np.zeros(width), np.cumsum(level - level[0])])
-    total = np.concatenate([total[:width], [0.0], total[width:], np.full(width, total[-1])])  # total[width + k]: k rows
-    row = np.arange(1, n)
-    left, right = np.minimum(row, width), np.minimum(n - row, width)
-    before = (total[width + 1 : width + n] - total[1:n]) / left
-    after = (total[2 * width + 1 : 2 * width + n] - total[width + 1 : width + n]) / right
-    # near the ends the windows are shorter and tell less
-    bound = np.maximum(0.5, least * width / np.minimum(left, right))
-    inner = slice(apart, n - 1 - apart)
-    earlier, later = slice(0, n - 1 - 2 * apart), slice(2 * apart, n - 1)
-    bound = np.maximum(bound[earlier], bound[later])
-    if not (after[later] - before[earlier] > bound).any():
-        return none, none
+    before, after = _means_beside(level, width)
+    n = len(before) - 2 * apart  # row k + apart + 1 is between before[k] and after[k + 2 apart]
+    if n < 1:
+        return _NOWHERE, _NOWHERE
+    before, after = before[:n], after[2 * apart :]
+    candidates = np.flatnonzero(after - before > least)
+    if len(candidates) == 0:
+        return _NOWHERE, _NOWHERE
     horizon = min(max(2 * width, round(stall)), n)
-    after = minimum_filter1d(after, horizon, origin=-(horizon // 2), mode="nearest")
-    rise = after[later] - before[earlier]
+    at = _around(candidates, horizon + width + apart, n)
+    lasting = minimum_filter1d(after[at], horizon, origin=-(horizon // 2), mode="nearest")
+    rise = lasting - before[at]
+    # near the ends the windows are shorter and tell less
+    bound = least * np.maximum(1.0, width / (np.minimum(at, n - 1 - at) + 1.0))
     peak = (rise > bound) & (rise >= maximum_filter1d(rise, 2 * (width + apart) + 1, mode="nearest"))
-    found = row[inner][peak]
-    found = found[np.diff(found, prepend=-n) > width + apart]  # a plateau is one gap
-    missing = np.maximum(1, np.round(rise[found - 1 - apart])).astype(np.int64)
-    edges = [_edge(level, k, width + apart, m) for k, m in zip(found.tolist(), missing.tolist(), strict=True)]
+    first = np.diff(at[peak], prepend=-n) > width + apart  # a plateau is one gap
+    near, missing = at[peak][first] + apart + 1, np.maximum(1, np.round(rise[peak][first])).astype(np.int64)
+    edges = [_edge(level, k, width + apart, m) for k, m in zip(near.tolist(), missing.tolist(), strict=True)]
     return np.array(edges, dtype=np.int64), missing
+
+
+def _around(rows: IntArray, reach: int, n: int) -> IntArray:
+    """All of n rows that are at most `reach` rows from one of these."""
+    change = np.zeros(n + 1, dtype=np.int64)
+    np.add.at(change, np.maximum(rows - reach, 0), 1)
+    np.add.at(change, np.minimum(rows + reach + 1, n), -1)
+    return np.flatnonzero(np.cumsum(change[:-1]))
+
+
+def _means_beside(level: FloatArray, width: int) -> tuple[FloatArray, FloatArray]:
+    """Means over up to `width` rows before, and from, each row but the first."""
+    n = len(level)
+    width = min(width, n - 1)
+    total = _sums(level)
+    some = np.arange(1, width)
+    before, after = np.empty(n - 1), np.empty(n - 1)
+    before[: width - 1] = total[1:width] / some
+    before[width - 1 :] = (total[width:n] - total[: n - width]) / width
+    after[: n - width] = (total[width + 1 :] - total[1 : n - width + 1]) / width
+    after[n - width :] = ((total[n] - total[n - width + 1 : n]) / some[::-1]) if width > 1 else 0.0
+    return before, after
 
 
 def _edge(level: FloatArray, near: int, reach: int, missing: int) -> int:
@@ -233,17 +271,20 @@ def _nearest_ticks(t: FloatArray, count: IntArray) -> IntArray:
     return ticks - ticks[0]
 
 
-def _refuse_two_rates(t: FloatArray, count: IntArray, scale: _Scale, what: str) -> None:
+def _refuse_two_rates(t: FloatArray, count: IntArray, what: str) -> None:
     """Where gaps are dense, the rows between them must still tick at the common rate."""
-    at = np.flatnonzero(np.diff(count) > 1)
-    block, gaps = np.unique(at // 512, return_counts=True)
+    block, gaps = np.unique(np.flatnonzero(np.diff(count) > 1) // _BLOCK, return_counts=True)
+    if (gaps < 10).all():
+        return
+    fine = _scales(t, 0.0)[-1]
     for b in block[gaps >= 10]:
-        jump = _jumps(t[512 * b : 512 * (b + 1)], scale.width)
-        period = float(np.median(jump)) / scale.width
-        if abs(period / scale.period - 1) > max(0.02, _SURE * scale.noise_s / (scale.period * scale.width)):
+        part = t[_BLOCK * b : _BLOCK * (b + 1)]
+        width = min(fine.width, len(part) // 4)
+        period = float(np.median(_jumps(_sums(part), width))) / width
+        if abs(period / fine.period - 1) > max(0.05, _SURE * fine.noise_s / (fine.period * fine.width)):
             raise DataProblem(
                 what,
-                f"it is not sampled evenly: {1 / scale.period:.6g} Hz, but {1 / period:.6g} Hz at {t[512 * b]:.3f} s",
+                f"it is not sampled evenly: {1 / fine.period:.6g} Hz, but {1 / period:.6g} Hz at {part[0]:.3f} s",
                 remedy=_REMEDY,
             )
 
@@ -287,16 +328,19 @@ def _gaps(count: IntArray) -> int:
     return int(np.count_nonzero(np.diff(count) > 1))
 
 
-def _jumps(level: FloatArray, width: int) -> FloatArray:
+def _sums(level: FloatArray) -> FloatArray:
+    """Of the first 0, 1, ... rows; relative to the first, which changes no difference of means but keeps digits."""
+    return np.concatenate([[0.0], np.cumsum(level - level[0])])
+
+
+def _jumps(total: FloatArray, width: int) -> FloatArray:
     """Mean over `width` rows minus the mean over the `width` rows before, at enough rows to know its distribution."""
-    total = np.concatenate([[0.0], np.cumsum(level - level[0])])
-    jump = (total[2 * width :] - 2 * total[width:-width] + total[: -2 * width]) / width
-    return jump if len(jump) <= _ENOUGH else jump[_spread_out(len(jump))]
-
-
-def _spread_out(n: int) -> IntArray:
-    """Enough of n rows, without a period that packets could share (Weyl's sequence)."""
-    return (np.modf(np.arange(_ENOUGH) * 0.6180339887498949)[0] * n).astype(np.int64)
+    n = len(total) - 2 * width
+    if n <= _ENOUGH:
+        return (total[2 * width :] - 2 * total[width:-width] + total[: -2 * width]) / width
+    # spread without a period that packets could share (Weyl's sequence)
+    row = (np.modf(np.arange(_ENOUGH) * 0.6180339887498949)[0] * n).astype(np.int64)
+    return (total[row + 2 * width] - 2 * total[row + width] + total[row]) / width
 
 
 def _despiked(x: FloatArray) -> FloatArray:

@@ -15,6 +15,7 @@ from palpate.recording.gates import Finding
 
 _RATE_HZ = 25.0
 """Enough for a hand's turning; faster signals are averaged down to it."""
+_SLOWEST_HZ = 10.0
 _CALM_S, _CALM_SHARE, _CALM_WINDOWS = 0.5, 0.1, 8
 _GRAVITY_WARNING, _GRAVITY_FATAL = 0.02, 0.10
 _STRETCH_S, _WINDOW_S = 5.0, 1.0
@@ -46,9 +47,9 @@ def check_imu(times_s: FloatArray, acceleration: FloatArray, angular_rate: Float
         raise DataProblem(
             "IMU", f"shapes {acceleration.shape} and {angular_rate.shape} do not fit {len(times_s)} times, (n, 3) does"
         )
-    if len(times_s) < 2:
+    rate_hz = (len(times_s) - 1) / float(times_s[-1] - times_s[0]) if len(times_s) > 1 else 0.0
+    if rate_hz < _SLOWEST_HZ:
         return ()
-    rate_hz = (len(times_s) - 1) / (times_s[-1] - times_s[0])
     thin = max(1, round(rate_hz / _RATE_HZ))
     a, omega, rate_hz = _averaged(acceleration, thin), _averaged(angular_rate, thin), rate_hz / thin
     gravity = _calm_level(a, rate_hz)
@@ -148,16 +149,15 @@ def _check_gyroscope(turning: _Turning) -> list[Finding]:
         return []
     units = [_Reading(axes, scale) for scale in (1.0, _DEGREE, 1 / _DEGREE) for axes in _signed_permutations()]
     best = _best(turning, [*units, *(_Reading(np.eye(3), float(s)) for s in _SCALES)])
-    fine = [_Reading(best.axes, best.scale * float(f)) for f in np.geomspace(0.8, 1.25, 19)]
-    scale = fine[int(np.argmin(_scores(_deviations(turning, fine))))].scale
-    found = _deviations(turning, [_Reading(best.axes, scale)])[0]
+    best = _refined(turning, best)
+    found = _deviations(turning, [best])[0]
     wins = _votes(found, as_stored, turning.unturned)
     losses = _votes(as_stored, found, turning.unturned)
     if wins < _FEWEST or wins <= 4 * losses:
         return []
     at = float(turning.start_s[int(np.argmax(as_stored - found))])
-    where = f"in {wins} of {len(turning.a)} turning stretches of {_STRETCH_S:g} s (most from {at:.1f} s)"
-    return [*_wrong_scale(scale, where), *_wrong_axes(best.axes, where)]
+    where = f"in {wins} of {len(turning.a)} stretches of {_STRETCH_S:g} s that turn (most from {at:.1f} s)"
+    return [*_wrong_scale(best.scale, where), *_wrong_axes(best.axes, where)]
 
 
 def _best(turning: _Turning, readings: list[_Reading]) -> _Reading:
@@ -168,6 +168,14 @@ def _best(turning: _Turning, readings: list[_Reading]) -> _Reading:
     scores = _scores(_deviations(turning, readings))
     good = np.flatnonzero(scores < scores.min() - log(_CLEARLY))
     return readings[min(good, key=lambda i: (readings[i].changes, scores[i]))]
+
+
+def _refined(turning: _Turning, reading: _Reading) -> _Reading:
+    """The same axes with the scale that fits best; a scale of 1 was good enough and stays."""
+    if reading.scale == 1.0:
+        return reading
+    near = [_Reading(reading.axes, reading.scale * float(f)) for f in np.geomspace(0.8, 1.25, 19)]
+    return near[int(np.argmin(_scores(_deviations(turning, near))))]
 
 
 def _scores(deviations: FloatArray) -> FloatArray:
@@ -245,7 +253,7 @@ def _wrong_scale(scale: float, where: str) -> list[Finding]:
         reason = "it looks like rad/s taken for deg/s; state its unit as rad/s"
     else:
         reason = "check its unit, range and calibration"
-    message = f"the gyroscope's scale is off by a factor of {1 / scale:.3g} against turning gravity {where}: {reason}"
+    message = f"the gyroscope's scale is off by a factor of {1 / scale:.3g} against gravity {where}: {reason}"
     return [Finding("gyro-scale", True, message)]
 
 
@@ -270,8 +278,9 @@ def _wrong_axes(axes: FloatArray, where: str) -> list[Finding]:
     blamed.sort(key=lambda item: _changes(item[1]))
     (device, first), others = blamed[0], blamed[1:]
     either = "".join(f", or the {name}'s x, y, z as {_as_read(matrix)}" for name, matrix in others)
+    fault = "flipped" if np.all(np.diag(first) != 0) else "swapped"
     message = (
-        f"the {device}'s axes look swapped against turning gravity {where}: {_describe(first)}; read its x, y, z as "
+        f"the {device}'s axes look {fault} against gravity {where}: {_describe(first)}; read its x, y, z as "
         f"{_as_read(first)}{either}"
     )
     return [Finding("gyro-axes", True, message)]

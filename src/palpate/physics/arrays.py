@@ -38,3 +38,11 @@ def stacked_solve(A: FloatArray, damping: float, b: FloatArray) -> FloatArray:
         return np.asarray(np.linalg.solve(R, Q[: len(b)].T @ b), dtype=float)
     except np.linalg.LinAlgError:
         return least_squares(stacked, np.concatenate([b, np.zeros(n)]))
+
+
+def symmetric_solve(A: FloatArray, b: FloatArray) -> FloatArray:
+    """x with A x = b for a symmetric A; the shortest where A is singular."""
+    try:
+        return np.asarray(np.linalg.solve(A, b), dtype=float)
+    except np.linalg.LinAlgError:
+        return least_squares(A, b, rcond=1e-14)

@@ -72,7 +72,7 @@ def pseudo_inertia(phi: ArrayLike) -> FloatArray:
 def phi_from_pseudo_inertia(J: ArrayLike) -> FloatArray:
     """The inverse of `pseudo_inertia`: I = tr(Sigma) - Sigma. (..., 4, 4) -> (..., 10)."""
     pseudo = np.asarray(J, dtype=float)
-    return pseudo.reshape(*pseudo.shape[:-2], 16) @ _PHI_OF_PSEUDO
+    return pseudo.reshape(*pseudo.shape[:-2], 16) @ PHI_OF_PSEUDO
 
 
 def _phi_of_pseudo() -> FloatArray:
@@ -84,7 +84,8 @@ def _phi_of_pseudo() -> FloatArray:
     return np.concatenate([pseudo[:, 3, 3:], h, I[:, _ROW, _COLUMN]], axis=1)
 
 
-_PHI_OF_PSEUDO = _phi_of_pseudo()
+PHI_OF_PSEUDO = _phi_of_pseudo()
+"""(16, 10): phi = vec(J) @ PHI_OF_PSEUDO."""
 
 
 def principal_moments(phi: ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.physics.arrays import FloatArray
-from palpate.physics.inertia import check_consistent, phi_from_pseudo_inertia, pseudo_inertia
+from palpate.physics.inertia import PHI_OF_PSEUDO, check_consistent, phi_from_pseudo_inertia, pseudo_inertia
 
 Factor = Literal["UtU", "UUt"]
 
@@ -36,14 +36,26 @@ def phi_jacobian(theta: ArrayLike, factor: Factor = "UtU") -> FloatArray:
     """d phi / d theta, analytic: dJ = dU'U + U'dU, or dU U' + U dU'. (10,) -> (10, 10)."""
     theta = np.asarray(theta, dtype=float)
     U = _factor(theta)
-    dU = np.zeros((10, 4, 4))
-    dU[0] = U
-    # d/dd_i e^d_i = e^d_i; the others enter U as they are
-    scale = np.full(9, np.exp(theta[0]))
-    scale[:3] = U[_DIAGONAL, _DIAGONAL]
-    dU[_NUMBER, _ROW, _COLUMN] = scale
+    dU = _factor_slopes(theta)
     half = np.swapaxes(dU, 1, 2) @ U if factor == "UtU" else dU @ U.T
     return 2 * phi_from_pseudo_inertia(half).T  # phi sees the symmetric part alone
+
+
+def phi_curvature(theta: ArrayLike, slope: FloatArray, factor: Factor = "UtU") -> FloatArray:
+    """sum_k slope_k d2 phi_k / d theta2, analytic. (10,), (10,) -> (10, 10).
+
+    slope' phi = <W, J> with a symmetric W, J is quadratic in U, and U is exponential in alpha and d.
+    """
+    theta = np.asarray(theta, dtype=float)
+    U, dU = _factor(theta), _factor_slopes(theta)
+    W = (PHI_OF_PSEUDO @ slope).reshape(4, 4)
+    turned = dU @ W if factor == "UtU" else W @ dU
+    H = 2 * turned.reshape(10, 16) @ dU.reshape(10, 16).T
+    slopes = 2 * dU.reshape(10, 16) @ (U @ W if factor == "UtU" else W @ U).ravel()
+    H[0, :] += slopes
+    H[1:, 0] += slopes[1:]
+    H[_NUMBER[:3], _NUMBER[:3]] += slopes[1:4]
+    return H
 
 
 def theta_from_phi(phi: ArrayLike, factor: Factor = "UtU") -> FloatArray:
@@ -76,6 +88,17 @@ def phi_jacobian_m(theta_m: ArrayLike, mass: float, factor: Factor = "UtU") -> F
         t = theta_m[6:9]
         jacobian[:, 6:9] -= np.outer(full[:, 0], t / (1 + t @ t))
     return jacobian
+
+
+def _factor_slopes(theta: FloatArray) -> FloatArray:
+    """d U / d theta, (10, 4, 4): d/dd_i e^d_i = e^d_i; the others enter U as they are."""
+    U = _factor(theta)
+    dU = np.zeros((10, 4, 4))
+    dU[0] = U
+    scale = np.full(9, np.exp(theta[0]))
+    scale[:3] = U[_DIAGONAL, _DIAGONAL]
+    dU[_NUMBER, _ROW, _COLUMN] = scale
+    return dU
 
 
 def _factor(theta: FloatArray) -> FloatArray:

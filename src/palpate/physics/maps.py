@@ -19,6 +19,7 @@ from palpate.physics.inertia import nearest_consistent, phi_from_mass_properties
 from palpate.physics.log_cholesky import (
     THETA_NAMES,
     Factor,
+    phi_curvature,
     phi_from_theta,
     phi_from_theta_m,
     phi_jacobian,
@@ -48,6 +49,10 @@ class Map(Protocol):
 
     def nearest(self, p: FloatArray) -> FloatArray:
         """Possible parameters near p, which may be impossible: where a search can begin."""
+        ...
+
+    def curvature(self, theta: FloatArray, slope: FloatArray) -> FloatArray:
+        """sum_k slope_k d2 p_k / d theta2, (size_theta, size_theta): what Gauss-Newton neglects."""
         ...
 
     def natural(self, p: FloatArray) -> FloatArray:
@@ -84,6 +89,11 @@ class Identity:
         """All are possible."""
         return p.copy()
 
+    def curvature(self, theta: FloatArray, slope: FloatArray) -> FloatArray:
+        """None."""
+        del slope
+        return np.zeros((len(theta), len(theta)))
+
     def natural(self, p: FloatArray) -> FloatArray:
         """By itself."""
         return np.eye(len(p))
@@ -117,6 +127,10 @@ class Exp:
     def nearest(self, p: FloatArray) -> FloatArray:
         """A thousandth of its size where p is not positive: far from zero, where e^theta would not move."""
         return np.maximum(p, 1e-3 * np.maximum(np.abs(p), 1e-3))
+
+    def curvature(self, theta: FloatArray, slope: FloatArray) -> FloatArray:
+        """diag(slope e^theta)."""
+        return np.diag(slope * np.exp(theta))
 
     def natural(self, p: FloatArray) -> FloatArray:
         """By its own size."""
@@ -158,6 +172,11 @@ class Fixed:
         """The values."""
         del p
         return np.array(self.values)
+
+    def curvature(self, theta: FloatArray, slope: FloatArray) -> FloatArray:
+        """Nothing."""
+        del theta, slope
+        return np.empty((0, 0))
 
     def natural(self, p: FloatArray) -> FloatArray:
         """Not at all."""
@@ -206,6 +225,14 @@ class LogCholesky:
             return phi_from_mass_properties(1.0, np.zeros(3), 0.004 * np.eye(3))
         return nearest_consistent(p)
 
+    def curvature(self, theta: FloatArray, slope: FloatArray) -> FloatArray:
+        """Analytic; with a known mass, by differences of the analytic Jacobian."""
+        if self.known_mass is None:
+            return phi_curvature(theta, slope, self.factor)
+        h, P = 1e-6, self.jacobian(theta)
+        extra = np.array([slope @ (self.jacobian(theta + h * e) - P) / h for e in np.eye(len(theta))])
+        return (extra + extra.T) / 2
+
     def natural(self, p: FloatArray) -> FloatArray:
         """By relative changes of the body; the mass's is the last."""
         return relative_changes(p)[:, : self.size_theta]
@@ -245,6 +272,13 @@ class Stacked:
     def nearest(self, p: FloatArray) -> FloatArray:
         """Each part on its own piece."""
         return np.concatenate([m.nearest(p[s]) for m, s in zip(self.parts, self.p_slices(), strict=True)])
+
+    def curvature(self, theta: FloatArray, slope: FloatArray) -> FloatArray:
+        """Block diagonal."""
+        H = np.zeros((self.size_theta, self.size_theta))
+        for m, rows, columns in zip(self.parts, self.p_slices(), self.theta_slices(), strict=True):
+            H[columns, columns] = m.curvature(theta[columns], slope[rows])
+        return H
 
     def natural(self, p: FloatArray) -> FloatArray:
         """Block diagonal."""

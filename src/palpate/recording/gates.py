@@ -82,7 +82,8 @@ class _Used:
     def of(channel: Channel, segments: Sequence[Span] | None) -> _Used:
         pieces = _pieces(channel.clock, segments)
         times = [t for piece in pieces for t in (channel.clock.times_s[piece], [np.nan])]
-        values = [x for piece in pieces for x in (channel.samples[piece], [np.nan])]
+        samples = np.where(np.isfinite(channel.samples), channel.samples, np.nan)
+        values = [x for piece in pieces for x in (samples[piece], [np.nan])]
         joined = (np.concatenate(part) if part else np.empty(0) for part in (times, values))
         return _Used(channel.name, "" if channel.unit == "1" else channel.unit, channel.clock.rate_hz, *joined)
 
@@ -123,10 +124,13 @@ def _faults(used: _Used, expected: float | None) -> list[Finding]:
     runs, step, sigma = _Runs.of(used.x), _resolution(used.x), _moving_noise(used.x)
     findings: list[Finding] = []
     frozen = _frozen(used, runs, step)
-    for extreme, word in ((float(np.nanmax(used.x)), "maximum"), (float(np.nanmin(used.x)), "minimum")):
-        clipped = _clipped(used.x, runs, extreme, max(16 * step, 8 * sigma), frozen)
-        findings += _clipping(used, runs.which(clipped), word, extreme)
-        frozen &= ~clipped
+    limits = (("maximum", float(np.nanmax(used.x))), ("minimum", float(np.nanmin(used.x))))
+    clipped = [_clipped(used.x, runs, extreme, max(16 * step, 8 * sigma), frozen) for _, extreme in limits]
+    either = clipped[0] | clipped[1]
+    fatal = _share(used, runs.which(either)) > _CLIPPED_FATAL
+    for which, (word, extreme) in zip(clipped, limits, strict=True):
+        findings += _clipping(used, runs.which(which), word, extreme, fatal)
+    frozen &= ~either
     findings += _freezing(used, runs.which(frozen))
     return findings if expected is None else [*findings, *_noise(used, expected)]
 
@@ -177,15 +181,14 @@ def _is_abrupt(depth: FloatArray, count: int, least: float) -> bool:
     return 2 * t <= len(depth) and bool(depth[2 * t - 1] < 2.9 * depth[t - 1])
 
 
-def _clipping(used: _Used, runs: _Runs, word: str, extreme: float) -> list[Finding]:
+def _clipping(used: _Used, runs: _Runs, word: str, extreme: float, fatal: bool) -> list[Finding]:
     if len(runs.start) == 0:
         return []
-    share = _share(used, runs)
+    share = _percent(_share(used, runs))
     what = (
-        f"{used.where} is cut off at its {word} of {used.amount(extreme)} {_places(used, runs)}, {_percent(share)} of "
-        "the samples"
+        f"{used.where} is cut off at its {word}, {used.amount(extreme)}, {_places(used, runs)}, {share} of the samples"
     )
-    return [_finding("clipping", share > _CLIPPED_FATAL, what, "use a larger range, or segments without these places")]
+    return [_finding("clipping", fatal, what, "use a larger range, or segments without these places")]
 
 
 def _frozen(used: _Used, runs: _Runs, step: float) -> BoolArray:
@@ -304,7 +307,7 @@ def _dropouts(clock: Clock, channels: Sequence[Channel], segments: Sequence[Span
     places: list[tuple[float, float]] = []  # how long, where
     for piece in pieces:
         times = clock.times_s[piece]
-        unseen = np.any([np.isnan(channel.samples[piece]) for channel in channels], axis=0)
+        unseen = np.any([~np.isfinite(channel.samples[piece]) for channel in channels], axis=0)
         blind += int(np.count_nonzero(unseen))
         edges = np.flatnonzero(np.diff(np.concatenate([[False], unseen, [False]]).astype(np.int8)))
         places += [((last - first) * period, float(times[first])) for first, last in edges.reshape(-1, 2)]
