@@ -19,8 +19,6 @@ _SURE = 6.0
 """A step of the count against the stamps is believed from this many standard deviations on."""
 _STALL_S = 0.2
 """Stamps may be late this long, while a computer was busy, without a sample being missing."""
-_ENOUGH = 100_000
-"""Rows, to know a distribution."""
 _BLOCK = 512
 _TOGETHER = 0.2
 """Periods; rows stamped closer to each other arrived in one packet."""
@@ -111,9 +109,9 @@ def _unpacked(t: FloatArray) -> FloatArray:
     steps = np.diff(t)
     if np.mean(steps < _TOGETHER * (t[-1] - t[0]) / len(steps)) < 0.05:
         return t
-    period = _scales(t, 0.0)[-1].period
-    last = np.append(steps > _TOGETHER * period, True)
+    last = np.append(steps > _TOGETHER * _scales(t, 0.0)[-1].period, True)
     ends = np.flatnonzero(last)
+    period = float(np.median(np.diff(t[ends]) / np.diff(ends)))
     own = ends[np.cumsum(last) - last]  # the packet's last row, for each row
     apart = t[own] - period * (own - np.arange(len(t)))
     before, after = (float(np.mean(np.abs(np.diff(x) - period))) for x in (t, apart))
@@ -122,13 +120,14 @@ def _unpacked(t: FloatArray) -> FloatArray:
 
 def _count(t: FloatArray, what: str) -> IntArray:
     """The count of the instrument's samples at each row: the rows, plus the samples missing before each."""
-    chosen = exact = _with_gaps(t, 0.0)
-    if _gaps(exact) >= _MANY and (quantum := _quantum(t)) > 0:
+    quantum, per_step = _quantum(t)
+    chosen = _with_gaps(t, 0.0 if per_step == 1 else quantum / np.sqrt(12))
+    if per_step == 1 and _gaps(chosen) >= _MANY:
         # A clock slower than the rounding, and a clock as fast as the rounding that loses samples regularly, write
         # the same stamps. The former is simpler, if rounding explains what is left.
         slower = [np.arange(len(t), dtype=np.int64), _with_gaps(t, quantum / np.sqrt(12))]
-        simpler = [c for c in slower if _rounded(t, c, quantum) and _gaps(exact) >= _gaps(c) + _MANY]
-        chosen = simpler[0] if simpler else exact
+        simpler = [c for c in slower if _rounded(t, c, quantum) and _gaps(chosen) >= _gaps(c) + _MANY]
+        chosen = [*simpler, chosen][0]
     _refuse_two_rates(t, chosen, what)
     return chosen
 
@@ -139,12 +138,16 @@ def _rounded(t: FloatArray, count: IntArray, quantum: float) -> bool:
     return float(np.quantile(np.abs(t - start - period * count), 0.999)) < 0.75 * quantum
 
 
-def _quantum(t: FloatArray) -> float:
-    """The step (s) of stamps that are all multiples of it, 0 where they are not."""
+def _quantum(t: FloatArray) -> tuple[float, int]:
+    """To what (s) the stamps are rounded, and how many of it are the usual step; 0, 0 where that cannot be seen."""
     steps = np.diff(t)
-    quantum = float(np.median(steps))
-    steps /= quantum
-    return quantum if np.mean((np.abs(steps - np.round(steps)) < 0.1) & (steps > 0.5)) > 0.99 else 0.0
+    steps = steps[_some(len(steps))]
+    usual = float(np.median(steps))
+    for per_step in range(1, 9):
+        multiple = steps * (per_step / usual)
+        if np.mean((np.abs(multiple - np.round(multiple)) < 0.1) & (multiple > 0.5)) > 0.99:
+            return usual / per_step, per_step
+    return 0.0, 0
 
 
 def _scales(t: FloatArray, rounding_s: float) -> list[_Scale]:
@@ -221,7 +224,10 @@ def _steps(level: FloatArray, width: int, apart: int, least: float, stall: float
     horizon = min(max(2 * width, round(stall)), n)
     at = _around(candidates, horizon + width + apart, n)
     lasting = minimum_filter1d(after[at], horizon, origin=-(horizon // 2), mode="nearest")
-    rise = lasting - before[at]
+    # noise and an error of the period lower the lowest everywhere alike
+    usual = _some(n - horizon + 1, 2000)
+    lowest = np.lib.stride_tricks.sliding_window_view(after, horizon)[usual].min(axis=1)
+    rise = lasting - before[at] - min(0.0, float(np.median(lowest - before[usual])))
     # near the ends the windows are shorter and tell less
     bound = least * np.maximum(1.0, width / (np.minimum(at, n - 1 - at) + 1.0))
     peak = (rise > bound) & (rise >= maximum_filter1d(rise, 2 * (width + apart) + 1, mode="nearest"))
@@ -335,12 +341,15 @@ def _sums(level: FloatArray) -> FloatArray:
 
 def _jumps(total: FloatArray, width: int) -> FloatArray:
     """Mean over `width` rows minus the mean over the `width` rows before, at enough rows to know its distribution."""
-    n = len(total) - 2 * width
-    if n <= _ENOUGH:
-        return (total[2 * width :] - 2 * total[width:-width] + total[: -2 * width]) / width
-    # spread without a period that packets could share (Weyl's sequence)
-    row = (np.modf(np.arange(_ENOUGH) * 0.6180339887498949)[0] * n).astype(np.int64)
+    row = _some(len(total) - 2 * width)
     return (total[row + 2 * width] - 2 * total[row + width] + total[row]) / width
+
+
+def _some(n: int, enough: int = 100_000) -> IntArray:
+    """All of n rows, or enough of them to know a distribution, without a period that packets could share (Weyl's
+    sequence).
+    """
+    return np.arange(n) if n <= enough else (np.modf(np.arange(enough) * 0.6180339887498949)[0] * n).astype(np.int64)
 
 
 def _despiked(x: FloatArray) -> FloatArray:

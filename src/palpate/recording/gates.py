@@ -19,6 +19,8 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 _CLIPPED_RUN = 5
+_TRAVEL_RUNS = 50
+"""How many times the length of a plateau is looked at for the travel that follows."""
 _CLIPPED_FATAL = 1e-3
 _FROZEN_S = 0.02
 _FROZEN_FATAL = 1e-2
@@ -157,7 +159,7 @@ def _clipped(x: FloatArray, runs: _Runs, extreme: float, least: float, frozen: B
     longest = np.flatnonzero(candidates)[np.argsort(runs.length[candidates])[::-1]][:200]
     for place in longest:
         first, count = int(runs.start[place]), int(runs.length[place])
-        reach = 2 * count + 1
+        reach = _TRAVEL_RUNS * count
         after = depth[first + count : first + count + reach]
         before = depth[max(0, first - reach) : first][::-1]
         if _is_abrupt(after, count, least) and _is_abrupt(before, count, least):
@@ -169,16 +171,19 @@ def _is_abrupt(depth: FloatArray, count: int, least: float) -> bool:
     """Whether a signal leaves a plateau of `count` samples as if it had been cut off; depth (m,) below it, from its
     end.
 
-    A smooth peak, or a start from rest, grows as time squared: after twice the time it is four times as deep. A
-    signal that was cut off arrives with a slope: twice as deep. In between, depth(2t) / depth(t) = 4 (T + t) / (2 T +
-    t) with T half the length of a cut-off parabola; the rounded top of a slow peak gives 3.2 or more at a depth of 16
-    steps.
+    A smooth peak, or a start from rest, grows as time squared: after twice the time it is four times as deep. A signal
+    that was cut off arrives with a slope: twice as deep. In between, depth(2t) / depth(t) = 4 (T + t) / (2 T + t) with
+    T half the length of a cut-off parabola; the rounded top of a slow peak gives 3.2 or more at a depth of 16 steps, a
+    start from rest as much in the first sixth of its travel. A travel of few steps cannot be judged.
     """
     deep = np.flatnonzero(depth[1:count] >= least)
     if len(deep) == 0:
         return False
     t = int(deep[0]) + 2  # two samples at least, or the ratio would be that of two roundings
-    return 2 * t <= len(depth) and bool(depth[2 * t - 1] < 2.9 * depth[t - 1])
+    beyond = depth[t - 1 :]
+    back = np.flatnonzero(~(beyond > 0))  # NaN at the end of a piece as well
+    travel = float(beyond[: back[0] if len(back) else None].max())
+    return travel >= 6 * depth[t - 1] and bool(depth[2 * t - 1] < 2.9 * depth[t - 1])
 
 
 def _clipping(used: _Used, runs: _Runs, word: str, extreme: float, fatal: bool) -> list[Finding]:
@@ -211,7 +216,7 @@ def _is_frozen(before: FloatArray, value: float, count: int, after: FloatArray, 
     if noise_after is None:  # the end of a piece: a motion that comes to rest may look like noise of one step
         noise_after, needed = noise_before, 1.5 * step
     else:
-        needed = 0.6 * step  # rounding alone acts like 0.29 steps
+        needed = 0.8 * step  # rounding alone looks like up to 0.6 steps
     if noise_before is None or noise_after is None or min(noise_before, noise_after) <= needed:
         return False
     if value == 0.0 and abs(before[-1]) < 16 * step + 8 * noise_before:
@@ -229,7 +234,7 @@ def _white_noise(x: FloatArray) -> float | None:
     bend = bend[np.isfinite(bend)]
     if len(bend) < _BLOCK // 2:
         return None
-    return sqrt(float(np.mean(bend**2)) / 6) if np.mean(bend[1:] * bend[:-1] < 0) > 0.4 else 0.0
+    return float(np.median(np.abs(bend))) / (0.6745 * sqrt(6)) if np.mean(bend[1:] * bend[:-1] < 0) > 0.4 else 0.0
 
 
 def _freezing(used: _Used, runs: _Runs) -> list[Finding]:
