@@ -42,7 +42,7 @@ REFUSED: list[tuple[str, str, list[str]]] = [
     ("imu_pose:\n", "imu_poses:\n", ["line 10", "Did you mean 'imu_pose'"]),
     ("0.9 kg", "0.9 m", ["line 21", "prior.mass", "not a quantity in kg"]),
     ("0.9 kg", "heavy", ["line 21", "prior.mass", "not a number with a unit"]),
-    ("0.9 kg", "-0.9 kg", ["line 20", "prior", "must be positive"]),
+    ("0.9 kg", "-0.9 kg", ["line 21", "prior.mass", "must be positive"]),
     (
         "shape: {type: cylinder, length: 0.15 m, radius: 0.02 m, axis: [0, 0, 1]}",
         "inertia_com: [[0.001, 0, 0], [0, 0.001, 0], [0, 0, 0.01]]",

@@ -30,6 +30,9 @@ from palpate.physics.units import STANDARD_GRAVITY, parse_quantity, parse_unit
         ("40 Nm", "N m", 40.0),
         ("4 N m s/rad", "kg m2/s", 4.0),
         (".5 m", "m", 0.5),
+        ("2 deg/s", "rad/s", radians(2)),
+        ("0.3", "1", 0.3),
+        ("3 N m", "N m/rad", 3.0),
     ],
 )
 def test_a_quantity_is_read_as_people_write_it(text: str, unit: str, si: float) -> None:
@@ -80,6 +83,20 @@ def test_newton_times_metre_is_newtonmetre() -> None:
         ("", "kg", "'' is not a number with a unit"),
         ("2 mm^2", "m", "'2 mm^2' is not a quantity in m"),
         ("3 kg m22", "kg m2", "there is no unit 'm22'. Did you mean 'm'?"),
+        ("1.43 N", "kg", "'1.43 N' is not a quantity in kg, g or lb"),
+        ("25 %", "rad", "'25 %' is not a quantity in rad or deg"),
+        ("25 %", "Hz", "'25 %' is not a quantity in Hz"),
+        ("30 deg", "1", "'30 deg' is not a fraction"),
+        ("3 rad", "1", "'3 rad' is not a fraction"),
+        ("3 1/deg", "1", "'3 1/deg' is not a fraction"),
+        ("0.3 1", "rad", "'0.3 1' is not a quantity in rad"),
+        ("20 rad/s", "Hz", "'20 rad/s' is not a quantity in Hz"),
+        ("20 Hz", "rad/s", "'20 Hz' is not a quantity in rad/s"),
+        ("much", "1", "'much' is not a fraction, such as '30 %'"),
+        ("1 g0", "m/s2", "there is no unit 'g0'. Standard gravity is 'gn'"),
+        ("1 m0", "m", "there is no unit 'm0'. Did you mean 'm'?"),
+        ("1 m^0", "m", "there is no unit 'm^0'"),
+        ("1 12", "1", "there is no unit '12'"),
     ],
 )
 def test_a_wrong_quantity_is_refused_with_what_would_be_right(text: str, unit: str, message: str) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any
 
-from palpate.errors import ExperimentProblem, FileProblem, UnknownName, unknown_name
-from palpate.experiment.schema import ExperimentPart
+from palpate.errors import DataProblem, ExperimentProblem, FileProblem, UnknownName, unknown_name
+from palpate.experiment.schema import ExperimentPart, ImuPart, WrenchPart
+from palpate.experiment.tree import Place, line_of, parse
 from palpate.files import read_bytes
 
 
@@ -21,7 +22,7 @@ class Experiment:
     data: Path
     """Folder to which the recordings' paths are relative."""
     config: ExperimentPart
-    lines: Mapping[tuple[str, ...], int]
+    lines: Mapping[Place, int]
     """Line of each key, for messages."""
 
     def path(self, file: str) -> Path:
@@ -31,7 +32,7 @@ class Experiment:
     def problem(self, key: str, problem: str, remedy: str = "") -> ExperimentProblem:
         """An error at a key such as "segments.train"."""
         return ExperimentProblem(
-            self.source, key, problem, line=_line(self.lines, tuple(key.split("."))), remedy=remedy
+            self.source, key, problem, line=line_of(self.lines, tuple(key.split("."))), remedy=remedy
         )
 
 
@@ -56,142 +57,98 @@ def read_experiment(source: str | Path, *, data: str | Path | None = None) -> Ex
             )
     elif path.suffix.lower() not in (".yaml", ".yml") and not path.is_file():
         raise UnknownName("experiment file or shipped experiment", str(source), shipped)
-    tree, lines = _parse(path)
+    tree, lines = parse(path)
     config = _validate(path, tree, lines)
     experiment = Experiment(path, path.parent if data is None else Path(data), config, lines)
     _check(experiment)
     return experiment
 
 
-def _parse(path: Path) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
-    from ruamel.yaml import YAML, YAMLError
-
-    try:
-        text = read_bytes(path).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise FileProblem(
-            path, f"is not a text file ({error.reason})", remedy="give the experiment's YAML file"
-        ) from None
-    try:
-        tree = YAML(typ="rt").load(text)
-    except YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = str(getattr(error, "problem", "") or "not valid YAML").split("\n")[0]
-        raise FileProblem(
-            path, problem, line=None if mark is None else mark.line + 1, remedy="check indentation, brackets and quotes"
-        ) from None
-    if not isinstance(tree, dict):
-        raise FileProblem(path, "an experiment file consists of keys and values, such as 'object: handle'")
-    lines: dict[tuple[str, ...], int] = {}
-    return _plain(tree, (), lines), lines  # pyright: ignore[reportUnknownArgumentType]
+def load_options(part: WrenchPart | ImuPart) -> dict[str, Any]:
+    """The options with which `palpate.load` reads a recording as the experiment file describes it."""
+    options: dict[str, Any] = {}
+    if isinstance(part, WrenchPart) and part.device is not None:
+        options["device"] = part.device
+    if isinstance(part, ImuPart) and "g" in part.model_fields_set:
+        options["g"] = part.g
+    if part.columns is not None:
+        options["columns"] = {name: column.model_dump() for name, column in part.columns.items()}
+    if part.time is not None:
+        options["time"] = part.time.model_dump()
+    if part.rate is not None:
+        options["rate"] = part.rate
+    return options
 
 
-def _plain(node: Any, at: tuple[str, ...], lines: dict[tuple[str, ...], int]) -> Any:
-    """ruamel's tree as plain lists and dicts; notes the line of every key."""
-    if isinstance(node, dict):
-        for key in node:  # pyright: ignore[reportUnknownVariableType]
-            lines[(*at, str(key))] = int(node.lc.key(key)[0]) + 1  # pyright: ignore
-        return {str(key): _plain(value, (*at, str(key)), lines) for key, value in node.items()}  # pyright: ignore
-    if isinstance(node, list):
-        return [_plain(value, (*at, str(i)), lines) for i, value in enumerate(node)]  # pyright: ignore
-    if isinstance(node, bool) or node is None:
-        return node
-    for kind in (int, float, str):
-        if isinstance(node, kind):
-            return kind(node)
-    return str(node)
+def wrench_channels(part: WrenchPart, available: Sequence[str]) -> list[str]:
+    """The names of f_x, f_y, f_z, n_x, n_y, n_z in a recording with these channels.
+
+    As the experiment file states them; else dSPACE's of the device; else a column map of six, in its order.
+    """
+    if part.channels is not None:
+        return part.channels
+    number = 2 if part.device == "Platform_2" else 1
+    usual = [f"{kind}{axis}{number}_RawZero" for kind in "FT" for axis in "xyz"]
+    if set(usual) <= {name.rpartition("/")[2] for name in available}:
+        return usual
+    if part.columns is not None and len(part.columns) == 6:
+        return list(part.columns)
+    held = ", ".join(available[:24]) + (f", ... ({len(available)} in all)" if len(available) > 24 else "")
+    raise DataProblem(
+        "this key is missing",
+        f"{part.file} does not hold the usual {usual[0]} to {usual[-1]}, but: {held}",
+        remedy="name those that are f_x, f_y, f_z, n_x, n_y, n_z, for example channels: [fx, fy, fz, tx, ty, tz]",
+    )
 
 
-def _validate(path: Path, tree: dict[str, Any], lines: Mapping[tuple[str, ...], int]) -> ExperimentPart:
+def check_reference_names(experiment: Experiment, known: Iterable[str]) -> None:
+    """Refuse reference values for what is no parameter; `known` are the names of the result's parameters."""
+    names = list(known)
+    for i, part in enumerate(experiment.config.reference):
+        for name in part.values or {}:
+            if name not in names:
+                told = unknown_name("parameter", name, names)
+                if name.lower() == "mass" and "m" in names and "Did you mean" not in told:
+                    told = told.replace(" There is:", " Did you mean 'm'? There is:")
+                raise experiment.problem(f"{_reference_key(experiment, i)}.values.{name}", told)
+
+
+def _reference_key(experiment: Experiment, i: int) -> str:
+    """Where the i-th reference stands: a single one needs no list."""
+    return f"reference.{i}" if ("reference", str(i)) in experiment.lines else "reference"
+
+
+def _validate(path: Path, tree: dict[str, Any], lines: Mapping[Place, int]) -> ExperimentPart:
     from pydantic import ValidationError
 
+    from palpate.experiment.messages import nothing_given, problem_of
+
     try:
-        return ExperimentPart.model_validate(tree)
+        config = ExperimentPart.model_validate(tree)
     except ValidationError as error:
-        at, first = _most_telling(tree, error.errors())
-        key = ".".join(at)
-        line = _line(lines, at)
-        if first["type"] == "extra_forbidden":
-            known = _known_keys(at[:-1])
-            raise ExperimentProblem(path, ".".join(at[:-1]), unknown_name("key", at[-1], known), line=line) from None
-        if first["type"] == "missing":
-            raise ExperimentProblem(
-                path, key, "this key is missing", line=_line(lines, at[:-1]), remedy=_describe(at)
-            ) from None
-        message = first["msg"].removeprefix("Value error, ")
-        plain = isinstance(first["input"], dict | list) or str(first["input"]) in message
-        given = "" if plain else f" (given: {first['input']!r})"
-        raise ExperimentProblem(
-            path, key, message[0].lower() + message[1:] + given, line=line, remedy=_describe(at)
-        ) from None
-
-
-def _most_telling(tree: Any, errors: Sequence[Any]) -> tuple[tuple[str, ...], Any]:
-    """An unknown key before all (it explains the missing one); else what lies deepest: the branch of a union that was
-    meant.
-    """
-    located = [(_location(tree, e["loc"], missing=e["type"] == "missing"), e) for e in errors]
-    return max(located, key=lambda pair: (pair[1]["type"] == "extra_forbidden", len(pair[0])))
-
-
-def _location(tree: Any, loc: Sequence[int | str], *, missing: bool) -> tuple[str, ...]:
-    """Pydantic's location without the names of a union's branches, which are not in the file."""
-    node: Any = tree
-    at: list[str] = []
-    for step in loc:
-        if (isinstance(node, dict) and step in node) or (isinstance(node, list) and isinstance(step, int)):
-            node = cast("Any", node)[step]
-            at.append(str(step))
-    return (*at, str(loc[-1])) if missing else tuple(at)
-
-
-def _models(at: Sequence[str]) -> list[Any]:
-    """The schema's classes that may stand at a place of the file."""
-    models: list[Any] = [ExperimentPart]
-    for step in at:
-        found: list[Any] = []
-        for model in models:
-            if step in model.model_fields:
-                found += schema_classes(model.model_fields[step].annotation)
-        models = found
-    return models
-
-
-def schema_classes(annotation: Any) -> list[Any]:
-    """The parts of the schema inside a type."""
-    if hasattr(annotation, "model_fields"):
-        return [annotation]
-    return [c for a in get_args(annotation) for c in schema_classes(a)]
-
-
-def _known_keys(at: Sequence[str]) -> list[str]:
-    return [name for model in _models(at) for name in model.model_fields]
-
-
-def _describe(at: Sequence[str]) -> str:
-    """The schema's own words on a key."""
-    for model in _models(at[:-1]):
-        if at and at[-1] in model.model_fields and model.model_fields[at[-1]].description:
-            return f"{at[-1]}: {model.model_fields[at[-1]].description}"
-    return ""
-
-
-def _line(lines: Mapping[tuple[str, ...], int], at: tuple[str, ...]) -> int | None:
-    while at and at not in lines:
-        at = at[:-1]
-    return lines.get(at)
+        raise problem_of(path, tree, lines, error) from None
+    empty = nothing_given(path, tree, lines)
+    if empty is not None:
+        raise empty
+    return config
 
 
 def _check(experiment: Experiment) -> None:
     """What the schema cannot say: files that exist, segments that do not overlap."""
     config = experiment.config
-    for key, file in (
-        ("recordings.wrench.file", config.recordings.wrench.file),
-        ("recordings.imu.file", config.recordings.imu.file),
-    ):
-        if not experiment.path(file).is_file():
+    files = [
+        ("recordings.wrench.file", experiment.path(config.recordings.wrench.file)),
+        ("recordings.imu.file", experiment.path(config.recordings.imu.file)),
+    ]
+    files += [
+        (f"{_reference_key(experiment, i)}.file", experiment.source.parent / part.file)
+        for i, part in enumerate(config.reference)
+        if part.file is not None
+    ]
+    for key, path in files:
+        if not path.is_file():
             try:
-                read_bytes(experiment.path(file))
+                read_bytes(path)
             except FileProblem as error:
                 raise experiment.problem(key, str(error)) from None
     if config.segments is not None:
@@ -199,24 +156,26 @@ def _check(experiment: Experiment) -> None:
 
 
 def check_segments(experiment: Experiment) -> None:
-    """Refuse empty, reversed and overlapping segments."""
+    """Refuse empty, reversed and overlapping segments; of different kinds, once both are samples (`check_overlap`)."""
+    from palpate.experiment.schema import SamplesPart
     from palpate.experiment.segments import bounds
 
     segments = experiment.config.segments
     assert segments is not None
-    named = [(f"segments.{name}", pair) for name in ("train", "test") for pair in bounds(getattr(segments, name))]
-    for key, (a, b) in named:
-        if not a < b:
-            raise experiment.problem(key, f"[{a:g}, {b:g}] ends before it begins")
-    for i, (key, (a, b)) in enumerate(named):
-        for other, (c, d) in named[:i]:
-            if (
-                isinstance(getattr(segments, key[9:]), list) == isinstance(getattr(segments, other[9:]), list)
-                and a < d
-                and c < b
-            ):
+    named: list[tuple[str, bool, tuple[float, float]]] = []
+    for name in ("train", "test"):
+        part = getattr(segments, name)
+        named += [(f"segments.{name}", isinstance(part, SamplesPart), pair) for pair in bounds(part)]
+    for key, closed, (a, b) in named:
+        if a > b or (a == b and not closed):
+            raise experiment.problem(key, f"[{a:.10g}, {b:.10g}] {'is empty' if a == b else 'ends before it begins'}")
+    for i, (key, closed, (a, b)) in enumerate(named):
+        for other, other_closed, (c, d) in named[:i]:
+            # samples are counted with both ends, so that neighbours must not even share one
+            if closed == other_closed and ((a < d and c < b) or (closed and a <= d and c <= b)):
+                shared = f" (both hold sample {a if a == d else b:.10g})" if closed and (a == d or c == b) else ""
                 raise experiment.problem(
                     key,
-                    f"[{a:g}, {b:g}] overlaps [{c:g}, {d:g}] of {other}",
-                    "a test on data of the fit proves nothing",
+                    f"[{a:.10g}, {b:.10g}] overlaps [{c:.10g}, {d:.10g}] of {other}{shared}",
+                    "a test on data of the fit proves nothing" if key != other else "no time may count twice",
                 )

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from palpate.experiment.reading import schema_classes
+from palpate.experiment.instruments import Part
+from palpate.experiment.messages import literals, schema_classes
 from palpate.experiment.schema import ExperimentPart
+from palpate.physics.units import UNITS
+
+_KINDS: dict[tuple[float, float, float], str] = {
+    (1, 0, 0): "mass",
+    (0, 1, 0): "length",
+    (0, 0, 1): "time",
+    (0, 0, -1): "frequency",
+    (1, 1, -2): "force",
+    (1, 2, -2): "moment",
+    (0, 1, -2): "acceleration",
+}
 
 
 def reference() -> str:
@@ -17,7 +28,8 @@ def reference() -> str:
         "# The experiment file",
         "",
         "Written from the schema by `python -m palpate.experiment.reference`; do not edit. A quantity is a number in "
-        "SI units or a text with a unit (`0.9 kg`, `15 cm`, `30 %`, `20 Hz`). Unknown keys are refused.",
+        "SI units or a text with a unit (`0.9 kg`, `15 cm`, `30 %`, `20 Hz`); the [units](#units) are at the end. "
+        "Unknown keys and keys without a value are refused.",
     ]
     waiting: list[tuple[str, Any]] = [("", ExperimentPart)]
     seen: set[Any] = set()
@@ -32,16 +44,37 @@ def reference() -> str:
             children = schema_classes(field.annotation)
             lines.append(f"| `{name}` | {_meaning(field, children)} | {_default(field)} |")
             waiting += [(f"{key}.{name}".lstrip("."), child) for child in children]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_units()]) + "\n"
+
+
+def _units() -> list[str]:
+    kinds: dict[str, list[str]] = {}
+    for name, unit in UNITS.items():
+        kind = "angle" if unit.angle else _KINDS.get(unit.dimension, "fraction")
+        kinds.setdefault(kind, []).append(f"`{name}`")
+    return [
+        "",
+        "## Units",
+        "",
+        "Products have a blank between their factors, powers stand behind a unit, and what follows a slash divides: "
+        "`N m`, `kg m2`, `m/s2`, `deg/s`.",
+        "",
+        "| quantity | units |",
+        "|---|---|",
+        *(f"| {kind} | {', '.join(names)} |" for kind, names in kinds.items()),
+        "",
+        "`g` is gram and `gn` standard gravity, 9.80665 m/s2; but in `recordings.imu.columns` the unit `g` of a "
+        "channel listed under `acceleration` is standard gravity, as IMUs mean it. `%` is for fractions only, `deg` "
+        "and `rad` for angles only.",
+    ]
 
 
 def _meaning(field: FieldInfo, children: list[Any]) -> str:
     told = [field.description] if field.description else []
     told += [] if told or not children else [" or ".join(str(c.__doc__).strip().rstrip(".") for c in children)]
-    choices = [f"`{c}`" for c in _literals(field.annotation)]
-    told += (
-        [f"one of {', '.join(choices)}"] if len(choices) > 1 else [f"`{choices[0]}`"] if choices and not told else []
-    )
+    choices = [f"`{c}`" for c in literals(field.annotation)]
+    told += [f"one of {', '.join(choices)}"] if len(choices) > 1 else choices if choices and not told else []
+    told += [f"for example `{example}`" for example in field.examples or []]
     return "; ".join(told).replace("|", "\\|").replace("\n", " ")
 
 
@@ -49,19 +82,11 @@ def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
     value = field.get_default(call_default_factory=True)
-    if value is None or value == []:
+    if value is None or value == [] or value == "":
         return "-"
-    return f"`{value.type}`" if hasattr(value, "type") else f"`{value}`"
-
-
-def _literals(annotation: Any) -> Iterator[Any]:
-    from typing import Literal, get_args, get_origin
-
-    if get_origin(annotation) is Literal:
-        yield from get_args(annotation)
-    elif not hasattr(annotation, "model_fields"):
-        for part in get_args(annotation):
-            yield from _literals(part)
+    if isinstance(value, Part):
+        return f"`{value.type}`" if hasattr(value, "type") else "-"  # pyright: ignore
+    return f"`{value}`"
 
 
 if __name__ == "__main__":

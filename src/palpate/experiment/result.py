@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palpate.errors import FileProblem
+from palpate.experiment.gates import expected_noise, reasons, remarks
 from palpate.experiment.reading import Experiment
 from palpate.files import read_bytes, sha256, write_text
-from palpate.identify import Compressed, Solution
-from palpate.identify.conditioning import KAPPA_LIMIT
-from palpate.identify.search import Ending
+from palpate.identify import Compressed, Solution, cross_validate, weakest_direction
+from palpate.identify.damping import damping_curve
 from palpate.model import Model
+from palpate.physics.arrays import FloatArray
 
 if TYPE_CHECKING:
     from palpate.experiment.handle import Prepared
@@ -51,11 +52,12 @@ def build_result(
     experiment: Experiment, prepared: Prepared, solution: Solution, train: Compressed, test: Compressed
 ) -> Result:
     """Put a solution into the words of result.json."""
-    rms = {name: _rms(part, solution) for name, part in (("train", train), ("test", test))}
-    reasons = _reasons(solution, rms)
-    clock: dict[str, Any] = {"load_cell_minus_imu_s": prepared.offset_s, "estimated": prepared.offset is not None}
-    if prepared.offset is not None:
-        clock |= {"std_s": prepared.offset.std_s, "explained": prepared.offset.explained}
+    noise = expected_noise(prepared.inputs)
+    rms = {name: _rms(part, part.rms(solution.p), noise) for name, part in (("train", train), ("test", test))}
+    rms["cross_validated"] = _rms(train, cross_validate(train, solution), noise)
+    why = reasons(solution, rms, prepared.findings, train)
+    weakness = weakest_direction(solution)
+    warnings = [*(f.message for f in prepared.findings if not f.fatal), *remarks(rms), *solution.warnings]
     data: dict[str, Any] = {
         "palpate_result": RESULT_FORMAT,
         "title": experiment.config.title or experiment.source.stem,
@@ -63,20 +65,26 @@ def build_result(
         "parameters": {e.name: _parameter(e) for e in solution.estimates},
         "references": read_references(experiment),
         "rms": rms,
+        "rms_below_hz": getattr(experiment.config.filtering, "bandwidth", None),
         "kappa": _finite(solution.conditioning.kappa),
         "kappa_eff": _finite(solution.conditioning.kappa_eff),
         "kappa_eff_paper": _finite(solution.conditioning.kappa_eff_paper),
         "damping": solution.damping,
+        "damping_implies_std": _finite(solution.uncertainty.level / solution.damping) if solution.damping else None,
+        "damping_curve": _curve(solution),
         "factor": experiment.config.factor,
-        "clocks": clock,
-        "verdict": {"passed": not reasons, "reasons": reasons},
-        "warnings": [*prepared.warnings, *solution.warnings],
+        "weakest_direction": None if weakness is None else asdict(weakness),
+        "excitation": _excitation(prepared),
+        "clocks": _clocks(prepared),
+        "verdict": {"passed": not why, "reasons": why},
+        "warnings": [w for w in warnings if w not in why],
         "provenance": _provenance(experiment, prepared),
     }
     about = {
         "model_of": "handle (post-sensor part)",
         "frame": "sensor frame of the load cell; inertias are matrix entries about its origin",
         "zeroing": "sensor zeroed without the handle; the remaining bias was estimated and is not part of this model",
+        "verdict": "passed" if not why else f"failed: {'; '.join(why)}",
         "identified_from": experiment.source.name,
         "palpate": version("palpate"),
     }
@@ -110,6 +118,7 @@ def _parameter(e: Any) -> dict[str, Any]:
         "ci95": None if e.ci95 is None else list(e.ci95),
         "noise": e.noise,
         "pull": e.pull,
+        "systematic": e.systematic,
         "attenuation": e.attenuation,
         "prior": e.prior,
         "information_from_data": e.information_from_data,
@@ -117,29 +126,45 @@ def _parameter(e: Any) -> dict[str, Any]:
     }
 
 
-def _rms(part: Compressed, solution: Solution) -> dict[str, dict[str, Any]]:
-    values, ranges = part.rms(solution.p), part.range()
+def _rms(part: Compressed, values: FloatArray, noise: list[float]) -> dict[str, dict[str, Any]]:
     return {
-        row.name: {"value": float(v), "unit": row.unit, "percent_of_range": float(100 * v / r) if r > 0 else None}
-        for row, v, r in zip(part.model.mechanism.rows, values, ranges, strict=True)
+        row.name: {
+            "value": float(v),
+            "unit": row.unit,
+            "percent_of_range": float(100 * v / r) if r > 0 else None,
+            "noise": n,
+        }
+        for row, v, r, n in zip(part.model.mechanism.rows, values, part.range(), noise, strict=True)
     }
 
 
-def _reasons(solution: Solution, rms: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[str]:
-    """Why the result should not be trusted as it is."""
-    reasons = list(solution.impossible)
-    if solution.ending is not Ending.CONVERGED:
-        reasons.append(solution.ending.value)
-    if solution.conditioning.kappa_eff >= KAPPA_LIMIT:
-        reasons.append(f"kappa_eff = {solution.conditioning.kappa_eff:.0f}, must be below {KAPPA_LIMIT:.0f}")
-    for row, test in rms["test"].items():
-        train = rms["train"][row]["value"]
-        if test["value"] > 2 * train:
-            reasons.append(
-                f"{row}: the test error {test['value']:.3g} {test['unit']} is more than twice the train error "
-                f"{train:.3g}; the fit does not carry over"
-            )
-    return reasons
+def _curve(solution: Solution) -> list[dict[str, float | None]]:
+    """The whole curve over lambda, where there is a prior."""
+    if not solution.problem.penalty.damped.any():
+        return []
+    points = damping_curve(solution.problem, solution.theta)
+    return [{**asdict(point), "kappa_eff": _finite(point.kappa_eff)} for point in points]
+
+
+def _excitation(prepared: Prepared) -> dict[str, dict[str, float]]:
+    """RMS of specific force, angular rate and angular acceleration along each sensor axis in the train segments."""
+    balance, k = prepared.balance, prepared.balance.kinematics
+    spans = [balance.indices(segment) for segment in prepared.train]
+    kinds = {"acceleration": k.specific_acceleration, "angular_rate": k.omega, "angular_acceleration": k.omega_dot}
+    found: dict[str, dict[str, float]] = {}
+    for kind, signals in kinds.items():
+        parts = [np.concatenate([signal[a:b] for a, b in spans]) for signal in signals]
+        found[kind] = {axis: float(np.sqrt(np.mean(x**2))) for axis, x in zip("xyz", parts, strict=True)}
+    return found
+
+
+def _clocks(prepared: Prepared) -> dict[str, Any]:
+    clock: dict[str, Any] = {"load_cell_minus_imu_s": prepared.offset_s, "estimated": prepared.offset is not None}
+    if prepared.offset is not None:
+        o = prepared.offset
+        clock |= {"std_s": o.std_s, "explained": o.explained}
+        clock |= {"drift_ppm": _finite(o.drift_ppm), "drift_std_ppm": _finite(o.drift_std_ppm)}
+    return clock
 
 
 def _provenance(experiment: Experiment, prepared: Prepared) -> dict[str, Any]:

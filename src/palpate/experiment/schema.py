@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from palpate.errors import PalpateError
-from palpate.physics.units import STANDARD_GRAVITY, parse_quantity
-
-
-def _quantity(unit: str) -> BeforeValidator:
-    def read(value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float | str):
-            raise ValueError(f"must be a number or a text such as '1.5 {unit}'")
-        try:
-            return parse_quantity(value, unit)
-        except PalpateError as error:
-            raise ValueError(str(error)) from None
-
-    return BeforeValidator(read)
-
-
-def _pairs(value: Any) -> Any:
-    """One segment [a, b] means [[a, b]]."""
-    return [value] if isinstance(value, list) and len(value) == 2 and not isinstance(value[0], list) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+from palpate.experiment import quantities as q
+from palpate.experiment.instruments import SENSORS as SENSORS
+from palpate.experiment.instruments import ClocksPart as ClocksPart
+from palpate.experiment.instruments import ImuPart as ImuPart
+from palpate.experiment.instruments import Part, PosePart, RecordingsPart
+from palpate.experiment.instruments import SensorPart as SensorPart
+from palpate.experiment.instruments import WrenchPart as WrenchPart
+from palpate.physics.units import STANDARD_GRAVITY
 
 
 def _listed(value: Any) -> Any:
@@ -32,216 +21,154 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, dict) else value  # pyright: ignore[reportUnknownVariableType]
 
 
-Mass = Annotated[float, _quantity("kg")]
-Length = Annotated[float, _quantity("m")]
-Force = Annotated[float, _quantity("N")]
-Torque = Annotated[float, _quantity("N m")]
-Frequency = Annotated[float, _quantity("Hz")]
-Seconds = Annotated[float, _quantity("s")]
-Fraction = Annotated[float, _quantity("1")]
-Acceleration = Annotated[float, _quantity("m/s2")]
-Vector = Annotated[list[Length], Field(min_length=3, max_length=3)]
-Matrix = Annotated[list[Annotated[list[float], Field(min_length=3, max_length=3)]], Field(min_length=3, max_length=3)]
+def _segments(value: Any) -> Any:
+    if isinstance(value, dict | SamplesPart):
+        return cast("Any", value)
+    return q.pairs(value, q.quantity("s"))
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+def _filtering(value: Any) -> Any:
+    """Without a type: parallel, unless a key of the published windows is there."""
+    if not isinstance(value, dict) or "type" in value:
+        return cast("Any", value)
+    published = set(SavitzkyGolayPart.model_fields).intersection(cast("dict[str, Any]", value))
+    return {"type": "savitzky-golay" if published else "parallel", **cast("dict[str, Any]", value)}
 
 
-class ColumnPart(_Part):
-    """One column of a plain table."""
-
-    column: str = Field(description="header of the column")
-    unit: str = Field(default="1", description="unit of the numbers in the file")
-
-
-class TimePart(_Part):
-    """The column of times of a plain table."""
-
-    column: str = Field(description="header of the column")
-    unit: str = Field(default="s", description="unit of the times in the file")
-
-
-class WrenchPart(_Part):
-    """The load cell's recording."""
-
-    file: str = Field(description="path, relative to the experiment file or to --data")
-    format: Literal["dspace-mat", "csv", "parquet"] | None = Field(
-        default=None, description="found out by itself if absent"
-    )
-    device: str | None = Field(default=None, description="which device of a dSPACE file, such as Platform")
-    channels: list[str] = Field(
-        default=["Fx1_RawZero", "Fy1_RawZero", "Fz1_RawZero", "Tx1_RawZero", "Ty1_RawZero", "Tz1_RawZero"],
-        min_length=6,
-        max_length=6,
-        description="names of f_x, f_y, f_z, n_x, n_y, n_z in the file",
-    )
-    columns: dict[str, ColumnPart] | None = Field(
-        default=None, description="for csv and parquet: channel -> column and unit"
-    )
-    time: TimePart | None = Field(default=None, description="for csv and parquet: the column of times")
-    rate: Frequency | None = Field(default=None, description="for csv and parquet without times: samples per second")
-    sign: Literal["on-other-side", "on-handle"] = Field(
-        default="on-other-side",
-        description="what the numbers mean: the wrench that the handle passes on through the sensor "
-        "(as the paper's dSPACE files store it), or the one that moves the handle",
-    )
-
-
-class ImuPart(_Part):
-    """The IMU's recording."""
-
-    file: str = Field(description="path, relative to the experiment file or to --data")
-    format: Literal["microstrain-csv", "csv", "parquet"] | None = Field(
-        default=None, description="found out by itself if absent"
-    )
-    g: Acceleration = Field(
-        default=STANDARD_GRAVITY, description="what the file's unit g is worth (the paper's authors take 9.81)"
-    )
-    acceleration: list[str] = Field(
-        default=["acceleration.x", "acceleration.y", "acceleration.z"],
-        min_length=3,
-        max_length=3,
-        description="channels of specific force along the IMU's x, y, z",
-    )
-    angular_rate: list[str] = Field(
-        default=["angular_rate.x", "angular_rate.y", "angular_rate.z"],
-        min_length=3,
-        max_length=3,
-        description="channels of angular rate about the IMU's x, y, z",
-    )
-    columns: dict[str, ColumnPart] | None = Field(
-        default=None, description="for csv and parquet: channel -> column and unit"
-    )
-    time: TimePart | None = Field(default=None, description="for csv and parquet: the column of times")
-    rate: Frequency | None = Field(default=None, description="for csv and parquet without times: samples per second")
-
-
-class RecordingsPart(_Part):
-    """Which file holds what."""
-
-    wrench: WrenchPart
-    imu: ImuPart
-
-
-class PosePart(_Part):
-    """A frame seen from another."""
-
-    rotation: Matrix = Field(description="rows of the rotation matrix R_sensor_imu")
-    translation: Vector = Field(description="origin of the IMU in the sensor frame, m")
-
-
-class SensorPart(_Part):
-    """Accuracy of a force/torque sensor, for the weights."""
-
-    sigma_force: list[Force] = Field(min_length=3, max_length=3, description="N, per axis")
-    sigma_moment: list[Torque] = Field(min_length=3, max_length=3, description="N m, per axis")
-
-
-class ClocksPart(_Part):
-    """Samples that were taken at the same instant, counted from 1 in each file."""
-
-    wrench: int = Field(ge=1, description="sample of the load cell's file")
-    imu: int = Field(ge=1, description="sample of the IMU's file")
-
-
-class SamplesPart(_Part):
+class SamplesPart(Part):
     """Segments counted in samples of the reference device, as the paper's authors do."""
 
-    samples: Annotated[list[tuple[int, int]], BeforeValidator(_pairs)] = Field(
-        description="first and last sample, from 1, both included"
+    samples: Annotated[list[tuple[int, int]], BeforeValidator(lambda value: q.pairs(value, q.whole))] = Field(
+        description="first and last sample, from 1, both included; or a list of such pairs", examples=["[2736, 47446]"]
     )
 
 
-SegmentList = SamplesPart | Annotated[list[tuple[Seconds, Seconds]], BeforeValidator(_pairs)]
+SegmentList = Annotated[SamplesPart | list[tuple[float, float]], BeforeValidator(_segments)]
 
 
-class SegmentsPart(_Part):
+class SegmentsPart(Part):
     """Which times are used for what; seconds on the load cell's clock, from (included) - to (excluded)."""
 
-    train: SegmentList = Field(description="[from, to] or a list of such pairs, in s; or {samples: [first, last]}")
-    test: SegmentList = Field(description="likewise; must not overlap train")
-    first_sample: int = Field(
-        default=1, ge=1, description="which sample of the load cell's file is sample 1 of the counting"
+    train: SegmentList = Field(
+        description="[from, to] or a list of such pairs, in s; or {samples: [first, last]}",
+        examples=["[[6, 20], [25, 44]]"],
+    )
+    test: SegmentList = Field(description="likewise; must not overlap train", examples=["[45, 63]"])
+    first_sample: q.Whole = Field(
+        default=1, description="which sample of the load cell's file is sample 1 of the counting"
     )
 
 
-class CylinderPart(_Part):
+class CylinderPart(Part):
     """A solid cylinder about its centre."""
 
     type: Literal["cylinder"]
-    length: Length = Field(gt=0, description="m")
-    radius: Length = Field(gt=0, description="m")
-    axis: Annotated[list[float], Field(min_length=3, max_length=3)] = Field(description="direction in the sensor frame")
+    length: q.Length = Field(gt=0, description="length, m", examples=["15 cm"])
+    radius: q.Length = Field(gt=0, description="radius, m", examples=["2 cm"])
+    axis: q.Direction = Field(description="direction in the sensor frame", examples=["[0, 0, 1]"])
 
 
-class BoxPart(_Part):
+class BoxPart(Part):
     """A solid box about its centre, along the sensor's axes."""
 
     type: Literal["box"]
-    sides: Vector = Field(description="along x, y, z, m")
+    sides: q.Sides = Field(description="lengths along x, y, z, m", examples=["[0.1, 0.05, 0.2]"])
 
 
-class PriorPart(_Part):
+class PriorPart(Part):
     """What is believed before: a drawing, a scale, a CAD file's numbers, in the sensor frame."""
 
-    mass: Mass = Field(description="kg")
-    com: Vector = Field(description="centre of mass in the sensor frame, m")
-    inertia_com: Matrix | None = Field(
-        default=None, description="inertia about the centre of mass, along the sensor's axes, kg m2"
+    mass: q.Mass = Field(gt=0, description="mass, kg", examples=["0.9 kg"])
+    com: q.Vector = Field(description="centre of mass in the sensor frame, m", examples=["[0, 0, 0.075]"])
+    inertia_com: q.Inertia | None = Field(
+        default=None,
+        description="inertia about the centre of mass, along the sensor's axes, kg m2",
+        examples=["[[0.012, 0, 0], [0, 0.012, 0], [0, 0, 0.001]]"],
     )
     shape: Annotated[CylinderPart | BoxPart, Field(discriminator="type")] | None = Field(
-        default=None, description="instead of inertia_com"
+        default=None,
+        description="cylinder or box, instead of inertia_com",
+        examples=["{type: cylinder, length: 15 cm, radius: 2 cm, axis: [0, 0, 1]}"],
     )
-    damping: float | Literal["auto"] = Field(
-        default="auto", description="lambda of the paper; auto: as strong as spread says beside the noise of the data"
+    damping: Annotated[float | Literal["auto"], BeforeValidator(q.damping)] = Field(
+        default="auto",
+        description="lambda of the paper; auto: as strong as spread says beside the noise of the data",
+        examples=["10"],
     )
     form: Literal["theta", "divergence"] | None = Field(
         default=None,
         description="how it pulls: theta, as the paper; divergence, the same in every frame and factor convention; "
         "default: divergence with automatic damping, theta with a number",
     )
-    spread: Fraction = Field(default=0.3, gt=0, le=2, description="by which fraction the prior may be off")
+    spread: q.Fraction = Field(
+        default=0.3, gt=0, le=2, description="by which fraction the prior may be off", examples=["30 %"]
+    )
 
     @model_validator(mode="after")
     def _one_inertia(self) -> PriorPart:
         if (self.inertia_com is None) == (self.shape is None):
             raise ValueError("give exactly one of inertia_com and shape")
-        if isinstance(self.damping, float) and self.damping < 0:
-            raise ValueError("damping must not be negative")
         return self
 
 
-class KnownMassPart(_Part):
+class KnownMassPart(Part):
     """A mass from a scale."""
 
-    value: Mass = Field(gt=0, description="kg")
-    of: Literal["handle"] = Field(description="what was on the scale; it must be said")
+    value: q.Mass = Field(gt=0, description="mass, kg", examples=["1.3 kg"])
+    of: Literal["handle"] = Field(description="what was on the scale; it must be said", examples=["handle"])
 
 
-class ParallelPart(_Part):
+class UncertainPart(Part):
+    """How far off the things may be that are taken as given: one standard deviation each."""
+
+    imu_rotation: q.Angle | None = Field(
+        default=None, ge=0, description="the IMU's rotation, about each axis; with its unit", examples=["0.5 deg"]
+    )
+    imu_position: q.Length | None = Field(
+        default=None, ge=0, description="the IMU's position, along each axis, m", examples=["1 mm"]
+    )
+    load_cell_scale: q.Fraction | None = Field(
+        default=None, ge=0, lt=1, description="the load cell's scale, as a fraction", examples=["1 %"]
+    )
+    accelerometer_scale: q.Fraction | None = Field(
+        default=None, ge=0, lt=1, description="the accelerometer's scale, as a fraction", examples=["0.2 %"]
+    )
+    gyroscope_scale: q.Fraction | None = Field(
+        default=None, ge=0, lt=1, description="the gyroscope's scale, as a fraction", examples=["0.2 %"]
+    )
+    clock: q.Seconds | None = Field(
+        default=None, ge=0, description="the load cell's clock beside the IMU's, s", examples=["0.1 ms"]
+    )
+    known_mass: q.Mass | None = Field(default=None, ge=0, description="the mass under known_mass, kg", examples=["1 g"])
+
+
+class ParallelPart(Part):
     """Light differentiation, then one low-pass over every column and the wrench."""
 
     type: Literal["parallel"] = "parallel"
-    bandwidth: Frequency = Field(default=20.0, gt=0, description="what passes; hands move below 10 Hz")
+    bandwidth: q.Frequency = Field(
+        default=20.0, gt=0, description="what passes; hands move below 10 Hz", examples=["20 Hz"]
+    )
 
 
-class SavitzkyGolayPart(_Part):
+class SavitzkyGolayPart(Part):
     """The published windows, on the motion only."""
 
     type: Literal["savitzky-golay"]
-    slope_window: Seconds = Field(default=0.051, gt=0, description="for the derivative of the angular rate, s")
-    slope_order: int = Field(default=3, ge=1, le=8, description="its polynomial order")
-    window: Seconds = Field(default=0.101, gt=0, description="for the smoothing of all signals afterwards, s")
-    order: int = Field(default=4, ge=1, le=8, description="its polynomial order (the paper's door handle: 3)")
+    slope_window: q.Seconds = Field(default=0.051, gt=0, description="for the derivative of the angular rate, s")
+    slope_order: q.Whole = Field(default=3, le=8, description="its polynomial order")
+    window: q.Seconds = Field(default=0.101, gt=0, description="for the smoothing of all signals afterwards, s")
+    order: q.Whole = Field(default=4, le=8, description="its polynomial order (the paper's door handle: 3)")
 
 
-class ReferencePart(_Part):
+class ReferencePart(Part):
     """Values to print beside the result."""
 
-    label: str = Field(description="heading of the column: truth, paper, last year")
+    label: str = Field(description="heading of the column: truth, paper, last year", examples=["paper"])
     file: str | None = Field(default=None, description="a truth.json or result.json")
-    values: dict[str, float] | None = Field(default=None, description="by parameter name, SI")
+    values: dict[str, q.Number] | None = Field(
+        default=None, description="by parameter name, SI", examples=["{m: 0.856, c_z: 0.077}"]
+    )
 
     @model_validator(mode="after")
     def _one_source(self) -> ReferencePart:
@@ -250,43 +177,71 @@ class ReferencePart(_Part):
         return self
 
 
-class ExperimentPart(_Part):
+class ExperimentPart(Part):
     """An experiment: which recordings, how the instruments sit, which times are used, what is believed before."""
 
     palpate: Literal[1] = Field(default=1, description="version of this format")
-    title: str = Field(default="", description="for people")
+    title: str = Field(default="", description="a heading, for people", examples=['"Handle 7"'])
     object: str = Field(default="handle", description="an object file that ships with palpate, or a path")
     stage: Literal["handle"] = Field(default="handle", description="what is identified; more stages follow")
-    recordings: RecordingsPart
-    imu_pose: PosePart = Field(description="pose of the IMU in the sensor frame, from the drawing")
+    recordings: RecordingsPart = Field(
+        description="which file holds what", examples=["{wrench: {file: wrench.mat}, imu: {file: imu.csv}}"]
+    )
+    imu_pose: PosePart = Field(
+        description="pose of the IMU in the sensor frame, from the drawing",
+        examples=["{rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: [0, 0, 0.05]}"],
+    )
+    gravity: q.Acceleration = Field(
+        default=STANDARD_GRAVITY,
+        gt=0,
+        description="local gravity, m/s2 (the paper's authors: 9.81); stored in the model",
+    )
     sensor: Literal["ati-omega85"] | SensorPart = Field(
-        default="ati-omega85", description="a known force/torque sensor, or its accuracy: it weights the rows"
+        default="ati-omega85",
+        description="a known force/torque sensor, or its accuracy: it weights the rows",
+        examples=["{sigma_force: 0.06 N, sigma_moment: 0.002 N m}"],
     )
     clocks: Literal["auto"] | ClocksPart = Field(
-        default="auto", description="found from the signals, or samples of both files taken at the same instant"
+        default="auto",
+        description="found from the signals, or samples of both files taken at the same instant",
+        examples=["{wrench: 17757, imu: 9463}"],
     )
-    filtering: Annotated[ParallelPart | SavitzkyGolayPart, Field(discriminator="type")] = Field(
-        default=ParallelPart(), description="how signals are smoothed and differentiated"
+    filtering: Annotated[
+        Annotated[ParallelPart | SavitzkyGolayPart, Field(discriminator="type")], BeforeValidator(_filtering)
+    ] = Field(
+        default=ParallelPart(),
+        description="how signals are smoothed and differentiated; without a type: parallel",
+        examples=["{type: parallel, bandwidth: 20 Hz}"],
     )
     noise_in_motion: Literal["instrumental", "simulated", "ignored"] = Field(
         default="instrumental",
         description="noise of the IMU makes parameters look too small: taken out by the two halves of its samples as "
         "instruments for each other, by simulating its measured noise, or left in",
     )
-    segments: SegmentsPart | None = Field(default=None, description="if absent: the first 60 % train, the rest tests")
+    segments: SegmentsPart | None = Field(
+        default=None,
+        description="which times are used for what; if absent: the first 60 % train, the rest tests",
+        examples=["{train: [[6, 44]], test: [45, 63]}"],
+    )
     prior: PriorPart | None = Field(
         default=None, description="a drawing's or CAD file's numbers; without it, data alone"
     )
     factor: Literal["UtU", "UUt"] = Field(
         default="UtU", description="log-Cholesky convention of theta, damping and prior"
     )
-    known_mass: KnownMassPart | None = Field(default=None, description="a mass from a scale, kept exactly")
-    reference: Annotated[list[ReferencePart], BeforeValidator(_listed)] = Field(
-        default=[], description="values to print beside ours"
+    known_mass: KnownMassPart | None = Field(
+        default=None,
+        description="a mass from a scale, kept exactly, and of what it is",
+        examples=["{value: 1.3 kg, of: handle}"],
     )
-
-
-SENSORS: dict[str, SensorPart] = {
-    # calibration accuracy, full scale times percent (FORMATS, load cell)
-    "ati-omega85": SensorPart(sigma_force=[950 * 0.015, 950 * 0.015, 1900 * 0.010], sigma_moment=[40 * 0.0125] * 3)
-}
+    uncertain: UncertainPart | None = Field(
+        default=None,
+        description="how far off the things may be that are taken as given",
+        examples=["{imu_rotation: 0.5 deg, load_cell_scale: 1 %}"],
+    )
+    robust: Annotated[bool, Field(strict=True)] = Field(
+        default=False, description="give less weight to pieces of the recording that do not fit"
+    )
+    reference: Annotated[list[ReferencePart], BeforeValidator(_listed)] = Field(
+        default=[], description="values to print beside ours", examples=["{label: truth, file: truth.json}"]
+    )

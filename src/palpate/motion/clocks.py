@@ -35,6 +35,8 @@ class Offset:
     """Lags around the best one (and ...)."""
     misfit: FloatArray
     """... the unexplained share of the variance there: the profile to look at."""
+    drift_ppm: float = float("nan")
+    drift_std_ppm: float = float("nan")
 
 
 def estimate_offset(

@@ -109,7 +109,7 @@ def _unpacked(t: FloatArray) -> FloatArray:
     steps = np.diff(t)
     if np.mean(steps < _TOGETHER * (t[-1] - t[0]) / len(steps)) < 0.05:
         return t
-    last = np.append(steps > _TOGETHER * _scales(t, 0.0)[-1].period, True)
+    last = np.append(steps > _TOGETHER * _period(_scales(t, 0.0)).period, True)
     ends = np.flatnonzero(last)
     period = float(np.median(np.diff(t[ends]) / np.diff(ends)))
     own = ends[np.cumsum(last) - last]  # the packet's last row, for each row
@@ -151,15 +151,14 @@ def _quantum(t: FloatArray) -> tuple[float, int]:
 
 
 def _scales(t: FloatArray, rounding_s: float) -> list[_Scale]:
-    """Growing windows up to the shortest that shows a single missing sample, else up to the one nearest to it."""
+    """Windows of 1, 2, 4, ... rows."""
     mean_period = float(t[-1] - t[0]) / (len(t) - 1)
     # numbers near zero keep their digits in sums over all rows
     total = _sums(t - t[0] - mean_period * np.arange(len(t)))
     found: list[_Scale] = []
-    for width in 2 ** np.arange(10):
-        if width > max(1, len(t) // 8):
-            break
-        jump = _jumps(total, int(width))
+    width = 1
+    while width <= min(_WIDEST, max(1, len(t) // 8)):
+        jump = _jumps(total, width)
         middle = float(np.median(jump))
         off = np.abs(jump - middle)
         half, most, all_but_gaps = np.quantile(off, [0.5, 0.8, 0.99])
@@ -170,24 +169,36 @@ def _scales(t: FloatArray, rounding_s: float) -> list[_Scale]:
         period = mean_period + middle / width
         # most samples "missing", and at many places: these are packets
         packets = mean_period > 1.5 * period and np.mean(off > 0.5 * abs(period)) > 0.01
-        found.append(_Scale(int(width), period, np.inf if packets else noise_s, 2 * float(all_but_gaps)))
-        if _SURE * found[-1].noise_s < 0.5 * period:
-            return found
-    best = min(range(len(found)), key=lambda i: found[i].noise_s)
-    return found[: best + 1]
+        found.append(_Scale(width, period, np.inf if packets else noise_s, 2 * float(all_but_gaps)))
+        width *= 2
+    return found
+
+
+def _period(scales: list[_Scale]) -> _Scale:
+    """The windows that tell the period best: longer ones know it better, but gaps lengthen it."""
+    return min(scales, key=lambda s: s.period + s.noise_s / s.width)
+
+
+def _fine(scales: list[_Scale], period: float) -> int:
+    """Which are the shortest windows that show a single missing sample; else those that come nearest to it."""
+    sure = [i for i, s in enumerate(scales) if _SURE * s.noise_s < 0.5 * period]
+    return sure[0] if sure else min(range(len(scales)), key=lambda i: scales[i].noise_s)
 
 
 def _with_gaps(t: FloatArray, rounding_s: float) -> IntArray:
     """Count rows, and skip where the stamps leave the count for good."""
     count = np.arange(len(t), dtype=np.int64)
-    *coarse, fine = _scales(t, rounding_s)
-    if not np.isfinite(fine.noise_s):
+    scales = _scales(t, rounding_s)
+    best = _period(scales)
+    if not np.isfinite(best.noise_s):
         return count
+    period = best.period
+    index = _fine(scales, period)
+    coarse, fine = scales[:index], scales[index]
     # first the gaps that few rows prove, so that they do not blur those that need many
     passes = [(s.width, 0, s.extreme_s) for s in coarse if s.width in (1, 8, 64)]
     # at last the windows stand apart, because gaps that nearly touch look like no step, but like a slope
     passes += [(fine.width, apart, _SURE * fine.noise_s) for apart in (0, 2 * fine.width)]
-    period = fine.period
     level = _despiked((t - t[0]) / period - count)
     for width, apart, least_s in passes:
         for _ in range(10):  # gaps closer than the windows appear one after the other
@@ -199,7 +210,7 @@ def _with_gaps(t: FloatArray, rounding_s: float) -> IntArray:
             count += np.cumsum(skip)
             level = (t - t[0]) / period - count
             # gaps bend the median a little, the less of them the better
-            period *= 1 + float(np.median(_jumps(_sums(level), fine.width))) / fine.width
+            period *= 1 + float(np.median(_jumps(_sums(level), best.width))) / best.width
             level = _despiked((t - t[0]) / period - count)
     return _nearest_ticks(t, count)
 
@@ -224,10 +235,7 @@ def _steps(level: FloatArray, width: int, apart: int, least: float, stall: float
     horizon = min(max(2 * width, round(stall)), n)
     at = _around(candidates, horizon + width + apart, n)
     lasting = minimum_filter1d(after[at], horizon, origin=-(horizon // 2), mode="nearest")
-    # noise and an error of the period lower the lowest everywhere alike
-    usual = _some(n - horizon + 1, 2000)
-    lowest = np.lib.stride_tricks.sliding_window_view(after, horizon)[usual].min(axis=1)
-    rise = lasting - before[at] - min(0.0, float(np.median(lowest - before[usual])))
+    rise = lasting - before[at]
     # near the ends the windows are shorter and tell less
     bound = least * np.maximum(1.0, width / (np.minimum(at, n - 1 - at) + 1.0))
     peak = (rise > bound) & (rise >= maximum_filter1d(rise, 2 * (width + apart) + 1, mode="nearest"))
@@ -282,15 +290,17 @@ def _refuse_two_rates(t: FloatArray, count: IntArray, what: str) -> None:
     block, gaps = np.unique(np.flatnonzero(np.diff(count) > 1) // _BLOCK, return_counts=True)
     if (gaps < 10).all():
         return
-    fine = _scales(t, 0.0)[-1]
+    scales = _scales(t, 0.0)
+    common = _period(scales).period
+    fine = scales[_fine(scales, common)]
     for b in block[gaps >= 10]:
         part = t[_BLOCK * b : _BLOCK * (b + 1)]
         width = min(fine.width, len(part) // 4)
         period = float(np.median(_jumps(_sums(part), width))) / width
-        if abs(period / fine.period - 1) > max(0.05, _SURE * fine.noise_s / (fine.period * fine.width)):
+        if abs(period / common - 1) > max(0.05, _SURE * fine.noise_s / (common * width)):
             raise DataProblem(
                 what,
-                f"it is not sampled evenly: {1 / fine.period:.6g} Hz, but {1 / period:.6g} Hz at {part[0]:.3f} s",
+                f"it is not sampled evenly: {1 / common:.6g} Hz, but {1 / period:.6g} Hz at {part[0]:.3f} s",
                 remedy=_REMEDY,
             )
 
@@ -345,7 +355,7 @@ def _jumps(total: FloatArray, width: int) -> FloatArray:
     return (total[row + 2 * width] - 2 * total[row + width] + total[row]) / width
 
 
-def _some(n: int, enough: int = 100_000) -> IntArray:
+def _some(n: int, enough: int = 30_000) -> IntArray:
     """All of n rows, or enough of them to know a distribution, without a period that packets could share (Weyl's
     sequence).
     """

@@ -19,16 +19,33 @@ STANDARD_GRAVITY = 9.80665
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One unit: SI value = value * factor; dimension as exponents of (mass, length, time)."""
+    """One unit: SI value = value * factor; dimension as exponents of (mass, length, time).
+
+    `angle` is the power of rad or deg, `share` whether % occurs: both have no dimension, but are no other numbers.
+    """
 
     factor: float
     dimension: tuple[float, float, float]
+    angle: int = 0
+    share: bool = False
+
+    def fits(self, wanted: Unit) -> bool:
+        """Whether a quantity in this unit may stand where `wanted` is asked for.
+
+        An angle is no fraction and rad/s is no Hz; but "N m s/rad" is "kg m2/s": below the line an angle only explains.
+        """
+        if self.dimension != wanted.dimension:
+            return False
+        if self.share:
+            return not any(wanted.dimension) and wanted.angle == 0
+        explains = any(self.dimension) and self.angle <= 0 and wanted.angle <= 0
+        return explains or self.angle == wanted.angle
 
 
-_ATOMS: Mapping[str, Unit] = MappingProxyType(
+UNITS: Mapping[str, Unit] = MappingProxyType(
     {
         "1": Unit(1.0, (0, 0, 0)),
-        "%": Unit(0.01, (0, 0, 0)),
+        "%": Unit(0.01, (0, 0, 0), share=True),
         "kg": Unit(1.0, (1, 0, 0)),
         "g": Unit(1e-3, (1, 0, 0)),
         "lb": Unit(0.45359237, (1, 0, 0)),
@@ -42,8 +59,8 @@ _ATOMS: Mapping[str, Unit] = MappingProxyType(
         "us": Unit(1e-6, (0, 0, 1)),
         "ns": Unit(1e-9, (0, 0, 1)),
         "Hz": Unit(1.0, (0, 0, -1)),
-        "rad": Unit(1.0, (0, 0, 0)),
-        "deg": Unit(pi / 180, (0, 0, 0)),
+        "rad": Unit(1.0, (0, 0, 0), angle=1),
+        "deg": Unit(pi / 180, (0, 0, 0), angle=1),
         "N": Unit(1.0, (1, 1, -2)),
         "kN": Unit(1e3, (1, 1, -2)),
         "lbf": Unit(4.4482216152605, (1, 1, -2)),
@@ -52,22 +69,25 @@ _ATOMS: Mapping[str, Unit] = MappingProxyType(
         "gn": Unit(STANDARD_GRAVITY, (0, 1, -2)),
     }
 )
-_FACTOR = re.compile(r"^([A-Za-z%]+[A-Za-z]|[A-Za-z%]|1)\^?(-?\d)?$")
+"""Every unit that has a name; others are made of these."""
+_FACTOR = re.compile(r"^([A-Za-z%]+)(?:\^?(-?[1-9]))?$")
 
 
 def parse_unit(text: str) -> Unit:
     """Read "kg m2", "N m s/rad", "m/s2": factors apart by blanks or dots, everything after a slash divides."""
-    factor, dimension = 1.0, [0.0, 0.0, 0.0]
+    factor, dimension, angle, share = 1.0, [0.0, 0.0, 0.0], 0, False
     for place, part in enumerate(text.strip().split("/")):
         sign = 1 if place == 0 else -1
         for word in part.replace("*", " ").replace("·", " ").split():
             found = _FACTOR.match(word)
-            name, power = (found[1], int(found[2] or 1)) if found else (word, 1)
-            if name not in _ATOMS:
-                raise PalpateError(f"in the unit {text!r} {unknown_name('unit', name, _ATOMS)}")
-            factor *= _ATOMS[name].factor ** (sign * power)
-            dimension = [d + sign * power * e for d, e in zip(dimension, _ATOMS[name].dimension, strict=True)]
-    return Unit(factor, (dimension[0], dimension[1], dimension[2]))
+            name, power = (found[1], sign * int(found[2] or 1)) if found else (word, sign)
+            if name not in UNITS:
+                raise PalpateError(f"in the unit {text!r} {_unknown(name)}")
+            unit = UNITS[name]
+            factor *= unit.factor**power
+            dimension = [d + power * e for d, e in zip(dimension, unit.dimension, strict=True)]
+            angle, share = angle + power * unit.angle, share or unit.share
+    return Unit(factor, (dimension[0], dimension[1], dimension[2]), angle, share)
 
 
 def parse_quantity(value: float | str, unit: str) -> float:
@@ -77,11 +97,33 @@ def parse_quantity(value: float | str, unit: str) -> float:
         return float(value) * wanted.factor
     found = re.match(r"^\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(.*?)\s*$", value)
     if not found:
-        raise PalpateError(f"{value!r} is not a number with a unit, such as '1.5 {unit}'")
+        raise PalpateError(f"{value!r} is not {_kind(unit, 'a number with a unit')}, such as {example(unit)!r}")
     given = parse_unit(found[2]) if found[2] else wanted
-    if given.dimension != wanted.dimension:
-        raise PalpateError(f"{value!r} is not a quantity in {unit}")
+    if not given.fits(wanted):
+        raise PalpateError(f"{value!r} is not {_kind(unit, f'a quantity in {_alike(unit)}')}")
     try:
         return float(found[1]) * given.factor
     except ValueError:
         raise PalpateError(f"{found[1]!r} is not a number") from None
+
+
+def example(unit: str) -> str:
+    """A quantity in this unit as one writes it."""
+    return "30 %" if unit == "1" else f"1.5 {unit}"
+
+
+def _kind(unit: str, otherwise: str) -> str:
+    return "a fraction" if unit == "1" else otherwise
+
+
+def _alike(unit: str) -> str:
+    """The unit, and where it has a name, those of its kind: "kg, g or lb"."""
+    wanted = UNITS.get(unit)
+    names = [name for name, u in UNITS.items() if wanted is not None and name != unit and u.fits(wanted)]
+    return f"{', '.join([unit, *names[:-1]])} or {names[-1]}" if names else unit
+
+
+def _unknown(name: str) -> str:
+    if name.lower() == "g0":
+        return f"there is no unit {name!r}. Standard gravity is 'gn'"
+    return unknown_name("unit", name, UNITS)

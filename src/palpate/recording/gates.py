@@ -180,10 +180,12 @@ def _is_abrupt(depth: FloatArray, count: int, least: float) -> bool:
     if len(deep) == 0:
         return False
     t = int(deep[0]) + 2  # two samples at least, or the ratio would be that of two roundings
+    if 2 * t > len(depth):
+        return False
     beyond = depth[t - 1 :]
     back = np.flatnonzero(~(beyond > 0))  # NaN at the end of a piece as well
     travel = float(beyond[: back[0] if len(back) else None].max())
-    return travel >= 6 * depth[t - 1] and bool(depth[2 * t - 1] < 2.9 * depth[t - 1])
+    return travel >= 6 * depth[t - 1] and bool(depth[2 * t - 1] < 2.7 * depth[t - 1])
 
 
 def _clipping(used: _Used, runs: _Runs, word: str, extreme: float, fatal: bool) -> list[Finding]:
@@ -214,7 +216,7 @@ def _is_frozen(before: FloatArray, value: float, count: int, after: FloatArray, 
     """
     noise_before, noise_after = _white_noise(before), _white_noise(after)
     if noise_after is None:  # the end of a piece: a motion that comes to rest may look like noise of one step
-        noise_after, needed = noise_before, 1.5 * step
+        noise_after, needed = noise_before, 1.2 * step
     else:
         needed = 0.8 * step  # rounding alone looks like up to 0.6 steps
     if noise_before is None or noise_after is None or min(noise_before, noise_after) <= needed:

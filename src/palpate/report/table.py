@@ -22,6 +22,8 @@ def result_text(data: Mapping[str, Any]) -> RenderableType:
         Text(_conditioning(data)),
         Text(_clocks(data)),
     ]
+    if data["weakest_direction"] is not None:
+        parts.append(Text(f"Weakest: {data['weakest_direction']['text']}"))
     parts += [Text(f"Warning: {warning}", style="yellow") for warning in data["warnings"]]
     verdict = data["verdict"]
     parts.append(
@@ -39,6 +41,9 @@ def parameter_table(data: Mapping[str, Any]) -> Table:
     for heading in ("value", "95 % interval"):
         table.add_column(heading, justify="right")
     table.add_column("unit")
+    systematic = any(entry["systematic"] for entry in data["parameters"].values())
+    if systematic:
+        table.add_column("systematic", justify="right")
     table.add_column("prior", justify="right")
     references: Mapping[str, Mapping[str, float]] = data["references"]
     for label in references:
@@ -53,6 +58,7 @@ def parameter_table(data: Mapping[str, Any]) -> Table:
             f"{entry['value']:.{digits}f}",
             "-" if ci is None else f"{ci[0]:.{digits}f} … {ci[1]:.{digits}f}",
             entry["unit"],
+            *([f"± {1.96 * entry['systematic']:.{digits}f}"] if systematic else []),
             "-" if entry["prior"] is None else f"{entry['prior']:.{digits}f}",
             *(f"{values[name]:.{digits}f}" if name in values else "-" for values in references.values()),
             f"{100 * entry['information_from_data']:.1f} %" if entry["status"] != "fixed" else "-",
@@ -64,17 +70,19 @@ def parameter_table(data: Mapping[str, Any]) -> Table:
 def rms_table(data: Mapping[str, Any]) -> Table:
     """RMS error of each channel on train and test segments, with percent of the signal's range."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("RMS error")
+    band = data["rms_below_hz"]
+    table.add_column("RMS error" if band is None else f"RMS error below {band:g} Hz")
     for heading in ("train", "test"):
         table.add_column(heading, justify="right")
         table.add_column("of range", justify="right")
+    table.add_column("noise", justify="right")
     table.add_column("unit")
     for row, test in data["rms"]["test"].items():
         cells: list[str] = [row]
         for entry in (data["rms"]["train"][row], test):
             percent = entry["percent_of_range"]
             cells += [f"{entry['value']:.3g}", "-" if percent is None else f"{percent:.2f} %"]
-        table.add_row(*cells, test["unit"])
+        table.add_row(*cells, f"{test['noise']:.3g}", test["unit"])
     return table
 
 
@@ -97,4 +105,11 @@ def _clocks(data: Mapping[str, Any]) -> str:
     text = f"Load-cell clock minus IMU clock: {clocks['load_cell_minus_imu_s']:.6f} s"
     if not clocks["estimated"]:
         return f"{text} (stated)"
-    return f"{text} ± {1.96e6 * clocks['std_s']:.0f} µs; one explains {100 * clocks['explained']:.2f} % of the other"
+    found = f"{text} ± {1.96e6 * clocks['std_s']:.0f} µs, drift {_drift(clocks)}"
+    return f"{found}; one explains {100 * clocks['explained']:.2f} % of the other"
+
+
+def _drift(clocks: Mapping[str, Any]) -> str:
+    if clocks["drift_ppm"] is None:
+        return "not observable"
+    return f"{clocks['drift_ppm']:.1f} ± {1.96 * clocks['drift_std_ppm']:.1f} ppm"

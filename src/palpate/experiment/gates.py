@@ -1,0 +1,100 @@
+"""Quality gates: why a result should not be trusted as it is, and what its user should know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from palpate.experiment.handle_inputs import HandleInputs
+from palpate.identify import Compressed, Solution, solve
+from palpate.identify.conditioning import KAPPA_LIMIT
+from palpate.identify.search import Ending
+from palpate.motion import noise_floor
+from palpate.recording.gates import Finding
+
+WORST_PERCENT = 5.0
+"""Test RMS beyond this share of a channel's range: something is wrong, not just noisy."""
+NOISE_RATIO = 5.0
+"""Residuals beyond this multiple of the load cell's own noise come from something else."""
+MASS_TOLERANCE = 0.02
+
+
+def reasons(
+    solution: Solution,
+    rms: Mapping[str, Mapping[str, Mapping[str, Any]]],
+    findings: Sequence[Finding],
+    train: Compressed,
+) -> list[str]:
+    """Why the verdict is "failed"; empty when it passed."""
+    told = [f.message for f in findings if f.fatal] + list(solution.impossible)
+    if solution.ending is not Ending.CONVERGED:
+        told.append(solution.ending.value)
+    if not solution.uncertainty.enough:
+        told.append("the train segments are too short to know the noise")
+    if solution.conditioning.kappa_eff >= KAPPA_LIMIT:
+        told.append(
+            f"kappa_eff = {solution.conditioning.kappa_eff:.0f} is not below {KAPPA_LIMIT:.0f}: "
+            "the motion leaves a combination of parameters open"
+        )
+    for row, test in rms["test"].items():
+        train_rms = rms["train"][row]["value"]
+        if test["value"] > 2 * train_rms:
+            told.append(
+                f"{row}: the test error {test['value']:.3g} {test['unit']} is more than twice the train error "
+                f"{train_rms:.3g}; the fit does not carry over"
+            )
+    return told + _misfit(rms) + _known_mass(solution, train)
+
+
+def remarks(rms: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[str]:
+    """What the residuals say beyond the verdict."""
+    worse = [
+        f"{row} {entry['value'] / entry['noise']:.0f} times"
+        for row, entry in rms["test"].items()
+        if entry["noise"] and entry["value"] > NOISE_RATIO * entry["noise"] and entry["percent_of_range"] > 0.5
+    ]
+    if not worse:
+        return []
+    return [
+        f"the residuals exceed the load cell's own noise ({', '.join(worse)}): look at frames, the IMU's lever arm, "
+        "clocks and the stiffness of the adapters; the intervals contain noise, not such errors"
+    ]
+
+
+def expected_noise(inputs: HandleInputs) -> list[float]:
+    """RMS that the load cell's white noise leaves in each row of the balance, N and N m."""
+    gain = 1.0 if inputs.lowpass is None else float(np.linalg.norm(inputs.lowpass.taps))
+    return [float(v) for v in noise_floor(inputs.wrench.x) * gain]
+
+
+def _misfit(rms: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[str]:
+    """Channels that carry a signal and are not explained."""
+    bad = [
+        f"{row} {entry['percent_of_range']:.0f} %"
+        for row, entry in rms["test"].items()
+        if entry["percent_of_range"] is not None
+        and entry["percent_of_range"] > WORST_PERCENT
+        and entry["value"] > NOISE_RATIO * (entry["noise"] or 0.0)
+    ]
+    if not bad:
+        return []
+    return [
+        f"the model does not explain the wrench (test error of range: {', '.join(bad)}): look for a wrong unit, "
+        "scale, frame or lever arm, a dead or clipped channel, or a handle that somebody touched"
+    ]
+
+
+def _known_mass(solution: Solution, train: Compressed) -> list[str]:
+    """A mass from a scale that the data contradict."""
+    given = solution["m"] if "m" in [e.name for e in solution.estimates] else None
+    if given is None or given.status.value != "fixed":
+        return []
+    free = solve(train)["m"]
+    if abs(free.value - given.value) <= max(MASS_TOLERANCE * given.value, 5 * free.noise):
+        return []
+    return [
+        f"the known mass {given.value:.4g} kg contradicts the data, which say {free.value:.4g} +- {2 * free.noise:.2g} "
+        "kg: what was on the scale?"
+    ]

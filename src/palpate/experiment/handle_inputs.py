@@ -1,0 +1,180 @@
+"""What a handle's balance is made of: recordings on even clocks, the IMU's pose, filters; and the balance made of
+them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from palpate.errors import PalpateError
+from palpate.experiment.reading import Experiment, load_options, wrench_channels
+from palpate.experiment.schema import SENSORS, ImuPart, ParallelPart, SavitzkyGolayPart, SensorPart, WrenchPart
+from palpate.identify import Balance, MotionNoise, build_balance
+from palpate.mechanisms import Free
+from palpate.model import Model, load_object
+from palpate.motion import (
+    PARALLEL,
+    Lowpass,
+    Smoothing,
+    design_lowpass,
+    evenly_sampled,
+    every_second,
+    imu_motion,
+    noise_floor,
+    resample_motion,
+    without_lost,
+)
+from palpate.motion.evenly import Even
+from palpate.physics.arrays import FloatArray
+from palpate.physics.motion import Motion
+from palpate.physics.spatial import nearest_rotation, transform
+from palpate.physics.units import parse_unit
+from palpate.recording import Recording, load
+
+CHANNEL_UNITS = {"wrench": ["N"] * 3 + ["N m"] * 3, "acceleration": ["m/s2"] * 3, "angular_rate": ["rad/s"] * 3}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HandleInputs:
+    """Everything that a handle's balance is made of; systematic errors are changes of one of these."""
+
+    model: Model
+    wrench: Even
+    """Minus what dSPACE stores: the wrench that moves the handle, N and N m."""
+    imu: Even
+    """Specific force (3, m/s2) and angular rate (3, rad/s) in the IMU's axes, on the IMU's clock."""
+    T_sensor_imu: FloatArray
+    offset_s: float
+    """Load-cell time minus IMU time of the same instant."""
+    smoothing: Smoothing
+    lowpass: Lowpass | None
+    sigma: tuple[float, ...]
+
+    def motion(self, imu: Even | None = None) -> Motion:
+        """The sensor's motion on the IMU's clock."""
+        even = self.imu if imu is None else imu
+        return imu_motion(even.times_s, even.x[:, :3], even.x[:, 3:], self.T_sensor_imu, self.smoothing)
+
+    def balance(self, imu: Even | None = None) -> Balance:
+        """The balance on the load cell's clock, of these IMU samples or of all."""
+        m = self.motion(imu)
+        shifted = Motion(m.times_s + self.offset_s, m.specific_acceleration, m.omega, m.omega_dot)
+        lost = tuple((a + self.offset_s, b + self.offset_s) for a, b in self.imu.lost)
+        on_clock = resample_motion(shifted, self.wrench.times_s, lost=lost, reach_s=self.smoothing.reach_s)
+        w = without_lost(self.wrench.times_s, self.wrench.x, self.wrench.lost)
+        return build_balance(self.model, on_clock, w, sigma=self.sigma, lowpass=self.lowpass)
+
+    def noise(self, method: str, balance: Balance) -> MotionNoise | None:
+        """The noise of the motion as two balances that differ by it."""
+        if method == "instrumental":
+            halves = [self.balance(every_second(self.imu, first)) for first in (0, 1)]
+            return MotionNoise(halves[0], halves[1], 0.5)
+        if method == "simulated":
+            added = np.random.default_rng(0).normal(size=self.imu.x.shape) * noise_floor(self.imu.x)
+            return MotionNoise(self.balance(replace(self.imu, x=self.imu.x + added)), balance, 1.0)
+        return None
+
+
+def read_wrench(experiment: Experiment) -> tuple[Recording, list[str], Even]:
+    """The load cell's recording, its six channels, and the wrench that moves the handle (FORMATS, Sign)."""
+    part = experiment.config.recordings.wrench
+    recording = _load(experiment, "recordings.wrench", part)
+    try:
+        names = wrench_channels(part, list(recording))
+    except PalpateError as error:
+        raise experiment.problem("recordings.wrench.channels", str(error)) from error
+    x = _stack(experiment, "recordings.wrench.channels", recording, names, CHANNEL_UNITS["wrench"])
+    sign = -1.0 if part.sign == "on-other-side" else 1.0
+    even = _even(experiment, "recordings.wrench", recording, names[0], sign * x, "load cell")
+    return recording, names, even
+
+
+def read_imu(experiment: Experiment) -> tuple[Recording, list[str], Even]:
+    """The IMU's recording, its six channels, and specific force with angular rate."""
+    part = experiment.config.recordings.imu
+    recording = _load(experiment, "recordings.imu", part)
+    groups = {"acceleration": part.acceleration, "angular_rate": part.angular_rate}
+    stacks = [_stack(experiment, f"recordings.imu.{k}", recording, v, CHANNEL_UNITS[k]) for k, v in groups.items()]
+    names = [*part.acceleration, *part.angular_rate]
+    return recording, names, _even(experiment, "recordings.imu", recording, names[0], np.hstack(stacks), "IMU")
+
+
+def build_inputs(experiment: Experiment, wrench: Even, imu: Even) -> HandleInputs:
+    """Everything but the clock offset, which is found from the signals or stated."""
+    config = experiment.config
+    model = load_object(config.object)
+    return HandleInputs(
+        model=replace(model, mechanism=Free(gravity=config.gravity)),
+        wrench=wrench,
+        imu=imu,
+        T_sensor_imu=_pose(experiment),
+        offset_s=0.0,
+        smoothing=_smoothing(config.filtering),
+        lowpass=_lowpass(experiment, wrench),
+        sigma=_sigma(sensor_of(config.sensor)),
+    )
+
+
+def _load(experiment: Experiment, key: str, part: WrenchPart | ImuPart) -> Recording:
+    try:
+        return load(experiment.path(part.file), format=part.format, **load_options(part))
+    except PalpateError as error:
+        raise experiment.problem(key, str(error)) from error
+
+
+def _stack(experiment: Experiment, key: str, recording: Recording, names: list[str], units: list[str]) -> FloatArray:
+    try:
+        x = recording.stack(names)
+    except PalpateError as error:
+        raise experiment.problem(key, str(error)) from error
+    for name, unit in zip(names, units, strict=True):
+        channel = recording[name]
+        if parse_unit(channel.unit).dimension != parse_unit(unit).dimension:
+            wrong = f"the channel {name!r} has the unit {channel.unit!r}, wanted is {unit}"
+            raise experiment.problem(key, wrong, "state its unit under columns:")
+    if len(set(names)) < len(names):
+        raise experiment.problem(key, f"a channel is named twice: {', '.join(names)}")
+    return x
+
+
+def _even(experiment: Experiment, key: str, recording: Recording, name: str, x: FloatArray, what: str) -> Even:
+    try:
+        return evenly_sampled(recording[name].clock.times_s, x, what=what)
+    except PalpateError as error:
+        raise experiment.problem(key, str(error)) from error
+
+
+def _pose(experiment: Experiment) -> FloatArray:
+    part = experiment.config.imu_pose
+    try:
+        return transform(nearest_rotation(part.rotation, what="rotation of the IMU"), part.translation)
+    except PalpateError as error:
+        raise experiment.problem("imu_pose.rotation", str(error)) from error
+
+
+def _smoothing(part: ParallelPart | SavitzkyGolayPart) -> Smoothing:
+    if isinstance(part, ParallelPart):
+        return PARALLEL
+    return Smoothing(part.slope_window, part.slope_order, part.window, part.order)
+
+
+def _lowpass(experiment: Experiment, wrench: Even) -> Lowpass | None:
+    part = experiment.config.filtering
+    if not isinstance(part, ParallelPart):
+        return None
+    rate_hz = (len(wrench.times_s) - 1) / (wrench.times_s[-1] - wrench.times_s[0])
+    try:
+        return design_lowpass(rate_hz, part.bandwidth)
+    except PalpateError as error:
+        raise experiment.problem("filtering.bandwidth", str(error)) from error
+
+
+def sensor_of(sensor: str | SensorPart) -> SensorPart:
+    """A force/torque sensor by name, or as described."""
+    return SENSORS[sensor] if isinstance(sensor, str) else sensor
+
+
+def _sigma(sensor: SensorPart) -> tuple[float, ...]:
+    return (*sensor.sigma_force, *sensor.sigma_moment)

@@ -1,0 +1,198 @@
+"""The values of an experiment file: numbers, quantities with units, vectors, segments, each refused in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite
+from typing import Annotated, Any, cast
+
+from pydantic import AfterValidator, BeforeValidator
+
+from palpate.errors import PalpateError
+from palpate.physics.units import parse_quantity, parse_unit
+from palpate.recording.si import to_si
+
+Reader = Callable[[Any], float]
+_LONGEST = 60
+
+
+def shown(value: Any) -> str:
+    """A value as it is written in the file, in a message; long ones are cut."""
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]} ..."
+
+
+def number(value: Any) -> float:
+    """A number without a unit."""
+    try:
+        found = float("" if isinstance(value, bool | list | dict) or value is None else value)
+    except ValueError:
+        raise ValueError(f"{shown(value)} is not a number") from None
+    if not isfinite(found):
+        raise ValueError(f"{shown(value)} is not a finite number")
+    return found
+
+
+def whole(value: Any) -> int:
+    """A count: a whole number from 1 on."""
+    found = number(value)
+    if found != int(found) or isinstance(value, str):
+        raise ValueError(f"{shown(value)} is not a whole number")
+    if found < 1:
+        raise ValueError(f"{shown(value)} is not possible: counting begins with 1")
+    return int(found)
+
+
+def quantity(unit: str, *, positive: bool = False, bare: bool = True) -> Reader:
+    """A number, or a text with a unit, as SI; `bare`: whether a number without unit may stand there."""
+
+    def read(value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise ValueError(f"{shown(value)} is not a number")
+        try:
+            found = parse_quantity(value, unit)
+        except PalpateError as error:
+            raise ValueError(str(error)) from None
+        if not isfinite(found):
+            raise ValueError(f"{shown(value)} is not a finite number")
+        if positive and not found > 0:
+            raise ValueError(f"{shown(value)} is not possible: it must be positive")
+        if not bare and not str(value).rstrip(" ")[-1:].isalpha():
+            raise ValueError(f"{shown(value)} has no unit: write {value} {unit} if that is meant")
+        return found
+
+    return read
+
+
+def three(read: Reader, *, single: bool = False) -> BeforeValidator:
+    """Three entries, x, y and z; with `single`, one number may stand for all three."""
+
+    def several(value: Any) -> list[float]:
+        if single and not isinstance(value, list):
+            return [read(value)] * 3
+        return _entries(value, read)
+
+    return BeforeValidator(several)
+
+
+def _entries(value: Any, read: Reader) -> list[float]:
+    if not isinstance(value, list):
+        raise ValueError(f"{shown(value)} is not a list of three numbers")
+    entries = cast("list[Any]", value)
+    if len(entries) != 3:
+        raise ValueError(f"{shown(entries)} has {len(entries)} entries instead of 3")
+    return [read(entry) for entry in entries]
+
+
+def _matrix(read: Reader) -> BeforeValidator:
+    """Three rows of three."""
+
+    def rows(value: Any) -> list[list[float]]:
+        given = cast("list[Any]", value) if isinstance(value, list) else []
+        if len(given) != 3 or not all(isinstance(row, list) and len(cast("list[Any]", row)) == 3 for row in given):
+            angles = len(given) == 3 and not any(isinstance(row, list) for row in given)
+            hint = " (angles are not taken: there are too many conventions)" if angles else ""
+            raise ValueError(f"{shown(value)} is not three rows of three numbers{hint}")
+        return [_entries(row, read) for row in given]
+
+    return BeforeValidator(rows)
+
+
+def _symmetric(matrix: list[list[float]]) -> list[list[float]]:
+    largest = max(abs(x) for row in matrix for x in row)
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        if abs(matrix[i][j] - matrix[j][i]) > 1e-6 * largest:
+            axes = "xyz"[i] + "xyz"[j]
+            raise ValueError(f"it is not symmetric: I{axes} = {matrix[i][j]:g}, I{axes[::-1]} = {matrix[j][i]:g}")
+    return matrix
+
+
+def _direction(axis: list[float]) -> list[float]:
+    if not any(axis):
+        raise ValueError("[0, 0, 0] is no direction")
+    return axis
+
+
+def pairs(value: Any, read: Callable[[Any], Any]) -> list[tuple[Any, Any]]:
+    """One segment [a, b], or a list of such."""
+    given = cast("list[Any]", value) if isinstance(value, list) else None
+    if given is None:
+        raise ValueError(f"{shown(value)} is not a segment [from, to] or a list of such")
+    if not given:
+        raise ValueError("there is no segment in it")
+    rows = cast("list[Any]", given if any(isinstance(row, list) for row in given) else [given])
+    found: list[tuple[Any, Any]] = []
+    for row in rows:
+        ends = cast("list[Any]", row) if isinstance(row, list) else [row]
+        if len(ends) != 2:
+            raise ValueError(f"{shown(row)} is not a segment: {_counted(len(ends))} instead of [from, to]")
+        found.append((read(ends[0]), read(ends[1])))
+    return found
+
+
+def _counted(n: int) -> str:
+    return "one number" if n == 1 else f"{n} numbers"
+
+
+def damping(value: Any) -> float | str:
+    """The word auto, or a number that is not negative."""
+    if isinstance(value, str) and value == "auto":
+        return value
+    try:
+        found = number(value)
+    except ValueError:
+        raise ValueError(f"{shown(value)} is neither a number nor 'auto'") from None
+    if found < 0:
+        raise ValueError(f"{shown(value)} is not possible: it must not be negative")
+    return found
+
+
+def unit_of_channel(value: str) -> str:
+    """A unit that palpate can turn into SI; "" is the header's."""
+    try:
+        to_si(value)
+    except PalpateError as error:
+        raise ValueError(str(error)) from None
+    return value
+
+
+def unit_of_time(value: str) -> str:
+    """A unit of time; "" is the header's."""
+    try:
+        if not value or parse_unit(value).dimension == (0, 0, 1):
+            return value
+    except PalpateError:
+        pass
+    raise ValueError(f"{value!r} is not a unit of time: s, ms, us or ns")
+
+
+def distinct(names: list[str]) -> list[str]:
+    """Names of which none occurs twice."""
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{name!r} stands there twice")
+    return names
+
+
+Number = Annotated[float, BeforeValidator(number)]
+Whole = Annotated[int, BeforeValidator(whole)]
+Mass = Annotated[float, BeforeValidator(quantity("kg"))]
+Length = Annotated[float, BeforeValidator(quantity("m"))]
+Frequency = Annotated[float, BeforeValidator(quantity("Hz"))]
+Seconds = Annotated[float, BeforeValidator(quantity("s"))]
+Fraction = Annotated[float, BeforeValidator(quantity("1"))]
+Angle = Annotated[float, BeforeValidator(quantity("deg", bare=False))]
+Acceleration = Annotated[float, BeforeValidator(quantity("m/s2"))]
+Vector = Annotated[list[float], three(quantity("m"))]
+Sides = Annotated[list[float], three(quantity("m", positive=True))]
+Direction = Annotated[list[float], AfterValidator(_direction), three(number)]
+Rotation = Annotated[list[list[float]], _matrix(number)]
+Inertia = Annotated[list[list[float]], AfterValidator(_symmetric), _matrix(quantity("kg m2"))]
+Forces = Annotated[list[float], three(quantity("N", positive=True), single=True)]
+Torques = Annotated[list[float], three(quantity("N m", positive=True), single=True)]
+Accelerations = Annotated[list[float], three(quantity("m/s2", positive=True), single=True)]
+Rates = Annotated[list[float], three(quantity("rad/s", positive=True), single=True)]
+ChannelUnit = Annotated[str, AfterValidator(unit_of_channel)]
+TimeUnit = Annotated[str, AfterValidator(unit_of_time)]
