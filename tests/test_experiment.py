@@ -133,8 +133,13 @@ def test_without_segments_the_first_part_trains_and_the_rest_tests(paper: Path) 
     prepared = prepare_handle(read_experiment(path))
     ((a, b),), ((c, d),) = prepared.train, prepared.test
     assert b == c
-    assert (b - a) / (d - a) == pytest.approx(0.6)
-    assert default_segments(0.0, 10.0) == ([(0.0, 6.0)], [(6.0, 10.0)])
+    assert (b - a) / (d - a) == pytest.approx(0.6, abs=1e-4)
+    times = np.arange(1001) / 100
+    seen = np.ones(1001, dtype=bool)
+    seen[300:400] = False  # a gap is left out, and its second does not count
+    first, second = default_segments(times, seen)
+    assert np.allclose(first, [(0.0, 3.0), (4.0, 6.4)], atol=0.02)
+    assert np.allclose(second, [(6.4, 10.0)], atol=0.02)
 
 
 def test_result_and_model_files(paper: Path, tmp_path: Path) -> None:
@@ -147,7 +152,7 @@ def test_result_and_model_files(paper: Path, tmp_path: Path) -> None:
     assert m["unit"] == "kg"
     assert m["ci95"][0] < 0.856 < m["ci95"][1]
     assert m["status"] in ("identified", "prior-dominated")
-    assert set(data["rms"]) == {"train", "test"}
+    assert set(data["rms"]) == {"train", "test", "cross_validated"}
     assert data["rms"]["test"]["n_z"]["unit"] == "N m"
     assert data["damping"] == 10
     assert data["kappa_eff"] < 100

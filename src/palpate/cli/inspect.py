@@ -139,7 +139,7 @@ def _closed_pipe_is_no_error() -> Generator[None]:
     try:
         yield
         sys.stdout.flush()
-    except ZeroDivisionError:  # rich turns the one into the other
+    except (BrokenPipeError, SystemExit):  # rich turns the one into the other
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit from None
 

@@ -63,6 +63,28 @@ def remarks(rms: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[str]:
     ]
 
 
+def zero_drift(train: Compressed, solution: Solution) -> list[str]:
+    """A load cell's zero that wanders: the residual's mean per piece against time, from the factors alone.
+
+    The score of a bias column is the weighted sum of that row's residuals.
+    """
+    names = list(train.model.parameters)
+    scores = train.scores(solution.p)
+    t = np.cumsum(train.samples) / train.samples.sum() - 0.5
+    told: list[str] = []
+    for row, weight, span in zip(train.model.mechanism.rows, train.weights, train.range(), strict=True):
+        if f"bias_{row.name}" not in names:
+            continue
+        mean = scores[:, names.index(f"bias_{row.name}")] / (weight**2 * train.samples)
+        slope = float(t @ (mean - mean.mean()) / (t @ t))
+        std = float(np.std(mean - slope * t) / np.sqrt(t @ t))
+        if abs(slope) > max(5 * std, 0.01 * span):
+            told.append(f"{row.name} {slope:+.2g} {row.unit}")
+    if not told:
+        return []
+    return [f"the load cell's zero drifts during the train segments ({', '.join(told)}): let it warm up, zero it again"]
+
+
 def expected_noise(inputs: HandleInputs) -> list[float]:
     """RMS that the load cell's white noise leaves in each row of the balance, N and N m."""
     gain = 1.0 if inputs.lowpass is None else float(np.linalg.norm(inputs.lowpass.taps))

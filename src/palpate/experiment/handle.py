@@ -116,6 +116,8 @@ def prepare_handle(experiment: Experiment, tell: Tell = lambda _: None) -> Prepa
         *check_channels(wrench_file, wrench_names, noise=wrench_noise, segments=used),
         *check_channels(imu_file, imu_names, noise=imu_noise, segments=on_imu),
         *check_imu(imu.times_s, imu.x[:, :3], imu.x[:, 3:]),
+        *_gaps("load cell", wrench),
+        *_gaps("IMU", imu),
         *_drift(offset),
     )
     return Prepared(inputs, balance, noise, train, test, offset, findings)
@@ -191,6 +193,14 @@ def _data_sheet(names: list[str], *groups: list[float] | None) -> dict[str, floa
     for k, group in enumerate(groups):
         found |= dict(zip(names[3 * k : 3 * k + 3], group or [], strict=False))
     return found or None
+
+
+def _gaps(what: str, even: Even) -> tuple[Finding, ...]:
+    """Gaps anywhere in the recording; inside a segment they were refused."""
+    if not even.lost:
+        return ()
+    longest = max(b - a for a, b in even.lost)
+    return (Finding("gaps", False, f"{what}: {len(even.lost)} gaps, the longest {longest:.3f} s; segments avoid them"),)
 
 
 def _drift(offset: Offset | None) -> tuple[Finding, ...]:

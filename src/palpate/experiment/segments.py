@@ -71,8 +71,7 @@ def default_segments(times_s: FloatArray, seen: NDArray[np.bool_]) -> tuple[list
     for a, b in runs:
         cut = min(max(a + int(limit) - done, a), b)
         done += b - a
-        # the last sample's time as the end: segments are half-open
         for chosen, (i, j) in ((train, (a, cut)), (test, (cut, b))):
             if j - i > 1:
-                chosen.append((float(times_s[i]), float(times_s[j - 1])))
+                chosen.append((float(times_s[i]), float(times_s[min(j, len(times_s) - 1)])))
     return train, test

@@ -84,6 +84,14 @@ class Problem:
 
 
 def search(problem: Problem, start: FloatArray, *, polish: bool = True) -> Found:
+    """Minimise the cost from a start; where the way leads to a body too thin for arithmetic, the start at the edge."""
+    try:
+        return _search(problem, start, polish=polish)
+    except np.linalg.LinAlgError:
+        return Found(_last_possible(problem.map_, start), problem.cost(start), 0, Ending.EDGE)
+
+
+def _search(problem: Problem, start: FloatArray, *, polish: bool) -> Found:
     """Minimise the cost from a start.
 
     Levenberg-Marquardt with the step from QR of the stacked rows, never from A'A; mu follows Nielsen (1999). Undamped

@@ -17,6 +17,9 @@ _CANDIDATES = 6
 _APART_S = 0.25
 """Two lags closer than this are the same candidate."""
 _SHORTEST_S = 2.0
+_SHORTEST_FOR_DRIFT_S = 10.0
+_PIECE_S = 1.0
+"""What noise does in one such piece says nothing about the next."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +39,11 @@ class Offset:
     misfit: FloatArray
     """... the unexplained share of the variance there: the profile to look at."""
     drift_ppm: float = float("nan")
+    """By how much the offset grows, us per s of response time; NaN where it cannot be known."""
     drift_std_ppm: float = float("nan")
+    """Its standard deviation."""
+    at_s: float = float("nan")
+    """Response time at which the offset is `value_s`; elsewhere the drift adds to it."""
 
 
 def estimate_offset(
@@ -51,9 +58,10 @@ def estimate_offset(
 
     predictors (n, p) on one clock, responses (m, q) on another, times in s. No physics is assumed beyond linearity,
     so it serves a load cell against an IMU as well as a gyroscope against markers. The whole range of lags is
-    searched, then the profile of the least-squares misfit is refined below a sample; its curvature gives the standard
-    deviation, counting only residuals that are independent. Raises `DataProblem` when the lag cannot be known from
-    these signals.
+    searched, then the profile of the least-squares misfit is refined below a sample. A line of the offset over time,
+    fitted around it, tells the drift; the scatter of its gradient between pieces tells both standard deviations. The
+    offset itself is the constant that fits best, whatever the drift. Raises `DataProblem` when the lag cannot be
+    known from these signals.
     """
     tp, P = _band_limited(times_p, predictors)
     tr, Q = _band_limited(times_r, responses)
@@ -72,7 +80,8 @@ def estimate_offset(
     profile = np.array([_misfit(pair, lag) for lag in lags])
     near = int(profile.argmin())
     value = _minimise(lambda lag: _misfit(pair, lag), lags[max(near - 1, 0)], lags[min(near + 1, 12)])
-    best, std = _misfit(pair, value), _standard_deviation(pair, value)
+    best, line = _misfit(pair, value), _fit_line(pair, value)
+    std = line.std_s
     runner_up = 1 - min(elsewhere, default=1.0)
     if best > 0.5 or 1 - runner_up < 1.3 * best or not std < 0.01:
         raise DataProblem(
@@ -83,7 +92,7 @@ def estimate_offset(
             remedy="check that the files belong together and that the object was shaken, "
             "or state the samples that coincide (clocks:)",
         )
-    return Offset(value, std, 1 - best, runner_up, lags, profile)
+    return Offset(value, std, 1 - best, runner_up, lags, profile, line.drift_ppm, line.drift_std_ppm, line.at_s)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,23 +180,75 @@ def _misfit(pair: _Pair, offset_s: float) -> float:
     return float(np.exp(np.log(np.clip(share, 1e-12, 1.0)).mean()))
 
 
-def _standard_deviation(pair: _Pair, offset_s: float) -> float:
-    """From the curvature of the log-likelihood sum_j N_j/2 log v_j, where N_j counts independent residuals only."""
-    h = 0.005
-    left, middle, right = (_residuals(pair, offset_s + d)[0] for d in (-h, 0.0, h))
-    count = np.array([_independent(column) for column in middle.T])
-    bend = sum(np.log(np.maximum((r**2).mean(axis=0), 1e-300)) * c for r, c in ((left, 1), (middle, -2), (right, 1)))
-    curvature = float((count / 2 * bend).sum()) / h**2
-    return curvature**-0.5 if curvature > 0 else float("inf")
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The offset as a line over the response's time: what is known of it."""
+
+    at_s: float
+    std_s: float
+    """Of the offset at this time, where it is known best."""
+    drift_ppm: float
+    drift_std_ppm: float
 
 
-def _independent(x: FloatArray) -> float:
-    """Number of independent samples: N / (1 + 2 sum of the autocorrelations up to the first that is not positive)."""
-    power = np.abs(np.fft.rfft(x - x.mean(), 1 << (2 * len(x) - 1).bit_length())) ** 2
-    rho = np.fft.irfft(power)[: len(x) // 2]
-    rho = rho / max(float(rho[0]), 1e-300)
-    first = int(np.argmax(rho <= 0)) or len(rho)
-    return len(x) / (1 + 2 * float(rho[1:first].sum()))
+_UNKNOWN = _Line(float("nan"), float("inf"), float("nan"), float("nan"))
+
+
+def _fit_line(pair: _Pair, offset_s: float) -> _Line:
+    """Fit offset + drift by Gauss-Newton, with the sandwich covariance H^-1 (sum of s s') H^-1 over pieces of time.
+
+    s is a piece's gradient of the weighted sum of squares, H the curvature of the whole. Other than a count of
+    independent residuals it asks only for noise at those frequencies and in those channels that tell the lag.
+    """
+    line, at = np.array([offset_s, 0.0]), float(pair.times_s.mean())
+    time, gradient, curvature = _gradient(pair, line, at)
+    for _ in range(4):  # a drift of 100 ppm over minutes needs three
+        if not np.linalg.cond(curvature) < 1e12:
+            return _UNKNOWN
+        line = line + np.linalg.solve(curvature, gradient.sum(axis=0))
+        # where offset and drift know nothing of each other
+        here = at + curvature[0, 1] / curvature[0, 0]
+        line, at = np.array([line[0] + line[1] * (here - at), line[1]]), float(here)
+        time, gradient, curvature = _gradient(pair, line, at)
+    length = float(time[-1] - time[0])
+    pieces = max(4, int(length / _PIECE_S))
+    starts = np.searchsorted(time, time[0] + length * np.arange(pieces) / pieces)
+    s = np.add.reduceat(gradient, starts, axis=0)
+    inverse = np.linalg.inv(curvature)
+    covariance = inverse @ (s.T @ s) @ inverse * pieces / (pieces - 2)
+    std_s, drift_std = (float(v) for v in np.sqrt(np.diag(covariance)))
+    if length < _SHORTEST_FOR_DRIFT_S:
+        return _Line(at, std_s, float("nan"), float("nan"))
+    return _Line(at, std_s, 1e6 * float(line[1]), 1e6 * drift_std)
+
+
+def _gradient(pair: _Pair, line: FloatArray, at_s: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Times (n,), what each adds to the steepest descent in offset and drift (n, 2), and the curvature (2, 2).
+
+    The predictors' coefficients follow the offset: whatever they can explain of a shift tells nothing of it.
+    """
+    at = pair.times_s - line[0] - line[1] * (pair.times_s - at_s)
+    h = 5e-4  # s; far below the period of anything the low-pass leaves
+    use = (at >= pair.first_s + h) & (at <= pair.last_s - h)
+    time, at, y = pair.times_s[use], at[use], pair.responses[use]
+    x, slope = pair.predict(at), (pair.predict(at - h) - pair.predict(at + h)) / (2 * h)
+    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
+    scale = np.maximum(np.linalg.norm(x, axis=0), 1e-300)
+    x, slope = x / scale, (slope - slope.mean(axis=0)) / scale
+    normal = x.T @ x
+
+    def explained(v: FloatArray) -> FloatArray:
+        return least_squares(normal, x.T @ v, rcond=1e-12)
+
+    coefficients = explained(y)
+    residual = y - x @ coefficients
+    shift = slope @ coefficients
+    moves = [shift, (time - at_s)[:, None] * shift]
+    moves = [m - m.mean(axis=0) - x @ explained(m) for m in moves]
+    weight = 1 / np.maximum((residual**2).mean(axis=0), 1e-300)
+    gradient = np.array([(m * residual) @ weight for m in moves], dtype=float).T
+    curvature = np.array([[((a * b) @ weight).sum() for b in moves] for a in moves], dtype=float)
+    return time, gradient, curvature
 
 
 def _minimise(f: Callable[[float], float], low: float, high: float) -> float:

@@ -109,7 +109,7 @@ def _unpacked(t: FloatArray) -> FloatArray:
     steps = np.diff(t)
     if np.mean(steps < _TOGETHER * (t[-1] - t[0]) / len(steps)) < 0.05:
         return t
-    last = np.append(steps > _TOGETHER * _period(_scales(t, 0.0)).period, True)
+    last = np.append(steps > _TOGETHER * _period(_scales(t, 0.0), 0.0).period, True)
     ends = np.flatnonzero(last)
     period = float(np.median(np.diff(t[ends]) / np.diff(ends)))
     own = ends[np.cumsum(last) - last]  # the packet's last row, for each row
@@ -121,11 +121,12 @@ def _unpacked(t: FloatArray) -> FloatArray:
 def _count(t: FloatArray, what: str) -> IntArray:
     """The count of the instrument's samples at each row: the rows, plus the samples missing before each."""
     quantum, per_step = _quantum(t)
-    chosen = _with_gaps(t, 0.0 if per_step == 1 else quantum / np.sqrt(12))
-    if per_step == 1 and _gaps(chosen) >= _MANY:
+    rounding_s = quantum / np.sqrt(12)
+    chosen = _with_gaps(t, 0.0 if per_step == 1 else rounding_s)
+    if quantum > 0 and _gaps(chosen) >= _MANY:
         # A clock slower than the rounding, and a clock as fast as the rounding that loses samples regularly, write
         # the same stamps. The former is simpler, if rounding explains what is left.
-        slower = [np.arange(len(t), dtype=np.int64), _with_gaps(t, quantum / np.sqrt(12))]
+        slower = [np.arange(len(t), dtype=np.int64), *([_with_gaps(t, rounding_s)] if per_step == 1 else [])]
         simpler = [c for c in slower if _rounded(t, c, quantum) and _gaps(chosen) >= _gaps(c) + _MANY]
         chosen = [*simpler, chosen][0]
     _refuse_two_rates(t, chosen, what)
@@ -174,9 +175,12 @@ def _scales(t: FloatArray, rounding_s: float) -> list[_Scale]:
     return found
 
 
-def _period(scales: list[_Scale]) -> _Scale:
-    """The windows that tell the period best: longer ones know it better, but gaps lengthen it."""
-    return min(scales, key=lambda s: s.period + s.noise_s / s.width)
+def _period(scales: list[_Scale], rounding_s: float) -> _Scale:
+    """The windows that tell the period best: longer ones know it better, but gaps lengthen it.
+
+    Rounding repeats itself and may pull all windows to the same side, so that it has no mean.
+    """
+    return min(scales, key=lambda s: s.period + max(s.noise_s, np.sqrt(2) * rounding_s) / s.width)
 
 
 def _fine(scales: list[_Scale], period: float) -> int:
@@ -189,7 +193,7 @@ def _with_gaps(t: FloatArray, rounding_s: float) -> IntArray:
     """Count rows, and skip where the stamps leave the count for good."""
     count = np.arange(len(t), dtype=np.int64)
     scales = _scales(t, rounding_s)
-    best = _period(scales)
+    best = _period(scales, rounding_s)
     if not np.isfinite(best.noise_s):
         return count
     period = best.period
@@ -291,7 +295,7 @@ def _refuse_two_rates(t: FloatArray, count: IntArray, what: str) -> None:
     if (gaps < 10).all():
         return
     scales = _scales(t, 0.0)
-    common = _period(scales).period
+    common = _period(scales, 0.0).period
     fine = scales[_fine(scales, common)]
     for b in block[gaps >= 10]:
         part = t[_BLOCK * b : _BLOCK * (b + 1)]

@@ -19,8 +19,6 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 _CLIPPED_RUN = 5
-_TRAVEL_RUNS = 50
-"""How many times the length of a plateau is looked at for the travel that follows."""
 _CLIPPED_FATAL = 1e-3
 _FROZEN_S = 0.02
 _FROZEN_FATAL = 1e-2
@@ -159,9 +157,8 @@ def _clipped(x: FloatArray, runs: _Runs, extreme: float, least: float, frozen: B
     longest = np.flatnonzero(candidates)[np.argsort(runs.length[candidates])[::-1]][:200]
     for place in longest:
         first, count = int(runs.start[place]), int(runs.length[place])
-        reach = _TRAVEL_RUNS * count
-        after = depth[first + count : first + count + reach]
-        before = depth[max(0, first - reach) : first][::-1]
+        after = depth[first + count : first + 9 * count]
+        before = depth[max(0, first - 8 * count) : first][::-1]
         if _is_abrupt(after, count, least) and _is_abrupt(before, count, least):
             return candidates
     return np.zeros_like(candidates)
@@ -174,18 +171,14 @@ def _is_abrupt(depth: FloatArray, count: int, least: float) -> bool:
     A smooth peak, or a start from rest, grows as time squared: after twice the time it is four times as deep. A signal
     that was cut off arrives with a slope: twice as deep. In between, depth(2t) / depth(t) = 4 (T + t) / (2 T + t) with
     T half the length of a cut-off parabola; the rounded top of a slow peak gives 3.2 or more at a depth of 16 steps, a
-    start from rest as much in the first sixth of its travel. A travel of few steps cannot be judged.
+    start from rest as much in the first sixth of its travel. Where no such travel follows, nothing can be said.
     """
     deep = np.flatnonzero(depth[1:count] >= least)
     if len(deep) == 0:
         return False
     t = int(deep[0]) + 2  # two samples at least, or the ratio would be that of two roundings
-    if 2 * t > len(depth):
-        return False
-    beyond = depth[t - 1 :]
-    back = np.flatnonzero(~(beyond > 0))  # NaN at the end of a piece as well
-    travel = float(beyond[: back[0] if len(back) else None].max())
-    return travel >= 6 * depth[t - 1] and bool(depth[2 * t - 1] < 2.7 * depth[t - 1])
+    beyond = depth[t - 1 : 8 * t] / depth[t - 1]
+    return len(beyond) > t and bool(beyond[t] < 2.7 and np.fmax.reduce(beyond) >= 6)
 
 
 def _clipping(used: _Used, runs: _Runs, word: str, extreme: float, fatal: bool) -> list[Finding]:

@@ -1,0 +1,194 @@
+"""Every gate is provoked once and named correctly; nothing wrong gets through with a passed verdict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from palpate.experiment import Result, read_experiment, run_experiment
+from palpate.recording import Channel, Recording, load
+from palpate.recording.dspace_mat import write as write_dspace
+from palpate.recording.microstrain_csv import write as write_microstrain
+from palpate.twin.handle import write_handle_twin
+
+Array = NDArray[np.float64]
+
+
+@pytest.fixture(scope="session")
+def twin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("gates")
+    write_handle_twin(folder, seed=11)
+    return folder
+
+
+def run(twin: Path, tmp_path: Path, *changes: tuple[str, str]) -> Result:
+    """The twin's experiment with some text replaced; recordings in tmp_path take precedence."""
+    text = (twin / "handle.yaml").read_text()
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    for name in ("wrench.mat", "imu.csv"):
+        source = tmp_path / name if (tmp_path / name).exists() else twin / name
+        text = text.replace(f"file: {name}", f"file: {source}")
+    (tmp_path / "truth.json").write_text((twin / "truth.json").read_text())
+    (tmp_path / "changed.yaml").write_text(text)
+    return run_experiment(read_experiment(tmp_path / "changed.yaml"))
+
+
+def change(twin: Path, tmp_path: Path, file: str, channel: str, how: Callable[[Array], Array]) -> None:
+    """A copy of a recording in tmp_path with one channel changed."""
+    recording = load(twin / file)
+    channels = dict(recording.channels)
+    old = channels[channel]
+    channels[channel] = Channel(old.name, how(old.samples.copy()), old.clock, old.unit, old.frame)
+    changed = Recording(channels, None, recording.format)
+    write_dspace(tmp_path / file, changed) if file.endswith(".mat") else write_microstrain(tmp_path / file, changed)
+
+
+def failed(result: Result, *words: str) -> None:
+    assert not result.passed
+    said = " ".join(result.data["verdict"]["reasons"])
+    assert all(word in said for word in words), said
+    assert result.model.about["verdict"].startswith("failed")
+
+
+def test_a_good_recording_passes_without_a_word(twin: Path, tmp_path: Path) -> None:
+    result = run(twin, tmp_path)
+    assert result.passed
+    assert result.data["warnings"] == []
+    assert result.model.about["verdict"] == "passed"
+    truth = json.loads((twin / "truth.json").read_text())["parameters"]
+    inside = [e["ci95"][0] <= truth[n]["value"] <= e["ci95"][1] for n, e in result.data["parameters"].items()]
+    assert np.mean(inside) > 0.75
+
+
+def test_a_good_recording_needs_no_prior(twin: Path, tmp_path: Path) -> None:
+    text = (twin / "handle.yaml").read_text()
+    start, stop = text.index("prior:"), text.index("reference:")
+    result = run(twin, tmp_path, (text[start:stop], ""))
+    assert result.passed
+    assert all(e["status"] == "identified" for e in result.data["parameters"].values())
+
+
+def test_a_turned_sign_is_named(twin: Path, tmp_path: Path) -> None:
+    failed(
+        run(twin, tmp_path, ("device: Platform", "device: Platform, sign: on-handle")), "the mass is -", "wrong sign"
+    )
+
+
+def test_acceleration_in_g_taken_for_m_per_s2_is_named(twin: Path, tmp_path: Path) -> None:
+    failed(run(twin, tmp_path, ("format: microstrain-csv", "format: microstrain-csv, g: 1 m/s2")), "g, not m/s2")
+
+
+def test_degrees_taken_for_radians_are_named(twin: Path, tmp_path: Path) -> None:
+    imu = load(twin / "imu.csv")
+    channels = dict(imu.channels)
+    for axis in "xyz":
+        old = channels[f"angular_rate.{axis}"]
+        channels[old.name] = Channel(old.name, np.degrees(old.samples), old.clock, old.unit, old.frame)
+    write_microstrain(tmp_path / "imu.csv", Recording(channels, None, imu.format))
+    failed(run(twin, tmp_path), "deg/s")
+
+
+def test_a_left_handed_gyroscope_is_named(twin: Path, tmp_path: Path) -> None:
+    change(twin, tmp_path, "imu.csv", "angular_rate.z", lambda x: -x)
+    failed(run(twin, tmp_path), "gyroscope")
+
+
+def test_swapped_axes_of_the_gyroscope_are_named(twin: Path, tmp_path: Path) -> None:
+    imu = load(twin / "imu.csv")
+    channels = dict(imu.channels)
+    x, y = channels["angular_rate.x"], channels["angular_rate.y"]
+    channels["angular_rate.x"] = Channel(x.name, y.samples, x.clock, x.unit, x.frame)
+    channels["angular_rate.y"] = Channel(y.name, x.samples, y.clock, y.unit, y.frame)
+    write_microstrain(tmp_path / "imu.csv", Recording(channels, None, imu.format))
+    failed(run(twin, tmp_path), "gyroscope", "x and y")
+
+
+def test_a_clipped_channel_is_named(twin: Path, tmp_path: Path) -> None:
+    change(twin, tmp_path, "wrench.mat", "Fx1_RawZero", lambda x: np.clip(x, -4.0, 4.0))
+    failed(run(twin, tmp_path), "Fx1_RawZero")
+
+
+def test_a_dead_channel_is_named(twin: Path, tmp_path: Path) -> None:
+    change(twin, tmp_path, "wrench.mat", "Tz1_RawZero", lambda x: 0 * x)
+    failed(run(twin, tmp_path), "Tz1_RawZero")
+
+
+def test_a_stuck_accelerometer_fails(twin: Path, tmp_path: Path) -> None:
+    change(twin, tmp_path, "imu.csv", "acceleration.z", lambda x: 0 * x + 9.8)
+    failed(run(twin, tmp_path), "acceleration.z")
+
+
+def test_a_drifting_zero_is_named(twin: Path, tmp_path: Path) -> None:
+    change(twin, tmp_path, "wrench.mat", "Fz1_RawZero", lambda x: x + np.linspace(0, 3.0, len(x)))
+    result = run(twin, tmp_path)
+    said = " ".join([*result.data["warnings"], *result.data["verdict"]["reasons"]])
+    assert "drift" in said
+    assert "f_z" in said
+
+
+def test_wrong_units_of_moments_fail(twin: Path, tmp_path: Path) -> None:
+    cell = load(twin / "wrench.mat")
+    channels = dict(cell.channels)
+    for axis in "xyz":
+        old = channels[f"T{axis}1_RawZero"]
+        channels[old.name] = Channel(old.name, old.samples * 8.85, old.clock, old.unit, old.frame)
+    write_dspace(tmp_path / "wrench.mat", Recording(channels, None, cell.format))
+    failed(run(twin, tmp_path))
+
+
+def test_a_wrong_known_mass_is_named(twin: Path, tmp_path: Path) -> None:
+    failed(
+        run(twin, tmp_path, ("reference:", "known_mass: {value: 2.4 kg, of: handle}\nreference:")),
+        "known mass",
+        "scale",
+    )
+
+
+@pytest.mark.parametrize("arm", ["[0, 0, 0]", "[-0.0361, 0.0125, -0.029]"])
+def test_a_wrong_lever_arm_does_not_pass_unremarked(twin: Path, tmp_path: Path, arm: str) -> None:
+    result = run(twin, tmp_path, ("[-0.0861, 0.0125, -0.029]", arm))
+    said = " ".join([*result.data["warnings"], *result.data["verdict"]["reasons"]])
+    assert "lever arm" in said
+
+
+def test_too_short_a_recording_gives_no_interval(twin: Path, tmp_path: Path) -> None:
+    result = run(twin, tmp_path, ("train: [6, 44]", "train: [10, 14]"))
+    failed(result, "too short")
+    assert all(e["ci95"] is None for e in result.data["parameters"].values())
+
+
+def test_declared_errors_become_systematic(twin: Path, tmp_path: Path) -> None:
+    declared = "uncertain: {load_cell_scale: 1 %, imu_position: 1 mm}\nreference:"
+    result = run(twin, tmp_path, ("reference:", declared))
+    m = result.data["parameters"]["m"]
+    assert m["systematic"] == pytest.approx(0.01 * m["value"], rel=0.05)
+    assert result.data["parameters"]["Ixx"]["systematic"] > 0
+    assert m["ci95"][1] - m["ci95"][0] < 0.01 * m["value"]
+
+
+def test_a_touched_stretch_counts_less_when_robust(twin: Path, tmp_path: Path) -> None:
+    def touch(x: Array) -> Array:
+        x[20000:22000] += 6.0
+        return x
+
+    change(twin, tmp_path, "wrench.mat", "Fy1_RawZero", touch)
+    plain, fair = run(twin, tmp_path), run(twin, tmp_path, ("reference:", "robust: true\nreference:"))
+    truth = json.loads((twin / "truth.json").read_text())["parameters"]["m"]["value"]
+    errors = [abs(r.data["parameters"]["m"]["value"] - truth) for r in (plain, fair)]
+    assert errors[1] < 0.3 * errors[0]
+
+
+def test_replace_keeps_results_apart(twin: Path, tmp_path: Path) -> None:
+    """Two runs into one folder: the second takes the place of the first, whole."""
+    first = run(twin, tmp_path)
+    first.save(tmp_path / "out")
+    replace(first, data={**first.data, "title": "second"}).save(tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "result.json").read_text())["title"] == "second"
