@@ -195,25 +195,27 @@ _UNKNOWN = _Line(float("nan"), float("inf"), float("nan"), float("nan"))
 
 
 def _fit_line(pair: _Pair, offset_s: float) -> _Line:
-    """Fit offset + drift by Gauss-Newton, with the sandwich covariance H^-1 (sum of s s') H^-1 over pieces of time.
+    """Fit offset + drift by Gauss-Newton, with the sandwich covariance H^-1 (sum of s s') H^-1 over pieces of time
+    (White 1980, Econometrica 48:817).
 
-    s is a piece's gradient of the weighted sum of squares, H the curvature of the whole. Other than a count of
-    independent residuals it asks only for noise at those frequencies and in those channels that tell the lag.
+    s is a piece's gradient of the weighted sum of squares, H the curvature of the whole. A count of independent
+    residuals, as for a mean, would give three times too much: slow residuals are few but say little about a lag.
     """
     line, at = np.array([offset_s, 0.0]), float(pair.times_s.mean())
     time, gradient, curvature = _gradient(pair, line, at)
     for _ in range(4):  # a drift of 100 ppm over minutes needs three
         if not np.linalg.cond(curvature) < 1e12:
             return _UNKNOWN
-        line = line + np.linalg.solve(curvature, gradient.sum(axis=0))
-        # where offset and drift know nothing of each other
-        here = at + curvature[0, 1] / curvature[0, 0]
-        line, at = np.array([line[0] + line[1] * (here - at), line[1]]), float(here)
+        step = np.linalg.solve(curvature, gradient.sum(axis=0))
+        drift = float(line[1] + step[1])
+        # the time at which offset and drift know nothing of each other
+        here = at + float(curvature[0, 1] / curvature[0, 0])
+        line, at = np.array([float(line[0] + step[0]) + drift * (here - at), drift]), here
         time, gradient, curvature = _gradient(pair, line, at)
     length = float(time[-1] - time[0])
     pieces = max(4, int(length / _PIECE_S))
-    starts = np.searchsorted(time, time[0] + length * np.arange(pieces) / pieces)
-    s = np.add.reduceat(gradient, starts, axis=0)
+    piece = np.minimum((time - time[0]) * (pieces / length), pieces - 1).astype(np.int64)
+    s = np.array([np.bincount(piece, column, pieces) for column in gradient.T], dtype=float).T
     inverse = np.linalg.inv(curvature)
     covariance = inverse @ (s.T @ s) @ inverse * pieces / (pieces - 2)
     std_s, drift_std = (float(v) for v in np.sqrt(np.diag(covariance)))

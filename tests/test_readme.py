@@ -1,0 +1,78 @@
+"""What the README shows works as it stands there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from ruamel.yaml import YAML
+
+from palpate.experiment import read_experiment, run_experiment
+from palpate.recording import load
+from tests.test_cli import palpate
+
+README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a reader types the README's commands."""
+    where = tmp_path_factory.mktemp("readme")
+    commands = re.findall(r"^    (palpate (?:twin handle|inspect|identify mytwin)[^#\n]*)", README, flags=re.MULTILINE)
+    assert len(commands) == 3
+    for command in commands:
+        done = palpate(*command.split()[1:], cwd=where)
+        assert done.returncode == 0, (command, done.stderr)
+    return where
+
+
+def test_the_commands_write_what_the_readme_says(folder: Path) -> None:
+    assert (folder / "out" / "result.json").exists()
+    assert (folder / "out" / "model.json").exists()
+
+
+def test_the_shown_table_is_the_printed_one(folder: Path) -> None:
+    printed = palpate("identify", "mytwin/handle.yaml", "-o", "out", cwd=folder).stdout
+    shown = [line.strip() for line in README.splitlines() if re.match(r"^    (m|c_z|Izz|bias_n_z) +-?\d", line)]
+    assert len(shown) == 4
+    for line in shown:
+        assert re.sub(r"\s+", " ", line) in re.sub(r"[ \t]+", " ", printed), line
+
+
+def test_the_python_block_runs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    (code,) = blocks("python")
+    exec(compile(code, "README.md", "exec"), {})
+    assert "identified" in capsys.readouterr().out
+
+
+def test_the_yaml_blocks_are_a_working_experiment_also_with_plain_tables(folder: Path) -> None:
+    yaml = YAML(typ="safe")
+    first, plain = (yaml.load(block) for block in blocks("yaml"))
+    twin = folder / "mytwin"
+    (twin / "first.yaml").write_text(blocks("yaml")[0])
+    here = run_experiment(read_experiment(twin / "first.yaml"))
+
+    wrench, imu = load(twin / "wrench.mat"), load(twin / "imu.csv")
+    forces = -wrench.stack([f"{k}{a}1_RawZero" for k in "FT" for a in "xyz"])
+    table = {"t": 1e3 * wrench["Fx1_RawZero"].clock.times_s}
+    for i, name in enumerate(("Fx", "Fy", "Fz", "Tx", "Ty", "Tz")):
+        table[name] = forces[:, i] / (4.4482216152605 if i < 3 else 1.0)
+    pl.DataFrame(table).write_csv(twin / "forces.csv")
+    inertial = {"stamp": imu["acceleration.x"].clock.times_s}
+    inertial |= {f"acc_{a}": imu[f"acceleration.{a}"].samples / 9.80665 for a in "xyz"}
+    inertial |= {f"gyro_{a}": np.degrees(imu[f"angular_rate.{a}"].samples) for a in "xyz"}
+    pl.DataFrame(inertial).write_parquet(twin / "imu.parquet")
+    with (twin / "plain.yaml").open("w") as file:
+        YAML().dump({**first, **plain}, file)
+    there = run_experiment(read_experiment(twin / "plain.yaml"))
+    assert np.allclose(here.solution.p, there.solution.p, rtol=1e-6, atol=1e-8)
