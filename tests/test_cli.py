@@ -78,7 +78,7 @@ def test_an_unwritable_folder_is_said(twin: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = palpate("identify", twin / "handle.yaml", "-o", tmp_path / "file")
     assert done.returncode == 1
-    assert "cannot be written" in done.stderr
+    assert "is a file, not a folder" in done.stderr
 
 
 def test_inspect_shows_channels_clocks_and_noise(twin: Path) -> None:

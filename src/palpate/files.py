@@ -37,6 +37,17 @@ def replacing(path: Path) -> Generator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def check_folder(path: Path) -> None:
+    """Refuse an output folder into which nothing can be written, before anything is computed."""
+    if path.exists() and not path.is_dir():
+        raise FileProblem(path, "is a file, not a folder", remedy="choose another output folder")
+    nearest = next(p for p in (path.absolute(), *path.absolute().parents) if p.exists())
+    if not os.access(nearest, os.W_OK):
+        raise FileProblem(
+            path, f"cannot be written: no permission for {nearest}", remedy="choose another output folder"
+        )
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically."""
     with replacing(path) as temporary:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from palpate.cli.console import GATE_FAILED, Json, Quiet, Verbose, known_errors, progress, show, show_json
+from palpate.files import check_folder
 
 
 def identify(
@@ -27,11 +28,12 @@ def identify(
 ) -> None:
     """Identify a model from recordings."""
     with known_errors():
+        folder = out if out is not None else Path(f"{Path(experiment).stem}-result")
+        check_folder(folder)
         with progress(quiet=quiet or as_json, verbose=verbose, title=Path(experiment).stem) as tell:
             from palpate.experiment import read_experiment, run_experiment
 
             result = run_experiment(read_experiment(experiment, data=data), tell)
-        folder = out if out is not None else Path(f"{Path(experiment).stem}-result")
         paths = result.save(folder)
         if as_json:
             show_json(result.data)

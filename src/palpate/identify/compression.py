@@ -208,8 +208,8 @@ def _parts(balance: Balance, span: tuple[int, int], length: int, block: int) -> 
     piece.
     """
     start, stop = span
-    taps, step = _filter(balance)
-    outputs = max(0, (stop - start - taps) // step + 1)
+    step = _filter(balance)[1]
+    outputs = stop - start if balance.lowpass is None else balance.lowpass.outputs(stop - start)
     if outputs == 0:
         return
     count = max(1, round(outputs * step / length))

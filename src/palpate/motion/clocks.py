@@ -9,7 +9,7 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.motion.filters import design_lowpass
-from palpate.physics.arrays import FloatArray, least_squares
+from palpate.physics.arrays import FloatArray, least_squares, symmetric_inverse
 
 _BANDWIDTH_HZ = 20.0
 _COARSE_HZ = 50.0
@@ -18,13 +18,14 @@ _APART_S = 0.25
 """Two lags closer than this are the same candidate."""
 _SHORTEST_S = 2.0
 _SHORTEST_FOR_DRIFT_S = 10.0
-_PIECE_S = 1.0
+_PRECISE_S = 1e-6
+_PIECE_S = 2.0
 """What noise does in one such piece says nothing about the next."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Offset:
-    """response time = predictor time + value_s, with its standard deviation and the evidence."""
+    """response time = predictor time + value_s at `at_s`, with its standard deviation and the evidence."""
 
     value_s: float
     std_s: float
@@ -59,9 +60,10 @@ def estimate_offset(
     predictors (n, p) on one clock, responses (m, q) on another, times in s. No physics is assumed beyond linearity,
     so it serves a load cell against an IMU as well as a gyroscope against markers. The whole range of lags is
     searched, then the profile of the least-squares misfit is refined below a sample. A line of the offset over time,
-    fitted around it, tells the drift; the scatter of its gradient between pieces tells both standard deviations. The
-    offset itself is the constant that fits best, whatever the drift. Raises `DataProblem` when the lag cannot be
-    known from these signals.
+    fitted around it, tells the drift; the scatter of its gradient between pieces tells both standard deviations.
+    Predictors must contain what errors of their own instruments add to the responses: a gyroscope's zero, for
+    instance, adds multiples of the angular rate, which look like a lag of some 10 us. Raises `DataProblem` when the
+    lag cannot be known from these signals.
     """
     tp, P = _band_limited(times_p, predictors)
     tr, Q = _band_limited(times_r, responses)
@@ -81,7 +83,7 @@ def estimate_offset(
     near = int(profile.argmin())
     value = _minimise(lambda lag: _misfit(pair, lag), lags[max(near - 1, 0)], lags[min(near + 1, 12)])
     best, line = _misfit(pair, value), _fit_line(pair, value)
-    std = line.std_s
+    value, std = line.value_s, line.std_s
     runner_up = 1 - min(elsewhere, default=1.0)
     if best > 0.5 or 1 - runner_up < 1.3 * best or not std < 0.01:
         raise DataProblem(
@@ -99,7 +101,8 @@ def estimate_offset(
 class _Pair:
     """Band-limited signals ready to be compared at any lag."""
 
-    predict: Callable[[FloatArray], FloatArray]
+    predict: Callable[[FloatArray, int], FloatArray]
+    """The predictors at any times (s), or their derivative of this order."""
     first_s: float
     last_s: float
     times_s: FloatArray
@@ -110,7 +113,7 @@ def _pair(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray) -> _Pair
     from scipy.interpolate import CubicSpline
 
     spline = CubicSpline(tp, P)
-    return _Pair(lambda t: np.asarray(spline(t), dtype=float), float(tp[0]), float(tp[-1]), tr, Q)
+    return _Pair(lambda t, order: np.asarray(spline(t, order), dtype=float), float(tp[0]), float(tp[-1]), tr, Q)
 
 
 def _band_limited(times_s: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -166,7 +169,7 @@ def _residuals(pair: _Pair, offset_s: float) -> tuple[FloatArray, FloatArray]:
     """Residuals of the responses on the predictors at this offset, and the responses' own sums of squares."""
     at = pair.times_s - offset_s
     use = (at >= pair.first_s) & (at <= pair.last_s)
-    x, y = pair.predict(at[use]), pair.responses[use]
+    x, y = pair.predict(at[use], 0), pair.responses[use]
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
     x /= np.maximum(np.linalg.norm(x, axis=0), 1e-300)
     # normal equations, for speed: scaled columns, and a misfit to nine digits is enough to find its minimum
@@ -182,16 +185,15 @@ def _misfit(pair: _Pair, offset_s: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """The offset as a line over the response's time: what is known of it."""
+    """The offset as a line over the response's time."""
 
     at_s: float
+    value_s: float
+    """At this time, where it is known best, ..."""
     std_s: float
-    """Of the offset at this time, where it is known best."""
+    """... and its standard deviation there; infinite where there is no such line."""
     drift_ppm: float
     drift_std_ppm: float
-
-
-_UNKNOWN = _Line(float("nan"), float("inf"), float("nan"), float("nan"))
 
 
 def _fit_line(pair: _Pair, offset_s: float) -> _Line:
@@ -201,39 +203,40 @@ def _fit_line(pair: _Pair, offset_s: float) -> _Line:
     s is a piece's gradient of the weighted sum of squares, H the curvature of the whole. A count of independent
     residuals, as for a mean, would give three times too much: slow residuals are few but say little about a lag.
     """
-    line, at = np.array([offset_s, 0.0]), float(pair.times_s.mean())
-    time, gradient, curvature = _gradient(pair, line, at)
-    for _ in range(4):  # a drift of 100 ppm over minutes needs three
-        if not np.linalg.cond(curvature) < 1e12:
-            return _UNKNOWN
-        step = np.linalg.solve(curvature, gradient.sum(axis=0))
-        drift = float(line[1] + step[1])
-        # the time at which offset and drift know nothing of each other
-        here = at + float(curvature[0, 1] / curvature[0, 0])
-        line, at = np.array([float(line[0] + step[0]) + drift * (here - at), drift]), here
-        time, gradient, curvature = _gradient(pair, line, at)
+    value, drift, at = offset_s, 0.0, float(pair.times_s.mean())
+    time, gradient, curvature = _gradient(pair, value, drift, at)
     length = float(time[-1] - time[0])
-    pieces = max(4, int(length / _PIECE_S))
+    unknowns = 2 if length > _SHORTEST_FOR_DRIFT_S else 1
+    for _ in range(5):
+        if not np.linalg.cond(curvature) < 1e12 or abs(value - offset_s) > 1 / _COARSE_HZ:
+            return _Line(at, offset_s, float("inf"), float("nan"), float("nan"))
+        step = least_squares(curvature[:unknowns, :unknowns], gradient.sum(axis=0)[:unknowns])
+        value, drift = value + float(step[0]), drift + float(step[1:].sum())
+        # to the time at which offset and drift know nothing of each other
+        here = at + float(curvature[0, 1] / curvature[0, 0])
+        value, at = value + drift * (here - at), here
+        time, gradient, curvature = _gradient(pair, value, drift, at)
+        if np.abs(step * [1, length][:unknowns]).max() < _PRECISE_S:
+            break
+    pieces = max(8, int(length / _PIECE_S))
     piece = np.minimum((time - time[0]) * (pieces / length), pieces - 1).astype(np.int64)
-    s = np.array([np.bincount(piece, column, pieces) for column in gradient.T], dtype=float).T
-    inverse = np.linalg.inv(curvature)
-    covariance = inverse @ (s.T @ s) @ inverse * pieces / (pieces - 2)
-    std_s, drift_std = (float(v) for v in np.sqrt(np.diag(covariance)))
-    if length < _SHORTEST_FOR_DRIFT_S:
-        return _Line(at, std_s, float("nan"), float("nan"))
-    return _Line(at, std_s, 1e6 * float(line[1]), 1e6 * drift_std)
+    s = np.array([np.bincount(piece, column, pieces) for column in gradient.T[:unknowns]], dtype=float).T
+    inverse = symmetric_inverse(curvature[:unknowns, :unknowns])
+    std = np.sqrt(np.diag(inverse @ (s.T @ s) @ inverse) * (pieces / (pieces - unknowns)))
+    if unknowns == 1:
+        return _Line(at, value, float(std[0]), float("nan"), float("nan"))
+    return _Line(at, value, float(std[0]), 1e6 * drift, 1e6 * float(std[1]))
 
 
-def _gradient(pair: _Pair, line: FloatArray, at_s: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _gradient(pair: _Pair, value_s: float, drift: float, at_s: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Times (n,), what each adds to the steepest descent in offset and drift (n, 2), and the curvature (2, 2).
 
     The predictors' coefficients follow the offset: whatever they can explain of a shift tells nothing of it.
     """
-    at = pair.times_s - line[0] - line[1] * (pair.times_s - at_s)
-    h = 5e-4  # s; far below the period of anything the low-pass leaves
-    use = (at >= pair.first_s + h) & (at <= pair.last_s - h)
+    at = pair.times_s - value_s - drift * (pair.times_s - at_s)
+    use = (at >= pair.first_s) & (at <= pair.last_s)
     time, at, y = pair.times_s[use], at[use], pair.responses[use]
-    x, slope = pair.predict(at), (pair.predict(at - h) - pair.predict(at + h)) / (2 * h)
+    x, slope = pair.predict(at, 0), -pair.predict(at, 1)
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
     scale = np.maximum(np.linalg.norm(x, axis=0), 1e-300)
     x, slope = x / scale, (slope - slope.mean(axis=0)) / scale
@@ -256,4 +259,4 @@ def _gradient(pair: _Pair, line: FloatArray, at_s: float) -> tuple[FloatArray, F
 def _minimise(f: Callable[[float], float], low: float, high: float) -> float:
     from scipy.optimize import minimize_scalar
 
-    return float(minimize_scalar(f, bounds=(low, high), method="bounded", options={"xatol": 1e-6}).x)
+    return float(minimize_scalar(f, bounds=(low, high), method="bounded", options={"xatol": 1e-4}).x)

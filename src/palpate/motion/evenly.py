@@ -320,10 +320,13 @@ def _refuse_uneven(t: FloatArray, off: FloatArray, period: float, what: str) -> 
     worst = int(np.abs(lasting).argmax())
     bound = max(_LARGEST_PERIODS * period, _LARGEST_S)
     if abs(lasting[worst]) > bound:
+        tenth = max(10, len(t) // 10)
+        begin, end = (1 / _period(_scales(part, 0.0), 0.0).period for part in (t[:tenth], t[-tenth:]))
         raise DataProblem(
             what,
-            f"its time stamps fit no even clock: they deviate by {lasting[worst]:.3g} s at {t[worst * size]:.3f} s "
-            f"from {1 / period:.6g} Hz, more than {bound:.3g} s",
+            f"its time stamps fit no even clock: they deviate from {1 / period:.6g} Hz by {lasting[worst]:.3g} s at "
+            f"{t[worst * size]:.3f} s, more than {bound:.3g} s; they begin with {begin:.6g} Hz and end with "
+            f"{end:.6g} Hz",
             remedy=_REMEDY,
         )
 

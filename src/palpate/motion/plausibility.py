@@ -33,7 +33,7 @@ _EXPLAINED = 1 / 16
 _FEWEST = 2
 """Stretches that have to speak against the gyroscope as stored."""
 _DEGREE = pi / 180
-_SCALES = np.geomspace(1 / 16, 16, 33)
+_SCALES = np.geomspace(1 / 16, 16, 17)
 _AXES = "xyz"
 
 
@@ -213,21 +213,33 @@ def _deviations(turning: _Turning, readings: list[_Reading]) -> FloatArray:
     stretches, samples, _ = turning.a.shape
     window = round(_WINDOW_S * turning.rate_hz)
     matrices = np.array([reading.matrix for reading in readings])
-    half_steps = np.einsum("cij,bnj->nicb", matrices, turning.omega) / (2 * turning.rate_hz)
-    angle = np.sqrt((half_steps**2).sum(axis=1))
-    steps = np.concatenate([np.cos(angle)[:, None], np.sinc(angle / pi)[:, None] * half_steps], axis=1)
-    forces = turning.a.transpose(1, 2, 0)[:, :, None, :]
-    q = np.zeros((4, len(readings), stretches))  # w, x, y, z
-    q[0] = 1.0
-    sums = np.zeros((samples // window, 3, len(readings), stretches))
-    for k in range(samples):
-        w, u = q[0], q[1:]
-        v = forces[k] + _cross(half_steps[k], forces[k])  # a mean over the step belongs to its middle
-        twice = 2 * _cross(u, v)
-        sums[k // window] += v + w * twice + _cross(u, twice)
-        c, s = steps[k, 0], steps[k, 1:]
-        q = np.concatenate([(w * c - (u * s).sum(axis=0))[None], w * s + c * u + _cross(u, s)])
-    return _spread(sums / window)
+    half_steps = np.einsum("cij,bnj->incb", matrices, turning.omega) / (2 * turning.rate_hz)
+    angle = np.sqrt((half_steps**2).sum(axis=0))
+    steps = np.concatenate([np.cos(angle)[None], np.sinc(angle / pi) * half_steps])
+    q = np.empty((samples, 4, len(readings), stretches))  # w, x, y, z
+    q[0] = np.array([1.0, 0.0, 0.0, 0.0])[:, None, None]
+    for k in range(samples - 1):
+        q[k + 1] = _quaternion_product(q[k], steps[:, k])
+    w, u = q[:, 0], q[:, 1:].transpose(1, 0, 2, 3)
+    forces = turning.a.transpose(2, 1, 0)[:, :, None, :]
+    forces = forces + _cross(half_steps, forces)  # a mean over a step belongs to the step's middle
+    twice = 2 * _cross(u, forces)
+    in_world = forces + w * twice + _cross(u, twice)
+    means = in_world.reshape(3, samples // window, window, len(readings), stretches).mean(axis=2)
+    return _spread(means.transpose(1, 0, 2, 3))
+
+
+def _quaternion_product(p: FloatArray, q: FloatArray) -> FloatArray:
+    """p q along the first axis, w x y z: turn by p, then in the turned frame by q."""
+    (a, b, c, d), (e, f, g, h) = p, q
+    return np.stack(
+        [
+            a * e - b * f - c * g - d * h,
+            a * f + b * e + c * h - d * g,
+            a * g - b * h + c * e + d * f,
+            a * h + b * g - c * f + d * e,
+        ]
+    )
 
 
 def _spread(means: FloatArray) -> FloatArray:

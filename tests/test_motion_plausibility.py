@@ -1,0 +1,161 @@
+"""An IMU's own signals tell wrong units, signs and axes, and nothing is said about right ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from palpate.errors import DataProblem
+from palpate.motion.plausibility import check_imu
+from palpate.physics.arrays import FloatArray
+from palpate.physics.spatial import transport_acceleration
+from palpate.recording import load
+from palpate.twin.hand import HandMotion, random_hand
+from palpate.twin.handle import Instruments
+
+Imu = tuple[FloatArray, FloatArray, FloatArray]
+Fault = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+RATE_HZ, DURATION_S, G = 100.0, 35.0, 9.80665
+SEEDS = range(20)
+
+
+def signals(hand: HandMotion, rng: np.random.Generator, *, duration_s: float = DURATION_S) -> Imu:
+    """What an IMU beside the origin, in any orientation, stores of a hand's motion."""
+    tools = Instruments()
+    t = np.arange(round(duration_s * RATE_HZ)) / RATE_HZ
+    m = hand.motion(t)
+    a = transport_acceleration(m.specific_acceleration, m.omega, m.omega_dot, np.array([-0.0861, 0.0125, -0.0290]))
+    R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    R *= np.sign(np.linalg.det(R))
+    a_zero, w_zero = rng.normal(0, tools.acceleration_zero, 3), rng.normal(0, tools.rate_zero, 3)
+    a = a @ R + a_zero + rng.normal(0, tools.acceleration_noise, a.shape)
+    return t, a, m.omega @ R + w_zero + rng.normal(0, tools.rate_noise, a.shape)
+
+
+@lru_cache(maxsize=64)
+def vigorous(seed: int) -> Imu:
+    rng = np.random.default_rng([seed, 11])
+    return signals(random_hand(rng, DURATION_S, G), rng)
+
+
+def scaled(hand: HandMotion, rows: slice, columns: slice, factor: float) -> HandMotion:
+    amplitude = hand.amplitude.copy()
+    amplitude[rows, columns] *= factor
+    return replace(hand, amplitude=amplitude)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_right_imu_is_not_accused(seed: int) -> None:
+    t, a, w = vigorous(seed)
+    assert check_imu(t, a, w) == ()
+    moving = slice(7 * 100, -7 * 100)  # without the still beginning and end
+    assert check_imu(t[moving], a[moving], w[moving]) == ()
+
+
+@pytest.mark.parametrize(
+    ("fault", "gate", "words"),
+    [
+        (lambda a, w: (a / G, w), "gravity", "it looks like g, not m/s2; state its unit as gn"),
+        (lambda a, w: (a * G, w), "gravity", "converted from g to m/s2 twice"),
+        (lambda a, w: (a * 1.5, w), "gravity", "its scale is off by a factor of 1."),
+        (lambda a, w: (a, np.rad2deg(w)), "gyro-scale", "it looks like deg/s taken for rad/s"),
+        (lambda a, w: (a, np.deg2rad(w)), "gyro-scale", "it looks like rad/s taken for deg/s"),
+        (lambda a, w: (a, 2 * w), "gyro-scale", "check its unit, range"),
+        (lambda a, w: (a, -w), "gyro-sign", "left-handed or has flipped signs"),
+        (lambda a, w: (a, w[:, [1, 0, 2]]), "gyro-axes", "gyroscope's axes look swapped"),
+        (lambda a, w: (a, w[:, [1, 2, 0]]), "gyro-axes", "read its x, y, z as z, x, y, or"),
+        (lambda a, w: (a, w * [1, 1, -1]), "gyro-axes", "gyroscope's axes look flipped"),
+        (lambda a, w: (a * [-1, 1, 1], w), "gyro-axes", "accelerometer's axes look flipped"),
+    ],
+)
+def test_every_fault_is_found_and_named(fault: Fault, gate: str, words: str) -> None:
+    for seed in SEEDS:
+        t, a, w = vigorous(seed)
+        (finding,) = check_imu(t, *fault(a, w))
+        assert (finding.gate, finding.fatal) == (gate, True)
+        assert words in finding.message
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_faults_at_once_are_told_apart(seed: int) -> None:
+    t, a, w = vigorous(seed)
+    gravity, scale, axes = check_imu(t, a / G, np.rad2deg(w[:, [1, 0, 2]]))
+    assert (gravity.gate, scale.gate, axes.gate) == ("gravity", "gyro-scale", "gyro-axes")
+    assert "taken for rad/s" in scale.message
+    assert "x and y exchanged; read its x, y, z as y, x, z" in axes.message
+
+
+@pytest.mark.parametrize(
+    ("factor", "fatal"), [(0.95, False), (1.05, False), (0.985, None), (1.015, None), (0.88, True), (1.12, True)]
+)
+def test_gravity_off_by_a_little_is_a_warning(factor: float, fatal: bool | None) -> None:
+    t, a, w = vigorous(1)
+    assert [f.fatal for f in check_imu(t, a * factor, w)] == ([] if fatal is None else [fatal])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_removed_gravity_is_noticed(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    (finding,) = check_imu(*signals(random_hand(rng, DURATION_S, 0.0), rng))
+    assert finding.gate == "gravity"
+    assert "gravity has been removed" in finding.message
+
+
+@pytest.mark.parametrize("factor", [57.3, -1.0, 1 / 57.3])
+@pytest.mark.parametrize("rows", [slice(0, 3), slice(0, 2)], ids=["no turning", "about the vertical only"])
+def test_nothing_is_said_about_a_gyroscope_where_gravity_does_not_turn(factor: float, rows: slice) -> None:
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        hand = scaled(random_hand(rng, DURATION_S, G), rows, slice(None), 0.0)
+        hand = scaled(hand, slice(3, 6), slice(0, 3), 5.0)  # pushed to and fro
+        t, a, w = signals(hand, rng)
+        assert check_imu(t, a, factor * w) == ()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_turning_about_one_axis_shows_its_own_sign_only(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    hand = scaled(random_hand(rng, DURATION_S, G), slice(1, 3), slice(None), 0.0)
+    t, m = np.arange(3500) / RATE_HZ, hand.motion(np.arange(3500) / RATE_HZ)
+    a, w = m.specific_acceleration, m.omega
+    assert check_imu(t, a, w * [1, -1, -1]) == ()
+    (finding,) = check_imu(t, a, w * [-1, 1, 1])
+    assert "x flipped" in finding.message
+
+
+def test_gaps_are_left_out_and_short_recordings_say_nothing() -> None:
+    t, a, w = vigorous(2)
+    holes = a.copy()
+    holes[1500:1550] = np.nan
+    assert check_imu(t, holes, w) == ()
+    (finding,) = check_imu(t, holes, -w)
+    assert finding.gate == "gyro-sign"
+    for n in (0, 1, 2, 150):
+        assert check_imu(t[:n], a[:n], -w[:n]) == ()
+    assert check_imu(t, np.full_like(a, np.nan), w) == ()
+    with pytest.raises(DataProblem, match="do not fit 3500 times"):
+        check_imu(t, a[:, :2], w)
+
+
+@pytest.mark.real
+def test_a_real_log_fits_once_its_units_are_read(real_folder: Path) -> None:
+    """x-io's log: turned about x, then y, then spun like a centrifuge, 0.8 g outwards for 5 s."""
+    recording = load(real_folder / "xio_imu" / "sensor_data.csv")
+    stored = recording.stack([f"{kind} {axis}" for kind in ("Accelerometer", "Gyroscope") for axis in "XYZ"])
+    stamps = recording.one_clock().times_s
+    t = np.arange(stamps[0], stamps[-1], 0.01)
+    a, w = np.split(np.array([np.interp(t, stamps, column) for column in stored.T]).T, 2, axis=1)
+    assert check_imu(t, a, w) == ()
+    for fault, gate in [
+        ((a / G, w), "gravity"),
+        ((a, np.rad2deg(w)), "gyro-scale"),
+        ((a, np.deg2rad(w)), "gyro-scale"),
+        ((a, -w), "gyro-sign"),
+        ((a, w[:, [1, 0, 2]]), "gyro-axes"),
+    ]:
+        assert [f.gate for f in check_imu(t, *fault)] == [gate]
