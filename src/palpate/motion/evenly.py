@@ -309,7 +309,7 @@ def _refuse_two_rates(t: FloatArray, count: IntArray, what: str) -> None:
             )
 
 
-_REMEDY = "record at one rate, or cut the file where the rate changes"
+_REMEDY = "record at one rate and without losing many samples, or cut the file where the rate changes"
 
 
 def _refuse_uneven(t: FloatArray, off: FloatArray, period: float, what: str) -> None:
