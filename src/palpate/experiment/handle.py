@@ -148,9 +148,13 @@ def _inertia_com(part: PriorPart) -> FloatArray:
 
 
 def _features(motion: Motion) -> FloatArray:
-    """What the wrench of any rigid body is a linear combination of, (samples, 12)."""
+    """What the wrench of any rigid body is a linear combination of, (samples, 15).
+
+    omega itself belongs to them, because a zero error b of the gyroscope turns products of omega into b omega, which
+    would else pass for a lag of some 20 us.
+    """
     k = Kinematics.from_arrays(motion.specific_acceleration, motion.omega, motion.omega_dot)
-    return np.array(body_features(k), dtype=float).T
+    return np.vstack([np.array(body_features(k), dtype=float), motion.omega.T]).T
 
 
 def _stated_offset(experiment: Experiment, wrench: Even, imu: Even) -> float:

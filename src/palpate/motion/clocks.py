@@ -17,10 +17,6 @@ _CANDIDATES = 6
 _APART_S = 0.25
 """Two lags closer than this are the same candidate."""
 _SHORTEST_S = 2.0
-_FINEST = 0.02
-"""Periods: no lag is known better, because noise in the predictors shifts the misfit's minimum by as much (200 twins:
-43 us at 1 kHz).
-"""
 _SHORTEST_FOR_DRIFT_S = 10.0
 _PRECISE_S = 1e-6
 _PIECE_S = 2.0
@@ -87,8 +83,7 @@ def estimate_offset(
     near = int(profile.argmin())
     value = _minimise(lambda lag: _misfit(pair, lag), lags[max(near - 1, 0)], lags[min(near + 1, 12)])
     best, line = _misfit(pair, value), _fit_line(pair, value)
-    period = max(float(t[-1] - t[0]) / (len(t) - 1) for t in (times_p, times_r))
-    value, std = line.value_s, float(np.hypot(line.std_s, _FINEST * period))
+    value, std = line.value_s, line.std_s
     runner_up = 1 - min(elsewhere, default=1.0)
     if best > 0.5 or 1 - runner_up < 1.3 * best or not std < 0.01:
         raise DataProblem(
