@@ -82,7 +82,7 @@ def test_a_good_recording_is_clean(seed: int) -> None:
 
 
 @pytest.mark.parametrize("noise_in_steps", [1e-9, 0.1, 0.3, 0.6, 1.0])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_rounding_and_stillness_are_no_faults(seed: int, noise_in_steps: float) -> None:
     wrench, _ = twin(seed, noise_in_steps)
     assert check_channels(wrench, WRENCH) == ()
@@ -143,7 +143,7 @@ def rests(seed: int, rate_hz: float, offset: float) -> FloatArray:
 @pytest.mark.parametrize("step", [1e-5, 1e-3, 0.02])
 @pytest.mark.parametrize("rate_hz", [100.0, 1000.0])
 def test_a_door_that_rests_at_its_stop_is_not_clipped(rate_hz: float, step: float) -> None:
-    for seed in range(15):
+    for seed in range(8):
         for offset in (0.0, 0.3):
             x = rests(seed, rate_hz, offset)
             noise = np.random.default_rng(seed).normal(0, step, len(x))
@@ -156,6 +156,15 @@ def test_a_slow_sensor_stored_at_a_high_rate_is_neither_clipped_nor_frozen(hold:
     for seed in range(5):
         slow = noisy_sines(seed, 60_000)[::hold]
         assert found(np.repeat(slow, hold)) == []
+
+
+def test_a_held_load_cell_is_not_clipped_unless_it_is() -> None:
+    for seed in range(10):
+        for name in WRENCH:
+            for first in (0, 3, 6):
+                assert found(np.repeat(twin(seed)[0][name].samples[first::10], 10)) == []
+    x = noisy_sines(0, 60_000)
+    assert found(np.repeat(cut_off(x, 0.7)[::10], 10)) == [("clipping", True)]
 
 
 @pytest.mark.parametrize("name", [*WRENCH, *IMU])
@@ -218,6 +227,15 @@ def test_gaps_and_missing_samples_are_counted_once_per_clock() -> None:
     assert check_channels(Recording({"a": channels[0]}), ["a"], segments=[(4.0, 7.0), (9.0, 12.0)]) == ()
 
 
+def test_segments_that_overlap_or_touch_count_once() -> None:
+    x = noisy_sines(5)
+    x[9000:9100] = np.nan
+    (whole,) = check_channels(recorded(x), ["Fx"])
+    assert "misses 0.5 % of its samples (0 in gaps, 100 not numbers) in 1 place," in whole.message
+    assert check_channels(recorded(x), ["Fx"], segments=[(5.0, 20.0), (0.0, 12.0)]) == (whole,)
+    assert check_channels(recorded(x), ["Fx"], segments=[(0.0, 9.05), (9.05, 20.0)]) == (whole,)
+
+
 @pytest.mark.parametrize(("missing", "fatal"), [(900, False), (1100, True)])
 def test_many_dropouts_are_fatal(missing: int, fatal: bool) -> None:
     x = noisy_sines(6)
@@ -256,7 +274,7 @@ def test_noise_is_compared_with_the_data_sheet(factor: float, words: str | None)
 
 def test_motion_at_a_low_rate_is_not_taken_for_noise() -> None:
     t = np.arange(5000) / 100
-    x = 10 * np.sin(2 * np.pi * 2 * t) + np.random.default_rng(9).normal(0, 0.02, 5000)
+    x = 30 * np.sin(2 * np.pi * 3 * t) + np.random.default_rng(9).normal(0, 0.02, 5000)
     assert found(x, 100.0, noise={"Fx": 0.02}) == []
     assert found(x + np.random.default_rng(9).normal(0, 0.2, 5000), 100.0, noise={"Fx": 0.02}) == [("noise", False)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import permutations, product
-from math import log, pi
+from math import log, pi, sqrt
 
 import numpy as np
 
@@ -22,6 +22,8 @@ _STRETCH_S, _WINDOW_S = 5.0, 1.0
 _MOST_STRETCHES = 40
 _TURNING = 0.2
 """Standard deviation of gravity's direction (rad) in a stretch that turns enough to judge by."""
+_PUSHING = 0.25
+"""Largest ratio of the variation in size to that in direction of such a stretch."""
 _FLOOR = 0.02
 """Deviations (as a fraction of gravity) below this are all equally good."""
 _CLEARLY = 1 / 4
@@ -32,6 +34,8 @@ _EXPLAINED = 1 / 16
 """Share of the turning's mean square that may be left over in a stretch before other readings are tried."""
 _FEWEST = 2
 """Stretches that have to speak against the gyroscope as stored."""
+_FASTEST = 3.0
+"""rad/s; a reading that spins faster for whole windows would make any force vanish from their means."""
 _DEGREE = pi / 180
 _SCALES = np.geomspace(1 / 16, 16, 17)
 _AXES = "xyz"
@@ -120,6 +124,8 @@ class _Turning:
     a: FloatArray
     omega: FloatArray
     rate_hz: float
+    mean_rate: float
+    """Root mean square over all windows of the mean rate as stored."""
     unturned: FloatArray
     """(stretches,): deviations as from `_deviations`, for a gyroscope that reads nothing."""
 
@@ -148,12 +154,15 @@ def _check_gyroscope(turning: _Turning) -> list[Finding]:
     if np.count_nonzero(as_stored > _EXPLAINED * turning.unturned) < _FEWEST:
         return []
     units = [_Reading(axes, scale) for scale in (1.0, _DEGREE, 1 / _DEGREE) for axes in _signed_permutations()]
-    best = _best(turning, [*units, *(_Reading(np.eye(3), float(s)) for s in _SCALES)])
-    best = _refined(turning, best)
+    odd = [_Reading(np.eye(3), float(scale)) for scale in _SCALES]
+    possible = [reading for reading in (*units, *odd) if reading.scale * turning.mean_rate < _FASTEST]
+    if not possible:
+        return []
+    best = _refined(turning, _best(turning, possible))
     found = _deviations(turning, [best])[0]
     wins = _votes(found, as_stored, turning.unturned)
     losses = _votes(as_stored, found, turning.unturned)
-    if wins < _FEWEST or wins <= 4 * losses:
+    if wins < max(_FEWEST, len(turning.a) / 3) or wins <= 4 * losses:
         return []
     at = float(turning.start_s[int(np.argmax(as_stored - found))])
     where = f"in {wins} of {len(turning.a)} stretches of {_STRETCH_S:g} s that turn (most from {at:.1f} s)"
@@ -190,16 +199,22 @@ def _votes(better: FloatArray, worse: FloatArray, unturned: FloatArray) -> int:
 
 
 def _turning(times_s: FloatArray, a: FloatArray, omega: FloatArray, rate_hz: float) -> _Turning:
-    """Cut into stretches and keep those that turn most."""
+    """Cut into stretches and keep those that turn most.
+
+    Gravity keeps its size when it turns; where the size varies much, the motion is a push rather than a turn.
+    """
     windows, window = round(_STRETCH_S / _WINDOW_S), round(_WINDOW_S * rate_hz)
     both = _cut(np.hstack([a, omega]), windows * window)
     means = both[..., :3].reshape(len(both), windows, window, 3).mean(axis=2)
     unturned = _spread(means.transpose(1, 2, 0))
     most = np.argsort(-np.nan_to_num(unturned))[:_MOST_STRETCHES]
-    seen = np.isfinite(both).all(axis=(1, 2)) & (unturned > _TURNING**2)
-    keep = np.sort(most[seen[most]])
+    sizes = np.linalg.norm(both[..., :3], axis=2).reshape(len(both), windows, window).mean(axis=2)
+    turns = (unturned > _TURNING**2) & (sizes.var(axis=1) < _PUSHING**2 * unturned)  # false where there is NaN
+    keep = np.sort(most[turns[most]])
     start = times_s[: len(both) * windows * window : windows * window]
-    return _Turning(start[keep], both[keep, :, :3], both[keep, :, 3:], rate_hz, unturned[keep])
+    forces, rates = both[keep, :, :3], both[keep, :, 3:]
+    mean_rate = sqrt(float((rates.reshape(-1, window, 3).mean(axis=1) ** 2).sum(axis=1).mean())) if len(keep) else 0.0
+    return _Turning(start[keep], forces, rates, rate_hz, mean_rate, unturned[keep])
 
 
 def _deviations(turning: _Turning, readings: list[_Reading]) -> FloatArray:

@@ -194,7 +194,7 @@ def _clipping(used: _Used, runs: _Runs, word: str, extreme: float, fatal: bool) 
 
 def _frozen(used: _Used, runs: _Runs, step: float) -> BoolArray:
     """Which runs are too long for the noise that stands right before and after them."""
-    suspects = runs.length > max(_FROZEN_S * used.rate_hz, 5 * runs.hold, 2)
+    suspects = runs.length > max(_FROZEN_S * used.rate_hz, 2)
     for place in np.flatnonzero(suspects):
         first, count = int(runs.start[place]), int(runs.length[place])
         before = used.x[max(0, first - 2 * _BLOCK) : first]
