@@ -54,7 +54,7 @@ def rows() -> Iterator[tuple[str, ...]]:
         def ours(b: Balance = balance, at: list[tuple[float, float]] = segment, prior: Prior = prior) -> object:
             return solve(compress(b, at), prior=prior)
 
-        times = interleaved({"ours": ours, "read": lambda b=balance: read(b)}, 10)
+        times = interleaved({"ours": ours, "read": lambda b=balance: read(b)}, 3)
         if seconds <= 10 * MOST_STACKED_S:
             rivals = stacked(balance, prior_phi, differences=seconds <= MOST_STACKED_S)
             measured = interleaved({"ours": ours, **rivals}, rounds)

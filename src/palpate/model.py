@@ -53,9 +53,10 @@ class Model:
                     (WRENCH, *self.mechanism.coordinates),
                     where=f"model {self.name!r}, element {e.name!r}",
                 )
+        parameters = self.parameters if self.values else {}
         for name in self.values:
-            if name not in self.parameters:
-                raise UnknownName("parameter", name, self.parameters, where=f"model {self.name!r}")
+            if name not in parameters:
+                raise UnknownName("parameter", name, parameters, where=f"model {self.name!r}")
 
     @property
     def parameters(self) -> dict[str, Parameter]:
@@ -67,10 +68,11 @@ class Model:
     @property
     def p(self) -> FloatArray:
         """The values in column order."""
-        missing = [name for name in self.parameters if name not in self.values]
+        names = tuple(self.parameters)
+        missing = [name for name in names if name not in self.values]
         if missing:
             raise PalpateError(f"model {self.name!r} has no value for {', '.join(missing)}")
-        return np.array([self.values[name] for name in self.parameters])
+        return np.array([self.values[name] for name in names])
 
     @property
     def shapes(self) -> dict[str, float]:

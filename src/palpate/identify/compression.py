@@ -78,16 +78,13 @@ class Compressed:
 
     def scores(self, p: FloatArray) -> FloatArray:
         """Y'(y - Y p) of each piece with weights, (pieces, parameters): what each piece pulls the parameters to."""
-        v = np.append(-p, 1.0)
-        total = np.zeros((len(self.roots), len(p)))
-        for j, weight in enumerate(self.weights):
-            root = self.roots[:, j if self.roots.shape[1] > 1 else 0]
-            lifted = self.lift[j] @ v
-            pulls = np.einsum("bki,bk->bi", root, root @ lifted)
-            if self.noise is not None:
-                pulls = pulls - self.noise[:, j if self.noise.shape[1] > 1 else 0] @ lifted
-            total += weight**2 * (pulls @ self.lift[j][:, :-1])
-        return total
+        pieces, groups, _, entries = self.roots.shape
+        residual = (self.lift @ np.append(-p, 1.0)).reshape(groups, -1, entries).swapaxes(1, 2)
+        pulls = self.roots.swapaxes(2, 3) @ (self.roots @ residual)  # (pieces, groups, entries, rows of a group)
+        if self.noise is not None:
+            pulls = pulls - self.noise @ residual
+        weighted = self.lift[:, :, :-1] * (self.weights**2)[:, None, None]
+        return pulls.swapaxes(2, 3).reshape(pieces, -1) @ weighted.reshape(-1, len(p))
 
     def select(self, pieces: Sequence[int] | NDArray[np.int64]) -> Compressed:
         """Some of the pieces, in any order and number: cross-validation and bootstrap."""
@@ -275,13 +272,14 @@ def _well_conditioned(gram: FloatArray) -> bool:
 
 def _roots(gram: FloatArray) -> FloatArray:
     """F with F'F = X'X for a stack of symmetric matrices, also singular ones."""
-    scale = np.sqrt(np.maximum(np.diagonal(gram, axis1=-2, axis2=-1), 1e-300))
-    scaled = gram / scale[..., :, None] / scale[..., None, :]
+    diagonal, k = np.maximum(np.diagonal(gram, axis1=-2, axis2=-1), 1e-300), np.arange(gram.shape[-1])
     try:
         # the addition is below the rounding of X'X and lets pieces through in which nothing moves
-        rounding = 4 * np.finfo(float).eps * gram.shape[-1] * np.eye(gram.shape[-1])
-        root = np.asarray(np.linalg.cholesky(scaled + rounding), dtype=float)
+        lifted = gram.copy()
+        lifted[..., k, k] = diagonal * (1 + 4 * np.finfo(float).eps * len(k))
+        return np.asarray(np.linalg.cholesky(lifted), dtype=float).swapaxes(-1, -2)
     except np.linalg.LinAlgError:
-        values, vectors = np.linalg.eigh(scaled)
+        scale = np.sqrt(diagonal)
+        values, vectors = np.linalg.eigh(gram / scale[..., :, None] / scale[..., None, :])
         root = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
-    return root.swapaxes(-1, -2) * scale[..., None, :]
+        return root.swapaxes(-1, -2) * scale[..., None, :]

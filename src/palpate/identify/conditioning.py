@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from palpate.identify.search import Problem
-from palpate.physics.arrays import FloatArray, least_squares
+from palpate.physics.arrays import FloatArray, solve_columns
 
 KAPPA_LIMIT = 100.0
 """Below, parameters count as identifiable (paper, eq. kappa; Schroer 1993)."""
@@ -41,7 +41,7 @@ def conditioning(problem: Problem, theta: FloatArray) -> Conditioning:
     J = _project_out(R[:, :-1] @ natural, problem.penalty.damped)
     with_prior = J
     if damping > 0 and problem.penalty.damped.any():
-        pull = problem.penalty.rows(theta)[0] @ least_squares(P, natural)
+        pull = problem.penalty.rows(theta)[0] @ solve_columns(P, natural)
         with_prior = np.concatenate([J, damping * pull[:, problem.penalty.damped]])
     s = np.linalg.svd(R[:, :-1] @ P, compute_uv=False)
     paper = np.hypot(s[0], damping) / max(np.hypot(s[-1], damping), 1e-300)

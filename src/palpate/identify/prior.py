@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.physics.arrays import FloatArray, least_squares, triangular
+from palpate.physics.arrays import FloatArray, solve_columns, triangular
 from palpate.physics.inertia import (
     check_consistent,
     divergence_rows,
@@ -53,15 +53,13 @@ class Penalty:
 
     def value(self, theta: FloatArray) -> float:
         """The penalty: |theta - prior|^2, and twice the divergence for bodies, which near the prior is |E|^2."""
-        plain = self._plain
-        total = float(np.sum((theta - self.theta)[plain] ** 2))
+        total = float(np.sum((theta - self.theta)[self._plain] ** 2))
         return total + sum(2 * log_det_divergence(m.forward(theta[s]), J0) for s, m, J0 in self.inertias)
 
     def rows(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """A and b with value(theta + d) = |A d + b|^2 + constant to second order: rows for a least-squares step."""
-        plain = self._plain
-        blocks = [np.eye(len(theta))[plain]]
-        b = [(theta - self.theta)[plain]]
+        blocks = [np.eye(len(theta))[self._plain]]
+        b = [(theta - self.theta)[self._plain]]
         for s, m, J0 in self.inertias:
             F, target = divergence_rows(m.forward(theta[s]), J0)
             block = np.zeros((len(F), len(theta)))
@@ -82,6 +80,9 @@ class Penalty:
 
     @property
     def _plain(self) -> NDArray[np.bool_]:
+        """What is pulled in theta itself."""
+        if not self.inertias:
+            return self.damped
         plain = self.damped.copy()
         for s, _, _ in self.inertias:
             plain[s] = False
@@ -105,7 +106,7 @@ def build_penalty(prior: Prior | None, names: tuple[str, ...], map_: Stacked) ->
             p = given if part.known_mass is None else given * (part.known_mass / given[0])
             theta[ts], damped[ts] = part.inverse(p), True
             S = relative_spread(p, prior.spread, mass_known=part.known_mass is not None)
-            root[ts, ts] = triangular(least_squares(part.jacobian(theta[ts]), S).T).T
+            root[ts, ts] = triangular(solve_columns(part.jacobian(theta[ts]), S).T).T
             if prior.form == "divergence":
                 inertias.append((ts, part, pseudo_inertia(p)))
         elif not isinstance(part, Fixed):

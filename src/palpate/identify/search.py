@@ -15,8 +15,10 @@ from palpate.physics.maps import Stacked
 MOST_STEPS = 200
 POLISH_STEPS = 12
 EDGE_EVERY = 10
-NEAR = 1e-10
-"""Where a step would change the cost by less than this fraction, the search is in the last, quadratic valley."""
+NEAR, NEAREST = 1e-5, 1e-10
+"""Where a step would change the cost by less than the first fraction, Newton's method is worth a try; by less than the
+second, the search is in the last, quadratic valley for sure.
+"""
 
 
 class Ending(Enum):
@@ -102,14 +104,17 @@ def _search(problem: Problem, start: FloatArray, *, polish: bool) -> Found:
     rows = problem.rows(theta)
     for step in range(1, MOST_STEPS + 1):
         A, b = rows
-        scale = np.maximum(np.linalg.norm(A, axis=0), 1e-12 * np.linalg.norm(A))
+        squares = np.einsum("ij,ij->j", A, A)
+        scale = np.sqrt(np.maximum(squares, 1e-24 * squares.sum()))
         move = _bounded(stacked_solve(A / scale, np.sqrt(mu), -b) / scale)
         expected = float(b @ b - np.sum((b + A @ move) ** 2))
-        if expected <= NEAR * cost:
-            theta = _polish(problem, theta, scale) if polish else theta + move
-            if not _possible(problem.map_, theta):
-                return Found(_last_possible(problem.map_, theta), cost, step, Ending.EDGE)
-            return Found(theta, problem.cost(theta), step, Ending.CONVERGED)
+        if expected <= (NEAR if polish else NEAREST) * cost:
+            end, settled = _polish(problem, theta, rows, scale) if polish else (theta + move, True)
+            least = problem.cost(end)
+            if (settled and least <= cost) or expected <= NEAREST * cost:
+                if not _possible(problem.map_, end):
+                    return Found(_last_possible(problem.map_, end), cost, step, Ending.EDGE)
+                return Found(end, least, step, Ending.CONVERGED)
         trial = problem.cost(theta + move)
         gain = (cost - trial) / expected
         if gain > 0:
@@ -138,27 +143,28 @@ def _last_possible(map_: Stacked, theta: FloatArray) -> FloatArray:
     return theta if _possible(map_, theta) else map_.inverse(map_.nearest(map_.forward(theta)))
 
 
-def _polish(problem: Problem, theta: FloatArray, scale: FloatArray) -> FloatArray:
-    """Newton steps as long as they shrink: near the minimum rounding hides whether the cost still falls.
+def _polish(
+    problem: Problem, theta: FloatArray, begin: tuple[FloatArray, FloatArray], scale: FloatArray
+) -> tuple[FloatArray, bool]:
+    """Newton steps as long as they shrink, and whether they shrank to rounding.
 
-    First with Gauss-Newton's Hessian. Where data contradict the prior it neglects too much, the steps creep, and the
-    curvature of the map is added: the gradient's zero is found to the last digits.
+    Near the minimum rounding hides whether the cost still falls, so the steps' lengths decide. The Hessian holds the
+    map's curvature too: where data contradict the prior, Gauss-Newton's alone would creep. It is kept, since so near
+    the minimum it gains some digits a step.
     """
-    rows, target = problem.rows(theta)
-    hessian, now, full = (rows / scale).T @ (rows / scale), rows.T @ target, False
-    last = np.inf
+    rows, target = begin
+    hessian = (rows / scale).T @ (rows / scale) + problem.curvature(theta) / scale[:, None] / scale
+    last, size = np.inf, float(np.linalg.norm(theta * scale))
     for _ in range(POLISH_STEPS):
-        move = -symmetric_solve(hessian, now / scale) / scale
+        move = -symmetric_solve(hessian, rows.T @ target / scale) / scale
         length = float(np.linalg.norm(move * scale))
-        if not length < 0.1 * last and not full:
-            hessian, full = hessian + problem.curvature(theta) / scale[:, None] / scale, True
-            continue
         if not length < 0.5 * last or float(np.abs(move).max()) > 1e-2:
             break
         theta, last = theta + move, length
+        if length <= 1e-16 * size:
+            break
         rows, target = problem.rows(theta)
-        now = rows.T @ target
-    return theta
+    return theta, last <= 1e-12 * size
 
 
 def _bounded(move: FloatArray) -> FloatArray:

@@ -14,6 +14,16 @@ def least_squares(A: FloatArray, b: FloatArray, *, rcond: float | None = None) -
     return np.asarray(np.linalg.lstsq(A, b, rcond=rcond)[0], dtype=float)
 
 
+def solve_columns(A: FloatArray, B: FloatArray) -> FloatArray:
+    """X that minimises |A X - B|, exact and without an SVD where A is square and regular."""
+    if A.shape[0] == A.shape[1]:
+        try:
+            return np.asarray(np.linalg.solve(A, B), dtype=float)
+        except np.linalg.LinAlgError:
+            pass
+    return least_squares(A, B)
+
+
 def symmetric_inverse(A: FloatArray) -> FloatArray:
     """Pseudo-inverse of a symmetric matrix whose diagonal may span many orders of magnitude."""
     scale = np.sqrt(np.maximum(np.abs(np.diag(A)), 1e-300))
@@ -31,13 +41,15 @@ def triangular(x: FloatArray) -> FloatArray:
 
 def stacked_solve(A: FloatArray, damping: float, b: FloatArray) -> FloatArray:
     """x that minimises |A x - b|^2 + damping^2 |x|^2, by QR of the stacked matrix; by SVD where that is singular."""
-    n = A.shape[1]
-    stacked = np.concatenate([A, damping * np.eye(n)])
-    Q, R = np.linalg.qr(stacked)
+    m, n = A.shape
+    stacked = np.zeros((m + n, n + 1))
+    stacked[:m, :n], stacked[:m, n] = A, b
+    stacked[m + np.arange(n), np.arange(n)] = damping
+    R = np.linalg.qr(stacked, mode="r")  # its last column is Q'b: Q itself is not needed
     try:
-        return np.asarray(np.linalg.solve(R, Q[: len(b)].T @ b), dtype=float)
+        return np.asarray(np.linalg.solve(R[:n, :n], R[:n, n]), dtype=float)
     except np.linalg.LinAlgError:
-        return least_squares(stacked, np.concatenate([b, np.zeros(n)]))
+        return least_squares(stacked[:, :n], stacked[:, n])
 
 
 def symmetric_solve(A: FloatArray, b: FloatArray) -> FloatArray:

@@ -117,9 +117,8 @@ def check_consistent(phi: ArrayLike, what: str) -> None:
         raise NotConsistent(what, "contains values that are not finite")
     if phi[0] <= 0:
         raise NotConsistent(what, f"the mass is {phi[0]:.6g} kg, it must be positive")
-    moments = principal_moments(phi)[0]
     if not _is_solid(phi):
-        a, b, c = moments
+        a, b, c = principal_moments(phi)[0]
         raise NotConsistent(
             what,
             f"no body has the principal moments {a:.6g}, {b:.6g}, {c:.6g} kg m2 about its centre of mass: "

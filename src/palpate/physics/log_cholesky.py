@@ -36,7 +36,7 @@ def phi_jacobian(theta: ArrayLike, factor: Factor = "UtU") -> FloatArray:
     """d phi / d theta, analytic: dJ = dU'U + U'dU, or dU U' + U dU'. (10,) -> (10, 10)."""
     theta = np.asarray(theta, dtype=float)
     U = _factor(theta)
-    dU = _factor_slopes(theta)
+    dU = _factor_slopes(theta, U)
     half = np.swapaxes(dU, 1, 2) @ U if factor == "UtU" else dU @ U.T
     return 2 * phi_from_pseudo_inertia(half).T  # phi sees the symmetric part alone
 
@@ -47,7 +47,8 @@ def phi_curvature(theta: ArrayLike, slope: FloatArray, factor: Factor = "UtU") -
     slope' phi = <W, J> with a symmetric W, J is quadratic in U, and U is exponential in alpha and d.
     """
     theta = np.asarray(theta, dtype=float)
-    U, dU = _factor(theta), _factor_slopes(theta)
+    U = _factor(theta)
+    dU = _factor_slopes(theta, U)
     W = (PHI_OF_PSEUDO @ slope).reshape(4, 4)
     turned = dU @ W if factor == "UtU" else W @ dU
     H = 2 * turned.reshape(10, 16) @ dU.reshape(10, 16).T
@@ -90,9 +91,8 @@ def phi_jacobian_m(theta_m: ArrayLike, mass: float, factor: Factor = "UtU") -> F
     return jacobian
 
 
-def _factor_slopes(theta: FloatArray) -> FloatArray:
+def _factor_slopes(theta: FloatArray, U: FloatArray) -> FloatArray:
     """d U / d theta, (10, 4, 4): d/dd_i e^d_i = e^d_i; the others enter U as they are."""
-    U = _factor(theta)
     dU = np.zeros((10, 4, 4))
     dU[0] = U
     scale = np.full(9, np.exp(theta[0]))
