@@ -35,6 +35,17 @@ def test_identify_writes_result_and_model_and_prints_the_table(twin: Path, tmp_p
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"result.json", "model.json"}
 
 
+def test_a_poor_motion_is_simulated_and_what_it_cannot_tell_is_called_so(tmp_path: Path) -> None:
+    done = palpate("twin", "handle", tmp_path, "--seed", "3", "--poor")
+    assert done.returncode == 0, done.stderr
+    done = palpate("identify", tmp_path / "handle.yaml", "--json", "-o", tmp_path / "out")
+    statuses = [e["status"] for e in json.loads(done.stdout)["parameters"].values()]
+    assert 1 <= statuses.count("prior-dominated") + statuses.count("not-identifiable") <= 6
+    refused = palpate("twin", "door-handle", tmp_path, "--poor")
+    assert refused.returncode == 1
+    assert "--poor" in refused.stderr
+
+
 def test_identify_as_json_prints_the_result_and_nothing_else(twin: Path, tmp_path: Path) -> None:
     done = palpate("identify", twin / "handle.yaml", "--json", cwd=tmp_path)
     data = json.loads(done.stdout)

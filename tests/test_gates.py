@@ -134,6 +134,26 @@ def test_a_drifting_zero_is_named(twin: Path, tmp_path: Path) -> None:
     assert "f_z" in said
 
 
+def test_a_zero_that_changed_between_two_still_stretches_is_named(twin: Path, tmp_path: Path) -> None:
+    """The zero jumps after the last moving segment: no slope inside the train segments shows it."""
+    change(twin, tmp_path, "wrench.mat", "Fx1_RawZero", lambda x: x + 1.5 * (np.arange(len(x)) > 64_500))
+    result = run(twin, tmp_path)
+    (said,) = [w for w in result.data["warnings"] if "still stretches" in w]
+    assert "f_x -1.5 N" in said
+    assert "f_y" not in said
+
+
+def test_axes_of_the_load_cell_swapped_against_the_imu_are_named(twin: Path, tmp_path: Path) -> None:
+    wrench = load(twin / "wrench.mat")
+    channels = dict(wrench.channels)
+    for kind in "FT":
+        x, y = channels[f"{kind}x1_RawZero"], channels[f"{kind}y1_RawZero"]
+        channels[x.name] = Channel(x.name, y.samples, x.clock, x.unit, x.frame)
+        channels[y.name] = Channel(y.name, x.samples, y.clock, y.unit, y.frame)
+    write_dspace(tmp_path / "wrench.mat", Recording(channels, None, wrench.format))
+    failed(run(twin, tmp_path), "f_x follows a_y, f_y follows a_x", "left-handed")
+
+
 def test_wrong_units_of_moments_fail(twin: Path, tmp_path: Path) -> None:
     cell = load(twin / "wrench.mat")
     channels = dict(cell.channels)

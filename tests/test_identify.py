@@ -154,17 +154,25 @@ def test_low_passed_pieces_cover_each_output_once() -> None:
     assert np.abs((one.gram() - many.gram()) / scale[:, None] / scale).max() < 1e-12
 
 
-def test_the_solution_does_not_depend_on_the_frame_when_nothing_pulls() -> None:
-    """The same handle seen from a sensor frame turned by R: parameters turn along."""
-    case = Case(10)
+FLAT = np.repeat([10.0, 0.5], 3)
+"""Weights that a rotation leaves alone."""
+
+
+def turned_frame(case: Case) -> tuple[Array, Motion, Array]:
+    """A rotation, and the case's motion and wrench seen from a frame turned by it."""
     R = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
     R *= np.sign(np.linalg.det(R))
     m = case.motion
     turned = Motion(m.times_s, m.specific_acceleration @ R.T, m.omega @ R.T, m.omega_dot @ R.T)
-    w = np.hstack([case.w[:, :3] @ R.T, case.w[:, 3:] @ R.T])
-    flat = np.repeat([10.0, 0.5], 3)  # weights that a rotation leaves alone
-    here = solve(compress(build_balance(load_object("handle"), m, case.w, sigma=flat), EVERYTHING))
-    there = solve(compress(build_balance(load_object("handle"), turned, w, sigma=flat), EVERYTHING))
+    return R, turned, np.hstack([case.w[:, :3] @ R.T, case.w[:, 3:] @ R.T])
+
+
+def test_the_solution_does_not_depend_on_the_frame_when_nothing_pulls() -> None:
+    """The same handle seen from a sensor frame turned by R: parameters turn along."""
+    case = Case(10)
+    R, turned, w = turned_frame(case)
+    here = solve(compress(build_balance(load_object("handle"), case.motion, case.w, sigma=FLAT), EVERYTHING))
+    there = solve(compress(build_balance(load_object("handle"), turned, w, sigma=FLAT), EVERYTHING))
     assert np.allclose(move_phi(here.p[:10], R, np.zeros(3)), there.p[:10], rtol=0, atol=1e-9)
 
 
@@ -245,19 +253,14 @@ def test_automatic_damping_changes_nothing_that_the_data_know(form: Any) -> None
 def test_the_divergence_prior_does_not_depend_on_frame_or_factor() -> None:
     """The same body, motion and prior seen from a turned frame, with a strong damping."""
     case = Case(10)
-    R = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
-    R *= np.sign(np.linalg.det(R))
-    m = case.motion
-    turned = Motion(m.times_s, m.specific_acceleration @ R.T, m.omega @ R.T, m.omega_dot @ R.T)
-    w = np.hstack([case.w[:, :3] @ R.T, case.w[:, 3:] @ R.T])
-    flat = np.repeat([10.0, 0.5], 3)
+    R, turned, w = turned_frame(case)
     phis = []
     for motion, wrench, frame, factor in (
-        (m, case.w, np.eye(3), "UtU"),
-        (m, case.w, np.eye(3), "UUt"),
+        (case.motion, case.w, np.eye(3), "UtU"),
+        (case.motion, case.w, np.eye(3), "UUt"),
         (turned, w, R, "UtU"),
     ):
-        balance = build_balance(load_object("handle"), motion, wrench, sigma=flat)
+        balance = build_balance(load_object("handle"), motion, wrench, sigma=FLAT)
         prior = Prior(
             dict(zip(PHI_NAMES, move_phi(case.prior_phi, frame, np.zeros(3)), strict=True)), 0.3, 5.0, "divergence"
         )

@@ -19,19 +19,25 @@ def twin(
             min=0, help="Random object and motion; without it, the values of the paper's Table where it has them."
         ),
     ] = None,
+    poor: Annotated[
+        bool, typer.Option("--poor", help="A hand that excites too little: about one axis only (kind: handle).")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Simulate an experiment: recordings, experiment file and truth.json."""
     with known_errors():
         with progress(quiet=quiet or as_json, verbose=False, title="simulating") as tell:
-            from palpate.errors import UnknownName
+            from palpate.errors import PalpateError, UnknownName
             from palpate.twin import TWINS
 
             if kind not in TWINS:
                 raise UnknownName("kind of twin", kind, TWINS)
+            if poor and kind != "handle":
+                raise PalpateError(f"--poor: there is no such motion for {kind!r}, only for 'handle'")
             tell("recordings")
-            experiment = TWINS[kind](out) if seed is None else TWINS[kind](out, seed=seed)
+            options = ({} if seed is None else {"seed": seed}) | ({"poor": True} if poor else {})
+            experiment = TWINS[kind](out, **options)
         if as_json:
             show_json({"experiment": str(experiment), "truth": str(out / "truth.json")})
         elif not quiet:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from palpate.experiment.handle_inputs import HandleInputs
-from palpate.identify import Compressed, Solution, solve
+from palpate.identify import Balance, Compressed, Solution, solve
+from palpate.identify.axes import axis_problems
 from palpate.identify.conditioning import KAPPA_LIMIT
 from palpate.identify.search import Ending
 from palpate.motion import noise_floor
@@ -19,6 +20,8 @@ WORST_PERCENT = 5.0
 NOISE_RATIO = 5.0
 """Residuals beyond this multiple of the load cell's own noise come from something else."""
 MASS_TOLERANCE = 0.02
+STILL_S, STILL_RAD_S, FAR_S = 1.0, 0.05, 5.0
+"""A still stretch lasts at least so long and turns with less than that; two must be that far apart to compare."""
 
 
 def reasons(
@@ -28,7 +31,7 @@ def reasons(
     train: Compressed,
 ) -> list[str]:
     """Why the verdict is "failed"; empty when it passed."""
-    told = [f.message for f in findings if f.fatal] + list(solution.impossible)
+    told = [f.message for f in findings if f.fatal] + list(axis_problems(train)) + list(solution.impossible)
     if solution.ending is not Ending.CONVERGED:
         told.append(solution.ending.value)
     if not solution.uncertainty.enough:
@@ -83,6 +86,41 @@ def zero_drift(train: Compressed, solution: Solution) -> list[str]:
     if not told:
         return []
     return [f"the load cell's zero drifts during the train segments ({', '.join(told)}): let it warm up, zero it again"]
+
+
+def zero_change(balance: Balance, solution: Solution) -> list[str]:
+    """What the load cell reads beyond the model in the first still stretch against the last one.
+
+    The model knows the weight, so the handle may lie differently.
+    """
+    still = _still(balance)
+    if len(still) < 2 or still[-1][0] - still[0][1] < FAR_S:
+        return []
+    v = np.append(-solution.p, 1.0)
+    first, last = (balance.rows(s) @ v for s in (still[0], still[-1]))
+    change = last.mean(axis=0) - first.mean(axis=0)
+    allowed = np.maximum(0.01 * np.ptp(balance.wrench, axis=0), 5 * np.hypot(first.std(axis=0), last.std(axis=0)))
+    rows = zip(balance.model.mechanism.rows, change.tolist(), allowed.tolist(), strict=True)
+    told = [f"{row.name} {by:+.2g} {row.unit}" for row, by, most in rows if abs(by) > most]
+    if not told:
+        return []
+    when = f"{still[0][0]:.1f} and {still[-1][0]:.1f} s"
+    return [
+        f"the load cell's zero is not the same in the still stretches at {when} ({', '.join(told)}): let it warm up "
+        "and zero it again, or something touched the handle there"
+    ]
+
+
+def _still(balance: Balance) -> list[tuple[float, float]]:
+    """Stretches in which nothing turns, seen by all instruments: seconds, in order."""
+    rate = (len(balance.times_s) - 1) / (balance.times_s[-1] - balance.times_s[0])
+    size = int(STILL_S * rate)
+    count = len(balance.times_s) // size
+    omega = np.array([x[: count * size] for x in balance.kinematics.omega], dtype=float).reshape(3, count, size)
+    quiet = (np.ptp(omega, axis=2) < STILL_RAD_S).all(axis=0)  # NaN is not quiet
+    quiet &= np.isfinite(balance.wrench[: count * size]).reshape(count, -1).all(axis=1)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], quiet, [False]]).astype(int))).reshape(-1, 2)
+    return [(float(balance.times_s[a * size]), float(balance.times_s[b * size - 1])) for a, b in edges]
 
 
 def expected_noise(inputs: HandleInputs) -> list[float]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palpate.errors import FileProblem
-from palpate.experiment.gates import expected_noise, reasons, remarks, zero_drift
+from palpate.experiment.gates import expected_noise, reasons, remarks, zero_change, zero_drift
 from palpate.experiment.reading import Experiment
 from palpate.files import read_bytes, sha256, write_text
 from palpate.identify import Compressed, Solution, cross_validate, weakest_direction
@@ -58,7 +58,13 @@ def build_result(
     why = reasons(solution, rms, prepared.findings, train)
     weakness = weakest_direction(solution)
     told = [f.message for f in prepared.findings if not f.fatal]
-    warnings = [*told, *remarks(rms), *zero_drift(train, solution), *solution.warnings]
+    warnings = [
+        *told,
+        *remarks(rms),
+        *zero_drift(train, solution),
+        *zero_change(prepared.balance, solution),
+        *solution.warnings,
+    ]
     data: dict[str, Any] = {
         "palpate_result": RESULT_FORMAT,
         "title": experiment.config.title or experiment.source.stem,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from palpate.identify.search import Problem
 from palpate.physics.arrays import FloatArray, symmetric_inverse
@@ -42,7 +43,9 @@ class Uncertainty:
     enough: bool
     """Whether there were pieces enough to know the noise."""
     level: float
-    """Standard deviation of one weighted residual, as if residuals were independent: what the noise amounts to."""
+    """Standard deviation of one weighted residual, as if residuals were independent: what the noise amounts to in the
+    directions that the prior pulls (in all, where it pulls none). A bias takes the slow noise upon itself.
+    """
 
     def of(
         self, gradients: FloatArray
@@ -80,10 +83,13 @@ def uncertainty(scores: FloatArray, problem: Problem, theta: FloatArray) -> Unce
     freedom = max(1, pieces - 1)
     meat = _long_run(scatter) * (pieces / freedom)
     pulled = inverse @ prior @ problem.penalty.root
+    noise = inverse @ meat @ inverse
+    pulls: NDArray[np.intp] = np.flatnonzero(problem.penalty.damped | ~problem.penalty.damped.any())
+    known = symmetric_inverse(inverse[np.ix_(pulls, pulls)])  # with the other directions left free
     scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
     values, vectors = np.linalg.eigh(information / scale[:, None] / scale)
     return Uncertainty(
-        noise=inverse @ meat @ inverse,
+        noise=noise,
         pull=pulled @ pulled.T,
         inverse=inverse,
         from_data=from_data,
@@ -91,7 +97,7 @@ def uncertainty(scores: FloatArray, problem: Problem, theta: FloatArray) -> Unce
         scale=scale,
         freedom=freedom,
         enough=pieces >= n + FEWEST,
-        level=float(np.sqrt(max(np.trace(inverse @ meat), 0.0) / n)),
+        level=float(np.sqrt(max(np.trace(known @ noise[np.ix_(pulls, pulls)]), 0.0) / len(pulls))),
     )
 
 

@@ -90,7 +90,7 @@ def random_hand(
     amplitude = np.empty((6, slow + fast))
     frequency = 2 * np.pi * np.hstack([rng.uniform(0.1, 0.4, (6, slow)), rng.uniform(1.0, 3.0, (6, fast))])
     amplitude[:3, :slow] = rng.uniform(0.3, 0.6, (3, slow))
-    amplitude[:3, slow:] = rng.uniform(0.05, 0.12, (3, fast))
+    amplitude[:3, slow:] = rng.uniform(0.06, 0.16, (3, fast))
     amplitude[3:, :slow] = rng.uniform(0.02, 0.08, (3, slow))
     amplitude[3:, slow:] = rng.uniform(0.003, 0.012, (3, fast))
     if poor:  # someone who turns the handle about one axis only, and hardly shakes it

@@ -44,6 +44,9 @@ class Instruments:
 
     force_noise: float = 0.15
     moment_noise: float = 0.004
+    force_wander: float = 0.005
+    moment_wander: float = 0.00015
+    """Noise that is still there after a second: a load cell's is not white."""
     force_zero: float = 1.0
     moment_zero: float = 0.05
     force_step: float = 1 / 14
@@ -82,6 +85,9 @@ def handle_recordings(twin: HandleTwin) -> tuple[Recording, Recording, dict[str,
     at_cell = twin.hand.motion(load_cell_s)
     moving = body_regressor(at_cell.specific_acceleration, at_cell.omega, at_cell.omega_dot) @ twin.phi
     stored = -moving + zero + rng.normal(size=moving.shape) * noise  # what the handle passes on (FORMATS, Sign)
+    stored += _wander(np.random.default_rng([twin.seed, 3]), len(stored)) * np.repeat(
+        [tools.force_wander, tools.moment_wander], 3
+    )
     stored = np.round(stored / step) * step
 
     # the IMU starts when its own clock shows zero
@@ -213,6 +219,16 @@ def _table_phi(table: tuple[float, ...]) -> FloatArray:
     row = np.array(table)
     phi = np.concatenate([row[:1], row[0] * row[1:4], row[4:]])
     return phi if is_consistent(phi) else nearest_consistent(phi)
+
+
+def _wander(rng: np.random.Generator, samples: int, *, memory_s: float = 1.0) -> FloatArray:
+    """Six channels of noise with standard deviation one that forgets itself within `memory_s` (Ornstein-Uhlenbeck)."""
+    from scipy.signal import lfilter
+
+    keep = float(np.exp(-1 / (memory_s * RATE_HZ)))
+    start = keep * rng.normal(size=(1, 6))
+    steps = np.sqrt(1 - keep**2) * rng.normal(size=(samples, 6))
+    return np.asarray(lfilter([1.0], [1.0, -keep], steps, axis=0, zi=start)[0], dtype=float)
 
 
 def _load_cell(times_s: FloatArray, stored: FloatArray) -> Recording:
