@@ -27,34 +27,19 @@ from palpate.physics.inertia import (
     solid_cylinder,
 )
 from palpate.physics.regressor import body_regressor
-from palpate.physics.spatial import nearest_rotation, transport_acceleration
-from palpate.recording import Channel, Clock, Recording
+from palpate.physics.spatial import nearest_rotation
+from palpate.recording import Recording
 from palpate.recording.dspace_mat import write as write_dspace
 from palpate.recording.microstrain_csv import write as write_microstrain
 from palpate.twin.hand import HandMotion, random_hand
-
-RATE_HZ = 1000.0
-
-
-@dataclass(frozen=True, slots=True)
-class Instruments:
-    """Noise (standard deviation per sample), zero errors (standard deviation of a constant) and resolution of the
-    sensors.
-    """
-
-    force_noise: float = 0.15
-    moment_noise: float = 0.004
-    force_wander: float = 0.005
-    moment_wander: float = 0.00015
-    """Noise that is still there after a second: a load cell's is not white."""
-    force_zero: float = 1.0
-    moment_zero: float = 0.05
-    force_step: float = 1 / 14
-    moment_step: float = 1 / 700
-    acceleration_noise: float = 0.006
-    rate_noise: float = 0.002
-    acceleration_zero: float = 0.02
-    rate_zero: float = 0.002
+from palpate.twin.instruments import (
+    RATE_HZ,
+    Instruments,
+    imu_recording,
+    imu_signals,
+    load_cell_recording,
+    load_cell_signals,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,30 +64,17 @@ def handle_recordings(twin: HandleTwin) -> tuple[Recording, Recording, dict[str,
     rng = np.random.default_rng([twin.seed, 1])
     tools = twin.instruments
     load_cell_s = np.arange(round(twin.duration_s * RATE_HZ)) / RATE_HZ
-    zero = np.concatenate([rng.normal(0, tools.force_zero, 3), rng.normal(0, tools.moment_zero, 3)])
-    noise = np.repeat([tools.force_noise, tools.moment_noise], 3)
-    step = np.repeat([tools.force_step, tools.moment_step], 3)
-    at_cell = twin.hand.motion(load_cell_s)
-    moving = body_regressor(at_cell.specific_acceleration, at_cell.omega, at_cell.omega_dot) @ twin.phi
-    stored = -moving + zero + rng.normal(size=moving.shape) * noise  # what the handle passes on (FORMATS, Sign)
-    stored += _wander(np.random.default_rng([twin.seed, 3]), len(stored)) * np.repeat(
-        [tools.force_wander, tools.moment_wander], 3
-    )
-    stored = np.round(stored / step) * step
+    slow = np.random.default_rng([twin.seed, 3])
+    stored, zero = load_cell_signals(rng, slow, tools, twin.hand.motion(load_cell_s), twin.phi)
 
     # the IMU starts when its own clock shows zero
-    count = round((twin.duration_s - twin.load_cell_minus_imu_s) * RATE_HZ)
-    imu_s = np.arange(count) / RATE_HZ
-    a_zero, w_zero = rng.normal(0, tools.acceleration_zero, 3), rng.normal(0, tools.rate_zero, 3)
-    m = twin.hand.motion(imu_s + twin.load_cell_minus_imu_s)
-    a = transport_acceleration(m.specific_acceleration, m.omega, m.omega_dot, twin.r_sensor_imu) @ twin.R_sensor_imu
-    w = m.omega @ twin.R_sensor_imu
-    a = a + a_zero + tools.acceleration_noise * rng.normal(size=a.shape)
-    w = w + w_zero + tools.rate_noise * rng.normal(size=w.shape)
+    imu_s = np.arange(round((twin.duration_s - twin.load_cell_minus_imu_s) * RATE_HZ)) / RATE_HZ
+    moved = twin.hand.motion(imu_s + twin.load_cell_minus_imu_s)
+    a, w, a_zero = imu_signals(rng, tools, moved, twin.R_sensor_imu, twin.r_sensor_imu)
 
     # a constant error of the accelerometer looks to the fit like a bias of the load cell
     seen = body_regressor((twin.R_sensor_imu @ a_zero)[None], np.zeros((1, 3)), np.zeros((1, 3)))[0] @ twin.phi
-    return _load_cell(load_cell_s, stored), _imu(imu_s, a, w), _truth(twin, -zero - seen)
+    return load_cell_recording(load_cell_s, stored), imu_recording(imu_s, a, w), _truth(twin, -zero - seen)
 
 
 def write_handle_twin(folder: Path, *, seed: int = 0, spread: float = 0.2, poor: bool = False) -> Path:
@@ -219,33 +191,6 @@ def _table_phi(table: tuple[float, ...]) -> FloatArray:
     row = np.array(table)
     phi = np.concatenate([row[:1], row[0] * row[1:4], row[4:]])
     return phi if is_consistent(phi) else nearest_consistent(phi)
-
-
-def _wander(rng: np.random.Generator, samples: int, *, memory_s: float = 1.0) -> FloatArray:
-    """Six channels of noise with standard deviation one that forgets itself within `memory_s` (Ornstein-Uhlenbeck)."""
-    from scipy.signal import lfilter
-
-    keep = float(np.exp(-1 / (memory_s * RATE_HZ)))
-    start = keep * rng.normal(size=(1, 6))
-    steps = np.sqrt(1 - keep**2) * rng.normal(size=(samples, 6))
-    return np.asarray(lfilter([1.0], [1.0, -keep], steps, axis=0, zi=start)[0], dtype=float)
-
-
-def _load_cell(times_s: FloatArray, stored: FloatArray) -> Recording:
-    clock = Clock("Platform", times_s)
-    names = [f"{kind}{axis}1_RawZero" for kind in "FT" for axis in "xyz"]
-    units = ["N"] * 3 + ["N m"] * 3
-    channels = {n: Channel(n, stored[:, i], clock, units[i], "sensor") for i, n in enumerate(names)}
-    return Recording(channels, None, "dspace-mat")
-
-
-def _imu(times_s: FloatArray, a: FloatArray, w: FloatArray) -> Recording:
-    clock = Clock("imu", times_s)
-    channels: dict[str, Channel] = {}
-    for kind, unit, x in (("acceleration", "m/s2", a), ("angular_rate", "rad/s", w)):
-        for i, axis in enumerate("xyz"):
-            channels[f"{kind}.{axis}"] = Channel(f"{kind}.{axis}", x[:, i], clock, unit, "imu")
-    return Recording(channels, None, "microstrain-csv")
 
 
 def _truth(twin: HandleTwin, bias: FloatArray) -> dict[str, Any]:
