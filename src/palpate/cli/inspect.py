@@ -79,12 +79,11 @@ def _read(
 def _named_in(path: Path) -> Iterator[tuple[Recording, str]]:
     """What an experiment file names, read as `palpate identify` reads it."""
     from palpate.errors import PalpateError
-    from palpate.experiment.reading import load_options, read_experiment
+    from palpate.experiment.reading import load_options, read_experiment, recordings_of
     from palpate.recording import load
 
     experiment = read_experiment(path)
-    recordings = experiment.config.recordings
-    for name, part in (("wrench", recordings.wrench), ("imu", recordings.imu)):
+    for name, part in recordings_of(experiment).items():
         try:
             recording = load(experiment.path(part.file), format=part.format, **load_options(part))
         except PalpateError as error:

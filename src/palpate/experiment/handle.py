@@ -11,7 +11,7 @@ from palpate.errors import PalpateError
 from palpate.experiment.handle_inputs import HandleInputs, build_inputs, read_imu, read_wrench, sensor_of
 from palpate.experiment.reading import Experiment, check_reference_names
 from palpate.experiment.result import Result, build_result
-from palpate.experiment.schema import PriorPart
+from palpate.experiment.schema import ExperimentPart, PriorPart
 from palpate.experiment.segments import check_overlap, default_segments, segments_in_seconds
 from palpate.experiment.systematic import systematic
 from palpate.identify import Balance, Compressed, MotionNoise, Prior, Solution, compress, robust, solve
@@ -50,7 +50,7 @@ class Prepared:
         return self.inputs.offset_s
 
 
-def run_handle(experiment: Experiment, tell: Tell = lambda _: None) -> Result:
+def run_handle(experiment: Experiment[ExperimentPart], tell: Tell = lambda _: None) -> Result:
     """Identify a handle: the whole stage."""
     config = experiment.config
     prior = prior_of(experiment)
@@ -82,13 +82,13 @@ def run_handle(experiment: Experiment, tell: Tell = lambda _: None) -> Result:
     return build_result(experiment, prepared, solution, train, test)
 
 
-def prepare_handle(experiment: Experiment, tell: Tell = lambda _: None) -> Prepared:
+def prepare_handle(experiment: Experiment[ExperimentPart], tell: Tell = lambda _: None) -> Prepared:
     """Read the recordings, align their clocks, move the IMU's signals to the sensor and set up the balance."""
     config = experiment.config
     tell("reading the load cell")
-    wrench_file, wrench_names, wrench = read_wrench(experiment)
+    wrench_file, wrench_names, wrench = read_wrench(experiment, config.recordings.wrench)
     tell("reading the IMU")
-    imu_file, imu_names, imu = read_imu(experiment)
+    imu_file, imu_names, imu = read_imu(experiment, config.recordings.imu)
     inputs = build_inputs(experiment, wrench, imu)
 
     tell("aligning the clocks")
@@ -123,7 +123,7 @@ def prepare_handle(experiment: Experiment, tell: Tell = lambda _: None) -> Prepa
     return Prepared(inputs, balance, noise, train, test, offset, findings)
 
 
-def prior_of(experiment: Experiment) -> Prior | None:
+def prior_of(experiment: Experiment[ExperimentPart]) -> Prior | None:
     """The experiment file's prior in the identification's terms."""
     part = experiment.config.prior
     if part is None:
@@ -157,7 +157,7 @@ def _features(motion: Motion) -> FloatArray:
     return np.vstack([np.array(body_features(k), dtype=float), motion.omega.T]).T
 
 
-def _stated_offset(experiment: Experiment, wrench: Even, imu: Even) -> float:
+def _stated_offset(experiment: Experiment[ExperimentPart], wrench: Even, imu: Even) -> float:
     """From the rows of both files that the experiment says were taken at the same instant."""
     clocks = experiment.config.clocks
     assert clocks != "auto"
@@ -169,7 +169,9 @@ def _stated_offset(experiment: Experiment, wrench: Even, imu: Even) -> float:
     return times[0] - times[1]
 
 
-def _segments(experiment: Experiment, balance: Balance, wrench: Even) -> tuple[list[Segment], list[Segment]]:
+def _segments(
+    experiment: Experiment[ExperimentPart], balance: Balance, wrench: Even
+) -> tuple[list[Segment], list[Segment]]:
     part = experiment.config.segments
     if part is None:
         seen = np.isfinite(balance.kinematics.omega[0]) & np.isfinite(balance.wrench).all(axis=1)

@@ -5,12 +5,23 @@ them.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from palpate.errors import PalpateError
+from palpate.experiment.instruments import PosePart
+from palpate.experiment.motion_schema import MocapPart
 from palpate.experiment.reading import Experiment, load_options, wrench_channels
-from palpate.experiment.schema import SENSORS, ImuPart, ParallelPart, SavitzkyGolayPart, SensorPart, WrenchPart
+from palpate.experiment.schema import (
+    SENSORS,
+    ExperimentPart,
+    ImuPart,
+    ParallelPart,
+    SavitzkyGolayPart,
+    SensorPart,
+    WrenchPart,
+)
 from palpate.identify import Balance, MotionNoise, build_balance
 from palpate.mechanisms import Free
 from palpate.model import Model, load_object
@@ -77,10 +88,9 @@ class HandleInputs:
         return None
 
 
-def read_wrench(experiment: Experiment) -> tuple[Recording, list[str], Even]:
+def read_wrench(experiment: Experiment[Any], part: WrenchPart) -> tuple[Recording, list[str], Even]:
     """The load cell's recording, its six channels, and the wrench that moves the handle (FORMATS, Sign)."""
-    part = experiment.config.recordings.wrench
-    recording = _load(experiment, "recordings.wrench", part)
+    recording = load_part(experiment, "recordings.wrench", part)
     try:
         names = wrench_channels(part, list(recording))
     except PalpateError as error:
@@ -91,17 +101,16 @@ def read_wrench(experiment: Experiment) -> tuple[Recording, list[str], Even]:
     return recording, names, even
 
 
-def read_imu(experiment: Experiment) -> tuple[Recording, list[str], Even]:
+def read_imu(experiment: Experiment[Any], part: ImuPart) -> tuple[Recording, list[str], Even]:
     """The IMU's recording, its six channels, and specific force with angular rate."""
-    part = experiment.config.recordings.imu
-    recording = _load(experiment, "recordings.imu", part)
+    recording = load_part(experiment, "recordings.imu", part)
     groups = {"acceleration": part.acceleration, "angular_rate": part.angular_rate}
     stacks = [_stack(experiment, f"recordings.imu.{k}", recording, v, CHANNEL_UNITS[k]) for k, v in groups.items()]
     names = [*part.acceleration, *part.angular_rate]
     return recording, names, _even(experiment, "recordings.imu", recording, names[0], np.hstack(stacks), "IMU")
 
 
-def build_inputs(experiment: Experiment, wrench: Even, imu: Even) -> HandleInputs:
+def build_inputs(experiment: Experiment[ExperimentPart], wrench: Even, imu: Even) -> HandleInputs:
     """Everything but the clock offset, which is found from the signals or stated."""
     config = experiment.config
     model = load_object(config.object)
@@ -109,7 +118,7 @@ def build_inputs(experiment: Experiment, wrench: Even, imu: Even) -> HandleInput
         model=replace(model, mechanism=Free(gravity=config.gravity)),
         wrench=wrench,
         imu=imu,
-        T_sensor_imu=_pose(experiment),
+        T_sensor_imu=pose_of(experiment, "imu_pose", config.imu_pose, "the IMU"),
         offset_s=0.0,
         smoothing=_smoothing(config.filtering),
         lowpass=_lowpass(experiment, wrench),
@@ -117,14 +126,17 @@ def build_inputs(experiment: Experiment, wrench: Even, imu: Even) -> HandleInput
     )
 
 
-def _load(experiment: Experiment, key: str, part: WrenchPart | ImuPart) -> Recording:
+def load_part(experiment: Experiment[Any], key: str, part: WrenchPart | ImuPart | MocapPart) -> Recording:
+    """A recording as the experiment file describes it."""
     try:
         return load(experiment.path(part.file), format=part.format, **load_options(part))
     except PalpateError as error:
         raise experiment.problem(key, str(error)) from error
 
 
-def _stack(experiment: Experiment, key: str, recording: Recording, names: list[str], units: list[str]) -> FloatArray:
+def _stack(
+    experiment: Experiment[Any], key: str, recording: Recording, names: list[str], units: list[str]
+) -> FloatArray:
     try:
         x = recording.stack(names)
     except PalpateError as error:
@@ -139,19 +151,19 @@ def _stack(experiment: Experiment, key: str, recording: Recording, names: list[s
     return x
 
 
-def _even(experiment: Experiment, key: str, recording: Recording, name: str, x: FloatArray, what: str) -> Even:
+def _even(experiment: Experiment[Any], key: str, recording: Recording, name: str, x: FloatArray, what: str) -> Even:
     try:
         return evenly_sampled(recording[name].clock.times_s, x, what=what)
     except PalpateError as error:
         raise experiment.problem(key, str(error)) from error
 
 
-def _pose(experiment: Experiment) -> FloatArray:
-    part = experiment.config.imu_pose
+def pose_of(experiment: Experiment[Any], key: str, part: PosePart, what: str) -> FloatArray:
+    """A pose of the experiment file as a transform (4, 4)."""
     try:
-        return transform(nearest_rotation(part.rotation, what="rotation of the IMU"), part.translation)
+        return transform(nearest_rotation(part.rotation, what=f"rotation of {what}"), part.translation)
     except PalpateError as error:
-        raise experiment.problem("imu_pose.rotation", str(error)) from error
+        raise experiment.problem(f"{key}.rotation", str(error)) from error
 
 
 def _smoothing(part: ParallelPart | SavitzkyGolayPart) -> Smoothing:
@@ -160,7 +172,7 @@ def _smoothing(part: ParallelPart | SavitzkyGolayPart) -> Smoothing:
     return Smoothing(part.slope_window, part.slope_order, part.window, part.order)
 
 
-def _lowpass(experiment: Experiment, wrench: Even) -> Lowpass | None:
+def _lowpass(experiment: Experiment[ExperimentPart], wrench: Even) -> Lowpass | None:
     part = experiment.config.filtering
     if not isinstance(part, ParallelPart):
         return None

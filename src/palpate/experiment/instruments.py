@@ -142,15 +142,15 @@ class RecordingsPart(Part):
 
 
 class PosePart(Part):
-    """A frame seen from another."""
+    """A frame (the IMU's, or that of three markers) seen from the sensor frame."""
 
     rotation: q.Rotation = Field(
-        description="the rotation matrix R_sensor_imu, three rows of three numbers; its columns are the IMU's axes "
-        "seen in the sensor frame",
+        description="the rotation matrix, three rows of three numbers; its columns are the frame's axes seen in the "
+        "sensor frame",
         examples=["[[1, 0, 0], [0, 1, 0], [0, 0, 1]]"],
     )
     translation: q.Vector = Field(
-        description="origin of the IMU in the sensor frame, m", examples=["[-0.0861, 0.0125, -0.0290]"]
+        description="origin of the frame, seen in the sensor frame, m", examples=["[-0.0861, 0.0125, -0.0290]"]
     )
 
 

@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from palpate.errors import ExperimentProblem, unknown_name
 from palpate.experiment.quantities import shown
-from palpate.experiment.schema import ExperimentPart
 from palpate.experiment.tree import Place, line_of
 
 _LIMITS = {
@@ -23,32 +22,34 @@ _LIMITS = {
 
 
 def problem_of(
-    path: Path, tree: Mapping[str, Any], lines: Mapping[Place, int], error: ValidationError
+    path: Path, root: Any, tree: Mapping[str, Any], lines: Mapping[Place, int], error: ValidationError
 ) -> ExperimentProblem:
-    """The most telling of pydantic's errors, in our own words."""
+    """The most telling of pydantic's errors, in our own words; `root` is the schema of the whole file."""
     at, first = _most_telling(tree, error.errors())
     kind, line = first["type"], line_of(lines, at)
     if kind == "extra_forbidden":
-        problem = _unknown_key(at, _node(tree, at[:-1]))
+        problem = _unknown_key(root, at, _node(tree, at[:-1]))
         return ExperimentProblem(path, ".".join(at[:-1]), problem, line=line)
     if kind == "missing":
         return ExperimentProblem(
-            path, ".".join(at), "this key is missing", line=line_of(lines, at[:-1]), remedy=remedy(at)
+            path, ".".join(at), "this key is missing", line=line_of(lines, at[:-1]), remedy=remedy(root, at)
         )
     if kind.startswith("union_tag"):
         at = (*at, "type")
     if kind == "union_tag_not_found":
-        known = " or ".join(sorted(_literals(t for m in _models(at[:-1]) for t in _types(m, "type"))))
+        known = " or ".join(sorted(_literals(t for m in _models(root, at[:-1]) for t in _types(m, "type"))))
         return ExperimentProblem(path, ".".join(at), "this key is missing", line=line, remedy=f"write {known}")
-    return ExperimentProblem(path, ".".join(at), _words(at, first), line=line_of(lines, at), remedy=remedy(at))
+    return ExperimentProblem(
+        path, ".".join(at), _words(root, at, first), line=line_of(lines, at), remedy=remedy(root, at)
+    )
 
 
-def nothing_given(path: Path, tree: Any, lines: Mapping[Place, int]) -> ExperimentProblem | None:
+def nothing_given(path: Path, root: Any, tree: Any, lines: Mapping[Place, int]) -> ExperimentProblem | None:
     """A key without a value is an unfinished line, not a wish for the default."""
     at = _first_empty(tree, ())
     if at is None:
         return None
-    told = remedy(at)
+    told = remedy(root, at)
     return ExperimentProblem(
         path,
         ".".join(at),
@@ -58,10 +59,10 @@ def nothing_given(path: Path, tree: Any, lines: Mapping[Place, int]) -> Experime
     )
 
 
-def remedy(at: Place) -> str:
+def remedy(root: Any, at: Place) -> str:
     """The schema's own words on a place, and an example."""
     for end in range(len(at), 0, -1):
-        for model in _models(at[: end - 1]):
+        for model in _models(root, at[: end - 1]):
             field = model.model_fields.get(at[end - 1])
             if field is not None and (field.description or field.examples):
                 told = [f"wanted: {field.description}"] if field.description else []
@@ -71,7 +72,7 @@ def remedy(at: Place) -> str:
     return ""
 
 
-def _words(at: Place, error: Any) -> str:
+def _words(root: Any, at: Place, error: Any) -> str:
     """One error of pydantic's in plain words; what is not known by its type is only called unusable."""
     kind, value, context = error["type"], error["input"], error.get("ctx", {})
     if value is None:
@@ -79,7 +80,7 @@ def _words(at: Place, error: Any) -> str:
     if kind == "value_error":
         return str(context["error"])
     if kind == "literal_error" or kind == "union_tag_invalid":
-        return _not_possible(at, context["tag"] if kind == "union_tag_invalid" else value)
+        return _not_possible(root, at, context["tag"] if kind == "union_tag_invalid" else value)
     if kind in _LIMITS:
         limit = next(iter(context.values()))
         wanted = "positive" if kind == "greater_than" and limit == 0 else f"{_LIMITS[kind]} {limit:g}"
@@ -99,16 +100,16 @@ def _words(at: Place, error: Any) -> str:
     return f"{shown(value)} cannot be used here"
 
 
-def _not_possible(at: Place, value: Any) -> str:
-    known = {str(v): repr(v) for v in _literals(t for m in _models(at[:-1]) for t in _types(m, at[-1]))}
+def _not_possible(root: Any, at: Place, value: Any) -> str:
+    known = {str(v): repr(v) for v in _literals(t for m in _models(root, at[:-1]) for t in _types(m, at[-1]))}
     near = get_close_matches(str(value), known, n=1, cutoff=0.5)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     return f"{shown(value)} is not possible here.{hint} Possible: {', '.join(known.values())}"
 
 
-def _unknown_key(at: Place, around: Any) -> str:
+def _unknown_key(root: Any, at: Place, around: Any) -> str:
     """Keys of the branch that the file chose by its type, where it did."""
-    models = _models(at[:-1])
+    models = _models(root, at[:-1])
     chosen = cast("Mapping[str, Any]", around).get("type") if isinstance(around, dict) else None
     meant = [m for m in models if chosen is not None and chosen in _literals(_types(m, "type"))]
     known = {name for model in meant or models for name in model.model_fields}
@@ -154,11 +155,11 @@ def _first_empty(node: Any, at: Place) -> Place | None:
     return next((found for k, v in inside if (found := _first_empty(v, (*at, str(k)))) is not None), None)
 
 
-def _models(at: Place) -> list[Any]:
+def _models(root: Any, at: Place) -> list[Any]:
     """The schema's classes that may stand at a place of the file; names of a map and numbers of a list lead no
     further.
     """
-    models: list[Any] = [ExperimentPart]
+    models: list[Any] = [root]
     for step in at:
         if any(step in model.model_fields for model in models):
             models = [c for model in models for t in _types(model, step) for c in schema_classes(t)]

@@ -6,22 +6,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from palpate.errors import DataProblem, ExperimentProblem, FileProblem, UnknownName, unknown_name
+from palpate.experiment.instruments import Part
+from palpate.experiment.motion_schema import MocapPart, MotionPart
 from palpate.experiment.schema import ExperimentPart, ImuPart, WrenchPart
 from palpate.experiment.tree import Place, line_of, parse
 from palpate.files import read_bytes
 
+ROOTS: dict[str, type[ExperimentPart] | type[MotionPart]] = {"handle": ExperimentPart, "motion": MotionPart}
+"""The schema of each stage's file."""
+Config = TypeVar("Config", bound=ExperimentPart | MotionPart, covariant=True)
+
 
 @dataclass(frozen=True, slots=True)
-class Experiment:
+class Experiment(Generic[Config]):
     """A checked experiment file, and where its files are."""
 
     source: Path
     data: Path
     """Folder to which the recordings' paths are relative."""
-    config: ExperimentPart
+    config: Config
     lines: Mapping[Place, int]
     """Line of each key, for messages."""
 
@@ -42,7 +48,7 @@ def shipped_experiments() -> dict[str, Path]:
     return {p.name.removesuffix(".yaml"): Path(str(p)) for p in folder.iterdir() if p.name.endswith(".yaml")}
 
 
-def read_experiment(source: str | Path, *, data: str | Path | None = None) -> Experiment:
+def read_experiment(source: str | Path, *, data: str | Path | None = None) -> Experiment[Any]:
     """Read and check an experiment file, or one that ships with palpate by its name.
 
     `data` is the folder of the recordings when it is not the experiment file's own.
@@ -64,9 +70,11 @@ def read_experiment(source: str | Path, *, data: str | Path | None = None) -> Ex
     return experiment
 
 
-def load_options(part: WrenchPart | ImuPart) -> dict[str, Any]:
+def load_options(part: WrenchPart | ImuPart | MocapPart) -> dict[str, Any]:
     """The options with which `palpate.load` reads a recording as the experiment file describes it."""
     options: dict[str, Any] = {}
+    if isinstance(part, MocapPart):
+        return options
     if isinstance(part, WrenchPart) and part.device is not None:
         options["device"] = part.device
     if isinstance(part, ImuPart) and "g" in part.model_fields_set:
@@ -101,7 +109,7 @@ def wrench_channels(part: WrenchPart, available: Sequence[str]) -> list[str]:
     )
 
 
-def check_reference_names(experiment: Experiment, known: Iterable[str]) -> None:
+def check_reference_names(experiment: Experiment[ExperimentPart], known: Iterable[str]) -> None:
     """Refuse reference values for what is no parameter; `known` are the names of the result's parameters."""
     names = list(known)
     for i, part in enumerate(experiment.config.reference):
@@ -113,49 +121,59 @@ def check_reference_names(experiment: Experiment, known: Iterable[str]) -> None:
                 raise experiment.problem(f"{_reference_key(experiment, i)}.values.{name}", told)
 
 
-def _reference_key(experiment: Experiment, i: int) -> str:
+def _reference_key(experiment: Experiment[Any], i: int) -> str:
     """Where the i-th reference stands: a single one needs no list."""
     return f"reference.{i}" if ("reference", str(i)) in experiment.lines else "reference"
 
 
-def _validate(path: Path, tree: dict[str, Any], lines: Mapping[Place, int]) -> ExperimentPart:
+def _validate(path: Path, tree: dict[str, Any], lines: Mapping[Place, int]) -> ExperimentPart | MotionPart:
     from pydantic import ValidationError
 
     from palpate.experiment.messages import nothing_given, problem_of
 
+    stage = tree.get("stage", "handle")
+    if stage not in ROOTS:
+        told = unknown_name("stage", str(stage), ROOTS)
+        raise ExperimentProblem(path, "stage", told, line=line_of(lines, ("stage",)))
+    root = ROOTS[stage]
     try:
-        config = ExperimentPart.model_validate(tree)
+        config = root.model_validate(tree)
     except ValidationError as error:
-        raise problem_of(path, tree, lines, error) from None
-    empty = nothing_given(path, tree, lines)
+        raise problem_of(path, root, tree, lines, error) from None
+    empty = nothing_given(path, root, tree, lines)
     if empty is not None:
         raise empty
     return config
 
 
-def _check(experiment: Experiment) -> None:
+def recordings_of(experiment: Experiment[Any]) -> dict[str, WrenchPart | ImuPart | MocapPart]:
+    """The recordings that an experiment file names, by their key."""
+    recordings: Part = experiment.config.recordings
+    named = ((name, getattr(recordings, name)) for name in type(recordings).model_fields)
+    return {name: part for name, part in named if part is not None}
+
+
+def _check(experiment: Experiment[Any]) -> None:
     """What the schema cannot say: files that exist, segments that do not overlap."""
     config = experiment.config
-    files = [
-        ("recordings.wrench.file", experiment.path(config.recordings.wrench.file)),
-        ("recordings.imu.file", experiment.path(config.recordings.imu.file)),
-    ]
-    files += [
-        (f"{_reference_key(experiment, i)}.file", experiment.source.parent / part.file)
-        for i, part in enumerate(config.reference)
-        if part.file is not None
-    ]
+    files = [(f"recordings.{name}.file", experiment.path(p.file)) for name, p in recordings_of(experiment).items()]
+    if isinstance(config, ExperimentPart):
+        files += [
+            (f"{_reference_key(experiment, i)}.file", experiment.source.parent / part.file)
+            for i, part in enumerate(config.reference)
+            if part.file is not None
+        ]
     for key, path in files:
         if not path.is_file():
             try:
                 read_bytes(path)
             except FileProblem as error:
                 raise experiment.problem(key, str(error)) from None
-    if config.segments is not None:
+    if isinstance(config, ExperimentPart) and config.segments is not None:
         check_segments(experiment)
 
 
-def check_segments(experiment: Experiment) -> None:
+def check_segments(experiment: Experiment[ExperimentPart]) -> None:
     """Refuse empty, reversed and overlapping segments; of different kinds, once both are samples (`check_overlap`)."""
     from palpate.experiment.schema import SamplesPart
     from palpate.experiment.segments import bounds

@@ -8,7 +8,7 @@ from pydantic.fields import FieldInfo
 
 from palpate.experiment.instruments import Part
 from palpate.experiment.messages import literals, schema_classes
-from palpate.experiment.schema import ExperimentPart
+from palpate.experiment.reading import ROOTS
 from palpate.physics.units import UNITS
 
 _KINDS: dict[tuple[float, float, float], str] = {
@@ -31,19 +31,21 @@ def reference() -> str:
         "SI units or a text with a unit (`0.9 kg`, `15 cm`, `30 %`, `20 Hz`); the [units](#units) are at the end. "
         "Unknown keys and keys without a value are refused.",
     ]
-    waiting: list[tuple[str, Any]] = [("", ExperimentPart)]
     seen: set[Any] = set()
-    while waiting:
-        key, model = waiting.pop(0)
-        if (key, model) in seen:
-            continue
-        seen.add((key, model))
-        lines += ["", f"## `{key}`" if key else "## The whole file", "", (model.__doc__ or "").strip(), ""]
-        lines += ["| key | meaning | default |", "|---|---|---|"]
-        for name, field in model.model_fields.items():
-            children = schema_classes(field.annotation)
-            lines.append(f"| `{name}` | {_meaning(field, children)} | {_default(field)} |")
-            waiting += [(f"{key}.{name}".lstrip("."), child) for child in children]
+    for stage, root in ROOTS.items():
+        waiting: list[tuple[str, Any]] = [("", root)]
+        while waiting:
+            key, model = waiting.pop(0)
+            if (key, model) in seen:
+                continue
+            seen.add((key, model))
+            heading = f"## `{key}`" if key else f"# Stage `{stage}`: the whole file"
+            lines += ["", heading, "", (model.__doc__ or "").strip(), ""]
+            lines += ["| key | meaning | default |", "|---|---|---|"]
+            for name, field in model.model_fields.items():
+                children = schema_classes(field.annotation)
+                lines.append(f"| `{name}` | {_meaning(field, children)} | {_default(field)} |")
+                waiting += [(f"{key}.{name}".lstrip("."), child) for child in children]
     return "\n".join([*lines, *_units()]) + "\n"
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from palpate.errors import FileProblem
 from palpate.experiment.gates import expected_noise, reasons, remarks, zero_change, zero_drift
 from palpate.experiment.reading import Experiment
+from palpate.experiment.schema import ExperimentPart
 from palpate.files import read_bytes, sha256, write_text
 from palpate.identify import Compressed, Solution, cross_validate, weakest_direction
 from palpate.identify.damping import damping_curve
@@ -49,7 +50,7 @@ class Result:
 
 
 def build_result(
-    experiment: Experiment, prepared: Prepared, solution: Solution, train: Compressed, test: Compressed
+    experiment: Experiment[ExperimentPart], prepared: Prepared, solution: Solution, train: Compressed, test: Compressed
 ) -> Result:
     """Put a solution into the words of result.json."""
     noise = expected_noise(prepared.inputs)
@@ -99,7 +100,7 @@ def build_result(
     return Result(data, model.with_values(model.p, **about), solution)
 
 
-def read_references(experiment: Experiment) -> dict[str, dict[str, float]]:
+def read_references(experiment: Experiment[ExperimentPart]) -> dict[str, dict[str, float]]:
     """The reference values of an experiment file, by label."""
     found: dict[str, dict[str, float]] = {}
     for part in experiment.config.reference:
@@ -174,7 +175,7 @@ def _clocks(prepared: Prepared) -> dict[str, Any]:
     return clock
 
 
-def _provenance(experiment: Experiment, prepared: Prepared) -> dict[str, Any]:
+def _provenance(experiment: Experiment[ExperimentPart], prepared: Prepared) -> dict[str, Any]:
     config = experiment.config
     files = [config.recordings.wrench.file, config.recordings.imu.file]
     return {

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 from palpate.experiment.handle import Tell, run_handle
 from palpate.experiment.reading import Experiment
 from palpate.experiment.result import Result
 
-STAGES: dict[str, Callable[[Experiment, Tell], Result]] = {"handle": run_handle}
 
-
-def run_experiment(experiment: Experiment, tell: Tell = lambda _: None) -> Result:
-    """Run the stage that the experiment file names; `tell` hears of each step."""
-    return STAGES[experiment.config.stage](experiment, tell)
+def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> Result:
+    """Identify what the experiment file's stage asks for; `tell` hears of each step."""
+    if experiment.config.stage == "motion":
+        remedy = "`palpate inspect` shows the motion; a stage that identifies is `handle`"
+        raise experiment.problem("stage", "nothing is identified in the motion stage", remedy)
+    return run_handle(experiment, tell)

@@ -183,7 +183,9 @@ class ExperimentPart(Part):
     palpate: Literal[1] = Field(default=1, description="version of this format")
     title: str = Field(default="", description="a heading, for people", examples=['"Handle 7"'])
     object: str = Field(default="handle", description="an object file that ships with palpate, or a path")
-    stage: Literal["handle"] = Field(default="handle", description="what is identified; more stages follow")
+    stage: Literal["handle"] = Field(
+        default="handle", description="what is identified; the motion stage has keys of its own"
+    )
     recordings: RecordingsPart = Field(
         description="which file holds what", examples=["{wrench: {file: wrench.mat}, imu: {file: imu.csv}}"]
     )
