@@ -33,6 +33,9 @@ from palpate.physics.units import STANDARD_GRAVITY, parse_quantity, parse_unit
         ("2 deg/s", "rad/s", radians(2)),
         ("0.3", "1", 0.3),
         ("3 N m", "N m/rad", 3.0),
+        ("25 uT", "T", 25e-6),
+        ("3 mV", "V", 3e-3),
+        ("2 W", "N m/s", 2.0),
     ],
 )
 def test_a_quantity_is_read_as_people_write_it(text: str, unit: str, si: float) -> None:
@@ -97,6 +100,9 @@ def test_newton_times_metre_is_newtonmetre() -> None:
         ("1 m0", "m", "there is no unit 'm0'. Did you mean 'm'?"),
         ("1 m^0", "m", "there is no unit 'm^0'"),
         ("1 12", "1", "there is no unit '12'"),
+        ("1 V", "N", "'1 V' is not a quantity in N"),
+        ("1 V", "W", "'1 V' is not a quantity in W"),
+        ("1 A", "1", "'1 A' is not a fraction"),
     ],
 )
 def test_a_wrong_quantity_is_refused_with_what_would_be_right(text: str, unit: str, message: str) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from csv import reader
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.io import loadmat
 
 from palpate.errors import FileProblem
 from palpate.recording import load, recognise
 from palpate.recording.table import ColumnSpec
+from tests.conftest import needs
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "real"
 pytestmark = [
@@ -58,59 +61,118 @@ def test_wheelbarrow_markers_and_hidden_ones():
     assert hidden(rec) == expected
 
 
+SMARTWHEEL = [f"c{k}" for k in range(18)] + ["Fx [N]", "Fy [N]", "Fz [N]", "Mx [Nm]", "My [Nm]", "Mz [Nm]"]
+OPTIONS = {
+    "hrl_pr2_cabinet_door/ikea_cabinet_log.csv": {"rate": 70.0},
+    "hrl_pr2_cabinet_door/lab_cabinet_log.csv": {"rate": 70.0},
+    "hrl_pr2_cabinet_door/ikea_cabinet_log_online.csv": {"rate": 10.0},
+    "hrl_pr2_cabinet_door/lab_cabinet_log_online.csv": {"rate": 10.0},
+    "ktk_smartwheel/sample_swl_overground_propulsion_withrubber.csv": {"rate": 240.0, "header": SMARTWHEEL},
+}
+"""What the files do not say themselves, from the README beside each."""
+RECORDINGS = sorted(str(path.relative_to(REAL)) for path in REAL.rglob("*") if path.suffix in (".csv", ".mat", ".c3d"))
+
+
+def plainly(name: str, *, header: bool = True) -> tuple[list[str], np.ndarray]:
+    """Headers and numbers of a CSV file by the csv module; empty cells are NaN."""
+    with (REAL / name).open(newline="") as text:
+        rows = list(reader(text))
+    names = rows[0] if header else []
+    return names, np.array([[float(cell or "nan") for cell in row] for row in rows[header:]])
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_every_recording_is_read(name):
+    if name.endswith(".c3d"):
+        needs("ezc3d", "c3d")
+    rec = load(REAL / name, **OPTIONS.get(name, {}))
+    assert len(rec) >= 1
+    assert all(len(clock) > 3 and clock.rate_hz > 1 for clock in rec.clocks)
+    assert any(np.isfinite(channel.samples).any() for channel in rec.channels.values())
+
+
 def test_imu_log_with_units_in_the_header():
-    rec = load(REAL / "xio_imu" / "sensor_data.csv")
+    name = "xio_imu/sensor_data.csv"
+    rec, (headers, numbers) = load(REAL / name), plainly(name)
     assert rec.format == "csv"
-    force = rec.stack([f"Accelerometer {axis}" for axis in "XYZ"])
-    assert rec["Accelerometer X"].unit == "m/s2"
-    assert np.linalg.norm(force[:50].mean(axis=0)) == pytest.approx(9.8, abs=0.2)
-    assert rec["Gyroscope X"].unit == "rad/s"
-    assert rec["Magnetometer X (uT)"].unit == "1"
+    factors = {"Gyroscope": (np.pi / 180, "rad/s"), "Accelerometer": (9.80665, "m/s2"), "Magnetometer": (1e-6, "T")}
+    assert len(rec) == len(headers) - 1 == 9
+    for place, header in enumerate(headers[1:], 1):
+        factor, unit = factors[header.split()[0]]
+        channel = rec[header.partition(" (")[0]]
+        np.testing.assert_allclose(channel.samples, numbers[:, place] * factor, rtol=1e-14)
+        assert channel.unit == unit
+    np.testing.assert_array_equal(rec.clocks[0].times_s, numbers[:, 0])
+    assert np.std(np.diff(numbers[:, 0])) > 0
     assert rec.clocks[0].rate_hz == pytest.approx(100, rel=0.02)
+    force = rec.stack([f"Accelerometer {axis}" for axis in "XYZ"])
+    assert np.linalg.norm(force[:50].mean(axis=0)) == pytest.approx(9.8, abs=0.2)
 
 
 @pytest.mark.parametrize(
     ("name", "rows", "rate"),
-    [("pd_system_identification", 1170, 300), ("ddp_swingup", 3000, 500), ("gravity_compensation", 30000, 1000)],
+    [
+        ("dfki_pendulum/pd_system_identification.csv", 1170, 300),
+        ("dfki_pendulum/ddp_swingup.csv", 3000, 500),
+        ("dfki_pendulum/gravity_compensation.csv", 30000, 1000),
+        ("bicycle_wheel_pendulum/bicycle-wheel-radial-inertia-rate-gyro-measurement.csv", 1001, 500),
+    ],
 )
-def test_pendulum_logs(name, rows, rate):
-    rec = load(REAL / "dfki_pendulum" / f"{name}.csv")
-    assert list(rec) == ["position", "velocity", "torque"]
-    assert len(rec.clocks[0]) == rows
+def test_logs_with_a_time_column_and_no_units(name, rows, rate):
+    rec, (headers, numbers) = load(REAL / name), plainly(name)
+    assert list(rec) == headers[1:]
+    assert len(rec.clocks[0]) == rows == len(numbers)
+    np.testing.assert_array_equal(rec.stack(headers[1:]), numbers[:, 1:])
+    np.testing.assert_array_equal(rec.clocks[0].times_s, numbers[:, 0])
     assert rec.clocks[0].rate_hz == pytest.approx(rate, rel=0.02)
+    named = load(REAL / name, columns={"x": ColumnSpec(headers[1], "rad", "axle")})
+    assert (named["x"].unit, named["x"].frame) == ("rad", "axle")
 
 
-def test_rate_gyro_log():
-    path = REAL / "bicycle_wheel_pendulum" / "bicycle-wheel-radial-inertia-rate-gyro-measurement.csv"
-    rec = load(path, columns={"rate": ColumnSpec("angular_velocity", "rad/s", "wheel")})
-    assert rec["rate"].samples.shape == (1001,)
-    assert rec.clocks[0].rate_hz == pytest.approx(500)
-
-
-def test_cabinet_log_has_no_time_and_says_so():
-    path = REAL / "hrl_pr2_cabinet_door" / "ikea_cabinet_log.csv"
-    with pytest.raises(FileProblem, match="no column looks like time"):
-        load(path)
-    columns = {"hook": ColumnSpec(("hook_x", "hook_y", "hook_z"), "m", "torso"), "fx": ColumnSpec("f_ati_x", "N")}
-    rec = load(path, rate=70.0, columns=columns)
-    assert rec["hook"].samples.shape == (921, 3)
-    assert rec["fx"].unit == "N"
+@pytest.mark.parametrize(("name", "rows"), [("ikea", 921), ("lab", 919)])
+def test_cabinet_log_has_no_time_and_says_so(name, rows):
+    name = f"hrl_pr2_cabinet_door/{name}_cabinet_log.csv"
+    with pytest.raises(FileProblem, match=r"no column looks like time \(row, f_ati_x.*option rate"):
+        load(REAL / name)
+    headers, numbers = plainly(name)
+    columns = {"hook": ColumnSpec(("hook_x", "hook_y", "hook_z"), "m", "torso")}
+    columns |= {f"f{axis}": ColumnSpec(f"f_ati_{axis}", "N", "torso") for axis in "xyz"}
+    rec = load(REAL / name, rate=70.0, columns=columns)
+    at = headers.index("hook_x")
+    np.testing.assert_array_equal(rec["hook"].samples, numbers[:, at : at + 3])
+    np.testing.assert_array_equal(rec.stack(["fx", "fy", "fz"]), numbers[:, 1:4])
+    assert rec["hook"].samples.shape == (rows, 3)
+    assert (rec["fx"].unit, rec["fx"].frame) == ("N", "torso")
+    np.testing.assert_array_equal(rec.clocks[0].times_s, np.arange(rows) / 70.0)
 
 
 def test_wheel_log_without_header_needs_names():
-    path = REAL / "ktk_smartwheel" / "sample_swl_overground_propulsion_withrubber.csv"
+    name = "ktk_smartwheel/sample_swl_overground_propulsion_withrubber.csv"
     with pytest.raises(FileProblem, match="line 1: the first line holds numbers"):
-        load(path, rate=240.0)
-    header = [f"c{k}" for k in range(18)] + ["Fx [N]", "Fy [N]", "Fz [N]", "Mx [Nm]", "My [Nm]", "Mz [Nm]"]
-    rec = load(path, rate=240.0, header=header)
+        load(REAL / name, rate=240.0)
+    rec = load(REAL / name, **OPTIONS[name])
+    _, numbers = plainly(name, header=False)
+    np.testing.assert_array_equal(rec.stack(["Fx", "Fy", "Fz", "Mx", "My", "Mz"]), numbers[:, 18:24])
+    assert (rec["Fx"].unit, rec["Mz"].unit) == ("N", "N m")
     assert len(rec.clocks[0]) == 7682
     assert np.abs(rec["Mz"].samples).max() == pytest.approx(12.7, abs=0.1)
+    angle = load(REAL / name, **OPTIONS[name], columns={"angle": ColumnSpec("c3", "deg")})["angle"].samples
+    turns = np.unwrap(angle)
+    np.testing.assert_allclose(angle, np.radians(numbers[:, 3]), rtol=1e-14)
+    assert abs(turns[-1] - turns[0]) / (2 * np.pi) == pytest.approx(14.7, abs=0.3)
 
 
-def test_foreign_files_are_named():
-    with pytest.raises(FileProblem, match="a C3D file"):
-        load(REAL / "pyomeca_box_lift" / "markers_analogs.c3d")
+def test_matlab_variables_with_a_rate():
     path = REAL / "bicycleparameters" / "BrowserForkCompoundFirst1.mat"
-    assert recognise(path) == "dspace-mat"
+    assert recognise(path) == "mat"
+    rec, own = load(path), loadmat(path)
+    assert list(rec) == ["data"]
+    np.testing.assert_array_equal(rec["data"].samples, own["data"][:, 0])
+    np.testing.assert_array_equal(rec.clocks[0].times_s, np.arange(30000) / 1000)
+    volts = load(path, columns={"rate": ColumnSpec("data", "V")})["rate"]
+    assert volts.unit == "V"
+    # the README's period, from the spectrum's peak
+    spectrum = np.abs(np.fft.rfft((volts.samples - volts.samples.mean()) * np.hanning(30000), 1 << 19))
+    assert (1 << 19) / 1000 / np.argmax(spectrum) == pytest.approx(1.59, abs=0.02)
     with pytest.raises(FileProblem, match="no ControlDesk capture"):
-        load(path)
+        load(path, format="dspace-mat")

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from palpate.errors import DataProblem, FileProblem, UnknownName
 from palpate.recording import Channel, Clock, Recording
 from palpate.recording.si import split_header, to_si
-from palpate.recording.table import ColumnSpec, read, read_parquet, write, write_parquet
+from palpate.recording.table import ColumnSpec, headers, read, read_parquet, time_column, write, write_parquet
 
 TEXT = "Time (ms),Fx [N],angle (deg),note\n0,1.5,180,start\n10,2.5,90,\n20,,0,end\n"
 
@@ -90,8 +90,18 @@ def test_time_unit_in_the_name_dates_and_nanoseconds(tmp_path):
         np.testing.assert_allclose(rec.clocks[0].times_s, [0, 0.005], atol=1e-15)
 
 
+def test_the_header_of_the_times_is_told_without_reading_the_table(tmp_path):
+    for text in VARIANTS.values():
+        assert time_column(file(tmp_path, text)) == "Time (ms)"
+    assert headers(file(tmp_path, TEXT)) == ["Time (ms)", "Fx [N]", "angle (deg)", "note"]
+    assert time_column(file(tmp_path, "a,b\n0,1\n")) is None
+    pl.DataFrame({"a": [1.0], "timestamp": [2.0]}).write_parquet(tmp_path / "a.parquet")
+    assert time_column(tmp_path / "a.parquet") == "timestamp"
+
+
 def test_a_name_that_stands_twice_is_numbered(tmp_path):
     assert list(read(file(tmp_path, "t,a,a,t\n0,1,2,3\n1,2,3,4\n"))) == ["a", "a#2", "t#2"]
+    assert list(read(file(tmp_path, "t,a,a,a#2\n0,1,2,3\n1,2,3,4\n"))) == ["a", "a#2", "a#2#2"]
 
 
 def test_seconds_are_kept_as_stored(tmp_path):
@@ -224,5 +234,6 @@ def test_units_of_headers(unit, factor, name):
 def test_g_means_gravity_at_an_accelerometer_and_gram_elsewhere():
     assert split_header("Accelerometer X (g)") == ("Accelerometer X", "gn")
     assert split_header("load (g)") == ("load", "g")
-    assert split_header("Magnetometer X (uT)") == ("Magnetometer X (uT)", "")
+    assert split_header("Magnetometer X (uT)") == ("Magnetometer X", "uT")
+    assert split_header("Temperature (degC)") == ("Temperature (degC)", "")
     assert split_header("plain") == ("plain", "")

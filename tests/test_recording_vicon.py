@@ -91,7 +91,7 @@ def test_devices_have_their_own_clock_and_units(tmp_path):
     force = rec["Plate - Force"]
     assert (force.unit, force.samples.shape, force.clock.name) == ("N", (5, 3), "Devices")
     np.testing.assert_allclose(force.clock.times_s, [0, 0.001, 0.002, 0.009, 0.010])
-    assert rec["Amp - Voltage.2"].unit == "1"
+    assert rec["Amp - Voltage.2"].unit == "V"
     np.testing.assert_array_equal(rec["Amp - Voltage.2"].samples, [5, 5, 5, 6, 5])
 
 

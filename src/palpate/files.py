@@ -68,7 +68,12 @@ def read_bytes(path: Path) -> bytes:
 
 
 def sha256(path: Path) -> str:
-    """The checksum by which a result names the files that it came from."""
+    """The checksum by which a result names the files that it came from; of a folder, over its files by name."""
+    if path.is_dir():
+        total = hashlib.sha256()
+        for inside in sorted(p for p in path.rglob("*") if p.is_file()):
+            total.update(f"{inside.relative_to(path).as_posix()} {sha256(inside)}\n".encode())
+        return total.hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

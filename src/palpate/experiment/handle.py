@@ -96,7 +96,7 @@ def prepare_handle(experiment: Experiment[ExperimentPart], tell: Tell = lambda _
     if config.clocks == "auto":
         motion = inputs.motion()
         what = "clock offset between load cell and IMU"
-        offset = estimate_offset(motion.times_s, _features(motion), wrench.times_s, wrench.x, what=what)
+        offset = estimate_offset(motion.times_s, wrench_features(motion), wrench.times_s, wrench.x, what=what)
         inputs = replace(inputs, offset_s=offset.value_s)
     else:
         inputs = replace(inputs, offset_s=_stated_offset(experiment, wrench, imu))
@@ -147,7 +147,7 @@ def _inertia_com(part: PriorPart) -> FloatArray:
     return solid_box(part.mass, part.shape.sides)
 
 
-def _features(motion: Motion) -> FloatArray:
+def wrench_features(motion: Motion) -> FloatArray:
     """What the wrench of any rigid body is a linear combination of, (samples, 15).
 
     omega itself belongs to them, because a zero error b of the gyroscope turns products of omega into b omega, which

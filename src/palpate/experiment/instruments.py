@@ -42,28 +42,30 @@ class WrenchPart(Part):
     """The load cell's recording."""
 
     file: str = Field(description="path, relative to the experiment file or to --data", examples=["wrench.mat"])
-    format: Literal["dspace-mat", "csv", "parquet"] | None = Field(
+    format: Literal["dspace-mat", "csv", "parquet", "c3d", "hdf5", "mat", "rosbag"] | None = Field(
         default=None, description="the file's format; found out by itself if absent"
     )
     device: str | None = Field(default=None, description="which device of a dSPACE file", examples=["Platform"])
     channels: Annotated[list[str], AfterValidator(q.distinct), Field(min_length=6, max_length=6)] | None = Field(
         default=None,
         description="names of f_x, f_y, f_z, n_x, n_y, n_z in the file; if absent: Fx1_RawZero to Tz1_RawZero "
-        "(device Platform_2: Fx2_RawZero ...), or the six entries of columns in their order",
+        "(device Platform_2: Fx2_RawZero ...), a bag's force.x to torque.z, or the six of columns in their order",
         examples=["[fx, fy, fz, tx, ty, tz]"],
     )
     columns: dict[str, ColumnPart] | None = Field(
         default=None,
-        description="for csv and parquet: channel -> column and unit",
+        description="for csv, parquet, hdf5 and mat: channel -> column and unit",
         examples=['{fx: {column: "Fx (lbf)", unit: lbf}}'],
     )
     time: TimePart | None = Field(
-        default=None, description="for csv and parquet: the column of times", examples=["{column: t, unit: ms}"]
+        default=None,
+        description="for csv, parquet, hdf5 and mat: the column of times",
+        examples=["{column: t, unit: ms}"],
     )
     rate: q.Frequency | None = Field(
         default=None,
         gt=0,
-        description="for csv and parquet without times: samples per second",
+        description="for csv, parquet, hdf5 and mat without times: samples per second",
         examples=["500 Hz"],
     )
     sign: Literal["on-other-side", "on-handle"] = Field(
@@ -77,7 +79,7 @@ class ImuPart(Part):
     """The IMU's recording."""
 
     file: str = Field(description="path, relative to the experiment file or to --data", examples=["imu.csv"])
-    format: Literal["microstrain-csv", "csv", "parquet"] | None = Field(
+    format: Literal["microstrain-csv", "csv", "parquet", "hdf5", "mat", "rosbag"] | None = Field(
         default=None, description="the file's format; found out by itself if absent"
     )
     g: q.Acceleration = Field(
@@ -101,17 +103,19 @@ class ImuPart(Part):
     )
     columns: dict[str, ColumnPart] | None = Field(
         default=None,
-        description="for csv and parquet: channel -> column and unit; the unit g of a channel listed under "
+        description="for csv, parquet, hdf5 and mat: channel -> column and unit; the unit g of a channel listed under "
         "acceleration is standard gravity (gn), elsewhere gram",
         examples=["{ax: {column: AccX, unit: g}}"],
     )
     time: TimePart | None = Field(
-        default=None, description="for csv and parquet: the column of times", examples=["{column: t, unit: ms}"]
+        default=None,
+        description="for csv, parquet, hdf5 and mat: the column of times",
+        examples=["{column: t, unit: ms}"],
     )
     rate: q.Frequency | None = Field(
         default=None,
         gt=0,
-        description="for csv and parquet without times: samples per second",
+        description="for csv, parquet, hdf5 and mat without times: samples per second",
         examples=["500 Hz"],
     )
     noise_acceleration: q.Accelerations | None = Field(

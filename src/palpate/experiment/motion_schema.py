@@ -18,7 +18,7 @@ class MocapPart(Part):
     """A recording of markers."""
 
     file: str = Field(description="path, relative to the experiment file or to --data", examples=["Trajectories.csv"])
-    format: Literal["vicon-csv", "c3d", "trc"] | None = Field(
+    format: Literal["vicon-csv", "c3d", "trc", "rosbag", "hdf5"] | None = Field(
         default=None, description="the file's format; found out by itself if absent"
     )
 
@@ -149,6 +149,13 @@ class MotionPart(Part):
         examples=["{rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: [0, 0, 0.05]}"],
     )
     gravity: q.Acceleration = Field(default=STANDARD_GRAVITY, gt=0, description="local gravity, m/s2")
+    accelerometer_zero: q.Acceleration = Field(
+        default=0.05,
+        ge=0,
+        description="how far off the accelerometer's zero may be (one standard deviation, each axis), m/s2: it limits "
+        "how well the vertical can be known",
+        examples=["5 mm/s2"],
+    )
     clocks: Literal["auto"] | MotionClocksPart = Field(
         default="auto",
         description="found from the signals, or samples of all files taken at the same instant",

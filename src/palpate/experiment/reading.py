@@ -97,8 +97,10 @@ def wrench_channels(part: WrenchPart, available: Sequence[str]) -> list[str]:
         return part.channels
     number = 2 if part.device == "Platform_2" else 1
     usual = [f"{kind}{axis}{number}_RawZero" for kind in "FT" for axis in "xyz"]
-    if set(usual) <= {name.rpartition("/")[2] for name in available}:
-        return usual
+    of_a_bag = [f"{kind}.{axis}" for kind in ("force", "torque") for axis in "xyz"]
+    for names in (usual, of_a_bag):
+        if set(names) <= {name.rpartition("/")[2] for name in available}:
+            return names
     if part.columns is not None and len(part.columns) == 6:
         return list(part.columns)
     held = ", ".join(available[:24]) + (f", ... ({len(available)} in all)" if len(available) > 24 else "")
@@ -164,7 +166,7 @@ def _check(experiment: Experiment[Any]) -> None:
             if part.file is not None
         ]
     for key, path in files:
-        if not path.is_file():
+        if not path.is_file() and not (path / "metadata.yaml").is_file():  # a ROS 2 bag is a folder
             try:
                 read_bytes(path)
             except FileProblem as error:

@@ -19,6 +19,8 @@ _KINDS: dict[tuple[float, float, float], str] = {
     (1, 1, -2): "force",
     (1, 2, -2): "moment",
     (0, 1, -2): "acceleration",
+    (1, 2, -3): "power, voltage",
+    (1, 0, -2): "magnetic flux density",
 }
 
 
@@ -52,7 +54,7 @@ def reference() -> str:
 def _units() -> list[str]:
     kinds: dict[str, list[str]] = {}
     for name, unit in UNITS.items():
-        kind = "angle" if unit.angle else _KINDS.get(unit.dimension, "fraction")
+        kind = "angle" if unit.angle else _KINDS.get(unit.dimension, "current" if unit.current else "fraction")
         kinds.setdefault(kind, []).append(f"`{name}`")
     return [
         "",

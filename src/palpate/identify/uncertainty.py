@@ -16,8 +16,8 @@ them.
 """
 
 
-LAGS = 3
-"""Neighbouring pieces whose scores may still be correlated."""
+LAGS = 8
+"""Neighbouring pieces whose scores may still be correlated, at least; more where they show it."""
 FEWEST = 10
 """Pieces beyond the number of parameters without which the scatter says nothing about noise."""
 
@@ -80,8 +80,8 @@ def uncertainty(scores: FloatArray, problem: Problem, theta: FloatArray) -> Unce
     scatter = scores @ P
     scatter = scatter - scatter.mean(axis=0)
     pieces, n = len(scores), P.shape[1]
-    freedom = max(1, pieces - 1)
-    meat = _long_run(scatter) * (pieces / freedom)
+    lags = _lags(scatter)
+    meat = _long_run(scatter, lags) * (pieces / max(1, pieces - 1))
     pulled = inverse @ prior @ problem.penalty.root
     noise = inverse @ meat @ inverse
     pulls: NDArray[np.intp] = np.flatnonzero(problem.penalty.damped | ~problem.penalty.damped.any())
@@ -95,22 +95,34 @@ def uncertainty(scores: FloatArray, problem: Problem, theta: FloatArray) -> Unce
         from_data=from_data,
         open_directions=vectors[:, values < OPEN * values[-1]],
         scale=scale,
-        freedom=freedom,
+        freedom=max(1, round(1.5 * pieces / (lags + 1))),  # of Bartlett's weights (Priestley 1981, 6.2.4)
         enough=pieces >= n + FEWEST,
         level=float(np.sqrt(max(np.trace(known @ noise[np.ix_(pulls, pulls)]), 0.0) / len(pulls))),
     )
 
 
-def _long_run(scatter: FloatArray) -> FloatArray:
+def _long_run(scatter: FloatArray, lags: int) -> FloatArray:
     """Covariance of the scores' sum with Bartlett weights over neighbouring pieces (Newey & West 1987): slow noise
     counts.
     """
-    lags = min(LAGS, len(scatter) - 1)
     total = scatter.T @ scatter
     for lag in range(1, lags + 1):
         cross = scatter[lag:].T @ scatter[:-lag] * (1 - lag / (lags + 1))
         total = total + cross + cross.T
     return total
+
+
+def _lags(scatter: FloatArray) -> int:
+    """How far neighbours matter: the best window for noise with the memory of these scores (Andrews 1991, eqs. 6.2 and
+    6.4 for Bartlett's weights, each score a first-order autoregression).
+    """
+    n = len(scatter)
+    power = np.maximum((scatter**2).sum(axis=0), 1e-300)
+    memory = np.clip((scatter[1:] * scatter[:-1]).sum(axis=0) / power, -0.5, 0.9)
+    # every score counts alike, whatever its unit
+    top, bottom = 4 * memory**2 / (1 - memory) ** 6 / (1 + memory) ** 2, (1 - memory) ** -4.0
+    best = 1.1447 * (n * float(top.sum() / bottom.sum())) ** (1 / 3)
+    return min(max(LAGS, round(best)), n // 5, n - 1) if n > 1 else 0
 
 
 def _std(gradients: FloatArray, covariance: FloatArray) -> FloatArray:

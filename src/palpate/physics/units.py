@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import pi
 from types import MappingProxyType
 
@@ -22,19 +23,21 @@ class Unit:
     """One unit: SI value = value * factor; dimension as exponents of (mass, length, time).
 
     `angle` is the power of rad or deg, `share` whether % occurs: both have no dimension, but are no other numbers.
+    `current` is the exponent of the ampere: a volt is no watt.
     """
 
     factor: float
     dimension: tuple[float, float, float]
     angle: int = 0
     share: bool = False
+    current: int = 0
 
     def fits(self, wanted: Unit) -> bool:
         """Whether a quantity in this unit may stand where `wanted` is asked for.
 
         An angle is no fraction and rad/s is no Hz; but "N m s/rad" is "kg m2/s": below the line an angle only explains.
         """
-        if self.dimension != wanted.dimension:
+        if self.dimension != wanted.dimension or self.current != wanted.current:
             return False
         if self.share:
             return not any(wanted.dimension) and wanted.angle == 0
@@ -67,15 +70,23 @@ UNITS: Mapping[str, Unit] = MappingProxyType(
         "Nm": Unit(1.0, (1, 2, -2)),
         "Nmm": Unit(1e-3, (1, 2, -2)),
         "gn": Unit(STANDARD_GRAVITY, (0, 1, -2)),
+        "W": Unit(1.0, (1, 2, -3)),
+        "V": Unit(1.0, (1, 2, -3), current=-1),
+        "mV": Unit(1e-3, (1, 2, -3), current=-1),
+        "uV": Unit(1e-6, (1, 2, -3), current=-1),
+        "A": Unit(1.0, (0, 0, 0), current=1),
+        "T": Unit(1.0, (1, 0, -2), current=-1),
+        "uT": Unit(1e-6, (1, 0, -2), current=-1),
     }
 )
 """Every unit that has a name; others are made of these."""
 _FACTOR = re.compile(r"^([A-Za-z%]+)(?:\^?(-?[1-9]))?$")
 
 
+@lru_cache(maxsize=1024)
 def parse_unit(text: str) -> Unit:
     """Read "kg m2", "N m s/rad", "m/s2": factors apart by blanks or dots, everything after a slash divides."""
-    factor, dimension, angle, share = 1.0, [0.0, 0.0, 0.0], 0, False
+    factor, dimension, angle, share, current = 1.0, [0.0, 0.0, 0.0], 0, False, 0
     for place, part in enumerate(text.strip().split("/")):
         sign = 1 if place == 0 else -1
         for word in part.replace("*", " ").replace("·", " ").split():
@@ -87,7 +98,8 @@ def parse_unit(text: str) -> Unit:
             factor *= unit.factor**power
             dimension = [d + power * e for d, e in zip(dimension, unit.dimension, strict=True)]
             angle, share = angle + power * unit.angle, share or unit.share
-    return Unit(factor, (dimension[0], dimension[1], dimension[2]), angle, share)
+            current += power * unit.current
+    return Unit(factor, (dimension[0], dimension[1], dimension[2]), angle, share, current)
 
 
 def parse_quantity(value: float | str, unit: str) -> float:

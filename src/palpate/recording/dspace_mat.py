@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +10,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.io import loadmat, savemat
+from scipy.io import savemat
 
 from palpate.errors import FileProblem, UnknownName
-from palpate.files import read_bytes, replacing
+from palpate.files import replacing
+from palpate.recording.matlab import load_variables
 from palpate.recording.recording import Array, Channel, Clock, Recording
-from palpate.recording.signature import HEAD_BYTES, MATLAB_5, kind, wrong_format
+from palpate.recording.signature import kind
 from palpate.recording.times import clock_of
 
 NAME = "dspace-mat"
@@ -80,35 +80,15 @@ def write(path: str | Path, recording: Recording) -> None:
 
 
 def _load(path: Path) -> Struct:
-    """The capture struct; every way in which SciPy can fail on a damaged file becomes one error."""
-    data = read_bytes(path)
-    if kind(data[:HEAD_BYTES], path) != NAME:
-        raise wrong_format(path, data, NAME)
-    if not data.startswith(MATLAB_5):
-        raise FileProblem(
-            path,
-            "this is a MATLAB 7.3 (HDF5) file, which palpate does not read",
-            remedy=f"in MATLAB: s = load('{path.name}'); save('{path.name}', '-v7', '-struct', 's')",
-        )
-    try:
-        with warnings.catch_warnings():
-            # SciPy only warns about a variable that it cannot read, and stores the message in its place.
-            warnings.simplefilter("error")
-            content = loadmat(path, appendmat=False)
-    except Exception as error:
-        raise FileProblem(
-            path,
-            f"the file is damaged or cut off ({type(error).__name__}: {error})",
-            remedy="copy or export it again",
-        ) from error
-    found: dict[str, Struct] = {name: value for name, value in content.items() if not name.startswith("__")}
+    """The capture struct."""
+    found = load_variables(path, NAME)
     for value in found.values():
         if value.dtype.names and {"X", "Y"} <= set(value.dtype.names) and value.size == 1:
             return value.reshape(-1)[0]
     raise FileProblem(
         path,
         f"there is no ControlDesk capture (a struct with X and Y), only {', '.join(found) or 'nothing'}",
-        remedy="export the measurement from ControlDesk as .mat, or save the signals as CSV",
+        remedy="export the measurement from ControlDesk as .mat, or read plain variables with format='mat'",
     )
 
 

@@ -10,9 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 from palpate.errors import FileProblem, UnknownName
-from palpate.files import read_bytes
 from palpate.recording.recording import Recording, merge
-from palpate.recording.signature import HEAD_BYTES, kind
+from palpate.recording.signature import head_of, kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +49,11 @@ def load(*paths: str | Path, format: str | None = None, **options: Any) -> Recor
 def recognise(path: str | Path) -> str:
     """The name of a file's format, judged by its first bytes."""
     path = Path(path)
-    found = kind(_head(path), path)
+    found = kind(head_of(path), path)
     if found not in FORMATS:
         listed = "; ".join(f"{entry.name}: {entry.description}" for entry in FORMATS.values())
         raise FileProblem(path, f"this looks like {found}", remedy=f"palpate reads {listed}")
     return found
-
-
-def _head(path: Path) -> bytes:
-    """The first bytes of a file that must exist and hold something."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
-    except OSError:
-        head = b""
-    return head or read_bytes(path)
 
 
 def _format(name: str, module: str, description: str, options: tuple[str, ...] = (), suffix: str = "") -> Format:
@@ -87,8 +76,13 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         entry.name: entry
         for entry in (
             _format("vicon-csv", "vicon_csv", "Vicon Nexus CSV, markers and devices"),
-            _format("dspace-mat", "dspace_mat", "dSPACE ControlDesk .mat (MATLAB 5 to 7)", ("device",)),
+            _format("dspace-mat", "dspace_mat", "dSPACE ControlDesk .mat", ("device",)),
             _format("microstrain-csv", "microstrain_csv", "MicroStrain IMU CSV", ("g",)),
+            _format("c3d", "c3d", "C3D, markers and analogs", ("point_unit",)),
+            _format("trc", "trc", "TRC, markers as OpenSim and Motion Analysis write them"),
+            _format("rosbag", "rosbag", "a ROS 1 or ROS 2 bag (.bag, .mcap, .db3 or its folder)", ("topics", "stamps")),
+            _format("hdf5", "hdf5", "HDF5 datasets with times or a rate", ("columns", "time", "rate")),
+            _format("mat", "mat", "MATLAB variables with times or a rate", ("columns", "time", "rate")),
             _format("csv", "table", "a plain CSV table with a header line", ("columns", "time", "rate", "header")),
             _format("parquet", "table", "a Parquet table", ("columns", "time", "rate"), "_parquet"),
         )

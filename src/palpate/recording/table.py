@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -17,14 +16,14 @@ from palpate.errors import DataProblem, FileProblem, PalpateError, UnknownName
 from palpate.files import read_bytes, replacing
 from palpate.recording.recording import Array, Channel, Clock, Recording
 from palpate.recording.si import split_header, to_si
-from palpate.recording.signature import HEAD_BYTES, is_number, kind, separator_of, wrong_format
-from palpate.recording.text import Rows, as_utf8, first_lines, parse_rows, split, trimmed_end
-from palpate.recording.times import clock_of, seconds
+from palpate.recording.signature import HEAD_BYTES, head_of, is_number, kind, separator_of, wrong_format
+from palpate.recording.text import Rows, as_utf8, distinct, first_lines, parse_rows, split, trimmed_end
+from palpate.recording.times import clock_of, seconds, time_name
 
 CSV, PARQUET = "csv", "parquet"
-_TIME = re.compile(r"(?:time|t|timestamps?|time[ _]?stamps?|elapsed)(?:[ _](s|ms|us|ns))?", re.IGNORECASE)
 _SAMPLE_LINES = 200
 _COMMENT = ("#", "%", "//")
+_MARKS = "#%/ "
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +123,29 @@ def write_parquet(path: str | Path, recording: Recording) -> None:
         _frame(recording).write_parquet(file)
 
 
+def headers(path: str | Path) -> list[str]:
+    """The headers of a CSV or Parquet table, as written; the table itself is not read."""
+    path = Path(path)
+    if kind(head_of(path), path) == PARQUET:
+        return list(pl.read_parquet_schema(path))
+    _, _, sample = _skip_comments(as_utf8(read_bytes(path)))
+    return split(sample[0].lstrip(_MARKS), separator_of(sample[0])) if sample else []
+
+
+def time_column(path: str | Path) -> str | None:
+    """The header that `read` and `read_parquet` take for that of the times; None where there is none."""
+    names = headers(path)
+    place = _time_place(names, None)
+    return None if place is None else names[place]
+
+
 def _parse(path: Path, data: bytes, header: Sequence[str] | None, time: ColumnLike | None) -> _Table:
     skipped, offset, sample = _skip_comments(data)
     if not sample:
         raise FileProblem(path, "there are no rows", remedy="export it again")
     separator = separator_of(sample[0])
     if header is None:
-        names, sample, first_line = split(sample[0].lstrip("#%/ "), separator), sample[1:], skipped + 2
+        names, sample, first_line = split(sample[0].lstrip(_MARKS), separator), sample[1:], skipped + 2
         _, offset = first_lines(data, offset, 1)
         if all(is_number(name) for name in names if name):
             raise FileProblem(
@@ -143,20 +158,12 @@ def _parse(path: Path, data: bytes, header: Sequence[str] | None, time: ColumnLi
         names, first_line = [*header], skipped + 1
     cells = [split(line, separator) for line in sample if line.strip()]
     width = len(cells[0]) if cells else len(names)
-    names = _distinct([*names, *[""] * (width - len(names))][:width])
+    names = distinct([*names, *[""] * (width - len(names))][:width])
     texts = {place for place in range(width) if _is_text(cells, place)}
     clock = _time_place(names, time)
     rows = Rows(path, data, offset, trimmed_end(data), first_line, separator, names)
     frame = parse_rows(rows, texts if clock is None else texts | {clock})
     return _Table(path, names, frame, np.arange(len(frame)) + first_line)
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
-    """The same names with "#2" and so on behind those that were there before."""
-    return [
-        f"{name}#{names[: place + 1].count(name)}" if name and name in names[:place] else name
-        for place, name in enumerate(names)
-    ]
 
 
 def _skip_comments(data: bytes) -> tuple[int, int, list[str]]:
@@ -188,9 +195,9 @@ def _time_place(headers: Sequence[str], time: ColumnLike | None) -> int | None:
     """Where the time column stands, by the option or by a usual name; None where there is none."""
     bare = [split_header(header)[0] for header in headers]
     if time is not None:
-        wanted = _spec(time).column
+        wanted = spec_of(time).column
         return next((p for p, names in enumerate(zip(headers, bare, strict=True)) if wanted in names), None)
-    return next((place for place, name in enumerate(bare) if _TIME.fullmatch(name)), None)
+    return next((place for place, name in enumerate(bare) if time_name(name) is not None), None)
 
 
 def _recording(
@@ -205,7 +212,7 @@ def _recording(
     if columns is None:
         specs = _every_number_column(table, place)
     else:
-        specs = {name: _spec(column) for name, column in columns.items()}
+        specs = {name: spec_of(column) for name, column in columns.items()}
     if not specs:
         raise FileProblem(table.path, "there is no column of numbers besides the time", remedy="check the separator")
     channels = {name: _channel(table, name, spec, clock) for name, spec in specs.items()}
@@ -222,15 +229,14 @@ def _clock(table: _Table, place: int | None, time: ColumnLike | None, rate: floa
         return Clock(name, np.arange(len(table.frame)) / rate)
     if place is None:
         if time is not None:
-            table.place(str(_spec(time).column))
+            table.place(str(spec_of(time).column))
         raise FileProblem(
             table.path,
             f"no column looks like time ({', '.join(h for h in table.headers if h)})",
             remedy="name it with the option time, or give a constant rate in Hz with the option rate",
         )
     bare, unit = split_header(table.headers[place])
-    suffix = _TIME.fullmatch(bare)
-    unit = (_spec(time).unit if time is not None else "") or unit or (suffix[1] or "" if suffix else "")
+    unit = (spec_of(time).unit if time is not None else "") or unit or time_name(bare) or ""
     times_s = seconds(table.path, table.frame[str(place)], table.lines, unit=unit)
     return clock_of(table.path, name, times_s, table.lines)
 
@@ -281,7 +287,8 @@ def _numbers(table: _Table, place: int) -> Array:
     return numbers.to_numpy()
 
 
-def _spec(column: ColumnLike) -> ColumnSpec:
+def spec_of(column: ColumnLike) -> ColumnSpec:
+    """A column map's entry as a whole: a name alone, or {column: ..., unit: ..., frame: ...}."""
     if isinstance(column, ColumnSpec):
         return column
     if isinstance(column, str):

@@ -26,6 +26,19 @@ def split(line: str, separator: str) -> list[str]:
     return [field.strip() for field in fields]
 
 
+def distinct(names: Sequence[str]) -> list[str]:
+    """The same names with "#2" and so on behind those that were there before; empty ones stay empty."""
+    found: list[str] = []
+    taken: set[str] = set()
+    for name in names:
+        number, free = 1, name
+        while free and free in taken:
+            number, free = number + 1, f"{name}#{number + 1}"
+        taken.add(free)
+        found.append(free)
+    return found
+
+
 def as_utf8(data: bytes) -> bytes:
     """The same text in UTF-8 without a byte-order mark."""
     if data.startswith(b"\xef\xbb\xbf"):

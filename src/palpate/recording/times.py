@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,8 +20,15 @@ _DATE_FORMATS = (
     "%Y/%m/%d %H:%M:%S%.f",
     "%m/%d/%Y %I:%M:%S%.f %p",
 )
+_TIME = re.compile(r"(?:time|t|timestamps?|time[ _]?stamps?|elapsed)(?:[ _](s|ms|us|ns))?", re.IGNORECASE)
 # Larger counts cannot be seconds; they are Unix nanoseconds, which float64 would round to 256 ns.
 _COUNT = 10**15
+
+
+def time_name(name: str) -> str | None:
+    """The unit that the name of a column of times states ("time_ms": "ms"), "" for none; None for other columns."""
+    found = _TIME.fullmatch(name.strip())
+    return None if found is None else found[1] or ""
 
 
 def clock_of(path: Path, name: str, times_s: Array, lines: NDArray[np.intp] | None = None) -> Clock:

@@ -1,0 +1,139 @@
+"""The body in the capture: markers -> reference cloud -> faults -> gaps -> poses and frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from palpate.errors import DataProblem, PalpateError
+from palpate.experiment.handle_inputs import load_part, pose_of
+from palpate.experiment.motion_schema import MarkersPart, MotionPart
+from palpate.experiment.reading import Experiment
+from palpate.motion.cloud import BodyFit, Cloud, completed, fit_body, mean_cloud, static_cloud, still_cloud
+from palpate.motion.frames import AxleRoles, HingeRoles, Roles, SensorRoles, frames_of
+from palpate.motion.gaps import Filled, fill_gaps
+from palpate.motion.labels import Checked, check_markers
+from palpate.motion.markers import Markers, markers_of
+from palpate.physics.arrays import FloatArray
+from palpate.physics.poses import Poses
+from palpate.recording import Recording
+
+UP = np.array([0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """A body as motion capture saw it."""
+
+    recording: Recording
+    markers: Markers
+    """Those on the body, as they were stored."""
+    cloud: Cloud
+    reference: str
+    """Where the cloud comes from: static, still or mean."""
+    raw: BodyFit
+    """The alignment of the markers as stored, faults included: what the paper calls the marker error."""
+    checked: Checked
+    filled: Filled
+    fit: BodyFit
+    """The alignment without the faults."""
+    poses: Poses
+    """T_capture_cloud, gaps filled."""
+    frames: dict[str, FloatArray]
+    """T_cloud_frame of each declared role: sensor, hinge, axle."""
+
+    def poses_of(self, frame: str) -> Poses:
+        """T_capture_frame of a role; of the cloud itself where it has none."""
+        return self.poses.attached(self.frames[frame]) if frame in self.frames else self.poses
+
+
+def read_body(experiment: Experiment[MotionPart]) -> Body:
+    """Markers to poses, as the experiment file's `markers:` says."""
+    config, part = experiment.config, experiment.config.markers
+    recording = load_part(experiment, "recordings.mocap", config.recordings.mocap)
+    markers = _markers(experiment, "markers.body", recording, part.body)
+    whole, reference = _cloud(experiment, markers)
+    cloud = whole.select([name for name in markers.names if name in whole.names])
+    if len(cloud.names) < 3:
+        raise experiment.problem("markers.body", f"the reference cloud has only {', '.join(cloud.names)} of them")
+    body = align_body(recording, markers, cloud, reference, longest_gap_s=part.longest_gap)
+    return replace(body, frames=_frames(experiment, whole, body.poses))
+
+
+def align_body(
+    recording: Recording, markers: Markers, cloud: Cloud, reference: str = "mean", *, longest_gap_s: float = 0.1
+) -> Body:
+    """Find the markers' faults, fill their gaps, and align them with the cloud."""
+    checked = check_markers(markers, cloud)
+    filled = fill_gaps(checked.markers, cloud, longest_spline_s=longest_gap_s)
+    return Body(
+        recording=recording,
+        markers=markers,
+        cloud=cloud,
+        reference=reference,
+        raw=fit_body(markers, cloud),
+        checked=checked,
+        filled=filled,
+        fit=fit_body(checked.markers, cloud),
+        poses=fit_body(filled.markers, cloud).poses,
+        frames={},
+    )
+
+
+def _markers(experiment: Experiment[MotionPart], key: str, recording: Recording, names: list[str]) -> Markers:
+    try:
+        return markers_of(recording, names or None)
+    except PalpateError as error:
+        raise experiment.problem(key, str(error)) from error
+
+
+def _cloud(experiment: Experiment[MotionPart], markers: Markers) -> tuple[Cloud, str]:
+    """The reference cloud with all that it can place, also markers that are not on the body."""
+    part, static = experiment.config.markers, experiment.config.recordings.static
+    kind = part.reference or ("static" if static is not None else "still" if part.still is not None else "mean")
+    try:
+        if kind == "static":
+            if static is None:
+                raise experiment.problem("recordings.static", "this key is missing: markers.reference asks for it")
+            at_rest = markers_of(load_part(experiment, "recordings.static", static))
+            return completed(static_cloud(at_rest), markers), kind
+        if kind == "still":
+            return still_cloud(markers, None if part.still is None else (part.still[0], part.still[1])), kind
+        return mean_cloud(markers), kind
+    except DataProblem as error:
+        raise experiment.problem("markers.reference", str(error)) from error
+
+
+def _frames(experiment: Experiment[MotionPart], cloud: Cloud, poses: Poses) -> dict[str, FloatArray]:
+    """The declared frames in the cloud; a hinge without markers is not among them."""
+    roles = _roles(experiment, experiment.config.markers)
+    found: dict[str, FloatArray] = {}
+    for name, role in roles.items():
+        try:
+            found |= frames_of({name: role}, cloud, up=_up(poses))
+        except PalpateError as error:
+            raise experiment.problem(f"markers.{name}", str(error)) from error
+    return found
+
+
+def _roles(experiment: Experiment[MotionPart], part: MarkersPart) -> dict[str, Roles]:
+    roles: dict[str, Roles] = {}
+    if part.sensor is not None:
+        a, b, c = part.sensor.markers
+        offset = pose_of(experiment, "markers.sensor.offset", part.sensor.offset, "the markers' frame")
+        roles["sensor"] = SensorRoles((a, b, c), offset)
+    if part.hinge is not None and part.hinge.axis:
+        assert part.hinge.towards is not None
+        assert part.hinge.points is not None
+        roles["hinge"] = HingeRoles(tuple(part.hinge.axis), part.hinge.towards, part.hinge.points)
+    if part.axle is not None:
+        first, second = part.axle.axle
+        roles["axle"] = AxleRoles((first, second), tuple((a, b) for a, b in part.axle.across))
+    return roles
+
+
+def _up(poses: Poses) -> FloatArray:
+    """Up in the cloud's frame, on the average of the recording: a hinge that points up does so throughout."""
+    mean = poses.rotation[poses.seen].mean(axis=0).T @ UP
+    return mean / max(float(np.linalg.norm(mean)), 1e-300)

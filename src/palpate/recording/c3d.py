@@ -1,0 +1,256 @@
+"""C3D (c3d.org), read and written by ezc3d: markers at one rate, analog channels at a multiple of it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import copyfile
+from typing import Any
+
+import numpy as np
+
+from palpate.errors import FileProblem, PalpateError
+from palpate.files import read_bytes, replacing
+from palpate.recording.c3d_bytes import check_bytes
+from palpate.recording.extras import library
+from palpate.recording.recording import Array, Channel, Clock, Recording
+from palpate.recording.si import to_si
+from palpate.recording.signature import HEAD_BYTES, kind, wrong_format
+from palpate.recording.text import distinct
+
+NAME = "c3d"
+_ANALOG = "Analog"
+# Nexus stores the outputs of its models among the points; these parameters list them, and say their units.
+_MODEL_OUTPUTS = {"ANGLES": "ANGLE", "FORCES": "FORCE", "MOMENTS": "MOMENT", "POWERS": "POWER", "SCALARS": "SCALAR"}
+
+Parameters = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Content:
+    """What ezc3d says: points (n, p, 3) and analogs (m, a) as stored, the rates in Hz, the first frame from 0."""
+
+    parameters: Parameters
+    points: Array
+    analogs: Array
+    rate_hz: float
+    analog_rate_hz: float
+    first_frame: int
+
+
+def recognises(head: bytes, path: Path) -> bool:
+    """Whether the file has C3D's key and, at the place that it names, a processor type."""
+    return kind(head, path) == NAME
+
+
+def read(path: str | Path, *, point_unit: str = "") -> Recording:
+    """Read markers (n, 3) in m, frame "capture", NaN where hidden (residual < 0 or three zeros), and analog channels.
+
+    Time is (frame - 1) / rate on both clocks. Volts stay volts. `point_unit` is the markers' unit where the file does
+    not say it. A unit that palpate does not know stays part of the analog channel's name.
+    """
+    path = Path(path)
+    data = read_bytes(path)
+    if kind(data[:HEAD_BYTES], path) != NAME:
+        raise wrong_format(path, data, NAME)
+    check_bytes(path, data)
+    content = _load(path)
+    channels = _point_channels(path, content, point_unit) + _analog_channels(path, content)
+    if not channels:
+        raise FileProblem(path, "there are neither markers nor analog channels", remedy="export it again")
+    names = distinct([channel.name for channel in channels])
+    return Recording(
+        {
+            name: Channel(name, channel.samples, channel.clock, channel.unit, channel.frame)
+            for name, channel in zip(names, channels, strict=True)
+        },
+        path,
+        NAME,
+    )
+
+
+def write(path: str | Path, recording: Recording) -> None:
+    """Write positions (n, 3) in m of one clock as markers in mm, scalars of one other clock as analogs, as float32.
+
+    Both clocks are even and begin together; the analog rate is a whole multiple of the markers'.
+    """
+    path, ezc3d = Path(path), library("ezc3d", "writing C3D files")
+    markers = [channel for channel in recording.channels.values() if channel.samples.ndim == 2]
+    analogs = [channel for channel in recording.channels.values() if channel.samples.ndim == 1]
+    rate_hz, analog_rate_hz, first_frame = _rates(path, recording, markers, analogs)
+    file: Any = ezc3d.c3d()
+    points = np.stack([channel.samples for channel in markers]).transpose(2, 0, 1) * 1e3 if markers else None
+    if points is not None:
+        hidden = np.isnan(points).any(axis=0)
+        file["data"]["points"] = np.concatenate([points, np.ones((1, *points.shape[1:]))])
+        file["data"]["meta_points"] = {"residuals": np.where(hidden, -1.0, 0.0)[None]}
+    file["data"]["analogs"] = np.stack([c.samples for c in analogs])[None] if analogs else np.empty((1, 0, 0))
+    del file["data"]["rotations"]
+    file["header"]["points"]["first_frame"] = first_frame
+    values = {
+        ("POINT", "LABELS"): [channel.name for channel in markers],
+        ("POINT", "UNITS"): ["mm"],
+        ("POINT", "RATE"): np.array([rate_hz]),
+        ("ANALOG", "LABELS"): [channel.name for channel in analogs],
+        ("ANALOG", "UNITS"): [channel.unit for channel in analogs],
+        ("ANALOG", "RATE"): np.array([analog_rate_hz if analogs else 0.0]),
+    }
+    for (group, name), value in values.items():
+        file["parameters"][group][name]["value"] = value
+    # ezc3d writes only to names that end in .c3d.
+    with tempfile.TemporaryDirectory() as folder, replacing(path) as temporary:
+        made = Path(folder) / "file.c3d"
+        file.write(str(made))
+        copyfile(made, temporary)
+
+
+def _load(path: Path) -> _Content:
+    ezc3d = library("ezc3d", "reading C3D files")
+    try:
+        file: Any = ezc3d.c3d(str(path))
+    except Exception as error:
+        raise FileProblem(
+            path, f"the file is damaged ({str(error).strip()})", remedy="copy or export it again"
+        ) from error
+    points, residuals = np.array(file["data"]["points"][:3]), file["data"]["meta_points"]["residuals"][0]
+    # Some programs write three zeros, which no camera ever measured, instead of a negative residual.
+    points[:, (residuals < 0) | (points == 0).all(axis=0)] = np.nan
+    header: Any = file["header"]
+    return _Content(
+        file["parameters"],
+        points.transpose(2, 1, 0),
+        file["data"]["analogs"][0].T,
+        float(header["points"]["frame_rate"]),
+        float(header["analogs"]["frame_rate"]),
+        _first_frame(file["parameters"], int(header["points"]["first_frame"])),
+    )
+
+
+def _first_frame(parameters: Parameters, stated: int) -> int:
+    """From TRIAL:ACTUAL_START_FIELD, two 16-bit words counted from 1, where it is: the header's one word overflows."""
+    words = [int(word) & 0xFFFF for word in np.ravel(_values(parameters, "TRIAL", "ACTUAL_START_FIELD"))]
+    start = sum(word << (16 * place) for place, word in enumerate(words[:2]))
+    return start - 1 if start > 0 else stated
+
+
+def _point_channels(path: Path, content: _Content, point_unit: str) -> list[Channel]:
+    count = content.points.shape[1]
+    if count == 0 or not len(content.points):
+        return []
+    labels = _labels(content.parameters, "POINT", count)
+    clock = _clock(path, "Trajectories", len(content.points), content.rate_hz, content.first_frame, content.rate_hz)
+    outputs = _model_outputs(content.parameters)
+    channels: list[Channel] = []
+    for place, label in enumerate(labels):
+        if label in outputs:
+            name, factor, unit = _known_unit(label, outputs[label])
+            channels.append(Channel(name, content.points[:, place] * factor, clock, unit))
+        else:
+            factor = _length(path, content.parameters, point_unit)
+            channels.append(Channel(label, content.points[:, place] * factor, clock, "m", "capture"))
+    return channels
+
+
+def _analog_channels(path: Path, content: _Content) -> list[Channel]:
+    count = content.analogs.shape[1]
+    if count == 0 or not len(content.analogs):
+        return []
+    clock = _clock(path, _ANALOG, len(content.analogs), content.analog_rate_hz, content.first_frame, content.rate_hz)
+    labels, units = _labels(content.parameters, "ANALOG", count), _all(content.parameters, "ANALOG", "UNITS")
+    channels: list[Channel] = []
+    for place, label in enumerate(labels):
+        name, factor, unit = _known_unit(label, units[place] if place < len(units) else "")
+        channels.append(Channel(name, content.analogs[:, place] * factor, clock, unit))
+    return channels
+
+
+def _clock(path: Path, name: str, count: int, rate_hz: float, first_frame: int, frame_rate_hz: float) -> Clock:
+    if not (rate_hz > 0 and frame_rate_hz > 0):
+        raise FileProblem(path, f"the rate of {name} is {rate_hz:g} Hz", remedy="export it again with POINT:RATE")
+    return Clock(name, first_frame / frame_rate_hz + np.arange(count) / rate_hz)
+
+
+def _length(path: Path, parameters: Parameters, point_unit: str) -> float:
+    stated = next(iter(_all(parameters, "POINT", "UNITS")), "") or point_unit
+    try:
+        factor, name = to_si(stated)
+    except PalpateError:
+        factor, name = to_si(stated.lower()) if stated.lower() in ("mm", "m", "cm") else (1.0, "")
+    if name != "m":
+        raise FileProblem(
+            path,
+            f"POINT:UNITS is {stated!r}, not a length",
+            remedy="say it with the option point_unit, for example point_unit='mm'"
+            if not stated
+            else "export it in mm",
+        )
+    return factor
+
+
+def _known_unit(label: str, unit: str) -> tuple[str, float, str]:
+    """Name, factor and SI unit; a unit that palpate does not know stays part of the name, the numbers as they are."""
+    try:
+        return label, *to_si(unit)
+    except PalpateError:
+        return f"{label} [{unit}]", 1.0, "1"
+
+
+def _model_outputs(parameters: Parameters) -> dict[str, str]:
+    """The labels of points that are no positions, with their units as written."""
+    units = {
+        plural: next(iter(_all(parameters, "POINT", f"{one}_UNITS")), "") for plural, one in _MODEL_OUTPUTS.items()
+    }
+    return {label: unit for plural, unit in units.items() for label in _all(parameters, "POINT", plural)}
+
+
+def _labels(parameters: Parameters, group: str, count: int) -> list[str]:
+    labels = _all(parameters, group, "LABELS")[:count]
+    labels += [""] * (count - len(labels))
+    return [label or f"unnamed{place + 1}" for place, label in enumerate(labels)]
+
+
+def _all(parameters: Parameters, group: str, name: str) -> list[str]:
+    """The texts of a parameter; beyond 255 they go on in NAME2, NAME3, ..."""
+    texts, number = list(_values(parameters, group, name)), 2
+    while more := list(_values(parameters, group, f"{name}{number}")):
+        texts, number = texts + more, number + 1
+    return [str(text).strip() for text in texts]
+
+
+def _values(parameters: Parameters, group: str, name: str) -> Sequence[Any]:
+    return parameters[group][name]["value"] if group in parameters and name in parameters[group] else ()
+
+
+def _rates(
+    path: Path, recording: Recording, markers: Sequence[Channel], analogs: Sequence[Channel]
+) -> tuple[float, float, int]:
+    """Rate of the markers and of the analogs in Hz, and the first frame from 0."""
+    for channel in markers:
+        if channel.unit != "m":
+            raise FileProblem(path, f"channel {channel.name!r} is not a position in m and has no place in {NAME}")
+    for channel in analogs:
+        if channel.missing:
+            raise FileProblem(
+                path, f"channel {channel.name!r} lacks samples, which {NAME} cannot say", remedy="fill or cut them"
+            )
+    names = [[c.name for c in group] for group in (markers, analogs)]
+    clocks = [recording.select(group).one_clock() for group in names if group]
+    if not markers:
+        raise FileProblem(path, f"{NAME} counts frames of markers, and there are none", remedy="write CSV or HDF5")
+    rates = [float(f"{clock.rate_hz:.9g}") for clock in clocks]
+    for clock, rate in zip(clocks, rates, strict=True):
+        counts = (clock.times_s - clocks[0].times_s[0]) * rate
+        if not np.allclose(counts, np.arange(len(clock)), rtol=0, atol=1e-3):
+            raise FileProblem(
+                path, f"the times of {clock.name!r} are not whole frames at {rate:g} Hz", remedy="resample first"
+            )
+    ratio = round(rates[-1] / rates[0])
+    if len(clocks[-1]) != ratio * len(clocks[0]) or abs(rates[-1] - ratio * rates[0]) > 1e-6 * rates[-1]:
+        raise FileProblem(
+            path,
+            f"{len(clocks[-1])} analog samples at {rates[-1]:g} Hz do not fit {len(clocks[0])} frames, {rates[0]:g} Hz",
+            remedy="the rate must be a whole multiple, and both as long",
+        )
+    return rates[0], rates[-1], max(0, round(float(clocks[0].times_s[0]) * rates[0]))

@@ -1,0 +1,136 @@
+"""HDF5: datasets (n,) or (n, k) with attributes; a group is an instrument with its own time.
+
+The layout, which the writer follows and most loggers' files fit:
+
+- a numeric dataset is a signal; the fields of a compound dataset are signals of a group of that name;
+- its time is the dataset named time, t, timestamp, ... in its group or the nearest one above (attribute `units`,
+  default s; counts beyond 1e15 are ns), else the attribute `rate` (sample_rate, fs, ...) in Hz of itself or of a
+  group above;
+- the attribute `units` (unit) is the unit, or a list of those of k columns; `frame` is the frame, `labels` (columns,
+  names) the names of k columns, `vector` says that three columns are one vector in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from palpate.errors import FileProblem
+from palpate.files import replacing
+from palpate.recording.arrays import Stored, is_rate, recording_of
+from palpate.recording.extras import library
+from palpate.recording.recording import Recording
+from palpate.recording.signature import head_of, kind, wrong_format
+from palpate.recording.table import ColumnLike
+from palpate.recording.times import time_name
+
+NAME = "hdf5"
+_DEEPEST = 20
+"""Groups may contain themselves by links; nobody nests more than this on purpose."""
+_UNIT, _LABELS = ("units", "unit"), ("labels", "columns", "names", "channels")
+_NUMBERS = "iufb"
+
+
+def recognises(head: bytes, path: Path) -> bool:
+    """Whether the file has HDF5's signature and is none of MATLAB's."""
+    return kind(head, path) == NAME
+
+
+def read(
+    path: str | Path,
+    *,
+    columns: Mapping[str, ColumnLike] | None = None,
+    time: ColumnLike | None = None,
+    rate: float | None = None,
+) -> Recording:
+    """Read all signals, or those that `columns` maps to channels: {"Fx": {"column": "ft/wrench.1", "unit": "N"}}.
+
+    `time` names the dataset of times of all signals, `rate` is their constant rate in Hz.
+    """
+    path = Path(path)
+    head = head_of(path)
+    if kind(head, path) != NAME:
+        raise wrong_format(path, head, NAME)
+    h5py = library("h5py", "reading HDF5 files")
+    stored: list[Stored] = []
+    try:
+        with h5py.File(path, "r") as file:
+            _walk(stored, "", file)
+    except (OSError, RuntimeError, KeyError) as error:
+        raise FileProblem(
+            path, f"the file is damaged or cut off ({str(error).strip()})", remedy="copy or write it again"
+        ) from error
+    return recording_of(path, NAME, stored, columns, time, rate)
+
+
+def write(path: str | Path, recording: Recording) -> None:
+    """Write a group per clock with its times in s, and each channel as a dataset with units and frame."""
+    path, h5py = Path(path), library("h5py", "writing HDF5 files")
+    for name in recording:
+        if time_name(name.rpartition("/")[2]) is not None:
+            raise FileProblem(path, f"the channel {name!r} would be taken for times", remedy="rename it")
+    with replacing(path) as temporary, h5py.File(temporary, "w", track_order=True) as file:
+        groups = {id(clock): file.create_group(clock.name, track_order=True) for clock in recording.clocks}
+        for clock in recording.clocks:
+            times = groups[id(clock)].create_dataset("time", data=clock.times_s)
+            times.attrs["units"] = "s"
+        for name, channel in recording.channels.items():
+            dataset = groups[id(channel.clock)].create_dataset(name, data=channel.samples)
+            dataset.attrs["units"], dataset.attrs["frame"] = channel.unit, channel.frame
+            dataset.attrs["vector"] = channel.samples.ndim == 2
+
+
+def _walk(stored: list[Stored], prefix: str, group: Any) -> None:
+    """Collect what a group and those below hold; links that lead nowhere are left out."""
+    for name in group:
+        item: Any = group.get(name)
+        if hasattr(item, "keys"):
+            if prefix.count("/") < _DEEPEST:
+                _walk(stored, f"{prefix}{name}/", item)
+        elif item is not None:
+            _collect(stored, f"{prefix}{name}", item)
+
+
+def _collect(stored: list[Stored], name: str, item: Any) -> None:
+    """Add a dataset of numbers, or the fields of a compound one, to what is stored."""
+    dtype = getattr(item, "dtype", None)
+    if dtype is None or item.ndim > 2:
+        return
+    attributes = {str(key).lower(): value for key, value in item.attrs.items()}
+    units = next((_words(attributes[name]) for name in _UNIT if name in attributes), list[str]())
+    whole = np.asarray(item[()]) if dtype.names or dtype.kind in _NUMBERS else np.empty(0)
+    # A compound dataset may state the units of all its fields, in their order.
+    per_field = units if dtype.names and len(units) == len(dtype.names) else [""] * len(dtype.names or ())
+    fields = [(f"{name}/{field}", whole[field], unit) for field, unit in zip(dtype.names or (), per_field, strict=True)]
+    if dtype.kind in _NUMBERS:
+        fields = [(name, whole, units[0] if units else "")]
+    for full, values, unit in fields:
+        if values.dtype.kind in _NUMBERS and values.ndim <= 2:
+            frame = next(iter(_words(attributes.get("frame", ""))), "")
+            vector = bool(attributes.get("vector", False))
+            each = tuple(units) if values.ndim == 2 and len(units) == len(values.T) > 1 else ()
+            stored.append(Stored(full, values, unit, frame, _labels(attributes), each, _rate(item), vector))
+
+
+def _rate(item: Any) -> float | None:
+    """The rate in Hz of a dataset or of the nearest group above that states one."""
+    while True:
+        for key, value in item.attrs.items():
+            if is_rate(str(key)) and np.size(value) == 1:
+                return float(np.ravel(value)[0])
+        if item.name == "/":
+            return None
+        item = item.parent
+
+
+def _labels(attributes: Mapping[str, Any]) -> tuple[str, ...]:
+    return next((tuple(_words(attributes[name])) for name in _LABELS if name in attributes), ())
+
+
+def _words(value: Any) -> list[str]:
+    """Texts of an attribute, which may be one or an array, in bytes or not."""
+    items: list[Any] = [value] if isinstance(value, str | bytes) else np.ravel(value).tolist()
+    return [item.decode(errors="replace") if isinstance(item, bytes) else str(item) for item in items]

@@ -1,0 +1,254 @@
+"""ROS 1 and ROS 2 bags (.bag; .mcap, .db3 or the folder around them), read by rosbags: one clock per topic.
+
+Channels are named "topic/force.x": a wrench has force.x ... and torque.x ..., an IMU acceleration.x ... and
+angular_rate.x ..., a pose `position` (n, 3) and the quaternion orientation.w, .x, .y, .z as stored; a transform of
+TF is the pose of its child in its parent, "tf/child/position", frame parent. A channel's frame is the frame_id.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palpate.errors import FileProblem, PalpateError, UnknownName
+from palpate.recording.extras import library
+from palpate.recording.recording import Array, Channel, Clock, Recording
+from palpate.recording.ros_messages import EXTRACT, LAYOUTS, Sample
+from palpate.recording.signature import MCAP, ROS_1, SQLITE, head_of, kind, wrong_format
+
+NAME = "rosbag"
+_SUFFIXES = {ROS_1: ".bag", MCAP: ".mcap", SQLITE: ".db3"}
+_JUMP_NS = 1_000_000_000
+"""Messages arrive late by less than this; a stamp further back is a clock that was set."""
+_DAY_NS = 86_400 * 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """What one topic (and child frame, or joint) said, message by message."""
+
+    topic: str
+    part: str
+    layout: str
+    frame: str
+    stamps_ns: list[int] = field(default_factory=list[int])
+    bag_ns: list[int] = field(default_factory=list[int])
+    values: list[tuple[float, ...]] = field(default_factory=list[tuple[float, ...]])
+
+
+def recognises(head: bytes, path: Path) -> bool:
+    """Whether the file is a ROS bag, MCAP or SQLite, or the metadata of a ROS 2 bag."""
+    return kind(head, path) == NAME
+
+
+def read(
+    path: str | Path, *, topics: Sequence[str] | None = None, stamps: Literal["header", "bag"] = "header"
+) -> Recording:
+    """Read all topics whose messages palpate knows, or those of `topics`.
+
+    Times are the header stamps, or with stamps="bag" the times of recording; a topic whose headers are not stamped gets
+    the latter, and its clock is named "... (bag time)". Seconds count from the earliest message; a device whose
+    stamps are more than a day off counts from its own first. Messages that arrived late are sorted.
+    """
+    path = Path(path)
+    head = head_of(path)
+    if kind(head, path) != NAME:
+        raise wrong_format(path, head, NAME)
+    if stamps not in ("header", "bag"):
+        raise UnknownName("choice of stamps", stamps, ("header", "bag"), where=str(path))
+    series = _collect(path, head, topics)
+    if not series:
+        raise FileProblem(path, "the topics hold no messages", remedy="record again")
+    return Recording(_channels(path, series, stamps), path, NAME)
+
+
+def write(path: str | Path, recording: Recording) -> None:
+    """Write a ROS 1 bag, or MCAP where the path ends in .mcap; see `ros_writing`."""
+    from palpate.recording.ros_writing import write_bag
+
+    library("rosbags.highlevel", "writing ROS bags")
+    write_bag(Path(path), recording)
+
+
+def _collect(path: Path, head: bytes, topics: Sequence[str] | None) -> list[_Series]:
+    any_reader = library("rosbags.highlevel", "reading ROS bags").AnyReader
+    from rosbags.typesys import Stores, get_typestore
+
+    found: dict[tuple[str, str, str], _Series] = {}
+    read = 0
+    try:
+        # Bags of older ROS 2 versions hold no definitions; these messages did not change since.
+        with (
+            _with_suffix(path, head) as place,
+            any_reader([place], default_typestore=get_typestore(Stores.LATEST)) as bag,
+        ):
+            chosen = _chosen(path, bag.connections, topics)
+            for connection, bag_ns, raw in bag.messages(chosen):
+                message = bag.deserialize(raw, connection.msgtype)
+                for sample in EXTRACT[connection.msgtype](message):
+                    _add(path, found, connection.topic.lstrip("/"), sample, bag_ns)
+                read += 1
+    except PalpateError:
+        raise
+    except Exception as error:
+        where = f" after {read} messages" if read else ""
+        raise FileProblem(
+            path,
+            f"the bag is damaged, not closed or of another program{where} ({type(error).__name__}: {error})",
+            remedy="copy it again, or repair it with 'rosbag reindex' (ROS 1), 'mcap recover' or 'ros2 bag reindex'",
+        ) from error
+    return list(found.values())
+
+
+@contextmanager
+def _with_suffix(path: Path, head: bytes) -> Generator[Path]:
+    """The bag under a name by which rosbags knows its kind: it looks at suffixes, palpate at content."""
+    wanted = next((suffix for magic, suffix in _SUFFIXES.items() if head.startswith(magic)), None)
+    if wanted is None:
+        yield path if path.is_dir() else path.parent
+    elif path.suffix == wanted:
+        yield path
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            link = Path(folder) / f"bag{wanted}"
+            link.symlink_to(path.absolute())
+            yield link
+
+
+def _chosen(path: Path, connections: Sequence[Any], topics: Sequence[str] | None) -> list[Any]:
+    """The connections to read; a topic that was asked for must be there and of a known type."""
+    known = {connection.topic.lstrip("/"): connection.msgtype for connection in connections}
+    for topic in topics or ():
+        if topic.lstrip("/") not in known:
+            raise UnknownName("topic", topic, known, where=str(path))
+    wanted = known if topics is None else [topic.lstrip("/") for topic in topics]
+    unread = {topic: known[topic] for topic in wanted if known[topic] not in EXTRACT}
+    if (topics is not None and unread) or len(unread) == len(wanted):
+        listed = ", ".join(f"{topic} ({kind_})" for topic, kind_ in unread.items()) or "nothing"
+        readable = ", ".join(name.replace("/msg/", "/") for name in EXTRACT)
+        raise FileProblem(path, f"palpate does not read {listed}", remedy=f"it reads {readable}")
+    return [c for c in connections if c.topic.lstrip("/") in wanted and c.msgtype in EXTRACT]
+
+
+def _add(path: Path, found: dict[tuple[str, str, str], _Series], topic: str, sample: Sample, bag_ns: int) -> None:
+    # A child may hang on several parents in turn; other instruments stay where they are.
+    key = (topic, sample.part, sample.frame if sample.layout == "pose" and sample.part else "")
+    series = found.get(key)
+    if series is None:
+        series = found[key] = _Series(topic, sample.part, sample.layout, sample.frame)
+    if sample.frame != series.frame or sample.layout != series.layout:
+        raise FileProblem(
+            path,
+            f"message {len(series.values) + 1} of {topic} is in frame {sample.frame!r}, the first in {series.frame!r}",
+            remedy="record instruments on topics of their own",
+        )
+    series.stamps_ns.append(sample.stamp_ns)
+    series.bag_ns.append(bag_ns)
+    series.values.append(sample.values)
+
+
+def _channels(path: Path, series: Sequence[_Series], stamps: str) -> dict[str, Channel]:
+    names = _names(series)
+    times: list[tuple[NDArray[np.int64], bool]] = [_times(path, one, stamps) for one in series]
+    earliest = min(min(one.bag_ns) for one in series)
+    near = [int(t.min()) for t, _ in times if abs(int(t.min()) - earliest) < _DAY_NS]
+    channels: dict[str, Channel] = {}
+    clocks: list[tuple[str, Clock]] = []
+    for one, name, (times_ns, by_bag) in zip(series, names, times, strict=True):
+        values = np.array(one.values, dtype=np.float64)
+        times_ns, values = _in_order(path, name, times_ns, values)
+        origin = min(near) if near and abs(int(times_ns[0]) - earliest) < _DAY_NS else int(times_ns[0])
+        clock = _shared(
+            clocks,
+            one.topic,
+            f"{name} (bag time)" if by_bag else name,
+            np.asarray((times_ns - origin) / 1e9, dtype=np.float64),
+        )
+        channels |= _fields(one, name, values, clock)
+    if not channels:
+        raise FileProblem(path, "the messages hold no numbers", remedy="check what was recorded")
+    return channels
+
+
+def _times(path: Path, one: _Series, stamps: str) -> tuple[NDArray[np.int64], bool]:
+    """The times in ns, and whether they are those of recording although the stamps were asked for."""
+    stamped = np.array(one.stamps_ns, dtype=np.int64)
+    bag = np.array(one.bag_ns, dtype=np.int64)
+    if stamps == "bag":
+        return bag, False
+    missing = stamped == 0
+    if missing.all():
+        return bag, True
+    # Simulated time begins at zero; anything else near zero is no stamp.
+    if missing.any() and int(stamped[~missing].min()) > _DAY_NS:
+        row = int(np.argmax(missing))
+        raise FileProblem(
+            path, f"message {row + 1} of {one.topic} has no stamp, others have", remedy="read it with stamps='bag'"
+        )
+    return stamped, False
+
+
+def _in_order(path: Path, name: str, times_ns: NDArray[np.int64], values: Array) -> tuple[NDArray[np.int64], Array]:
+    """Sorted by time; what was sent twice with the same numbers counts once, what contradicts itself is refused."""
+    late = np.flatnonzero(np.diff(times_ns) < -_JUMP_NS)
+    if len(late):
+        row = int(late[0]) + 1
+        back_s = float(times_ns[row - 1] - times_ns[row]) / 1e9
+        raise FileProblem(
+            path,
+            f"message {row + 1} of {name} is stamped {back_s:.3f} s before the one before",
+            remedy="a clock was set while recording; cut the bag there, or read it with stamps='bag'",
+        )
+    order = np.argsort(times_ns, kind="stable")
+    times_ns, values = times_ns[order], values[order]
+    again = np.zeros(len(times_ns), dtype=bool)
+    again[1:] = np.diff(times_ns) == 0
+    same = np.zeros_like(again)
+    same[1:] = ((values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))).all(axis=1)
+    if (again & ~same).any():
+        row = int(order[np.argmax(again & ~same)])
+        raise FileProblem(
+            path,
+            f"message {row + 1} of {name} has the stamp of another with other numbers",
+            remedy="two publishers share the topic, or the stamps are rounded; choose other stamps: 'header' or 'bag'",
+        )
+    return times_ns[~again], values[~again]
+
+
+def _shared(clocks: list[tuple[str, Clock]], topic: str, name: str, times_s: Array) -> Clock:
+    """The clock of these times: joints and transforms of one message share one."""
+    for owner, clock in clocks:
+        if owner == topic and np.array_equal(clock.times_s, times_s):
+            return clock
+    clocks.append((topic, Clock(name, times_s)))
+    return clocks[-1][1]
+
+
+def _fields(one: _Series, name: str, values: Array, clock: Clock) -> dict[str, Channel]:
+    channels: dict[str, Channel] = {}
+    column = 0
+    for entry in LAYOUTS[one.layout]:
+        samples = values[:, column : column + entry.width]
+        column += entry.width
+        if not np.isnan(samples).all():
+            full = f"{name}/{entry.name}"
+            flat = samples[:, 0] if entry.width == 1 else samples
+            channels[full] = Channel(full, flat, clock, entry.unit, one.frame.lstrip("/"))
+    return channels
+
+
+def _names(series: Sequence[_Series]) -> list[str]:
+    """The topic, with the child frame or joint; with the parent where a child has several."""
+    plain = ["/".join(filter(None, (one.topic, one.part))) for one in series]
+    parents: Mapping[int, str] = {place: one.frame.lstrip("/") for place, one in enumerate(series)}
+    return [
+        name if plain.count(name) == 1 else "/".join((one.topic, parents[place], one.part))
+        for place, (one, name) in enumerate(zip(series, plain, strict=True))
+    ]
