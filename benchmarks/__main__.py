@@ -5,20 +5,29 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterable, Sequence
 
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ[variable] = "1"  # one thread for everybody, before NumPy is imported
 
-from benchmarks import handle_solve  # noqa: E402
+from benchmarks import handle_solve, markers, vicon  # noqa: E402
 from benchmarks.timing import interleaved  # noqa: E402
 
 
-def main() -> None:
-    print("| " + " | ".join(handle_solve.HEADINGS) + " |\n" + "|---" * len(handle_solve.HEADINGS) + "|")
-    for row in handle_solve.rows():
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    print("| " + " | ".join(headings) + " |\n" + "|---" * len(headings) + "|")
+    for row in rows:
         print("| " + " | ".join(row) + " |", flush=True)
+    print()
+
+
+def main() -> None:
+    table(handle_solve.HEADINGS, handle_solve.rows())
     ratio = handle_solve.replicate_ratio()
-    print(f"\nA bootstrap replicate is {ratio:.0f} times cheaper than the refit with differences (27 s).")
+    print(f"A bootstrap replicate is {ratio:.0f} times cheaper than the refit with differences (27 s).")
+    print()
+    table(markers.HEADINGS, markers.rows())
+    table(vicon.HEADINGS, vicon.rows())
     help_ = [sys.executable, "-c", "import sys; sys.argv = ['palpate', '--help']; from palpate.cli import main; main()"]
     numpy = [sys.executable, "-c", "import numpy"]
     times = interleaved(

@@ -1,4 +1,4 @@
-"""Run the studies: python -m studies [number of seeds]."""
+"""Run the studies: python -m studies [name] [number of seeds]."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from pathlib import Path
 from types import ModuleType
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-from studies import handles
+from studies import derivatives, handles, motion
 
-STUDIES: dict[str, ModuleType] = {"handles": handles}
+STUDIES: dict[str, ModuleType] = {"handles": handles, "motion": motion, "derivatives": derivatives}
+SEEDS = {"handles": 200, "motion": 100, "derivatives": 40}
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    names = [word for word in sys.argv[1:] if not word.isdigit()] or list(STUDIES)
+    counts = [int(word) for word in sys.argv[1:] if word.isdigit()]
     folder = Path(__file__).resolve().parents[1] / "docs" / "studies"
     folder.mkdir(parents=True, exist_ok=True)
-    for name, study in STUDIES.items():
+    for name in names:
+        study, count = STUDIES[name], counts[0] if counts else SEEDS[name]
         print(f"{study.TITLE}: {count} seeds ...", flush=True)
         text = study.table(study.run(range(count), workers=os.cpu_count() or 1))
         (folder / f"{name}.md").write_text(

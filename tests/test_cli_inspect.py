@@ -22,7 +22,7 @@ def inspect(*arguments: str | Path) -> Result:
 def clock(*arguments: str | Path) -> dict[str, Any]:
     done = inspect(*arguments, "--json")
     assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)[0]["clocks"][0]
+    return json.loads(done.stdout)["recordings"][0]["clocks"][0]
 
 
 def table(path: Path, header: str = "t", step: float = 2) -> Path:
@@ -80,7 +80,7 @@ def test_options_of_tables_are_refused_for_other_files_unless_a_table_is_with_th
     assert alone.exit_code == 1
     assert "no option 'rate'" in alone.stderr
     both = inspect(twin / "imu.csv", table(tmp_path / "forces.csv"), "--time-unit", "ms", "--json")
-    assert [data["clocks"][0]["rate_hz"] for data in json.loads(both.stdout)] == pytest.approx([1000, 500], rel=1e-3)
+    assert [data["clocks"][0]["rate_hz"] for data in json.loads(both.stdout)["recordings"]] == pytest.approx([1000, 500], rel=1e-3)
 
 
 EXPERIMENT = """\
@@ -99,7 +99,7 @@ def test_the_recordings_of_an_experiment_file_are_read_as_it_says(tmp_path: Path
     table(tmp_path / "imu.csv")
     path = tmp_path / "own.yaml"
     path.write_text(EXPERIMENT)
-    wrench, imu = json.loads(inspect(path, "--json").stdout)
+    wrench, imu = json.loads(inspect(path, "--json").stdout)["recordings"]
     assert wrench["clocks"][0]["rate_hz"] == pytest.approx(500)
     assert [(c["name"], c["highest"]) for c in wrench["channels"]] == [("fx", 6000.0)]
     assert imu["clocks"][0]["rate_hz"] == pytest.approx(100)

@@ -13,6 +13,8 @@ import typer
 from palpate.errors import PalpateError
 
 KNOWN_ERROR, GATE_FAILED = 1, 3
+Tell = Callable[[str], None]
+"""Called with the name of each step."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
@@ -33,7 +35,7 @@ def known_errors() -> Generator[None]:
 
 
 @contextmanager
-def progress(*, quiet: bool, verbose: bool, title: str = "") -> Generator[Callable[[str], None]]:
+def progress(*, quiet: bool, verbose: bool, title: str = "") -> Generator[Tell]:
     """A function to be told of each step: a spinner on a terminal, with -v a line a step, otherwise silence."""
     if quiet:
         yield lambda _: None
@@ -48,7 +50,7 @@ def progress(*, quiet: bool, verbose: bool, title: str = "") -> Generator[Callab
         yield lambda step: status.update(f"{title}: {step} …" if title else f"{step} …")
 
 
-def _spoken(title: str) -> Generator[Callable[[str], None]]:
+def _spoken(title: str) -> Generator[Tell]:
     from time import perf_counter
 
     began: list[tuple[str, float]] = []

@@ -11,7 +11,7 @@ from palpate.cli.console import Json, Quiet, known_errors, progress, show_json
 
 
 def twin(
-    kind: Annotated[str, typer.Argument(help="handle, wheelbarrow-handle or door-handle.")],
+    kind: Annotated[str, typer.Argument(help="handle, wheelbarrow-handle, door-handle or capture.")],
     out: Annotated[Path, typer.Argument(help="Folder to write into.")],
     seed: Annotated[
         int | None,
@@ -20,7 +20,10 @@ def twin(
         ),
     ] = None,
     poor: Annotated[
-        bool, typer.Option("--poor", help="A hand that excites too little: about one axis only (kind: handle).")
+        bool, typer.Option("--poor", help="handle: a hand that excites too little, about one axis only.")
+    ] = False,
+    clean: Annotated[
+        bool, typer.Option("--clean", help="capture: no marker is hidden, swapped or moved on the body.")
     ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -33,12 +36,15 @@ def twin(
 
             if kind not in TWINS:
                 raise UnknownName("kind of twin", kind, TWINS)
-            if poor and kind != "handle":
-                raise PalpateError(f"--poor: there is no such motion for {kind!r}, only for 'handle'")
+            options: dict[str, int | bool] = {} if seed is None else {"seed": seed}
+            for option, wanted, owner in (("poor", poor, "handle"), ("clean", clean, "capture")):
+                if wanted and kind != owner:
+                    raise PalpateError(f"--{option}: there is no such thing for {kind!r}, only for {owner!r}")
+                options |= {option: True} if wanted else {}
             tell("recordings")
-            options = ({} if seed is None else {"seed": seed}) | ({"poor": True} if poor else {})
             experiment = TWINS[kind](out, **options)
+            verb = "inspect" if kind == "capture" else "identify"
         if as_json:
             show_json({"experiment": str(experiment), "truth": str(out / "truth.json")})
         elif not quiet:
-            typer.echo(f"Written: {experiment}, its recordings, and truth.json. Next:\n  palpate identify {experiment}")
+            typer.echo(f"Written: {experiment}, its recordings, and truth.json. Next:\n  palpate {verb} {experiment}")

@@ -10,6 +10,7 @@ from palpate.identify.compression import Compressed
 from palpate.identify.search import search
 from palpate.identify.signs import unconstrained
 from palpate.identify.solution import Solution
+from palpate.identify.uncertainty import LAGS
 from palpate.physics.arrays import FloatArray
 
 OUTLYING = 4.0
@@ -28,15 +29,18 @@ def cross_validate(compressed: Compressed, solution: Solution, *, folds: int = 5
 
 
 def bootstrap(compressed: Compressed, solution: Solution, *, replicates: int = 200, seed: int = 0) -> FloatArray:
-    """Parameters of fits to pieces drawn again with replacement (Kuensch 1989), (replicates, parameters).
+    """Parameters of fits to pieces drawn again with replacement, (replicates, parameters).
 
-    Pieces are much longer than residuals are correlated, so that drawing whole pieces keeps what is correlated
-    together.
+    Runs of neighbouring pieces are drawn together, around the end as well (circular block bootstrap: Politis & Romano
+    1992), as long as the sandwich looks for correlation between them: both then tell the same noise.
     """
     rng = np.random.default_rng(seed)
     pieces = len(compressed.samples)
-    draws = rng.multinomial(pieces, np.full(pieces, 1 / pieces), size=replicates)
-    return np.array([_refit(compressed, solution, draw.astype(float)) for draw in draws])
+    length = min(LAGS + 1, max(1, pieces // 5))
+    starts = rng.integers(pieces, size=(replicates, -(-pieces // length)))
+    drawn = (starts[:, :, None] + np.arange(length)).reshape(replicates, -1)[:, :pieces] % pieces
+    draws = np.array([np.bincount(row, minlength=pieces) for row in drawn], dtype=float)
+    return np.array([_refit(compressed, solution, draw) for draw in draws])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

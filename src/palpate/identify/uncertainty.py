@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.identify.search import Problem
-from palpate.physics.arrays import FloatArray, symmetric_inverse
+from palpate.physics.arrays import FloatArray, least_squares, symmetric_inverse
 
 OPEN = 1e-12
 """Directions with less than this share of the largest (scaled) information are open: nothing says anything about
@@ -84,8 +84,7 @@ def uncertainty(scores: FloatArray, problem: Problem, theta: FloatArray) -> Unce
     meat = _long_run(scatter, lags) * (pieces / max(1, pieces - 1))
     pulled = inverse @ prior @ problem.penalty.root
     noise = inverse @ meat @ inverse
-    pulls: NDArray[np.intp] = np.flatnonzero(problem.penalty.damped | ~problem.penalty.damped.any())
-    known = symmetric_inverse(inverse[np.ix_(pulls, pulls)])  # with the other directions left free
+    pulled_to = problem.penalty.damped | ~problem.penalty.damped.any()
     scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
     values, vectors = np.linalg.eigh(information / scale[:, None] / scale)
     return Uncertainty(
@@ -97,8 +96,18 @@ def uncertainty(scores: FloatArray, problem: Problem, theta: FloatArray) -> Unce
         scale=scale,
         freedom=max(1, round(1.5 * pieces / (lags + 1))),  # of Bartlett's weights (Priestley 1981, 6.2.4)
         enough=pieces >= n + FEWEST,
-        level=float(np.sqrt(max(np.trace(known @ noise[np.ix_(pulls, pulls)]), 0.0) / len(pulls))),
+        level=_level(information, noise, pulled_to),
     )
+
+
+def _level(information: FloatArray, noise: FloatArray, among: NDArray[np.bool_]) -> float:
+    """Mean noise of these directions beside what independent residuals of size one would leave, the others free."""
+    others = ~among
+    known = information[among][:, among]
+    if others.any():
+        cross = information[among][:, others]
+        known = known - cross @ least_squares(information[others][:, others], cross.T)
+    return float(np.sqrt(max(float(np.sum(known * noise[among][:, among])), 0.0) / int(among.sum())))
 
 
 def _long_run(scatter: FloatArray, lags: int) -> FloatArray:

@@ -1,5 +1,6 @@
 """From channels to motion: clocks, derivatives, frames."""
 
+from palpate.motion.clocks import ClockMap as ClockMap
 from palpate.motion.clocks import Offset as Offset
 from palpate.motion.clocks import estimate_offset as estimate_offset
 from palpate.motion.evenly import evenly_sampled as evenly_sampled

@@ -164,7 +164,8 @@ def write_capture_twin(folder: Path, *, seed: int = 0, clean: bool = False, faul
     write_text(folder / "truth.json", json.dumps(truth, indent=1) + "\n")
     text = _EXPERIMENT.format(
         seed=seed,
-        offset=T_MARKER[:3].tolist(),
+        turned=T_MARKER[:3, :3].tolist(),
+        shifted=T_MARKER[:3, 3].tolist(),
         rotation=np.round(twin.R_sensor_imu, 9).tolist(),
         translation=twin.r_sensor_imu.tolist(),
     )
@@ -215,7 +216,9 @@ recordings:
 markers:
   sensor:                        # three markers on the sensor module, and the pose of their frame in the sensor frame
     markers: [M1, M2, M3]
-    offset: {offset}
+    offset:
+      rotation: {turned}
+      translation: {shifted}
 imu_pose:                        # of the IMU in the sensor frame, from the drawing
   rotation: {rotation}
   translation: {translation}
