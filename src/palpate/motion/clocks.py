@@ -6,8 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
+from palpate.motion.clock_map import ClockMap as ClockMap
+from palpate.motion.clock_map import clock_map as clock_map
 from palpate.motion.filters import design_lowpass
 from palpate.physics.arrays import FloatArray, least_squares, symmetric_inverse
 
@@ -45,6 +48,13 @@ class Offset:
     """Its standard deviation."""
     at_s: float = float("nan")
     """Response time at which the offset is `value_s`; elsewhere the drift adds to it."""
+    freedom: int = 1000
+    """Degrees of freedom of both standard deviations: pieces of time that were compared, less what was fitted."""
+
+    @property
+    def clock(self) -> ClockMap:
+        """The relation itself, with the response's clock as the reference."""
+        return clock_map(self.value_s, self.std_s, self.at_s, self.drift_ppm, self.drift_std_ppm, freedom=self.freedom)
 
 
 def estimate_offset(
@@ -54,6 +64,8 @@ def estimate_offset(
     responses: FloatArray,
     *,
     what: str = "clock offset",
+    bandwidth_hz: float = _BANDWIDTH_HZ,
+    alike: bool = False,
 ) -> Offset:
     """Find the lag at which linear combinations of the predictors explain the responses best.
 
@@ -62,19 +74,24 @@ def estimate_offset(
     searched, then the profile of the least-squares misfit is refined below a sample. A line of the offset over time,
     fitted around it, tells the drift; the scatter of its gradient between pieces tells both standard deviations.
     Predictors must contain what errors of their own instruments add to the responses: a gyroscope's zero, for
-    instance, adds multiples of the angular rate, which look like a lag of some 10 us. Raises `DataProblem` when the
-    lag cannot be known from these signals.
+    instance, adds multiples of the angular rate, which look like a lag of some 10 us. Rows with NaN are left out, with
+    the filter's reach around them. Signals are compared below `bandwidth_hz`; `alike` says that all responses have
+    one unit and one noise, so that the largest count most. Raises `DataProblem` when the lag cannot be known from
+    these signals.
     """
-    tp, P = _band_limited(times_p, predictors)
-    tr, Q = _band_limited(times_r, responses)
+    tp, P = _band_limited(times_p, predictors, bandwidth_hz)
+    tr, Q = _band_limited(times_r, responses, bandwidth_hz)
     if min(tp[-1] - tp[0], tr[-1] - tr[0]) < _SHORTEST_S:
         raise DataProblem(
             what,
             f"the recordings last {tp[-1] - tp[0]:.1f} s and {tr[-1] - tr[0]:.1f} s, too short to compare",
         )
-    pair = _pair(tp, P, tr, Q)
+    for side in (P, Q):
+        if np.isfinite(side).all(axis=1).sum() < _SHORTEST_S * _COARSE_HZ:
+            raise DataProblem(what, "too little is left between the gaps", remedy="fill short gaps first")
+    pair = _pair(tp, P, tr, Q, alike)
 
-    scored = sorted((_misfit(pair, lag), lag) for lag in _candidates(tp, P, tr, Q))
+    scored = sorted(_ground(pair, lag) for lag in _candidates(tp, P, tr, Q, alike))
     coarse = scored[0][1]
     elsewhere = [misfit for misfit, lag in scored if abs(lag - coarse) > _APART_S]
 
@@ -94,7 +111,9 @@ def estimate_offset(
             remedy="check that the files belong together and that the object was shaken, "
             "or state the samples that coincide (clocks:)",
         )
-    return Offset(value, std, 1 - best, runner_up, lags, profile, line.drift_ppm, line.drift_std_ppm, line.at_s)
+    return Offset(
+        value, std, 1 - best, runner_up, lags, profile, line.drift_ppm, line.drift_std_ppm, line.at_s, line.freedom
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,34 +124,52 @@ class _Pair:
     """The predictors at any times (s), or their derivative of this order."""
     first_s: float
     last_s: float
+    blind: tuple[FloatArray, FloatArray] | None
+    """Times and 1 where the predictors are not known."""
     times_s: FloatArray
     responses: FloatArray
+    alike: bool
+
+    def usable(self, at_s: FloatArray) -> NDArray[np.bool_]:
+        """Which of these predictor times lie where the predictors are known."""
+        use = (at_s >= self.first_s) & (at_s <= self.last_s)
+        return use if self.blind is None else use & (np.interp(at_s, *self.blind) == 0)
 
 
-def _pair(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray) -> _Pair:
+def _pair(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, alike: bool) -> _Pair:
     from scipy.interpolate import CubicSpline
 
-    spline = CubicSpline(tp, P)
-    return _Pair(lambda t, order: np.asarray(spline(t, order), dtype=float), float(tp[0]), float(tp[-1]), tr, Q)
+    known, seen = np.isfinite(P).all(axis=1), np.isfinite(Q).all(axis=1)
+    spline = CubicSpline(tp, P if known.all() else _interpolate(tp, tp[known], P[known]).T)
+    blind = None if known.all() else (tp, np.asarray(~known, dtype=float))
+    return _Pair(
+        lambda t, order: np.asarray(spline(t, order), dtype=float),
+        float(tp[0]),
+        float(tp[-1]),
+        blind,
+        tr[seen],
+        Q[seen],
+        alike,
+    )
 
 
-def _band_limited(times_s: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Low-pass and decimate (samples, channels) on an even version of its own clock."""
+def _band_limited(times_s: FloatArray, x: FloatArray, bandwidth_hz: float) -> tuple[FloatArray, FloatArray]:
+    """Low-pass and decimate (samples, channels) on an even version of its own clock; NaN spread by the filter."""
     rate = (len(times_s) - 1) / (times_s[-1] - times_s[0])
     even = times_s[0] + np.arange(len(times_s)) / rate
     rows = _interpolate(even, times_s, x)
-    if rate <= 2.6 * _BANDWIDTH_HZ:
+    if rate <= 2.6 * bandwidth_hz:
         return even, rows.T
-    lowpass = design_lowpass(rate, _BANDWIDTH_HZ)
+    lowpass = design_lowpass(rate, bandwidth_hz)
     if len(even) < 2 * len(lowpass.taps):
         return even, rows.T
     half = len(lowpass.taps) // 2
     return even[half : len(even) - half : lowpass.step], lowpass.apply(rows).T
 
 
-def _candidates(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray) -> list[float]:
+def _candidates(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, alike: bool) -> list[float]:
     """Offsets (s) where the canonical correlation of the coarse signals peaks, the strongest first."""
-    p, q = (_coarse(t, x) for t, x in ((tp, P), (tr, Q)))
+    p, q = _coarse(tp, P, False), _coarse(tr, Q, alike)
     n, m = len(p), len(q)
     least = min(n, m) // 2  # half of the shorter recording must overlap
     size = 1 << (n + m - 1).bit_length()
@@ -152,12 +189,12 @@ def _candidates(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray) ->
     return [float(tr[0] - tp[0]) + lag for lag in found]
 
 
-def _coarse(times_s: FloatArray, x: FloatArray) -> FloatArray:
-    """On the coarse grid, without mean, each channel of norm one."""
+def _coarse(times_s: FloatArray, x: FloatArray, alike: bool) -> FloatArray:
+    """On the coarse grid, without mean, each channel (or, where they are alike, all together) of norm one."""
     grid = np.arange(times_s[0], times_s[-1], 1 / _COARSE_HZ)
     y = _interpolate(grid, times_s, x).T
-    y = y - y.mean(axis=0)
-    return y / np.maximum(np.linalg.norm(y, axis=0), 1e-300)
+    y = np.where(np.isfinite(y).all(axis=1, keepdims=True), y - np.nanmean(y, axis=0), 0.0)
+    return y / np.maximum(np.linalg.norm(y) if alike else np.linalg.norm(y, axis=0), 1e-300)
 
 
 def _interpolate(at_s: FloatArray, times_s: FloatArray, x: FloatArray) -> FloatArray:
@@ -168,7 +205,7 @@ def _interpolate(at_s: FloatArray, times_s: FloatArray, x: FloatArray) -> FloatA
 def _residuals(pair: _Pair, offset_s: float) -> tuple[FloatArray, FloatArray]:
     """Residuals of the responses on the predictors at this offset, and the responses' own sums of squares."""
     at = pair.times_s - offset_s
-    use = (at >= pair.first_s) & (at <= pair.last_s)
+    use = pair.usable(at)
     x, y = pair.predict(at[use], 0), pair.responses[use]
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
     x /= np.maximum(np.linalg.norm(x, axis=0), 1e-300)
@@ -177,10 +214,21 @@ def _residuals(pair: _Pair, offset_s: float) -> tuple[FloatArray, FloatArray]:
 
 
 def _misfit(pair: _Pair, offset_s: float) -> float:
-    """Unexplained share of the responses' variance, geometric mean over the channels that vary at all."""
+    """Unexplained share of the responses' variance: of all where they are alike, else the channels' geometric mean."""
     residual, total = _residuals(pair, offset_s)
+    if pair.alike:
+        return float(np.clip((residual**2).sum() / max(total.sum(), 1e-300), 1e-12, 1.0))
     share = (residual**2).sum(axis=0) / np.maximum(total, 1e-300)
     return float(np.exp(np.log(np.clip(share, 1e-12, 1.0)).mean()))
+
+
+def _ground(pair: _Pair, lag: float) -> tuple[float, float]:
+    """The smallest misfit near a coarse lag, and where; between coarse lags it may be far smaller than at them."""
+    misfit = _misfit(pair, lag)
+    if misfit > 0.9:
+        return misfit, lag
+    lowest = _minimise(lambda x: _misfit(pair, x), lag - 1 / _COARSE_HZ, lag + 1 / _COARSE_HZ)
+    return _misfit(pair, lowest), lowest
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +242,7 @@ class _Line:
     """... and its standard deviation there; infinite where there is no such line."""
     drift_ppm: float
     drift_std_ppm: float
+    freedom: int
 
 
 def _fit_line(pair: _Pair, offset_s: float) -> _Line:
@@ -209,7 +258,7 @@ def _fit_line(pair: _Pair, offset_s: float) -> _Line:
     unknowns = 2 if length > _SHORTEST_FOR_DRIFT_S else 1
     for _ in range(5):
         if not np.linalg.cond(curvature) < 1e12 or abs(value - offset_s) > 1 / _COARSE_HZ:
-            return _Line(at, offset_s, float("inf"), float("nan"), float("nan"))
+            return _Line(at, offset_s, float("inf"), float("nan"), float("nan"), 1)
         step = least_squares(curvature[:unknowns, :unknowns], gradient.sum(axis=0)[:unknowns])
         value, drift = value + float(step[0]), drift + float(step[1:].sum())
         # to the time at which offset and drift know nothing of each other
@@ -224,8 +273,8 @@ def _fit_line(pair: _Pair, offset_s: float) -> _Line:
     inverse = symmetric_inverse(curvature[:unknowns, :unknowns])
     std = np.sqrt(np.diag(inverse @ (s.T @ s) @ inverse) * (pieces / (pieces - unknowns)))
     if unknowns == 1:
-        return _Line(at, value, float(std[0]), float("nan"), float("nan"))
-    return _Line(at, value, float(std[0]), 1e6 * drift, 1e6 * float(std[1]))
+        return _Line(at, value, float(std[0]), float("nan"), float("nan"), pieces - unknowns)
+    return _Line(at, value, float(std[0]), 1e6 * drift, 1e6 * float(std[1]), pieces - unknowns)
 
 
 def _gradient(pair: _Pair, value_s: float, drift: float, at_s: float) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -234,7 +283,7 @@ def _gradient(pair: _Pair, value_s: float, drift: float, at_s: float) -> tuple[F
     The predictors' coefficients follow the offset: whatever they can explain of a shift tells nothing of it.
     """
     at = pair.times_s - value_s - drift * (pair.times_s - at_s)
-    use = (at >= pair.first_s) & (at <= pair.last_s)
+    use = pair.usable(at)
     time, at, y = pair.times_s[use], at[use], pair.responses[use]
     x, slope = pair.predict(at, 0), -pair.predict(at, 1)
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)

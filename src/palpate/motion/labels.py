@@ -1,0 +1,291 @@
+"""Faults of markers: exchanged labels, ghosts, markers that moved on the body; found, named and repaired."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from palpate.errors import DataProblem
+from palpate.motion.cloud import Cloud, body_points, select_markers
+from palpate.motion.exchanged import Exchange, believed_exchanges, other_places, relabelled, runs
+from palpate.motion.findings import (
+    Case,
+    Finding,
+    report_confused,
+    report_ghosts,
+    report_moves,
+    report_swap,
+    report_unsteady,
+)
+from palpate.motion.flips import flipped_places
+from palpate.motion.markers import Markers
+from palpate.motion.rigid import Alignment, BoolArray, known_points
+from palpate.motion.robust import Scale, find_scale, robust_align
+from palpate.motion.steps import Level, levels_of
+from palpate.physics.arrays import FloatArray
+
+_LEAST_M = 3e-3
+_BENDING_M_PER_S = 0.05
+"""A part of a body does not leave its place faster than this by bending."""
+_BRIEF_S = 1.0
+"""A marker that is elsewhere for less than this has not moved: it is a ghost."""
+_FARTHEST_M = 0.1
+"""Nor has one that is farther away than this."""
+_FEW = 3
+"""Frames that a marker must be away before it is called unsteady."""
+_ROUNDS = 3
+_NOISIEST_M, _NOISIEST = 5e-3, 0.03
+"""Markers noisier than this, in m and relative to the size of the body, belong to another cloud."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checked:
+    """Markers of a body without the faults that were found."""
+
+    markers: Markers
+    """The cloud's markers: labels put right, ghosts hidden, moved markers carried back to their places."""
+    findings: tuple[Finding, ...]
+    noise_m: float
+    """Standard deviation of a coordinate, bending of the body included."""
+    tolerance_m: float
+    """Distance from its place beyond which a marker counts as elsewhere."""
+
+
+def check_markers(markers: Markers, cloud: Cloud, *, least_m: float = _LEAST_M) -> Checked:
+    """Find and repair the faults of a body's markers.
+
+    Poses come from the markers that agree with each other (`robust_align`). A point at another marker's place has the
+    wrong label, and so have points whose labels make the body turn over in a moment; one that jumps away and back is a
+    ghost; one that stays elsewhere, steadily, has moved on the body.
+    A point that wanders off without a jump is reported as unsteady, for bodies bend, and left as it is. Where no
+    majority of the markers fits the cloud, all are hidden. What is less than least_m or seven times the markers' own
+    noise (the larger) from its place is no fault.
+    """
+    chosen = select_markers(markers, cloud.names)
+    if len(cloud.names) < 3:
+        raise DataProblem("marker faults", f"the cloud has {len(cloud.names)} markers", remedy="it takes three")
+    if len(chosen.times_s) == 0:
+        return Checked(chosen, (), float("nan"), least_m)
+    case = Case(chosen, cloud, _fitting_scale(chosen, cloud, least_m))
+    levels: list[list[Level]] = [[] for _ in cloud.names]
+    state = _aligned(case, levels)
+    places = flipped_places(state.points, chosen.times_s, cloud.points, state.alignment)
+    places, flips = believed_exchanges(places, known_points(state.points))
+    if flips:
+        flips += state.exchanges
+        case = Case(Markers(chosen.names, chosen.times_s, relabelled(state.points, places)), cloud, case.scale)
+        state = _aligned(case, levels)
+    for _ in range(_ROUNDS):
+        before, levels = levels, _believable([_levels(state, levels, i, case) for i in range(len(levels))], state, case)
+        if not any(before) and not any(levels):
+            break
+        # Once it is known where a marker went, it helps to find the pose.
+        state = _aligned(case, levels)
+        if [len(mine) for mine in levels] == [len(mine) for mine in before]:
+            break
+    found = [report_swap(e, case) for e in flips + state.exchanges] + report_confused(state.confused, case)
+    points, turned = state.points.copy(), np.nan_to_num(state.alignment.rotation)
+    for i in range(len(cloud.names)):
+        found += report_moves(levels[i], i, case)
+        shift = _shift(levels[i], len(points))
+        hide, faults = _judge(state, shift, i, case)
+        found += faults
+        points[:, i] -= np.einsum("nij,nj->ni", turned, shift)
+        stray = ~state.alignment.usable & shift.any(axis=1)  # moved, and no pose that could carry it back
+        points[hide | stray | state.confused, i] = np.nan
+    ordered = tuple(sorted(found, key=lambda f: (f.interval_s[0], f.names)))
+    noise, tolerance = case.scale.noise_m, case.scale.tolerance_m
+    return Checked(Markers(chosen.names, chosen.times_s, points), ordered, noise, tolerance)
+
+
+def _fitting_scale(markers: Markers, cloud: Cloud, least_m: float) -> Scale:
+    """The markers' noise; refused where it says that they are not those of the cloud."""
+    scale = find_scale(markers.points, cloud.points, least_m)
+    size = float(np.linalg.norm(cloud.points - cloud.points.mean(axis=0), axis=1).max())
+    if scale.noise_m > max(_NOISIEST_M, _NOISIEST * size):
+        raise DataProblem(
+            "marker faults",
+            f"the markers do not fit the cloud: they are typically {1e3 * scale.noise_m:.0f} mm off their places, "
+            f"on a body of {1e3 * size:.0f} mm",
+            remedy="take the cloud from this body, with the same names",
+        )
+    return scale
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _State:
+    """Labels put right, and poses from the sound markers."""
+
+    points: FloatArray
+    exchanges: list[Exchange]
+    alignment: Alignment
+    residual: FloatArray
+    """(frames, k, 3) points in the cloud's frame, minus their places in the cloud, m."""
+    confused: BoolArray
+
+
+def _aligned(case: Case, levels: list[list[Level]]) -> _State:
+    """Put labels right and find the poses, with the places that moved markers have at the time."""
+    original, cloud, scale = case.markers.points, case.cloud.points, case.scale
+    window = max(1, round(_BRIEF_S / case.step_s))
+    epochs = _epochs(levels, len(original), cloud)
+    places = np.concatenate(
+        [other_places(original[at], now, scale, robust_align(original[at], now, scale, window)) for at, now in epochs]
+    )
+    places, exchanges = believed_exchanges(places, known_points(original))
+    points = relabelled(original, places)
+    fits = [robust_align(points[at], now, scale, window) for at, now in epochs]
+    alignment = Alignment(
+        *(
+            np.concatenate([getattr(fit.alignment, name) for fit in fits])
+            for name in ("rotation", "position", "error", "rms", "used", "lever", "reason")
+        )
+    )
+    residual = body_points(points, alignment) - cloud
+    return _State(points, exchanges, alignment, residual, np.concatenate([fit.confused for fit in fits]))
+
+
+def _epochs(levels: list[list[Level]], frames: int, cloud: FloatArray) -> list[tuple[slice, FloatArray]]:
+    """Stretches without a move, and the cloud as it is there."""
+    cuts = sorted({0, frames} | {level.first for mine in levels for level in mine[1:]})
+    epochs: list[tuple[slice, FloatArray]] = []
+    for start, end in pairwise(cuts):
+        now = cloud.copy()
+        for i, mine in enumerate(levels):
+            for level in mine:
+                if level.first <= start <= level.last:
+                    now[i] += level.value
+        epochs.append((slice(start, end), now))
+    return epochs
+
+
+def _shift(levels: list[Level], frames: int) -> FloatArray:
+    """(frames, 3) how far a marker is from its place in the cloud, m."""
+    shift = np.zeros((frames, 3))
+    for level in levels:
+        shift[level.first : level.last + 1] = level.value
+    return shift
+
+
+# --- markers that moved -----------------------------------------------------------------------------------------------
+
+
+def _levels(state: _State, known: list[list[Level]], i: int, case: Case) -> list[Level]:
+    """The lasting levels of a marker's residual, by frames, relative to its place; none where it has not moved."""
+    shown = np.flatnonzero(np.isfinite(state.residual[:, i, 0]))
+    if len(shown) == 0:
+        return []
+    frames = len(state.residual)
+    r, t = state.residual[shown, i], case.markers.times_s[shown]
+    tolerance = case.tolerance(r, t)
+    rest = r - _shift(known[i], frames)[shown]
+    good = np.linalg.norm(r, axis=1) < _FARTHEST_M
+    brief, all_ghosts = good.copy(), good.copy()
+    for first, last, jump in _away(rest, t, np.full(len(r), tolerance)):
+        if jump and t[last] - t[first] < _BRIEF_S:
+            brief[first : last + 1] = False
+        if jump and first > 0 and last < len(r) - 1:
+            all_ghosts[first : last + 1] = False
+    # A long stretch away may be a ghost or, with few markers, a move that some frames fail to see.
+    levels: list[Level] = []
+    for known_good in (brief, brief & all_ghosts):
+        levels = levels or _without_returns(levels_of(t, r, known_good, tolerance, case.scale.tolerance_m), tolerance)
+    sizes = [float(np.linalg.norm(level.value)) for level in levels]
+    if not levels or (len(levels) == 1 and sizes[0] < tolerance):
+        return []
+    # The level nearest to the cloud's place is that place, unless none is near.
+    base = levels[int(np.argmin(sizes))].value if min(sizes) < 0.5 * tolerance else np.zeros(3)
+    firsts = [0, *(int(shown[level.first]) for level in levels[1:]), frames]
+    return [Level(firsts[k], firsts[k + 1] - 1, level.value - base) for k, level in enumerate(levels)]
+
+
+def _without_returns(levels: list[Level], tolerance: float) -> list[Level]:
+    """Join levels between which a marker was away and came back: it did not move, it was a ghost or bent."""
+    levels = list(levels)
+    k = 0
+    while k + 2 < len(levels):
+        a, b = levels[k], levels[k + 2]
+        if np.linalg.norm(a.value - b.value) < 0.5 * tolerance:
+            longer = a if a.last - a.first > b.last - b.first else b
+            levels[k : k + 3] = [Level(a.first, b.last, longer.value)]
+            k = 0
+        else:
+            k += 1
+    return levels
+
+
+def _believable(levels: list[list[Level]], state: _State, case: Case) -> list[list[Level]]:
+    """On a body that bends at several markers, a step that nobody saw happen is bending too."""
+    away = np.nan_to_num(np.linalg.norm(state.residual, axis=2)) > case.scale.tolerance_m
+    wander = [not mine and away[:, i].mean() > 0.1 for i, mine in enumerate(levels)]
+    if sum(wander) < 2:
+        return levels
+    kept: list[list[Level]] = []
+    for i, mine in enumerate(levels):
+        shown = np.flatnonzero(np.isfinite(state.residual[:, i, 0]))
+        t = case.markers.times_s[shown]
+        at = np.searchsorted(shown, [level.first for level in mine[1:]])
+        kept.append([] if (t[at] - t[np.maximum(at - 1, 0)] > _BRIEF_S).any() else mine)
+    return kept
+
+
+# --- ghosts and unsteady markers --------------------------------------------------------------------------------------
+
+
+def _judge(state: _State, shift: FloatArray, i: int, case: Case) -> tuple[BoolArray, list[Finding]]:
+    """Where to hide a marker, and what is wrong with it beyond its moves."""
+    residual = state.residual[:, i] - shift
+    shown = np.flatnonzero(np.isfinite(residual[:, 0]))
+    hide = np.zeros(len(residual), dtype=bool)
+    if len(shown) == 0:
+        return hide, []
+    r, t = residual[shown], case.markers.times_s[shown]
+    limit = np.maximum(case.tolerance(r, t), 7 * case.scale.noise_m * _pose_noise(state, i, case)[shown])
+    ghost = np.zeros(len(r), dtype=bool)
+    for first, last, jump in _away(r, t, limit):
+        ghost[first : last + 1] = jump
+    size = np.linalg.norm(r, axis=1)
+    away = (size > limit) & ~ghost
+    between = (ghost | away) & _on_the_way(t, size, shift[shown])
+    hide[shown[ghost | between]] = True
+    ghost, away = ghost & ~between, away & ~between
+    found = report_ghosts(r, t, ghost, i, case)
+    if away.sum() >= _FEW:
+        found.append(report_unsteady(r, t, away, i, case))
+    return hide, found
+
+
+def _on_the_way(t: FloatArray, size: FloatArray, shift: FloatArray) -> BoolArray:
+    """Frames around a move in which the marker is between its two places: part of the move, and no use."""
+    between = np.zeros(len(t), dtype=bool)
+    for k in np.flatnonzero((np.diff(shift, axis=0) != 0).any(axis=1)):
+        step = float(np.linalg.norm(shift[k + 1] - shift[k]))
+        between |= (np.abs(t - t[k]) < _BRIEF_S) & (size < step)
+    return between
+
+
+def _pose_noise(state: _State, i: int, case: Case) -> FloatArray:
+    """(frames,) noise of a marker relative to a pose from the others, in units of the markers' own.
+
+    sqrt(1 + 1/n + (d / lever)^2 / n) for n markers and a place at d from their centre: few markers close together
+    tell little about a distant one.
+    """
+    count = np.maximum(state.alignment.used.sum(axis=1), 1)
+    lever = np.where(np.isnan(state.alignment.lever), 1.0, np.maximum(state.alignment.lever, 1e-6))
+    d = float(np.linalg.norm(case.cloud.points[i] - case.cloud.points.mean(axis=0)))
+    return np.sqrt(1 + 1 / count + (d / lever) ** 2 / count)
+
+
+def _away(r: FloatArray, t: FloatArray, limit: FloatArray) -> list[tuple[int, int, bool]]:
+    """Stretches away from the place: first, last, and whether it began or ended faster than a body bends."""
+    found: list[tuple[int, int, bool]] = []
+    for first, last in runs(np.linalg.norm(r, axis=1) > limit):
+        jump = False
+        for a, b in ((first - 1, first), (last, last + 1)):
+            if a >= 0 and b < len(r):
+                allowed = 0.5 * min(limit[a], limit[b]) + _BENDING_M_PER_S * (t[b] - t[a])
+                jump |= bool(np.linalg.norm(r[b] - r[a]) > allowed)
+        found.append((first, last, jump))
+    return found

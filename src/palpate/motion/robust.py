@@ -1,0 +1,243 @@
+"""Robust alignment: poses that markers at wrong places do not spoil, and which markers those are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from itertools import combinations, permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palpate.motion.cloud import nan_median
+from palpate.motion.rigid import Alignment, BoolArray, Reason, align, known_points
+from palpate.physics.arrays import FloatArray
+
+IntArray = NDArray[np.int64]
+
+_FRAMES_FOR_NOISE = 500
+_BLOCK = 1024
+_SIGMAS = 7.0
+"""An hour of 20 markers holds ten million errors; Gaussian noise exceeds this many of its sigmas in none of them."""
+_OFTEN = 0.25
+"""Share of the frames around in which a marker is away, from which on it is not trusted."""
+_FEW = 5
+"""Markers of so few, two of which are exchanged, may agree by chance with a third one."""
+_MOST_FOR_PERMUTATIONS = 4
+_MOST_FOR_PAIRS = 9
+"""Markers up to which exchanged labels are tried out where too few markers agree with each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What counts as noise of a body's markers."""
+
+    noise_m: float
+    """Standard deviation of a marker's coordinate, bending of the body included."""
+    least_m: float
+    """Distances below this are no fault, however small the noise."""
+
+    @property
+    def tolerance_m(self) -> float:
+        """A marker farther than this from its place is not there."""
+        return max(self.least_m, _SIGMAS * self.noise_m)
+
+    @property
+    def pair_m(self) -> float:
+        """Two markers whose distance is wrong by more than this are not both in their places."""
+        return max(self.least_m * 2 / 3, np.sqrt(2.0) * _SIGMAS * self.noise_m)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RobustFit:
+    """Poses from the markers that are at their places."""
+
+    alignment: Alignment
+    sound: BoolArray
+    """(frames, markers) seen, and at its place."""
+    confused: BoolArray
+    """(frames,) no majority of the markers agrees on a pose; there is none."""
+    places: IntArray
+    """(frames, markers) to whose place each label's point belongs where exchanged labels alone explain the frame, else
+    its own.
+    """
+
+
+def find_scale(points: FloatArray, cloud: FloatArray, least_m: float) -> Scale:
+    """Noise of a body's markers from some hundred frames, whatever a minority of markers does.
+
+    First from the distances between markers, which no pose changes, by their lower quartile: |D - d| of Gaussian noise
+    is below 0.3186 sqrt(2) sigma in a quarter of the cases. Then from the errors of the robust alignment, which
+    know of bending, by their median: 1.538 sigma.
+    """
+    p = points[np.unique(np.linspace(0, len(points) - 1, _FRAMES_FOR_NOISE).astype(int))] if len(points) else points
+    i, j = np.triu_indices(len(cloud), 1)
+    expected = np.linalg.norm(cloud[i] - cloud[j], axis=1)
+    off = np.abs(np.linalg.norm(p[:, i] - p[:, j], axis=2) - expected)
+    off = off[np.isfinite(off)]
+    first = float(np.quantile(off, 0.25)) / (0.3186 * np.sqrt(2.0)) if len(off) else 0.0
+    error = robust_align(p, cloud, Scale(first, least_m), 1).alignment.error
+    # Of 3 k coordinates the pose takes six.
+    share = np.sqrt(max(1 - 2 / len(cloud), 1 / 3))
+    second = float(np.nan_to_num(nan_median(error.ravel(), axis=0))) / (1.538 * share) if error.size else 0.0
+    return Scale(max(first, second), least_m)
+
+
+def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale, window: int) -> RobustFit:
+    """Align each frame to the markers that agree with each other, then to those that are at their places.
+
+    Frames that a plain alignment explains are left at that. In the others the markers whose mutual distances are wrong
+    are taken away, the worst first; the rest gives a pose, refined with weights 1 / (1 + (e / s)^2)^2 (Geman and
+    McClure 1985) and at last with the markers within the tolerance alone. A marker that is often wrong within so many
+    frames (`window`) before and after takes no part in the pose if the others suffice.
+    """
+    fit = align(points, cloud)
+    seen = known_points(points) & known_points(cloud)
+    count = seen.sum(axis=1)
+    worst = np.where(np.isnan(fit.error), 0.0, fit.error).max(axis=1, initial=0.0)
+    # The fit takes up part of a marker's displacement, the more the fewer markers there are.
+    doubtful = fit.usable & (worst > 0.5 * scale.tolerance_m * np.maximum(1 - 2 / np.maximum(count, 1), 0.2))
+    sound = seen & fit.usable[:, None]
+    places = np.tile(np.arange(len(cloud)), (len(points), 1))
+    blocks = np.array_split(np.flatnonzero(doubtful), 1 + int(doubtful.sum()) // _BLOCK)
+    for at in blocks:
+        _align_doubtful(points[at], cloud, scale, at, fit, sound)
+    _without_distrusted(points, cloud, scale, window, fit, sound)
+    for at in blocks:
+        missing = count[at] - sound[at].sum(axis=1)
+        few = (missing >= np.where(count[at] <= _FEW, 1, 2)) | ~fit.usable[at]
+        _try_exchanges(points, cloud, scale, at[few], fit, sound, places)
+    exchanged = (places != np.arange(len(cloud))).any(axis=1)
+    confused = doubtful & ~exchanged & ((sound.sum(axis=1) <= count / 2) | ~fit.usable)
+    _forget(fit, confused)
+    sound[confused] = False
+    return RobustFit(fit, sound, confused, places)
+
+
+def _align_doubtful(
+    p: FloatArray, cloud: FloatArray, scale: Scale, at: IntArray, fit: Alignment, sound: BoolArray
+) -> None:
+    """Align these frames robustly, into `fit` and `sound`."""
+    now = align(p, cloud, consistent(p, cloud, scale.pair_m).astype(float))
+    for _ in range(3):
+        error = np.where(np.isnan(now.error), np.inf, now.error)
+        now = align(p, cloud, 1 / (1 + (2 * error / scale.tolerance_m) ** 2) ** 2)
+    for _ in range(2):
+        now = align(p, cloud, _inside(now, scale).astype(float))
+    _copy(now, fit, at)
+    sound[at] = _inside(now, scale)
+
+
+def _inside(fit: Alignment, scale: Scale) -> BoolArray:
+    """Seen, and within the tolerance of its place."""
+    return np.asarray(np.nan_to_num(fit.error, nan=np.inf) < scale.tolerance_m)
+
+
+def _without_distrusted(
+    points: FloatArray, cloud: FloatArray, scale: Scale, window: int, fit: Alignment, sound: BoolArray
+) -> None:
+    """Align without the markers that are often away at this time, into `fit` and `sound`."""
+    shown = np.isfinite(fit.error)
+    share = _moving_sum(shown & ~sound, window) / np.maximum(_moving_sum(shown, window), 1)
+    distrusted = share > _OFTEN
+    at = np.flatnonzero((distrusted & sound).any(axis=1))
+    for part in np.array_split(at, 1 + len(at) // _BLOCK):
+        now = align(points[part], cloud, (sound[part] & ~distrusted[part]).astype(float))
+        better = now.usable & (_inside(now, scale).sum(axis=1) >= 3)
+        part = part[better]
+        now = align(points[part], cloud, (sound[part] & ~distrusted[part]).astype(float))
+        _copy(now, fit, part)
+        sound[part] = _inside(now, scale)
+
+
+def _moving_sum(x: BoolArray, window: int) -> IntArray:
+    """Number of true values within so many rows before and after."""
+    total = np.concatenate([np.zeros((1, x.shape[1]), dtype=np.int64), np.cumsum(x, axis=0)])
+    rows = np.arange(len(x))
+    return total[np.minimum(rows + window + 1, len(x))] - total[np.maximum(rows - window, 0)]
+
+
+def consistent(points: FloatArray, cloud: FloatArray, tolerance_m: float) -> BoolArray:
+    """(frames, markers) a set of markers whose distances from each other are those of the cloud, within a tolerance."""
+    difference = cloud[:, None] - cloud[None]
+    expected = np.sqrt((difference * difference).sum(axis=2))
+    squares = np.zeros((len(points), len(cloud), len(cloud)))
+    for axis in range(3):
+        x = points[:, :, axis]
+        squares += (x[:, :, None] - x[:, None, :]) ** 2
+    excess = np.abs(np.sqrt(squares) - expected) / tolerance_m
+    keep = known_points(points) & known_points(cloud)
+    wrong = np.where(excess > 1, np.minimum(excess, 3.0), 0.0)  # NaN compares false: hidden pairs are not wrong
+    left = np.arange(len(points))
+    for _ in range(len(cloud)):
+        blame = wrong.sum(axis=2)
+        still = blame.max(axis=1, initial=0.0) > 0
+        left, wrong, blame = left[still], wrong[still], blame[still]
+        if len(left) == 0:
+            break
+        worst, rows = blame.argmax(axis=1), np.arange(len(left))
+        keep[left, worst] = False
+        wrong[rows, worst, :] = 0.0
+        wrong[rows, :, worst] = 0.0
+    return keep
+
+
+def _try_exchanges(
+    points: FloatArray,
+    cloud: FloatArray,
+    scale: Scale,
+    at: IntArray,
+    fit: Alignment,
+    sound: BoolArray,
+    places: IntArray,
+) -> None:
+    """Give labels to each other where that brings more markers of a frame to their places, into the arrays given."""
+    k = len(cloud)
+    p, identity = points[at], np.arange(k)
+    count = known_points(p).sum(axis=1)
+    # Two more than now, or all; of three markers all, of more at least four.
+    better = np.minimum(sound[at].sum(axis=1) + 2, count)
+    best = np.maximum(np.maximum(better, count - 1), np.minimum(count, 4)).astype(float)
+    chosen = np.tile(identity, (len(at), 1))
+    for to in _exchanges(k) if len(at) else ():
+        moved = np.empty_like(p)
+        moved[:, to] = p
+        now = align(moved, cloud, consistent(moved, cloud, scale.pair_m).astype(float))
+        inside = _inside(now, scale)
+        spread = np.where(inside, now.error, 0.0).sum(axis=1) / (k * scale.tolerance_m)  # less than one
+        score = inside.sum(axis=1) + 1 - spread
+        better = now.usable & (score > best)
+        best[better], chosen[better] = score[better], to
+    found = (chosen != identity).any(axis=1)
+    at, chosen, p = at[found], chosen[found], p[found]
+    moved = np.empty_like(p)
+    np.put_along_axis(moved, chosen[:, :, None], p, axis=1)
+    now = align(moved, cloud, consistent(moved, cloud, scale.pair_m).astype(float))
+    _copy(now, fit, at)
+    sound[at] = False
+    places[at] = chosen
+
+
+def _exchanges(k: int) -> list[IntArray]:
+    """The permutations to try: all of few markers, exchanges of two among some, none among many."""
+    identity = np.arange(k)
+    if k <= _MOST_FOR_PERMUTATIONS:
+        return [np.array(to) for to in permutations(range(k)) if to != tuple(range(k))]
+    tried: list[IntArray] = []
+    for i, j in combinations(range(k), 2) if k <= _MOST_FOR_PAIRS else ():
+        to = identity.copy()
+        to[[i, j]] = j, i
+        tried.append(to)
+    return tried
+
+
+def _copy(source: Alignment, target: Alignment, at: IntArray) -> None:
+    for field in fields(Alignment):
+        getattr(target, field.name)[at] = getattr(source, field.name)
+
+
+def _forget(fit: Alignment, at: BoolArray) -> None:
+    """Take back the poses of these frames."""
+    for array in (fit.rotation, fit.position, fit.error, fit.rms):
+        array[at] = np.nan
+    fit.reason[at] = Reason.TOO_FEW
+    fit.used[at] = False

@@ -1,0 +1,277 @@
+"""Faults of markers are found and named, what is sound is left alone, and repaired markers give the true pose."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+from palpate.errors import DataProblem
+from palpate.motion.cloud import Cloud, fit_body, mean_cloud
+from palpate.motion.labels import check_markers
+from palpate.motion.markers import Markers
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+class Scene:
+    """A body in motion whose markers can be tampered with, in the body's frame or in the world."""
+
+    def __init__(self, seed=0, k=12, seconds=12.0, noise=3e-4, hidden=0.05, rate=100.0):
+        rng = np.random.default_rng(seed)
+        self.rng, self.t = rng, np.arange(int(seconds * rate)) / rate
+        while True:
+            self.places = rng.uniform(-0.5, 0.5, (k, 3)) * [1, 0.7, 0.2]
+            if np.linalg.norm(self.places[:, None] - self.places[None], axis=2)[np.triu_indices(k, 1)].min() > 0.03:
+                break
+        wave = 2 * np.pi * rng.uniform(0.1, 0.6, 6) * self.t[:, None] + rng.uniform(0, 6, 6)
+        self.turn = Rotation.from_rotvec(np.sin(wave[:, :3]) * rng.uniform(0.3, 1, 3)).as_matrix()
+        self.at = 0.5 * np.sin(wave[:, 3:]) + rng.uniform(-2, 2, 3)
+        self.names = tuple(f"Body:m{i + 1}" for i in range(k))
+        self.noise, self.hidden = noise, hidden
+        self.body = np.tile(self.places, (len(self.t), 1, 1))
+        self.swaps = []
+        self.ghosts = []
+
+    @property
+    def cloud(self) -> Cloud:
+        return Cloud(self.names, self.places)
+
+    def move(self, marker, start, by):
+        self.body[self.t >= start, marker] += by
+
+    def markers(self) -> Markers:
+        p = np.einsum("nij,nkj->nki", self.turn, self.body) + self.at[:, None]
+        p += self.noise * self.rng.normal(size=p.shape)
+        for i in range(p.shape[1]):
+            left = self.hidden * len(self.t)
+            while left > 0:
+                start, length = self.rng.integers(0, len(self.t)), self.rng.integers(2, 40)
+                p[start : start + length, i] = np.nan
+                left -= length
+        for frames, group in self.swaps:
+            p[frames, group] = p[frames, np.roll(group, 1)]
+        for frames, marker, point in self.ghosts:
+            p[frames, marker] = point
+        return Markers(self.names, self.t, p)
+
+    def pose_error(self, markers: Markers) -> float:
+        """Largest distance of a place from the truth, m."""
+        fit = fit_body(markers, self.cloud).alignment
+        where = self.places @ fit.rotation.swapaxes(1, 2) + fit.position[:, None]
+        truth = self.places @ self.turn.swapaxes(1, 2) + self.at[:, None]
+        return float(np.nanmax(np.linalg.norm(where - truth, axis=2)))
+
+
+def kinds(checked):
+    return [(f.kind, f.names) for f in checked.findings]
+
+
+@given(SEEDS, st.sampled_from([1e-4, 3e-4, 1e-3]), st.sampled_from([5, 8, 20]), st.booleans())
+@settings(max_examples=15)
+def test_no_false_alarm_on_clean_data(seed, noise, k, flexible):
+    scene = Scene(seed, k=k, seconds=5, noise=noise)
+    if flexible:  # half a millimetre, each marker in its own way
+        wave = np.sin(scene.t[:, None, None] * scene.rng.uniform(1, 6, (1, k, 1)) + scene.rng.uniform(0, 6, (1, k, 1)))
+        scene.body = scene.body + 5e-4 * wave * scene.rng.normal(size=(1, k, 3))
+    markers = scene.markers()
+    checked = check_markers(markers, scene.cloud)
+    assert kinds(checked) == []
+    np.testing.assert_array_equal(checked.markers.points, markers.points)
+    if not flexible:
+        assert checked.noise_m == pytest.approx(noise, rel=0.25)
+
+
+@given(SEEDS, st.sampled_from([3, 20, 400]), st.booleans())
+@settings(max_examples=10)
+def test_every_swap_is_found_named_and_undone(seed, length, near):
+    scene = Scene(seed, k=10, seconds=8)
+    i = int(scene.rng.integers(10))
+    apart = np.linalg.norm(scene.places - scene.places[i], axis=1)
+    j = int(np.argsort(apart)[1]) if near else int(scene.rng.choice(np.flatnonzero(apart > 0)))
+    start = int(scene.rng.integers(0, 800 - length))
+    scene.hidden = 0.0
+    scene.swaps = [(slice(start, start + length), [i, j])]
+    checked = check_markers(scene.markers(), scene.cloud)
+    (finding,) = checked.findings
+    assert finding.kind == "swapped"
+    assert set(finding.names) == {scene.names[i], scene.names[j]}
+    assert finding.interval_s == (scene.t[start], scene.t[start + length - 1])
+    assert finding.frames == length
+    assert scene.pose_error(checked.markers) < 2e-3
+    assert checked.markers.seen.all()
+
+
+def test_close_markers_swap_while_one_is_hidden():
+    scene = Scene(1)
+    scene.places[1] = scene.places[0] + [0.025, 0, 0]
+    scene.body[:] = scene.places
+    scene.hidden = 0
+    markers = scene.markers()
+    points = markers.points.copy()
+    points[350:450, 0] = np.nan
+    points[400:700, [0, 1]] = points[400:700, [1, 0]]
+    checked = check_markers(Markers(scene.names, scene.t, points), scene.cloud)
+    (finding,) = checked.findings
+    assert (finding.kind, set(finding.names)) == ("swapped", set(scene.names[:2]))
+    assert finding.interval_s == (4.0, 6.99)
+    assert np.isnan(checked.markers.points[350:450, 0]).all()
+    assert np.isfinite(checked.markers.points[350:450, 1]).all()
+
+
+def test_three_labels_in_a_circle_and_two_swaps_at_a_time():
+    scene = Scene(2)
+    scene.swaps = [(slice(100, 300), [1, 4, 7]), (slice(500, 800), [0, 2]), (slice(600, 900), [5, 6])]
+    checked = check_markers(scene.markers(), scene.cloud)
+    found = {(f.kind, tuple(sorted(scene.names.index(n) for n in f.names))) for f in checked.findings}
+    assert found == {("swapped", (1, 4, 7)), ("swapped", (0, 2)), ("swapped", (5, 6))}
+    assert scene.pose_error(checked.markers) < 2e-3
+
+
+def test_swap_of_the_whole_recording_and_of_four_markers():
+    scene = Scene(3, k=4, hidden=0)
+    scene.swaps = [(slice(None), [1, 3])]
+    checked = check_markers(scene.markers(), scene.cloud)
+    assert kinds(checked) == [("swapped", (scene.names[1], scene.names[3]))]
+    assert scene.pose_error(checked.markers) < 3e-3
+
+
+@pytest.mark.parametrize("k", [3, 4])
+def test_a_swap_that_a_symmetric_set_of_markers_hides_is_seen_by_the_turn(k):
+    scene = Scene(16, k=k, hidden=0)
+    scene.places[:] = np.array([[0.1, 0.06, 0], [-0.1, 0.06, 0], [0, -0.12, 0], [0, 0.3, 0.1]])[:k]
+    scene.body[:] = scene.places
+    scene.swaps = [(slice(300, 500), [0, 1])]
+    checked = check_markers(scene.markers(), scene.cloud)
+    (finding,) = checked.findings
+    assert (finding.kind, finding.names, finding.interval_s) == ("swapped", scene.names[:2], (3.0, 4.99))
+    assert scene.pose_error(checked.markers) < 3e-3
+
+
+@given(SEEDS, st.sampled_from([5e-3, 7e-3, 20e-3]), st.sampled_from([8, 14]), st.booleans())
+@settings(max_examples=6)
+def test_every_move_is_found_with_size_direction_and_time(seed, size, k, own_mean):
+    scene = Scene(seed, k=k, seconds=8)
+    marker, when = int(scene.rng.integers(k)), float(scene.rng.uniform(2, 6))
+    by = scene.rng.normal(size=3)
+    by *= size / np.linalg.norm(by)
+    scene.move(marker, when, by)
+    markers = scene.markers()
+    checked = check_markers(markers, mean_cloud(markers) if own_mean else scene.cloud)
+    (finding,) = checked.findings
+    assert (finding.kind, finding.names) == ("moved", (scene.names[marker],))
+    assert finding.size_m == pytest.approx(size, abs=5e-4)
+    assert -0.011 < finding.interval_s[0] - when < 0.9  # it may be hidden for a while
+    assert finding.interval_s[1] == scene.t[-1]
+    if not own_mean:
+        said = [float(v) for v in finding.sentence.split("(")[1].split(" mm")[0].split(",")]
+        np.testing.assert_allclose(said, 1e3 * by, atol=0.5)
+        assert scene.pose_error(checked.markers) < 2e-3
+
+
+def test_a_marker_that_moved_before_the_recording_or_twice():
+    scene = Scene(4)
+    scene.move(2, 0.0, [0, 6e-3, 0])
+    scene.move(5, 4.0, [5e-3, 0, 0])
+    scene.move(5, 8.0, [0, 0, 6e-3])
+    checked = check_markers(scene.markers(), scene.cloud)
+    assert sorted(kinds(checked)) == [("moved", (scene.names[2],))] + 2 * [("moved", (scene.names[5],))]
+    before = next(f for f in checked.findings if f.names == (scene.names[2],))
+    assert "before the recording" in before.sentence
+    assert scene.pose_error(checked.markers) < 2e-3
+
+
+def test_a_marker_that_creeps_to_a_new_place_has_moved():
+    scene = Scene(15, seconds=16)
+    scene.body[:, 6] += np.clip((scene.t - 8) / 0.8, 0, 1)[:, None] * [0, 0, 8e-3]
+    (finding,) = check_markers(scene.markers(), scene.cloud).findings
+    assert (finding.kind, finding.names) == ("moved", (scene.names[6],))
+    assert finding.interval_s[0] == pytest.approx(8.4, abs=0.5)
+    assert finding.size_m == pytest.approx(8e-3, abs=5e-4)
+
+
+def test_ghosts_are_hidden_wherever_they_come():
+    scene = Scene(5)
+    scene.hidden = 0
+    scene.ghosts = [
+        (slice(0, 30), 1, [0.0, 0, 0]),
+        (slice(200, 201), 3, [1.0, 0, 2]),
+        (slice(500, 800), 4, [0.5, 0.5, 0.5]),
+        (slice(1150, 1200), 6, [0.0, 0, 1]),
+    ]
+    checked = check_markers(scene.markers(), scene.cloud)
+    assert kinds(checked) == [("ghost", (scene.names[i],)) for i in (1, 3, 4, 6)]
+    assert [f.frames for f in checked.findings] == [30, 1, 300, 50]
+    assert (~checked.markers.seen).sum() == 381
+    assert scene.pose_error(checked.markers) < 2e-3
+
+
+def test_a_ghost_that_stands_still_on_a_body_at_rest_did_not_move_the_marker():
+    scene = Scene(6)
+    scene.turn[:], scene.at[:] = scene.turn[0], scene.at[0]
+    scene.body[300:600, 2] += [0.03, 0.02, 0]
+    scene.move(2, 9.0, [0, 7e-3, 0])
+    assert [k for k, _ in kinds(check_markers(scene.markers(), scene.cloud))] == ["ghost", "moved"]
+
+
+def test_a_marker_that_fell_off_is_a_ghost_from_then_on():
+    scene = Scene(7)
+    scene.hidden = 0
+    scene.ghosts = [(slice(700, None), 8, [0.3, 0.1, 0.0])]
+    (finding,) = check_markers(scene.markers(), scene.cloud).findings
+    assert (finding.kind, finding.interval_s) == ("ghost", (7.0, scene.t[-1]))
+
+
+@pytest.mark.parametrize("hertz", [0.3, 0.04])
+def test_bending_is_called_unsteady_and_left_alone(hertz):
+    scene = Scene(8, noise=2e-4)
+    scene.body[:, 3] += 8e-3 * np.sin(2 * np.pi * hertz * scene.t)[:, None] * [0, 0, 1]
+    markers = scene.markers()
+    checked = check_markers(markers, scene.cloud)
+    assert kinds(checked) == [("unsteady", (scene.names[3],))]
+    np.testing.assert_array_equal(checked.markers.points, markers.points)
+
+
+def test_many_moments_are_one_finding():
+    scene = Scene(9)
+    scene.hidden = 0
+    scene.ghosts = [(slice(a, a + 2), 3, [1.0, 0, 2]) for a in range(100, 1100, 100)]
+    (finding,) = check_markers(scene.markers(), scene.cloud).findings
+    assert (finding.kind, finding.frames) == ("ghost", 20)
+    assert "10 times between 1.00 and 10.01 s" in finding.sentence
+
+
+def test_everything_at_once():
+    scene = Scene(10, k=20, seconds=20)
+    scene.move(3, 12.0, [0, 7e-3, 0])
+    scene.swaps = [(slice(300, 900), [8, 9]), (slice(1500, 1700), [3, 4])]
+    scene.ghosts = [(slice(1000, 1050), 12, [0.1, 0, 0])]
+    checked = check_markers(scene.markers(), scene.cloud)
+    assert sorted(kind for kind, _ in kinds(checked)) == ["ghost", "moved", "swapped", "swapped"]
+    assert scene.pose_error(checked.markers) < 2e-3
+
+
+def test_few_markers_that_make_no_body_are_hidden():
+    scene = Scene(11, k=4, hidden=0)
+    scene.ghosts = [(slice(200, 300), i, [0.1 * i, 0.2, 0.3 * i]) for i in (0, 1, 2)]
+    checked = check_markers(scene.markers(), scene.cloud)
+    assert kinds(checked) == [("confused", scene.names)]
+    assert np.isnan(checked.markers.points[200:300]).all()
+
+
+def test_markers_of_another_body_are_refused():
+    markers = Scene(12).markers()
+    with pytest.raises(DataProblem, match="the markers do not fit the cloud: they are typically"):
+        check_markers(markers, Scene(13).cloud)
+    with pytest.raises(DataProblem, match="the cloud has 2 markers"):
+        check_markers(markers, Scene(12).cloud.select(["m1", "m2"]))
+
+
+def test_nothing_seen_is_nothing_found():
+    scene = Scene(14)
+    nothing = Markers(scene.names, scene.t, np.full((len(scene.t), 12, 3), np.nan))
+    assert check_markers(nothing, scene.cloud).findings == ()
+    none = Markers(scene.names, scene.t[:0], np.empty((0, 12, 3)))
+    assert check_markers(none, scene.cloud).findings == ()

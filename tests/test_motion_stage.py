@@ -1,0 +1,199 @@
+"""The motion stage through its public interface: capture twins, the paper's excerpts, and mistakes in the file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from palpate.errors import PalpateError
+from palpate.experiment.inspection import inspect_recordings
+from palpate.experiment.motion import CapturedMotion, build_motion
+from palpate.experiment.reading import read_experiment
+from palpate.recording import load
+from palpate.twin.capture import Faults, capture_twin, write_capture_twin
+from tests.test_cli import palpate
+
+
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_capture_twin(tmp_path_factory.mktemp("capture"), seed=3)
+
+
+@pytest.fixture(scope="module")
+def built(twin: Path) -> CapturedMotion:
+    return build_motion(read_experiment(twin))
+
+
+def variant(twin: Path, *changes: tuple[str, str]) -> Path:
+    text = twin.read_text()
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    path = twin.parent / f"variant{abs(hash(changes))}.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_the_faults_of_the_twin_are_named_and_no_others(twin: Path, built: CapturedMotion) -> None:
+    truth = json.loads((twin.parent / "truth.json").read_text())["marker_faults"]
+    found = {(f.kind, *sorted(f.names)) for f in built.body.checked.findings}
+    assert found == {(f["kind"], *sorted(f["names"])) for f in truth}
+
+
+def test_clocks_come_with_intervals_that_hold_the_truth(twin: Path, built: CapturedMotion) -> None:
+    truth = json.loads((twin.parent / "truth.json").read_text())["clocks"]
+    for name, device in built.devices.items():
+        clock, true = device.clock, truth[name]
+        assert clock is not None
+        assert clock.drift_observed
+        for t in (10.0, 55.0, 100.0):
+            offset = t - (t * (1 + 1e-6 * true["drift_ppm"]) + true["offset_s"])
+            low, high = clock.interval_at(np.array(t))
+            assert low - 5e-6 < offset < high + 5e-6
+            assert high - low < 1e-4
+        assert clock.drift_ppm == pytest.approx(-true["drift_ppm"], abs=2.0)
+
+
+def test_the_vertical_and_the_imu_are_found(twin: Path, built: CapturedMotion) -> None:
+    truth = json.loads((twin.parent / "truth.json").read_text())
+    assert np.degrees(np.arccos(built.up @ truth["up_in_capture_frame"])) < 0.02
+    assert built.placement is not None
+    assert np.abs(built.placement.r_ab - [-0.0861, 0.0125, -0.0290]).max() < 2e-4
+    assert not [f for f in built.findings if f.gate == "placement"]
+
+
+def test_motion_of_the_sensor_is_the_true_one(built: CapturedMotion) -> None:
+    """The derivatives of noisy markers against the hand's closed formula, well below the motion itself."""
+    twin = capture_twin(3)
+    assert built.motion is not None
+    seen = np.isfinite(built.motion.omega_dot).all(axis=1)
+    assert seen.mean() > 0.95
+    true = twin.hand.motion(built.motion.times_s[seen])
+    for name, most in (("omega", 0.05), ("specific_acceleration", 0.1)):
+        off = getattr(built.motion, name)[seen] - getattr(true, name)
+        assert np.sqrt((off**2).mean()) < most * np.sqrt((getattr(true, name) ** 2).mean())
+
+
+def test_fusion_is_closer_to_the_truth_than_markers_alone(twin: Path, built: CapturedMotion) -> None:
+    fused = build_motion(read_experiment(variant(twin, ("clocks: auto", "derivatives: {method: fusion}"))))
+    hand = capture_twin(3).hand
+
+    def error(motion: CapturedMotion) -> float:
+        assert motion.motion is not None
+        seen = np.isfinite(motion.motion.omega_dot).all(axis=1)
+        true = hand.motion(motion.motion.times_s[seen]).omega_dot
+        return float(np.sqrt(((motion.motion.omega_dot[seen] - true) ** 2).mean()))
+
+    assert error(fused) < 0.2 * error(built)
+
+
+def test_stated_clocks_are_taken_and_known_to_half_a_frame(twin: Path) -> None:
+    truth = json.loads((twin.parent / "truth.json").read_text())["clocks"]
+    samples = {n: round((20.0 * (1 + 1e-6 * c["drift_ppm"]) + c["offset_s"]) * 1000) + 1 for n, c in truth.items()}
+    stated = f"clocks: {{mocap: 2001, imu: {samples['imu']}, wrench: {samples['wrench']}}}"
+    motion = build_motion(read_experiment(variant(twin, ("clocks: auto", stated))))
+    for name, device in motion.devices.items():
+        assert device.clock is not None
+        assert device.offset is None
+        assert not device.clock.drift_observed
+        assert float(device.clock.offset_at(np.array(20.0))) == pytest.approx(-truth[name]["offset_s"], abs=2e-3)
+
+
+def test_plain_files_are_recognised_by_their_units_and_compared(twin: Path) -> None:
+    folder = twin.parent
+    truth = json.loads((folder / "truth.json").read_text())["clocks"]
+    found = inspect_recordings([load(folder / name) for name in ("wrench.mat", "markers.csv", "imu.csv")])
+    assert found.reference == "mocap"
+    for name, device in found.devices.items():
+        assert device.clock is not None
+        offset = 55.0 - (55.0 * (1 + 1e-6 * truth[name]["drift_ppm"]) + truth[name]["offset_s"])
+        assert float(device.clock.offset_at(np.array(55.0))) == pytest.approx(offset, abs=1e-4)
+    alone = inspect_recordings([load(folder / name) for name in ("wrench.mat", "imu.csv")])
+    assert alone.reference == "imu"
+    assert alone.body is None
+    offset = float(alone.devices["wrench"].clock.offset_at(np.array(55.0)))  # type: ignore[union-attr]
+    assert offset == pytest.approx(truth["imu"]["offset_s"] - truth["wrench"]["offset_s"], abs=0.02)
+
+
+def test_recordings_that_do_not_belong_together_are_refused_not_guessed(twin: Path, tmp_path: Path) -> None:
+    other = write_capture_twin(tmp_path, seed=99, faults=replace(Faults(), swapped=False, moved_m=0.0))
+    found = inspect_recordings([load(twin.parent / "markers.csv"), load(other.parent / "imu.csv")])
+    assert found.devices["imu"].clock is None
+    assert any(f.gate == "clock" and "cannot be known" in f.message for f in found.findings)
+
+
+def test_from_the_command_line(twin: Path) -> None:
+    done = palpate("inspect", twin, "--json")
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)
+    assert [r["format"] for r in data["recordings"]] == ["vicon-csv", "microstrain-csv", "dspace-mat"]
+    assert {f["kind"] for f in data["markers"]["faults"]} == {"swapped", "moved"}
+    assert data["clocks"]["imu"]["drift_observed"]
+    assert data["motion"]["frame"] == "sensor"
+    shown = palpate("inspect", twin).stdout
+    assert "bear each other's labels" in shown
+    refused = palpate("identify", twin)
+    assert refused.returncode == 1
+    assert "nothing is identified in the motion stage" in refused.stderr
+
+
+REFUSED: list[tuple[tuple[str, str], list[str]]] = [
+    (("[M1, M2, M3]", "[M1, M2, N3]"), ["markers.sensor", "'N3'", "M3"]),
+    (("[M1, M2, M3]", "[M1, M2]"), ["markers.sensor.markers", "2 entries instead of 3"]),
+    (("  sensor:  ", "  body: [M1, M2, Mx]\n  sensor:  "), ["markers.body", "'Mx'"]),
+    (("  sensor:  ", "  reference: static\n  sensor:  "), ["recordings.static", "missing"]),
+    (("  sensor:  ", "  still: [20, 25]\n  reference: still\n  sensor:  "), ["markers.reference", "moves"]),
+    (("  sensor:  ", "  hinge: {axis: [M4, M5]}\n  sensor:  "), ["markers.hinge", "towards and points"]),
+    (("  sensor:  ", "  axel: {}\n  sensor:  "), ["no key 'axel'", "axle"]),
+    (("clocks: auto", "clocks: {mocap: 20}"), ["clocks.imu", "missing"]),
+    (("clocks: auto", "clocks: {mocap: 99999, imu: 1, wrench: 1}"), ["clocks.mocap", "there is no sample 99999"]),
+    (("stage: motion", "stage: moton"), ["stage", "Did you mean 'motion'"]),
+    (("file: markers.csv", "file: marker.csv"), ["recordings.mocap.file", "markers.csv"]),
+    (("imu_pose:", "derivatives: {method: fusoin}\nimu_pose:"), ["derivatives.method", "Did you mean 'fusion'"]),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), REFUSED, ids=[w[0] + " " + c[1][:20] for c, w in REFUSED])
+def test_a_mistake_is_named_with_its_line(twin: Path, change: tuple[str, str], words: list[str]) -> None:
+    path = variant(twin, change)
+    with pytest.raises(PalpateError) as error:
+        build_motion(read_experiment(path))
+    for word in (path.name, "line", *words):
+        assert word in str(error.value), str(error.value)
+
+
+DOOR = """\
+title: Door of the paper, excerpt
+stage: motion
+recordings:
+  mocap: {{file: {real}/door_trajectories_excerpt.csv}}
+  static: {{file: {real}/door_static_excerpt.csv}}
+markers:
+  body: [{body}]
+  sensor:
+    markers: [WB_Door1, WB_Door2, WB_Door3]
+    offset: {{rotation: [[.0997, -.9950, 0], [.9950, .0997, 0], [0, 0, 1]], translation: [-.0897, -.0201, -.0066]}}
+  hinge: {{axis: [WB_Frame3, WB_Frame4, WB_Frame6, WB_Frame7], towards: WB_Frame1, points: down}}
+"""
+BODY = [*(f"WB_Door{i}" for i in range(1, 11)), *(f"WB_Frame{i}" for i in (3, 4, 6, 7, 9, 10))]
+
+
+@pytest.mark.real
+def test_the_paper_s_door_from_its_excerpt(real_folder: Path, tmp_path: Path) -> None:
+    """Figures of the recordings' own README: angles, the marker that moved, a sensor whose markers are hidden."""
+    path = tmp_path / "door.yaml"
+    path.write_text(DOOR.format(real=real_folder, body=", ".join(BODY)))
+    motion = build_motion(read_experiment(path))
+    assert motion.hinge_motion is not None
+    angle = np.degrees(motion.hinge_motion.angle_rad)
+    groups = [angle[i : i + 4].mean() - angle[0] for i in range(0, 16, 4)]
+    assert groups == pytest.approx([0.0, 56.09, 70.56, 41.59], abs=0.1)
+    assert [f.names for f in motion.body.checked.findings if f.kind == "moved"] == [("WB Sys Redo:WB_Frame9",)]
+    assert not motion.body.markers.seen[:, :3].all(axis=1).any()
+    assert motion.poses.seen.all()
+    assert motion.motion is None  # sixteen frames in four groups have no derivatives, and that is said
+    assert any(f.gate == "derivatives" for f in motion.findings)

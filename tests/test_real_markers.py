@@ -1,0 +1,116 @@
+"""Marker alignment on the paper authors' own excerpts: every number of the tables in that folder's README."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import palpate
+from palpate.errors import DataProblem
+from palpate.motion.cloud import Cloud, fit_body, mean_cloud, static_cloud
+from palpate.motion.gaps import fill_gaps
+from palpate.motion.labels import check_markers
+from palpate.motion.markers import Markers, markers_of
+
+pytestmark = pytest.mark.real
+ALIGNED = [*range(1, 11), 13, 14, 16, 17, 19, 20]
+GROUPS = (slice(0, 4), slice(4, 8), slice(8, 12), slice(12, 16))
+
+
+def part(markers: Markers, frames: slice) -> Markers:
+    return Markers(markers.names, markers.times_s[frames], markers.points[frames])
+
+
+def number(markers: Markers, name: str) -> int:
+    """A marker's number in file order, from 1."""
+    return markers.names.index(name) + 1
+
+
+def row(markers: Markers, cloud: Cloud, frames: slice) -> tuple[float, float, int]:
+    """Mean error and largest error in mm, and the marker of the largest, as the README's tables have them."""
+    fit = fit_body(part(markers, frames), cloud)
+    name, largest, _ = fit.largest()
+    return round(1e3 * fit.mean_error_m, 2), round(1e3 * largest, 2), number(markers, name)
+
+
+@pytest.fixture(scope="module")
+def door(real_folder):
+    static = markers_of(palpate.load(real_folder / "door_static_excerpt.csv"))
+    moving = markers_of(palpate.load(real_folder / "door_trajectories_excerpt.csv"))
+    return static, moving, static_cloud(static).select(static.names[i - 1] for i in ALIGNED)
+
+
+@pytest.fixture(scope="module")
+def wheelbarrow(real_folder):
+    return markers_of(palpate.load(real_folder / "wheelbarrow_trajectories_excerpt.csv"))
+
+
+def test_door_errors(door):
+    static, moving, cloud = door
+    assert row(static, cloud, slice(0, 4)) == (0.09, 0.54, 14)
+    expected = [(0.38, 0.84, 13), (1.69, 6.66, 19), (2.11, 6.87, 19), (1.69, 7.55, 19)]
+    assert [row(moving, cloud, g) for g in GROUPS] == expected
+    less = cloud.without(moving.names[18])
+    assert [row(moving, less, g)[0] for g in GROUPS] == [0.35, 1.17, 1.61, 1.02]
+
+
+def test_door_hinge_angles(door):
+    _, moving, cloud = door
+    turn = Rotation.from_matrix(fit_body(moving, cloud).poses.rotation)
+    since_1960 = (turn[4:] * turn[3].inv()).as_rotvec()
+    axis = since_1960.sum(axis=0)
+    axis /= np.linalg.norm(axis)
+    assert axis @ [0, 0, -1] > np.cos(np.radians(1.0))
+    quaternion = turn.as_quat()  # the twist about the axis; the rest is a steady tilt
+    angle = 2 * np.degrees(np.arctan2(quaternion[:, :3] @ axis, quaternion[:, 3]))
+    angle = (angle + 180) % 360 - 180
+    ends = [(round(float(angle[g][0]), 2), round(float(angle[g][-1]), 2)) for g in GROUPS]
+    np.testing.assert_allclose(ends, [(0.14, 0.15), (56.23, 56.24), (70.47, 70.94), (42.14, 41.31)], atol=0.011)
+    assert np.degrees(turn[0].magnitude()) == pytest.approx(0.8, abs=0.1)
+
+
+def test_door_marker_19_is_named_as_moved(door):
+    _, moving, cloud = door
+    checked = check_markers(moving, cloud)
+    (finding,) = checked.findings
+    assert (finding.kind, finding.names) == ("moved", (moving.names[18],))
+    assert 6e-3 < finding.size_m < 9e-3
+    assert "between 19.59 and 59.99 s" in finding.sentence
+    assert fit_body(checked.markers, cloud).largest()[0] != moving.names[18]
+    assert fit_body(checked.markers, cloud).mean_error_m < fit_body(moving, cloud).mean_error_m
+
+
+def test_door_sensor_markers_come_from_the_body_where_hidden(door):
+    _, moving, cloud = door
+    filled = fill_gaps(moving, cloud)
+    assert filled.markers.seen[:, [i - 1 for i in ALIGNED]].all()
+    by_name = {r.name: r for r in filled.report}
+    assert by_name[moving.names[1]].from_body == 16
+    assert len(filled.usable) == 4  # the excerpt jumps between its groups
+    # the sensor's three markers keep their triangle, within what the door bends
+    sides = np.linalg.norm(filled.markers.points[:, [0, 1, 2]] - filled.markers.points[:, [1, 2, 0]], axis=2)
+    expected = np.linalg.norm(cloud.points[[0, 1, 2]] - cloud.points[[1, 2, 0]], axis=1)
+    assert np.abs(sides - expected).max() < 5e-3
+
+
+def test_wheelbarrow_errors_against_the_last_rows(wheelbarrow):
+    last = part(wheelbarrow, GROUPS[3])
+    with pytest.raises(DataProblem, match=r"the body moves between .* mm, with 2\.0 mm allowed"):
+        static_cloud(last)
+    cloud = Cloud(wheelbarrow.names, last.points.mean(axis=0))
+    expected = [(3.54, 14.81, 18), (3.53, 15.44, 1), (3.30, 11.70, 1), (0.21, 0.82, 1)]
+    assert [row(wheelbarrow, cloud, g) for g in GROUPS] == expected
+
+
+def test_wheelbarrow_errors_against_the_procrustes_mean(wheelbarrow):
+    cloud = mean_cloud(wheelbarrow, robust=False)
+    expected = [(1.76, 8.57, 18), (2.14, 6.70, 18), (1.27, 5.12, 18), (2.28, 9.02, 1)]
+    assert [row(wheelbarrow, cloud, g) for g in GROUPS] == expected
+
+
+def test_wheelbarrow_bends_and_no_marker_is_called_moved(wheelbarrow):
+    findings = check_markers(wheelbarrow, mean_cloud(wheelbarrow)).findings
+    assert {f.kind for f in findings} == {"unsteady"}
+    worst = sorted(findings, key=lambda f: -f.size_m)[:2]
+    assert {number(wheelbarrow, f.names[0]) for f in worst} == {1, 18}
