@@ -1,0 +1,336 @@
+"""The balance as a witness: a clock offset, a drift or a tilt is right where the residual is smallest.
+
+It needs no signal that both instruments measure, so it applies to every object whose balance can be written down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from palpate.errors import DataProblem
+from palpate.identify.balance import Balance, Segment, build_balance
+from palpate.identify.compression import Compressed, compress
+from palpate.model import Model
+from palpate.motion.clock_map import ClockMap
+from palpate.motion.clocks import Offset
+from palpate.motion.filters import Lowpass, design_lowpass
+from palpate.motion.tilt import Tilt, level_motion
+from palpate.physics.arrays import FloatArray, least_squares, symmetric_inverse
+from palpate.physics.functions import ARRAYS
+from palpate.physics.motion import Motion
+from palpate.physics.units import STANDARD_GRAVITY
+
+BANDWIDTH_HZ = 5.0
+"""A hand's motion; the noise of accelerations that come from markers lies above it."""
+_LAG_S = 0.02
+"""Step of the first search; a hand's motion changes little in it."""
+_STEP_S = 0.002
+_PIECE_S = 1.0
+_LARGEST_INFLATION = 2.0
+_FEWEST_PIECES = 10
+_SHORTEST_FOR_DRIFT_S = 20.0
+_WORST_STD_S = 0.01
+_APART_S = 0.1
+_CLEARLY, _LITTLE, _MUCH = 3.0, 1.05, 2.0
+"""The best minimum must beat any other by more than a little (ratio of residuals), and by much or by clearly more than
+the scatter (standard deviations).
+"""
+_MOST_STEPS = 8
+_VALLEYS = 4
+_DEPENDENT = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShapeFit:
+    """Nonlinear parameters of a balance at its smallest residual, all linear parameters following."""
+
+    values: FloatArray
+    covariance: FloatArray
+    """Sandwich over pieces of time (White 1980) of the profiled sum of squares."""
+    residual: float
+    """Weighted sum of squares that is left."""
+    freedom: int
+
+
+def fit_shapes(
+    residuals_at: Callable[[FloatArray], FloatArray],
+    start: Sequence[float] | FloatArray,
+    steps: Sequence[float] | FloatArray,
+    *,
+    linear: int = 0,
+    what: str = "shape parameters",
+) -> ShapeFit:
+    """Newton's method on the profiled sum of squares (variable projection: Golub & Pereyra 1973).
+
+    residuals_at: values of the parameters -> sum of squares of each piece of time at the best linear parameters
+    (`residuals` of a compressed balance), with the same pieces for all. steps: one per parameter, over which the
+    residual is differenced; small against the width of its valley. Along the profile, a piece's slope is its score
+    with the linear parameters projected out, and the scatter of the scores is the covariance. linear: how many linear
+    parameters follow; they take a part of the scatter away. Raises `DataProblem` where there is no valley.
+    """
+    x, h = np.asarray(start, dtype=float), np.asarray(steps, dtype=float)
+    k, scores, hessian, pieces = len(x), np.zeros((1, len(x))), np.eye(len(x)), np.zeros(1)
+    for _ in range(_MOST_STEPS):
+        pieces, scores, hessian = _differences(residuals_at, x, h)
+        if not np.linalg.eigvalsh(hessian)[0] > 1e-12 * np.abs(np.diag(hessian)).max():
+            raise DataProblem(what, "it cannot be known: the residual of the balance has no minimum here")
+        change = -least_squares(hessian, scores.sum(axis=0))
+        x = x + h * np.clip(change, -5.0, 5.0)
+        if np.abs(change).max() < 0.01:
+            break
+    else:
+        raise DataProblem(what, "it cannot be known: the residual of the balance has no minimum nearby")
+    scatter = scores - scores.mean(axis=0)
+    inverse = symmetric_inverse(hessian) * h[:, None]  # in steps so far
+    count, freedom = len(scores), max(1, len(scores) - k)
+    inflation = min(count / max(count - k - linear, 1), _LARGEST_INFLATION)
+    covariance = inverse @ (scatter.T @ scatter) @ inverse.T * inflation
+    return ShapeFit(x, covariance, float(pieces.sum()), freedom)
+
+
+def profile_clock(
+    residuals_at: Callable[[ClockMap], FloatArray],
+    lags_s: FloatArray,
+    *,
+    at_s: float,
+    length_s: float,
+    linear: int = 0,
+    what: str = "clock offset",
+) -> Offset:
+    """Offset (reference time minus device time at `at_s`, s) and drift at which the balance leaves least.
+
+    residuals_at: as for `fit_shapes`, for a clock relation. lags_s: offsets to try first, evenly spaced. length_s: how
+    much time the balance spans; the drift is fitted where that is long enough. Refuses (`DataProblem`) what is flat, at
+    the end of the range, or ambiguous.
+    """
+
+    def at(x: FloatArray) -> FloatArray:
+        drift = float(x[1]) if len(x) > 1 else 0.0
+        return residuals_at(ClockMap(float(x[0]), 0.0, drift, 0.0, at_s, False))
+
+    total = np.array([at(np.array([lag])).sum() for lag in lags_s], dtype=float)
+    minima = _minima(at, lags_s, total, what)
+    best, others = minima[0], [m for m in minima[1:] if abs(m.lag_s - minima[0].lag_s) > _APART_S]
+    _refuse_ambiguous(best, others, what)
+    unknowns = 2 if length_s > _SHORTEST_FOR_DRIFT_S else 1
+    steps = np.array([_STEP_S, 4e6 * _STEP_S / max(length_s, 1e-9)])[:unknowns]
+    fit = fit_shapes(at, np.array([best.lag_s, 0.0])[:unknowns], steps, linear=linear, what=what)
+    std = float(np.sqrt(fit.covariance[0, 0]))
+    if not std < _WORST_STD_S:
+        raise DataProblem(
+            what,
+            f"it cannot be known from this balance: standard deviation {1e3 * std:.0f} ms",
+            remedy="move the object faster to and fro, or state the samples that coincide (clocks:)",
+        )
+    value, drift, drift_std, middle = float(fit.values[0]), float("nan"), float("nan"), at_s
+    if unknowns == 2:  # to the time at which offset and drift know nothing of each other
+        drift, drift_std = float(fit.values[1]), float(np.sqrt(fit.covariance[1, 1]))
+        away = -1e6 * float(fit.covariance[0, 1] / fit.covariance[1, 1])
+        value, middle = value + 1e-6 * drift * away, at_s + away
+        std = float(np.sqrt(max(fit.covariance[0, 0] - fit.covariance[0, 1] ** 2 / fit.covariance[1, 1], 0.0)))
+    worst = float(total.max())
+    runner_up = 1 - float(others[0].pieces.sum()) / worst if others else 0.0
+    explained = 1 - fit.residual / worst
+    return Offset(value, std, explained, runner_up, lags_s, total / worst, drift, drift_std, middle, fit.freedom)
+
+
+def profile_load_cell(
+    model: Model,
+    motion: Motion,
+    times_s: FloatArray,
+    wrench: FloatArray,
+    *,
+    sigma: Sequence[float] | FloatArray,
+    around_s: float = 0.0,
+    reach_s: float = 1.0,
+    segments: Sequence[Segment] | None = None,
+    bandwidth_hz: float = BANDWIDTH_HZ,
+    what: str = "clock offset of the load cell",
+) -> Offset:
+    """Offset of a load cell against the motion (the reference), by the residual of the object's own balance.
+
+    motion: on the reference clock, NaN where it was not seen. times_s (n,), even, s, and wrench (n, 6), in the body
+    frame and the sense "person on object": on the load cell's clock, NaN where lost. Searched is around_s +- reach_s
+    (reference minus load-cell time). segments: s on the reference clock; by default all that both saw. Both sides
+    pass the same low-pass.
+    """
+    from scipy.interpolate import CubicSpline
+
+    grid, slow = _lowpassed(motion.times_s, _stack(motion), bandwidth_hz)
+    device, w = _lowpassed(times_s, wrench, bandwidth_hz)
+    blind = ~np.isfinite(w).all(axis=1)
+    spline = CubicSpline(device[~blind], w[~blind])
+    slow_motion = Motion(grid, slow[:, :3], slow[:, 3:6], slow[:, 6:])
+    lost = np.concatenate([[-np.inf, device[0]], device[blind], [device[-1], np.inf]])
+    at = grid - around_s
+    after = np.searchsorted(lost, at)
+    clear = np.minimum(at - lost[after - 1], lost[after] - at) > reach_s + 0.05
+    inside = (at > device[0]) & (at < device[-1])
+    seen = np.asarray(np.isfinite(slow).all(axis=1) & clear & inside)
+    spans = _runs(grid, seen) if segments is None else list(segments)
+    if not spans or not all(seen[(grid >= a) & (grid < b)].all() for a, b in spans):
+        raise DataProblem(
+            what,
+            f"motion and load cell did not both see the segments within +- {reach_s:g} s",
+            remedy="leave gaps out of the segments, search less far, or give a better first guess (around_s)",
+        )
+    length, middle = spans[-1][1] - spans[0][0], (spans[-1][1] + spans[0][0]) / 2
+    base = build_balance(model, slow_motion, np.zeros((len(grid), 6)), sigma=sigma)
+    residuals_of = _fixed_columns(base, spans)
+
+    def at_clock(clock: ClockMap) -> FloatArray:
+        return residuals_of(np.asarray(spline(clock.from_reference(grid)), dtype=float))
+
+    count = max(3, round(reach_s / _LAG_S))
+    lags = around_s + _LAG_S * np.arange(-count, count + 1, dtype=float)
+    linear = len(model.parameters)
+    return profile_clock(at_clock, lags, at_s=middle, length_s=length, linear=linear, what=what)
+
+
+def tilt_from_balance(
+    balance: Balance,
+    motion: Motion,
+    rotation: FloatArray,
+    segments: Sequence[Segment],
+    *,
+    gravity: float = STANDARD_GRAVITY,
+) -> Tilt:
+    """Tilt of the capture frame at which the balance leaves least; mass, inertia and bias of the sensor follow.
+
+    motion: as the balance was built from, with gravity along the capture's z; rotation: R_capture_body (samples, 3, 3)
+    at its times.
+    """
+
+    def at(x: FloatArray) -> FloatArray:
+        turned = Tilt(float(x[0]), float(x[1]), np.zeros((2, 2)), np.zeros(3), np.zeros(3), "")
+        k = balance.model.mechanism.observe(level_motion(motion, rotation, turned, gravity))
+        return residuals(compress(replace(balance, kinematics=k), segments, pieces=_pieces(segments)))
+
+    linear = len(balance.model.parameters)
+    fit = fit_shapes(at, [0.0, 0.0], [0.005, 0.005], linear=linear, what="tilt of the capture frame")
+    x, y = (float(v) for v in fit.values)
+    unsure = float(np.sqrt(np.diag(fit.covariance).max())) > np.radians(0.1)
+    weak = "the balance hardly tells the tilt: turn the object through more orientations" if unsure else ""
+    return Tilt(x, y, fit.covariance, np.zeros(3), np.full(3, np.inf), weak, fit.freedom)
+
+
+def residuals(compressed: Compressed) -> FloatArray:
+    """Weighted sum of squares of each piece, at the linear parameters that are best for all (no constraints)."""
+    R = compressed.factor()
+    p = least_squares(R[:, :-1], R[:, -1])
+    return np.asarray(compressed.squares(p) @ compressed.weights**2, dtype=float)
+
+
+def _fixed_columns(balance: Balance, segments: Sequence[Segment]) -> Callable[[FloatArray], FloatArray]:
+    """Wrench (samples, 6) -> residuals of each piece, where only the wrench changes: columns are decomposed once."""
+    Y = np.concatenate([balance.rows(s)[:, :, :-1] for s in segments]) * balance.weights[:, None]
+    flat = Y.reshape(-1, Y.shape[2])
+    U, s, _ = np.linalg.svd(flat / np.maximum(np.linalg.norm(flat, axis=0), 1e-300), full_matrices=False)
+    basis = U[:, s > _DEPENDENT * s[0]]
+    rows = np.concatenate([np.arange(*balance.indices(s)) for s in segments])
+    count = _pieces(segments)
+    piece = np.arange(len(rows)) * count // len(rows)
+    project, k = balance.model.mechanism.project, balance.kinematics
+
+    def of(wrench: FloatArray) -> FloatArray:
+        projected = project(k, [wrench[:, i] for i in range(6)], ARRAYS)
+        y = np.array(projected, dtype=float).T[rows] * balance.weights
+        rest = y.ravel() - basis @ (basis.T @ y.ravel())
+        squares = (rest.reshape(y.shape) ** 2).sum(axis=1)
+        return np.asarray(np.bincount(piece, squares, count), dtype=float)
+
+    return of
+
+
+def _pieces(segments: Sequence[Segment]) -> int:
+    return max(_FEWEST_PIECES, int(sum(b - a for a, b in segments) / _PIECE_S))
+
+
+def _differences(
+    residuals_at: Callable[[FloatArray], FloatArray], x: FloatArray, h: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Residuals here (pieces,), and of half their sum the slopes (pieces, k) and curvature (k, k), per step."""
+    steps = np.eye(len(x)) * h
+    here = residuals_at(x)
+    up, down = ([residuals_at(x + sign * s) for s in steps] for sign in (1, -1))
+    scores = np.array([(a - b) / 4 for a, b in zip(up, down, strict=True)]).T
+    hessian = np.diag([float((a + b - 2 * here).sum()) / 2 for a, b in zip(up, down, strict=True)])
+    for i in range(len(x)):
+        for j in range(i):
+            both = residuals_at(x + steps[i] + steps[j]) + residuals_at(x - steps[i] - steps[j])
+            mixed = both - (up[i] + down[i] + up[j] + down[j] - 2 * here)
+            hessian[i, j] = hessian[j, i] = float(mixed.sum()) / 4
+    return here, scores, hessian
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Minimum:
+    lag_s: float
+    pieces: FloatArray
+    """Residuals of the pieces there."""
+
+
+def _minima(at: Callable[[FloatArray], FloatArray], lags_s: FloatArray, total: FloatArray, what: str) -> list[_Minimum]:
+    """The deepest valleys of the profile, each to its ground (between the lags it may be far deeper), best first."""
+    inner = 1 + np.flatnonzero((total[1:-1] <= total[:-2]) & (total[1:-1] <= total[2:]))
+    left, here, right = total[inner - 1], total[inner], total[inner + 1]
+    depth = here - (right - left) ** 2 / (8 * np.maximum(left + right - 2 * here, 1e-12 * here + 1e-300))
+    found = [_ground(at, float(lags_s[i - 1]), float(lags_s[i + 1])) for i in inner[np.argsort(depth)][:_VALLEYS]]
+    found.sort(key=lambda m: float(m.pieces.sum()))
+    for end, next_ in ((0, 1), (-1, -2)):  # where it still falls at an end, the valley may lie beyond
+        if total[end] < total[next_] and (not found or total[end] < _MUCH * found[0].pieces.sum()):
+            raise DataProblem(
+                what,
+                f"the residual falls towards the end of the range, {lags_s[end]:.3f} s",
+                remedy="search further, or give a better first guess",
+            )
+    if not found:
+        raise DataProblem(what, "it cannot be known: the residual of the balance has no minimum")
+    return found
+
+
+def _ground(at: Callable[[FloatArray], FloatArray], low: float, high: float) -> _Minimum:
+    from scipy.optimize import minimize_scalar
+
+    def total(x: float) -> float:
+        return float(at(np.array([x])).sum())
+
+    lag = float(minimize_scalar(total, bounds=(low, high), method="bounded", options={"xatol": 1e-4}).x)
+    return _Minimum(lag, at(np.array([lag])))
+
+
+def _refuse_ambiguous(best: _Minimum, others: list[_Minimum], what: str) -> None:
+    """The best minimum must beat every other, by the scatter of the pieces' differences (Vuong 1989)."""
+    for other in others:
+        more = other.pieces - best.pieces
+        scatter = float(np.sqrt(((more - more.mean()) ** 2).sum()))
+        ratio = float(other.pieces.sum() / max(float(best.pieces.sum()), 1e-300))
+        if ratio < _LITTLE or (ratio < _MUCH and more.sum() < _CLEARLY * scatter):
+            raise DataProblem(
+                what,
+                f"it cannot be known: the balance fits as well at {other.lag_s:.3f} s as at {best.lag_s:.3f} s",
+                remedy="move the object less evenly, or state the samples that coincide (clocks:)",
+            )
+
+
+def _stack(motion: Motion) -> FloatArray:
+    return np.hstack([motion.specific_acceleration, motion.omega, motion.omega_dot])
+
+
+def _lowpassed(times_s: FloatArray, x: FloatArray, bandwidth_hz: float) -> tuple[FloatArray, FloatArray]:
+    """(samples, channels) below the bandwidth, decimated; NaN spread by the filter."""
+    rate = float((len(times_s) - 1) / (times_s[-1] - times_s[0]))
+    lowpass: Lowpass = design_lowpass(rate, min(bandwidth_hz, 0.3 * rate))
+    half = len(lowpass.taps) // 2
+    return times_s[half : len(times_s) - half : lowpass.step], lowpass.apply(np.ascontiguousarray(x.T)).T
+
+
+def _runs(times_s: FloatArray, seen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[Segment]:
+    """Runs of seen samples of at least a piece's length, as segments."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], seen, [False]]).astype(np.int8)))
+    step = (times_s[-1] - times_s[0]) / (len(times_s) - 1)
+    found = [(float(times_s[a]), float(times_s[b - 1] + step / 2)) for a, b in edges.reshape(-1, 2)]
+    return [(a, b) for a, b in found if b - a >= _PIECE_S]

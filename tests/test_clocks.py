@@ -1,0 +1,91 @@
+"""Clock relations as values: there and back, intervals, and what an unknown drift means."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palpate.errors import DataProblem
+from palpate.motion.clock_map import DRIFT_OF_CRYSTALS_PPM, clock_map
+from palpate.motion.clocks import estimate_offset
+
+
+@given(
+    offset=st.floats(-1e4, 1e4),
+    ppm=st.floats(-500, 500),
+    at=st.floats(-1e4, 1e4),
+    start=st.floats(-1e4, 1e4),
+)
+def test_there_and_back_is_where_one_was(offset: float, ppm: float, at: float, start: float) -> None:
+    clock = clock_map(offset, 1e-4, at, ppm, 0.5)
+    times = start + np.linspace(0, 100, 11)
+    assert np.abs(clock.from_reference(clock.to_reference(times)) - times).max() < 1e-9
+    reference = clock.to_reference(times)
+    assert np.abs(reference - times - clock.offset_at(reference)).max() < 1e-9
+    assert clock.offset_at(np.array([at]))[0] == pytest.approx(offset, abs=1e-9)
+
+
+def test_a_sharp_drift_stays_and_a_vague_one_gives_way_to_what_crystals_do() -> None:
+    sharp, vague, absent = (clock_map(1.0, 1e-5, 50.0, *d) for d in ((80.0, 0.5), (80.0, 500.0), (np.nan, np.nan)))
+    assert sharp.drift_ppm == pytest.approx(80.0, abs=0.01)
+    assert sharp.drift_std_ppm == pytest.approx(0.5, rel=1e-3)
+    assert sharp.drift_observed
+    assert abs(vague.drift_ppm) < 1.0
+    assert vague.drift_std_ppm == pytest.approx(DRIFT_OF_CRYSTALS_PPM, rel=0.01)
+    assert not vague.drift_observed
+    assert absent.drift_ppm == 0.0
+    assert absent.drift_std_ppm == DRIFT_OF_CRYSTALS_PPM
+    assert "not observable" in str(absent)
+    assert "not observable" not in str(sharp)
+
+
+def test_the_interval_widens_away_from_where_the_offset_is_known() -> None:
+    clock = clock_map(2.0, 1e-5, 50.0, 10.0, 1.0, freedom=8)
+    low, high = clock.interval_at(np.array([50.0, 150.0]))
+    half = (high - low) / 2
+    assert half[0] == pytest.approx(2.306e-5, rel=1e-3)  # Student's t with 8 degrees of freedom, 97.5 %
+    assert half[1] == pytest.approx(2.306 * np.hypot(1e-5, 1e-4), rel=1e-3)
+    assert clock.drift_interval_ppm() == pytest.approx((10 - 2.306, 10 + 2.306), abs=0.01)
+
+
+def waves(seed: int, t: np.ndarray, channels: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    f, a, p = rng.uniform(0.3, 4, (channels, 9)), rng.normal(size=(channels, 9)), rng.uniform(0, 7, (channels, 9))
+    return (a[:, :, None] * np.sin(2 * np.pi * f[:, :, None] * t + p[:, :, None])).sum(axis=1).T
+
+
+def test_gaps_of_either_side_are_left_out() -> None:
+    rng = np.random.default_rng(0)
+    t = np.arange(0, 40, 0.002)
+    x, y = waves(1, t, 3), waves(1, t - 1.25, 3) + 0.05 * rng.normal(size=(len(t), 3))
+    x[4000:4600] = np.nan
+    y[9000:9010, 1] = np.nan
+    found = estimate_offset(t, x, t, y)
+    assert abs(found.value_s - 1.25) < 4 * found.std_s
+    assert found.std_s < 2e-4
+    assert found.clock.offset_s == found.value_s
+    with pytest.raises(DataProblem, match="gaps"):
+        estimate_offset(t, np.where(np.arange(len(t))[:, None] % 50 == 0, np.nan, x), t, y)
+
+
+def test_channels_that_are_alike_do_not_drown_the_one_that_moves() -> None:
+    """A door turns about one axis; two of three channels are noise, ten times smaller than the third."""
+    rng = np.random.default_rng(1)
+    t = np.arange(0, 40, 0.005)
+    x = np.column_stack([waves(2, t, 1), 0.01 * rng.normal(size=(len(t), 2))])
+    y = np.column_stack([waves(2, t - 0.5, 1), np.zeros((len(t), 2))]) + 0.1 * rng.normal(size=(len(t), 3))
+    plain, alike = estimate_offset(t, x, t, y), estimate_offset(t, x, t, y, alike=True)
+    assert alike.explained > 0.98 > 0.9 > plain.explained
+    for found in (plain, alike):
+        assert abs(found.value_s - 0.5) < 4 * found.std_s
+
+
+@pytest.mark.parametrize("hz", [1.0, 1.73, 2.31, 4.4])
+def test_a_periodic_motion_is_refused_whatever_its_period(hz: float) -> None:
+    """Between two lags of a coarse search, a wrong period may fit as well as the right one."""
+    t, rng = np.arange(0, 30, 0.005), np.random.default_rng(0)
+    x, y = (np.column_stack([np.sin(2 * np.pi * hz * s), np.cos(4 * np.pi * hz * s + 1)]) for s in (t, t - 0.7123))
+    with pytest.raises(DataProblem, match="cannot be known"):
+        estimate_offset(t, x, t, y + 0.02 * rng.normal(size=y.shape))

@@ -1,0 +1,201 @@
+"""How an IMU sits on a marker body or a load cell: estimates, their intervals, and what the motion cannot tell."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from palpate.errors import DataProblem
+from palpate.motion import PARALLEL, imu_motion, resample_motion
+from palpate.motion.extrinsics import (
+    Placement,
+    fit_lever_arm,
+    fit_rotation,
+    gyroscope_rotation,
+    imu_on_load_cell,
+    imu_on_poses,
+)
+from palpate.motion.placement_check import check_placement
+from palpate.motion.tilt import rotation_of
+from palpate.physics.motion import Motion
+from palpate.twin.hand import random_hand
+from palpate.twin.handle import HandleTwin, handle_recordings, random_handle
+from tests.capture_twin import capture, hinge_hand
+
+Array = NDArray[np.float64]
+
+
+def turned(found: Array, true: Array) -> Array:
+    return np.asarray(Rotation.from_matrix(found @ true.T).as_rotvec(), dtype=float)
+
+
+def test_rotation_lever_arm_tilt_and_zero_from_one_motion() -> None:
+    """10 such twins gave 0.02 deg, 0.05 mm, 0.005 deg and 1.5 mm/s2 at worst, 1 standard deviation on average."""
+    z: list[Array] = []
+    for seed in range(3):
+        twin = capture(seed, 50.0)
+        found = imu_on_poses(twin.poses, *twin.imu, twin.clock)
+        assert found.tilt is not None
+        assert found.weak == ()
+        tilt = np.array([found.tilt.x_rad, found.tilt.y_rad]) - twin.tilt
+        assert np.degrees(np.abs(tilt)).max() < 0.1
+        errors = [
+            turned(found.R_ab, twin.R_frame_imu),
+            found.r_ab - twin.r_frame_imu,
+            tilt,
+            found.tilt.bias - twin.bias,
+        ]
+        stds = [found.turn_std_rad, found.lever_std, found.tilt.std_rad, found.tilt.bias_std]
+        assert np.degrees(stds[0]).max() < 0.1
+        assert stds[1].max() < 5e-4
+        z.append(np.concatenate([e / s for e, s in zip(errors, stds, strict=True)]))
+    assert np.abs(z).max() < 4
+    assert 0.5 < np.sqrt(np.mean(np.square(z))) < 1.5
+
+
+def test_about_a_hinge_the_turn_and_the_lever_arms_direction_are_one_unknown() -> None:
+    twin = capture(2, 60.0, hand=hinge_hand(2, 60.0), swapped=False, gaps=0)
+    alone = imu_on_poses(twin.poses, *twin.imu, twin.clock)
+    assert any("turn about z is not known" in text for text in alone.weak)
+    assert any("lever arm" in text for text in alone.weak)
+    drawing = rotation_of(np.radians([0.4, -0.3, 0.5])) @ twin.R_frame_imu
+    found = imu_on_poses(twin.poses, *twin.imu, twin.clock, drawing=drawing, drawing_std_rad=np.radians(0.5))
+    assert len(found.weak) == 1
+    assert "lever arm along z" in found.weak[0]
+    assert (np.abs(found.r_ab - twin.r_frame_imu) < 4 * found.lever_std)[:2].all()
+    assert found.lever_std[:2].max() < 5e-3
+    assert (np.abs(turned(found.R_ab, twin.R_frame_imu)) < 4 * found.turn_std_rad).all()
+    for result in (alone, found):  # what the hinge does tell
+        assert result.tilt is not None
+        error = np.array([result.tilt.x_rad, result.tilt.y_rad]) - twin.tilt
+        assert (np.abs(error) < 4 * result.tilt.std_rad).all()
+        assert np.degrees(result.tilt.std_rad).max() < 0.1
+
+
+def test_the_gyroscope_alone_gives_the_rotation() -> None:
+    twin = capture(5, 40.0)
+    found = gyroscope_rotation(twin.poses, twin.imu_s, twin.rate, twin.clock)
+    error = turned(found.R_ab, twin.R_frame_imu)
+    assert np.degrees(np.abs(error)).max() < 0.5
+    assert check_placement(found, twin.R_frame_imu) == ()
+    stranger = capture(6, 40.0)
+    with pytest.raises(DataProblem, match="explains only"):
+        gyroscope_rotation(twin.poses, twin.imu_s, stranger.rate[: len(twin.imu_s)], twin.clock)
+
+
+def vectors(seed: int, n: int = 4000) -> tuple[Array, Array, Array]:
+    rng = np.random.default_rng(seed)
+    motion = random_hand(rng, 40.0, 9.81).motion(np.arange(n) / 100)
+    return motion.times_s, motion.omega, 0.05 * rng.normal(size=(n, 3))
+
+
+def test_rotation_equals_scipys_and_is_as_uncertain_as_it_says() -> None:
+    z: list[Array] = []
+    for seed in range(15):
+        t, b, noise = vectors(seed)
+        Q = np.asarray(Rotation.random(random_state=seed).as_matrix(), dtype=float)
+        a = b @ Q.T + noise + 0.3
+        found = fit_rotation(t, a, b)
+        independent = Rotation.align_vectors(a - a.mean(axis=0), b - b.mean(axis=0))[0].as_matrix()
+        assert np.abs(found.R_ab - independent).max() < 1e-9
+        z.append(turned(found.R_ab, Q) / found.turn_std_rad)
+    assert 0.7 < np.sqrt(np.mean(np.square(z))) < 1.4
+
+
+def test_mirrored_axes_are_no_rotation() -> None:
+    t, b, noise = vectors(0)
+    with pytest.raises(DataProblem, match="swapped"):
+        fit_rotation(t, b[:, [1, 0, 2]] + noise, b)
+    with pytest.raises(DataProblem, match="only 3 samples"):
+        fit_rotation(t[:3], b[:3], b[:3])
+
+
+def test_one_axis_leaves_the_turn_about_it_open_and_says_so() -> None:
+    t, b, _ = vectors(1)
+    b = b * [0.0, 1.0, 0.0]
+    found = fit_rotation(t, b, b)  # not even noise
+    assert found.turn_std_rad[1] > 10
+    assert found.turn_std_rad[[0, 2]].max() < 1e-6
+    assert len(found.weak) == 1
+    assert "about y is not known" in found.weak[0]
+    assert "anything" in found.weak[0]
+    turned_away = check_placement(found, rotation_of(np.radians([4.0, 20.0, 0.0])))
+    assert len(turned_away) == 1  # 20 deg about y may be, 4 deg about x may not
+    assert "turned by 4.0" in turned_away[0].message
+
+
+def test_the_lever_arm_of_two_accelerometers() -> None:
+    rng = np.random.default_rng(4)
+    motion = random_hand(rng, 40.0, 9.81).motion(np.arange(4000) / 100)
+    r = np.array([0.05, -0.12, 0.3])
+    K = np.cross(motion.omega_dot, r) + np.cross(motion.omega, np.cross(motion.omega, r))
+    found = fit_lever_arm(motion, K + [0.1, 0.2, -0.1] + 0.05 * rng.normal(size=K.shape))
+    assert (np.abs(found.r_ab - r) < 4 * found.lever_std).all()
+    assert found.lever_std.max() < 1e-3
+    assert found.explained > 0.9
+    hinge = Motion(motion.times_s, motion.specific_acceleration, motion.omega * [0, 0, 1], motion.omega_dot * [0, 0, 1])
+    K = np.cross(hinge.omega_dot, r) + np.cross(hinge.omega, np.cross(hinge.omega, r))
+    found = fit_lever_arm(hinge, K)
+    assert np.abs(found.r_ab - r)[:2].max() < 1e-9
+    assert len(found.weak) == 1
+    assert "along z is not known" in found.weak[0]
+
+
+def on_load_cell(seed: int) -> tuple[Array, Array, Motion, Array]:
+    rng = np.random.default_rng([seed, 9])
+    Q = np.asarray(Rotation.random(random_state=seed).as_matrix(), dtype=float)
+    r = rng.uniform(-0.1, 0.1, 3)
+    hand = random_hand(rng, 40.0, 9.81)
+    cell, imu, _ = handle_recordings(HandleTwin(random_handle(rng), hand, 40.0, 0.4, Q, r, 9.81, seed))
+    (tp, x), (tr, stored) = ((f[next(iter(f))].clock.times_s, f.stack(list(f))) for f in (imu, cell))
+    m = imu_motion(tp, x[:, :3], x[:, 3:], np.eye(4), PARALLEL)
+    m = Motion(m.times_s + 0.4, m.specific_acceleration, m.omega, m.omega_dot)
+    return Q, r, resample_motion(m, tr, reach_s=0.021), -stored
+
+
+def test_an_imu_on_a_load_cell_that_carries_a_handle() -> None:
+    z: list[Array] = []
+    for seed in range(2):
+        Q, r, motion, wrench = on_load_cell(seed)
+        found = imu_on_load_cell(motion, wrench)
+        error = np.concatenate([turned(found.R_ab, Q), found.r_ab - r])
+        assert np.degrees(np.abs(error[:3])).max() < 0.1
+        assert np.abs(error[3:]).max() < 1e-3
+        z.append(error / np.sqrt(np.diag(found.covariance)))
+    assert np.abs(z).max() < 4
+    with pytest.raises(DataProblem, match="person on object"):
+        imu_on_load_cell(motion, -wrench)
+
+
+def placed(R: Array, r: Array, turn_deg: float = 0.1, lever: float = 5e-4) -> Placement:
+    return Placement(R, r, np.diag([np.radians(turn_deg) ** 2] * 3 + [lever**2] * 3), (), 1.0)
+
+
+def test_differences_from_the_drawing_are_told_in_words() -> None:
+    drawing, r = np.asarray(Rotation.random(random_state=1).as_matrix(), dtype=float), np.array([0.1, 0.0, -0.05])
+    assert check_placement(placed(drawing, r), drawing, r) == ()
+    tipped = check_placement(placed(rotation_of(np.radians([4.3, 0, 0])) @ drawing, r), drawing, r)
+    assert [f.message for f in tipped if "turned by 4.3 +- 0.2 deg about x against the drawing" in f.message]
+    assert not tipped[0].fatal
+    moved = check_placement(placed(drawing, r + np.array([0.0, 0.012, 0.0])), drawing, r)
+    assert "12 +- 1 mm" in moved[0].message
+    assert "+0, +12, +0 mm" in moved[0].message
+    unsure = placed(rotation_of(np.radians([1.5, 0, 0])) @ drawing, r, turn_deg=1.0)
+    assert check_placement(unsure, drawing) == ()
+
+
+def test_exchanged_axes_are_named() -> None:
+    drawing = np.asarray(Rotation.random(random_state=2).as_matrix(), dtype=float)
+    swap = np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, -1]])
+    finding = check_placement(placed(drawing @ swap @ rotation_of(np.radians([1.0, 2.0, 0])), np.zeros(3)), drawing)[0]
+    assert finding.fatal
+    assert "its x is +y, y is +x, z is -z of the drawing" in finding.message
+
+
+def test_what_the_motion_does_not_tell_is_not_compared() -> None:
+    blind = Placement(np.eye(3), np.zeros(3), np.eye(6) * 1e6, ("nothing moved",), 1.0)
+    messages = [f.message for f in check_placement(blind, np.eye(3), np.ones(3))]
+    assert len(messages) == 2
+    assert all("cannot be checked: nothing moved" in m for m in messages)

@@ -1,0 +1,114 @@
+"""Motion capture against a gyroscope: offset, drift, interval, and what spoils them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from palpate.errors import DataProblem
+from palpate.motion.marker_clock import angular_velocity, marker_clock, window_mean
+from palpate.physics.poses import Poses
+from palpate.twin.hand import random_hand
+from tests.capture_twin import capture, hinge_hand
+
+
+def test_offset_and_drift_are_found_through_gaps_and_swapped_markers() -> None:
+    """40 such twins gave at most 31 us and 1.0 ppm, inside the interval in 38 to 40."""
+    inside = 0
+    for seed, ppm in enumerate([50.0, -50.0, 0.0, 50.0, 20.0]):
+        twin = capture(seed, drift_ppm=ppm)
+        clock = marker_clock(twin.poses, twin.imu_s, twin.rate).clock
+        at = np.array([0.0, 50.0, 100.0])
+        assert np.abs(clock.offset_at(at) - twin.clock.offset_at(at)).max() < 1e-4
+        assert abs(clock.drift_ppm - ppm) < 5.0
+        assert clock.drift_observed
+        low, high = clock.interval_at(at)
+        assert (high - low).max() < 3e-4
+        inside += int(((low < twin.clock.offset_at(at)) & (twin.clock.offset_at(at) < high)).sum())
+    assert inside >= 13  # of 15
+
+
+def test_swapped_markers_and_jumps_do_not_widen_the_interval_much() -> None:
+    clean, dirty = (capture(3, 60.0, swapped=s, gaps=0) for s in (False, True))
+    a, b = (marker_clock(t.poses, t.imu_s, t.rate) for t in (clean, dirty))
+    assert b.std_s < 2 * a.std_s
+    assert abs(a.value_s - b.value_s) < 4 * a.std_s + 4 * b.std_s
+
+
+def test_a_door_that_turns_about_one_axis_is_enough() -> None:
+    twin = capture(1, hand=hinge_hand(1, 100.0))
+    found = marker_clock(twin.poses, twin.imu_s, twin.rate)
+    at = np.array([50.0])
+    low, high = found.clock.interval_at(at)
+    assert low < twin.clock.offset_at(at) < high
+    assert high - low < 2e-3
+    assert found.explained > 0.9
+
+
+def test_the_gyroscopes_scale_does_not_matter() -> None:
+    """An IMU whose unit was misread is found elsewhere; its clock is still right."""
+    twin = capture(4, 40.0, swapped=False)
+    right, wrong = (marker_clock(twin.poses, twin.imu_s, twin.rate * s) for s in (1.0, np.pi / 180))
+    assert wrong.value_s == pytest.approx(right.value_s, abs=4 * right.std_s)
+
+
+def test_drift_that_a_short_recording_cannot_tell_is_not_observed_but_in_the_interval() -> None:
+    twin = capture(2, 30.0, gaps=0)
+    clock = marker_clock(twin.poses, twin.imu_s, twin.rate).clock
+    low, high = clock.drift_interval_ppm()
+    assert not clock.drift_observed
+    assert "not observable" in str(clock)
+    assert low < 50.0 < high
+
+
+@pytest.mark.parametrize("what", ["rest", "stranger", "too short"])
+def test_what_cannot_be_known_is_refused(what: str) -> None:
+    twin, other = capture(0, 40.0), capture(9, 40.0)
+    if what == "rest":
+        still = np.arange(0, 4.0, 0.001)
+        rng = np.random.default_rng(0)
+        rotation = Rotation.from_rotvec(1e-3 * rng.normal(size=(400, 3))).as_matrix()
+        poses = Poses(np.arange(400) / 100, np.asarray(rotation, dtype=float), np.zeros((400, 3)))
+        with pytest.raises(DataProblem, match="cannot be known"):
+            marker_clock(poses, still, 0.002 * rng.normal(size=(len(still), 3)))
+    elif what == "stranger":
+        with pytest.raises(DataProblem, match="cannot be known"):
+            marker_clock(twin.poses, other.imu_s, other.rate)
+    else:
+        with pytest.raises(DataProblem, match="too short"):
+            marker_clock(twin.poses, twin.imu_s[:1500], twin.rate[:1500])
+
+
+def test_wrong_shapes_and_blind_captures_are_refused() -> None:
+    twin = capture(0, 10.0)
+    with pytest.raises(DataProblem, match="shape"):
+        marker_clock(twin.poses, twin.imu_s, twin.rate[:-1])
+    unseen = Poses(twin.poses.times_s, twin.poses.rotation * np.nan, twin.poses.position)
+    with pytest.raises(DataProblem, match="seen"):
+        marker_clock(unseen, twin.imu_s, twin.rate)
+
+
+def test_angular_velocity_of_poses_has_no_delay() -> None:
+    """Against the closed formula: a shift by one millisecond would show four times as large."""
+    hand = random_hand(np.random.default_rng(3), 20.0, 9.81)
+    t = np.arange(2000) / 100
+    at, omega, half = angular_velocity(Poses(t, hand.rotation(t), np.zeros((2000, 3))))
+    assert half == pytest.approx(0.01)
+    fine = np.arange(20000) / 1000
+    mean = window_mean(fine, hand.motion(fine).omega, half)[::10]
+    inner = slice(5, -5)
+    scale = np.abs(hand.motion(at).omega_dot).max()
+    assert np.abs(omega - mean)[inner].max() < 1e-3 * scale * 0.25
+
+
+def test_a_window_that_meets_a_gap_is_a_gap() -> None:
+    t = np.arange(1000) / 1000
+    x = np.column_stack([t, t**2, np.ones(1000)])
+    x[500] = np.nan
+    mean = window_mean(t, x, 0.01)
+    lost = np.isnan(mean[:, 0])
+    assert lost[490:511].all()
+    assert lost[:10].all()
+    assert not lost[12:488].any()
+    assert np.abs(mean[~lost] - np.column_stack([t, t**2 + 1e-4 / 3, np.ones(1000)])[~lost]).max() < 1e-6
