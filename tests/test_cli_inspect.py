@@ -80,7 +80,8 @@ def test_options_of_tables_are_refused_for_other_files_unless_a_table_is_with_th
     assert alone.exit_code == 1
     assert "no option 'rate'" in alone.stderr
     both = inspect(twin / "imu.csv", table(tmp_path / "forces.csv"), "--time-unit", "ms", "--json")
-    assert [data["clocks"][0]["rate_hz"] for data in json.loads(both.stdout)["recordings"]] == pytest.approx([1000, 500], rel=1e-3)
+    rates = [data["clocks"][0]["rate_hz"] for data in json.loads(both.stdout)["recordings"]]
+    assert rates == pytest.approx([1000, 500], rel=1e-3)
 
 
 EXPERIMENT = """\

@@ -9,20 +9,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palpate.identify import Prior, bootstrap, build_balance, compress, cross_validate, robust, solve, weakest_direction
+from palpate.errors import PalpateError
+from palpate.identify import (
+    Prior,
+    bootstrap,
+    build_balance,
+    compress,
+    cross_validate,
+    merge,
+    robust,
+    solve,
+    weakest_direction,
+)
 from palpate.identify.damping import damping_curve
 from palpate.identify.prior import build_penalty
+from palpate.identify.search import Ending
 from palpate.identify.solution import Status
 from palpate.model import load_object
 from palpate.physics.inertia import (
     PHI_NAMES,
     divergence_rows,
+    drawing_values,
     log_det_divergence,
     move_phi,
+    phi_from_mass_properties,
     phi_from_pseudo_inertia,
     pseudo_inertia,
     relative_changes,
     relative_spread,
+    solid_cylinder,
 )
 from palpate.physics.motion import Motion
 from palpate.physics.regressor import body_regressor
@@ -160,3 +175,55 @@ def test_the_weakest_direction_is_named_with_what_would_help() -> None:
 def test_phi_from_pseudo_inertia_takes_the_symmetric_part() -> None:
     J = np.random.default_rng(0).normal(size=(4, 4))
     assert np.allclose(phi_from_pseudo_inertia(J), phi_from_pseudo_inertia((J + J.T) / 2))
+
+
+@pytest.mark.parametrize(("radius", "noise"), [(0.010, 1.0), (0.005, 1.0), (0.003, 0.3), (0.010, 5.0)])
+def test_a_thin_rod_is_known_without_a_prior_although_its_thickness_is_not(radius: float, noise: float) -> None:
+    """At the edge of possible bodies theta runs to infinity; what the data know of mass and length stays known."""
+    phi = phi_from_mass_properties(0.8, [0, 0, 0.075], solid_cylinder(0.8, 0.15, radius, [0, 0, 1]))
+    true, inside = drawing_values(phi), []
+    for seed in range(8):
+        solution = solve(compress(Case(seed, noise=noise, phi=phi).balance(), EVERYTHING))
+        assert solution.ending in (Ending.CONVERGED, Ending.FLAT)
+        assert solution.impossible == ()
+        for e, t in zip(solution.estimates, true, strict=False):
+            assert e.status is Status.IDENTIFIED
+            assert e.ci95 is not None
+            assert e.noise > 0
+            inside.append(e.ci95[0] <= t <= e.ci95[1])
+    assert np.mean(inside) > 0.88
+
+
+def test_intervals_do_not_depend_on_the_factor_convention() -> None:
+    compressed = compress(Case(7, rate=500.0).balance(), EVERYTHING)
+    here, there = (solve(compressed, factor=factor) for factor in ("UtU", "UUt"))
+    for e, o in zip(here.estimates, there.estimates, strict=True):
+        assert e.ci95 == pytest.approx(o.ci95, rel=1e-6, abs=1e-9)
+
+
+def test_what_is_hardly_excited_is_not_called_identified() -> None:
+    """Two seconds at rest and a little turning about one axis, without a prior."""
+    case = Case(9)
+    slow = replace(case.motion, omega=0.002 * case.motion.omega, omega_dot=0.002 * case.motion.omega_dot)
+    w = body_regressor(slow.specific_acceleration, slow.omega, slow.omega_dot) @ case.phi + (case.w - case.A @ case.phi)
+    solution = solve(compress(build_balance(load_object("handle"), slow, w, sigma=SIGMA), EVERYTHING))
+    assert solution["m"].status is Status.IDENTIFIED
+    assert solution["Ixx"].status is Status.NOT_IDENTIFIABLE
+    assert solution["Ixx"].ci95 is None
+
+
+def test_noise_taken_out_and_left_in_do_not_merge_in_either_order() -> None:
+    plain = compress(Case(3).balance(), EVERYTHING)
+    without = replace(plain, noise=np.zeros((len(plain.samples), 1, plain.roots.shape[3], plain.roots.shape[3])))
+    for parts in ((plain, without), (without, plain)):
+        with pytest.raises(PalpateError, match="does not merge"):
+            merge(*parts)
+
+
+def test_a_fold_in_which_nothing_moves_does_not_end_the_cross_validation() -> None:
+    compressed = compress(Case(3).balance(), EVERYTHING)
+    size = compressed.roots.shape[3]
+    noise = np.zeros((len(compressed.samples), 1, size, size))
+    noise[: len(noise) // 4] = 1e6 * np.eye(size)
+    solution = solve(compressed)
+    assert np.isfinite(cross_validate(replace(compressed, noise=noise), solution)).all()

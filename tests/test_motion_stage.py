@@ -13,6 +13,7 @@ from palpate.errors import PalpateError
 from palpate.experiment.inspection import inspect_recordings
 from palpate.experiment.motion import CapturedMotion, build_motion
 from palpate.experiment.reading import read_experiment
+from palpate.motion import design_lowpass
 from palpate.recording import load
 from palpate.twin.capture import Faults, capture_twin, write_capture_twin
 from tests.test_cli import palpate
@@ -67,15 +68,20 @@ def test_the_vertical_and_the_imu_are_found(twin: Path, built: CapturedMotion) -
 
 
 def test_motion_of_the_sensor_is_the_true_one(built: CapturedMotion) -> None:
-    """The derivatives of noisy markers against the hand's closed formula, well below the motion itself."""
+    """Derivatives of noisy markers are noisy; through the low-pass that a balance applies they are the hand's."""
     twin = capture_twin(3)
     assert built.motion is not None
-    seen = np.isfinite(built.motion.omega_dot).all(axis=1)
-    assert seen.mean() > 0.95
+    assert built.derivatives is not None
+    assert built.derivatives.bandwidth is not None
+    seen = np.flatnonzero(np.isfinite(built.motion.omega_dot).all(axis=1))
+    assert len(seen) > 0.95 * len(built.motion.times_s)
+    assert (np.diff(seen) == 1).all()
     true = twin.hand.motion(built.motion.times_s[seen])
-    for name, most in (("omega", 0.05), ("specific_acceleration", 0.1)):
-        off = getattr(built.motion, name)[seen] - getattr(true, name)
-        assert np.sqrt((off**2).mean()) < most * np.sqrt((getattr(true, name) ** 2).mean())
+    lowpass = design_lowpass(100.0, built.derivatives.bandwidth.bandwidth_hz)
+    for name in ("omega", "omega_dot", "specific_acceleration"):
+        signal = lowpass.apply(getattr(true, name).T)
+        off = lowpass.apply(getattr(built.motion, name)[seen].T) - signal
+        assert np.sqrt((off**2).mean()) < 0.02 * np.sqrt((signal**2).mean())
 
 
 def test_fusion_is_closer_to_the_truth_than_markers_alone(twin: Path, built: CapturedMotion) -> None:
@@ -190,8 +196,9 @@ def test_the_paper_s_door_from_its_excerpt(real_folder: Path, tmp_path: Path) ->
     motion = build_motion(read_experiment(path))
     assert motion.hinge_motion is not None
     angle = np.degrees(motion.hinge_motion.angle_rad)
-    groups = [angle[i : i + 4].mean() - angle[0] for i in range(0, 16, 4)]
-    assert groups == pytest.approx([0.0, 56.09, 70.56, 41.59], abs=0.1)
+    # against the shut door at 1960; the README's are about the axis of the motion, ours about the hinge markers' line
+    told = [0.0, 56.235 - 0.145, 0.5 * (70.47 + 70.94) - 0.145, 0.5 * (42.14 + 41.31) - 0.145]
+    assert [angle[i : i + 4].mean() for i in range(0, 16, 4)] == pytest.approx(told, abs=0.15)
     assert [f.names for f in motion.body.checked.findings if f.kind == "moved"] == [("WB Sys Redo:WB_Frame9",)]
     assert not motion.body.markers.seen[:, :3].all(axis=1).any()
     assert motion.poses.seen.all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from palpate.identify.axes import axis_problems
 from palpate.identify.conditioning import KAPPA_LIMIT
 from palpate.identify.search import Ending
 from palpate.motion import noise_floor
+from palpate.physics.arrays import FloatArray
 from palpate.recording.gates import Finding
 
 WORST_PERCENT = 5.0
@@ -20,6 +22,8 @@ WORST_PERCENT = 5.0
 NOISE_RATIO = 5.0
 """Residuals beyond this multiple of the load cell's own noise come from something else."""
 MASS_TOLERANCE = 0.02
+LIGHTER = 2.0
+"""Nobody's drawing is wrong by this factor."""
 STILL_S, STILL_RAD_S, FAR_S = 1.0, 0.05, 5.0
 """A still stretch lasts at least so long and turns with less than that; two must be that far apart to compare."""
 
@@ -32,7 +36,7 @@ def reasons(
 ) -> list[str]:
     """Why the verdict is "failed"; empty when it passed."""
     told = [f.message for f in findings if f.fatal] + list(axis_problems(train)) + list(solution.impossible)
-    if solution.ending is not Ending.CONVERGED:
+    if solution.ending not in (Ending.CONVERGED, Ending.FLAT):
         told.append(solution.ending.value)
     if not solution.uncertainty.enough:
         told.append("the train segments are too short to know the noise")
@@ -48,7 +52,7 @@ def reasons(
                 f"{row}: the test error {test['value']:.3g} {test['unit']} is more than twice the train error "
                 f"{train_rms:.3g}; the fit does not carry over"
             )
-    return told + _misfit(rms) + _known_mass(solution, train)
+    return told + _misfit(rms) + _known_mass(solution, train) + _mass_of_prior(solution)
 
 
 def remarks(rms: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[str]:
@@ -97,9 +101,12 @@ def zero_change(balance: Balance, solution: Solution) -> list[str]:
     if len(still) < 2 or still[-1][0] - still[0][1] < FAR_S:
         return []
     v = np.append(-solution.p, 1.0)
-    first, last = (balance.rows(s) @ v for s in (still[0], still[-1]))
+    ends = (_cut(still[0], last=False), _cut(still[-1], last=True))
+    unfiltered = replace(balance, lowpass=None)
+    first, last = (_means(unfiltered.rows(s) @ v) for s in ends)
     change = last.mean(axis=0) - first.mean(axis=0)
-    allowed = np.maximum(0.01 * np.ptp(balance.wrench, axis=0), 5 * np.hypot(first.std(axis=0), last.std(axis=0)))
+    std = np.hypot(first.std(axis=0), last.std(axis=0)) / np.sqrt(len(first))
+    allowed = np.maximum(0.01 * np.ptp(balance.wrench, axis=0), 5 * std)
     rows = zip(balance.model.mechanism.rows, change.tolist(), allowed.tolist(), strict=True)
     told = [f"{row.name} {by:+.2g} {row.unit}" for row, by, most in rows if abs(by) > most]
     if not told:
@@ -109,6 +116,18 @@ def zero_change(balance: Balance, solution: Solution) -> list[str]:
         f"the load cell's zero is not the same in the still stretches at {when} ({', '.join(told)}): let it warm up "
         "and zero it again, or something touched the handle there"
     ]
+
+
+def _cut(stretch: tuple[float, float], *, last: bool) -> tuple[float, float]:
+    """Three seconds at most, from the outer end."""
+    a, b = stretch
+    return (max(a, b - 3 * STILL_S), b) if last else (a, min(b, a + 3 * STILL_S))
+
+
+def _means(x: FloatArray) -> FloatArray:
+    """Means of ten parts of (samples, rows): their scatter tells how well the mean of all is known."""
+    size = len(x) // 10
+    return np.asarray(x[: 10 * size].reshape(10, size, -1).mean(axis=1), dtype=float)
 
 
 def _still(balance: Balance) -> list[tuple[float, float]]:
@@ -144,6 +163,21 @@ def _misfit(rms: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[str]:
         f"the model does not explain the wrench (test error of range: {', '.join(bad)}): look for a wrong unit, "
         "scale, frame or lever arm, a dead or clipped channel, or a handle that somebody touched"
     ]
+
+
+def _mass_of_prior(solution: Solution) -> list[str]:
+    """A mass far from any that the drawing's author admits: not the drawing is wrong, but a unit or a gain."""
+    told: list[str] = []
+    for e in solution.estimates:
+        if e.unit != "kg" or e.prior is None or e.ci95 is None:
+            continue
+        ratio = max(e.value / e.prior, e.prior / e.value)
+        if ratio > LIGHTER and abs(e.value - e.prior) > 3 * np.hypot(e.prior_std, e.noise):
+            told.append(
+                f"{e.name} = {e.value:.3g} kg is far from the prior's {e.prior:.3g} kg: a wrong unit or gain of the "
+                "load cell, or the drawing of another part"
+            )
+    return told
 
 
 def _known_mass(solution: Solution, train: Compressed) -> list[str]:

@@ -5,7 +5,7 @@ them.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -44,6 +44,7 @@ from palpate.physics.spatial import nearest_rotation, transform
 from palpate.physics.units import parse_unit
 from palpate.recording import Recording, load
 
+Clocked = TypeVar("Clocked", float, FloatArray)
 CHANNEL_UNITS = {"wrench": ["N"] * 3 + ["N m"] * 3, "acceleration": ["m/s2"] * 3, "angular_rate": ["rad/s"] * 3}
 
 
@@ -59,6 +60,10 @@ class HandleInputs:
     T_sensor_imu: FloatArray
     offset_s: float
     """Load-cell time minus IMU time of the same instant."""
+    drift: float
+    """By how much that offset grows per second of load-cell time, ..."""
+    drift_from_s: float
+    """... which is zero at this load-cell time."""
     smoothing: Smoothing
     lowpass: Lowpass | None
     sigma: tuple[float, ...]
@@ -71,19 +76,28 @@ class HandleInputs:
     def balance(self, imu: Even | None = None) -> Balance:
         """The balance on the load cell's clock, of these IMU samples or of all."""
         m = self.motion(imu)
-        shifted = Motion(m.times_s + self.offset_s, m.specific_acceleration, m.omega, m.omega_dot)
-        lost = tuple((a + self.offset_s, b + self.offset_s) for a, b in self.imu.lost)
+        shifted = replace(m, times_s=self.on_load_cell(m.times_s))
+        lost = tuple((self.on_load_cell(a), self.on_load_cell(b)) for a, b in self.imu.lost)
         on_clock = resample_motion(shifted, self.wrench.times_s, lost=lost, reach_s=self.smoothing.reach_s)
         w = without_lost(self.wrench.times_s, self.wrench.x, self.wrench.lost)
         return build_balance(self.model, on_clock, w, sigma=self.sigma, lowpass=self.lowpass)
 
-    def noise(self, method: str, balance: Balance) -> MotionNoise | None:
-        """The noise of the motion as two balances that differ by it."""
-        if method == "instrumental":
+    def on_load_cell(self, imu_s: Clocked) -> Clocked:
+        """Times of the IMU (s) on the load cell's clock."""
+        at = self.drift_from_s
+        return (imu_s + self.offset_s - at * self.drift) / (1 - self.drift)
+
+    def noise(self, method: str, balance: Balance, measured: FloatArray | None = None) -> MotionNoise | None:
+        """The noise of the motion as two balances that differ by it.
+
+        measured (6,): the noise's white equivalent per sample where split halves would not show it.
+        """
+        if method == "instrumental" and measured is None:
             halves = [self.balance(every_second(self.imu, first)) for first in (0, 1)]
             return MotionNoise(halves[0], halves[1], 0.5)
-        if method == "simulated":
-            added = np.random.default_rng(0).normal(size=self.imu.x.shape) * noise_floor(self.imu.x)
+        if method != "ignored":
+            level = noise_floor(self.imu.x) if measured is None else measured
+            added = np.random.default_rng(0).normal(size=self.imu.x.shape) * level
             return MotionNoise(self.balance(replace(self.imu, x=self.imu.x + added)), balance, 1.0)
         return None
 
@@ -120,6 +134,8 @@ def build_inputs(experiment: Experiment[ExperimentPart], wrench: Even, imu: Even
         imu=imu,
         T_sensor_imu=pose_of(experiment, "imu_pose", config.imu_pose, "the IMU"),
         offset_s=0.0,
+        drift=0.0,
+        drift_from_s=0.0,
         smoothing=_smoothing(config.filtering),
         lowpass=_lowpass(experiment, wrench),
         sigma=_sigma(sensor_of(config.sensor)),

@@ -18,7 +18,7 @@ from palpate.physics.functions import FLOATS
 from palpate.physics.kinematics import Kinematics
 from palpate.physics.spatial import nearest_rotation
 
-TURNED_DEG = 5.0
+TURNED_DEG = 3.0
 """A load cell's cross-talk of a few percent looks like a degree or two."""
 _CLEAR = 0.5
 """A signed permutation is believed when it leaves less than this share of what the stated axes leave."""
@@ -79,7 +79,7 @@ def _force_problem(M: FloatArray, std: float) -> tuple[str, ...]:
         return ()
     R = nearest_rotation(M / size, tolerance=np.inf)
     angle = float(np.degrees(np.arccos(np.clip((np.trace(R) - 1) / 2, -1, 1))))
-    if angle > TURNED_DEG and float(np.linalg.norm(M / size - R)) < _CLEAR * off:
+    if angle > max(TURNED_DEG, np.degrees(10 * std / size)) and float(np.linalg.norm(M / size - R)) < _CLEAR * off:
         axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
         axis = np.round(axis / max(float(np.linalg.norm(axis)), 1e-300), 1) + 0.0  # no minus zero
         return (

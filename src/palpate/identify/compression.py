@@ -173,20 +173,18 @@ def merge(*parts: Compressed) -> Compressed:
     for other in parts[1:]:
         if other.model != first.model or not np.array_equal(other.weights, first.weights):
             raise PalpateError("only compressed balances of the same model and the same weights can be merged")
+        if (other.noise is None) != (first.noise is None):
+            raise PalpateError(
+                "a compressed balance with noise of the motion taken out does not merge with one without"
+            )
     return replace(
         first,
         roots=np.concatenate([part.roots for part in parts]),
         samples=np.concatenate([part.samples for part in parts]),
         low=np.concatenate([part.low for part in parts]),
         high=np.concatenate([part.high for part in parts]),
-        noise=None if first.noise is None else np.concatenate([_noise_of(part) for part in parts]),
+        noise=None if first.noise is None else np.concatenate([p.noise for p in parts if p.noise is not None]),
     )
-
-
-def _noise_of(part: Compressed) -> FloatArray:
-    if part.noise is None:
-        raise PalpateError("a compressed balance with noise of the motion taken out does not merge with one without")
-    return part.noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +207,7 @@ def _parts(balance: Balance, span: tuple[int, int], length: int, block: int) -> 
     outputs = stop - start if balance.lowpass is None else balance.lowpass.outputs(stop - start)
     if outputs == 0:
         return
-    count = max(1, round(outputs * step / length))
+    count = min(max(1, round(outputs * step / length)), outputs)
     size, fits = outputs // count, max(1, block // step)
     done = 0
     while done < outputs:
@@ -272,7 +270,8 @@ def _well_conditioned(gram: FloatArray) -> bool:
 
 def _roots(gram: FloatArray) -> FloatArray:
     """F with F'F = X'X for a stack of symmetric matrices, also singular ones."""
-    diagonal, k = np.maximum(np.diagonal(gram, axis1=-2, axis2=-1), 1e-300), np.arange(gram.shape[-1])
+    diagonal: FloatArray = np.maximum(np.diagonal(gram, axis1=-2, axis2=-1), 1e-300)
+    k: NDArray[np.int64] = np.arange(gram.shape[-1], dtype=np.int64)
     try:
         # the addition is below the rounding of X'X and lets pieces through in which nothing moves
         lifted = gram.copy()

@@ -47,8 +47,7 @@ def solve_automatic(
 
     lambda = level / spread, with `level` the noise of a weighted residual as the sandwich sees it (after a first fit
     with the plain residual in its place). A prior so weighted changes nothing that the data know, and holds what they
-    do not. Where kappa_eff is still not below 100, the smallest lambda of a grid that gets it there (paper:
-    "increased until this threshold was met").
+    do not.
     """
     level = abs(float(problem.R[-1, -1])) / np.sqrt(float(compressed.samples.sum()) * len(compressed.weights))
     theta = min(begin, key=problem.cost)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from palpate.errors import DataProblem
 from palpate.identify.compression import Compressed
 from palpate.identify.search import search
 from palpate.identify.signs import unconstrained
@@ -53,12 +54,14 @@ class Robust:
 
 
 def robust(compressed: Compressed) -> Robust:
-    """Weigh pieces by how badly an unconstrained fit of the others explains them, until the weights settle (Huber
-    1964).
+    """Weigh pieces by how badly an unconstrained fit explains them, again and again until the weights settle.
+
+    A piece counts in inverse proportion to its mean square beyond the limit, as in a fit to Student's t noise of which
+    each piece has its own size (iteratively reweighted: Lange et al. 1989, JASA 84:881).
     """
     weights = np.ones(len(compressed.samples))
     for _ in range(10):
-        p = unconstrained(_weigh(compressed, weights).factor())
+        p = unconstrained(_factor(_weigh(compressed, weights), None))
         misfit = (compressed.squares(p) * compressed.weights**2).sum(axis=1) / compressed.samples
         new = np.minimum(1.0, OUTLYING * np.median(misfit) / np.maximum(misfit, 1e-300))
         if np.allclose(new, weights, atol=1e-3):
@@ -73,7 +76,15 @@ def _weigh(compressed: Compressed, weights: FloatArray) -> Compressed:
     return replace(compressed, roots=compressed.roots * np.sqrt(column), noise=noise)
 
 
+def _factor(compressed: Compressed, draws: FloatArray | None) -> FloatArray:
+    """The factor of some pieces; with the motion's noise left in where these move too little to take it out."""
+    try:
+        return compressed.factor(draws)
+    except DataProblem:
+        return replace(compressed, noise=None).factor(draws)
+
+
 def _refit(compressed: Compressed, solution: Solution, draws: FloatArray | None) -> FloatArray:
     """The parameters of the same problem on other pieces, from the solution on."""
-    problem = replace(solution.problem, R=compressed.factor(draws))
+    problem = replace(solution.problem, R=_factor(compressed, draws))
     return problem.map_.forward(search(problem, solution.theta, polish=False).theta)

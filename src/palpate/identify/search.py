@@ -15,6 +15,8 @@ from palpate.physics.maps import Stacked
 MOST_STEPS = 200
 POLISH_STEPS = 12
 EDGE_EVERY = 10
+IDLE_STEPS = 6
+"""Steps that change nothing, after which none is expected to."""
 NEAR, NEAREST = 1e-5, 1e-10
 """Where a step would change the cost by less than the first fraction, Newton's method is worth a try; by less than the
 second, the search is in the last, quadratic valley for sure.
@@ -28,6 +30,10 @@ class Ending(Enum):
     EDGE = (
         "the data ask for a body that cannot exist (a mass or an inertia at or below zero): look for a wrong sign, "
         "unit, axis or frame first; else the motion excites too little"
+    )
+    FLAT = (
+        "a body without thickness in some direction fits the data as well as one with: the intervals hold that, but "
+        "give a prior, or excite the object more"
     )
     SLOW = (
         f"not converged after {MOST_STEPS} steps: the data leave a direction open; give a prior, "
@@ -55,6 +61,8 @@ class Problem:
     map_: Stacked
     penalty: Penalty
     damping: float
+    negligible: float = 0.0
+    """A fall of the cost that means nothing beside the noise of the data."""
 
     def with_damping(self, damping: float) -> Problem:
         """The same with another lambda."""
@@ -99,7 +107,7 @@ def _search(problem: Problem, start: FloatArray, *, polish: bool) -> Found:
     Levenberg-Marquardt with the step from QR of the stacked rows, never from A'A; mu follows Nielsen (1999). Undamped
     linear directions (bias) take full Gauss-Newton steps and are exact after one.
     """
-    theta, mu, nu = start, 1e-8, 2.0
+    theta, mu, nu, idle = start, 1e-8, 2.0, 0
     cost = problem.cost(theta)
     rows = problem.rows(theta)
     for step in range(1, MOST_STEPS + 1):
@@ -115,6 +123,10 @@ def _search(problem: Problem, start: FloatArray, *, polish: bool) -> Found:
                 if not _possible(problem.map_, end):
                     return Found(_last_possible(problem.map_, end), cost, step, Ending.EDGE)
                 return Found(end, least, step, Ending.CONVERGED)
+        # the edge of possible bodies is at infinite theta: a search for a thin one would never end
+        idle = idle + 1 if expected <= problem.negligible else 0
+        if idle > IDLE_STEPS:
+            return Found(_last_possible(problem.map_, theta), cost, step, Ending.FLAT)
         trial = problem.cost(theta + move)
         gain = (cost - trial) / expected
         if gain > 0:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cache
 
 import numpy as np
 
 from palpate.errors import DataProblem, PalpateError
 from palpate.identify.compression import Compressed
 from palpate.identify.conditioning import KAPPA_LIMIT, Conditioning, conditioning
+from palpate.identify.contradiction import contradictions
 from palpate.identify.damping import solve_automatic, solve_given, starts
 from palpate.identify.prior import Prior, build_penalty
 from palpate.identify.search import Ending, Found, Problem, search
 from palpate.identify.signs import sign_problems, unconstrained
-from palpate.identify.uncertainty import Uncertainty, uncertainty
+from palpate.identify.uncertainty import Uncertainty, free_covariance, uncertainty
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
-from palpate.physics.inertia import DRAWING_NAMES, DRAWING_UNITS, drawing_jacobian, drawing_values
+from palpate.physics.inertia import DRAWING_NAMES, DRAWING_UNITS, drawing_jacobian, drawing_values, mass_properties
 from palpate.physics.log_cholesky import Factor
-from palpate.physics.maps import Fixed, LogCholesky
+from palpate.physics.maps import Fixed, LogCholesky, Stacked
 
 
 class Status(Enum):
@@ -33,6 +35,10 @@ class Status(Enum):
 
 
 _CLOSED = (Status.IDENTIFIED, Status.PRIOR_DOMINATED)
+NOTHING = 0.03
+"""A step that changes the sum of squares by less than the square of this many standard deviations changes nothing."""
+VAGUE = 0.5
+"""An interval that reaches this share of a body's own size to either side says nothing about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +133,8 @@ def solve(
     p_free = unconstrained(R)
     begin = starts(map_, penalty, p_free)
     damping = 0.0 if prior is None or prior.damping is None else prior.damping
-    problem = Problem(R, map_, penalty, damping)
+    level = abs(float(R[-1, -1])) / np.sqrt(float(compressed.samples.sum()) * len(compressed.weights))
+    problem = Problem(R, map_, penalty, damping, negligible=(NOTHING * level) ** 2)
     if prior is not None and prior.damping is None:
         problem, found = solve_automatic(problem, compressed, prior.spread, begin)
     else:
@@ -135,7 +142,12 @@ def solve(
     condition = conditioning(problem, found.theta)
     p = map_.forward(found.theta)
     unsure = uncertainty(compressed.scores(p), problem, found.theta)
-    estimates = _report(model, problem, found.theta, unsure, converged=found.ending is Ending.CONVERGED)
+    estimates = _report(model, problem, found.theta, unsure, converged=found.ending in (Ending.CONVERGED, Ending.FLAT))
+
+    @cache
+    def covariance() -> FloatArray:
+        return free_covariance(compressed.scores(p_free), R)
+
     if compressed.noise is not None:
         estimates = _attenuated(estimates, model, problem, replace(compressed, noise=None), found.theta)
     return Solution(
@@ -147,8 +159,8 @@ def solve(
         conditioning=condition,
         ending=found.ending,
         steps=found.steps,
-        impossible=sign_problems(model, p_free),
-        warnings=_warnings(found, condition, estimates, unsure),
+        impossible=sign_problems(model, p_free, covariance),
+        warnings=_warnings(found, condition, unsure, _against_prior(map_, p_free, covariance, estimates)),
     )
 
 
@@ -156,28 +168,29 @@ def _report(
     model: Model, problem: Problem, theta: FloatArray, unsure: Uncertainty, *, converged: bool
 ) -> tuple[Estimate, ...]:
     """Estimates in the words of a drawing: mass, centre of mass, inertia; then everything else as it is."""
-    from scipy.special import stdtrit  # Student's quantile, without the second that scipy.stats takes to import
-
     map_, penalty = problem.map_, problem.penalty
     p, P = map_.forward(theta), map_.jacobian(theta)
     before, P_before = map_.forward(penalty.theta), map_.jacobian(penalty.theta)
     names, units = list(model.parameters), [q.unit for q in model.parameters.values()]
     has_prior, fixed = np.zeros(len(p), dtype=bool), np.zeros(len(p), dtype=bool)
+    size = np.full(len(p), np.inf)
     spread = P_before @ penalty.root
     for part, ps, ts in zip(map_.parts, map_.p_slices(), map_.theta_slices(), strict=True):
         fixed[ps] = isinstance(part, Fixed)
         has_prior[ps] = penalty.damped[ts] if part.size_p == part.size_theta else bool(penalty.damped[ts].any())
         if isinstance(part, LogCholesky):
             P[ps], spread[ps] = drawing_jacobian(p[ps]) @ P[ps], drawing_jacobian(before[ps]) @ spread[ps]
+            size[ps] = _natural_size(p[ps])
             p[ps], before[ps] = drawing_values(p[ps]), drawing_values(before[ps])
             fixed[ps.start] = part.known_mass is not None
             prefix = names[int(ps.start)].removesuffix("m")  # "" or the element's name and a dot
             names[ps], units[ps] = [prefix + n for n in DRAWING_NAMES], list(DRAWING_UNITS)
     noise, pull, share, is_open = unsure.of(P)
-    half = np.hypot(float(stdtrit(unsure.freedom, 0.975)) * noise, 1.96 * pull)
+    half = np.hypot(unsure.critical * noise, 1.96 * pull)
     prior_std = np.linalg.norm(spread, axis=1)
     known = unsure.enough and converged
-    flags = zip(fixed.tolist(), is_open.tolist(), noise.tolist(), pull.tolist(), share.tolist(), strict=True)
+    unknown = is_open | (unsure.critical * noise > VAGUE * size)
+    flags = zip(fixed.tolist(), unknown.tolist(), noise.tolist(), pull.tolist(), share.tolist(), strict=True)
     statuses = [_status(*row, known=known) for row in flags]
     return tuple(
         Estimate(
@@ -225,9 +238,14 @@ def _status(fixed: bool, is_open: bool, noise: float, pull: float, share: float,
     return Status.IDENTIFIED if share > 0.99 and pull <= 0.5 * noise else Status.PRIOR_DOMINATED
 
 
-def _warnings(
-    found: Found, condition: Conditioning, estimates: tuple[Estimate, ...], unsure: Uncertainty
-) -> tuple[str, ...]:
+def _natural_size(phi: FloatArray) -> FloatArray:
+    """Mass, radius of gyration (three times) and half the trace of the inertia (six times) about the centre of mass."""
+    mass, _, I = mass_properties(phi)
+    half_trace = float(np.trace(I)) / 2
+    return np.repeat([mass, np.sqrt(max(half_trace, 0.0) / mass), half_trace], [1, 3, 6])
+
+
+def _warnings(found: Found, condition: Conditioning, unsure: Uncertainty, against: list[str]) -> tuple[str, ...]:
     told: list[str] = []
     if not unsure.enough:
         told.append("the train segments are too short to know the noise: no intervals; use at least ten seconds")
@@ -238,24 +256,18 @@ def _warnings(
             f"kappa_eff = {condition.kappa_eff:.0f} is not below {KAPPA_LIMIT:.0f}: some direction is hardly excited; "
             "turn and shake the object about every axis"
         )
-    against = [_contradiction(e, estimates) for e in estimates]
-    if any(against):
-        named = "; ".join(c for c in against if c)
-        told.append(f"the data contradict the prior: {named}; check the drawing, its axes and signs")
+    if against:
+        told.append(f"the data contradict the prior: {'; '.join(against)}; check the drawing, its axes and signs")
     return tuple(told)
 
 
-def _contradiction(e: Estimate, estimates: tuple[Estimate, ...]) -> str:
-    """How far an estimate is from its prior, where that is more than three times what both admit; else nothing."""
-    if e.prior is None or e.ci95 is None:
-        return ""
-    # a symmetric drawing pretends to know its zeros exactly: nothing is known better than to 2 % of its kind
-    size = max(abs(o.prior) for o in estimates if o.unit == e.unit and o.prior is not None)
-    allowed = float(np.hypot(np.hypot(e.prior_std, 0.02 * size), (e.ci95[1] - e.ci95[0]) / 4))
-    if abs(e.value - e.prior) <= 3 * allowed:
-        return ""
-    sign = ", other sign" if e.value * e.prior < 0 else ""
-    return f"{e.name} = {e.value:.4g} {e.unit} (prior {e.prior:.4g} +- {e.prior_std:.2g}{sign})"
+def _against_prior(
+    map_: Stacked, p_free: FloatArray, covariance: Callable[[], FloatArray], estimates: tuple[Estimate, ...]
+) -> list[str]:
+    names, units, prior = [e.name for e in estimates], [e.unit for e in estimates], [e.prior for e in estimates]
+    if all(v is None for v in prior):
+        return []
+    return contradictions(map_, p_free, covariance, names, units, prior, np.array([e.prior_std for e in estimates]))
 
 
 def _check_names(prior: Prior | None, names: tuple[str, ...]) -> None:

@@ -1,4 +1,8 @@
-"""Uncertainty of a solution: noise, the prior's pull, and how much of each number comes from the data at all."""
+"""Uncertainty of a solution: noise, the prior's pull, and how much of each number comes from the data at all.
+
+Everything is told in whitened coordinates u = T theta, where T'T is what the fit knows: M = [J; lambda A] = Q T. From
+M itself, never from M'M: near the edge of possible bodies theta is so badly scaled that M'M would have lost all digits.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.identify.search import Problem
-from palpate.physics.arrays import FloatArray, least_squares, symmetric_inverse
+from palpate.physics.arrays import FloatArray
 
-OPEN = 1e-12
-"""Directions with less than this share of the largest (scaled) information are open: nothing says anything about
-them.
-"""
-
-
+OPEN = 1e-7
+"""Directions with less than this share of the largest singular value are open: nothing says anything about them."""
 LAGS = 8
 """Neighbouring pieces whose scores may still be correlated, at least; more where they show it."""
 FEWEST = 10
@@ -24,22 +24,24 @@ FEWEST = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Uncertainty:
-    """Covariances of theta, and what each part of the information weighs."""
+    """Covariances in whitened coordinates, and what each part of the information weighs."""
 
+    whiten: FloatArray
+    """T^-1, (theta, directions that something is known of): a gradient times this is one in u."""
     noise: FloatArray
-    """Covariance from the residuals, correlated as they are."""
+    """Covariance of u from the residuals, correlated as they are."""
     pull: FloatArray
-    """Covariance from a prior that is off by its declared spread."""
-    inverse: FloatArray
-    """Inverse of J'J + lambda^2 A'A, what the fit knows, and ..."""
+    """(directions, theta): what a prior that is off by its declared spread does to u; times its transpose, the
+    covariance.
+    """
     from_data: FloatArray
-    """... J'J, what of it the data said."""
+    """(rows, directions): J T^-1, the part of Q that the data made."""
     open_directions: FloatArray
     """Columns: unit vectors of scaled theta that neither data nor prior determine."""
     scale: FloatArray
     """theta times this is scaled."""
-    freedom: int
-    """Degrees of freedom of the noise estimate."""
+    critical: float
+    """Half a 95 % interval in standard deviations of the noise, which is itself only estimated."""
     enough: bool
     """Whether there were pieces enough to know the noise."""
     level: float
@@ -47,20 +49,19 @@ class Uncertainty:
     directions that the prior pulls (in all, where it pulls none). A bias takes the slow noise upon itself.
     """
 
-    def of(
-        self, gradients: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+    def of(self, gradients: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.bool_]]:
         """For quantities with these theta gradients (n, theta): std from noise, from pull, share from data, whether
         open.
         """
-        noise, pull = _std(gradients, self.noise), _std(gradients, self.pull)
-        spread = gradients @ self.inverse
-        total = np.sum(spread * gradients, axis=1)
-        share = np.sum(spread @ self.from_data * spread, axis=1) / np.where(total > 0, total, np.inf)
+        g = gradients @ self.whiten
+        noise = np.sqrt(np.sum(g @ self.noise * g, axis=1))
+        pull = np.linalg.norm(g @ self.pull, axis=1)
+        total = np.sum(g**2, axis=1)
+        share = np.sum((g @ self.from_data.T) ** 2, axis=1) / np.where(total > 0, total, np.inf)
         scaled = gradients / self.scale
         lengths = np.maximum(np.linalg.norm(scaled, axis=1), 1e-300)
         is_open = np.linalg.norm(scaled @ self.open_directions, axis=1) > 1e-3 * lengths
-        return noise, pull, np.clip(share, 0.0, 1.0), is_open
+        return noise, pull, np.minimum(share, 1.0), is_open
 
 
 def uncertainty(scores: FloatArray, problem: Problem, theta: FloatArray) -> Uncertainty:
@@ -72,67 +73,80 @@ def uncertainty(scores: FloatArray, problem: Problem, theta: FloatArray) -> Unce
     """
     P = problem.map_.jacobian(theta)
     J = problem.R[:, :-1] @ P
-    from_data = J.T @ J
     A = problem.damping * problem.penalty.rows(theta)[0]
-    prior = A.T @ A
-    information = from_data + prior
-    inverse = symmetric_inverse(information)
-    scatter = scores @ P
-    scatter = scatter - scatter.mean(axis=0)
-    pieces, n = len(scores), P.shape[1]
-    lags = _lags(scatter)
-    meat = _long_run(scatter, lags) * (pieces / max(1, pieces - 1))
-    pulled = inverse @ prior @ problem.penalty.root
-    noise = inverse @ meat @ inverse
-    pulled_to = problem.penalty.damped | ~problem.penalty.damped.any()
-    scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
-    values, vectors = np.linalg.eigh(information / scale[:, None] / scale)
+    M = np.concatenate([J, A])
+    scale = np.sqrt(np.maximum(np.einsum("ij,ij->j", M, M), 1e-300))
+    Q, s, Vt = np.linalg.svd(M / scale, full_matrices=False)
+    known = s > OPEN * s[0]
+    whiten = Vt[known].T / s[known] / scale[:, None]
+    influence = scores @ (P @ whiten)
+    influence = influence - influence.mean(axis=0)
+    lags = _lags(influence)
+    noise = long_run(influence, lags) * (len(scores) / max(1, len(scores) - 1))
+    from_data, from_prior = Q[: len(J), known], Q[len(J) :, known]
+    others = s[known, None] * Vt[known][:, ~problem.penalty.damped] * scale[~problem.penalty.damped]
     return Uncertainty(
+        whiten=whiten,
         noise=noise,
-        pull=pulled @ pulled.T,
-        inverse=inverse,
+        pull=from_prior.T @ (A @ problem.penalty.root),
         from_data=from_data,
-        open_directions=vectors[:, values < OPEN * values[-1]],
+        open_directions=Vt[~known].T,
         scale=scale,
-        freedom=max(1, round(1.5 * pieces / (lags + 1))),  # of Bartlett's weights (Priestley 1981, 6.2.4)
-        enough=pieces >= n + FEWEST,
-        level=_level(information, noise, pulled_to),
+        critical=critical_value((lags + 1) / max(1, len(scores))),
+        enough=len(scores) >= P.shape[1] + FEWEST,
+        level=_level(noise, others if problem.penalty.damped.any() else others[:, :0]),
     )
 
 
-def _level(information: FloatArray, noise: FloatArray, among: NDArray[np.bool_]) -> float:
-    """Mean noise of these directions beside what independent residuals of size one would leave, the others free."""
-    others = ~among
-    known = information[among][:, among]
-    if others.any():
-        cross = information[among][:, others]
-        known = known - cross @ least_squares(information[others][:, others], cross.T)
-    return float(np.sqrt(max(float(np.sum(known * noise[among][:, among])), 0.0) / int(among.sum())))
+def free_covariance(scores: FloatArray, R: FloatArray) -> FloatArray:
+    """The sandwich covariance of an unconstrained fit of p to the factor R of [Y | y], (parameters, parameters)."""
+    X = R[:, :-1]
+    scale = np.sqrt(np.maximum(np.einsum("ij,ij->j", X, X), 1e-300))
+    _, s, Vt = np.linalg.svd(X / scale, full_matrices=False)
+    known = s > OPEN * s[0]
+    whiten = Vt[known].T / s[known] / scale[:, None]
+    influence = scores @ whiten
+    influence = influence - influence.mean(axis=0)
+    return whiten @ long_run(influence, _lags(influence)) @ whiten.T
 
 
-def _long_run(scatter: FloatArray, lags: int) -> FloatArray:
-    """Covariance of the scores' sum with Bartlett weights over neighbouring pieces (Newey & West 1987): slow noise
+def critical_value(b: float) -> float:
+    """The 97.5 % quantile of an estimate over its standard deviation, where that comes from Bartlett weights over the
+    share b of all pieces (Kiefer & Vogelsang 2005, Econometric Theory 21:1130, table 1).
+    """
+    return 1.96 + 2.9694 * b + 0.4160 * b**2 - 0.5324 * b**3
+
+
+def long_run(influence: FloatArray, lags: int) -> FloatArray:
+    """Covariance of the sum of (pieces, k) with Bartlett weights over neighbours (Newey & West 1987): slow noise
     counts.
     """
-    total = scatter.T @ scatter
+    total = influence.T @ influence
     for lag in range(1, lags + 1):
-        cross = scatter[lag:].T @ scatter[:-lag] * (1 - lag / (lags + 1))
+        cross = influence[lag:].T @ influence[:-lag] * (1 - lag / (lags + 1))
         total = total + cross + cross.T
     return total
 
 
-def _lags(scatter: FloatArray) -> int:
+def _level(noise: FloatArray, others: FloatArray) -> float:
+    """Mean noise of the directions that are left when the others (columns, in u) are free."""
+    directions = len(noise) - others.shape[1]
+    if others.shape[1] == 0 or directions <= 0:
+        return float(np.sqrt(np.trace(noise) / max(1, len(noise))))
+    basis = np.linalg.qr(others)[0]
+    return float(np.sqrt(max(np.trace(noise) - np.trace(basis.T @ noise @ basis), 0.0) / directions))
+
+
+def _lags(influence: FloatArray) -> int:
     """How far neighbours matter: the best window for noise with the memory of these scores (Andrews 1991, eqs. 6.2 and
-    6.4 for Bartlett's weights, each score a first-order autoregression).
+    6.4 for Bartlett's weights and a first-order autoregression).
+
+    One memory for all, tr(G0^-1 G1) / k, which is the same in all coordinates.
     """
-    n = len(scatter)
-    power = np.maximum((scatter**2).sum(axis=0), 1e-300)
-    memory = np.clip((scatter[1:] * scatter[:-1]).sum(axis=0) / power, -0.5, 0.9)
-    # every score counts alike, whatever its unit
-    top, bottom = 4 * memory**2 / (1 - memory) ** 6 / (1 + memory) ** 2, (1 - memory) ** -4.0
-    best = 1.1447 * (n * float(top.sum() / bottom.sum())) ** (1 / 3)
-    return min(max(LAGS, round(best)), n // 5, n - 1) if n > 1 else 0
-
-
-def _std(gradients: FloatArray, covariance: FloatArray) -> FloatArray:
-    return np.sqrt(np.maximum(np.sum(gradients @ covariance * gradients, axis=1), 0.0))
+    n, k = influence.shape
+    if n < 2 or k == 0:
+        return 0
+    now, next_ = influence.T @ influence, influence[1:].T @ influence[:-1]
+    memory = float(np.clip(np.trace(np.linalg.lstsq(now, next_, rcond=1e-12)[0]) / k, -0.5, 0.9))
+    alpha = 4 * memory**2 / ((1 - memory) * (1 + memory)) ** 2
+    return min(max(LAGS, round(1.1447 * (n * alpha) ** (1 / 3)) - 1), max(1, n // 5))

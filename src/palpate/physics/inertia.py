@@ -241,8 +241,9 @@ def divergence_rows(phi: ArrayLike, J0: FloatArray) -> tuple[FloatArray, FloatAr
     """
     L = np.linalg.cholesky(pseudo_inertia(phi))
     inverse = np.linalg.inv(L)
-    F = (inverse @ _PSEUDO_OF_PHI @ inverse.T).reshape(10, 16).T
+    F = (inverse @ PSEUDO_OF_PHI @ inverse.T).reshape(10, 16).T
     return F, (L.T @ np.linalg.solve(J0, L) - np.eye(4)).ravel()
 
 
-_PSEUDO_OF_PHI = pseudo_inertia(np.eye(10))
+PSEUDO_OF_PHI = pseudo_inertia(np.eye(10))
+"""(10, 4, 4): J = sum of phi_k times these."""
