@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from palpate.errors import PalpateError as PalpateError
     from palpate.experiment import read_experiment as read_experiment
     from palpate.experiment import run_experiment as run_experiment
+    from palpate.experiment.inspection import inspect_recordings as inspect_recordings
+    from palpate.experiment.motion import build_motion as build_motion
     from palpate.identify import Prior as Prior
     from palpate.identify import build_balance as build_balance
     from palpate.identify import compress as compress
@@ -19,6 +21,17 @@ if TYPE_CHECKING:
     from palpate.model import load_object as load_object
     from palpate.motion import estimate_offset as estimate_offset
     from palpate.motion import imu_motion as imu_motion
+    from palpate.motion.cloud import fit_body as fit_body
+    from palpate.motion.cloud import mean_cloud as mean_cloud
+    from palpate.motion.cloud import static_cloud as static_cloud
+    from palpate.motion.derivatives import pose_motion as pose_motion
+    from palpate.motion.frames import frames_of as frames_of
+    from palpate.motion.fusion import fuse as fuse
+    from palpate.motion.gaps import fill_gaps as fill_gaps
+    from palpate.motion.hinge import hinge_from_motion as hinge_from_motion
+    from palpate.motion.labels import check_markers as check_markers
+    from palpate.motion.marker_clock import marker_clock as marker_clock
+    from palpate.motion.markers import markers_of as markers_of
     from palpate.recording import load as load
 
 # Public name -> where it lives. Imported on first use, so that `palpate --help` does not wait for SciPy.
@@ -37,6 +50,19 @@ _PUBLIC = {
     "estimate_offset": "palpate.motion",
     "imu_motion": "palpate.motion",
     "load": "palpate.recording",
+    "inspect_recordings": "palpate.experiment.inspection",
+    "build_motion": "palpate.experiment.motion",
+    "fit_body": "palpate.motion.cloud",
+    "mean_cloud": "palpate.motion.cloud",
+    "static_cloud": "palpate.motion.cloud",
+    "pose_motion": "palpate.motion.derivatives",
+    "frames_of": "palpate.motion.frames",
+    "fuse": "palpate.motion.fusion",
+    "fill_gaps": "palpate.motion.gaps",
+    "hinge_from_motion": "palpate.motion.hinge",
+    "check_markers": "palpate.motion.labels",
+    "marker_clock": "palpate.motion.marker_clock",
+    "markers_of": "palpate.motion.markers",
 }
 
 
