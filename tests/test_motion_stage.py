@@ -14,7 +14,8 @@ from palpate.experiment.inspection import inspect_recordings
 from palpate.experiment.motion import CapturedMotion, build_motion
 from palpate.experiment.reading import read_experiment
 from palpate.motion import design_lowpass
-from palpate.recording import load
+from palpate.recording import Channel, Clock, Recording, load
+from palpate.recording.vicon_csv import write as write_vicon
 from palpate.twin.capture import Faults, capture_twin, write_capture_twin
 from tests.test_cli import palpate
 
@@ -204,3 +205,57 @@ def test_the_paper_s_door_from_its_excerpt(real_folder: Path, tmp_path: Path) ->
     assert motion.poses.seen.all()
     assert motion.motion is None  # sixteen frames in four groups have no derivatives, and that is said
     assert any(f.gate == "derivatives" for f in motion.findings)
+
+
+WHEELBARROW = """\
+stage: motion
+recordings:
+  mocap: {{file: {real}/wheelbarrow_trajectories_excerpt.csv}}
+markers:
+  axle: {{axle: [WB_ID8, WB_ID11], across: [[WB_ID9, WB_ID6], [WB_ID10, WB_ID13]], radius: {radius}, floor: -9.5 mm}}
+"""
+
+
+@pytest.mark.real
+def test_the_paper_s_wheelbarrow_from_its_excerpt(real_folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "wheelbarrow.yaml"
+    path.write_text(WHEELBARROW.format(real=real_folder, radius="0.197 m"))
+    motion = build_motion(read_experiment(path))
+    assert motion.frame == "axle"
+    assert motion.rolling is not None
+    assert np.nanmedian(motion.rolling.height_m) == pytest.approx(0.197, rel=0.05)
+    assert not [f for f in motion.findings if f.gate.startswith("wheel")]
+    path.write_text(WHEELBARROW.format(real=real_folder, radius="0.25 m"))
+    assert [f for f in build_motion(read_experiment(path)).findings if f.gate == "wheel-radius"]
+
+
+def door_file(folder: Path, *, lean_rad: float = 0.02, noise_m: float = 3e-4) -> tuple[Path, np.ndarray]:
+    """Markers on a door that opens by 80 deg and closes, none on its hinge, which leans a little."""
+    rng = np.random.default_rng(5)
+    t = np.arange(3000) / 100.0
+    angle = 0.7 * (1 - np.cos(2 * np.pi * t / 15.0)) * (t > 1.0)
+    points = np.array([[0.2, 0, 0.1], [0.8, 0.02, 0.2], [0.7, 0, 1.5], [0.3, 0.03, 1.7], [0.5, -0.02, 0.9]])
+    c, s, zero, one = np.cos(angle), np.sin(angle), 0 * angle, 1 + 0 * angle
+    swing = np.array([[c, -s, zero], [s, c, zero], [zero, zero, one]]).transpose(2, 0, 1)
+    cl, sl = np.cos(lean_rad), np.sin(lean_rad)
+    lean = np.array([[1, 0, 0], [0, cl, -sl], [0, sl, cl]])
+    world = points @ (lean @ swing).swapaxes(1, 2) + [2.0, 1.0, 0.0] + noise_m * rng.normal(size=(len(t), 5, 3))
+    clock = Clock("mocap", t)
+    channels = {f"D{i}": Channel(f"D{i}", world[:, i], clock, "m", "capture") for i in range(5)}
+    write_vicon(folder / "door.csv", Recording(channels))
+    path = folder / "door.yaml"
+    path.write_text("stage: motion\nrecordings: {mocap: {file: door.csv}}\nmarkers: {hinge: {}}\n")
+    return path, angle
+
+
+def test_a_hinge_without_markers_is_found_from_the_motion(tmp_path: Path) -> None:
+    path, angle = door_file(tmp_path)
+    motion = build_motion(read_experiment(path))
+    assert motion.hinge is not None
+    assert motion.hinge_motion is not None
+    assert motion.hinge.T_world_hinge[:3, 2] == pytest.approx([0, -np.sin(0.02), np.cos(0.02)], abs=2e-3)
+    assert np.abs(motion.hinge_motion.angle_rad - angle).max() < 0.01
+    assert motion.inclination_rad is not None
+    assert motion.inclination_rad[0] == pytest.approx(0.02, abs=2e-3)
+    assert motion.inclination_rad[1] == np.inf  # nothing measured the vertical, and the file does not say it did
+    assert [f.gate for f in motion.findings] == []

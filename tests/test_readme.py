@@ -11,6 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from palpate.experiment import read_experiment, run_experiment
+from palpate.experiment.motion_schema import MotionPart
 from palpate.recording import load
 from tests.test_cli import palpate
 
@@ -25,8 +26,9 @@ def blocks(language: str) -> list[str]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where a reader types the README's commands."""
     where = tmp_path_factory.mktemp("readme")
-    commands = re.findall(r"^    (palpate (?:twin handle|inspect|identify mytwin)[^#\n]*)", README, flags=re.MULTILINE)
-    assert len(commands) == 3
+    shown = r"^    (palpate (?:twin handle|twin capture|inspect|identify mytwin)[^#\n]*)"
+    commands = re.findall(shown, README, flags=re.MULTILINE)
+    assert len(commands) == 6
     for command in commands:
         done = palpate(*command.split()[1:], cwd=where)
         assert done.returncode == 0, (command, done.stderr)
@@ -36,6 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_commands_write_what_the_readme_says(folder: Path) -> None:
     assert (folder / "out" / "result.json").exists()
     assert (folder / "out" / "model.json").exists()
+    assert "Plotly" in (folder / "mycapture.html").read_text(encoding="utf-8")
 
 
 def test_the_shown_table_is_the_printed_one(folder: Path) -> None:
@@ -57,7 +60,8 @@ def test_the_python_block_runs(
 
 def test_the_yaml_blocks_are_a_working_experiment_also_with_plain_tables(folder: Path) -> None:
     yaml = YAML(typ="safe")
-    first, plain = (yaml.load(block) for block in blocks("yaml"))
+    first, plain, motion = (yaml.load(block) for block in blocks("yaml"))
+    assert MotionPart.model_validate(motion).stage == "motion"
     twin = folder / "mytwin"
     (twin / "first.yaml").write_text(blocks("yaml")[0])
     here = run_experiment(read_experiment(twin / "first.yaml"))

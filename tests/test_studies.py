@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from studies import handles
+from studies import handles, motion
 
 
 def test_handles_a_few_seeds() -> None:
@@ -19,3 +19,17 @@ def test_handles_a_few_seeds() -> None:
         called = sum(r.automatic.status[name] == "identified" for name in handles.PHYSICAL)
         assert called >= 8 if not r.poor else called < 8
     assert "| mass |" in handles.table(runs)
+
+
+def test_motion_a_seed() -> None:
+    (r,) = motion.run([7])
+    for clock, most in ((r.imu, 1e-4), (r.wrench, 2e-3)):
+        assert clock is not None
+        assert abs(clock.error_s) < most
+        assert clock.observed
+        assert abs(clock.drift_error_ppm) < 5.0
+    assert r.found == r.faults == 2
+    assert r.false == r.false_clean == 0
+    assert r.tilt_error_deg < 0.1
+    assert r.tilt_error_unbiased_deg < 0.1
+    assert "| imu |" in motion.table([r])

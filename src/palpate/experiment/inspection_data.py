@@ -87,6 +87,8 @@ def _motion(motion: CapturedMotion) -> dict[str, Any]:
             "direction_std_rad": finite(motion.hinge.direction_std_rad),
             "point_std_m": finite(motion.hinge.point_std_m),
             "range_rad": finite(motion.hinge.range_rad),
+            "inclination_rad": None if motion.inclination_rad is None else motion.inclination_rad[0],
+            "inclination_std_rad": None if motion.inclination_rad is None else finite(motion.inclination_rad[1]),
         }
     return data
 

@@ -27,12 +27,14 @@ from palpate.motion.hinge import (
     hinge_from_frame,
     hinge_from_motion,
     hinge_motion,
+    inclination,
     pose_std,
 )
 from palpate.motion.marker_clock import marker_clock
 from palpate.motion.placement_check import check_placement
 from palpate.motion.plausibility import check_imu
 from palpate.motion.rolling import Rolling, check_wheel, rolling
+from palpate.motion.tilt import hinge_inclination
 from palpate.physics.arrays import FloatArray
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
@@ -74,6 +76,8 @@ class CapturedMotion:
     """None where markers and IMU were fused, or nothing could be differentiated."""
     hinge: Hinge | None
     hinge_motion: HingeMotion | None
+    inclination_rad: tuple[float, float] | None
+    """Angle between hinge and vertical, and its standard deviation: infinite where the vertical was not measured."""
     rolling: Rolling | None
     findings: tuple[Finding, ...]
 
@@ -116,12 +120,25 @@ def build_motion(experiment: Experiment[MotionPart], tell: Tell = lambda _: None
     hinge = None if config.markers.hinge is None else told.attempt("hinge", lambda: _hinge(config, body))
     turned = None if hinge is None else hinge_motion(body.poses, hinge)
     told.findings += [] if turned is None else check_hinge(turned)
+    inclined = None if hinge is None else _inclination(hinge, placement, up)
     rolls = None
     if config.markers.axle is not None:
         rolls = rolling(body.poses_of("axle"), floor_m=config.markers.axle.floor, up=up)
         told.findings += [] if config.markers.axle.radius is None else check_wheel(rolls, config.markers.axle.radius)
     return CapturedMotion(
-        body, frame, poses, devices, placement, up, motion, derivatives, hinge, turned, rolls, tuple(told.findings)
+        body=body,
+        frame=frame,
+        poses=poses,
+        devices=devices,
+        placement=placement,
+        up=up,
+        motion=motion,
+        derivatives=derivatives,
+        hinge=hinge,
+        hinge_motion=turned,
+        inclination_rad=inclined,
+        rolling=rolls,
+        findings=tuple(told.findings),
     )
 
 
@@ -238,6 +255,13 @@ def _fused(experiment: Experiment[MotionPart], poses: Poses, up: FloatArray, imu
     times, x = imu.clock.to_reference(imu.even.times_s), imu.even.x
     gravity = -config.gravity * up
     return fuse(poses, times, x[:, :3], x[:, 3:], T, gravity=gravity, at_s=poses.times_s).motion
+
+
+def _inclination(hinge: Hinge, placement: Placement | None, up: FloatArray) -> tuple[float, float]:
+    axis = hinge.T_world_hinge[:3, 2]
+    if placement is None or placement.tilt is None:
+        return inclination(hinge.T_world_hinge, up), float("inf")
+    return hinge_inclination(axis, hinge.direction_std_rad, placement.tilt)
 
 
 def _hinge(config: MotionPart, body: Body) -> Hinge:
