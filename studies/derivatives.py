@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,8 +19,10 @@ from palpate.physics.regressor import body_regressor
 from palpate.physics.spatial import nearest_rotation, transform, transport_acceleration
 from palpate.twin.hand import HandMotion, random_hand
 from palpate.twin.handle import random_handle
+from studies.running import map_seeds
 
 Array = NDArray[np.float64]
+
 TITLE = "Derivatives: markers, IMU, and both"
 GRAVITY = 9.80665
 DOWN = (0.0, 0.0, -GRAVITY)
@@ -147,10 +148,7 @@ def _rms(x: Array) -> float:
 
 
 def run(seeds: Iterable[int], workers: int = 1) -> list[Run]:
-    if workers == 1:
-        return [run_one(seed) for seed in seeds]
-    with ProcessPoolExecutor(workers) as pool:
-        return list(pool.map(run_one, seeds))
+    return map_seeds(run_one, seeds, workers)
 
 
 def table(runs: list[Run]) -> str:

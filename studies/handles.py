@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +15,7 @@ from palpate.experiment.reading import read_experiment
 from palpate.identify import Solution, compress, solve
 from palpate.physics.inertia import is_consistent
 from palpate.twin.handle import write_handle_twin
+from studies.running import map_seeds
 
 TITLE = "Handles: random twins"
 CLASSES = {
@@ -95,10 +95,7 @@ def _judge(solution: Solution, true: dict[str, float], rms_ratio: float) -> Fit:
 
 
 def run(seeds: Iterable[int], workers: int = 1) -> list[Run]:
-    if workers == 1:
-        return [run_one(seed) for seed in seeds]
-    with ProcessPoolExecutor(workers) as pool:
-        return list(pool.map(run_one, seeds))
+    return map_seeds(run_one, seeds, workers)
 
 
 def coverage(fits: list[Fit], names: list[str]) -> tuple[float, float, float]:

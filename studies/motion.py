@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +17,7 @@ from palpate.experiment.reading import read_experiment
 from palpate.motion.cloud import mean_cloud
 from palpate.motion.markers import markers_of
 from palpate.twin.capture import CLEAN, Faults, capture_twin, marker_recording, write_capture_twin
+from studies.running import map_seeds
 
 TITLE = "Motion: simulated captures with faults"
 MIDDLE_S = 55.0
@@ -134,10 +134,7 @@ def _angle_deg(a: Any, b: Any) -> float:
 
 
 def run(seeds: Iterable[int], workers: int = 1) -> list[Run]:
-    if workers == 1:
-        return [run_one(seed) for seed in seeds]
-    with ProcessPoolExecutor(workers) as pool:
-        return list(pool.map(run_one, seeds))
+    return map_seeds(run_one, seeds, workers)
 
 
 def table(runs: list[Run]) -> str:
