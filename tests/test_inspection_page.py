@@ -123,7 +123,7 @@ def captured(tmp_path_factory) -> Inspection:
     """A short capture with a marker that moved, two exchanged ones, an IMU and a load cell."""
     folder = tmp_path_factory.mktemp("twin")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(twin, "capture_twin", functools.partial(twin.capture_twin, duration_s=24.0))
+        patch.setattr(twin, "capture_twin", functools.partial(twin.capture_twin, duration_s=16.0))
         path = twin.write_capture_twin(folder, seed=4)
     experiment = read_experiment(path)
     parts = recordings_of(experiment).values()
@@ -354,10 +354,12 @@ def test_vertical_placement_and_bandwidth_numbers(captured, read):
 
 def test_channel_numbers(captured, read):
     rows = {row[0]: row for table in read.tables if table[0][0] == "channel" for row in table[1:]}
-    marker, force = captured.recordings[0]["M3"].samples, captured.recordings[2]["Fx1_RawZero"].samples
-    assert rows["M3"][1] == "mm"
-    assert float(rows["M3"][4]) == pytest.approx(1e3 * np.nanmax(marker), rel=1e-4)
-    assert rows["M3"][2].startswith(f"{np.isnan(marker[:, 0]).sum()} (")
+    hidden = max(captured.recordings[0].channels.values(), key=lambda c: c.missing)
+    row, force = rows[hidden.name.removeprefix("Handle:")], captured.recordings[2]["Fx1_RawZero"].samples
+    assert row[1] == "mm"
+    assert float(row[4]) == pytest.approx(1e3 * np.nanmax(hidden.samples), rel=1e-4)
+    assert row[2].startswith(f"{np.isnan(hidden.samples[:, 0]).sum()} (")
+    assert hidden.missing
     assert float(rows["Fx1_RawZero"][3]) == pytest.approx(force.min(), rel=1e-4)
     assert float(rows["acceleration.x"][5]) == pytest.approx(0.006, rel=0.05)  # the twin's own noise
 

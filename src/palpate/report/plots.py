@@ -1,0 +1,216 @@
+"""Plotly traces and layouts as plain data: thinned, packed, and alike in every figure."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, floor, log10
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palpate.physics.arrays import FloatArray
+from palpate.report.page import Json
+
+MOST_POINTS = 4000
+"""In one trace."""
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c564b", "#5b3a9e")
+"""Mostly Okabe & Ito's, which the colour-blind tell apart."""
+PALE, GREY, DARK = "#56b4e9", "#8a8a8a", "#222222"
+_FEW = 200
+"""Points up to which each one is drawn as a dot."""
+_LARGE_S = 1e6
+_LISTED = 64
+"""Numbers up to which they are written out, for people who read the page's source."""
+
+
+def thinned(t: FloatArray, y: FloatArray, most: int = MOST_POINTS) -> tuple[FloatArray, FloatArray]:
+    """A curve of at most about `most` points that looks the same: least and largest of each short time.
+
+    Spikes stay. NaN and rows without times make the line break: one NaN stands for each gap that can be seen.
+    """
+    there = np.isfinite(y) & np.isfinite(t)
+    t, y = np.asarray(t[there], dtype=float), np.asarray(y[there], dtype=float)
+    if len(t) < 2:
+        return t, y
+    step, span, width = float(np.median(np.diff(t))), float(t[-1] - t[0]), 0.0
+    keep = np.arange(len(t))
+    if len(t) > most:
+        width = span / (most // 2)
+        part = np.minimum(((t - t[0]) / width).astype(np.int64), most // 2 - 1)
+        first = np.flatnonzero(np.concatenate([[True], np.diff(part) > 0]))
+        keep = np.unique(np.concatenate([[0], _least(y, first), _least(-y, first), [len(t) - 1]]))
+    gaps = np.concatenate([[0], np.cumsum(np.diff(t) > max(1.6 * step, width))])
+    after = np.flatnonzero(np.diff(gaps[keep]) > 0) + 1
+    t, y = t[keep], y[keep]
+    return np.insert(t, after, t[after - 1] if len(after) else t[:0]), np.insert(y, after, np.nan)
+
+
+def _least(y: FloatArray, first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where the least value of each part is; `first`: where the parts begin."""
+    lengths = np.diff(first, append=len(y))
+    at = np.flatnonzero(y == np.repeat(np.minimum.reduceat(y, first), lengths))
+    return at[np.searchsorted(at, first)]
+
+
+def packed(x: FloatArray | NDArray[np.int8], dtype: str = "f4") -> Any:
+    """Numbers as Plotly reads them: a list of a few, else base64 of this type; NaN is a gap."""
+    if x.ndim == 1 and len(x) <= _LISTED:
+        return [float(v) if np.isfinite(v) else None for v in x.tolist()]
+    data: Json = {"dtype": dtype, "bdata": b64encode(np.ascontiguousarray(x, dtype=dtype).tobytes()).decode("ascii")}
+    return data if x.ndim == 1 else data | {"shape": ", ".join(str(n) for n in x.shape)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TimeAxis:
+    """What stands on the horizontal axis: seconds, or frames where a file holds only pieces of a recording."""
+
+    x: FloatArray
+    layout: Json
+    trace: Json
+    """What every trace above it needs."""
+
+
+def zero_of(times_s: FloatArray) -> float:
+    """What to subtract from times that count from 1970, so that a person can read them; 0 for others."""
+    start = float(times_s[0]) if len(times_s) else 0.0
+    return float(np.floor(start)) if abs(start) > _LARGE_S else 0.0
+
+
+def since(title: str, zero: float) -> Json:
+    """The title of an axis of times from which `zero` (s) was subtracted."""
+    return {"title": {"text": f"{title} since {zero:.0f} s" if zero else title}}
+
+
+def time_axis(times_s: FloatArray, title: str = "time, s") -> TimeAxis:
+    """Seconds, unless most of the time between the first and the last sample is missing."""
+    n = len(times_s)
+    steps = np.diff(times_s)
+    step = float(np.median(steps)) if len(steps) else 1.0
+    if n < 2 or n * step > 0.5 * float(times_s[-1] - times_s[0]):
+        zero = zero_of(times_s)
+        return TimeAxis(times_s - zero, since(title, zero), {})
+    later = steps > 1.5 * step
+    # frames that follow each other are one apart, others two: lines break there
+    x = 1.0 + np.concatenate([[0.0], np.cumsum(1.0 + later)])
+    starts = np.concatenate([[0], np.flatnonzero(later) + 1])
+    starts = starts[:: max(1, len(starts) // 12)]
+    labels = [f"{i + 1}<br>{times_s[i]:.2f} s" for i in starts.tolist()]
+    ticks: Json = {"tickvals": x[starts].tolist(), "ticktext": labels}
+    heading = {"text": "frame in the file, and its time: most of the time between them is not in the file"}
+    return TimeAxis(x, {"title": heading, **ticks}, {"hoverinfo": "y+name"})
+
+
+def line(
+    x: FloatArray,
+    y: FloatArray,
+    name: str,
+    colour: int | str = 0,
+    *,
+    most: int = MOST_POINTS,
+    row: int = 1,
+    **more: Any,
+) -> Json:
+    """A thinned curve in a row of a figure; dots where there are few points. `more` overrides."""
+    few = int(np.isfinite(y).sum()) <= _FEW
+    x, y = thinned(x, y, most)
+    style: Json = {"color": _colour(colour), "width": 1.2}
+    trace: Json = {
+        "type": "scatter",
+        "mode": "lines+markers" if few else "lines",
+        "name": name,
+        "x": packed(x, "f8"),
+        "y": packed(y),
+        "line": style,
+        "yaxis": _axis("y", row),
+    }
+    if few:
+        trace["marker"] = {"size": 5, "color": style["color"]}
+    return trace | more
+
+
+def curve(x: FloatArray, y: FloatArray, name: str, colour: int | str = 0, *, row: int = 1, **more: Any) -> Json:
+    """A short curve over anything but time: every point as it is, NaN a gap."""
+    style: Json = {"color": _colour(colour), "width": 1.5}
+    place: Json = {"x": packed(x, "f8"), "y": packed(y), "yaxis": _axis("y", row)}
+    return {"type": "scatter", "mode": "lines", "name": name, "line": style, **place} | more
+
+
+def log_scale(low: float, high: float) -> Json:
+    """A logarithmic axis with few, whole labels for values from low to high."""
+    first, last = (log10(v) for v in (low, high))
+    steps = (1, 2, 5) if last - first < 2 else (1,)
+    every = 2 if last - first > 4 else 1
+    values = [k * 10.0**d for d in range(floor(first), ceil(last) + 1, every) for k in steps]
+    labels = [f"{v:g}" if 1e-3 <= v <= 1e4 else f"10<sup>{log10(v):.0f}</sup>" for v in values]
+    margin = 0.05 * (last - first) + 0.02
+    return {"type": "log", "range": [first - margin, last + margin], "tickvals": values, "ticktext": labels}
+
+
+def layout(
+    y_titles: Sequence[str], x: Json, *, height: int = 0, y: Mapping[int, Json] | None = None, **more: Any
+) -> Json:
+    """Rows of plots, the first on top, above one horizontal axis; the legend stands to the right.
+
+    y: what is special about the vertical axis of a row, counted from 1.
+    """
+    rows, gap = len(y_titles), 0.06
+    each = (1 - gap * (rows - 1)) / rows
+    made: Json = {
+        "height": height or 140 + 190 * rows,
+        "margin": {"l": 70, "r": 20, "t": 32, "b": 56},
+        "font": {"size": 12, "color": "#333"},
+        "paper_bgcolor": "#fff",
+        "plot_bgcolor": "#fff",
+        "hovermode": "closest",
+        "showlegend": True,
+        "legend": {"x": 1.01, "y": 1, "xanchor": "left", "yanchor": "top", "font": {"size": 11}},
+        "xaxis": {"anchor": _axis("y", rows), **_LINES, **x},
+    }
+    for i, title in enumerate(y_titles):
+        top = 1 - i * (each + gap)
+        place: Json = {"domain": [max(top - each, 0.0), top], "anchor": "x", "title": {"text": title}, **_LINES}
+        made[_axis("yaxis", i + 1)] = place | (y or {}).get(i + 1, {})
+    return made | more
+
+
+def upright(x: float, text: str, colour: str = "#444", *, dash: str = "dash", level: float = 1.0) -> tuple[Json, Json]:
+    """A vertical line through all rows and its label at this height (1: top), as a shape and an annotation."""
+    shape: Json = {"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1}
+    shape["line"] = {"color": colour, "width": 1.2, "dash": dash}
+    label: Json = {"x": x, "y": level, "xref": "x", "yref": "paper", "text": text, "showarrow": False}
+    label |= {"xanchor": "left", "yanchor": "top", "xshift": 4, "font": {"size": 11, "color": colour}}
+    return shape, label | {"bgcolor": "rgba(255,255,255,0.75)"}
+
+
+def band(x0: float, x1: float, colour: str, opacity: float = 0.18) -> Json:
+    """A stretch of the horizontal axis, shaded through all rows."""
+    shape: Json = {"type": "rect", "xref": "x", "yref": "paper", "x0": x0, "x1": x1, "y0": 0, "y1": 1}
+    return shape | {"fillcolor": colour, "opacity": opacity, "line": {"width": 0}, "layer": "below"}
+
+
+def key(name: str, colour: str) -> Json:
+    """An entry of the legend for what has no trace of its own."""
+    marker: Json = {"symbol": "square", "size": 11, "color": colour}
+    return {"type": "scatter", "mode": "markers", "x": [None], "y": [None], "name": name, "marker": marker}
+
+
+def _colour(colour: int | str) -> str:
+    return colour if isinstance(colour, str) else COLOURS[colour % len(COLOURS)]
+
+
+def _axis(letter: str, number: int) -> str:
+    return letter if number == 1 else f"{letter}{number}"
+
+
+_LINES: Json = {
+    "gridcolor": "#e8e8e8",
+    "zeroline": False,
+    "linecolor": "#888",
+    "showline": True,
+    "ticks": "outside",
+    "tickcolor": "#888",
+    "automargin": True,
+}
