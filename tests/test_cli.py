@@ -98,9 +98,9 @@ def test_inspect_shows_channels_clocks_and_noise(twin: Path) -> None:
     for part in ("Fx1_RawZero", "angular_rate.z", "rad/s", "1000 Hz", "noise", "dspace-mat", "microstrain-csv"):
         assert part in done.stdout, part
     data = json.loads(palpate("inspect", twin / "wrench.mat", "--json").stdout)
-    (clock,) = data[0]["clocks"]
+    (clock,) = data["recordings"][0]["clocks"]
     assert clock["samples"] == 70000
-    force = next(c for c in data[0]["channels"] if c["name"] == "Fx1_RawZero")
+    force = next(c for c in data["recordings"][0]["channels"] if c["name"] == "Fx1_RawZero")
     assert 0.1 < force["noise"] < 0.2  # the twin's 0.15 N
 
 

@@ -93,9 +93,9 @@ def test_a_twin_is_a_folder_with_experiment_recordings_and_truth(kind: str, tmp_
     truth = json.loads((experiment.parent / "truth.json").read_text())
     assert is_consistent(list(truth["phi"].values()))
     assert truth["seed"] == 5
-    wrench, imu = (next(iter(sorted((tmp_path / "new").rglob(p)))) for p in ("*.mat", "*.csv"))
-    assert load(wrench).format == "dspace-mat"
-    assert load(imu).format == "microstrain-csv"
+    files = [path for pattern in ("*.mat", "*.csv") for path in sorted((tmp_path / "new").rglob(pattern))]
+    formats = [load(path).format for path in files]
+    assert formats == ["dspace-mat", "microstrain-csv", *(["vicon-csv"] if kind == "capture" else [])]
 
 
 def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from palpate.motion.plausibility import check_imu
 from palpate.recording import Channel, Recording
 from palpate.recording.gates import Finding, check_channels
 
+NOT_RIGID_M = 0.01
+"""Bodies bend by millimetres."""
 FEWEST_MARKERS = 4
 """With three, no marker can be told from another by its place: nothing could be checked."""
 
@@ -75,7 +77,8 @@ def inspect_recordings(recordings: Sequence[Recording], title: str = "") -> Insp
 def _channel_findings(recording: Recording) -> tuple[Finding, ...]:
     """Clipping, dead and frozen channels; not of markers, which have checks of their own."""
     names = [name for name, channel in recording.channels.items() if channel.samples.ndim == 1]
-    return tuple(check_channels(recording, names)) if names else ()
+    found = check_channels(recording, names) if names else ()
+    return tuple(replace(f, fatal=False) for f in found)  # whether it matters depends on what the channel is for
 
 
 def _body(recordings: Sequence[Recording], findings: list[Finding]) -> Body | None:
@@ -89,6 +92,12 @@ def _body(recordings: Sequence[Recording], findings: list[Finding]) -> Body | No
             body = align_body(recording, markers, mean_cloud(markers))
         except DataProblem as error:
             findings.append(Finding("markers", False, str(error)))
+            continue
+        error = body.fit.mean_error_m
+        if error > NOT_RIGID_M:
+            what = f"these {len(names)} markers are not one rigid body: {1e3 * error:.0f} mm off on average"
+            remedy = "name those of one body in an experiment file (stage: motion, markers: {body: [...]})"
+            findings.append(Finding("markers", False, f"{what}; {remedy}"))
             continue
         findings += [Finding(f"marker-{f.kind}", False, f.sentence) for f in body.checked.findings]
         return body

@@ -240,20 +240,19 @@ def nan_median(x: FloatArray, axis: int) -> FloatArray:
 
 
 def _averaged(points: FloatArray, cloud: FloatArray, *, robust: bool) -> FloatArray:
-    """The mean of all frames after alignment to the cloud; a marker without a place gets one."""
+    """The mean of all frames after alignment to the cloud, or the robust one: the median of frames aligned with little
+    weight for what is far from its place. A marker without a place gets one.
+    """
     fit = align(points, cloud)
-    weights = np.ones(points.shape[:2])
     if robust:
         for _ in range(3):
             scale = 3 * max(_ROBUST_M, float(np.nan_to_num(nan_median(fit.error.ravel(), axis=0))))
             weights = 1 / (1 + (np.nan_to_num(fit.error) / scale) ** 2) ** 2  # Geman-McClure
             fit = align(points, cloud, weights)
     body = body_points(points, fit)
-    there = np.isfinite(body[:, :, 0])
-    weights = np.where(there, weights, 0.0)
-    total = weights.sum(axis=0)
-    mean = (np.where(there[:, :, None], body, 0.0) * weights[:, :, None]).sum(axis=0)
-    return np.where(total[:, None] > 0, mean / np.where(total > 0, total, 1.0)[:, None], cloud)
+    # frames that are aligned wrongly, with exchanged labels say, would pull a weighted mean away step by step
+    middle = nan_median(body, axis=0) if robust else nan_mean(body, axis=0)
+    return np.where(np.isfinite(middle), middle, cloud)
 
 
 def _stillest(markers: Markers, length_s: float) -> tuple[float, float]:

@@ -49,10 +49,12 @@ class _Table:
 
     def place(self, column: str) -> int:
         """Where a column stands, by its whole header or by its name without the unit."""
-        bare = [split_header(header)[0] for header in self.headers]
-        for known in (list(self.headers), bare):
-            if known.count(column) == 1:
-                return known.index(column)
+        whole = list(self.headers)
+        if whole.count(column) == 1:
+            return whole.index(column)
+        bare = [split_header(header)[0] for header in whole]
+        if bare.count(column) == 1:
+            return bare.index(column)
         raise UnknownName("column", column, (h for h in self.headers if h), where=str(self.path))
 
 

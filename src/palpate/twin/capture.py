@@ -11,6 +11,7 @@ import numpy as np
 
 from palpate.files import write_text
 from palpate.physics.arrays import FloatArray
+from palpate.physics.inertia import PHI_NAMES
 from palpate.physics.spatial import nearest_rotation
 from palpate.recording import Channel, Clock, Recording
 from palpate.recording.dspace_mat import write as write_dspace
@@ -156,6 +157,7 @@ def write_capture_twin(folder: Path, *, seed: int = 0, clean: bool = False, faul
             for n, c in (("imu", twin.imu), ("wrench", twin.load_cell))
         },
         "up_in_capture_frame": up.tolist(),
+        "phi": dict(zip(PHI_NAMES, twin.phi.tolist(), strict=True)),
         "marker_faults": found,
         "points_in_sensor_frame_m": dict(zip(markers, twin.points.tolist(), strict=True)),
         "seed": seed,
