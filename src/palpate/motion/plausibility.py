@@ -9,6 +9,7 @@ from math import log, pi, sqrt
 import numpy as np
 
 from palpate.errors import DataProblem
+from palpate.motion.gyro_scale import check_gyro_scale, gyro_scale
 from palpate.physics.arrays import FloatArray
 from palpate.physics.units import STANDARD_GRAVITY
 from palpate.recording.gates import Finding
@@ -37,6 +38,8 @@ _FEWEST = 2
 _FASTEST = 3.0
 """rad/s; a reading that spins faster for whole windows would make any force vanish from their means."""
 _DEGREE = pi / 180
+_UNITS = (1.0, _DEGREE, 1 / _DEGREE)
+_CONFIRMED = 0.05
 _SCALES = np.geomspace(1 / 16, 16, 17)
 _AXES = "xyz"
 
@@ -63,7 +66,11 @@ def check_imu(times_s: FloatArray, acceleration: FloatArray, angular_rate: Float
     if gravity.level < 0.03 * STANDARD_GRAVITY:
         return tuple(findings)
     turning = _turning(times_s[::thin], a / gravity.level, omega, rate_hz)
-    return (*findings, *(_check_gyroscope(turning) if len(turning.a) >= _FEWEST else []))
+    whole = _Whole(acceleration * (STANDARD_GRAVITY / gravity.level), angular_rate, rate_hz * thin)
+    findings += _check_gyroscope(turning, whole) if len(turning.a) >= _FEWEST else []
+    if any(finding.gate.startswith("gyro") for finding in findings):
+        return tuple(findings)
+    return (*findings, *check_gyro_scale(whole.a, whole.omega, whole.rate_hz))
 
 
 # Gravity
@@ -81,7 +88,8 @@ def _calm_level(a: FloatArray, rate_hz: float) -> _Level | None:
     """The median over the calmest tenth of all half seconds, eight at least; None where there are fewer than four.
 
     Shaking makes the mean of the norm too large and turning makes the norm of the mean too small, so the two
-    bracket gravity; slow acceleration scatters both. Half their distance and twice the scatter are the margin.
+    bracket gravity; slow acceleration scatters both. Half their distance and twice the scatter are the margin, at least
+    half of what the size varies by inside a window.
     """
     windows = _cut(a, max(1, round(_CALM_S * rate_hz)))
     windows = windows[np.isfinite(windows).all(axis=(1, 2))]
@@ -89,10 +97,12 @@ def _calm_level(a: FloatArray, rate_hz: float) -> _Level | None:
         return None
     unrest = windows.var(axis=1).sum(axis=1)
     calm = windows[np.argsort(unrest)[: max(_CALM_WINDOWS, round(_CALM_SHARE * len(windows)))]]
-    high, low = np.linalg.norm(calm, axis=2).mean(axis=1), np.linalg.norm(calm.mean(axis=1), axis=1)
+    sizes = np.linalg.norm(calm, axis=2)
+    high, low = sizes.mean(axis=1), np.linalg.norm(calm.mean(axis=1), axis=1)
     middle = (high + low) / 2
     level = float(np.median(middle))
     margin = float(np.median(high - low)) / 2 + 2 * 1.4826 * float(np.median(np.abs(middle - level)))
+    margin = max(margin, 0.5 * float(np.median(sizes.std(axis=1))))  # eight windows of shaking may agree by chance
     return _Level(level, margin / level if level > 0 else 0.0)
 
 
@@ -114,6 +124,20 @@ def _check_gravity(gravity: _Level) -> list[Finding]:
 
 
 # Gyroscope against accelerometer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Whole:
+    """The whole recording: specific force (n, 3) scaled so that gravity has its size, and rates (n, 3) as stored."""
+
+    a: FloatArray
+    omega: FloatArray
+    rate_hz: float
+
+    def confirms(self, reading: _Reading) -> bool:
+        """Whether the path of the IMU speaks for a scale: pushing to and fro can look like turning by too little."""
+        found = gyro_scale(self.a, self.omega @ reading.matrix.T, self.rate_hz)
+        return found is None or (found.std < _CONFIRMED and abs(found.error) < 3 * _CONFIRMED)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,13 +171,13 @@ class _Reading:
         return _changes(self.axes) + (self.scale != 1.0)
 
 
-def _check_gyroscope(turning: _Turning) -> list[Finding]:
+def _check_gyroscope(turning: _Turning, whole: _Whole) -> list[Finding]:
     """Find the reading of the gyroscope under which gravity stands still in the world, if it is not the stored one."""
     plain = _Reading(np.eye(3), 1.0)
     as_stored = _deviations(turning, [plain])[0]
     if np.count_nonzero(as_stored > _EXPLAINED * turning.unturned) < _FEWEST:
         return []
-    units = [_Reading(axes, scale) for scale in (1.0, _DEGREE, 1 / _DEGREE) for axes in _signed_permutations()]
+    units = [_Reading(axes, scale) for scale in _UNITS for axes in _signed_permutations()]
     odd = [_Reading(np.eye(3), float(scale)) for scale in _SCALES]
     possible = [reading for reading in (*units, *odd) if reading.scale * turning.mean_rate < _FASTEST]
     if not possible:
@@ -163,6 +187,8 @@ def _check_gyroscope(turning: _Turning) -> list[Finding]:
     wins = _votes(found, as_stored, turning.unturned)
     losses = _votes(as_stored, found, turning.unturned)
     if wins < max(_FEWEST, len(turning.a) / 3) or wins <= 4 * losses:
+        return []
+    if best.scale not in _UNITS and not whole.confirms(best):
         return []
     at = float(turning.start_s[int(np.argmax(as_stored - found))])
     where = f"in {wins} of {len(turning.a)} stretches of {_STRETCH_S:g} s that turn (most from {at:.1f} s)"
