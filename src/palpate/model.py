@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, cast
@@ -16,9 +16,10 @@ import numpy as np
 
 from palpate.elements import ELEMENTS, SENSOR, WRENCH, Element, Parameter, Shape
 from palpate.elements.element import column_coefficients
+from palpate.elements.traits import Level, LooksAt
 from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import read_bytes, write_text
-from palpate.mechanisms import MECHANISMS, Mechanism
+from palpate.mechanisms import LINKAGES, MECHANISMS, Mechanism
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS, Functions, Scalar
 from palpate.physics.inertia import check_consistent
@@ -53,6 +54,10 @@ class Model:
                     (WRENCH, *self.mechanism.coordinates),
                     where=f"model {self.name!r}, element {e.name!r}",
                 )
+            for name in e.looks_at if isinstance(e, LooksAt) else ():
+                if name not in self.mechanism.coordinates:
+                    where = f"model {self.name!r}, element {e.name!r}"
+                    raise UnknownName("coordinate", name, self.mechanism.coordinates, where=where)
         parameters = self.parameters if self.values else {}
         for name in self.values:
             if name not in parameters:
@@ -86,9 +91,11 @@ class Model:
 
     def of_object(self) -> Model:
         """The object alone, without what belongs to the instruments."""
-        elements = tuple(e for e in self.elements if e.acts_on != SENSOR)
-        kept = replace(self, elements=elements, values={})
-        return replace(kept, values={n: v for n, v in self.values.items() if n in kept.parameters})
+        return self._only(tuple(e for e in self.elements if e.acts_on != SENSOR))
+
+    def without_dry(self) -> Model:
+        """The same model without its dry elements: what a runtime evaluates beside `dry_forces`."""
+        return self._only(tuple(e for e in self.elements if not e.dry))
 
     def features(self, k: Kinematics, fn: Functions, z: Mapping[str, Scalar] | None = None) -> list[Scalar]:
         """The features of all elements, one after the other."""
@@ -129,6 +136,26 @@ class Model:
         p = [float(value) for value in self.p]
         return [sum(c[i] * v for c, v in zip(columns, p, strict=True)) for i in range(len(self.mechanism.rows))]
 
+    def dry_forces(self, k: Kinematics, fn: Functions) -> list[tuple[tuple[Scalar, ...], Scalar]]:
+        """The dry elements as sets, each (ratio, level): its part of free row i is ratio_i level Sign(ratio . v).
+
+        Sign(0) is everything from -1 to 1; v are the speeds that belong to the free rows; level >= 0 (N, N m).
+        """
+        values, p0 = [float(value) for value in self.p], 0
+        found: list[tuple[tuple[Scalar, ...], Scalar]] = []
+        for e, z_own in zip(self.elements, self._own_shapes(None), strict=True):
+            p = values[p0 : p0 + len(e.parameters)]
+            p0 += len(p)
+            if not e.dry:
+                continue
+            if not isinstance(e, Level) or e.acts_on not in k.coordinates:
+                raise PalpateError(
+                    f"model {self.name!r}: {e.name!r} is dry, so it must act on a coordinate and tell its level"
+                )
+            level = sum(c * v for c, v in zip(e.level(k, z_own, fn), p, strict=True))
+            found.append((k.coordinates[e.acts_on].ratio, level))
+        return found
+
     def map(
         self,
         *,
@@ -155,6 +182,18 @@ class Model:
             else:
                 parts.append(Exp() if p.map == "positive" else Identity())
         return stack_maps(parts)
+
+    def _only(self, elements: tuple[Element, ...]) -> Model:
+        """The same model of some of its elements, with their values.
+
+        A name that was shared may stand alone then: values go by place, not by name.
+        """
+        kept = replace(self, elements=elements, values={})
+        names = iter(self.parameters)
+        old = [[next(names) for _ in e.parameters] for e in self.elements]
+        stay = [n for e, own in zip(self.elements, old, strict=True) if e in elements for n in own]
+        pairs = zip(kept.parameters, stay, strict=True)
+        return replace(kept, values={new: self.values[n] for new, n in pairs if n in self.values})
 
     def _lift(self, e: Element, k: Kinematics, column: list[Scalar], fn: Functions) -> list[Scalar]:
         """A column of an element -> free rows, by projection of a wrench or by virtual work along a coordinate."""
@@ -309,7 +348,12 @@ def _parameters(data: Any) -> dict[str, dict[str, Any]]:
 
 
 def _describe(part: Any) -> dict[str, Any]:
-    return {"type": part.type, **asdict(part)}
+    def plain(value: Any) -> Any:
+        if is_dataclass(value):
+            return _describe(value)
+        return list(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value
+
+    return {"type": part.type, **{f.name: plain(getattr(part, f.name)) for f in fields(part) if f.init}}
 
 
 def _build(kind: str, data: Any, types: Mapping[str, type[Any]]) -> Any:
@@ -326,6 +370,8 @@ def _build(kind: str, data: Any, types: Mapping[str, type[Any]]) -> Any:
         number = isinstance(value, int | float) and not isinstance(value, bool) and np.isfinite(value)
         if known[option] in ("float", float) and not number:
             raise PalpateError(f"{kind} {name!r}: {option} must be a number in SI units, not {value!r}")
+        if isinstance(value, dict):  # a part of a part: the linkage of a hinge
+            options[option] = _build(option, value, LINKAGES)
     try:
         return types[name](**options)
     except TypeError as error:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 
 INCH = 0.0254
 
@@ -21,7 +22,7 @@ class Door:
 
     lengths: tuple[float, float, float, float] = (11.25 * INCH, 10.75 * INCH, 10.25 * INCH, 13.75 * INCH)
     root: int = -1
-    I: float = 6.53  # noqa: E741
+    I: float = 6.53
     b_v: float = 4.75
     b_c: float = 1.79
     b_bc: float = 7.52
@@ -37,7 +38,7 @@ class Door:
 def linkage(door: Door, theta: float) -> tuple[float, float]:
     """phi_d (continuous from the closed door on) and nu."""
     path = np.linspace(0, theta, 2 + int(abs(theta) / 0.02))
-    gamma = np.unwrap([_gamma(door, t) for t in path])[-1]
+    gamma = np.unwrap(_gamma(door, path))[-1]
     L1, L2, L3, L4 = door.lengths
     # direction of the third link, from where it is held to the elbow
     elbow = L1 * np.exp(1j * theta) + L2 * np.exp(1j * gamma) - L4
@@ -61,13 +62,9 @@ def simulate(
 ) -> np.ndarray:
     """(samples, 2) angle and speed at the times, from the state at the first."""
     found = np.empty((len(times_s), 2))
-    t, x, done = float(times_s[0]), np.array([theta, theta_dot]), 0
+    t, end, x, done = float(times_s[0]), float(times_s[-1]), np.array([theta, theta_dot]), 0
     while done < len(times_s):
-        # sticking only where the drive stays inside the friction
-        push = _drive(door, x[0], 0.0, tau_ext(t))
-        sign = float(np.sign(x[1])) or (float(np.sign(push)) if abs(push) > door.b_c * (1 + 1e-9) else 0.0)
-        rest = times_s[done:]
-        end = float(times_s[-1])
+        sign = float(np.sign(x[1])) or _breaks_loose(door, x[0], tau_ext(t))
         if sign:
             run = solve_ivp(
                 lambda t, x, s=sign: [x[1], (_drive(door, x[0], x[1], tau_ext(t)) - s * door.b_c) / door.I],
@@ -80,26 +77,45 @@ def simulate(
             )
             t = float(run.t[-1])
             x = run.y[:, -1] * [1.0, 0.0 if run.status == 1 else 1.0]
-            inside = rest[rest <= t]
-            found[done : done + len(inside)] = run.sol(inside).T if len(inside) else found[done:done]
+            path = run.sol
         else:
-            grid = np.append(rest[rest > t], end)
-            loose = [s for s in grid if abs(_drive(door, x[0], 0.0, tau_ext(s))) > door.b_c]
-            t = float(loose[0]) if loose else end
-            inside = rest[rest <= t]
-            found[done : done + len(inside)] = x
+            rest = x.copy()
+            t = _released(door, rest[0], tau_ext, np.append(times_s[times_s > t], end), t)
+            path = lambda t, rest=rest: np.tile(rest, (len(t), 1)).T  # noqa: E731
+        inside = times_s[done:][times_s[done:] <= t]
+        if len(inside):
+            found[done : done + len(inside)] = path(inside).T
         done += len(inside)
     return found
 
 
-def _gamma(door: Door, theta: float) -> float:
+def _breaks_loose(door: Door, theta: float, tau_ext: float) -> float:
+    """The direction in which a resting door starts to move; 0 where friction holds it."""
+    push = _drive(door, theta, 0.0, tau_ext)
+    return float(np.sign(push)) if abs(push) > door.b_c * (1 + 1e-9) else 0.0
+
+
+def _released(door: Door, theta: float, tau_ext: Callable[[float], float], grid: np.ndarray, t: float) -> float:
+    """When friction no longer holds a resting door, else the last time."""
+
+    def beyond(s: float) -> float:
+        return abs(_drive(door, theta, 0.0, tau_ext(s))) - door.b_c * (1 + 1e-8)
+
+    for s in grid:
+        if beyond(s) > 0:
+            return float(brentq(beyond, t, s, xtol=1e-12)) + 1e-11
+        t = s
+    return float(grid[-1])
+
+
+def _gamma(door: Door, theta: np.ndarray) -> np.ndarray:
     L1, L2, L3, L4 = door.lengths
     K1, K4 = L4 / L1, L4 / L2
     K5 = (L3**2 - L4**2 - L1**2 - L2**2) / (2 * L1 * L2)
     D = np.cos(theta) - K1 + K4 * np.cos(theta) + K5
     E = -2 * np.sin(theta)
     F = K1 + (K4 - 1) * np.cos(theta) + K5
-    return float(2 * np.arctan((-E + door.root * np.sqrt(E**2 - 4 * D * F)) / (2 * D)))
+    return 2 * np.arctan((-E + door.root * np.sqrt(E**2 - 4 * D * F)) / (2 * D))
 
 
 def _drive(door: Door, theta: float, theta_dot: float, tau_ext: float) -> float:

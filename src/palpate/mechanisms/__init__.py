@@ -4,9 +4,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from palpate.mechanisms.four_bar import FourBar as FourBar
 from palpate.mechanisms.free import Free as Free
+from palpate.mechanisms.hinge import Hinge as Hinge
+from palpate.mechanisms.mechanism import Linkage as Linkage
 from palpate.mechanisms.mechanism import Mechanism as Mechanism
 from palpate.mechanisms.mechanism import Row as Row
 
-MECHANISMS: Mapping[str, type[Any]] = MappingProxyType({Free.type: Free})
+MECHANISMS: Mapping[str, type[Any]] = MappingProxyType({Free.type: Free, Hinge.type: Hinge})
 """The mechanism types that an object file may name."""
+LINKAGES: Mapping[str, type[Any]] = MappingProxyType({FourBar.type: FourBar})
+"""The types that a mechanism's option `linkage` may name."""

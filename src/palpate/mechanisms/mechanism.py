@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
 from palpate.physics.motion import Motion
@@ -70,4 +71,29 @@ class Mechanism(Protocol):
 
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """A wrench in the body frame (6) -> the free rows; linear in the wrench."""
+        ...
+
+
+class Linkage(Protocol):
+    """What a mechanism drives through a ratio that changes with its angle: the closer of a door.
+
+    A frozen dataclass with a `type`, one file per kind; its fields are its options in an object file.
+    """
+
+    @property
+    def coordinate(self) -> str:
+        """The name of the driven coordinate ..."""
+        ...
+
+    @property
+    def unit(self) -> str:
+        """... and its unit."""
+        ...
+
+    def check_reach(self, angle: FloatArray) -> None:
+        """Refuse measured angles (rad) that it cannot follow, naming sample and limit; NaN is not judged."""
+        ...
+
+    def transmit(self, angle: Scalar, fn: Functions) -> tuple[Scalar, Scalar, Scalar]:
+        """Driven position, its first and its second derivative by the angle; never raises."""
         ...

@@ -132,14 +132,14 @@ def _solve(Z: FloatArray, y: FloatArray, rate_hz: float, done: FloatArray, befor
     """Least squares with the usual errors as a prior about zero; stretches count by their own scatter, `before`."""
     weights = 1 / (before.rms**2 * _APART_S * rate_hz)
     prior = 1 / _USUAL**2
-    grams, pulls = Z.swapaxes(1, 2) @ Z, np.einsum("snk,sn->sk", Z, y)
-    H = np.einsum("s,skl->kl", weights, grams) + np.diag(prior)
-    p: FloatArray = np.linalg.solve(H, weights @ pulls - prior * done)
-    left: FloatArray = y - Z @ p
-    scores = weights[:, None] * np.einsum("snk,sn->sk", Z, left)
-    inverse: FloatArray = np.linalg.inv(H)
+    weighted = Z.swapaxes(1, 2) * weights[:, None, None]
+    H = np.asarray((weighted @ Z).sum(axis=0), dtype=float) + np.diag(prior)
+    inverse = np.asarray(np.linalg.inv(H), dtype=float)
+    p = inverse @ ((weighted @ y[:, :, None]).sum(axis=0)[:, 0] - prior * done)
+    left = y - Z @ p
+    scores = (weighted @ left[:, :, None])[:, :, 0]
     spread = scores.T @ scores * (len(y) / (len(y) - 1))
-    sandwich: FloatArray = inverse @ (spread + np.diag(prior)) @ inverse
+    sandwich = inverse @ (spread + np.diag(prior)) @ inverse
     larger = np.maximum(np.sqrt(np.diag(sandwich) / np.diag(inverse)), 1.0)
     rms = np.sqrt(np.mean(left**2, axis=1))
     rms = np.maximum(rms, 0.3 * np.median(rms))  # a still stretch knows no more than its share
