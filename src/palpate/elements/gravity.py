@@ -1,0 +1,40 @@
+"""Gravity on a body that turns about an inclined hinge: a door that falls open or shut, a lid, a pendulum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from palpate.elements.element import Parameter, Shape
+from palpate.physics.functions import Functions, Scalar
+from palpate.physics.kinematics import Kinematics
+
+
+@dataclass(frozen=True, slots=True)
+class Gravity:
+    """tau = mc_x s_y - mc_y s_x with s = -g in the body frame, whose origin is on the axis z: row n_z of a rigid body.
+
+    mc_x, mc_y: mass times place of the centre of mass across the axis. An upright hinge does not show them, a rigid
+    body contains them.
+    """
+
+    name: str = "gravity"
+    acts_on: str = "hinge"
+    type: ClassVar[str] = "gravity"
+    dry: ClassVar[bool] = False
+    dissipates: ClassVar[bool] = False
+    shapes: ClassVar[tuple[Shape, ...]] = ()
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("mc_x", "kg m", "free"),
+        Parameter("mc_y", "kg m", "free"),
+    )
+
+    def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
+        """a - g across the axis."""
+        del z, fn
+        return k.specific_acceleration[:2]
+
+    def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
+        """The moment of unit mass at unit distance."""
+        return [[f[1], -f[0]]]

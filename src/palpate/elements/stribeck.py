@@ -1,0 +1,61 @@
+"""Stribeck friction: what dry friction has more at rest than in motion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from palpate.elements.element import Parameter, Shape
+from palpate.errors import PalpateError
+from palpate.physics.functions import Functions, Scalar
+from palpate.physics.kinematics import Kinematics
+
+_SLOWEST, _FASTEST = 1e-4, 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stribeck:
+    """tau = b exp(-(speed / v_s)^2) sign(speed) (Armstrong-Helouvry et al. 1994, eq. 6), in addition to Coulomb
+    friction.
+
+    `v_s` rad/s: the speed at which 1/e of it is left.
+    """
+
+    name: str = "b_st"
+    acts_on: str = "hinge"
+    v_s: float = 0.05
+    estimate: bool = False
+    type: ClassVar[str] = "stribeck"
+    dry: ClassVar[bool] = True
+    dissipates: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse a speed that divides by nothing."""
+        if not _SLOWEST <= self.v_s <= _FASTEST:
+            raise PalpateError(
+                f"element {self.name!r}: v_s must be from {_SLOWEST:g} to {_FASTEST:g} rad/s, not {self.v_s:g}"
+            )
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The coefficient bears the element's name."""
+        return (Parameter(self.name, "N m", "positive"),)
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """The Stribeck speed."""
+        return (Shape("v_s", "rad/s", self.v_s, bounds=(_SLOWEST, _FASTEST), free=self.estimate),)
+
+    def level(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
+        """One at rest, gone at speeds far above v_s."""
+        ratio = k.coordinates[self.acts_on].speed / z["v_s"]
+        return (fn.exp(-(ratio * ratio)),)
+
+    def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
+        """Level and sign of the speed."""
+        return (self.level(k, z, fn)[0] * fn.sign(k.coordinates[self.acts_on].speed),)
+
+    def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
+        """As it is."""
+        return [[f[0]]]

@@ -1,0 +1,158 @@
+"""The four-bar linkage of a door closer: door angle -> pinion angle, with its first and second derivative."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+
+from palpate.errors import DataProblem, PalpateError, UnknownName
+from palpate.physics.arrays import FloatArray
+from palpate.physics.functions import FLOATS, Functions, Scalar
+
+Assembly = Literal["negative", "positive"]
+
+_DEAD_RAD = 1e-3
+"""Arm and forearm this near to one line (or folded) pass nothing on: a dead centre."""
+
+
+@dataclass(frozen=True, slots=True)
+class FourBar:
+    """Links L1 (along the door, hinge to pinion), L2 (arm, pinion to elbow), L3 (forearm, elbow to frame) and L4 (along
+    the frame, hinge to the forearm's pivot), in m. The loop closes with L1 e^(i theta) + L2 e^(i gamma) = L4 + L3 e^(i
+    psi).
+
+    Freudenstein's equation (Norton, Design of Machinery, 4.6; FORMATS, erratum 1):
+    K1 cos gamma + K4 cos theta + K5 = cos(theta - gamma). Its two roots for gamma are the two `assembly`s of the same
+    links, the elbow on either side; a closer has the negative one (erratum 2). The pinion's angle is
+    phi = pi + theta - gamma, continuous, with gamma from -pi to pi at the closed door.
+
+    `range`: door angles (rad) that the loop must be able to reach.
+    """
+
+    lengths: tuple[float, float, float, float] = (0.28575, 0.27305, 0.26035, 0.34925)
+    assembly: Assembly = "negative"
+    range: tuple[float, float] = (0.0, math.pi / 2)
+    type: ClassVar[str] = "four-bar"
+    coordinate: ClassVar[str] = "closer"
+    unit: ClassVar[str] = "rad"
+
+    def __post_init__(self) -> None:
+        """Refuse links that cannot close."""
+        object.__setattr__(self, "lengths", _numbers(self.lengths, 4, "lengths must be four positive numbers in m"))
+        object.__setattr__(self, "range", _numbers(self.range, 2, "range must be two angles in rad, the smaller first"))
+        if min(self.lengths) <= 0:
+            raise PalpateError(f"linkage: lengths must be four positive numbers in m, not {list(self.lengths)}")
+        if self.range[0] > self.range[1]:
+            raise PalpateError(f"linkage: range must be two angles in rad, the smaller first, not {list(self.range)}")
+        if self.assembly not in get_args(Assembly):
+            raise UnknownName("assembly", str(self.assembly), get_args(Assembly), where="linkage")
+        low, high = self.reach
+        for angle in self.range:
+            if not low <= angle <= high:
+                raise PalpateError(
+                    f"linkage: the links {', '.join(f'{x:g}' for x in self.lengths)} m cannot close the loop at "
+                    f"{math.degrees(angle):.1f} deg, only from {_deg(low)} to {_deg(high)} deg"
+                )
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The door angles, rad, at which the loop closes, on the side of `range`.
+
+        The diagonal from pinion to frame must be shorter than arm + forearm and longer than their difference.
+        """
+        L1, _, _, L4 = self.lengths
+        shortest, longest = self._diagonals()
+        cos_fold, cos_stretch = ((L1 * L1 + L4 * L4 - q) / (2 * L1 * L4) for q in (shortest, longest))
+        if cos_stretch > 1 or cos_fold < -1:
+            raise PalpateError(
+                f"linkage: the links {', '.join(f'{x:g}' for x in self.lengths)} m cannot close the loop at any angle"
+            )
+        highest = math.acos(max(cos_stretch, -1.0))
+        if cos_fold >= 1:
+            return -highest, highest
+        lowest = math.acos(cos_fold)
+        return (-highest, -lowest) if self.range[1] < 0 else (lowest, highest)
+
+    def check_reach(self, angle: FloatArray) -> None:
+        """Refuse measured door angles, rad, at which the loop cannot close; NaN is not judged."""
+        low, high = self.reach
+        out = np.flatnonzero((angle < low) | (angle > high))
+        if len(out):
+            raise DataProblem(
+                "linkage",
+                f"sample {out[0]}: at {math.degrees(angle[out[0]]):.1f} deg the door is out of the linkage's reach, "
+                f"{_deg(low)} to {_deg(high)} deg ({len(out)} samples in all)",
+                remedy="check the links' lengths, and where the angle is zero",
+            )
+
+    def transmit(self, angle: Scalar, fn: Functions) -> tuple[Scalar, Scalar, Scalar]:
+        """phi (rad), nu = d phi / d theta, and d nu / d theta (1/rad); beyond the reach the elbow keeps its angle.
+
+        phi = pi + beta -+ alpha: beta turns with the diagonal from the pinion to the forearm's pivot, of squared
+        length q; alpha is the angle between it and the arm, by the law of cosines.
+        """
+        turned = self._pinion(angle, fn)
+        return turned[0] + self._offset(), turned[1], turned[2]
+
+    def _pinion(self, angle: Scalar, fn: Functions) -> tuple[Scalar, Scalar, Scalar]:
+        L1, L2, L3, L4 = self.lengths
+        shortest, longest = self._diagonals()
+        cos, sin = fn.cos(angle), fn.sin(angle)
+        diagonal = L1 * L1 + L4 * L4 - 2 * L1 * L4 * cos
+        q = fn.minimum(fn.maximum(diagonal, shortest), longest)
+        inside = fn.step(diagonal - shortest) * fn.step(longest - diagonal)
+        # seen from the side on which the diagonal does not pass the cut of atan2
+        side = 1.0 if L4 >= L1 else -1.0
+        beta = fn.atan2(side * L4 * sin, side * (L4 * cos - L1))
+        across = L4 * L4 - L1 * L4 * cos
+        beta_1 = across / q
+        q_1 = 2 * L1 * L4 * sin * inside
+        q_2 = 2 * L1 * L4 * cos * inside
+        beta_2 = (L1 * L4 * sin - beta_1 * q_1) / q
+
+        e = L2 * L2 - L3 * L3
+        u = q + e
+        S2 = fn.maximum(4 * L2 * L2 * q - u * u, (_DEAD_RAD * L2 * L3) * (_DEAD_RAD * L2 * L3))
+        S = fn.sqrt(S2)  # four times the area of the triangle of arm, forearm and diagonal
+        alpha = fn.atan2(S, u)
+        alpha_q = (e - q) / (2 * q * S)
+        alpha_qq = -(e * S2 + (e - q) * q * (2 * L2 * L2 - u)) / (2 * q * q * S2 * S)
+        sign = -1.0 if self.assembly == "negative" else 1.0
+        return (
+            beta + sign * alpha,
+            beta_1 + sign * alpha_q * q_1,
+            beta_2 + sign * (alpha_qq * q_1 * q_1 + alpha_q * q_2),
+        )
+
+    def _offset(self) -> float:
+        """What makes gamma = pi + theta - phi a principal value at the closed door (or next to it)."""
+        closed = min(max(0.0, self.range[0]), self.range[1])
+        L1, _, _, L4 = self.lengths
+        start = math.pi if L4 >= L1 else 2 * math.pi
+        gamma = math.pi + closed - start - self._pinion(closed, FLOATS)[0]
+        return start + 2 * math.pi * math.ceil((gamma - math.pi) / (2 * math.pi))
+
+    def _diagonals(self) -> tuple[float, float]:
+        """Smallest and largest squared distance between pinion and the forearm's pivot, m2, clear of dead centres."""
+        _, L2, L3, _ = self.lengths
+        both = 2 * L2 * L3 * math.cos(_DEAD_RAD)
+        return L2 * L2 + L3 * L3 - both, L2 * L2 + L3 * L3 + both
+
+
+def _numbers(given: Iterable[Any], count: int, wanted: str) -> tuple[float, ...]:
+    """The option as floats; JSON and YAML give lists."""
+    try:
+        found = tuple(float(x) for x in given)
+    except (TypeError, ValueError):
+        found = ()
+    if len(found) != count or not all(math.isfinite(x) for x in found):
+        raise PalpateError(f"linkage: {wanted}, not {given!r}")
+    return found
+
+
+def _deg(angle: float) -> str:
+    return f"{math.degrees(angle):.1f}"

@@ -1,0 +1,136 @@
+"""A hinge: the body turns about one axis, upright or inclined. One row is free, the moment about the axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from palpate.errors import DataProblem
+from palpate.mechanisms.mechanism import Linkage, Row
+from palpate.physics.arrays import FloatArray
+from palpate.physics.functions import ARRAYS, Functions, Scalar
+from palpate.physics.kinematics import Coordinate, Kinematics
+from palpate.physics.motion import Motion
+from palpate.physics.poses import Poses
+from palpate.physics.units import STANDARD_GRAVITY
+
+HINGE = "hinge"
+"""The coordinate: angle about z of the hinge frame, rad, positive when the body opens."""
+
+_TILTED = math.cos(math.radians(10.0))
+"""Poses whose z is farther from the hinge's are seen from some other frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hinge:
+    """The body frame has its origin on the axis and z along it; at angle zero it is the hinge's frame in the world.
+
+    State: angle (rad), speed (rad/s). `inclination` (rad): from the axis z to the vertical, 0 for an upright hinge (pi
+    if z points down); `direction` (rad): where up leans to, about z from x of the hinge's frame at angle zero.
+    `linkage`: what the hinge drives, such as a closer; it adds a coordinate.
+    """
+
+    gravity: float = STANDARD_GRAVITY
+    inclination: float = 0.0
+    direction: float = 0.0
+    linkage: Linkage | None = None
+    type: ClassVar[str] = "hinge"
+    rows: ClassVar[tuple[Row, ...]] = (Row("n_z", "N m"),)
+    state: ClassVar[tuple[str, ...]] = ("angle", "speed")
+    accelerations: ClassVar[tuple[str, ...]] = ("acceleration",)
+
+    @property
+    def coordinates(self) -> Mapping[str, str]:
+        """The hinge, and what it drives."""
+        driven = {} if self.linkage is None else {self.linkage.coordinate: self.linkage.unit}
+        return {HINGE: "rad", **driven}
+
+    @property
+    def constant_projection(self) -> bool:
+        """A linkage's ratio changes with the angle."""
+        return self.linkage is None
+
+    def with_gravity(self, gravity_hinge: Sequence[float] | FloatArray) -> Hinge:
+        """The same hinge with gravity (m/s2) as a vector in its frame at angle zero: R_world_hinge' g_world."""
+        x, y, z = (-float(g) for g in gravity_hinge)
+        size, across = math.hypot(x, y, z), math.hypot(x, y)
+        direction = math.atan2(y, x) if across > 0 else 0.0
+        return replace(self, gravity=size, inclination=math.atan2(across, z), direction=direction)
+
+    def motion(self, times_s: FloatArray, angle: FloatArray, speed: FloatArray, acceleration: FloatArray) -> Motion:
+        """A measured angle (rad) with its derivatives, each (samples,), NaN where unknown, as `observe` wants it."""
+        seen = np.isfinite(angle)
+        if not np.allclose(_unwrapped(angle[seen]), angle[seen], rtol=0.0, atol=1e-9):
+            raise DataProblem(
+                "hinge",
+                "the angle starts more than half a turn from zero, or turns by more than that between two samples seen",
+                remedy="count it from the closed position, and unwrap it",
+            )
+        k = self.expand((angle, speed), (acceleration,), {}, ARRAYS)
+        a, omega, omega_dot = (
+            np.stack([np.broadcast_to(x, angle.shape) for x in triple], axis=1)
+            for triple in (k.specific_acceleration, k.omega, k.omega_dot)
+        )
+        cos, sin = np.cos(angle), np.sin(angle)
+        zero, one = np.zeros_like(cos), np.ones_like(cos)
+        R = np.stack([cos, -sin, zero, sin, cos, zero, zero, zero, one], axis=1).reshape(-1, 3, 3)
+        return Motion(times_s, a, omega, omega_dot, Poses(times_s, R, np.zeros_like(a)))
+
+    def observe(self, motion: Motion) -> Kinematics:
+        """Motion of the hinge's frame on the body, its poses seen from the same frame at angle zero (see `motion`)."""
+        if motion.poses is None:
+            raise DataProblem(
+                "hinge", "the motion does not tell the angle", remedy="build it from the angle with Hinge.motion"
+            )
+        R, seen = motion.poses.rotation, motion.poses.seen
+        tilted = np.flatnonzero(seen & (R[:, 2, 2] < _TILTED))
+        if len(tilted):
+            raise DataProblem(
+                "hinge",
+                f"sample {tilted[0]}: z of the body frame is not along the hinge",
+                remedy="poses must be those of the hinge's frame, seen from the same frame at angle zero",
+            )
+        angle = np.full(len(R), np.nan)
+        # the turn about z, without what tilts off it
+        angle[seen] = _unwrapped(np.arctan2(R[seen, 1, 0] - R[seen, 0, 1], R[seen, 0, 0] + R[seen, 1, 1]))
+        if self.linkage is not None:
+            self.linkage.check_reach(angle)
+        k = Kinematics.from_arrays(motion.specific_acceleration, motion.omega, motion.omega_dot)
+        return replace(k, coordinates=self._coordinates(angle, k.omega[2], k.omega_dot[2], ARRAYS))
+
+    def expand(
+        self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions
+    ) -> Kinematics:
+        """The origin rests, so a - g is gravity's opposite, turned into the body; never raises."""
+        del z
+        up, across = self.gravity * math.cos(self.inclination), self.gravity * math.sin(self.inclination)
+        lean = self.direction - state[0]
+        return Kinematics(
+            (across * fn.cos(lean), across * fn.sin(lean), up),
+            (0.0, 0.0, state[1]),
+            (0.0, 0.0, acc[0]),
+            self._coordinates(state[0], state[1], acc[0], fn),
+        )
+
+    def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
+        """The moment about the axis."""
+        del k, fn
+        return (wrench[5],)
+
+    def _coordinates(self, angle: Scalar, speed: Scalar, acceleration: Scalar, fn: Functions) -> dict[str, Coordinate]:
+        hinge = {HINGE: Coordinate(angle, speed, acceleration)}
+        if self.linkage is None:
+            return hinge
+        position, nu, nu_1 = self.linkage.transmit(angle, fn)
+        driven = Coordinate(position, nu * speed, nu * acceleration + nu_1 * speed * speed, (nu,))
+        return {**hinge, self.linkage.coordinate: driven}
+
+
+def _unwrapped(angle: FloatArray) -> FloatArray:
+    """Whole turns counted from the first sample, which is within half a turn of zero."""
+    start = np.arctan2(np.sin(angle[:1]), np.cos(angle[:1]))
+    return np.unwrap(np.concatenate([start, angle[1:]]))
