@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import tanh
 from typing import Any
 
 import numpy as np
 import pytest
 
-from palpate.elements import ELEMENTS, Element, Parameter, RigidBody, SensorBias, Shape, check_element
+from palpate.elements import ELEMENTS, Coulomb, Element, Parameter, RigidBody, SensorBias, Shape, check_element
+from palpate.elements import ZoneDamper as OurZoneDamper
 from palpate.elements.element import WRENCH, column_coefficients, row_count
 from palpate.errors import PalpateError
 from palpate.physics.functions import ARRAYS, Functions, Scalar
@@ -25,7 +26,8 @@ ALWAYS = ("declarations", "columns", "linearity", "floats", "units")
 @pytest.mark.parametrize("name", list(ELEMENTS))
 def test_every_element_of_ours_keeps_its_promises(name: str) -> None:
     needs("casadi", "casadi")
-    assert check_element(ELEMENTS[name]()) == (*ALWAYS, "symbols")
+    element = ELEMENTS[name]()
+    assert check_element(element) == (*ALWAYS, "symbols", *(["dissipation"] if element.dissipates else []))
 
 
 @pytest.mark.parametrize("element", [Viscous(), ZoneDamper(), ZoneDamper(above=-0.2, width=1.5)])
@@ -93,6 +95,29 @@ class OtherOnSymbols(Viscous):
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         del z, fn
         return (2 * speed(k) if type(speed(k)).__name__ == "SX" else speed(k),)
+
+
+def test_an_element_may_look_at_another_coordinate_than_the_one_it_acts_on() -> None:
+    needs("casadi", "casadi")
+    valve = OurZoneDamper("b_bc", "closer", over="hinge", when="opening", above=0.4, width=0.3, flow="mixed")
+    assert check_element(valve) == (*ALWAYS, "symbols", "dissipation")
+    rail = replace(valve, flow="laminar")
+    with pytest.raises(PalpateError, match="the unit 'N m s/rad' of b_bc does not fit its column in row 1"):
+        check_element(rail, coordinate_unit="m")
+
+
+def test_a_dry_element_must_tell_its_level() -> None:
+    class Silent(Coulomb):
+        level = None
+
+    class Wrong(Coulomb):
+        def level(self, *_: Any) -> Sequence[Scalar]:
+            return (2.0,)
+
+    with pytest.raises(PalpateError, match=r"element 'b_c' \(Silent\): it is dry, so it must have level\(k, z, fn\)"):
+        check_element(Silent())
+    with pytest.raises(PalpateError, match="its columns are not its level times the sign of the speed"):
+        check_element(Wrong())
 
 
 def test_an_element_that_differs_on_floats_or_symbols_is_refused() -> None:

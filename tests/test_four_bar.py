@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -63,7 +64,7 @@ def test_both_assemblies_are_all_that_closes_the_loop(seed: int) -> None:
         return [gap.real, gap.imag]
 
     solved = set()
-    for start in np.random.default_rng(seed + 1).uniform(-np.pi, np.pi, size=(12, 2)):
+    for start in product(np.linspace(-3, 3, 7), repeat=2):
         x, info, ok, _ = fsolve(loop, start, xtol=1e-13, full_output=True)
         if ok == 1 and np.abs(info["fvec"]).max() < 1e-12:
             solved.add(complex(np.round(np.exp(1j * x[0]), 6)))
@@ -133,8 +134,19 @@ def test_floats_arrays_and_symbols_agree_and_never_raise(seed: int) -> None:
         assert np.array(function(angle)).ravel() == pytest.approx(arrays[:, i], rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("angle", [-2.6, 2.05, 2.6])
+def test_beyond_its_reach_the_elbow_keeps_its_angle_and_the_ratio_fits(angle: float) -> None:
+    bar, h = FourBar(), 1e-5
+    assert not bar.reach[0] < angle < bar.reach[1]
+    (a, nu_a, _), (b, nu_b, _) = (bar.transmit(angle + i * h, FLOATS) for i in (-1, 1))
+    phi, nu, nu_1 = bar.transmit(angle, FLOATS)
+    assert nu == pytest.approx((b - a) / (2 * h), rel=1e-8)
+    assert nu_1 == pytest.approx((nu_b - nu_a) / (2 * h), rel=1e-6)
+    assert phi == pytest.approx(bar.transmit(math.copysign(bar.reach[1], angle), FLOATS)[0], abs=0.5)
+
+
 def test_equal_links_fold_to_a_point_at_zero_and_stay_finite() -> None:
-    with pytest.raises(PalpateError, match=r"cannot close the loop at 0.0 deg, only from 0.1 to 180.0 deg"):
+    with pytest.raises(PalpateError, match=r"cannot close the loop at 0.0 deg, only from 0.1 to 179.9 deg"):
         FourBar((0.3, 0.3, 0.3, 0.3))
     bar = FourBar((0.3, 0.3, 0.3, 0.3), range=(0.2, 1.5))
     assert np.isfinite(bar.transmit(0.0, FLOATS)).all()

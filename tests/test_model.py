@@ -170,7 +170,7 @@ def test_a_model_with_a_users_own_parts_is_saved_and_read_with_them(tmp_path: Pa
     assert Model.from_dict(model.to_dict(), elements=OWN_ELEMENTS, mechanisms=OWN_MECHANISMS) == model
     with pytest.raises(FileProblem, match="there is no mechanism type 'swing-door'"):
         Model.load(path)
-    with pytest.raises(FileProblem, match="there is no element type 'viscous'"):
+    with pytest.raises(FileProblem, match="there is no element type 'zone'"):
         Model.load(path, mechanisms=OWN_MECHANISMS)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from palpate.elements.arithmetic import SYMBOLS, Symbol
 from palpate.elements.element import SENSOR, WRENCH, Element, column_coefficients, row_count
+from palpate.elements.traits import Level, LooksAt
 from palpate.errors import MissingExtra, PalpateError
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS, Functions, Scalar, casadi_functions
@@ -57,6 +58,8 @@ def check_element(element: Element, *, coordinate_unit: str = "rad", seed: int =
         _compare(element, "symbols", _evaluate_symbols(element, one[0], z, symbols), Y[:, :, 0])
         passed.append("symbols")
     _check_units(element, columns, z, Y, coordinate_unit, rng)
+    if element.dry:
+        _check_level(element, k, z, columns[10], Y)
     if element.dissipates:
         _check_dissipation(element, columns, Y)
         passed.append("dissipation")
@@ -117,7 +120,8 @@ def _check_units(
     q = parse_unit(unit).dimension
     rate, rate2 = [(q[0], q[1], q[2] - i) for i in (1, 2)]
     scales = [factor((0, 1, -2))] * 3 + [factor((0, 0, -1))] * 3 + [factor((0, 0, -2))] * 3
-    scales += [factor(q), factor(rate), factor(rate2)] + [1.0] * 3
+    scales += [factor(q), factor(rate), factor(rate2)]
+    scales += [1.0, factor((0, 0, -1)), factor((0, 0, -2))]  # other coordinates that it looks at are angles
     scaled = columns * np.array(scales)[:, None]
     z_new = {s.name: z[s.name] * factor(parse_unit(s.unit).dimension) for s in element.shapes}
     Y_new = _evaluate(
@@ -142,8 +146,18 @@ def _check_dissipation(element: Element, columns: FloatArray, Y: FloatArray) -> 
         _fail(element, f"it is declared to dissipate, but {worst} can put energy in")
 
 
+def _check_level(element: Element, k: Kinematics, z: dict[str, float], speed: FloatArray, Y: FloatArray) -> None:
+    if not isinstance(element, Level):
+        _fail(element, "it is dry, so it must have level(k, z, fn), its columns without the sign of the speed")
+    level = np.array([np.broadcast_to(x, speed.shape) for x in element.level(k, z, ARRAYS)])
+    if level.shape != Y[0].shape or (level < 0).any() or not np.allclose(level * np.sign(speed), Y[0]):
+        _fail(element, "its columns are not its level times the sign of the speed, with a level >= 0 per parameter")
+
+
 def _kinematics(element: Element, v: Sequence[Scalar]) -> Kinematics:
     coordinates: dict[str, Coordinate] = {}
+    for name in element.looks_at if isinstance(element, LooksAt) else ():
+        coordinates[name] = Coordinate(v[12], v[13], v[14])
     if element.acts_on not in (WRENCH, SENSOR):
         coordinates[element.acts_on] = Coordinate(v[9], v[10], v[11])
     return Kinematics(_triple(v[0:3]), _triple(v[3:6]), _triple(v[6:9]), coordinates)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -21,9 +21,8 @@ _DEAD_RAD = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class FourBar:
-    """Links L1 (along the door, hinge to pinion), L2 (arm, pinion to elbow), L3 (forearm, elbow to frame) and L4 (along
-    the frame, hinge to the forearm's pivot), in m. The loop closes with L1 e^(i theta) + L2 e^(i gamma) = L4 + L3 e^(i
-    psi).
+    """Links in m: L1 along the door, hinge to pinion; L2 the arm, pinion to elbow; L3 the forearm, elbow to frame; L4
+    along the frame, hinge to the forearm's pivot. L1 e^(i theta) + L2 e^(i gamma) = L4 + L3 e^(i psi) closes the loop.
 
     Freudenstein's equation (Norton, Design of Machinery, 4.6; FORMATS, erratum 1):
     K1 cos gamma + K4 cos theta + K5 = cos(theta - gamma). Its two roots for gamma are the two `assembly`s of the same
@@ -36,6 +35,8 @@ class FourBar:
     lengths: tuple[float, float, float, float] = (0.28575, 0.27305, 0.26035, 0.34925)
     assembly: Assembly = "negative"
     range: tuple[float, float] = (0.0, math.pi / 2)
+    _start: float = field(default=0.0, init=False, repr=False, compare=False)
+    """What makes gamma a principal value at the closed door, rad."""
     type: ClassVar[str] = "four-bar"
     coordinate: ClassVar[str] = "closer"
     unit: ClassVar[str] = "rad"
@@ -57,6 +58,10 @@ class FourBar:
                     f"linkage: the links {', '.join(f'{x:g}' for x in self.lengths)} m cannot close the loop at "
                     f"{math.degrees(angle):.1f} deg, only from {_deg(low)} to {_deg(high)} deg"
                 )
+        closed = min(max(0.0, self.range[0]), self.range[1])
+        turned, _, _ = self.transmit(closed, FLOATS)
+        gamma = math.pi + closed - turned
+        object.__setattr__(self, "_start", 2 * math.pi * math.ceil((gamma - math.pi) / (2 * math.pi)))
 
     @property
     def reach(self) -> tuple[float, float]:
@@ -95,25 +100,21 @@ class FourBar:
         phi = pi + beta -+ alpha: beta turns with the diagonal from the pinion to the forearm's pivot, of squared
         length q; alpha is the angle between it and the arm, by the law of cosines.
         """
-        turned = self._pinion(angle, fn)
-        return turned[0] + self._offset(), turned[1], turned[2]
-
-    def _pinion(self, angle: Scalar, fn: Functions) -> tuple[Scalar, Scalar, Scalar]:
         L1, L2, L3, L4 = self.lengths
         shortest, longest = self._diagonals()
         cos, sin = fn.cos(angle), fn.sin(angle)
         diagonal = L1 * L1 + L4 * L4 - 2 * L1 * L4 * cos
-        q = fn.minimum(fn.maximum(diagonal, shortest), longest)
+        r2 = fn.maximum(diagonal, shortest)  # links of equal length fold to a point
+        q = fn.minimum(r2, longest)
         inside = fn.step(diagonal - shortest) * fn.step(longest - diagonal)
         # seen from the side on which the diagonal does not pass the cut of atan2
-        side = 1.0 if L4 >= L1 else -1.0
+        side, pi = (1.0, math.pi) if L4 >= L1 else (-1.0, 0.0)
         beta = fn.atan2(side * L4 * sin, side * (L4 * cos - L1))
-        across = L4 * L4 - L1 * L4 * cos
-        beta_1 = across / q
+        beta_1 = (L4 * L4 - L1 * L4 * cos) / r2
+        beta_2 = L1 * L4 * sin * (1 - 2 * beta_1) / r2
+
         q_1 = 2 * L1 * L4 * sin * inside
         q_2 = 2 * L1 * L4 * cos * inside
-        beta_2 = (L1 * L4 * sin - beta_1 * q_1) / q
-
         e = L2 * L2 - L3 * L3
         u = q + e
         S2 = fn.maximum(4 * L2 * L2 * q - u * u, (_DEAD_RAD * L2 * L3) * (_DEAD_RAD * L2 * L3))
@@ -123,18 +124,10 @@ class FourBar:
         alpha_qq = -(e * S2 + (e - q) * q * (2 * L2 * L2 - u)) / (2 * q * q * S2 * S)
         sign = -1.0 if self.assembly == "negative" else 1.0
         return (
-            beta + sign * alpha,
+            self._start + pi + beta + sign * alpha,
             beta_1 + sign * alpha_q * q_1,
             beta_2 + sign * (alpha_qq * q_1 * q_1 + alpha_q * q_2),
         )
-
-    def _offset(self) -> float:
-        """What makes gamma = pi + theta - phi a principal value at the closed door (or next to it)."""
-        closed = min(max(0.0, self.range[0]), self.range[1])
-        L1, _, _, L4 = self.lengths
-        start = math.pi if L4 >= L1 else 2 * math.pi
-        gamma = math.pi + closed - start - self._pinion(closed, FLOATS)[0]
-        return start + 2 * math.pi * math.ceil((gamma - math.pi) / (2 * math.pi))
 
     def _diagonals(self) -> tuple[float, float]:
         """Smallest and largest squared distance between pinion and the forearm's pivot, m2, clear of dead centres."""
