@@ -11,17 +11,19 @@ import numpy as np
 import pytest
 
 from palpate.errors import DataProblem
+from palpate.motion.gyro_scale import gyro_scale
 from palpate.motion.plausibility import check_imu
 from palpate.physics.arrays import FloatArray
 from palpate.physics.spatial import transport_acceleration
 from palpate.recording import load
+from palpate.recording.gates import Finding
 from palpate.twin.hand import HandMotion, random_hand
-from palpate.twin.handle import Instruments
+from palpate.twin.instruments import Instruments, imu_signals
 
 Imu = tuple[FloatArray, FloatArray, FloatArray]
 Fault = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
 RATE_HZ, DURATION_S, G = 100.0, 35.0, 9.80665
-SEEDS = range(20)
+SEEDS = range(3)
 
 
 def signals(hand: HandMotion, rng: np.random.Generator, *, duration_s: float = DURATION_S) -> Imu:
@@ -49,7 +51,7 @@ def scaled(hand: HandMotion, rows: slice, columns: slice, factor: float) -> Hand
     return replace(hand, amplitude=amplitude)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", [*range(5), 39])  # the last one shook in step with its calm parts
 def test_a_right_imu_is_not_accused(seed: int) -> None:
     t, a, w = vigorous(seed)
     assert check_imu(t, a, w) == ()
@@ -138,12 +140,84 @@ def test_a_cart_that_pitches_as_it_brakes_is_not_taken_for_a_turning_one() -> No
         assert check_imu(t, a, np.stack([0 * t, sign * pitch_rate, 0 * t], axis=1)) == ()
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(5))
 def test_twelve_seconds_are_enough_for_a_wrong_sign(seed: int) -> None:
     rng = np.random.default_rng([seed, 12])
     t, a, w = signals(random_hand(rng, 12.0, G, still_s=-2.0), rng, duration_s=12.0)
     assert check_imu(t, a, w) == ()
     assert [f.gate for f in check_imu(t, a, -w)] == ["gyro-sign"]
+
+
+@lru_cache(maxsize=64)
+def handle_imu(seed: int, *, poor: bool = False, tools: Instruments | None = None, shake: float = 1.0) -> Imu:
+    """An IMU on a handle, 70 s at 100 Hz, as twins write it."""
+    rng = np.random.default_rng([seed, 13])
+    hand = scaled(random_hand(rng, 70.0, G, poor=poor), slice(3, 6), slice(3, None), shake)
+    t = np.arange(7000) / 100.0
+    R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    R *= np.sign(np.linalg.det(R))
+    a, w, _ = imu_signals(rng, tools or Instruments(), hand.motion(t), R, np.array([-0.0861, 0.0125, -0.0290]))
+    return t, a, w
+
+
+def about_the_gyroscope(t: FloatArray, a: FloatArray, w: FloatArray) -> list[Finding]:
+    """A zero error of 2 % of gravity is rightly named as such."""
+    return [finding for finding in check_imu(t, a, w) if finding.gate != "gravity"]
+
+
+BAD_ZEROS = Instruments(acceleration_zero=0.2, rate_zero=0.02)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_scale_of_a_right_gyroscope_is_not_accused(seed: int) -> None:
+    assert about_the_gyroscope(*handle_imu(seed)) == []
+    harder = [{"poor": True}, {"tools": BAD_ZEROS}, {"shake": 5.0}][seed % 3]
+    assert about_the_gyroscope(*handle_imu(seed, **harder)) == []
+
+
+@pytest.mark.parametrize(
+    ("factor", "fatal"), [(1.05, True), (0.95, True), (1.025, False), (0.975, False), (1.005, None), (0.995, None)]
+)
+def test_a_wrong_scale_of_the_gyroscope_is_found(factor: float, fatal: bool | None) -> None:
+    for tools, shake in ((None, 1.0), (BAD_ZEROS, 1.0), (None, 5.0)):
+        t, a, w = handle_imu(1, tools=tools, shake=shake)
+        assert [f.fatal for f in about_the_gyroscope(t, a, factor * w)] == ([] if fatal is None else [fatal])
+
+
+def test_the_scale_and_its_uncertainty_are_right() -> None:
+    z: list[float] = []
+    for seed in range(6):
+        _, a, w = handle_imu(seed, tools=BAD_ZEROS)
+        found = gyro_scale(a, w * [1.03, 0.98, 1.0], 100.0)
+        assert found is not None
+        assert (found.stds < 0.01).all()
+        z += ((found.errors - [0.03, -0.02, 0.0]) / found.stds).tolist()
+    assert 0.2 < np.sqrt(np.mean(np.square(z))) < 1.3
+
+
+def test_one_axis_off_is_named() -> None:
+    t, a, w = handle_imu(3)
+    (finding,) = check_imu(t, a, w * [1.0, 1.08, 1.0])
+    assert finding.fatal
+    assert "scale about y is off by +8." in finding.message or "scale about y is off by +7." in finding.message
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_scales_and_axes_of_the_accelerometer_are_not_blamed_on_the_gyroscope(seed: int) -> None:
+    t, a, w = handle_imu(seed)
+    M = np.eye(3) + np.random.default_rng(seed).normal(0, 0.005, (3, 3))
+    assert check_imu(t, a @ M.T, w) == ()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_barrow_that_is_pushed_and_tilted_is_not_accused(seed: int) -> None:
+    """Metres of travel beside the tilting: too much path to tell a scale, whatever the gyroscope says."""
+    rng = np.random.default_rng(seed)
+    hand = scaled(random_hand(rng, 70.0, G), slice(0, 3), slice(0, 3), 0.4)
+    hand = scaled(hand, slice(3, 6), slice(0, 3), 15.0)
+    t = np.arange(7000) / 100.0
+    m = hand.motion(t)
+    assert about_the_gyroscope(t, m.specific_acceleration, 1.03 * m.omega) == []
 
 
 def test_gaps_are_left_out_and_short_recordings_say_nothing() -> None:

@@ -71,7 +71,7 @@ def check_gyro_scale(a: FloatArray, omega: FloatArray, rate_hz: float) -> tuple[
                 message = (
                     f"the gyroscope's scale{axis} is off by {100 * error:+.1f} % (+- {200 * std:.1f} %) against "
                     f"gravity in {found.stretches} stretches of {found.stretch_s:.3g} s: calibrate it or check its "
-                    "range; inertias are wrong by twice as much"
+                    "range; inertias are wrong by up to twice as much"
                 )
                 return (Finding("gyro-scale", fatal, message),)
     return ()
@@ -221,8 +221,9 @@ def _cross(u: FloatArray, v: FloatArray) -> FloatArray:
 
 def _integral(x: FloatArray, rate_hz: float) -> FloatArray:
     """(stretches, samples, ...) over time, from zero: trapezes."""
-    y = np.zeros_like(x)
-    np.cumsum((x[:, 1:] + x[:, :-1]) / (2 * rate_hz), axis=1, out=y[:, 1:])
+    y = np.cumsum(x, axis=1)
+    y -= (x + x[:, :1]) / 2
+    y /= rate_hz
     return y
 
 

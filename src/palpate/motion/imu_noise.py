@@ -295,8 +295,8 @@ def _held_findings(x: FloatArray) -> tuple[Finding, ...]:
     if not told:
         return ()
     message = (
-        f"the IMU's file repeats samples: only {' and '.join(told)} are new. It is slower than it was stored, and split "
-        "halves do not show its noise; store it at its own rate"
+        f"the IMU's file repeats samples: only {' and '.join(told)} are new. It is slower than it was stored, and "
+        "split halves do not show its noise; store it at its own rate"
     )
     return (Finding("held-samples", False, message),)
 

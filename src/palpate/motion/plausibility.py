@@ -39,7 +39,8 @@ _FASTEST = 3.0
 """rad/s; a reading that spins faster for whole windows would make any force vanish from their means."""
 _DEGREE = pi / 180
 _UNITS = (1.0, _DEGREE, 1 / _DEGREE)
-_CONFIRMED = 0.02
+_CONFIRMED, _REACH_M = 0.02, 0.3
+"""Standard deviation of a scale that the IMU's path confirms, and how far (RMS) such a path may go."""
 _SCALES = np.geomspace(1 / 16, 16, 17)
 _AXES = "xyz"
 
@@ -137,7 +138,9 @@ class _Whole:
     def confirms(self, reading: _Reading) -> bool:
         """Whether the path of the IMU speaks for a scale: pushing to and fro can look like turning by too little."""
         found = gyro_scale(self.a, self.omega @ reading.matrix.T, self.rate_hz)
-        return found is not None and found.std < _CONFIRMED and abs(found.error) < 3 * _CONFIRMED
+        if found is None or found.path_m > _REACH_M:
+            return False
+        return found.std < _CONFIRMED and abs(found.error) < 3 * _CONFIRMED
 
 
 @dataclass(frozen=True, slots=True, eq=False)
