@@ -142,6 +142,8 @@ def prepare_handle(experiment: Experiment[ExperimentPart], tell: Tell = lambda _
 def _imu_findings(prepared: Prepared) -> tuple[Finding, ...]:
     """Whether the IMU sits as the drawing says, seen by the load cell: a handle is rigid (motion/extrinsics.py)."""
     inputs, found = prepared.inputs, list[Finding]()
+    if any(f.gate == "gyro-scale" and f.fatal for f in prepared.findings):
+        return ()  # a wrong scale looks like a wrong place
     still = imu_motion(inputs.imu.times_s, inputs.imu.x[:, :3], inputs.imu.x[:, 3:], np.eye(4), inputs.smoothing)
     moved = replace(still, times_s=inputs.on_load_cell(still.times_s))
     longest = max(prepared.train, key=lambda s: s[1] - s[0])
