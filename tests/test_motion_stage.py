@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from palpate.errors import PalpateError
@@ -15,6 +17,7 @@ from palpate.experiment.motion import CapturedMotion, build_motion
 from palpate.experiment.reading import read_experiment
 from palpate.motion import design_lowpass
 from palpate.recording import Channel, Clock, Recording, load
+from palpate.recording.microstrain_csv import write as write_microstrain
 from palpate.recording.vicon_csv import write as write_vicon
 from palpate.twin.capture import Faults, capture_twin, write_capture_twin
 from tests.test_cli import palpate
@@ -158,6 +161,7 @@ REFUSED: list[tuple[tuple[str, str], list[str]]] = [
     (("  sensor:  ", "  axel: {}\n  sensor:  "), ["no key 'axel'", "axle"]),
     (("clocks: auto", "clocks: {mocap: 20}"), ["clocks.imu", "missing"]),
     (("clocks: auto", "clocks: {mocap: 99999, imu: 1, wrench: 1}"), ["clocks.mocap", "there is no sample 99999"]),
+    (("  sensor:", "  sensors:"), ["no key 'sensors'"]),
     (("stage: motion", "stage: moton"), ["stage", "Did you mean 'motion'"]),
     (("file: markers.csv", "file: marker.csv"), ["recordings.mocap.file", "markers.csv"]),
     (("imu_pose:", "derivatives: {method: fusoin}\nimu_pose:"), ["derivatives.method", "Did you mean 'fusion'"]),
@@ -259,3 +263,106 @@ def test_a_hinge_without_markers_is_found_from_the_motion(tmp_path: Path) -> Non
     assert motion.inclination_rad[0] == pytest.approx(0.02, abs=2e-3)
     assert motion.inclination_rad[1] == np.inf  # nothing measured the vertical, and the file does not say it did
     assert [f.gate for f in motion.findings] == []
+
+
+def rewritten(twin: Path, folder: Path, change: Callable[[Recording], Recording]) -> Path:
+    """The twin's experiment with another file of markers."""
+    for name in ("imu.csv", "wrench.mat", "truth.json", "motion.yaml"):
+        (folder / name).write_bytes((twin.parent / name).read_bytes())
+    write_vicon(folder / "markers.csv", change(load(twin.parent / "markers.csv")))
+    return folder / "motion.yaml"
+
+
+def test_rows_that_the_file_leaves_out_are_gaps(twin: Path, tmp_path: Path, built: CapturedMotion) -> None:
+    """15 s of rows are missing: vertical and lever arm must not take the neighbours for neighbours."""
+
+    def cut(recording: Recording) -> Recording:
+        times = recording.one_clock().times_s
+        kept = (times < 30) | (times >= 45)
+        clock = Clock("mocap", times[kept])
+        return Recording(
+            {n: Channel(n, c.samples[kept], clock, c.unit, c.frame) for n, c in recording.channels.items()}
+        )
+
+    motion = build_motion(read_experiment(rewritten(twin, tmp_path, cut)))
+    assert motion.placement is not None
+    assert built.placement is not None
+    assert np.degrees(np.arccos(min(1.0, motion.up @ built.up))) < 0.02
+    assert np.abs(motion.placement.r_ab - built.placement.r_ab).max() < 2e-4
+    assert not motion.poses.seen[(motion.poses.times_s > 31) & (motion.poses.times_s < 44)].any()
+
+
+def test_a_capture_frame_with_y_up_is_declared_or_pointed_out(
+    twin: Path, tmp_path: Path, built: CapturedMotion
+) -> None:
+    def turned(recording: Recording) -> Recording:  # x, y, z -> y, z, x: what was z is now y
+        channels = recording.channels.items()
+        return Recording({n: Channel(n, c.samples[:, [1, 2, 0]], c.clock, c.unit, c.frame) for n, c in channels})
+
+    path = rewritten(twin, tmp_path, turned)
+    assert any(f.gate == "vertical" and "up: y" in f.message for f in build_motion(read_experiment(path)).findings)
+    path.write_text(path.read_text().replace("markers:\n", "markers:\n  up: y\n", 1))
+    motion = build_motion(read_experiment(path))
+    assert motion.up == pytest.approx(built.up, abs=1e-9)
+    assert motion.poses.position[100] == pytest.approx(built.poses.position[100], abs=1e-9)
+    assert [f.gate for f in motion.findings] == [f.gate for f in built.findings]
+
+
+def test_a_dropout_of_the_imu_is_no_straight_line_for_the_fusion(twin: Path, tmp_path: Path) -> None:
+    for name in ("markers.csv", "wrench.mat", "motion.yaml"):
+        (tmp_path / name).write_bytes((twin.parent / name).read_bytes())
+    imu = load(twin.parent / "imu.csv")
+    times = imu.one_clock().times_s
+    kept = (times < 50) | (times >= 50.2)
+    clock = Clock("imu", times[kept])
+    channels = {n: Channel(n, c.samples[kept], clock, c.unit, c.frame) for n, c in imu.channels.items()}
+    write_microstrain(tmp_path / "imu.csv", Recording(channels, None, imu.format))
+    path = tmp_path / "motion.yaml"
+    path.write_text(path.read_text().replace("clocks: auto", "derivatives: {method: fusion}"))
+    motion = build_motion(read_experiment(path))
+    assert motion.motion is not None
+    true = capture_twin(3).hand.motion(motion.motion.times_s).omega
+    off = np.abs(motion.motion.omega - true).max(axis=1)
+    imu_clock = motion.devices["imu"].clock
+    assert imu_clock is not None
+    there = np.abs(motion.motion.times_s - imu_clock.to_reference(np.array(50.1))) < 0.15
+    assert np.nanmax(off[there], initial=0.0) < 0.5  # markers carry it, or it is not known
+    assert np.nanmax(off[~there]) < 0.05
+
+
+def test_markers_of_two_bodies_are_no_body() -> None:
+    rng = np.random.default_rng(1)
+    t = np.arange(2000) / 100.0
+    clock = Clock("mocap", t)
+    channels = {}
+    for body in range(2):
+        swing = 0.4 * np.sin(t * (0.7 + 0.4 * body))
+        for i in range(5):
+            p = rng.uniform(-0.3, 0.3, 3)
+            c, s = np.cos(swing), np.sin(swing)
+            x = np.array([c * p[0] - s * p[1], s * p[0] + c * p[1], p[2] + 0 * t])
+            name = f"B{body}M{i}"
+            noise = 3e-4 * rng.normal(size=(len(t), 3))
+            channels[name] = Channel(name, x.T + np.array([body, 0, 1.0]) + noise, clock, "m", "capture")
+    found = inspect_recordings([Recording(channels)])
+    assert found.body is None
+    assert any("not one rigid body" in f.message for f in found.findings)
+
+
+def test_a_plain_table_of_one_marker_is_read_by_its_columns(tmp_path: Path) -> None:
+    path, angle = door_file(tmp_path)
+    recording = load(tmp_path / "door.csv")
+    table = {"t": recording.one_clock().times_s}
+    for name, channel in recording.channels.items():
+        table |= {f"{name}_{axis}": 1e3 * channel.samples[:, i] for i, axis in enumerate("xyz")}
+    pl.DataFrame(table).write_csv(tmp_path / "plain.csv")
+    columns = ", ".join(f"D{i}: {{column: [D{i}_x, D{i}_y, D{i}_z], unit: mm}}" for i in range(5))
+    text = (
+        f"stage: motion\nrecordings: {{mocap: {{file: plain.csv, columns: {{{columns}}}}}}}\nmarkers: {{hinge: {{}}}}\n"
+    )
+    path.write_text(text)
+    motion = build_motion(read_experiment(path))
+    assert motion.hinge_motion is not None
+    assert np.abs(motion.hinge_motion.angle_rad - angle).max() < 0.01
+    assert motion.angle is not None
+    assert np.nanmax(np.abs(motion.angle.speed - np.gradient(angle, 0.01))[200:]) < 0.15

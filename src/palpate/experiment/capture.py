@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.handle_inputs import load_part, pose_of
 from palpate.experiment.motion_schema import MarkersPart, MotionPart
 from palpate.experiment.reading import Experiment
 from palpate.motion.cloud import BodyFit, Cloud, completed, fit_body, mean_cloud, static_cloud, still_cloud
+from palpate.motion.evenly import evenly_sampled
 from palpate.motion.frames import AxleRoles, HingeRoles, Roles, SensorRoles, frames_of
 from palpate.motion.gaps import Filled, fill_gaps
 from palpate.motion.labels import Checked, check_markers
@@ -40,6 +42,8 @@ class Body:
     """The alignment without the faults."""
     poses: Poses
     """T_capture_cloud, gaps filled."""
+    rows: NDArray[np.intp]
+    """For each row of the file the index of its frame."""
     frames: dict[str, FloatArray]
     """T_cloud_frame of each declared role: sensor, hinge, axle."""
 
@@ -52,13 +56,13 @@ def read_body(experiment: Experiment[MotionPart]) -> Body:
     """Markers to poses, as the experiment file's `markers:` says."""
     config, part = experiment.config, experiment.config.markers
     recording = load_part(experiment, "recordings.mocap", config.recordings.mocap)
-    markers = _markers(experiment, "markers.body", recording, part.body)
+    markers, rows = on_even_frames(upright(_markers(experiment, "markers.body", recording, part.body), part.up))
     whole, reference = _cloud(experiment, markers)
     cloud = whole.select([name for name in markers.names if name in whole.names])
     if len(cloud.names) < 3:
         raise experiment.problem("markers.body", f"the reference cloud has only {', '.join(cloud.names)} of them")
     body = align_body(recording, markers, cloud, reference, longest_gap_s=part.longest_gap)
-    return replace(body, frames=_frames(experiment, whole, body.poses))
+    return replace(body, rows=rows, frames=_frames(experiment, whole, body.poses))
 
 
 def align_body(
@@ -77,8 +81,34 @@ def align_body(
         filled=filled,
         fit=fit_body(checked.markers, cloud),
         poses=fit_body(filled.markers, cloud).poses,
+        rows=np.arange(len(markers.times_s)),
         frames={},
     )
+
+
+def upright(markers: Markers, up: str) -> Markers:
+    """The same points in a capture frame whose z axis points up: its axes in turn, which keeps it right-handed."""
+    turn = {"z": [0, 1, 2], "y": [2, 0, 1], "x": [1, 2, 0]}[up]
+    return markers if up == "z" else replace(markers, points=markers.points[:, :, turn])
+
+
+def on_even_frames(markers: Markers) -> tuple[Markers, NDArray[np.intp]]:
+    """Every frame that the cameras took, those without a row in the file as hidden, without jitter; and where each row
+    went.
+
+    An excerpt with long pauses stays as it is.
+    """
+    times, n = markers.times_s, len(markers.times_s)
+    plain = np.arange(n)
+    try:
+        even = evenly_sampled(times, plain[:, None].astype(float), what="markers")
+    except DataProblem:
+        return markers, plain
+    if len(even.times_s) > 3 * n + 100:
+        return markers, plain
+    points = np.full((len(even.times_s), len(markers.names), 3), np.nan)
+    points[even.rows] = markers.points
+    return Markers(markers.names, even.times_s, points), even.rows
 
 
 def _markers(experiment: Experiment[MotionPart], key: str, recording: Recording, names: list[str]) -> Markers:
@@ -96,7 +126,7 @@ def _cloud(experiment: Experiment[MotionPart], markers: Markers) -> tuple[Cloud,
         if kind == "static":
             if static is None:
                 raise experiment.problem("recordings.static", "this key is missing: markers.reference asks for it")
-            at_rest = markers_of(load_part(experiment, "recordings.static", static))
+            at_rest = upright(markers_of(load_part(experiment, "recordings.static", static)), part.up)
             return completed(static_cloud(at_rest), markers), kind
         if kind == "still":
             return still_cloud(markers, None if part.still is None else (part.still[0], part.still[1])), kind

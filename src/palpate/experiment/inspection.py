@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from palpate.errors import DataProblem
-from palpate.experiment.capture import Body, align_body
-from palpate.experiment.motion import CapturedMotion, DeviceOnClock, imu_clock, turned_round, wrench_clock
+from palpate.experiment.capture import Body, align_body, on_even_frames
+from palpate.experiment.motion import CapturedMotion, DeviceOnClock, imu_clock, not_rigid, wrench_clock
 from palpate.motion.clocks import clock_map
 from palpate.motion.cloud import mean_cloud
 from palpate.motion.evenly import evenly_sampled
@@ -18,8 +18,6 @@ from palpate.motion.plausibility import check_imu
 from palpate.recording import Channel, Recording
 from palpate.recording.gates import Finding, check_channels
 
-NOT_RIGID_M = 0.01
-"""Bodies bend by millimetres."""
 FEWEST_MARKERS = 4
 """With three, no marker can be told from another by its place: nothing could be checked."""
 
@@ -66,8 +64,7 @@ def inspect_recordings(recordings: Sequence[Recording], title: str = "") -> Insp
         if body is not None or imu is not None:
             try:
                 found = wrench_clock(None if body is None else body.poses, wrench.even, devices.get("imu"))
-                clock = turned_round(found)
-                devices["wrench"] = DeviceOnClock(wrench.recording, wrench.names, wrench.even, clock, found)
+                devices["wrench"] = DeviceOnClock(wrench.recording, wrench.names, wrench.even, found.clock, found)
             except DataProblem as error:
                 findings.append(Finding("clock", False, str(error)))
     reference = "mocap" if body is not None else "imu" if imu is not None and wrench is not None else ""
@@ -88,16 +85,14 @@ def _body(recordings: Sequence[Recording], findings: list[Finding]) -> Body | No
         if len(names) < FEWEST_MARKERS:
             continue
         try:
-            markers = markers_of(recording, names)
+            markers, _ = on_even_frames(markers_of(recording, names))
             body = align_body(recording, markers, mean_cloud(markers))
         except DataProblem as error:
             findings.append(Finding("markers", False, str(error)))
             continue
-        error = body.fit.mean_error_m
-        if error > NOT_RIGID_M:
-            what = f"these {len(names)} markers are not one rigid body: {1e3 * error:.0f} mm off on average"
-            remedy = "name those of one body in an experiment file (stage: motion, markers: {body: [...]})"
-            findings.append(Finding("markers", False, f"{what}; {remedy}"))
+        loose = not_rigid(body)
+        if loose:
+            findings += [replace(f, fatal=False) for f in loose]
             continue
         findings += [Finding(f"marker-{f.kind}", False, f.sentence) for f in body.checked.findings]
         return body

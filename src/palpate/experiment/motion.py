@@ -16,8 +16,8 @@ from palpate.experiment.motion_schema import MotionPart
 from palpate.experiment.reading import Experiment
 from palpate.motion import PARALLEL, estimate_offset, imu_motion
 from palpate.motion.clocks import ClockMap, Offset, clock_map
-from palpate.motion.derivatives import PoseMotion, pose_motion, published_pose_motion
-from palpate.motion.evenly import Even
+from palpate.motion.derivatives import AngleMotion, PoseMotion, angle_motion, pose_motion, published_pose_motion
+from palpate.motion.evenly import Even, without_lost
 from palpate.motion.extrinsics import Placement, imu_on_poses
 from palpate.motion.fusion import fuse
 from palpate.motion.hinge import (
@@ -42,6 +42,11 @@ from palpate.recording import Recording
 from palpate.recording.gates import Finding, check_channels
 
 T = TypeVar("T")
+NOT_RIGID_M = 0.01
+"""Bodies bend by millimetres."""
+ASKEW_DEG = 10.0
+TOGETHER = 0.98
+"""Share of an IMU's signals that the motion of its body explains, at least."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +81,8 @@ class CapturedMotion:
     """None where markers and IMU were fused, or nothing could be differentiated."""
     hinge: Hinge | None
     hinge_motion: HingeMotion | None
+    angle: AngleMotion | None
+    """The hinge's angle with speed and acceleration."""
     inclination_rad: tuple[float, float] | None
     """Angle between hinge and vertical, and its standard deviation: infinite where the vertical was not measured."""
     rolling: Rolling | None
@@ -103,6 +110,7 @@ def build_motion(experiment: Experiment[MotionPart], tell: Tell = lambda _: None
     tell("aligning the markers")
     body = read_body(experiment)
     told.findings += [Finding(f"marker-{f.kind}", False, f.sentence) for f in body.checked.findings]
+    told.findings += not_rigid(body)
     frame = next((name for name in ("sensor", "axle") if name in body.frames), "body")
     poses = body.poses_of(frame)
 
@@ -111,6 +119,7 @@ def build_motion(experiment: Experiment[MotionPart], tell: Tell = lambda _: None
     tell("looking for the vertical")
     placement = _placement(experiment, poses, devices.get("imu"), told)
     up = np.array([0.0, 0.0, 1.0]) if placement is None or placement.tilt is None else placement.tilt.up
+    told.findings += _askew(up)
 
     tell("differentiating")
     derivatives = told.attempt("derivatives", lambda: _derivatives(config, poses, up))
@@ -120,7 +129,8 @@ def build_motion(experiment: Experiment[MotionPart], tell: Tell = lambda _: None
     hinge = None if config.markers.hinge is None else told.attempt("hinge", lambda: _hinge(config, body))
     turned = None if hinge is None else hinge_motion(body.poses, hinge)
     told.findings += [] if turned is None else check_hinge(turned)
-    inclined = None if hinge is None else _inclination(hinge, placement, up)
+    angle = None if turned is None else told.attempt("hinge angle", lambda: _angle(config, turned))
+    inclined = None if hinge is None else _inclination(hinge, placement, up, body)
     rolls = None
     if config.markers.axle is not None:
         rolls = rolling(body.poses_of("axle"), floor_m=config.markers.axle.floor, up=up)
@@ -136,6 +146,7 @@ def build_motion(experiment: Experiment[MotionPart], tell: Tell = lambda _: None
         derivatives=derivatives,
         hinge=hinge,
         hinge_motion=turned,
+        angle=angle,
         inclination_rad=inclined,
         rolling=rolls,
         findings=tuple(told.findings),
@@ -156,7 +167,7 @@ def _devices(experiment: Experiment[MotionPart], body: Body, told: _Told) -> dic
         told.findings += check_channels(recording, names)
         stated = _stated(experiment, "wrench", even, body)
         offset = None if stated else told.attempt("clock", lambda: wrench_clock(body.poses, even, found.get("imu")))
-        found["wrench"] = DeviceOnClock(recording, names, even, stated or (offset and turned_round(offset)), offset)
+        found["wrench"] = DeviceOnClock(recording, names, even, stated or (offset and offset.clock), offset)
     return found
 
 
@@ -168,10 +179,10 @@ def _stated(experiment: Experiment[MotionPart], name: str, even: Even, body: Bod
     sample: int | None = getattr(clocks, name)
     if sample is None:
         raise experiment.problem(f"clocks.{name}", "this key is missing: the file has such a recording")
-    for key, number, most in (("mocap", clocks.mocap, len(body.poses)), (name, sample, len(even.rows))):
+    for key, number, most in (("mocap", clocks.mocap, len(body.rows)), (name, sample, len(even.rows))):
         if number > most:
             raise experiment.problem(f"clocks.{key}", f"there is no sample {number}, the file has {most}")
-    at = float(body.poses.times_s[clocks.mocap - 1])
+    at = float(body.poses.times_s[body.rows[clocks.mocap - 1]])
     period = float(np.median(np.diff(body.poses.times_s)))
     # a typed sample is right to half a period, and says nothing about drift
     return clock_map(at - float(even.times_s[even.rows[sample - 1]]), period / 12**0.5, at)
@@ -180,20 +191,23 @@ def _stated(experiment: Experiment[MotionPart], name: str, even: Even, body: Bod
 def imu_clock(poses: Poses, imu: Even) -> Offset:
     """The IMU against motion capture, by the angular velocity that both saw."""
     what = "clock of the IMU against motion capture"
-    return marker_clock(poses, imu.times_s, imu.x[:, 3:], what=what)
+    return marker_clock(poses, imu.times_s, imu.seen_x[:, 3:], what=what)
 
 
 def wrench_clock(poses: Poses | None, wrench: Even, imu: DeviceOnClock | None) -> Offset:
-    """The load cell against the motion of the body: by the IMU where its clock is known, else by the markers."""
+    """Reference minus load-cell time, from the motion of the body: by the IMU where its clock is known, else by the
+    markers.
+    """
     what = "clock of the load cell"
     if imu is not None and imu.clock is not None:
         x = imu.even.x
         motion = imu_motion(imu.even.times_s, x[:, :3], x[:, 3:], np.eye(4), PARALLEL)
         times = imu.clock.to_reference(motion.times_s)
-        found = estimate_offset(times, wrench_features(motion), wrench.times_s, wrench.x, what=what)
+        features = without_lost(motion.times_s, wrench_features(motion), imu.even.lost, PARALLEL.reach_s)
+        found = estimate_offset(times, features, wrench.times_s, wrench.seen_x, what=what)
         # the IMU's own clock is not known better than that
         return replace(
-            found,
+            _turned_round(found),
             std_s=float(np.hypot(found.std_s, imu.clock.offset_std_s)),
             drift_std_ppm=float(np.hypot(found.drift_std_ppm, imu.clock.drift_std_ppm)),
             freedom=min(found.freedom, imu.clock.freedom),
@@ -204,15 +218,53 @@ def wrench_clock(poses: Poses | None, wrench: Even, imu: DeviceOnClock | None) -
     seen = np.isfinite(motion.omega_dot).all(axis=1)
     if not seen.any():
         raise DataProblem(what, "the markers give no motion to compare it with")
-    return estimate_offset(
-        motion.times_s, wrench_features(motion), wrench.times_s, wrench.x, what=what, bandwidth_hz=8.0
+    features = wrench_features(motion)
+    return _turned_round(
+        estimate_offset(motion.times_s, features, wrench.times_s, wrench.seen_x, what=what, bandwidth_hz=8.0)
     )
 
 
-def turned_round(offset: Offset) -> ClockMap:
-    """The map to the predictors' clock (motion capture) of an offset that counts from there to the load cell."""
-    at = offset.at_s - offset.value_s
-    return clock_map(-offset.value_s, offset.std_s, at, -offset.drift_ppm, offset.drift_std_ppm, freedom=offset.freedom)
+def _turned_round(offset: Offset) -> Offset:
+    """The same relation, counted from the response (the load cell) to the predictors (the reference)."""
+    return replace(
+        offset,
+        value_s=-offset.value_s,
+        at_s=offset.at_s - offset.value_s,
+        drift_ppm=-offset.drift_ppm,
+        lags_s=-offset.lags_s[::-1],
+        misfit=offset.misfit[::-1],
+    )
+
+
+def not_rigid(body: Body) -> list[Finding]:
+    """Markers that form no rigid body, or hardly ever."""
+    error, known = body.fit.mean_error_m, float(body.fit.alignment.usable.mean())
+    shown = float((body.markers.seen.sum(axis=1) >= 3).mean())
+    if error <= NOT_RIGID_M and known >= 0.8 * shown:
+        return []
+    off = (
+        f"{1e3 * error:.0f} mm off on average"
+        if error > NOT_RIGID_M
+        else f"they agree in {100 * known:.0f} % of the frames"
+    )
+    remedy = "name those of one body (stage: motion, markers: {body: [...]})"
+    return [
+        Finding("markers", True, f"these {len(body.markers.names)} markers are not one rigid body: {off}; {remedy}")
+    ]
+
+
+def _askew(up: FloatArray) -> list[Finding]:
+    angle = float(np.degrees(np.arctan2(np.hypot(up[0], up[1]), up[2])))
+    if angle < ASKEW_DEG:
+        return []
+    return [
+        Finding(
+            "vertical",
+            True,
+            f"the vertical is {angle:.0f} deg off the capture frame's z axis: say markers: {{up: y}}, "
+            "or level the capture system",
+        )
+    ]
 
 
 def _placement(
@@ -225,8 +277,14 @@ def _placement(
     bias = experiment.config.accelerometer_zero
     found = told.attempt(
         "placement",
-        lambda: imu_on_poses(poses, even.times_s, even.x[:, :3], even.x[:, 3:], clock, bias_std=bias),
+        lambda: imu_on_poses(poses, even.times_s, even.seen_x[:, :3], even.seen_x[:, 3:], clock, bias_std=bias),
     )
+    if found is not None and found.explained < TOGETHER:
+        message = (
+            f"markers and IMU do not move together: {100 * found.explained:.1f} % of what the IMU feels is explained; "
+            "is it fixed to the same body, and are rows missing?"
+        )
+        told.findings.append(Finding("placement", False, message))
     if found is not None and drawing is not None:
         T_sensor_imu = pose_of(experiment, "imu_pose", drawing, "the IMU")
         told.findings += check_placement(found, T_sensor_imu[:3, :3], T_sensor_imu[:3, 3])
@@ -252,16 +310,24 @@ def _fused(experiment: Experiment[MotionPart], poses: Poses, up: FloatArray, imu
     if imu.clock is None:
         raise DataProblem("fusion", "the IMU's clock is not known")
     T = pose_of(experiment, "imu_pose", config.imu_pose, "the IMU")
-    times, x = imu.clock.to_reference(imu.even.times_s), imu.even.x
+    times, x = imu.clock.to_reference(imu.even.times_s), imu.even.seen_x
     gravity = -config.gravity * up
     return fuse(poses, times, x[:, :3], x[:, 3:], T, gravity=gravity, at_s=poses.times_s).motion
 
 
-def _inclination(hinge: Hinge, placement: Placement | None, up: FloatArray) -> tuple[float, float]:
-    axis = hinge.T_world_hinge[:3, 2]
+def _angle(config: MotionPart, turned: HingeMotion) -> AngleMotion:
+    part = config.derivatives
+    window = 0.31 if part.method == "published" and part.window is None else part.window
+    return angle_motion(turned.times_s, turned.angle_rad, window_s=window, order=part.order)
+
+
+def _inclination(hinge: Hinge, placement: Placement | None, up: FloatArray, body: Body) -> tuple[float, float]:
     if placement is None or placement.tilt is None:
         return inclination(hinge.T_world_hinge, up), float("inf")
-    return hinge_inclination(axis, hinge.direction_std_rad, placement.tilt)
+    # a hinge of markers is as uncertain as the body's pose
+    std = hinge.direction_std_rad
+    std = std if np.isfinite(std) else pose_std(body.cloud.points, body.fit.mean_error_m)[0]
+    return hinge_inclination(hinge.T_world_hinge[:3, 2], std, placement.tilt)
 
 
 def _hinge(config: MotionPart, body: Body) -> Hinge:

@@ -7,19 +7,41 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from palpate.experiment import quantities as q
-from palpate.experiment.instruments import ImuPart, Part, PosePart, WrenchPart
+from palpate.experiment.instruments import ImuPart, Part, PosePart, TimePart, WrenchPart
 from palpate.physics.units import STANDARD_GRAVITY
 
 Names = Annotated[list[str], AfterValidator(q.distinct)]
 Pair = Annotated[list[str], AfterValidator(q.distinct), Field(min_length=2, max_length=2)]
 
 
+class MarkerColumnsPart(Part):
+    """A marker in a plain table."""
+
+    column: Annotated[list[str], AfterValidator(q.distinct), Field(min_length=3, max_length=3)] = Field(
+        description="headers of its x, y, z", examples=["[hook_x, hook_y, hook_z]"]
+    )
+    unit: q.ChannelUnit = Field(
+        default="", description="unit of the numbers in the file; if absent, the one in the headers", examples=["mm"]
+    )
+
+
 class MocapPart(Part):
     """A recording of markers."""
 
     file: str = Field(description="path, relative to the experiment file or to --data", examples=["Trajectories.csv"])
-    format: Literal["vicon-csv", "c3d", "trc", "rosbag", "hdf5"] | None = Field(
+    format: Literal["vicon-csv", "c3d", "trc", "rosbag", "hdf5", "csv", "parquet", "mat"] | None = Field(
         default=None, description="the file's format; found out by itself if absent"
+    )
+    columns: dict[str, MarkerColumnsPart] | None = Field(
+        default=None,
+        description="for csv, parquet, hdf5 and mat: marker -> its three columns and their unit",
+        examples=["{hook: {column: [hook_x, hook_y, hook_z], unit: m}}"],
+    )
+    time: TimePart | None = Field(
+        default=None, description="for plain tables: the column of times", examples=["{column: t, unit: ms}"]
+    )
+    rate: q.Frequency | None = Field(
+        default=None, gt=0, description="for plain tables without times: frames per second", examples=["100 Hz"]
     )
 
 
@@ -61,7 +83,8 @@ class HingeMarkersPart(Part):
     towards: str | None = Field(default=None, description="marker to which the hinge's x axis points", examples=["F1"])
     points: Literal["up", "down"] | None = Field(
         default=None,
-        description="which way z points; the angle is right-handed about it. If absent: so that the first motion opens",
+        description="which way z points; the angle is right-handed about it. If absent: so that the angle is positive "
+        "on the whole, as of a door that starts shut",
     )
 
     @model_validator(mode="after")
@@ -89,6 +112,11 @@ class AxleMarkersPart(Part):
 class MarkersPart(Part):
     """Which markers sit on the body, and what some of them stand for."""
 
+    up: Literal["x", "y", "z"] = Field(
+        default="z",
+        description="which axis of the capture frame points up (OptiTrack, OpenSim: y); the points are turned so that "
+        "z does",
+    )
     body: Names = Field(
         default=[], description="markers on the rigid body; none named: all", examples=["[Door1, Door2]"]
     )
@@ -111,7 +139,7 @@ class MarkersPart(Part):
 class MotionClocksPart(Part):
     """Samples that were taken at the same instant, counted from 1 in each file."""
 
-    mocap: q.Whole = Field(description="frame of the markers' file, from 1", examples=["1058"])
+    mocap: q.Whole = Field(description="row of the markers' file, from 1; not its Frame column", examples=["1058"])
     imu: q.Whole | None = Field(default=None, description="sample of the IMU's file, from 1", examples=["787"])
     wrench: q.Whole | None = Field(
         default=None, description="sample of the load cell's file, from 1", examples=["2082"]
@@ -164,3 +192,9 @@ class MotionPart(Part):
     derivatives: DerivativesPart = Field(
         default=DerivativesPart(), description="how poses become velocities and accelerations"
     )
+
+    @model_validator(mode="after")
+    def _imu_needs_sensor(self) -> MotionPart:
+        if self.imu_pose is not None and self.markers.sensor is None:
+            raise ValueError("imu_pose is seen from the sensor frame: say with markers.sensor where that is")
+        return self

@@ -73,8 +73,6 @@ def read_experiment(source: str | Path, *, data: str | Path | None = None) -> Ex
 def load_options(part: WrenchPart | ImuPart | MocapPart) -> dict[str, Any]:
     """The options with which `palpate.load` reads a recording as the experiment file describes it."""
     options: dict[str, Any] = {}
-    if isinstance(part, MocapPart):
-        return options
     if isinstance(part, WrenchPart) and part.device is not None:
         options["device"] = part.device
     if isinstance(part, ImuPart) and "g" in part.model_fields_set:

@@ -46,6 +46,11 @@ class Even:
     rows: IntArray
     """For each row of the file, NaN or not, the index of its sample in `times_s`; empty where rows mean nothing."""
 
+    @property
+    def seen_x(self) -> FloatArray:
+        """x with NaN where nothing was seen, for whoever must not mistake a bridge for a measurement."""
+        return without_lost(self.times_s, self.x, self.lost) if self.lost else self.x
+
 
 def evenly_sampled(times_s: FloatArray, x: FloatArray, *, what: str, longest_gap_s: float = 0.02) -> Even:
     """Put (samples, channels) with rows that may be NaN onto the even clock behind its time stamps (s, increasing).
