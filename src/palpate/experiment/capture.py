@@ -104,7 +104,8 @@ def on_even_frames(markers: Markers) -> tuple[Markers, NDArray[np.intp]]:
         even = evenly_sampled(times, plain[:, None].astype(float), what="markers")
     except DataProblem:
         return markers, plain
-    if len(even.times_s) > 3 * n + 100:
+    period = float(even.times_s[1] - even.times_s[0])
+    if len(even.times_s) > 3 * n + 100 or even.jitter_s > 2 * period:
         return markers, plain
     points = np.full((len(even.times_s), len(markers.names), 3), np.nan)
     points[even.rows] = markers.points

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,21 @@ from palpate.motion.filters import design_lowpass
 from palpate.physics.arrays import FloatArray, least_squares, symmetric_inverse
 
 _BANDWIDTH_HZ = 20.0
-_COARSE_HZ = 50.0
-_CANDIDATES = 6
-_APART_S = 0.25
-"""Two lags closer than this are the same candidate."""
+_COARSE_HZ = 100.0
+_CANDIDATES, _FEWEST = 24, 6
+"""Lags that are looked at closely: so many at most, ..."""
+_WORTH = 0.5
+"""... beyond the fewest only those that correlate this much as well as the best."""
+_PROMINENT, _AROUND_S = 0.01, 4.0
+"""A lag is another one where the correlation falls by this share of the largest on the way to any better lag nearby."""
+_SAME_S = 0.005
+_ROWS = 30_000
+"""Candidates are compared on this many samples at most; the winner then on all."""
+_STRAY_S = 0.02
+"""The line of the offset stays so close to the lag it starts from."""
+_SHOWN_S = 0.03
+_FLAT = 0.01
+"""A direction that hardly correlates (share of the best one) tells nothing of handedness."""
 _SHORTEST_S = 2.0
 _SHORTEST_FOR_DRIFT_S = 10.0
 _PRECISE_S = 1e-6
@@ -66,6 +77,7 @@ def estimate_offset(
     what: str = "clock offset",
     bandwidth_hz: float = _BANDWIDTH_HZ,
     alike: bool = False,
+    turned: bool = False,
 ) -> Offset:
     """Find the lag at which linear combinations of the predictors explain the responses best.
 
@@ -76,7 +88,8 @@ def estimate_offset(
     Predictors must contain what errors of their own instruments add to the responses: a gyroscope's zero, for
     instance, adds multiples of the angular rate, which look like a lag of some 10 us. Rows with NaN are left out, with
     the filter's reach around them. Signals are compared below `bandwidth_hz`; `alike` says that all responses have
-    one unit and one noise, so that the largest count most. Raises `DataProblem` when the lag cannot be known from
+    one unit and one noise, so that the largest count most; `turned` says that both are one vector in two frames, so
+    that a mirror image is no explanation: half a period beside the true lag of a shake, it fits best. Raises `DataProblem` when the lag cannot be known from
     these signals.
     """
     tp, P = _band_limited(times_p, predictors, bandwidth_hz)
@@ -89,20 +102,19 @@ def estimate_offset(
     for side in (P, Q):
         if np.isfinite(side).all(axis=1).sum() < _SHORTEST_S * _COARSE_HZ:
             raise DataProblem(what, "too little is left between the gaps", remedy="fill short gaps first")
-    pair = _pair(tp, P, tr, Q, alike)
+    pair = _pair(tp, P, tr, Q, alike, turned)
 
-    scored = sorted(_ground(pair, lag) for lag in _candidates(tp, P, tr, Q, alike))
-    coarse = scored[0][1]
-    elsewhere = [misfit for misfit, lag in scored if abs(lag - coarse) > _APART_S]
+    thin = pair.thinned()
+    scored = sorted(_ground(thin, lag) for lag in _candidates(tp, P, tr, Q, alike))
+    least, coarse = scored[0]
+    runner_up = 1 - min((misfit for misfit, lag in scored if abs(lag - coarse) > _SAME_S), default=1.0)
 
-    lags = coarse + np.linspace(-1.5, 1.5, 13) / _COARSE_HZ
+    lags = coarse + np.linspace(-_SHOWN_S, _SHOWN_S, 13)
     profile = np.array([_misfit(pair, lag) for lag in lags])
-    near = int(profile.argmin())
-    value = _minimise(lambda lag: _misfit(pair, lag), lags[max(near - 1, 0)], lags[min(near + 1, 12)])
+    value = _minimise(lambda lag: _misfit(pair, lag), coarse - _SAME_S, coarse + _SAME_S)
     best, line = _misfit(pair, value), _fit_line(pair, value)
     value, std = line.value_s, line.std_s
-    runner_up = 1 - min(elsewhere, default=1.0)
-    if best > 0.5 or 1 - runner_up < 1.3 * best or not std < 0.01:
+    if best > 0.5 or 1 - runner_up < 1.3 * max(least, best) or not std < 0.01:
         raise DataProblem(
             what,
             f"it cannot be known from these signals: at the best lag, {value:.3f} s, one explains "
@@ -129,6 +141,12 @@ class _Pair:
     times_s: FloatArray
     responses: FloatArray
     alike: bool
+    turned: bool
+
+    def thinned(self) -> _Pair:
+        """The same with only every n-th response: enough to compare lags, and quick for an hour."""
+        step = -(-len(self.times_s) // _ROWS)
+        return replace(self, times_s=self.times_s[::step], responses=self.responses[::step])
 
     def usable(self, at_s: FloatArray) -> NDArray[np.bool_]:
         """Which of these predictor times lie where the predictors are known."""
@@ -136,7 +154,7 @@ class _Pair:
         return use if self.blind is None else use & (np.interp(at_s, *self.blind) == 0)
 
 
-def _pair(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, alike: bool) -> _Pair:
+def _pair(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, alike: bool, turned: bool) -> _Pair:
     from scipy.interpolate import CubicSpline
 
     known, seen = np.isfinite(P).all(axis=1), np.isfinite(Q).all(axis=1)
@@ -150,6 +168,7 @@ def _pair(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, alike: b
         tr[seen],
         Q[seen],
         alike,
+        turned,
     )
 
 
@@ -168,25 +187,42 @@ def _band_limited(times_s: FloatArray, x: FloatArray, bandwidth_hz: float) -> tu
 
 
 def _candidates(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, alike: bool) -> list[float]:
-    """Offsets (s) where the canonical correlation of the coarse signals peaks, the strongest first."""
+    """Offsets (s) where the canonical correlation of the coarse signals peaks, the strongest first.
+
+    Of a fast shake each half period is a peak of its own, and the true one need not be the highest on the grid.
+    """
+    from scipy.signal import find_peaks
+
     p, q = _coarse(tp, P, False), _coarse(tr, Q, alike)
     n, m = len(p), len(q)
     least = min(n, m) // 2  # half of the shorter recording must overlap
-    size = 1 << (n + m - 1).bit_length()
-    whitened = np.linalg.qr(p)[0]
-    product = np.conj(np.fft.rfft(whitened, size, axis=0))[:, :, None] * np.fft.rfft(q, size, axis=0)[:, None, :]
-    score = (np.fft.irfft(product, size, axis=0) ** 2).sum(axis=(1, 2))
-    lags = np.concatenate([np.arange(0, m - least + 1), np.arange(-(n - least), 0)])
-    order = lags[
-        np.argsort(score[lags])[::-1]
-    ]  # negative lags sit at the circle's end, where a negative index finds them
-    found: list[float] = []
-    for lag in order / _COARSE_HZ:
-        if all(abs(lag - other) > _APART_S for other in found):
-            found.append(float(lag))
-        if len(found) == _CANDIDATES:
-            break
-    return [float(tr[0] - tp[0]) + lag for lag in found]
+    score = _correlation(np.linalg.qr(p)[0], q)
+    lags = np.arange(-(n - least), m - least + 1)
+    score = np.concatenate([[0.0], score[lags], [0.0]])  # negative lags sit at the circle's end; the ends may be peaks
+    prominence = _PROMINENT * float(score.max())
+    peaks = np.asarray(find_peaks(score, prominence=prominence, wlen=int(_AROUND_S * _COARSE_HZ))[0], dtype=np.int64)
+    if not len(peaks):
+        peaks = np.array([1 + int(score[1:-1].argmax())])
+    left, here, right = score[peaks - 1], score[peaks], score[peaks + 1]
+    bend = np.maximum(2 * here - left - right, 1e-300)
+    shift, height = (right - left) / (2 * bend), here + (right - left) ** 2 / (8 * bend)
+    order = np.argsort(height)[::-1][:_CANDIDATES]
+    order = order[(np.arange(len(order)) < _FEWEST) | (height[order] > _WORTH * height[order[0]])]
+    return [float(tr[0] - tp[0] + x) for x in (lags[peaks - 1] + np.clip(shift, -0.5, 0.5))[order] / _COARSE_HZ]
+
+
+def _correlation(p: FloatArray, q: FloatArray) -> FloatArray:
+    """Sum over all pairs of channels of the squared correlation, over the lags of a circle, one pair at a time."""
+    from scipy.fft import irfft, next_fast_len, rfft
+
+    size = next_fast_len(len(p) + len(q), real=True)
+    score = np.zeros(size)
+    spectra = [np.asarray(rfft(channel, size)) for channel in q.T]
+    for channel in p.T:
+        one = np.conj(np.asarray(rfft(channel, size)))
+        for spectrum in spectra:
+            score += np.asarray(irfft(one * spectrum, size), dtype=float) ** 2
+    return score
 
 
 def _coarse(times_s: FloatArray, x: FloatArray, alike: bool) -> FloatArray:
@@ -202,24 +238,40 @@ def _interpolate(at_s: FloatArray, times_s: FloatArray, x: FloatArray) -> FloatA
     return np.array([np.interp(at_s, times_s, x[:, j]) for j in range(x.shape[1])], dtype=float)
 
 
-def _residuals(pair: _Pair, offset_s: float) -> tuple[FloatArray, FloatArray]:
-    """Residuals of the responses on the predictors at this offset, and the responses' own sums of squares."""
+def _compared(pair: _Pair, offset_s: float) -> tuple[FloatArray, FloatArray]:
+    """Predictors and responses without their means, where both are known at this offset."""
     at = pair.times_s - offset_s
     use = pair.usable(at)
     x, y = pair.predict(at[use], 0), pair.responses[use]
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
-    x /= np.maximum(np.linalg.norm(x, axis=0), 1e-300)
-    # normal equations, for speed: scaled columns, and a misfit to nine digits is enough to find its minimum
-    return y - x @ least_squares(x.T @ x, x.T @ y, rcond=1e-12), (y**2).sum(axis=0)
+    return x, y
 
 
 def _misfit(pair: _Pair, offset_s: float) -> float:
     """Unexplained share of the responses' variance: of all where they are alike, else the channels' geometric mean."""
-    residual, total = _residuals(pair, offset_s)
+    x, y = _compared(pair, offset_s)
+    total = (y**2).sum(axis=0)
+    mirrored = _mirrored(x, y) if pair.turned else 0.0
+    x /= np.maximum(np.linalg.norm(x, axis=0), 1e-300)
+    # normal equations, for speed: scaled columns, and a misfit to nine digits is enough to find its minimum
+    residual = y - x @ least_squares(x.T @ x, x.T @ y, rcond=1e-12)
     if pair.alike:
-        return float(np.clip((residual**2).sum() / max(total.sum(), 1e-300), 1e-12, 1.0))
+        return float(np.clip((residual**2).sum() / max(total.sum(), 1e-300) + mirrored, 1e-12, 1.0))
     share = (residual**2).sum(axis=0) / np.maximum(total, 1e-300)
-    return float(np.exp(np.log(np.clip(share, 1e-12, 1.0)).mean()))
+    return float(np.clip(np.exp(np.log(np.clip(share, 1e-12, 1.0)).mean()) + mirrored, 1e-12, 1.0))
+
+
+def _mirrored(x: FloatArray, y: FloatArray) -> float:
+    """Share of the variance that is explained by a mirror image only.
+
+    The best scale and rotation explain (d1 + d2 +- d3)^2 of |x|^2 |y|^2, d being the singular values of x'y, minus for
+    a mirror image (Umeyama 1991, IEEE PAMI 13:376). Motion about one or two axes has no handedness: d3 is noise.
+    """
+    U, d, Vt = np.linalg.svd(x.T @ y)
+    if np.linalg.det(U @ Vt) > 0:
+        return 0.0
+    third = max(float(d[2] - _FLAT * d[0]), 0.0)
+    return 4 * third * float(d[0] + d[1]) / max(float((x**2).sum() * (y**2).sum()), 1e-300)
 
 
 def _ground(pair: _Pair, lag: float) -> tuple[float, float]:
@@ -257,7 +309,7 @@ def _fit_line(pair: _Pair, offset_s: float) -> _Line:
     length = float(time[-1] - time[0])
     unknowns = 2 if length > _SHORTEST_FOR_DRIFT_S else 1
     for _ in range(5):
-        if not np.linalg.cond(curvature) < 1e12 or abs(value - offset_s) > 1 / _COARSE_HZ:
+        if not np.linalg.cond(curvature) < 1e12 or abs(value - offset_s) > _STRAY_S:
             return _Line(at, offset_s, float("inf"), float("nan"), float("nan"), 1)
         step = least_squares(curvature[:unknowns, :unknowns], gradient.sum(axis=0)[:unknowns])
         value, drift = value + float(step[0]), drift + float(step[1:].sum())

@@ -72,6 +72,11 @@ class BodyFit:
     alignment: Alignment
 
     @property
+    def turn_std_rad(self) -> FloatArray:
+        """(frames,) standard deviation of the orientation about its worst axis, from the markers' noise; NaN without a pose."""
+        return self.alignment.turn_std
+
+    @property
     def mean_error_m(self) -> float:
         """Mean over the frames of the mean distance of the used markers from their places, m."""
         error = np.where(self.alignment.used, self.alignment.error, np.nan)[self.alignment.usable]
@@ -102,10 +107,12 @@ class BodyFit:
         return {REASONS[r]: int((reason == r).sum()) for r in Reason if r != Reason.OK and (reason == r).any()}
 
 
-def fit_body(markers: Markers, cloud: Cloud, weights: FloatArray | None = None) -> BodyFit:
-    """Poses of the cloud's frame from the markers that it names; weights as in `align`, by the cloud's markers."""
+def fit_body(
+    markers: Markers, cloud: Cloud, weights: FloatArray | None = None, *, noise_m: float | None = None
+) -> BodyFit:
+    """Poses of the cloud's frame from the markers that it names; weights and noise as in `align`, by its markers."""
     chosen = select_markers(markers, cloud.names)
-    alignment = align(chosen.points, cloud.points, weights)
+    alignment = align(chosen.points, cloud.points, weights, noise_m=noise_m)
     return BodyFit(cloud.names, Poses(chosen.times_s, alignment.rotation, alignment.position), alignment)
 
 
@@ -166,7 +173,7 @@ def mean_cloud(markers: Markers, *, robust: bool = True) -> Cloud:
     cloud, first = start, start
     for turn in range(_ROUNDS):
         before = cloud
-        cloud = _averaged(points, cloud, robust=robust and turn > 0)
+        cloud = averaged(points, cloud, robust=robust and turn > 0)
         if np.isfinite(before[ever]).all() and np.abs(cloud - before)[ever].max() < _CONVERGED * _size(cloud[ever]):
             break
     if not np.isfinite(cloud[ever]).all():
@@ -239,7 +246,7 @@ def nan_median(x: FloatArray, axis: int) -> FloatArray:
     return np.squeeze(np.where(count > 0, (low + high) / 2, np.nan), axis)
 
 
-def _averaged(points: FloatArray, cloud: FloatArray, *, robust: bool) -> FloatArray:
+def averaged(points: FloatArray, cloud: FloatArray, *, robust: bool) -> FloatArray:
     """The mean of all frames after alignment to the cloud, or the robust one: the median of frames aligned with little
     weight for what is far from its place. A marker without a place gets one.
     """

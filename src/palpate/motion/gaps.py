@@ -78,13 +78,19 @@ class Filled:
         )
 
 
-def fill_gaps(markers: Markers, cloud: Cloud | None = None, *, longest_spline_s: float = LONGEST_SPLINE_S) -> Filled:
+def fill_gaps(
+    markers: Markers,
+    cloud: Cloud | None = None,
+    *,
+    longest_spline_s: float = LONGEST_SPLINE_S,
+    noise_m: float | None = None,
+) -> Filled:
     """Fill what was hidden, first from the body, then by splines over gaps of at most longest_spline_s.
 
     Where the pose is known, a hidden marker of the cloud is at R c + r plus its own distance from its place, which goes
     in a straight line (in the body) from before the gap to after it: nothing jumps. Where it is not, and for markers
     that the cloud does not have, a cubic spline bridges the gap if it is short. What is left splits the recording:
-    `usable` says into which intervals.
+    `usable` says into which intervals. noise_m, of a marker's coordinate, says which poses are known (`align`).
     """
     times, points, seen = markers.times_s, markers.points.copy(), markers.seen
     known = seen.all(axis=1)
@@ -92,12 +98,12 @@ def fill_gaps(markers: Markers, cloud: Cloud | None = None, *, longest_spline_s:
     source = np.where(seen, Source.SEEN, Source.HIDDEN).astype(np.int8)
     step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
     places = cloud.places(markers.names) if cloud is not None else np.full((len(markers.names), 3), np.nan)
-    _from_body(times, points, places, source)
+    _from_body(times, points, places, source, noise_m)
     # A marker whose own gap is short may restore the pose, and that gives the others; then what is short by now.
     for from_seen in (True, False):
         for i in range(len(markers.names)):
             _by_spline(times, points[:, i], source[:, i], longest_spline_s, from_seen=from_seen)
-        known = _from_body(times, points, places, source)
+        known = _from_body(times, points, places, source, noise_m)
     if cloud is None:
         known = np.asarray(known_points(points).all(axis=1))
     report = tuple(_report(name, times, seen[:, i], source[:, i]) for i, name in enumerate(markers.names))
@@ -105,9 +111,11 @@ def fill_gaps(markers: Markers, cloud: Cloud | None = None, *, longest_spline_s:
     return Filled(Markers(markers.names, times, points), source, usable, report, step)
 
 
-def _from_body(times: FloatArray, points: FloatArray, places: FloatArray, source: NDArray[np.int8]) -> BoolArray:
+def _from_body(
+    times: FloatArray, points: FloatArray, places: FloatArray, source: NDArray[np.int8], noise_m: float | None
+) -> BoolArray:
     """Fill the cloud's markers where the pose is known, in place; returns where it is."""
-    fit = align(points, places)
+    fit = align(points, places, noise_m=noise_m)
     offset = body_points(points, fit) - places
     for i in np.flatnonzero(np.isfinite(places[:, 0])):
         at = np.flatnonzero(fit.usable & (source[:, i] == Source.HIDDEN))

@@ -88,7 +88,7 @@ def _compare(at: FloatArray, omega: FloatArray, times_s: FloatArray, gyroscope: 
         raise DataProblem(what, "the gyroscope saw too little")
     inner = slice(known[0], known[-1] + 1)
     return estimate_offset(
-        times_s[inner], gyroscope[inner], grid, bridged, what=what, bandwidth_hz=_BANDWIDTH_HZ, alike=True
+        times_s[inner], gyroscope[inner], grid, bridged, what=what, bandwidth_hz=_BANDWIDTH_HZ, alike=True, turned=True
     )
 
 

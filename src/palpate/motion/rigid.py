@@ -13,6 +13,8 @@ from palpate.physics.arrays import FloatArray
 
 BoolArray = NDArray[np.bool_]
 
+NOISE_M = 3e-4
+"""Usual noise of a marker's coordinate, for want of a measured one."""
 _BLOCK = 1024
 """Frames at a time: their temporaries, 12 numbers a frame, stay in the cache and below the 128 KiB from which on malloc
 asks the system for fresh pages each time (three times slower).
@@ -67,6 +69,8 @@ class Alignment:
     """(frames,) m, root mean square distance of the used markers from the line along which they lie: noise of
     sigma per marker turns the body about that line by sigma / (lever sqrt(markers)) rad.
     """
+    turn_std: FloatArray
+    """(frames,) rad, that standard deviation, sigma / (lever sqrt(markers)), about the worst axis; NaN without a pose."""
     reason: NDArray[np.int8]
     """(frames,) a `Reason`."""
 
@@ -77,15 +81,18 @@ class Alignment:
 
 
 def align(
-    points: FloatArray, cloud: FloatArray, weights: FloatArray | None = None, *, noise_m: float = 3e-4
+    points: FloatArray, cloud: FloatArray, weights: FloatArray | None = None, *, noise_m: float | None = None
 ) -> Alignment:
     """Find R, r of each frame that minimise sum_k w_k |p_k - R c_k - r|^2 over the markers that were seen.
 
     points (frames, k, 3), NaN where hidden; cloud (k, 3), NaN where a marker has no place; weights (k,) or
-    (frames, k), not negative. noise_m is the noise of one marker's coordinate: a frame whose markers lie so close to
-    a line that this noise turns the body by more than 0.05 rad has no pose, nor has one with fewer than three
-    markers; `reason` says which. Reflections do not occur, flat clouds are as good as others.
+    (frames, k), not negative. noise_m is the noise of one marker's coordinate, 0.3 mm where it is not known: a frame
+    whose markers lie so close to a line that this noise turns the body by more than 0.05 rad has no pose, nor has one
+    with fewer than three markers; `reason` says which. Reflections do not occur, flat clouds are as good as others.
     """
+    noise_m = NOISE_M if noise_m is None else noise_m
+    if not 0 <= noise_m < np.inf:
+        raise ValueError(f"noise_m is {noise_m}, not a length")
     frames, k = int(points.shape[0]), int(points.shape[1])
     if points.shape != (frames, k, 3) or cloud.shape != (k, 3):
         raise ValueError(f"points {points.shape} and cloud {cloud.shape} must be (frames, k, 3) and (k, 3)")
@@ -100,6 +107,7 @@ def align(
         np.empty((frames, k)),
         np.empty(frames),
         np.empty((frames, k), dtype=bool),
+        np.empty(frames),
         np.empty(frames),
         np.empty(frames, dtype=np.int8),
     )
@@ -166,7 +174,8 @@ def _align_block(
     lever = np.sqrt(np.maximum(smallest, 0.0))
     count = used @ np.ones(k)
     effective = count if weights is None else total**2 / np.maximum((w * w).sum(axis=1), 1e-300)
-    unsure = (lever * np.sqrt(effective) * _LARGEST_TURN_RAD < noise_m) | ~(lever > _THIN * np.sqrt(largest))
+    turn_std = noise_m / np.maximum(lever * np.sqrt(effective), 1e-300)
+    unsure = (turn_std > _LARGEST_TURN_RAD) | ~(lever > _THIN * np.sqrt(largest))
     reason = np.where(count < 3, Reason.TOO_FEW, np.where(unsure, Reason.COLLINEAR, Reason.OK))
     if reason.any():
         R[:, :, reason != Reason.OK] = np.nan
@@ -186,6 +195,7 @@ def _align_block(
     out.position[part] = (r - (R * centre[None, :, None]).sum(axis=1)).T
     out.used[part] = used
     out.lever[part] = np.where(count > 0, lever, np.nan)
+    out.turn_std[part] = np.where(reason == Reason.OK, turn_std, np.nan)
     out.reason[part] = reason
 
 

@@ -8,13 +8,16 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.motion.cloud import nan_median
-from palpate.motion.rigid import Alignment, BoolArray, Reason, align, known_points
+from palpate.motion.cloud import averaged, nan_median
+from palpate.motion.rigid import NOISE_M, Alignment, BoolArray, Reason, align, known_points
 from palpate.physics.arrays import FloatArray
 
 IntArray = NDArray[np.int64]
 
 _FRAMES_FOR_NOISE = 500
+_ROUNDS_FOR_PLACES = 20
+_SETTLED_M = 2e-5
+"""Places that change by less from round to round are good enough to measure the spread about them."""
 _BLOCK = 1024
 _SIGMAS = 7.0
 """An hour of 20 markers holds ten million errors; Gaussian noise exceeds this many of its sigmas in none of them."""
@@ -32,19 +35,26 @@ class Scale:
     """What counts as noise of a body's markers."""
 
     noise_m: float
-    """Standard deviation of a marker's coordinate, bending of the body included."""
+    """Standard deviation of a marker's coordinate from frame to frame."""
     least_m: float
     """Distances below this are no fault, however small the noise."""
+    bending_m: float = 0.0
+    """Standard deviation of a coordinate, in the body, that changes slowly. A constant misfit is neither of them."""
+
+    @property
+    def spread_m(self) -> float:
+        """Standard deviation of a coordinate about the marker's own mean place: noise and bending."""
+        return float(np.hypot(self.noise_m, self.bending_m))
 
     @property
     def tolerance_m(self) -> float:
         """A marker farther than this from its place is not there."""
-        return max(self.least_m, _SIGMAS * self.noise_m)
+        return max(self.least_m, _SIGMAS * self.spread_m)
 
     @property
     def pair_m(self) -> float:
         """Two markers whose distance is wrong by more than this are not both in their places."""
-        return max(self.least_m * 2 / 3, np.sqrt(2.0) * _SIGMAS * self.noise_m)
+        return max(self.least_m * 2 / 3, np.sqrt(2.0) * _SIGMAS * self.spread_m)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,23 +73,66 @@ class RobustFit:
 
 
 def find_scale(points: FloatArray, cloud: FloatArray, least_m: float) -> Scale:
-    """Noise of a body's markers from some hundred frames, whatever a minority of markers does.
+    """Noise and bending of a body's markers about their own mean places, whatever a minority of markers does.
+
+    The cloud only starts the search for those places: a cloud that does not fit makes nothing noisier.
+    """
+    p = _some(points)
+    fast, spread = fast_noise(points), typical_misfit(p, own_places(p, cloud))
+    if not np.isfinite(fast):
+        fast = spread  # no two frames follow each other
+    return Scale(fast, least_m, float(np.sqrt(max(spread**2 - fast**2, 0.0))))
+
+
+def fast_noise(points: FloatArray) -> float:
+    """Standard deviation of a coordinate from frame to frame, m; NaN where no frame follows another.
+
+    From the change of the distances between markers over one frame, which neither the body's motion nor bending nor a
+    wrong cloud touches: a change of Gaussian noise is below 0.6745 * 2 sigma in half of the cases.
+    """
+    first = np.unique(np.linspace(0, len(points) - 2, _FRAMES_FOR_NOISE).astype(int)) if len(points) > 1 else []
+    i, j = np.triu_indices(int(points.shape[1]), 1)
+    now, then = (np.linalg.norm(points[at][:, i] - points[at][:, j], axis=2) for at in (first, np.add(first, 1)))
+    change = np.abs(then - now)
+    change = change[np.isfinite(change)]
+    return float(np.median(change)) / (0.6745 * 2) if len(change) else float("nan")
+
+
+def typical_misfit(points: FloatArray, cloud: FloatArray) -> float:
+    """How far the markers typically are from their places in a cloud, as the standard deviation of a coordinate, m.
 
     First from the distances between markers, which no pose changes, by their lower quartile: |D - d| of Gaussian noise
     is below 0.3186 sqrt(2) sigma in a quarter of the cases. Then from the errors of the robust alignment, which
     know of bending, by their median: 1.538 sigma.
     """
-    p = points[np.unique(np.linspace(0, len(points) - 1, _FRAMES_FOR_NOISE).astype(int))] if len(points) else points
+    p = _some(points)
     i, j = np.triu_indices(len(cloud), 1)
     expected = np.linalg.norm(cloud[i] - cloud[j], axis=1)
     off = np.abs(np.linalg.norm(p[:, i] - p[:, j], axis=2) - expected)
     off = off[np.isfinite(off)]
     first = float(np.quantile(off, 0.25)) / (0.3186 * np.sqrt(2.0)) if len(off) else 0.0
-    error = robust_align(p, cloud, Scale(first, least_m), 1).alignment.error
+    error = robust_align(p, cloud, Scale(first, 0.0), 1).alignment.error
     # Of 3 k coordinates the pose takes six.
     share = np.sqrt(max(1 - 2 / len(cloud), 1 / 3))
     second = float(np.nan_to_num(nan_median(error.ravel(), axis=0))) / (1.538 * share) if error.size else 0.0
-    return Scale(max(first, second), least_m)
+    return max(first, second)
+
+
+def own_places(points: FloatArray, start: FloatArray) -> FloatArray:
+    """(k, 3) the recording's own robust mean places, from some hundred frames, beginning with a cloud that may be off."""
+    p, places = _some(points), start
+    for turn in range(_ROUNDS_FOR_PLACES):
+        before, places = places, averaged(p, places, robust=turn > 0)
+        if np.nanmax(np.abs(places - before), initial=0.0) < _SETTLED_M:
+            break
+    return places
+
+
+def _some(points: FloatArray) -> FloatArray:
+    """Some hundred frames, evenly chosen."""
+    if len(points) <= _FRAMES_FOR_NOISE:
+        return points
+    return points[np.unique(np.linspace(0, len(points) - 1, _FRAMES_FOR_NOISE).astype(int))]
 
 
 def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale, window: int) -> RobustFit:
