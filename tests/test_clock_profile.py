@@ -230,3 +230,41 @@ def test_the_balance_tells_the_tilt() -> None:
         assert (np.abs(error) < 4 * found.std_rad).all()
         right = level_motion(motion, R, found, G).specific_acceleration
         assert np.abs(right - m.specific_acceleration).mean() < 0.1
+
+
+def shaken_along_one_axis(seed: int, hz: float, sign: float = 1.0) -> tuple[float, Motion, Array, Array]:
+    """True offset, motion, times and wrench of a handle in three shakes of two seconds; `sign` of the wrench."""
+    rng = np.random.default_rng([seed, int(hz * 10)])
+    centre, axis, phi, offset = (
+        rng.uniform(4, 24, 3),
+        8 * rng.normal(size=3),
+        random_handle(rng),
+        rng.uniform(-0.6, 0.6),
+    )
+
+    def at(t: Array) -> Motion:
+        envelope = np.exp(-0.5 * ((t[:, None] - centre) / 2) ** 2).sum(axis=1)
+        a = np.outer(envelope * np.sin(2 * np.pi * hz * t + 0.3), axis) + np.array([0, 0, G])
+        return Motion(t, a, np.zeros((len(t), 3)), np.zeros((len(t), 3)))
+
+    t, fast = np.arange(0, 28, 0.01), np.arange(-1, 29, 0.001)
+    m, true = at(t), at(fast + offset)
+    noise = [s * rng.normal(size=(len(t), 3)) for s in (0.2, 0.05, 0.5)]
+    w = sign * body_regressor(true.specific_acceleration, true.omega, true.omega_dot) @ phi
+    w = w + np.array(HANDLE_SIGMA) * rng.normal(size=w.shape)
+    w += np.array([0.3] * 3 + [0.01] * 3) * np.stack([slow_noise(rng, len(fast), 0.2) for _ in range(6)], axis=1)
+    return offset, Motion(t, m.specific_acceleration + noise[0], noise[1], noise[2]), fast, w
+
+
+@pytest.mark.parametrize("hz", [3.0, 4.0, 4.8])
+def test_a_negative_mass_half_a_period_beside_is_not_an_object(hz: float) -> None:
+    for seed in range(5):
+        offset, motion, times, wrench = shaken_along_one_axis(seed, hz)
+        found = profile_load_cell(load_object("handle"), motion, times, wrench, sigma=HANDLE_SIGMA)
+        assert abs(found.value_s - offset) < 2e-3
+
+
+def test_a_wrench_of_the_wrong_sign_is_refused() -> None:
+    pair = shaken(2, 40.0)
+    with pytest.raises(DataProblem, match="negative mass"):
+        profile_load_cell(load_object("handle"), pair.motion, pair.times_s, -pair.wrench, sigma=HANDLE_SIGMA)

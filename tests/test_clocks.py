@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.signal import lfilter
 
 from palpate.errors import DataProblem
 from palpate.motion.clock_map import DRIFT_OF_CRYSTALS_PPM, clock_map
@@ -89,3 +92,49 @@ def test_a_periodic_motion_is_refused_whatever_its_period(hz: float) -> None:
     x, y = (np.column_stack([np.sin(2 * np.pi * hz * s), np.cos(4 * np.pi * hz * s + 1)]) for s in (t, t - 0.7123))
     with pytest.raises(DataProblem, match="cannot be known"):
         estimate_offset(t, x, t, y + 0.02 * rng.normal(size=y.shape))
+
+
+def shakes(t: np.ndarray, hz: float) -> np.ndarray:
+    """Three shakes of about a second."""
+    return np.exp(-0.5 * (t[:, None] - [5.0, 13.0, 22.0]) ** 2).sum(axis=1) * np.sin(2 * np.pi * hz * t)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_fast_shake_along_one_axis_is_not_taken_for_half_a_period_beside(seed: int) -> None:
+    """A load cell against an accelerometer."""
+    rng = np.random.default_rng(seed)
+    hz, offset, t = rng.uniform(4.5, 8), rng.uniform(-1, 1), np.arange(0, 28, 0.001)
+    arm = np.array([[1, 0, 0, 0, 0.05, 0], [0, 1, 0, -0.05, 0, 0], [0, 0, 1.0, 0, 0, 0]])
+    x = np.outer(shakes(t, hz), [15, 6, 3]) + 0.02 * rng.normal(size=(len(t), 3))
+    y = 0.9 * np.outer(shakes(t - offset, hz), [15, 6, 3]) @ arm
+    y += np.array([0.3, 0.3, 0.5, 0.01, 0.01, 0.01]) * rng.normal(size=y.shape)
+    found = estimate_offset(t, x, t, y)
+    assert abs(found.value_s - offset) < 1e-3
+    assert found.runner_up < found.explained
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_shake_of_one_frequency_is_refused_where_predictors_hold_its_derivative(seed: int) -> None:
+    """A wave and its derivative make any phase: no peak of the correlation tells the lag, and none must be needed."""
+    rng = np.random.default_rng(seed)
+    t, offset = np.arange(0, 28, 0.005), rng.uniform(-1, 1)
+    wave = shakes(t, 5.0)
+    x = np.column_stack([wave, np.gradient(wave, t) / 30]) + 0.02 * rng.normal(size=(len(t), 2))
+    y = np.outer(shakes(t - offset, 5.0), [1.0, 0.5]) + 0.1 * rng.normal(size=(len(t), 2))
+    with pytest.raises(DataProblem, match="cannot be known"):
+        estimate_offset(t, x, t, y)
+
+
+def test_an_hour_of_many_channels_needs_little_memory() -> None:
+    """All 90 spectra at once would take 90 times the signal's length; a tenth of an hour tells as much."""
+    rng = np.random.default_rng(0)
+    t = np.arange(0, 360, 0.02)
+    x = np.cumsum(rng.normal(size=(len(t) + 100, 15)), axis=0)
+    x -= lfilter([0.05], [1, -0.95], x, axis=0)
+    y = x[100:] @ rng.normal(size=(15, 6))
+    tracemalloc.start()
+    found = estimate_offset(t, x[: len(t)], t, y + 0.01 * rng.normal(size=y.shape))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.value_s == pytest.approx(-2.0, abs=1e-3)
+    assert peak < 20 * x.nbytes  # it was 50 times

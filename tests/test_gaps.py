@@ -143,3 +143,18 @@ def test_what_was_seen_is_kept_and_the_report_adds_up(seed):
 def test_no_gaps_is_said():
     markers, cloud, _ = scene()
     assert fill_gaps(markers, Cloud(NAMES, cloud)).sentence() == "no marker was hidden"
+
+
+def test_gaps_are_left_where_the_measured_noise_leaves_no_pose():
+    markers, cloud, turn = scene()
+    cloud = cloud.copy()
+    cloud[:4] = np.outer([0.0, 0.1, 0.25, 0.4], [1.0, 0, 0])
+    cloud[1, 1] = 20e-3  # the first four lie close to a line
+    points = np.einsum("nij,kj->nki", turn, cloud)
+    points[200:400, 4:] = np.nan
+    holey = Markers(NAMES, markers.times_s, points)
+    assert len(fill_gaps(holey, Cloud(NAMES, cloud)).usable) == 1
+    assert len(fill_gaps(holey, Cloud(NAMES, cloud), noise_m=3e-4).usable) == 1
+    left = fill_gaps(holey, Cloud(NAMES, cloud), noise_m=2e-3)
+    assert (left.source[200:400, 4:] == Source.HIDDEN).all()
+    assert len(left.usable) == 2

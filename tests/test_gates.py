@@ -207,6 +207,39 @@ def test_a_force_in_pounds_taken_for_newton_is_named_by_its_mass(twin: Path, tmp
     failed(run(twin, tmp_path), "far from the prior's", "unit")
 
 
+def test_without_segments_the_common_time_is_used(twin: Path, tmp_path: Path) -> None:
+    text = (twin / "handle.yaml").read_text()
+    start, stop = text.index("segments:"), text.index("prior:")
+    result = run(twin, tmp_path, (text[start:stop], ""))
+    assert result.passed
+    assert all(e["status"] == "identified" for e in result.data["parameters"].values())
+
+
+def test_moments_in_newton_millimetres_taken_for_newton_metres_are_named(twin: Path, tmp_path: Path) -> None:
+    wrench = load(twin / "wrench.mat")
+    channels = {
+        n: Channel(n, (1e3 if n.startswith("T") else 1.0) * c.samples, c.clock, c.unit, c.frame)
+        for n, c in wrench.channels.items()
+    }
+    write_dspace(tmp_path / "wrench.mat", Recording(channels, None, wrench.format))
+    failed(run(twin, tmp_path), "1e+03 times what its forces and the motion ask for", "N mm")
+
+
+def test_an_imu_at_200_hz_is_not_attenuated(twin: Path, tmp_path: Path) -> None:
+    """Half of its samples would be filtered over a longer time: the measured noise is taken out instead."""
+    imu, rng = load(twin / "imu.csv"), np.random.default_rng(4)
+    clock = Clock("imu", imu.one_clock().times_s[::5])
+    channels = {}
+    for name, c in imu.channels.items():
+        noise = 0.03 if name.startswith("acc") else 0.01
+        channels[name] = Channel(name, c.samples[::5] + noise * rng.normal(size=len(clock)), clock, c.unit, c.frame)
+    write_microstrain(tmp_path / "imu.csv", Recording(channels, None, imu.format))
+    truth = json.loads((twin / "truth.json").read_text())["parameters"]
+    result = run(twin, tmp_path).data["parameters"]
+    inside = [e["ci95"][0] <= truth[n]["value"] <= e["ci95"][1] for n, e in result.items() if n[0] in "mcI"]
+    assert sum(inside) >= 8
+
+
 def test_the_slowest_bandwidth_gives_a_result_or_a_reason(twin: Path, tmp_path: Path) -> None:
     result = run(twin, tmp_path, ("clocks: auto", "filtering: {bandwidth: 0.5 Hz}\nclocks: auto"))
     assert set(result.data["verdict"]) == {"passed", "reasons"}
@@ -237,6 +270,7 @@ def test_a_touched_stretch_counts_less_when_robust(twin: Path, tmp_path: Path) -
     truth = json.loads((twin / "truth.json").read_text())["parameters"]["m"]["value"]
     errors = [abs(r.data["parameters"]["m"]["value"] - truth) for r in (plain, fair)]
     assert errors[1] < 0.3 * errors[0]
+    assert any("robust: true" in w for w in plain.data["warnings"])
     (said,) = [w for w in fair.data["warnings"] if "count less" in w]
     assert "20." in said
 

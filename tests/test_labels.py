@@ -10,8 +10,10 @@ from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem
 from palpate.motion.cloud import Cloud, fit_body, mean_cloud
+from palpate.motion.findings import cloud_before, compare_clouds, weak_orientation
 from palpate.motion.labels import check_markers
 from palpate.motion.markers import Markers
+from palpate.motion.rigid import align
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -275,3 +277,142 @@ def test_nothing_seen_is_nothing_found():
     assert check_markers(nothing, scene.cloud).findings == ()
     none = Markers(scene.names, scene.t[:0], np.empty((0, 12, 3)))
     assert check_markers(none, scene.cloud).findings == ()
+
+
+# --- a cloud that is wrong, a set that is two bodies, places before a move --------------------------------------------
+
+
+def small_scene(seed: int, k: int = 8, size: float = 0.3) -> Scene:
+    """A body of this size, m, whose markers are all seen."""
+    scene = Scene(seed, k=k, hidden=0.0)
+    scene.places *= size
+    scene.body *= size
+    return scene
+
+
+@pytest.mark.parametrize(("k", "size", "error"), [(8, 0.3, 3e-3), (16, 2.0, 12e-3)])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_static_cloud_that_is_wrong_everywhere_is_no_noise_and_is_told(k, size, error, seed):
+    scene = small_scene(seed, k, size)
+    markers = scene.markers()
+    wrong = Cloud(scene.names, scene.places + error * scene.rng.normal(size=(k, 3)))
+    checked = check_markers(markers, wrong)
+    assert checked.noise_m == pytest.approx(scene.noise, rel=0.1)
+    assert checked.spread_m < 1.3 * scene.noise
+    assert checked.tolerance_m < 12e-3
+    (finding,) = compare_clouds(wrong, markers)
+    assert finding.kind == "static"
+    assert len(finding.names) >= 3
+    assert any(f.kind == "static" for f in checked.findings)
+    assert finding.sentence.startswith("the static cloud does not fit this recording: m")
+
+
+@given(SEEDS, st.sampled_from([3e-3, 8e-3, 40e-3]))
+@settings(max_examples=5)
+def test_the_markers_that_a_static_cloud_has_elsewhere_are_named_with_how_far(seed, by):
+    scene = small_scene(seed, 9)
+    direction = scene.rng.normal(size=(2, 3))
+    places = scene.places.copy()
+    places[[3, 5]] += by * direction / np.linalg.norm(direction, axis=1)[:, None]
+    (finding,) = compare_clouds(Cloud(scene.names, places), scene.markers())
+    assert set(finding.names) == {scene.names[3], scene.names[5]}
+    assert finding.size_m == pytest.approx(by, abs=1e-3)
+    assert f"{1e3 * finding.size_m:.1f} mm" in finding.sentence
+
+
+@given(SEEDS, st.sampled_from([1e-4, 1e-3]), st.sampled_from([0.0, 1.5e-3]))
+@settings(max_examples=5)
+def test_a_static_cloud_that_fits_is_left_alone(seed, noise, bending):
+    scene = Scene(seed, k=10, seconds=8, noise=noise)
+    wave = np.sin(scene.t[:, None, None] * scene.rng.uniform(1, 4, (1, 10, 1)) + scene.rng.uniform(0, 6, (1, 10, 1)))
+    scene.body = scene.body + bending * wave * scene.rng.normal(size=(1, 10, 3))
+    scene.move(4, 5.0, [0, 9e-3, 0])  # one that moved was at its place for a while
+    static = Cloud(scene.names, scene.places + 2e-4 * scene.rng.normal(size=(10, 3)))
+    turned = Rotation.random(rng=seed % 1000).as_matrix()
+    assert compare_clouds(Cloud(scene.names, static.points @ turned.T + 3.0), scene.markers()) == ()
+
+
+def test_bending_is_not_noise_and_is_still_tolerated():
+    scene = Scene(17, k=12, seconds=20, noise=1e-4, hidden=0)
+    wave = np.sin(scene.t[:, None, None] * scene.rng.uniform(1, 4, (1, 12, 1)) + scene.rng.uniform(0, 6, (1, 12, 1)))
+    scene.body = scene.body + 1.5e-3 * wave * scene.rng.normal(size=(1, 12, 3))
+    checked = check_markers(scene.markers(), scene.cloud)
+    assert checked.noise_m == pytest.approx(1e-4, rel=0.15)
+    assert 5e-4 < checked.bending_m < 2e-3
+    assert checked.tolerance_m > 5e-3
+    assert not [f for f in checked.findings if f.kind in ("ghost", "moved", "static", "swapped")]
+
+
+def test_two_bodies_in_one_set_are_told_by_the_share_of_confused_frames():
+    rng, t = np.random.default_rng(18), np.arange(1500) / 100
+    places = rng.uniform(0, 1, (20, 3)) * [1, 0.05, 2]
+    opening = Rotation.from_rotvec(np.clip(1.2 * np.sin(2 * np.pi * t / 15), 0, 1)[:, None] * [0, 0, 1]).as_matrix()
+    points = np.einsum("nij,kj->nki", opening, places)
+    points[:, 10:] = places[10:]  # the frame of the door stays
+    markers = Markers(tuple(f"m{i}" for i in range(20)), t, points + 3e-4 * rng.normal(size=points.shape))
+    checked = check_markers(markers, Cloud(markers.names, places))
+    assert checked.confused_share == pytest.approx(0.49, abs=0.04)
+    door = Markers(markers.names[:10], t, markers.points[:, :10])
+    assert check_markers(door, Cloud(door.names, places[:10])).confused_share == 0.0
+
+
+@pytest.mark.parametrize(("when", "place"), [(2.0, "after"), (6.0, "before")])
+def test_the_place_before_a_move_is_known_whichever_the_cloud_has(when, place):
+    scene = Scene(19, k=9, seconds=8)
+    by = np.array([0.0, 8e-3, -4e-3])
+    scene.move(4, when, by)
+    markers = scene.markers()
+    cloud = mean_cloud(markers)
+    (finding,) = check_markers(markers, cloud).findings
+    assert (finding.kind, finding.place) == ("moved", place)
+    axes = align(cloud.points[None], scene.places, np.array([1.0, 1, 1, 1, 0, 1, 1, 1, 1])).rotation[0]
+    np.testing.assert_allclose(finding.shift_m, axes @ by, atol=3e-4)
+    before = cloud_before(cloud, (finding,))
+    assert align(before.points[None], scene.places).error.max() < 5e-4
+    wrong = align(cloud.points[None], scene.places).error.max() > 5e-3
+    assert wrong == (place == "after")
+
+
+def test_places_before_moves_against_a_static_cloud():
+    scene = Scene(4)
+    scene.move(2, 0.0, [0, 6e-3, 0])
+    scene.move(5, 4.0, [5e-3, 0, 0])
+    scene.move(5, 8.0, [0, 0, 6e-3])
+    findings = check_markers(scene.markers(), scene.cloud).findings
+    assert [f.place for f in findings] == ["before"] * 3
+    np.testing.assert_allclose([f.before_m for f in findings], [[0, 0, 0], [0, 0, 0], [5e-3, 0, 0]], atol=4e-4)
+    np.testing.assert_array_equal(cloud_before(scene.cloud, findings).points, scene.places)
+
+
+def test_one_frame_barely_away_is_hidden_and_not_told():
+    scene = Scene(20, noise=1e-4, hidden=0)
+    scene.body[400, 3] += [0, 4.5e-3, 0]
+    checked = check_markers(scene.markers(), scene.cloud)
+    assert checked.findings == ()
+    assert np.argwhere(~checked.markers.seen).tolist() == [[400, 3]]
+    scene.body[400, 3] += [0, 4.5e-3, 0]
+    assert kinds(check_markers(scene.markers(), scene.cloud)) == [("ghost", (scene.names[3],))]
+    scene.body[100:1100:100, 3] += [0, 4.5e-3, 0]  # many of them are a fault
+    assert "10 times" in check_markers(scene.markers(), scene.cloud).findings[0].sentence
+
+
+def test_an_uncertain_orientation_is_told_with_its_seconds():
+    scene = small_scene(21, 5, 0.2)
+    markers = scene.markers()
+    flat = np.array([[0, 0, 0], [0.1, 0, 0], [0.2, 0, 0], [0.1, 6e-3, 0], [0.1, 0.1, 0.05]])
+    points = np.einsum("nij,kj->nki", scene.turn, flat) + scene.at[:, None] + 1e-4 * scene.rng.normal(size=(1200, 5, 3))
+    points[300:500, 4] = np.nan  # then the others lie close to a line
+    cloud, markers = Cloud(scene.names, flat), Markers(scene.names, scene.t, points)
+    fit = fit_body(markers, cloud, noise_m=1e-4)
+    true = Rotation.from_matrix(scene.turn)[300:500]
+    angle = (true.inv() * Rotation.from_matrix(fit.poses.rotation[300:500])).magnitude()
+    assert fit.turn_std_rad[300:500].mean() == pytest.approx(np.sqrt(np.mean(angle**2)), rel=0.2)
+    finding = weak_orientation(fit)
+    assert finding is not None
+    assert (finding.kind, finding.interval_s, finding.frames) == ("weak", (3.0, 4.99), 200)
+    assert "for 2.00 s between 3.00 and 4.99 s" in finding.sentence
+    assert weak_orientation(fit_body(markers, cloud, noise_m=1e-5)) is None
+    noisy = fit_body(markers, cloud, noise_m=1e-3)  # then there is no pose at all
+    assert np.isnan(noisy.poses.position[300:500]).all()
+    assert np.isnan(noisy.turn_std_rad[300:500]).all()
+    assert noisy.alignment.usable[:300].all()

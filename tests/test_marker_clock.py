@@ -112,3 +112,42 @@ def test_a_window_that_meets_a_gap_is_a_gap() -> None:
     assert lost[:10].all()
     assert not lost[12:488].any()
     assert np.abs(mean[~lost] - np.column_stack([t, t**2 + 1e-4 / 3, np.ones(1000)])[~lost]).max() < 1e-6
+
+
+def bursts(seed: int, hz: float, axes: list[list[float]], noise_rad: float = 0.0015) -> tuple[float, float]:
+    """Error and standard deviation (s) from three shakes of about a second, each about its axis (rad)."""
+    rng = np.random.default_rng([seed, int(hz * 10)])
+    turn = Rotation.random(random_state=seed)
+
+    def rotation(t: np.ndarray) -> Rotation:
+        envelopes = np.exp(-0.5 * (t[:, None] - [5.0, 13.0, 22.0]) ** 2)
+        return Rotation.from_rotvec(np.sin(2 * np.pi * hz * t + 0.3)[:, None] * (envelopes @ np.array(axes)))
+
+    t, imu_s, offset, d = np.arange(0, 28, 0.01), np.arange(0, 27, 0.001), rng.uniform(-1, 1), 1e-4
+    seen = rotation(t) * Rotation.from_rotvec(noise_rad * rng.normal(size=(len(t), 3)))
+    true = imu_s + offset
+    rate = (rotation(true - d).inv() * rotation(true + d)).as_rotvec() / (2 * d)
+    rate = turn.apply(rate) + 0.002 * rng.normal(size=rate.shape)
+    found = marker_clock(Poses(t, np.asarray(seen.as_matrix(), dtype=float), np.zeros((len(t), 3))), imu_s, rate)
+    return found.value_s - offset, found.std_s
+
+
+@pytest.mark.parametrize("hz", [4.5, 5.0, 6.0, 7.0])
+def test_a_fast_shake_about_one_axis_is_not_taken_for_half_a_period_beside(hz: float) -> None:
+    for seed in range(4):
+        error, std = bursts(seed, hz, [[0.1, 0.08, 0.12]] * 3)
+        assert abs(error) < 1e-3
+        assert std < 1e-3
+
+
+def test_a_mirror_image_is_no_explanation_of_a_shake_about_three_axes() -> None:
+    """Half a period beside, the opposite sign fits nearly as well; noise is so large that only handedness tells."""
+    for seed in range(3):
+        error, std = bursts(seed, 7.0, np.diag([0.15, 0.15, 0.15]).tolist(), 0.004)
+        assert abs(error) < 1e-3
+        assert std < 1e-3
+
+
+def test_a_shake_whose_half_periods_fit_alike_is_refused() -> None:
+    with pytest.raises(DataProblem, match="cannot be known"):
+        bursts(0, 7.0, [[0.03, 0.02, 0.03]] * 3, 0.006)

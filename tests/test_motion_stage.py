@@ -146,6 +146,13 @@ def test_from_the_command_line(twin: Path) -> None:
     assert data["motion"]["frame"] == "sensor"
     shown = palpate("inspect", twin).stdout
     assert "bear each other's labels" in shown
+    for suffix in ("csv", "parquet"):
+        table = twin.parent / f"motion.{suffix}"
+        assert palpate("inspect", twin, "-q", "--table", table).returncode == 0
+        written = load(table)
+        assert len(written.one_clock()) == 11000
+        assert {"position.x", "quaternion.w", "omega_dot.z", "f_x", "n_z"} <= set(written)
+    assert "must end in .csv" in palpate("inspect", twin, "--table", twin.parent / "motion.xls").stderr
     refused = palpate("identify", twin)
     assert refused.returncode == 1
     assert "nothing is identified in the motion stage" in refused.stderr

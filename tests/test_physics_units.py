@@ -110,3 +110,9 @@ def test_a_wrong_quantity_is_refused_with_what_would_be_right(text: str, unit: s
         parse_quantity(text, unit)
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_degrees_per_second_and_turns_per_minute_have_names_of_their_own() -> None:
+    assert parse_unit("dps").factor == pytest.approx(pi / 180)
+    assert parse_unit("rpm").factor == pytest.approx(2 * pi / 60)
+    assert parse_unit("dps").dimension == parse_unit("rad/s").dimension

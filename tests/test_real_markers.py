@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 import palpate
 from palpate.errors import DataProblem
 from palpate.motion.cloud import Cloud, fit_body, mean_cloud, static_cloud
+from palpate.motion.findings import compare_clouds
 from palpate.motion.gaps import fill_gaps
 from palpate.motion.labels import check_markers
 from palpate.motion.markers import Markers, markers_of
@@ -79,6 +80,29 @@ def test_door_marker_19_is_named_as_moved(door):
     assert "between 19.59 and 59.99 s" in finding.sentence
     assert fit_body(checked.markers, cloud).largest()[0] != moving.names[18]
     assert fit_body(checked.markers, cloud).mean_error_m < fit_body(moving, cloud).mean_error_m
+
+
+def test_door_static_fits_its_trajectories_and_not_once_markers_are_stuck_elsewhere(door):
+    _, moving, cloud = door
+    assert compare_clouds(cloud, moving) == ()
+    wrong = Cloud(cloud.names, cloud.points + 12e-3 * np.random.default_rng(1).normal(size=cloud.points.shape))
+    (finding,) = compare_clouds(wrong, moving)
+    assert len(finding.names) >= 8
+    two = cloud.points.copy()
+    two[[4, 10]] += [[0, 0, 0.012], [0.02, 0, 0]]
+    (finding,) = compare_clouds(Cloud(cloud.names, two), moving)
+    assert set(finding.names) == {cloud.names[4], cloud.names[10]}
+    assert finding.size_m == pytest.approx(0.02, abs=2e-3)
+
+
+def test_noise_of_the_real_captures_is_without_their_bending(door, wheelbarrow):
+    _, moving, cloud = door
+    checked = check_markers(moving, cloud)
+    assert checked.noise_m < 1.5e-4 < checked.bending_m < 1e-3
+    assert checked.confused_share == 0.0
+    checked = check_markers(wheelbarrow, mean_cloud(wheelbarrow))
+    assert checked.noise_m < 2e-4
+    assert checked.bending_m > 5e-4
 
 
 def test_door_sensor_markers_come_from_the_body_where_hidden(door):

@@ -142,9 +142,12 @@ def test_noise_turns_the_body_as_the_lever_says(apart):
     rng = np.random.default_rng(5)
     cloud = np.array([[-0.5, 0, 0], [0.5, 0, 0], [0, apart / 2, 0], [0, -apart / 2, 0.0]])
     points = np.repeat(cloud[None], 4000, axis=0) + 1e-4 * rng.normal(size=(4000, 4, 3))
-    fit = align(points, cloud)
+    fit = align(points, cloud, noise_m=1e-4)
     turn = Rotation.from_matrix(fit.rotation).as_rotvec()
     assert turn.std(axis=0).max() == pytest.approx(1e-4 / (fit.lever.mean() * 2), rel=0.05)
+    assert turn.std(axis=0).max() == pytest.approx(fit.turn_std.mean(), rel=0.05)
+    halved = align(points, cloud, np.full(4, 0.5), noise_m=1e-4)  # equal weights weigh nothing
+    np.testing.assert_allclose(halved.turn_std, fit.turn_std, rtol=1e-9)
 
 
 def test_too_few_and_collinear_markers_have_no_pose():
@@ -178,6 +181,7 @@ def test_nearly_collinear_is_judged_by_noise(offset, usable):
     points = np.repeat(cloud[None], 50, axis=0) + 3e-4 * rng.normal(size=(50, 4, 3))
     assert align(points, cloud).usable.all() == usable
     assert align(points, cloud).usable.any() == usable
+    assert not align(points, cloud, noise_m=5e-3).usable.any()
 
 
 def test_near_symmetric_clouds_are_exact():
@@ -211,6 +215,8 @@ def test_nonsense_is_refused():
     points, cloud, _, _ = scene(11)
     with pytest.raises(ValueError, match=r"\(frames, k, 3\)"):
         align(points, cloud[:3])
+    with pytest.raises(ValueError, match="noise_m is -1, not a length"):
+        align(points, cloud, noise_m=-1)
     with pytest.raises(ValueError, match="weights have the shape"):
         align(points, cloud, np.ones(3))
     with pytest.raises(DataProblem, match="negative or not a number"):

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from palpate.motion.marker_clock import marker_clock as marker_clock
     from palpate.motion.markers import markers_of as markers_of
     from palpate.recording import load as load
+    from palpate.runtime import Stepper as Stepper
 
 # Public name -> where it lives. Imported on first use, so that `palpate --help` does not wait for SciPy.
 _PUBLIC = {
@@ -50,6 +51,7 @@ _PUBLIC = {
     "estimate_offset": "palpate.motion",
     "imu_motion": "palpate.motion",
     "load": "palpate.recording",
+    "Stepper": "palpate.runtime",
     "inspect_recordings": "palpate.experiment.inspection",
     "build_motion": "palpate.experiment.motion",
     "fit_body": "palpate.motion.cloud",

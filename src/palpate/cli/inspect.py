@@ -27,6 +27,13 @@ def inspect(
     out: Annotated[
         Path | None, typer.Option("--html", "-o", help="Write a page with plots to this file (needs palpate[report]).")
     ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            "--table",
+            help="Write poses, motion, hinge angle and wrench, a row a frame (.csv or .parquet; stage motion).",
+        ),
+    ] = None,
     format_: Annotated[
         str | None, typer.Option("--format", help="The files' format [default: found out from each].")
     ] = None,
@@ -42,6 +49,10 @@ def inspect(
 ) -> None:
     """Show what recordings hold: channels, markers, gaps, noise, clocks."""
     with known_errors():
+        if out is not None:
+            from palpate.report.page import require_plotly
+
+            require_plotly()
         with progress(quiet=quiet or as_json, verbose=False, title="inspecting") as tell:
             inspection, hints = _inspect(files, format_, time, time_unit, rate, tell)
             if out is not None:
@@ -49,13 +60,17 @@ def inspect(
                 from palpate.report.inspection_page import write_inspection
 
                 write_inspection(out, inspection)
+            if table is not None:
+                tell("writing the table")
+                _write_table(table, inspection)
         with _closed_pipe_is_no_error():
             if as_json:
                 show_json(_data(inspection, hints))
             elif not quiet:
                 _print(inspection, hints)
-                if out is not None:
-                    typer.echo(f"Written: {out}")
+                for written in (out, table):
+                    if written is not None:
+                        typer.echo(f"Written: {written}")
 
 
 def _inspect(
@@ -123,6 +138,19 @@ def _read(
             raise FileProblem(path, "no column looks like time", remedy=f"say which it is with --time: {named}")
         options["time"] = {"column": column, "unit": _unit_of_time(time_unit)}
     return load(path, format=format_, **options)
+
+
+def _write_table(path: Path, inspection: Inspection) -> None:
+    from palpate.errors import PalpateError
+    from palpate.experiment.motion_table import motion_recording
+    from palpate.recording import FORMATS
+
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in ("csv", "parquet"):
+        raise PalpateError(f"--table: {path.name} must end in .csv or .parquet")
+    if inspection.motion is None:
+        raise PalpateError("--table: only an experiment file of the motion stage says what moved (stage: motion)")
+    FORMATS[kind].write(path, motion_recording(inspection.motion))
 
 
 def _unit_of_time(unit: str | None) -> str:

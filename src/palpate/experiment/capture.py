@@ -13,6 +13,7 @@ from palpate.experiment.motion_schema import MarkersPart, MotionPart
 from palpate.experiment.reading import Experiment
 from palpate.motion.cloud import BodyFit, Cloud, completed, fit_body, mean_cloud, static_cloud, still_cloud
 from palpate.motion.evenly import evenly_sampled
+from palpate.motion.findings import cloud_before
 from palpate.motion.frames import AxleRoles, HingeRoles, Roles, SensorRoles, frames_of
 from palpate.motion.gaps import Filled, fill_gaps
 from palpate.motion.labels import Checked, check_markers
@@ -61,8 +62,13 @@ def read_body(experiment: Experiment[MotionPart]) -> Body:
     cloud = whole.select([name for name in markers.names if name in whole.names])
     if len(cloud.names) < 3:
         raise experiment.problem("markers.body", f"the reference cloud has only {', '.join(cloud.names)} of them")
-    body = align_body(recording, markers, cloud, reference, longest_gap_s=part.longest_gap)
-    return replace(body, rows=rows, frames=_frames(experiment, whole, body.poses))
+    try:
+        body = align_body(recording, markers, cloud, reference, longest_gap_s=part.longest_gap)
+    except DataProblem as error:
+        raise experiment.problem("markers.body", str(error), "name the markers of one rigid body") from error
+    # a marker that moved on the body shows a frame where it sat when the frame was measured
+    placed = cloud_before(whole, body.checked.findings)
+    return replace(body, rows=rows, frames=_frames(experiment, placed, body.poses))
 
 
 def align_body(
@@ -70,7 +76,8 @@ def align_body(
 ) -> Body:
     """Find the markers' faults, fill their gaps, and align them with the cloud."""
     checked = check_markers(markers, cloud)
-    filled = fill_gaps(checked.markers, cloud, longest_spline_s=longest_gap_s)
+    noise = checked.spread_m
+    filled = fill_gaps(checked.markers, cloud, longest_spline_s=longest_gap_s, noise_m=noise)
     return Body(
         recording=recording,
         markers=markers,
@@ -79,8 +86,8 @@ def align_body(
         raw=fit_body(markers, cloud),
         checked=checked,
         filled=filled,
-        fit=fit_body(checked.markers, cloud),
-        poses=fit_body(filled.markers, cloud).poses,
+        fit=fit_body(checked.markers, cloud, noise_m=noise),
+        poses=fit_body(filled.markers, cloud, noise_m=noise).poses,
         rows=np.arange(len(markers.times_s)),
         frames={},
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from palpate.experiment.handle_inputs import HandleInputs
 from palpate.identify import Balance, Compressed, Solution, solve
-from palpate.identify.axes import axis_problems
+from palpate.identify.axes import axis_problems, scale_problems
 from palpate.identify.conditioning import KAPPA_LIMIT
 from palpate.identify.search import Ending
 from palpate.motion import noise_floor
@@ -35,7 +35,11 @@ def reasons(
     train: Compressed,
 ) -> list[str]:
     """Why the verdict is "failed"; empty when it passed."""
-    told = [f.message for f in findings if f.fatal] + list(axis_problems(train)) + list(solution.impossible)
+    axes = list(axis_problems(train))
+    told = [*axes, *(f.message for f in findings if f.fatal and f.gate != "placement"), *solution.impossible]
+    # whatever is wrong elsewhere makes the IMU look misplaced, and units and lever arms can look alike
+    misplaced = [] if told else [f.message for f in findings if f.fatal]
+    told += [*scale_problems(train), *misplaced]
     if solution.ending not in (Ending.CONVERGED, Ending.FLAT):
         told.append(solution.ending.value)
     if not solution.uncertainty.enough:

@@ -18,7 +18,7 @@ from palpate.experiment.segments import check_overlap, default_segments, segment
 from palpate.experiment.systematic import systematic
 from palpate.identify import Balance, Compressed, MotionNoise, Prior, Solution, compress, robust, solve
 from palpate.identify.balance import Segment
-from palpate.motion import Offset, estimate_offset, imu_motion, resample_motion
+from palpate.motion import Offset, estimate_offset, imu_motion, noise_floor, resample_motion
 from palpate.motion.evenly import Even
 from palpate.motion.extrinsics import imu_on_load_cell
 from palpate.motion.imu_noise import judge_imu_noise
@@ -34,6 +34,9 @@ from palpate.recording.gates import Finding, check_channels
 Tell = Callable[[str], None]
 """Called with the name of each step as it begins."""
 FASTEST_DRIFT_PPM = 3.0
+SHARP_DRIFT_PPM = 1.5
+SAME_CLOCK_S = 5e-4
+FEWEST_IN_WINDOW = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,16 +69,16 @@ def run_handle(experiment: Experiment[ExperimentPart], tell: Tell = lambda _: No
     tell("compressing")
     train = compress(prepared.balance, prepared.train, noise=prepared.noise)
     test = compress(prepared.balance, prepared.test)
-    weighed = robust(train) if config.robust else None
+    weighed = robust(train)
     tell("solving")
 
     def fit(compressed: Compressed, known_mass: float | None, damping: float | None) -> Solution:
         chosen = None if prior is None else replace(prior, damping=prior.damping if damping is None else damping)
         return solve(compressed, prior=chosen, factor=config.factor, known_mass=known_mass)
 
-    solution = fit(train if weighed is None else weighed.compressed, mass, None)
-    if weighed is not None:
-        solution = replace(solution, warnings=(*solution.warnings, *_outlying(prepared, train, weighed.weights)))
+    solution = fit(weighed.compressed if config.robust else train, mass, None)
+    outlying = _outlying(prepared, train, weighed.weights, robust=config.robust)
+    solution = replace(solution, warnings=(*solution.warnings, *outlying))
     check_reference_names(experiment, [e.name for e in solution.estimates])
     if config.uncertain is not None:
         tell("propagating systematic errors")
@@ -104,7 +107,7 @@ def prepare_handle(experiment: Experiment[ExperimentPart], tell: Tell = lambda _
     if config.clocks == "auto":
         motion = inputs.motion()
         what = "clock offset between load cell and IMU"
-        offset = estimate_offset(motion.times_s, wrench_features(motion), wrench.times_s, wrench.x, what=what)
+        offset = _offset(motion, wrench, what)
         drifts = _drifts(offset)
         drift, since = (1e-6 * offset.drift_ppm, offset.at_s) if drifts else (0.0, 0.0)
         inputs = replace(inputs, offset_s=offset.value_s, drift=drift, drift_from_s=since)
@@ -114,10 +117,13 @@ def prepare_handle(experiment: Experiment[ExperimentPart], tell: Tell = lambda _
     tell("deriving the motion")
     balance = inputs.balance()
     measured = judge_imu_noise(imu, inputs.smoothing, inputs.lowpass, wrench.times_s)
-    noise = inputs.noise(config.noise_in_motion, balance, measured.instead_of_halves)
+    instead = measured.instead_of_halves
+    if instead is None and not _halves_suffice(inputs):
+        instead = noise_floor(imu.x) if measured.level is None else measured.level
+    noise = inputs.noise(config.noise_in_motion, balance, instead)
     train, test = _segments(experiment, balance, wrench)
     limits: tuple[Finding, ...] = ()
-    if noise is not None and measured.instead_of_halves is not None:
+    if noise is not None and instead is not None:
         noise, limits = limit_noise(noise, balance, train, expected_noise(inputs))
 
     tell("checking the recordings")
@@ -158,8 +164,8 @@ def _imu_findings(prepared: Prepared) -> tuple[Finding, ...]:
     return tuple(replace(f, fatal=True) for f in found if "cannot be checked" not in f.message)
 
 
-def _outlying(prepared: Prepared, train: Compressed, weights: FloatArray) -> tuple[str, ...]:
-    """When the pieces were that the robust fit took less seriously."""
+def _outlying(prepared: Prepared, train: Compressed, weights: FloatArray, *, robust: bool) -> tuple[str, ...]:
+    """When the pieces were that a robust fit takes less seriously."""
     period = float(np.median(np.diff(prepared.balance.times_s[:1000])))
     ends = np.cumsum(train.samples) * period
     starts, told = ends - train.samples * period, list[str]()
@@ -172,7 +178,35 @@ def _outlying(prepared: Prepared, train: Compressed, weights: FloatArray) -> tup
             before += b - a
     if not told:
         return ()
-    return (f"{len(told)} pieces of {len(weights)} do not fit and count less, at about {', '.join(told[:12])}",)
+    when = f"{len(told)} pieces of {len(weights)} do not fit, at about {', '.join(told[:12])}"
+    return (f"{when}; they count less" if robust else f"{when}: did somebody touch the handle? `robust: true` helps",)
+
+
+def _offset(motion: Motion, wrench: Even, what: str) -> Offset:
+    """Load-cell minus IMU time, refused where the motion is so slow that a lag looks like a turning: d a / dt = a x
+    omega.
+    """
+    features = wrench_features(motion)
+    found = estimate_offset(motion.times_s, features, wrench.times_s, wrench.x, what=what)
+    plain = estimate_offset(motion.times_s, features[:, :-3], wrench.times_s, wrench.x, what=what)
+    apart = abs(found.value_s - plain.value_s)
+    if apart > max(SAME_CLOCK_S, 5 * float(np.hypot(found.std_s, plain.std_s))):
+        raise DataProblem(
+            what,
+            f"it cannot be known: two ways to compare the signals differ by {1e3 * apart:.1f} ms; the motion is slow",
+            remedy="shake the object, or state the samples that coincide (clocks:)",
+        )
+    unsure = max(FASTEST_DRIFT_PPM, 4 * float(np.hypot(found.drift_std_ppm, plain.drift_std_ppm)))
+    if not abs(found.drift_ppm - plain.drift_ppm) <= unsure:
+        return replace(found, drift_ppm=float("nan"), drift_std_ppm=float("nan"))
+    return found
+
+
+def _halves_suffice(inputs: HandleInputs) -> bool:
+    """Whether every second sample is still filtered over the same time as all of them."""
+    times = inputs.imu.times_s
+    rate_hz = (len(times) - 1) / (times[-1] - times[0])
+    return bool(rate_hz / 2 * inputs.smoothing.slope_window_s >= FEWEST_IN_WINDOW)
 
 
 def prior_of(experiment: Experiment[ExperimentPart]) -> Prior | None:
@@ -262,8 +296,12 @@ def _gaps(what: str, even: Even) -> tuple[Finding, ...]:
 
 
 def _drifts(offset: Offset) -> bool:
-    """Whether the clocks drift apart, beyond what the comparison of two even clocks could mistake for it."""
-    return bool(abs(offset.drift_ppm) > max(FASTEST_DRIFT_PPM, 4 * offset.drift_std_ppm))
+    """Whether the clocks drift apart, beyond what the comparison of two even clocks could mistake for it.
+
+    Where the motion tells a drift badly, noise of the IMU feigns one.
+    """
+    sharp = offset.drift_std_ppm < SHARP_DRIFT_PPM
+    return bool(sharp and abs(offset.drift_ppm) > max(FASTEST_DRIFT_PPM, 4 * offset.drift_std_ppm))
 
 
 def _drift(offset: Offset | None) -> tuple[Finding, ...]:

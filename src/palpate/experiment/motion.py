@@ -19,6 +19,7 @@ from palpate.motion.clocks import ClockMap, Offset, clock_map
 from palpate.motion.derivatives import AngleMotion, PoseMotion, angle_motion, pose_motion, published_pose_motion
 from palpate.motion.evenly import Even, without_lost
 from palpate.motion.extrinsics import Placement, imu_on_poses
+from palpate.motion.findings import weak_orientation
 from palpate.motion.fusion import fuse
 from palpate.motion.hinge import (
     Hinge,
@@ -42,6 +43,9 @@ from palpate.recording import Recording
 from palpate.recording.gates import Finding, check_channels
 
 T = TypeVar("T")
+LARGEST_M = 20.0
+CLOUD_SHARE = 0.3
+"""Error of a marker's place in a cloud beside its noise in a frame: faults and bending do not average out."""
 NOT_RIGID_M = 0.01
 """Bodies bend by millimetres."""
 ASKEW_DEG = 10.0
@@ -109,15 +113,15 @@ def build_motion(experiment: Experiment[MotionPart], tell: Tell = lambda _: None
     config, told = experiment.config, _Told()
     tell("aligning the markers")
     body = read_body(experiment)
-    told.findings += [Finding(f"marker-{f.kind}", False, f.sentence) for f in body.checked.findings]
-    told.findings += not_rigid(body)
+    told.findings += [Finding(f"marker-{f.kind}", f.kind == "static", f.sentence) for f in body.checked.findings]
+    told.findings += [*not_rigid(body), *_weak(body)]
     frame = next((name for name in ("sensor", "axle") if name in body.frames), "body")
     poses = body.poses_of(frame)
 
     tell("comparing the clocks")
     devices = _devices(experiment, body, told)
     tell("looking for the vertical")
-    placement = _placement(experiment, poses, devices.get("imu"), told)
+    placement = _placement(experiment, body, poses, devices.get("imu"), told)
     up = np.array([0.0, 0.0, 1.0]) if placement is None or placement.tilt is None else placement.tilt.up
     told.findings += _askew(up)
 
@@ -238,9 +242,13 @@ def _turned_round(offset: Offset) -> Offset:
 
 def not_rigid(body: Body) -> list[Finding]:
     """Markers that form no rigid body, or hardly ever."""
+    size = float(np.linalg.norm(np.ptp(body.cloud.points, axis=0)))
+    if size > LARGEST_M:
+        what = f"the markers span {size:.0f} m: their unit is mm, not m, or they belong to several bodies"
+        return [Finding("markers", True, what)]
     error, known = body.fit.mean_error_m, float(body.fit.alignment.usable.mean())
     shown = float((body.markers.seen.sum(axis=1) >= 3).mean())
-    if error <= NOT_RIGID_M and known >= 0.8 * shown:
+    if error <= NOT_RIGID_M and known >= 0.8 * shown and body.checked.confused_share <= 0.2:
         return []
     off = (
         f"{1e3 * error:.0f} mm off on average"
@@ -251,6 +259,11 @@ def not_rigid(body: Body) -> list[Finding]:
     return [
         Finding("markers", True, f"these {len(body.markers.names)} markers are not one rigid body: {off}; {remedy}")
     ]
+
+
+def _weak(body: Body) -> list[Finding]:
+    found = weak_orientation(body.fit)
+    return [] if found is None else [Finding(f"marker-{found.kind}", False, found.sentence)]
 
 
 def _askew(up: FloatArray) -> list[Finding]:
@@ -267,8 +280,16 @@ def _askew(up: FloatArray) -> list[Finding]:
     ]
 
 
+def _frame_covariance(body: Body) -> FloatArray:
+    """(6, 6): how well a frame of three markers is known in the cloud, whose places are good to a part of the noise."""
+    if "sensor" not in body.frames:
+        return np.zeros((6, 6))
+    turn, move = pose_std(body.cloud.points[:3], CLOUD_SHARE * body.checked.noise_m)
+    return np.diag(np.repeat([turn**2, move**2], 3))
+
+
 def _placement(
-    experiment: Experiment[MotionPart], poses: Poses, imu: DeviceOnClock | None, told: _Told
+    experiment: Experiment[MotionPart], body: Body, poses: Poses, imu: DeviceOnClock | None, told: _Told
 ) -> Placement | None:
     """Where the IMU sits and how the capture frame stands, beside the drawing where there is one."""
     if imu is None or imu.clock is None:
@@ -279,6 +300,8 @@ def _placement(
         "placement",
         lambda: imu_on_poses(poses, even.times_s, even.seen_x[:, :3], even.seen_x[:, 3:], clock, bias_std=bias),
     )
+    if found is not None:
+        found = replace(found, covariance=found.covariance + _frame_covariance(body))
     if found is not None and found.explained < TOGETHER:
         message = (
             f"markers and IMU do not move together: {100 * found.explained:.1f} % of what the IMU feels is explained; "

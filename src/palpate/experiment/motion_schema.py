@@ -176,7 +176,7 @@ class MotionPart(Part):
         description="pose of the IMU in the sensor frame, from the drawing; needs markers.sensor",
         examples=["{rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: [0, 0, 0.05]}"],
     )
-    gravity: q.Acceleration = Field(default=STANDARD_GRAVITY, gt=0, description="local gravity, m/s2")
+    gravity: q.Acceleration = Field(default=STANDARD_GRAVITY, gt=9.6, lt=10.0, description="local gravity, m/s2")
     accelerometer_zero: q.Acceleration = Field(
         default=0.05,
         ge=0,

@@ -54,7 +54,11 @@ def reference() -> str:
 def _units() -> list[str]:
     kinds: dict[str, list[str]] = {}
     for name, unit in UNITS.items():
-        kind = "angle" if unit.angle else _KINDS.get(unit.dimension, "current" if unit.current else "fraction")
+        kind = (
+            ("angle" if unit.dimension == (0, 0, 0) else "angular rate")
+            if unit.angle
+            else _KINDS.get(unit.dimension, "current" if unit.current else "fraction")
+        )
         kinds.setdefault(kind, []).append(f"`{name}`")
     return [
         "",

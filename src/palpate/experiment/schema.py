@@ -195,7 +195,8 @@ class ExperimentPart(Part):
     )
     gravity: q.Acceleration = Field(
         default=STANDARD_GRAVITY,
-        gt=0,
+        gt=9.6,
+        lt=10.0,
         description="local gravity, m/s2 (the paper's authors: 9.81); stored in the model",
     )
     sensor: Literal["ati-omega85"] | SensorPart = Field(

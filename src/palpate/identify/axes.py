@@ -20,6 +20,8 @@ from palpate.physics.spatial import nearest_rotation
 
 TURNED_DEG = 3.0
 """A load cell's cross-talk of a few percent looks like a degree or two."""
+MISMATCH = 3.0
+"""A lever arm that is off by the way to the centre of mass looks like a factor of two."""
 _CLEAR = 0.5
 """A signed permutation is believed when it leaves less than this share of what the stated axes leave."""
 _STILL = Kinematics((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), {})
@@ -31,14 +33,23 @@ def axis_problems(compressed: Compressed) -> tuple[str, ...]:
     if answer is None:
         return ()
     M, N, std_M, std_N = answer
-    force = _force_problem(M, std_M)
-    return force if force else _moment_problem(N, std_N)
+    return _force_problem(M, std_M) or _moment_problem(N, std_N)
 
 
 def _followed(compressed: Compressed) -> tuple[FloatArray, FloatArray, float, float] | None:
-    """d force / d acceleration, d moment / d acceleration, and the standard deviation of their entries.
+    """d force / d acceleration, d moment / d acceleration, and the standard deviation of their entries."""
+    found = _regression(compressed)
+    if found is None:
+        return None
+    B, inverse, left, at = found
+    spread = float(np.sqrt(max(np.diag(inverse)[at : at + 3].max(), 0.0)))
+    force, moment = (spread * float(np.sqrt(max(left[rows].max(), 0.0))) for rows in (slice(0, 3), slice(3, 6)))
+    return B[at : at + 3, :3].T, B[at : at + 3, 3:].T, force, moment
 
-    Every feature is left free, so nothing is assumed about the body.
+
+def _regression(compressed: Compressed) -> tuple[FloatArray, FloatArray, FloatArray, int] | None:
+    """Free coefficients (features, 6) of the wrench on all features, their covariance for noise of size one, the mean
+    square that is left of each row, and where the body's features begin. Nothing is assumed about the body.
     """
     model = compressed.model
     if compressed.roots.shape[1] != 1 or len(compressed.weights) != 6:
@@ -55,9 +66,7 @@ def _followed(compressed: Compressed) -> tuple[FloatArray, FloatArray, float, fl
     inverse = symmetric_inverse(gram[:k, :k])
     B = inverse @ gram[:k, k:]
     left = np.diag(gram[k:, k:] - B.T @ gram[:k, k:]) / max(float(compressed.samples.sum()), 1.0)
-    spread = float(np.sqrt(max(np.diag(inverse)[at : at + 3].max(), 0.0)))
-    force, moment = (spread * float(np.sqrt(max(left[rows].max(), 0.0))) for rows in (slice(0, 3), slice(3, 6)))
-    return B[at : at + 3, :3].T, B[at : at + 3, 3:].T, force, moment
+    return B, inverse, np.asarray(left, dtype=float), at
 
 
 def _force_problem(M: FloatArray, std: float) -> tuple[str, ...]:
@@ -87,6 +96,35 @@ def _force_problem(M: FloatArray, std: float) -> tuple[str, ...]:
             f"({axis[0]:g}, {axis[1]:g}, {axis[2]:g}): check imu_pose.rotation",
         )
     return ()
+
+
+def scale_problems(compressed: Compressed) -> tuple[str, ...]:
+    """Forces and moments whose units do not fit together.
+
+    The first moments of mass stand in the forces, f = ... - h x omega_dot, and in the moments, n = h x a + ...: with
+    right units they are the same.
+    """
+    found = _regression(compressed)
+    if found is None:
+        return ()
+    B, inverse, left, at = found
+    in_force, in_moment = -_axial(B[at + 3 : at + 6, :3].T), _axial(B[at : at + 3, 3:].T)
+    std = np.sqrt(np.maximum(np.diag(inverse)[at + 3 : at + 6].max() * left[:3].max(), 0.0))
+    size_f, size_m = float(np.linalg.norm(in_force)), float(np.linalg.norm(in_moment))
+    if size_f < 20 * std or size_m == 0.0 or float(in_force @ in_moment) < 0.9 * size_f * size_m:
+        return ()
+    ratio = size_m / size_f
+    if 1 / MISMATCH < ratio < MISMATCH:
+        return ()
+    return (
+        f"the load cell's moments are {ratio:.3g} times what its forces and the motion ask for: check the units of "
+        "forces and moments (N mm for N m? lbf for N?)",
+    )
+
+
+def _axial(S: FloatArray) -> FloatArray:
+    """The vector of the skew part of a matrix: S x = v x x."""
+    return np.array([S[2, 1] - S[1, 2], S[0, 2] - S[2, 0], S[1, 0] - S[0, 1]]) / 2
 
 
 def _moment_problem(N: FloatArray, std: float) -> tuple[str, ...]:

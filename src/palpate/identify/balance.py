@@ -104,8 +104,11 @@ class MotionNoise:
     scale: float
 
     def block(self, start: int, stop: int) -> FloatArray:
-        """As `Balance.block`; the wrench's entries vanish."""
-        return self.scale * (self.one.block(start, stop) - self.other.block(start, stop))
+        """As `Balance.block`; the wrench's entries vanish, and so does what only one of the two saw: their ends differ
+        by a sample.
+        """
+        difference = self.one.block(start, stop) - self.other.block(start, stop)
+        return np.nan_to_num(self.scale * difference, nan=0.0)
 
 
 def build_balance(

@@ -25,21 +25,23 @@ from palpate.physics.units import STANDARD_GRAVITY
 
 BANDWIDTH_HZ = 5.0
 """A hand's motion; the noise of accelerations that come from markers lies above it."""
-_LAG_S = 0.02
-"""Step of the first search; a hand's motion changes little in it."""
+_PERIOD = 0.05
+"""Step of the first search, in periods of the bandwidth: ten in each valley, as half a period may be one."""
 _STEP_S = 0.002
 _PIECE_S = 1.0
 _LARGEST_INFLATION = 2.0
 _FEWEST_PIECES = 10
 _SHORTEST_FOR_DRIFT_S = 20.0
 _WORST_STD_S = 0.01
-_APART_S = 0.1
+_RISE = 0.01
+"""Two valleys are two where the residual rises by this share of its range between them."""
 _CLEARLY, _LITTLE, _MUCH = 3.0, 1.05, 2.0
 """The best minimum must beat any other by more than a little (ratio of residuals), and by much or by clearly more than
 the scatter (standard deviations).
 """
 _MOST_STEPS = 8
-_VALLEYS = 4
+_VALLEYS = 16
+_DEEP, _MOST = 0.5, 0.9
 _DEPENDENT = 1e-9
 
 
@@ -99,21 +101,27 @@ def profile_clock(
     length_s: float,
     linear: int = 0,
     what: str = "clock offset",
+    possible_at: Callable[[ClockMap], FloatArray] | None = None,
 ) -> Offset:
     """Offset (reference time minus device time at `at_s`, s) and drift at which the balance leaves least.
 
     residuals_at: as for `fit_shapes`, for a clock relation. lags_s: offsets to try first, evenly spaced. length_s: how
-    much time the balance spans; the drift is fitted where that is long enough. Refuses (`DataProblem`) what is flat, at
-    the end of the range, or ambiguous.
+    much time the balance spans; the drift is fitted where that is long enough. possible_at: the same residuals at the
+    best parameters that an object can have; it decides between valleys, as half a period beside the true offset a
+    negative mass fits a shake. Refuses (`DataProblem`) what is flat, at the end of the range, ambiguous or impossible.
     """
 
+    def clock_of(x: FloatArray) -> ClockMap:
+        return ClockMap(float(x[0]), 0.0, float(x[1]) if len(x) > 1 else 0.0, 0.0, at_s, False)
+
     def at(x: FloatArray) -> FloatArray:
-        drift = float(x[1]) if len(x) > 1 else 0.0
-        return residuals_at(ClockMap(float(x[0]), 0.0, drift, 0.0, at_s, False))
+        return residuals_at(clock_of(x))
 
     total = np.array([at(np.array([lag])).sum() for lag in lags_s], dtype=float)
     minima = _minima(at, lags_s, total, what)
-    best, others = minima[0], [m for m in minima[1:] if abs(m.lag_s - minima[0].lag_s) > _APART_S]
+    if possible_at is not None:
+        minima = _possible(minima, lambda lag: possible_at(clock_of(np.array([lag]))), float(total.max()), what)
+    best, others = minima[0], minima[1:]
     _refuse_ambiguous(best, others, what)
     unknowns = 2 if length_s > _SHORTEST_FOR_DRIFT_S else 1
     steps = np.array([_STEP_S, 4e6 * _STEP_S / max(length_s, 1e-9)])[:unknowns]
@@ -181,13 +189,20 @@ def profile_load_cell(
     base = build_balance(model, slow_motion, np.zeros((len(grid), 6)), sigma=sigma)
     residuals_of = _fixed_columns(base, spans)
 
-    def at_clock(clock: ClockMap) -> FloatArray:
-        return residuals_of(np.asarray(spline(clock.from_reference(grid)), dtype=float))
+    def at_clock(clock: ClockMap, possible: bool = False) -> FloatArray:
+        return residuals_of(np.asarray(spline(clock.from_reference(grid)), dtype=float), possible)
 
-    count = max(3, round(reach_s / _LAG_S))
-    lags = around_s + _LAG_S * np.arange(-count, count + 1, dtype=float)
-    linear = len(model.parameters)
-    return profile_clock(at_clock, lags, at_s=middle, length_s=length, linear=linear, what=what)
+    step = _PERIOD / bandwidth_hz
+    count = max(3, round(reach_s / step))
+    return profile_clock(
+        at_clock,
+        around_s + step * np.arange(-count, count + 1, dtype=float),
+        at_s=middle,
+        length_s=length,
+        linear=len(model.parameters),
+        what=what,
+        possible_at=lambda clock: at_clock(clock, True),
+    )
 
 
 def tilt_from_balance(
@@ -224,25 +239,50 @@ def residuals(compressed: Compressed) -> FloatArray:
     return np.asarray(compressed.squares(p) @ compressed.weights**2, dtype=float)
 
 
-def _fixed_columns(balance: Balance, segments: Sequence[Segment]) -> Callable[[FloatArray], FloatArray]:
-    """Wrench (samples, 6) -> residuals of each piece, where only the wrench changes: columns are decomposed once."""
+def _fixed_columns(balance: Balance, segments: Sequence[Segment]) -> Callable[[FloatArray, bool], FloatArray]:
+    """Wrench (samples, 6), whether parameters must be possible -> residuals of each piece.
+
+    Only the wrench changes, so columns are decomposed once.
+    """
     Y = np.concatenate([balance.rows(s)[:, :, :-1] for s in segments]) * balance.weights[:, None]
     flat = Y.reshape(-1, Y.shape[2])
-    U, s, _ = np.linalg.svd(flat / np.maximum(np.linalg.norm(flat, axis=0), 1e-300), full_matrices=False)
-    basis = U[:, s > _DEPENDENT * s[0]]
+    U, s, Vt = np.linalg.svd(flat / np.maximum(np.linalg.norm(flat, axis=0), 1e-300), full_matrices=False)
+    rank = int((s > _DEPENDENT * s[0]).sum())
+    basis, small, least = U[:, :rank], s[:rank, None] * Vt[:rank], _least(balance.model)
     rows = np.concatenate([np.arange(*balance.indices(s)) for s in segments])
     count = _pieces(segments)
     piece = np.arange(len(rows)) * count // len(rows)
     project, k = balance.model.mechanism.project, balance.kinematics
 
-    def of(wrench: FloatArray) -> FloatArray:
+    def of(wrench: FloatArray, possible: bool) -> FloatArray:
         projected = project(k, [wrench[:, i] for i in range(6)], ARRAYS)
         y = np.array(projected, dtype=float).T[rows] * balance.weights
-        rest = y.ravel() - basis @ (basis.T @ y.ravel())
-        squares = (rest.reshape(y.shape) ** 2).sum(axis=1)
+        explained = basis.T @ y.ravel()
+        if possible:
+            explained = small @ _bounded(small, explained, least)
+        squares = ((y.ravel() - basis @ explained).reshape(y.shape) ** 2).sum(axis=1)
         return np.asarray(np.bincount(piece, squares, count), dtype=float)
 
     return of
+
+
+def _least(model: Model) -> FloatArray:
+    """The smallest value that each parameter can have: zero of a mass, a moment of inertia or a friction."""
+    never_negative = ("m", "Ixx", "Iyy", "Izz")
+    return np.array(
+        [
+            0.0 if p.map == "positive" or (p.map == "inertia" and p.name in never_negative) else -np.inf
+            for p in model.parameters.values()
+        ],
+        dtype=float,
+    )
+
+
+def _bounded(A: FloatArray, b: FloatArray, least: FloatArray) -> FloatArray:
+    """x >= least that minimises |A x - b|."""
+    from scipy.optimize import lsq_linear
+
+    return np.asarray(lsq_linear(A, b, bounds=(least, np.inf), method="trf" if len(A) < len(least) else "bvls").x)
 
 
 def _pieces(segments: Sequence[Segment]) -> int:
@@ -275,10 +315,15 @@ class _Minimum:
 
 def _minima(at: Callable[[FloatArray], FloatArray], lags_s: FloatArray, total: FloatArray, what: str) -> list[_Minimum]:
     """The deepest valleys of the profile, each to its ground (between the lags it may be far deeper), best first."""
-    inner = 1 + np.flatnonzero((total[1:-1] <= total[:-2]) & (total[1:-1] <= total[2:]))
+    from scipy.signal import find_peaks
+
+    rise = _RISE * float(np.ptp(total))
+    inner = np.asarray(find_peaks(-total, prominence=max(rise, 1e-300))[0], dtype=np.int64)
     left, here, right = total[inner - 1], total[inner], total[inner + 1]
     depth = here - (right - left) ** 2 / (8 * np.maximum(left + right - 2 * here, 1e-12 * here + 1e-300))
-    found = [_ground(at, float(lags_s[i - 1]), float(lags_s[i + 1])) for i in inner[np.argsort(depth)][:_VALLEYS]]
+    order = np.argsort(depth)[:_VALLEYS]
+    order = order[(np.arange(len(order)) < 1) | (depth[order] < _DEEP * total.max())]
+    found = [_ground(at, float(lags_s[i - 1]), float(lags_s[i + 1])) for i in inner[order]]
     found.sort(key=lambda m: float(m.pieces.sum()))
     for end, next_ in ((0, 1), (-1, -2)):  # where it still falls at an end, the valley may lie beyond
         if total[end] < total[next_] and (not found or total[end] < _MUCH * found[0].pieces.sum()):
@@ -300,6 +345,22 @@ def _ground(at: Callable[[FloatArray], FloatArray], low: float, high: float) -> 
 
     lag = float(minimize_scalar(total, bounds=(low, high), method="bounded", options={"xatol": 1e-4}).x)
     return _Minimum(lag, at(np.array([lag])))
+
+
+def _possible(minima: list[_Minimum], at: Callable[[float], FloatArray], worst: float, what: str) -> list[_Minimum]:
+    """Those valleys of which a possible object explains nearly as much as an impossible one, best first.
+
+    Not all: between two kinds of friction, noise of the motion alone makes a small one negative.
+    """
+    found = [m for m in minima if worst - at(m.lag_s).sum() > _MOST * (worst - m.pieces.sum())]
+    if not found or found[0].pieces.sum() > _MUCH * minima[0].pieces.sum():
+        raise DataProblem(
+            what,
+            f"it cannot be known: at {minima[0].lag_s:.3f} s the balance fits, but with a negative mass, moment of "
+            "inertia or friction, and nowhere else as well",
+            remedy="check the sign of the wrench and the frames, or state the samples that coincide (clocks:)",
+        )
+    return found
 
 
 def _refuse_ambiguous(best: _Minimum, others: list[_Minimum], what: str) -> None:

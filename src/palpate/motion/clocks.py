@@ -16,18 +16,21 @@ from palpate.physics.arrays import FloatArray, least_squares, symmetric_inverse
 
 _BANDWIDTH_HZ = 20.0
 _COARSE_HZ = 100.0
-_CANDIDATES, _FEWEST = 24, 6
-"""Lags that are looked at closely: so many at most, ..."""
-_WORTH = 0.5
-"""... beyond the fewest only those that correlate this much as well as the best."""
+_CANDIDATES, _FEWEST, _WORTH = 24, 6, 0.5
+"""Lags that are looked at closely: at most; beyond the fewest only where they correlate this much as well as the best.
+"""
 _PROMINENT, _AROUND_S = 0.01, 4.0
 """A lag is another one where the correlation falls by this share of the largest on the way to any better lag nearby."""
 _SAME_S = 0.005
-_ROWS = 30_000
-"""Candidates are compared on this many samples at most; the winner then on all."""
+_FEWEST_ROWS, _ROWS = 100, 30_000
+"""So many samples each side must have; candidates are compared on so many at most, the winner then on all."""
 _STRAY_S = 0.02
 """The line of the offset stays so close to the lag it starts from."""
 _SHOWN_S = 0.03
+_NEAR_S = (0.02, 0.25)
+"""A quarter of a period is taken between these; ..."""
+_QUARTERS, _MOVES, _VALLEYS = 6, 5, 4
+"""... so many of them around the best lag are searched, again where a better one is found there."""
 _FLAT = 0.01
 """A direction that hardly correlates (share of the best one) tells nothing of handedness."""
 _SHORTEST_S = 2.0
@@ -48,7 +51,7 @@ class Offset:
     to 1.
     """
     runner_up: float
-    """The same share at the best lag elsewhere: near `explained`, the offset is a guess."""
+    """The same share at the best lag elsewhere (a quarter of a period away or more): near it, the offset is a guess."""
     lags_s: FloatArray
     """Lags around the best one (and ...)."""
     misfit: FloatArray
@@ -88,9 +91,9 @@ def estimate_offset(
     Predictors must contain what errors of their own instruments add to the responses: a gyroscope's zero, for
     instance, adds multiples of the angular rate, which look like a lag of some 10 us. Rows with NaN are left out, with
     the filter's reach around them. Signals are compared below `bandwidth_hz`; `alike` says that all responses have
-    one unit and one noise, so that the largest count most; `turned` says that both are one vector in two frames, so
-    that a mirror image is no explanation: half a period beside the true lag of a shake, it fits best. Raises `DataProblem` when the lag cannot be known from
-    these signals.
+    one unit and one noise, so that the largest count most; `turned` that both are one vector in two frames, which no
+    mirror image explains (half a period beside the true lag of a shake, it fits best). Raises `DataProblem` when the
+    lag cannot be known from these signals.
     """
     tp, P = _band_limited(times_p, predictors, bandwidth_hz)
     tr, Q = _band_limited(times_r, responses, bandwidth_hz)
@@ -100,14 +103,14 @@ def estimate_offset(
             f"the recordings last {tp[-1] - tp[0]:.1f} s and {tr[-1] - tr[0]:.1f} s, too short to compare",
         )
     for side in (P, Q):
-        if np.isfinite(side).all(axis=1).sum() < _SHORTEST_S * _COARSE_HZ:
+        if np.isfinite(side).all(axis=1).sum() < _FEWEST_ROWS:
             raise DataProblem(what, "too little is left between the gaps", remedy="fill short gaps first")
     pair = _pair(tp, P, tr, Q, alike, turned)
 
     thin = pair.thinned()
     scored = sorted(_ground(thin, lag) for lag in _candidates(tp, P, tr, Q, alike))
-    least, coarse = scored[0]
-    runner_up = 1 - min((misfit for misfit, lag in scored if abs(lag - coarse) > _SAME_S), default=1.0)
+    (least, coarse), near = _settle(thin, *scored[0])
+    runner_up = 1 - min([near] + [misfit for misfit, lag in scored if abs(lag - coarse) > _SAME_S])
 
     lags = coarse + np.linspace(-_SHOWN_S, _SHOWN_S, 13)
     profile = np.array([_misfit(pair, lag) for lag in lags])
@@ -160,15 +163,9 @@ def _pair(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, alike: b
     known, seen = np.isfinite(P).all(axis=1), np.isfinite(Q).all(axis=1)
     spline = CubicSpline(tp, P if known.all() else _interpolate(tp, tp[known], P[known]).T)
     blind = None if known.all() else (tp, np.asarray(~known, dtype=float))
+    first, last = float(tp[0]), float(tp[-1])
     return _Pair(
-        lambda t, order: np.asarray(spline(t, order), dtype=float),
-        float(tp[0]),
-        float(tp[-1]),
-        blind,
-        tr[seen],
-        Q[seen],
-        alike,
-        turned,
+        lambda t, order: np.asarray(spline(t, order), dtype=float), first, last, blind, tr[seen], Q[seen], alike, turned
     )
 
 
@@ -213,15 +210,13 @@ def _candidates(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, al
 
 def _correlation(p: FloatArray, q: FloatArray) -> FloatArray:
     """Sum over all pairs of channels of the squared correlation, over the lags of a circle, one pair at a time."""
-    from scipy.fft import irfft, next_fast_len, rfft
-
-    size = next_fast_len(len(p) + len(q), real=True)
+    size = 1 << (len(p) + len(q) - 1).bit_length()
     score = np.zeros(size)
-    spectra = [np.asarray(rfft(channel, size)) for channel in q.T]
+    spectra = [np.fft.rfft(channel, size) for channel in q.T]
     for channel in p.T:
-        one = np.conj(np.asarray(rfft(channel, size)))
+        one = np.conj(np.fft.rfft(channel, size))
         for spectrum in spectra:
-            score += np.asarray(irfft(one * spectrum, size), dtype=float) ** 2
+            score += np.fft.irfft(one * spectrum, size) ** 2
     return score
 
 
@@ -243,8 +238,7 @@ def _compared(pair: _Pair, offset_s: float) -> tuple[FloatArray, FloatArray]:
     at = pair.times_s - offset_s
     use = pair.usable(at)
     x, y = pair.predict(at[use], 0), pair.responses[use]
-    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
-    return x, y
+    return x - x.mean(axis=0), y - y.mean(axis=0)
 
 
 def _misfit(pair: _Pair, offset_s: float) -> float:
@@ -261,6 +255,22 @@ def _misfit(pair: _Pair, offset_s: float) -> float:
     return float(np.clip(np.exp(np.log(np.clip(share, 1e-12, 1.0)).mean()) + mirrored, 1e-12, 1.0))
 
 
+def _quarter_period(pair: _Pair, offset_s: float) -> float:
+    """Of what the predictors explain, by its rms frequency, s: a lag by this much must cost.
+
+    It does not where predictors hold a wave and its derivative: then any lag fits a shake of one frequency.
+    """
+    x, y = _compared(pair, offset_s)
+    scale = np.maximum(np.linalg.norm(x, axis=0), 1e-300)
+    coefficients = least_squares(x / scale, y, rcond=1e-6) / scale[:, None]
+    at = pair.times_s - offset_s
+    slope = pair.predict(at[pair.usable(at)], 1) @ coefficients
+    total = (y**2).sum(axis=0)
+    weight = np.ones_like(total) if pair.alike else 1 / np.maximum(total, 1e-300)
+    ratio = float((((x @ coefficients) ** 2) @ weight).sum() / max(float(((slope**2) @ weight).sum()), 1e-300))
+    return float(np.clip(np.pi / 2 * np.sqrt(ratio), *_NEAR_S))
+
+
 def _mirrored(x: FloatArray, y: FloatArray) -> float:
     """Share of the variance that is explained by a mirror image only.
 
@@ -274,13 +284,35 @@ def _mirrored(x: FloatArray, y: FloatArray) -> float:
     return 4 * third * float(d[0] + d[1]) / max(float((x**2).sum() * (y**2).sum()), 1e-300)
 
 
-def _ground(pair: _Pair, lag: float) -> tuple[float, float]:
+def _ground(pair: _Pair, lag: float, reach_s: float = 1 / _COARSE_HZ) -> tuple[float, float]:
     """The smallest misfit near a coarse lag, and where; between coarse lags it may be far smaller than at them."""
     misfit = _misfit(pair, lag)
     if misfit > 0.9:
         return misfit, lag
-    lowest = _minimise(lambda x: _misfit(pair, x), lag - 1 / _COARSE_HZ, lag + 1 / _COARSE_HZ)
+    lowest = _minimise(lambda x: _misfit(pair, x), lag - reach_s, lag + reach_s)
     return _misfit(pair, lowest), lowest
+
+
+def _settle(pair: _Pair, misfit: float, lag: float) -> tuple[tuple[float, float], float]:
+    """The best misfit and lag some periods around, and the smallest misfit a quarter of a period or more beside it.
+
+    Where nearly all is explained at any of these lags, the correlation has no peaks, but the misfit still has valleys.
+    """
+    elsewhere = 1.0
+    for _ in range(_MOVES):
+        quarter = _quarter_period(pair, lag)
+        steps = np.arange(-2 * _QUARTERS, 2 * _QUARTERS + 1)
+        lags = lag + quarter / 2 * steps
+        scan = np.array([_misfit(pair, x) for x in lags], dtype=float)
+        valleys = 1 + np.flatnonzero((scan[1:-1] <= scan[:-2]) & (scan[1:-1] <= scan[2:]))
+        valleys = valleys[np.abs(steps[valleys]) >= 2]
+        found = [_ground(pair, float(lags[i]), quarter / 2) for i in valleys[np.argsort(scan[valleys])][:_VALLEYS]]
+        better = min(found, default=(1.0, lag))
+        elsewhere = min(better[0], float(scan[np.abs(steps) >= 2].min()))
+        if better[0] >= misfit:
+            break
+        misfit, lag = better
+    return (misfit, lag), elsewhere
 
 
 @dataclass(frozen=True, slots=True)

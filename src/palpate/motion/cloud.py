@@ -73,7 +73,7 @@ class BodyFit:
 
     @property
     def turn_std_rad(self) -> FloatArray:
-        """(frames,) standard deviation of the orientation about its worst axis, from the markers' noise; NaN without a pose."""
+        """(frames,) rad, standard deviation of the orientation from the markers' noise; NaN without a pose."""
         return self.alignment.turn_std
 
     @property

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
-from palpate.motion.cloud import Cloud
+from palpate.motion.cloud import BodyFit, Cloud, body_points, nan_mean, nan_median, select_markers
 from palpate.motion.exchanged import Exchange, runs
 from palpate.motion.markers import Markers
-from palpate.motion.rigid import BoolArray
-from palpate.motion.robust import Scale
+from palpate.motion.rigid import BoolArray, align
+from palpate.motion.robust import Scale, consistent, own_places, repeatable_m, robust_align, some_frames, typical_misfit
 from palpate.motion.steps import Level
 from palpate.physics.arrays import FloatArray
 
-Kind = Literal["swapped", "ghost", "moved", "unsteady", "confused"]
+Kind = Literal["swapped", "ghost", "moved", "unsteady", "confused", "static", "weak"]
+Place = Literal["before", "after", "neither"]
+Vector = tuple[float, float, float]
 
 _MERGE_S = 0.5
 """Two ghosts of one label closer than this are one."""
 _BLINK_S = 0.1
 _MANY = 3
 """More than so many ghosts of a marker that last less than a blink are reported together."""
+_BARELY = 2.0
+"""One frame less than so many tolerances away is hidden and not told, unless there are many."""
+_SPREADS = 2.0
+_LEAST_M = 3e-3
+_ROUNDS = 10
+_SELDOM = 0.1
+"""Part of the time that a marker must have been at its place in a static cloud for that place to be right."""
+_WEAK_DEG = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +49,12 @@ class Finding:
     size_m: float
     """How far the points are from where they should be: the median, and the shift of a marker that moved."""
     sentence: str
+    shift_m: Vector | None = None
+    """How far a marker moved on the body, in the cloud's axes; at the start of the interval."""
+    place: Place | None = None
+    """Whether the cloud has the moved marker where it sat before the move or after it."""
+    before_m: Vector | None = None
+    """Where a moved marker sat before the move, from its place in the cloud, in the cloud's axes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +96,8 @@ def report_moves(levels: list[Level], i: int, case: Case) -> list[Finding]:
     seen = case.markers.seen[:, i]
     pairs = pairwise(levels) if len(levels) > 1 else [(None, level) for level in levels]
     for before, after in pairs:
-        by = after.value - (before.value if before else 0.0)
+        was = before.value if before else np.zeros(3)
+        by = after.value - was
         size = float(np.linalg.norm(by))
         start = float(times[after.first])
         if before is None:
@@ -95,14 +113,48 @@ def report_moves(levels: list[Level], i: int, case: Case) -> list[Finding]:
             "carried back to its place"
         )
         count = int(seen[after.first : after.last + 1].sum())
-        found.append(Finding("moved", (case.cloud.names[i],), (start, float(times[after.last])), count, size, text))
+        interval = (start, float(times[after.last]))
+        place = _cloud_place(levels, after)
+        found.append(
+            Finding("moved", (case.cloud.names[i],), interval, count, size, text, _vector(by), place, _vector(was))
+        )
     return found
 
 
-def report_ghosts(r: FloatArray, t: FloatArray, ghost: BoolArray, i: int, case: Case) -> list[Finding]:
-    """One finding per stretch; stretches with short breaks count as one."""
+def _cloud_place(levels: list[Level], after: Level) -> Place:
+    """On which side of a move the marker is where the cloud has it."""
+    if len(levels) == 1:
+        return "before"
+    there = [level.first for level in levels if not level.value.any()]
+    if not there:
+        return "neither"
+    return "before" if min(there) < after.first else "after"
+
+
+def _vector(x: FloatArray) -> Vector:
+    return float(x[0]), float(x[1]), float(x[2])
+
+
+def cloud_before(cloud: Cloud, findings: Collection[Finding]) -> Cloud:
+    """The cloud with each marker that moved where it sat before its first move: roles were declared there."""
+    points, done = cloud.points.copy(), set[str]()
+    for finding in sorted(findings, key=lambda f: f.interval_s[0]):
+        (name, *_) = finding.names
+        if finding.before_m is not None and name in cloud.names and name not in done:
+            points[cloud.names.index(name)] += finding.before_m
+            done.add(name)
+    return Cloud(cloud.names, points)
+
+
+def report_ghosts(
+    r: FloatArray, t: FloatArray, ghost: BoolArray, limit: FloatArray, i: int, case: Case
+) -> list[Finding]:
+    """One finding per stretch; stretches with short breaks count as one, few single frames barely away for none."""
     found: list[Finding] = []
     stretches = _merged(runs(ghost), t)
+    barely = [(a, b) for a, b in stretches if a == b and np.linalg.norm(r[a]) < _BARELY * limit[a]]
+    if len(barely) <= _MANY:
+        stretches = [stretch for stretch in stretches if stretch not in barely]
     blinks = [(a, b) for a, b in stretches if t[b] - t[a] < _BLINK_S]
     if len(blinks) > _MANY:
         stretches = [stretch for stretch in stretches if stretch not in blinks]
@@ -167,6 +219,66 @@ def report_confused(confused: BoolArray, case: Case) -> list[Finding]:
         )
         found.append(Finding("confused", case.cloud.names, (start, end), count, float("nan"), text))
     return found
+
+
+def compare_clouds(static: Cloud, markers: Markers, *, but: Collection[str] = ()) -> tuple[Finding, ...]:
+    """Name the markers whose place in a static cloud is not where the recording itself has them.
+
+    The recording's own robust mean gives the poses; the static cloud is laid on it by the markers that agree. A marker
+    is named if it is elsewhere nine tenths of the time, by more than two recordings of one body differ (1 mm and
+    0.1 % of its size) and twice the marker's own spread: one that moved, or bends to and fro, was at its place for a
+    while. The names in `but` take part and are not told.
+    """
+    chosen = select_markers(markers, static.names)
+    if len(static.names) < 3 or not (chosen.seen.sum(axis=1) >= 3).any():
+        return ()
+    p = some_frames(chosen.points)
+    own = own_places(p, static.points)
+    scale = Scale(typical_misfit(p, own, _LEAST_M), _LEAST_M)
+    body = body_points(p, robust_align(p, own, scale, 1).alignment)
+    spread = nan_median(np.linalg.norm(body - nan_median(body, axis=0), axis=2), axis=0) / 1.538
+    limit = repeatable_m(own) + _SPREADS * np.nan_to_num(spread)
+    away = np.linalg.norm(body - _laid_on(own, static.points, limit), axis=2)
+    off, near = nan_median(away, axis=0), nan_mean(np.where(np.isnan(away), np.nan, away < limit), axis=0)
+    wrong = [int(i) for i in np.argsort(-off) if near[i] < _SELDOM and static.names[i] not in but]
+    if not wrong:
+        return ()
+    t = chosen.times_s
+    listed = ", ".join(f"{static.names[i].rsplit(':', 1)[-1]} {1e3 * off[i]:.1f} mm" for i in wrong)
+    text = (
+        f"the static cloud does not fit this recording: {listed} off, throughout; take a static recording of the body "
+        "as it is here, or the mean of this recording"
+    )
+    names, interval = tuple(static.names[i] for i in wrong), (float(t[0]), float(t[-1]))
+    return (Finding("static", names, interval, len(t), float(off[wrong[0]]), text),)
+
+
+def _laid_on(own: FloatArray, static: FloatArray, limit: FloatArray) -> FloatArray:
+    """The static places (k, 3) in the frame of the recording's own, by the majority that agrees, else by all."""
+    agree = consistent(static[None], own, float(np.sqrt(2.0) * limit.min()))
+    fit = align(static[None], own, agree.astype(float), noise_m=0.0)
+    if agree.sum() <= len(own) / 2 or not fit.usable[0]:  # a few may agree by chance, or lie on a line
+        fit = align(static[None], own, noise_m=0.0)
+    for _ in range(_ROUNDS):
+        width = np.maximum(limit, float(np.median(fit.error)))
+        fit = align(static[None], own, 1 / (1 + (fit.error / width) ** 2) ** 2, noise_m=0.0)  # Geman-McClure
+    return body_points(static[None], fit)[0]
+
+
+def weak_orientation(fit: BodyFit, limit_deg: float = _WEAK_DEG) -> Finding | None:
+    """The frames whose orientation the markers' noise leaves uncertain by more than limit_deg (standard deviation)."""
+    t, turn = fit.poses.times_s, np.degrees(np.nan_to_num(fit.turn_std_rad))
+    at = np.flatnonzero(turn > limit_deg)
+    if len(at) == 0:
+        return None
+    seconds = len(at) * (float(np.median(np.diff(t))) if len(t) > 1 else 0.0)
+    start, end = float(t[at[0]]), float(t[at[-1]])
+    text = (
+        f"the orientation is uncertain by more than {limit_deg:g} deg (standard deviation, {turn[at].max():.1f} deg at "
+        f"worst) for {seconds:.2f} s between {start:.2f} and {end:.2f} s: the markers seen there are few or lie "
+        "close to a line"
+    )
+    return Finding("weak", fit.names, (start, end), len(at), float("nan"), text)
 
 
 def _merged(stretches: list[tuple[int, int]], t: FloatArray) -> list[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +13,7 @@ from palpate.motion.exchanged import Exchange, believed_exchanges, other_places,
 from palpate.motion.findings import (
     Case,
     Finding,
+    compare_clouds,
     report_confused,
     report_ghosts,
     report_moves,
@@ -37,7 +38,7 @@ _FEW = 3
 """Frames that a marker must be away before it is called unsteady."""
 _ROUNDS = 3
 _NOISIEST_M, _NOISIEST = 5e-3, 0.03
-"""Markers noisier than this, in m and relative to the size of the body, belong to another cloud."""
+"""Markers typically farther off than this, in m and relative to the body's size, belong to another cloud."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,9 +49,18 @@ class Checked:
     """The cloud's markers: labels put right, ghosts hidden, moved markers carried back to their places."""
     findings: tuple[Finding, ...]
     noise_m: float
-    """Standard deviation of a coordinate, bending of the body included."""
+    """Standard deviation of a coordinate from frame to frame."""
     tolerance_m: float
     """Distance from its place beyond which a marker counts as elsewhere."""
+    bending_m: float = 0.0
+    """Standard deviation of a coordinate, in the body, that changes slowly."""
+    confused_share: float = 0.0
+    """Part (0 to 1) of the frames with three markers or more in which no majority of them fits the cloud."""
+
+    @property
+    def spread_m(self) -> float:
+        """Standard deviation of a coordinate about its mean place, noise and bending: what poses are judged by."""
+        return float(np.hypot(self.noise_m, self.bending_m))
 
 
 def check_markers(markers: Markers, cloud: Cloud, *, least_m: float = _LEAST_M) -> Checked:
@@ -61,7 +71,9 @@ def check_markers(markers: Markers, cloud: Cloud, *, least_m: float = _LEAST_M) 
     ghost; one that stays elsewhere, steadily, has moved on the body.
     A point that wanders off without a jump is reported as unsteady, for bodies bend, and left as it is. Where no
     majority of the markers fits the cloud, all are hidden. What is less than least_m or seven times the markers' own
-    noise (the larger) from its place is no fault.
+    spread from its place (the larger) is no fault; of a cloud's constant misfit not more than 1 mm and 0.1 % of the
+    body's size add to the spread. Markers that are elsewhere throughout and have not been named otherwise are told as
+    a cloud that does not fit (`compare_clouds`).
     """
     chosen = select_markers(markers, cloud.names)
     if len(cloud.names) < 3:
@@ -95,19 +107,29 @@ def check_markers(markers: Markers, cloud: Cloud, *, least_m: float = _LEAST_M) 
         points[:, i] -= np.einsum("nij,nj->ni", turned, shift)
         stray = ~state.alignment.usable & shift.any(axis=1)  # moved, and no pose that could carry it back
         points[hide | stray | state.confused, i] = np.nan
+    named = {name for f in found if f.kind == "moved" for name in f.names}
+    found += compare_clouds(cloud, Markers(chosen.names, chosen.times_s, state.points), but=named)
     ordered = tuple(sorted(found, key=lambda f: (f.interval_s[0], f.names)))
-    noise, tolerance = case.scale.noise_m, case.scale.tolerance_m
-    return Checked(Markers(chosen.names, chosen.times_s, points), ordered, noise, tolerance)
+    scale, enough = case.scale, chosen.seen.sum(axis=1) >= 3
+    return Checked(
+        Markers(chosen.names, chosen.times_s, points),
+        ordered,
+        scale.noise_m,
+        scale.tolerance_m,
+        scale.bending_m,
+        float((state.confused & enough).sum() / max(int(enough.sum()), 1)),
+    )
 
 
 def _fitting_scale(markers: Markers, cloud: Cloud, least_m: float) -> Scale:
-    """The markers' noise; refused where it says that they are not those of the cloud."""
+    """The markers' noise; refused where they are not those of the cloud."""
     scale = find_scale(markers.points, cloud.points, least_m)
     size = float(np.linalg.norm(cloud.points - cloud.points.mean(axis=0), axis=1).max())
-    if scale.noise_m > max(_NOISIEST_M, _NOISIEST * size):
+    misfit = float(np.hypot(scale.spread_m, scale.misfit_m))
+    if misfit > max(_NOISIEST_M, _NOISIEST * size):
         raise DataProblem(
             "marker faults",
-            f"the markers do not fit the cloud: they are typically {1e3 * scale.noise_m:.0f} mm off their places, "
+            f"the markers do not fit the cloud: they are typically {1e3 * misfit:.0f} mm off their places, "
             f"on a body of {1e3 * size:.0f} mm",
             remedy="take the cloud from this body, with the same names",
         )
@@ -140,7 +162,7 @@ def _aligned(case: Case, levels: list[list[Level]]) -> _State:
     alignment = Alignment(
         *(
             np.concatenate([getattr(fit.alignment, name) for fit in fits])
-            for name in ("rotation", "position", "error", "rms", "used", "lever", "reason")
+            for name in (field.name for field in fields(Alignment))
         )
     )
     residual = body_points(points, alignment) - cloud
@@ -242,7 +264,7 @@ def _judge(state: _State, shift: FloatArray, i: int, case: Case) -> tuple[BoolAr
     if len(shown) == 0:
         return hide, []
     r, t = residual[shown], case.markers.times_s[shown]
-    limit = np.maximum(case.tolerance(r, t), 7 * case.scale.noise_m * _pose_noise(state, i, case)[shown])
+    limit = np.maximum(case.tolerance(r, t), 7 * case.scale.spread_m * _pose_noise(state, i, case)[shown])
     ghost = np.zeros(len(r), dtype=bool)
     for first, last, jump in _away(r, t, limit):
         ghost[first : last + 1] = jump
@@ -251,7 +273,7 @@ def _judge(state: _State, shift: FloatArray, i: int, case: Case) -> tuple[BoolAr
     between = (ghost | away) & _on_the_way(t, size, shift[shown])
     hide[shown[ghost | between]] = True
     ghost, away = ghost & ~between, away & ~between
-    found = report_ghosts(r, t, ghost, i, case)
+    found = report_ghosts(r, t, ghost, limit, i, case)
     if away.sum() >= _FEW:
         found.append(report_unsteady(r, t, away, i, case))
     return hide, found

@@ -70,7 +70,7 @@ class Alignment:
     sigma per marker turns the body about that line by sigma / (lever sqrt(markers)) rad.
     """
     turn_std: FloatArray
-    """(frames,) rad, that standard deviation, sigma / (lever sqrt(markers)), about the worst axis; NaN without a pose."""
+    """(frames,) rad, that standard deviation of the orientation; NaN without a pose."""
     reason: NDArray[np.int8]
     """(frames,) a `Reason`."""
 
@@ -86,11 +86,12 @@ def align(
     """Find R, r of each frame that minimise sum_k w_k |p_k - R c_k - r|^2 over the markers that were seen.
 
     points (frames, k, 3), NaN where hidden; cloud (k, 3), NaN where a marker has no place; weights (k,) or
-    (frames, k), not negative. noise_m is the noise of one marker's coordinate, 0.3 mm where it is not known: a frame
-    whose markers lie so close to a line that this noise turns the body by more than 0.05 rad has no pose, nor has one
-    with fewer than three markers; `reason` says which. Reflections do not occur, flat clouds are as good as others.
+    (frames, k), not negative. noise_m is the noise of one marker's coordinate, 0.3 mm where it is not known (None or
+    NaN): a frame whose markers lie so close to a line that this noise turns the body by more than 0.05 rad has no pose,
+    nor has one with fewer than three markers; `reason` says which. Reflections do not occur, flat clouds are as good as
+    others.
     """
-    noise_m = NOISE_M if noise_m is None else noise_m
+    noise_m = NOISE_M if noise_m is None or np.isnan(noise_m) else noise_m
     if not 0 <= noise_m < np.inf:
         raise ValueError(f"noise_m is {noise_m}, not a length")
     frames, k = int(points.shape[0]), int(points.shape[1])

@@ -19,6 +19,8 @@ _ROUNDS_FOR_PLACES = 20
 _SETTLED_M = 2e-5
 """Places that change by less from round to round are good enough to measure the spread about them."""
 _BLOCK = 1024
+_SEEN_OTHERWISE_M, _CALIBRATION = 1e-3, 1e-3
+"""Two recordings of one body agree to this: a marker's centre seen by other cameras, m, and part of the body's size."""
 _SIGMAS = 7.0
 """An hour of 20 markers holds ten million errors; Gaussian noise exceeds this many of its sigmas in none of them."""
 _OFTEN = 0.25
@@ -40,6 +42,10 @@ class Scale:
     """Distances below this are no fault, however small the noise."""
     bending_m: float = 0.0
     """Standard deviation of a coordinate, in the body, that changes slowly. A constant misfit is neither of them."""
+    misfit_m: float = 0.0
+    """Constant misfit of the cloud, as a standard deviation; two recordings of one body differ a little, ..."""
+    allowed_m: float = 0.0
+    """... and no more of it than this is forgiven."""
 
     @property
     def spread_m(self) -> float:
@@ -47,14 +53,23 @@ class Scale:
         return float(np.hypot(self.noise_m, self.bending_m))
 
     @property
+    def pose_noise_m(self) -> float:
+        """What a pose is judged by: the spread, or the usual noise where filtered markers hide theirs."""
+        return max(NOISE_M, self.spread_m)
+
+    @property
     def tolerance_m(self) -> float:
         """A marker farther than this from its place is not there."""
-        return max(self.least_m, _SIGMAS * self.spread_m)
+        return max(self.least_m, _SIGMAS * self._forgiven_m)
 
     @property
     def pair_m(self) -> float:
         """Two markers whose distance is wrong by more than this are not both in their places."""
-        return max(self.least_m * 2 / 3, np.sqrt(2.0) * _SIGMAS * self.spread_m)
+        return max(self.least_m * 2 / 3, np.sqrt(2.0) * _SIGMAS * self._forgiven_m)
+
+    @property
+    def _forgiven_m(self) -> float:
+        return float(np.hypot(self.spread_m, min(self.misfit_m, self.allowed_m)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,13 +90,21 @@ class RobustFit:
 def find_scale(points: FloatArray, cloud: FloatArray, least_m: float) -> Scale:
     """Noise and bending of a body's markers about their own mean places, whatever a minority of markers does.
 
-    The cloud only starts the search for those places: a cloud that does not fit makes nothing noisier.
+    The cloud starts the search for those places: a cloud that does not fit makes nothing noisier. How far it is off is
+    the misfit.
     """
-    p = _some(points)
-    fast, spread = fast_noise(points), typical_misfit(p, own_places(p, cloud))
+    p = some_frames(points)
+    fast, spread = fast_noise(points), typical_misfit(p, own_places(p, cloud), least_m)
     if not np.isfinite(fast):
         fast = spread  # no two frames follow each other
-    return Scale(fast, least_m, float(np.sqrt(max(spread**2 - fast**2, 0.0))))
+    bending, off = np.sqrt(max(spread**2 - fast**2, 0.0)), typical_misfit(p, cloud, least_m)
+    misfit = np.sqrt(max(off**2 - spread**2, 0.0))
+    return Scale(fast, least_m, float(bending), float(misfit), repeatable_m(cloud) / 1.538)
+
+
+def repeatable_m(cloud: FloatArray) -> float:
+    """Distance by which a marker's places in two recordings of one rigid body differ, m."""
+    return _SEEN_OTHERWISE_M + _CALIBRATION * float(np.linalg.norm(cloud - cloud.mean(axis=0), axis=1).max())
 
 
 def fast_noise(points: FloatArray) -> float:
@@ -90,28 +113,30 @@ def fast_noise(points: FloatArray) -> float:
     From the change of the distances between markers over one frame, which neither the body's motion nor bending nor a
     wrong cloud touches: a change of Gaussian noise is below 0.6745 * 2 sigma in half of the cases.
     """
-    first = np.unique(np.linspace(0, len(points) - 2, _FRAMES_FOR_NOISE).astype(int)) if len(points) > 1 else []
+    if len(points) < 2:
+        return float("nan")
+    first = np.unique(np.linspace(0, len(points) - 2, _FRAMES_FOR_NOISE).astype(int))
     i, j = np.triu_indices(int(points.shape[1]), 1)
-    now, then = (np.linalg.norm(points[at][:, i] - points[at][:, j], axis=2) for at in (first, np.add(first, 1)))
+    now, then = (np.linalg.norm(points[at][:, i] - points[at][:, j], axis=2) for at in (first, first + 1))
     change = np.abs(then - now)
     change = change[np.isfinite(change)]
     return float(np.median(change)) / (0.6745 * 2) if len(change) else float("nan")
 
 
-def typical_misfit(points: FloatArray, cloud: FloatArray) -> float:
+def typical_misfit(points: FloatArray, cloud: FloatArray, least_m: float) -> float:
     """How far the markers typically are from their places in a cloud, as the standard deviation of a coordinate, m.
 
     First from the distances between markers, which no pose changes, by their lower quartile: |D - d| of Gaussian noise
     is below 0.3186 sqrt(2) sigma in a quarter of the cases. Then from the errors of the robust alignment, which
     know of bending, by their median: 1.538 sigma.
     """
-    p = _some(points)
+    p = some_frames(points)
     i, j = np.triu_indices(len(cloud), 1)
     expected = np.linalg.norm(cloud[i] - cloud[j], axis=1)
     off = np.abs(np.linalg.norm(p[:, i] - p[:, j], axis=2) - expected)
     off = off[np.isfinite(off)]
     first = float(np.quantile(off, 0.25)) / (0.3186 * np.sqrt(2.0)) if len(off) else 0.0
-    error = robust_align(p, cloud, Scale(first, 0.0), 1).alignment.error
+    error = robust_align(p, cloud, Scale(first, least_m), 1).alignment.error
     # Of 3 k coordinates the pose takes six.
     share = np.sqrt(max(1 - 2 / len(cloud), 1 / 3))
     second = float(np.nan_to_num(nan_median(error.ravel(), axis=0))) / (1.538 * share) if error.size else 0.0
@@ -119,8 +144,8 @@ def typical_misfit(points: FloatArray, cloud: FloatArray) -> float:
 
 
 def own_places(points: FloatArray, start: FloatArray) -> FloatArray:
-    """(k, 3) the recording's own robust mean places, from some hundred frames, beginning with a cloud that may be off."""
-    p, places = _some(points), start
+    """(k, 3) the recording's own robust mean places, from some hundred frames, from a cloud that may be off."""
+    p, places = some_frames(points), start
     for turn in range(_ROUNDS_FOR_PLACES):
         before, places = places, averaged(p, places, robust=turn > 0)
         if np.nanmax(np.abs(places - before), initial=0.0) < _SETTLED_M:
@@ -128,7 +153,7 @@ def own_places(points: FloatArray, start: FloatArray) -> FloatArray:
     return places
 
 
-def _some(points: FloatArray) -> FloatArray:
+def some_frames(points: FloatArray) -> FloatArray:
     """Some hundred frames, evenly chosen."""
     if len(points) <= _FRAMES_FOR_NOISE:
         return points
@@ -143,7 +168,7 @@ def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale, window: in
     McClure 1985) and at last with the markers within the tolerance alone. A marker that is often wrong within so many
     frames (`window`) before and after takes no part in the pose if the others suffice.
     """
-    fit = align(points, cloud)
+    fit = align(points, cloud, noise_m=scale.pose_noise_m)
     seen = known_points(points) & known_points(cloud)
     count = seen.sum(axis=1)
     worst = np.where(np.isnan(fit.error), 0.0, fit.error).max(axis=1, initial=0.0)
@@ -170,12 +195,12 @@ def _align_doubtful(
     p: FloatArray, cloud: FloatArray, scale: Scale, at: IntArray, fit: Alignment, sound: BoolArray
 ) -> None:
     """Align these frames robustly, into `fit` and `sound`."""
-    now = align(p, cloud, consistent(p, cloud, scale.pair_m).astype(float))
+    now = align(p, cloud, consistent(p, cloud, scale.pair_m).astype(float), noise_m=scale.pose_noise_m)
     for _ in range(3):
         error = np.where(np.isnan(now.error), np.inf, now.error)
-        now = align(p, cloud, 1 / (1 + (2 * error / scale.tolerance_m) ** 2) ** 2)
+        now = align(p, cloud, 1 / (1 + (2 * error / scale.tolerance_m) ** 2) ** 2, noise_m=scale.pose_noise_m)
     for _ in range(2):
-        now = align(p, cloud, _inside(now, scale).astype(float))
+        now = align(p, cloud, _inside(now, scale).astype(float), noise_m=scale.pose_noise_m)
     _copy(now, fit, at)
     sound[at] = _inside(now, scale)
 
@@ -194,10 +219,10 @@ def _without_distrusted(
     distrusted = share > _OFTEN
     at = np.flatnonzero((distrusted & sound).any(axis=1))
     for part in np.array_split(at, 1 + len(at) // _BLOCK):
-        now = align(points[part], cloud, (sound[part] & ~distrusted[part]).astype(float))
+        now = align(points[part], cloud, (sound[part] & ~distrusted[part]).astype(float), noise_m=scale.pose_noise_m)
         better = now.usable & (_inside(now, scale).sum(axis=1) >= 3)
         part = part[better]
-        now = align(points[part], cloud, (sound[part] & ~distrusted[part]).astype(float))
+        now = align(points[part], cloud, (sound[part] & ~distrusted[part]).astype(float), noise_m=scale.pose_noise_m)
         _copy(now, fit, part)
         sound[part] = _inside(now, scale)
 
@@ -254,7 +279,7 @@ def _try_exchanges(
     for to in _exchanges(k) if len(at) else ():
         moved = np.empty_like(p)
         moved[:, to] = p
-        now = align(moved, cloud, consistent(moved, cloud, scale.pair_m).astype(float))
+        now = align(moved, cloud, consistent(moved, cloud, scale.pair_m).astype(float), noise_m=scale.pose_noise_m)
         inside = _inside(now, scale)
         spread = np.where(inside, now.error, 0.0).sum(axis=1) / (k * scale.tolerance_m)  # less than one
         score = inside.sum(axis=1) + 1 - spread
@@ -264,7 +289,7 @@ def _try_exchanges(
     at, chosen, p = at[found], chosen[found], p[found]
     moved = np.empty_like(p)
     np.put_along_axis(moved, chosen[:, :, None], p, axis=1)
-    now = align(moved, cloud, consistent(moved, cloud, scale.pair_m).astype(float))
+    now = align(moved, cloud, consistent(moved, cloud, scale.pair_m).astype(float), noise_m=scale.pose_noise_m)
     _copy(now, fit, at)
     sound[at] = False
     places[at] = chosen

@@ -51,7 +51,9 @@ class _Bins:
     t: FloatArray
     """Times of all samples, ..."""
     x: FloatArray
-    """... and the samples, NaN where they tell nothing."""
+    """... and the samples, NaN where they tell nothing, ..."""
+    raw: FloatArray
+    """... and all samples as they are."""
 
 
 def levels_of(
@@ -61,11 +63,11 @@ def levels_of(
 
     A single level counts where it is steady and farther than away_m from zero. Samples that are not good tell nothing.
     """
-    bins = _binned(times_s, np.where(good[:, None], x, np.nan))
+    bins = _binned(times_s, np.where(good[:, None], x, np.nan), x)
     there = np.flatnonzero(np.isfinite(bins.values[:, 0]))
     if len(there) == 0:
         return []
-    bins = _Bins(bins.times_s[there], bins.values[there], bins.starts[there], bins.t, bins.x)
+    bins = _Bins(bins.times_s[there], bins.values[there], bins.starts[there], bins.t, bins.x, bins.raw)
     cuts = _cuts(bins, least_m, away_m)
     edges = [0, *cuts, len(there)]
     values = [np.median(bins.values[a:b], axis=0) for a, b in pairwise(edges)]
@@ -81,7 +83,7 @@ def levels_of(
     return [Level(a, b, v) for a, b, v in zip(firsts, lasts, values, strict=True)]
 
 
-def _binned(times_s: FloatArray, x: FloatArray) -> _Bins:
+def _binned(times_s: FloatArray, x: FloatArray, raw: FloatArray) -> _Bins:
     number = np.floor((times_s - times_s[0]) / _BIN_S).astype(np.int64)
     broken = np.concatenate([[False], np.diff(times_s) > _BIN_S])
     new = np.concatenate([[True], np.diff(number) > 0]) | broken
@@ -92,7 +94,7 @@ def _binned(times_s: FloatArray, x: FloatArray) -> _Bins:
     rows = np.full((len(starts), int((ends - starts).max()), 3), np.nan)
     rows[which, np.arange(len(x)) - starts[which]] = x
     values = nan_median(rows, axis=1)
-    return _Bins((times_s[starts] + times_s[ends - 1]) / 2, values, starts, times_s, x)
+    return _Bins((times_s[starts] + times_s[ends - 1]) / 2, values, starts, times_s, x, raw)
 
 
 def _cuts(bins: _Bins, least_m: float, away_m: float) -> list[int]:
@@ -158,8 +160,11 @@ def _exact(bins: _Bins, cut: int, before: FloatArray, after: FloatArray) -> int:
     """The sample at which the new level begins: the split of the two bins around the cut that leaves least over."""
     start = int(bins.starts[cut - 1])
     end = int(bins.starts[cut + 1]) if cut + 1 < len(bins.starts) else len(bins.x)
-    part = bins.x[start:end]
-    gain = np.nan_to_num(((part - before) ** 2).sum(axis=1) - ((part - after) ** 2).sum(axis=1))
+    part = bins.raw[start:end]
+    gain: FloatArray = np.nan_to_num(((part - before) ** 2).sum(axis=1) - ((part - after) ** 2).sum(axis=1))
+    # What is doubtful, the frames just before or after a move among it, decides where nothing else does.
+    most = float(((after - before) ** 2).sum())
+    gain = np.where(np.isfinite(bins.x[start:end, 0]), gain, gain.clip(-0.1 * most, 0.1 * most))
     # The sum of what the old level explains better up to each split is smallest where the new one begins.
     return start + int(np.concatenate([[0.0], np.cumsum(gain)]).argmin())
 

@@ -64,6 +64,8 @@ UNITS: Mapping[str, Unit] = MappingProxyType(
         "Hz": Unit(1.0, (0, 0, -1)),
         "rad": Unit(1.0, (0, 0, 0), angle=1),
         "deg": Unit(pi / 180, (0, 0, 0), angle=1),
+        "dps": Unit(pi / 180, (0, 0, -1), angle=1),
+        "rpm": Unit(pi / 30, (0, 0, -1), angle=1),
         "N": Unit(1.0, (1, 1, -2)),
         "kN": Unit(1e3, (1, 1, -2)),
         "lbf": Unit(4.4482216152605, (1, 1, -2)),

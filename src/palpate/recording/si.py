@@ -45,7 +45,7 @@ def split_header(header: str) -> tuple[str, str]:
     if not found or not found[1]:
         return header.strip(), ""
     name, unit = found[1].strip(), found[2].strip()
-    if unit.lower() == "g" and re.search(r"acc|specific.?force", name, re.IGNORECASE):
+    if unit.lower() == "g" and re.search(r"acc|specific.?force|^a[ _.]?[xyz]$", name, re.IGNORECASE):
         unit = "gn"
     try:
         to_si(unit)

@@ -27,10 +27,9 @@ def result_text(data: Mapping[str, Any]) -> RenderableType:
     parts += [Text(f"Warning: {warning}", style="yellow") for warning in data["warnings"]]
     verdict = data["verdict"]
     parts.append(
-        Text("Verdict: passed", style="bold green")
-        if verdict["passed"]
-        else Text("Verdict: failed: " + "; ".join(verdict["reasons"]), style="bold red")
+        Text("Verdict: passed", style="bold green") if verdict["passed"] else Text("Verdict: failed", style="bold red")
     )
+    parts += [Text(f"- {reason}", style="red") for reason in verdict["reasons"]]
     return Group(*parts)
 
 

@@ -1,0 +1,199 @@
+"""Equations written with + - * / and a table of functions -> one straight-line Python function of floats.
+
+Elements and mechanisms are run once on `Term`s, which remember what was done to them. Equal terms are one, constants
+are folded, derivatives are exact (Griewank and Walther, Evaluating Derivatives, 3.1), and what is left becomes source
+code: at 1 kHz nothing is looked up, bound or allocated that a person would not have written by hand.
+"""
+
+# ruff: noqa: D105 - the operators are what they are
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
+from typing import Any, ClassVar
+
+from palpate.physics.functions import FLOATS, Functions
+
+_PYTHON = {
+    "+": "{0} + {1}",
+    "-": "{0} - {1}",
+    "*": "{0} * {1}",
+    "/": "{0} / {1}",
+    "minimum": "{0} if {0} <= {1} else {1}",
+    "maximum": "{0} if {0} >= {1} else {1}",
+    "abs": "abs({0})",
+    "sign": "1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else 0.0",
+    "step": "1.0 if {0} > 0.0 else 0.0",
+    "smaller": "{2} if {0} <= {1} else {3}",
+    **{name: f"{name}({{0}})" for name in ("sin", "cos", "tanh", "exp", "sqrt")},
+    "atan2": "atan2({0}, {1})",
+}
+_NAMES: dict[str, Any] = {
+    **{name: getattr(math, name) for name in ("sin", "cos", "tanh", "exp", "sqrt", "atan2", "inf", "nan")},
+    "abs": abs,
+}
+_FOLD: dict[str, Callable[..., float]] = {
+    **{f.name: getattr(FLOATS, f.name) for f in fields(Functions)},
+    **{"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv},
+}
+
+
+class Term:
+    """A constant, a variable, or an operation on other terms; it knows + - * / and nothing else."""
+
+    __array_ufunc__: ClassVar[None] = None
+    """NumPy's numbers leave the arithmetic to it."""
+
+    __slots__ = ("args", "key", "op", "trace", "value")
+
+    def __init__(self, trace: Trace, op: str, args: tuple[Term, ...], key: int, value: Any) -> None:
+        self.trace, self.op, self.args, self.key, self.value = trace, op, args, key, value
+
+    def __neg__(self) -> Term:
+        return self.trace.make("-", 0.0, self)
+
+    def __add__(self, other: Any) -> Term:
+        return self.trace.make("+", self, other)
+
+    def __radd__(self, other: Any) -> Term:
+        return self.trace.make("+", other, self)
+
+    def __sub__(self, other: Any) -> Term:
+        return self.trace.make("-", self, other)
+
+    def __rsub__(self, other: Any) -> Term:
+        return self.trace.make("-", other, self)
+
+    def __mul__(self, other: Any) -> Term:
+        return self.trace.make("*", self, other)
+
+    def __rmul__(self, other: Any) -> Term:
+        return self.trace.make("*", other, self)
+
+    def __truediv__(self, other: Any) -> Term:
+        return self.trace.make("/", self, other)
+
+    def __rtruediv__(self, other: Any) -> Term:
+        return self.trace.make("/", other, self)
+
+    def __bool__(self) -> bool:
+        raise TypeError("a term is neither true nor false")
+
+
+class Trace:
+    """Terms of one set of equations; each exists once."""
+
+    def __init__(self) -> None:
+        self._terms: dict[tuple[Any, ...], Term] = {}
+        self.fn = Functions(**{f.name: _call(self, f.name) for f in fields(Functions)})
+
+    def variable(self, source: str) -> Term:
+        """What the function is given: Python source such as `x[0]`."""
+        return self._one("variable", (), source)
+
+    def make(self, op: str, *args: Any) -> Term:
+        """An operation, folded if nothing in it varies or changes."""
+        a = tuple(self.term(x) for x in args)
+        if op == "smaller" and a[2] is a[3]:
+            return a[2]
+        if op != "smaller" and all(x.op == "constant" for x in a):
+            return self.term(_FOLD[op](*(x.value for x in a)))
+        first, last = a[0].value if a[0].op == "constant" else None, a[-1].value if a[-1].op == "constant" else None
+        if (op in "*/" and first == 0.0) or (op == "*" and last == 0.0):
+            return self.term(0.0)
+        if (op in "+-" and last == 0.0) or (op in "*/" and last == 1.0):
+            return a[0]
+        if (op == "+" and first == 0.0) or (op == "*" and first == 1.0):
+            return a[1]
+        return self._one(op, a, None)
+
+    def term(self, x: Any) -> Term:
+        """A number as a constant; a term as it is."""
+        return x if isinstance(x, Term) else self._one("constant", (), float(x))
+
+    def derivative(self, of: Any, by: Term) -> Term:
+        """Exact, by the chain rule; at a kink the side on which the first argument counts."""
+        known: dict[int, Term] = {}
+        for t in _ordered([self.term(of)]):
+            known[t.key] = self._rule(t, [known[a.key] for a in t.args]) if t is not by else self.term(1.0)
+        return known[self.term(of).key]
+
+    def varies(self, of: Any, by: Term) -> bool:
+        """Whether one depends on the other at all."""
+        return any(t is by for t in _ordered([self.term(of)]))
+
+    def function(self, arguments: str, results: Sequence[Any]) -> Callable[..., tuple[float, ...]]:
+        """The function of these arguments (`x, w`) that returns the results as a tuple."""
+        terms = [self.term(r) for r in results]
+        names: dict[int, str] = {}
+        lines = [f"def flat({arguments}):"]
+        for t in _ordered(terms):
+            if t.op == "constant":
+                names[t.key] = f"({t.value!r})"
+                continue
+            names[t.key] = f"t{t.key}"
+            right = t.value if t.op == "variable" else _PYTHON[t.op].format(*(names[a.key] for a in t.args))
+            lines.append(f"    t{t.key} = {right}")
+        lines.append(f"    return ({''.join(names[t.key] + ', ' for t in terms)})")
+        found: dict[str, Any] = dict(_NAMES)
+        exec(compile("\n".join(lines), "<flat>", "exec"), found)  # only our own operators and numbers are in it
+        return found["flat"]
+
+    def _one(self, op: str, args: tuple[Term, ...], value: Any) -> Term:
+        # 0.0 and -0.0 are equal but not the same
+        key = (op, value, math.copysign(1.0, value) if op == "constant" else 0.0, *(a.key for a in args))
+        if key not in self._terms:
+            self._terms[key] = Term(self, op, args, len(self._terms), value)
+        return self._terms[key]
+
+    def _rule(self, t: Term, d: list[Term]) -> Term:
+        a, fn = t.args, self.fn
+        match t.op:
+            case "+":
+                return d[0] + d[1]
+            case "-":
+                return d[0] - d[1]
+            case "*":
+                return d[0] * a[1] + a[0] * d[1]
+            case "/":
+                return (d[0] - t * d[1]) / a[1]
+            case "minimum":
+                return self.make("smaller", a[0], a[1], d[0], d[1])
+            case "maximum":
+                return self.make("smaller", a[1], a[0], d[0], d[1])
+            case "smaller":
+                return self.make("smaller", a[0], a[1], d[2], d[3])
+            case "sin":
+                return fn.cos(a[0]) * d[0]
+            case "cos":
+                return -(fn.sin(a[0]) * d[0])
+            case "tanh":
+                return (1.0 - t * t) * d[0]
+            case "exp":
+                return t * d[0]
+            case "sqrt":
+                return d[0] / (2.0 * t)
+            case "abs":
+                return fn.sign(a[0]) * d[0]
+            case "atan2":
+                return (a[1] * d[0] - a[0] * d[1]) / (a[0] * a[0] + a[1] * a[1])
+            case _:  # constants, other variables, sign, step
+                return self.term(0.0)
+
+
+def _call(trace: Trace, name: str) -> Callable[..., Term]:
+    return lambda *x: trace.make(name, *x)
+
+
+def _ordered(terms: Iterable[Term]) -> list[Term]:
+    """These terms and all that they need; what is needed comes first."""
+    found: dict[int, Term] = {}
+    todo = list(terms)
+    while todo:
+        t = todo.pop()
+        if t.key not in found:
+            found[t.key] = t
+            todo += t.args
+    return [found[key] for key in sorted(found)]  # a term is made after its arguments

@@ -1,0 +1,521 @@
+"""The stepper against other people's integrators: `solve_ivp` with exact sticking, and MuJoCo."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
+
+import palpate
+from palpate.elements import (
+    Coulomb,
+    EndStop,
+    Gravity,
+    Hysteresis,
+    PolynomialSpring,
+    RigidBody,
+    ScalarInertia,
+    SensorBias,
+    Stribeck,
+    Table,
+    Viscous,
+    ZoneDamper,
+)
+from palpate.errors import PalpateError
+from palpate.mechanisms import FourBar, Free, Hinge
+from palpate.mechanisms.mechanism import Row
+from palpate.model import Model, load_object
+from palpate.physics.functions import FLOATS, Functions
+from palpate.physics.kinematics import Coordinate, Kinematics
+from palpate.runtime import Status, Stepper
+from palpate.runtime.flat import Trace
+from tests.conftest import needs
+from tests.oracles import door_ode
+
+PAPER = [6.53, 4.75, 1.79, 7.52, 4.47, 2.57, 18.01, -17.10, 5.34, -0.70]
+SEEDS = st.integers(0, 100_000)
+
+
+def paper_door() -> Model:
+    return load_object("door").with_values(PAPER)
+
+
+def other_door(seed: int) -> tuple[Model, door_ode.Door]:
+    """Another door, for palpate and for the oracle."""
+    factors = np.random.default_rng(seed).uniform(0.6, 1.6, size=7)
+    p = np.array(PAPER) * factors[[0, 1, 2, 3, 4, 5, 6, 6, 6, 6]]
+    I, b_v, b_c, b_bc, b_s, b_l, *c = p.tolist()
+    return load_object("door").with_values(p), door_ode.Door(
+        I=I, b_v=b_v, b_c=b_c, b_bc=b_bc, b_s=b_s, b_l=b_l, c=tuple(c)
+    )
+
+
+def torque(tau: float) -> list[float]:
+    return [0.0, 0.0, 0.0, 0.0, 0.0, tau]
+
+
+def run(
+    model: Model, dt: float, tau: Callable[[float], float], seconds: float, angle: float, speed: float = 0.0
+) -> tuple[np.ndarray, list[Status]]:
+    """Angle, speed, acceleration at every step (the first is the start), and the status of each."""
+    stepper = Stepper(model, dt)
+    stepper.reset((angle, speed))
+    steps = round(seconds / dt)
+    found, status, out = np.zeros((steps + 1, 3)), [], np.empty(3)
+    found[0, :2] = angle, speed
+    for i in range(steps):
+        status.append(stepper.step(torque(tau((i + 0.5) * dt)), out))
+        found[i + 1] = out
+    return found, status
+
+
+def errors_deg(model: Model, reference: np.ndarray, steps: list[float], every: float, **motion: Any) -> list[float]:
+    """The largest error of the angle for each step, samples `every` s."""
+    seconds = every * (len(reference) - 1)
+    paths = [run(model, dt, seconds=seconds, **motion)[0][:: round(every / dt)] for dt in steps]
+    return [math.degrees(np.abs(path[:, 0] - reference[:, 0]).max()) for path in paths]
+
+
+def let_go(t: float) -> float:
+    return 0.0 * t
+
+
+def push(t: float) -> float:
+    return 6.0 + 25.0 * math.sin(2 * math.pi * 0.4 * t)
+
+
+def lean(t: float) -> float:
+    """Lets the door go, and comes back now and then."""
+    return 12.0 * math.sin(2 * math.pi * 0.7 * t)
+
+
+def nudge(t: float) -> float:
+    """About what holds the door at 35 deg, so that it rests for long between pushes."""
+    return 10.2 + 6.0 * math.sin(2 * math.pi * 0.25 * t) ** 9
+
+
+# The door in motion
+
+
+@pytest.mark.parametrize(
+    ("tau", "angle", "most"),
+    [(let_go, math.radians(90), 0.03), (push, 0.3, 0.1), (nudge, 0.6, 0.01)],
+)
+def test_the_papers_door_moves_as_the_oracles_and_the_error_shrinks_with_the_step(
+    tau: Callable[[float], float], angle: float, most: float
+) -> None:
+    reference = door_ode.simulate(door_ode.Door(), tau, np.arange(376) * 0.016, angle)
+    steps = [4e-3, 1e-3, 5e-4]
+    coarse, usual, fine = errors_deg(paper_door(), reference, steps, 0.016, tau=tau, angle=angle)
+    assert usual < most
+    assert 5 < coarse / fine < 12  # an eighth; when exactly it sticks is a matter of steps
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_other_doors_move_as_the_oracles(seed: int) -> None:
+    model, door = other_door(seed)
+    reference = door_ode.simulate(door, lean, np.arange(151) * 0.016, 1.2)
+    coarse, usual, fine = errors_deg(model, reference, [4e-3, 1e-3, 5e-4], 0.016, tau=lean, angle=1.2)
+    assert usual < 0.1
+    assert 5 < coarse / fine < 12
+
+
+def test_it_sticks_when_and_where_the_oracle_does() -> None:
+    times = np.arange(6001) * 1e-3
+    reference = door_ode.simulate(door_ode.Door(), nudge, times, 0.6)
+    found, status = run(paper_door(), 1e-3, nudge, 6.0, 0.6)
+    rests, should = found[1:, 1] == 0, reference[1:, 1] == 0
+    assert 0.1 < should.mean() < 0.9
+    assert (rests != should).mean() < 0.002  # a few steps late or early at each change
+    assert [s is Status.STICKING for s in status] == rests.tolist()
+
+
+def test_a_door_let_go_closes_through_sweep_and_latch_and_rests_on_its_stop() -> None:
+    door = paper_door()
+    frame = math.radians(2.0)  # a door without a frame ends where its spring and friction meet, at 0.9 deg
+    stop = EndStop("closed", at=frame, side="lowest")
+    model = replace(door, elements=(*door.elements, stop), values={}).with_values([*PAPER, 2e4, 1e4])
+    found, status = run(model, 1e-3, let_go, 12.0, math.radians(90))
+    angle, speed = found[:, 0], found[:, 1]
+    first = int(np.argmax(angle <= frame))
+    assert first
+    assert (np.diff(angle[: first + 1]) < 0).all()  # all the way, without a stop in between
+    seconds = [float((np.abs(angle[:first] - middle) < math.radians(15)).sum()) * 1e-3 for middle in (1.2, 0.7)]
+    reference = door_ode.simulate(door_ode.Door(), let_go, np.arange(first) * 1e-3, math.radians(90))[:, 0]
+    expected = [float((np.abs(reference - middle) < math.radians(15)).sum()) * 1e-3 for middle in (1.2, 0.7)]
+    assert seconds == pytest.approx(expected, abs=0.01)
+    assert speed[-1] == 0.0
+    assert status[-1] is Status.AT_LIMIT
+    assert frame - 0.005 < angle[-1] < frame
+
+
+# At rest
+
+
+DOOR = paper_door()
+RESTING = Stepper(DOOR, 1e-3)
+
+
+@given(angle=st.floats(0.02, 1.5), share=st.floats(-0.999, 0.999))
+@settings(max_examples=50, deadline=None)
+def test_a_resting_door_stays_exactly_where_it_is(angle: float, share: float) -> None:
+    model, stepper, out = DOOR, RESTING, np.empty(3)
+    (hold,) = model.without_dry().wrench(model.mechanism.expand((angle, 0.0), (0.0,), {}, FLOATS), FLOATS)
+    stepper.reset((angle, 0.0))
+    for _ in range(50):
+        assert stepper.step(torque(hold + share * 1.79), out) is Status.STICKING
+    assert out.tolist() == [angle, 0.0, 0.0]
+    assert stepper.step(torque(hold + math.copysign(1.01 * 1.79, share)), out) is Status.OK
+    assert math.copysign(1.0, out[1]) == math.copysign(1.0, share)
+
+
+def test_friction_of_the_closer_holds_through_the_linkage() -> None:
+    elements = (ScalarInertia(), Coulomb("b_h"), Coulomb("b_p", "closer"), Hysteresis(acts_on="closer"))
+    model = Model("m", Hinge(linkage=FourBar()), elements).with_values([2.0, 0.5, 3.0, *[0.7] * 7])
+    _, nu = door_ode.linkage(door_ode.Door(), 1.0)
+    most = 0.5 + abs(nu) * 3.7
+    stepper, out = Stepper(model, 1e-3), np.empty(3)
+    stepper.reset((1.0, 0.0))
+    for sign in (1.0, -1.0):
+        assert stepper.step(torque(sign * most * 0.9999), out) is Status.STICKING
+    assert stepper.step(torque(-most * 1.0001), out) is Status.OK
+
+
+def test_stribeck_friction_breaks_loose_and_slips_as_solve_ivp_says() -> None:
+    I, b_c, b_st, v_s, tau = 2.0, 1.0, 1.5, 0.1, 2.52
+    elements = (ScalarInertia(), Coulomb(), Stribeck(v_s=v_s))
+    model = Model("m", Hinge(), elements).with_values([I, b_c, b_st])
+    assert set(run(model, 1e-3, lambda _: 2.499, 0.1, 0.0)[1]) == {Status.STICKING}
+
+    def slip(_: float, x: np.ndarray) -> list[float]:
+        return [x[1], (tau - b_c - b_st * math.exp(-((x[1] / v_s) ** 2))) / I]
+
+    end = solve_ivp(slip, (0.0, 2.0), (0.0, 0.05), rtol=1e-10, atol=1e-12).y[0, -1]
+    errors = [abs(run(model, dt, lambda _: tau, 2.0, 0.0, 0.05)[0][-1, 0] - end) for dt in (2e-3, 1e-3)]
+    assert errors[1] < 2e-3 * end
+    assert 1.7 < errors[0] / errors[1] < 2.3
+    stopping, status = run(model, 1e-3, let_go, 1.0, 0.0, 0.5)
+    assert status[-1] is Status.STICKING
+    assert (np.diff(stopping[:, 1]) <= 0).all()
+    assert stopping[-1, 1] == 0.0
+
+
+# Energy
+
+
+def spring_energy(door: door_ode.Door, angle: float) -> float:
+    phi, _ = door_ode.linkage(door, angle)
+    return -sum(c * phi ** (i + 1) / (i + 1) for i, c in enumerate(door.c))
+
+
+def test_no_energy_is_created_on_a_thousand_states() -> None:
+    """First-order balance: what comes in beyond the work is at most K (v dt)^2 / 2, K the spring's steepest slope."""
+    model, door = paper_door(), door_ode.Door()
+    grid = np.linspace(0.0, 1.65, 400)
+    slope = np.abs(np.gradient(np.gradient([spring_energy(door, x) for x in grid], grid), grid)[2:-2]).max()
+    rng = np.random.default_rng(5)
+    steppers, out = {dt: Stepper(model, dt) for dt in (1e-3, 1e-4)}, np.empty(3)
+    for _ in range(1000):
+        angle, tau = rng.uniform(0.05, 1.55), rng.normal() * 30.0
+        speed = rng.normal() * rng.choice([1e-4, 0.01, 1.0, 3.0])
+        for dt, stepper in steppers.items():
+            stepper.reset((angle, speed))
+            stepper.step(torque(tau), out)
+            gained = 0.5 * door.I * (out[1] ** 2 - speed**2)
+            gained += spring_energy(door, out[0]) - spring_energy(door, angle)
+            fastest = max(abs(speed), abs(out[1]))
+            assert gained - tau * dt * out[1] <= 0.5 * slope * (dt * fastest) ** 2 + 1e-10
+
+
+@given(seed=SEEDS)
+@settings(max_examples=50, deadline=None)
+def test_dampers_and_friction_of_any_strength_only_take_energy_out(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    width, v_s = 10 ** rng.uniform(-4, 0, size=2)
+    flow = rng.choice(["laminar", "turbulent", "mixed"])
+    elements = (
+        *(ScalarInertia(), Viscous(), Coulomb(), Stribeck(v_s=v_s), Hysteresis(acts_on="closer")),
+        ZoneDamper("b_bc", "closer", when="opening", above=0.6, width=width, flow=flow),
+        ZoneDamper("b_s", when="closing", above=0.4, width=width, flow=flow, otherwise="b_l"),
+    )
+    model = Model("m", Hinge(linkage=FourBar()), elements)
+    I, dt = 10 ** rng.uniform(-1, 1), 10 ** rng.uniform(-4, -1)
+    model = model.with_values([I, *10 ** rng.uniform(-3, 7, size=len(model.parameters) - 1)])
+    angle, speed = rng.uniform(0.0, 1.5), rng.normal() * 10 ** rng.uniform(-7, 1)
+    tau = rng.normal() * 10 ** rng.uniform(-2, 5) * rng.integers(0, 2)
+    stepper, out = Stepper(model, dt), np.empty(3)
+    stepper.reset((angle, speed))
+    assert stepper.step(torque(tau), out) is not Status.NOT_FINITE
+    before = 0.5 * I * speed**2
+    assert 0.5 * I * out[1] ** 2 - before - tau * dt * out[1] <= 1e-12 * (before + abs(tau * dt * out[1]))
+
+
+@pytest.mark.parametrize("k", [1e3, 1e6, 1e9, 1e12])
+@pytest.mark.parametrize("c", [1e-3, 1e3, 1e6])
+def test_a_slammed_stop_of_any_stiffness_gives_back_no_more_than_it_took(k: float, c: float) -> None:
+    elements = (ScalarInertia(), Coulomb(), EndStop(at=1.5), EndStop("closed", at=0.0, side="lowest"))
+    model = Model("m", Hinge(linkage=FourBar()), elements).with_values([6.5, 0.5, k, c, k, c])
+    found, status = run(model, 1e-3, let_go, 1.5, 1.4, 5.0)
+    pressed = np.maximum(found[:, 0] - 1.5, 0.0) + np.maximum(-found[:, 0], 0.0)
+    energy = 0.5 * 6.5 * found[:, 1] ** 2 + 0.5 * k * pressed**2
+    assert (np.diff(energy) <= 1e-12 * energy[0]).all()
+    assert Status.AT_LIMIT in status
+    assert Status.NOT_FINITE not in status
+    assert pressed.max() <= 1.01 * 5.0 * math.sqrt(6.5 / k)  # all the energy in the stop
+
+
+@pytest.mark.parametrize(("k", "kept"), [(40.0, 0.995), (1e4, 0.9), (1e10, 0.0)])
+def test_a_spring_keeps_its_energy_where_the_step_resolves_it_and_never_gains(k: float, kept: float) -> None:
+    elements = (ScalarInertia(), PolynomialSpring(order=1))
+    model = Model("m", Hinge(), elements).with_values([2.0, 0.0, -k])
+    found, _ = run(model, 1e-3, let_go, 6.0, 0.5)
+    energy = (found[:, 1] ** 2 + 0.5 * k * found[:, 0] ** 2) / (0.125 * k)
+    assert energy.max() < (1.1 if k < 1e9 else 1.0 + 1e-12)
+    assert energy[-2000:].max() >= kept
+
+
+# Limits and bad input
+
+
+def test_a_stretched_linkage_stops_the_door_and_lets_it_back() -> None:
+    links = FourBar()
+    model = Model("m", Hinge(linkage=links), (ScalarInertia(), Viscous(), Coulomb())).with_values([2.0, 0.5, 0.5])
+    stepper, out = Stepper(model, 1e-3), np.empty(3)
+    stepper.reset((links.reach[1] - 0.01, 2.0))
+    met = [stepper.step(torque(50.0), out) for _ in range(100)]
+    assert met[-1] is Status.AT_LIMIT
+    assert out.tolist() == [links.reach[1], 0.0, 0.0]
+    assert stepper.step(torque(-50.0), out) is Status.OK
+    assert out[1] < 0
+
+
+@pytest.mark.parametrize(
+    "wrench",
+    [
+        *([math.nan if i == j else 0.0 for i in range(6)] for j in (0, 5)),
+        [0.0] * 5 + [math.inf],
+        [0.0] * 5 + [-1e308 * 10],
+        [0.0] * 5,
+        [0.0] * 7,
+        [0.0] * 5 + [None],
+        None,
+        [0.0] * 5 + [1e308],
+    ],
+)
+def test_what_is_no_wrench_is_flagged_and_the_state_held(wrench: Any) -> None:
+    stepper, out = Stepper(paper_door(), 1.0 if wrench and wrench[-1] == 1e308 else 1e-3), np.full(3, 7.0)
+    stepper.reset((0.7, 0.2))
+    if wrench and wrench[-1] == 1e308:  # finite, but where it leads is not
+        wrench = [1e308, 1e308, 0.0, 0.0, 0.0, 1e308]
+    assert stepper.step(wrench, out) is Status.NOT_FINITE
+    assert out.tolist() == [0.7, 0.2, 0.0]
+    assert stepper.state.tolist() == [0.7, 0.2]
+    assert stepper.step(torque(0.0), out) is Status.OK  # and on it goes
+
+
+def test_an_out_that_does_not_fit_is_flagged() -> None:
+    stepper = Stepper(paper_door(), 1e-3)
+    stepper.reset((0.7, 0.2))
+    locked = np.zeros(3)
+    locked.flags.writeable = False
+    for out in (np.zeros(2), np.zeros(4), locked, None):
+        assert stepper.step(torque(0.0), out) is Status.NOT_FINITE  # type: ignore[arg-type]
+        assert stepper.state.tolist() == [0.7, 0.2]
+
+
+def test_what_cannot_be_stepped_is_refused() -> None:
+    door = paper_door()
+    for dt in (0.0, -1e-3, math.nan, math.inf):
+        with pytest.raises(PalpateError, match="a step must be a positive time in s"):
+            Stepper(door, dt)
+    with pytest.raises(PalpateError, match="no value for I"):
+        Stepper(load_object("door"), 1e-3)
+    with pytest.raises(PalpateError, match="has no inertia to move"):
+        Stepper(Model("m", Hinge(), (Viscous(),)).with_values([1.0]), 1e-3)
+    with pytest.raises(PalpateError, match=r"dry friction \(b_c\) is stepped with one degree of freedom only"):
+        Stepper(Model("m", Slides(), (ScalarInertia("I", "a"), Coulomb(acts_on="a"))).with_values([1.0, 1.0]), 1e-3)
+    for state in ((0.1,), (0.1, math.nan), (0.1, 0.2, 0.3)):
+        with pytest.raises(PalpateError, match=r"the state must be 2 numbers \(angle, speed\)"):
+            Stepper(door, 1e-3).reset(state)
+    with pytest.raises(PalpateError, match=r"at 171\.9 deg the linkage is out of reach"):
+        Stepper(door, 1e-3).reset((3.0, 0.0))
+
+
+@pytest.mark.parametrize("function", [math.sin, np.sin, lambda x: x if x else 0.0])
+def test_an_element_of_a_user_that_is_not_written_with_the_table_is_refused(function: Any) -> None:
+    class Own(Viscous):
+        def features(self, k: Kinematics, z: Any, fn: Functions) -> Any:
+            del z, fn
+            return (function(k.coordinates["hinge"].speed),)
+
+    model = Model("m", Hinge(), (ScalarInertia(), Own())).with_values([1.0, 1.0])
+    with pytest.raises(PalpateError, match=r"model 'm' cannot be stepped .*; does check_element pass"):
+        Stepper(model, 1e-3)
+
+
+# Every element, every kind of motion
+
+
+def test_the_acceleration_is_the_models() -> None:
+    elements = (
+        *(RigidBody(), SensorBias(), ScalarInertia("I_p", "closer"), PolynomialSpring(acts_on="closer"), Table()),
+        *(EndStop(at=0.8), Viscous("b_p", "closer"), Coulomb(), Stribeck(v_s=0.5), Hysteresis(basis="polynomial")),
+        ZoneDamper(above=0.3, below=0.9, flow="mixed", otherwise="b_other"),
+        Gravity(),
+    )
+    hinge = Hinge(inclination=0.3, direction=0.5, linkage=FourBar())
+    body = [20.0, 8.0, 1.0, 0.5, 2.0, 0.1, 0.2, 6.0, 0.1, 7.0]
+    rng, dt = np.random.default_rng(1), 1e-8
+    free = Model("m", hinge, elements)
+    for _ in range(15):
+        values = [*body, *rng.uniform(0.1, 2.0, size=len(free.parameters) - 10)]
+        model = free.with_values(values).of_object()
+        angle, speed, tau = rng.uniform(0.1, 1.4), rng.normal(), rng.normal() * 20
+        stepper, out = Stepper(free.with_values(values), dt), np.empty(3)
+        stepper.reset((angle, speed))
+        stepper.step([*rng.normal(size=5), tau], out)
+        still, one = (
+            model.wrench(model.mechanism.expand((angle, speed), (a,), {}, FLOATS), FLOATS)[0] for a in (0.0, 1.0)
+        )
+        assert out[2] == pytest.approx((tau - still) / (one - still), rel=1e-5, abs=1e-5)
+
+
+def test_an_inclined_pendulum_swings_as_solve_ivp_says() -> None:
+    hinge = Hinge(inclination=math.radians(70), direction=0.4)
+    model = Model("m", hinge, (ScalarInertia(), Gravity(), Viscous())).with_values([0.5, 1.2, -0.3, 0.05])
+    across = hinge.gravity * math.sin(hinge.inclination)
+
+    def swing(_: float, x: np.ndarray) -> list[float]:
+        lean = hinge.direction - x[0]
+        return [x[1], -(1.2 * across * math.sin(lean) + 0.3 * across * math.cos(lean) + 0.05 * x[1]) / 0.5]
+
+    times = np.arange(201) * 0.01
+    reference = solve_ivp(swing, (0.0, 2.0), (2.0, 0.0), t_eval=times, rtol=1e-10, atol=1e-12).y.T
+    middle, fine = errors_deg(model, reference, [1e-3, 5e-4], 0.01, tau=let_go, angle=2.0)
+    assert fine < 0.5
+    assert 1.8 < middle / fine < 2.2
+
+
+def test_a_free_body_moves_as_mujocos() -> None:
+    mujoco = needs("mujoco", "mujoco")
+    from tests.oracles.mujoco_body import body_mjcf
+
+    phi = [1.3, 0.05, -0.03, 0.08, 0.02, 0.001, -0.002, 0.025, 0.0015, 0.015]
+    moment = [0.05, -0.08, 0.03]
+    speeds = [0.3, -0.5, 1.0, 2.0, -1.0, 3.0]
+    oracle = mujoco.MjModel.from_xml_string(body_mjcf(np.array(phi)))
+    oracle.opt.timestep, oracle.opt.integrator = 1e-3, mujoco.mjtIntegrator.mjINT_RK4
+    data = mujoco.MjData(oracle)
+    data.qvel[:] = speeds
+    data.qfrc_applied[:] = [0.0, 0.0, 0.0, *moment]  # the moment is in the body
+    mujoco.mj_step(oracle, data, 1000)
+
+    def last(dt: float) -> np.ndarray:
+        stepper = Stepper(Model("m", Free(), (RigidBody(),)).with_values(phi), dt)
+        stepper.reset([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, *speeds])
+        out = np.empty(stepper.size)
+        for _ in range(round(1.0 / dt)):
+            assert stepper.step([0.0, 0.0, 0.0, *moment], out) is Status.OK
+        assert np.linalg.norm(out[3:7]) == pytest.approx(1.0, abs=1e-12)
+        return out[:13] - [*data.qpos, *data.qvel]
+
+    coarse, fine = (np.abs(last(dt)) for dt in (2e-3, 1e-3))
+    assert fine[:3].max() < 0.005  # m
+    assert fine[3:7].max() < 0.01
+    assert fine[7:].max() < 0.05  # m/s, rad/s
+    assert 1.7 < np.linalg.norm(coarse) / np.linalg.norm(fine) < 2.3
+
+
+@dataclass(frozen=True)
+class Slides:
+    """Two coordinates, two rows: a mechanism of a user."""
+
+    type = "slides"
+    rows = (Row("f_x", "N"), Row("f_y", "N"))
+    coordinates = {"a": "rad", "b": "rad"}  # noqa: RUF012
+    constant_projection = True
+    state = ("x", "y", "v_x", "v_y")
+    accelerations = ("a_x", "a_y")
+
+    def observe(self, motion: Any) -> Kinematics:
+        raise NotImplementedError
+
+    def expand(self, state: Any, acc: Any, z: Any, fn: Functions) -> Kinematics:
+        del z, fn
+        none = (0.0, 0.0, 0.0)
+        one = Coordinate(state[0], state[2], acc[0], (1.0, 0.0))
+        two = Coordinate(state[1], state[3], acc[1], (0.0, 1.0))
+        return Kinematics(none, none, none, {"a": one, "b": two})
+
+    def project(self, k: Kinematics, wrench: Any, fn: Functions) -> Any:
+        del k, fn
+        return wrench[:2]
+
+
+def test_a_mechanism_of_a_user_with_two_freedoms_settles_whatever_its_damping() -> None:
+    elements = (ScalarInertia("I", "a"), ScalarInertia("J", "b"), Viscous("b_v", "a"), Viscous("d_v", "b"))
+    model = Model("m", Slides(), elements).with_values([1.0, 2.0, 1e6, 4.0])
+    stepper, out = Stepper(model, 1e-3), np.empty(6)
+    for _ in range(10_000):
+        stepper.step([1e6, 8.0, 0.0, 0.0, 0.0, 0.0], out)
+    assert out[2:4] == pytest.approx([1.0, 2.0], rel=1e-6)
+
+
+# The same every time
+
+
+def test_a_hundred_thousand_steps_are_the_same_bit_by_bit() -> None:
+    rng = np.random.default_rng(0)
+    torques = [torque(x) for x in np.repeat(rng.normal(size=1000) * 40.0, 100).tolist()]
+    paths = []
+    for _ in range(2):
+        stepper, path = Stepper(paper_door(), 1e-3), np.empty((100_000, 3))
+        for wrench, out in zip(torques, path, strict=True):
+            stepper.step(wrench, out)
+        paths.append(path)
+    assert paths[0].tobytes() == paths[1].tobytes()
+    assert np.isfinite(paths[0]).all()
+
+
+def test_it_is_public_and_knows_its_names() -> None:
+    stepper = palpate.Stepper(paper_door(), 1e-3)
+    assert stepper.names == ("angle", "speed", "acceleration")
+    assert stepper.size == 3
+    as_array, as_list = np.empty(3), [0.0] * 3
+    stepper.step(np.array(torque(30.0)), as_array)
+    stepper.reset((0.0, 0.0))
+    stepper.step(torque(30.0), as_list)
+    assert as_array.tolist() == as_list
+    assert stepper.state.tolist() == as_list[:2]
+
+
+# Flat code
+
+
+@given(x=st.floats(-2, 2), y=st.floats(0.1, 2))
+@settings(max_examples=40, deadline=None)
+def test_flat_code_is_the_equation_and_its_derivative(x: float, y: float) -> None:
+    def equation(x: Any, y: Any, fn: Functions) -> Any:
+        a = fn.sin(x) * fn.cos(y) + fn.tanh(x * y) - fn.exp(-x) / y + 0.0 * x
+        b = fn.sqrt(y + 3.0) + fn.abs(x - 0.3) + fn.sign(x) + fn.step(y - 1.0) + fn.atan2(x, y)
+        return a * b + fn.minimum(x, 0.5 * y) * fn.maximum(2.0, x + y) + fn.maximum(1.0, 2.0) / 4.0
+
+    trace = Trace()
+    terms = [trace.variable("x"), trace.variable("y")]
+    result = equation(*terms, trace.fn)
+    flat = trace.function("x, y", [result, *(trace.derivative(result, t) for t in terms)])
+    value, by_x, by_y = flat(x, y)
+    assert value == pytest.approx(equation(x, y, FLOATS), rel=1e-14, abs=1e-14)
+    kinks = (x, x - 0.3, y - 1.0, x - 0.5 * y, x + y - 2.0)
+    if min(abs(k) for k in kinks) < 1e-4:
+        return
+    h = 1e-6
+    assert by_x == pytest.approx((equation(x + h, y, FLOATS) - equation(x - h, y, FLOATS)) / (2 * h), abs=1e-6)
+    assert by_y == pytest.approx((equation(x, y + h, FLOATS) - equation(x, y - h, FLOATS)) / (2 * h), abs=1e-6)
