@@ -55,7 +55,8 @@ def imu_motion(
     omega_dot = savitzky_golay(omega, slope_window, smoothing.slope_order, derivative=1, rate_hz=rate_hz)
     a = transport_acceleration(acceleration @ R.T, omega, omega_dot, -r)
     window = _odd(smoothing.window_s * rate_hz)
-    return Motion(times_s, *(savitzky_golay(x, window, smoothing.order) for x in (a, omega, omega_dot)))
+    a, omega, omega_dot = (savitzky_golay(x, window, smoothing.order) for x in (a, omega, omega_dot))
+    return Motion(times_s, a, omega, omega_dot)
 
 
 def resample_motion(

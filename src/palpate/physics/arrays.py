@@ -45,7 +45,7 @@ def stacked_solve(A: FloatArray, damping: float, b: FloatArray) -> FloatArray:
     stacked = np.zeros((m + n, n + 1))
     stacked[:m, :n], stacked[:m, n] = A, b
     stacked[m + np.arange(n), np.arange(n)] = damping
-    R = np.linalg.qr(stacked, mode="r")  # its last column is Q'b: Q itself is not needed
+    R = np.asarray(np.linalg.qr(stacked, mode="r"), dtype=float)  # its last column is Q'b: Q itself is not needed
     try:
         return np.asarray(np.linalg.solve(R[:n, :n], R[:n, n]), dtype=float)
     except np.linalg.LinAlgError:
