@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from palpate.errors import NotConsistent
 from palpate.physics.arrays import FloatArray, solve_columns, triangular
 from palpate.physics.inertia import (
     check_consistent,
@@ -102,9 +103,14 @@ def build_penalty(prior: Prior | None, names: tuple[str, ...], map_: Stacked) ->
         if isinstance(part, LogCholesky):
             if not known.all():
                 continue
-            check_consistent(given, "prior")
+            if not given[0] > 0:
+                check_consistent(given, "prior")
             p = given if part.known_mass is None else given * (part.known_mass / given[0])
-            theta[ts], damped[ts] = part.inverse(p), True
+            try:
+                theta[ts], damped[ts] = part.inverse(p), True
+            except NotConsistent:
+                check_consistent(given, "prior")  # the same in the user's own numbers
+                raise
             S = relative_spread(p, prior.spread, mass_known=part.known_mass is not None)
             root[ts, ts] = triangular(solve_columns(part.jacobian(theta[ts]), S).T).T
             if prior.form == "divergence":

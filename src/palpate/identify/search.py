@@ -173,10 +173,10 @@ def _polish(
         if not length < 0.5 * last or float(np.abs(move).max()) > 1e-2:
             break
         theta, last = theta + move, length
-        if length <= 1e-16 * size:
+        if length <= 1e-11 * size:  # each step gains three digits and more: the next one would be rounding
             break
         rows, target = problem.rows(theta)
-    return theta, last <= 1e-12 * size
+    return theta, last <= 1e-9 * size
 
 
 def _bounded(move: FloatArray) -> FloatArray:

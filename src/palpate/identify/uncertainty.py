@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.identify.search import Problem
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import FloatArray, solve_columns
 
 OPEN = 1e-7
 """Directions with less than this share of the largest singular value are open: nothing says anything about them."""
@@ -147,6 +147,6 @@ def _lags(influence: FloatArray) -> int:
     if n < 2 or k == 0:
         return 0
     now, next_ = influence.T @ influence, influence[1:].T @ influence[:-1]
-    memory = float(np.clip(np.trace(np.linalg.lstsq(now, next_, rcond=1e-12)[0]) / k, -0.5, 0.9))
+    memory = float(np.clip(np.trace(solve_columns(now, next_)) / k, -0.5, 0.9))
     alpha = 4 * memory**2 / ((1 - memory) * (1 + memory)) ** 2
     return min(max(LAGS, round(1.1447 * (n * alpha) ** (1 / 3)) - 1), max(1, n // 5))
