@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import functools
 import json
 import re
 import subprocess
@@ -122,9 +121,7 @@ def trace(figure: Figure, name: str, axis: str = "y") -> tuple[np.ndarray, np.nd
 def captured(tmp_path_factory) -> Inspection:
     """A short capture with a marker that moved, two exchanged ones, an IMU and a load cell."""
     folder = tmp_path_factory.mktemp("twin")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(twin, "capture_twin", functools.partial(twin.capture_twin, duration_s=16.0))
-        path = twin.write_capture_twin(folder, seed=4)
+    path = twin.write_capture_twin(folder, seed=4, duration_s=16.0)
     experiment = read_experiment(path)
     parts = recordings_of(experiment).values()
     recordings = [load(experiment.path(p.file), format=p.format, **load_options(p)) for p in parts]

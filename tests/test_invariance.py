@@ -82,14 +82,13 @@ def test_the_number_of_threads_does_not_matter(twin: Path) -> None:
         "print(json.dumps([float(v) for v in run_experiment(read_experiment(sys.argv[1])).solution.p]))"
     )
     found = []
-    for threads in ("1", "2", "4"):
+    for threads in ("1", "3"):
         env = {**os.environ, "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads, "POLARS_MAX_THREADS": threads}
         run = subprocess.run(
             [sys.executable, "-c", code, str(twin)], env=env, capture_output=True, text=True, check=True
         )
         found.append(json.loads(run.stdout))
     assert np.allclose(found[0], found[1], rtol=1e-9, atol=1e-11)
-    assert np.allclose(found[0], found[2], rtol=1e-9, atol=1e-11)
 
 
 TURNS = {

@@ -53,6 +53,8 @@ def inspect(
             from palpate.report.page import require_plotly
 
             require_plotly()
+        if table is not None:
+            _check_table(table)
         with progress(quiet=quiet or as_json, verbose=False, title="inspecting") as tell:
             inspection, hints = _inspect(files, format_, time, time_unit, rate, tell)
             if out is not None:
@@ -145,12 +147,16 @@ def _write_table(path: Path, inspection: Inspection) -> None:
     from palpate.experiment.motion_table import motion_recording
     from palpate.recording import FORMATS
 
-    kind = path.suffix.lower().removeprefix(".")
-    if kind not in ("csv", "parquet"):
-        raise PalpateError(f"--table: {path.name} must end in .csv or .parquet")
     if inspection.motion is None:
         raise PalpateError("--table: only an experiment file of the motion stage says what moved (stage: motion)")
-    FORMATS[kind].write(path, motion_recording(inspection.motion))
+    FORMATS[path.suffix.lower().removeprefix(".")].write(path, motion_recording(inspection.motion))
+
+
+def _check_table(path: Path) -> None:
+    from palpate.errors import PalpateError
+
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise PalpateError(f"--table: {path.name} must end in .csv or .parquet")
 
 
 def _unit_of_time(unit: str | None) -> str:

@@ -135,9 +135,11 @@ def marker_recording(twin: CaptureTwin) -> tuple[Recording, list[dict[str, Any]]
     return Recording({n: Channel(n, points[:, i], clock, "m", "capture") for i, n in enumerate(names)}), found
 
 
-def write_capture_twin(folder: Path, *, seed: int = 0, clean: bool = False, faults: Faults | None = None) -> Path:
+def write_capture_twin(
+    folder: Path, *, seed: int = 0, clean: bool = False, faults: Faults | None = None, duration_s: float = 110.0
+) -> Path:
     """Recordings in the instruments' formats, an experiment file of the motion stage, and truth.json."""
-    twin = capture_twin(seed, faults=faults or (CLEAN if clean else Faults()))
+    twin = capture_twin(seed, faults=faults or (CLEAN if clean else Faults()), duration_s=duration_s)
     rng, tools = np.random.default_rng([seed, 12]), Instruments()
     if not twin.faults.accelerometer_zero:
         tools = Instruments(acceleration_zero=0.0)
