@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from palpate.model import load_object as load_object
     from palpate.motion import estimate_offset as estimate_offset
     from palpate.motion import imu_motion as imu_motion
+    from palpate.motion.circle import hinge_from_path as hinge_from_path
     from palpate.motion.cloud import fit_body as fit_body
     from palpate.motion.cloud import mean_cloud as mean_cloud
     from palpate.motion.cloud import static_cloud as static_cloud
@@ -62,6 +63,7 @@ _PUBLIC = {
     "fuse": "palpate.motion.fusion",
     "fill_gaps": "palpate.motion.gaps",
     "hinge_from_motion": "palpate.motion.hinge",
+    "hinge_from_path": "palpate.motion.circle",
     "check_markers": "palpate.motion.labels",
     "marker_clock": "palpate.motion.marker_clock",
     "markers_of": "palpate.motion.markers",
