@@ -24,11 +24,12 @@ from palpate.identify.clock_profile import (
 from palpate.model import Model, load_object
 from palpate.motion import design_lowpass
 from palpate.motion.clock_map import ClockMap, clock_map
-from palpate.motion.tilt import level_motion, rotation_of
+from palpate.motion.tilt import level_motion
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
 from palpate.physics.motion import Motion
 from palpate.physics.regressor import body_regressor
+from palpate.physics.so3 import exp_rotation
 from palpate.twin.hand import HandMotion, random_hand
 from palpate.twin.handle import random_handle
 from tests.capture_twin import G, hinge_hand
@@ -216,11 +217,11 @@ def test_the_balance_tells_the_tilt() -> None:
         hand, phi = random_hand(rng, 40.0, G), random_handle(rng)
         t = np.arange(4000) / 100
         truth = np.radians(0.5) * rng.normal(size=2)
-        R = rotation_of(np.array([*truth, 0.0])) @ hand.rotation(t)  # as the capture frame sees it
+        R = exp_rotation(np.array([*truth, 0.0])) @ hand.rotation(t)  # as the capture frame sees it
         m = hand.motion(t)
         w = body_regressor(m.specific_acceleration, m.omega, m.omega_dot) @ phi
         w = w + np.array(HANDLE_SIGMA) * rng.normal(size=w.shape)
-        up = rotation_of(np.array([*truth, 0.0]))[:, 2]
+        up = exp_rotation(np.array([*truth, 0.0]))[:, 2]
         naive = m.specific_acceleration + np.einsum("nij,i->nj", R, G * (np.array([0, 0, 1.0]) - up))
         motion = Motion(t, naive + 0.1 * rng.normal(size=naive.shape), m.omega, m.omega_dot)
         balance = build_balance(load_object("handle"), motion, w, sigma=HANDLE_SIGMA)

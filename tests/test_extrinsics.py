@@ -18,8 +18,8 @@ from palpate.motion.extrinsics import (
     imu_on_poses,
 )
 from palpate.motion.placement_check import check_placement
-from palpate.motion.tilt import rotation_of
 from palpate.physics.motion import Motion
+from palpate.physics.so3 import exp_rotation
 from palpate.twin.hand import random_hand
 from palpate.twin.handle import HandleTwin, handle_recordings, random_handle
 from tests.capture_twin import capture, hinge_hand
@@ -60,7 +60,7 @@ def test_about_a_hinge_the_turn_and_the_lever_arms_direction_are_one_unknown() -
     alone = imu_on_poses(twin.poses, *twin.imu, twin.clock)
     assert any("turn about z is not known" in text for text in alone.weak)
     assert any("lever arm" in text for text in alone.weak)
-    drawing = rotation_of(np.radians([0.4, -0.3, 0.5])) @ twin.R_frame_imu
+    drawing = exp_rotation(np.radians([0.4, -0.3, 0.5])) @ twin.R_frame_imu
     found = imu_on_poses(twin.poses, *twin.imu, twin.clock, drawing=drawing, drawing_std_rad=np.radians(0.5))
     assert len(found.weak) == 1
     assert "lever arm along z" in found.weak[0]
@@ -121,7 +121,7 @@ def test_one_axis_leaves_the_turn_about_it_open_and_says_so() -> None:
     assert len(found.weak) == 1
     assert "about y is not known" in found.weak[0]
     assert "anything" in found.weak[0]
-    turned_away = check_placement(found, rotation_of(np.radians([4.0, 20.0, 0.0])))
+    turned_away = check_placement(found, exp_rotation(np.radians([4.0, 20.0, 0.0])))
     assert len(turned_away) == 1  # 20 deg about y may be, 4 deg about x may not
     assert "turned by 4.0" in turned_away[0].message
 
@@ -176,20 +176,20 @@ def placed(R: Array, r: Array, turn_deg: float = 0.1, lever: float = 5e-4) -> Pl
 def test_differences_from_the_drawing_are_told_in_words() -> None:
     drawing, r = np.asarray(Rotation.random(random_state=1).as_matrix(), dtype=float), np.array([0.1, 0.0, -0.05])
     assert check_placement(placed(drawing, r), drawing, r) == ()
-    tipped = check_placement(placed(rotation_of(np.radians([4.3, 0, 0])) @ drawing, r), drawing, r)
+    tipped = check_placement(placed(exp_rotation(np.radians([4.3, 0, 0])) @ drawing, r), drawing, r)
     assert [f.message for f in tipped if "turned by 4.3 +- 0.2 deg about x against the drawing" in f.message]
     assert not tipped[0].fatal
     moved = check_placement(placed(drawing, r + np.array([0.0, 0.012, 0.0])), drawing, r)
     assert "12 +- 1 mm" in moved[0].message
     assert "+0, +12, +0 mm" in moved[0].message
-    unsure = placed(rotation_of(np.radians([1.5, 0, 0])) @ drawing, r, turn_deg=1.0)
+    unsure = placed(exp_rotation(np.radians([1.5, 0, 0])) @ drawing, r, turn_deg=1.0)
     assert check_placement(unsure, drawing) == ()
 
 
 def test_exchanged_axes_are_named() -> None:
     drawing = np.asarray(Rotation.random(random_state=2).as_matrix(), dtype=float)
     swap = np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, -1]])
-    finding = check_placement(placed(drawing @ swap @ rotation_of(np.radians([1.0, 2.0, 0])), np.zeros(3)), drawing)[0]
+    finding = check_placement(placed(drawing @ swap @ exp_rotation(np.radians([1.0, 2.0, 0])), np.zeros(3)), drawing)[0]
     assert finding.fatal
     assert "its x is +y, y is +x, z is -z of the drawing" in finding.message
 

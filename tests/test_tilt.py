@@ -18,12 +18,12 @@ from palpate.motion.tilt import (
     hinge_inclination,
     level,
     level_motion,
-    rotation_of,
     tilt_at_rest,
     tilt_from_forces,
 )
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
+from palpate.physics.so3 import exp_rotation
 from tests.capture_twin import G
 
 Array = NDArray[np.float64]
@@ -84,7 +84,7 @@ def test_a_badly_mounted_imu_is_part_of_the_interval() -> None:
     rng = np.random.default_rng(3)
     R = orientations(rng, 10)
     truth, f = at_rest(rng, R, np.zeros(3))
-    wrong = R @ rotation_of(np.radians([0.6, -0.8, 0.3]))
+    wrong = R @ exp_rotation(np.radians([0.6, -0.8, 0.3]))
     for n in (1, 10):
         found = tilt_at_rest(wrong[:n], f[:n], turn_std=np.radians(0.8))
         error = np.abs(np.array([found.x_rad, found.y_rad]) - truth)
@@ -133,7 +133,7 @@ def plain_tilt(x: float, y: float) -> Tilt:
 def test_levelled_poses_and_motion_have_up_along_z(x: float, y: float) -> None:
     tilt = plain_tilt(x, y)
     assert np.abs(tilt.R_world_capture @ tilt.up - [0, 0, 1]).max() < 1e-12
-    assert np.abs(rotation_of(np.array([x, y, 0.3])) - Rotation.from_rotvec([x, y, 0.3]).as_matrix()).max() < 1e-14
+    assert np.abs(exp_rotation(np.array([x, y, 0.3])) - Rotation.from_rotvec([x, y, 0.3]).as_matrix()).max() < 1e-14
     R = orientations(np.random.default_rng(0), 5)
     poses = Poses(np.arange(5.0), R, np.ones((5, 3)))
     true = level(poses, tilt)

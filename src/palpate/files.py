@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import tempfile
 from collections.abc import Generator
@@ -76,6 +77,11 @@ def sha256(path: Path) -> str:
         return total.hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def finite(x: float) -> float | None:
+    """The number as JSON can hold it: None where it is infinite or none at all."""
+    return float(x) if math.isfinite(x) else None
 
 
 def _neighbours(path: Path) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from palpate.experiment.capture import Body
 from palpate.experiment.inspection import Inspection
 from palpate.experiment.motion import CapturedMotion, DeviceOnClock
+from palpate.files import finite
 
 
 def inspection_data(inspection: Inspection) -> dict[str, Any]:
@@ -92,8 +93,3 @@ def _motion(motion: CapturedMotion) -> dict[str, Any]:
             "inclination_std_rad": None if motion.inclination_rad is None else finite(motion.inclination_rad[1]),
         }
     return data
-
-
-def finite(x: float) -> float | None:
-    """The number, or None where it is not one: JSON knows no NaN."""
-    return float(x) if np.isfinite(x) else None

@@ -16,7 +16,7 @@ from palpate.errors import FileProblem
 from palpate.experiment.gates import expected_noise, reasons, remarks, zero_change, zero_drift
 from palpate.experiment.reading import Experiment
 from palpate.experiment.schema import ExperimentPart
-from palpate.files import read_bytes, sha256, write_text
+from palpate.files import finite, read_bytes, sha256, write_text
 from palpate.identify import Compressed, Solution, cross_validate, weakest_direction
 from palpate.identify.damping import damping_curve
 from palpate.model import Model
@@ -74,11 +74,11 @@ def build_result(
         "references": read_references(experiment),
         "rms": rms,
         "rms_below_hz": getattr(experiment.config.filtering, "bandwidth", None),
-        "kappa": _finite(solution.conditioning.kappa),
-        "kappa_eff": _finite(solution.conditioning.kappa_eff),
-        "kappa_eff_paper": _finite(solution.conditioning.kappa_eff_paper),
+        "kappa": finite(solution.conditioning.kappa),
+        "kappa_eff": finite(solution.conditioning.kappa_eff),
+        "kappa_eff_paper": finite(solution.conditioning.kappa_eff_paper),
         "damping": solution.damping,
-        "damping_implies_std": _finite(solution.uncertainty.level / solution.damping) if solution.damping else None,
+        "damping_implies_std": finite(solution.uncertainty.level / solution.damping) if solution.damping else None,
         "damping_curve": _curve(solution),
         "factor": experiment.config.factor,
         "weakest_direction": None if weakness is None else asdict(weakness),
@@ -151,7 +151,7 @@ def _curve(solution: Solution) -> list[dict[str, float | None]]:
     if not solution.problem.penalty.damped.any():
         return []
     points = damping_curve(solution.problem, solution.theta)
-    return [{**asdict(point), "kappa_eff": _finite(point.kappa_eff)} for point in points]
+    return [{**asdict(point), "kappa_eff": finite(point.kappa_eff)} for point in points]
 
 
 def _excitation(prepared: Prepared) -> dict[str, dict[str, float]]:
@@ -171,7 +171,7 @@ def _clocks(prepared: Prepared) -> dict[str, Any]:
     if prepared.offset is not None:
         o = prepared.offset
         clock |= {"std_s": o.std_s, "explained": o.explained}
-        clock |= {"drift_ppm": _finite(o.drift_ppm), "drift_std_ppm": _finite(o.drift_std_ppm)}
+        clock |= {"drift_ppm": finite(o.drift_ppm), "drift_std_ppm": finite(o.drift_std_ppm)}
     return clock
 
 
@@ -187,7 +187,3 @@ def _provenance(experiment: Experiment[ExperimentPart], prepared: Prepared) -> d
         "segments": {"train": [list(s) for s in prepared.train], "test": [list(s) for s in prepared.test], "unit": "s"},
         "filtering": config.filtering.model_dump(),
     }
-
-
-def _finite(x: float) -> float | None:
-    return x if np.isfinite(x) else None

@@ -26,12 +26,13 @@ from palpate.motion.extrinsics_fit import (
 )
 from palpate.motion.marker_clock import angular_velocity, bridge_short, window_mean
 from palpate.motion.rates import resample
-from palpate.motion.tilt import BIAS_STD, Tilt, rotation_of, up_vector
+from palpate.motion.tilt import BIAS_STD, Tilt, up_vector
 from palpate.physics.arrays import FloatArray, least_squares
 from palpate.physics.kinematics import Kinematics
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
 from palpate.physics.regressor import body_columns, body_features
+from palpate.physics.so3 import exp_rotation, log_rotation
 from palpate.physics.spatial import skew
 
 BANDWIDTH_HZ = 5.0
@@ -182,7 +183,7 @@ def imu_on_poses(
         grid, columns, y = _imu_columns(poses, f @ rotation.T, omega @ rotation.T, bandwidth_hz, keep)
         x = solve_pieces(grid, columns, y, *_turn_prior(known, rotation, others))[0]
         keep = _ordinary(grid, y - columns @ x, keep)
-        change, rotation = x[:3], rotation_of(x[:3]) @ rotation
+        change, rotation = x[:3], exp_rotation(x[:3]) @ rotation
     grid, columns, y = _imu_columns(poses, f @ rotation.T, omega @ rotation.T, bandwidth_hz, keep)
     x, covariance, residual = solve_pieces(grid, columns, y, *_turn_prior(known, rotation, others))
     tilt_x, tilt_y, tilt_cov = up_vector(x[6:9], covariance[6:9, 6:9])
@@ -215,7 +216,7 @@ def imu_on_load_cell(motion: Motion, wrench: FloatArray, *, bandwidth_hz: float 
     weight = 1 / np.repeat([float(w[:, :3].std()), float(w[:, 3:].std())], 3)
     for step in range(_MOST_STEPS):
         _, residual, change = _load_cell_step(A, w, *pose, weight)
-        pose = (rotation_of(change[:3]) @ pose[0], pose[1] + change[3:6])
+        pose = (exp_rotation(change[:3]) @ pose[0], pose[1] + change[3:6])
         if np.abs(change[:6]).max() < 1e-7 and step > 3:
             break
         if step < 3:  # rows count by their own noise, which the first steps tell
@@ -263,7 +264,7 @@ def _turn_prior(
     """Information and mean of the unknowns, the turn being told by each (rotation, information) that is known."""
     prior, mean = np.diag(others), np.zeros(len(others))
     prior[:3, :3] = np.sum([sure for _, sure in known], axis=0)
-    pull = np.sum([sure @ rotation_vector(R @ rotation.T) for R, sure in known], axis=0)
+    pull = np.sum([sure @ log_rotation(R @ rotation.T) for R, sure in known], axis=0)
     mean[:3] = least_squares(prior[:3, :3], pull)
     return prior, mean
 
@@ -277,7 +278,7 @@ def _twisted(turned: Placement, drawing: FloatArray) -> FloatArray:
         return turned.R_ab
     q = np.asarray(Rotation.from_matrix(drawing @ turned.R_ab.T).as_quat(), dtype=float)
     axis = vectors[:, 2]
-    return rotation_of(2 * float(np.arctan2(q[:3] @ axis, q[3])) * axis) @ turned.R_ab
+    return exp_rotation(2 * float(np.arctan2(q[:3] @ axis, q[3])) * axis) @ turned.R_ab
 
 
 def _placement(
@@ -289,13 +290,6 @@ def _placement(
         covariance = covariance + np.diag([0.0] * 3 + [float(r @ r) * min(turn, 2.0) ** 2] * 3)
     weak = (*weak_turn(covariance[:3, :3]), *weak_lever(covariance[3:, 3:]))
     return Placement(R, r, covariance, weak, explained, tilt)
-
-
-def rotation_vector(R: FloatArray) -> FloatArray:
-    """Of a rotation matrix (3, 3), rad."""
-    from scipy.spatial.transform import Rotation
-
-    return np.asarray(Rotation.from_matrix(R).as_rotvec(), dtype=float)
 
 
 def _load_cell_step(

@@ -6,9 +6,10 @@ from itertools import permutations, product
 
 import numpy as np
 
-from palpate.motion.extrinsics import Placement, rotation_vector
+from palpate.motion.extrinsics import Placement
 from palpate.motion.extrinsics_fit import UNKNOWN_LEVER, UNKNOWN_TURN, name_axis
 from palpate.physics.arrays import FloatArray
+from palpate.physics.so3 import log_rotation
 from palpate.recording.gates import Finding
 
 SMALL_TURN, SMALL_MOVE = float(np.radians(1.0)), 0.005
@@ -46,7 +47,7 @@ def _turn(found: Placement, drawing: FloatArray, what: str) -> list[Finding]:
         v = drawing @ np.cross(seen, drawn)
         v = v / max(float(np.linalg.norm(v)), 1e-300) * float(np.arctan2(np.linalg.norm(v), seen @ drawn))
     else:
-        v = rotation_vector(found.R_ab @ drawing.T)
+        v = log_rotation(found.R_ab @ drawing.T)
     angle = float(np.linalg.norm(v))
     along = known.T @ v
     std = (
@@ -90,7 +91,7 @@ def _relabelled(found: FloatArray, drawing: FloatArray) -> str:
         P[list(order), range(3)] = signs
         if np.linalg.det(P) < 0 or np.trace(P) == 3:
             continue
-        off = float(np.linalg.norm(rotation_vector(S @ P.T)))
+        off = float(np.linalg.norm(log_rotation(S @ P.T)))
         if off < best:
             pairs = zip("xyz", order, signs, strict=True)
             best, words = off, ", ".join(f"{axis} is {'+' if s > 0 else '-'}{'xyz'[i]}" for axis, i, s in pairs)

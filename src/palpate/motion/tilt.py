@@ -12,6 +12,7 @@ from palpate.motion.clock_map import ClockMap
 from palpate.physics.arrays import FloatArray, symmetric_inverse
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
+from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import skew
 from palpate.physics.units import STANDARD_GRAVITY
 
@@ -47,12 +48,12 @@ class Tilt:
     @property
     def up(self) -> FloatArray:
         """Unit vector of true up in the capture frame."""
-        return rotation_of(np.array([self.x_rad, self.y_rad, 0.0]))[:, 2]
+        return exp_rotation(np.array([self.x_rad, self.y_rad, 0.0]))[:, 2]
 
     @property
     def R_world_capture(self) -> FloatArray:
         """Turns vectors of the capture frame into a world whose z axis is true up."""
-        return rotation_of(-np.array([self.x_rad, self.y_rad, 0.0]))
+        return exp_rotation(-np.array([self.x_rad, self.y_rad, 0.0]))
 
     @property
     def std_rad(self) -> FloatArray:
@@ -198,13 +199,6 @@ def hinge_inclination(axis: Sequence[float] | FloatArray, axis_std_rad: float, t
     n = across / np.linalg.norm(across) if np.linalg.norm(across) > 1e-9 else np.array([1.0, 0.0, 0.0])
     variance = float(n[:2] @ tilt.covariance @ n[:2]) + axis_std_rad**2
     return angle, float(np.sqrt(variance))
-
-
-def rotation_of(vector: FloatArray) -> FloatArray:
-    """The rotation by a rotation vector (3,), rad (Rodrigues)."""
-    angle = float(np.linalg.norm(vector))
-    S = skew(vector)
-    return np.eye(3) + np.sinc(angle / np.pi) * S + 0.5 * np.sinc(angle / (2 * np.pi)) ** 2 * S @ S
 
 
 def _tilt(

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from palpate.files import finite
 from palpate.recording import FORMATS, Channel, Clock, Recording
 
 
@@ -22,12 +23,12 @@ def describe(recording: Recording, unit_remedy: str = "--time-unit ms") -> dict[
             {
                 "name": c.name,
                 "samples": len(c),
-                "rate_hz": _finite(c.rate_hz),
+                "rate_hz": finite(c.rate_hz),
                 "from_s": float(c.times_s[0]) if len(c) else None,
                 "to_s": float(c.times_s[-1]) if len(c) else None,
                 "gaps": c.gaps,
-                "largest_gap_s": _finite(c.largest_gap_s),
-                "jitter_s": _finite(c.jitter_s),
+                "largest_gap_s": finite(c.largest_gap_s),
+                "jitter_s": finite(c.jitter_s),
                 "hint": f"times look like milliseconds: {unit_remedy}"
                 if _takes_rate(recording.format) and _looks_like_ms(c)
                 else None,
@@ -98,7 +99,3 @@ def _clock_line(c: dict[str, Any]) -> str:
 def _takes_rate(format_: str) -> bool:
     """Plain tables, whose times are the user's word."""
     return format_ in FORMATS and "rate" in FORMATS[format_].options
-
-
-def _finite(x: float) -> float | None:
-    return x if np.isfinite(x) else None

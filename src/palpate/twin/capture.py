@@ -12,6 +12,7 @@ import numpy as np
 from palpate.files import write_text
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import PHI_NAMES
+from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import nearest_rotation
 from palpate.recording import Channel, Clock, Recording
 from palpate.recording.dspace_mat import write as write_dspace
@@ -95,7 +96,7 @@ def capture_twin(
         hand=random_hand(rng, duration_s, 9.80665),
         phi=random_handle(rng),
         points=np.vstack([own, _scattered(rng, own, 5)]),
-        R_capture_world=_turn(tilt) @ _turn(np.array([0.0, 0.0, rng.uniform(-np.pi, np.pi)])),
+        R_capture_world=exp_rotation(tilt) @ exp_rotation(np.array([0.0, 0.0, rng.uniform(-np.pi, np.pi)])),
         duration_s=duration_s,
         imu=clocks[0],
         load_cell=clocks[1],
@@ -200,12 +201,6 @@ def _hidden(rng: np.random.Generator, shape: tuple[int, ...], share: float) -> n
         first, length = int(rng.integers(frames)), int(CAPTURE_HZ * rng.uniform(0.05, 1.0))
         hidden[first : first + length, rng.integers(markers)] = True
     return hidden
-
-
-def _turn(vector: FloatArray) -> FloatArray:
-    from scipy.spatial.transform import Rotation
-
-    return np.asarray(Rotation.from_rotvec(vector).as_matrix(), dtype=float)
 
 
 _EXPERIMENT = """\
