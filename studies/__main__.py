@@ -8,10 +8,10 @@ from pathlib import Path
 from types import ModuleType
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-from studies import derivatives, handles, motion
+from studies import derivatives, doors, handles, motion
 
-STUDIES: dict[str, ModuleType] = {"handles": handles, "motion": motion, "derivatives": derivatives}
-SEEDS = {"handles": 200, "motion": 100, "derivatives": 40}
+STUDIES: dict[str, ModuleType] = {"handles": handles, "motion": motion, "derivatives": derivatives, "doors": doors}
+SEEDS = {"handles": 200, "motion": 100, "derivatives": 40, "doors": 30}
 
 
 def main() -> None:

@@ -137,6 +137,17 @@ def run(seeds: Iterable[int], workers: int = 1) -> list[Run]:
     return map_seeds(run_one, seeds, workers)
 
 
+def _troubled(runs: list[Run]) -> list[str]:
+    """Which seeds missed a fault or told one that is none; nothing where all is well."""
+    lists = {
+        "a fault missed": [r.seed for r in runs if r.found < r.faults],
+        "told besides": [r.seed for r in runs if r.false],
+        "told on a clean capture": [r.seed for r in runs if r.false_clean],
+    }
+    told = [f"{what}: {', '.join(map(str, seeds))}" for what, seeds in lists.items() if seeds]
+    return [f"- Seeds with trouble; {'; '.join(told)}."] if told else []
+
+
 def table(runs: list[Run]) -> str:
     lines = [
         f"{len(runs)} captures of a handle in a hand, 110 s: eight markers at 100 Hz with 0.3 mm noise, 5 % hidden,",
@@ -169,6 +180,7 @@ def table(runs: list[Run]) -> str:
             f"- Marker faults named with markers and time: {sum(r.found for r in runs)} of "
             f"{sum(r.faults for r in runs)}; told besides: {sum(r.false for r in runs)}; told on clean captures: "
             f"{sum(r.false_clean for r in runs)}.",
+            *_troubled(runs),
             f"- Vertical, accelerometer with a zero error: largest error {tilt.max():.3f} deg, both angles in their "
             f"95 % intervals in {inside:.0f} % (of two independent ones, 90 % are expected).",
             f"- Vertical, accelerometer without: largest error {unbiased.max():.3f} deg.",

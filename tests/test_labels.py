@@ -152,6 +152,76 @@ def test_a_swap_that_a_symmetric_set_of_markers_hides_is_seen_by_the_turn(k):
     assert scene.pose_error(checked.markers) < 3e-3
 
 
+def placed(seed: int, millimetres: list[list[int]], seconds: float = 12.0) -> Scene:
+    """Markers at these places, all seen."""
+    scene = Scene(seed, k=len(millimetres), seconds=seconds, hidden=0.0)
+    scene.places = np.array(millimetres) / 1e3
+    scene.body[:] = scene.places
+    return scene
+
+
+def test_a_swap_that_leaves_the_plain_fit_without_a_pose_is_told_once():
+    # With M5 and M7 exchanged, the points and their places have a moment of almost rank one: they look collinear.
+    places = [[-27, 8, -7], [-90, -20, -7], [-79, 88, -7], [139, -107, -6], [-34, 86, 65], [-113, 80, -33]]
+    scene = placed(22, [*places, [77, -88, -8], [1, 33, 27]])
+    scene.swaps = [(slice(400, 900), [4, 6])]
+    markers = scene.markers()
+    assert (~align(markers.points[400:900], scene.places).usable).sum() > 50
+    (finding,) = check_markers(markers, scene.cloud).findings
+    assert (finding.kind, finding.names) == ("swapped", (scene.names[4], scene.names[6]))
+    assert (finding.interval_s, finding.frames) == ((4.0, 8.99), 500)
+
+
+def test_a_marker_far_from_the_others_that_moves_pulls_the_pose_and_is_named_all_the_same():
+    places = [[-28, 5, -7], [-90, -20, -7], [-81, 65, -7], [-37, 98, 19], [-27, -104, 197], [-120, 43, -83]]
+    scene = placed(23, [*places, [113, 38, 7], [-146, 92, -26]], seconds=16.0)
+    scene.move(4, 10.0, [0.48e-3, 6.35e-3, 2.91e-3])
+    markers = scene.markers()
+    markers.points[930:1040, [3, 6]] = np.nan  # the others are few when it moves
+    (finding,) = check_markers(markers, mean_cloud(markers)).findings
+    assert (finding.kind, finding.names) == ("moved", (scene.names[4],))
+    assert finding.interval_s[0] == pytest.approx(10.0, abs=0.03)
+    assert finding.size_m == pytest.approx(7e-3, abs=2e-4)
+
+
+def test_the_others_outvote_a_moved_marker_also_where_three_of_them_fit_it():
+    places = [[-35, 12, -7], [-90, -20, -7], [-80, 79, -7], [-29, 19, -68], [129, 105, 127], [59, -27, 117]]
+    scene = placed(24, [*places, [-37, 14, 98], [-124, 42, 135]])
+    scene.move(6, 4.4, [5.91e-3, -3.47e-3, -1.41e-3])  # the mean has it where it sits after the move
+    markers = scene.markers()
+    markers.points[88:156, [0, 5, 7]] = np.nan
+    (finding,) = check_markers(markers, mean_cloud(markers)).findings
+    assert (finding.kind, finding.names, finding.interval_s[0]) == ("moved", (scene.names[6],), 4.4)
+    assert finding.size_m == pytest.approx(7e-3, abs=2e-4)
+
+
+@given(SEEDS)
+@settings(max_examples=3)
+def test_labels_in_a_circle_are_one_finding_though_some_are_hidden_for_a_while(seed):
+    scene = Scene(seed, k=9, seconds=8, hidden=0.1)
+    group = [int(i) for i in scene.rng.choice(9, 3, replace=False)]
+    scene.swaps = [(slice(200, 600), group)]
+    markers = scene.markers()
+    markers.points[300:340, group[0]] = np.nan
+    markers.points[320:380, group[1]] = np.nan  # for a while only one of the three tells
+    checked = check_markers(markers, scene.cloud)
+    (finding,) = checked.findings
+    assert (finding.kind, set(finding.names)) == ("swapped", {scene.names[i] for i in group})
+    assert finding.interval_s == pytest.approx((2.0, 5.99), abs=0.5)
+    assert scene.pose_error(checked.markers) < 3e-3
+
+
+def test_labels_that_flicker_are_one_finding():
+    scene = Scene(25, k=8, hidden=0.0)
+    scene.swaps = [(slice(a, a + 7), [2, 5]) for a in range(300, 500, 20)]
+    (finding,) = check_markers(scene.markers(), scene.cloud).findings
+    assert (finding.kind, finding.names) == ("swapped", (scene.names[2], scene.names[5]))
+    assert (finding.interval_s, finding.frames) == ((3.0, 4.86), 70)
+    scene.swaps += [(slice(700, 900), [2, 5]), (slice(910, 1000), [2, 6])]  # another time, and another marker
+    findings = check_markers(scene.markers(), scene.cloud).findings
+    assert [f.frames for f in findings] == [70, 200, 90]
+
+
 @given(SEEDS, st.sampled_from([5e-3, 7e-3, 20e-3]), st.sampled_from([8, 14]), st.booleans())
 @settings(max_examples=6)
 def test_every_move_is_found_with_size_direction_and_time(seed, size, k, own_mean):

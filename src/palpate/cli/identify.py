@@ -34,14 +34,19 @@ def identify(
             from palpate.experiment import read_experiment, run_experiment
 
             result = run_experiment(read_experiment(experiment, data=data), tell)
-        paths = result.save(folder)
+        paths = list(result.save(folder))
+        if result.view is not None:
+            from palpate.report.body_page import write_body_report
+
+            paths.append(folder / "report.html")
+            write_body_report(paths[-1], result.data, result.view)
         if as_json:
             show_json(result.data)
         elif not quiet:
             from palpate.report import result_text
 
             show(result_text(result.data))
-            typer.echo(f"\nWritten: {paths[0]} and {paths[1]}")
+            typer.echo(f"\nWritten: {', '.join(str(path) for path in paths)}")
         if not result.passed:
             if quiet:
                 typer.echo(f"palpate: verdict failed: {'; '.join(result.data['verdict']['reasons'])}", err=True)

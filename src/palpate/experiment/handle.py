@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,12 +9,14 @@ import numpy as np
 from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.gates import expected_noise
 from palpate.experiment.handle_inputs import HandleInputs, build_inputs, read_imu, read_wrench, sensor_of
+from palpate.experiment.handle_result import build_result
 from palpate.experiment.motion_noise import limit_noise
 from palpate.experiment.reading import Experiment, check_reference_names
-from palpate.experiment.result import Result, build_result
+from palpate.experiment.result import Result
 from palpate.experiment.schema import ExperimentPart, PriorPart
 from palpate.experiment.segments import check_overlap, default_segments, segments_in_seconds
 from palpate.experiment.systematic import systematic
+from palpate.experiment.telling import Tell
 from palpate.identify import Balance, Compressed, MotionNoise, Prior, Solution, compress, robust, solve
 from palpate.identify.balance import Segment
 from palpate.motion import Offset, estimate_offset, imu_motion, noise_floor, resample_motion
@@ -31,8 +32,6 @@ from palpate.physics.motion import Motion
 from palpate.physics.regressor import body_features
 from palpate.recording.gates import Finding, check_channels
 
-Tell = Callable[[str], None]
-"""Called with the name of each step as it begins."""
 FASTEST_DRIFT_PPM = 3.0
 SHARP_DRIFT_PPM = 1.5
 SAME_CLOCK_S = 5e-4

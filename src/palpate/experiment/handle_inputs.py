@@ -11,8 +11,7 @@ import numpy as np
 
 from palpate.errors import PalpateError
 from palpate.experiment.instruments import PosePart
-from palpate.experiment.motion_schema import MocapPart
-from palpate.experiment.reading import Experiment, load_options, wrench_channels
+from palpate.experiment.reading import Experiment, RecordingPart, load_options, wrench_channels
 from palpate.experiment.schema import (
     SENSORS,
     ExperimentPart,
@@ -142,7 +141,7 @@ def build_inputs(experiment: Experiment[ExperimentPart], wrench: Even, imu: Even
     )
 
 
-def load_part(experiment: Experiment[Any], key: str, part: WrenchPart | ImuPart | MocapPart) -> Recording:
+def load_part(experiment: Experiment[Any], key: str, part: RecordingPart) -> Recording:
     """A recording as the experiment file describes it."""
     try:
         return load(experiment.path(part.file), format=part.format, **load_options(part))

@@ -190,3 +190,9 @@ SENSORS: dict[str, SensorPart] = {
     # calibration accuracy, full scale times percent (FORMATS, load cell)
     "ati-omega85": SensorPart(sigma_force=[950 * 0.015, 950 * 0.015, 1900 * 0.010], sigma_moment=[40 * 0.0125] * 3)
 }
+
+
+def sensor_label(sensor: object, device: str | None) -> str:
+    """Which sensor this is, in a word or two, to tell it from others."""
+    kind = sensor if isinstance(sensor, str) else "own sensor"
+    return f"{kind} ({device})" if device else kind

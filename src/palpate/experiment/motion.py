@@ -10,10 +10,11 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.experiment.capture import Body, read_body
-from palpate.experiment.handle import Tell, wrench_features
+from palpate.experiment.handle import wrench_features
 from palpate.experiment.handle_inputs import pose_of, read_imu, read_wrench
 from palpate.experiment.motion_schema import MotionPart
 from palpate.experiment.reading import Experiment
+from palpate.experiment.telling import Tell
 from palpate.motion import PARALLEL, estimate_offset, imu_motion
 from palpate.motion.clocks import ClockMap, Offset, clock_map
 from palpate.motion.derivatives import AngleMotion, PoseMotion, angle_motion, pose_motion, published_pose_motion

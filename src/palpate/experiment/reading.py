@@ -9,15 +9,21 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from palpate.errors import DataProblem, ExperimentProblem, FileProblem, UnknownName, unknown_name
+from palpate.experiment.body_schema import BodyPart, SignalsPart
 from palpate.experiment.instruments import Part
 from palpate.experiment.motion_schema import MocapPart, MotionPart
 from palpate.experiment.schema import ExperimentPart, ImuPart, WrenchPart
 from palpate.experiment.tree import Place, line_of, parse
 from palpate.files import read_bytes
 
-ROOTS: dict[str, type[ExperimentPart] | type[MotionPart]] = {"handle": ExperimentPart, "motion": MotionPart}
+ROOTS: dict[str, type[ExperimentPart] | type[MotionPart] | type[BodyPart]] = {
+    "handle": ExperimentPart,
+    "motion": MotionPart,
+    "body": BodyPart,
+}
 """The schema of each stage's file."""
-Config = TypeVar("Config", bound=ExperimentPart | MotionPart, covariant=True)
+Config = TypeVar("Config", bound=ExperimentPart | MotionPart | BodyPart, covariant=True)
+RecordingPart = WrenchPart | ImuPart | MocapPart | SignalsPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,7 @@ def read_experiment(source: str | Path, *, data: str | Path | None = None) -> Ex
     return experiment
 
 
-def load_options(part: WrenchPart | ImuPart | MocapPart) -> dict[str, Any]:
+def load_options(part: RecordingPart) -> dict[str, Any]:
     """The options with which `palpate.load` reads a recording as the experiment file describes it."""
     options: dict[str, Any] = {}
     if isinstance(part, WrenchPart) and part.device is not None:
@@ -109,7 +115,7 @@ def wrench_channels(part: WrenchPart, available: Sequence[str]) -> list[str]:
     )
 
 
-def check_reference_names(experiment: Experiment[ExperimentPart], known: Iterable[str]) -> None:
+def check_reference_names(experiment: Experiment[ExperimentPart | BodyPart], known: Iterable[str]) -> None:
     """Refuse reference values for what is no parameter; `known` are the names of the result's parameters."""
     names = list(known)
     for i, part in enumerate(experiment.config.reference):
@@ -126,7 +132,7 @@ def _reference_key(experiment: Experiment[Any], i: int) -> str:
     return f"reference.{i}" if ("reference", str(i)) in experiment.lines else "reference"
 
 
-def _validate(path: Path, tree: dict[str, Any], lines: Mapping[Place, int]) -> ExperimentPart | MotionPart:
+def _validate(path: Path, tree: dict[str, Any], lines: Mapping[Place, int]) -> Any:
     from pydantic import ValidationError
 
     from palpate.experiment.messages import nothing_given, problem_of
@@ -146,7 +152,7 @@ def _validate(path: Path, tree: dict[str, Any], lines: Mapping[Place, int]) -> E
     return config
 
 
-def recordings_of(experiment: Experiment[Any]) -> dict[str, WrenchPart | ImuPart | MocapPart]:
+def recordings_of(experiment: Experiment[Any]) -> dict[str, RecordingPart]:
     """The recordings that an experiment file names, by their key."""
     recordings: Part = experiment.config.recordings
     named = ((name, getattr(recordings, name)) for name in type(recordings).model_fields)
@@ -157,23 +163,25 @@ def _check(experiment: Experiment[Any]) -> None:
     """What the schema cannot say: files that exist, segments that do not overlap."""
     config = experiment.config
     files = [(f"recordings.{name}.file", experiment.path(p.file)) for name, p in recordings_of(experiment).items()]
-    if isinstance(config, ExperimentPart):
+    if not isinstance(config, MotionPart):
         files += [
             (f"{_reference_key(experiment, i)}.file", experiment.source.parent / part.file)
             for i, part in enumerate(config.reference)
             if part.file is not None
         ]
+    if isinstance(config, BodyPart) and isinstance(config.handle, str) and config.handle not in shipped_experiments():
+        files.append(("handle", experiment.source.parent / config.handle))
     for key, path in files:
         if not path.is_file() and not (path / "metadata.yaml").is_file():  # a ROS 2 bag is a folder
             try:
                 read_bytes(path)
             except FileProblem as error:
                 raise experiment.problem(key, str(error)) from None
-    if isinstance(config, ExperimentPart) and config.segments is not None:
+    if not isinstance(config, MotionPart) and config.segments is not None:
         check_segments(experiment)
 
 
-def check_segments(experiment: Experiment[ExperimentPart]) -> None:
+def check_segments(experiment: Experiment[ExperimentPart | BodyPart]) -> None:
     """Refuse empty, reversed and overlapping segments; of different kinds, once both are samples (`check_overlap`)."""
     from palpate.experiment.schema import SamplesPart
     from palpate.experiment.segments import bounds
@@ -181,8 +189,10 @@ def check_segments(experiment: Experiment[ExperimentPart]) -> None:
     segments = experiment.config.segments
     assert segments is not None
     named: list[tuple[str, bool, tuple[float, float]]] = []
-    for name in ("train", "test"):
+    for name in type(segments).model_fields:
         part = getattr(segments, name)
+        if part is None or isinstance(part, int):
+            continue
         named += [(f"segments.{name}", isinstance(part, SamplesPart), pair) for pair in bounds(part)]
     for key, closed, (a, b) in named:
         if a > b or (a == b and not closed):

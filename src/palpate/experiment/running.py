@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from palpate.experiment.handle import Tell, run_handle
+from palpate.experiment.body import run_body
+from palpate.experiment.handle import run_handle
 from palpate.experiment.reading import Experiment
 from palpate.experiment.result import Result
+from palpate.experiment.telling import Tell
 
 
 def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> Result:
@@ -14,4 +16,4 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> 
     if experiment.config.stage == "motion":
         remedy = "`palpate inspect` shows the motion; a stage that identifies is `handle`"
         raise experiment.problem("stage", "nothing is identified in the motion stage", remedy)
-    return run_handle(experiment, tell)
+    return run_body(experiment, tell) if experiment.config.stage == "body" else run_handle(experiment, tell)

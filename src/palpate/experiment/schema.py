@@ -16,12 +16,13 @@ from palpate.experiment.instruments import WrenchPart as WrenchPart
 from palpate.physics.units import STANDARD_GRAVITY
 
 
-def _listed(value: Any) -> Any:
+def listed(value: Any) -> Any:
     """One entry may stand without the list's brackets."""
     return [value] if isinstance(value, dict) else value  # pyright: ignore[reportUnknownVariableType]
 
 
-def _segments(value: Any) -> Any:
+def segment_pairs(value: Any) -> Any:
+    """Pairs of seconds, or samples as they are."""
     if isinstance(value, dict | SamplesPart):
         return cast("Any", value)
     return q.pairs(value, q.quantity("s"))
@@ -43,7 +44,7 @@ class SamplesPart(Part):
     )
 
 
-SegmentList = Annotated[SamplesPart | list[tuple[float, float]], BeforeValidator(_segments)]
+SegmentList = Annotated[SamplesPart | list[tuple[float, float]], BeforeValidator(segment_pairs)]
 
 
 class SegmentsPart(Part):
@@ -245,6 +246,6 @@ class ExperimentPart(Part):
     robust: Annotated[bool, Field(strict=True)] = Field(
         default=False, description="give less weight to pieces of the recording that do not fit"
     )
-    reference: Annotated[list[ReferencePart], BeforeValidator(_listed)] = Field(
+    reference: Annotated[list[ReferencePart], BeforeValidator(listed)] = Field(
         default=[], description="values to print beside ours", examples=["{label: truth, file: truth.json}"]
     )

@@ -34,14 +34,21 @@ def segments_in_seconds(
     chosen = part.train if name == "train" else part.test
     if not isinstance(chosen, SamplesPart):
         return bounds(chosen)
+    return samples_in_seconds(chosen, part.first_sample, times_s, rows)
+
+
+def samples_in_seconds(
+    chosen: SamplesPart, first_sample: int, times_s: FloatArray, rows: NDArray[np.int64] | None = None
+) -> list[Segment]:
+    """As `segments_in_seconds`, of one list of samples."""
     step = float((times_s[-1] - times_s[0]) / (len(times_s) - 1))
 
     def time_s(sample: int) -> float:
-        row = part.first_sample + sample - 1
+        row = first_sample + sample - 1
         if rows is None:  # also beyond the recording, which is for the caller to refuse
             return float(times_s[0] + (row - 1) * step)
         if row > len(rows):
-            counted = f"sample {sample}" + (f" is row {row} of the file" if part.first_sample > 1 else "")
+            counted = f"sample {sample}" + (f" is row {row} of the file" if first_sample > 1 else "")
             raise DataProblem(
                 counted,
                 f"the file has {len(rows)} rows: a segment must lie inside the recording, "

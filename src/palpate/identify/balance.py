@@ -11,7 +11,7 @@ import numpy as np
 from palpate.errors import DataProblem
 from palpate.model import Model
 from palpate.motion.filters import Lowpass
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.functions import ARRAYS, Scalar
 from palpate.physics.kinematics import Coordinate, Kinematics, Triple
 from palpate.physics.motion import Motion
@@ -37,6 +37,10 @@ class Balance:
     lowpass: Lowpass | None
     lift: FloatArray
     """Coefficients [row, entry of a block, column of (Y | y)] that turn compressed blocks into rows."""
+    used: BoolArray | None = None
+    """(samples,): which samples the model speaks about; None: all. The others (at rest, at a stop) are left out before
+    the low-pass: each sample's balance holds for itself, so any weighted sum of those that are left does too.
+    """
 
     @property
     def by_features(self) -> bool:
@@ -59,6 +63,8 @@ class Balance:
         for i, line in enumerate(entries):
             for j, entry in enumerate(line):
                 block[i, j] = entry
+        if self.used is not None:
+            block[:, :, ~self.used[start:stop]] = 0.0
         return block if self.lowpass is None else self.lowpass.apply(block)
 
     def indices(self, segment: Segment) -> tuple[int, int]:
@@ -74,6 +80,8 @@ class Balance:
         """Refuse a segment with samples that not every instrument saw."""
         start, stop = self.indices(segment)
         seen = _finite(self.kinematics, start, stop) & np.isfinite(self.wrench[start:stop]).all(axis=1)
+        if self.used is not None:
+            seen |= ~self.used[start:stop]
         if not seen.all():
             lost = self.times_s[start:stop][~seen]
             raise DataProblem(
@@ -118,11 +126,12 @@ def build_balance(
     *,
     sigma: Sequence[float] | FloatArray,
     lowpass: Lowpass | None = None,
+    used: BoolArray | None = None,
 ) -> Balance:
     """Set up the balance of a model with measured motion and wrench.
 
     wrench (samples, 6): N and N m in the body frame, on the motion's clock, in the sense "person on object". sigma:
-    one standard deviation per free row (N, N m), whose ratios weight the rows.
+    one standard deviation per free row (N, N m), whose ratios weight the rows. used (samples,): see `Balance`.
     """
     if wrench.shape != (len(motion.times_s), 6):
         raise ValueError(f"the wrench has shape {wrench.shape}, the motion {len(motion.times_s)} samples")
@@ -137,6 +146,7 @@ def build_balance(
         weights=sigma.min() / sigma,
         lowpass=lowpass,
         lift=_lift(model),
+        used=used,
     )
 
 
@@ -170,7 +180,7 @@ def _cut(k: Kinematics, start: int, stop: int) -> Kinematics:
     return Kinematics(triple(k.specific_acceleration), triple(k.omega), triple(k.omega_dot), coordinates)
 
 
-def _finite(k: Kinematics, start: int, stop: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _finite(k: Kinematics, start: int, stop: int) -> BoolArray:
     cut = _cut(k, start, stop)
     seen = np.ones(stop - start, dtype=bool)
     for x in (*cut.specific_acceleration, *cut.omega, *cut.omega_dot):

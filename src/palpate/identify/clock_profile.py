@@ -248,7 +248,7 @@ def _fixed_columns(balance: Balance, segments: Sequence[Segment]) -> Callable[[F
     flat = Y.reshape(-1, Y.shape[2])
     U, s, Vt = np.linalg.svd(flat / np.maximum(np.linalg.norm(flat, axis=0), 1e-300), full_matrices=False)
     rank = int((s > _DEPENDENT * s[0]).sum())
-    basis, small, least = U[:, :rank], s[:rank, None] * Vt[:rank], _least(balance.model)
+    basis, small, least = U[:, :rank], s[:rank, None] * Vt[:rank], least_values(balance.model)
     rows = np.concatenate([np.arange(*balance.indices(s)) for s in segments])
     count = _pieces(segments)
     piece = np.arange(len(rows)) * count // len(rows)
@@ -259,14 +259,14 @@ def _fixed_columns(balance: Balance, segments: Sequence[Segment]) -> Callable[[F
         y = np.array(projected, dtype=float).T[rows] * balance.weights
         explained = basis.T @ y.ravel()
         if possible:
-            explained = small @ _bounded(small, explained, least)
+            explained = small @ bounded(small, explained, least)
         squares = ((y.ravel() - basis @ explained).reshape(y.shape) ** 2).sum(axis=1)
         return np.asarray(np.bincount(piece, squares, count), dtype=float)
 
     return of
 
 
-def _least(model: Model) -> FloatArray:
+def least_values(model: Model) -> FloatArray:
     """The smallest value that each parameter can have: zero of a mass, a moment of inertia or a friction."""
     never_negative = ("m", "Ixx", "Iyy", "Izz")
     return np.array(
@@ -278,7 +278,7 @@ def _least(model: Model) -> FloatArray:
     )
 
 
-def _bounded(A: FloatArray, b: FloatArray, least: FloatArray) -> FloatArray:
+def bounded(A: FloatArray, b: FloatArray, least: FloatArray) -> FloatArray:
     """x >= least that minimises |A x - b|."""
     from scipy.optimize import lsq_linear
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from palpate.errors import DataProblem, PalpateError
 from palpate.identify.balance import Balance, MotionNoise, Segment
 from palpate.model import Model
-from palpate.physics.arrays import FloatArray, triangular
+from palpate.physics.arrays import BoolArray, FloatArray, triangular
 
 BLOCK = 4096
 """Samples per block: as fast as any size, and half a megabyte."""
@@ -142,21 +142,37 @@ def compress(
         samples.append(np.full(part.pieces, part.outputs // part.pieces))
     step = 1 if balance.lowpass is None else balance.lowpass.step
     gram = np.concatenate(grams)
+    counts = step * np.concatenate(samples).astype(np.int64)
+    if balance.used is not None:
+        counts = np.concatenate([_used(balance, balance.used, part) for part in parts])
+        if not counts.any():
+            raise DataProblem(
+                "segments", "no sample of them can be used: the object rests, or is at a stop, throughout"
+            )
     if not np.isfinite(gram).all():
         for segment in segments:
             balance.check_seen(segment)
     good = _well_conditioned(gram.sum(axis=0))
     roots = _roots(gram) if good else np.concatenate([_by_qr(balance, part) for part in parts])
-    return Compressed(
+    found = Compressed(
         model=balance.model,
         roots=np.sqrt(step) * roots,
         lift=balance.lift,
-        samples=step * np.concatenate(samples).astype(np.int64),
+        samples=counts,
         low=np.concatenate(low),
         high=np.concatenate(high),
         weights=balance.weights,
         noise=None if noise is None else step * np.concatenate([_noise(balance, noise, part) for part in parts]),
     )
+    return found if balance.used is None else found.select(np.flatnonzero(counts))
+
+
+def _used(balance: Balance, used: BoolArray, part: _Part) -> NDArray[np.int64]:
+    """How many samples each piece of a part stands for, where some are left out."""
+    taps, step = _filter(balance)
+    first = part.blocks[0][0] + taps // 2 - step // 2
+    each = part.outputs // part.pieces * step
+    return np.array([np.count_nonzero(used[first + i * each : first + (i + 1) * each]) for i in range(part.pieces)])
 
 
 def _noise(balance: Balance, noise: MotionNoise, part: _Part) -> FloatArray:

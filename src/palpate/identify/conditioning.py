@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from palpate.identify.search import Problem
-from palpate.physics.arrays import FloatArray, solve_columns
+from palpate.physics.arrays import BoolArray, FloatArray, solve_columns
+from palpate.physics.maps import Exp
 
 KAPPA_LIMIT = 100.0
 """Below, parameters count as identifiable (paper, eq. kappa; Schroer 1993)."""
@@ -38,7 +39,7 @@ def conditioning(problem: Problem, theta: FloatArray) -> Conditioning:
     map_, R, damping = problem.map_, problem.R, problem.damping
     p, P = map_.forward(theta), map_.jacobian(theta)
     natural = map_.natural(p)
-    J = _project_out(R[:, :-1] @ natural, problem.penalty.damped)
+    J = _project_out(R[:, :-1] @ natural, _of_interest(problem))
     with_prior = J
     if damping > 0 and problem.penalty.damped.any():
         pull = problem.penalty.rows(theta)[0] @ solve_columns(P, natural)
@@ -48,7 +49,15 @@ def conditioning(problem: Problem, theta: FloatArray) -> Conditioning:
     return Conditioning(_scaled_condition(J), _scaled_condition(with_prior), float(paper))
 
 
-def _project_out(J: FloatArray, damped: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> FloatArray:
+def _of_interest(problem: Problem) -> BoolArray:
+    """Damped parameters; where none is, those that cannot be negative, if there are: the powers of a spring depend on
+    each other by their nature, not by the motion.
+    """
+    positive = np.concatenate([np.full(part.size_theta, isinstance(part, Exp)) for part in problem.map_.parts])
+    return positive if positive.any() and not problem.penalty.damped.any() else problem.penalty.damped
+
+
+def _project_out(J: FloatArray, damped: BoolArray) -> FloatArray:
     """The damped columns without what the others can explain; all columns where nothing is damped."""
     if not damped.any() or damped.all():
         return J

@@ -24,6 +24,8 @@ class Exchange:
     markers: tuple[int, ...]
     frames: IntArray
     """Those in which any of the markers was seen."""
+    pairs: frozenset[tuple[int, int]] = frozenset()
+    """Which label was seen at which marker's place."""
 
 
 def relabelled(points: FloatArray, places: IntArray) -> FloatArray:
@@ -66,11 +68,10 @@ def _claimed(body: FloatArray, cloud: FloatArray, scale: Scale, seen: BoolArray,
     to = distance.argmin(axis=2)
     gap = distance[row, column, to]
     claims = away & (gap < 0.5 * own)
-    # Two points in each other's places prove each other, also if one of the markers has moved a little.
+    # Points in each other's places prove each other, also if one of the markers has moved a little.
     apart = np.linalg.norm(cloud[:, None] - cloud[None], axis=2)[column, to]
-    near = gap < np.maximum(scale.tolerance_m, np.minimum(_LOOSE * apart, _LOOSEST_M))
-    mutual = claims[row, to] & (to[row, to] == column) & near & near[row, to]
-    sure = claims & ((gap < scale.tolerance_m) | mutual)
+    near = claims & (gap < np.maximum(scale.tolerance_m, np.minimum(_LOOSE * apart, _LOOSEST_M)))
+    sure = (claims & (gap < scale.tolerance_m)) | _circles(to, near)
     # Of two that claim one place the nearer gets it.
     bids = np.where(sure[:, :, None] & (to[:, :, None] == column[None]), gap[:, :, None], np.inf)
     sure &= bids.argmin(axis=1)[row, to] == column
@@ -83,9 +84,28 @@ def _claimed(body: FloatArray, cloud: FloatArray, scale: Scale, seen: BoolArray,
     return places
 
 
-def believed_exchanges(places: IntArray, seen: BoolArray) -> tuple[IntArray, list[Exchange]]:
-    """The places without those that may be chance, and the exchanges, one per set of markers and stretch of time."""
+def _circles(to: IntArray, near: BoolArray) -> BoolArray:
+    """(n, k) whether the way from a point to where it lies, on to where that label lies, and so on, returns."""
+    k = int(to.shape[1])
+    row, column = np.arange(len(to))[:, None], np.arange(k)[None]
+    closed, whole, here = np.zeros_like(near), near.copy(), to
+    for _ in range(k - 1):
+        whole &= near[row, here]
+        here = to[row, here]
+        closed |= whole & (here == column)
+    return closed
+
+
+def believed_exchanges(
+    places: IntArray, seen: BoolArray, home: BoolArray | None = None, longest: int = 0
+) -> tuple[IntArray, list[Exchange]]:
+    """The places without those that may be chance, and the exchanges, one per set of markers and stretch of time.
+
+    home (frames, k): markers known to be at their own places; where none is given, all that were seen. Up to so many
+    frames (`longest`) that tell neither belong to the exchange before and after them.
+    """
     places = places.copy()
+    home = seen if home is None else home
     identity = np.arange(int(places.shape[1]))
     changed = np.flatnonzero(((places != identity) & (places >= 0)).any(axis=1))
     exchanges: list[Exchange] = []
@@ -96,18 +116,73 @@ def believed_exchanges(places: IntArray, seen: BoolArray) -> tuple[IntArray, lis
     for number, pattern in enumerate(patterns):
         for group in _groups(pattern):
             frames_of.setdefault(group, []).append(changed[which.ravel() == number])
+    certain: list[Exchange] = []
+    doubtful: list[Exchange] = []
     for group, lists in sorted(frames_of.items()):
         active = np.zeros(len(places), dtype=bool)
         active[np.concatenate(lists)] = True
         shown = np.flatnonzero(active | seen[:, group].any(axis=1))
-        for first, last in runs(active[shown]):
+        silent = _silent(active[shown], np.asarray(home[shown][:, group].any(axis=1)), longest)
+        for first, last in runs(active[shown] | silent):
             at = shown[first : last + 1]
-            proven = ((places[at][:, group] >= 0) & seen[at][:, group]).sum(axis=1).max() > 1
-            if len(at) < _FEW and not proven:
-                places[at[:, None], group] = group
-            else:
-                exchanges.append(Exchange(group, at))
-    return places, exchanges
+            sure = at[active[at]]
+            proven = ((places[sure][:, group] >= 0) & seen[sure][:, group]).sum(axis=1).max() > 1
+            found = Exchange(group, at, _pairs(places[sure], seen[sure], group))
+            (certain if proven or len(sure) >= _FEW else doubtful).append(found)
+    for one in doubtful:
+        if any(one.pairs <= other.pairs and _gap(one, other) <= longest for other in certain):
+            exchanges.append(one)
+        else:
+            places[one.frames[:, None], one.markers] = one.markers
+    for one in certain:
+        _fill(places, one)
+    return places, certain + exchanges
+
+
+def _gap(a: Exchange, b: Exchange) -> int:
+    """Frames between two exchanges; not more than zero where they overlap."""
+    return int(max(a.frames[0] - b.frames[-1], b.frames[0] - a.frames[-1]))
+
+
+def _silent(active: BoolArray, home: BoolArray, longest: int) -> BoolArray:
+    """Frames between two of an exchange, few, none of which shows one of its markers at home."""
+    silent = np.zeros(len(active), dtype=bool)
+    for first, last in runs(~active):
+        inner = first > 0 and last < len(active) - 1
+        if inner and last - first < longest and not home[first : last + 1].any():
+            silent[first : last + 1] = True
+    return silent
+
+
+def _pairs(places: IntArray, seen: BoolArray, group: tuple[int, ...]) -> frozenset[tuple[int, int]]:
+    """Which labels of a group were seen at which other places."""
+    return frozenset((i, int(to)) for i in group for to in np.unique(places[seen[:, i], i]) if to not in (i, -1))
+
+
+def _fill(places: IntArray, exchange: Exchange) -> None:
+    """Exchange the labels also in those frames of an exchange that do not tell, if its pairs are one permutation."""
+    group, to = exchange.markers, dict(exchange.pairs)
+    if len(to) == len(exchange.pairs) == len(group) and sorted(to.values()) == list(group):
+        own = exchange.frames[(places[exchange.frames][:, group] == group).all(axis=1)]
+        places[own[:, None], group] = [to[i] for i in group]
+
+
+def whole_exchanges(places: IntArray) -> list[IntArray]:
+    """The permutations (k,) of which rows of places (frames, k) show a part: chains of labels, closed to circles."""
+    k = int(places.shape[1])
+    found: set[tuple[int, ...]] = set()
+    patterns, counts = np.unique(places, axis=0, return_counts=True)
+    for pattern in patterns[counts >= _FEW].tolist():
+        to = {i: place for i, place in enumerate(pattern) if place not in (i, -1)}
+        for first in set(to) - set(to.values()):
+            last = to[first]
+            while last in to:
+                last = to[last]
+            to[last] = first
+        whole = tuple(to.get(i, i) for i in range(k))
+        if to and len(set(whole)) == k:
+            found.add(whole)
+    return [np.array(whole) for whole in sorted(found)]
 
 
 def _groups(pattern: IntArray) -> list[tuple[int, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Literal
 
 import numpy as np
@@ -194,7 +194,32 @@ def report_unsteady(r: FloatArray, t: FloatArray, away: BoolArray, i: int, case:
     return Finding("unsteady", (case.cloud.names[i],), (start, end), len(at), size, text)
 
 
-def report_swap(exchange: Exchange, case: Case) -> Finding:
+def report_swaps(exchanges: list[Exchange], case: Case) -> list[Finding]:
+    """A finding per exchange; what follows shortly and is the same, or the part of it that can be seen, is one."""
+    left, t = list(exchanges), case.markers.times_s
+    merging = True
+    while merging:
+        merging = False
+        for a, b in combinations(range(len(left)), 2):
+            if _one_exchange(left[a], left[b], t):
+                wider = max(left[a], left[b], key=lambda e: len(e.pairs))
+                left[a] = Exchange(wider.markers, np.union1d(left[a].frames, left[b].frames), wider.pairs)
+                del left[b]
+                merging = True
+                break
+    return [_report_swap(exchange, case) for exchange in left]
+
+
+def _one_exchange(a: Exchange, b: Exchange, t: FloatArray) -> bool:
+    """Whether one is the other or a part of it, at the same time or shortly before or after."""
+    if not (a.pairs <= b.pairs or b.pairs <= a.pairs):
+        return False
+    after = np.searchsorted(b.frames, a.frames)
+    near = np.stack([(after - 1).clip(min=0), after.clip(max=len(b.frames) - 1)])
+    return bool(np.abs(t[a.frames] - t[b.frames[near]]).min() < _MERGE_S)
+
+
+def _report_swap(exchange: Exchange, case: Case) -> Finding:
     """Markers that bear each other's labels."""
     at, group = exchange.frames, exchange.markers
     start, end = float(case.markers.times_s[at[0]]), float(case.markers.times_s[at[-1]])

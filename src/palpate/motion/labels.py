@@ -9,7 +9,14 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.motion.cloud import Cloud, body_points, select_markers
-from palpate.motion.exchanged import Exchange, believed_exchanges, other_places, relabelled, runs
+from palpate.motion.exchanged import (
+    Exchange,
+    believed_exchanges,
+    other_places,
+    relabelled,
+    runs,
+    whole_exchanges,
+)
 from palpate.motion.findings import (
     Case,
     Finding,
@@ -17,13 +24,14 @@ from palpate.motion.findings import (
     report_confused,
     report_ghosts,
     report_moves,
-    report_swap,
+    report_swaps,
     report_unsteady,
 )
 from palpate.motion.flips import flipped_places
+from palpate.motion.leverage import deletion
 from palpate.motion.markers import Markers
 from palpate.motion.rigid import Alignment, BoolArray, known_points
-from palpate.motion.robust import Scale, find_scale, robust_align
+from palpate.motion.robust import IntArray, RobustFit, Scale, explain, find_scale, robust_align
 from palpate.motion.steps import Level, levels_of
 from palpate.physics.arrays import FloatArray
 
@@ -97,7 +105,7 @@ def check_markers(markers: Markers, cloud: Cloud, *, least_m: float = _LEAST_M) 
         state = _aligned(case, levels)
         if [len(mine) for mine in levels] == [len(mine) for mine in before]:
             break
-    found = [report_swap(e, case) for e in flips + state.exchanges] + report_confused(state.confused, case)
+    found = report_swaps(flips + state.exchanges, case) + report_confused(state.confused, case)
     points, turned = state.points.copy(), np.nan_to_num(state.alignment.rotation)
     for i in range(len(cloud.names)):
         found += report_moves(levels[i], i, case)
@@ -145,6 +153,8 @@ class _State:
     alignment: Alignment
     residual: FloatArray
     """(frames, k, 3) points in the cloud's frame, minus their places in the cloud, m."""
+    free: FloatArray
+    """The same in the frame that the other markers give: a marker that moved pulls the pose after it."""
     confused: BoolArray
 
 
@@ -153,10 +163,18 @@ def _aligned(case: Case, levels: list[list[Level]]) -> _State:
     original, cloud, scale = case.markers.points, case.cloud.points, case.scale
     window = max(1, round(_BRIEF_S / case.step_s))
     epochs = _epochs(levels, len(original), cloud)
-    places = np.concatenate(
-        [other_places(original[at], now, scale, robust_align(original[at], now, scale, window)) for at, now in epochs]
-    )
-    places, exchanges = believed_exchanges(places, known_points(original))
+    fits = [robust_align(original[at], now, scale, window) for at, now in epochs]
+    places, home = _placed(original, epochs, scale, fits)
+    whole = whole_exchanges(places)
+    # Labels exchanged in the frames around may be what is wrong in these.
+    for (at, now), fit in zip(epochs, fits, strict=True) if whole else ():
+        away = ~fit.sound & known_points(original[at])
+        left = away & ((places[at] == np.arange(len(cloud))) | (places[at] < 0))
+        unclear = fit.confused | (left.any(axis=1) & (away.sum(axis=1) > 1))
+        explain(fit, np.flatnonzero(unclear), original[at], now, scale, whole)
+    if whole:
+        places, home = _placed(original, epochs, scale, fits)
+    places, exchanges = believed_exchanges(places, known_points(original), home, window)
     points = relabelled(original, places)
     fits = [robust_align(points[at], now, scale, window) for at, now in epochs]
     alignment = Alignment(
@@ -166,7 +184,19 @@ def _aligned(case: Case, levels: list[list[Level]]) -> _State:
         )
     )
     residual = body_points(points, alignment) - cloud
-    return _State(points, exchanges, alignment, residual, np.concatenate([fit.confused for fit in fits]))
+    pairs = zip(epochs, fits, strict=True)
+    free = np.concatenate([deletion(points[at], now, fit.alignment)[0] + (now - cloud) for (at, now), fit in pairs])
+    free = np.where(alignment.used[:, :, None], free, residual)
+    return _State(points, exchanges, alignment, residual, free, np.concatenate([fit.confused for fit in fits]))
+
+
+def _placed(
+    points: FloatArray, epochs: list[tuple[slice, FloatArray]], scale: Scale, fits: list[RobustFit]
+) -> tuple[IntArray, BoolArray]:
+    """(frames, k) to whose place each label's point belongs, and which markers are at their own."""
+    pairs = zip(epochs, fits, strict=True)
+    places = np.concatenate([other_places(points[at], now, scale, fit) for (at, now), fit in pairs])
+    return places, np.concatenate([fit.sound for fit in fits])
 
 
 def _epochs(levels: list[list[Level]], frames: int, cloud: FloatArray) -> list[tuple[slice, FloatArray]]:
@@ -200,7 +230,7 @@ def _levels(state: _State, known: list[list[Level]], i: int, case: Case) -> list
     if len(shown) == 0:
         return []
     frames = len(state.residual)
-    r, t = state.residual[shown, i], case.markers.times_s[shown]
+    r, free, t = state.residual[shown, i], state.free[shown, i], case.markers.times_s[shown]
     tolerance = case.tolerance(r, t)
     rest = r - _shift(known[i], frames)[shown]
     good = np.linalg.norm(r, axis=1) < _FARTHEST_M
@@ -213,7 +243,9 @@ def _levels(state: _State, known: list[list[Level]], i: int, case: Case) -> list
     # A long stretch away may be a ghost or, with few markers, a move that some frames fail to see.
     levels: list[Level] = []
     for known_good in (brief, brief & all_ghosts):
-        levels = levels or _without_returns(levels_of(t, r, known_good, tolerance, case.scale.tolerance_m), tolerance)
+        levels = levels or _without_returns(
+            levels_of(t, free, known_good, tolerance, case.scale.tolerance_m), tolerance
+        )
     sizes = [float(np.linalg.norm(level.value)) for level in levels]
     if not levels or (len(levels) == 1 and sizes[0] < tolerance):
         return []

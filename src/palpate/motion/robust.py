@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import combinations, permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from palpate.motion.cloud import averaged, nan_median
+from palpate.motion.leverage import copy_frames, frames_of, without_outliers
 from palpate.motion.rigid import NOISE_M, Alignment, BoolArray, Reason, align, known_points
 from palpate.physics.arrays import FloatArray
 
@@ -25,6 +26,8 @@ _SIGMAS = 7.0
 """An hour of 20 markers holds ten million errors; Gaussian noise exceeds this many of its sigmas in none of them."""
 _OFTEN = 0.25
 """Share of the frames around in which a marker is away, from which on it is not trusted."""
+_SUSPECT = 0.5
+"""Part of the usual evidence that convicts a marker which is not trusted."""
 _FEW = 5
 """Markers of so few, two of which are exchanged, may agree by chance with a third one."""
 _MOST_FOR_PERMUTATIONS = 4
@@ -58,14 +61,19 @@ class Scale:
         return max(NOISE_M, self.spread_m)
 
     @property
+    def noise_limit_m(self) -> float:
+        """What noise, bending and the misfit that is forgiven do not exceed."""
+        return _SIGMAS * self._forgiven_m
+
+    @property
     def tolerance_m(self) -> float:
         """A marker farther than this from its place is not there."""
-        return max(self.least_m, _SIGMAS * self._forgiven_m)
+        return max(self.least_m, self.noise_limit_m)
 
     @property
     def pair_m(self) -> float:
         """Two markers whose distance is wrong by more than this are not both in their places."""
-        return max(self.least_m * 2 / 3, np.sqrt(2.0) * _SIGMAS * self._forgiven_m)
+        return max(self.least_m * 2 / 3, np.sqrt(2.0) * self.noise_limit_m)
 
     @property
     def _forgiven_m(self) -> float:
@@ -174,6 +182,7 @@ def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale, window: in
     worst = np.where(np.isnan(fit.error), 0.0, fit.error).max(axis=1, initial=0.0)
     # The fit takes up part of a marker's displacement, the more the fewer markers there are.
     doubtful = fit.usable & (worst > 0.5 * scale.tolerance_m * np.maximum(1 - 2 / np.maximum(count, 1), 0.2))
+    doubtful |= _muddled(seen, cloud, fit)
     sound = seen & fit.usable[:, None]
     places = np.tile(np.arange(len(cloud)), (len(points), 1))
     blocks = np.array_split(np.flatnonzero(doubtful), 1 + int(doubtful.sum()) // _BLOCK)
@@ -183,7 +192,7 @@ def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale, window: in
     for at in blocks:
         missing = count[at] - sound[at].sum(axis=1)
         few = (missing >= np.where(count[at] <= _FEW, 1, 2)) | ~fit.usable[at]
-        _try_exchanges(points, cloud, scale, at[few], fit, sound, places)
+        _try_exchanges(points, cloud, scale, at[few], _exchanges(len(cloud)), fit, sound, places)
     exchanged = (places != np.arange(len(cloud))).any(axis=1)
     confused = doubtful & ~exchanged & ((sound.sum(axis=1) <= count / 2) | ~fit.usable)
     _forget(fit, confused)
@@ -191,18 +200,64 @@ def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale, window: in
     return RobustFit(fit, sound, confused, places)
 
 
+def explain(
+    fit: RobustFit, at: IntArray, points: FloatArray, cloud: FloatArray, scale: Scale, tried: list[IntArray]
+) -> None:
+    """Try out these permutations of the labels in these frames, into the arrays of `fit`."""
+    _try_exchanges(points, cloud, scale, at, tried, fit.alignment, fit.sound, fit.places)
+    fit.confused[at] &= (fit.places[at] == np.arange(len(cloud))).all(axis=1)
+
+
+def _muddled(seen: BoolArray, cloud: FloatArray, fit: Alignment) -> BoolArray:
+    """(frames,) no pose, though the places of the markers seen have a width: the points do not match them."""
+    muddled = ~fit.usable & (seen.sum(axis=1) >= 3)
+    at = np.flatnonzero(muddled)
+    muddled[at] = align(np.where(seen[at][:, :, None], cloud, np.nan), cloud).usable
+    return muddled
+
+
 def _align_doubtful(
     p: FloatArray, cloud: FloatArray, scale: Scale, at: IntArray, fit: Alignment, sound: BoolArray
 ) -> None:
-    """Align these frames robustly, into `fit` and `sound`."""
+    """Align these frames robustly, into `fit` and `sound`.
+
+    Twice: from the markers whose distances agree, and from all; then the pose that more of them support.
+    """
     now = align(p, cloud, consistent(p, cloud, scale.pair_m).astype(float), noise_m=scale.pose_noise_m)
     for _ in range(3):
         error = np.where(np.isnan(now.error), np.inf, now.error)
         now = align(p, cloud, 1 / (1 + (2 * error / scale.tolerance_m) ** 2) ** 2, noise_m=scale.pose_noise_m)
-    for _ in range(2):
-        now = align(p, cloud, _inside(now, scale).astype(float), noise_m=scale.pose_noise_m)
-    _copy(now, fit, at)
+    now = align(p, cloud, _inside(now, scale).astype(float), noise_m=scale.pose_noise_m)
+    now = _agreeing(p, cloud, _inside(now, scale), scale)
+    # A pose that all but one marker support needs no rival.
+    few = np.flatnonzero(_inside(now, scale).sum(axis=1) < known_points(p).sum(axis=1) - 1)
+    other = _agreeing(p[few], cloud, known_points(p[few]), scale)
+    more = np.flatnonzero(_support(other, scale) > _support(frames_of(now, few), scale))
+    copy_frames(frames_of(other, more), now, few[more])
+    copy_frames(now, fit, at)
     sound[at] = _inside(now, scale)
+
+
+def _agreeing(
+    p: FloatArray, cloud: FloatArray, use: BoolArray, scale: Scale, suspect: BoolArray | None = None
+) -> Alignment:
+    """Align to those of the markers in `use` that agree on each other's places; of suspects less proves that."""
+    return without_outliers(
+        p,
+        cloud,
+        use,
+        suspect,
+        away_m=scale.tolerance_m,
+        noise_m=scale.noise_limit_m * (1.0 if suspect is None else _SUSPECT),
+        pose_noise_m=scale.pose_noise_m,
+    )
+
+
+def _support(fit: Alignment, scale: Scale, of: BoolArray | None = None) -> FloatArray:
+    """(frames,) how many markers are at their places, and a part of one more the closer they are."""
+    inside = _inside(fit, scale) & (True if of is None else of)
+    spread = np.where(inside, fit.error, 0.0).sum(axis=1) / (inside.shape[1] * scale.tolerance_m)  # less than one
+    return inside.sum(axis=1) + 1 - spread
 
 
 def _inside(fit: Alignment, scale: Scale) -> BoolArray:
@@ -217,14 +272,18 @@ def _without_distrusted(
     shown = np.isfinite(fit.error)
     share = _moving_sum(shown & ~sound, window) / np.maximum(_moving_sum(shown, window), 1)
     distrusted = share > _OFTEN
+    trusted = shown & ~distrusted
     at = np.flatnonzero((distrusted & sound).any(axis=1))
     for part in np.array_split(at, 1 + len(at) // _BLOCK):
-        now = align(points[part], cloud, (sound[part] & ~distrusted[part]).astype(float), noise_m=scale.pose_noise_m)
-        better = now.usable & (_inside(now, scale).sum(axis=1) >= 3)
-        part = part[better]
-        now = align(points[part], cloud, (sound[part] & ~distrusted[part]).astype(float), noise_m=scale.pose_noise_m)
-        _copy(now, fit, part)
-        sound[part] = _inside(now, scale)
+        doubts = distrusted[part]
+        now = _agreeing(points[part], cloud, sound[part], scale, doubts)
+        # Where a marker has put others in the wrong, they are more.
+        others = _agreeing(points[part], cloud, trusted[part], scale)
+        more = np.flatnonzero((_support(others, scale, ~doubts) > _support(now, scale, ~doubts) + 1) & others.usable)
+        copy_frames(frames_of(others, more), now, more)
+        kept = np.flatnonzero(now.usable)
+        copy_frames(frames_of(now, kept), fit, part[kept])
+        sound[part[kept]] = _inside(now, scale)[kept]
 
 
 def _moving_sum(x: BoolArray, window: int) -> IntArray:
@@ -264,6 +323,7 @@ def _try_exchanges(
     cloud: FloatArray,
     scale: Scale,
     at: IntArray,
+    exchanges: list[IntArray],
     fit: Alignment,
     sound: BoolArray,
     places: IntArray,
@@ -271,27 +331,30 @@ def _try_exchanges(
     """Give labels to each other where that brings more markers of a frame to their places, into the arrays given."""
     k = len(cloud)
     p, identity = points[at], np.arange(k)
-    count = known_points(p).sum(axis=1)
+    seen = known_points(p)
+    count = seen.sum(axis=1)
     # Two more than now, or all; of three markers all, of more at least four.
     better = np.minimum(sound[at].sum(axis=1) + 2, count)
     best = np.maximum(np.maximum(better, count - 1), np.minimum(count, 4)).astype(float)
     chosen = np.tile(identity, (len(at), 1))
-    for to in _exchanges(k) if len(at) else ():
+    for to in exchanges if len(at) else ():
         moved = np.empty_like(p)
         moved[:, to] = p
         now = align(moved, cloud, consistent(moved, cloud, scale.pair_m).astype(float), noise_m=scale.pose_noise_m)
-        inside = _inside(now, scale)
-        spread = np.where(inside, now.error, 0.0).sum(axis=1) / (k * scale.tolerance_m)  # less than one
-        score = inside.sum(axis=1) + 1 - spread
-        better = now.usable & (score > best)
-        best[better], chosen[better] = score[better], to
+        told = seen[:, to != identity].any(axis=1)
+        better = np.flatnonzero(told & now.usable & (_support(now, scale) > best))
+        if len(better) == 0:
+            continue
+        score = _support(_agreeing(moved[better], cloud, now.used[better], scale), scale)
+        better, score = better[score > best[better]], score[score > best[better]]
+        best[better], chosen[better] = score, to
     found = (chosen != identity).any(axis=1)
     at, chosen, p = at[found], chosen[found], p[found]
     moved = np.empty_like(p)
     np.put_along_axis(moved, chosen[:, :, None], p, axis=1)
-    now = align(moved, cloud, consistent(moved, cloud, scale.pair_m).astype(float), noise_m=scale.pose_noise_m)
-    _copy(now, fit, at)
-    sound[at] = False
+    now = _agreeing(moved, cloud, consistent(moved, cloud, scale.pair_m), scale)
+    copy_frames(now, fit, at)
+    sound[at] = _inside(now, scale) & (chosen == identity)
     places[at] = chosen
 
 
@@ -306,11 +369,6 @@ def _exchanges(k: int) -> list[IntArray]:
         to[[i, j]] = j, i
         tried.append(to)
     return tried
-
-
-def _copy(source: Alignment, target: Alignment, at: IntArray) -> None:
-    for field in fields(Alignment):
-        getattr(target, field.name)[at] = getattr(source, field.name)
 
 
 def _forget(fit: Alignment, at: BoolArray) -> None:

@@ -93,7 +93,9 @@ def _binned(times_s: FloatArray, x: FloatArray, raw: FloatArray) -> _Bins:
     which = np.cumsum(new) - 1
     rows = np.full((len(starts), int((ends - starts).max()), 3), np.nan)
     rows[which, np.arange(len(x)) - starts[which]] = x
-    values = nan_median(rows, axis=1)
+    # What few samples say, most being in doubt, may be an error of the pose.
+    told = np.isfinite(rows[:, :, 0]).sum(axis=1)
+    values = np.where((2 * told >= ends - starts)[:, None], nan_median(rows, axis=1), np.nan)
     return _Bins((times_s[starts] + times_s[ends - 1]) / 2, values, starts, times_s, x, raw)
 
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 """float64, shape (samples, ...) unless the docstring says otherwise."""
+BoolArray = NDArray[np.bool_]
 
 
 def least_squares(A: FloatArray, b: FloatArray, *, rcond: float | None = None) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import pi
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -14,14 +15,14 @@ _STYLES = {"identified": "green", "prior-dominated": "yellow", "fixed": "dim", "
 
 def result_text(data: Mapping[str, Any]) -> RenderableType:
     """Title, parameters, errors, conditioning, warnings and verdict of a result."""
-    parts: list[RenderableType] = [
-        Text(f"\n{data['title']}", style="bold"),
-        parameter_table(data),
-        Text("Inertias are matrix entries about the origin of the sensor frame (Ixy = -∫xy dm).", style="dim"),
-        rms_table(data),
-        Text(_conditioning(data)),
-        Text(_clocks(data)),
-    ]
+    parts: list[RenderableType] = [Text(f"\n{data['title']}", style="bold"), parameter_table(data)]
+    if "Ixx" in data["parameters"]:
+        note = "Inertias are matrix entries about the origin of the sensor frame (Ixy = -∫xy dm)."
+        parts.append(Text(note, style="dim"))
+    if data.get("shapes"):
+        parts.append(shape_table(data))
+    parts += [rms_table(data), Text(_conditioning(data))]
+    parts += [Text(line) for line in (*_clocks(data), *_replay(data))]
     if data["weakest_direction"] is not None:
         parts.append(Text(f"Weakest: {data['weakest_direction']['text']}"))
     parts += [Text(f"Warning: {warning}", style="yellow") for warning in data["warnings"]]
@@ -51,10 +52,10 @@ def parameter_table(data: Mapping[str, Any]) -> Table:
     table.add_column("status")
     for name, entry in data["parameters"].items():
         ci = entry["ci95"]
-        digits = _decimals(entry["value"], ci)
+        digits = _decimals(entry["value"] or 0.0, ci)
         table.add_row(
             name,
-            f"{entry['value']:.{digits}f}",
+            "-" if entry["value"] is None else f"{entry['value']:.{digits}f}",
             "-" if ci is None else f"{ci[0]:.{digits}f} … {ci[1]:.{digits}f}",
             entry["unit"],
             *([f"± {1.96 * entry['systematic']:.{digits}f}"] if systematic else []),
@@ -64,6 +65,33 @@ def parameter_table(data: Mapping[str, Any]) -> Table:
             Text(entry["status"], style=_STYLES[entry["status"]]),
         )
     return table
+
+
+def shape_table(data: Mapping[str, Any]) -> Table:
+    """Borders and widths of zones, and whether the data tell them; angles in degrees."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("shape")
+    for heading in ("value", "95 % interval"):
+        table.add_column(heading, justify="right")
+    table.add_column("unit")
+    table.add_column("status")
+    for name, entry in data["shapes"].items():
+        factor, unit = shown_unit(entry["unit"])
+        ci = None if entry["ci95"] is None else tuple(factor * v for v in entry["ci95"])
+        digits = _decimals(factor * entry["value"], ci)
+        table.add_row(
+            name,
+            f"{factor * entry['value']:.{digits}f}",
+            "-" if ci is None else f"{ci[0]:.{digits}f} … {ci[1]:.{digits}f}",
+            unit,
+            Text(entry["status"], style=_STYLES[entry["status"]]),
+        )
+    return table
+
+
+def shown_unit(unit: str) -> tuple[float, str]:
+    """People read angles in degrees: the factor, and the unit to show."""
+    return (180 / pi, unit.replace("rad", "deg")) if unit in ("rad", "rad/s") else (1.0, unit)
 
 
 def rms_table(data: Mapping[str, Any]) -> Table:
@@ -95,17 +123,41 @@ def _conditioning(data: Mapping[str, Any]) -> str:
     kappa, effective, paper = (
         "infinite" if data[k] is None else f"{data[k]:.1f}" for k in ("kappa", "kappa_eff", "kappa_eff_paper")
     )
+    if not data["damping"] and "factor" not in data:
+        return f"kappa {kappa}"
     damping = f"lambda {data['damping']:.4g} ({data['factor']})"
     return f"{damping}, kappa {kappa}, kappa_eff {effective} (as the paper computes it: {paper})"
 
 
-def _clocks(data: Mapping[str, Any]) -> str:
+def _clocks(data: Mapping[str, Any]) -> list[str]:
+    """How the instruments' clocks stand to each other, a line each."""
     clocks = data["clocks"]
+    if "load_cell_minus_imu_s" not in clocks:
+        return [_against_reference(name, clock) for name, clock in clocks.items()]
     text = f"Load-cell clock minus IMU clock: {clocks['load_cell_minus_imu_s']:.6f} s"
     if not clocks["estimated"]:
-        return f"{text} (stated)"
+        return [f"{text} (stated)"]
     found = f"{text} ± {1.96e6 * clocks['std_s']:.0f} µs, drift {_drift(clocks)}"
-    return f"{found}; one explains {100 * clocks['explained']:.2f} % of the other"
+    return [f"{found}; one explains {100 * clocks['explained']:.2f} % of the other"]
+
+
+def _against_reference(name: str, clock: Mapping[str, Any]) -> str:
+    what = {"wrench": "load-cell", "imu": "IMU"}.get(name, name)
+    text = f"Markers' clock minus {what} clock: {clock['reference_minus_device_s']:.5f} s"
+    if not clock["estimated"]:
+        return f"{text} (stated)"
+    drift = "not observable" if clock["drift_ppm"] is None else f"{clock['drift_ppm']:.1f} ppm"
+    return f"{text} ± {1.96e3 * clock['std_s']:.2f} ms, drift {drift}"
+
+
+def _replay(data: Mapping[str, Any]) -> list[str]:
+    played = data.get("replay")
+    if not played or played["rms"] is None:
+        return []
+    return [
+        f"Replay, measured force in, angle out: {180 / pi * played['rms']:.2f} deg RMS over {played['windows']} "
+        f"windows of {played['window_s']:g} s"
+    ]
 
 
 def _drift(clocks: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from typing import Any, ClassVar
@@ -38,6 +39,9 @@ _FOLD: dict[str, Callable[..., float]] = {
     **{f.name: getattr(FLOATS, f.name) for f in fields(Functions)},
     **{"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv},
 }
+
+_NESTED = 40
+"""Parentheses deeper than this become a line of their own; Python's parser takes 200."""
 
 
 class Term:
@@ -128,13 +132,19 @@ class Trace:
         """The function of these arguments (`x, w`) that returns the results as a tuple."""
         terms = [self.term(r) for r in results]
         names: dict[int, str] = {}
+        depths: dict[int, int] = {}
+        uses = _uses(terms)
         lines = [f"def flat({arguments}):"]
         for t in _ordered(terms):
             if t.op == "constant":
-                names[t.key] = f"({t.value!r})"
+                names[t.key], depths[t.key] = f"({t.value!r})", 0
                 continue
-            names[t.key] = f"t{t.key}"
             right = t.value if t.op == "variable" else _PYTHON[t.op].format(*(names[a.key] for a in t.args))
+            depth = 1 + max((depths[a.key] for a in t.args), default=0)
+            if uses[t.key] == 1 and depth < _NESTED and t.op != "variable":  # where it is needed: no name to look up
+                names[t.key], depths[t.key] = f"({right})", depth
+                continue
+            names[t.key], depths[t.key] = f"t{t.key}", 0
             lines.append(f"    t{t.key} = {right}")
         lines.append(f"    return ({''.join(names[t.key] + ', ' for t in terms)})")
         found: dict[str, Any] = dict(_NAMES)
@@ -185,6 +195,15 @@ class Trace:
 
 def _call(trace: Trace, name: str) -> Callable[..., Term]:
     return lambda *x: trace.make(name, *x)
+
+
+def _uses(terms: Sequence[Term]) -> Counter[int]:
+    """How often each term is written in the source; a result counts once."""
+    found = Counter(t.key for t in terms)
+    for t in _ordered(terms):
+        for i, a in enumerate(t.args):
+            found[a.key] += _PYTHON[t.op].count(f"{{{i}}}")
+    return found
 
 
 def _ordered(terms: Iterable[Term]) -> list[Term]:

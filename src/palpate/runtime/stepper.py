@@ -3,45 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, MutableSequence, Sequence
+from collections.abc import MutableSequence, Sequence
 from contextlib import suppress
-from enum import IntEnum
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from palpate.elements import EndStop
 from palpate.errors import PalpateError
 from palpate.mechanisms import Hinge
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
-from palpate.physics.functions import Functions, Scalar
-from palpate.physics.kinematics import Kinematics
-from palpate.runtime.flat import Term, Trace
-
-
-class Status(IntEnum):
-    """What a step has met; the highest that applies."""
-
-    OK = 0
-    STICKING = 1
-    """Dry friction holds the object: the speed is exactly zero."""
-    AT_LIMIT = 2
-    """An end stop is pressed, or the linkage is at the end of its reach."""
-    NOT_FINITE = 3
-    """The wrench is not six finite numbers, `out` does not fit, or the step leads nowhere; the state is held."""
-
-
-State = tuple[float, ...]
-_Advance = Callable[[State, Sequence[float]], tuple[State, Status]]
-"""State and wrench -> the next state with the accelerations behind it, and how the step went."""
+from palpate.runtime.advance import State, one_freedom
+from palpate.runtime.advance import Status as Status
+from palpate.runtime.equations import Rates
+from palpate.runtime.several import has_quaternion, many_freedoms
 
 _PROBLEMS = (ArithmeticError, ValueError, TypeError, IndexError)
-_SLOW = 1e-6
-"""rad/s: below, what moving adds to the force drowns in its rounding, and its slope takes its place."""
-_RESOLVED = 0.01
-"""Springs up to (omega dt)^2 of this need no help; beyond, they are implicit too."""
-_QUATERNION = ("q_w", "q_x", "q_y", "q_z")
 
 
 class Stepper:
@@ -62,17 +39,17 @@ class Stepper:
         model.check_values()
         self._mechanism = model.mechanism
         self._reach = _reach(model)
-        self._plain = _plain_positions(model)
+        self._turns = has_quaternion(model)
         rest = [1.0 if name == "q_w" else 0.0 for name in model.mechanism.state]
-        if len(model.mechanism.accelerations) == 1:
+        if isinstance(model.mechanism, Hinge):
             rest[0] = min(max(0.0, self._reach[0]), self._reach[1])
         self._still = (0.0,) * len(model.mechanism.accelerations)
         self._now: State = tuple(rest)
         try:
-            if len(self._still) == 1:
-                self._advance = _one_freedom(model, float(dt), self._reach)
+            if len(self._still) == 1 and len(self._now) == 2 and not isinstance(model.mechanism, Rates):
+                self._advance = one_freedom(model, float(dt), self._reach)
             else:
-                self._advance = _many_freedoms(model, float(dt), self._plain)
+                self._advance = many_freedoms(model, float(dt))
             _, status = self._advance(self._now, (0.0,) * 6)
         except (TypeError, ArithmeticError) as error:
             raise PalpateError(f"model {model.name!r} cannot be stepped ({error}); does check_element pass?") from error
@@ -106,7 +83,7 @@ class Stepper:
                 f"at {math.degrees(found[0]):.1f} deg the linkage is out of reach, "
                 f"{math.degrees(low):.1f} to {math.degrees(high):.1f} deg"
             )
-        if not self._plain:
+        if self._turns:
             size = math.hypot(*found[3:7])
             if abs(size - 1.0) > 1e-3:
                 raise PalpateError(f"the quaternion {found[3:7]} is not a unit quaternion")
@@ -121,10 +98,8 @@ class Stepper:
         """
         try:
             w = [float(x) for x in wrench]
-            found, status = self._advance(self._now, w)
-            if len(w) != 6 or len(out) != len(found) or not math.isfinite(sum(w) + sum(found)):
-                status = Status.NOT_FINITE
-            if status is not Status.NOT_FINITE:
+            if len(w) == 6 and len(out) == self.size:
+                found, status = self._attempt(self._now, w)
                 for i, x in enumerate(found):
                     out[i] = x
                 self._now = found[: len(self._now)]
@@ -136,167 +111,38 @@ class Stepper:
                 out[i] = x
         return Status.NOT_FINITE
 
+    def run(self, wrenches: FloatArray, out: FloatArray) -> NDArray[np.int8]:
+        """Take one step for each row of `wrenches` (steps, 6); `out` (steps, size) receives what `step` would give.
 
-class _Equations:
-    """The balance M a + bias = wrench of a model on terms, ready to be flattened."""
+        The same numbers, bit by bit, in less time. Returns the `Status` of each step.
+        """
+        if wrenches.shape != (len(wrenches), 6) or out.shape != (len(wrenches), self.size):
+            raise PalpateError(
+                f"for n steps, wrenches must be (n, 6) and out (n, {self.size}), not {wrenches.shape} and {out.shape}"
+            )
+        now, count, attempt = self._now, len(self._now), self._attempt
+        path: list[State] = []
+        statuses: list[Status] = []
+        rows: list[list[float]] = wrenches.tolist()
+        for w in rows:
+            found, status = attempt(now, w)
+            now = found[:count]
+            path.append(found)
+            statuses.append(status)
+        if path:
+            out[:] = path
+            self._now = now
+        return np.array(statuses, dtype=np.int8)
 
-    def __init__(self, model: Model) -> None:
-        mechanism, smooth = model.mechanism, model.without_dry()
-        self.trace = trace = Trace()
-        n = len(mechanism.accelerations)
-        self.state = [trace.variable(f"s[{i}]") for i in range(len(mechanism.state))]
-        acc = [trace.variable(f"a[{i}]") for i in range(n)]
-        wrench = [trace.variable(f"w[{i}]") for i in range(6)]
-
-        def balance(state: Sequence[Any], acc: Sequence[Any]) -> list[Term]:
-            found = smooth.wrench(mechanism.expand(state, acc, {}, trace.fn), trace.fn)
-            return [trace.term(row) for row in found]
-
-        zeros = [0.0] * n
-        self.inertia = [[trace.derivative(row, a) for a in acc] for row in balance(self.state, acc)]
-        if any(trace.varies(entry, a) for row in self.inertia for entry in row for a in acc):
-            raise TypeError("an element is not linear in the acceleration")
-        self.k = mechanism.expand(self.state, zeros, {}, trace.fn)
-        self.bias = balance(self.state, zeros)
-        self.at_rest = balance([*self.state[:-n], *zeros], zeros)
-        self.applied = [trace.term(row) for row in mechanism.project(self.k, wrench, trace.fn)]
-
-
-def _one_freedom(model: Model, dt: float, reach: tuple[float, float]) -> _Advance:
-    """Bind the step of a mechanism that moves in one way only.
-
-    Balance of a step from v to u:  M (u - v) / dt + static + K dt (u - v) + D u + dry Sign(u) = applied. `static` is
-    the force at rest where the step begins (for stops: where the speed v leads, and K is their slope); D u is what
-    moving adds, in proportion. With D, K >= 0 dampers and stops take energy out, however strong they are. A spring
-    alone is stepped by symplectic Euler, which neither damps nor feeds an oscillation that the step resolves.
-    """
-    e = _Equations(model)
-    trace, fn, (angle, speed) = e.trace, e.trace.fn, e.state
-    lead = trace.variable("s[2]")
-    k_lead, k_lead_still, k_still = (
-        model.mechanism.expand(state, [0.0], {}, fn) for state in ((lead, speed), (lead, 0.0), (angle, 0.0))
-    )
-    stop, stop_still = _stops(model, k_lead, fn), _stops(model, k_lead_still, fn)
-    spring = e.at_rest[0] - _stops(model, k_still, fn)
-    loss = e.bias[0] - _stops(model, e.k, fn) - spring + (stop - stop_still)
-    threshold = sum(fn.abs(ratio[0]) * level for ratio, level in model.dry_forces(e.k, fn))
-    smooth = trace.function(
-        "s, w",
-        (
-            e.applied[0] - spring - stop_still,
-            loss,
-            e.inertia[0][0],
-            trace.derivative(spring, angle),
-            trace.derivative(stop_still, lead),
-            fn.abs(stop_still),
-        ),
-    )
-    creep = trace.function("s", (trace.derivative(loss, speed),))
-    dry = trace.function("s", (threshold,))
-    fades = trace.varies(threshold, speed)
-    low, high = reach
-
-    def advance(state: State, wrench: Sequence[float]) -> tuple[State, Status]:
-        q, v = state
-        ahead = q + dt * v
-        s = (q, v, low if ahead < low else high if ahead > high else ahead)
-        force, loss, inertia, stiffness, stop, pressed = smooth(s, wrench)
-        if not inertia > 0.0:
-            return (q, v, 0.0), Status.NOT_FINITE
-        stiff = max(dt * dt * stiffness - _RESOLVED * inertia, 0.0)
-        inertia += dt * dt * stop
-        momentum = inertia * v + dt * force  # what is left without damping and dry friction
-        slow = -_SLOW < v < _SLOW
-        damping = 0.0 if slow else loss / v
-        if damping < 0.0:  # no damper: inertia that changes with the angle
-            momentum -= dt * loss
-        (held,) = dry((q, 0.0))
-        status = Status.AT_LIMIT if pressed > 0.0 else Status.OK
-        if abs(momentum) <= dt * held:
-            new = 0.0
-            status = status or Status.STICKING
-        else:
-            if fades:
-                (held,) = dry((q, v))
-            if slow:
-                (damping,) = creep(s)
-            lost = min(dt * held, abs(momentum))
-            new = (momentum - math.copysign(lost, momentum)) / (inertia + stiff + dt * max(damping, 0.0))
-        there = q + dt * new
-        if not low <= there <= high:  # a linkage that is stretched stops the door, and gives nothing back
-            there = low if there < low else high
-            new, status = (there - q) / dt, Status.AT_LIMIT
-        return (there, new, (new - v) / dt), status
-
-    return advance
-
-
-def _stops(model: Model, k: Kinematics, fn: Functions) -> Scalar:
-    """What the end stops alone add to the bias of the one free row."""
-    values, p0, found = [float(value) for value in model.p], 0, 0.0
-    for e in model.elements:
-        p = values[p0 : p0 + len(e.parameters)]
-        p0 += len(p)
-        if isinstance(e, EndStop):
-            (row,) = e.columns(e.features(k, {z.name: z.value for z in e.shapes}, fn))
-            found = found + k.coordinates[e.acts_on].ratio[0] * sum(c * x for c, x in zip(row, p, strict=True))
-    return found
-
-
-def _many_freedoms(model: Model, dt: float, plain: bool) -> _Advance:
-    """Bind the step of a mechanism with several freedoms; damping and gyroscopic moments are linearly implicit."""
-    dry = [x.name for x in model.elements if x.dry]
-    if dry:
-        raise PalpateError(
-            f"model {model.name!r}: dry friction ({', '.join(dry)}) is stepped with one degree of freedom only"
-        )
-    e = _Equations(model)
-    n = len(e.inertia)
-    force = [f - b for f, b in zip(e.applied, e.bias, strict=True)]
-    damping = [[e.trace.derivative(row, x) for x in e.state[-n:]] for row in e.bias]
-    matrix = [m + dt * d for ms, ds in zip(e.inertia, damping, strict=True) for m, d in zip(ms, ds, strict=True)]
-    flat = e.trace.function("s, w", (*force, *matrix))
-
-    def advance(state: State, wrench: Sequence[float]) -> tuple[State, Status]:
-        found = flat(state, wrench)
+    def _attempt(self, now: State, wrench: list[float]) -> tuple[State, Status]:
+        """One step of six numbers; the state is held where it leads nowhere."""
         try:
-            acc: list[float] = np.linalg.solve(np.array(found[n:]).reshape(n, n), np.array(found[:n])).tolist()
-        except np.linalg.LinAlgError:
-            return (*state, *(0.0,) * n), Status.NOT_FINITE
-        v = [x + dt * a for x, a in zip(state[-n:], acc, strict=True)]
-        if plain:
-            position = tuple(x + dt * y for x, y in zip(state, v, strict=False))
-        else:
-            position = (*(x + dt * y for x, y in zip(state[:3], v, strict=False)), *_turned(state[3:7], v[3:], dt))
-        return (*position, *v, *acc), Status.OK
-
-    return advance
-
-
-def _turned(q: State, omega: Sequence[float], dt: float) -> State:
-    """A unit quaternion w x y z after turning with omega (body, rad/s): q exp(omega dt / 2) (Diebel 2006, 6.5)."""
-    speed = math.hypot(*omega)
-    half = 0.5 * dt * speed
-    c, s = math.cos(half), (math.sin(half) / speed if speed > 0.0 else 0.0)
-    x, y, z = (s * w for w in omega)
-    a, b, g, d = q
-    found = (
-        a * c - b * x - g * y - d * z,
-        a * x + b * c + g * z - d * y,
-        a * y - b * z + g * c + d * x,
-        a * z + b * y - g * x + d * c,
-    )
-    size = math.hypot(*found)
-    return tuple(f / size for f in found)
-
-
-def _plain_positions(model: Model) -> bool:
-    """Whether positions are integrals of speeds; else they are a place and a quaternion."""
-    n = len(model.mechanism.accelerations)
-    positions = model.mechanism.state[:-n]
-    if len(positions) != n and not (n == 6 and positions[3:] == _QUATERNION):
-        raise PalpateError(f"model {model.name!r}: the stepper does not know how {', '.join(positions)} change")
-    return len(positions) == n
+            found, status = self._advance(now, wrench)
+            if status is not Status.NOT_FINITE and math.isfinite(sum(wrench) + sum(found)):
+                return found, status
+        except _PROBLEMS:
+            pass
+        return (*now, *self._still), Status.NOT_FINITE
 
 
 def _reach(model: Model) -> tuple[float, float]:

@@ -1,0 +1,125 @@
+"""The body stage: recordings of an object moved by its handle -> its model (paper, Door)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from palpate.errors import DataProblem, PalpateError
+from palpate.experiment.body_clock import clock_by_balance
+from palpate.experiment.body_fit import BodyFit, fit_joint, fit_two_steps
+from palpate.experiment.body_inputs import BodyMeasured, read_capture
+from palpate.experiment.body_judge import judged
+from palpate.experiment.body_result import build_body_result
+from palpate.experiment.body_schema import BodyPart
+from palpate.experiment.body_signals import read_signals
+from palpate.experiment.body_systematic import body_systematic
+from palpate.experiment.reading import Experiment, check_reference_names
+from palpate.experiment.result import Result
+from palpate.experiment.segments import check_overlap
+from palpate.experiment.telling import Tell
+from palpate.identify.shapes import fit_shapes
+from palpate.motion.clocks import Offset
+from palpate.runtime.replay import Replay, replay, with_stops
+
+HUSH = ("clock", "placement", "derivatives", "hinge angle", "fusion")
+"""Findings of the motion stage that the body stage settles in its own way."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreparedBody:
+    """A body experiment up to its balance, on one clock."""
+
+    measured: BodyMeasured
+    offset: Offset | None
+    """How the load cell's clock was found; None where it is stated, or there is none."""
+
+
+def run_body(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) -> Result:
+    """Identify a body: the whole stage."""
+    prepared = prepare_body(experiment, tell)
+    fit = fit_body(experiment, prepared, tell)
+    signals = experiment.config.recordings.signals
+    solution, refused = judged(fit, rate_known=signals is None or signals.rate_known)
+    fit = replace(fit, solution=solution)
+    check_reference_names(experiment, [e.name for e in solution.estimates])
+    if experiment.config.uncertain is not None:
+        tell("propagating systematic errors")
+        fit = body_systematic(fit, experiment.config.uncertain, experiment.config.fixed)
+    tell("replaying")
+    played = None if refused else replayed(fit)
+    tell("judging")
+    return build_body_result(experiment, prepared.measured, prepared.offset, fit, refused, played)
+
+
+def prepare_body(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) -> PreparedBody:
+    """Read everything, and find the load cell's clock by the balance where it is not stated."""
+    config = experiment.config
+    if config.recordings.signals is not None:
+        return PreparedBody(read_signals(experiment, tell), None)
+    measured = read_capture(experiment, tell)
+    check_body_segments(experiment, measured)
+    quiet = tuple(f for f in measured.findings if f.fatal or f.gate not in HUSH)
+    measured = replace(measured, findings=quiet)
+    if config.clocks != "auto":
+        return PreparedBody(measured, None)
+    tell("comparing the clocks by the balance")
+    offset = _clock(experiment, measured)
+    return PreparedBody(replace(measured, inputs=measured.inputs.on_clock(offset.clock)), offset)
+
+
+def fit_body(experiment: Experiment[BodyPart], prepared: PreparedBody, tell: Tell = lambda _: None) -> BodyFit:
+    """Fit as the experiment file says."""
+    config, measured = experiment.config, prepared.measured
+    try:
+        if config.procedure == "two-step":
+            tell("solving")
+            return fit_two_steps(measured.inputs, measured.segments, fixed=config.fixed)
+        return fit_joint(measured.inputs, measured.segments, fixed=config.fixed, tell=tell)
+    except DataProblem as error:
+        raise experiment.problem("segments", str(error)) from error
+
+
+def _clock(experiment: Experiment[BodyPart], measured: BodyMeasured) -> Offset:
+    """Twice: once with the shapes as given, then with those that the first clock shows."""
+    inputs, segments = measured.inputs, [*measured.segments["quasi_static"], *measured.segments["train"]]
+    try:
+        first = clock_by_balance(inputs, inputs.balance(), segments)
+        inputs = inputs.on_clock(first.clock)
+        if any(s.free for e in inputs.model.elements for s in e.shapes):
+            inputs = inputs.with_model(fit_shapes(inputs.balance(), segments, profiles=False).model)
+        return clock_by_balance(inputs, inputs.balance(), segments)
+    except DataProblem as error:
+        raise experiment.problem("clocks", str(error), "state the samples that coincide") from error
+
+
+def check_body_segments(experiment: Experiment[BodyPart], measured: BodyMeasured) -> None:
+    """Refuse segments in which nothing was seen, and a test that is not one."""
+    times = measured.inputs.times_s
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for name, segments in measured.segments.items():
+        spans[name] = [(int(a), int(b)) for a, b in (np.searchsorted(times, s) for s in segments)]
+        for (a, b), segment in zip(spans[name], segments, strict=True):
+            if b <= a or not np.isfinite(measured.inputs.angle[a:b]).any():
+                told = f"{segment[0]:.2f} to {segment[1]:.2f} s: the object's angle is not known anywhere in it"
+                raise experiment.problem(f"segments.{name}", told)
+    clash = check_overlap([*spans["train"], *spans["quasi_static"]], spans["test"])
+    if clash is not None:
+        told = f"{times[clash[1][0]]:.2f} to {times[clash[1][1] - 1]:.2f} s overlaps a segment of the fit"
+        raise experiment.problem("segments.test", told, "a test on data of the fit proves nothing")
+
+
+def replayed(fit: BodyFit) -> Replay | None:
+    """Measured force in, angle out: the model between its stops, in windows of ten seconds."""
+    inputs = fit.inputs
+    found = fit.motion
+    wrench = fit.prediction.wrench
+    model = fit.solution.model
+    if inputs.stops is not None:
+        model = with_stops(model, *inputs.stops)
+    state = np.column_stack([found.angle, found.speed])
+    try:
+        return replay(model, inputs.times_s, wrench, state)
+    except PalpateError:
+        return None

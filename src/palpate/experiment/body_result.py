@@ -1,0 +1,243 @@
+"""A body's solution in the words of result.json and model.json, and what its figures show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from palpate.experiment.body_fit import BodyFit
+from palpate.experiment.body_inputs import BodyMeasured
+from palpate.experiment.body_judge import reasons, resting_doubts, scale_doubts
+from palpate.experiment.body_schema import BodyPart, HandleWeightPart
+from palpate.experiment.body_view import BodyView, ReplayWindow, ShapeProfile
+from palpate.experiment.instruments import sensor_label
+from palpate.experiment.reading import Experiment
+from palpate.experiment.result import RESULT_FORMAT, Result, parameter_entry, provenance, read_references
+from palpate.files import finite, sha256
+from palpate.identify import cross_validate
+from palpate.identify.balance import Segment
+from palpate.identify.solution import Status
+from palpate.motion.clocks import Offset
+from palpate.runtime.replay import Replay
+
+EXTRAPOLATED_RAD = np.radians(5.0)
+
+
+def build_body_result(
+    experiment: Experiment[BodyPart],
+    measured: BodyMeasured,
+    offset: Offset | None,
+    fit: BodyFit,
+    refused: Mapping[str, str],
+    played: Replay | None,
+) -> Result:
+    """Put a body's fit into the words of result.json."""
+    config, solution = experiment.config, fit.solution
+    noise = _noise(fit)
+    rms = {name: _rms(fit, measured.segments[name], noise) for name in ("train", "test")}
+    rms["quasi_static"] = _rms(fit, measured.segments["quasi_static"], noise)
+    ratio = float(cross_validate(fit.train, solution)[0] / max(fit.train.rms(solution.p)[0], 1e-300))
+    rms["cross_validated"] = {row: {**entry, "value": ratio * entry["value"]} for row, entry in rms["train"].items()}
+    rms = {name: entry for name, entry in rms.items() if entry}
+    why = reasons(solution, refused, rms, measured.findings)
+    warnings = [
+        *(f.message for f in measured.findings if not f.fatal),
+        *_extrapolated(fit, measured.segments),
+        *(() if fit.shaped is None else fit.shaped.told),
+        *([] if refused else resting_doubts(fit, (*measured.segments["quasi_static"], *measured.segments["train"]))),
+        *scale_doubts(config.known, solution),
+        *(w for w in solution.warnings if "kappa" not in w),
+    ]
+    data: dict[str, Any] = {
+        "palpate_result": RESULT_FORMAT,
+        "title": config.title or experiment.source.stem,
+        "stage": config.stage,
+        "model_of": config.model_of,
+        "procedure": config.procedure,
+        "parameters": {e.name: _refusable(parameter_entry(e)) for e in solution.estimates},
+        "shapes": _shapes(fit),
+        "references": read_references(experiment),
+        "rms": rms,
+        "rms_below_hz": None,
+        "kappa": finite(solution.conditioning.kappa),
+        "kappa_eff": finite(solution.conditioning.kappa_eff),
+        "kappa_eff_paper": finite(solution.conditioning.kappa_eff_paper),
+        "damping": solution.damping,
+        "weakest_direction": None,
+        "replay": _replay(played),
+        "clocks": _clocks(measured, offset),
+        "hinge": _hinge(fit),
+        "verdict": {"passed": not why, "reasons": why},
+        "warnings": list(dict.fromkeys(w for w in warnings if w not in why)),
+        "provenance": provenance(experiment, measured.segments)
+        | {
+            "derivatives": {"window_s": fit.inputs.filtering.window_s, "order": fit.inputs.filtering.order},
+            "low_pass_hz": fit.inputs.filtering.bandwidth_hz,
+        },
+    }
+    view = _view(fit, measured.segments, played)
+    model = None if refused else fit.solution.model.with_values(fit.solution.p, **_about(experiment, measured, why))
+    return Result(data, model, solution, view, measured.handle)
+
+
+def _refusable(entry: dict[str, Any]) -> dict[str, Any]:
+    """What is not known has no number."""
+    return entry if entry["status"] != Status.NOT_IDENTIFIABLE.value else entry | {"value": None, "ci95": None}
+
+
+def _rms(fit: BodyFit, segments: Sequence[Segment], noise: float) -> dict[str, dict[str, Any]]:
+    """RMS error against the wrench at the motion's rate, not smoothed further, where the object moves freely."""
+    error = fit.residuals(segments)
+    if len(error) == 0:
+        return {}
+    value, span = float(np.sqrt(np.mean(error**2))), float(np.ptp(fit.reference(segments)))
+    row = fit.inputs.model.mechanism.rows[0]
+    percent = 100 * value / span if span > 0 else None
+    return {row.name: {"value": value, "unit": row.unit, "percent_of_range": percent, "noise": noise}}
+
+
+def _noise(fit: BodyFit) -> float:
+    """RMS of the measured torque while nobody touches the object, N m; 0 where that was not recorded."""
+    if fit.inputs.static is None:
+        return 0.0
+    at = slice(*fit.prediction.indices(fit.inputs.static))
+    return float(np.nanstd(fit.prediction.wrench[at, 5]))
+
+
+def _extrapolated(fit: BodyFit, segments: Mapping[str, Sequence[Segment]]) -> list[str]:
+    """Angles that the model speaks about and the fit has not seen."""
+    used = fit.prediction.used
+    angle = fit.inputs.angle[used if used is not None else slice(None)]
+    if len(angle) == 0:
+        return []
+    low, high = float(np.nanmin(angle)), float(np.nanmax(angle))
+    told: list[str] = []
+    if low > EXTRAPOLATED_RAD:
+        told.append(
+            f"the object was never seen moving below {np.degrees(low):.0f} deg: what it does near the closed position "
+            "is extrapolated"
+        )
+    if not segments["quasi_static"] and fit.train.samples.sum() > 0:
+        told.append("there is no quasi-static segment: the spring is known from fast motion only")
+    return told if high > low else [*told, "the object did not move"]
+
+
+def _shapes(fit: BodyFit) -> dict[str, Any]:
+    """Zone borders and widths: as given, or as the data say."""
+    found: dict[str, Any] = {}
+    profiles = {} if fit.shaped is None else {p.name: p for p in fit.shaped.profiles}
+    units = {s.name: s.unit for e in fit.inputs.model.elements for s in e.shapes}
+    for name, value in fit.inputs.model.shapes.items():
+        profile = profiles.get(name)
+        ci = None if profile is None or profile.interval is None else list(profile.interval)
+        status = "fixed" if profile is None else "identified" if ci is not None else "not-identifiable"
+        unit = units[name.rpartition(".")[2]]
+        found[name] = {"value": value, "unit": unit, "ci95": ci, "status": status}
+    return found
+
+
+def _replay(played: Replay | None) -> dict[str, Any] | None:
+    if played is None:
+        return None
+    return {
+        "rms": finite(played.score),
+        "unit": "rad",
+        "windows": len(played.scored),
+        "window_s": 10.0,
+        "least_travel": played.least_travel,
+        "each": [{"start_s": w.start_s, "rms": w.rms, "travel": w.travel} for w in played.scored],
+    }
+
+
+def _clocks(measured: BodyMeasured, offset: Offset | None) -> dict[str, Any]:
+    """Reference time minus each device's."""
+    devices = {} if measured.captured is None else dict(measured.captured.devices)
+    found: dict[str, Any] = {}
+    for name, device in devices.items():
+        clock, evidence = device.clock, device.offset
+        if name == "wrench":
+            clock, evidence = measured.inputs.clock, offset
+        if clock is None:
+            continue
+        found[name] = {
+            "reference_minus_device_s": clock.offset_s,
+            "std_s": clock.offset_std_s,
+            "at_s": clock.at_s,
+            "drift_ppm": clock.drift_ppm if clock.drift_observed else None,
+            "estimated": evidence is not None,
+        }
+    return found
+
+
+def _hinge(fit: BodyFit) -> dict[str, float]:
+    hinge = fit.inputs.hinge
+    leaning = min(hinge.inclination, np.pi - hinge.inclination)
+    angle = fit.inputs.angle
+    return {
+        "inclination_rad": float(leaning),
+        "lowest_rad": float(np.nanmin(angle)),
+        "highest_rad": float(np.nanmax(angle)),
+        "angle_noise_rad": fit.inputs.angle_noise(),
+        "lever_m": float(np.linalg.norm(fit.inputs.T_hinge_sensor[:2, 3])),
+    }
+
+
+def _about(experiment: Experiment[BodyPart], measured: BodyMeasured, why: Sequence[str]) -> dict[str, str]:
+    config = experiment.config
+    meaning = {
+        "body": "body (pre-sensor part): drive it with the sensor's wrench minus its zero",
+        "whole": "whole (body and handle): drive it with the person's wrench, the handle's compensated",
+        "weight-only": "body with the handle's weight compensated, as the paper's authors: for reproduction",
+    }
+    about = {
+        "model_of": meaning[config.model_of],
+        "frame": "hinge: origin on the axis, z along it; the angle is zero when shut and positive when opening",
+        "verdict": "passed" if not why else f"failed: {'; '.join(why)}",
+        "identified_from": experiment.source.name,
+        "palpate": version("palpate"),
+    }
+    if config.recordings.wrench is not None:
+        about["sensor"] = sensor_label(config.sensor, config.recordings.wrench.device)
+        static = measured.segments["static"]
+        about["zeroing"] = (
+            f"mean over {static[0][0]:g} to {static[0][1]:g} s, shut and untouched" if static else "as recorded"
+        )
+    if isinstance(config.handle, HandleWeightPart):
+        about["handle"] = f"{config.handle.mass:g} kg at {config.handle.com} m, weight only"
+    elif config.handle is not None:
+        path = experiment.source.parent / config.handle
+        about["handle"] = f"{config.handle}" + (f", sha256 {sha256(path)[:16]}" if path.is_file() else "")
+    return about
+
+
+def _view(fit: BodyFit, segments: Mapping[str, Sequence[Segment]], played: Replay | None) -> BodyView:
+    seen, rows = fit.prediction, fit.prediction.rows(fit.whole)[:, 0]
+    used = fit.used(fit.whole)
+    estimate = np.where(used, rows[:, :-1] @ fit.solution.p, np.nan)
+    found = fit.motion
+    return BodyView(
+        model=fit.solution.model,
+        times_s=seen.times_s,
+        position=found.angle,
+        speed=found.speed,
+        reference=seen.wrench[:, 5:],
+        estimate=estimate[:, None],
+        used=used,
+        resting=fit.inputs.resting(fit.inputs.derivatives()),
+        segments=segments,
+        profiles=_profiles(fit),
+        replay=_windows(played),
+    )
+
+
+def _profiles(fit: BodyFit) -> tuple[ShapeProfile, ...]:
+    found = () if fit.shaped is None else fit.shaped.profiles
+    return tuple(ShapeProfile(p.name, p.unit, p.values, p.costs, p.value, p.interval) for p in found)
+
+
+def _windows(played: Replay | None) -> tuple[ReplayWindow, ...]:
+    scored = () if played is None else played.scored
+    return tuple(ReplayWindow(w.times_s, w.measured, w.simulated, w.rms) for w in scored)

@@ -1,0 +1,62 @@
+"""Systematic errors of a body: what is taken as given, moved by its declared uncertainty, and the fit repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from palpate.errors import PalpateError
+from palpate.experiment.body_fit import BodyFit
+from palpate.experiment.body_schema import BodyUncertainPart
+from palpate.experiment.hinge_inputs import HingeInputs
+from palpate.identify import compress, solve
+from palpate.motion.clock_map import ClockMap
+from palpate.physics.so3 import exp_rotation
+from palpate.physics.spatial import transform
+
+
+def body_systematic(fit: BodyFit, part: BodyUncertainPart, fixed: Mapping[str, float]) -> BodyFit:
+    """The fit with the systematic standard deviation of every estimate; shapes stay as they were found."""
+    names = [e.name for e in fit.solution.estimates]
+    squares = np.zeros(len(names))
+    for other in _others(fit.inputs, part):
+        try:
+            there = solve(compress(other.balance(), fit.segments), fixed=fixed)
+        except PalpateError:  # links that cannot close: as far as they can is far enough
+            continue
+        squares += np.array([there[name].value - fit.solution[name].value for name in names]) ** 2
+    errors = dict(zip(names, np.sqrt(squares), strict=True))
+    estimates = tuple(replace(e, systematic=float(errors[e.name])) for e in fit.solution.estimates)
+    return replace(fit, solution=replace(fit.solution, estimates=estimates))
+
+
+def _others(inputs: HingeInputs, part: BodyUncertainPart) -> Iterator[HingeInputs]:
+    """Inputs with one thing off by its standard deviation each."""
+    if part.load_cell_scale:
+        scale = 1 + part.load_cell_scale
+        yield replace(
+            inputs, wrench=replace(inputs.wrench, x=scale * inputs.wrench.x), measured=scale * inputs.measured
+        )
+    for axis in np.eye(3):
+        R, r = inputs.T_hinge_sensor[:3, :3], inputs.T_hinge_sensor[:3, 3]
+        if part.sensor_position:
+            yield replace(inputs, T_hinge_sensor=transform(R, r + part.sensor_position * axis))
+        if part.sensor_rotation:
+            yield replace(inputs, T_hinge_sensor=transform(R @ exp_rotation(part.sensor_rotation * axis), r))
+    if part.closed:
+        yield replace(inputs, angle=inputs.angle + part.closed)
+    if part.clock:
+        clock = inputs.clock or ClockMap(0.0, 0.0, 0.0, 0.0, 0.0, False)
+        yield inputs.on_clock(replace(clock, offset_s=clock.offset_s + part.clock))
+    linkage = inputs.hinge.linkage
+    lengths: tuple[float, ...] = getattr(linkage, "lengths", ())
+    if part.links and linkage is not None:
+        for i in range(len(lengths)):
+            moved = tuple(x + part.links * (i == j) for j, x in enumerate(lengths))
+            try:
+                hinge = replace(inputs.hinge, linkage=replace(linkage, lengths=moved))  # type: ignore[type-var]
+            except PalpateError:
+                continue
+            yield inputs.with_model(replace(inputs.model, mechanism=hinge))

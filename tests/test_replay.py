@@ -1,0 +1,281 @@
+"""Replay: the oracle's door is recorded, and models are stepped through the recording."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from palpate.elements import Coulomb, EndStop, PolynomialSpring, RigidBody, ScalarInertia, Viscous
+from palpate.errors import DataProblem, PalpateError
+from palpate.mechanisms import Free, Hinge
+from palpate.model import Model, load_object
+from palpate.runtime import Stepper
+from palpate.runtime.replay import Replay, replay, with_stops
+from tests.oracles import door_ode
+
+PAPER = [6.53, 4.75, 1.79, 7.52, 4.47, 2.57, 18.01, -17.10, 5.34, -0.70]
+RATE = 100.0
+
+
+def paper_door(**factors: float) -> Model:
+    model = load_object("door")
+    return model.with_values([x * factors.get(name, 1.0) for name, x in zip(model.parameters, PAPER, strict=True)])
+
+
+def push(t: float) -> float:
+    return 14.0 + 14.0 * math.sin(2 * math.pi * 0.25 * t) + 6.0 * math.sin(2 * math.pi * 0.9 * t + 1.0)
+
+
+@pytest.fixture(scope="module")
+def recording() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """30.5 s at 100 Hz, pushed and pulled; times, wrench, state."""
+    times = np.arange(3051) / RATE
+    return times, torques(times, push), door_ode.simulate(door_ode.Door(), push, times, 0.5)
+
+
+def torques(times: np.ndarray, tau: Callable[[float], float]) -> np.ndarray:
+    wrench = np.random.default_rng(0).normal(size=(len(times), 6)) * 20.0  # what the hinge carries does not matter
+    wrench[:, 5] = [tau(t) for t in times]
+    return wrench
+
+
+def degrees(found: Replay) -> float:
+    return math.degrees(found.score)
+
+
+# The score
+
+
+def test_the_truth_replays_its_recording(recording: Any) -> None:
+    """Three windows of 10 s; the error is that of the step, and of a wrench that is linear between samples."""
+    found = replay(paper_door(), *recording)
+    assert [w.start_s for w in found.windows] == pytest.approx([0.0, 10.0, 20.0])
+    assert all(math.degrees(w.travel) > 40 for w in found.windows)
+    assert found.scored == found.windows
+    assert degrees(found) < 0.03
+    assert degrees(replay(paper_door(), *recording, dt=2.5e-4)) < 0.4 * degrees(found)
+    (rest,) = found.skipped
+    assert (rest.start_s, rest.end_s, rest.why) == (pytest.approx(30.0), pytest.approx(30.5), "shorter than a window")
+
+
+@pytest.mark.parametrize(("name", "factor", "least"), [("I", 1.5, 3.0), ("b_v", 1.3, 1.0), ("b_c", 2.0, 1.0)])
+def test_a_wrong_model_shows(recording: Any, name: str, factor: float, least: float) -> None:
+    assert degrees(replay(paper_door(**{name: factor}), *recording)) > least
+
+
+def test_windows_hold_what_was_measured_and_what_a_stepper_makes_of_it(recording: Any) -> None:
+    times, wrench, state = recording
+    found = replay(paper_door(), times, wrench, state, window_s=4.0, dt=2e-3)
+    window = found.windows[2]
+    assert window.times_s.tolist() == times[800:1201].tolist()
+    assert window.measured.tolist() == state[800:1201, 0].tolist()
+    stepper, out, simulated = Stepper(paper_door(), 2e-3), np.empty(3), [state[800, 0]]
+    stepper.reset(state[800])
+    for i in range(800, 1200):
+        for share in (0.1, 0.3, 0.5, 0.7, 0.9):
+            stepper.step((1 - share) * wrench[i] + share * wrench[i + 1], out)
+        simulated.append(out[0])
+    assert window.simulated == pytest.approx(simulated, abs=1e-12)
+    error = window.simulated[1:] - window.measured[1:]
+    assert window.rms == pytest.approx(math.sqrt(np.mean(error**2)))
+    assert window.travel == np.ptp(state[800:1201, 0])
+    pooled = [w for w in found.windows if math.degrees(w.travel) >= 40]
+    assert found.score == pytest.approx(math.sqrt(np.mean([w.rms**2 for w in pooled])))
+
+
+def test_it_is_the_same_every_time(recording: Any) -> None:
+    one, two = (replay(paper_door(), *recording, window_s=5.0) for _ in range(2))
+    assert [w.simulated.tobytes() for w in one.windows] == [w.simulated.tobytes() for w in two.windows]
+
+
+def test_noise_of_the_start_does_little(recording: Any) -> None:
+    times, wrench, state = recording
+    noisy = state + np.random.default_rng(1).normal(size=state.shape) * [math.radians(0.05), 0.01]
+    assert degrees(replay(paper_door(), times, wrench, noisy)) < 0.5
+
+
+def test_a_window_that_hardly_moves_is_shown_but_not_scored() -> None:
+    times = np.arange(1001) / RATE
+    state = np.tile([0.6, 0.0], (1001, 1))
+    found = replay(paper_door(), times, torques(times, lambda _: 10.2), state)
+    (window,) = found.windows
+    assert window.rms == 0.0  # it sticks
+    assert found.scored == ()
+    assert math.isnan(found.score)
+    assert replay(paper_door(), times, torques(times, lambda _: 10.2), state, least_travel=0.0).score == 0.0
+
+
+# What was not seen
+
+
+def test_windows_go_around_what_was_not_seen(recording: Any) -> None:
+    times, wrench, state = (x.copy() for x in recording)
+    wrench[1200, 2] = np.nan
+    state[1300:1310, 1] = np.nan
+    times[2500:] += 7.0  # a pause
+    found = replay(paper_door(), times, wrench, state, window_s=5.0)
+    assert [w.start_s for w in found.windows] == pytest.approx([0.0, 5.0, 13.1, 18.1, 32.0])
+    assert degrees(found) < 0.03
+    told = [(round(s.start_s, 2), round(s.end_s, 2), s.why) for s in found.skipped]
+    unknown, short = "wrench or state unknown", "shorter than a window"
+    assert told == [
+        *((10.0, 11.99, short), (12.0, 12.0, unknown), (12.01, 12.99, short), (13.0, 13.09, unknown)),
+        *((23.1, 24.99, short), (37.0, 37.5, short)),
+    ]
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=25, deadline=None)
+def test_odd_data_never_raise_and_every_sample_is_accounted_for(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(1, 400))
+    gaps = rng.choice([0.01, 0.0101, 0.5, -0.01, 0.0, np.nan], size=count, p=[0.96, 0.02, 0.005, 0.005, 0.005, 0.005])
+    times = np.cumsum(np.nan_to_num(gaps)) + 0.0 * gaps
+    wrench, state = rng.normal(size=(count, 6)) * 10, rng.uniform(0.1, 1.0, size=(count, 2))
+    for array in (wrench, state):
+        array[rng.uniform(size=count) < rng.choice([0.0, 0.01, 1.0], p=[0.5, 0.4, 0.1])] = rng.choice([np.nan, np.inf])
+    found = replay(SIMPLE, times, wrench, state, window_s=0.3)
+    covered = np.zeros(count, bool)
+    for w in found.windows:
+        assert np.isfinite([w.measured, w.simulated, w.times_s]).all()
+        assert len(w.times_s) == 31
+        assert np.abs(np.diff(w.times_s) - 0.01).max() < 0.006
+        covered |= (times >= w.times_s[0]) & (times <= w.times_s[-1])
+    for s in found.skipped:
+        assert s.why
+        ends = [x for x in (s.start_s, s.end_s) if math.isfinite(x)]
+        covered |= (times >= min(ends, default=-math.inf)) & (times <= max(ends, default=math.inf))
+    known = np.isfinite(times) & np.isfinite(wrench).all(axis=1) & np.isfinite(state).all(axis=1)
+    assert covered[known].all()
+
+
+SIMPLE = Model("m", Hinge(), (ScalarInertia(), Viscous(), Coulomb())).with_values([3.0, 2.0, 0.5])
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_too_little_to_step(count: int) -> None:
+    found = replay(SIMPLE, np.zeros(count), np.zeros((count, 6)), np.zeros((count, 2)))
+    assert (found.windows, len(found.skipped)) == ((), 1)
+    assert math.isnan(found.score)
+
+
+def test_stamps_rounded_to_milliseconds_are_even(recording: Any) -> None:
+    """120 Hz in whole milliseconds: 8, 8, 9, 8, 8, 9 ..."""
+    exact = np.arange(1201) / 120.0
+    state = np.column_stack([np.interp(exact, recording[0], x) for x in recording[2].T])
+    wrench = torques(exact, push)
+    found = replay(paper_door(), np.round(exact, 3), wrench, state, window_s=9.9)
+    assert len(found.windows) == 1
+    assert degrees(found) < 0.1
+
+
+def test_what_does_not_fit_is_refused(recording: Any) -> None:
+    times, wrench, state = recording
+    with pytest.raises(DataProblem, match=r"must be \(n,\), \(n, 6\) and \(n, 2\), not .*\(3051, 3\)"):
+        replay(paper_door(), times, wrench[:, :3], state)
+    with pytest.raises(PalpateError, match="window and step must be positive"):
+        replay(paper_door(), times, wrench, state, window_s=0.0)
+    with pytest.raises(PalpateError, match="no value for I"):
+        replay(load_object("door"), times, wrench, state)
+
+
+# Frames and stops
+
+
+@cache
+def slammed() -> tuple[Model, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """A door without closer that a hand throws into its frame and its doorstop, leaning on both."""
+    elements = (ScalarInertia(), Viscous(), Coulomb(), EndStop(at=1.5), EndStop("shut", at=0.0, side="lowest"))
+    model = Model("m", Hinge(), elements).with_values([5.0, 2.0, 1.0, 4e4, 4e4, 4e4, 4e4])
+    times = np.arange(1001) / RATE
+    wrench = torques(times, lambda t: 12.0 * math.sin(2 * math.pi * 0.2 * t))
+    stepper, path = Stepper(model, 1e-4), np.empty((100_000, 3))
+    fine = (np.arange(100_000) + 0.5) * 1e-4
+    stepper.reset((0.2, 0.0))
+    stepper.run(np.column_stack([np.interp(fine, times, x) for x in wrench.T]), path)
+    state = np.concatenate([[[0.2, 0.0]], path[99::100, :2]])
+    return model, (times, wrench, state)
+
+
+def without_stops(model: Model) -> Model:
+    elements = tuple(e for e in model.elements if not isinstance(e, EndStop))
+    return replace(model, elements=elements, values={}).with_values(model.p[:3])
+
+
+def test_a_model_without_stops_goes_through_the_frame_and_that_is_told() -> None:
+    model, data = slammed()
+    usual, fine = (degrees(replay(model, *data, dt=dt)) for dt in (1e-3, 2.5e-4))
+    assert fine < 0.1
+    assert fine < usual / 3  # what is left is the step's: each bounce passes on what the one before has lost
+    free = without_stops(model)
+    found = replay(free, *data)
+    (window,) = found.windows
+    assert window.left
+    assert window.beyond == pytest.approx(
+        max(window.simulated.max() - window.measured.max(), window.measured.min() - window.simulated.min())
+    )
+    assert degrees(found) > 10  # it counts
+    assert math.isnan(found.score_inside)
+    angle = data[2][:, 0]
+    stopped = replay(with_stops(free, angle.min(), angle.max()), *data)
+    assert not stopped.windows[0].left
+    assert stopped.score == stopped.score_inside
+    assert stopped.score < 0.1 * found.score  # how it bounces nobody measured
+
+
+def test_stops_are_added_only_where_there_are_none() -> None:
+    model, _ = slammed()
+    assert with_stops(model, 0.1, 1.0).elements == model.elements
+    one = replace(model, elements=model.elements[:4], values={}).with_values(model.p[:5])
+    added = with_stops(one, 0.1, 1.0).elements
+    assert [(e.at, e.side) for e in added if isinstance(e, EndStop)] == [(1.5, "highest"), (0.1, "lowest")]
+    with pytest.raises(PalpateError, match="to a hinge only"):
+        with_stops(Model("m", Free(), (RigidBody(),)), 0.0, 1.0)
+
+
+def test_an_error_of_the_zero_angle_does_not_throw_the_door_out_of_its_frame() -> None:
+    """Shut, but measured at -1 deg: the stop would push with 700 N m."""
+    model = Model("m", Hinge(), (ScalarInertia(), Coulomb(), EndStop("shut", at=0.0, side="lowest")))
+    model = model.with_values([5.0, 1.0, 4e4, 0.1])
+    times = np.arange(201) / RATE
+    state = np.tile([math.radians(-1.0), 0.0], (201, 1))
+    (window,) = replay(model, times, torques(times, lambda _: -20.0), state, window_s=2.0).windows
+    assert math.degrees(window.rms) < 1.1
+    state[:, 0] = -1.0
+    (skipped,) = replay(model, times, torques(times, lambda _: -20.0), state, window_s=2.0).skipped
+    assert "it starts 57 deg beyond an end stop" in skipped.why
+
+
+def test_a_start_out_of_the_linkages_reach_is_skipped(recording: Any) -> None:
+    times, wrench, state = recording
+    found = replay(paper_door(), times, wrench, state + np.array([3.0, 0.0]))
+    assert found.windows == ()
+    assert "the linkage is out of reach" in found.skipped[0].why
+
+
+def test_a_model_that_blows_up_is_told() -> None:
+    model = Model("m", Hinge(), (ScalarInertia(), PolynomialSpring(order=9))).with_values([1.0, *[1e9] * 10])
+    times = np.arange(201) / RATE
+    found = replay(model, times, torques(times, lambda _: 0.0), np.tile([1.0, 1.0], (201, 1)), window_s=2.0)
+    assert found.windows == ()
+    assert "a step leads nowhere" in found.skipped[0].why
+
+
+def test_any_mechanism_replays() -> None:
+    """A free body that falls: its first coordinate is its place along x."""
+    model = Model("m", Free(gravity=0.0), (RigidBody(),)).with_values([2.0, 0, 0, 0, 0.1, 0, 0, 0.1, 0, 0.1])
+    times = np.arange(51) / RATE
+    state = np.zeros((51, 13))
+    state[:, 3] = 1.0
+    state[:, 0], state[:, 7] = 0.5 * 3.0 * times**2, 3.0 * times
+    wrench = np.tile([6.0, 0, 0, 0, 0, 0], (51, 1))
+    (window,) = replay(model, times, wrench, state, window_s=0.5).windows
+    assert window.rms < 1e-3
