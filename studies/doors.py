@@ -147,8 +147,8 @@ def run(seeds: Iterable[int], workers: int = 1) -> list[Run]:
 def table(runs: list[Run]) -> str:
     lines = [
         f"{len(runs)} random doors (links, springs, zones, friction), each moved for 150 s by a simulated hand and",
-        "recorded by simulated instruments with noise, clocks that drift, hidden markers. The zones start at 25, 69 and",
-        "2 deg and are estimated. Errors are relative to the truth.",
+        "recorded by simulated instruments with noise, clocks that drift, hidden markers. The zones start at 25, 69",
+        "and 2 deg and are estimated. Errors are relative to the truth.",
         "",
         "| parameter | mean error | largest error | in its 95 % interval | published filters: mean error | largest |",
         "|---|---|---|---|---|---|",
@@ -166,11 +166,13 @@ def table(runs: list[Run]) -> str:
     lines += ["", "| shape | mean error | largest error | told | in its 95 % interval |", "|---|---|---|---|---|"]
     for name in (e.name for e in runs[0].shapes):
         own = [e for r in runs for e in r.shapes if e.name == name]
-        told = [e for e in own if e.inside is not None]
+        known = [e for e in own if e.inside is not None]
+        if not known:
+            continue
+        errors = np.array([e.relative for e in known])
         lines.append(
-            f"| {name} | {np.mean([e.relative for e in told]):+.2f} deg | "
-            f"{np.max([abs(e.relative) for e in told]):.2f} deg | {len(told)} of {len(own)} | "
-            f"{100 * np.mean([e.inside for e in told]):.0f} % |"
+            f"| {name} | {errors.mean():+.2f} deg | {np.abs(errors).max():.2f} deg | {len(known)} of {len(own)} | "
+            f"{100 * np.mean([bool(e.inside) for e in known]):.0f} % |"
         )
     everything = [e.inside for r in runs for e in r.parameters if e.inside is not None]
     friction = [e for r in runs for e in r.parameters if e.name in POSITIVE[1:]]
@@ -181,13 +183,13 @@ def table(runs: list[Run]) -> str:
         [
             *lines,
             "",
-            f"- Intervals that hold the truth: {100 * np.mean(everything):.1f} % of {len(everything)}; numbers refused: "
-            f"{sum(r.refused for r in runs)}.",
+            f"- Intervals that hold the truth: {100 * np.mean(everything):.1f} % of {len(everything)}; "
+            f"numbers refused: {sum(r.refused for r in runs)}.",
             f"- Friction and damping neither within 10 % nor in their interval: {wrong} of {len(friction)}.",
-            f"- Test RMS over the oracle's: {ratio.min():.3f} to {ratio.max():.3f}; the oracle's over the smallest with "
-            f"any window: {smoothing.min():.3f} to {smoothing.max():.3f}.",
-            f"- Replay (10 s windows, at least 40 deg): {good} of {len(runs)} at most max(2 deg, 1.5 times the truth's); "
-            f"median {np.median([r.replay_deg for r in runs]):.2f} deg, the truth's "
+            f"- Test RMS over the oracle's: {ratio.min():.3f} to {ratio.max():.3f}; the oracle's over the smallest "
+            f"with any window: {smoothing.min():.3f} to {smoothing.max():.3f}.",
+            f"- Replay (10 s windows, at least 40 deg): {good} of {len(runs)} at most max(2 deg, 1.5 times the "
+            f"truth's); median {np.median([r.replay_deg for r in runs]):.2f} deg, the truth's "
             f"{np.median([r.replay_truth_deg for r in runs]):.2f} deg.",
             f"- Load cell's clock: largest error {1e3 * max(abs(r.clock_error_s) for r in runs):.2f} ms.",
         ]

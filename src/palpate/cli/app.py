@@ -9,7 +9,9 @@ import typer
 from palpate.cli.demo import demo
 from palpate.cli.identify import identify
 from palpate.cli.inspect import inspect
+from palpate.cli.new import new
 from palpate.cli.twin import twin
+from palpate.cli.variants import variants
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -38,5 +40,5 @@ def palpate(
     """Measure how a real object feels and give that feel to a robot."""
 
 
-for verb in (demo, identify, inspect, twin):
+for verb in (demo, identify, inspect, new, twin, variants):
     app.command()(verb)

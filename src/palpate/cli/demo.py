@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from palpate.cli.console import Json, Quiet, Verbose, known_errors, progress, show, show_json
+from palpate.cli.identify import save_result
 
-STAGES = ("wheelbarrow-handle", "door-handle")
+STAGES = ("wheelbarrow-handle", "door")
 
 
 def demo(
@@ -30,17 +31,20 @@ def demo(
                 tell("simulating the experiment")
                 experiment = read_experiment(TWINS[kind](folder))
                 result = run_experiment(experiment, tell)
-                result.save(folder)
-            found[kind] = dict(result.data)
+                save_result(result, folder)
+            stages = [result] if result.handle is None else [result.handle, result]
+            found |= {stage.data["title"]: dict(stage.data) for stage in stages}
             if not as_json and not quiet:
                 from palpate.report import result_text
 
-                show(result_text(result.data))
+                for stage in stages:
+                    show(result_text(stage.data))
         if as_json:
             show_json(found)
         elif not quiet:
             typer.echo(
-                f"\nEach folder in {out} holds recordings, experiment file, truth.json, result.json and model.json.\n"
+                f"\nEach folder in {out} holds recordings, experiment file, truth.json, result.json and model.json; "
+                "the door's\nalso report.html, to be opened in a browser.\n"
                 f"Next: look at {out / STAGES[0] / STAGES[0]}.yaml, change it, and type\n"
                 f"  palpate identify {out / STAGES[0] / STAGES[0]}.yaml -o {out / 'mine'}"
             )

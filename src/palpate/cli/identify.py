@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from palpate.cli.console import GATE_FAILED, Json, Quiet, Verbose, known_errors, progress, show, show_json
 from palpate.files import check_folder
 
+if TYPE_CHECKING:
+    from palpate.experiment import Result
+
 
 def identify(
     experiment: Annotated[
         str,
-        typer.Argument(help="Experiment file (YAML), or the name of one that ships: wheelbarrow-handle, door-handle."),
+        typer.Argument(
+            help="Experiment file (YAML), or the name of one that ships: wheelbarrow-handle, door-handle, door."
+        ),
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder for result.json and model.json [default: NAME-result].")
+        Path | None, typer.Option("--out", "-o", help="Folder for the results [default: NAME-result].")
     ] = None,
     data: Annotated[
         Path | None, typer.Option("--data", help="Folder of the recordings, where it is not the experiment file's own.")
@@ -34,12 +39,7 @@ def identify(
             from palpate.experiment import read_experiment, run_experiment
 
             result = run_experiment(read_experiment(experiment, data=data), tell)
-        paths = list(result.save(folder))
-        if result.view is not None:
-            from palpate.report.body_page import write_body_report
-
-            paths.append(folder / "report.html")
-            write_body_report(paths[-1], result.data, result.view)
+        paths = save_result(result, folder)
         if as_json:
             show_json(result.data)
         elif not quiet:
@@ -51,3 +51,14 @@ def identify(
             if quiet:
                 typer.echo(f"palpate: verdict failed: {'; '.join(result.data['verdict']['reasons'])}", err=True)
             raise typer.Exit(GATE_FAILED)
+
+
+def save_result(result: Result, folder: Path) -> list[Path]:
+    """Write all files of a result; returns their paths."""
+    paths = list(result.save(folder))
+    if result.view is not None:
+        from palpate.report.body_page import write_body_report
+
+        paths.append(folder / "report.html")
+        write_body_report(paths[-1], result.data, result.view)
+    return paths

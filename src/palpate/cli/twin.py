@@ -11,7 +11,7 @@ from palpate.cli.console import Json, Quiet, known_errors, progress, show_json
 
 
 def twin(
-    kind: Annotated[str, typer.Argument(help="handle, wheelbarrow-handle, door-handle or capture.")],
+    kind: Annotated[str, typer.Argument(help="handle, wheelbarrow-handle, door-handle, door or capture.")],
     out: Annotated[Path, typer.Argument(help="Folder to write into.")],
     seed: Annotated[
         int | None,
@@ -20,7 +20,7 @@ def twin(
         ),
     ] = None,
     poor: Annotated[
-        bool, typer.Option("--poor", help="handle: a hand that excites too little, about one axis only.")
+        bool, typer.Option("--poor", help="handle: moved about one axis only; door: only ever seen opening.")
     ] = False,
     clean: Annotated[
         bool, typer.Option("--clean", help="capture: no marker is hidden, swapped or moved on the body.")
@@ -37,9 +37,10 @@ def twin(
             if kind not in TWINS:
                 raise UnknownName("kind of twin", kind, TWINS)
             options: dict[str, int | bool] = {} if seed is None else {"seed": seed}
-            for option, wanted, owner in (("poor", poor, "handle"), ("clean", clean, "capture")):
-                if wanted and kind != owner:
-                    raise PalpateError(f"--{option}: there is no such thing for {kind!r}, only for {owner!r}")
+            for option, wanted, owners in (("poor", poor, ("handle", "door")), ("clean", clean, ("capture",))):
+                if wanted and kind not in owners:
+                    known = " and ".join(repr(owner) for owner in owners)
+                    raise PalpateError(f"--{option}: there is no such thing for {kind!r}, only for {known}")
                 options |= {option: True} if wanted else {}
             tell("recordings")
             experiment = TWINS[kind](out, **options)

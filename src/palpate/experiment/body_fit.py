@@ -76,14 +76,30 @@ def fit_joint(
     shaped = None
     if any(s.free for e in inputs.model.elements for s in e.shapes):
         tell("looking for the zones")
-        shaped = fit_shapes(balance, chosen)
+        shaped = _shapes_in_data(balance, chosen)
         inputs = inputs.with_model(shaped.model)
         balance = replace(balance, model=shaped.model)
     tell("solving")
     train = compress(balance, chosen)
-    solution = _widened(solve(train, fixed=fixed), shaped)
+    solution = _widened(solve(train, fixed=fixed), shaped, inputs, chosen, fixed)
     motion = inputs.windowed(moving(segments))
     return BodyFit(inputs, chosen, balance, shaped, train, solution, inputs.prediction(motion), motion)
+
+
+def _shapes_in_data(balance: Balance, segments: Sequence[Segment]) -> Shaped:
+    """The shapes that the data tell; the others stay as given, unless the data speak against that."""
+    found = fit_shapes(balance, segments)
+    given = balance.model.shapes
+    lost = [p for p in found.profiles if p.interval is None and p.hull[0] <= given[p.name] <= p.hull[1]]
+    if not lost:
+        return found
+    again = fit_shapes(balance, segments, held=[p.name for p in lost])
+    kept = {p.name: p for p in again.profiles}
+    for p in lost:
+        factor, unit = (180 / np.pi, "deg") if p.unit == "rad" else (1.0, p.unit)
+        told = f"{p.told}; it stays as given, {factor * given[p.name]:.3g} {unit}" if p.told else ""
+        kept[p.name] = replace(p, value=given[p.name], told=told)
+    return replace(again, profiles=tuple(kept[p.name] for p in found.profiles))
 
 
 def fit_two_steps(
@@ -136,16 +152,26 @@ def _used(balance: Balance, segment: Segment) -> BoolArray:
     return np.ones(stop - start, dtype=bool) if balance.used is None else balance.used[start:stop]
 
 
-def _widened(solution: Solution, shaped: Shaped | None) -> Solution:
-    """Intervals that also hold what not knowing the shapes does to the parameters."""
-    if shaped is None:
-        return solution
-    more = dict(zip(solution.model.parameters, np.sqrt(np.maximum(np.diag(shaped.widening), 0.0)), strict=True))
+def _widened(
+    solution: Solution,
+    shaped: Shaped | None,
+    inputs: HingeInputs,
+    segments: Sequence[Segment],
+    fixed: Mapping[str, float] | None,
+) -> Solution:
+    """Intervals that also hold what not knowing shapes, clock and preload does to the parameters.
+
+    What they were estimated from is noise too: Cov p = Cov(p | z) + dp/dz Cov z dp/dz' (partitioned least squares).
+    """
+    squares = np.zeros(len(solution.p)) if shaped is None else np.maximum(np.diag(shaped.widening), 0.0)
+    for other in inputs.unsure():
+        squares = squares + (solve(compress(other.balance(), segments), fixed=fixed).p - solution.p) ** 2
     critical = solution.uncertainty.critical
 
-    def wider(e: Estimate) -> Estimate:
-        noise = float(np.hypot(e.noise, more[e.name]))
+    def wider(e: Estimate, more: float) -> Estimate:
+        noise = float(np.hypot(e.noise, more))
         half = critical * noise
         return replace(e, noise=noise, ci95=None if e.ci95 is None else (e.value - half, e.value + half))
 
-    return replace(solution, estimates=tuple(wider(e) for e in solution.estimates))
+    pairs = zip(solution.estimates, np.sqrt(squares).tolist(), strict=True)
+    return replace(solution, estimates=tuple(wider(e, more) for e, more in pairs))

@@ -30,6 +30,13 @@ from palpate.recording.gates import Finding
 
 UPRIGHT_RAD = np.radians(1.0)
 SHUT_RAD = np.radians(1.0)
+MOVES_RAD = np.radians(0.5)
+"""What rests may seem to move by that much, as markers come and go."""
+MEAN_S = 0.2
+TOUCHED = 0.03
+"""Share of a component's range by which its short means may change while nobody touches the handle."""
+BEYOND_DEG = 3.0
+"""A stop gives way a little."""
 ATTENUATION_DB = 45.0
 """Of the low-pass of the balance: what it lets through of the rest is less than a hundredth."""
 FASTEST_HZ = 15.0
@@ -58,6 +65,7 @@ def read_capture(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
     for key in ("hinge", "sensor"):
         if getattr(config.markers, key) is None:
             raise experiment.problem(f"markers.{key}", "this key is missing: the body stage needs to know where it is")
+    _check_towards(experiment)
     phi, handle_result, doubts = handle_of(experiment, tell)
     captured = build_motion(_capture(experiment), tell)
     findings = [*captured.findings, *(Finding("handle", False, text) for text in doubts)]
@@ -67,8 +75,9 @@ def read_capture(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
     device = captured.devices["wrench"]
     times = captured.poses.times_s
     segments = segments_of(experiment, times, captured.body.rows)
-    angle, closing = _angle_from_shut(experiment, captured, segments)
+    angle, closing = _angle_from_shut(experiment, captured, segments, linked=model.mechanism.linkage is not None)
     findings += closing
+    _check_stops(experiment, angle)
     T_hinge_body = np.linalg.inv(captured.hinge.T_body_hinge)
     mechanism = model.mechanism.with_gravity(-config.gravity * captured.up @ captured.hinge.T_world_hinge[:3, :3])
     findings += _without_handle(experiment, phi, mechanism)
@@ -87,7 +96,67 @@ def read_capture(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
         filtering=filtering_of(experiment, times, angle, static),
         conversion="plain" if isinstance(config.filtering, PublishedPart) else "anti-aliased",
     )
-    return BodyMeasured(inputs.on_clock(device.clock), segments, captured, handle_result, tuple(findings))
+    inputs = inputs.on_clock(device.clock)
+    if device.clock is not None:  # else it is found later, by the balance
+        findings += touched(inputs)
+    return BodyMeasured(inputs, segments, captured, handle_result, tuple(findings))
+
+
+def _check_towards(experiment: Experiment[BodyPart]) -> None:
+    """The place of a marker that stays behind is known in a static recording only."""
+    markers = experiment.config.markers
+    assert markers.hinge is not None
+    towards = markers.hinge.towards
+    if experiment.config.recordings.static is not None or towards is None or not markers.body:
+        return
+    if towards.rpartition(":")[2] not in [name.rpartition(":")[2] for name in markers.body]:
+        raise experiment.problem(
+            "markers.hinge.towards",
+            f"{towards} is not under markers.body: where it is beside the object is known from recordings.static only",
+            "give recordings.static, or a marker that moves with the object",
+        )
+
+
+def _check_stops(experiment: Experiment[BodyPart], angle: FloatArray) -> None:
+    """Refuse stated stops that are none, or that the object was seen beyond."""
+    stops = experiment.config.stops
+    if stops is None:
+        return
+    low, high = np.degrees(stops)
+    if low >= high:
+        raise experiment.problem("stops", f"{low:g} deg is not below {high:g} deg", "the smaller angle comes first")
+    least, most = np.degrees([np.nanmin(angle), np.nanmax(angle)])
+    if least < low - BEYOND_DEG or most > high + BEYOND_DEG:
+        told = f"the object is seen from {least:.1f} to {most:.1f} deg, beyond its stops at {low:g} and {high:g} deg"
+        raise experiment.problem("stops", told, "leave the key out: the ends of what was visited are then taken")
+
+
+def touched(inputs: HingeInputs) -> list[Finding]:
+    """Whether somebody touches the object in the static segment: the wrench then changes more than its noise does."""
+    if inputs.static is None:
+        return []
+    at = (inputs.times_s >= inputs.static[0]) & (inputs.times_s < inputs.static[1])
+    count = round(MEAN_S * inputs.rate_hz)
+    inside = inputs.measured[at]
+    inside = inside[: len(inside) // count * count].reshape(-1, count, 6)
+    inside = inside[np.isfinite(inside).all(axis=(1, 2))]
+    if len(inside) < 2:
+        return []
+    whole = np.nanpercentile(inputs.measured, [1, 99], axis=0)
+    range_ = np.maximum(whole[1] - whole[0], 1e-300)
+    changes = np.ptp(inside.mean(axis=1), axis=0)
+    quick = np.median(np.abs(np.diff(inside, axis=1)), axis=(0, 1)) / 0.6745 / np.sqrt(2)
+    share = changes / range_
+    far = (share > TOUCHED) & (changes > 10 * quick / np.sqrt(count))
+    if not far.any():
+        return []
+    i = int(np.argmax(np.where(far, share, 0.0)))
+    told = (
+        f"in segments.static the wrench changes by {changes[i]:.2g} {'N' if i < 3 else 'N m'} "
+        f"({('f_x', 'f_y', 'f_z', 'n_x', 'n_y', 'n_z')[i]}, {100 * share[i]:.0f} % of all that is recorded): somebody "
+        "touches the handle or the object moves there, so the sensor's preload is wrong"
+    )
+    return [Finding("preload", True, told)]
 
 
 def _capture(experiment: Experiment[BodyPart]) -> Experiment[MotionPart]:
@@ -140,9 +209,12 @@ def segments_of(
 
 
 def _angle_from_shut(
-    experiment: Experiment[BodyPart], captured: CapturedMotion, segments: dict[str, list[Segment]]
+    experiment: Experiment[BodyPart], captured: CapturedMotion, segments: dict[str, list[Segment]], *, linked: bool
 ) -> tuple[FloatArray, list[Finding]]:
-    """The angle, zero where the object is shut: in the static segment, else in the static recording, else at first."""
+    """The angle, zero where the object is shut: in the static segment, else in the static recording, else at first.
+
+    `linked`: a linkage hangs on the hinge, whose ratio depends on where zero is.
+    """
     assert captured.hinge is not None
     assert captured.hinge_motion is not None
     angle, times = captured.hinge_motion.angle_rad, captured.hinge_motion.times_s
@@ -156,22 +228,44 @@ def _angle_from_shut(
         if not np.isfinite(inside).any():
             raise experiment.problem("segments.static", "the markers do not tell the angle there")
         zero = float(np.nanmedian(inside))
+        moves = float(np.ptp(np.nanpercentile(inside, [2, 98])))
+        if moves > MOVES_RAD:
+            told = (
+                f"in segments.static the object moves by {np.degrees(moves):.1f} deg: it must be shut and untouched "
+                "there, as the angle and the sensor's preload count from it"
+            )
+            found.append(Finding("static", True, told))
         if recorded is not None and abs(zero - recorded) > SHUT_RAD:
             told = (
                 f"in segments.static the object stands {np.degrees(zero - recorded):+.1f} deg from where it is in "
                 "recordings.static: it must be shut in both, as the angle counts from there"
             )
+            least = float(np.nanmin(angle)) - recorded
+            if least > SHUT_RAD:
+                told += (
+                    f"; the closed position is never visited, the smallest angle seen is {np.degrees(least):.1f} deg"
+                )
             found.append(Finding("closed", True, told))
             zero = recorded
     else:
         zero = recorded if recorded is not None else float(angle[np.isfinite(angle)][0])
-        what = "the sensor's preload is taken as zero: give segments.static, in which nobody touches the handle"
-        found.append(Finding("preload", False, f"without segments.static {what}"))
+        what = "the sensor's preload is taken as zero, and what it shows untouched goes into the spring"
+        found.append(
+            Finding("preload", False, f"without segments.static {what}: give one in which nobody touches the handle")
+        )
+        if recorded is None:
+            told = "neither segments.static nor recordings.static says where the object is shut: the angle counts from "
+            found.append(Finding("closed", linked, told + "the first sample"))
     shifted = angle - zero
     if np.nanmin(shifted) < -2 * SHUT_RAD:
         told = (
             f"the angle reaches {np.degrees(np.nanmin(shifted)):.1f} deg: the object was not shut where it counts from"
         )
+        if -np.nanmin(shifted) > np.nanmax(shifted):
+            told = (
+                f"opening counts negative (the angle runs from {np.degrees(np.nanmin(shifted)):.1f} to "
+                f"{np.degrees(np.nanmax(shifted)):.1f} deg): let markers.hinge.points name the other way"
+            )
         found.append(Finding("closed", True, told))
     return shifted, found
 

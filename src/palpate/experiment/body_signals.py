@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
+from palpate.elements import PolynomialSpring, Table
 from palpate.errors import PalpateError
 from palpate.experiment.body_inputs import BodyMeasured, filtering_of, segments_of, stops_of
 from palpate.experiment.body_schema import BodyPart, SignalsPart
@@ -15,6 +17,7 @@ from palpate.experiment.object_model import object_model
 from palpate.experiment.reading import Experiment
 from palpate.experiment.telling import Tell
 from palpate.mechanisms import Hinge
+from palpate.model import Model
 from palpate.motion.circle import hinge_from_path
 from palpate.motion.evenly import Even, evenly_sampled
 from palpate.physics.arrays import FloatArray
@@ -22,6 +25,10 @@ from palpate.physics.units import parse_unit
 from palpate.recording import Recording
 from palpate.recording.gates import Finding, check_channels
 
+RATE_HZ = 100.0
+"""Faster tables gain nothing: hands, doors and pendulums are slow."""
+ONE_WAY = 0.02
+"""Share of the range by which an object that moves one way only may seem to go back."""
 KEYS = {"angle": "rad", "torque": "N m", "point": "m", "force": "N"}
 
 
@@ -43,13 +50,13 @@ def read_signals(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
     if part.angle is not None and part.torque is not None:
         names = [part.angle, part.torque]
         torque = sign * _channel(experiment, recording, part.torque, "torque")
-        x = np.column_stack([np.unwrap(_channel(experiment, recording, part.angle, "angle")), torque])
-        findings += check_channels(recording, names)
+        x = np.column_stack([_unwrapped(_channel(experiment, recording, part.angle, "angle")), torque])
     else:
         x, found = _from_path(experiment, recording, part, sign)
         names = [*(part.point or []), *(part.force or [])]
         findings += found
-    even = _even(experiment, recording, names[0], x)
+    findings += check_channels(recording, names)
+    even = slower(_even(experiment, recording, names[0], x))
     segments = segments_of(experiment, even.times_s, even.rows)
     angle = even.seen_x[:, 0]
     if segments["static"]:
@@ -75,7 +82,49 @@ def read_signals(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
     if not part.rate_known:
         told = "the table has no times and its rate is a guess: what depends on speed and acceleration is not told"
         findings.append(Finding("rate", False, told))
+    findings += _one_way(model, angle, config.fixed)
     return BodyMeasured(inputs, segments, None, None, tuple(findings))
+
+
+def slower(even: Even, rate_hz: float = RATE_HZ) -> Even:
+    """Means of as many samples as bring a fast table down to about this rate.
+
+    They leave white noise white, and take the same from angle and torque, so that it cancels out of the balance.
+    """
+    n = len(even.times_s)
+    each = max(1, int((n - 1) / (even.times_s[-1] - even.times_s[0]) / rate_hz + 1e-6))
+    if each == 1:
+        return even
+    kept = n // each
+    times, x = (a[: kept * each].reshape(kept, each, -1).mean(axis=1) for a in (even.times_s[:, None], even.x))
+    # a mean across the edge of a gap is no measurement either
+    lost = tuple((a - each * float(even.times_s[1] - even.times_s[0]), b) for a, b in even.lost)
+    return replace(even, times_s=times[:, 0], x=x, lost=lost, rows=np.minimum(even.rows // each, kept - 1))
+
+
+def _one_way(model: Model, angle: FloatArray, fixed: Mapping[str, float]) -> list[Finding]:
+    """Moved one way only, friction has one sign: the same as a moment that holds the object everywhere."""
+    dry = [e.name for e in model.elements if e.dry]
+    static = [e for e in model.elements if isinstance(e, Table | PolynomialSpring)]
+    seen = angle[np.isfinite(angle)]
+    least = ONE_WAY * float(np.ptp(seen))
+    back, forth = (float((np.maximum.accumulate(x) - x).max()) for x in (seen, -seen))
+    if not dry or not static or min(back, forth) > least:
+        return []
+    way, names = "opened" if back <= least else "closed", [p.name for e in static for p in e.parameters]
+    held = [f"{name} = {fixed[name]:g} N m" for name in names if name in fixed]
+    told = f"the object is only ever {way}: friction ({', '.join(dry)}) and a moment that is the same at all angles"
+    if held:
+        return [Finding("one way", False, f"{told} are told apart by what is fixed alone ({', '.join(held)})")]
+    remedy = f"move it both ways, or fix one of {names[0]} to {names[-1]}, or leave {', '.join(dry)} out"
+    return [Finding("one way", False, f"{told} cannot be told apart: {remedy}")]
+
+
+def _unwrapped(angle: FloatArray) -> FloatArray:
+    """Without jumps by whole turns; NaN where it was not seen."""
+    found, seen = angle.copy(), np.isfinite(angle)
+    found[seen] = np.unwrap(angle[seen])
+    return found
 
 
 def _channel(experiment: Experiment[BodyPart], recording: Recording, name: str, key: str) -> FloatArray:

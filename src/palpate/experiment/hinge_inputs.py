@@ -4,7 +4,7 @@ made of them. Systematic errors are changes of one of these.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -31,6 +31,8 @@ Conversion = Literal["anti-aliased", "plain"]
 Added = Literal["nothing", "all", "weight"]
 AT_STOP_RAD = np.radians(1.0)
 """Nearer to a stop, the frame may take a part of the force."""
+FADE = 0.25
+"""Length of the fading at samples left out, in periods of the low-pass's bandwidth."""
 CLEAR_S = 0.25
 """From a blow of the stop, where the motion's own quickness is judged."""
 
@@ -80,6 +82,8 @@ class HingeInputs:
     """Angles (rad) at which the object meets its stops; None: none is met."""
     filtering: Filtering
     conversion: Conversion = "anti-aliased"
+    preload_error: FloatArray | None = None
+    """(6,): by how much the preload is taken to be off, N and N m."""
 
     def on_clock(self, clock: ClockMap | None) -> HingeInputs:
         """The same with another clock of the load cell."""
@@ -135,6 +139,8 @@ class HingeInputs:
     def body_wrench(self, motion: Motion) -> FloatArray:
         """(samples, 6): what moves the object of the model, in the hinge's frame, N and N m."""
         w = self.measured - self.preload()
+        if self.preload_error is not None:
+            w = w + self.preload_error
         if self.handle is not None and self.handle.add != "nothing":
             w = w + self.handle_wrench(motion, moving=self.handle.add == "all")
         W = wrench_transmission(self.T_hinge_sensor[:3, :3], self.T_hinge_sensor[:3, 3])
@@ -147,7 +153,9 @@ class HingeInputs:
 
     def angle_noise(self) -> float:
         """Standard deviation of a measured angle, rad."""
-        short = window_samples(min(self.filtering.window_s, 0.11), self.rate_hz, self.filtering.order)
+        # with fewer samples a polynomial goes through all of them, and nothing is left to judge by
+        least = (self.filtering.order + 3) / self.rate_hz
+        short = window_samples(max(min(self.filtering.window_s, 0.11), least), self.rate_hz, self.filtering.order)
         return signal_noise(self.angle, short, self.filtering.order)
 
     def resting(self, found: AngleMotion) -> BoolArray:
@@ -178,7 +186,9 @@ class HingeInputs:
         used = np.isfinite(found.acceleration) & np.isfinite(wrench).all(axis=1)
         if not published:
             used = self.used(found, wrench)
-        return build_balance(self.model, motion, wrench, sigma=[1.0], lowpass=self.filtering.lowpass, used=used)
+        f = self.filtering
+        fade = None if f.bandwidth_hz is None else faded(self.times_s, used, FADE / f.bandwidth_hz)
+        return build_balance(self.model, motion, wrench, sigma=[1.0], lowpass=f.lowpass, used=used, fade=fade)
 
     def windowed(self, segments: Mapping[str, Sequence[Segment]]) -> WindowedMotion:
         """The angle and its derivatives as well as they can be known without a low-pass, kind of segment by kind."""
@@ -199,9 +209,27 @@ class HingeInputs:
         wrench = self.body_wrench(motion)
         return build_balance(self.model, motion, wrench, sigma=[1.0], used=self.used(found, wrench))
 
+    def unsure(self) -> Iterator[HingeInputs]:
+        """The same with what was estimated beside the parameters off by its standard deviation: clock, preload."""
+        if self.clock is not None:
+            yield self.on_clock(replace(self.clock, offset_s=self.clock.offset_s + self.clock.offset_std_s))
+            yield self.on_clock(replace(self.clock, drift_ppm=self.clock.drift_ppm + self.clock.drift_std_ppm))
+        if self.static is not None:
+            inside = self.measured[(self.times_s >= self.static[0]) & (self.times_s < self.static[1])]
+            parts = np.array([np.nanmean(part, axis=0) for part in np.array_split(inside, 10)])
+            yield replace(self, preload_error=np.std(parts, axis=0, ddof=1) / np.sqrt(len(parts)))
+
     def with_model(self, model: Model) -> HingeInputs:
         """The same measurements for another model of the same mechanism."""
         return replace(self, model=model)
+
+
+def faded(times_s: FloatArray, used: BoolArray, over_s: float) -> FloatArray:
+    """(samples,): 1 in the midst of what is used, down to 0 at its ends over so many seconds (Hann's window)."""
+    ends = np.concatenate([[-np.inf], times_s[~used], [np.inf]])
+    after = np.searchsorted(ends, times_s)
+    away = np.minimum(times_s - ends[after - 1], ends[after] - times_s)
+    return np.where(used, np.sin(0.5 * np.pi * np.minimum(away / over_s, 1.0)) ** 2, 0.0)
 
 
 def wrench_at(times_s: FloatArray, even: Even, clock: ClockMap | None, conversion: Conversion) -> FloatArray:

@@ -12,6 +12,8 @@ from palpate.physics.units import parse_quantity
 
 ANGLES = frozenset({"above", "below", "width", "at", "reference", "inclination", "direction", "range", "knots"})
 """Options that are angles: a bare number there might be meant in degrees."""
+SHORTEST_M, LONGEST_M = 0.01, 3.0
+"""Links of what people move by hand."""
 UNITS = {"lengths": "m", "v_s": "rad/s", "gravity": "m/s2"}
 
 
@@ -37,16 +39,32 @@ def object_model(experiment: Experiment[BodyPart]) -> Model:
     own: Options = {**base.to_dict()["mechanism"], "gravity": config.gravity}
     mechanism = _merged(own, _si(experiment, "mechanism", config.mechanism))
     model = base
-    for key, elements in (("mechanism", []), ("elements", list(parts.values()))):
+    places = {str(options["name"]): f"elements.{i}" for i, options in enumerate(config.elements)}
+    steps = [("mechanism", []), *((places.get(name), [part]) for name, part in parts.items())]
+    for key, elements in (*steps, ("elements", list(parts.values()))):
         try:
             model = Model.from_dict({"name": base.name, "mechanism": mechanism, "elements": elements})
         except PalpateError as error:
-            raise experiment.problem(key, str(error)) from error
+            # an element of the object itself may miss a coordinate that the experiment's mechanism has not
+            raise experiment.problem(key or "mechanism", str(error)) from error
     for key in ("fixed", "known"):
-        for name in getattr(config, key):
+        for name, value in getattr(config, key).items():
             if name not in model.parameters:
                 raise experiment.problem(f"{key}.{name}", str(UnknownName("parameter", name, model.parameters)))
+            if model.parameters[name].map == "positive" and value < 0:
+                wrong = f"{value:g} {model.parameters[name].unit} is not possible: it must not be negative"
+                raise experiment.problem(f"{key}.{name}", wrong)
+    _check_lengths(experiment, model)
     return model
+
+
+def _check_lengths(experiment: Experiment[BodyPart], model: Model) -> None:
+    """Refuse links as long as houses: only their ratios count in the balance, so nothing else would show it."""
+    linkage = getattr(model.mechanism, "linkage", None)
+    lengths = cast("tuple[float, ...]", getattr(linkage, "lengths", ()))
+    if any(not SHORTEST_M <= length <= LONGEST_M for length in lengths):
+        told = f"links of {', '.join(f'{length:g}' for length in lengths)} m are none of an object that people move"
+        raise experiment.problem("mechanism.linkage.lengths", told, "write the unit, such as 286 mm or 11.25 in")
 
 
 def _merged(base: Options, given: Options) -> Options:

@@ -197,8 +197,9 @@ def check_segments(experiment: Experiment[ExperimentPart | BodyPart]) -> None:
     for key, closed, (a, b) in named:
         if a > b or (a == b and not closed):
             raise experiment.problem(key, f"[{a:.10g}, {b:.10g}] {'is empty' if a == b else 'ends before it begins'}")
-    for i, (key, closed, (a, b)) in enumerate(named):
-        for other, other_closed, (c, d) in named[:i]:
+    counted = [one for one in named if one[0] != "segments.static"]  # nothing is fitted to rest
+    for i, (key, closed, (a, b)) in enumerate(counted):
+        for other, other_closed, (c, d) in counted[:i]:
             # samples are counted with both ends, so that neighbours must not even share one
             if closed == other_closed and ((a < d and c < b) or (closed and a <= d and c <= b)):
                 shared = f" (both hold sample {a if a == d else b:.10g})" if closed and (a == d or c == b) else ""

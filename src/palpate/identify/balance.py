@@ -41,6 +41,10 @@ class Balance:
     """(samples,): which samples the model speaks about; None: all. The others (at rest, at a stop) are left out before
     the low-pass: each sample's balance holds for itself, so any weighted sum of those that are left does too.
     """
+    fade: FloatArray | None = None
+    """(samples,) from 0 to 1: weights that fade out towards samples left out. A sharp edge would let the motion's fast
+    noise through the low-pass.
+    """
 
     @property
     def by_features(self) -> bool:
@@ -65,6 +69,8 @@ class Balance:
                 block[i, j] = entry
         if self.used is not None:
             block[:, :, ~self.used[start:stop]] = 0.0
+        if self.fade is not None:
+            block *= self.fade[start:stop]
         return block if self.lowpass is None else self.lowpass.apply(block)
 
     def indices(self, segment: Segment) -> tuple[int, int]:
@@ -127,11 +133,12 @@ def build_balance(
     sigma: Sequence[float] | FloatArray,
     lowpass: Lowpass | None = None,
     used: BoolArray | None = None,
+    fade: FloatArray | None = None,
 ) -> Balance:
     """Set up the balance of a model with measured motion and wrench.
 
     wrench (samples, 6): N and N m in the body frame, on the motion's clock, in the sense "person on object". sigma:
-    one standard deviation per free row (N, N m), whose ratios weight the rows. used (samples,): see `Balance`.
+    one standard deviation per free row (N, N m), whose ratios weight the rows. used, fade (samples,): see `Balance`.
     """
     if wrench.shape != (len(motion.times_s), 6):
         raise ValueError(f"the wrench has shape {wrench.shape}, the motion {len(motion.times_s)} samples")
@@ -147,6 +154,7 @@ def build_balance(
         lowpass=lowpass,
         lift=_lift(model),
         used=used,
+        fade=fade,
     )
 
 

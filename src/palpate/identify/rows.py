@@ -38,6 +38,7 @@ class Rows:
     """(pieces,): how many samples each piece stands for; about a hundred pieces, for statistics."""
     _starts: NDArray[np.int64]
     _used: BoolArray | None
+    _fade: FloatArray | None
     _spans: tuple[tuple[int, int], ...]
     _lowpass: Lowpass | None
     _weights: FloatArray
@@ -53,7 +54,7 @@ class Rows:
         for i, column in enumerate(columns):
             for j, entry in enumerate(column):
                 found[i, j] = entry
-        return found if self._used is None else np.where(self._used, found, 0.0)
+        return found if self._used is None else _weighed(found, self._used, self._fade)
 
     @property
     def visited(self) -> Kinematics:
@@ -111,6 +112,7 @@ def stack_rows(balance: Balance, segments: Sequence[Segment], *, most: int | Non
     inner = tuple((int(e) - (b - a), int(e)) for (a, b), e in zip(spans, ends, strict=True))
     outputs = [b - a if lowpass is None else lowpass.outputs(b - a) for a, b in inner]
     used = None if balance.used is None else balance.used[at]
+    fade = None if balance.fade is None else balance.fade[at]
     if used is not None and not used.any():
         raise DataProblem("segments", "no sample of them can be used: the object rests, or is at a stop, throughout")
     firsts, samples = _cut_up(balance, outputs, inner, used)
@@ -121,13 +123,20 @@ def stack_rows(balance: Balance, segments: Sequence[Segment], *, most: int | Non
         samples=samples,
         _starts=len(balance.weights) * firsts,
         _used=used,
+        _fade=fade,
         _spans=inner,
         _lowpass=lowpass,
         _weights=balance.weights,
     )
     wrench = [balance.wrench[at, i] for i in range(6)]
     y = np.array([np.broadcast_to(r, at.shape) for r in balance.model.mechanism.project(k, wrench, ARRAYS)])
-    return replace(rows, y=rows.passed(y[None] if used is None else np.where(used, y, 0.0)[None]))
+    return replace(rows, y=rows.passed((y if used is None else _weighed(y, used, fade))[None]))
+
+
+def _weighed(x: FloatArray, used: BoolArray, fade: FloatArray | None) -> FloatArray:
+    """(..., samples) without what is left out (`Balance.used`, `Balance.fade`)."""
+    found = np.where(used, x, 0.0)
+    return found if fade is None else found * fade
 
 
 def _cut_up(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from typing import cast
 
@@ -35,11 +35,13 @@ def free_shapes(
     k: Kinematics,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     *,
+    held: Collection[str] = (),
     memory: dict[tuple[str, ...], tuple[float, float]] | None = None,
 ) -> tuple[tuple[FreeShape, ...], tuple[tuple[str, str], ...]]:
     """The free shapes with their limits, and those that the motion cannot tell, each with the reason.
 
-    `bounds` (SI, by the model's names) go before an element's own. `memory` keeps what was visited for the next model.
+    `bounds` (SI, by the model's names) go before an element's own; shapes that are `held` stay as they are. `memory`
+    keeps what was visited for the next model.
     """
     memory = {} if memory is None else memory
     given = dict[str, tuple[float, float]]() if bounds is None else bounds
@@ -48,7 +50,7 @@ def free_shapes(
     names = iter(model.shapes)
     for i, e in enumerate(model.elements):
         own = [(next(names), s) for s in e.shapes]
-        free = [(name, s) for name, s in own if s.free]
+        free = [(name, s) for name, s in own if s.free and name not in held]
         seen = _seen(e, k, memory) if free else (0.0, 0.0)
         reason = _unseen(e, seen) if free else ""
         for name, s in free:

@@ -8,7 +8,7 @@ The linear parameters' covariance is then conditional on the shapes: Cov p += dp
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -74,7 +74,7 @@ class Shaped:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShapeMap:
-    """The cost over two shapes, all others and the parameters as they best fit or as they are."""
+    """The cost over two shapes, a picture of how well they are known together."""
 
     names: tuple[str, str]
     units: tuple[str, str]
@@ -103,17 +103,19 @@ def fit_shapes(
     segments: Sequence[Segment],
     *,
     bounds: Mapping[str, tuple[float, float]] | None = None,
+    held: Collection[str] = (),
     profiles: bool = True,
 ) -> Shaped:
     """Find all free shapes of the balance's model, and how well the segments know them.
 
     `bounds` (SI, by the model's names) replace the usual limits: angles visited for borders, 0.3 to 10 deg for
-    widths. Without `profiles` there are no intervals, and the covariance is that of the linearised fit.
+    widths. Shapes that are `held` stay as they are. Without `profiles` there are no intervals, and the covariance is
+    that of the linearised fit.
     """
     rows = stack_rows(balance, segments)
     model = replace(balance.model, values={})
     _check_bounds(model, bounds)
-    free, untold = free_shapes(model, rows.visited, bounds)
+    free, untold = free_shapes(model, rows.visited, bounds, held=held)
     projection = project(rows, model, free)
     best = _find(projection, stack_rows(balance, segments, most=COARSE_ROWS))
     noise = spread(projection, best) if free else None
@@ -122,7 +124,7 @@ def fit_shapes(
         found, best, noise = _profiles(projection, best, noise)
     reasons = dict(untold)
     own = {p.name: p for p in found}
-    names = [name for name, s in _shapes(model) if s.free] if profiles else []
+    names = [name for name, s in _shapes(model) if s.free and name not in held] if profiles else []
     return Shaped(
         model=with_shapes(model, projection.values(best.u)),
         names=tuple(f.name for f in free),
@@ -214,7 +216,7 @@ def _profiles(projection: Projection, best: Trial, noise: Spread) -> tuple[list[
                 best = polish(projection, lowest, range(len(projection.free)), negligible=floor)
                 noise = spread(projection, best)
                 break
-            found.append(judge(f, i, trials, min(best, lowest, key=lambda t: t.cost), noise))
+            found.append(judge(f, i, trials, best, noise))
         if len(found) == len(projection.free):
             return found, best, noise
     raise AssertionError

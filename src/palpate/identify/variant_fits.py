@@ -98,8 +98,8 @@ def fit_variants(
 ) -> list[Fitted]:
     """Fit every model with its own shapes, and cross-validate. `sizes`: the richest of a family goes first.
 
-    `search(projection, start)` gives the shapes of a projection; start is None for the very first, else where the
-    richest of all has them. It works on the `coarse` rows; all rows then have the last word to first order.
+    `search(projection, start)` gives the shapes of a projection; start is None for the very first, else where a
+    richer one has them. It works on the `coarse` rows; all rows then have the last word to first order.
     """
     columns, few = Columns(rows), Columns(coarse)
     memory: dict[tuple[str, ...], tuple[float, float]] = {}

@@ -10,6 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+_VARIANTS = 12
+"""Shown unless all are asked for."""
 _STYLES = {"identified": "green", "prior-dominated": "yellow", "fixed": "dim", "not-identifiable": "red"}
 
 
@@ -87,6 +89,25 @@ def shape_table(data: Mapping[str, Any]) -> Table:
             Text(entry["status"], style=_STYLES[entry["status"]]),
         )
     return table
+
+
+def variants_text(data: Mapping[str, Any], *, everything: bool = False) -> RenderableType:
+    """A ranking of variants: error on data not seen, of the fit, and how many numbers each has."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("variant")
+    for heading in (f"unseen, {data['unit']}", "fitted", "numbers"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    rows = data["variants"]
+    shown = [r for i, r in enumerate(rows) if everything or i < _VARIANTS or r["name"] == data["chosen"]]
+    for r in shown:
+        chosen = r["name"] == data["chosen"]
+        mark = "chosen: the simplest as good as the best" if chosen else "as good" if r["as_good_as_best"] else ""
+        errors = [f"{r[key]:.4g}" for key in ("cross_validated_rms", "rms")]
+        table.add_row(r["name"], *errors, str(r["numbers"]), mark, style="bold" if chosen else "")
+    left = len(rows) - len(shown)
+    more = [Text(f"... and {left} more (--all shows them)", style="dim")] if left else []
+    return Group(Text(f"\n{data['title']}", style="bold"), table, *more)
 
 
 def shown_unit(unit: str) -> tuple[float, str]:

@@ -203,6 +203,13 @@ def write_door_twin(
     return folder / "body.yaml"
 
 
+def write_any_door_twin(folder: Path, *, seed: int | None = None, poor: bool = False) -> Path:
+    """The paper's door in its authors' layout without a seed, a random one with it; `poor`: only ever seen opening."""
+    if seed is None and not poor:
+        return write_paper_door_twin(folder)
+    return write_door_twin(folder, seed=seed or 0, one_way=poor)
+
+
 def write_paper_door_twin(folder: Path, *, seed: int | None = None) -> Path:
     """The door in the authors' layout, so that the experiment file that ships with palpate runs on it.
 

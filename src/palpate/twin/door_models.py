@@ -12,7 +12,7 @@ from palpate.elements import Coulomb, EndStop, Hysteresis, PolynomialSpring, Str
 from palpate.errors import PalpateError, UnknownName
 from palpate.mechanisms import FourBar, Hinge
 from palpate.model import Model, load_object
-from palpate.physics.functions import ARRAYS
+from palpate.physics.functions import ARRAYS, FLOATS
 
 Variant = Literal["laminar", "turbulent", "mixed", "hysteresis", "stribeck", "none"]
 FRAME, WIDEST = "frame", "widest"
@@ -128,8 +128,14 @@ def _plausible(model: Model) -> bool:
 
 
 def _with_stops(door: Model, values: list[float] | tuple[float, ...], widest: float) -> Model:
-    """The same door between frame and widest opening, with its values."""
-    stops = (EndStop(FRAME, at=0.0, side="lowest"), EndStop(WIDEST, at=widest))
+    """The same door between frame and widest opening, with its values.
+
+    The frame gives way a little to the spring, so that the shut door rests at angle zero.
+    """
+    still = door.with_values(list(values)).without_dry()
+    pressing = float(still.wrench(still.mechanism.expand((0.0, 0.0), (0.0,), {}, FLOATS), FLOATS)[0])
+    frame = EndStop(FRAME, at=max(pressing, 0.0) / _STOPS[0], side="lowest")
+    stops = (frame, EndStop(WIDEST, at=widest))
     with_stops = replace(door, elements=(*door.elements, *stops), values={})
     return with_stops.with_values([*values, *_STOPS, *_STOPS])
 

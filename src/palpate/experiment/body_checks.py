@@ -1,0 +1,127 @@
+"""What the balance itself says against what was taken as given: where the sensor sits, its clock, the elbow's side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from palpate.errors import PalpateError
+from palpate.experiment.body_fit import BodyFit
+from palpate.identify import Balance, compress, solve
+from palpate.mechanisms import FourBar
+from palpate.physics.arrays import FloatArray, least_squares
+from palpate.recording.gates import Finding
+
+LIMITS = np.array([0.02, 0.02, 0.1, 0.1, 0.005])
+"""m, m, 1, 1, s: less is what a ruler, a drawing or a typed sample may be off by."""
+SURE = 5.0
+"""Standard deviations from which on a difference is one."""
+BETTER = 0.7
+"""The other elbow explains the torque better when it leaves less than this share."""
+PIECE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beside:
+    """What beside the model goes with the torque, and its standard deviations."""
+
+    names: tuple[str, ...]
+    value: FloatArray
+    """Of f_x, f_z (m), n_x, n_y (1), and of the torque's slope (s)."""
+    std: FloatArray
+
+
+def fit_findings(fit: BodyFit) -> list[Finding]:
+    """Things stated in the experiment file that the fitted balance contradicts."""
+    return [*sensor_findings(fit), *assembly_findings(fit)]
+
+
+def sensor_findings(fit: BodyFit) -> list[Finding]:
+    """A sensor that sits otherwise than stated, and a clock that is off."""
+    beside = beside_balance(fit)
+    sure = np.abs(beside.value) > np.maximum(LIMITS, SURE * beside.std)
+    found: list[Finding] = []
+    if sure[:-1].any():
+        told = ", ".join(
+            f"{v:+.2f} {unit} per {name}"
+            for name, v, unit, s in zip(beside.names, beside.value, ("N m", "N m", "N m", "N m"), sure, strict=False)
+            if s
+        )
+        found.append(Finding("lever arm", False, told))
+    if sure[-1]:
+        late = float(beside.value[-1])
+        told = (
+            f"the load cell fits best {1e3 * abs(late):.0f} ms {'earlier' if late > 0 else 'later'} than its clock says "
+            f"(+- {1.96e3 * beside.std[-1]:.0f} ms): check the samples under clocks, or write clocks: auto"
+        )
+        found.append(Finding("clock", True, told))
+    return found
+
+
+def beside_balance(fit: BodyFit) -> Beside:
+    """How much of other components of the wrench the torque about the hinge holds: none, if the sensor's pose is right.
+
+    A sensor that sits by (x, y) elsewhere adds x f_y - y f_x, one that is turned adds the other components; one that is
+    late adds the torque's slope. f_y is the torque itself over the lever, so a place along x cannot be told from the
+    scale of all parameters. Standard deviations hold for residuals that are alike within a second (sandwich).
+    """
+    balance = fit.balance
+    w = balance.wrench
+    r = fit.inputs.T_hinge_sensor[:3, 3]
+    at_sensor = w[:, 3:] - np.cross(r, w[:, :3])
+    raw = np.stack([w[:, 0], w[:, 2], at_sensor[:, 0], at_sensor[:, 1], np.gradient(w[:, 5], balance.times_s)])
+    raw = np.where(np.isfinite(raw), raw, 0.0)
+    own: list[FloatArray] = []
+    more: list[FloatArray] = []
+    piece: list[FloatArray] = []
+    for a, b in (balance.indices(s) for s in fit.segments):
+        rows = balance.block(a, b)[0]
+        own.append(rows)
+        more.append(_passed(balance, raw[:, a:b], a, b))
+        step_s = float(balance.times_s[b - 1] - balance.times_s[a]) / max(rows.shape[1], 1)
+        piece.append(np.arange(rows.shape[1]) * step_s // PIECE_S + 1e6 * len(piece))
+    rows = np.concatenate(own, axis=1).T
+    X = np.concatenate([rows[:, :-1], np.concatenate(more, axis=1).T], axis=1)
+    scale = np.maximum(np.linalg.norm(X, axis=0), 1e-300)
+    Z, target = X / scale, rows[:, -1]
+    found = least_squares(Z, target)
+    scores = Z * (target - Z @ found)[:, None]
+    _, index = np.unique(np.concatenate(piece), return_inverse=True)
+    summed = np.stack([np.bincount(index, column) for column in scores.T])
+    inverse = np.linalg.pinv(Z.T @ Z)
+    std = np.sqrt(np.diag(inverse @ summed @ summed.T @ inverse)) / scale
+    n = len(raw)
+    return Beside(("f_x", "f_z", "n_x", "n_y", "slope"), (found / scale)[-n:], std[-n:])
+
+
+def assembly_findings(fit: BodyFit) -> list[Finding]:
+    """A four-bar closes with its elbow on either side: the data may know which."""
+    linkage = fit.inputs.hinge.linkage
+    if not isinstance(linkage, FourBar):
+        return []
+    other = "positive" if linkage.assembly == "negative" else "negative"
+    model = replace(
+        fit.inputs.model, mechanism=replace(fit.inputs.hinge, linkage=replace(linkage, assembly=other)), values={}
+    )
+    try:
+        balance = fit.inputs.with_model(model).balance()
+        train = compress(balance, fit.segments)
+        left = float(train.rms(solve(train).p)[0])
+    except PalpateError:
+        return []
+    ours = float(fit.train.rms(fit.solution.p)[0])
+    if left > BETTER * ours:
+        return []
+    told = (
+        f"the links explain the torque better with the elbow on the other side (RMS {left:.3g} instead of {ours:.3g} "
+        f"N m): check mechanism.linkage.assembly, {other} instead of {linkage.assembly}"
+    )
+    return [Finding("assembly", True, told)]
+
+
+def _passed(balance: Balance, raw: FloatArray, start: int, stop: int) -> FloatArray:
+    """Columns as the balance's own: nothing where it takes nothing, low-passed."""
+    used = np.ones(stop - start, dtype=bool) if balance.used is None else balance.used[start:stop]
+    raw = np.where(used, raw, 0.0) * float(balance.weights[0])
+    return raw if balance.lowpass is None else balance.lowpass.apply(raw)

@@ -1,0 +1,1 @@
+"""Experiment files to begin with; `palpate new` fills them in."""
