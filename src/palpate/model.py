@@ -16,7 +16,7 @@ import numpy as np
 
 from palpate.elements import ELEMENTS, SENSOR, WRENCH, Element, Parameter, Shape
 from palpate.elements.element import column_coefficients
-from palpate.elements.traits import Level, LooksAt
+from palpate.elements.traits import Level, LooksAt, Rough
 from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import read_bytes, write_text
 from palpate.mechanisms import LINKAGES, MECHANISMS, Mechanism
@@ -182,6 +182,17 @@ class Model:
             else:
                 parts.append(Exp() if p.map == "positive" else Identity())
         return stack_maps(parts)
+
+    def roughness(self) -> FloatArray:
+        """(rows, parameters): what priors of smoothness expect to be zero, in standard deviations."""
+        rows: list[FloatArray] = []
+        start, count = 0, len(self.parameters)
+        for e in self.elements:
+            for row in e.roughness if isinstance(e, Rough) else ():
+                rows.append(np.zeros(count))
+                rows[-1][start : start + len(row)] = row
+            start += len(e.parameters)
+        return np.array(rows).reshape(-1, count)
 
     def _only(self, elements: tuple[Element, ...]) -> Model:
         """The same model of some of its elements, with their values.

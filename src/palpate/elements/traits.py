@@ -26,3 +26,13 @@ class LooksAt(Protocol):
     def looks_at(self) -> tuple[str, ...]:
         """Their names; the mechanism must have them."""
         ...
+
+
+@runtime_checkable
+class Rough(Protocol):
+    """An element with a prior of smoothness on its parameters."""
+
+    @property
+    def roughness(self) -> list[list[float]]:
+        """Rows over its parameters, each expected to be zero with standard deviation one."""
+        ...

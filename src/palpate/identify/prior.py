@@ -51,16 +51,18 @@ class Penalty:
     """root root' is the covariance of theta that the declared spread means."""
     inertias: tuple[tuple[slice[int, int], LogCholesky, FloatArray], ...]
     """Bodies that are pulled by divergence: their theta, their map, and the prior's pseudo-inertia."""
+    smooth: FloatArray
+    """(rows, theta): what is pulled to zero by priors of smoothness."""
 
     def value(self, theta: FloatArray) -> float:
         """The penalty: |theta - prior|^2, and twice the divergence for bodies, which near the prior is |E|^2."""
-        total = float(np.sum((theta - self.theta)[self._plain] ** 2))
+        total = float(np.sum((theta - self.theta)[self._plain] ** 2) + np.sum((self.smooth @ theta) ** 2))
         return total + sum(2 * log_det_divergence(m.forward(theta[s]), J0) for s, m, J0 in self.inertias)
 
     def rows(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """A and b with value(theta + d) = |A d + b|^2 + constant to second order: rows for a least-squares step."""
-        blocks = [np.eye(len(theta))[self._plain]]
-        b = [(theta - self.theta)[self._plain]]
+        blocks = [np.eye(len(theta))[self._plain], self.smooth]
+        b = [(theta - self.theta)[self._plain], self.smooth @ theta]
         for s, m, J0 in self.inertias:
             F, target = divergence_rows(m.forward(theta[s]), J0)
             block = np.zeros((len(F), len(theta)))
@@ -90,13 +92,19 @@ class Penalty:
         return plain
 
 
-def build_penalty(prior: Prior | None, names: tuple[str, ...], map_: Stacked) -> Penalty:
-    """Express a prior in theta; refuses an inertia that is not physically consistent."""
+def build_penalty(
+    prior: Prior | None, names: tuple[str, ...], map_: Stacked, roughness: FloatArray | None = None
+) -> Penalty:
+    """Express a prior in theta; refuses an inertia that is not physically consistent.
+
+    roughness (rows, parameters): of parameters that are their own theta, expected to be zero with standard deviation
+    one (`Model.roughness`).
+    """
     n = map_.size_theta
     theta, damped, root = np.zeros(n), np.zeros(n, dtype=bool), np.zeros((n, n))
     inertias: list[tuple[slice[int, int], LogCholesky, FloatArray]] = []
     if prior is None:
-        return Penalty(map_, theta, damped, root, ())
+        return Penalty(map_, theta, damped, root, (), np.zeros((0, n)))
     for part, ps, ts in zip(map_.parts, map_.p_slices(), map_.theta_slices(), strict=True):
         given = np.array([prior.values.get(name, np.nan) for name in names[ps]])
         known = np.isfinite(given)
@@ -119,7 +127,11 @@ def build_penalty(prior: Prior | None, names: tuple[str, ...], map_: Stacked) ->
             at = ts.start + np.flatnonzero(known)
             theta[at], damped[at] = part.inverse(np.where(known, given, 1.0))[known], True
             root[at, at] = _simple_spread(part, given[known], prior.spread)
-    return Penalty(map_, theta, damped, root, tuple(inertias))
+    smooth = np.zeros((0, n))
+    if roughness is not None and len(roughness):
+        smooth = prior.spread * roughness @ map_.jacobian(theta)
+        root = np.asarray(np.hstack([root, prior.spread * np.linalg.pinv(smooth)]), dtype=float)
+    return Penalty(map_, theta, damped, root, tuple(inertias), smooth)
 
 
 def _simple_spread(part: Map, p: FloatArray, spread: float) -> FloatArray:

@@ -121,7 +121,10 @@ def solve(
     names = tuple(model.parameters)
     map_ = model.map(factor=factor, known_mass=known_mass, fixed=fixed)
     _check_names(prior, names)
-    penalty = build_penalty(prior, names, map_)
+    roughness = model.roughness()
+    if len(roughness) and prior is None:
+        prior = Prior({}, spread=1.0)
+    penalty = build_penalty(prior, names, map_, roughness)
     try:
         R = compressed.factor()
     except DataProblem:
