@@ -35,7 +35,7 @@ bench: .venv/.dev
 # Needs uv, which is not part of the environment: pip install uv
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
-		--custom-compile-command "make lock" pyproject.toml --group build -o requirements/run.txt
+		--custom-compile-command "make lock" pyproject.toml --extra report --group build -o requirements/run.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
 		--custom-compile-command "make lock" pyproject.toml --all-extras --group build --group dev -o requirements/dev.txt
 

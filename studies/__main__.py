@@ -8,10 +8,16 @@ from pathlib import Path
 from types import ModuleType
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-from studies import derivatives, doors, handles, motion
+from studies import derivatives, doors, handles, motion, variants
 
-STUDIES: dict[str, ModuleType] = {"handles": handles, "motion": motion, "derivatives": derivatives, "doors": doors}
-SEEDS = {"handles": 200, "motion": 100, "derivatives": 40, "doors": 30}
+STUDIES: dict[str, ModuleType] = {
+    "handles": handles,
+    "motion": motion,
+    "derivatives": derivatives,
+    "doors": doors,
+    "variants": variants,
+}
+SEEDS = {"handles": 200, "motion": 100, "derivatives": 40, "doors": 30, "variants": 30}
 
 
 def main() -> None:

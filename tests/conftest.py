@@ -50,6 +50,14 @@ def real_folder() -> Path:
     return REAL
 
 
+@pytest.fixture(scope="session")
+def door_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A short door session with its experiment file body.yaml (tests/door_files.py); copy what you change."""
+    from tests.door_files import short_door, write_short_door
+
+    return write_short_door(tmp_path_factory.mktemp("door"), short_door()).parent
+
+
 def _everything_is_required() -> bool:
     return os.environ.get("PALPATE_REQUIRE_ALL") == "1"
 

@@ -1,4 +1,4 @@
-"""A short door session in the authors' formats, made once per test session: forty seconds hold all that is needed.
+"""A short door session in the authors' formats, made once per test session: half a minute holds all that is needed.
 
 The load cell starts with the cameras, so that its clock can be stated, and the handle's model is the true one: a body
 stage on these files takes a second or two.
@@ -23,7 +23,7 @@ from palpate.twin.door_hand import Phase, Session
 from palpate.twin.door_physics import DoorTwin, simulate_door
 
 SEED = 3
-SESSION = Session(still_s=3.0, sweep_s=11.0, step=math.radians(18), blocks=(("train", 18.0), ("test", 10.0)), tail_s=0.5)
+SESSION = Session(still_s=2.5, sweep_s=8.5, step=math.radians(18), blocks=(("train", 14.0), ("test", 7.0)), tail_s=0.5)
 FILES = ("Trajectories.csv", "Static.csv", "wrench.mat", "imu.csv", "handle.json", "body.yaml")
 
 
@@ -33,18 +33,20 @@ def _go(degrees: float, seconds: float, shake: float = 0.0) -> Phase:
 
 def _phases() -> tuple[Phase, ...]:
     """A slow sweep, and what people do: strokes through all zones, shaking, letting go."""
-    sweep = [_go(a, 1.0) for a in (18, 36, 54, 72, 86, 68, 50, 32, 14, 3)]
-    train = [_go(80, 1.4), _go(40, 1.0), _go(88, 1.2), _go(30, 2.0, 10), _go(70, 2.0, 9), _go(8, 1.4), _go(60, 1.0)]
-    train += [_go(15, 1.2), _go(84, 1.0), Phase(5.8, None)]
-    test = [_go(75, 1.2), _go(20, 1.2), _go(50, 2.0, 9), _go(87, 1.0), _go(45, 1.0), Phase(3.6, None)]
+    sweep = [_go(a, 0.75) for a in (18, 36, 54, 72, 86, 68, 50, 32, 14, 3)]
+    train = [_go(80, 1.2), _go(40, 0.8), _go(88, 1.0), _go(30, 1.6, 10), _go(70, 1.6, 9), _go(8, 1.2), _go(60, 0.9)]
+    train += [_go(15, 1.1), _go(84, 1.0), Phase(3.6, None)]
+    test = [_go(75, 1.1), _go(20, 1.1), _go(87, 1.0), _go(45, 0.9), Phase(2.9, None)]
     return (Phase(SESSION.still_s, None), *sweep, Phase(1.0, None), *train, *test, Phase(SESSION.tail_s, None))
 
 
 def short_door(
     seed: int = SEED, *, variant: Variant | None = None, one_way: bool = False, never_closed: bool = False
 ) -> DoorTwin:
-    """A door moved for forty seconds; its clocks agree."""
-    twin = door_twin(seed, variant=variant, session=SESSION if one_way else None, one_way=one_way, never_closed=never_closed)
+    """A door moved for half a minute; its clocks agree."""
+    twin = door_twin(
+        seed, variant=variant, session=SESSION if one_way else None, one_way=one_way, never_closed=never_closed
+    )
     phases = twin.phases if one_way else _phases()
     together = DeviceClock(0.0, 0.0)
     return replace(twin, session=SESSION, phases=phases, imu=together, load_cell=together)
@@ -126,7 +128,8 @@ clocks: {{mocap: 1, wrench: 1}}
 mechanism: {{linkage: {{lengths: {lengths}, assembly: negative}}}}
 elements:
 - {{type: zone-damper, name: b_bc, acts_on: closer, when: opening, above: {zones[0]:.4f} deg, width: 2 deg}}
-- {{type: zone-damper, name: b_s, acts_on: closer, when: closing, above: {zones[1]:.4f} deg, width: 2 deg, otherwise: b_l}}
+- {{type: zone-damper, name: b_s, acts_on: closer, when: closing, above: {zones[1]:.4f} deg, width: 2 deg,
+   otherwise: b_l}}
 segments:
 {segments}
 """

@@ -72,9 +72,9 @@ def kinds(checked):
 
 
 @given(SEEDS, st.sampled_from([1e-4, 3e-4, 1e-3]), st.sampled_from([5, 8, 20]), st.booleans())
-@settings(max_examples=15)
+@settings(max_examples=8)
 def test_no_false_alarm_on_clean_data(seed, noise, k, flexible):
-    scene = Scene(seed, k=k, seconds=5, noise=noise)
+    scene = Scene(seed, k=k, seconds=4, noise=noise)
     if flexible:  # half a millimetre, each marker in its own way
         wave = np.sin(scene.t[:, None, None] * scene.rng.uniform(1, 6, (1, k, 1)) + scene.rng.uniform(0, 6, (1, k, 1)))
         scene.body = scene.body + 5e-4 * wave * scene.rng.normal(size=(1, k, 3))
@@ -86,14 +86,14 @@ def test_no_false_alarm_on_clean_data(seed, noise, k, flexible):
         assert checked.noise_m == pytest.approx(noise, rel=0.25)
 
 
-@given(SEEDS, st.sampled_from([3, 20, 400]), st.booleans())
-@settings(max_examples=10)
+@given(SEEDS, st.sampled_from([3, 20, 300]), st.booleans())
+@settings(max_examples=6)
 def test_every_swap_is_found_named_and_undone(seed, length, near):
-    scene = Scene(seed, k=10, seconds=8)
+    scene = Scene(seed, k=10, seconds=5)
     i = int(scene.rng.integers(10))
     apart = np.linalg.norm(scene.places - scene.places[i], axis=1)
     j = int(np.argsort(apart)[1]) if near else int(scene.rng.choice(np.flatnonzero(apart > 0)))
-    start = int(scene.rng.integers(0, 800 - length))
+    start = int(scene.rng.integers(0, 500 - length))
     scene.hidden = 0.0
     scene.swaps = [(slice(start, start + length), [i, j])]
     checked = check_markers(scene.markers(), scene.cloud)
@@ -186,7 +186,7 @@ def test_a_marker_far_from_the_others_that_moves_pulls_the_pose_and_is_named_all
 
 def test_the_others_outvote_a_moved_marker_also_where_three_of_them_fit_it():
     places = [[-35, 12, -7], [-90, -20, -7], [-80, 79, -7], [-29, 19, -68], [129, 105, 127], [59, -27, 117]]
-    scene = placed(24, [*places, [-37, 14, 98], [-124, 42, 135]])
+    scene = placed(24, [*places, [-37, 14, 98], [-124, 42, 135]], seconds=9.5)
     scene.move(6, 4.4, [5.91e-3, -3.47e-3, -1.41e-3])  # the mean has it where it sits after the move
     markers = scene.markers()
     markers.points[88:156, [0, 5, 7]] = np.nan
@@ -196,18 +196,18 @@ def test_the_others_outvote_a_moved_marker_also_where_three_of_them_fit_it():
 
 
 @given(SEEDS)
-@settings(max_examples=3)
+@settings(max_examples=2)
 def test_labels_in_a_circle_are_one_finding_though_some_are_hidden_for_a_while(seed):
-    scene = Scene(seed, k=9, seconds=8, hidden=0.1)
+    scene = Scene(seed, k=9, seconds=5, hidden=0.1)
     group = [int(i) for i in scene.rng.choice(9, 3, replace=False)]
-    scene.swaps = [(slice(200, 600), group)]
+    scene.swaps = [(slice(150, 400), group)]
     markers = scene.markers()
-    markers.points[300:340, group[0]] = np.nan
-    markers.points[320:380, group[1]] = np.nan  # for a while only one of the three tells
+    markers.points[230:270, group[0]] = np.nan
+    markers.points[250:310, group[1]] = np.nan  # for a while only one of the three tells
     checked = check_markers(markers, scene.cloud)
     (finding,) = checked.findings
     assert (finding.kind, set(finding.names)) == ("swapped", {scene.names[i] for i in group})
-    assert finding.interval_s == pytest.approx((2.0, 5.99), abs=0.5)
+    assert finding.interval_s == pytest.approx((1.5, 3.99), abs=0.5)
     assert scene.pose_error(checked.markers) < 3e-3
 
 
@@ -223,10 +223,10 @@ def test_labels_that_flicker_are_one_finding():
 
 
 @given(SEEDS, st.sampled_from([5e-3, 7e-3, 20e-3]), st.sampled_from([8, 14]), st.booleans())
-@settings(max_examples=6)
+@settings(max_examples=5)
 def test_every_move_is_found_with_size_direction_and_time(seed, size, k, own_mean):
-    scene = Scene(seed, k=k, seconds=8)
-    marker, when = int(scene.rng.integers(k)), float(scene.rng.uniform(2, 6))
+    scene = Scene(seed, k=k, seconds=6)
+    marker, when = int(scene.rng.integers(k)), float(scene.rng.uniform(1.5, 4.5))
     by = scene.rng.normal(size=3)
     by *= size / np.linalg.norm(by)
     scene.move(marker, when, by)
@@ -306,6 +306,22 @@ def test_bending_is_called_unsteady_and_left_alone(hertz):
     np.testing.assert_array_equal(checked.markers.points, markers.points)
 
 
+def test_noise_on_top_of_a_deviation_within_the_tolerance_is_no_fault():
+    """A marker that turns a little beside the body: 2.6 mm off for a while, and 3 mm here and there by noise."""
+    scene = Scene(26, k=14, seconds=40, hidden=0)
+    away = 2.6e-3 * np.clip(np.sin(2 * np.pi * scene.t / 20), 0, 1) ** 0.25
+    scene.body[:, 3] += away[:, None] * [0, 0.8, 0.6]
+    markers = scene.markers()
+    off = np.linalg.norm(np.einsum("nji,nj->ni", scene.turn, markers.points[:, 3] - scene.at) - scene.places[3], axis=1)
+    assert (off > 3e-3).sum() > 100
+    checked = check_markers(markers, scene.cloud)
+    assert checked.tolerance_m == 3e-3
+    assert checked.findings == ()
+    np.testing.assert_array_equal(checked.markers.points, markers.points)
+    scene.body[:, 3] += 0.4 * away[:, None] * [0, 0.8, 0.6]  # 3.6 mm are more than the tolerance
+    assert kinds(check_markers(scene.markers(), scene.cloud)) == [("unsteady", (scene.names[3],))]
+
+
 def test_many_moments_are_one_finding():
     scene = Scene(9)
     scene.hidden = 0
@@ -316,10 +332,10 @@ def test_many_moments_are_one_finding():
 
 
 def test_everything_at_once():
-    scene = Scene(10, k=20, seconds=20)
-    scene.move(3, 12.0, [0, 7e-3, 0])
-    scene.swaps = [(slice(300, 900), [8, 9]), (slice(1500, 1700), [3, 4])]
-    scene.ghosts = [(slice(1000, 1050), 12, [0.1, 0, 0])]
+    scene = Scene(10, k=20, seconds=10)
+    scene.move(3, 6.0, [0, 7e-3, 0])
+    scene.swaps = [(slice(150, 350), [8, 9]), (slice(750, 850), [3, 4])]
+    scene.ghosts = [(slice(500, 525), 12, [0.1, 0, 0])]
     checked = check_markers(scene.markers(), scene.cloud)
     assert sorted(kind for kind, _ in kinds(checked)) == ["ghost", "moved", "swapped", "swapped"]
     assert scene.pose_error(checked.markers) < 2e-3
@@ -352,9 +368,9 @@ def test_nothing_seen_is_nothing_found():
 # --- a cloud that is wrong, a set that is two bodies, places before a move --------------------------------------------
 
 
-def small_scene(seed: int, k: int = 8, size: float = 0.3) -> Scene:
+def small_scene(seed: int, k: int = 8, size: float = 0.3, seconds: float = 4.0) -> Scene:
     """A body of this size, m, whose markers are all seen."""
-    scene = Scene(seed, k=k, hidden=0.0)
+    scene = Scene(seed, k=k, seconds=seconds, hidden=0.0)
     scene.places *= size
     scene.body *= size
     return scene
@@ -391,19 +407,19 @@ def test_the_markers_that_a_static_cloud_has_elsewhere_are_named_with_how_far(se
 
 
 @given(SEEDS, st.sampled_from([1e-4, 1e-3]), st.sampled_from([0.0, 1.5e-3]))
-@settings(max_examples=5)
+@settings(max_examples=4)
 def test_a_static_cloud_that_fits_is_left_alone(seed, noise, bending):
-    scene = Scene(seed, k=10, seconds=8, noise=noise)
+    scene = Scene(seed, k=10, seconds=6, noise=noise)
     wave = np.sin(scene.t[:, None, None] * scene.rng.uniform(1, 4, (1, 10, 1)) + scene.rng.uniform(0, 6, (1, 10, 1)))
     scene.body = scene.body + bending * wave * scene.rng.normal(size=(1, 10, 3))
-    scene.move(4, 5.0, [0, 9e-3, 0])  # one that moved was at its place for a while
+    scene.move(4, 3.8, [0, 9e-3, 0])  # one that moved was at its place for a while
     static = Cloud(scene.names, scene.places + 2e-4 * scene.rng.normal(size=(10, 3)))
     turned = Rotation.random(rng=seed % 1000).as_matrix()
     assert compare_clouds(Cloud(scene.names, static.points @ turned.T + 3.0), scene.markers()) == ()
 
 
 def test_bending_is_not_noise_and_is_still_tolerated():
-    scene = Scene(17, k=12, seconds=20, noise=1e-4, hidden=0)
+    scene = Scene(17, k=12, seconds=12, noise=1e-4, hidden=0)
     wave = np.sin(scene.t[:, None, None] * scene.rng.uniform(1, 4, (1, 12, 1)) + scene.rng.uniform(0, 6, (1, 12, 1)))
     scene.body = scene.body + 1.5e-3 * wave * scene.rng.normal(size=(1, 12, 3))
     checked = check_markers(scene.markers(), scene.cloud)
@@ -414,9 +430,9 @@ def test_bending_is_not_noise_and_is_still_tolerated():
 
 
 def test_two_bodies_in_one_set_are_told_by_the_share_of_confused_frames():
-    rng, t = np.random.default_rng(18), np.arange(1500) / 100
+    rng, t = np.random.default_rng(18), np.arange(500) / 100
     places = rng.uniform(0, 1, (20, 3)) * [1, 0.05, 2]
-    opening = Rotation.from_rotvec(np.clip(1.2 * np.sin(2 * np.pi * t / 15), 0, 1)[:, None] * [0, 0, 1]).as_matrix()
+    opening = Rotation.from_rotvec(np.clip(1.2 * np.sin(2 * np.pi * t / 5), 0, 1)[:, None] * [0, 0, 1]).as_matrix()
     points = np.einsum("nij,kj->nki", opening, places)
     points[:, 10:] = places[10:]  # the frame of the door stays
     markers = Markers(tuple(f"m{i}" for i in range(20)), t, points + 3e-4 * rng.normal(size=points.shape))
@@ -426,9 +442,9 @@ def test_two_bodies_in_one_set_are_told_by_the_share_of_confused_frames():
     assert check_markers(door, Cloud(door.names, places[:10])).confused_share == 0.0
 
 
-@pytest.mark.parametrize(("when", "place"), [(2.0, "after"), (6.0, "before")])
+@pytest.mark.parametrize(("when", "place"), [(1.25, "after"), (3.75, "before")])
 def test_the_place_before_a_move_is_known_whichever_the_cloud_has(when, place):
-    scene = Scene(19, k=9, seconds=8)
+    scene = Scene(19, k=9, seconds=5)
     by = np.array([0.0, 8e-3, -4e-3])
     scene.move(4, when, by)
     markers = scene.markers()
@@ -467,7 +483,7 @@ def test_one_frame_barely_away_is_hidden_and_not_told():
 
 
 def test_an_uncertain_orientation_is_told_with_its_seconds():
-    scene = small_scene(21, 5, 0.2)
+    scene = small_scene(21, 5, 0.2, 12.0)
     markers = scene.markers()
     flat = np.array([[0, 0, 0], [0.1, 0, 0], [0.2, 0, 0], [0.1, 6e-3, 0], [0.1, 0.1, 0.05]])
     points = np.einsum("nij,kj->nki", scene.turn, flat) + scene.at[:, None] + 1e-4 * scene.rng.normal(size=(1200, 5, 3))

@@ -47,6 +47,17 @@ def wheelbarrow(real_folder):
     return markers_of(palpate.load(real_folder / "wheelbarrow_trajectories_excerpt.csv"))
 
 
+@pytest.fixture(scope="module")
+def checked_door(door):
+    _, moving, cloud = door
+    return check_markers(moving, cloud)
+
+
+@pytest.fixture(scope="module")
+def checked_wheelbarrow(wheelbarrow):
+    return check_markers(wheelbarrow, mean_cloud(wheelbarrow))
+
+
 def test_door_errors(door):
     static, moving, cloud = door
     assert row(static, cloud, slice(0, 4)) == (0.09, 0.54, 14)
@@ -71,9 +82,9 @@ def test_door_hinge_angles(door):
     assert np.degrees(turn[0].magnitude()) == pytest.approx(0.8, abs=0.1)
 
 
-def test_door_marker_19_is_named_as_moved(door):
+def test_door_marker_19_is_named_as_moved(door, checked_door):
     _, moving, cloud = door
-    checked = check_markers(moving, cloud)
+    checked = checked_door
     (finding,) = checked.findings
     assert (finding.kind, finding.names) == ("moved", (moving.names[18],))
     assert 6e-3 < finding.size_m < 9e-3
@@ -95,14 +106,11 @@ def test_door_static_fits_its_trajectories_and_not_once_markers_are_stuck_elsewh
     assert finding.size_m == pytest.approx(0.02, abs=2e-3)
 
 
-def test_noise_of_the_real_captures_is_without_their_bending(door, wheelbarrow):
-    _, moving, cloud = door
-    checked = check_markers(moving, cloud)
-    assert checked.noise_m < 1.5e-4 < checked.bending_m < 1e-3
-    assert checked.confused_share == 0.0
-    checked = check_markers(wheelbarrow, mean_cloud(wheelbarrow))
-    assert checked.noise_m < 2e-4
-    assert checked.bending_m > 5e-4
+def test_noise_of_the_real_captures_is_without_their_bending(checked_door, checked_wheelbarrow):
+    assert checked_door.noise_m < 1.5e-4 < checked_door.bending_m < 1e-3
+    assert checked_door.confused_share == 0.0
+    assert checked_wheelbarrow.noise_m < 2e-4
+    assert checked_wheelbarrow.bending_m > 5e-4
 
 
 def test_door_sensor_markers_come_from_the_body_where_hidden(door):
@@ -133,8 +141,8 @@ def test_wheelbarrow_errors_against_the_procrustes_mean(wheelbarrow):
     assert [row(wheelbarrow, cloud, g) for g in GROUPS] == expected
 
 
-def test_wheelbarrow_bends_and_no_marker_is_called_moved(wheelbarrow):
-    findings = check_markers(wheelbarrow, mean_cloud(wheelbarrow)).findings
+def test_wheelbarrow_bends_and_no_marker_is_called_moved(wheelbarrow, checked_wheelbarrow):
+    findings = checked_wheelbarrow.findings
     assert {f.kind for f in findings} == {"unsteady"}
     worst = sorted(findings, key=lambda f: -f.size_m)[:2]
     assert {number(wheelbarrow, f.names[0]) for f in worst} == {1, 18}

@@ -54,11 +54,15 @@ def identify(
 
 
 def save_result(result: Result, folder: Path) -> list[Path]:
-    """Write all files of a result; returns their paths."""
+    """Write all files of a result; returns their paths. Without Plotly there is no page, which is said."""
     paths = list(result.save(folder))
     if result.view is not None:
+        from palpate.errors import MissingExtra
         from palpate.report.body_page import write_body_report
 
-        paths.append(folder / "report.html")
-        write_body_report(paths[-1], result.data, result.view)
+        try:
+            write_body_report(folder / "report.html", result.data, result.view)
+            paths.append(folder / "report.html")
+        except MissingExtra as missing:
+            typer.echo(f"palpate: report.html is not written: {missing}", err=True)
     return paths

@@ -12,6 +12,8 @@ from palpate.elements.element import Element as Element
 from palpate.elements.element import Parameter as Parameter
 from palpate.elements.element import Shape as Shape
 from palpate.elements.end_stop import EndStop as EndStop
+from palpate.elements.foot import Foot as Foot
+from palpate.elements.foot import FootFriction as FootFriction
 from palpate.elements.gravity import Gravity as Gravity
 from palpate.elements.hysteresis import Hysteresis as Hysteresis
 from palpate.elements.rigid_body import RigidBody as RigidBody
@@ -21,6 +23,7 @@ from palpate.elements.spring import PolynomialSpring as PolynomialSpring
 from palpate.elements.stribeck import Stribeck as Stribeck
 from palpate.elements.table import Table as Table
 from palpate.elements.viscous import Viscous as Viscous
+from palpate.elements.wheel_spin import WheelSpin as WheelSpin
 from palpate.elements.zone_damper import ZoneDamper as ZoneDamper
 
 ELEMENTS: Mapping[str, type[Any]] = MappingProxyType(
@@ -29,6 +32,7 @@ ELEMENTS: Mapping[str, type[Any]] = MappingProxyType(
         for e in (
             *(RigidBody, SensorBias, ScalarInertia, Gravity, PolynomialSpring, Table, EndStop),
             *(Viscous, Coulomb, Stribeck, Hysteresis, ZoneDamper),
+            *(WheelSpin, Foot, FootFriction),
         )
     }
 )

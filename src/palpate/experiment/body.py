@@ -57,7 +57,9 @@ def prepare_body(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) 
     """Read everything, and find the load cell's clock by the balance where it is not stated."""
     config = experiment.config
     if config.recordings.signals is not None:
-        return PreparedBody(read_signals(experiment, tell), None)
+        measured = read_signals(experiment, tell)
+        check_body_segments(experiment, measured)
+        return PreparedBody(measured, None)
     measured = read_capture(experiment, tell)
     check_body_segments(experiment, measured)
     quiet = tuple(f for f in measured.findings if f.fatal or f.gate not in HUSH)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from palpate.errors import PalpateError
 from palpate.experiment.body_fit import BodyFit
@@ -13,8 +14,10 @@ from palpate.mechanisms import FourBar
 from palpate.physics.arrays import FloatArray, least_squares
 from palpate.recording.gates import Finding
 
-LIMITS = np.array([0.02, 0.02, 0.1, 0.1, 0.005])
+LIMITS = np.array([0.02, 0.02, 0.5, 0.5, 0.005])
 """m, m, 1, 1, s: less is what a ruler, a drawing or a typed sample may be off by."""
+SENSED = ("f_x", "f_z", "n_x", "n_y")
+UNITS = {"f": "m", "n": "of"}
 SURE = 5.0
 """Standard deviations from which on a difference is one."""
 BETTER = 0.7
@@ -43,17 +46,21 @@ def sensor_findings(fit: BodyFit) -> list[Finding]:
     sure = np.abs(beside.value) > np.maximum(LIMITS, SURE * beside.std)
     found: list[Finding] = []
     if sure[:-1].any():
-        told = ", ".join(
-            f"{v:+.2f} {unit} per {name}"
-            for name, v, unit, s in zip(beside.names, beside.value, ("N m", "N m", "N m", "N m"), sure, strict=False)
-            if s
+        parts = zip(beside.names, beside.value, sure, strict=True)
+        shares = ", ".join(
+            f"{v:+.2g} {UNITS[name[0]]} {name}" for name, v, is_sure in parts if is_sure and name in SENSED
+        )
+        told = (
+            f"the torque about the hinge goes with components of the wrench that do not turn it ({shares}): the sensor "
+            "sits otherwise than stated; check the order of markers.sensor.markers, their offset, and the order and "
+            "units of recordings.wrench.channels; or an effect is missing that goes with them"
         )
         found.append(Finding("lever arm", False, told))
     if sure[-1]:
         late = float(beside.value[-1])
         told = (
-            f"the load cell fits best {1e3 * abs(late):.0f} ms {'earlier' if late > 0 else 'later'} than its clock says "
-            f"(+- {1.96e3 * beside.std[-1]:.0f} ms): check the samples under clocks, or write clocks: auto"
+            f"the load cell fits best {1e3 * abs(late):.0f} ms (+- {1.96e3 * beside.std[-1]:.0f}) "
+            f"{'earlier' if late > 0 else 'later'} than its clock says: check the samples under clocks, or write auto"
         )
         found.append(Finding("clock", True, told))
     return found
@@ -74,25 +81,25 @@ def beside_balance(fit: BodyFit) -> Beside:
     raw = np.where(np.isfinite(raw), raw, 0.0)
     own: list[FloatArray] = []
     more: list[FloatArray] = []
-    piece: list[FloatArray] = []
+    pieces: list[NDArray[np.int64]] = []
     for a, b in (balance.indices(s) for s in fit.segments):
         rows = balance.block(a, b)[0]
         own.append(rows)
         more.append(_passed(balance, raw[:, a:b], a, b))
         step_s = float(balance.times_s[b - 1] - balance.times_s[a]) / max(rows.shape[1], 1)
-        piece.append(np.arange(rows.shape[1]) * step_s // PIECE_S + 1e6 * len(piece))
+        pieces.append(np.asarray(np.arange(rows.shape[1]) * step_s / PIECE_S, dtype=np.int64) + 1_000_000 * len(pieces))
     rows = np.concatenate(own, axis=1).T
     X = np.concatenate([rows[:, :-1], np.concatenate(more, axis=1).T], axis=1)
     scale = np.maximum(np.linalg.norm(X, axis=0), 1e-300)
     Z, target = X / scale, rows[:, -1]
     found = least_squares(Z, target)
     scores = Z * (target - Z @ found)[:, None]
-    _, index = np.unique(np.concatenate(piece), return_inverse=True)
+    _, index = np.unique(np.concatenate(pieces), return_inverse=True)
     summed = np.stack([np.bincount(index, column) for column in scores.T])
-    inverse = np.linalg.pinv(Z.T @ Z)
+    inverse = np.asarray(np.linalg.pinv(Z.T @ Z), dtype=float)
     std = np.sqrt(np.diag(inverse @ summed @ summed.T @ inverse)) / scale
     n = len(raw)
-    return Beside(("f_x", "f_z", "n_x", "n_y", "slope"), (found / scale)[-n:], std[-n:])
+    return Beside((*SENSED, "slope"), (found / scale)[-n:], std[-n:])
 
 
 def assembly_findings(fit: BodyFit) -> list[Finding]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, PalpateError
+from palpate.experiment.body_doubts import check_reach, check_stops, check_towards, touched, units_doubt
 from palpate.experiment.body_schema import BodyPart, PublishedPart
 from palpate.experiment.handle_of_body import handle_of
 from palpate.experiment.hinge_inputs import Added, Filtering, Handle, HingeInputs
@@ -32,11 +33,6 @@ UPRIGHT_RAD = np.radians(1.0)
 SHUT_RAD = np.radians(1.0)
 MOVES_RAD = np.radians(0.5)
 """What rests may seem to move by that much, as markers come and go."""
-MEAN_S = 0.2
-TOUCHED = 0.03
-"""Share of a component's range by which its short means may change while nobody touches the handle."""
-BEYOND_DEG = 3.0
-"""A stop gives way a little."""
 ATTENUATION_DB = 45.0
 """Of the low-pass of the balance: what it lets through of the rest is less than a hundredth."""
 FASTEST_HZ = 15.0
@@ -65,7 +61,9 @@ def read_capture(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
     for key in ("hinge", "sensor"):
         if getattr(config.markers, key) is None:
             raise experiment.problem(f"markers.{key}", "this key is missing: the body stage needs to know where it is")
-    _check_towards(experiment)
+    if config.handle is None and config.model_of != "body":
+        raise experiment.problem("handle", f"this key is missing: model_of: {config.model_of} needs it")
+    check_towards(experiment)
     phi, handle_result, doubts = handle_of(experiment, tell)
     captured = build_motion(_capture(experiment), tell)
     findings = [*captured.findings, *(Finding("handle", False, text) for text in doubts)]
@@ -77,7 +75,8 @@ def read_capture(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
     segments = segments_of(experiment, times, captured.body.rows)
     angle, closing = _angle_from_shut(experiment, captured, segments, linked=model.mechanism.linkage is not None)
     findings += closing
-    _check_stops(experiment, angle)
+    check_stops(experiment, angle)
+    check_reach(experiment, model.mechanism, angle, closing)
     T_hinge_body = np.linalg.inv(captured.hinge.T_body_hinge)
     mechanism = model.mechanism.with_gravity(-config.gravity * captured.up @ captured.hinge.T_world_hinge[:3, :3])
     findings += _without_handle(experiment, phi, mechanism)
@@ -99,64 +98,8 @@ def read_capture(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
     inputs = inputs.on_clock(device.clock)
     if device.clock is not None:  # else it is found later, by the balance
         findings += touched(inputs)
+    findings += units_doubt(inputs)
     return BodyMeasured(inputs, segments, captured, handle_result, tuple(findings))
-
-
-def _check_towards(experiment: Experiment[BodyPart]) -> None:
-    """The place of a marker that stays behind is known in a static recording only."""
-    markers = experiment.config.markers
-    assert markers.hinge is not None
-    towards = markers.hinge.towards
-    if experiment.config.recordings.static is not None or towards is None or not markers.body:
-        return
-    if towards.rpartition(":")[2] not in [name.rpartition(":")[2] for name in markers.body]:
-        raise experiment.problem(
-            "markers.hinge.towards",
-            f"{towards} is not under markers.body: where it is beside the object is known from recordings.static only",
-            "give recordings.static, or a marker that moves with the object",
-        )
-
-
-def _check_stops(experiment: Experiment[BodyPart], angle: FloatArray) -> None:
-    """Refuse stated stops that are none, or that the object was seen beyond."""
-    stops = experiment.config.stops
-    if stops is None:
-        return
-    low, high = np.degrees(stops)
-    if low >= high:
-        raise experiment.problem("stops", f"{low:g} deg is not below {high:g} deg", "the smaller angle comes first")
-    least, most = np.degrees([np.nanmin(angle), np.nanmax(angle)])
-    if least < low - BEYOND_DEG or most > high + BEYOND_DEG:
-        told = f"the object is seen from {least:.1f} to {most:.1f} deg, beyond its stops at {low:g} and {high:g} deg"
-        raise experiment.problem("stops", told, "leave the key out: the ends of what was visited are then taken")
-
-
-def touched(inputs: HingeInputs) -> list[Finding]:
-    """Whether somebody touches the object in the static segment: the wrench then changes more than its noise does."""
-    if inputs.static is None:
-        return []
-    at = (inputs.times_s >= inputs.static[0]) & (inputs.times_s < inputs.static[1])
-    count = round(MEAN_S * inputs.rate_hz)
-    inside = inputs.measured[at]
-    inside = inside[: len(inside) // count * count].reshape(-1, count, 6)
-    inside = inside[np.isfinite(inside).all(axis=(1, 2))]
-    if len(inside) < 2:
-        return []
-    whole = np.nanpercentile(inputs.measured, [1, 99], axis=0)
-    range_ = np.maximum(whole[1] - whole[0], 1e-300)
-    changes = np.ptp(inside.mean(axis=1), axis=0)
-    quick = np.median(np.abs(np.diff(inside, axis=1)), axis=(0, 1)) / 0.6745 / np.sqrt(2)
-    share = changes / range_
-    far = (share > TOUCHED) & (changes > 10 * quick / np.sqrt(count))
-    if not far.any():
-        return []
-    i = int(np.argmax(np.where(far, share, 0.0)))
-    told = (
-        f"in segments.static the wrench changes by {changes[i]:.2g} {'N' if i < 3 else 'N m'} "
-        f"({('f_x', 'f_y', 'f_z', 'n_x', 'n_y', 'n_z')[i]}, {100 * share[i]:.0f} % of all that is recorded): somebody "
-        "touches the handle or the object moves there, so the sensor's preload is wrong"
-    )
-    return [Finding("preload", True, told)]
 
 
 def _capture(experiment: Experiment[BodyPart]) -> Experiment[MotionPart]:
@@ -274,8 +217,6 @@ def _without_handle(experiment: Experiment[BodyPart], phi: FloatArray | None, hi
     """Without the handle's weight the preload is right only where weight does not turn the object."""
     if phi is not None:
         return []
-    if experiment.config.model_of != "body":
-        raise experiment.problem("handle", f"this key is missing: model_of: {experiment.config.model_of} needs it")
     leaning = min(hinge.inclination, np.pi - hinge.inclination)
     if leaning > UPRIGHT_RAD:
         told = f"this key is missing: the hinge leans by {np.degrees(leaning):.1f} deg, so the handle's weight matters"

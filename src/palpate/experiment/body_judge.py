@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from palpate.elements import ScalarInertia, ZoneDamper
 from palpate.experiment.body_fit import BodyFit
@@ -15,6 +16,7 @@ from palpate.identify.balance import Segment
 from palpate.identify.search import Ending
 from palpate.identify.solution import Estimate, Solution, Status
 from palpate.physics.arrays import BoolArray, FloatArray
+from palpate.physics.kinematics import Kinematics
 from palpate.recording.gates import Finding
 
 WORST_PERCENT = 10.0
@@ -23,6 +25,10 @@ VAGUE = 0.5
 """An inertia whose interval reaches this share of it to either side is not known."""
 OFTEN = 95.0
 """Percentile of a column's size that stands for what it does to the torque."""
+ONE_WAY = 0.1
+"""Less of the way than this share back: moved in one direction only."""
+LEAST_WAY_RAD = np.radians(5.0)
+"""Less way in a zone is an accident (an overshoot, a tremor), no test of it."""
 SCALE_TOLERANCE = 0.05
 REST_SHARE = 0.05
 LONG_S = 0.25
@@ -38,6 +44,7 @@ def judged(fit: BodyFit, *, rate_known: bool) -> tuple[Solution, dict[str, str]]
     rows = np.concatenate([fit.prediction.rows(s)[:, 0] for s in fit.segments])
     used = np.concatenate([fit.used(s) for s in fit.segments])
     columns, level = rows[used][:, :-1], float(np.sqrt(np.mean(fit.residuals(fit.segments) ** 2)))
+    seen = _seen(fit)
     owner = {p.name: e for e in fit.inputs.model.elements for p in e.parameters}
     refused: dict[str, str] = {}
     found: list[Estimate] = []
@@ -47,7 +54,7 @@ def judged(fit: BodyFit, *, rate_known: bool) -> tuple[Solution, dict[str, str]]
         element = owner[parameter.name]
         why = ""
         if e.status is not Status.FIXED:
-            why = _why(
+            why = _unseen(element, parameter.name, seen) or _why(
                 e, element, column, level, fit.solution.uncertainty.critical, positive=parameter.map == "positive"
             )
             timed = isinstance(element, ScalarInertia) or "s" in re.split(r"[ /]", parameter.unit)
@@ -56,6 +63,9 @@ def judged(fit: BodyFit, *, rate_known: bool) -> tuple[Solution, dict[str, str]]
         if why:
             refused[e.name] = why
             e = replace(e, status=Status.NOT_IDENTIFIABLE, ci95=None)
+        elif e.status is Status.NOT_IDENTIFIABLE:
+            half = fit.solution.uncertainty.critical * e.noise
+            e = replace(e, status=Status.IDENTIFIED, ci95=(max(e.value - half, 0.0), e.value + half))
         elif e.ci95 is not None and parameter.map == "positive":
             e = replace(e, ci95=(max(e.ci95[0], 0.0), e.ci95[1]))
         found.append(e)
@@ -66,9 +76,10 @@ def _why(e: Estimate, element: Any, column: FloatArray, level: float, critical: 
     """Why a number is refused; empty if it is not."""
     acting = np.abs(column[np.abs(column) > 1e-3 * max(np.abs(column).max(initial=0.0), 1e-300)])
     if len(acting) == 0 or np.abs(column).max() < 1e-9:
-        return _never(element)
+        return "the motion never shows it"
     half = critical * e.noise
-    if e.status is Status.NOT_IDENTIFIABLE and not (positive and np.isfinite(half)):
+    # what may be zero can be known all the same, as next to nothing
+    if e.status is Status.NOT_IDENTIFIABLE and not (positive and np.isfinite(half) and half >= e.value):
         return "the motion does not tell it from others"
     if isinstance(element, ScalarInertia) and half > VAGUE * e.value:
         return f"the motion is too slow or too short for it: at most {e.value + half:.3g} {e.unit}"
@@ -77,23 +88,73 @@ def _why(e: Estimate, element: Any, column: FloatArray, level: float, critical: 
     return ""
 
 
-def _never(element: Any) -> str:
-    """What was never done that would show an element."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """The motion that a fit speaks about: way travelled between two samples, and where."""
+
+    kinematics: Kinematics
+    at: NDArray[np.int64]
+    """The samples that count."""
+    dt_s: float
+
+    def way(self, element: ZoneDamper, *, otherwise: bool) -> float:
+        """How far the object goes in an element's zone, in its direction, rad; samples count as far as they are in."""
+        q, speed = self._of(element.over)
+        inside = np.ones_like(q)
+        for border, sign in ((element.above, 1.0), (element.below, -1.0)):
+            if border is not None:
+                inside = inside * (1 + np.tanh(sign * (q - border) / element.width)) / 2
+        going = {"opening": speed > 0, "closing": speed < 0, "both": speed != 0}[element.when]
+        return float(np.sum(np.abs(speed) * going * (1 - inside if otherwise else inside)) * self.dt_s)
+
+    def only(self, name: str) -> str:
+        """The one direction in which a coordinate was moved; empty if it was moved in both."""
+        speed = self._of(name)[1]
+        there, back = float(np.maximum(speed, 0).sum()), float(np.maximum(-speed, 0).sum())
+        if min(there, back) >= ONE_WAY * max(there, back):
+            return ""
+        return "opening" if there > back else "closing"
+
+    def _of(self, name: str) -> tuple[FloatArray, FloatArray]:
+        coordinate = self.kinematics.coordinates[name]
+        return np.asarray(coordinate.position)[self.at], np.asarray(coordinate.speed)[self.at]
+
+
+def _seen(fit: BodyFit) -> Seen:
+    balance = fit.prediction
+    inside = [np.arange(*balance.indices(s))[fit.used(s)] for s in fit.segments]
+    at = np.asarray(np.concatenate(inside), dtype=np.int64)
+    return Seen(balance.kinematics, at, 1 / fit.inputs.rate_hz)
+
+
+def _unseen(element: Any, name: str, seen: Seen) -> str:
+    """What of a zone was not done: too little of it for a number, however small the noise."""
     if not isinstance(element, ZoneDamper):
-        return "the motion never shows it"
-    way = {"opening": "opening", "closing": "closing", "both": "moving"}[element.when]
-    zone = f" above {np.degrees(element.above):.0f} deg" if element.above is not None else ""
-    zone += f" below {np.degrees(element.below):.0f} deg" if element.below is not None else ""
-    if element.otherwise and zone:
-        zone = f" on both sides of {np.degrees(element.above or element.below or 0.0):.0f} deg"
-    return f"the object is never seen {way}{zone}"
+        return ""
+    other = bool(element.otherwise) and name.startswith(element.otherwise)
+    border = element.above if element.above is not None else element.below
+    zone = ""
+    if border is not None:
+        above = (element.above is not None) != other
+        zone = f" {'above' if above else 'below'} {np.degrees(border):.0f} deg"
+        if element.above is not None and element.below is not None:
+            zone = f" {'outside' if other else 'within'} {np.degrees([element.above, element.below]).round()} deg"
+    way = element.when if element.when != "both" else "moving"
+    only = seen.only(element.over)
+    if only and element.when not in ("both", only):
+        return f"the object was moved in one direction only, {only}; it takes {way}{zone}"
+    gone = seen.way(element, otherwise=other)
+    if gone >= LEAST_WAY_RAD:
+        return ""
+    much = "never" if gone < 0.1 * LEAST_WAY_RAD else f"for {np.degrees(gone):.1f} deg in all"
+    return f"the object is seen {way}{zone} {much}" if much != "never" else f"the object is never seen {way}{zone}"
 
 
 def reasons(
     solution: Solution, refused: Mapping[str, str], rms: Mapping[str, Any], findings: Sequence[Finding]
 ) -> list[str]:
     """Why the verdict is "failed"; empty when it passed."""
-    told = [*(f.message for f in findings if f.fatal), *solution.impossible]
+    told = [*(f.message for f in findings if f.fatal), *_impossible(solution, refused)]
     told += [f"{name} is not known: {why}" for name, why in refused.items()]
     if solution.ending not in (Ending.CONVERGED, Ending.FLAT):
         told.append(solution.ending.value)
@@ -105,12 +166,28 @@ def reasons(
                 f"{row}: the test error {test['value']:.3g} {test['unit']} is more than twice the train error "
                 f"{rms['train'][row]['value']:.3g}; the fit does not carry over"
             )
-        if test["percent_of_range"] is not None and test["percent_of_range"] > WORST_PERCENT:
+    for row in rms["test"]:
+        shares = {name: rms[name][row]["percent_of_range"] for name in ("train", "test", "quasi_static") if name in rms}
+        bad = [
+            f"{name.replace('_', '-')} {p:.0f} %" for name, p in shares.items() if p is not None and p > WORST_PERCENT
+        ]
+        if bad:
             told.append(
-                f"the model does not explain the wrench (test error of range: {row} {test['percent_of_range']:.0f} %): "
+                f"the model does not explain the wrench (error of range, {row}: {', '.join(bad)}): "
                 "look for a wrong sign, frame, clock or lever arm, or for an effect that the object file lacks"
             )
     return told
+
+
+def _impossible(solution: Solution, refused: Mapping[str, str]) -> list[str]:
+    """Negative inertia and friction; where most of it is, one cause is enough, and of what is not known, none is."""
+    named = {text.removeprefix("without constraints ").split(" = ")[0]: text for text in solution.impossible}
+    if len(named) < 3:
+        return [text for name, text in named.items() if name not in refused]
+    return [
+        f"without constraints {', '.join(named)} come out negative: the wrench has the wrong sign "
+        "(recordings.wrench.sign), or the angle has (markers.hinge.points)"
+    ]
 
 
 def scale_doubts(known: Mapping[str, float], solution: Solution) -> list[str]:

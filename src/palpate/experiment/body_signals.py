@@ -97,8 +97,9 @@ def slower(even: Even, rate_hz: float = RATE_HZ) -> Even:
         return even
     kept = n // each
     times, x = (a[: kept * each].reshape(kept, each, -1).mean(axis=1) for a in (even.times_s[:, None], even.x))
-    # a mean across the edge of a gap is no measurement either
-    lost = tuple((a - each * float(even.times_s[1] - even.times_s[0]), b) for a, b in even.lost)
+    # a mean with a bridged sample is no measurement either
+    beside = (each - 2) / 2 * float(even.times_s[1] - even.times_s[0])
+    lost = tuple((a - beside, b + beside) for a, b in even.lost)
     return replace(even, times_s=times[:, 0], x=x, lost=lost, rows=np.minimum(even.rows // each, kept - 1))
 
 

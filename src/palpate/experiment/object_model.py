@@ -35,12 +35,17 @@ def object_model(experiment: Experiment[BodyPart]) -> Model:
         name = options.get("name")
         if not isinstance(name, str):
             raise experiment.problem(f"elements.{i}.name", "this key is missing: which element is it?")
+        if name in [other.get("name") for other in config.elements[:i]]:
+            raise experiment.problem(f"elements.{i}.name", f"there are two elements {name!r} in this list")
         parts[name] = options
     own: Options = {**base.to_dict()["mechanism"], "gravity": config.gravity}
     mechanism = _merged(own, _si(experiment, "mechanism", config.mechanism))
     model = base
     places = {str(options["name"]): f"elements.{i}" for i, options in enumerate(config.elements)}
-    steps = [("mechanism", []), *((places.get(name), [part]) for name, part in parts.items())]
+    steps: list[tuple[str | None, list[Options]]] = [
+        ("mechanism", []),
+        *((places.get(name), [part]) for name, part in parts.items()),
+    ]
     for key, elements in (*steps, ("elements", list(parts.values()))):
         try:
             model = Model.from_dict({"name": base.name, "mechanism": mechanism, "elements": elements})

@@ -111,9 +111,12 @@ def _search(problem: Problem, start: FloatArray, *, polish: bool) -> Found:
     cost = problem.cost(theta)
     rows = problem.rows(theta)
     for step in range(1, MOST_STEPS + 1):
-        A, b = rows
-        squares = np.einsum("ij,ij->j", A, A)
-        scale = np.sqrt(np.maximum(squares, 1e-24 * squares.sum()))
+        slopes, b = rows
+        squares = np.einsum("ij,ij->j", slopes, slopes)
+        least = 1e-24 * squares.sum()
+        # a positive parameter on its way to zero has no slope left: it must not shorten the step of all others
+        A = np.where(squares > least, slopes, 0.0)
+        scale = np.sqrt(np.maximum(squares, least))
         move = _bounded(stacked_solve(A / scale, np.sqrt(mu), -b) / scale)
         expected = float(b @ b - np.sum((b + A @ move) ** 2))
         if expected <= (NEAR if polish else NEAREST) * cost:

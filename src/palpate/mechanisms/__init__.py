@@ -10,8 +10,9 @@ from palpate.mechanisms.hinge import Hinge as Hinge
 from palpate.mechanisms.mechanism import Linkage as Linkage
 from palpate.mechanisms.mechanism import Mechanism as Mechanism
 from palpate.mechanisms.mechanism import Row as Row
+from palpate.mechanisms.rolling import Rolling as Rolling
 
-MECHANISMS: Mapping[str, type[Any]] = MappingProxyType({Free.type: Free, Hinge.type: Hinge})
+MECHANISMS: Mapping[str, type[Any]] = MappingProxyType({m.type: m for m in (Free, Hinge, Rolling)})
 """The mechanism types that an object file may name."""
 LINKAGES: Mapping[str, type[Any]] = MappingProxyType({FourBar.type: FourBar})
 """The types that a mechanism's option `linkage` may name."""

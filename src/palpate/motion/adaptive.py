@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from palpate.motion.derivatives import angle_motion
 from palpate.motion.resting import filter_weights
@@ -15,6 +16,8 @@ SHORTER = 0.6
 """A window is judged against one shorter by this factor."""
 ORDER_OF_BIAS = 4
 """The bias of a second derivative of polynomials of order 4 (and 5) grows with this power of the window."""
+SURE, FEWEST = 4.0, 4
+"""Standard deviations by which a bias stands out, and how many windows must show it to draw a line."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,8 +73,9 @@ def best_window(
             acceleration[n] = angle_motion(times_s, angle, window_s=n / rate, order=order).acceleration
         return acceleration[n]
 
-    best, least = first, np.inf
-    for window in range(first, max(int(longest_s * rate), first) + 1, 2):
+    windows = np.arange(first, max(int(longest_s * rate), first) + 1, 2)
+    noises, biases, sure = (list[float]() for _ in range(3))
+    for window in (int(n) for n in windows):
         shorter = max(2 * round((SHORTER * window - 1) / 2) + 1, order + 3 - order % 2)
         difference = (second(window) - second(shorter))[where]
         difference = difference[np.isfinite(difference)]
@@ -80,8 +84,25 @@ def best_window(
         own, apart = filter_weights(window, order, 2), filter_weights(window, order, 2).copy()
         outer = (window - shorter) // 2
         apart[outer : outer + shorter] -= filter_weights(shorter, order, 2)
-        bias = max(float(np.mean(difference**2)) - scale * float(apart @ apart), 0.0)
-        risk = scale * float(own @ own) + bias / (1 - (shorter / window) ** ORDER_OF_BIAS) ** 2
-        if risk < least:
-            best, least = window, risk
-    return best
+        expected = scale * float(apart @ apart)
+        excess = float(np.mean(difference**2)) - expected
+        # neighbours within the shorter window say the same
+        scatter = expected * float(np.sqrt(2 * shorter / len(difference)))
+        noises.append(scale * float(own @ own))
+        biases.append(excess / (1 - (shorter / window) ** ORDER_OF_BIAS) ** 2)
+        sure.append(excess / scatter if scatter > 0 else np.inf)
+    if not noises:
+        return first
+    risk = np.array(noises) + _smooth_bias(windows[: len(noises)], np.array(biases), np.array(sure) > SURE)
+    return int(windows[int(np.argmin(risk))])
+
+
+def _smooth_bias(windows: NDArray[np.int64], bias: FloatArray, sure: BoolArray) -> FloatArray:
+    """The squared bias as a power of the window, through the windows at which it stands out of the noise.
+
+    Where it does, a power fits well over the few octaves that matter; where it does not, an estimate is mostly noise.
+    """
+    if sure.sum() < FEWEST:
+        return np.maximum(bias, 0.0)
+    slope, level = np.polyfit(np.log(windows[sure]), np.log(bias[sure]), 1)
+    return np.exp(level + max(float(slope), 0.0) * np.log(windows))

@@ -57,7 +57,7 @@ class Placement:
     weak: tuple[str, ...]
     """What the motion does not tell, in words."""
     explained: float
-    """Share of the signals' variance that is explained, 0 to 1."""
+    """Share of the signals' variance that is explained, 0 to 1; of an IMU on poses, of what it feels as it moves."""
     tilt: Tilt | None = None
     """Of the capture frame, where it was estimated along."""
 
@@ -180,11 +180,11 @@ def imu_on_poses(
     for _ in range(_MOST_STEPS):
         if np.abs(change).max() < 1e-6:
             break
-        grid, columns, y = _imu_columns(poses, f @ rotation.T, omega @ rotation.T, bandwidth_hz, keep)
+        grid, columns, y, _ = _imu_columns(poses, f @ rotation.T, omega @ rotation.T, bandwidth_hz, keep)
         x = solve_pieces(grid, columns, y, *_turn_prior(known, rotation, others))[0]
         keep = _ordinary(grid, y - columns @ x, keep)
         change, rotation = x[:3], exp_rotation(x[:3]) @ rotation
-    grid, columns, y = _imu_columns(poses, f @ rotation.T, omega @ rotation.T, bandwidth_hz, keep)
+    grid, columns, y, felt = _imu_columns(poses, f @ rotation.T, omega @ rotation.T, bandwidth_hz, keep)
     x, covariance, residual = solve_pieces(grid, columns, y, *_turn_prior(known, rotation, others))
     tilt_x, tilt_y, tilt_cov = up_vector(x[6:9], covariance[6:9, 6:9])
     bias_imu, to_imu = rotation.T @ x[9:], rotation.T @ covariance[9:, 9:] @ rotation
@@ -192,8 +192,7 @@ def imu_on_poses(
     text = "the motion hardly tells a tilt from the accelerometer's zero: turn it about the vertical" if unsure else ""
     freedom = max(1, pieces_of(grid)[1] - 4)
     tilt = Tilt(tilt_x, tilt_y, tilt_cov, bias_imu, np.sqrt(np.diag(to_imu)), text, freedom)
-    explained = 1 - float((residual**2).sum() / max(((y - y.mean(axis=0)) ** 2).sum(), 1e-300))
-    return _placement(rotation, x[3:6], covariance[:6, :6], explained, tilt)
+    return _placement(rotation, x[3:6], covariance[:6, :6], _share_of_motion(grid, felt, residual), tilt)
 
 
 def imu_on_load_cell(motion: Motion, wrench: FloatArray, *, bandwidth_hz: float = 10.0) -> Placement:
@@ -236,9 +235,9 @@ def _ordinary(times_s: FloatArray, residual: FloatArray, before: FloatArray) -> 
 
 def _imu_columns(
     poses: Poses, f: FloatArray, omega: FloatArray, bandwidth_hz: float, keep: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Times, columns (n, 3, 12) for turn, lever arm, g up and bias, and the left side minus p''; f and omega in the
-    marker frame.
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Times, columns (n, 3, 12) for turn, lever arm, g up and bias, the left side minus p'', and the left side; f and
+    omega in the marker frame.
 
     The second derivative of R itself would share the noise of p'' and bias the lever arm; the gyroscope's does not.
     """
@@ -255,7 +254,24 @@ def _imu_columns(
     use &= np.isin(grid, keep) if len(keep) else True
     if use.sum() < 50:
         raise DataProblem("IMU on markers", "too little is seen by both between the gaps", remedy="fill short gaps")
-    return grid[use], columns[use], y[use]
+    return grid[use], columns[use], y[use], force[use]
+
+
+def _share_of_motion(times_s: FloatArray, felt: FloatArray, residual: FloatArray) -> float:
+    """Share of the specific force `felt` in the capture frame, without its mean, that is not left over, 0 to 1.
+
+    The markers' noise in p'' is there in quiet pieces of time, too, and can exceed the force itself where a door is
+    moved gently; what parts ways grows with the motion. So what the quietest quarter leaves over is no evidence.
+    """
+    index = pieces_of(times_s)[0]
+    squares = (((x - x.mean(axis=0)) ** 2).sum(axis=1) for x in (felt, residual))
+    samples = np.bincount(index)
+    there = samples > 0
+    force, left = (np.bincount(index, x)[there] / samples[there] for x in squares)
+    quiet = np.argsort(force)[: max(2, len(force) // 4)]
+    more, rest = force.mean() - force[quiet].mean(), left.mean() - left[quiet].mean()
+    most = float(left.mean() / max(force.mean(), 1e-300))
+    return 1 - float(np.clip(rest / max(more, 1e-300), 0.0, min(most, 1.0)))
 
 
 def _turn_prior(

@@ -42,6 +42,10 @@ _BRIEF_S = 1.0
 """A marker that is elsewhere for less than this has not moved: it is a ghost."""
 _FARTHEST_M = 0.1
 """Nor has one that is farther away than this."""
+_COURSE_S = 0.1
+"""Frames around, before and after, over which a marker's noise averages out and its wandering does not."""
+_AT_EDGE = 5
+"""Frames on either side of a jump that must show it."""
 _FEW = 3
 """Frames that a marker must be away before it is called unsteady."""
 _ROUNDS = 3
@@ -301,7 +305,8 @@ def _judge(state: _State, shift: FloatArray, i: int, case: Case) -> tuple[BoolAr
     for first, last, jump in _away(r, t, limit):
         ghost[first : last + 1] = jump
     size = np.linalg.norm(r, axis=1)
-    away = (size > limit) & ~ghost
+    # noise on top of a smaller deviation exceeds the limit here and there: a wandering marker does so on the average
+    away = (size > limit) & (_course(r, t, ~ghost) > limit) & ~ghost
     between = (ghost | away) & _on_the_way(t, size, shift[shown])
     hide[shown[ghost | between]] = True
     ghost, away = ghost & ~between, away & ~between
@@ -335,11 +340,37 @@ def _pose_noise(state: _State, i: int, case: Case) -> FloatArray:
 def _away(r: FloatArray, t: FloatArray, limit: FloatArray) -> list[tuple[int, int, bool]]:
     """Stretches away from the place: first, last, and whether it began or ended faster than a body bends."""
     found: list[tuple[int, int, bool]] = []
-    for first, last in runs(np.linalg.norm(r, axis=1) > limit):
+    away = np.linalg.norm(r, axis=1) > limit
+    for first, last in runs(away):
         jump = False
         for a, b in ((first - 1, first), (last, last + 1)):
             if a >= 0 and b < len(r):
                 allowed = 0.5 * min(limit[a], limit[b]) + _BENDING_M_PER_S * (t[b] - t[a])
-                jump |= bool(np.linalg.norm(r[b] - r[a]) > allowed)
+                jump |= bool(np.linalg.norm(r[b] - r[a]) > allowed) and _lasting_jump(r, t, limit, (a, b), away)
         found.append((first, last, jump))
     return found
+
+
+def _lasting_jump(r: FloatArray, t: FloatArray, limit: FloatArray, at: tuple[int, int], away: BoolArray) -> bool:
+    """Whether the frames on either side of an edge of a stretch show the jump, too, and not noise alone."""
+    before, after = (_beside(t, away, k, step) for k, step in zip(at, (-1, 1), strict=True))
+    passed = float(t[after].mean() - t[before].mean())
+    allowed = 0.5 * float(min(limit[at[0]], limit[at[1]])) + _BENDING_M_PER_S * passed
+    return bool(np.linalg.norm(np.median(r[after], axis=0) - np.median(r[before], axis=0)) > allowed)
+
+
+def _beside(t: FloatArray, away: BoolArray, k: int, step: int) -> IntArray:
+    """Frame k and the next ones in a direction that are on the same side of the limit, shortly before or after."""
+    near = k + step * np.arange(_AT_EDGE)
+    near = near[(near >= 0) & (near < len(t))]
+    same = (away[near] == away[k]) & (np.abs(t[near] - t[k]) < _COURSE_S)
+    return near[np.logical_and.accumulate(same)]
+
+
+def _course(r: FloatArray, t: FloatArray, good: BoolArray) -> FloatArray:
+    """(frames,) m: how far the mean of the good frames around each one is from the place; 0 where there is none."""
+    total = np.concatenate([np.zeros((1, 3)), np.cumsum(np.where(good[:, None], r, 0.0), axis=0)])
+    count = np.concatenate([[0], np.cumsum(good)])
+    first, end = np.searchsorted(t, t - _COURSE_S), np.searchsorted(t, t + _COURSE_S, side="right")
+    mean = (total[end] - total[first]) / np.maximum(count[end] - count[first], 1)[:, None]
+    return np.linalg.norm(mean, axis=1)

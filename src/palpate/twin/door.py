@@ -388,7 +388,7 @@ elements:                        # added, or replacing the object's element of t
 - {{type: zone-damper, name: b_s, acts_on: closer, when: closing, above: 25 deg, width: 2 deg,
    otherwise: b_l, estimate: true}}
 # - {{type: stribeck, name: b_st, v_s: 0.1}}             # friction that fades with speed
-# - {{type: hysteresis, name: hysteresis}}               # dry friction that depends on the angle; then without b_c
+# - {{type: hysteresis, name: hysteresis, acts_on: closer, knots: [107 deg, 190 deg, 280 deg], basis: polynomial}}
 # - {{type: spring, name: spring, acts_on: closer, order: 4}}
 segments:                        # seconds on the markers' clock
   static: {static}     # shut, nobody touches the handle: the sensor's preload

@@ -60,14 +60,12 @@ def _draw(rng: np.random.Generator, base: Model, variant: Variant, spring_order:
     flow = variant if variant in ("turbulent", "mixed") else "laminar"
     values = [*_log_uniform(rng, (3.0, 1.0), (15.0, 6.0))]
     parts: list[Any] = [*base.elements[:2]]
-    if variant == "hysteresis":  # its levels add up to a constant, so b_c has no place beside it
-        h = Hysteresis()
-        parts.append(h)
-        x = np.array(h.knots) / h.knots[-1]
-        values += list(rng.uniform(0.8, 1.6) + rng.uniform(1.0, 2.2) * np.sin(np.pi * x ** rng.uniform(0.7, 1.4)) ** 2)
-    else:
-        parts.append(Coulomb())
-        values += [*_log_uniform(rng, (0.6,), (2.5,))]
+    parts.append(Coulomb())
+    values += [*_log_uniform(rng, (0.6,), (2.5,))]
+    if variant == "hysteresis":  # of the closer's seals and teeth: strongest in the middle of its way
+        low, high = (float(linkage.transmit(math.radians(a), FLOATS)[0]) for a in (0.0, 92.0))
+        parts.append(Hysteresis("hysteresis", "closer", (low, (low + high) / 2, high), "polynomial"))
+        values += [float(rng.uniform(0.1, 0.3)), float(rng.uniform(1.5, 3.0)), float(rng.uniform(0.1, 0.4))]
     if variant == "stribeck":
         parts.append(Stribeck("b_st", v_s=float(rng.uniform(0.05, 0.15))))
         values += [float(rng.uniform(1.0, 2.5))]

@@ -1,0 +1,312 @@
+"""A body on a wheel that rolls without slip: a wheelbarrow, and what is left of it in a plane or on two wheels.
+
+Body frame B: origin in the middle of the axle, z left along it, y towards the handles (level at pitch zero), x = y x z
+(down at pitch zero). Contact frame C: on the ground straight below, z up, y along the axle but level, x ahead. The
+wheel is a sphere of radius R about the origin of B (paper, Wheelbarrow). With camber c (how far the left end of the
+axle rises), pitch p (turn about the axle, handles up) and heading h, omega in axes of C is
+(c', p' cos c, h' + p' sin c).
+
+Why these rows. The wheel turns with omega + S z_B, S its speed in the bearing. Its point at C rests: v_y = -R omega_x
+and v_x = R omega_y + R S cos c. The hands' wrench moved to C, (f, n), has the power n . omega + f . (v at C of what the
+hands hold) = n . omega + f_x u, u = v_x - R omega_y = R S cos c: f_y and f_z have none. So the rows n_x, n_y, n_z, f_x
+belong to the speeds omega_x, omega_y, omega_z, u; these are the four freedoms, and the four rows the four equations of
+motion (Kane). The ground's force acts on a point at rest and drops out; its couples work on the wheel, friction in the
+bearing on S. Body and wheel together, moved as one body, need W_CB A phi. Of the rest, a couple tau along z_B on the
+wheel works on Omega = z_B . (omega + S z_B) = v_x / (R cos c) + h' sin c, which is
+omega_y cos c + omega_z sin c + u / (R cos c): it enters the moments as tau z_B, as published, and f_x as
+tau / (R cos c), which is the ground's f_x by the balance of the wheel about its axle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+
+from palpate.errors import DataProblem, PalpateError, UnknownName
+from palpate.mechanisms.mechanism import Row
+from palpate.physics.arrays import FloatArray
+from palpate.physics.functions import ARRAYS, Functions, Scalar
+from palpate.physics.kinematics import Coordinate, Kinematics, Triple
+from palpate.physics.motion import Motion
+from palpate.physics.poses import Poses
+from palpate.physics.units import STANDARD_GRAVITY
+
+WheelSpeed = Literal["conjugate", "published"]
+Moves = Literal["full", "upright", "planar"]
+
+WHEEL, YAW, BEARING, PATCH = "wheel", "yaw", "bearing", "patch"
+CAMBER, PITCH, HEADING = "camber", "pitch", "heading"
+
+_ROWS = (Row("n_x", "N m"), Row("n_y", "N m"), Row("n_z", "N m"), Row("f_x", "N"))
+_KEPT: Mapping[str, tuple[int, ...]] = {"full": (0, 1, 2, 3), "upright": (1, 2, 3), "planar": (1, 3)}
+_POSITIONS = ("x", "y", "yaw", "camber", "pitch")
+_SPEEDS = ("forward_speed", "yaw_rate", "camber_rate", "pitch_rate")
+_HELD: Mapping[str, tuple[str, ...]] = {"full": (), "upright": ("camber",), "planar": ("camber", "yaw", "y")}
+_STEEPEST = math.sin(math.radians(80.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Rolling:
+    """State: x, y (of the contact, m), yaw (heading), camber, pitch (about the axle; rad), forward speed (m/s), yaw,
+    camber and pitch rate (rad/s).
+
+    `radius` of the wheel, m. `wheel_speed`: "conjugate", the speed that a couple along the axle works on, or
+    "published", v_x / R, which is not and lets friction of the wheel create energy: for reproduction only.
+    `moves`: "full"; "upright", two wheels that hold the camber at zero; "planar", ahead and pitch only. `track`: the
+    distance of two wheels, m; each is then a coordinate too. `feet`: points of the body (m, in B) that may stand on
+    the ground, left first.
+
+    Of `wheel`, `bearing`, `yaw` and `patch` no position is kept: it is no function of the state. `yaw` is omega about
+    the vertical (paper, eq. psi_dot), `patch` the wheel's: what turns on the ground. `foot_1` is the height of the
+    first foot; `foot_1_ahead` and `foot_1_aside` are its slip along the ground, with its height as their position.
+    """
+
+    gravity: float = STANDARD_GRAVITY
+    radius: float = 0.197
+    wheel_speed: WheelSpeed = "conjugate"
+    moves: Moves = "full"
+    track: float = 0.0
+    feet: tuple[tuple[float, float, float], ...] = ()
+    type: ClassVar[str] = "rolling"
+    constant_projection: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot roll."""
+        where = f"mechanism {self.type!r}"
+        for kind, value, known in (
+            ("wheel_speed", self.wheel_speed, get_args(WheelSpeed)),
+            ("moves", self.moves, get_args(Moves)),
+        ):
+            if value not in known:
+                raise UnknownName(kind, str(value), known, where=where)
+        if not self.radius > 0:
+            raise PalpateError(f"{where}: the wheel's radius must be positive, in m, not {self.radius!r}")
+        if self.track < 0 or (self.track > 0 and self.moves != "upright"):
+            raise PalpateError(f"{where}: a track (m, positive) is for two wheels, moves: upright")
+        object.__setattr__(self, "feet", _points(self.feet, where))
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """Moments about the contact and the force ahead, of those that may move."""
+        return tuple(_ROWS[i] for i in self._kept)
+
+    @property
+    def coordinates(self) -> Mapping[str, str]:
+        """What elements may act on."""
+        names = [WHEEL, BEARING, PITCH, CAMBER]  # a camber that is held can be looked at
+        names += [YAW, HEADING] if self.moves != "planar" else []
+        names += [PATCH] if self.moves == "full" else []
+        names += ["wheel_left", "wheel_right"] if self.track > 0 else []
+        feet = [f"foot_{i + 1}{way}" for i in range(len(self.feet)) for way in ("", "_ahead", "_aside")]
+        return {**dict.fromkeys(names, "rad"), **dict.fromkeys(feet, "m")}
+
+    @property
+    def state(self) -> tuple[str, ...]:
+        """Positions, then speeds."""
+        held = _HELD[self.moves]
+        positions = tuple(name for name in _POSITIONS if name not in held)
+        return (*positions, *(name for name in _SPEEDS if name.removesuffix("_rate") not in held))
+
+    @property
+    def accelerations(self) -> tuple[str, ...]:
+        """Of the speeds, in their order."""
+        count = len(self._kept)
+        names = {"forward_speed": "forward_acceleration"}
+        return tuple(names.get(s, s.replace("rate", "acceleration")) for s in self.state[-count:])
+
+    def forward(self) -> Rolling:
+        """The same mechanism as a runtime must see it: friction that takes energy out."""
+        return replace(self, wheel_speed="conjugate")
+
+    def observe(self, motion: Motion) -> Kinematics:
+        """Motion of B with its poses in a world whose z points up; the height above the ground is the radius."""
+        if motion.poses is None or motion.velocity is None:
+            raise DataProblem(
+                "rolling",
+                "the motion tells no pose or no velocity of the axle",
+                remedy="build it from markers: an IMU alone does not see the ground",
+            )
+        R = motion.poses.rotation
+        sine = R[:, 2, 2]
+        steep = np.flatnonzero(np.abs(sine) > _STEEPEST)
+        if len(steep):
+            angle = math.degrees(math.asin(min(abs(float(sine[steep[0]])), 1.0)))
+            raise DataProblem(
+                "rolling",
+                f"sample {steep[0]}: the axle is {angle:.0f} deg steep",
+                remedy="z of the body frame must be along the axle, and z of the world up",
+            )
+        camber = np.arctan2(sine, np.hypot(R[:, 0, 2], R[:, 1, 2]))
+        pitch = _continuous(np.arctan2(R[:, 2, 1], -R[:, 2, 0]))
+        heading = _continuous(np.arctan2(-R[:, 0, 2], R[:, 1, 2]))
+        k = Kinematics.from_arrays(motion.specific_acceleration, motion.omega, motion.omega_dot)
+        v = motion.velocity
+        return self._complete(k, (camber, pitch, heading), (v[:, 0], v[:, 1], v[:, 2]), ARRAYS)
+
+    def expand(
+        self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions
+    ) -> Kinematics:
+        """Derivatives in the turning frame C, plus heading rate z x what is differentiated; then turned into B."""
+        del z
+        s = self._filled(state)
+        a = dict(zip(self.accelerations, acc, strict=True))
+        v, h1, c1, p1 = (s[name] for name in _SPEEDS)
+        v1 = a["forward_acceleration"]
+        h2, c2, p2 = (a.get(f"{name}_acceleration", 0.0) for name in ("yaw", "camber", "pitch"))
+        sin, cos = fn.sin(s["camber"]), fn.cos(s["camber"])
+        to_body = _turn(s["camber"], s["pitch"], fn)
+        R = self.radius
+        omega = (c1, p1 * cos, h1 + p1 * sin)
+        omega_dot = (
+            c2 - h1 * p1 * cos,
+            p2 * cos - p1 * c1 * sin + h1 * c1,
+            h2 + p2 * sin + p1 * c1 * cos,
+        )
+        specific = (v1 + R * h1 * c1, h1 * v - R * c2, self.gravity)
+        k = Kinematics(_into(to_body, specific), _into(to_body, omega), _into(to_body, omega_dot))
+        angles = (s["camber"], s["pitch"], s["yaw"])
+        return self._complete(k, angles, _into(to_body, (v, -R * c1, 0.0)), fn)
+
+    def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
+        """W_CB w without f_y and f_z: moments about the contact, R below the axle, and the force ahead."""
+        turn = _turn(k.coordinates[CAMBER].position, k.coordinates[PITCH].position, fn)
+        f, n = _out_of(turn, _triple(wrench[:3])), _out_of(turn, _triple(wrench[3:]))
+        rows = (n[0] - self.radius * f[1], n[1] + self.radius * f[0], n[2], f[0])
+        return tuple(rows[i] for i in self._kept)
+
+    def rates(self, state: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
+        """How fast the positions change: the contact moves with the axle's middle."""
+        s = self._filled(state)
+        v, h1, c1, p1 = (s[name] for name in _SPEEDS)
+        sin, cos = fn.sin(s["yaw"]), fn.cos(s["yaw"])
+        side = -self.radius * c1
+        found = {"x": v * cos - side * sin, "y": v * sin + side * cos, "yaw": h1, "camber": c1, "pitch": p1}
+        return tuple(found[name] for name in self.state[: -len(self._kept)])
+
+    def row_speeds(self, state: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
+        """The speeds that the free rows work on: omega in axes of C and v_x - R omega_y."""
+        s = self._filled(state)
+        v, h1, c1, p1 = (s[name] for name in _SPEEDS)
+        ahead = p1 * fn.cos(s["camber"])
+        found = (c1, ahead, h1 + p1 * fn.sin(s["camber"]), v - self.radius * ahead)
+        return tuple(found[i] for i in self._kept)
+
+    def motion(self, times_s: FloatArray, states: FloatArray, accelerations: FloatArray) -> Motion:
+        """A path through states (samples, len(state)) with accelerations (samples, freedoms), as `observe` wants it."""
+        s = self._filled(list(states.T))
+        k = self.expand(list(states.T), list(accelerations.T), {}, ARRAYS)
+        turn = _turn(s["camber"], s["pitch"], ARRAYS)
+        one = np.ones(len(times_s))
+        R_CB = np.array([[x * one for x in row] for row in turn]).transpose(2, 0, 1)
+        c, d = np.cos(s["yaw"]) * one, np.sin(s["yaw"]) * one
+        R_WC = np.array([[c, -d, 0 * one], [d, c, 0 * one], [0 * one, 0 * one, one]]).transpose(2, 0, 1)
+        velocity = _into(turn, (s["forward_speed"], -self.radius * s["camber_rate"], 0.0))
+        a, omega, omega_dot, v = (
+            np.stack([x * one for x in triple], axis=1)
+            for triple in (k.specific_acceleration, k.omega, k.omega_dot, velocity)
+        )
+        position = np.stack([s["x"] * one, s["y"] * one, self.radius * one], axis=1)
+        return Motion(times_s, a, omega, omega_dot, Poses(times_s, R_WC @ R_CB, position), v)
+
+    @property
+    def _kept(self) -> tuple[int, ...]:
+        return _KEPT[self.moves]
+
+    def _filled(self, state: Sequence[Scalar]) -> dict[str, Scalar]:
+        """The state by name, with zeros for what is held."""
+        return dict.fromkeys((*_POSITIONS, *_SPEEDS), 0.0) | dict(zip(self.state, state, strict=True))
+
+    def _complete(self, k: Kinematics, angles: Triple, velocity: Triple, fn: Functions) -> Kinematics:
+        """Add the coordinates to a motion of B, from it and its angles (camber, pitch, heading)."""
+        camber, pitch, heading = angles
+        turn = _turn(camber, pitch, fn)
+        w, b = _out_of(turn, k.omega), _out_of(turn, k.omega_dot)
+        v, a = _out_of(turn, velocity), _out_of(turn, k.specific_acceleration)
+        R, sin, cos = self.radius, fn.sin(camber), fn.cos(camber)
+        tan = sin / cos
+        p1 = w[1] / cos
+        h1 = w[2] - w[1] * tan
+        c2 = b[0] + h1 * w[1]
+        p2 = (b[1] + p1 * w[0] * sin - h1 * w[0]) / cos
+        h2 = b[2] - p2 * sin - p1 * w[0] * cos
+        v1 = a[0] + h1 * v[1]  # how v_x changes: a is seen from the world, C turns
+        spin = v[0] / (R * cos)
+        spin_1 = (v1 / R + spin * w[0] * sin) / cos
+        wheel, wheel_1 = spin + h1 * sin, spin_1 + h2 * sin + h1 * w[0] * cos
+        along = wheel - (w[1] * cos + w[2] * sin)
+        along_1 = wheel_1 - k.omega_dot[2]
+        patch_1 = h2 + spin_1 * sin + spin * w[0] * cos
+        published = self.wheel_speed == "published"
+        full: dict[str, Coordinate] = {
+            WHEEL: Coordinate(
+                0.0, v[0] / R if published else wheel, v1 / R if published else wheel_1, (0.0, cos, sin, 1 / (R * cos))
+            ),
+            BEARING: Coordinate(0.0, along, along_1, (0.0, 0.0, 0.0, 1 / (R * cos))),
+            PITCH: Coordinate(pitch, p1, p2, (0.0, 1 / cos, 0.0, 0.0)),
+            CAMBER: Coordinate(camber, w[0], c2, (1.0, 0.0, 0.0, 0.0)),
+            YAW: Coordinate(0.0, w[2], b[2], (0.0, 0.0, 1.0, 0.0)),
+            HEADING: Coordinate(heading, h1, h2, (0.0, -tan, 1.0, 0.0)),
+            PATCH: Coordinate(0.0, h1 + spin * sin, patch_1, (0.0, 0.0, 1.0, tan / R)),
+        }
+        for side, name in ((1.0, "wheel_left"), (-1.0, "wheel_right")):
+            d = 0.5 * side * self.track / R
+            full[name] = Coordinate(0.0, wheel - d * w[2], wheel_1 - d * b[2], (0.0, cos, sin - d, 1 / (R * cos)))
+        for i, foot in enumerate(self.feet):
+            r = _out_of(turn, foot)
+            full |= _foot(f"foot_{i + 1}", r, w, v, R)
+        own = {n: replace(full[n], ratio=tuple(full[n].ratio[i] for i in self._kept)) for n in self.coordinates}
+        return replace(k, coordinates=own)
+
+
+def _foot(name: str, r: Triple, w: Triple, v: Triple, radius: float) -> dict[str, Coordinate]:
+    """Height of a point of the body above the ground, and how it slips along it; r, w, v in axes of C, r from B."""
+    h = radius + r[2]
+    return {
+        name: Coordinate(h, w[0] * r[1] - w[1] * r[0], 0.0, (r[1], -r[0], 0.0, 0.0)),
+        f"{name}_ahead": Coordinate(h, v[0] + w[1] * r[2] - w[2] * r[1], 0.0, (0.0, h, -r[1], 1.0)),
+        f"{name}_aside": Coordinate(h, v[1] + w[2] * r[0] - w[0] * r[2], 0.0, (-h, 0.0, r[0], 0.0)),
+    }
+
+
+def _turn(camber: Scalar, pitch: Scalar, fn: Functions) -> tuple[Triple, Triple, Triple]:
+    """R_CB as rows: x_B = (-sin p, cos p sin c, -cos p cos c), y_B = (-cos p, -sin p sin c, sin p cos c)."""
+    sc, cc, sp, cp = fn.sin(camber), fn.cos(camber), fn.sin(pitch), fn.cos(pitch)
+    return ((-sp, -cp, 0.0), (cp * sc, -sp * sc, cc), (-cp * cc, sp * cc, sc))
+
+
+def _out_of(turn: tuple[Triple, Triple, Triple], v: Triple) -> Triple:
+    """A vector of B in axes of C."""
+    x, y, z = (row[0] * v[0] + row[1] * v[1] + row[2] * v[2] for row in turn)
+    return (x, y, z)
+
+
+def _into(turn: tuple[Triple, Triple, Triple], v: Triple) -> Triple:
+    """A vector of C in axes of B."""
+    x, y, z = (turn[0][i] * v[0] + turn[1][i] * v[1] + turn[2][i] * v[2] for i in range(3))
+    return (x, y, z)
+
+
+def _triple(v: Sequence[Scalar]) -> Triple:
+    return (v[0], v[1], v[2])
+
+
+def _continuous(angle: FloatArray) -> FloatArray:
+    """Without jumps of whole turns; NaN stays."""
+    found, seen = np.array(angle), np.isfinite(angle)
+    found[seen] = np.unwrap(found[seen])
+    return found
+
+
+def _points(given: Sequence[Any], where: str) -> tuple[tuple[float, float, float], ...]:
+    """The option as tuples of three floats; JSON and YAML give lists."""
+    try:
+        found = tuple((float(x), float(y), float(z)) for x, y, z in given)
+    except (TypeError, ValueError):
+        found = ((math.nan, math.nan, math.nan),)
+    if not all(math.isfinite(x) for point in found for x in point):
+        raise PalpateError(f"{where}: feet must be points of three numbers in m, not {given!r}")
+    return found

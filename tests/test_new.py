@@ -1,0 +1,155 @@
+"""palpate new: a commented experiment file that only wants the user's own values."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+from typer.testing import CliRunner, Result
+
+from palpate.cli.app import app
+from palpate.errors import PalpateError
+from palpate.experiment import read_experiment, run_experiment
+from palpate.experiment.object_model import object_model
+from palpate.experiment.starting import STARTS, starting_experiment
+from palpate.model import load_object
+from palpate.physics.units import parse_quantity
+from palpate.twin.handle import write_handle_twin
+
+GATE = """\
+name: "gate: left"
+mechanism: {type: hinge}
+elements:
+  - {type: inertia, name: I}
+  - {type: zone-damper, name: b_end, when: closing, below: 0.2, width: 0.03}
+"""
+
+
+def palpate(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_a_new_file_parses_and_lacks_nothing_but_the_recordings(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = palpate("new", name)
+    assert done.exit_code == 0, done.output
+    path = tmp_path / f"{name}.yaml"
+    text = path.read_text()
+    assert f"Written: {name}.yaml" in done.stdout
+    assert "EDIT" in done.stdout
+    assert "@" not in text
+    assert max(map(len, text.splitlines())) <= 130
+    with pytest.raises(PalpateError, match=r"recordings\..*there is no such file"):
+        read_experiment(path)
+    for part in YAML(typ="safe").load(text)["recordings"].values():
+        (tmp_path / part["file"]).write_text("x")
+    (tmp_path / "handle.yaml").touch()
+    experiment = read_experiment(path)
+    if experiment.config.stage == "body":
+        assert object_model(experiment).parameters.keys() == load_object(name).parameters.keys()
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_every_commented_key_may_be_uncommented(name: str, tmp_path: Path) -> None:
+    text = starting_experiment(name)
+    for part in YAML(typ="safe").load(text)["recordings"].values():
+        (tmp_path / part["file"]).write_text("x")
+    for file in ("handle.yaml", "result.json", "Static.csv"):
+        (tmp_path / file).write_text("x")
+    optional = re.findall(r"(?m)^ *# (?=- \{|[a-z_]+: )", text)
+    assert len(optional) >= 3
+    path = tmp_path / "all.yaml"
+    path.write_text(re.sub(r"(?m)^( *)# (?=- \{|[a-z_]+: )", r"\1", text).replace("without: [b_bc]", "without: [b_c]"))
+    experiment = read_experiment(path)
+    if experiment.config.stage == "body":
+        assert {"b_st", "c_4"} < object_model(experiment).parameters.keys()
+
+
+def test_a_filled_in_handle_file_says_the_same_as_a_twins_own(tmp_path: Path) -> None:
+    theirs = write_handle_twin(tmp_path, seed=4)
+    twin, text = YAML(typ="safe").load(theirs), starting_experiment("handle")
+    for key in ("imu_pose", "prior"):
+        old = re.search(rf"(?m)^{key}:.*\n(  .*\n)*", text)
+        assert old is not None
+        text = text.replace(old.group(), f"{key}: {json.dumps(twin[key])}\n")
+    (tmp_path / "own.yaml").write_text(text)
+    own, other = (
+        read_experiment(p).config.model_dump(exclude={"title", "reference"}) for p in (tmp_path / "own.yaml", theirs)
+    )
+    assert own == other
+
+
+def test_a_door_is_identified_from_the_filled_in_file(door_folder: Path) -> None:
+    twin = YAML(typ="safe").load(door_folder / "body.yaml")
+    text = starting_experiment("door")
+    for key in ("recordings", "markers", "imu_pose", "handle", "clocks", "mechanism", "segments"):
+        old = re.search(rf"(?m)^{key}:.*\n(  .*\n)*", text)
+        assert old is not None, key
+        text = text.replace(old.group(), f"{key}: {json.dumps(twin[key])}\n" if key in twin else "")
+    (door_folder / "own.yaml").write_text(text)
+    result = run_experiment(read_experiment(door_folder / "own.yaml"))
+    assert result.passed, result.data["verdict"]
+    assert {"I", "b_bc", "b_l", "c_3"} < result.data["parameters"].keys()
+    assert result.data["shapes"]["b_bc.above"]["status"] == "identified"
+
+
+def test_a_file_is_never_overwritten_unasked(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("my work")
+    done = palpate("new", "door", "-o", path)
+    assert done.exit_code == 1
+    assert done.stderr.count("\n") == 1
+    assert "--force" in done.stderr
+    assert path.read_text() == "my work"
+    assert palpate("new", "door", "-o", path, "--force", "-q").output == ""
+    assert "palpate identify mine.yaml" in path.read_text()
+    assert "is a folder" in palpate("new", "door", "-o", tmp_path, "--force").stderr
+    assert json.loads(palpate("new", "door", "-o", path, "--force", "--json").stdout) == {"experiment": str(path)}
+
+
+def test_a_dash_prints_the_file_and_writes_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert palpate("new", "motion", "-o", "-").stdout == starting_experiment("motion")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_object_is_told_the_nearest() -> None:
+    done = palpate("new", "dor")
+    assert done.exit_code == 1
+    assert "Did you mean 'door'?" in done.stderr
+    assert "path of an object file" in done.stderr
+    assert "there is no such file" in palpate("new", "gate.yaml").stderr
+
+
+def test_an_object_of_ones_own_gets_its_elements_listed(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "gate.yaml").write_text(GATE)
+    out = tmp_path / "a" / "new.yaml"
+    done = palpate("new", tmp_path / "gate.yaml", "-o", out)
+    assert done.exit_code == 0, done.output
+    data = YAML(typ="safe").load(out)
+    assert data["object"] == "../gate.yaml"
+    assert data["title"] == "The object gate: left"
+    listed = [YAML(typ="safe").load(line[4:]) for line in out.read_text().splitlines() if line.startswith("# - {")]
+    assert [e["name"] for e in listed] == ["I", "b_end"]
+    assert parse_quantity(listed[1]["below"], "deg") == pytest.approx(0.2)
+    uncommented = re.sub(r"(?m)^# (?=- \{|elements:)", "", out.read_text())
+    for part in data["recordings"].values():
+        (tmp_path / "a" / part["file"]).write_text("x")
+    (tmp_path / "a" / "handle.yaml").touch()
+    out.write_text(uncommented)
+    model = object_model(read_experiment(out))
+    assert model.shapes == pytest.approx(load_object(tmp_path / "gate.yaml").shapes)
+
+
+def test_an_object_that_hangs_free_gets_the_handles_file(tmp_path: Path) -> None:
+    (tmp_path / "tool.yaml").write_text(
+        "name: tool\nmechanism: {type: free}\nelements: [{type: rigid-body, name: tool}]\n"
+    )
+    assert YAML(typ="safe").load(starting_experiment(str(tmp_path / "tool.yaml")))["stage"] == "handle"
