@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ[variable] = "1"  # one thread for everybody, before NumPy is imported
 
-from benchmarks import handle_solve, markers, vicon  # noqa: E402
+from benchmarks import door_variants, handle_solve, markers, vicon  # noqa: E402
 from benchmarks.timing import interleaved  # noqa: E402
 
 
@@ -28,6 +28,7 @@ def main() -> None:
     print()
     table(markers.HEADINGS, markers.rows())
     table(vicon.HEADINGS, vicon.rows())
+    table(door_variants.HEADINGS, door_variants.rows())
     help_ = [sys.executable, "-c", "import sys; sys.argv = ['palpate', '--help']; from palpate.cli import main; main()"]
     numpy = [sys.executable, "-c", "import numpy"]
     times = interleaved(

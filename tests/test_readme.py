@@ -49,11 +49,38 @@ def test_the_shown_table_is_the_printed_one(folder: Path) -> None:
         assert re.sub(r"\s+", " ", line) in re.sub(r"[ \t]+", " ", printed), line
 
 
+@pytest.fixture(scope="module")
+def door(folder: Path) -> str:
+    """The README's door, simulated and identified; what was printed."""
+    printed = ""
+    for command in re.findall(r"^    (palpate (?:twin door mydoor|identify mydoor)[^#\n]*)", README, re.MULTILINE):
+        done = palpate(*command.split()[1:], cwd=folder)
+        assert done.returncode == 0, (command, done.stderr)
+        printed += done.stdout
+    return printed
+
+
+def test_the_shown_door_is_the_printed_one(door: str) -> None:
+    shown = [line.strip() for line in README.splitlines() if re.match(r"^    (I|b_bc|c_3|b_s\.above) +-?\d", line)]
+    assert len(shown) == 4
+    for line in shown:
+        assert re.sub(r"\s+", " ", line) in re.sub(r"[ \t]+", " ", door), line
+
+
+def test_the_door_steps_in_python(door: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "report.html" in door
+    monkeypatch.chdir(folder)
+    code, _ = blocks("python")
+    found: dict[str, object] = {}
+    exec(compile(code, "README.md", "exec"), found)
+    assert found["status"] == 0
+
+
 def test_the_python_block_runs(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(folder)
-    (code,) = blocks("python")
+    _, code = blocks("python")
     exec(compile(code, "README.md", "exec"), {})
     assert "identified" in capsys.readouterr().out
 
