@@ -23,7 +23,7 @@ from palpate.twin.door_hand import Phase, Session
 from palpate.twin.door_physics import DoorTwin, simulate_door
 
 SEED = 3
-SESSION = Session(still_s=2.5, sweep_s=8.5, step=math.radians(18), blocks=(("train", 14.0), ("test", 7.0)), tail_s=0.5)
+SESSION = Session(still_s=2.5, sweep_s=11.0, step=math.radians(18), blocks=(("train", 14.0), ("test", 7.0)), tail_s=0.5)
 FILES = ("Trajectories.csv", "Static.csv", "wrench.mat", "imu.csv", "handle.json", "body.yaml")
 
 
@@ -33,7 +33,7 @@ def _go(degrees: float, seconds: float, shake: float = 0.0) -> Phase:
 
 def _phases() -> tuple[Phase, ...]:
     """A slow sweep, and what people do: strokes through all zones, shaking, letting go."""
-    sweep = [_go(a, 0.75) for a in (18, 36, 54, 72, 86, 68, 50, 32, 14, 3)]
+    sweep = [Phase(1.0, math.radians(a), 0.5) for a in (18, 36, 54, 72, 86, 68, 50, 32, 14, 3)]
     train = [_go(80, 1.2), _go(40, 0.8), _go(88, 1.0), _go(30, 1.6, 10), _go(70, 1.6, 9), _go(8, 1.2), _go(60, 0.9)]
     train += [_go(15, 1.1), _go(84, 1.0), Phase(3.6, None)]
     test = [_go(75, 1.1), _go(20, 1.1), _go(87, 1.0), _go(45, 0.9), Phase(2.9, None)]

@@ -138,9 +138,9 @@ def test_a_handle_that_is_a_body_experiment_is_refused(door_folder: Path, tmp_pa
 
 
 EARLY: list[tuple[list[Change], list[str]]] = [
-    ([segment("test", "[[20, 28]]")], ["segments.test", "overlaps [11.2, 24.8] of segments.train", "proves nothing"]),
+    ([segment("test", "[[20, 30]]")], ["segments.test", "overlaps [13.7, 27.3] of segments.train", "proves nothing"]),
     ([segment("test", "[[5, 9]]")], ["segments.test", "overlaps", "segments.quasi_static"]),
-    ([segment("test", "[[30, 26]]")], ["segments.test", "ends before it begins"]),
+    ([segment("test", "[[34, 28]]")], ["segments.test", "ends before it begins"]),
     ([(r"^  hinge: .*$", "")], ["markers.hinge", "missing"]),
     (
         [(r"^  static: \{.*$", "")],
@@ -163,7 +163,7 @@ def test_what_the_file_alone_shows_is_refused_before_anything_is_read(
 LATE: list[tuple[list[Change], list[str]]] = [
     ([("towards: WB_Frame1", "towards: WB_Frame11")], ["markers.hinge", "'WB_Frame11'", "WB_Frame1'?"]),
     ([("body: [WB_Door1,", "body: [WB_Dor1, WB_Door1,")], ["markers.body", "'WB_Dor1'", "WB_Door1'?", "Trajectories"]),
-    ([segment("static", "[-3, 2]")], ["segments.static", "is not inside the recording", "32.49 s"]),
+    ([segment("static", "[-3, 2]")], ["segments.static", "is not inside the recording", "34.99 s"]),
     ([key("stops: [92 deg, 0 deg]")], ["stops", "The smaller angle comes first"]),
     ([key("stops: [20 deg, 50 deg]")], ["stops", "is seen from", "beyond its stops at 20 and 50 deg"]),
     (

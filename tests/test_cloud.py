@@ -104,7 +104,7 @@ def test_seconds_that_are_not_still_or_empty_are_refused():
 
 
 def test_procrustes_mean_beats_any_frame_and_has_the_centroid_as_origin():
-    markers, _, _ = recording(places(), noise=1e-3)
+    markers, _, _ = recording(places(), rate=50.0, noise=5e-4)
     cloud = mean_cloud(markers)
     assert cloud.names == NAMES
     assert misfit(cloud, places()) < 1e-4

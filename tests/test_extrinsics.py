@@ -74,6 +74,19 @@ def test_about_a_hinge_the_turn_and_the_lever_arms_direction_are_one_unknown() -
         assert np.degrees(result.tilt.std_rad).max() < 0.1
 
 
+@pytest.mark.parametrize("gentle", [False, True])
+def test_noise_is_no_motion_apart_and_another_body_is(gentle: bool) -> None:
+    """About a hinge an IMU feels less than the markers' noise in p''; that noise is there in quiet times, too."""
+    twin = capture(2, 40.0, hand=hinge_hand(2, 40.0) if gentle else None, swapped=False, gaps=0)
+    times, a, w = twin.imu
+    assert imu_on_poses(twin.poses, times, a, w, twin.clock).explained > 0.99
+    other = a.mean(axis=0) + np.roll(a - a.mean(axis=0), len(a) // 3, axis=0)
+    assert imu_on_poses(twin.poses, times, other, w, twin.clock).explained < 0.9  # TOGETHER is 0.98
+    if not gentle:  # 150 ms of the IMU's rows are missing
+        a, w = (np.concatenate([x[: len(x) // 2], np.roll(x[len(x) // 2 :], -150, axis=0)]) for x in (a, w))
+        assert imu_on_poses(twin.poses, times, a, w, twin.clock).explained < 0.97
+
+
 def test_the_gyroscope_alone_gives_the_rotation() -> None:
     twin = capture(5, 40.0)
     found = gyroscope_rotation(twin.poses, twin.imu_s, twin.rate, twin.clock)

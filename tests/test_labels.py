@@ -72,9 +72,9 @@ def kinds(checked):
 
 
 @given(SEEDS, st.sampled_from([1e-4, 3e-4, 1e-3]), st.sampled_from([5, 8, 20]), st.booleans())
-@settings(max_examples=8)
+@settings(max_examples=6)
 def test_no_false_alarm_on_clean_data(seed, noise, k, flexible):
-    scene = Scene(seed, k=k, seconds=4, noise=noise)
+    scene = Scene(seed, k=k, seconds=3, noise=noise)
     if flexible:  # half a millimetre, each marker in its own way
         wave = np.sin(scene.t[:, None, None] * scene.rng.uniform(1, 6, (1, k, 1)) + scene.rng.uniform(0, 6, (1, k, 1)))
         scene.body = scene.body + 5e-4 * wave * scene.rng.normal(size=(1, k, 3))
@@ -87,7 +87,7 @@ def test_no_false_alarm_on_clean_data(seed, noise, k, flexible):
 
 
 @given(SEEDS, st.sampled_from([3, 20, 300]), st.booleans())
-@settings(max_examples=6)
+@settings(max_examples=4)
 def test_every_swap_is_found_named_and_undone(seed, length, near):
     scene = Scene(seed, k=10, seconds=5)
     i = int(scene.rng.integers(10))
@@ -152,9 +152,9 @@ def test_a_swap_that_a_symmetric_set_of_markers_hides_is_seen_by_the_turn(k):
     assert scene.pose_error(checked.markers) < 3e-3
 
 
-def placed(seed: int, millimetres: list[list[int]], seconds: float = 12.0) -> Scene:
+def placed(seed: int, millimetres: list[list[int]], seconds: float = 12.0, rate: float = 100.0) -> Scene:
     """Markers at these places, all seen."""
-    scene = Scene(seed, k=len(millimetres), seconds=seconds, hidden=0.0)
+    scene = Scene(seed, k=len(millimetres), seconds=seconds, hidden=0.0, rate=rate)
     scene.places = np.array(millimetres) / 1e3
     scene.body[:] = scene.places
     return scene
@@ -174,10 +174,10 @@ def test_a_swap_that_leaves_the_plain_fit_without_a_pose_is_told_once():
 
 def test_a_marker_far_from_the_others_that_moves_pulls_the_pose_and_is_named_all_the_same():
     places = [[-28, 5, -7], [-90, -20, -7], [-81, 65, -7], [-37, 98, 19], [-27, -104, 197], [-120, 43, -83]]
-    scene = placed(23, [*places, [113, 38, 7], [-146, 92, -26]], seconds=16.0)
+    scene = placed(23, [*places, [113, 38, 7], [-146, 92, -26]], seconds=16.0, rate=50.0)
     scene.move(4, 10.0, [0.48e-3, 6.35e-3, 2.91e-3])
     markers = scene.markers()
-    markers.points[930:1040, [3, 6]] = np.nan  # the others are few when it moves
+    markers.points[465:520, [3, 6]] = np.nan  # the others are few when it moves
     (finding,) = check_markers(markers, mean_cloud(markers)).findings
     assert (finding.kind, finding.names) == ("moved", (scene.names[4],))
     assert finding.interval_s[0] == pytest.approx(10.0, abs=0.03)
@@ -186,10 +186,10 @@ def test_a_marker_far_from_the_others_that_moves_pulls_the_pose_and_is_named_all
 
 def test_the_others_outvote_a_moved_marker_also_where_three_of_them_fit_it():
     places = [[-35, 12, -7], [-90, -20, -7], [-80, 79, -7], [-29, 19, -68], [129, 105, 127], [59, -27, 117]]
-    scene = placed(24, [*places, [-37, 14, 98], [-124, 42, 135]], seconds=9.5)
+    scene = placed(24, [*places, [-37, 14, 98], [-124, 42, 135]], seconds=9.5, rate=50.0)
     scene.move(6, 4.4, [5.91e-3, -3.47e-3, -1.41e-3])  # the mean has it where it sits after the move
     markers = scene.markers()
-    markers.points[88:156, [0, 5, 7]] = np.nan
+    markers.points[44:78, [0, 5, 7]] = np.nan
     (finding,) = check_markers(markers, mean_cloud(markers)).findings
     assert (finding.kind, finding.names, finding.interval_s[0]) == ("moved", (scene.names[6],), 4.4)
     assert finding.size_m == pytest.approx(7e-3, abs=2e-4)
@@ -223,9 +223,9 @@ def test_labels_that_flicker_are_one_finding():
 
 
 @given(SEEDS, st.sampled_from([5e-3, 7e-3, 20e-3]), st.sampled_from([8, 14]), st.booleans())
-@settings(max_examples=5)
+@settings(max_examples=4)
 def test_every_move_is_found_with_size_direction_and_time(seed, size, k, own_mean):
-    scene = Scene(seed, k=k, seconds=6)
+    scene = Scene(seed, k=k, seconds=6, rate=50.0)
     marker, when = int(scene.rng.integers(k)), float(scene.rng.uniform(1.5, 4.5))
     by = scene.rng.normal(size=3)
     by *= size / np.linalg.norm(by)
@@ -235,7 +235,7 @@ def test_every_move_is_found_with_size_direction_and_time(seed, size, k, own_mea
     (finding,) = checked.findings
     assert (finding.kind, finding.names) == ("moved", (scene.names[marker],))
     assert finding.size_m == pytest.approx(size, abs=5e-4)
-    assert -0.011 < finding.interval_s[0] - when < 0.9  # it may be hidden for a while
+    assert -0.021 < finding.interval_s[0] - when < 0.9  # it may be hidden for a while
     assert finding.interval_s[1] == scene.t[-1]
     if not own_mean:
         said = [float(v) for v in finding.sentence.split("(")[1].split(" mm")[0].split(",")]
@@ -308,12 +308,12 @@ def test_bending_is_called_unsteady_and_left_alone(hertz):
 
 def test_noise_on_top_of_a_deviation_within_the_tolerance_is_no_fault():
     """A marker that turns a little beside the body: 2.6 mm off for a while, and 3 mm here and there by noise."""
-    scene = Scene(26, k=14, seconds=40, hidden=0)
-    away = 2.6e-3 * np.clip(np.sin(2 * np.pi * scene.t / 20), 0, 1) ** 0.25
+    scene = Scene(26, k=14, seconds=20, hidden=0)
+    away = 2.6e-3 * np.clip(np.sin(2 * np.pi * scene.t / 10), 0, 1) ** 0.25
     scene.body[:, 3] += away[:, None] * [0, 0.8, 0.6]
     markers = scene.markers()
     off = np.linalg.norm(np.einsum("nji,nj->ni", scene.turn, markers.points[:, 3] - scene.at) - scene.places[3], axis=1)
-    assert (off > 3e-3).sum() > 100
+    assert (off > 3e-3).sum() > 25
     checked = check_markers(markers, scene.cloud)
     assert checked.tolerance_m == 3e-3
     assert checked.findings == ()
@@ -377,9 +377,8 @@ def small_scene(seed: int, k: int = 8, size: float = 0.3, seconds: float = 4.0) 
 
 
 @pytest.mark.parametrize(("k", "size", "error"), [(8, 0.3, 3e-3), (16, 2.0, 12e-3)])
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_static_cloud_that_is_wrong_everywhere_is_no_noise_and_is_told(k, size, error, seed):
-    scene = small_scene(seed, k, size)
+def test_a_static_cloud_that_is_wrong_everywhere_is_no_noise_and_is_told(k, size, error):
+    scene = small_scene(2, k, size)
     markers = scene.markers()
     wrong = Cloud(scene.names, scene.places + error * scene.rng.normal(size=(k, 3)))
     checked = check_markers(markers, wrong)
@@ -430,7 +429,7 @@ def test_bending_is_not_noise_and_is_still_tolerated():
 
 
 def test_two_bodies_in_one_set_are_told_by_the_share_of_confused_frames():
-    rng, t = np.random.default_rng(18), np.arange(500) / 100
+    rng, t = np.random.default_rng(18), np.arange(200) / 40
     places = rng.uniform(0, 1, (20, 3)) * [1, 0.05, 2]
     opening = Rotation.from_rotvec(np.clip(1.2 * np.sin(2 * np.pi * t / 5), 0, 1)[:, None] * [0, 0, 1]).as_matrix()
     points = np.einsum("nij,kj->nki", opening, places)
@@ -444,7 +443,7 @@ def test_two_bodies_in_one_set_are_told_by_the_share_of_confused_frames():
 
 @pytest.mark.parametrize(("when", "place"), [(1.25, "after"), (3.75, "before")])
 def test_the_place_before_a_move_is_known_whichever_the_cloud_has(when, place):
-    scene = Scene(19, k=9, seconds=5)
+    scene = Scene(19, k=9, seconds=5, rate=50.0)
     by = np.array([0.0, 8e-3, -4e-3])
     scene.move(4, when, by)
     markers = scene.markers()

@@ -20,6 +20,7 @@ class Foot:
     name: str = "foot"
     acts_on: str = "foot_1"
     type: ClassVar[str] = "foot"
+    coordinate_unit: ClassVar[str] = "m"
     dry: ClassVar[bool] = False
     dissipates: ClassVar[bool] = False
     shapes: ClassVar[tuple[Shape, ...]] = ()
@@ -52,6 +53,7 @@ class FootFriction:
     acts_on: str = "foot_1_ahead"
     stiffness: float = 1e5
     type: ClassVar[str] = "foot-friction"
+    coordinate_unit: ClassVar[str] = "m"
     dry: ClassVar[bool] = True
     dissipates: ClassVar[bool] = True
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from palpate.errors import DataProblem, PalpateError
+from palpate.experiment.body_checks import fit_findings
 from palpate.experiment.body_clock import clock_by_balance
+from palpate.experiment.body_doubts import touched
 from palpate.experiment.body_fit import BodyFit, fit_joint, fit_two_steps
 from palpate.experiment.body_inputs import BodyMeasured, read_capture
 from palpate.experiment.body_judge import judged
@@ -43,6 +45,7 @@ def run_body(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) -> R
     signals = experiment.config.recordings.signals
     solution, refused = judged(fit, rate_known=signals is None or signals.rate_known)
     fit = replace(fit, solution=solution)
+    measured = replace(prepared.measured, findings=(*prepared.measured.findings, *fit_findings(fit)))
     check_reference_names(experiment, [e.name for e in solution.estimates])
     if experiment.config.uncertain is not None:
         tell("propagating systematic errors")
@@ -50,7 +53,7 @@ def run_body(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) -> R
     tell("replaying")
     played = None if refused else replayed(fit)
     tell("judging")
-    return build_body_result(experiment, prepared.measured, prepared.offset, fit, refused, played)
+    return build_body_result(experiment, measured, prepared.offset, fit, refused, played)
 
 
 def prepare_body(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) -> PreparedBody:
@@ -68,7 +71,10 @@ def prepare_body(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) 
         return PreparedBody(measured, None)
     tell("comparing the clocks by the balance")
     offset = _clock(experiment, measured)
-    return PreparedBody(replace(measured, inputs=measured.inputs.on_clock(offset.clock)), offset)
+    blind = measured.inputs.clock is None  # nobody could look at the untouched object before
+    inputs = measured.inputs.on_clock(offset.clock)
+    told = touched(inputs) if blind else []
+    return PreparedBody(replace(measured, inputs=inputs, findings=(*measured.findings, *told)), offset)
 
 
 def fit_body(experiment: Experiment[BodyPart], prepared: PreparedBody, tell: Tell = lambda _: None) -> BodyFit:

@@ -37,7 +37,8 @@ class Beside:
 
 def fit_findings(fit: BodyFit) -> list[Finding]:
     """Things stated in the experiment file that the fitted balance contradicts."""
-    return [*sensor_findings(fit), *assembly_findings(fit)]
+    # without a clock of its own the torque comes from a table, and from no sensor that sits somewhere
+    return [*(() if fit.inputs.clock is None else sensor_findings(fit)), *assembly_findings(fit)]
 
 
 def sensor_findings(fit: BodyFit) -> list[Finding]:
@@ -59,8 +60,9 @@ def sensor_findings(fit: BodyFit) -> list[Finding]:
     if sure[-1]:
         late = float(beside.value[-1])
         told = (
-            f"the load cell fits best {1e3 * abs(late):.0f} ms (+- {1.96e3 * beside.std[-1]:.0f}) "
-            f"{'earlier' if late > 0 else 'later'} than its clock says: check the samples under clocks, or write auto"
+            f"the load cell's samples fit best {1e3 * abs(late):.0f} ms (+- {1.96e3 * beside.std[-1]:.0f}) "
+            f"{'later' if late > 0 else 'earlier'} on the markers' clock than stated: check the samples under clocks, "
+            "or write auto"
         )
         found.append(Finding("clock", True, told))
     return found

@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.elements import ScalarInertia, ZoneDamper
+from palpate.errors import PalpateError
 from palpate.experiment.body_fit import BodyFit
+from palpate.identify import compress, solve
 from palpate.identify.balance import Segment
 from palpate.identify.search import Ending
 from palpate.identify.solution import Estimate, Solution, Status
+from palpate.motion.filters import design_lowpass
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.kinematics import Kinematics
 from palpate.recording.gates import Finding
@@ -29,8 +32,11 @@ ONE_WAY = 0.1
 """Less of the way than this share back: moved in one direction only."""
 LEAST_WAY_RAD = np.radians(5.0)
 """Less way in a zone is an accident (an overshoot, a tremor), no test of it."""
-SCALE_TOLERANCE = 0.05
+SCALE_TOLERANCE, UNCHECKED = 0.05, 0.2
+"""By so much a scale must be off to be accused; an interval beyond the second to either side cannot tell."""
 REST_SHARE = 0.05
+MOVED = 3.0
+"""Standard deviations by which a number may move with the filter."""
 LONG_S = 0.25
 """A sample is at rest for certain where it has been and will be for so long."""
 
@@ -44,7 +50,7 @@ def judged(fit: BodyFit, *, rate_known: bool) -> tuple[Solution, dict[str, str]]
     rows = np.concatenate([fit.prediction.rows(s)[:, 0] for s in fit.segments])
     used = np.concatenate([fit.used(s) for s in fit.segments])
     columns, level = rows[used][:, :-1], float(np.sqrt(np.mean(fit.residuals(fit.segments) ** 2)))
-    seen = _seen(fit)
+    seen, enough = _seen(fit), fit.solution.uncertainty.enough
     owner = {p.name: e for e in fit.inputs.model.elements for p in e.parameters}
     refused: dict[str, str] = {}
     found: list[Estimate] = []
@@ -53,13 +59,15 @@ def judged(fit: BodyFit, *, rate_known: bool) -> tuple[Solution, dict[str, str]]
     ):
         element = owner[parameter.name]
         why = ""
-        if e.status is not Status.FIXED:
+        timed = isinstance(element, ScalarInertia) or "s" in re.split(r"[ /]", parameter.unit)
+        if e.status is not Status.FIXED and not enough:
+            why = "the segments are too short to know the noise"
+        elif e.status is not Status.FIXED and timed and not rate_known:
+            why = "the rate of the recording is a guess"
+        elif e.status is not Status.FIXED:
             why = _unseen(element, parameter.name, seen) or _why(
                 e, element, column, level, fit.solution.uncertainty.critical, positive=parameter.map == "positive"
             )
-            timed = isinstance(element, ScalarInertia) or "s" in re.split(r"[ /]", parameter.unit)
-            if not why and timed and not rate_known:
-                why = "the rate of the recording is a guess"
         if why:
             refused[e.name] = why
             e = replace(e, status=Status.NOT_IDENTIFIABLE, ci95=None)
@@ -82,7 +90,7 @@ def _why(e: Estimate, element: Any, column: FloatArray, level: float, critical: 
     if e.status is Status.NOT_IDENTIFIABLE and not (positive and np.isfinite(half) and half >= e.value):
         return "the motion does not tell it from others"
     if isinstance(element, ScalarInertia) and half > VAGUE * e.value:
-        return f"the motion is too slow or too short for it: at most {e.value + half:.3g} {e.unit}"
+        return "the motion is too slow or too short for it, or something else moves the object"
     if positive and half >= e.value and (e.value + half) * float(np.percentile(acting, OFTEN)) > level:
         return f"it cannot be told from zero: at most {e.value + half:.3g} {e.unit}"
     return ""
@@ -160,17 +168,20 @@ def reasons(
         told.append(solution.ending.value)
     if not solution.uncertainty.enough:
         told.append("the train segments are too short to know the noise")
-    for row, test in rms["test"].items():
+    for row, test in rms.get("test", {}).items():
         if test["value"] > 2 * rms["train"][row]["value"]:
             told.append(
                 f"{row}: the test error {test['value']:.3g} {test['unit']} is more than twice the train error "
                 f"{rms['train'][row]['value']:.3g}; the fit does not carry over"
             )
-    for row in rms["test"]:
-        shares = {name: rms[name][row]["percent_of_range"] for name in ("train", "test", "quasi_static") if name in rms}
-        bad = [
-            f"{name.replace('_', '-')} {p:.0f} %" for name, p in shares.items() if p is not None and p > WORST_PERCENT
-        ]
+    if not rms.get("test"):
+        told.append("nothing of the test segments can be used: the object rests, or is at a stop, throughout")
+    for row in rms.get("test", {}):
+        told_of = {name: rms[name][row] for name in ("train", "test", "quasi_static") if name in rms}
+        ranges = [100 * r["value"] / r["percent_of_range"] for r in told_of.values() if r["percent_of_range"]]
+        # a quiet segment is not to be blamed for its small range
+        shares = {name: 100 * r["value"] / max(ranges) for name, r in told_of.items()} if ranges else {}
+        bad = [f"{name.replace('_', '-')} {p:.0f} %" for name, p in shares.items() if p > WORST_PERCENT]
         if bad:
             told.append(
                 f"the model does not explain the wrench (error of range, {row}: {', '.join(bad)}): "
@@ -199,13 +210,41 @@ def scale_doubts(known: Mapping[str, float], solution: Solution) -> list[str]:
             told.append(f"{name} is known, but the data do not tell it: the torque's scale cannot be checked")
             continue
         ratio, low, high = e.value / value, *sorted(bound / value for bound in e.ci95)
-        if abs(ratio - 1) > SCALE_TOLERANCE and not low <= 1 <= high:
+        if high - low > 2 * UNCHECKED:
+            told.append(f"{name} is known only to {50 * (high - low):.0f} %: the torque's scale cannot be checked")
+        elif abs(ratio - 1) > SCALE_TOLERANCE and not low <= 1 <= high:
             told.append(
                 f"{name} comes out {ratio:.2f} times ({low:.2f} to {high:.2f}) what is known ({value:.4g} {e.unit}): "
                 "the scale of the force or torque is doubtful, and everything in N and N m with it; ratios such as "
                 "inertia over mass stay right"
             )
     return told
+
+
+def bandwidth_doubts(fit: BodyFit, fixed: Mapping[str, float]) -> list[str]:
+    """Numbers that depend on the filter: what it cancels out of the balance must not move them."""
+    f = fit.inputs.filtering
+    if f.bandwidth_hz is None or f.lowpass is None or not fit.solution.uncertainty.enough:
+        return []
+    try:
+        low = design_lowpass(fit.inputs.rate_hz, f.bandwidth_hz / 2, attenuation_db=45.0)
+        slow = replace(fit.inputs, filtering=replace(f, lowpass=low, bandwidth_hz=f.bandwidth_hz / 2))
+        there = solve(compress(slow.balance(), fit.segments), fixed=fixed)
+    except PalpateError:
+        return []
+    told: list[str] = []
+    for e, other in zip(fit.solution.estimates, there.estimates, strict=True):
+        apart = abs(other.value - e.value)
+        if e.ci95 is None or e.status is not Status.IDENTIFIED or e.name.startswith("c_"):
+            continue
+        if apart > MOVED * float(np.hypot(e.noise, other.noise)) and apart > 0.05 * abs(e.value):
+            told.append(f"{e.name} {e.value:.3g} to {other.value:.3g} {e.unit}")
+    if not told:
+        return []
+    return [
+        f"at half the filter's bandwidth ({f.bandwidth_hz:.1f} Hz) these come out differently: {'; '.join(told)}. "
+        "Noise of the motion may be in the wrench too (a controller), something may be soft, or an effect is missing"
+    ]
 
 
 def resting_doubts(fit: BodyFit, segments: Sequence[Segment]) -> list[str]:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from palpate.elements import PolynomialSpring
 from palpate.experiment.body_fit import BodyFit
 from palpate.experiment.body_inputs import BodyMeasured
-from palpate.experiment.body_judge import reasons, resting_doubts, scale_doubts
+from palpate.experiment.body_judge import bandwidth_doubts, reasons, resting_doubts, scale_doubts
 from palpate.experiment.body_schema import BodyPart, HandleWeightPart
 from palpate.experiment.body_view import BodyView, ReplayWindow, ShapeProfile
 from palpate.experiment.instruments import sensor_label
@@ -49,6 +50,7 @@ def build_body_result(
         *(() if fit.shaped is None else fit.shaped.told),
         *([] if refused else resting_doubts(fit, (*measured.segments["quasi_static"], *measured.segments["train"]))),
         *scale_doubts(config.known, solution),
+        *bandwidth_doubts(fit, config.fixed),
         *(w for w in solution.warnings if "kappa" not in w),
     ]
     data: dict[str, Any] = {
@@ -120,7 +122,8 @@ def _extrapolated(fit: BodyFit, segments: Mapping[str, Sequence[Segment]]) -> li
             f"the object was never seen moving below {np.degrees(low):.0f} deg: what it does near the closed position "
             "is extrapolated"
         )
-    if not segments["quasi_static"] and fit.train.samples.sum() > 0:
+    springs = any(isinstance(e, PolynomialSpring) for e in fit.inputs.model.elements)
+    if springs and not segments["quasi_static"]:
         told.append("there is no quasi-static segment: the spring is known from fast motion only")
     return told if high > low else [*told, "the object did not move"]
 

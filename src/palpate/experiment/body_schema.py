@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from palpate.experiment import quantities as q
 from palpate.experiment.instruments import ColumnPart, ImuPart, Part, PosePart, SensorPart, TimePart, WrenchPart
 from palpate.experiment.motion_schema import DerivativesPart, MarkersPart, MocapPart, MotionClocksPart
-from palpate.experiment.schema import ReferencePart, SamplesPart, listed, segment_pairs
+from palpate.experiment.schema import PriorPart, ReferencePart, SamplesPart, listed, segment_pairs
 from palpate.physics.units import STANDARD_GRAVITY
 
 Three = Annotated[list[str], AfterValidator(q.distinct), Field(min_length=3, max_length=3)]
@@ -74,12 +74,19 @@ class BodyRecordingsPart(Part):
     wrench: WrenchPart | None = Field(
         default=None, description="the load cell's recording", examples=["{file: wrench.mat}"]
     )
+    wrench_2: WrenchPart | None = Field(
+        default=None,
+        description="the second load cell's, for objects with two handles; it shares the clock of the first",
+        examples=["{file: wrench.mat, device: Platform_2}"],
+    )
     imu: ImuPart | None = Field(default=None, description="the IMU's recording", examples=["{file: imu.csv}"])
     signals: SignalsPart | None = Field(default=None, description="instead of all others: a table of signals")
 
     @model_validator(mode="after")
     def _one_way(self) -> BodyRecordingsPart:
-        if self.signals is not None and any(p is not None for p in (self.mocap, self.static, self.wrench, self.imu)):
+        if self.signals is not None and any(
+            p is not None for p in (self.mocap, self.static, self.wrench, self.wrench_2, self.imu)
+        ):
             raise ValueError("signals stands alone: leave the other recordings out")
         if self.signals is None and (self.mocap is None or self.wrench is None):
             raise ValueError("give mocap and wrench, or signals")
@@ -91,7 +98,7 @@ class BodySegmentsPart(Part):
 
     static: SegmentList | None = Field(
         default=None,
-        description="the object shut and untouched: the sensor's preload and the angle zero",
+        description="the object shut (what rolls: standing) and untouched: the sensor's preload and the angle zero",
         examples=["[0.5, 4.5]"],
     )
     quasi_static: SegmentList | None = Field(
@@ -157,6 +164,33 @@ class BodyUncertainPart(Part):
     clock: q.Seconds | None = Field(
         default=None, ge=0, description="the load cell's clock beside the markers', s", examples=["0.2 ms"]
     )
+    tilt: q.Angle | None = Field(
+        default=None, ge=0, description="what rolls: the vertical, about each level axis", examples=["0.1 deg"]
+    )
+    sensor_yaw: q.Angle | None = Field(
+        default=None, ge=0, description="what rolls: each sensor's turn about its own z", examples=["0.3 deg"]
+    )
+    wheel_radius: q.Length | None = Field(default=None, ge=0, description="the wheel's radius, m", examples=["2 mm"])
+    mass: q.Mass | None = Field(default=None, ge=0, description="the mass under known_mass, kg", examples=["0.1 kg"])
+
+
+class BodyMassPart(Part):
+    """A mass from a scale."""
+
+    value: q.Mass = Field(gt=0, description="mass, kg", examples=["45 kg"])
+    of: Literal["body", "whole"] = Field(
+        description="what was on the scale: the part before the sensors, or all with the handles; it must be said",
+        examples=["whole"],
+    )
+
+
+class FixedBiasPart(Part):
+    """A constant wrench that is added to the model, as the paper's authors do."""
+
+    at_contact: Annotated[list[q.Number], Field(min_length=6, max_length=6)] = Field(
+        description="f_x, f_y, f_z (N), n_x, n_y, n_z (N m) in the frame under the wheel",
+        examples=["[-13.7, 0, 0, 0, 0, 9.5]"],
+    )
 
 
 class BodyPart(Part):
@@ -181,6 +215,9 @@ class BodyPart(Part):
         description="the handle's experiment file, which is identified first, or its model.json; or mass and centre of "
         "mass, where only its weight counts",
         examples=["handle/handle.yaml"],
+    )
+    handle_2: str | HandleWeightPart | None = Field(
+        default=None, description="the handle on the second sensor; if absent, as the first", examples=["left.yaml"]
     )
     gravity: q.Acceleration = Field(default=STANDARD_GRAVITY, gt=9.6, lt=10.0, description="local gravity, m/s2")
     accelerometer_zero: q.Acceleration = Field(
@@ -235,6 +272,29 @@ class BodyPart(Part):
         description="parameters known from a scale and a ruler, SI: not imposed but compared, so that a wrong scale of "
         "the force or torque shows",
         examples=["{mc_x: 0.304}"],
+    )
+    known_mass: BodyMassPart | None = Field(
+        default=None,
+        description="what rolls: a mass from a scale, kept exactly, and of what it is; handles are added or taken off",
+        examples=["{value: 45 kg, of: whole}"],
+    )
+    prior: PriorPart | None = Field(
+        default=None, description="what rolls: a drawing's or CAD file's numbers, in the frame on the axle"
+    )
+    factor: Literal["UtU", "UUt"] = Field(
+        default="UtU", description="what rolls: log-Cholesky convention of theta, damping and prior"
+    )
+    bias: Literal["still", "estimated", "none"] | FixedBiasPart | None = Field(
+        default=None,
+        description="what rolls, zero of the load cells: still: from segments.static, handles untouched; estimated: "
+        "with the other parameters; none: as recorded; or a fixed wrench. If absent: still where there is such a "
+        "segment, else estimated",
+        examples=["estimated"],
+    )
+    rows: Literal["all", "moments"] = Field(
+        default="all",
+        description="what rolls, rows of the balance: the moments about the contact and the force ahead, or the moments "
+        "only, as the paper's authors",
     )
     uncertain: BodyUncertainPart | None = Field(
         default=None, description="how far off the things may be that are taken as given"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.errors import DataProblem, PalpateError
+from palpate.errors import DataProblem, PalpateError, UnknownName
 from palpate.experiment.handle_inputs import load_part, pose_of
 from palpate.experiment.motion_schema import MarkersPart, MotionPart
 from palpate.experiment.reading import Experiment
@@ -46,7 +46,9 @@ class Body:
     rows: NDArray[np.intp]
     """For each row of the file the index of its frame."""
     frames: dict[str, FloatArray]
-    """T_cloud_frame of each declared role: sensor, hinge, axle."""
+    """T_cloud_frame of each declared role: sensor, sensor_2, hinge, axle."""
+    feet: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
+    """(feet, 3): places of the feet's markers in the cloud, m."""
 
     def poses_of(self, frame: str) -> Poses:
         """T_capture_frame of a role; of the cloud itself where it has none."""
@@ -68,7 +70,8 @@ def read_body(experiment: Experiment[MotionPart]) -> Body:
         raise experiment.problem("markers.body", str(error), "name the markers of one rigid body") from error
     # a marker that moved on the body shows a frame where it sat when the frame was measured
     placed = cloud_before(whole, body.checked.findings)
-    return replace(body, rows=rows, frames=_frames(experiment, placed, body.poses))
+    frames = _frames(experiment, placed, body.poses)
+    return replace(body, rows=rows, frames=frames, feet=_feet(experiment, placed))
 
 
 def align_body(
@@ -155,12 +158,21 @@ def _frames(experiment: Experiment[MotionPart], cloud: Cloud, poses: Poses) -> d
     return found
 
 
+def _feet(experiment: Experiment[MotionPart], cloud: Cloud) -> FloatArray:
+    known = {name.rpartition(":")[2]: name for name in cloud.names} | {name: name for name in cloud.names}
+    for i, name in enumerate(experiment.config.markers.feet):
+        if name not in known:
+            raise experiment.problem(f"markers.feet.{i}", str(UnknownName("marker", name, known)))
+    return cloud.places([known[name] for name in experiment.config.markers.feet])
+
+
 def _roles(experiment: Experiment[MotionPart], part: MarkersPart) -> dict[str, Roles]:
     roles: dict[str, Roles] = {}
-    if part.sensor is not None:
-        a, b, c = part.sensor.markers
-        offset = pose_of(experiment, "markers.sensor.offset", part.sensor.offset, "the markers' frame")
-        roles["sensor"] = SensorRoles((a, b, c), offset)
+    for name, sensor in (("sensor", part.sensor), ("sensor_2", part.sensor_2)):
+        if sensor is not None:
+            a, b, c = sensor.markers
+            offset = pose_of(experiment, f"markers.{name}.offset", sensor.offset, "the markers' frame")
+            roles[name] = SensorRoles((a, b, c), offset)
     if part.hinge is not None and part.hinge.axis:
         assert part.hinge.towards is not None
         assert part.hinge.points is not None

@@ -132,8 +132,14 @@ class MarkersPart(Part):
         default=0.1, ge=0, description="gaps up to this are bridged by a spline where the body's pose is not known, s"
     )
     sensor: SensorMarkersPart | None = Field(default=None, description="markers on the sensor module")
+    sensor_2: SensorMarkersPart | None = Field(default=None, description="markers on the second sensor module")
     hinge: HingeMarkersPart | None = Field(default=None, description="a hinge about which the body turns")
     axle: AxleMarkersPart | None = Field(default=None, description="an axle on which the body rolls")
+    feet: Names = Field(
+        default=[],
+        description="markers near the feet on which a rolling body stands: when they are down is left out",
+        examples=["[ID7, ID12]"],
+    )
 
 
 class MotionClocksPart(Part):

@@ -46,7 +46,8 @@ _KEPT: Mapping[str, tuple[int, ...]] = {"full": (0, 1, 2, 3), "upright": (1, 2, 
 _POSITIONS = ("x", "y", "yaw", "camber", "pitch")
 _SPEEDS = ("forward_speed", "yaw_rate", "camber_rate", "pitch_rate")
 _HELD: Mapping[str, tuple[str, ...]] = {"full": (), "upright": ("camber",), "planar": ("camber", "yaw", "y")}
-_STEEPEST = math.sin(math.radians(80.0))
+_STEEPEST = math.radians(80.0)
+"""An axle that stands steeper has no heading; what leans so far lies on the ground."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,11 @@ class Rolling:
         names = {"forward_speed": "forward_acceleration"}
         return tuple(names.get(s, s.replace("rate", "acceleration")) for s in self.state[-count:])
 
+    @property
+    def limits(self) -> Mapping[str, tuple[float, float]]:
+        """Positions beyond which nothing moves."""
+        return {"camber": (-_STEEPEST, _STEEPEST)} if self.moves == "full" else {}
+
     def forward(self) -> Rolling:
         """The same mechanism as a runtime must see it: friction that takes energy out."""
         return replace(self, wheel_speed="conjugate")
@@ -132,7 +138,7 @@ class Rolling:
             )
         R = motion.poses.rotation
         sine = R[:, 2, 2]
-        steep = np.flatnonzero(np.abs(sine) > _STEEPEST)
+        steep = np.flatnonzero(np.abs(sine) > math.sin(_STEEPEST))
         if len(steep):
             angle = math.degrees(math.asin(min(abs(float(sine[steep[0]])), 1.0)))
             raise DataProblem(

@@ -192,7 +192,9 @@ def imu_on_poses(
     text = "the motion hardly tells a tilt from the accelerometer's zero: turn it about the vertical" if unsure else ""
     freedom = max(1, pieces_of(grid)[1] - 4)
     tilt = Tilt(tilt_x, tilt_y, tilt_cov, bias_imu, np.sqrt(np.diag(to_imu)), text, freedom)
-    return _placement(rotation, x[3:6], covariance[:6, :6], _share_of_motion(grid, felt, residual), tilt)
+    return _placement(
+        rotation, x[3:6], covariance[:6, :6], _share_of_motion(grid, felt, columns[:, :, 3:6], residual), tilt
+    )
 
 
 def imu_on_load_cell(motion: Motion, wrench: FloatArray, *, bandwidth_hz: float = 10.0) -> Placement:
@@ -257,18 +259,20 @@ def _imu_columns(
     return grid[use], columns[use], y[use], force[use]
 
 
-def _share_of_motion(times_s: FloatArray, felt: FloatArray, residual: FloatArray) -> float:
+def _share_of_motion(times_s: FloatArray, felt: FloatArray, turning: FloatArray, residual: FloatArray) -> float:
     """Share of the specific force `felt` in the capture frame, without its mean, that is not left over, 0 to 1.
 
     The markers' noise in p'' is there in quiet pieces of time, too, and can exceed the force itself where a door is
-    moved gently; what parts ways grows with the motion. So what the quietest quarter leaves over is no evidence.
+    moved gently; what parts ways grows with the motion. So what the quietest quarter leaves over is no evidence;
+    quiet is what neither accelerates nor turns (`turning`: the columns of the lever arm).
     """
     index = pieces_of(times_s)[0]
-    squares = (((x - x.mean(axis=0)) ** 2).sum(axis=1) for x in (felt, residual))
+    squares = (((x - x.mean(axis=0)) ** 2).reshape(len(x), -1).sum(axis=1) for x in (felt, residual, turning))
     samples = np.bincount(index)
     there = samples > 0
-    force, left = (np.bincount(index, x)[there] / samples[there] for x in squares)
-    quiet = np.argsort(force)[: max(2, len(force) // 4)]
+    force, left, turned = (np.bincount(index, x)[there] / samples[there] for x in squares)
+    activity = force / max(force.mean(), 1e-300) + turned / max(turned.mean(), 1e-300)
+    quiet = np.argsort(activity)[: max(2, len(force) // 4)]
     more, rest = force.mean() - force[quiet].mean(), left.mean() - left[quiet].mean()
     most = float(left.mean() / max(force.mean(), 1e-300))
     return 1 - float(np.clip(rest / max(more, 1e-300), 0.0, min(most, 1.0)))

@@ -37,7 +37,8 @@ _STATIC_SHARE = 0.15
 """Of the range of the holding force: a slow point shows it where inertia and dampers take less than this."""
 _NEAR_END = 0.0175
 """rad (m): who rests so near an end of the travel may be held by a stop."""
-_SHORTEST_REST_S = 0.2
+_SHORTEST_REST_S, _COMING_S = 0.5, 0.2
+"""A rest lasts so long; it still moves too slowly to be seen when it begins and ends."""
 _POINTS = 1500
 
 
@@ -242,10 +243,12 @@ def _rests(view: BodyView, known: BoolArray) -> tuple[FloatArray, BoolArray]:
 
     The static segments are left out: there nobody touches the object.
     """
+    step = float(np.median(np.diff(view.times_s))) if len(view.times_s) > 1 else 1.0
+    cut = round(_COMING_S / step)
     found = [
-        [np.median(view.position[a:b]), *np.quantile(view.reference[a:b, 0], (0.5, 0.05, 0.95))]
+        [np.median(view.position[a:b]), *np.quantile(view.reference[a + cut : b - cut, 0], (0.5, 0.05, 0.95))]
         for a, b in runs(known & view.resting & ~view.within("static"))
-        if view.times_s[b - 1] - view.times_s[a] >= _SHORTEST_REST_S
+        if (b - a) * step >= _SHORTEST_REST_S
     ]
     rests = np.array(found, dtype=float).reshape(-1, 4)
     ends = view.position[known]

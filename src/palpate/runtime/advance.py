@@ -17,7 +17,7 @@ class Status(IntEnum):
     STICKING = 1
     """Dry friction holds the object: the speed is exactly zero."""
     AT_LIMIT = 2
-    """An end stop is pressed, or the linkage is at the end of its reach."""
+    """An end stop is pressed, a foot stands on the ground, or the mechanism is at the end of its reach."""
     NOT_FINITE = 3
     """The wrench is not six finite numbers, `out` does not fit, or the step leads nowhere; the state is held."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from palpate.elements import EndStop
+from palpate.elements import EndStop, Foot
+from palpate.mechanisms import Mechanism
 from palpate.model import Model
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
@@ -19,6 +20,37 @@ class Rates(Protocol):
     def rates(self, state: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """How fast each position of the state changes; linear in the speeds, zero at rest."""
         ...
+
+
+@runtime_checkable
+class RowSpeeds(Protocol):
+    """A mechanism that tells the speeds on which its free rows work: its energy can be counted."""
+
+    def row_speeds(self, state: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
+        """One speed per row; linear in the speeds of the state."""
+        ...
+
+
+@runtime_checkable
+class Forward(Protocol):
+    """A mechanism that offers what a recording may be explained with, but nothing should move by."""
+
+    def forward(self) -> Mechanism:
+        """The same mechanism as the runtime must see it."""
+        ...
+
+
+@runtime_checkable
+class Limits(Protocol):
+    """A mechanism that moves within limits, such as a barrow that has fallen over."""
+
+    @property
+    def limits(self) -> Mapping[str, tuple[float, float]]:
+        """Lowest and highest value of positions, by their names in the state."""
+        ...
+
+
+_STOPS = (EndStop, Foot)
 
 
 class Equations:
@@ -53,7 +85,7 @@ class Equations:
     def pressed(self, positions: Sequence[Any]) -> list[Term]:
         """Of each end stop how far it is pressed here; 0 if it is not."""
         k = self._model.mechanism.expand([*positions, *self._zeros], self._zeros, {}, self.trace.fn)
-        stops = [e for e in self._model.elements if isinstance(e, EndStop)]
+        stops = [e for e in self._model.elements if isinstance(e, _STOPS)]
         features = [e.features(k, {z.name: z.value for z in e.shapes}, self.trace.fn)[0] for e in stops]
         return [self.trace.fn.abs(f) for f in features]
 
@@ -74,6 +106,31 @@ class Equations:
             return None
         return [self.trace.term(x) for x in mechanism.rates(self.state, self.trace.fn)]
 
+    def energy(self) -> tuple[Term, Term, Term] | None:
+        """Kinetic energy (J), what springs and weight take (W), and the energy in the stops (J), where rows tell it."""
+        mechanism, trace = self._model.mechanism, self.trace
+        if not isinstance(mechanism, RowSpeeds):
+            return None
+        speeds = [trace.term(x) for x in mechanism.row_speeds(self.state, trace.fn)]
+        momentum = [dot(row, self.speeds) for row in self.inertia]
+        held = [x - y for x, y in zip(self.at_rest, self.stops(self.positions), strict=True)]
+        names, p = list(self._model.parameters), dict(zip(self._model.parameters, self._model.p.tolist(), strict=True))
+        firsts: list[float] = []
+        for e in self._model.elements:
+            if isinstance(e, _STOPS):
+                firsts.append(p[names[0]])  # the stiffness
+            names = names[len(e.parameters) :]
+        pressed = zip(firsts, self.pressed(self.positions), strict=True)
+        stored = trace.term(sum(0.5 * k * d * d for k, d in pressed))
+        return 0.5 * dot(speeds, momentum), dot(speeds, held), stored
+
+    def row_work(self) -> Term | None:
+        """Power of the applied wrench (W), where the mechanism tells on what its rows work."""
+        mechanism = self._model.mechanism
+        if not isinstance(mechanism, RowSpeeds):
+            return None
+        return dot(self.applied, [self.trace.term(x) for x in mechanism.row_speeds(self.state, self.trace.fn)])
+
     @property
     def _zeros(self) -> list[float]:
         return [0.0] * self.n
@@ -84,13 +141,28 @@ class Equations:
         return [trace.term(row) for row in found]
 
 
+def limits(mechanism: Mechanism) -> list[tuple[int, float, float]]:
+    """Place in the state, lowest and highest value of each position that has limits."""
+    if not isinstance(mechanism, Limits):
+        return []
+    return [(mechanism.state.index(name), low, high) for name, (low, high) in mechanism.limits.items()]
+
+
+def dot(a: Sequence[Term], b: Sequence[Term]) -> Term:
+    """The sum of products."""
+    found = a[0] * b[0]
+    for x, y in zip(a[1:], b[1:], strict=True):
+        found = found + x * y
+    return found
+
+
 def _stops(model: Model, k: Kinematics, rows: int, fn: Functions) -> list[Scalar]:
     values, p0 = [float(value) for value in model.p], 0
     found: list[Scalar] = [0.0] * rows
     for e in model.elements:
         p = values[p0 : p0 + len(e.parameters)]
         p0 += len(p)
-        if isinstance(e, EndStop):
+        if isinstance(e, _STOPS):
             (row,) = e.columns(e.features(k, {z.name: z.value for z in e.shapes}, fn))
             force = sum(c * x for c, x in zip(row, p, strict=True))
             found = [f + r * force for f, r in zip(found, k.coordinates[e.acts_on].ratio, strict=True)]

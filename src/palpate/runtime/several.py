@@ -11,13 +11,17 @@ from palpate.errors import PalpateError
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.runtime.advance import TOUCHES, Advance, State, Status
-from palpate.runtime.equations import Equations
+from palpate.runtime.equations import Equations, dot, limits
 from palpate.runtime.flat import Term
 
 _SWEEPS = 200
 _SETTLED = 1e-12
 """Dry impulses are found when a sweep changes them by less than this part of their bound."""
+_TURN, _PIVOTS, _CREEP = 4, 60, 1e-9
+"""Sweeps before pivoting, how many pivots, and the part of a held speed that is left."""
 _QUATERNION = ("q_w", "q_x", "q_y", "q_z")
+_REST = 1e-9
+"""Speeds (m/s, rad/s) and accelerations below this are rest where dry friction acts; less than what any tilt does."""
 _Move = Callable[[State, Sequence[float]], State]
 
 
@@ -35,9 +39,9 @@ def many_freedoms(model: Model, dt: float) -> Advance:
     parts = zip(e.bias, e.stops(lead), e.stops(e.positions), strict=True)
     bias = [trace.term(b + there - here) for b, there, here in parts]
     slope = [[trace.derivative(row, x) for x in lead] for row in e.stops(lead)]
-    K = [[_dot(row, [r[j] for r in ratio]) for j in range(n)] for row in slope]
-    back = [_dot(row, [x - q for x, q in zip(lead, e.positions, strict=True)]) for row in slope]
-    impulse = [dt * (w - b + x - dt * _dot(k, e.speeds)) for w, b, x, k in zip(e.applied, bias, back, K, strict=True)]
+    K = [[dot(row, [r[j] for r in ratio]) for j in range(n)] for row in slope]
+    back = [dot(row, [x - q for x, q in zip(lead, e.positions, strict=True)]) for row in slope]
+    impulse = [dt * (w - b + x - dt * dot(k, e.speeds)) for w, b, x, k in zip(e.applied, bias, back, K, strict=True)]
     A = [
         e.inertia[i][j] + dt * (trace.derivative(bias[i], v) + dt * K[i][j])
         for i in range(n)
@@ -45,7 +49,7 @@ def many_freedoms(model: Model, dt: float) -> Advance:
     ]
     flat = trace.function("s, l, w", (*impulse, *A))
     pressed = trace.function("l", e.pressed(lead))
-    hold = _friction(e, dt)
+    hold, bounded, within = _friction(e, dt), _account(e, dt), limits(model.mechanism)
 
     def towards(state: State, ahead: State, wrench: Sequence[float]) -> list[float]:
         """The new speeds if the stops are as pressed as at the positions `ahead`."""
@@ -68,7 +72,14 @@ def many_freedoms(model: Model, dt: float) -> Advance:
                     break
         except np.linalg.LinAlgError:
             return (*state, *(0.0,) * n), Status.NOT_FINITE
-        status = Status.AT_LIMIT if any(touched) else Status.OK
+        if bounded is not None:
+            there, u = bounded(state, there, u, wrench)
+        if hold is not None and all(abs(x) < _REST and abs(x - y) < _REST * dt for x, y in zip(u, v, strict=True)):
+            there, u = q, [0.0] * n
+        beyond = any(not low <= there[i] <= high for i, low, high in within)
+        if beyond:  # it lies there, and gives nothing back
+            there, u = q, [0.0] * n
+        status = Status.AT_LIMIT if beyond or any(touched) else Status.OK
         if hold is not None and not any(u):
             status = status or Status.STICKING
         return (*there, *u, *((new - old) / dt for new, old in zip(u, v, strict=True))), status
@@ -81,10 +92,11 @@ def dry_impulses(
 ) -> list[float]:
     """f within +-most such that each speed, free - G f, is zero or has the sign of its f, which is then at its bound.
 
-    Projected Gauss-Seidel (Jean 1999, The non-smooth contact dynamics method); with one element it is exact.
+    Projected Gauss-Seidel (Jean 1999, The non-smooth contact dynamics method); with one element it is exact. Where
+    elements hold the same thing together it is slow, and pivoting finds which of them slip.
     """
     f = list(start)
-    for _ in range(_SWEEPS):
+    for sweep in range(_SWEEPS):
         settled = True
         for j, row in enumerate(G):
             if row[j] > 0.0:
@@ -94,7 +106,36 @@ def dry_impulses(
                 f[j] = new
         if settled:
             break
+        if sweep == _TURN and (found := _pivoted(G, free, most, f)) is not None:
+            return found
     return f
+
+
+def _pivoted(
+    G: Sequence[Sequence[float]], free: Sequence[float], most: Sequence[float], f: Sequence[float]
+) -> list[float] | None:
+    """The same impulses by principal pivoting, from those that are within their bounds now; None if that fails.
+
+    First all that are wrong change sides, then one at a time, which ends (Murty 1974, Note on a Bard-type scheme for
+    solving the complementarity problem). G is made regular by a creep of 1e-9 of the speeds.
+    """
+    matrix, v, bound, x = np.array(G), np.array(free), np.array(most), np.array(f)
+    size = np.where(np.diag(matrix) > 0.0, np.diag(matrix), 1.0)
+    A = matrix + np.diag(_CREEP * size)
+    side = np.where(np.abs(x) < bound, 0.0, np.sign(x))
+    slack = _SETTLED * float(np.abs(v).max())
+    for turn in range(_PIVOTS):
+        held = side == 0.0
+        x = side * bound
+        x[held] = np.linalg.solve(A[held][:, held], (v - A @ x)[held])
+        wrong = np.where(held, (np.abs(x) - bound) * size, -(v - A @ x) * side) > slack
+        if not wrong.any():
+            return np.clip(x, -bound, bound).tolist()
+        change = np.flatnonzero(wrong)
+        if turn >= len(v):
+            change = change[-1:]
+        side[change] = np.where(held[change], np.sign(x[change]), 0.0)
+    return None
 
 
 _Hold = Callable[[State, FloatArray, FloatArray], list[float]]
@@ -131,6 +172,40 @@ def _friction(e: Equations, dt: float) -> _Hold | None:
     return hold
 
 
+_Bounded = Callable[[State, State, list[float], Sequence[float]], tuple[State, list[float]]]
+
+
+def _account(e: Equations, dt: float) -> _Bounded | None:
+    """Bind the account of a step: kinetic energy after it is at most what was there, the work, and what was given back.
+
+    Inertia that changes with the pose and gyroscopic moments make errors of second order in dt, of either sign. Where
+    one would create energy, all speeds are made smaller by the same part. Springs and weight: Simpson's rule along the
+    step, exact to dt^5. None if the mechanism does not tell on what its rows work.
+    """
+    energy, work = e.energy(), e.row_work()
+    if energy is None or work is None:
+        return None
+    trace = e.trace
+    kinetic, power, stored = (trace.function("s", (x,)) for x in energy)
+    both, pushed = trace.function("s", (energy[0], energy[1], energy[2])), trace.function("s, w", (work,))
+
+    def bounded(state: State, there: State, u: list[float], wrench: Sequence[float]) -> tuple[State, list[float]]:
+        q = state[: len(there)]
+        half = tuple(0.5 * (x + y) for x, y in zip(q, there, strict=True))
+        new, p_end, in_stops = both((*there, *u))
+        (before,), (p_start,), (p_half,) = kinetic(state), power((*q, *u)), power((*half, *u))
+        ((worked,), (had,)) = pushed((*q, *u), wrench), stored(state)
+        allowed = before + dt * worked - dt * (p_start + 4.0 * p_half + p_end) / 6.0 + had - in_stops
+        if new <= allowed:
+            return there, u
+        if not allowed > 0.0:  # not even at rest would it be here
+            return q, [0.0] * len(u)
+        part = math.sqrt(allowed / new)
+        return there, [part * x for x in u]
+
+    return bounded
+
+
 def _positions(model: Model, e: Equations, dt: float) -> tuple[_Move, list[list[Term]]]:
     """How a step moves the positions, and how their rates follow from the speeds: [position][speed]."""
     trace, n, count = e.trace, e.n, len(e.positions)
@@ -165,13 +240,6 @@ def has_quaternion(model: Model) -> bool:
     """Whether the positions are a place and a quaternion."""
     n = len(model.mechanism.accelerations)
     return n == 6 and model.mechanism.state[3:-n] == _QUATERNION
-
-
-def _dot(a: Sequence[Term], b: Sequence[Term]) -> Term:
-    found = a[0] * b[0]
-    for x, y in zip(a[1:], b[1:], strict=True):
-        found = found + x * y
-    return found
 
 
 def _turned(q: State, omega: Sequence[float], dt: float) -> State:

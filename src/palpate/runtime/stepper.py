@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import MutableSequence, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.runtime.advance import State, one_freedom
 from palpate.runtime.advance import Status as Status
-from palpate.runtime.equations import Rates
+from palpate.runtime.equations import Forward, Rates, limits
 from palpate.runtime.several import has_quaternion, many_freedoms
 
 _PROBLEMS = (ArithmeticError, ValueError, TypeError, IndexError)
@@ -37,6 +38,8 @@ class Stepper:
             raise PalpateError(f"a step must be a positive time in s, not {dt!r}")
         model = model.of_object()
         model.check_values()
+        if isinstance(model.mechanism, Forward):
+            model = replace(model, mechanism=model.mechanism.forward())
         self._mechanism = model.mechanism
         self._reach = _reach(model)
         self._turns = has_quaternion(model)
@@ -83,6 +86,9 @@ class Stepper:
                 f"at {math.degrees(found[0]):.1f} deg the linkage is out of reach, "
                 f"{math.degrees(low):.1f} to {math.degrees(high):.1f} deg"
             )
+        for i, least, most in limits(self._mechanism):
+            if not least <= found[i] <= most:
+                raise PalpateError(f"{names[i]} must be from {least:.4g} to {most:.4g}, not {found[i]:.4g}")
         if self._turns:
             size = math.hypot(*found[3:7])
             if abs(size - 1.0) > 1e-3:

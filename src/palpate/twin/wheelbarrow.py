@@ -185,17 +185,15 @@ def write_paper_wheelbarrow_twin(folder: Path, *, seed: int | None = None) -> Pa
     write_paper_twin(folder, "wheelbarrow-handle", seed=seed)
     handle = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
     write_paper_recordings(folder, np.array([handle["phi"][name] for name in PHI_NAMES]), seed=seed)
-    text = source.read_text(encoding="utf-8").replace(
-        "\nreference:\n  label: paper\n",
-        "\nreference:\n- {label: truth, file: wheelbarrow-truth.json}\n- label: paper\n",
-    )
+    truth = "\nreference:\n- {label: truth, file: wheelbarrow-truth.json}\n- label: paper\n"
+    text = source.read_text(encoding="utf-8").replace("\nreference:\n  label: paper\n", truth)
     write_text(folder / source.name, text)
     read_experiment(folder / source.name)
     return folder / source.name
 
 
 def write_paper_recordings(folder: Path, phi: FloatArray, *, seed: int | None = None) -> None:
-    """wheelbarrow/data/ as the authors have it, with handles of these inertial parameters, and wheelbarrow-truth.json."""
+    """wheelbarrow/data/ as the authors have it, with handles of these phi, and wheelbarrow-truth.json."""
     data = "wheelbarrow/data"
     names = (f"{data}/WB Trajectories.csv", f"{data}/exp1_039.mat", f"{data}/WB_Object_IMU.csv")
     _write(folder, paper_wheelbarrow_twin(phi, seed=seed), (*names, "wheelbarrow-truth.json"))
@@ -285,6 +283,7 @@ def _experiment(twin: WheelbarrowTwin, spread: float) -> str:
         rotation=np.round(R_SENSOR_IMU, 9).tolist(),
         translation=IMU_PLACE.tolist(),
         mass=f"{twin.barrow.phi[0]:.6g}",
+        tilt=max(0.1, float(np.degrees(np.arccos(min(1.0, twin.R_capture_world[2, 2]))))),
         static=f"[0.5, {min(s.begin_s for s in twin.wheeling.segments) - 2.0:g}]",
         com=[float(f"{v:.6g}") for v in prior.com],
         inertia=[[float(f"{v:.8g}") for v in row] for row in prior.inertia_com],
@@ -310,13 +309,15 @@ markers:
   axle: {{axle: [{axle}], across: [{across}], radius: {radius:g} m}}
   sensor:                        # right: three markers on the module, and the pose of their frame in the sensor frame
     markers: [{right}]
-    offset: &machined
+    offset:
       rotation: {turned}
       translation: {shifted}
   sensor_2:                      # left
     markers: [{left}]
-    offset: *machined
-  feet: [{feet}]                 # right, left
+    offset:
+      rotation: {turned}
+      translation: {shifted}
+  feet: [{feet}]         # right, left
 imu_pose:                        # of the IMU in the right sensor's frame, from the drawing
   rotation: {rotation}
   translation: {translation}
@@ -324,7 +325,7 @@ handle: handle/handle.yaml       # of both handles; identified first, or a model
 clocks: auto
 known_mass: {{value: {mass} kg, of: body}}
 segments:                        # seconds on the markers' clock
-  static: {static}             # standing on its feet, nobody touches the handles: the sensors' preload
+  static: {static}               # standing on its feet, nobody touches the handles: the sensors' preload
   train: [{train}]
   test: [{test}]
 prior:                           # a drawing that is off by that much
@@ -333,5 +334,6 @@ prior:                           # a drawing that is off by that much
   inertia_com: {inertia}
   damping: auto
   spread: {spread}
+uncertain: {{tilt: {tilt:.3g} deg}}  # of the capture frame against the vertical
 reference: {{label: truth, file: truth.json}}
 """

@@ -64,8 +64,9 @@ def pushes(twin: WheelbarrowTwin, times_s: FloatArray) -> Push:
 def sensor_motion(twin: WheelbarrowTwin, times_s: FloatArray, side: int) -> Motion:
     """Of the right (0) or left (1) sensor frame, expressed in it."""
     k = kinematics(twin.wheeling.path(times_s), twin.barrow.radius)
+    up = np.array([0.0, 0.0, twin.gravity])
     to_body = k.R_contact_body.transpose(0, 2, 1)
-    a, w, b = (_turned(to_body, v) for v in (k.acceleration + [0.0, 0.0, twin.gravity], k.omega, k.omega_dot))
+    a, w, b = (_turned(to_body, v) for v in (k.acceleration + up, k.omega, k.omega_dot))
     R = twin.sides.R_body_sensor[side]
     a = transport_acceleration(a, w, b, twin.sides.r_body_sensor[side])
     return Motion(times_s, a @ R, w @ R, b @ R)
@@ -74,7 +75,7 @@ def sensor_motion(twin: WheelbarrowTwin, times_s: FloatArray, side: int) -> Moti
 def body_poses(twin: WheelbarrowTwin, times_s: FloatArray) -> tuple[FloatArray, FloatArray]:
     """R_world_body (samples, 3, 3) and the axle's middle (samples, 3) m; the floor is z = 0 of the world."""
     path = twin.wheeling.path(times_s)
-    k: Kinematics = kinematics(path, twin.barrow.radius)
+    k = kinematics(path, twin.barrow.radius)
     heading = np.zeros((len(times_s), 3))
     heading[:, 2] = path.value[1]
     height = np.full((len(times_s), 1), twin.barrow.radius)

@@ -96,8 +96,8 @@ def drawing_off_by(rng: np.random.Generator, phi: FloatArray, spread: float) -> 
 
 def sensor_poses(rng: np.random.Generator) -> Sides:
     """As the authors mounted them, a little otherwise; the hands hold 10 to 16 cm behind."""
-    R = np.array([nearest_rotation(axes, tolerance=0.05) for axes in _SENSOR_AXES])
-    R = exp_rotation(np.radians(1.5) * rng.normal(size=(2, 3))) @ R
+    drawn = np.array([nearest_rotation(axes, tolerance=0.05) for axes in _SENSOR_AXES])
+    R = exp_rotation(np.radians(1.5) * rng.normal(size=(2, 3))) @ drawn
     r = np.array(_SENSOR_PLACES) + rng.uniform(-0.01, 0.01, (2, 3))
     grip = R @ np.array([0.0, 0.0, 1.0]) * rng.uniform(0.10, 0.16, (2, 1))
     return Sides(R, r, r + grip)

@@ -24,12 +24,13 @@ _CHANGING_S = 1.0
 _SLOW_HZ, _FAST_HZ = (0.15, 0.45), (0.7, 3.0)
 _SLOW, _FAST = 2, 4
 # Of distance (m), yaw, camber, pitch (rad): amplitude of a slow sine, and rms acceleration of the fast ones.
-_MEANT = (np.array([0.30, 0.18, 0.050, 0.050]), np.array([0.8, 2.4, 1.5, 4.0]))
+_MEANT = (np.array([0.25, 0.18, 0.050, 0.050]), np.array([0.4, 2.4, 1.5, 4.0]))
 _SWAY = (np.array([0.02, 0.02, 0.006, 0.010]), np.array([0.2, 0.4, 0.35, 0.8]))
 """What the other coordinates do meanwhile: nobody holds a wheelbarrow quite still."""
 _CAMBER_LIMIT = np.radians(7.2)
 _HIGHEST = np.radians((5.5, 8.0))
 """By how much the pitch stays at least above that of standing feet: no camber within the limit lowers a foot so far."""
+_TRIES = 40
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
 
 
@@ -212,7 +213,12 @@ def _block(
     amplitude = np.empty_like(frequency)
     amplitude[:, :_SLOW] = slow[:, None] * rng.uniform(0.6, 1.2, (4, _SLOW))
     amplitude[:, _SLOW:] = (fast * np.sqrt(2 / _FAST))[:, None] / frequency[:, _SLOW:] ** 2
-    block = Block(rise, fall, np.zeros(4), amplitude, frequency, rng.uniform(0, 2 * np.pi, frequency.shape))
+    # people begin and end near the middle of what they do: of many phases those with little at both ramps
+    ramps = np.array([begin + length / 2 for begin, length in (rise, fall)])
+    phases = rng.uniform(0, 2 * np.pi, (_TRIES, *frequency.shape))
+    there = (amplitude[:, :, None] * np.sin(frequency[:, :, None] * ramps + phases[..., None])).sum(axis=2)
+    best = np.abs(there).max(axis=2).argmin(axis=0)
+    block = Block(rise, fall, np.zeros(4), amplitude, frequency, phases[best, np.arange(4)])
     value = block.series(np.arange(rise[0], sum(fall), 0.005))[0]
     amplitude[2] *= min(1.0, float(_CAMBER_LIMIT / np.abs(value[2]).max()))
     block.base[3] = rng.uniform(*_HIGHEST) - value[3].min()

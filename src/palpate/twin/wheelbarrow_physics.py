@@ -5,9 +5,9 @@ Nothing here uses palpate's own mechanisms, elements or regressor. In axes of th
     rate of momentum = hands + ground,   ground = [f_x, f_y, F_N; -tau_r z_B - b_psi omega_z z_C]
 
 The ground turns the wheel back with tau_r = b_v spin + b_c sgn(spin) about the axle and scrubs against the body's yaw.
-The wheel alone, about its axle: I_w spin_dot = -tau_r - R cos(camber) f_x, which gives f_x. f_y and F_N are what rolling
-without slip needs; the hands' three moments and forward force are determined, their sideways force is a habit, and
-their upward force follows from the moments.
+The wheel alone, about its axle: I_w spin_dot = -tau_r - R cos(camber) f_x, which gives f_x. f_y and F_N are what
+rolling without slip needs; the hands' three moments and forward force are determined, their sideways force is a habit,
+and their upward force follows from the moments.
 """
 
 from __future__ import annotations
@@ -99,13 +99,13 @@ def momentum_rate(barrow: Barrow, k: Kinematics, gravity: float) -> FloatArray:
     R = k.R_contact_body
     arm = R @ com
     centre = k.acceleration + np.cross(k.omega_dot, arm) + np.cross(k.omega, np.cross(k.omega, arm))
-    force = mass * (centre + [0.0, 0.0, gravity])
+    force = mass * (centre + np.array([0.0, 0.0, gravity]))
     I = R @ inertia @ R.transpose(0, 2, 1)
     turning = np.einsum("nij,nj->ni", I, k.omega_dot)
     turning += np.cross(k.omega, np.einsum("nij,nj->ni", I, k.omega))
     axle = R[:, :, 2]
     turning += barrow.wheel_inertia * (k.spin_dot[:, None] * axle + k.spin[:, None] * np.cross(k.omega, axle))
-    moment = np.cross(arm + [0.0, 0.0, barrow.radius], force) + turning
+    moment = np.cross(arm + np.array([0.0, 0.0, barrow.radius]), force) + turning
     return np.hstack([force, moment])
 
 
@@ -153,7 +153,7 @@ def _shared(
     of four equations: forward force and the three moments.
     """
     rng = np.random.default_rng([habits.seed, 2])
-    points = np.stack([k.R_contact_body @ r for r in sides.r_body_grip]) + [0.0, 0.0, barrow.radius]
+    points = np.stack([k.R_contact_body @ r for r in sides.r_body_grip]) + np.array([0.0, 0.0, barrow.radius])
     n = len(t)
     found = np.zeros((2, n, 6))
     noise = np.array([smooth_noise(rng, t, 0.1, 3.0, 8) for _ in range(8)])

@@ -1,0 +1,228 @@
+"""Fitting a rolling object: rows weighted by their own errors, the prior's damping, and what else may be off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from palpate.elements import SensorBias
+from palpate.errors import PalpateError
+from palpate.experiment.body_schema import BodyUncertainPart
+from palpate.experiment.rolling_inputs import RollingInputs, Sensor
+from palpate.experiment.rolling_windows import WindowedRows, windowed_rows
+from palpate.identify import Balance, Compressed, Prior, Solution, solve
+from palpate.identify.balance import Segment
+from palpate.identify.solution import Estimate
+from palpate.motion.clock_map import ClockMap
+from palpate.physics.arrays import BoolArray, FloatArray
+from palpate.physics.log_cholesky import Factor
+from palpate.physics.poses import Poses
+from palpate.physics.so3 import exp_rotation
+from palpate.physics.spatial import transform
+
+TIMES = 3
+"""Rows are weighted by the errors that the fit before left, so many times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Believed:
+    """What is known before."""
+
+    prior: Prior | None
+    factor: Factor
+    mass: float | None
+    """kg, of what the model is of."""
+    fixed: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RollingFit:
+    """An identified rolling object and what it was identified from."""
+
+    inputs: RollingInputs
+    segments: tuple[Segment, ...]
+    """Of the fit."""
+    believed: Believed
+    balance: Balance
+    """All samples that count, without a low-pass, with the fit's window."""
+    train: Compressed
+    solution: Solution
+    seen: WindowedRows
+    """The wrench as it was measured at the motion's rate, and the motion as well as it can be known alone."""
+    used: BoolArray
+    """(samples,): those that the model speaks about: seen, feet in the air, the wheel turning."""
+
+    def inside(self, segments: Sequence[Segment]) -> BoolArray:
+        """(samples,): used, and in one of these segments."""
+        found = np.zeros(len(self.used), dtype=bool)
+        for s in segments:
+            found[slice(*self.balance.indices(s))] = True
+        return found & self.used & np.isfinite(self.seen.rows).all(axis=(1, 2))
+
+    def residuals(self, segments: Sequence[Segment], p: FloatArray | None = None) -> FloatArray:
+        """(used samples, rows): measured minus predicted in these segments, N m and N."""
+        v = np.append(-self.solution.p if p is None else -p, 1.0)
+        return np.asarray(self.seen.rows[self.inside(segments)] @ v, dtype=float)
+
+    def reference(self, segments: Sequence[Segment]) -> FloatArray:
+        """(used samples, rows): measured in these segments, N m and N."""
+        return self.seen.rows[self.inside(segments)][:, :, -1]
+
+
+def fit_rolling(inputs: RollingInputs, segments: Mapping[str, Sequence[Segment]], believed: Believed) -> RollingFit:
+    """All parameters from the train segments."""
+    chosen = tuple(segments["train"])
+    balance = inputs.whole()
+    train = inputs.compressed(chosen, balance)
+    if inputs.filtering.lowpass is not None:
+        train, inputs = _weighted(train, inputs, believed)
+        balance = replace(balance, weights=train.weights)
+    solution = _widened(_solve(train, believed), inputs, chosen, believed, balance)
+    seen, used = _looked_at(inputs, balance, solution.p, segments)
+    return RollingFit(inputs, chosen, believed, balance, train, solution, seen, used)
+
+
+def _solve(train: Compressed, believed: Believed, damping: float | None = None) -> Solution:
+    prior = believed.prior
+    if prior is not None and damping is not None:
+        prior = replace(prior, damping=damping)
+    return solve(train, prior=prior, factor=believed.factor, known_mass=believed.mass, fixed=believed.fixed)
+
+
+def _weighted(train: Compressed, inputs: RollingInputs, believed: Believed) -> tuple[Compressed, RollingInputs]:
+    """Weights of the rows from what is left of each (feasible generalised least squares); one not wanted stays out."""
+    wanted = inputs.sigma < 10 * inputs.sigma.min()
+    sigma = inputs.sigma
+    for _ in range(TIMES):
+        p = _solve(train, replace(believed, prior=None)).p
+        left = np.maximum(train.rms(p), 1e-9)
+        sigma = np.where(wanted, left, inputs.sigma.max() * left.max())
+        train = replace(train, weights=sigma.min() / sigma)
+    return train, replace(inputs, sigma=sigma)
+
+
+def _looked_at(
+    inputs: RollingInputs, balance: Balance, p: FloatArray, segments: Mapping[str, Sequence[Segment]]
+) -> tuple[WindowedRows, BoolArray]:
+    """Rows to predict with, and which samples count."""
+    assert balance.used is not None
+    everything = (float(balance.times_s[0]), float(balance.times_s[-1]) + 1e-9)
+    if inputs.filtering.lowpass is None:
+        return WindowedRows(balance.rows(everything), {}), balance.used
+    used = balance.used & ~inputs.resting(balance)
+    spans = [s for name in ("train", "test") for s in segments[name]]
+    stretches: list[BoolArray] = []
+    for span in spans:
+        inside = np.zeros(len(used), dtype=bool)
+        inside[slice(*balance.indices(span))] = True
+        stretches.append(inside & used)
+    found = windowed_rows(partial(_rows, inputs), p, stretches, order=inputs.filtering.order)
+    return found, used
+
+
+def _rows(inputs: RollingInputs, window: int) -> FloatArray:
+    """Rows of all samples with a window of so many samples, NaN where unknown."""
+    seen = inputs.whole(window / inputs.rate_hz)
+    rows = seen.rows((float(seen.times_s[0]), float(seen.times_s[-1]) + 1e-9))
+    assert seen.used is not None
+    rows[~seen.used] = np.nan
+    return rows
+
+
+def _widened(
+    solution: Solution, inputs: RollingInputs, segments: Sequence[Segment], believed: Believed, balance: Balance
+) -> Solution:
+    """Intervals that also hold what not knowing clock and zeros does (partitioned least squares)."""
+    squares, motion = np.zeros(len(solution.estimates)), inputs.motion()
+    for other in inputs.unsure():
+        moved = other.compressed(segments, other.with_wrench(balance, motion))
+        there = _solve(replace(moved, weights=balance.weights), believed, solution.damping)
+        squares += _differences(there, solution) ** 2
+    critical = solution.uncertainty.critical
+
+    def wider(e: Estimate, more: float) -> Estimate:
+        noise = float(np.hypot(e.noise, more))
+        half = float(np.hypot(critical * noise, 1.96 * e.pull))
+        return replace(e, noise=noise, ci95=None if e.ci95 is None else (e.value - half, e.value + half))
+
+    pairs = zip(solution.estimates, np.sqrt(squares).tolist(), strict=True)
+    return replace(solution, estimates=tuple(wider(e, more) for e, more in pairs))
+
+
+def _differences(one: Solution, other: Solution) -> FloatArray:
+    return np.array([a.value - b.value for a, b in zip(one.estimates, other.estimates, strict=True)])
+
+
+def refit(fit: RollingFit, inputs: RollingInputs, mass: float | None = None) -> Solution:
+    """The same fit, same weights and damping, with other inputs."""
+    train = replace(inputs.compressed(fit.segments), weights=fit.train.weights)
+    believed = fit.believed if mass is None else replace(fit.believed, mass=mass)
+    return _solve(train, believed, fit.solution.damping)
+
+
+def zero_effect(fit: RollingFit) -> dict[str, float]:
+    """By how much parameters change when the load cells' zeros come from elsewhere: estimated instead of still, or the
+    other way round; of those that both have.
+    """
+    still = fit.inputs.static is not None and fit.inputs.zero == "estimated"
+    other = fit.inputs.with_zero("still" if still else "none" if fit.inputs.zero == "estimated" else "estimated")
+    try:
+        there = {e.name: e.value for e in refit(fit, other).estimates}
+    except PalpateError:
+        return {}
+    return {e.name: there[e.name] - e.value for e in fit.solution.estimates if e.name in there}
+
+
+def estimated_zero(fit: RollingFit) -> dict[str, float]:
+    """The constant wrench in the object's frame that was estimated, N and N m; empty where none was."""
+    if fit.inputs.zero != "estimated":
+        return {}
+    return {p.name: fit.solution[p.name].value for p in SensorBias().parameters}
+
+
+def rolling_systematic(fit: RollingFit, part: BodyUncertainPart) -> RollingFit:
+    """The fit with the systematic standard deviation of every estimate."""
+    squares = np.zeros(len(fit.solution.estimates))
+    for inputs, mass in _others(fit, part):
+        squares += _differences(refit(fit, inputs, mass), fit.solution) ** 2
+    pairs = zip(fit.solution.estimates, np.sqrt(squares).tolist(), strict=True)
+    estimates = tuple(replace(e, systematic=s) for e, s in pairs)
+    return replace(fit, solution=replace(fit.solution, estimates=estimates))
+
+
+def _others(fit: RollingFit, part: BodyUncertainPart) -> Iterator[tuple[RollingInputs, float | None]]:
+    """Inputs, and a mass if it is that, with one thing off by its standard deviation each."""
+    inputs = fit.inputs
+    if part.load_cell_scale:
+        yield replace(inputs, measured=(1 + part.load_cell_scale) * inputs.measured), None
+    for i, sensor in enumerate(inputs.sensors):
+        for moved in _moved(sensor, part):
+            yield replace(inputs, sensors=(*inputs.sensors[:i], moved, *inputs.sensors[i + 1 :])), None
+    if part.clock:
+        clock = inputs.clock or ClockMap(0.0, 0.0, 0.0, 0.0, 0.0, False)
+        yield inputs.on_clock(replace(clock, offset_s=clock.offset_s + part.clock)), None
+    if part.tilt:
+        for axis in np.eye(3)[:2]:
+            R, poses = exp_rotation(part.tilt * axis), inputs.poses
+            turned = Poses(poses.times_s, R @ poses.rotation, poses.position @ R.T)
+            yield replace(inputs, poses=turned), None
+    if part.wheel_radius:
+        wheel = replace(inputs.rolling, radius=inputs.rolling.radius + part.wheel_radius)
+        yield replace(inputs, model=replace(inputs.model, mechanism=wheel)), None
+    if part.mass and fit.believed.mass is not None:
+        yield inputs, fit.believed.mass + part.mass
+
+
+def _moved(sensor: Sensor, part: BodyUncertainPart) -> Iterator[Sensor]:
+    R, r = sensor.T_body_sensor[:3, :3], sensor.T_body_sensor[:3, 3]
+    for axis in np.eye(3):
+        if part.sensor_position:
+            yield replace(sensor, T_body_sensor=transform(R, r + part.sensor_position * axis))
+        if part.sensor_rotation:
+            yield replace(sensor, T_body_sensor=transform(R @ exp_rotation(part.sensor_rotation * axis), r))
+    if part.sensor_yaw:
+        turn = exp_rotation(part.sensor_yaw * np.array([0.0, 0.0, 1.0]))
+        yield replace(sensor, T_body_sensor=transform(R @ turn, r))

@@ -1,0 +1,170 @@
+"""What a rolling object says about the ground: where up is, when feet stand on it, and how large its wheel is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from palpate.identify.balance import Segment
+from palpate.motion.derivatives import stretches
+from palpate.motion.tilt import Tilt
+from palpate.physics.arrays import BoolArray, FloatArray, least_squares, symmetric_inverse
+from palpate.physics.motion import Motion
+from palpate.physics.poses import Poses
+from palpate.physics.so3 import exp_rotation
+from palpate.recording.gates import Finding
+
+LEVEL_RAD = np.radians(0.1)
+"""How far off level a laboratory's floor may be: two millimetres a metre."""
+BOARD_M = 5e-4
+"""Unevenness of a floor, beside the markers' noise."""
+SURE = 4.0
+DOWN_M = 0.005
+"""A foot that is not higher than this above where it stands may touch the ground."""
+RESTS_S = 0.3
+RADIUS_OFF = 0.05
+"""Share by which the no-slip condition may ask for another radius: wheels are soft."""
+PIECE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vertical:
+    """Up in the capture frame, with what it was taken from."""
+
+    up: FloatArray
+    std_rad: float
+    told: str
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeetDown:
+    """When feet are on the ground, and where on the object they touch it."""
+
+    grounded: BoolArray
+    """(samples,)."""
+    points: tuple[tuple[float, float, float], ...]
+    """m in the object's frame, left first; none where it never stands."""
+
+
+def vertical_of(axle: Poses, tilt: Tilt | None) -> Vertical:
+    """Up, from the plane in which the axle's middle rolls and from the IMU, each as good as it can be.
+
+    A wheel that stays on a level floor keeps its middle at one height: the plane's normal is up as far as the floor is
+    level. An accelerometer's zero tells up to a few tenths of a degree.
+    """
+    seen = axle.seen
+    normal, covariance = _plane(axle.position[seen], _seconds(axle))
+    slope = np.array([normal[0], normal[1]])
+    information, total = symmetric_inverse(covariance), np.zeros(2)
+    total += information @ slope
+    told = f"floor under the wheel {np.degrees(np.hypot(*slope)):.2f} deg off the capture frame's z"
+    findings: list[Finding] = []
+    if tilt is not None:
+        other, own = np.array([tilt.up[0], tilt.up[1]]), _swapped(tilt.covariance)
+        apart, std = other - slope, np.sqrt(np.diag(own + covariance))
+        if np.any(np.abs(apart) > SURE * std):
+            findings.append(
+                Finding(
+                    "vertical",
+                    False,
+                    f"by the IMU up is {np.degrees(np.hypot(*apart)):.2f} deg off the normal of the floor on which the "
+                    "wheel rolls: the floor slopes, or the accelerometer's zero is off (accelerometer_zero)",
+                )
+            )
+        information = information + symmetric_inverse(own)
+        total += symmetric_inverse(own) @ other
+        told += f", by the IMU {np.degrees(np.hypot(*other)):.2f} deg"
+    found = symmetric_inverse(information) @ total
+    up = np.array([found[0], found[1], 1.0])
+    std = float(np.sqrt(np.diag(symmetric_inverse(information)).max()))
+    return Vertical(up / np.linalg.norm(up), std, told, tuple(findings))
+
+
+def _plane(points: FloatArray, seconds: float) -> tuple[FloatArray, FloatArray]:
+    """Unit normal of the plane through points (n, 3), and the covariance (2, 2) of its slopes along x and y."""
+    middle = points.mean(axis=0)
+    away = points - middle
+    slopes = least_squares(away[:, :2], away[:, 2])
+    left = float(np.std(away[:, 2] - away[:, :2] @ slopes))
+    # neighbours in time say the same, and so do neighbours on the floor
+    scatter = away[:, :2].T @ away[:, :2] / len(away) * max(seconds / PIECE_S, 1.0)
+    covariance = (left**2 + BOARD_M**2) * symmetric_inverse(scatter + 1e-12 * np.eye(2)) + LEVEL_RAD**2 * np.eye(2)
+    normal = np.array([-slopes[0], -slopes[1], 1.0])
+    return normal / np.linalg.norm(normal), np.asarray(covariance, dtype=float)
+
+
+def _seconds(poses: Poses) -> float:
+    return float(poses.seen.mean() * (poses.times_s[-1] - poses.times_s[0]))
+
+
+def _swapped(covariance: FloatArray) -> FloatArray:
+    """Of rotations about x and y -> of up's components: up = (y, -x, 1)."""
+    turn = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    return turn @ covariance @ turn.T
+
+
+def level_poses(poses: Poses, vertical: Vertical) -> Poses:
+    """The same poses in a world whose z is up."""
+    up = vertical.up
+    axis = np.array([up[1], -up[0], 0.0])
+    sine = float(np.hypot(up[0], up[1]))
+    R = np.eye(3) if sine < 1e-12 else exp_rotation(axis / sine * float(np.arctan2(sine, up[2])))
+    return Poses(poses.times_s, R @ poses.rotation, poses.position @ R.T)
+
+
+def feet_down(poses: Poses, places: FloatArray, static: Segment | None, radius_m: float) -> FeetDown:
+    """Feet (n, 3, m, markers near them in the object's frame) that are as low as where they stand.
+
+    They stand in the static segment, or where they are lowest and stay for a while.
+    """
+    grounded, points = np.zeros(len(poses), dtype=bool), list[tuple[float, float, float]]()
+    times = poses.times_s
+    for place in places[np.argsort(-places[:, 2])]:
+        if not np.isfinite(place).all():
+            continue
+        height = (poses.position + poses.rotation @ place)[:, 2]
+        lowest = float(np.nanpercentile(height, 0.5))
+        at = np.isfinite(height) & (np.abs(height - lowest) < DOWN_M)
+        if static is not None:
+            inside = np.isfinite(height) & (times >= static[0]) & (times < static[1])
+            if inside.any() and float(np.median(height[inside])) < lowest + 2 * DOWN_M:
+                lowest, at = float(np.median(height[inside])), inside
+        rests = stretches(times, at, max(3, round(RESTS_S / float(np.median(np.diff(times))))))
+        if not rests:
+            continue
+        grounded |= np.isfinite(height) & (height < lowest + DOWN_M)
+        still = np.concatenate([np.arange(a, b) for a, b in rests])
+        up = poses.rotation[still, 2, :].mean(axis=0)
+        floor = float(poses.position[still, 2].mean()) - radius_m
+        x, y, z = (place - (lowest - floor) * up).tolist()
+        points.append((x, y, z))
+    return FeetDown(grounded, tuple(points))
+
+
+def wheel_findings(motion: Motion, used: BoolArray, radius_m: float) -> list[Finding]:
+    """The radius that rolling without slip asks for: the middle of the axle moves aside by v_y = -R camber rate."""
+    assert motion.poses is not None
+    assert motion.velocity is not None
+    R = motion.poses.rotation[used]
+    y = R[:, :, 2] * [1.0, 1.0, 0.0]
+    y = y / np.linalg.norm(y, axis=1, keepdims=True)
+    x = np.cross(y, [0.0, 0.0, 1.0])
+    aside = np.einsum("ni,nij,nj->n", y, R, motion.velocity[used])
+    leaning = np.einsum("ni,nij,nj->n", x, R, motion.omega[used])
+    if len(leaning) < 100 or not np.std(leaning) > 0:
+        return []
+    found = -float(aside @ leaning / (leaning @ leaning))
+    scores = leaning * (aside + found * leaning)
+    rate = 1 / float(np.median(np.diff(motion.times_s)))
+    piece = np.arange(len(scores)) // max(1, round(PIECE_S * rate))
+    std = float(np.sqrt(np.sum(np.bincount(piece, scores) ** 2)) / (leaning @ leaning))
+    if abs(found - radius_m) <= max(RADIUS_OFF * radius_m, SURE * std):
+        return []
+    told = (
+        f"when the object leans, its axle moves aside as on a wheel of {1e3 * found:.0f} mm (+- {1.96e3 * std:.0f}), "
+        f"the radius is stated as {1e3 * radius_m:.0f} mm: measure it again (markers.axle.radius), or the wheel slips "
+        "or is no sphere"
+    )
+    return [Finding("wheel-radius", True, told)]
