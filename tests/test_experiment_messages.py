@@ -10,6 +10,7 @@ import pytest
 from palpate.errors import PalpateError
 from palpate.experiment import read_experiment
 from palpate.experiment.reading import Experiment, check_reference_names, load_options, wrench_channels
+from palpate.experiment.object_reference import object_reference
 from palpate.experiment.reference import reference
 from palpate.experiment.schema import SENSORS, SegmentsPart, SensorPart, WrenchPart
 from palpate.experiment.segments import check_overlap, segments_in_seconds
@@ -274,6 +275,12 @@ def test_samples_count_rows_of_the_file() -> None:
     assert segments_in_seconds(part, "train", times_s) == [pytest.approx((0.0005, 0.0045))]
     with pytest.raises(PalpateError, match=r"sample 8 is row 9 of the file: the file has 8 rows: .* 0.000 to 0.009 s"):
         segments_in_seconds(part, "test", times_s, rows)
+
+
+def test_the_reference_of_objects_is_up_to_date() -> None:
+    written = Path(__file__).resolve().parents[1] / "docs" / "object-file.md"
+    told = "make it: python -m palpate.experiment.object_reference"
+    assert written.read_text(encoding="utf-8") == object_reference(), told
 
 
 def test_the_reference_of_the_file_is_up_to_date() -> None:
