@@ -19,7 +19,7 @@ demo: .venv/.run
 	$(BIN)/palpate demo demo
 
 test: .venv/.dev
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: .venv/.dev
 	$(BIN)/ruff format --check .

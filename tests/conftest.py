@@ -9,12 +9,18 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from palpate.experiment import Result
+    from palpate.experiment.body import PreparedBody
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "real"
 """Recordings beside the project; they are not part of it."""
@@ -56,6 +62,42 @@ def door_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests.door_files import short_door, write_short_door
 
     return write_short_door(tmp_path_factory.mktemp("door"), short_door()).parent
+
+
+@pytest.fixture(scope="session")
+def door_prepared(door_folder: Path) -> PreparedBody:
+    """The short door before anything is fitted."""
+    from palpate.experiment import read_experiment
+    from palpate.experiment.body import prepare_body
+
+    return prepare_body(read_experiment(door_folder / "body.yaml"))
+
+
+@pytest.fixture(scope="session")
+def door_result(door_folder: Path) -> Result:
+    """The short door, identified."""
+    from palpate.experiment import read_experiment, run_experiment
+
+    return run_experiment(read_experiment(door_folder / "body.yaml"))
+
+
+@pytest.fixture(scope="module")
+def remembered_clocks() -> Iterator[None]:
+    """The offset of the same two signals is estimated once in a module: half of a handle's run is this search."""
+    from palpate.experiment import handle
+
+    known: dict[bytes, Any] = {}
+    estimate = handle.estimate_offset
+
+    def remembered(*signals: Any, **options: Any) -> Any:
+        key = sha256(b"".join(np.ascontiguousarray(s).tobytes() for s in signals) + repr(options).encode()).digest()
+        if key not in known:
+            known[key] = estimate(*signals, **options)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(handle, "estimate_offset", remembered)
+        yield
 
 
 def _everything_is_required() -> bool:

@@ -14,7 +14,7 @@ from palpate.experiment import read_experiment, run_experiment
 from palpate.recording import Channel, Recording, load
 from palpate.recording.dspace_mat import write as write_dspace
 from palpate.twin.handle import write_handle_twin
-from tests.test_cli import palpate
+from tests.command import palpate
 
 
 @pytest.fixture(scope="module")

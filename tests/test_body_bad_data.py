@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from palpate.cli.app import app
-from palpate.experiment import read_experiment, run_experiment
+from palpate.experiment import Result, read_experiment, run_experiment
 from palpate.experiment.body import prepare_body
 from palpate.recording import Channel, Recording, load
 from palpate.recording.dspace_mat import write as write_dspace
@@ -33,8 +33,8 @@ def told(path: Path) -> str:
     return " | ".join(f.message for f in prepare_body(read_experiment(path)).measured.findings if f.fatal)
 
 
-def test_a_good_door_passes_without_a_word(door_folder: Path) -> None:
-    data = judged(door_folder / "body.yaml")
+def test_a_good_door_passes_without_a_word(door_result: Result) -> None:
+    data = door_result.data
     assert data["verdict"]["passed"], data["verdict"]
     assert data["warnings"] == []
     truth = short_door().model.values

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,57 +13,47 @@ from typer.testing import CliRunner
 from palpate import Model, Stepper
 from palpate.cli.app import app
 from palpate.experiment import Result, read_experiment, run_experiment
-from palpate.experiment.body import prepare_body
+from palpate.experiment.body import PreparedBody
 from palpate.experiment.body_clock import clock_by_balance
 from palpate.experiment.body_fit import fit_joint, fit_two_steps, quasi_static_spring
 from palpate.experiment.hinge_inputs import Filtering
 from palpate.identify.shapes import with_shapes
 from palpate.motion.clock_map import ClockMap
-from tests.door_files import copy_of, short_door, write_short_door
+from palpate.twin.door_physics import DoorTwin
+from tests.door_files import copy_of, short_door
 
 
 @pytest.fixture(scope="module")
-def door(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+def door(door_folder: Path) -> tuple[Path, DoorTwin]:
     """A short door's body.yaml, and its twin."""
-    twin = short_door()
-    return write_short_door(tmp_path_factory.mktemp("door"), twin), twin
-
-
-@pytest.fixture(scope="module")
-def prepared(door: tuple[Path, Any]) -> Any:
-    return prepare_body(read_experiment(door[0]))
-
-
-@pytest.fixture(scope="module")
-def result(door: tuple[Path, Any]) -> Result:
-    return run_experiment(read_experiment(door[0]))
+    return door_folder / "body.yaml", short_door()
 
 
 PARAMETERS = ("I", "b_v", "b_c", "b_bc", "b_s", "b_l")
 
 
-def _true(twin: Any) -> dict[str, float]:
+def _true(twin: DoorTwin) -> dict[str, float]:
     return {name: value for name, value in twin.model.values.items() if name in PARAMETERS}
 
 
-def test_the_truth_is_found(door: tuple[Path, Any], result: Result) -> None:
+def test_the_truth_is_found(door: tuple[Path, DoorTwin], door_result: Result) -> None:
     for name, value in _true(door[1]).items():
-        e = result.solution[name]
+        e = door_result.solution[name]
         assert e.ci95 is not None
         half = (e.ci95[1] - e.ci95[0]) / 2
         assert abs(e.value - value) < 1.6 * half, name  # 3 standard deviations
         assert abs(e.value - value) < 0.06 * value, name
 
 
-def test_the_result_says_what_it_is(result: Result, tmp_path: Path) -> None:
-    data = result.data
+def test_the_result_says_what_it_is(door_result: Result, tmp_path: Path) -> None:
+    data = door_result.data
     assert data["verdict"]["passed"], data["verdict"]
     assert data["model_of"] == "body"
     assert data["rms"]["test"]["n_z"]["percent_of_range"] < 3
     assert 1 < data["kappa"] < 30
     assert data["replay"]["rms"] < np.radians(3)
     assert set(data["shapes"]) == {"b_bc.above", "b_bc.width", "b_s.above", "b_s.width"}
-    result.save(tmp_path)
+    door_result.save(tmp_path)
     assert json.loads((tmp_path / "result.json").read_text()) == json.loads(json.dumps(data))
     model = Model.load(tmp_path / "model.json")
     assert model.about["model_of"].startswith("body")
@@ -72,9 +61,9 @@ def test_the_result_says_what_it_is(result: Result, tmp_path: Path) -> None:
     assert "untouched" in model.about["zeroing"]
 
 
-def test_the_model_moves_and_closes(result: Result) -> None:
-    assert result.model is not None
-    door = Stepper(result.model, dt=1e-3)
+def test_the_model_moves_and_closes(door_result: Result) -> None:
+    assert door_result.model is not None
+    door = Stepper(door_result.model, dt=1e-3)
     door.reset([np.radians(80), 0.0])
     out = np.empty(door.size)
     for _ in range(8000):
@@ -84,43 +73,45 @@ def test_the_model_moves_and_closes(result: Result) -> None:
     assert out[0] < np.radians(40)
 
 
-def test_the_whole_contains_the_handle(door: tuple[Path, Any], result: Result, tmp_path: Path) -> None:
+def test_the_whole_contains_the_handle(door: tuple[Path, DoorTwin], door_result: Result, tmp_path: Path) -> None:
     path = copy_of(door[0], tmp_path, ("model_of: body", "model_of: whole"))
     whole = run_experiment(read_experiment(path))
-    more = whole.solution["I"].value - result.solution["I"].value
+    more = whole.solution["I"].value - door_result.solution["I"].value
     assert more == pytest.approx(door[1].handle_inertia, rel=0.1)
 
 
-def test_the_balance_finds_the_clock(prepared: Any) -> None:
+def test_the_balance_finds_the_clock(door_prepared: PreparedBody) -> None:
     """The load cell's clock is moved by 1.234 s; the balance moves it back, without a first guess and with one."""
-    inputs = prepared.measured.inputs
+    inputs = door_prepared.measured.inputs
     even = replace(inputs.wrench, times_s=inputs.wrench.times_s - 1.234)
     for guess in (None, ClockMap(1.2, 0.0, 0.0, 0.0, 0.0, False)):
         moved = replace(inputs, wrench=even).on_clock(guess)
-        chosen = [*prepared.measured.segments["quasi_static"], *prepared.measured.segments["train"]]
+        chosen = [*door_prepared.measured.segments["quasi_static"], *door_prepared.measured.segments["train"]]
         found = clock_by_balance(moved, moved.balance(), chosen).clock
         low, high = found.interval_at(np.array(20.0))
         assert low - 1e-4 < 1.234 < high + 1e-4
         assert high - low < 5e-3
 
 
-def test_the_quasi_static_spring_is_a_polynomial_through_slow_samples(prepared: Any) -> None:
-    balance = prepared.measured.inputs.balance()
-    found = quasi_static_spring(balance, prepared.measured.segments["quasi_static"])
+def test_the_quasi_static_spring_is_a_polynomial_through_slow_samples(door_prepared: PreparedBody) -> None:
+    balance = door_prepared.measured.inputs.balance()
+    found = quasi_static_spring(balance, door_prepared.measured.segments["quasi_static"])
     closer, hinge = balance.kinematics.coordinates["closer"], balance.kinematics.coordinates["hinge"]
     inside = np.zeros(len(balance.times_s), dtype=bool)
-    for s in prepared.measured.segments["quasi_static"]:
+    for s in door_prepared.measured.segments["quasi_static"]:
         inside[slice(*balance.indices(s))] = True
     slow = inside & (np.abs(np.nan_to_num(hinge.speed, nan=1.0)) < 0.02) & np.isfinite(balance.wrench[:, 5])
     expected = np.polynomial.polynomial.polyfit(
         np.asarray(closer.position)[slow], (-balance.wrench[:, 5] / np.asarray(closer.ratio[0]))[slow], 3
     )
-    assert np.allclose([found[f"c_{i}"] for i in range(4)], expected, rtol=1e-6)
+    assert np.allclose([found.values[f"c_{i}"] for i in range(4)], expected, rtol=1e-6)
 
 
-def test_heavy_windows_bias_what_parallel_filtering_does_not(door: tuple[Path, Any], prepared: Any) -> None:
+def test_heavy_windows_bias_what_parallel_filtering_does_not(
+    door: tuple[Path, DoorTwin], door_prepared: PreparedBody
+) -> None:
     """The published way loses damping in the zones; the same data, the zones known in both."""
-    twin, measured = door[1], prepared.measured
+    twin, measured = door[1], door_prepared.measured
     shapes = {name: value for name, value in twin.model.shapes.items() if name in measured.inputs.model.shapes}
     inputs = measured.inputs.with_model(with_shapes(measured.inputs.model, shapes))
     published = replace(inputs, filtering=Filtering(0.31, 4, None, None, ends=True), conversion="plain")
@@ -133,7 +124,7 @@ def test_heavy_windows_bias_what_parallel_filtering_does_not(door: tuple[Path, A
     assert max(other for _, other in pairs.values()) > 2 * max(mine for mine, _ in pairs.values()), pairs
 
 
-def test_declared_errors_are_told_apart(door: tuple[Path, Any], tmp_path: Path) -> None:
+def test_declared_errors_are_told_apart(door: tuple[Path, DoorTwin], tmp_path: Path) -> None:
     path = copy_of(
         door[0], tmp_path, ("model_of: body", "model_of: body\nuncertain: {load_cell_scale: 1 %, links: 1 mm}")
     )
@@ -141,7 +132,7 @@ def test_declared_errors_are_told_apart(door: tuple[Path, Any], tmp_path: Path) 
     assert found.systematic == pytest.approx(0.01 * found.value, rel=0.2)
 
 
-def test_variants_from_the_command_line(door: tuple[Path, Any], tmp_path: Path) -> None:
+def test_variants_from_the_command_line(door: tuple[Path, DoorTwin], tmp_path: Path) -> None:
     run = CliRunner().invoke(app, ["variants", str(door[0]), "-o", str(tmp_path), "-q"])
     assert run.exit_code == 0, run.output
     found = json.loads((tmp_path / "variants.json").read_text())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from palpate.errors import PalpateError
-from palpate.experiment import read_experiment, run_experiment, shipped_experiments
+from palpate.experiment import Result, read_experiment, run_experiment, shipped_experiments
 from palpate.experiment.handle import prepare_handle
 from palpate.experiment.segments import default_segments, segments_in_seconds
 from palpate.model import Model
@@ -18,11 +18,18 @@ from palpate.physics.inertia import is_consistent
 from palpate.recording import FORMATS, load
 from palpate.twin import TWINS
 
+pytestmark = pytest.mark.usefixtures("remembered_clocks")
+
 
 @pytest.fixture(scope="session")
 def paper(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A twin of the wheelbarrow's handle in the authors' layout."""
     return TWINS["wheelbarrow-handle"](tmp_path_factory.mktemp("paper"))
+
+
+@pytest.fixture(scope="session")
+def result(paper: Path) -> Result:
+    return run_experiment(read_experiment(paper))
 
 
 def variant(paper: Path, *changes: tuple[str, str]) -> Path:
@@ -142,8 +149,7 @@ def test_without_segments_the_first_part_trains_and_the_rest_tests(paper: Path) 
     assert np.allclose(second, [(6.4, 10.0)], atol=0.02)
 
 
-def test_result_and_model_files(paper: Path, tmp_path: Path) -> None:
-    result = run_experiment(read_experiment(paper))
+def test_result_and_model_files(result: Result, tmp_path: Path) -> None:
     result_path, model_path = result.save(tmp_path / "out")
     data = json.loads(result_path.read_text())
     assert data["palpate_result"] == 1
@@ -168,12 +174,12 @@ def test_result_and_model_files(paper: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["wheelbarrow-handle", "door-handle"])
-def test_the_shipped_experiment_runs_on_data_elsewhere(kind: str, tmp_path: Path) -> None:
-    TWINS[kind](tmp_path)
-    result = run_experiment(read_experiment(kind, data=tmp_path))
+def test_the_shipped_experiment_runs_on_data_elsewhere(kind: str, paper: Path, tmp_path: Path) -> None:
+    folder = paper.parent if kind == "wheelbarrow-handle" else TWINS[kind](tmp_path).parent
+    result = run_experiment(read_experiment(kind, data=folder))
     assert result.passed
     assert list(result.data["references"]) == ["paper"]
-    truth = json.loads((tmp_path / "truth.json").read_text())["parameters"]
+    truth = json.loads((folder / "truth.json").read_text())["parameters"]
     for name, entry in result.data["parameters"].items():
         assert entry["ci95"][0] <= truth[name]["value"] <= entry["ci95"][1], name
     # erratum 6: the door handle's prior points the wrong way, and the result says so
@@ -200,7 +206,7 @@ def as_table(recording: Any, path: Path, format_: str, names: dict[str, str]) ->
 
 
 @pytest.mark.parametrize("format_", ["csv", "parquet"])
-def test_plain_tables_give_the_same_model(paper: Path, format_: str) -> None:
+def test_plain_tables_give_the_same_model(paper: Path, result: Result, format_: str) -> None:
     folder = paper.parent
     wrench, imu = load(folder / "handles/data/exp1_036.mat"), load(folder / "handles/data/IMU_Single.csv", g=9.81)
     cell = dict(
@@ -221,16 +227,16 @@ def test_plain_tables_give_the_same_model(paper: Path, format_: str) -> None:
          f"{{file: imu.{format_}, acceleration: {json.dumps(header['imu'][:3])}, "
          f"angular_rate: {json.dumps(header['imu'][3:])}}}"),
     )  # fmt: skip
-    here, there = (run_experiment(read_experiment(p)).solution.p for p in (paper, path))
-    assert np.allclose(here, there, rtol=1e-6, atol=1e-8)
+    there = run_experiment(read_experiment(path)).solution.p
+    assert np.allclose(result.solution.p, there, rtol=1e-6, atol=1e-8)
 
 
-def test_published_and_parallel_filtering_agree_on_a_handle(paper: Path) -> None:
+def test_published_and_parallel_filtering_agree_on_a_handle(paper: Path, result: Result) -> None:
     """A handle's motion is slow beside a 101 ms window, so both must find the same body."""
     published = variant(
         paper, ("{type: parallel, bandwidth: 20 Hz}", "{type: savitzky-golay, window: 101 ms, order: 4}")
     )
-    here, there = (run_experiment(read_experiment(p)).solution for p in (paper, published))
+    here, there = result.solution, run_experiment(read_experiment(published)).solution
     for name in ("m", "c_z", "Ixx", "Iyy"):
         assert here[name].value == pytest.approx(there[name].value, rel=5e-3)
 

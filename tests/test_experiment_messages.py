@@ -9,8 +9,8 @@ import pytest
 
 from palpate.errors import PalpateError
 from palpate.experiment import read_experiment
-from palpate.experiment.reading import Experiment, check_reference_names, load_options, wrench_channels
 from palpate.experiment.object_reference import object_reference
+from palpate.experiment.reading import Experiment, check_reference_names, load_options, wrench_channels
 from palpate.experiment.reference import reference
 from palpate.experiment.schema import SENSORS, SegmentsPart, SensorPart, WrenchPart
 from palpate.experiment.segments import check_overlap, segments_in_seconds

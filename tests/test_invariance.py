@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from palpate.experiment import read_experiment, run_experiment
+from palpate.experiment import Result, read_experiment, run_experiment
 from palpate.experiment.handle import prepare_handle
 from palpate.identify import Balance, compress
 from palpate.identify.axes import axis_problems
@@ -26,6 +26,11 @@ from palpate.twin.handle import write_handle_twin
 @pytest.fixture(scope="session")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_handle_twin(tmp_path_factory.mktemp("invariance"), seed=21)
+
+
+@pytest.fixture(scope="session")
+def here(twin: Path) -> Result:
+    return run_experiment(read_experiment(twin))
 
 
 def in_units(twin: Path, folder: Path, force: str, moment: str, acceleration: str, rate: str, time: str) -> Path:
@@ -64,8 +69,7 @@ def in_units(twin: Path, folder: Path, force: str, moment: str, acceleration: st
         ("kN", "N mm", "mm/s2", "deg/ms", "us"),
     ],
 )
-def test_units_of_the_files_do_not_matter(twin: Path, tmp_path: Path, units: tuple[str, ...]) -> None:
-    here = run_experiment(read_experiment(twin))
+def test_units_of_the_files_do_not_matter(twin: Path, here: Result, tmp_path: Path, units: tuple[str, ...]) -> None:
     there = run_experiment(read_experiment(in_units(twin, tmp_path, *units)))
     # MicroStrain files keep ten digits, so the tables' copies are theirs and only the conversion's rounding is left
     assert np.allclose(here.solution.p, there.solution.p, rtol=1e-7, atol=1e-9)
@@ -76,19 +80,15 @@ def test_units_of_the_files_do_not_matter(twin: Path, tmp_path: Path, units: tup
         assert np.allclose(other["ci95"], e["ci95"], rtol=1e-5, atol=1e-7)
 
 
-def test_the_number_of_threads_does_not_matter(twin: Path) -> None:
+def test_the_number_of_threads_does_not_matter(twin: Path, here: Result) -> None:
     code = (
         "import sys, json; from palpate.experiment import read_experiment, run_experiment; "
         "print(json.dumps([float(v) for v in run_experiment(read_experiment(sys.argv[1])).solution.p]))"
     )
-    found = []
-    for threads in ("1", "3"):
-        env = {**os.environ, "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads, "POLARS_MAX_THREADS": threads}
-        run = subprocess.run(
-            [sys.executable, "-c", code, str(twin)], env=env, capture_output=True, text=True, check=True
-        )
-        found.append(json.loads(run.stdout))
-    assert np.allclose(found[0], found[1], rtol=1e-9, atol=1e-11)
+    threads = "3" if os.environ.get("OPENBLAS_NUM_THREADS") == "1" else "1"  # another number than here
+    env = {**os.environ, "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads, "POLARS_MAX_THREADS": threads}
+    run = subprocess.run([sys.executable, "-c", code, str(twin)], env=env, capture_output=True, text=True, check=True)
+    assert np.allclose(here.solution.p, json.loads(run.stdout), rtol=1e-9, atol=1e-11)
 
 
 TURNS = {
@@ -103,9 +103,9 @@ TURNS = {
 }
 
 
-@pytest.mark.parametrize("seed", [21, 22, 23])
-def test_axes_of_the_load_cell_against_the_imu_are_named(tmp_path: Path, seed: int) -> None:
-    prepared = prepare_handle(read_experiment(write_handle_twin(tmp_path, seed=seed)))
+@pytest.mark.parametrize("seed", [21, 22])
+def test_axes_of_the_load_cell_against_the_imu_are_named(twin: Path, tmp_path: Path, seed: int) -> None:
+    prepared = prepare_handle(read_experiment(twin if seed == 21 else write_handle_twin(tmp_path, seed=seed)))
     w = prepared.balance.wrench
     for name, (P, told) in TURNS.items():
         turned = np.hstack([w[:, :3] @ P.T, w[:, 3:] @ P.T])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,11 @@ from ruamel.yaml import YAML
 from palpate.experiment import read_experiment, run_experiment
 from palpate.experiment.motion_schema import MotionPart
 from palpate.recording import load
-from tests.test_cli import palpate
+from palpate.twin import TWINS
+from palpate.twin.capture import write_capture_twin
+from tests.command import palpate
 
+pytestmark = pytest.mark.usefixtures("remembered_clocks")
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
 
 
@@ -23,16 +27,25 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where a reader types the README's commands."""
+def typed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Where a reader typed the README's commands, and what `identify` printed."""
     where = tmp_path_factory.mktemp("readme")
     shown = r"^    (palpate (?:twin handle|twin capture|inspect|identify mytwin)[^#\n]*)"
     commands = re.findall(shown, README, flags=re.MULTILINE)
     assert len(commands) == 6
-    for command in commands:
-        done = palpate(*command.split()[1:], cwd=where)
-        assert done.returncode == 0, (command, done.stderr)
-    return where
+    printed = {}
+    with pytest.MonkeyPatch.context() as patch:  # no number of the capture is shown: a short one will do
+        patch.setattr("palpate.twin.TWINS", {**TWINS, "capture": partial(write_capture_twin, duration_s=25.0)})
+        for command in commands:
+            done = palpate(*command.split()[1:], cwd=where)
+            assert done.returncode == 0, (command, done.stderr)
+            printed[command.split()[1]] = done.stdout
+    return where, printed["identify"]
+
+
+@pytest.fixture(scope="module")
+def folder(typed: tuple[Path, str]) -> Path:
+    return typed[0]
 
 
 def test_the_commands_write_what_the_readme_says(folder: Path) -> None:
@@ -41,8 +54,8 @@ def test_the_commands_write_what_the_readme_says(folder: Path) -> None:
     assert "Plotly" in (folder / "mycapture.html").read_text(encoding="utf-8")
 
 
-def test_the_shown_table_is_the_printed_one(folder: Path) -> None:
-    printed = palpate("identify", "mytwin/handle.yaml", "-o", "out", cwd=folder).stdout
+def test_the_shown_table_is_the_printed_one(typed: tuple[Path, str]) -> None:
+    _, printed = typed
     shown = [line.strip() for line in README.splitlines() if re.match(r"^    (m|c_z|Izz|bias_n_z) +-?\d", line)]
     assert len(shown) == 4
     for line in shown:

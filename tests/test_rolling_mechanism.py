@@ -192,6 +192,7 @@ def test_observed_motion_is_the_expanded(mechanism: Rolling) -> None:
     turn = turn_of(s.get("camber", np.zeros(50)), s["pitch"], s.get("yaw", 0.0))
     assert motion.poses is not None
     assert np.abs(motion.poses.rotation - turn).max() < 1e-13
+    assert np.abs(mechanism.states(motion) - states).max() < 1e-11
     floats = [flat(mechanism.expand(x, a, {}, FLOATS)) for x, a in pairs]
     arrays = np.array([np.broadcast_to(x, 50) for x in flat(expanded)])
     assert np.abs(np.array(floats).T - arrays).max() < 1e-11
@@ -279,7 +280,7 @@ def missing_energy(mechanism: Rolling) -> tuple[float, float, float]:
         return [*rates(s), *accelerate(s, w), power, lost, abs(power)]
 
     start = np.array([0.0, 0, 0, 0.02, 0.2, 0.8, 0.1, 0, 0, 0, 0, 0])
-    found = solve_ivp(slope, (0.0, 3.0), start, method="DOP853", rtol=1e-10, atol=1e-11).y
+    found = solve_ivp(slope, (0.0, 1.5), start, method="DOP853", rtol=1e-9, atol=1e-10).y
     total = sum(energies(found[:9].T))
     return total[-1] - total[0] + found[10, -1] - found[9, -1], found[11, -1], np.abs(found[3]).max()
 
@@ -287,7 +288,7 @@ def missing_energy(mechanism: Rolling) -> tuple[float, float, float]:
 def test_the_account_closes_where_the_published_wheel_speed_loses_energy() -> None:
     missing, work, camber = missing_energy(Rolling(radius=R))
     assert camber > 0.1
-    assert work > 50
+    assert work > 20
     assert abs(missing) < 1e-6 * work
     published, _, _ = missing_energy(Rolling(radius=R, wheel_speed="published"))
     assert abs(published) > 1e-4 * work
@@ -304,7 +305,7 @@ def test_friction_at_the_published_wheel_speed_can_push() -> None:
 
 @pytest.mark.parametrize("feet", [False, True])
 def test_no_step_creates_energy(feet: bool) -> None:
-    rng, n = np.random.default_rng(4), 1500
+    rng, n = np.random.default_rng(4), 300 if feet else 800
     stepper = Stepper(standing() if feet else barrow(), 1e-3)
     positions = np.column_stack([rng.normal(size=(n, 2)), rng.uniform(-3, 3, n), *rng.uniform(-1, 1, size=(2, n))])
     if feet:
@@ -323,13 +324,13 @@ def test_hands_put_no_more_energy_in_than_their_work() -> None:
     """The work of a step is the wrench's on the twist with which the axle really moved."""
     rng, model = np.random.default_rng(5), barrow(Viscous("b_v", "wheel"), Coulomb("b_c", "wheel"), values=(0.5, 1.2))
     stepper, out, dt = Stepper(model, 1e-3), np.empty(13), 1e-3
-    for _ in range(300):
+    for _ in range(150):
         state = np.array([0, 0, 0, *rng.uniform(-0.5, 0.5, 2), *rng.normal(size=4)])
         w = rng.normal(size=6) * 10 ** rng.uniform(0, 2.5)
         stepper.reset(state)
         stepper.step(w, out)
         u = (out[2:5] - state[2:5]) / dt  # yaw, camber, pitch rate of the step
-        ahead = (out[0] - R * u[1] * math.sin(u[0] * dt / 2)) / dt / math.cos(u[0] * dt / 2)
+        ahead = (out[0] * math.cos(u[0] * dt / 2) + out[1] * math.sin(u[0] * dt / 2)) / dt
         turn = turn_of(state[3], state[4])
         omega = turn.T @ [u[1], u[2] * math.cos(state[3]), u[0] + u[2] * math.sin(state[3])]
         work = dt * (w[:3] @ turn.T @ [ahead, -R * u[1], 0.0] + w[3:] @ omega)
@@ -347,12 +348,12 @@ def test_steps_follow_the_smooth_model_and_the_error_shrinks_with_the_step() -> 
     start, w = np.array([0, 0, 0, 0.03, 0.15, 1.2, 0.4, 0.0, 0.0]), np.array([-5.0, -25, 4, 1, -3, 190])
     path = solve_ivp(lambda _, s: [*rates(s), *accelerate(s, w)], (0.0, 0.5), start, rtol=1e-9, atol=1e-11)
     errors = []
-    for dt in (2e-3, 1e-3, 5e-4):
+    for dt in (4e-3, 2e-3, 1e-3):
         stepper, out = Stepper(model, dt), np.empty((round(0.5 / dt), 13))
         stepper.reset(start)
         stepper.run(np.tile(w, (len(out), 1)), out)
         errors.append(np.abs(out[-1, :5] - path.y[:5, -1]).max())
-    assert errors[1] < 3e-3
+    assert errors[2] < 3e-3
     assert errors[1] / errors[0] == pytest.approx(0.5, abs=0.05)
     assert errors[2] / errors[1] == pytest.approx(0.5, abs=0.05)
 
@@ -371,10 +372,10 @@ def test_the_stepper_never_uses_the_published_wheel_speed() -> None:
 def test_it_falls_over_to_the_side_it_leans_to_and_lies_there() -> None:
     """Somebody lifts the handles straight up, in the middle: the lean grows until it lies on the ground."""
     for lean in (0.02, -0.02):
-        stepper, out = Stepper(barrow(Coulomb("b_c", "wheel"), values=(1.2,)), 2e-3), np.empty(13)
+        stepper, out = Stepper(barrow(Coulomb("b_c", "wheel"), values=(1.2,)), 5e-3), np.empty(13)
         stepper.reset([0, 0, 0, lean, 0.2, 0, 0, 0, 0])
         path, status, grip = [], [], np.array([0.0, 1.3, 0.0])
-        for _ in range(2500):
+        for _ in range(1000):
             s = stepper.state
             f = turn_of(s[3], s[4]).T @ [0.0, 0.0, 145 - 1500 * (s[4] - 0.2) - 300 * s[8]]
             status.append(stepper.step((*f, *np.cross(grip, f)), out))
@@ -401,7 +402,7 @@ def test_hands_that_hold_it_leave_the_wheel_stuck_until_friction_gives_way() -> 
 
     stepper, out = Stepper(model, 1e-3), np.empty(13)
     stepper.reset(start)
-    for _ in range(200):
+    for _ in range(100):
         stepper.step(held(0.9 * 1.17 / R), out)
     assert out[:2].tolist() == start[:2]
     assert out[5] == 0.0
@@ -411,23 +412,23 @@ def test_hands_that_hold_it_leave_the_wheel_stuck_until_friction_gives_way() -> 
 
 
 def test_it_stands_on_its_feet_until_pushed_or_lifted() -> None:
-    stepper, out = Stepper(standing(), 2e-3), np.empty(13)
+    stepper, out = Stepper(standing(), 4e-3), np.empty(13)
     stepper.reset([0, 0, 0, 0.003, 0.01, 0.05, 0, 0, 0])
-    for _ in range(1500):
+    for _ in range(450):
         stepper.step((0.0,) * 6, out)
     rest = out.copy()
     load = PHI[0] * G * 0.4498 / 0.75  # on both feet
     assert rest[4] == pytest.approx(-load / (2 * FOOT_K) / 0.75, rel=0.02)
     for push in ((0, -0.5 * 0.6 * load, 0, 0, 0, 0), (0, 0, 0.3 * 0.6 * load, 0, 0, 0)):
-        for _ in range(300):
+        for _ in range(120):
             status = stepper.step(push, out)
         assert status is Status.AT_LIMIT
         assert np.abs(out[:2] - rest[:2]).max() < 2e-3
         assert np.abs(out[5:9]).max() < 1e-4
-    for _ in range(150):
+    for _ in range(75):
         stepper.step((0, -1.5 * 0.6 * load, 0, 0, 0, 0), out)
     assert out[0] - rest[0] > 0.01
-    for _ in range(150):
+    for _ in range(75):
         status = stepper.step((0, 0, 0, 0, 0, 1.3 * PHI[0] * G * 0.4498), out)
     assert status is Status.OK
     assert out[4] > 0.01
@@ -463,7 +464,7 @@ def test_accelerations_are_mujocos_rolling_and_in_the_air() -> None:
     oracle, mj, model = mujoco_barrow()
     accelerate, _ = forward(model)
     rng = np.random.default_rng(1)
-    for _ in range(50):
+    for _ in range(20):
         state = np.array([0, 0, *rng.uniform(-0.7, 0.7, 3), *2 * rng.normal(size=4)])
         w = rng.normal(size=6) * 50
         acc = accelerate(state, w)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
+import pytest
 
 from studies import handles, motion
 
 
 def test_handles_a_few_seeds() -> None:
-    runs = handles.run(range(4))  # two well and two poorly excited
+    runs = handles.run(range(2))  # one well and one poorly excited
     for r in runs:
         assert r.automatic.consistent
         assert r.undamped.consistent
@@ -21,7 +24,11 @@ def test_handles_a_few_seeds() -> None:
     assert "| mass |" in handles.table(runs)
 
 
-def test_motion_a_seed() -> None:
+def test_motion_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A minute is half as long as the study's recordings; the bounds are the same."""
+    for name in ("write_capture_twin", "capture_twin"):
+        monkeypatch.setattr(motion, name, partial(getattr(motion, name), duration_s=60.0))
+    monkeypatch.setattr(motion, "MIDDLE_S", 30.0)
     (r,) = motion.run([7])
     for clock, most in ((r.imu, 1e-4), (r.wrench, 2e-3)):
         assert clock is not None

@@ -21,13 +21,15 @@ _SAMPLES = 64
 _FORCE, _MOMENT = (1.0, 1.0, -2.0), (1.0, 2.0, -2.0)
 
 
-def check_element(element: Element, *, coordinate_unit: str = "rad", seed: int = 0) -> tuple[str, ...]:
+def check_element(element: Element, *, coordinate_unit: str | None = None, seed: int = 0) -> tuple[str, ...]:
     """Raise `PalpateError` with the reason if an element does not keep its promises; return what was checked.
 
     Declarations, shape of the columns, linearity in the features with constant coefficients, arrays = floats = symbols
     (symbols where CasADi is installed), units (the equation must survive a change of the units of mass, length and
-    time), and dissipation where it is declared. `coordinate_unit` is the unit of the coordinate it acts on.
+    time), and dissipation where it is declared. `coordinate_unit` is the unit of the coordinate it acts on: by default
+    what the element declares under that name, or rad.
     """
+    unit: str = coordinate_unit or getattr(element, "coordinate_unit", "rad")
     rng = np.random.default_rng(seed)
     columns = rng.normal(size=(15, _SAMPLES))
     k = _kinematics(element, list(columns))
@@ -57,7 +59,7 @@ def check_element(element: Element, *, coordinate_unit: str = "rad", seed: int =
     else:
         _compare(element, "symbols", _evaluate_symbols(element, one[0], z, symbols), Y[:, :, 0])
         passed.append("symbols")
-    _check_units(element, columns, z, Y, coordinate_unit, rng)
+    _check_units(element, columns, z, Y, unit, rng)
     if element.dry:
         _check_level(element, k, z, columns[10], Y)
     if element.dissipates:

@@ -9,6 +9,7 @@ import numpy as np
 from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.body_checks import fit_findings
 from palpate.experiment.body_clock import clock_by_balance
+from palpate.experiment.body_contact import MOST_TIMES, better, farther_in, inner_stops, suspicious
 from palpate.experiment.body_doubts import touched
 from palpate.experiment.body_fit import BodyFit, fit_joint, fit_two_steps
 from palpate.experiment.body_inputs import BodyMeasured, read_capture
@@ -17,14 +18,25 @@ from palpate.experiment.body_result import build_body_result
 from palpate.experiment.body_schema import BodyPart
 from palpate.experiment.body_signals import read_signals
 from palpate.experiment.body_systematic import body_systematic
+from palpate.experiment.hinge_inputs import AT_STOP_RAD, HingeInputs
+from palpate.experiment.object_model import object_model
 from palpate.experiment.reading import Experiment, check_reference_names
 from palpate.experiment.result import Result
+from palpate.experiment.rolling_body import run_rolling
 from palpate.experiment.segments import check_overlap
 from palpate.experiment.telling import Tell
 from palpate.identify.shapes import fit_shapes
+from palpate.mechanisms import Rolling
 from palpate.motion.clocks import Offset
+from palpate.recording.gates import Finding
 from palpate.runtime.replay import Replay, replay, with_stops
 
+FOR_ROLLING = {
+    "": ("handle_2", "known_mass", "prior", "factor", "bias", "rows"),
+    "recordings.": ("wrench_2",),
+    "markers.": ("sensor_2", "feet"),
+    "uncertain.": ("tilt", "sensor_yaw", "wheel_radius", "mass"),
+}
 HUSH = ("clock", "placement", "derivatives", "hinge angle", "fusion")
 """Findings of the motion stage that the body stage settles in its own way."""
 
@@ -40,16 +52,19 @@ class PreparedBody:
 
 def run_body(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) -> Result:
     """Identify a body: the whole stage."""
+    if isinstance(object_model(experiment).mechanism, Rolling):
+        return run_rolling(experiment, tell)
     prepared = prepare_body(experiment, tell)
     fit = fit_body(experiment, prepared, tell)
     signals = experiment.config.recordings.signals
     solution, refused = judged(fit, rate_known=signals is None or signals.rate_known)
     fit = replace(fit, solution=solution)
-    measured = replace(prepared.measured, findings=(*prepared.measured.findings, *fit_findings(fit)))
+    told = (*fit_findings(fit), *_contact(prepared.measured.inputs, fit.inputs))
+    measured = replace(prepared.measured, findings=(*prepared.measured.findings, *told))
     check_reference_names(experiment, [e.name for e in solution.estimates])
     if experiment.config.uncertain is not None:
         tell("propagating systematic errors")
-        fit = body_systematic(fit, experiment.config.uncertain, experiment.config.fixed)
+        fit = body_systematic(fit, experiment.config.uncertain)
     tell("replaying")
     played = None if refused else replayed(fit)
     tell("judging")
@@ -59,6 +74,7 @@ def run_body(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) -> R
 def prepare_body(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) -> PreparedBody:
     """Read everything, and find the load cell's clock by the balance where it is not stated."""
     config = experiment.config
+    _refuse_rolling(experiment)
     if config.recordings.signals is not None:
         measured = read_signals(experiment, tell)
         check_body_segments(experiment, measured)
@@ -77,16 +93,60 @@ def prepare_body(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) 
     return PreparedBody(replace(measured, inputs=inputs, findings=(*measured.findings, *told)), offset)
 
 
+def _refuse_rolling(experiment: Experiment[BodyPart]) -> None:
+    """Refuse objects that roll, and keys that only they have: nothing would read them."""
+    config = experiment.config
+    if isinstance(object_model(experiment).mechanism, Rolling):
+        raise experiment.problem("object", f"{config.object} rolls: this is for objects on a hinge")
+    parts = {"": config, "recordings.": config.recordings, "markers.": config.markers, "uncertain.": config.uncertain}
+    for prefix, names in FOR_ROLLING.items():
+        part = parts[prefix]
+        given = set[str]() if part is None else part.model_fields_set
+        for name in names:
+            if name in given:
+                raise experiment.problem(f"{prefix}{name}", "this key is for objects that roll", "leave it out")
+
+
 def fit_body(experiment: Experiment[BodyPart], prepared: PreparedBody, tell: Tell = lambda _: None) -> BodyFit:
     """Fit as the experiment file says."""
     config, measured = experiment.config, prepared.measured
-    try:
+    published = measured.inputs.filtering.lowpass is None
+
+    def fitted(inputs: HingeInputs) -> BodyFit:
         if config.procedure == "two-step":
-            tell("solving")
-            return fit_two_steps(measured.inputs, measured.segments, fixed=config.fixed)
-        return fit_joint(measured.inputs, measured.segments, fixed=config.fixed, tell=tell)
+            return fit_two_steps(inputs, measured.segments, fixed=config.fixed)
+        return fit_joint(inputs, measured.segments, fixed=config.fixed, tell=tell)
+
+    try:
+        tell("solving")
+        fit = fitted(measured.inputs)
+        if published or config.stops is not None:
+            return fit
+        if suspicious(fit):  # contact may spoil the fit so much that it cannot be seen in it
+            fit = better(fit, fitted(replace(measured.inputs, stops=farther_in(fit))))
+        for _ in range(MOST_TIMES):
+            stops = inner_stops(fit)
+            if stops is None:
+                break
+            fit = fitted(replace(measured.inputs, stops=stops))
+        return fit
     except DataProblem as error:
         raise experiment.problem("segments", str(error)) from error
+
+
+def _contact(before: HingeInputs, after: HingeInputs) -> list[Finding]:
+    """What to say where stops were found farther in than the ends of the travel."""
+    if after.stops is None or after.stops == before.stops:
+        return []
+    angle = after.angle[np.isfinite(after.angle)]
+    low, high = after.stops[0] + AT_STOP_RAD, after.stops[1] - AT_STOP_RAD
+    ends = [f"below {np.degrees(low):.1f} deg"] if low > angle.min() + 1.01 * AT_STOP_RAD else []
+    ends += [f"above {np.degrees(high):.1f} deg"] if high < angle.max() - 1.01 * AT_STOP_RAD else []
+    told = (
+        f"{' and '.join(ends) or 'near its ends'} something pushes back that the model lacks (a stop, a seal, a "
+        "catch): what is there was left out; state stops:, or add an element"
+    )
+    return [Finding("contact", False, told)]
 
 
 def _clock(experiment: Experiment[BodyPart], measured: BodyMeasured) -> Offset:

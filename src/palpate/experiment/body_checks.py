@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from palpate.errors import PalpateError
 from palpate.experiment.body_fit import BodyFit
-from palpate.identify import Balance, compress, solve
+from palpate.identify import Balance
 from palpate.mechanisms import FourBar
 from palpate.physics.arrays import FloatArray, least_squares
 from palpate.recording.gates import Finding
@@ -18,6 +18,7 @@ LIMITS = np.array([0.02, 0.02, 0.5, 0.5, 0.005])
 """m, m, 1, 1, s: less is what a ruler, a drawing or a typed sample may be off by."""
 SENSED = ("f_x", "f_z", "n_x", "n_y")
 UNITS = {"f": "m", "n": "of"}
+LATE_S = 1e-3
 SURE = 5.0
 """Standard deviations from which on a difference is one."""
 BETTER = 0.7
@@ -38,7 +39,21 @@ class Beside:
 def fit_findings(fit: BodyFit) -> list[Finding]:
     """Things stated in the experiment file that the fitted balance contradicts."""
     # without a clock of its own the torque comes from a table, and from no sensor that sits somewhere
-    return [*(() if fit.inputs.clock is None else sensor_findings(fit)), *assembly_findings(fit)]
+    return [*(late_findings(fit) if fit.inputs.clock is None else sensor_findings(fit)), *assembly_findings(fit)]
+
+
+def late_findings(fit: BodyFit) -> list[Finding]:
+    """A torque that is late or early against the angle of the same table."""
+    beside = beside_balance(fit)
+    late, std = float(beside.value[-1]), float(beside.std[-1])
+    if not abs(late) > max(LATE_S, SURE * std):
+        return []
+    told = (
+        f"the torque fits best {1e3 * abs(late):.1f} ms (+- {1.96e3 * std:.1f}) {'later' if late > 0 else 'earlier'} "
+        "than stored: damping and friction move with that; if an amplifier or filter delays it, say "
+        f"recordings.signals.delay: {-1e3 * late:.3g} ms"
+    )
+    return [Finding("delay", True, told)]
 
 
 def sensor_findings(fit: BodyFit) -> list[Finding]:
@@ -114,9 +129,8 @@ def assembly_findings(fit: BodyFit) -> list[Finding]:
         fit.inputs.model, mechanism=replace(fit.inputs.hinge, linkage=replace(linkage, assembly=other)), values={}
     )
     try:
-        balance = fit.inputs.with_model(model).balance()
-        train = compress(balance, fit.segments)
-        left = float(train.rms(solve(train).p)[0])
+        train, there = fit.again(fit.inputs.with_model(model))
+        left = float(train.rms(there.p)[0])
     except PalpateError:
         return []
     ours = float(fit.train.rms(fit.solution.p)[0])

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from palpate.elements import PolynomialSpring
+from palpate.elements import Gravity, PolynomialSpring, Table
 from palpate.errors import DataProblem
 from palpate.experiment.hinge_inputs import HingeInputs
 from palpate.experiment.telling import Tell
 from palpate.identify import Balance, Compressed, Solution, compress, solve
 from palpate.identify.balance import Segment
 from palpate.identify.shapes import Shaped, fit_shapes
-from palpate.identify.solution import Estimate
+from palpate.identify.solution import Estimate, Status
 from palpate.motion.adaptive import WindowedMotion
 from palpate.motion.derivatives import AngleMotion
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares
@@ -25,13 +25,38 @@ QUASI_STATIC_RAD_S = 0.02
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Procedure:
+    """How parameters come out of a balance, so that it can be done again with other inputs."""
+
+    segments: tuple[Segment, ...]
+    """Of the fit."""
+    quasi_static: tuple[Segment, ...] | None
+    """Where the spring comes from in the paper's two steps; None: all at once."""
+    fixed: Mapping[str, float]
+
+    def balance(self, inputs: HingeInputs) -> Balance:
+        """As this way wants it: published, no sample is left out."""
+        return inputs.balance(published=self.quasi_static is not None and inputs.filtering.lowpass is None)
+
+    def spring(self, balance: Balance) -> QuasiStatic | None:
+        """The first of two steps."""
+        return None if self.quasi_static is None else quasi_static_spring(balance, self.quasi_static, self.fixed)
+
+    def solve(self, balance: Balance, spring: Mapping[str, float] | None = None) -> tuple[Compressed, Solution]:
+        """The compressed segments and their solution; `spring` instead of that of the first step."""
+        found = self.spring(balance) if spring is None else None
+        values = (spring or {}) if found is None else found.values
+        train = compress(balance, self.segments)
+        return train, solve(train, fixed={**values, **self.fixed})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class BodyFit:
     """An identified object and what it was identified from."""
 
     inputs: HingeInputs
     """With the shapes that were found."""
-    segments: tuple[Segment, ...]
-    """Of the fit."""
+    how: Procedure
     balance: Balance
     shaped: Shaped | None
     """None where no shape was to be estimated."""
@@ -41,6 +66,15 @@ class BodyFit:
     """The wrench as it was measured at the motion's rate, not smoothed further, and ..."""
     motion: AngleMotion | WindowedMotion
     """... the motion as well as it can be known alone."""
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """Of the fit."""
+        return self.how.segments
+
+    def again(self, inputs: HingeInputs) -> tuple[Compressed, Solution]:
+        """The same procedure with other inputs."""
+        return self.how.solve(self.how.balance(inputs))
 
     @property
     def whole(self) -> Segment:
@@ -71,19 +105,34 @@ def fit_joint(
     tell: Tell = lambda _: None,
 ) -> BodyFit:
     """All parameters and free shapes from the quasi-static and the train segments together."""
-    chosen = (*segments["quasi_static"], *segments["train"])
-    balance = inputs.balance()
+    how = Procedure((*segments["quasi_static"], *segments["train"]), None, dict(fixed or {}))
     shaped = None
     if any(s.free for e in inputs.model.elements for s in e.shapes):
         tell("looking for the zones")
-        shaped = _shapes_in_data(balance, chosen)
+        shaped = _shapes_in_data(inputs.balance(), how.segments)
         inputs = inputs.with_model(shaped.model)
-        balance = replace(balance, model=shaped.model)
     tell("solving")
-    train = compress(balance, chosen)
-    solution = _widened(solve(train, fixed=fixed), shaped, inputs, chosen, fixed)
+    return _fitted(inputs, segments, how, shaped)
+
+
+def fit_two_steps(
+    inputs: HingeInputs, segments: Mapping[str, Sequence[Segment]], *, fixed: Mapping[str, float] | None = None
+) -> BodyFit:
+    """The paper's way: the spring from slow samples, then everything else from the train segments; shapes as given."""
+    how = Procedure(tuple(segments["train"]), tuple(segments["quasi_static"]), dict(fixed or {}))
+    return _fitted(inputs, segments, how, None)
+
+
+def _fitted(
+    inputs: HingeInputs, segments: Mapping[str, Sequence[Segment]], how: Procedure, shaped: Shaped | None
+) -> BodyFit:
+    balance = how.balance(inputs)
+    train, solution = how.solve(balance)
+    solution = _widened(solution, how, shaped, inputs)
+    if inputs.filtering.lowpass is None:
+        return BodyFit(inputs, how, balance, shaped, train, solution, balance, inputs.derivatives())
     motion = inputs.windowed(moving(segments))
-    return BodyFit(inputs, chosen, balance, shaped, train, solution, inputs.prediction(motion), motion)
+    return BodyFit(inputs, how, balance, shaped, train, solution, inputs.prediction(motion), motion)
 
 
 def _shapes_in_data(balance: Balance, segments: Sequence[Segment]) -> Shaped:
@@ -102,37 +151,42 @@ def _shapes_in_data(balance: Balance, segments: Sequence[Segment]) -> Shaped:
     return replace(again, profiles=tuple(kept[p.name] for p in found.profiles))
 
 
-def fit_two_steps(
-    inputs: HingeInputs, segments: Mapping[str, Sequence[Segment]], *, fixed: Mapping[str, float] | None = None
-) -> BodyFit:
-    """The paper's way: the spring from slow samples, then everything else from the train segments; shapes as given."""
-    balance = inputs.balance(published=inputs.filtering.lowpass is None)
-    spring = quasi_static_spring(balance, segments["quasi_static"])
-    train = compress(balance, segments["train"])
-    solution = solve(train, fixed={**spring, **(fixed or {})})
-    if inputs.filtering.lowpass is None:
-        return BodyFit(inputs, tuple(segments["train"]), balance, None, train, solution, balance, inputs.derivatives())
-    motion = inputs.windowed(moving(segments))
-    return BodyFit(inputs, tuple(segments["train"]), balance, None, train, solution, inputs.prediction(motion), motion)
-
-
 def moving(segments: Mapping[str, Sequence[Segment]]) -> dict[str, Sequence[Segment]]:
     """The segments in which the object is moved, train first."""
     return {name: segments[name] for name in ("train", "test", "quasi_static")}
 
 
-def quasi_static_spring(balance: Balance, segments: Sequence[Segment]) -> dict[str, float]:
-    """Coefficients of the polynomial spring through -tau / nu of slow samples (paper, eq. tau_spring)."""
+@dataclass(frozen=True, slots=True, eq=False)
+class QuasiStatic:
+    """A spring from slow samples, and how well they know it."""
+
+    values: dict[str, float]
+    covariance: FloatArray
+    """(coefficients that were free, the same), from the scatter between consecutive stretches."""
+    free: tuple[str, ...]
+
+
+def quasi_static_spring(
+    balance: Balance, segments: Sequence[Segment], fixed: Mapping[str, float] | None = None
+) -> QuasiStatic:
+    """Coefficients of the polynomial spring through -tau / nu of slow samples (paper, eq. tau_spring).
+
+    `fixed` coefficients keep their values, and the others follow.
+    """
     springs = [e for e in balance.model.elements if isinstance(e, PolynomialSpring)]
-    if len(springs) != 1:
-        raise DataProblem("two-step", f"it needs one polynomial spring, the object has {len(springs)}")
+    others = [e.name for e in balance.model.elements if isinstance(e, Gravity | Table)]
+    if len(springs) != 1 or others:
+        told = (
+            f"it needs one polynomial spring alone, the object has {len(springs)}{''.join(f' and {o}' for o in others)}"
+        )
+        raise DataProblem("two-step", told, remedy="procedure: joint fits everything")
     if not segments:
         raise DataProblem(
             "two-step",
             "there is no quasi-static segment to take the spring from",
             remedy="give segments.quasi_static, or procedure: joint",
         )
-    spring = springs[0]
+    spring, fixed = springs[0], fixed or {}
     at = np.concatenate([np.arange(*balance.indices(s)) for s in segments])
     hinge = next(iter(balance.kinematics.coordinates.values()))
     driven = balance.kinematics.coordinates[spring.acts_on]
@@ -142,9 +196,22 @@ def quasi_static_spring(balance: Balance, segments: Sequence[Segment]) -> dict[s
     slow = np.isfinite(position + speed + torque) & (np.abs(speed) < QUASI_STATIC_RAD_S)
     if slow.sum() < 10 * (spring.order + 1):
         raise DataProblem("two-step", f"only {slow.sum()} samples of segments.quasi_static are slower than 0.02 rad/s")
+    names = [p.name for p in spring.parameters]
     powers = np.vander(position[slow] - spring.reference, spring.order + 1, increasing=True)
-    c = least_squares(powers, -torque[slow] / ratio[slow])
-    return {p.name: float(v) for p, v in zip(spring.parameters, c, strict=True)}
+    known = np.array([name in fixed for name in names])
+    given = np.array([fixed.get(name, 0.0) for name in names])
+    y, X = -torque[slow] / ratio[slow] - powers @ given, powers[:, ~known]
+    c = least_squares(X, y)
+    values = dict(zip(names, given, strict=True)) | dict(zip(np.array(names)[~known].tolist(), c.tolist(), strict=True))
+    return QuasiStatic(values, _clustered(X, y - X @ c), tuple(np.array(names)[~known].tolist()))
+
+
+def _clustered(X: FloatArray, residual: FloatArray, pieces: int = 20) -> FloatArray:
+    """Sandwich covariance of least squares with consecutive stretches as clusters (Liang & Zeger 1986)."""
+    bread = np.linalg.pinv(X)
+    parts = np.array_split(np.arange(len(X)), pieces)
+    pulls = np.array([bread[:, part] @ residual[part] for part in parts])
+    return np.asarray(pulls.T @ pulls * pieces / (pieces - 1), dtype=float)
 
 
 def _used(balance: Balance, segment: Segment) -> BoolArray:
@@ -152,26 +219,39 @@ def _used(balance: Balance, segment: Segment) -> BoolArray:
     return np.ones(stop - start, dtype=bool) if balance.used is None else balance.used[start:stop]
 
 
-def _widened(
-    solution: Solution,
-    shaped: Shaped | None,
-    inputs: HingeInputs,
-    segments: Sequence[Segment],
-    fixed: Mapping[str, float] | None,
-) -> Solution:
-    """Intervals that also hold what not knowing shapes, clock and preload does to the parameters.
+def _widened(solution: Solution, how: Procedure, shaped: Shaped | None, inputs: HingeInputs) -> Solution:
+    """Intervals that also hold what not knowing shapes, clock, preload and, in two steps, the spring does to the rest.
 
     What they were estimated from is noise too: Cov p = Cov(p | z) + dp/dz Cov z dp/dz' (partitioned least squares).
     """
-    squares = np.zeros(len(solution.p)) if shaped is None else np.maximum(np.diag(shaped.widening), 0.0)
-    for other in inputs.unsure():
-        squares = squares + (solve(compress(other.balance(), segments), fixed=fixed).p - solution.p) ** 2
+    squares = {e.name: 0.0 for e in solution.estimates}
+    if shaped is not None:
+        for name, more in zip(solution.model.parameters, np.diag(shaped.widening).tolist(), strict=True):
+            squares[name] = max(more, 0.0) if name in squares else 0.0
+    spring = how.spring(how.balance(inputs))
+    others = [how.solve(how.balance(other))[1] for other in inputs.unsure()]
+    if spring is not None and len(spring.free):
+        values, axes = np.linalg.eigh(spring.covariance)
+        for size, axis in zip(np.sqrt(np.maximum(values, 0.0)), axes.T, strict=True):
+            moved = {n: spring.values[n] + float(size * a) for n, a in zip(spring.free, axis, strict=True)}
+            others.append(how.solve(how.balance(inputs), spring.values | moved)[1])
+    for other in others:
+        for e in other.estimates:
+            squares[e.name] += (e.value - solution[e.name].value) ** 2
+    known = () if spring is None else spring.free
     critical = solution.uncertainty.critical
+    return replace(
+        solution,
+        estimates=tuple(_wider(e, squares[e.name], critical, told=e.name in known) for e in solution.estimates),
+    )
 
-    def wider(e: Estimate, more: float) -> Estimate:
-        noise = float(np.hypot(e.noise, more))
-        half = critical * noise
-        return replace(e, noise=noise, ci95=None if e.ci95 is None else (e.value - half, e.value + half))
 
-    pairs = zip(solution.estimates, np.sqrt(squares).tolist(), strict=True)
-    return replace(solution, estimates=tuple(wider(e, more) for e, more in pairs))
+def _wider(e: Estimate, more: float, critical: float, *, told: bool) -> Estimate:
+    """An estimate whose noise has grown by a variance; `told`: fixed in this step, but estimated in one before."""
+    noise = float(np.hypot(e.noise, np.sqrt(more)))
+    half = float(np.hypot(critical * noise, 1.96 * e.pull))
+    if told:
+        return replace(e, noise=noise, ci95=(e.value - half, e.value + half), status=Status.IDENTIFIED)
+    if e.status is Status.FIXED:
+        return e
+    return replace(e, noise=noise, ci95=None if e.ci95 is None else (e.value - half, e.value + half))

@@ -11,7 +11,7 @@ from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.body_doubts import check_reach, check_stops, check_towards, touched, units_doubt
 from palpate.experiment.body_schema import BodyPart, PublishedPart
 from palpate.experiment.handle_of_body import handle_of
-from palpate.experiment.hinge_inputs import Added, Filtering, Handle, HingeInputs
+from palpate.experiment.hinge_inputs import ATTENUATION_DB, Added, Filtering, Handle, HingeInputs
 from palpate.experiment.motion import CapturedMotion, build_motion
 from palpate.experiment.motion_schema import CapturePart, MotionPart
 from palpate.experiment.object_model import object_model
@@ -33,8 +33,6 @@ UPRIGHT_RAD = np.radians(1.0)
 SHUT_RAD = np.radians(1.0)
 MOVES_RAD = np.radians(0.5)
 """What rests may seem to move by that much, as markers come and go."""
-ATTENUATION_DB = 45.0
-"""Of the low-pass of the balance: what it lets through of the rest is less than a hundredth."""
 FASTEST_HZ = 15.0
 """Hands and doors are slower; a low-pass needs room up to half the rate."""
 

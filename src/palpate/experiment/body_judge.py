@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.elements import ScalarInertia, ZoneDamper
+from palpate.elements import PolynomialSpring, ScalarInertia, ZoneDamper
 from palpate.errors import PalpateError
 from palpate.experiment.body_fit import BodyFit
-from palpate.identify import compress, solve
+from palpate.experiment.hinge_inputs import ATTENUATION_DB
+from palpate.identify import solve
 from palpate.identify.balance import Segment
 from palpate.identify.search import Ending
 from palpate.identify.solution import Estimate, Solution, Status
@@ -35,6 +36,7 @@ LEAST_WAY_RAD = np.radians(5.0)
 SCALE_TOLERANCE, UNCHECKED = 0.05, 0.2
 """By so much a scale must be off to be accused; an interval beyond the second to either side cannot tell."""
 REST_SHARE = 0.05
+SURE = 5.0
 MOVED = 3.0
 """Standard deviations by which a number may move with the filter."""
 LONG_S = 0.25
@@ -107,13 +109,15 @@ class Seen:
 
     def way(self, element: ZoneDamper, *, otherwise: bool) -> float:
         """How far the object goes in an element's zone, in its direction, rad; samples count as far as they are in."""
-        q, speed = self._of(element.over)
+        q = self._of(element.over)[0]
         inside = np.ones_like(q)
         for border, sign in ((element.above, 1.0), (element.below, -1.0)):
             if border is not None:
                 inside = inside * (1 + np.tanh(sign * (q - border) / element.width)) / 2
+        speed = self._of(element.acts_on)[1]  # what the element itself looks at
+        way = np.abs(self._of(element.over)[1])
         going = {"opening": speed > 0, "closing": speed < 0, "both": speed != 0}[element.when]
-        return float(np.sum(np.abs(speed) * going * (1 - inside if otherwise else inside)) * self.dt_s)
+        return float(np.sum(way * going * (1 - inside if otherwise else inside)) * self.dt_s)
 
     def only(self, name: str) -> str:
         """The one direction in which a coordinate was moved; empty if it was moved in both."""
@@ -139,7 +143,7 @@ def _unseen(element: Any, name: str, seen: Seen) -> str:
     """What of a zone was not done: too little of it for a number, however small the noise."""
     if not isinstance(element, ZoneDamper):
         return ""
-    other = bool(element.otherwise) and name.startswith(element.otherwise)
+    other = bool(element.otherwise) and name in (element.otherwise, f"{element.otherwise}_turbulent")
     border = element.above if element.above is not None else element.below
     zone = ""
     if border is not None:
@@ -148,7 +152,7 @@ def _unseen(element: Any, name: str, seen: Seen) -> str:
         if element.above is not None and element.below is not None:
             zone = f" {'outside' if other else 'within'} {np.degrees([element.above, element.below]).round()} deg"
     way = element.when if element.when != "both" else "moving"
-    only = seen.only(element.over)
+    only = seen.only(element.acts_on)
     if only and element.when not in ("both", only):
         return f"the object was moved in one direction only, {only}; it takes {way}{zone}"
     gone = seen.way(element, otherwise=other)
@@ -197,7 +201,7 @@ def _impossible(solution: Solution, refused: Mapping[str, str]) -> list[str]:
         return [text for name, text in named.items() if name not in refused]
     return [
         f"without constraints {', '.join(named)} come out negative: the wrench has the wrong sign "
-        "(recordings.wrench.sign), or the angle has (markers.hinge.points)"
+        "(sign: of recordings.wrench or recordings.signals), or the angle has (markers.hinge.points)"
     ]
 
 
@@ -221,21 +225,37 @@ def scale_doubts(known: Mapping[str, float], solution: Solution) -> list[str]:
     return told
 
 
-def bandwidth_doubts(fit: BodyFit, fixed: Mapping[str, float]) -> list[str]:
+def fixed_doubts(fit: BodyFit) -> list[str]:
+    """Stated parameters that the data contradict."""
+    stated = {n: v for n, v in fit.how.fixed.items() if n in fit.solution.model.parameters}
+    if not stated or fit.how.quasi_static is not None:
+        return []
+    free = solve(fit.train)
+    told = [
+        f"{name} = {value:g} is fixed, they say {free[name].value:.3g} (+- {2 * free[name].noise:.2g})"
+        for name, value in stated.items()
+        if free[name].ci95 is not None
+        and abs(free[name].value - value) > max(SURE * free[name].noise, 0.05 * abs(value))
+    ]
+    return [f"the data contradict what is fixed: {'; '.join(told)}"] if told else []
+
+
+def bandwidth_doubts(fit: BodyFit) -> list[str]:
     """Numbers that depend on the filter: what it cancels out of the balance must not move them."""
     f = fit.inputs.filtering
     if f.bandwidth_hz is None or f.lowpass is None or not fit.solution.uncertainty.enough:
         return []
     try:
-        low = design_lowpass(fit.inputs.rate_hz, f.bandwidth_hz / 2, attenuation_db=45.0)
+        low = design_lowpass(fit.inputs.rate_hz, f.bandwidth_hz / 2, attenuation_db=ATTENUATION_DB)
         slow = replace(fit.inputs, filtering=replace(f, lowpass=low, bandwidth_hz=f.bandwidth_hz / 2))
-        there = solve(compress(slow.balance(), fit.segments), fixed=fixed)
+        there = fit.again(slow)[1]
     except PalpateError:
         return []
+    springs = {p.name for e in fit.inputs.model.elements if isinstance(e, PolynomialSpring) for p in e.parameters}
     told: list[str] = []
     for e, other in zip(fit.solution.estimates, there.estimates, strict=True):
         apart = abs(other.value - e.value)
-        if e.ci95 is None or e.status is not Status.IDENTIFIED or e.name.startswith("c_"):
+        if e.ci95 is None or e.status is not Status.IDENTIFIED or e.name in springs:
             continue
         if apart > MOVED * float(np.hypot(e.noise, other.noise)) and apart > 0.05 * abs(e.value):
             told.append(f"{e.name} {e.value:.3g} to {other.value:.3g} {e.unit}")

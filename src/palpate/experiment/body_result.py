@@ -11,7 +11,7 @@ import numpy as np
 from palpate.elements import PolynomialSpring
 from palpate.experiment.body_fit import BodyFit
 from palpate.experiment.body_inputs import BodyMeasured
-from palpate.experiment.body_judge import bandwidth_doubts, reasons, resting_doubts, scale_doubts
+from palpate.experiment.body_judge import bandwidth_doubts, fixed_doubts, reasons, resting_doubts, scale_doubts
 from palpate.experiment.body_schema import BodyPart, HandleWeightPart
 from palpate.experiment.body_view import BodyView, ReplayWindow, ShapeProfile
 from palpate.experiment.instruments import sensor_label
@@ -25,6 +25,7 @@ from palpate.motion.clocks import Offset
 from palpate.runtime.replay import Replay
 
 EXTRAPOLATED_RAD = np.radians(5.0)
+ASTRAY_RAD = np.radians(10.0)
 
 
 def build_body_result(
@@ -50,7 +51,9 @@ def build_body_result(
         *(() if fit.shaped is None else fit.shaped.told),
         *([] if refused else resting_doubts(fit, (*measured.segments["quasi_static"], *measured.segments["train"]))),
         *scale_doubts(config.known, solution),
-        *bandwidth_doubts(fit, config.fixed),
+        *bandwidth_doubts(fit),
+        *fixed_doubts(fit),
+        *_replay_doubts(played),
         *(w for w in solution.warnings if "kappa" not in w),
     ]
     data: dict[str, Any] = {
@@ -85,12 +88,27 @@ def build_body_result(
     return Result(data, model, solution, view, measured.handle)
 
 
+def _replay_doubts(played: Replay | None) -> list[str]:
+    """A replay that went elsewhere, or that there is none."""
+    if played is None:
+        return []
+    if not played.scored:
+        return ["there is no replay: no ten seconds in which the object travels 40 deg are seen throughout"]
+    worst = max(w.rms for w in played.scored)
+    if worst < ASTRAY_RAD:
+        return []
+    return [
+        f"the replay goes astray, by up to {np.degrees(worst):.0f} deg RMS in a window: the object is unstable there, "
+        "meets stops or hands that the model does not know, or the model is wrong; look at the windows on the page"
+    ]
+
+
 def _refusable(entry: dict[str, Any]) -> dict[str, Any]:
     """What is not known has no number."""
     return entry if entry["status"] != Status.NOT_IDENTIFIABLE.value else entry | {"value": None, "ci95": None}
 
 
-def _rms(fit: BodyFit, segments: Sequence[Segment], noise: float) -> dict[str, dict[str, Any]]:
+def _rms(fit: BodyFit, segments: Sequence[Segment], noise: float | None) -> dict[str, dict[str, Any]]:
     """RMS error against the wrench at the motion's rate, not smoothed further, where the object moves freely."""
     error = fit.residuals(segments)
     if len(error) == 0:
@@ -101,18 +119,18 @@ def _rms(fit: BodyFit, segments: Sequence[Segment], noise: float) -> dict[str, d
     return {row.name: {"value": value, "unit": row.unit, "percent_of_range": percent, "noise": noise}}
 
 
-def _noise(fit: BodyFit) -> float:
-    """RMS of the measured torque while nobody touches the object, N m; 0 where that was not recorded."""
+def _noise(fit: BodyFit) -> float | None:
+    """RMS of the measured torque while nobody touches the object, N m; None where that was not recorded."""
     if fit.inputs.static is None:
-        return 0.0
+        return None
     at = slice(*fit.prediction.indices(fit.inputs.static))
     return float(np.nanstd(fit.prediction.wrench[at, 5]))
 
 
 def _extrapolated(fit: BodyFit, segments: Mapping[str, Sequence[Segment]]) -> list[str]:
     """Angles that the model speaks about and the fit has not seen."""
-    used = fit.prediction.used
-    angle = fit.inputs.angle[used if used is not None else slice(None)]
+    inside = [np.arange(*fit.prediction.indices(s))[fit.used(s)] for s in fit.segments]
+    angle = fit.inputs.angle[np.concatenate(inside)]
     if len(angle) == 0:
         return []
     low, high = float(np.nanmin(angle)), float(np.nanmax(angle))
@@ -123,7 +141,7 @@ def _extrapolated(fit: BodyFit, segments: Mapping[str, Sequence[Segment]]) -> li
             "is extrapolated"
         )
     springs = any(isinstance(e, PolynomialSpring) for e in fit.inputs.model.elements)
-    if springs and not segments["quasi_static"]:
+    if springs and not segments["quasi_static"] and fit.inputs.clock is not None:
         told.append("there is no quasi-static segment: the spring is known from fast motion only")
     return told if high > low else [*told, "the object did not move"]
 

@@ -52,6 +52,11 @@ class SignalsPart(Part):
     sign: Literal["on-object", "on-hand"] = Field(
         default="on-object", description="on whom the stored force or torque acts"
     )
+    delay: q.Seconds = Field(
+        default=0.0,
+        description="by how much the stored force or torque is late against the angle (a filter, an amplifier), s",
+        examples=["5 ms"],
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> SignalsPart:
@@ -293,8 +298,8 @@ class BodyPart(Part):
     )
     rows: Literal["all", "moments"] = Field(
         default="all",
-        description="what rolls, rows of the balance: the moments about the contact and the force ahead, or the moments "
-        "only, as the paper's authors",
+        description="what rolls, rows of the balance: the moments about the contact and the force ahead, or the "
+        "moments only, as the paper's authors",
     )
     uncertain: BodyUncertainPart | None = Field(
         default=None, description="how far off the things may be that are taken as given"

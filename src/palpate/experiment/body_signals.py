@@ -9,7 +9,7 @@ import numpy as np
 
 from palpate.elements import PolynomialSpring, Table
 from palpate.errors import PalpateError
-from palpate.experiment.body_inputs import BodyMeasured, filtering_of, segments_of, stops_of
+from palpate.experiment.body_inputs import MOVES_RAD, BodyMeasured, filtering_of, segments_of, stops_of
 from palpate.experiment.body_schema import BodyPart, SignalsPart
 from palpate.experiment.handle_inputs import load_part
 from palpate.experiment.hinge_inputs import HingeInputs
@@ -29,6 +29,9 @@ RATE_HZ = 100.0
 """Faster tables gain nothing: hands, doors and pendulums are slow."""
 ONE_WAY = 0.02
 """Share of the range by which an object that moves one way only may seem to go back."""
+MOST_RAD, LEAST_RAD = 40.0, np.radians(3.0)
+"""Travels beyond these are of another unit: wheels turn often, hinges do not."""
+JITTER = 0.2
 KEYS = {"angle": "rad", "torque": "N m", "point": "m", "force": "N"}
 
 
@@ -56,12 +59,20 @@ def read_signals(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
         names = [*(part.point or []), *(part.force or [])]
         findings += found
     findings += check_channels(recording, names)
-    even = slower(_even(experiment, recording, names[0], x))
+    even = _even(experiment, recording, names[0], x)
+    findings += _jitter(even)
+    even = slower(_in_time(even, part.delay))
     segments = segments_of(experiment, even.times_s, even.rows)
     angle = even.seen_x[:, 0]
+    findings += _travel(experiment, angle)
     if segments["static"]:
         a, b = segments["static"][0]
-        angle = angle - float(np.nanmedian(angle[(even.times_s >= a) & (even.times_s < b)]))
+        inside = angle[(even.times_s >= a) & (even.times_s < b)]
+        angle = angle - float(np.nanmedian(inside))
+        moves = float(np.ptp(np.nanpercentile(inside, [2, 98])))
+        if moves > MOVES_RAD:
+            told = f"in segments.static the object moves by {np.degrees(moves):.1f} deg: it must be shut and untouched"
+            findings.append(Finding("static", True, told))
     wrench = np.zeros((len(even.times_s), 6))
     wrench[:, 5] = even.x[:, 1]
     static = segments["static"][0] if segments["static"] else None
@@ -84,6 +95,41 @@ def read_signals(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
         findings.append(Finding("rate", False, told))
     findings += _one_way(model, angle, config.fixed)
     return BodyMeasured(inputs, segments, None, None, tuple(findings))
+
+
+def _travel(experiment: Experiment[BodyPart], angle: FloatArray) -> list[Finding]:
+    """Travels that no hinge has, or that tell nothing: a wrong unit."""
+    travel = float(np.nanmax(angle) - np.nanmin(angle))
+    if travel == 0:
+        raise experiment.problem("recordings.signals.angle", "it is the same throughout: nothing moves")
+    if travel > MOST_RAD:
+        told = f"the angle spans {travel:.0f} rad, {travel / (2 * np.pi):.0f} turns: is its unit deg?"
+        return [Finding("travel", True, told)]
+    if travel < LEAST_RAD:
+        told = f"the angle spans only {np.degrees(travel):.2g} deg: is its unit rad?"
+        return [Finding("travel", True, told)]
+    return []
+
+
+def _jitter(even: Even) -> list[Finding]:
+    """Time stamps that are not even: taken as those of an even clock, which not every table has."""
+    period = float(even.times_s[1] - even.times_s[0])
+    if even.jitter_s < JITTER * period:
+        return []
+    told = (
+        f"the times deviate from an even clock by up to {1e3 * even.jitter_s:.2g} ms, "
+        f"{100 * even.jitter_s / period:.0f} % of a step: they are taken as jitter of the stamps; if the samples were really taken then, resample them first"
+    )
+    return [Finding("times", False, told)]
+
+
+def _in_time(even: Even, delay_s: float) -> Even:
+    """The torque as it was when the angle was taken: stored late by this time."""
+    if delay_s == 0:
+        return even
+    x = even.x.copy()
+    x[:, 1] = np.interp(even.times_s + delay_s, even.times_s, even.x[:, 1])
+    return replace(even, x=x)
 
 
 def slower(even: Even, rate_hz: float = RATE_HZ) -> Even:

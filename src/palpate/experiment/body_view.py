@@ -40,6 +40,16 @@ class ReplayWindow:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """One more quantity over time: contact position, pitch, camber, yaw of what rolls."""
+
+    name: str
+    unit: str
+    values: FloatArray
+    """(samples,); NaN where unknown."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class BodyView:
     """What the figures of a body show; arrays (samples,) or (samples, rows) on the reference clock at the motion's
     rate.
@@ -63,6 +73,7 @@ class BodyView:
     """static, quasi_static, train, test: seconds, half-open."""
     profiles: tuple[ShapeProfile, ...] = ()
     replay: tuple[ReplayWindow, ...] = ()
+    series: tuple[Series, ...] = ()
 
     def within(self, *names: str) -> BoolArray:
         """(samples,): inside one of these segments."""

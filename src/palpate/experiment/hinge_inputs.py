@@ -31,6 +31,8 @@ Conversion = Literal["anti-aliased", "plain"]
 Added = Literal["nothing", "all", "weight"]
 AT_STOP_RAD = np.radians(1.0)
 """Nearer to a stop, the frame may take a part of the force."""
+ATTENUATION_DB = 45.0
+"""Of the low-pass of the balance: what it lets through of the rest is less than a hundredth."""
 FADE = 0.25
 """Length of the fading at samples left out, in periods of the low-pass's bandwidth."""
 CLEAR_S = 0.25
@@ -82,8 +84,8 @@ class HingeInputs:
     """Angles (rad) at which the object meets its stops; None: none is met."""
     filtering: Filtering
     conversion: Conversion = "anti-aliased"
-    preload_error: FloatArray | None = None
-    """(6,): by how much the preload is taken to be off, N and N m."""
+    moment_error: float = 0.0
+    """By how much the preload's moment about the hinge is taken to be off, N m."""
 
     def on_clock(self, clock: ClockMap | None) -> HingeInputs:
         """The same with another clock of the load cell."""
@@ -139,12 +141,12 @@ class HingeInputs:
     def body_wrench(self, motion: Motion) -> FloatArray:
         """(samples, 6): what moves the object of the model, in the hinge's frame, N and N m."""
         w = self.measured - self.preload()
-        if self.preload_error is not None:
-            w = w + self.preload_error
         if self.handle is not None and self.handle.add != "nothing":
             w = w + self.handle_wrench(motion, moving=self.handle.add == "all")
         W = wrench_transmission(self.T_hinge_sensor[:3, :3], self.T_hinge_sensor[:3, 3])
-        return np.asarray(w @ W.T, dtype=float)
+        found = np.asarray(w @ W.T, dtype=float)
+        found[:, 5] += self.moment_error
+        return found
 
     def speed_noise(self, found: AngleMotion) -> float:
         """Standard deviation of the speed from the markers' noise, rad/s."""
@@ -216,8 +218,11 @@ class HingeInputs:
             yield self.on_clock(replace(self.clock, drift_ppm=self.clock.drift_ppm + self.clock.drift_std_ppm))
         if self.static is not None:
             inside = self.measured[(self.times_s >= self.static[0]) & (self.times_s < self.static[1])]
-            parts = np.array([np.nanmean(part, axis=0) for part in np.array_split(inside, 10)])
-            yield replace(self, preload_error=np.std(parts, axis=0, ddof=1) / np.sqrt(len(parts)))
+            about = wrench_transmission(self.T_hinge_sensor[:3, :3], self.T_hinge_sensor[:3, 3])[5]
+            moment = inside[np.isfinite(inside).all(axis=1)] @ about
+            if len(moment) >= 10:
+                parts = np.array([part.mean() for part in np.array_split(moment, 10)])
+                yield replace(self, moment_error=float(np.std(parts, ddof=1) / np.sqrt(len(parts))))
 
     def with_model(self, model: Model) -> HingeInputs:
         """The same measurements for another model of the same mechanism."""

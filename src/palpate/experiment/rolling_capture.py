@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from palpate.errors import DataProblem, PalpateError
-from palpate.experiment.body_inputs import ATTENUATION_DB, FASTEST_HZ, segments_of
+from palpate.experiment.body_inputs import FASTEST_HZ, segments_of
 from palpate.experiment.body_schema import BodyPart, FixedBiasPart, PublishedPart
-from palpate.experiment.handle_inputs import read_wrench
+from palpate.experiment.handle_inputs import pose_of, read_wrench
 from palpate.experiment.handle_of_body import handle_of
 from palpate.experiment.hinge_inputs import Added, Filtering
 from palpate.experiment.motion import CapturedMotion, build_motion
@@ -18,7 +18,7 @@ from palpate.experiment.object_model import object_model
 from palpate.experiment.reading import Experiment
 from palpate.experiment.result import Result
 from palpate.experiment.rolling_ground import Vertical, feet_down, level_poses, vertical_of
-from palpate.experiment.rolling_inputs import RollingInputs, Sensor, Zero
+from palpate.experiment.rolling_inputs import RollingInputs, Sensor, Zero, with_radius
 from palpate.experiment.telling import Tell
 from palpate.identify.balance import Segment
 from palpate.mechanisms import Rolling
@@ -26,12 +26,18 @@ from palpate.model import Model
 from palpate.motion.bandwidth import light_window_s, pose_bandwidth
 from palpate.motion.evenly import Even
 from palpate.motion.filters import design_lowpass
+from palpate.motion.frames import sensor_frame
 from palpate.physics.arrays import FloatArray
 from palpate.physics.poses import Poses
+from palpate.physics.so3 import log_rotation
 from palpate.recording.gates import Finding
 
 IDLE = 1e-6
 """N, N m: a load cell whose numbers change by less does not measure."""
+CLOUD_FRAMES = 2000
+"""Frames that a marker's place in the cloud is a mean of, as far as they know nothing of each other."""
+SLOPE = 1.5
+"""Up to this multiple of the bandwidth the low-pass lets something through that counts."""
 UNSEEN_WEIGHT = 1e6
 """A row with so large a standard deviation beside the others is not looked at."""
 
@@ -60,6 +66,8 @@ def read_rolling(experiment: Experiment[BodyPart], tell: Tell) -> RollingMeasure
     _check_keys(experiment)
     model = _model(experiment)
     phis, handles, doubts = _handles(experiment, tell)
+    zero, at_contact = _zero(experiment, phis)
+    wrenches = _wrenches(experiment)
     captured = build_motion(_capture(experiment), tell)
     findings = [*captured.findings, *(Finding("handle", False, text) for text in doubts)]
     times = captured.poses.times_s
@@ -76,13 +84,12 @@ def read_rolling(experiment: Experiment[BodyPart], tell: Tell) -> RollingMeasure
     if not len(places):
         told = "markers.feet names none: that the feet are in the air in the segments is taken for granted"
         findings.append(Finding("feet", False, told))
-    zero, at_contact = _zero(experiment, static, phis)
     inputs = RollingInputs(
         model=model,
         poses=poses,
         sensors=tuple(
-            Sensor(even, T_axle_cloud @ captured.body.frames[name], phi)
-            for name, even, phi in zip(("sensor", "sensor_2"), _wrenches(experiment), phis, strict=False)
+            Sensor(even, T_axle_cloud @ captured.body.frames[name], phi, _turn_root(experiment, captured, name))
+            for name, even, phi in zip(("sensor", "sensor_2"), wrenches, phis, strict=False)
         ),
         add=_added(config),
         clock=None,
@@ -92,6 +99,7 @@ def read_rolling(experiment: Experiment[BodyPart], tell: Tell) -> RollingMeasure
         grounded=down.grounded,
         filtering=_filtering(experiment, poses, static),
         sigma=_sigma(config, model),
+        tilt_std_rad=vertical.std_rad,
         conversion="plain" if isinstance(config.filtering, PublishedPart) else "anti-aliased",
         at_contact=at_contact,
     ).with_zero(zero)
@@ -141,8 +149,7 @@ def _model(experiment: Experiment[BodyPart]) -> Model:
     if given is not None and abs(model.mechanism.radius - axle.radius) > 1e-6:
         told = f"{model.mechanism.radius:g} m differs from {axle.radius:g} m under markers.axle.radius"
         raise experiment.problem("mechanism.radius", told, "state it once")
-    elements = tuple(replace(e, radius=axle.radius) if hasattr(e, "radius") else e for e in model.elements)  # type: ignore[type-var]
-    return replace(model, mechanism=replace(model.mechanism, radius=axle.radius), elements=elements)
+    return with_radius(model, axle.radius)
 
 
 def _handles(
@@ -150,14 +157,19 @@ def _handles(
 ) -> tuple[list[FloatArray | None], tuple[Result | None, ...], list[str]]:
     """phi of each sensor's handle in its frame, results of their stages, doubts."""
     config = experiment.config
-    phi, result, doubts = handle_of(experiment, tell)
     if config.recordings.wrench_2 is None:
+        phi, result, doubts = handle_of(experiment, tell)
         return [phi], (result,), doubts
-    if config.handle_2 is None:
-        return [phi, phi], (result,), doubts
     recordings = config.recordings.model_copy(update={"wrench": config.recordings.wrench_2})
-    other = replace(experiment, config=config.model_copy(update={"handle": config.handle_2, "recordings": recordings}))
-    phi_2, result_2, doubts_2 = handle_of(other, tell)
+    other = config.model_copy(update={"handle": config.handle_2 or config.handle, "recordings": recordings})
+    if config.handle_2 is None:
+        try:
+            phi, result, doubts = handle_of(experiment, tell)
+        except PalpateError:  # one handle stands for both: it may have been measured on the other sensor
+            phi, result, doubts = handle_of(replace(experiment, config=other), tell)
+        return [phi, phi], (result,), doubts
+    phi, result, doubts = handle_of(experiment, tell)
+    phi_2, result_2, doubts_2 = handle_of(replace(experiment, config=other), tell)
     return [phi, phi_2], (result, result_2), [*doubts, *(f"second: {text}" for text in doubts_2)]
 
 
@@ -181,6 +193,25 @@ def _wrenches(experiment: Experiment[BodyPart]) -> list[Even]:
         told = "it holds the same numbers as recordings.wrench: name the other device or other channels"
         raise experiment.problem("recordings.wrench_2", told)
     return found
+
+
+def _turn_root(experiment: Experiment[BodyPart], captured: CapturedMotion, name: str) -> FloatArray:
+    """(3, 3), see `Sensor.turn_root`: what errors of its three markers' places in the cloud do to a sensor's frame."""
+    body, markers = captured.body, experiment.config.markers
+    part = markers.sensor if name == "sensor" else markers.sensor_2
+    assert part is not None
+    std = body.checked.noise_m / np.sqrt(min(len(body.markers.times_s), CLOUD_FRAMES))
+    full = {n.rpartition(":")[2]: n for n in body.cloud.names} | {n: n for n in body.cloud.names}
+    corners = body.cloud.places([full.get(n, n) for n in part.markers])
+    offset = pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")
+    R = sensor_frame(corners[0], corners[1], corners[2], offset)[:3, :3]
+    turns: list[FloatArray] = []
+    for i, j in np.ndindex(3, 3):
+        moved = corners.copy()
+        moved[i, j] += std
+        turns.append(log_rotation((R.T @ sensor_frame(moved[0], moved[1], moved[2], offset)[:3, :3])[None])[0])
+    values, vectors = np.linalg.eigh(np.array(turns).T @ np.array(turns))
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=float)
 
 
 def _capture(experiment: Experiment[BodyPart]) -> Experiment[MotionPart]:
@@ -212,11 +243,9 @@ def _added(config: BodyPart) -> Added:
     return kinds[config.model_of]
 
 
-def _zero(
-    experiment: Experiment[BodyPart], static: Segment | None, phis: list[FloatArray | None]
-) -> tuple[Zero, FloatArray | None]:
+def _zero(experiment: Experiment[BodyPart], phis: list[FloatArray | None]) -> tuple[Zero, FloatArray | None]:
     """Where the load cells' zero comes from, and a wrench that is stated."""
-    bias = experiment.config.bias
+    bias, static = experiment.config.bias, experiment.config.segments.static
     fixed = np.array(bias.at_contact, dtype=float) if isinstance(bias, FixedBiasPart) else None
     known = not any(phi is None for phi in phis)
     if bias is None or fixed is not None:
@@ -248,10 +277,11 @@ def _filtering(experiment: Experiment[BodyPart], poses: Poses, static: Segment |
         chosen = FASTEST_HZ
     band = part.bandwidth or min(chosen, FASTEST_HZ, 0.2 * rate)
     try:
-        lowpass = design_lowpass(rate, band, attenuation_db=ATTENUATION_DB)
+        lowpass = design_lowpass(rate, band)
     except PalpateError as error:
         raise experiment.problem("filtering.bandwidth", str(error)) from error
-    return Filtering(part.window or light_window_s(rate, band, order), order, lowpass, band)
+    # what the low-pass lets through on its slope must not be lost either: accelerations of hands go on there
+    return Filtering(part.window or light_window_s(rate, SLOPE * band, order), order, lowpass, band)
 
 
 def _sigma(config: BodyPart, model: Model) -> FloatArray:

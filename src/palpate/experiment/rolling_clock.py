@@ -126,4 +126,3 @@ def _residuals(inputs: RollingInputs, segments: Sequence[Segment]) -> tuple[Resi
 
     first, last = float(grid[known][0]), float(grid[known][-1])
     return of, (float(times[-1]) - last, float(times[0]) - first)
-

@@ -11,7 +11,7 @@ import numpy as np
 from palpate.elements import SensorBias
 from palpate.errors import PalpateError
 from palpate.experiment.body_schema import BodyUncertainPart
-from palpate.experiment.rolling_inputs import RollingInputs, Sensor
+from palpate.experiment.rolling_inputs import RollingInputs, Sensor, with_radius
 from palpate.experiment.rolling_windows import WindowedRows, windowed_rows
 from palpate.identify import Balance, Compressed, Prior, Solution, solve
 from palpate.identify.balance import Segment
@@ -19,7 +19,6 @@ from palpate.identify.solution import Estimate
 from palpate.motion.clock_map import ClockMap
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.log_cholesky import Factor
-from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import transform
 
@@ -80,7 +79,9 @@ def fit_rolling(inputs: RollingInputs, segments: Mapping[str, Sequence[Segment]]
     if inputs.filtering.lowpass is not None:
         train, inputs = _weighted(train, inputs, believed)
         balance = replace(balance, weights=train.weights)
-    solution = _widened(_solve(train, believed), inputs, chosen, believed, balance)
+    solution = _solve(train, believed)
+    if inputs.filtering.lowpass is not None:  # as published, nothing but noise is thought of
+        solution = _widened(solution, inputs, chosen, believed, balance)
     seen, used = _looked_at(inputs, balance, solution.p, segments)
     return RollingFit(inputs, chosen, believed, balance, train, solution, seen, used)
 
@@ -112,7 +113,7 @@ def _looked_at(
     everything = (float(balance.times_s[0]), float(balance.times_s[-1]) + 1e-9)
     if inputs.filtering.lowpass is None:
         return WindowedRows(balance.rows(everything), {}), balance.used
-    used = balance.used & ~inputs.resting(balance)
+    used = balance.used & ~inputs.resting()
     spans = [s for name in ("train", "test") for s in segments[name]]
     stretches: list[BoolArray] = []
     for span in spans:
@@ -136,9 +137,10 @@ def _widened(
     solution: Solution, inputs: RollingInputs, segments: Sequence[Segment], believed: Believed, balance: Balance
 ) -> Solution:
     """Intervals that also hold what not knowing clock and zeros does (partitioned least squares)."""
-    squares, motion = np.zeros(len(solution.estimates)), inputs.motion()
+    squares, motion, rests = np.zeros(len(solution.estimates)), inputs.motion(), inputs.resting()
     for other in inputs.unsure():
-        moved = other.compressed(segments, other.with_wrench(balance, motion))
+        same = other.poses is inputs.poses
+        moved = other.compressed(segments, other.with_wrench(balance, motion) if same else None, rests)
         there = _solve(replace(moved, weights=balance.weights), believed, solution.damping)
         squares += _differences(there, solution) ** 2
     critical = solution.uncertainty.critical
@@ -156,11 +158,13 @@ def _differences(one: Solution, other: Solution) -> FloatArray:
     return np.array([a.value - b.value for a, b in zip(one.estimates, other.estimates, strict=True)])
 
 
-def refit(fit: RollingFit, inputs: RollingInputs, mass: float | None = None) -> Solution:
-    """The same fit, same weights and damping, with other inputs."""
+def refit(
+    fit: RollingFit, inputs: RollingInputs, mass: float | None = None, *, damping: float | None = None
+) -> Solution:
+    """The same fit, same weights and damping (unless another is given), with other inputs."""
     train = replace(inputs.compressed(fit.segments), weights=fit.train.weights)
     believed = fit.believed if mass is None else replace(fit.believed, mass=mass)
-    return _solve(train, believed, fit.solution.damping)
+    return _solve(train, believed, fit.solution.damping if damping is None else damping)
 
 
 def zero_effect(fit: RollingFit) -> dict[str, float]:
@@ -206,12 +210,9 @@ def _others(fit: RollingFit, part: BodyUncertainPart) -> Iterator[tuple[RollingI
         yield inputs.on_clock(replace(clock, offset_s=clock.offset_s + part.clock)), None
     if part.tilt:
         for axis in np.eye(3)[:2]:
-            R, poses = exp_rotation(part.tilt * axis), inputs.poses
-            turned = Poses(poses.times_s, R @ poses.rotation, poses.position @ R.T)
-            yield replace(inputs, poses=turned), None
+            yield inputs.tilted(part.tilt * axis), None
     if part.wheel_radius:
-        wheel = replace(inputs.rolling, radius=inputs.rolling.radius + part.wheel_radius)
-        yield replace(inputs, model=replace(inputs.model, mechanism=wheel)), None
+        yield replace(inputs, model=with_radius(inputs.model, inputs.rolling.radius + part.wheel_radius)), None
     if part.mass and fit.believed.mass is not None:
         yield inputs, fit.believed.mass + part.mass
 

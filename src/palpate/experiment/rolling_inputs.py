@@ -28,10 +28,11 @@ from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
 from palpate.physics.regressor import body_regressor
-from palpate.physics.spatial import transport_acceleration, wrench_transmission
+from palpate.physics.so3 import exp_rotation
+from palpate.physics.spatial import transform, transport_acceleration, wrench_transmission
 
 Zero = Literal["still", "estimated", "none"]
-NOISE_WINDOW_S = 0.11
+NOISE_WINDOW_S, SPEED_WINDOW_S = 0.11, 0.15
 CLEAR_S = 0.1
 """From a foot on the ground, beyond half a window: it knocks."""
 
@@ -46,6 +47,8 @@ class Sensor:
     """(4, 4)."""
     handle: FloatArray | None
     """(10,) phi in the sensor frame; None: not known."""
+    turn_root: FloatArray
+    """(3, 3): columns are turns in its own frame (rad) that together make up how uncertain its rotation is."""
 
     def to_body(self, w: FloatArray) -> FloatArray:
         """(samples, 6) of its frame in that of the object."""
@@ -85,6 +88,8 @@ class RollingInputs:
     filtering: Filtering
     sigma: FloatArray
     """(rows,) N m and N; their ratios weight the rows."""
+    tilt_std_rad: float = 0.0
+    """How well the vertical is known, about each level axis."""
     conversion: Conversion = "anti-aliased"
     at_contact: FloatArray | None = None
     """(6,): a constant wrench at the contact that belongs to the model, as the paper's authors have it, N and N m."""
@@ -175,19 +180,18 @@ class RollingInputs:
         moment = moment - self.rolling.radius * np.cross(up, force)
         return np.hstack([np.einsum("nij,ni->nj", R, v) for v in (force, moment)])
 
-    def wheel_noise(self) -> float:
-        """Standard deviation of the wheel's speed from the markers' noise, rad/s."""
-        order, f = self.filtering.order, self.filtering
-        least = (order + 3) / self.rate_hz
-        short = window_samples(max(min(f.window_s, NOISE_WINDOW_S), least), self.rate_hz, order)
-        noise = max(signal_noise(self.poses.position[:, i], short, order) for i in (0, 1))
-        window = window_samples(f.window_s, self.rate_hz, order)
-        return derivative_noise(noise, window, order, 1, self.rate_hz) / self.rolling.radius
+    def resting(self) -> BoolArray:
+        """(samples,): where nobody can tell which way the wheel turns, so that its friction is not known.
 
-    def resting(self, balance: Balance) -> BoolArray:
-        """(samples,): where nobody can tell which way the wheel turns, so that its friction is not known."""
-        speed = np.asarray(balance.kinematics.coordinates["wheel"].speed)
-        return at_rest(np.where(np.isfinite(speed), speed, np.inf), self.wheel_noise())
+        Speeds need no such short windows as accelerations do.
+        """
+        order, rate = self.filtering.order, self.rate_hz
+        short, long = (window_samples(w, rate, order) for w in (NOISE_WINDOW_S, SPEED_WINDOW_S))
+        noise = max(signal_noise(self.poses.position[:, i], short, order) for i in (0, 1))
+        k = self.rolling.observe(self.motion(long / rate))
+        speed = np.asarray(k.coordinates["wheel"].speed)
+        limit = derivative_noise(noise, long, order, 1, rate) / self.rolling.radius
+        return at_rest(np.where(np.isfinite(speed), speed, np.inf), limit)
 
     def seen(self, motion: Motion, wrench: FloatArray) -> BoolArray:
         """(samples,): everything was seen, and no foot stands on the ground."""
@@ -208,13 +212,18 @@ class RollingInputs:
         fade = None if f.bandwidth_hz is None else faded(self.times_s, used, FADE / f.bandwidth_hz)
         return replace(balance, lowpass=f.lowpass, used=used, fade=fade)
 
-    def compressed(self, segments: Sequence[Segment], balance: Balance | None = None) -> Compressed:
-        """The balance of the fit. Where the wheel may rest, only what its friction does not enter (`AtRest`)."""
+    def compressed(
+        self, segments: Sequence[Segment], balance: Balance | None = None, rests: BoolArray | None = None
+    ) -> Compressed:
+        """The balance of the fit. Where the wheel may rest, only what its friction does not enter (`AtRest`).
+
+        balance: of `whole`, and rests: of `resting`, where they are at hand.
+        """
         whole = self.whole() if balance is None else balance
         assert whole.used is not None
         if self.filtering.lowpass is None:  # as published: no sample is left out but those not seen
             return compress(whole, segments)
-        rests = self.resting(whole)
+        rests = self.resting() if rests is None else rests
         found = compress(self.low(whole, whole.used & ~rests), segments)
         inside = np.zeros(len(rests), dtype=bool)
         for s in segments:
@@ -227,12 +236,19 @@ class RollingInputs:
         more = compress(self.low(at, whole.used & rests), segments)
         return merge(found, replace(more, model=found.model))
 
+    def swapped(self) -> RollingInputs:
+        """The same with the load cells exchanged, right for left."""
+        wrenches = [s.wrench for s in reversed(self.sensors)]
+        sensors = tuple(replace(s, wrench=w) for s, w in zip(self.sensors, wrenches, strict=True))
+        return replace(self, sensors=sensors, measured=self.measured[::-1])
+
     def with_wrench(self, balance: Balance, motion: Motion) -> Balance:
         """The same columns with the wrench of these inputs."""
         return replace(balance, wrench=np.asfortranarray(self.body_wrench(motion)))
 
     def unsure(self) -> Iterator[RollingInputs]:
-        """The same with what was estimated beside the parameters off by its standard deviation: clock, zeros."""
+        """The same with what was estimated beside the parameters off by its standard deviation: clock, zeros,
+        the sensors' rotation, the vertical."""
         if self.clock is not None:
             yield self.on_clock(replace(self.clock, offset_s=self.clock.offset_s + self.clock.offset_std_s))
             yield self.on_clock(replace(self.clock, drift_ppm=self.clock.drift_ppm + self.clock.drift_std_ppm))
@@ -244,6 +260,24 @@ class RollingInputs:
                 error = np.zeros(std.shape)
                 error[i, j] = std[i, j]
                 yield replace(self, zero_error=error)
+        for i, sensor in enumerate(self.sensors):
+            for turn in sensor.turn_root.T:
+                T = sensor.T_body_sensor
+                turned = replace(sensor, T_body_sensor=transform(T[:3, :3] @ exp_rotation(turn), T[:3, 3]))
+                yield replace(self, sensors=(*self.sensors[:i], turned, *self.sensors[i + 1 :]))
+        if self.tilt_std_rad > 0:
+            yield from (self.tilted(self.tilt_std_rad * axis) for axis in np.eye(3)[:2])
+
+    def tilted(self, turn: FloatArray) -> RollingInputs:
+        """The same with another vertical: the world turned by a rotation vector (3,), rad."""
+        R = exp_rotation(turn)
+        return replace(self, poses=Poses(self.poses.times_s, R @ self.poses.rotation, self.poses.position @ R.T))
+
+
+def with_radius(model: Model, radius_m: float) -> Model:
+    """The same object on another wheel; elements that know its radius follow."""
+    elements = tuple(replace(e, radius=radius_m) if hasattr(e, "radius") else e for e in model.elements)  # type: ignore[type-var]
+    return replace(model, mechanism=replace(model.mechanism, radius=radius_m), elements=elements)  # type: ignore[call-arg]
 
 
 def widened(times_s: FloatArray, mask: BoolArray, by_s: float) -> BoolArray:

@@ -218,6 +218,19 @@ class Rolling:
         position = np.stack([s["x"] * one, s["y"] * one, self.radius * one], axis=1)
         return Motion(times_s, a, omega, omega_dot, Poses(times_s, R_WC @ R_CB, position), v)
 
+    def states(self, motion: Motion) -> FloatArray:
+        """The measured states (samples, len(state)) of a motion that `observe` takes: where a replay begins."""
+        c = self.observe(motion).coordinates
+        poses, velocity = motion.poses, motion.velocity
+        assert poses is not None  # observe has refused it otherwise
+        assert velocity is not None
+        ahead = -np.sin(c[PITCH].position) * velocity[:, 0] - np.cos(c[PITCH].position) * velocity[:, 1]
+        found = {"x": poses.position[:, 0], "y": poses.position[:, 1], "forward_speed": ahead}
+        for name, coordinate in (("yaw", HEADING), ("camber", CAMBER), ("pitch", PITCH)):
+            if coordinate in c:
+                found |= {name: c[coordinate].position, f"{name}_rate": c[coordinate].speed}
+        return np.stack([found[name] for name in self.state], axis=1)
+
     @property
     def _kept(self) -> tuple[int, ...]:
         return _KEPT[self.moves]

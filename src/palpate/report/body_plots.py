@@ -58,9 +58,20 @@ def over_time(view: BodyView, segment: str) -> tuple[Figure, ...]:
         name = f"{segment.replace('_', '-').capitalize()} segment, {spans[0][0] - zero:g} to {spans[-1][1] - zero:g} s"
         forces, errors = _forces(view, inside, seen), _errors(view, inside, seen)
         if len(errors) == 1:
-            found.append(_stacked(view, inside, seen, [*_position(view, inside), *forces, *errors], name, _CLOSE))
+            found.append(
+                _stacked(
+                    view,
+                    inside,
+                    seen,
+                    [*_position(view, inside), *_series(view, inside), *forces, *errors],
+                    name,
+                    _CLOSE,
+                )
+            )
         else:
-            found.append(_stacked(view, inside, seen, [*_position(view, inside), *forces], name, _CLOSE))
+            found.append(
+                _stacked(view, inside, seen, [*_position(view, inside), *_series(view, inside), *forces], name, _CLOSE)
+            )
             found.append(_stacked(view, inside, seen, errors, f"{name}: absolute residual", _NOISE))
     return tuple(found)
 
@@ -82,6 +93,17 @@ def _position(view: BodyView, inside: BoolArray) -> list[_Panel]:
     shown, t = shown_in(unit), view.times_s[inside] - zero_of(view.times_s)
     trace = line(t, shown.factor * view.position[inside], name, DARK, showlegend=False)
     return [_Panel(f"{quantity(unit)}, {shown.unit}", (trace,))]
+
+
+def _series(view: BodyView, inside: BoolArray) -> list[_Panel]:
+    """Contact position, and pitch, camber and yaw, of what rolls (paper, figure of the wheelbarrow)."""
+    t = view.times_s[inside] - zero_of(view.times_s)
+    found: list[_Panel] = []
+    for unit in dict.fromkeys(s.unit for s in view.series):
+        shown, own = shown_in(unit), [s for s in view.series if s.unit == unit]
+        data = tuple(line(t, shown.factor * s.values[inside], s.name, COLOURS[i]) for i, s in enumerate(own))
+        found.append(_Panel(f"{quantity(unit)}, {shown.unit}", data))
+    return found
 
 
 def _forces(view: BodyView, inside: BoolArray, seen: BoolArray) -> list[_Panel]:

@@ -130,7 +130,7 @@ def rms_table(data: Mapping[str, Any]) -> Table:
         for entry in (data["rms"]["train"][row], test):
             percent = entry["percent_of_range"]
             cells += [f"{entry['value']:.3g}", "-" if percent is None else f"{percent:.2f} %"]
-        table.add_row(*cells, f"{test['noise']:.3g}", test["unit"])
+        table.add_row(*cells, "-" if test["noise"] is None else f"{test['noise']:.3g}", test["unit"])
     return table
 
 

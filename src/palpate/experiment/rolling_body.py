@@ -1,0 +1,163 @@
+"""The body stage of rolling objects: recordings of an object wheeled about by its handles -> its model (paper,
+Wheelbarrow).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from palpate.errors import DataProblem
+from palpate.experiment.body_schema import BodyPart
+from palpate.experiment.handle import prior_of
+from palpate.experiment.reading import Experiment, check_reference_names
+from palpate.experiment.result import Result
+from palpate.experiment.rolling_capture import RollingMeasured, read_rolling
+from palpate.experiment.rolling_clock import rolling_clock
+from palpate.experiment.rolling_fit import Believed, RollingFit, fit_rolling, rolling_systematic
+from palpate.experiment.rolling_ground import wheel_findings
+from palpate.experiment.rolling_judge import (
+    feet_findings,
+    judged,
+    mass_findings,
+    swap_findings,
+    swapped_text,
+    touched_findings,
+)
+from palpate.experiment.rolling_result import build_rolling_result
+from palpate.experiment.telling import Tell
+from palpate.identify.balance import Segment
+from palpate.motion.clocks import Offset
+from palpate.recording.gates import Finding
+
+HUSH = ("clock", "placement", "derivatives", "hinge angle", "fusion")
+"""Findings of the motion stage that this stage settles in its own way."""
+LIGHTEST_KG = 1.0
+"""Of what is left of a whole without its handles."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreparedRolling:
+    """An experiment with a rolling object up to its balance, on one clock."""
+
+    measured: RollingMeasured
+    offset: Offset | None
+    """How the load cells' clock was found; None where it is stated."""
+
+
+def run_rolling(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) -> Result:
+    """Identify a rolling object: the whole stage."""
+    prepared = prepare_rolling(experiment, tell)
+    measured = prepared.measured
+    tell("solving")
+    fit = fit_prepared(experiment, prepared)
+    solution, refused = judged(fit)
+    fit = replace(fit, solution=solution)
+    check_reference_names(experiment, [e.name for e in solution.estimates])
+    if experiment.config.uncertain is not None:
+        tell("propagating systematic errors")
+        fit = rolling_systematic(fit, experiment.config.uncertain)
+    tell("judging")
+    findings = (*measured.findings, *fit_findings(experiment, fit, measured))
+    return build_rolling_result(experiment, measured, prepared.offset, fit, refused, findings)
+
+
+def prepare_rolling(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) -> PreparedRolling:
+    """Read everything, and find the load cells' clock by the balance where it is not stated."""
+    measured = read_rolling(experiment, tell)
+    quiet = tuple(f for f in measured.findings if f.fatal or f.gate not in HUSH)
+    measured = replace(measured, findings=quiet)
+    _check_segments(experiment, measured)
+    if experiment.config.clocks != "auto":
+        return PreparedRolling(measured, None)
+    tell("comparing the clocks by the balance")
+    inputs = measured.inputs
+    try:
+        offset = rolling_clock(inputs, _moved(measured))
+    except DataProblem as error:
+        _refuse_swapped(experiment, measured)
+        raise experiment.problem("clocks", str(error)) from error
+    return PreparedRolling(replace(measured, inputs=inputs.on_clock(offset.clock)), offset)
+
+
+def _moved(measured: RollingMeasured) -> list[Segment]:
+    """All segments in which the object is moved, in time: a clock is the instruments', not the object's, and its drift
+    shows over the whole recording. The parameters that are fitted along are not kept.
+    """
+    return sorted([*measured.segments["train"], *measured.segments["test"]])
+
+
+def fit_prepared(experiment: Experiment[BodyPart], prepared: PreparedRolling) -> RollingFit:
+    """Fit as the experiment file says."""
+    measured = prepared.measured
+    try:
+        return fit_rolling(measured.inputs, measured.segments, believed_of(experiment, measured))
+    except DataProblem as error:
+        raise experiment.problem("segments", str(error)) from error
+
+
+def believed_of(experiment: Experiment[BodyPart], measured: RollingMeasured) -> Believed:
+    """The experiment file's prior and mass in the identification's terms."""
+    config = experiment.config
+    # a prior has the same keys in every stage
+    prior = prior_of(cast("Experiment[Any]", experiment))
+    return Believed(prior, config.factor, _mass(experiment, measured), config.fixed)
+
+
+def _mass(experiment: Experiment[BodyPart], measured: RollingMeasured) -> float | None:
+    """What was on the scale -> what the model is of, with the handles' masses."""
+    part, model_of = experiment.config.known_mass, experiment.config.model_of
+    if part is None:
+        return None
+    ours = "body" if model_of == "body" else "whole"
+    if part.of == ours:
+        return part.value
+    if measured.handle_mass is None:
+        told = f"{part.value:g} kg of the {part.of} cannot be turned into that of the {ours} without the handles"
+        raise experiment.problem("known_mass", told, "give handle, or weigh the other")
+    mass = part.value + (measured.handle_mass if ours == "whole" else -measured.handle_mass)
+    if mass < LIGHTEST_KG:
+        told = f"{part.value:g} kg of the whole less {measured.handle_mass:.3g} kg of handles leave {mass:.3g} kg"
+        raise experiment.problem("known_mass", told)
+    return mass
+
+
+def _check_segments(experiment: Experiment[BodyPart], measured: RollingMeasured) -> None:
+    """Refuse segments in which nothing was seen, or all of which a foot is on the ground."""
+    inputs = measured.inputs
+    for name in ("train", "test"):
+        for a, b in measured.segments[name]:
+            inside = (inputs.times_s >= a) & (inputs.times_s < b)
+            if not inputs.poses.seen[inside].any():
+                told = f"{a:.2f} to {b:.2f} s: the object's pose is not known anywhere in it"
+                raise experiment.problem(f"segments.{name}", told)
+            if not (inputs.poses.seen & ~inputs.grounded)[inside].any():
+                told = f"{a:.2f} to {b:.2f} s: a foot is on the ground all the time, which carries an unknown part"
+                raise experiment.problem(f"segments.{name}", told)
+
+
+def _refuse_swapped(experiment: Experiment[BodyPart], measured: RollingMeasured) -> None:
+    """Where no clock fits, right and left may be exchanged."""
+    if len(measured.inputs.sensors) != 2:
+        return
+    try:
+        rolling_clock(measured.inputs.swapped(), _moved(measured))
+    except DataProblem:
+        return
+    raise experiment.problem("recordings.wrench_2", swapped_text())
+
+
+def fit_findings(experiment: Experiment[BodyPart], fit: RollingFit, measured: RollingMeasured) -> list[Finding]:
+    """What the motion and the fitted balance say against what was taken as given."""
+    used = fit.balance.used
+    assert used is not None
+    at = used & np.isfinite(fit.inputs.motion().omega).all(axis=1)
+    return [
+        *touched_findings(fit.inputs),
+        *feet_findings(fit.inputs, measured.segments),
+        *wheel_findings(fit.inputs.motion(), at, fit.inputs.rolling.radius),
+        *swap_findings(fit),
+        *mass_findings(experiment.config.known_mass is not None),
+    ]

@@ -1,0 +1,196 @@
+"""What a rolling object's result can be trusted for: exchanged sensors, feet on the ground, numbers not in the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from palpate.errors import PalpateError
+from palpate.experiment.body_doubts import MEAN_S, TOUCHED
+from palpate.experiment.body_judge import OFTEN, reasons
+from palpate.experiment.rolling_fit import RollingFit
+from palpate.experiment.rolling_inputs import RollingInputs
+from palpate.identify.balance import Segment
+from palpate.identify.clock_profile import residuals
+from palpate.identify.solution import Estimate, Solution, Status
+from palpate.model import Model
+from palpate.motion.derivatives import stretches
+from palpate.recording.gates import Finding
+
+BETTER = 0.5
+"""Exchanged load cells explain the wrench better when they leave less than this share of the squares."""
+GRAVITY_ADVICE = "lift the handles through a larger range"
+MOTIONS: Mapping[str, str] = {
+    "m": "push and pull it faster",
+    "c_x": GRAVITY_ADVICE,
+    "c_y": GRAVITY_ADVICE,
+    "c_z": "lean it further to either side",
+    "Ixx": "turn it faster to and fro on the spot (yaw)",
+    "Iyy": "rock it faster from side to side (camber)",
+    "Izz": "lift and lower the handles faster (pitch)",
+    "Ixy": "rock it from side to side faster while it turns (camber and yaw)",
+    "Ixz": "turn it to and fro faster while the handles go up and down (yaw and pitch)",
+    "Iyz": "rock it from side to side faster while the handles go up and down (camber and pitch)",
+    "b_v": "push and pull it at several speeds",
+    "b_c": "push and pull it slowly, too",
+    "b_psi": "turn it to and fro on the spot (yaw)",
+}
+"""What shows a parameter; x of the frame points down, y to the handles, z left along the axle."""
+
+
+def judged(fit: RollingFit) -> tuple[Solution, dict[str, str]]:
+    """The solution with statuses that fit scalar parameters, and for each of the object that is refused, why.
+
+    A coefficient that cannot be told from zero is known as such where all that its interval allows drowns in the
+    residual; else it is not known.
+    """
+    model, solution = fit.inputs.model, fit.solution
+    inside = fit.inside(fit.segments)
+    rows = fit.seen.rows[inside]
+    level = np.sqrt(np.mean(fit.residuals(fit.segments) ** 2, axis=0)) if len(rows) else np.ones(rows.shape[1])
+    own = set(model.of_object().parameters)
+    refused: dict[str, str] = {}
+    found: list[Estimate] = []
+    for i, (e, (name, parameter)) in enumerate(zip(solution.estimates, model.parameters.items(), strict=True)):
+        why, half = "", solution.uncertainty.critical * e.noise
+        if e.status is Status.NOT_IDENTIFIABLE:
+            why = "the motion does not tell it from others"
+            if not solution.uncertainty.enough:
+                why = "the train segments are too short to know the noise"
+        if parameter.map == "positive" and e.status is not Status.FIXED and solution.uncertainty.enough:
+            share = np.percentile(np.abs(rows[:, :, i]), OFTEN, axis=0) / level if len(rows) else np.zeros(1)
+            if not len(rows) or float(share.max()) < 1e-9:
+                why = "the motion never shows it"
+            elif np.isfinite(half) and half >= e.value:
+                drowned = (e.value + half) * float(share.max()) <= 1
+                why = "" if drowned else f"it cannot be told from zero: at most {e.value + half:.3g} {e.unit}"
+                if drowned:
+                    e = replace(e, status=Status.IDENTIFIED, ci95=(0.0, e.value + half))
+        if why:
+            e = replace(e, status=Status.NOT_IDENTIFIABLE, ci95=None)
+            if name in own:
+                refused[e.name] = why + (f"; {MOTIONS[e.name]}" if e.name in MOTIONS else "")
+        elif parameter.map == "positive" and e.ci95 is not None:
+            e = replace(e, ci95=(max(e.ci95[0], 0.0), e.ci95[1]))
+        found.append(e)
+    return replace(solution, estimates=tuple(found)), refused
+
+
+def motion_hints(solution: Solution, *, stated: bool) -> list[str]:
+    """For numbers that are partly the prior's: the motion that would show them; stated: lambda was not chosen here."""
+    told: dict[str, list[str]] = {}
+    for e in solution.estimates:
+        if e.status is Status.PRIOR_DOMINATED and e.prior is not None and e.name in MOTIONS:
+            told.setdefault(MOTIONS[e.name], []).append(e.name)
+    if not told:
+        return []
+    also = f"lambda is stated as {solution.damping:g}, damping: auto may leave more to the data; " if stated else ""
+    helps = "; ".join(f"for {', '.join(names)} {motion}" for motion, names in told.items())
+    return [f"{', '.join(n for names in told.values() for n in names)} lean on the prior: {also}{helps}"]
+
+
+def feet_findings(inputs: RollingInputs, segments: Mapping[str, Sequence[Segment]]) -> list[Finding]:
+    """Feet on the ground inside segments: how long, and when."""
+    found: list[Finding] = []
+    for name in ("train", "test"):
+        inside = np.zeros(len(inputs.times_s), dtype=bool)
+        for a, b in segments[name]:
+            inside |= (inputs.times_s >= a) & (inputs.times_s < b)
+        down = inside & inputs.grounded
+        spans = stretches(inputs.times_s, down, 2)
+        if not spans:
+            continue
+        times = [f"{inputs.times_s[a]:.1f} to {inputs.times_s[b - 1]:.1f} s" for a, b in spans]
+        more = f" and {len(times) - 5} more" if len(times) > 5 else ""
+        told = (
+            f"segments.{name}: a foot is on the ground for {down.sum() / inputs.rate_hz:.1f} s "
+            f"({', '.join(times[:5])}{more}): these samples are left out, the ground carries an unknown part there"
+        )
+        found.append(Finding("feet", False, told))
+    return found
+
+
+def touched_findings(inputs: RollingInputs) -> list[Finding]:
+    """Somebody touches a handle in the static segment: its wrench then changes more than its noise does."""
+    if inputs.static is None or inputs.zero != "still":
+        return []
+    at = (inputs.times_s >= inputs.static[0]) & (inputs.times_s < inputs.static[1])
+    count = max(1, round(MEAN_S * inputs.rate_hz))
+    found: list[Finding] = []
+    for i, w in enumerate(inputs.measured):
+        inside = w[at][np.isfinite(w[at]).all(axis=1)]
+        if len(inside) < 2 * count:
+            told = f"segments.static: load cell {i + 1} saw hardly anything there, so that its zero is not known"
+            found.append(Finding("zero", True, told))
+            continue
+        sums = np.cumsum(np.concatenate([np.zeros((1, 6)), inside]), axis=0)
+        change = np.ptp((sums[count:] - sums[:-count]) / count, axis=0)
+        extent = np.maximum(np.ptp(np.nanpercentile(w, [1, 99], axis=0), axis=0), 1e-300)
+        quick = np.median(np.abs(np.diff(inside, axis=0)), axis=0) / 0.6745 / np.sqrt(2)
+        share = np.where(change > 10 * quick / np.sqrt(count), change / extent, 0.0)
+        if share.max() > TOUCHED:
+            told = (
+                f"in segments.static the wrench of load cell {i + 1} changes by {100 * share.max():.0f} % of all that "
+                "is recorded: somebody touches the handles there, or the object moves, so that the zero is wrong"
+            )
+            found.append(Finding("zero", True, told))
+    return found
+
+
+def swap_findings(fit: RollingFit) -> list[Finding]:
+    """Right and left exchanged, if the wrench is explained far better so."""
+    if len(fit.inputs.sensors) != 2:
+        return []
+    try:
+        train = replace(fit.inputs.swapped().compressed(fit.segments), weights=fit.train.weights)
+        ours, theirs = (float(residuals(t).sum()) for t in (fit.train, train))
+    except PalpateError:
+        return []
+    return [Finding("swapped", True, swapped_text(np.sqrt(theirs / ours)))] if theirs < BETTER * ours else []
+
+
+def swapped_text(share: float | None = None) -> str:
+    """Words for exchanged load cells; share: of the error that is left without the exchange."""
+    how = "only so" if share is None else f"far better so: the error falls to {100 * share:.0f} %"
+    return (
+        "right and left load cell seem to be exchanged (the wrench is explained "
+        f"{how}): exchange recordings.wrench and recordings.wrench_2, or markers.sensor and markers.sensor_2"
+    )
+
+
+def mass_findings(known: bool) -> list[Finding]:
+    """A mass that nobody weighed."""
+    if known:
+        return []
+    told = (
+        "known_mass is missing: the mass is estimated from how the object speeds up and slows down, and every inertia "
+        "with it; a scale tells it better, known_mass: {value: 45 kg, of: whole}"
+    )
+    return [Finding("mass", False, told)]
+
+
+def why_failed(
+    solution: Solution, refused: Mapping[str, str], rms: Mapping[str, Any], findings: Sequence[Finding], sensors: int
+) -> list[str]:
+    """Why the verdict is "failed"; empty when it passed."""
+    told = reasons(replace(solution, impossible=()), refused, rms, findings)
+    if len(solution.impossible) > 2:
+        names = [text.removeprefix("without constraints ").split(" = ")[0] for text in solution.impossible]
+        told.append(
+            f"without constraints {', '.join(names)} come out impossible: the wrench has the wrong sign "
+            "(recordings.wrench.sign), a sensor's frame or the axle's is wrong, or right and left are exchanged"
+        )
+    else:
+        told += [text for text in solution.impossible if text not in told]
+    if sensors == 1 and any("does not explain the wrench" in text for text in told):
+        told.append("only one load cell is given: if both hands held the object, recordings.wrench_2 is missing")
+    return told
+
+
+def of_object(model: Model, feet: tuple[tuple[float, float, float], ...]) -> Model:
+    """The object alone, without what belongs to the instruments, and with its feet."""
+    found = model.of_object()
+    return replace(found, mechanism=replace(found.mechanism, feet=feet)) if feet else found  # type: ignore[call-arg]

@@ -1,0 +1,354 @@
+"""The body stage of rolling objects, on a short simulated wheelbarrow session in the authors' formats."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from palpate.errors import ExperimentProblem
+from palpate.experiment.body import run_body
+from palpate.experiment.body_schema import BodyUncertainPart
+from palpate.experiment.reading import read_experiment
+from palpate.experiment.rolling_body import PreparedRolling, believed_of, fit_findings, fit_prepared, prepare_rolling
+from palpate.experiment.rolling_clock import rolling_clock
+from palpate.experiment.rolling_fit import RollingFit, refit, rolling_systematic
+from palpate.experiment.rolling_ground import vertical_of, wheel_findings
+from palpate.experiment.rolling_inputs import projected
+from palpate.experiment.rolling_judge import feet_findings, judged, swap_findings, touched_findings
+from palpate.experiment.rolling_rest import AtRest
+from palpate.experiment.rolling_result import build_rolling_result
+from palpate.experiment.rolling_windows import windowed_rows
+from palpate.identify.solution import Status
+from palpate.mechanisms import Rolling
+from palpate.model import Model, load_object
+from palpate.motion.clock_map import ClockMap
+from palpate.motion.derivatives import angle_motion
+from palpate.physics.functions import ARRAYS
+from palpate.physics.poses import Poses
+from palpate.physics.so3 import exp_rotation
+from palpate.recording.dspace_mat import write as write_dspace
+from palpate.recording.vicon_csv import write as write_vicon
+from palpate.report.body_plots import over_time
+from palpate.twin.capture import CAPTURE_HZ, T_MARKER, DeviceClock
+from palpate.twin.wheelbarrow import wheelbarrow_recordings, wheelbarrow_twin
+from palpate.twin.wheelbarrow_models import ACROSS, AXLE, FEET, SENSORS
+from palpate.twin.wheelbarrow_motion import Segment
+
+SEED = 5
+TRAIN, TEST = (4.0, 15.0), (18.0, 22.0)
+
+
+def _names(numbers: tuple[int, ...]) -> str:
+    return f"[{', '.join(f'WB_ID{i}' for i in numbers)}]"
+
+
+def _yaml(mass: float, radius: float) -> str:
+    offset = f"{{rotation: {T_MARKER[:3, :3].tolist()}, translation: {T_MARKER[:3, 3].tolist()}}}"
+    across = ", ".join(_names(pair) for pair in ACROSS)
+    return f"""\
+palpate: 1
+object: wheelbarrow
+stage: body
+recordings:
+  mocap: {{file: Trajectories.csv}}
+  wrench: {{file: wrench.mat, device: Platform}}
+  wrench_2: {{file: wrench.mat, device: Platform_2}}
+markers:
+  axle: {{axle: {_names(AXLE)}, across: [{across}], radius: {radius} m}}
+  sensor: {{markers: {_names(SENSORS[0])}, offset: {offset}}}
+  sensor_2: {{markers: {_names(SENSORS[1])}, offset: {offset}}}
+  feet: {_names(FEET)}
+handle: handle.json
+clocks: auto
+known_mass: {{value: {mass} kg, of: body}}
+segments: {{static: [0.2, 2.0], train: [{TRAIN[0]}, {TRAIN[1]}], test: [{TEST[0]}, {TEST[1]}]}}
+"""
+
+
+@cache
+def _written(folder: Path) -> dict[str, Any]:
+    """Recordings, the handle's true model and body.yaml; returns the truth."""
+    spans = (Segment("train", *TRAIN, ("push", "roll", "scrub", "lift", "mixed")), Segment("test", *TEST, ("mixed",)))
+    twin = wheelbarrow_twin(SEED, segments=spans, tilt_deg=0.0)
+    together = DeviceClock(0.0, 0.0)
+    twin = replace(twin, imu=together, load_cell=together)
+    markers, cells, _, truth = wheelbarrow_recordings(twin)
+    write_vicon(folder / "Trajectories.csv", markers, rate_hz=CAPTURE_HZ)
+    write_dspace(folder / "wrench.mat", cells)
+    load_object("handle").of_object().with_values(twin.handle).save(folder / "handle.json")
+    (folder / "body.yaml").write_text(_yaml(float(twin.barrow.phi[0]), twin.barrow.radius))
+    return truth
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("wheelbarrow")
+    _written(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def prepared(folder: Path) -> PreparedRolling:
+    return prepare_rolling(read_experiment(folder / "body.yaml"))
+
+
+@pytest.fixture(scope="module")
+def fit(folder: Path, prepared: PreparedRolling) -> RollingFit:
+    return fit_prepared(read_experiment(folder / "body.yaml"), prepared)
+
+
+def _true(folder: Path, key: str = "parameters") -> dict[str, float]:
+    return {n: float(v["value"]) for n, v in _written(folder)[key].items()}
+
+
+def _changed(folder: Path, **changes: str) -> Path:
+    """body.yaml with some of its text replaced: old -> new."""
+    text = (folder / "body.yaml").read_text()
+    for old, new in (pair.split(" -> ") for pair in changes.values()):
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / "changed.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_the_truth_is_inside_and_predicts_no_better(folder: Path, prepared: PreparedRolling, fit: RollingFit) -> None:
+    truth, test = _true(folder), prepared.measured.segments["test"]
+    told = {e.name: e for e in judged(fit)[0].estimates}
+    assert told["m"].status is Status.FIXED
+    outside = [n for n, e in told.items() if e.ci95 is not None and not e.ci95[0] <= truth[n] <= e.ci95[1]]
+    assert len(outside) <= 1  # one of twelve 95 % intervals may
+    for name in ("c_x", "c_y", "c_z"):
+        assert abs(told[name].value - truth[name]) < 0.002
+    for name in ("Ixx", "Iyy", "Izz", "b_v", "b_c"):
+        assert told[name].value == pytest.approx(truth[name], rel=0.05)
+    phi = list(_written(folder)["body_phi"].values())
+    p = np.array([*phi, *(truth[n] for n in ("b_v", "b_c", "b_psi"))])
+    ours, oracle = (np.sqrt(np.mean(fit.residuals(test, q) ** 2, axis=0)) for q in (None, p))
+    assert np.all(ours < 1.1 * oracle)
+    assert np.all(ours[:3] < 1.5)
+
+
+def test_zeros_of_both_load_cells_come_from_the_untouched_handles(folder: Path, prepared: PreparedRolling) -> None:
+    found = prepared.measured.inputs.zeros()
+    for zero, side in zip(found, ("right", "left"), strict=True):
+        true = np.array(_written(folder)["sensors"][side]["preload"])
+        assert np.abs(zero[:3] - true[:3]).max() < 0.05
+        assert np.abs(zero[3:] - true[3:]).max() < 0.005
+
+
+def test_feet_touch_the_ground_where_the_truth_says(folder: Path, prepared: PreparedRolling) -> None:
+    truth, inputs = _written(folder)["feet"], prepared.measured.inputs
+    left_first = sorted(truth["in_body_m"], key=lambda point: -point[2])
+    assert np.abs(np.array(prepared.measured.feet) - left_first).max() < 1e-3
+    down = np.zeros(len(inputs.times_s), dtype=bool)
+    for a, b in truth["on_ground_s"]:
+        down |= (inputs.times_s >= a) & (inputs.times_s <= b)
+    assert not (down & ~inputs.grounded).any()
+    assert (inputs.grounded & ~down).sum() < 1.0 * inputs.rate_hz
+
+
+def test_feet_inside_a_segment_are_told_and_left_out(prepared: PreparedRolling) -> None:
+    inputs = prepared.measured.inputs
+    longer = {"train": [(2.0, TRAIN[1])], "test": [TEST]}
+    (found,) = feet_findings(inputs, longer)
+    assert "segments.train" in found.message
+    balance = inputs.whole()
+    assert balance.used is not None
+    assert not (balance.used & inputs.grounded).any()
+
+
+def test_the_clock_is_found_by_the_balance(prepared: PreparedRolling) -> None:
+    inputs, segments = prepared.measured.inputs, prepared.measured.segments
+    assert prepared.offset is not None
+    assert abs(prepared.offset.value_s) < 2e-4
+    late = tuple(
+        replace(s, wrench=replace(s.wrench, times_s=s.wrench.times_s + 0.731)) for s in inputs.sensors
+    )  # the load cells' clock is ahead
+    found = rolling_clock(replace(inputs, sensors=late), [*segments["train"], *segments["test"]])
+    assert found.value_s == pytest.approx(-0.731, abs=max(4 * found.std_s, 2e-4))
+    assert found.std_s < 5e-4
+
+
+def test_exchanged_load_cells_are_named(fit: RollingFit) -> None:
+    assert swap_findings(fit) == []
+    swapped = replace(fit, inputs=fit.inputs.swapped())
+    swapped = replace(swapped, train=swapped.inputs.compressed(fit.segments))
+    (found,) = swap_findings(swapped)
+    assert found.fatal
+    assert "exchanged" in found.message
+
+
+def test_a_wrong_wheel_is_seen_in_how_it_leans(prepared: PreparedRolling) -> None:
+    inputs = prepared.measured.inputs
+    motion, used = inputs.motion(), inputs.whole().used
+    assert used is not None
+    assert wheel_findings(motion, used, inputs.rolling.radius) == []
+    (found,) = wheel_findings(motion, used, 1.15 * inputs.rolling.radius)
+    assert found.fatal
+    assert f"{1e3 * inputs.rolling.radius:.0f} mm" in found.message or "measure it again" in found.message
+
+
+def test_whole_contains_both_handles(folder: Path, fit: RollingFit) -> None:
+    path = _changed(folder, a="stage: body -> stage: body\nmodel_of: whole")
+    experiment = read_experiment(path)
+    inputs = replace(fit.inputs, add="all")
+    handle = Model.load(folder / "handle.json").values["m"]
+    mass = believed_of(experiment, replace(_measured(fit), handle_mass=2 * handle)).mass
+    truth = _true(folder, "parameters_whole")
+    assert mass == pytest.approx(truth["m"], rel=1e-9)
+    found = refit(fit, inputs, mass)
+    for name in ("c_x", "c_y", "Ixx", "Iyy", "Izz"):
+        assert found[name].value == pytest.approx(truth[name], rel=0.03, abs=0.002)
+
+
+def _measured(fit: RollingFit) -> Any:
+    from palpate.experiment.rolling_capture import RollingMeasured
+
+    return RollingMeasured(fit.inputs, {}, None, None, (), (), None, ())  # type: ignore[arg-type]
+
+
+def test_an_estimated_zero_tells_the_same_object(folder: Path, fit: RollingFit) -> None:
+    truth = _true(folder)
+    found = refit(fit, fit.inputs.with_zero("estimated"))
+    for name in ("Ixx", "Izz", "b_v", "b_c"):
+        assert found[name].value == pytest.approx(truth[name], rel=0.05)
+    # without any zero the centre of mass is off by what the load cells show untouched
+    wrong = refit(fit, fit.inputs.with_zero("none"))
+    assert abs(wrong["c_y"].value - truth["c_y"]) > abs(fit.solution["c_y"].value - truth["c_y"])
+
+
+def test_a_touched_handle_is_no_zero(fit: RollingFit) -> None:
+    assert touched_findings(fit.inputs) == []
+    (*_, found) = touched_findings(replace(fit.inputs, static=(0.2, 3.4)))
+    assert found.fatal
+
+
+def test_a_stage_ends_in_a_model_with_feet(folder: Path, prepared: PreparedRolling, fit: RollingFit) -> None:
+    experiment = read_experiment(folder / "body.yaml")
+    solution, refused = judged(fit)
+    findings = fit_findings(experiment, fit, prepared.measured)
+    result = build_rolling_result(
+        experiment, prepared.measured, prepared.offset, replace(fit, solution=solution), refused, findings
+    )
+    assert result.passed, result.data["verdict"]
+    assert result.model is not None
+    assert isinstance(result.model.mechanism, Rolling)
+    assert len(result.model.mechanism.feet) == 2
+    json.dumps(result.data, allow_nan=False)
+    assert set(result.data["rms"]["test"]) == {"n_x", "n_y", "n_z", "f_x"}
+    assert result.data["parameters"]["m"]["status"] == "fixed"
+    assert result.view is not None
+    assert {s.name for s in result.view.series} == {"contact x", "contact y", "pitch", "camber", "yaw"}
+    assert Model.from_dict(result.model.to_dict()).values == result.model.values
+    shown = [trace["name"] for figure in over_time(result.view, "test") for trace in figure.data]
+    assert {"contact x", "pitch", "camber", "yaw", "measured", "estimated", "absolute residual"} <= set(shown)
+
+
+def test_a_stated_wrench_at_the_contact_goes_into_its_rows(fit: RollingFit) -> None:
+    w = np.array([-13.7, 2.0, 3.0, 4.0, 5.0, 9.5])
+    motion, plain = fit.inputs.motion(), fit.balance
+    stated = replace(fit.inputs, at_contact=w).with_wrench(plain, motion)
+    change = (projected(plain) - projected(stated))[plain.used]
+    assert np.allclose(change, [w[3], w[4], w[5], w[0]], atol=1e-6)
+
+
+def test_a_larger_wheel_is_another_object(fit: RollingFit) -> None:
+    unsure = rolling_systematic(fit, BodyUncertainPart(wheel_radius=0.002, mass=0.1))
+    moved = {e.name: e.systematic for e in unsure.solution.estimates}
+    assert moved["m"] == pytest.approx(0.1, rel=1e-6)
+    assert moved["b_v"] > 0.005 * fit.solution["b_v"].value  # a hundredth of the radius
+
+
+def test_weight_only_lies_between_body_and_whole(folder: Path, fit: RollingFit) -> None:
+    body, whole = _true(folder), _true(folder, "parameters_whole")
+    found = refit(fit, replace(fit.inputs, add="weight"), whole["m"])
+    assert body["c_y"] < found["c_y"].value < 1.02 * whole["c_y"]  # weighs as the whole
+    assert abs(found["Izz"].value - body["Izz"]) < abs(found["Izz"].value - whole["Izz"])  # turns as the body
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ("  wrench_2: {file: wrench.mat, device: Platform_2}\n", "", "recordings.wrench_2"),
+        (", device: Platform_2", ", device: Platform", "recordings.wrench_2"),
+        (", of: body", "", "known_mass.of"),
+        ("stage: body\n", "stage: body\nprocedure: joint\n", "procedure"),
+        ("stage: body\n", "stage: body\nbias: still\n", ""),
+        ("known_mass", "rows: moments\n#", "known_mass"),
+        ("handle: handle.json\n", "bias: still\n", "handle"),
+        ("object: wheelbarrow", "object: cabinet-door", "known_mass"),
+    ],
+)
+def test_what_is_missing_or_not_for_it_is_named(folder: Path, old: str, new: str, key: str) -> None:
+    text = (folder / "body.yaml").read_text()
+    assert old in text
+    path = folder / "wrong.yaml"
+    path.write_text(text.replace(old, new, 1))
+    if not key:
+        read_experiment(path)
+        return
+    with pytest.raises(ExperimentProblem, match=key.replace(".", r"\.")):
+        run_body(read_experiment(path))
+
+
+angle = st.floats(-0.3, 0.3)
+
+
+@settings(max_examples=30, deadline=None)
+@given(angle, angle, angle, st.floats(0.1, 0.4), st.lists(st.floats(-5, 5), min_size=8, max_size=8))
+def test_rows_at_rest_hold_whatever_friction_does(
+    yaw: float, camber: float, pitch: float, radius: float, rates: list[float]
+) -> None:
+    rolling = Rolling(radius=radius)
+    still = AtRest(rolling)
+    k = rolling.expand([0.0, 0.0, yaw, camber, pitch, *rates[:4]], rates[4:], {}, ARRAYS)
+    turned = still.turned(k)
+    assert np.allclose([float(np.asarray(r)) for r in turned.coordinates["wheel"].ratio], 0.0, atol=1e-12)
+    # the other rows are combinations of the moving object's: nothing else is lost but one
+    rows = np.array([still.project(k, list(np.eye(6)[i]), ARRAYS) for i in range(6)], dtype=float)
+    assert np.linalg.matrix_rank(rows, tol=1e-9) == 3
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.floats(-0.02, 0.02), st.floats(-0.02, 0.02), st.integers(0, 1000))
+def test_up_is_the_normal_of_the_floor(x: float, y: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 2000
+    flat = np.column_stack([rng.uniform(-1, 1, (n, 2)), 0.2 + 2e-4 * rng.normal(size=n)])
+    R = exp_rotation(np.array([x, y, 0.0]))
+    poses = Poses(np.arange(n) / 100, np.broadcast_to(R, (n, 3, 3)), flat @ R.T)
+    found = vertical_of(poses, None)
+    assert np.abs(found.up - R[:, 2]).max() < 5e-4
+    assert found.std_rad >= np.radians(0.1)
+
+
+def test_windows_are_nearly_the_best() -> None:
+    rng = np.random.default_rng(0)
+    t = np.arange(3000) / 100
+    wave = 0.05 * np.sin(2 * np.pi * 1.3 * t) + 0.02 * np.sin(2 * np.pi * 2.1 * t + 1)
+    true = -0.05 * (2.6 * np.pi) ** 2 * np.sin(2 * np.pi * 1.3 * t)
+    true += -0.02 * (4.2 * np.pi) ** 2 * np.sin(2 * np.pi * 2.1 * t + 1)
+    noisy = wave + 2e-4 * rng.normal(size=len(t))
+
+    def rows(n: int) -> np.ndarray[Any, Any]:
+        return np.stack([angle_motion(t, noisy, window_s=n / 100).acceleration, true], axis=1)[:, None, :]
+
+    inside = (t > 1) & (t < 29)
+    found = windowed_rows(rows, np.ones(1), [inside])
+    errors = {n: np.sqrt(np.mean((rows(n)[inside, 0, 0] - true[inside]) ** 2)) for n in range(9, 61, 2)}
+    assert errors[found.windows[0][0]] < 1.1 * min(errors.values())
+
+
+def test_a_late_clock_widens_intervals(fit: RollingFit) -> None:
+    typed = fit.inputs.on_clock(ClockMap(0.0, 2e-3, 0.0, 0.0, 0.0, False))  # a frame and a sample that a person typed
+    moved = refit(fit, next(typed.unsure()))["b_psi"].value - fit.solution["b_psi"].value
+    assert abs(moved) > 0.2 * fit.solution["b_psi"].value
