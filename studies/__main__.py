@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-from studies import derivatives, doors, handles, motion, variants
+from studies import derivatives, doors, handles, motion, variants, wheelbarrows
 
 STUDIES: dict[str, ModuleType] = {
     "handles": handles,
@@ -16,8 +16,9 @@ STUDIES: dict[str, ModuleType] = {
     "derivatives": derivatives,
     "doors": doors,
     "variants": variants,
+    "wheelbarrows": wheelbarrows,
 }
-SEEDS = {"handles": 200, "motion": 100, "derivatives": 40, "doors": 30, "variants": 30}
+SEEDS = {"handles": 200, "motion": 100, "derivatives": 40, "doors": 30, "variants": 30, "wheelbarrows": 30}
 
 
 def main() -> None:

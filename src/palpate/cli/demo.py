@@ -10,7 +10,7 @@ import typer
 from palpate.cli.console import Json, Quiet, Verbose, known_errors, progress, show, show_json
 from palpate.cli.identify import save_result
 
-STAGES = ("wheelbarrow-handle", "door")
+STAGES = ("wheelbarrow", "door")
 
 
 def demo(

@@ -18,7 +18,7 @@ def identify(
     experiment: Annotated[
         str,
         typer.Argument(
-            help="Experiment file (YAML), or the name of one that ships: wheelbarrow-handle, door-handle, door."
+            help="Experiment file (YAML), or the name of one that ships: door, wheelbarrow, door-handle, wheelbarrow-handle."
         ),
     ],
     out: Annotated[

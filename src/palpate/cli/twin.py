@@ -11,7 +11,7 @@ from palpate.cli.console import Json, Quiet, known_errors, progress, show_json
 
 
 def twin(
-    kind: Annotated[str, typer.Argument(help="handle, wheelbarrow-handle, door-handle, door or capture.")],
+    kind: Annotated[str, typer.Argument(help="handle, door, wheelbarrow, capture, wheelbarrow-handle or door-handle.")],
     out: Annotated[Path, typer.Argument(help="Folder to write into.")],
     seed: Annotated[
         int | None,
@@ -20,7 +20,11 @@ def twin(
         ),
     ] = None,
     poor: Annotated[
-        bool, typer.Option("--poor", help="handle: moved about one axis only; door: only ever seen opening.")
+        bool,
+        typer.Option(
+            "--poor",
+            help="handle: moved about one axis only; door: only ever seen opening; wheelbarrow: moved too little.",
+        ),
     ] = False,
     clean: Annotated[
         bool, typer.Option("--clean", help="capture: no marker is hidden, swapped or moved on the body.")
@@ -37,7 +41,10 @@ def twin(
             if kind not in TWINS:
                 raise UnknownName("kind of twin", kind, TWINS)
             options: dict[str, int | bool] = {} if seed is None else {"seed": seed}
-            for option, wanted, owners in (("poor", poor, ("handle", "door")), ("clean", clean, ("capture",))):
+            for option, wanted, owners in (
+                ("poor", poor, ("handle", "door", "wheelbarrow")),
+                ("clean", clean, ("capture",)),
+            ):
                 if wanted and kind not in owners:
                     known = " and ".join(repr(owner) for owner in owners)
                     raise PalpateError(f"--{option}: there is no such thing for {kind!r}, only for {known}")

@@ -118,7 +118,8 @@ def _jitter(even: Even) -> list[Finding]:
         return []
     told = (
         f"the times deviate from an even clock by up to {1e3 * even.jitter_s:.2g} ms, "
-        f"{100 * even.jitter_s / period:.0f} % of a step: they are taken as jitter of the stamps; if the samples were really taken then, resample them first"
+        f"{100 * even.jitter_s / period:.0f} % of a step: they are taken as jitter of the stamps; if the samples were "
+        "really taken then, resample them first"
     )
     return [Finding("times", False, told)]
 

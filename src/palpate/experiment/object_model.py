@@ -14,7 +14,7 @@ ANGLES = frozenset({"above", "below", "width", "at", "reference", "inclination",
 """Options that are angles: a bare number there might be meant in degrees."""
 SHORTEST_M, LONGEST_M = 0.01, 3.0
 """Links of what people move by hand."""
-UNITS = {"lengths": "m", "v_s": "rad/s", "gravity": "m/s2"}
+UNITS = {"lengths": "m", "radius": "m", "track": "m", "v_s": "rad/s", "gravity": "m/s2"}
 
 
 def object_model(experiment: Experiment[BodyPart]) -> Model:

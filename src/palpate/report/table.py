@@ -19,7 +19,8 @@ def result_text(data: Mapping[str, Any]) -> RenderableType:
     """Title, parameters, errors, conditioning, warnings and verdict of a result."""
     parts: list[RenderableType] = [Text(f"\n{data['title']}", style="bold"), parameter_table(data)]
     if "Ixx" in data["parameters"]:
-        note = "Inertias are matrix entries about the origin of the sensor frame (Ixy = -∫xy dm)."
+        origin = "the sensor frame" if data["stage"] == "handle" else "the body frame, the middle of the axle"
+        note = f"Inertias are matrix entries about the origin of {origin} (Ixy = -∫xy dm)."
         parts.append(Text(note, style="dim"))
     if data.get("shapes"):
         parts.append(shape_table(data))
