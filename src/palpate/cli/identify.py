@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 def identify(
     experiment: Annotated[
         str,
-        typer.Argument(
-            help="Experiment file (YAML), or the name of one that ships: door, wheelbarrow, door-handle, wheelbarrow-handle."
-        ),
+        typer.Argument(help="Experiment file (YAML), or the name of one that ships: door, wheelbarrow, their handles."),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder for the results [default: NAME-result].")
