@@ -133,9 +133,9 @@ def test_demo_runs_every_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("palpate.twin.TWINS", {**TWINS, "door": short})
     done = palpate("demo", tmp_path / "demo")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("Verdict: passed") == 3  # a handle, and the door with its own
+    assert done.stdout.count("Verdict: passed") == 4  # wheelbarrow and door, each with its handle
     assert "Next:" in done.stdout
-    for stage in ("wheelbarrow-handle", "door"):
+    for stage in ("wheelbarrow", "door"):
         assert (tmp_path / "demo" / stage / "model.json").exists()
     assert (tmp_path / "demo" / "door" / "report.html").exists()
 
