@@ -16,7 +16,7 @@ import numpy as np
 
 from palpate.elements import ELEMENTS, SENSOR, WRENCH, Element, Parameter, Shape
 from palpate.elements.element import column_coefficients
-from palpate.elements.traits import Level, LooksAt, Rough
+from palpate.elements.traits import Level, Rough
 from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import read_bytes, write_text
 from palpate.mechanisms import LINKAGES, MECHANISMS, Mechanism
@@ -54,7 +54,8 @@ class Model:
                     (WRENCH, *self.mechanism.coordinates),
                     where=f"model {self.name!r}, element {e.name!r}",
                 )
-            for name in e.looks_at if isinstance(e, LooksAt) else ():
+            looked_at: tuple[str, ...] = getattr(e, "looks_at", ())  # `LooksAt`; isinstance of a protocol is slow
+            for name in looked_at:
                 if name not in self.mechanism.coordinates:
                     where = f"model {self.name!r}, element {e.name!r}"
                     raise UnknownName("coordinate", name, self.mechanism.coordinates, where=where)
