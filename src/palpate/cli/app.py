@@ -6,11 +6,13 @@ from typing import Annotated
 
 import typer
 
+from palpate.cli.compare import compare
 from palpate.cli.demo import demo
 from palpate.cli.identify import identify
 from palpate.cli.inspect import inspect
 from palpate.cli.new import new
 from palpate.cli.twin import twin
+from palpate.cli.validate import validate
 from palpate.cli.variants import variants
 
 app = typer.Typer(
@@ -40,5 +42,5 @@ def palpate(
     """Measure how a real object feels and give that feel to a robot."""
 
 
-for verb in (demo, identify, inspect, new, twin, variants):
+for verb in (compare, demo, identify, inspect, new, twin, validate, variants):
     app.command()(verb)

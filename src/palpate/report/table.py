@@ -55,7 +55,7 @@ def parameter_table(data: Mapping[str, Any]) -> Table:
     table.add_column("status")
     for name, entry in data["parameters"].items():
         ci = entry["ci95"]
-        digits = _decimals(entry["value"] or 0.0, ci)
+        digits = decimals(entry["value"] or 0.0, ci)
         table.add_row(
             name,
             "-" if entry["value"] is None else f"{entry['value']:.{digits}f}",
@@ -81,7 +81,7 @@ def shape_table(data: Mapping[str, Any]) -> Table:
     for name, entry in data["shapes"].items():
         factor, unit = shown_unit(entry["unit"])
         ci = None if entry["ci95"] is None else tuple(factor * v for v in entry["ci95"])
-        digits = _decimals(factor * entry["value"], ci)
+        digits = decimals(factor * entry["value"], ci)
         table.add_row(
             name,
             f"{factor * entry['value']:.{digits}f}",
@@ -135,7 +135,7 @@ def rms_table(data: Mapping[str, Any]) -> Table:
     return table
 
 
-def _decimals(value: float, ci: tuple[float, float] | None) -> int:
+def decimals(value: float, ci: tuple[float, float] | None) -> int:
     """Decimals that show the interval's half-width to two digits."""
     half = (ci[1] - ci[0]) / 2 if ci is not None else abs(value) / 100
     return min(9, next((d for d in range(10) if half * 10**d >= 9.5), 9)) if half > 0 else 4

@@ -1,0 +1,158 @@
+"""Several results side by side: takes and sessions pooled, with the spread between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from palpate.errors import PalpateError
+from palpate.identify.shapes import with_shapes
+from palpate.model import Model
+from palpate.physics.arrays import FloatArray
+
+SURE = 0.01
+"""Chance below which the takes differ by more than their own intervals say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pooled:
+    """One number from several takes."""
+
+    value: float
+    std: float
+    """Of the mean, the spread between takes included."""
+    between: float
+    """Standard deviation between takes beyond their own noise."""
+    chance: float
+    """That takes of one and the same object scatter as much (Cochran's Q)."""
+    half: float
+    """Half of the 95 % interval of the mean."""
+
+
+def pool(values: Sequence[float], stds: Sequence[float]) -> Pooled:
+    """The mean of takes that differ by their noise and by themselves: a random-effects model (DerSimonian and Laird
+    1986), with the interval of Hartung and Knapp (2001), which holds for few takes.
+    """
+    from scipy.stats import chi2, t
+
+    x, s = np.asarray(values, dtype=float), np.asarray(stds, dtype=float)
+    n = len(x)
+    if n < 2 or not (np.isfinite(x).all() and np.isfinite(s).all() and (s > 0).all()):
+        raise PalpateError("pooling needs two takes at least, each with its own noise")
+    w = s**-2.0
+    mean = _mean(x, w)
+    Q = float(w @ (x - mean) ** 2)
+    between = max(0.0, (Q - (n - 1)) / float(w.sum() - (w @ w) / w.sum()))
+    w = 1 / (s**2 + between)
+    mean = _mean(x, w)
+    own = 1 / float(w.sum())
+    scatter = float(w @ (x - mean) ** 2) / (n - 1) * own
+    std = float(np.sqrt(max(own, scatter)))
+    return Pooled(mean, std, float(np.sqrt(between)), float(chi2.sf(Q, n - 1)), float(t.ppf(0.975, n - 1)) * std)
+
+
+def _mean(x: FloatArray, w: FloatArray) -> float:
+    return float(w @ x / w.sum())
+
+
+def compare(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Results by label, as read from result.json -> one table: each number, and what they say together."""
+    if len(results) < 2:
+        raise PalpateError("there is nothing to compare: give two results at least")
+    stages = {str(r["stage"]) for r in results.values()}
+    if len(stages) > 1:
+        raise PalpateError(f"results of different stages cannot be compared: {', '.join(sorted(stages))}")
+    of = {label: str(r.get("model_of", "handle")) for label, r in results.items()}
+    if len(set(of.values())) > 1:
+        told = ", ".join(f"{label}: {what}" for label, what in of.items())
+        raise PalpateError(f"models of different parts cannot be compared ({told})")
+    names = list(dict.fromkeys(n for r in results.values() for n in r["parameters"]))
+    found = {name: _parameter(name, results) for name in names}
+    differing = [n for n, e in found.items() if e["pooled"] is not None and e["pooled"]["chance"] < SURE]
+    return {
+        "palpate_comparison": 1,
+        "results": {label: _summary(r) for label, r in results.items()},
+        "parameters": found,
+        "rms": {label: r["rms"] for label, r in results.items()},
+        "warnings": _warnings(results, differing),
+    }
+
+
+def _parameter(name: str, results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    entries = {label: r["parameters"].get(name) for label, r in results.items()}
+    here = {label: e for label, e in entries.items() if e is not None}
+    units = {e["unit"] for e in here.values()}
+    if len(units) > 1:
+        raise PalpateError(f"{name} is in different units: {', '.join(sorted(units))}")
+    told = [e for e in here.values() if e["value"] is not None and e["ci95"] is not None and _noise(e) > 0]
+    pooled = None if len(told) < 2 else pool([e["value"] for e in told], [_noise(e) for e in told])
+    return {
+        "unit": units.pop(),
+        "each": {
+            label: None if e is None else {key: e[key] for key in ("value", "ci95", "status")}
+            for label, e in entries.items()
+        },
+        "pooled": None
+        if pooled is None
+        else {
+            "value": pooled.value,
+            "ci95": [pooled.value - pooled.half, pooled.value + pooled.half],
+            "between_takes": pooled.between,
+            "chance": pooled.chance,
+            "takes": len(told),
+        },
+    }
+
+
+def _noise(entry: Mapping[str, Any]) -> float:
+    """What differs from take to take; a prior's pull and systematic errors are common to all."""
+    return float(entry["noise"] or 0.0)
+
+
+def _summary(r: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "title": r["title"],
+        "stage": r["stage"],
+        "passed": r["verdict"]["passed"],
+        "kappa": r.get("kappa"),
+        "damping": r.get("damping"),
+        "palpate": r["provenance"].get("palpate"),
+        "recordings": [e["sha256"] for e in r["provenance"].get("recordings", ())],
+    }
+
+
+def _warnings(results: Mapping[str, Mapping[str, Any]], differing: Sequence[str]) -> list[str]:
+    told: list[str] = []
+    failed = [label for label, r in results.items() if not r["verdict"]["passed"]]
+    if failed:
+        told.append(f"the verdict of {', '.join(failed)} is failed: do not pool what was not understood")
+    if differing:
+        told.append(
+            f"{', '.join(differing)}: the takes differ by more than their intervals allow (less than {100 * SURE:g} % "
+            "chance): the object changed, or something differs between sessions (mounting, zero, temperature); the "
+            "pooled interval holds that spread"
+        )
+    files = [tuple(sorted(e["sha256"] for e in r["provenance"].get("recordings", ()))) for r in results.values()]
+    if len(set(files)) < len(files):
+        told.append("some results come from the same recordings: they are not independent takes, do not pool them")
+    return told
+
+
+def mean_model(models: Sequence[Model]) -> Model:
+    """The mean of several models of one object, zones included.
+
+    Of consistent inertias the mean is consistent: the set is convex.
+    """
+    first = models[0]
+    for other in models[1:]:
+        same = type(other.mechanism) is type(first.mechanism) and list(other.parameters) == list(first.parameters)
+        if not same or other.about.get("model_of") != first.about.get("model_of"):
+            raise PalpateError(f"the models {first.name!r} and {other.name!r} are not of the same kind")
+    verdicts = {m.about.get("verdict", "passed") for m in models}
+    verdict = "passed" if verdicts == {"passed"} else "failed: a take failed"
+    shapes = {name: float(np.mean([m.shapes[name] for m in models])) for name in first.shapes}
+    p = np.mean([m.p for m in models], axis=0)
+    return with_shapes(first, shapes).with_values(p, identified_from=f"mean of {len(models)} takes", verdict=verdict)

@@ -1,0 +1,131 @@
+"""Several results side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palpate.errors import PalpateError
+from palpate.experiment import Result
+from palpate.experiment.comparison import compare, mean_model, pool
+from palpate.model import Model
+from tests.command import palpate
+
+
+def take(
+    values: Mapping[str, float], std: float = 0.1, *, passed: bool = True, sha: str = "", **more: Any
+) -> dict[str, Any]:
+    parameters = {
+        n: {"value": v, "unit": "kg", "ci95": [v - 2 * std, v + 2 * std], "noise": std, "status": "identified"}
+        for n, v in values.items()
+    }
+    return {
+        "palpate_result": 1,
+        "title": "take",
+        "stage": "body",
+        "model_of": "body",
+        "parameters": parameters,
+        "rms": {"test": {"n_z": {"value": 0.5, "unit": "N m", "percent_of_range": 1.0, "noise": None}}},
+        "verdict": {"passed": passed, "reasons": []},
+        "provenance": {"palpate": "0", "recordings": [{"file": "a", "sha256": sha or str(values)}]},
+        **more,
+    }
+
+
+def test_pooled_intervals_hold_the_mean_of_takes() -> None:
+    """Takes with a spread of their own: the interval holds the truth in 95 of 100 cases, with few takes too."""
+    rng = np.random.default_rng(1)
+    inside = []
+    for _ in range(600):
+        stds = rng.uniform(0.5, 1.5, 5)
+        found = pool(list(10 + rng.normal(0, 1.0, 5) + rng.normal(0, stds)), list(stds))
+        inside.append(abs(found.value - 10) < found.half)
+    assert 0.93 < np.mean(inside) < 0.985
+
+
+def test_equal_takes_are_pooled_as_in_any_textbook() -> None:
+    """Without a spread between takes: the inverse-variance mean."""
+    x, s = np.array([1.0, 1.1, 0.9]), np.array([0.2, 0.4, 0.3])
+    found = pool(list(x), list(s))
+    assert found.between == 0.0
+    assert found.value == pytest.approx(np.sum(x / s**2) / np.sum(s**-2.0))
+    assert found.std >= np.sqrt(1 / np.sum(s**-2.0)) - 1e-12
+    assert found.chance > 0.5
+
+
+@given(st.lists(st.floats(-5, 5), min_size=2, max_size=6), st.floats(0.1, 10), st.floats(-3, 3))
+def test_pooling_does_not_depend_on_units(values: list[float], scale: float, shift: float) -> None:
+    stds = [0.3 + 0.1 * i for i in range(len(values))]
+    one = pool(values, stds)
+    other = pool([scale * v + shift for v in values], [scale * s for s in stds])
+    assert other.value == pytest.approx(scale * one.value + shift, abs=1e-9)
+    assert other.half == pytest.approx(scale * one.half, rel=1e-9)
+
+
+def test_takes_that_differ_are_marked() -> None:
+    found = compare(
+        {"a": take({"m": 10.0, "I": 1.0}), "b": take({"m": 11.0, "I": 1.05}), "c": take({"m": 9.0, "I": 0.98})}
+    )
+    assert found["parameters"]["m"]["pooled"]["chance"] < 1e-6
+    assert found["parameters"]["I"]["pooled"]["chance"] > 0.5
+    assert [w for w in found["warnings"] if w.startswith("m: the takes differ")]
+    low, high = found["parameters"]["m"]["pooled"]["ci95"]
+    assert low < 9.5 < 10.5 < high
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    one = take({"m": 1.0})
+    with pytest.raises(PalpateError, match="two results at least"):
+        compare({"a": one})
+    with pytest.raises(PalpateError, match="different stages"):
+        compare({"a": one, "b": one | {"stage": "handle"}})
+    with pytest.raises(PalpateError, match="different parts"):
+        compare({"a": one, "b": one | {"model_of": "whole"}})
+
+
+def test_failed_and_dependent_takes_are_named() -> None:
+    found = compare({"a": take({"m": 1.0}, sha="x"), "b": take({"m": 1.0}, passed=False, sha="x")})
+    assert any("verdict of b is failed" in w for w in found["warnings"])
+    assert any("not independent" in w for w in found["warnings"])
+
+
+def test_a_parameter_that_only_one_has_stays_alone() -> None:
+    found = compare({"a": take({"m": 1.0, "b": 2.0}), "b": take({"m": 1.1})})
+    assert found["parameters"]["b"]["each"]["b"] is None
+    assert found["parameters"]["b"]["pooled"] is None
+
+
+def test_from_the_command_line_with_a_mean_model(door_result: Result, tmp_path: Path) -> None:
+    assert door_result.model is not None
+    door_result.save(tmp_path / "monday")
+    model = door_result.model
+    other = replace(model, values={**model.values, "I": 1.02 * model.values["I"]})
+    replace(door_result, model=other).save(tmp_path / "tuesday")
+    done = palpate(
+        "compare", tmp_path / "monday", tmp_path / "tuesday" / "result.json", "--model", tmp_path / "mean.json"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "monday" in done.stdout
+    assert "tuesday" in done.stdout
+    assert "between takes" in done.stdout
+    mean = Model.load(tmp_path / "mean.json")
+    assert mean.values["I"] == pytest.approx(1.01 * model.values["I"])
+    assert mean.about["identified_from"] == "mean of 2 takes"
+    data = json.loads(palpate("compare", tmp_path / "monday", tmp_path / "tuesday", "--json").stdout)
+    assert data["palpate_comparison"] == 1
+    done = palpate("compare", tmp_path / "monday", tmp_path / "nowhere")
+    assert done.returncode == 1
+
+
+def test_models_of_different_kinds_have_no_mean(door_result: Result) -> None:
+    assert door_result.model is not None
+    with pytest.raises(PalpateError, match="not of the same kind"):
+        mean_model([door_result.model, replace(door_result.model, about={"model_of": "whole"})])
