@@ -6,13 +6,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help demo test check study bench lock clean
+.PHONY: help demo test check study bench docs lock clean
 
 help:
 	@echo "make demo   the main job on simulated experiments: recordings -> models, tables"
 	@echo "make test   all tests (a few seeds of each study)"
 	@echo "make check  formatting, lint and types"
 	@echo "make study  the many-seed proofs; writes their tables into docs/studies/"
+	@echo "make docs   the documentation as a site in build/site/"
 	@echo "make bench  speed, as ratios against named rivals in the same run"
 
 demo: .venv/.run
@@ -32,6 +33,13 @@ study: .venv/.dev
 bench: .venv/.dev
 	$(BIN)/python -m benchmarks
 
+docs: .venv/.dev
+	$(BIN)/python -m palpate.experiment.reference > docs/experiment-file.md
+	$(BIN)/python -m palpate.experiment.object_reference > docs/object-file.md
+	$(BIN)/python -m palpate.cli.reference > docs/commands.md
+	$(BIN)/mkdocs build --quiet --strict
+	@echo "Written: build/site/index.html"
+
 # Needs uv, which is not part of the environment: pip install uv
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
@@ -40,7 +48,7 @@ lock:
 		--custom-compile-command "make lock" pyproject.toml --all-extras --group build --group dev -o requirements/dev.txt
 
 clean:
-	rm -rf .venv demo
+	rm -rf .venv build demo
 
 .venv/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ[variable] = "1"  # one thread for everybody, before NumPy is imported
 
-from benchmarks import door_variants, handle_solve, markers, vicon  # noqa: E402
+from benchmarks import door_variants, handle_solve, markers, runtime, vicon  # noqa: E402
 from benchmarks.timing import interleaved  # noqa: E402
 
 
@@ -29,6 +29,7 @@ def main() -> None:
     table(markers.HEADINGS, markers.rows())
     table(vicon.HEADINGS, vicon.rows())
     table(door_variants.HEADINGS, door_variants.rows())
+    table(runtime.HEADINGS, runtime.rows())
     help_ = [sys.executable, "-c", "import sys; sys.argv = ['palpate', '--help']; from palpate.cli import main; main()"]
     numpy = [sys.executable, "-c", "import numpy"]
     times = interleaved(

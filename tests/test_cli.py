@@ -44,7 +44,7 @@ def test_identify_writes_result_and_model_prints_the_table_and_verbose_names_the
     assert "aligning the clocks" in done.stderr
     for part in ("95 % interval", "prior", "truth", "from data", "status", "RMS error", "kappa_eff", "Verdict: passed"):
         assert part in done.stdout, part
-    assert {p.name for p in (tmp_path / "out").iterdir()} == {"result.json", "model.json"}
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {"result.json", "model.json", "report.html"}
 
 
 def test_a_poor_motion_is_simulated_and_what_it_cannot_tell_is_called_so(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def variant(paper: Path, *changes: tuple[str, str]) -> Path:
 
 REFUSED: list[tuple[str, str, list[str]]] = [
     ("sensor: ati", "sensr: ati", ["line 13", "no key 'sensr'", "Did you mean 'sensor'"]),
-    ("damping: 10", "dampin: 10", ["line 24", "prior", "Did you mean 'damping'"]),
+    ("damping: auto", "dampin: auto", ["line 24", "prior", "Did you mean 'damping'"]),
     ("imu_pose:\n", "imu_poses:\n", ["line 10", "Did you mean 'imu_pose'"]),
     ("0.9 kg", "0.9 m", ["line 21", "prior.mass", "not a quantity in kg"]),
     ("0.9 kg", "heavy", ["line 21", "prior.mass", "not a number with a unit"]),
@@ -160,7 +160,7 @@ def test_result_and_model_files(result: Result, tmp_path: Path) -> None:
     assert m["status"] in ("identified", "prior-dominated")
     assert set(data["rms"]) == {"train", "test", "cross_validated"}
     assert data["rms"]["test"]["n_z"]["unit"] == "N m"
-    assert data["damping"] == 10
+    assert data["references"]["paper"]["damping"] == 10
     assert data["kappa_eff"] < 100
     assert data["verdict"] == {"passed": True, "reasons": []}
     assert data["references"]["paper"]["Izz"] == 0.0004
@@ -180,8 +180,10 @@ def test_the_shipped_experiment_runs_on_data_elsewhere(kind: str, paper: Path, t
     assert result.passed
     assert list(result.data["references"]) == ["paper"]
     truth = json.loads((folder / "truth.json").read_text())["parameters"]
-    for name, entry in result.data["parameters"].items():
-        assert entry["ci95"][0] <= truth[name]["value"] <= entry["ci95"][1], name
+    halves = {n: (e["ci95"][1] - e["ci95"][0]) / 2 for n, e in result.data["parameters"].items()}
+    away = {n: abs(result.data["parameters"][n]["value"] - truth[n]["value"]) / half for n, half in halves.items()}
+    assert sum(a > 1 for a in away.values()) <= 1, away  # of sixteen 95 % intervals
+    assert max(away.values()) < 1.5
     # erratum 6: the door handle's prior points the wrong way, and the result says so
     said = [w for w in result.data["warnings"] if "contradict the prior" in w and "Ixy" in w and "other sign" in w]
     assert bool(said) == (kind == "door-handle")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
 
 from palpate.elements import Coulomb, EndStop, PolynomialSpring, RigidBody, ScalarInertia, Viscous
 from palpate.errors import DataProblem, PalpateError
@@ -79,8 +80,10 @@ def test_windows_hold_what_was_measured_and_what_a_stepper_makes_of_it(recording
     assert window.measured.tolist() == state[800:1201, 0].tolist()
     stepper, out, simulated = Stepper(paper_door(), 2e-3), np.empty(3), [state[800, 0]]
     stepper.reset(state[800])
+    stepper.step(wrench[800], out)
+    stepper.reset(state[800] - [0.0, 1e-3 * out[2]])  # the speed of half a step earlier
     for i in range(800, 1200):
-        for share in (0.1, 0.3, 0.5, 0.7, 0.9):
+        for share in (0.0, 0.2, 0.4, 0.6, 0.8):
             stepper.step((1 - share) * wrench[i] + share * wrench[i + 1], out)
         simulated.append(out[0])
     assert window.simulated == pytest.approx(simulated, abs=1e-12)
@@ -89,6 +92,24 @@ def test_windows_hold_what_was_measured_and_what_a_stepper_makes_of_it(recording
     assert window.travel == np.ptp(state[800:1201, 0])
     pooled = [w for w in found.windows if math.degrees(w.travel) >= 40]
     assert found.score == pytest.approx(math.sqrt(np.mean([w.rms**2 for w in pooled])))
+
+
+def test_where_nothing_rubs_the_step_hardly_counts() -> None:
+    """A pendulum against its own ODE: of second order in the step, where semi-implicit Euler is of first."""
+    model = Model("m", Hinge(inclination=math.pi / 2), (RigidBody(),))
+    model = model.with_values([2.0, 1.0, 0.0, 0.0, 0.1, 0.0, 0.0, 0.6, 0.0, 0.6])
+    times = np.arange(101) / RATE
+    wrench = torques(times, lambda _: 0.3)
+
+    def rates(_: float, y: np.ndarray) -> list[float]:
+        return [y[1], (0.3 + 9.80665 * math.sin(y[0])) / 0.6]
+
+    found = solve_ivp(rates, (0.0, 1.0), [2.0, 0.5], t_eval=times, rtol=1e-10, atol=1e-12)
+    coarse, fine = (
+        replay(model, times, wrench, found.y.T, window_s=1.0, dt=dt, least_travel=0.0).score for dt in (1e-2, 2.5e-3)
+    )
+    assert coarse < math.radians(0.1)
+    assert 12 < coarse / fine < 20
 
 
 def test_it_is_the_same_every_time(recording: Any) -> None:
@@ -270,12 +291,19 @@ def test_a_model_that_blows_up_is_told() -> None:
 
 
 def test_any_mechanism_replays() -> None:
-    """A free body that falls: its first coordinate is its place along x."""
+    """A free body that is pushed: its first position is its place along x, and all seven are compared."""
     model = Model("m", Free(gravity=0.0), (RigidBody(),)).with_values([2.0, 0, 0, 0, 0.1, 0, 0, 0.1, 0, 0.1])
     times = np.arange(51) / RATE
     state = np.zeros((51, 13))
     state[:, 3] = 1.0
     state[:, 0], state[:, 7] = 0.5 * 3.0 * times**2, 3.0 * times
     wrench = np.tile([6.0, 0, 0, 0, 0, 0], (51, 1))
-    (window,) = replay(model, times, wrench, state, window_s=0.5).windows
-    assert window.rms < 1e-3
+    found = replay(model, times, wrench, state, window_s=0.5, least_travel=0.0)
+    (window,) = found.windows
+    assert window.rms < 1e-9
+    assert [t.name for t in window.tracks] == ["x", "y", "z", "q_w", "q_x", "q_y", "q_z"]
+    assert found.scores == {t.name: t.rms for t in window.tracks}
+    state[:, 1] = 0.1 * times  # a speed that was not measured
+    moved = replay(model, times, wrench, state, window_s=0.5, least_travel=0.0)
+    assert moved.scores["y"] == pytest.approx(0.1 * math.sqrt(np.mean(times[1:] ** 2)))
+    assert moved.scores["x"] == found.scores["x"]

@@ -20,7 +20,7 @@ from palpate.experiment.reading import read_experiment
 from palpate.experiment.rolling_body import PreparedRolling, believed_of, fit_findings, fit_prepared, prepare_rolling
 from palpate.experiment.rolling_clock import rolling_clock
 from palpate.experiment.rolling_fit import RollingFit, refit, rolling_systematic
-from palpate.experiment.rolling_ground import vertical_of, wheel_findings
+from palpate.experiment.rolling_ground import SLOW_S, vertical_of, wheel_findings
 from palpate.experiment.rolling_inputs import projected
 from palpate.experiment.rolling_judge import feet_findings, judged, swap_findings, touched_findings
 from palpate.experiment.rolling_rest import AtRest
@@ -28,64 +28,19 @@ from palpate.experiment.rolling_result import build_rolling_result
 from palpate.experiment.rolling_windows import windowed_rows
 from palpate.identify.solution import Status
 from palpate.mechanisms import Rolling
-from palpate.model import Model, load_object
+from palpate.model import Model
 from palpate.motion.clock_map import ClockMap
 from palpate.motion.derivatives import angle_motion
 from palpate.physics.functions import ARRAYS
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation
-from palpate.recording.dspace_mat import write as write_dspace
-from palpate.recording.vicon_csv import write as write_vicon
 from palpate.report.body_plots import over_time
-from palpate.twin.capture import CAPTURE_HZ, T_MARKER, DeviceClock
-from palpate.twin.wheelbarrow import wheelbarrow_recordings, wheelbarrow_twin
-from palpate.twin.wheelbarrow_models import ACROSS, AXLE, FEET, SENSORS
-from palpate.twin.wheelbarrow_motion import Segment
-
-SEED = 5
-TRAIN, TEST = (4.0, 15.0), (18.0, 22.0)
-
-
-def _names(numbers: tuple[int, ...]) -> str:
-    return f"[{', '.join(f'WB_ID{i}' for i in numbers)}]"
-
-
-def _yaml(mass: float, radius: float) -> str:
-    offset = f"{{rotation: {T_MARKER[:3, :3].tolist()}, translation: {T_MARKER[:3, 3].tolist()}}}"
-    across = ", ".join(_names(pair) for pair in ACROSS)
-    return f"""\
-palpate: 1
-object: wheelbarrow
-stage: body
-recordings:
-  mocap: {{file: Trajectories.csv}}
-  wrench: {{file: wrench.mat, device: Platform}}
-  wrench_2: {{file: wrench.mat, device: Platform_2}}
-markers:
-  axle: {{axle: {_names(AXLE)}, across: [{across}], radius: {radius} m}}
-  sensor: {{markers: {_names(SENSORS[0])}, offset: {offset}}}
-  sensor_2: {{markers: {_names(SENSORS[1])}, offset: {offset}}}
-  feet: {_names(FEET)}
-handle: handle.json
-clocks: auto
-known_mass: {{value: {mass} kg, of: body}}
-segments: {{static: [0.2, 2.0], train: [{TRAIN[0]}, {TRAIN[1]}], test: [{TEST[0]}, {TEST[1]}]}}
-"""
+from tests.rolling_session import TEST, TRAIN, changed, write_session
 
 
 @cache
 def _written(folder: Path) -> dict[str, Any]:
-    """Recordings, the handle's true model and body.yaml; returns the truth."""
-    spans = (Segment("train", *TRAIN, ("push", "roll", "scrub", "lift", "mixed")), Segment("test", *TEST, ("mixed",)))
-    twin = wheelbarrow_twin(SEED, segments=spans, tilt_deg=0.0)
-    together = DeviceClock(0.0, 0.0)
-    twin = replace(twin, imu=together, load_cell=together)
-    markers, cells, _, truth = wheelbarrow_recordings(twin)
-    write_vicon(folder / "Trajectories.csv", markers, rate_hz=CAPTURE_HZ)
-    write_dspace(folder / "wrench.mat", cells)
-    load_object("handle").of_object().with_values(twin.handle).save(folder / "handle.json")
-    (folder / "body.yaml").write_text(_yaml(float(twin.barrow.phi[0]), twin.barrow.radius))
-    return truth
+    return write_session(folder)
 
 
 @pytest.fixture(scope="module")
@@ -107,17 +62,6 @@ def fit(folder: Path, prepared: PreparedRolling) -> RollingFit:
 
 def _true(folder: Path, key: str = "parameters") -> dict[str, float]:
     return {n: float(v["value"]) for n, v in _written(folder)[key].items()}
-
-
-def _changed(folder: Path, **changes: str) -> Path:
-    """body.yaml with some of its text replaced: old -> new."""
-    text = (folder / "body.yaml").read_text()
-    for old, new in (pair.split(" -> ") for pair in changes.values()):
-        assert old in text
-        text = text.replace(old, new)
-    path = folder / "changed.yaml"
-    path.write_text(text)
-    return path
 
 
 def test_the_truth_is_inside_and_predicts_no_better(folder: Path, prepared: PreparedRolling, fit: RollingFit) -> None:
@@ -189,16 +133,31 @@ def test_exchanged_load_cells_are_named(fit: RollingFit) -> None:
 
 def test_a_wrong_wheel_is_seen_in_how_it_leans(prepared: PreparedRolling) -> None:
     inputs = prepared.measured.inputs
-    motion, used = inputs.motion(), inputs.whole().used
-    assert used is not None
-    assert wheel_findings(motion, used, inputs.rolling.radius) == []
-    (found,) = wheel_findings(motion, used, 1.15 * inputs.rolling.radius)
-    assert found.fatal
-    assert f"{1e3 * inputs.rolling.radius:.0f} mm" in found.message or "measure it again" in found.message
+    motion, radius = inputs.motion(SLOW_S), inputs.rolling.radius
+    used = inputs.whole().used & np.isfinite(motion.omega).all(axis=1)
+    assert wheel_findings(motion, used, radius) == []
+    for wrong in (0.92 * radius, 1.08 * radius):
+        (found,) = wheel_findings(motion, used, wrong)
+        assert found.fatal
+        assert "measure it again" in found.message
+        says = float(found.message.partition("wheel of ")[2].partition(" mm")[0])
+        assert says == pytest.approx(1e3 * radius, rel=0.02)
+
+
+def test_noise_of_the_markers_makes_no_wheel_smaller(prepared: PreparedRolling) -> None:
+    inputs, rng = prepared.measured.inputs, np.random.default_rng(0)
+    poses = inputs.poses
+    turns = exp_rotation(2e-3 * rng.normal(size=(len(poses), 3)))
+    noisy = replace(inputs, poses=Poses(poses.times_s, poses.rotation @ turns, poses.position))
+    used = inputs.whole().used
+    light, slow = noisy.motion(), noisy.motion(SLOW_S)
+    # what differentiates for the balance would accuse the wheel
+    assert wheel_findings(light, used & np.isfinite(light.omega).all(axis=1), inputs.rolling.radius)
+    assert not wheel_findings(slow, used & np.isfinite(slow.omega).all(axis=1), inputs.rolling.radius)
 
 
 def test_whole_contains_both_handles(folder: Path, fit: RollingFit) -> None:
-    path = _changed(folder, a="stage: body -> stage: body\nmodel_of: whole")
+    path = changed(folder, ("stage: body", "stage: body\nmodel_of: whole"))
     experiment = read_experiment(path)
     inputs = replace(fit.inputs, add="all")
     handle = Model.load(folder / "handle.json").values["m"]
@@ -266,6 +225,9 @@ def test_a_larger_wheel_is_another_object(fit: RollingFit) -> None:
     moved = {e.name: e.systematic for e in unsure.solution.estimates}
     assert moved["m"] == pytest.approx(0.1, rel=1e-6)
     assert moved["b_v"] > 0.005 * fit.solution["b_v"].value  # a hundredth of the radius
+    assert set(unsure.sources) == {"wheel_radius", "mass"}
+    for name, total in moved.items():
+        assert total == pytest.approx(np.hypot(*(own[name] for own in unsure.sources.values())))
 
 
 def test_weight_only_lies_between_body_and_whole(folder: Path, fit: RollingFit) -> None:
@@ -289,10 +251,7 @@ def test_weight_only_lies_between_body_and_whole(folder: Path, fit: RollingFit) 
     ],
 )
 def test_what_is_missing_or_not_for_it_is_named(folder: Path, old: str, new: str, key: str) -> None:
-    text = (folder / "body.yaml").read_text()
-    assert old in text
-    path = folder / "wrong.yaml"
-    path.write_text(text.replace(old, new, 1))
+    path = changed(folder, (old, new), name="wrong.yaml")
     if not key:
         read_experiment(path)
         return

@@ -10,8 +10,12 @@ if TYPE_CHECKING:
     from palpate.errors import PalpateError as PalpateError
     from palpate.experiment import read_experiment as read_experiment
     from palpate.experiment import run_experiment as run_experiment
+    from palpate.experiment.comparison import compare as compare
     from palpate.experiment.inspection import inspect_recordings as inspect_recordings
     from palpate.experiment.motion import build_motion as build_motion
+    from palpate.experiment.result_file import read_result as read_result
+    from palpate.experiment.validation import validate as validate
+    from palpate.export import export_model as export_model
     from palpate.identify import Prior as Prior
     from palpate.identify import build_balance as build_balance
     from palpate.identify import compress as compress
@@ -34,6 +38,11 @@ if TYPE_CHECKING:
     from palpate.motion.marker_clock import marker_clock as marker_clock
     from palpate.motion.markers import markers_of as markers_of
     from palpate.recording import load as load
+    from palpate.report.writing import write_figures as write_figures
+    from palpate.report.writing import write_report as write_report
+    from palpate.report.writing import write_tables as write_tables
+    from palpate.runtime import HandleSensor as HandleSensor
+    from palpate.runtime import SensorStepper as SensorStepper
     from palpate.runtime import Stepper as Stepper
 
 # Public name -> where it lives. Imported on first use, so that `palpate --help` does not wait for SciPy.
@@ -52,7 +61,16 @@ _PUBLIC = {
     "estimate_offset": "palpate.motion",
     "imu_motion": "palpate.motion",
     "load": "palpate.recording",
+    "HandleSensor": "palpate.runtime",
+    "SensorStepper": "palpate.runtime",
     "Stepper": "palpate.runtime",
+    "compare": "palpate.experiment.comparison",
+    "read_result": "palpate.experiment.result_file",
+    "validate": "palpate.experiment.validation",
+    "export_model": "palpate.export",
+    "write_figures": "palpate.report.writing",
+    "write_report": "palpate.report.writing",
+    "write_tables": "palpate.report.writing",
     "inspect_recordings": "palpate.experiment.inspection",
     "build_motion": "palpate.experiment.motion",
     "fit_body": "palpate.motion.cloud",

@@ -8,9 +8,12 @@ import typer
 
 from palpate.cli.compare import compare
 from palpate.cli.demo import demo
+from palpate.cli.export import export
 from palpate.cli.identify import identify
 from palpate.cli.inspect import inspect
 from palpate.cli.new import new
+from palpate.cli.reproduce import reproduce
+from palpate.cli.simulate import simulate
 from palpate.cli.twin import twin
 from palpate.cli.validate import validate
 from palpate.cli.variants import variants
@@ -42,5 +45,5 @@ def palpate(
     """Measure how a real object feels and give that feel to a robot."""
 
 
-for verb in (compare, demo, identify, inspect, new, twin, validate, variants):
+for verb in (compare, demo, export, identify, inspect, new, reproduce, simulate, twin, validate, variants):
     app.command()(verb)

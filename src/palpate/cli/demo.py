@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Group
 
 from palpate.cli.console import Json, Quiet, Verbose, known_errors, progress, show, show_json
 from palpate.cli.identify import save_result
@@ -19,9 +21,9 @@ def demo(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Run everything on simulated experiments with the paper's values: recordings, models, tables."""
+    """Run everything on four simulated objects with the paper's values: recordings, models, tables, reports."""
     with known_errors():
-        found: dict[str, Any] = {}
+        found: dict[str, Mapping[str, Any]] = {}
         for kind in STAGES:
             folder = out / kind
             with progress(quiet=quiet or as_json, verbose=verbose, title=kind) as tell:
@@ -31,20 +33,27 @@ def demo(
                 tell("simulating the experiment")
                 experiment = read_experiment(TWINS[kind](folder))
                 result = run_experiment(experiment, tell)
+                tell("writing the report")
                 save_result(result, folder)
-            stages = [result] if result.handle is None else [result.handle, result]
-            found |= {stage.data["title"]: dict(stage.data) for stage in stages}
-            if not as_json and not quiet:
-                from palpate.report import result_text
+            stages = {"": result} if result.handle is None else {"handle": result.handle, "": result}
+            for name, stage in stages.items():
+                found[str(folder / name)] = stage.data
+                if not as_json and not quiet:
+                    from palpate.report import result_text
 
-                for stage in stages:
                     show(result_text(stage.data))
         if as_json:
-            show_json(found)
+            show_json({data["title"]: dict(data) for data in found.values()})
         elif not quiet:
+            from palpate.report.table import summary_table
+
+            show(Group("", summary_table(found)))
+            first = out / STAGES[0]
             typer.echo(
-                f"\nEach folder in {out} holds recordings, experiment file, truth.json, result.json and model.json; "
-                "the door's\nalso report.html, to be opened in a browser.\n"
-                f"Next: look at {out / STAGES[0] / STAGES[0]}.yaml, change it, and type\n"
-                f"  palpate identify {out / STAGES[0] / STAGES[0]}.yaml -o {out / 'mine'}"
+                f"\nOpen a report in a browser: {out / 'door' / 'report.html'}\n"
+                f"Each folder in {out} also holds recordings, experiment file, truth, result and model.\n"
+                f"Next: look at {first / STAGES[0]}.yaml, change it, and type\n"
+                f"  palpate identify {first / STAGES[0]}.yaml -o {out / 'mine'}\n"
+                "or see the door move:\n"
+                f"  palpate simulate {out / 'door' / 'model.json'} --torque 20 --for 5"
             )

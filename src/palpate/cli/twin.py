@@ -11,7 +11,12 @@ from palpate.cli.console import Json, Quiet, known_errors, progress, show_json
 
 
 def twin(
-    kind: Annotated[str, typer.Argument(help="handle, door, wheelbarrow, capture, wheelbarrow-handle or door-handle.")],
+    kind: Annotated[
+        str,
+        typer.Argument(
+            help="handle, door, wheelbarrow, wheelbarrow-planar, hand-truck, capture, wheelbarrow-handle, door-handle."
+        ),
+    ],
     out: Annotated[Path, typer.Argument(help="Folder to write into.")],
     seed: Annotated[
         int | None,
@@ -36,6 +41,7 @@ def twin(
     with known_errors():
         with progress(quiet=quiet or as_json, verbose=False, title="simulating") as tell:
             from palpate.errors import PalpateError, UnknownName
+            from palpate.experiment.reproduce import TRUTH_FILE
             from palpate.twin import TWINS
 
             if kind not in TWINS:
@@ -51,8 +57,9 @@ def twin(
                 options |= {option: True} if wanted else {}
             tell("recordings")
             experiment = TWINS[kind](out, **options)
-            verb = "inspect" if kind == "capture" else "identify"
+            verb = {"capture": "inspect", "authors": "reproduce"}.get(kind, "identify")
+            truth = out / (TRUTH_FILE if kind == "authors" else "truth.json")
         if as_json:
-            show_json({"experiment": str(experiment), "truth": str(out / "truth.json")})
+            show_json({"experiment": str(experiment), "truth": str(truth)})
         elif not quiet:
-            typer.echo(f"Written: {experiment}, its recordings, and truth.json. Next:\n  palpate {verb} {experiment}")
+            typer.echo(f"Written: {experiment}, its recordings, and {truth.name}. Next:\n  palpate {verb} {experiment}")

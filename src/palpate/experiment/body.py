@@ -61,7 +61,7 @@ def run_body(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) -> R
     fit = replace(fit, solution=solution)
     told = (*fit_findings(fit), *_contact(prepared.measured.inputs, fit.inputs))
     measured = replace(prepared.measured, findings=(*prepared.measured.findings, *told))
-    check_reference_names(experiment, [e.name for e in solution.estimates])
+    check_reference_names(experiment, [e.name for e in solution.estimates], fit.inputs.model.mechanism.rows)
     if experiment.config.uncertain is not None:
         tell("propagating systematic errors")
         fit = body_systematic(fit, experiment.config.uncertain)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,16 @@ from palpate.elements import PolynomialSpring
 from palpate.experiment.body_fit import BodyFit
 from palpate.experiment.body_inputs import BodyMeasured
 from palpate.experiment.body_judge import bandwidth_doubts, fixed_doubts, reasons, resting_doubts, scale_doubts
-from palpate.experiment.body_schema import BodyPart, HandleWeightPart
+from palpate.experiment.body_schema import BodyPart
 from palpate.experiment.body_view import BodyView, ReplayWindow, ShapeProfile
 from palpate.experiment.instruments import sensor_label
 from palpate.experiment.reading import Experiment
-from palpate.experiment.result import RESULT_FORMAT, Result, parameter_entry, provenance, read_references
-from palpate.files import finite, sha256
+from palpate.experiment.result import Result
+from palpate.experiment.result_parts import about_body, clock_entry, ending, heading, rms_of_rows, with_cross_validated
+from palpate.experiment.view_parts import with_capture
+from palpate.files import finite
 from palpate.identify import cross_validate
 from palpate.identify.balance import Segment
-from palpate.identify.solution import Status
 from palpate.motion.clocks import Offset
 from palpate.runtime.replay import Replay
 
@@ -39,11 +39,8 @@ def build_body_result(
     """Put a body's fit into the words of result.json."""
     config, solution = experiment.config, fit.solution
     noise = _noise(fit)
-    rms = {name: _rms(fit, measured.segments[name], noise) for name in ("train", "test")}
-    rms["quasi_static"] = _rms(fit, measured.segments["quasi_static"], noise)
-    ratio = float(cross_validate(fit.train, solution)[0] / max(fit.train.rms(solution.p)[0], 1e-300))
-    rms["cross_validated"] = {row: {**entry, "value": ratio * entry["value"]} for row, entry in rms["train"].items()}
-    rms = {name: entry for name, entry in rms.items() if entry}
+    rms = {name: _rms(fit, measured.segments[name], noise) for name in ("train", "test", "quasi_static")}
+    rms = with_cross_validated(rms, cross_validate(fit.train, solution), fit.train.rms(solution.p))
     why = reasons(solution, refused, rms, measured.findings)
     warnings = [
         *(f.message for f in measured.findings if not f.fatal),
@@ -57,33 +54,21 @@ def build_body_result(
         *(w for w in solution.warnings if "kappa" not in w),
     ]
     data: dict[str, Any] = {
-        "palpate_result": RESULT_FORMAT,
-        "title": config.title or experiment.source.stem,
-        "stage": config.stage,
-        "model_of": config.model_of,
+        **heading(experiment, solution),
         "procedure": config.procedure,
-        "parameters": {e.name: _refusable(parameter_entry(e)) for e in solution.estimates},
         "shapes": _shapes(fit),
-        "references": read_references(experiment),
         "rms": rms,
         "rms_below_hz": None,
-        "kappa": finite(solution.conditioning.kappa),
-        "kappa_eff": finite(solution.conditioning.kappa_eff),
-        "kappa_eff_paper": finite(solution.conditioning.kappa_eff_paper),
-        "damping": solution.damping,
         "weakest_direction": None,
         "replay": _replay(played),
         "clocks": _clocks(measured, offset),
         "hinge": _hinge(fit),
-        "verdict": {"passed": not why, "reasons": why},
-        "warnings": list(dict.fromkeys(w for w in warnings if w not in why)),
-        "provenance": provenance(experiment, measured.segments)
-        | {
-            "derivatives": {"window_s": fit.inputs.filtering.window_s, "order": fit.inputs.filtering.order},
-            "low_pass_hz": fit.inputs.filtering.bandwidth_hz,
-        },
+        **ending(experiment, why, warnings, measured.segments, fit.inputs.filtering),
     }
     view = _view(fit, measured.segments, played)
+    if measured.captured is not None:
+        wrench = fit.inputs.measured - fit.inputs.preload()
+        view = with_capture(view, config.recordings, measured.captured, offset, {"sensor": wrench})
     model = None if refused else fit.solution.model.with_values(fit.solution.p, **_about(experiment, measured, why))
     return Result(data, model, solution, view, measured.handle)
 
@@ -103,20 +88,12 @@ def _replay_doubts(played: Replay | None) -> list[str]:
     ]
 
 
-def _refusable(entry: dict[str, Any]) -> dict[str, Any]:
-    """What is not known has no number."""
-    return entry if entry["status"] != Status.NOT_IDENTIFIABLE.value else entry | {"value": None, "ci95": None}
-
-
 def _rms(fit: BodyFit, segments: Sequence[Segment], noise: float | None) -> dict[str, dict[str, Any]]:
     """RMS error against the wrench at the motion's rate, not smoothed further, where the object moves freely."""
-    error = fit.residuals(segments)
-    if len(error) == 0:
+    if not segments:
         return {}
-    value, span = float(np.sqrt(np.mean(error**2))), float(np.ptp(fit.reference(segments)))
-    row = fit.inputs.model.mechanism.rows[0]
-    percent = 100 * value / span if span > 0 else None
-    return {row.name: {"value": value, "unit": row.unit, "percent_of_range": percent, "noise": noise}}
+    error, reference = fit.residuals(segments), fit.reference(segments)
+    return rms_of_rows(fit.inputs.model.mechanism.rows, error[:, None], reference[:, None], [noise])
 
 
 def _noise(fit: BodyFit) -> float | None:
@@ -183,13 +160,7 @@ def _clocks(measured: BodyMeasured, offset: Offset | None) -> dict[str, Any]:
             clock, evidence = measured.inputs.clock, offset
         if clock is None:
             continue
-        found[name] = {
-            "reference_minus_device_s": clock.offset_s,
-            "std_s": clock.offset_std_s,
-            "at_s": clock.at_s,
-            "drift_ppm": clock.drift_ppm if clock.drift_observed else None,
-            "estimated": evidence is not None,
-        }
+        found[name] = clock_entry(clock, estimated=evidence is not None)
     return found
 
 
@@ -208,29 +179,14 @@ def _hinge(fit: BodyFit) -> dict[str, float]:
 
 def _about(experiment: Experiment[BodyPart], measured: BodyMeasured, why: Sequence[str]) -> dict[str, str]:
     config = experiment.config
-    meaning = {
-        "body": "body (pre-sensor part): drive it with the sensor's wrench minus its zero",
-        "whole": "whole (body and handle): drive it with the person's wrench, the handle's compensated",
-        "weight-only": "body with the handle's weight compensated, as the paper's authors: for reproduction",
-    }
-    about = {
-        "model_of": meaning[config.model_of],
-        "frame": "hinge: origin on the axis, z along it; the angle is zero when shut and positive when opening",
-        "verdict": "passed" if not why else f"failed: {'; '.join(why)}",
-        "identified_from": experiment.source.name,
-        "palpate": version("palpate"),
-    }
+    frame = "hinge: origin on the axis, z along it; the angle is zero when shut and positive when opening"
+    about = about_body(experiment, frame, why)
     if config.recordings.wrench is not None:
         about["sensor"] = sensor_label(config.sensor, config.recordings.wrench.device)
         static = measured.segments["static"]
         about["zeroing"] = (
             f"mean over {static[0][0]:g} to {static[0][1]:g} s, shut and untouched" if static else "as recorded"
         )
-    if isinstance(config.handle, HandleWeightPart):
-        about["handle"] = f"{config.handle.mass:g} kg at {config.handle.com} m, weight only"
-    elif config.handle is not None:
-        path = experiment.source.parent / config.handle
-        about["handle"] = f"{config.handle}" + (f", sha256 {sha256(path)[:16]}" if path.is_file() else "")
     return about
 
 
@@ -251,6 +207,7 @@ def _view(fit: BodyFit, segments: Mapping[str, Sequence[Segment]], played: Repla
         segments=segments,
         profiles=_profiles(fit),
         replay=_windows(played),
+        acceleration=found.acceleration,
     )
 
 

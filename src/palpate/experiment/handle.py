@@ -78,7 +78,7 @@ def run_handle(experiment: Experiment[ExperimentPart], tell: Tell = lambda _: No
     solution = fit(weighed.compressed if config.robust else train, mass, None)
     outlying = _outlying(prepared, train, weighed.weights, robust=config.robust)
     solution = replace(solution, warnings=(*solution.warnings, *outlying))
-    check_reference_names(experiment, [e.name for e in solution.estimates])
+    check_reference_names(experiment, [e.name for e in solution.estimates], train.model.mechanism.rows)
     if config.uncertain is not None:
         tell("propagating systematic errors")
         errors = systematic(

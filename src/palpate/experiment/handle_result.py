@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palpate.experiment.gates import expected_noise, reasons, remarks, zero_change, zero_drift
+from palpate.experiment.handle_view import handle_view
 from palpate.experiment.instruments import sensor_label
 from palpate.experiment.reading import Experiment
 from palpate.experiment.result import (
@@ -77,7 +78,8 @@ def build_result(
         "palpate": version("palpate"),
     }
     model = solution.model.of_object()
-    return Result(data, model.with_values(model.p, **about), solution)
+    view = handle_view(experiment.config, prepared, solution)
+    return Result(data, model.with_values(model.p, **about), solution, view)
 
 
 def _curve(solution: Solution) -> list[dict[str, float | None]]:

@@ -15,6 +15,7 @@ from palpate.experiment.motion_schema import MocapPart, MotionPart
 from palpate.experiment.schema import ExperimentPart, ImuPart, WrenchPart
 from palpate.experiment.tree import Place, line_of, parse
 from palpate.files import read_bytes
+from palpate.mechanisms import Row
 
 ROOTS: dict[str, type[ExperimentPart] | type[MotionPart] | type[BodyPart]] = {
     "handle": ExperimentPart,
@@ -24,6 +25,8 @@ ROOTS: dict[str, type[ExperimentPart] | type[MotionPart] | type[BodyPart]] = {
 """The schema of each stage's file."""
 Config = TypeVar("Config", bound=ExperimentPart | MotionPart | BodyPart, covariant=True)
 RecordingPart = WrenchPart | ImuPart | MocapPart | SignalsPart
+COMPARED = ("damping", "kappa", "kappa_eff", "kappa_eff_paper")
+"""What a reference may tell beside parameters and `rms_ROW`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +118,11 @@ def wrench_channels(part: WrenchPart, available: Sequence[str]) -> list[str]:
     )
 
 
-def check_reference_names(experiment: Experiment[ExperimentPart | BodyPart], known: Iterable[str]) -> None:
-    """Refuse reference values for what is no parameter; `known` are the names of the result's parameters."""
-    names = list(known)
+def check_reference_names(
+    experiment: Experiment[ExperimentPart | BodyPart], known: Iterable[str], rows: Iterable[Row]
+) -> None:
+    """Refuse reference values for what a result does not tell; `known` are the names of its parameters."""
+    names = [*known, *COMPARED, *(f"rms_{row.name}" for row in rows)]
     for i, part in enumerate(experiment.config.reference):
         for name in part.values or {}:
             if name not in names:

@@ -37,6 +37,8 @@ class Result:
     """What the figures of a body show."""
     handle: Result | None = None
     """Of the handle's own stage, where that was run for the body."""
+    handle_2: Result | None = None
+    """Of a second handle's, where it is another one."""
 
     @property
     def passed(self) -> bool:
@@ -51,8 +53,9 @@ class Result:
         """
         result, model = Path(folder) / "result.json", Path(folder) / "model.json"
         write_text(result, json.dumps(self.data, indent=1, allow_nan=False) + "\n")
-        if self.handle is not None:
-            self.handle.save(Path(folder) / "handle")
+        for name, handle in (("handle", self.handle), ("handle_2", self.handle_2)):
+            if handle is not None:
+                handle.save(Path(folder) / name)
         if self.model is None:
             model.unlink(missing_ok=True)
             return (result,)

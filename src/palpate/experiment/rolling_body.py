@@ -9,15 +9,17 @@ from typing import Any, cast
 
 import numpy as np
 
-from palpate.errors import DataProblem
+from palpate.elements import SensorBias
+from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.body_schema import BodyPart
 from palpate.experiment.handle import prior_of
+from palpate.experiment.object_model import object_model
 from palpate.experiment.reading import Experiment, check_reference_names
 from palpate.experiment.result import Result
 from palpate.experiment.rolling_capture import RollingMeasured, read_rolling
 from palpate.experiment.rolling_clock import rolling_clock
 from palpate.experiment.rolling_fit import Believed, RollingFit, fit_rolling, rolling_systematic
-from palpate.experiment.rolling_ground import wheel_findings
+from palpate.experiment.rolling_ground import SLOW_S, wheel_findings
 from palpate.experiment.rolling_judge import (
     feet_findings,
     judged,
@@ -26,11 +28,15 @@ from palpate.experiment.rolling_judge import (
     swapped_text,
     touched_findings,
 )
+from palpate.experiment.rolling_replay import replay_rolling
 from palpate.experiment.rolling_result import build_rolling_result
 from palpate.experiment.telling import Tell
 from palpate.identify.balance import Segment
+from palpate.model import Model
 from palpate.motion.clocks import Offset
+from palpate.physics.inertia import DRAWING_NAMES
 from palpate.recording.gates import Finding
+from palpate.runtime.replay import Replay
 
 HUSH = ("clock", "placement", "derivatives", "hinge angle", "fusion")
 """Findings of the motion stage that this stage settles in its own way."""
@@ -49,19 +55,38 @@ class PreparedRolling:
 
 def run_rolling(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) -> Result:
     """Identify a rolling object: the whole stage."""
+    model = object_model(experiment)
+    check_reference_names(experiment, _told_of(model), model.mechanism.rows)
     prepared = prepare_rolling(experiment, tell)
     measured = prepared.measured
     tell("solving")
     fit = fit_prepared(experiment, prepared)
     solution, refused = judged(fit)
     fit = replace(fit, solution=solution)
-    check_reference_names(experiment, [e.name for e in solution.estimates])
     if experiment.config.uncertain is not None:
         tell("propagating systematic errors")
         fit = rolling_systematic(fit, experiment.config.uncertain)
+    tell("replaying")
+    played = None if refused else _replayed(fit, measured)
     tell("judging")
     findings = (*measured.findings, *fit_findings(experiment, fit, measured))
-    return build_rolling_result(experiment, measured, prepared.offset, fit, refused, findings)
+    return build_rolling_result(experiment, measured, prepared.offset, fit, refused, findings, played)
+
+
+def _told_of(model: Model) -> list[str]:
+    """Names of all that a result tells a number of and a reference may, too."""
+    names = [n for n, p in model.parameters.items() if p.map != "inertia"]
+    inertias = [n.removesuffix("m") for n, p in model.parameters.items() if p.map == "inertia" and p.name == "m"]
+    names += [f"{prefix}{n}" for prefix in inertias for n in DRAWING_NAMES]
+    return [*names, *(p.name for p in SensorBias().parameters)]
+
+
+def _replayed(fit: RollingFit, measured: RollingMeasured) -> Replay | None:
+    """Measured force in, motion out, on the test segments; None where the model cannot be stepped."""
+    try:
+        return replay_rolling(fit, measured.segments["test"])
+    except PalpateError:
+        return None
 
 
 def prepare_rolling(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) -> PreparedRolling:
@@ -153,11 +178,12 @@ def fit_findings(experiment: Experiment[BodyPart], fit: RollingFit, measured: Ro
     """What the motion and the fitted balance say against what was taken as given."""
     used = fit.balance.used
     assert used is not None
-    at = used & np.isfinite(fit.inputs.motion().omega).all(axis=1)
+    slow, rolling = fit.inputs.motion(SLOW_S), fit.inputs.rolling
+    at = used & np.isfinite(slow.omega).all(axis=1)
     return [
         *touched_findings(fit.inputs),
         *feet_findings(fit.inputs, measured.segments),
-        *wheel_findings(fit.inputs.motion(), at, fit.inputs.rolling.radius),
+        *(wheel_findings(slow, at, rolling.radius) if rolling.moves == "full" else []),
         *swap_findings(fit),
         *mass_findings(experiment.config.known_mass is not None),
     ]

@@ -18,6 +18,7 @@ from palpate.experiment.object_model import object_model
 from palpate.experiment.reading import Experiment
 from palpate.experiment.result import Result
 from palpate.experiment.rolling_ground import Vertical, feet_down, level_poses, vertical_of
+from palpate.experiment.rolling_held import held_findings
 from palpate.experiment.rolling_inputs import RollingInputs, Sensor, Zero, with_radius
 from palpate.experiment.telling import Tell
 from palpate.identify.balance import Segment
@@ -34,8 +35,6 @@ from palpate.recording.gates import Finding
 
 IDLE = 1e-6
 """N, N m: a load cell whose numbers change by less does not measure."""
-CLOUD_FRAMES = 2000
-"""Frames that a marker's place in the cloud is a mean of, as far as they know nothing of each other."""
 SLOPE = 1.5
 """Up to this multiple of the bandwidth the low-pass lets something through that counts."""
 UNSEEN_WEIGHT = 1e6
@@ -81,6 +80,7 @@ def read_rolling(experiment: Experiment[BodyPart], tell: Tell) -> RollingMeasure
     places = captured.body.feet @ T_axle_cloud[:3, :3].T + T_axle_cloud[:3, 3]
     radius = model.mechanism.radius if isinstance(model.mechanism, Rolling) else 0.0
     down = feet_down(poses, places, static, radius)
+    findings += held_findings(poses, segments, model)
     if not len(places):
         told = "markers.feet names none: that the feet are in the air in the segments is taken for granted"
         findings.append(Finding("feet", False, told))
@@ -200,7 +200,7 @@ def _turn_root(experiment: Experiment[BodyPart], captured: CapturedMotion, name:
     body, markers = captured.body, experiment.config.markers
     part = markers.sensor if name == "sensor" else markers.sensor_2
     assert part is not None
-    std = body.checked.noise_m / np.sqrt(min(len(body.markers.times_s), CLOUD_FRAMES))
+    std = body.checked.noise_m / np.sqrt(len(body.markers.times_s))
     full = {n.rpartition(":")[2]: n for n in body.cloud.names} | {n: n for n in body.cloud.names}
     corners = body.cloud.places([full.get(n, n) for n in part.markers])
     offset = pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 
-from palpate.elements import SensorBias
-from palpate.errors import PalpateError
 from palpate.experiment.body_schema import BodyUncertainPart
 from palpate.experiment.rolling_inputs import RollingInputs, Sensor, with_radius
 from palpate.experiment.rolling_windows import WindowedRows, windowed_rows
@@ -53,6 +51,8 @@ class RollingFit:
     """The wrench as it was measured at the motion's rate, and the motion as well as it can be known alone."""
     used: BoolArray
     """(samples,): those that the model speaks about: seen, feet in the air, the wheel turning."""
+    sources: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
+    """Key of `uncertain` -> parameter -> systematic standard deviation."""
 
     def inside(self, segments: Sequence[Segment]) -> BoolArray:
         """(samples,): used, and in one of these segments."""
@@ -167,63 +167,73 @@ def refit(
     return _solve(train, believed, fit.solution.damping if damping is None else damping)
 
 
-def zero_effect(fit: RollingFit) -> dict[str, float]:
-    """By how much parameters change when the load cells' zeros come from elsewhere: estimated instead of still, or the
-    other way round; of those that both have.
-    """
-    still = fit.inputs.static is not None and fit.inputs.zero == "estimated"
-    other = fit.inputs.with_zero("still" if still else "none" if fit.inputs.zero == "estimated" else "estimated")
-    try:
-        there = {e.name: e.value for e in refit(fit, other).estimates}
-    except PalpateError:
-        return {}
-    return {e.name: there[e.name] - e.value for e in fit.solution.estimates if e.name in there}
+def solve_as(fit: RollingFit, train: Compressed) -> Solution:
+    """Another balance solved as this fit was: same belief, same damping."""
+    return _solve(train, fit.believed, fit.solution.damping)
 
 
-def estimated_zero(fit: RollingFit) -> dict[str, float]:
-    """The constant wrench in the object's frame that was estimated, N and N m; empty where none was."""
-    if fit.inputs.zero != "estimated":
-        return {}
-    return {p.name: fit.solution[p.name].value for p in SensorBias().parameters}
+def damping_changes(fit: RollingFit) -> dict[str, dict[str, float]]:
+    """By how much parameters change with half and with twice the lambda; empty where there is none."""
+    found: dict[str, dict[str, float]] = {}
+    if not fit.solution.problem.penalty.damped.any() or not fit.solution.damping > 0:
+        return found
+    for word, factor in (("halved", 0.5), ("doubled", 2.0)):
+        there = _solve(fit.train, fit.believed, factor * fit.solution.damping)
+        differences = _differences(there, fit.solution).tolist()
+        found[word] = {e.name: d for e, d in zip(fit.solution.estimates, differences, strict=True)}
+    return found
+
+
+def by_data(fit: RollingFit) -> Solution | None:
+    """The same data with the prior only as strong as its spread says, where lambda was stated; None elsewhere."""
+    prior = fit.believed.prior
+    if prior is None or prior.damping is None:
+        return None
+    return _solve(fit.train, replace(fit.believed, prior=replace(prior, damping=None, form="divergence")))
 
 
 def rolling_systematic(fit: RollingFit, part: BodyUncertainPart) -> RollingFit:
-    """The fit with the systematic standard deviation of every estimate."""
-    squares = np.zeros(len(fit.solution.estimates))
-    for inputs, mass in _others(fit, part):
-        squares += _differences(refit(fit, inputs, mass), fit.solution) ** 2
-    pairs = zip(fit.solution.estimates, np.sqrt(squares).tolist(), strict=True)
-    estimates = tuple(replace(e, systematic=s) for e, s in pairs)
-    return replace(fit, solution=replace(fit.solution, estimates=estimates))
+    """The fit with the systematic standard deviation of every estimate, and what each source does to it."""
+    squares: dict[str, FloatArray] = {}
+    for source, inputs, mass in _others(fit, part):
+        found = _differences(refit(fit, inputs, mass), fit.solution) ** 2
+        squares[source] = squares.get(source, np.zeros(len(found))) + found
+    names = [e.name for e in fit.solution.estimates]
+    total = np.sqrt(sum(squares.values(), np.zeros(len(names)))).tolist()
+    estimates = tuple(replace(e, systematic=s) for e, s in zip(fit.solution.estimates, total, strict=True))
+    sources = {s: dict(zip(names, np.sqrt(v).tolist(), strict=True)) for s, v in squares.items()}
+    return replace(fit, solution=replace(fit.solution, estimates=estimates), sources=sources)
 
 
-def _others(fit: RollingFit, part: BodyUncertainPart) -> Iterator[tuple[RollingInputs, float | None]]:
-    """Inputs, and a mass if it is that, with one thing off by its standard deviation each."""
+def _others(fit: RollingFit, part: BodyUncertainPart) -> Iterator[tuple[str, RollingInputs, float | None]]:
+    """The source's key, inputs, and a mass if it is that, with one thing off by its standard deviation each."""
     inputs = fit.inputs
     if part.load_cell_scale:
-        yield replace(inputs, measured=(1 + part.load_cell_scale) * inputs.measured), None
+        yield "load_cell_scale", replace(inputs, measured=(1 + part.load_cell_scale) * inputs.measured), None
     for i, sensor in enumerate(inputs.sensors):
-        for moved in _moved(sensor, part):
-            yield replace(inputs, sensors=(*inputs.sensors[:i], moved, *inputs.sensors[i + 1 :])), None
+        for source, moved in _moved(sensor, part):
+            yield source, replace(inputs, sensors=(*inputs.sensors[:i], moved, *inputs.sensors[i + 1 :])), None
     if part.clock:
         clock = inputs.clock or ClockMap(0.0, 0.0, 0.0, 0.0, 0.0, False)
-        yield inputs.on_clock(replace(clock, offset_s=clock.offset_s + part.clock)), None
+        yield "clock", inputs.on_clock(replace(clock, offset_s=clock.offset_s + part.clock)), None
     if part.tilt:
         for axis in np.eye(3)[:2]:
-            yield inputs.tilted(part.tilt * axis), None
+            yield "tilt", inputs.tilted(part.tilt * axis), None
     if part.wheel_radius:
-        yield replace(inputs, model=with_radius(inputs.model, inputs.rolling.radius + part.wheel_radius)), None
+        model = with_radius(inputs.model, inputs.rolling.radius + part.wheel_radius)
+        yield "wheel_radius", replace(inputs, model=model), None
     if part.mass and fit.believed.mass is not None:
-        yield inputs, fit.believed.mass + part.mass
+        yield "mass", inputs, fit.believed.mass + part.mass
 
 
-def _moved(sensor: Sensor, part: BodyUncertainPart) -> Iterator[Sensor]:
+def _moved(sensor: Sensor, part: BodyUncertainPart) -> Iterator[tuple[str, Sensor]]:
     R, r = sensor.T_body_sensor[:3, :3], sensor.T_body_sensor[:3, 3]
     for axis in np.eye(3):
         if part.sensor_position:
-            yield replace(sensor, T_body_sensor=transform(R, r + part.sensor_position * axis))
+            yield "sensor_position", replace(sensor, T_body_sensor=transform(R, r + part.sensor_position * axis))
         if part.sensor_rotation:
-            yield replace(sensor, T_body_sensor=transform(R @ exp_rotation(part.sensor_rotation * axis), r))
+            turn = exp_rotation(part.sensor_rotation * axis)
+            yield "sensor_rotation", replace(sensor, T_body_sensor=transform(R @ turn, r))
     if part.sensor_yaw:
         turn = exp_rotation(part.sensor_yaw * np.array([0.0, 0.0, 1.0]))
-        yield replace(sensor, T_body_sensor=transform(R @ turn, r))
+        yield "sensor_yaw", replace(sensor, T_body_sensor=transform(R @ turn, r))

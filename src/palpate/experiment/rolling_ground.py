@@ -26,6 +26,8 @@ RESTS_S = 0.3
 RADIUS_OFF = 0.05
 """Share by which the no-slip condition may ask for another radius: wheels are soft."""
 PIECE_S = 1.0
+SLOW_S = 0.4
+"""Window of the derivatives by which a radius is judged: noise of a turn's speed would make the wheel look smaller."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +146,10 @@ def feet_down(poses: Poses, places: FloatArray, static: Segment | None, radius_m
 
 
 def wheel_findings(motion: Motion, used: BoolArray, radius_m: float) -> list[Finding]:
-    """The radius that rolling without slip asks for: the middle of the axle moves aside by v_y = -R camber rate."""
+    """The radius that rolling without slip asks for: the middle of the axle moves aside by v_y = -R camber rate.
+
+    motion: differentiated with the window `SLOW_S`.
+    """
     assert motion.poses is not None
     assert motion.velocity is not None
     R = motion.poses.rotation[used]

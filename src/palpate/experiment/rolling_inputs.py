@@ -181,17 +181,22 @@ class RollingInputs:
         return np.hstack([np.einsum("nij,ni->nj", R, v) for v in (force, moment)])
 
     def resting(self) -> BoolArray:
-        """(samples,): where nobody can tell which way the wheel turns, so that its friction is not known.
+        """(samples,): where nobody can tell which way a wheel turns, so that its friction is not known.
 
         Speeds need no such short windows as accelerations do.
         """
         order, rate = self.filtering.order, self.rate_hz
         short, long = (window_samples(w, rate, order) for w in (NOISE_WINDOW_S, SPEED_WINDOW_S))
-        noise = max(signal_noise(self.poses.position[:, i], short, order) for i in (0, 1))
+        # of the middle of a wheel, which turns with the axle where there are two
+        middle = self.poses.position + 0.5 * self.rolling.track * self.poses.rotation[:, :, 2]
+        noise = max(signal_noise(middle[:, i], short, order) for i in (0, 1))
         k = self.rolling.observe(self.motion(long / rate))
-        speed = np.asarray(k.coordinates["wheel"].speed)
         limit = derivative_noise(noise, long, order, 1, rate) / self.rolling.radius
-        return at_rest(np.where(np.isfinite(speed), speed, np.inf), limit)
+        rests = np.zeros(len(self.times_s), dtype=bool)
+        for name in self.rolling.wheels:
+            speed = np.asarray(k.coordinates[name].speed)
+            rests |= at_rest(np.where(np.isfinite(speed), speed, np.inf), limit)
+        return rests
 
     def seen(self, motion: Motion, wrench: FloatArray) -> BoolArray:
         """(samples,): everything was seen, and no foot stands on the ground."""

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from palpate.elements import SENSOR, WheelSpin
 from palpate.errors import PalpateError
 from palpate.experiment.body_doubts import MEAN_S, TOUCHED
 from palpate.experiment.body_judge import OFTEN, reasons
-from palpate.experiment.rolling_fit import RollingFit
+from palpate.experiment.rolling_fit import RollingFit, by_data
 from palpate.experiment.rolling_inputs import RollingInputs
 from palpate.identify.balance import Segment
 from palpate.identify.clock_profile import residuals
 from palpate.identify.solution import Estimate, Solution, Status
+from palpate.mechanisms.rolling import HEADING, PATCH, YAW, Rolling
 from palpate.model import Model
 from palpate.motion.derivatives import stretches
+from palpate.physics.arrays import FloatArray
 from palpate.recording.gates import Finding
 
 BETTER = 0.5
 """Exchanged load cells explain the wrench better when they leave less than this share of the squares."""
+SAME = 1e-6
+"""Columns whose directions differ by less are one."""
+UNEXPLAINED = "the model does not explain the wrench (error of range, "
+"""How `reasons` begins for a row."""
 GRAVITY_ADVICE = "lift the handles through a larger range"
 MOTIONS: Mapping[str, str] = {
     "m": "push and pull it faster",
@@ -34,11 +41,32 @@ MOTIONS: Mapping[str, str] = {
     "Ixy": "rock it from side to side faster while it turns (camber and yaw)",
     "Ixz": "turn it to and fro faster while the handles go up and down (yaw and pitch)",
     "Iyz": "rock it from side to side faster while the handles go up and down (camber and pitch)",
-    "b_v": "push and pull it at several speeds",
-    "b_c": "push and pull it slowly, too",
-    "b_psi": "turn it to and fro on the spot (yaw)",
 }
 """What shows a parameter; x of the frame points down, y to the handles, z left along the axle."""
+_AT_SEVERAL = "turn it to and fro (yaw) with the handles high and with the handles low"
+UPRIGHT: Mapping[str, str] = {
+    "c_z": "turn it faster to and fro while it goes ahead and back (yaw)",
+    "Ixx": _AT_SEVERAL,
+    "Ixy": _AT_SEVERAL,
+    "Iyy": _AT_SEVERAL,
+    "Iyz": MOTIONS["Ixz"],
+}
+"""The same of what cannot lean."""
+
+
+def motion_for(model: Model, name: str) -> str | None:
+    """The motion that shows a parameter, by its name on a drawing or by what its element acts on; None: not known."""
+    if name in MOTIONS:
+        upright = isinstance(model.mechanism, Rolling) and model.mechanism.moves == "upright"
+        return UPRIGHT.get(name, MOTIONS[name]) if upright else MOTIONS[name]
+    owner = next((e for e in model.elements for p in e.parameters if p.name == name.rpartition(".")[2]), None)
+    if owner is None or owner.acts_on == SENSOR:
+        return None
+    if owner.acts_on in (YAW, HEADING, PATCH):
+        return "turn it to and fro on the spot (yaw)"
+    if isinstance(owner, WheelSpin):
+        return "push and pull it with faster starts and stops"
+    return "push and pull it slowly, too" if owner.dry else "push and pull it at several speeds"
 
 
 def judged(fit: RollingFit) -> tuple[Solution, dict[str, str]]:
@@ -57,7 +85,10 @@ def judged(fit: RollingFit) -> tuple[Solution, dict[str, str]]:
     for i, (e, (name, parameter)) in enumerate(zip(solution.estimates, model.parameters.items(), strict=True)):
         why, half = "", solution.uncertainty.critical * e.noise
         if e.status is Status.NOT_IDENTIFIABLE:
+            same = _twins(rows, i, list(model.parameters))
             why = "the motion does not tell it from others"
+            if same:
+                why = f"it does the same as {', '.join(same)}: fix one of them (fixed:), the rest is the other"
             if not solution.uncertainty.enough:
                 why = "the train segments are too short to know the noise"
         if parameter.map == "positive" and e.status is not Status.FIXED and solution.uncertainty.enough:
@@ -71,25 +102,64 @@ def judged(fit: RollingFit) -> tuple[Solution, dict[str, str]]:
                     e = replace(e, status=Status.IDENTIFIED, ci95=(0.0, e.value + half))
         if why:
             e = replace(e, status=Status.NOT_IDENTIFIABLE, ci95=None)
-            if name in own:
-                refused[e.name] = why + (f"; {MOTIONS[e.name]}" if e.name in MOTIONS else "")
+            if e.name in fit.inputs.rolling.hidden:
+                e = replace(e, information_from_data=0.0)
+            elif name in own:
+                advice = None if "fixed:" in why else motion_for(model, e.name)
+                refused[e.name] = why if advice is None else f"{why}; {advice}"
         elif parameter.map == "positive" and e.ci95 is not None:
             e = replace(e, ci95=(max(e.ci95[0], 0.0), e.ci95[1]))
         found.append(e)
     return replace(solution, estimates=tuple(found)), refused
 
 
-def motion_hints(solution: Solution, *, stated: bool) -> list[str]:
-    """For numbers that are partly the prior's: the motion that would show them; stated: lambda was not chosen here."""
-    told: dict[str, list[str]] = {}
-    for e in solution.estimates:
-        if e.status is Status.PRIOR_DOMINATED and e.prior is not None and e.name in MOTIONS:
-            told.setdefault(MOTIONS[e.name], []).append(e.name)
-    if not told:
+def _twins(rows: FloatArray, i: int, names: Sequence[str]) -> list[str]:
+    """Parameters whose columns of (samples, rows, parameters + 1) are that of the i-th times a number."""
+    columns = rows[:, :, :-1].reshape(-1, len(names))
+    sizes = np.linalg.norm(columns, axis=0)
+    alike = np.abs(columns.T @ columns[:, i]) >= (1 - SAME) * sizes * sizes[i]
+    return [n for j, n in enumerate(names) if j != i and alike[j] and sizes[j] > 0 and sizes[i] > 0]
+
+
+def motion_hints(fit: RollingFit) -> list[str]:
+    """For numbers that are partly the prior's: whether lambda makes them so, or the motion that would show them."""
+    hidden = fit.inputs.rolling.hidden
+    leaning = [
+        e
+        for e in fit.solution.estimates
+        if e.status is Status.PRIOR_DOMINATED and e.prior is not None and e.name not in hidden
+    ]
+    if not leaning:
         return []
-    also = f"lambda is stated as {solution.damping:g}, damping: auto may leave more to the data; " if stated else ""
-    helps = "; ".join(f"for {', '.join(names)} {motion}" for motion, names in told.items())
-    return [f"{', '.join(n for names in told.values() for n in names)} lean on the prior: {also}{helps}"]
+    free = by_data(fit)
+    known = [] if free is None else [e.name for e in leaning if free[e.name].status is Status.IDENTIFIED]
+    told: dict[str, list[str]] = {}
+    for e in leaning:
+        motion = motion_for(fit.inputs.model, e.name)
+        if e.name not in known and motion is not None:
+            told.setdefault(motion, []).append(e.name)
+    parts = [f"for {', '.join(names)} {motion}" for motion, names in told.items()]
+    if free is not None and known:
+        which = "them" if len(known) == len(leaning) else ", ".join(known)
+        parts.insert(0, f"lambda is stated as {fit.solution.damping:g}, with damping: auto the data alone tell {which}")
+        there = [(e, free[e.name].value) for e in leaning if e.name in known and e.ci95 is not None]
+        far = [f"{e.name} {v:.3g} {e.unit}" for e, v in there if e.ci95 and not e.ci95[0] <= v <= e.ci95[1]]
+        if far:
+            parts.insert(1, f"{', '.join(far)}, outside the interval here: the drawing is off by more than its spread")
+    return [f"{', '.join(e.name for e in leaning)} lean on the prior: {'; '.join(parts)}"] if parts else []
+
+
+def damping_doubts(solution: Solution, changes: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Numbers called identified that half or twice the lambda moves out of their interval."""
+    halves = {
+        e.name: (e.ci95[1] - e.ci95[0]) / 2
+        for e in solution.estimates
+        if e.status is Status.IDENTIFIED and e.ci95 is not None
+    }
+    moved = [n for n, half in halves.items() if any(abs(own[n]) > half for own in changes.values())]
+    if not moved:
+        return []
+    return [f"half or twice the lambda moves {', '.join(moved)} out of the interval: the prior holds more than is said"]
 
 
 def feet_findings(inputs: RollingInputs, segments: Mapping[str, Sequence[Segment]]) -> list[Finding]:
@@ -175,8 +245,19 @@ def mass_findings(known: bool) -> list[Finding]:
 def why_failed(
     solution: Solution, refused: Mapping[str, str], rms: Mapping[str, Any], findings: Sequence[Finding], sensors: int
 ) -> list[str]:
-    """Why the verdict is "failed"; empty when it passed."""
-    told = reasons(replace(solution, impossible=()), refused, rms, findings)
+    """Why the verdict is "failed"; empty when it passed. Where the cause is known, what follows from it is not told."""
+    told = reasons(replace(solution, impossible=()), {}, rms, findings)
+    misfit = [text for text in told if text.startswith(UNEXPLAINED)]
+    told = [text for text in told if text not in misfit]
+    if any(f.gate == "swapped" for f in findings):
+        lost = [f"until then {_listed(refused)} not known"] if refused else []
+        return [*(f.message for f in findings if f.fatal), *lost]
+    if misfit:
+        rows = "; ".join(text.removeprefix(UNEXPLAINED).partition(")")[0] for text in misfit)
+        told.append(f"{UNEXPLAINED}{rows}){misfit[0].partition(')')[2]}")
+    if sensors == 1 and misfit:
+        told.insert(0, "only one load cell is given: if both hands held the object, recordings.wrench_2 is missing")
+    told += [f"{_listed(dict.fromkeys(names))} not known{why}" for why, names in _alike(refused, misfit).items()]
     if len(solution.impossible) > 2:
         names = [text.removeprefix("without constraints ").split(" = ")[0] for text in solution.impossible]
         told.append(
@@ -184,13 +265,18 @@ def why_failed(
             "(recordings.wrench.sign), a sensor's frame or the axle's is wrong, or right and left are exchanged"
         )
     else:
-        told += [text for text in solution.impossible if text not in told]
-    if sensors == 1 and any("does not explain the wrench" in text for text in told):
-        told.append("only one load cell is given: if both hands held the object, recordings.wrench_2 is missing")
-    return told
+        told += [text.replace("lever arm of the IMU", "lever arm of a sensor") for text in solution.impossible]
+    return list(dict.fromkeys(told))
 
 
-def of_object(model: Model, feet: tuple[tuple[float, float, float], ...]) -> Model:
-    """The object alone, without what belongs to the instruments, and with its feet."""
-    found = model.of_object()
-    return replace(found, mechanism=replace(found.mechanism, feet=feet)) if feet else found  # type: ignore[call-arg]
+def _alike(refused: Mapping[str, str], misfit: Sequence[str]) -> dict[str, list[str]]:
+    """Names that are refused for the same reason; no motion helps where the model does not explain the wrench."""
+    found: dict[str, list[str]] = {}
+    for name, why in refused.items():
+        found.setdefault("" if misfit else f": {why}", []).append(name)
+    return found
+
+
+def _listed(names: Iterable[str]) -> str:
+    found = list(names)
+    return f"{', '.join(found)} {'is' if len(found) == 1 else 'are'}"

@@ -20,7 +20,8 @@ class AtRest:
 
     The couple tau enters n_y with cos c, n_z with sin c and f_x with 1 / (R cos c), c the camber (mechanisms/rolling).
     So n_y - R cos^2 c f_x (about the moment about the axle) and n_z - tan c n_y are free of it, n_x is anyway, and of
-    f_x nothing is left. At rest tau is whatever friction allows: these rows hold all the same.
+    f_x nothing is left. At rest tau is whatever friction allows: these rows hold all the same. Of two wheels each has
+    its own couple and a lever arm about the vertical: nothing is left of n_z either.
     """
 
     rolling: Rolling
@@ -78,7 +79,7 @@ class AtRest:
         found = {
             "n_x": full["n_x"],
             "n_y": full["n_y"] - cos / ahead * full["f_x"],
-            "n_z": full["n_z"] - sin / cos * full["n_y"],
+            "n_z": 0.0 * full["n_z"] if self.rolling.track > 0 else full["n_z"] - sin / cos * full["n_y"],
             "f_x": 0.0 * full["f_x"],
         }
         return [found[name] for name in names]

@@ -4,28 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from palpate.experiment.body_schema import BodyPart, HandleWeightPart
 from palpate.experiment.body_view import BodyView, Series
+from palpate.experiment.handle_inputs import sensor_of
 from palpate.experiment.instruments import sensor_label
 from palpate.experiment.reading import Experiment
-from palpate.experiment.result import RESULT_FORMAT, Result, parameter_entry, provenance, read_references
+from palpate.experiment.result import Result
+from palpate.experiment.result_parts import (
+    about_body,
+    clock_entry,
+    curve_of,
+    ending,
+    heading,
+    rms_of_rows,
+    with_cross_validated,
+)
 from palpate.experiment.rolling_capture import RollingMeasured
-from palpate.experiment.rolling_fit import RollingFit, estimated_zero, zero_effect
-from palpate.experiment.rolling_judge import MOTIONS, motion_hints, of_object, why_failed
-from palpate.files import finite, sha256
+from palpate.experiment.rolling_feet import with_feet
+from palpate.experiment.rolling_fit import RollingFit, damping_changes
+from palpate.experiment.rolling_inputs import projected
+from palpate.experiment.rolling_judge import damping_doubts, motion_for, motion_hints, why_failed
+from palpate.experiment.rolling_load import resistance
+from palpate.experiment.rolling_replay import replay_curves, replay_entry
+from palpate.experiment.rolling_zero import zero_entry
+from palpate.experiment.view_parts import excitation_of, with_capture
+from palpate.files import finite
 from palpate.identify import cross_validate, weakest_direction
 from palpate.identify.balance import Segment
-from palpate.identify.damping import damping_curve
-from palpate.identify.solution import Status
 from palpate.motion.clocks import Offset
+from palpate.physics.inertia import PHI_NAMES
 from palpate.recording.gates import Finding
+from palpate.runtime.replay import Replay
 
-AXES = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
+FRAME = (
+    "origin in the middle of the axle, z left along it, y towards the handles; inertias are matrix entries about that "
+    "origin"
+)
+SENSORS = ("sensor", "sensor_2")
+SHAKE = "turn and shake the object about every axis"
+ZEROING = {"still": "mean while nobody touched the handles", "estimated": "estimated along", "none": "as recorded"}
 
 
 def build_rolling_result(
@@ -35,88 +56,66 @@ def build_rolling_result(
     fit: RollingFit,
     refused: Mapping[str, str],
     findings: Sequence[Finding],
+    played: Replay | None = None,
 ) -> Result:
-    """Put a rolling object's fit into the words of result.json."""
-    config, solution = experiment.config, fit.solution
-    rms = {name: _rms(fit, measured.segments[name]) for name in ("train", "test")}
-    ratio = cross_validate(fit.train, solution) / np.maximum(fit.train.rms(solution.p), 1e-300)
-    rms["cross_validated"] = {
-        row: {**entry, "value": float(r) * entry["value"]}
-        for r, (row, entry) in zip(ratio, rms["train"].items(), strict=True)
-    }
-    rms = {name: entry for name, entry in rms.items() if entry}
+    """Put a rolling object's fit into the words of result.json; played: the test segments, where it was."""
+    config, solution, noise = experiment.config, fit.solution, _noise(fit)
+    rms = {name: _rms(fit, measured.segments[name], noise) for name in ("train", "test")}
+    rms = with_cross_validated(rms, cross_validate(fit.train, solution), fit.train.rms(solution.p))
     why = why_failed(solution, refused, rms, findings, len(fit.inputs.sensors))
-    stated = config.prior is not None and config.prior.damping != "auto"
+    changes = damping_changes(fit)
     warnings = [
         *(f.message for f in findings if not f.fatal),
-        *motion_hints(solution, stated=stated),
-        *solution.warnings,
+        *motion_hints(fit),
+        *damping_doubts(solution, changes),
+        # what shakes a handle is no advice for what rolls: the weakest direction has its own
+        *(w.replace(SHAKE, "see the weakest direction") for w in solution.warnings if not _of_hidden(fit, w)),
     ]
+    model, assumed = None, dict[str, float]()
+    if not refused:
+        model, assumed = with_feet(solution.model.of_object(), measured.feet)
+        model = model.with_values(model.p, **_about(experiment, fit, why, assumed))
     data: dict[str, Any] = {
-        "palpate_result": RESULT_FORMAT,
-        "title": config.title or experiment.source.stem,
-        "stage": config.stage,
-        "model_of": config.model_of,
+        **heading(experiment, solution),
         "rows": config.rows,
-        "parameters": {e.name: _refusable(parameter_entry(e)) for e in solution.estimates},
         "shapes": {},
-        "references": read_references(experiment),
         "rms": rms,
         "rms_of_segments": [
-            {"segment": name, "from_s": s[0], "to_s": s[1], "rms": _rms(fit, [s])}
+            {"segment": name, "from_s": s[0], "to_s": s[1], "rms": _rms(fit, [s], noise)}
             for name in ("train", "test")
             for s in measured.segments[name]
         ],
         "rms_below_hz": None,
-        "kappa": finite(solution.conditioning.kappa),
-        "kappa_eff": finite(solution.conditioning.kappa_eff),
-        "kappa_eff_paper": finite(solution.conditioning.kappa_eff_paper),
-        "damping": solution.damping,
         "damping_implies_std": finite(solution.uncertainty.level / solution.damping) if solution.damping else None,
-        "damping_curve": _curve(fit),
+        "damping_curve": curve_of(solution),
+        "damping_changes": changes,
         "factor": config.factor,
         "weakest_direction": _weakest(fit),
-        "zero": _zero(fit),
-        "replay": None,
+        "systematic": {source: dict(own) for source, own in fit.sources.items()},
+        "zero": zero_entry(fit, sensor_of(config.sensor)),
+        "handles": _handles(experiment, measured),
+        "replay": None if played is None else replay_entry(played),
         "clocks": _clocks(fit, measured, offset),
-        "rolling": _rolling(fit, measured),
-        "verdict": {"passed": not why, "reasons": why},
-        "warnings": list(dict.fromkeys(w for w in warnings if w not in why)),
-        "provenance": provenance(experiment, measured.segments)
-        | {
-            "derivatives": {"window_s": fit.inputs.filtering.window_s, "order": fit.inputs.filtering.order},
-            "low_pass_hz": fit.inputs.filtering.bandwidth_hz,
-        },
+        "rolling": _rolling(fit, measured)
+        | {"feet_assumed": assumed, "resistance": None if refused else resistance(fit)},
+        **ending(experiment, why, warnings, measured.segments, fit.inputs.filtering),
     }
-    model = None
-    if not refused:
-        whole = of_object(solution.model, measured.feet)
-        model = whole.with_values(whole.p, **_about(experiment, fit, why))
-    handle = next((h for h in measured.handles if h is not None), None)
-    return Result(data, model, solution, _view(fit, measured), handle)
+    own = [h for h in measured.handles if h is not None]
+    handle, handle_2 = (*own, None, None)[:2]
+    view = with_capture(
+        _view(fit, measured, played),
+        config.recordings,
+        measured.captured,
+        offset,
+        dict(zip(SENSORS, fit.inputs.measured - fit.inputs.zeros()[:, None], strict=False)),
+        dict(zip(("wrench", "wrench_2"), (s.wrench for s in fit.inputs.sensors), strict=False)),
+    )
+    return Result(data, model, solution, view, handle, handle_2)
 
 
-def _refusable(entry: dict[str, Any]) -> dict[str, Any]:
-    """What is not known has no number."""
-    return entry if entry["status"] != Status.NOT_IDENTIFIABLE.value else entry | {"value": None, "ci95": None}
-
-
-def _rms(fit: RollingFit, segments: Sequence[Segment]) -> dict[str, dict[str, Any]]:
+def _rms(fit: RollingFit, segments: Sequence[Segment], noise: Sequence[float]) -> dict[str, dict[str, Any]]:
     """RMS error of each row against the wrench at the motion's rate, not smoothed further."""
-    error = fit.residuals(segments)
-    if len(error) == 0:
-        return {}
-    values, spans = np.sqrt(np.mean(error**2, axis=0)), np.ptp(fit.reference(segments), axis=0)
-    noise = _noise(fit)
-    return {
-        row.name: {
-            "value": float(v),
-            "unit": row.unit,
-            "percent_of_range": float(100 * v / s) if s > 0 else None,
-            "noise": float(n),
-        }
-        for row, v, s, n in zip(fit.inputs.model.mechanism.rows, values, spans, noise, strict=True)
-    }
+    return rms_of_rows(fit.inputs.model.mechanism.rows, fit.residuals(segments), fit.reference(segments), noise)
 
 
 def _noise(fit: RollingFit) -> list[float]:
@@ -124,17 +123,13 @@ def _noise(fit: RollingFit) -> list[float]:
     rows, static = fit.inputs.model.mechanism.rows, fit.inputs.static
     if static is None:
         return [0.0] * len(rows)
-    from palpate.experiment.rolling_inputs import projected
-
     at = slice(*fit.balance.indices(static))
     return [finite(float(v)) or 0.0 for v in np.nanstd(projected(fit.balance)[at], axis=0)]
 
 
-def _curve(fit: RollingFit) -> list[dict[str, float | None]]:
-    if not fit.solution.problem.penalty.damped.any():
-        return []
-    points = damping_curve(fit.solution.problem, fit.solution.theta)
-    return [{**asdict(point), "kappa_eff": finite(point.kappa_eff)} for point in points]
+def _of_hidden(fit: RollingFit, warning: str) -> bool:
+    """Whether a warning is of conditioning that what the mechanism hides spoils: no motion would help."""
+    return bool(fit.inputs.rolling.hidden) and warning.startswith("kappa_eff")
 
 
 def _weakest(fit: RollingFit) -> dict[str, Any] | None:
@@ -144,42 +139,36 @@ def _weakest(fit: RollingFit) -> dict[str, Any] | None:
         return None
     sizes = {e.name: abs(e.value) for e in fit.solution.estimates}
     worst = max(found.changes, key=lambda n: abs(found.changes[n]) / max(sizes.get(n, 1.0), 1e-3))
-    text = found.text.partition("; to know it better, ")[0] + f"; to know it better, {MOTIONS[worst]}"
-    return asdict(replace(found, text=text))
+    if worst in fit.inputs.rolling.hidden:
+        return None
+    advice = motion_for(fit.inputs.model, worst)
+    told = found.text.partition("; to know it better, ")[0]
+    return asdict(replace(found, text=told if advice is None else f"{told}; to know it better, {advice}"))
 
 
-def _zero(fit: RollingFit) -> dict[str, Any]:
-    """Zeros of the load cells, and what another way to know them would change."""
-    found: dict[str, Any] = {"from": fit.inputs.zero, "unit": "N, N m"}
-    if fit.inputs.zero == "still":
-        names = [f"sensor_{i + 1}" for i in range(len(fit.inputs.sensors))]
-        zeros = zip(names, fit.inputs.zeros().tolist(), strict=True)
-        found["sensors"] = {n: dict(zip(AXES, v, strict=True)) for n, v in zeros}
-    if fit.inputs.zero == "estimated":
-        found["in_body_frame"] = estimated_zero(fit)
-        found["note"] = "constant wrenches of several sensors on one body are one constant wrench in its frame"
-    if fit.inputs.at_contact is not None:
-        found["at_contact"] = dict(zip(AXES, fit.inputs.at_contact.tolist(), strict=True))
-    found["change_if_known_otherwise"] = {n: finite(v) for n, v in zero_effect(fit).items()}
+def _handles(experiment: Experiment[BodyPart], measured: RollingMeasured) -> dict[str, Any]:
+    """The handle behind each sensor: from where, its ten numbers in the sensor's frame, and what its own stage said."""
+    config, found = experiment.config, dict[str, Any]()
+    given = (config.handle, config.handle_2 or config.handle)
+    results = (*measured.handles, *measured.handles)[:2]  # one may stand for both
+    for name, part, sensor, result in zip(SENSORS, given, measured.inputs.sensors, results, strict=False):
+        if part is None or sensor.handle is None:
+            continue
+        weight = isinstance(part, HandleWeightPart)
+        found[name] = {
+            "from": "stated weight" if weight else part,
+            "phi": dict(zip(PHI_NAMES[:4] if weight else PHI_NAMES, sensor.handle.tolist(), strict=False)),
+            "parameters": None if result is None else result.data["parameters"],
+            "verdict": None if result is None else result.data["verdict"],
+        }
     return found
 
 
 def _clocks(fit: RollingFit, measured: RollingMeasured, offset: Offset | None) -> dict[str, Any]:
     """Reference time minus each device's."""
-    found: dict[str, Any] = {}
     imu = measured.captured.devices.get("imu")
     known = [("wrench", fit.inputs.clock, offset)] + ([] if imu is None else [("imu", imu.clock, imu.offset)])
-    for name, clock, evidence in known:
-        if clock is None:
-            continue
-        found[name] = {
-            "reference_minus_device_s": clock.offset_s,
-            "std_s": clock.offset_std_s,
-            "at_s": clock.at_s,
-            "drift_ppm": clock.drift_ppm if clock.drift_observed else None,
-            "estimated": evidence is not None,
-        }
-    return found
+    return {n: clock_entry(c, estimated=evidence is not None) for n, c, evidence in known if c is not None}
 
 
 def _rolling(fit: RollingFit, measured: RollingMeasured) -> dict[str, Any]:
@@ -203,35 +192,19 @@ def _rolling(fit: RollingFit, measured: RollingMeasured) -> dict[str, Any]:
     }
 
 
-def _about(experiment: Experiment[BodyPart], fit: RollingFit, why: Sequence[str]) -> dict[str, str]:
+def _about(
+    experiment: Experiment[BodyPart], fit: RollingFit, why: Sequence[str], assumed: Mapping[str, float]
+) -> dict[str, str]:
     config = experiment.config
-    meaning = {
-        "body": "body (pre-sensor part): drive it with the sensors' wrenches minus their zeros",
-        "whole": "whole (body and handles): drive it with the person's wrench, the handles' compensated",
-        "weight-only": "body with the handles' weight compensated, as the paper's authors: for reproduction",
-    }
-    zeroing = {"still": "mean while nobody touched the handles", "estimated": "estimated along", "none": "as recorded"}
-    about = {
-        "model_of": meaning[config.model_of],
-        "frame": "origin in the middle of the axle, z left along it, y towards the handles; inertias are matrix "
-        "entries about that origin",
-        "verdict": "passed" if not why else f"failed: {'; '.join(why)}",
-        "zeroing": zeroing[fit.inputs.zero],
-        "identified_from": experiment.source.name,
-        "palpate": version("palpate"),
-    }
-    recordings = config.recordings
-    parts = [p for p in (recordings.wrench, recordings.wrench_2) if p is not None]
+    about = about_body(experiment, FRAME, why) | {"zeroing": ZEROING[fit.inputs.zero]}
+    parts = [p for p in (config.recordings.wrench, config.recordings.wrench_2) if p is not None]
     about["sensor"] = ", ".join(sensor_label(config.sensor, p.device) for p in parts)
-    if isinstance(config.handle, HandleWeightPart):
-        about["handle"] = f"{config.handle.mass:g} kg at {config.handle.com} m, weight only"
-    elif config.handle is not None:
-        path = experiment.source.parent / config.handle
-        about["handle"] = f"{config.handle}" + (f", sha256 {sha256(path)[:16]}" if path.is_file() else "")
+    if assumed:
+        about["feet"] = f"where they touch the ground is measured; assumed: {', '.join(assumed)}"
     return about
 
 
-def _view(fit: RollingFit, measured: RollingMeasured) -> BodyView:
+def _view(fit: RollingFit, measured: RollingMeasured, played: Replay | None) -> BodyView:
     rows, poses = fit.seen.rows, fit.inputs.poses
     k = fit.balance.kinematics
     nothing = np.full(len(poses), np.nan)
@@ -252,4 +225,6 @@ def _view(fit: RollingFit, measured: RollingMeasured) -> BodyView:
         resting=fit.inputs.resting(),
         segments=measured.segments,
         series=tuple(series),
+        excitation=excitation_of(k, fit.inside(fit.segments)),
+        replayed=() if played is None else replay_curves(played),
     )

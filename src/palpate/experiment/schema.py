@@ -66,24 +66,24 @@ class CylinderPart(Part):
     type: Literal["cylinder"]
     length: q.Length = Field(gt=0, description="length, m", examples=["15 cm"])
     radius: q.Length = Field(gt=0, description="radius, m", examples=["2 cm"])
-    axis: q.Direction = Field(description="direction in the sensor frame", examples=["[0, 0, 1]"])
+    axis: q.Direction = Field(description="direction in the frame of the prior", examples=["[0, 0, 1]"])
 
 
 class BoxPart(Part):
-    """A solid box about its centre, along the sensor's axes."""
+    """A solid box about its centre, along the axes of the prior's frame."""
 
     type: Literal["box"]
     sides: q.Sides = Field(description="lengths along x, y, z, m", examples=["[0.1, 0.05, 0.2]"])
 
 
 class PriorPart(Part):
-    """What is believed before: a drawing, a scale, a CAD file's numbers, in the sensor frame."""
+    """What is believed before, from a drawing or CAD file: in the sensor frame; of what rolls, in that on its axle."""
 
     mass: q.Mass = Field(gt=0, description="mass, kg", examples=["0.9 kg"])
-    com: q.Vector = Field(description="centre of mass in the sensor frame, m", examples=["[0, 0, 0.075]"])
+    com: q.Vector = Field(description="centre of mass in that frame, m", examples=["[0, 0, 0.075]"])
     inertia_com: q.Inertia | None = Field(
         default=None,
-        description="inertia about the centre of mass, along the sensor's axes, kg m2",
+        description="inertia about the centre of mass, along the axes of that frame, kg m2",
         examples=["[[0.012, 0, 0], [0, 0.012, 0], [0, 0, 0.001]]"],
     )
     shape: Annotated[CylinderPart | BoxPart, Field(discriminator="type")] | None = Field(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
 from functools import cache
 
 import numpy as np
@@ -14,52 +13,23 @@ from palpate.identify.compression import Compressed
 from palpate.identify.conditioning import KAPPA_LIMIT, Conditioning, conditioning
 from palpate.identify.contradiction import contradictions
 from palpate.identify.damping import solve_automatic, solve_given, starts
+from palpate.identify.edge import widened_at_the_edge
+from palpate.identify.estimate import VAGUE, natural_size
+from palpate.identify.estimate import Estimate as Estimate
+from palpate.identify.estimate import Status as Status
 from palpate.identify.prior import Prior, build_penalty
 from palpate.identify.search import Ending, Found, Problem, search
 from palpate.identify.signs import sign_problems, unconstrained
 from palpate.identify.uncertainty import Uncertainty, free_covariance, uncertainty
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
-from palpate.physics.inertia import DRAWING_NAMES, DRAWING_UNITS, drawing_jacobian, drawing_values, mass_properties
+from palpate.physics.inertia import DRAWING_NAMES, DRAWING_UNITS, drawing_jacobian, drawing_values
 from palpate.physics.log_cholesky import Factor
 from palpate.physics.maps import Fixed, LogCholesky, Stacked
-
-
-class Status(Enum):
-    """What stands behind a number."""
-
-    IDENTIFIED = "identified"
-    PRIOR_DOMINATED = "prior-dominated"
-    FIXED = "fixed"
-    NOT_IDENTIFIABLE = "not-identifiable"
-
 
 _CLOSED = (Status.IDENTIFIED, Status.PRIOR_DOMINATED)
 NOTHING = 0.03
 """A step that changes the sum of squares by less than the square of this many standard deviations changes nothing."""
-VAGUE = 0.5
-"""An interval that reaches this share of a body's own size to either side says nothing about it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """One reported quantity. `noise` and `pull` are standard deviations; the interval holds both."""
-
-    name: str
-    value: float
-    unit: str
-    noise: float
-    pull: float
-    ci95: tuple[float, float] | None
-    prior: float | None
-    systematic: float
-    """Standard deviation from declared errors of geometry, scale, clock and mass; not part of the interval."""
-    attenuation: float
-    """What noise in the motion would have done to the value, had it not been taken out."""
-    prior_std: float
-    """What the prior's declared spread means for this quantity; 0 without a prior."""
-    information_from_data: float
-    status: Status
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,6 +121,8 @@ def solve(
     def covariance() -> FloatArray:
         return free_covariance(compressed.scores(p_free), R)
 
+    if found.ending is Ending.FLAT and not problem.damping:
+        estimates = widened_at_the_edge(estimates, map_, p, covariance(), unsure.critical)
     if compressed.noise is not None:
         estimates = _attenuated(estimates, model, problem, replace(compressed, noise=None), found.theta)
     return Solution(
@@ -183,7 +155,7 @@ def _report(
         has_prior[ps] = penalty.damped[ts] if part.size_p == part.size_theta else bool(penalty.damped[ts].any())
         if isinstance(part, LogCholesky):
             P[ps], spread[ps] = drawing_jacobian(p[ps]) @ P[ps], drawing_jacobian(before[ps]) @ spread[ps]
-            size[ps] = _natural_size(p[ps])
+            size[ps] = natural_size(p[ps])
             p[ps], before[ps] = drawing_values(p[ps]), drawing_values(before[ps])
             fixed[ps.start] = part.known_mass is not None
             prefix = names[int(ps.start)].removesuffix("m")  # "" or the element's name and a dot
@@ -239,13 +211,6 @@ def _status(fixed: bool, is_open: bool, noise: float, pull: float, share: float,
     if is_open or not known:
         return Status.NOT_IDENTIFIABLE
     return Status.IDENTIFIED if share > 0.99 and pull <= 0.5 * noise else Status.PRIOR_DOMINATED
-
-
-def _natural_size(phi: FloatArray) -> FloatArray:
-    """Mass, radius of gyration (three times) and half the trace of the inertia (six times) about the centre of mass."""
-    mass, _, I = mass_properties(phi)
-    half_trace = float(np.trace(I)) / 2
-    return np.repeat([mass, np.sqrt(max(half_trace, 0.0) / mass), half_trace], [1, 3, 6])
 
 
 def _warnings(found: Found, condition: Conditioning, unsure: Uncertainty, against: list[str]) -> tuple[str, ...]:

@@ -41,19 +41,26 @@ class Free:
     ) -> Kinematics:
         """a - g turned into the body: R' (a + g e_z), with R of the unit quaternion (e.g. Diebel 2006, eq. 125)."""
         del z, fn
-        w, x, y, q = state[3:7]  # q: the quaternion's z
-        ax, ay, az = acc[0], acc[1], acc[2] + self.gravity
-        return Kinematics(
-            (
-                (1 - 2 * (y * y + q * q)) * ax + 2 * (x * y + w * q) * ay + 2 * (x * q - w * y) * az,
-                2 * (x * y - w * q) * ax + (1 - 2 * (x * x + q * q)) * ay + 2 * (y * q + w * x) * az,
-                2 * (x * q + w * y) * ax + 2 * (y * q - w * x) * ay + (1 - 2 * (x * x + y * y)) * az,
-            ),
-            (state[10], state[11], state[12]),
-            (acc[3], acc[4], acc[5]),
-        )
+        felt = _into_body(state[3:7], (acc[0], acc[1], acc[2] + self.gravity))
+        return Kinematics(felt, (state[10], state[11], state[12]), (acc[3], acc[4], acc[5]))
+
+    def row_speeds(self, state: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
+        """The velocity turned into the body, and omega: what force and moment in the body frame work on."""
+        del fn
+        return (*_into_body(state[3:7], (state[7], state[8], state[9])), *state[10:13])
 
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """All six rows as they are."""
         del k, fn
         return wrench
+
+
+def _into_body(quaternion: Sequence[Scalar], v: tuple[Scalar, Scalar, Scalar]) -> tuple[Scalar, Scalar, Scalar]:
+    """R' v, with R of a unit quaternion (w, x, y, z)."""
+    w, x, y, q = quaternion
+    a, b, c = v
+    return (
+        (1 - 2 * (y * y + q * q)) * a + 2 * (x * y + w * q) * b + 2 * (x * q - w * y) * c,
+        2 * (x * y - w * q) * a + (1 - 2 * (x * x + q * q)) * b + 2 * (y * q + w * x) * c,
+        2 * (x * q + w * y) * a + 2 * (y * q - w * x) * b + (1 - 2 * (x * x + y * y)) * c,
+    )

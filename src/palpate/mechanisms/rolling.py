@@ -46,6 +46,7 @@ _KEPT: Mapping[str, tuple[int, ...]] = {"full": (0, 1, 2, 3), "upright": (1, 2, 
 _POSITIONS = ("x", "y", "yaw", "camber", "pitch")
 _SPEEDS = ("forward_speed", "yaw_rate", "camber_rate", "pitch_rate")
 _HELD: Mapping[str, tuple[str, ...]] = {"full": (), "upright": ("camber",), "planar": ("camber", "yaw", "y")}
+_HIDDEN = ("c_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz")
 _STEEPEST = math.radians(80.0)
 """An axle that stands steeper has no heading; what leans so far lies on the ground."""
 
@@ -101,9 +102,14 @@ class Rolling:
         names = [WHEEL, BEARING, PITCH, CAMBER]  # a camber that is held can be looked at
         names += [YAW, HEADING] if self.moves != "planar" else []
         names += [PATCH] if self.moves == "full" else []
-        names += ["wheel_left", "wheel_right"] if self.track > 0 else []
+        names += [name for name in self.wheels if name != WHEEL]
         feet = [f"foot_{i + 1}{way}" for i in range(len(self.feet)) for way in ("", "_ahead", "_aside")]
         return {**dict.fromkeys(names, "rad"), **dict.fromkeys(feet, "m")}
+
+    @property
+    def wheels(self) -> tuple[str, ...]:
+        """The coordinates of wheels that each touch the ground."""
+        return ("wheel_left", "wheel_right") if self.track > 0 else (WHEEL,)
 
     @property
     def state(self) -> tuple[str, ...]:
@@ -124,12 +130,20 @@ class Rolling:
         """Positions beyond which nothing moves."""
         return {"camber": (-_STEEPEST, _STEEPEST)} if self.moves == "full" else {}
 
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """What of a rigid body no motion of this mechanism shows or needs, in the words of a drawing."""
+        return _HIDDEN if self.moves == "planar" else ()
+
     def forward(self) -> Rolling:
         """The same mechanism as a runtime must see it: friction that takes energy out."""
         return replace(self, wheel_speed="conjugate")
 
     def observe(self, motion: Motion) -> Kinematics:
-        """Motion of B with its poses in a world whose z points up; the height above the ground is the radius."""
+        """Motion of B with its poses in a world whose z points up; the height above the ground is the radius.
+
+        What the mechanism holds is taken to be held: what is measured of it is noise, and no evidence.
+        """
         if motion.poses is None or motion.velocity is None:
             raise DataProblem(
                 "rolling",
@@ -150,6 +164,8 @@ class Rolling:
         pitch = _continuous(np.arctan2(R[:, 2, 1], -R[:, 2, 0]))
         heading = _continuous(np.arctan2(-R[:, 0, 2], R[:, 1, 2]))
         k = Kinematics.from_arrays(motion.specific_acceleration, motion.omega, motion.omega_dot)
+        if self.moves != "full":
+            camber, k = np.where(np.isfinite(camber), 0.0, np.nan), self._held(k, pitch)
         v = motion.velocity
         return self._complete(k, (camber, pitch, heading), (v[:, 0], v[:, 1], v[:, 2]), ARRAYS)
 
@@ -230,6 +246,17 @@ class Rolling:
             if coordinate in c:
                 found |= {name: c[coordinate].position, f"{name}_rate": c[coordinate].speed}
         return np.stack([found[name] for name in self.state], axis=1)
+
+    def _held(self, k: Kinematics, pitch: FloatArray) -> Kinematics:
+        """A measured motion of B without camber, in a plane without yaw too: omega in axes of C is (0, p', h'), and
+        what is left of omega_dot along x_C is -h' p'.
+        """
+        turn = _turn(0.0, pitch, ARRAYS)
+        _, p1, h1 = _out_of(turn, k.omega)
+        _, p2, h2 = _out_of(turn, k.omega_dot)
+        if self.moves == "planar":
+            h1, h2 = 0.0 * h1, 0.0 * h2
+        return replace(k, omega=_into(turn, (0.0, p1, h1)), omega_dot=_into(turn, (-h1 * p1, p2, h2)))
 
     @property
     def _kept(self) -> tuple[int, ...]:

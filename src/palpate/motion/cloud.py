@@ -21,7 +21,10 @@ _PIECE_S = 0.1
 _MOST_FRAMES = 3000
 """Frames, evenly chosen, that are enough for the mean of a recording."""
 _ROUNDS = 50
-_CONVERGED = 1e-9
+_CONVERGED = 1e-7
+"""Of the body's size: far below what the noise of thousands of frames leaves."""
+_NEAR = 4.0
+"""Times the usual distance from its place: farther away a marker is not itself."""
 _ROBUST_M = 1e-3
 """Errors well above this and above the recording's own count for little in a robust mean."""
 
@@ -179,6 +182,8 @@ def mean_cloud(markers: Markers, *, robust: bool = True) -> Cloud:
     if not np.isfinite(cloud[ever]).all():
         lost = _chosen(markers.names, ever & ~known_points(cloud))
         raise DataProblem("reference cloud", f"{', '.join(lost)}: never seen together with three others")
+    for _ in range(2):
+        cloud = _refined(markers.points, cloud, robust=robust)
     back = align(cloud[None], first)
     if back.usable[0]:  # the axes of the capture frame, as they were in the first frame
         cloud = (cloud - back.position[0]) @ back.rotation[0]
@@ -250,16 +255,29 @@ def averaged(points: FloatArray, cloud: FloatArray, *, robust: bool) -> FloatArr
     """The mean of all frames after alignment to the cloud, or the robust one: the median of frames aligned with little
     weight for what is far from its place. A marker without a place gets one.
     """
-    fit = align(points, cloud)
-    if robust:
-        for _ in range(3):
-            scale = 3 * max(_ROBUST_M, float(np.nan_to_num(nan_median(fit.error.ravel(), axis=0))))
-            weights = 1 / (1 + (np.nan_to_num(fit.error) / scale) ** 2) ** 2  # Geman-McClure
-            fit = align(points, cloud, weights)
-    body = body_points(points, fit)
+    body = _aligned(points, cloud, robust=robust)
     # frames that are aligned wrongly, with exchanged labels say, would pull a weighted mean away step by step
     middle = nan_median(body, axis=0) if robust else nan_mean(body, axis=0)
     return np.where(np.isfinite(middle), middle, cloud)
+
+
+def _aligned(points: FloatArray, cloud: FloatArray, *, robust: bool) -> FloatArray:
+    """(frames, markers, 3): each frame as the body's own frame sees it."""
+    fit = align(points, cloud)
+    for _ in range(3 if robust else 0):
+        scale = 3 * max(_ROBUST_M, float(np.nan_to_num(nan_median(fit.error.ravel(), axis=0))))
+        weights = 1 / (1 + (np.nan_to_num(fit.error) / scale) ** 2) ** 2  # Geman-McClure
+        fit = align(points, cloud, weights)
+    return body_points(points, fit)
+
+
+def _refined(points: FloatArray, cloud: FloatArray, *, robust: bool) -> FloatArray:
+    """The mean of all that is near its place in any frame: it scatters less than a median of some frames."""
+    body = _aligned(points, cloud, robust=robust)
+    away = np.linalg.norm(body - cloud, axis=2)
+    near = away <= _NEAR * nan_median(away, axis=0)
+    mean = nan_mean(np.where(near[:, :, None], body, np.nan), axis=0)
+    return np.where(np.isfinite(mean), mean, cloud)
 
 
 def _stillest(markers: Markers, length_s: float) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,7 +34,12 @@ class Shown:
 
 def shown_in(unit: str) -> Shown:
     """deg for rad, deg/s for rad/s; others as they are."""
-    return Shown(*shown_unit(unit))
+    return Shown(*shown_unit(unit)) if unit != "rad/s²" else Shown(shown_unit("rad")[0], "deg/s²")
+
+
+def unit_text(unit: str) -> str:
+    """A unit as people write it: m/s² for m/s2."""
+    return re.sub(r"(?<=[a-z])[23]\b", lambda m: {"2": "²", "3": "³"}[m[0]], unit)
 
 
 def quantity(unit: str) -> str:

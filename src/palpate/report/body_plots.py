@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from math import ceil
 
 import numpy as np
 
-from palpate.experiment.body_view import BodyView, ReplayWindow, ShapeProfile
+from palpate.experiment.body_view import BodyView, ReplayWindow, ShapeProfile, View
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.report.body_curves import (
     LEGEND_ABOVE,
@@ -18,12 +19,17 @@ from palpate.report.body_curves import (
     runs,
     short,
     shown_in,
+    unit_text,
     x_title,
 )
 from palpate.report.page import Figure, Json
 from palpate.report.plots import COLOURS, DARK, band, curve, key, layout, line, since, zero_of
 
 MEASURED, ESTIMATED, RESIDUAL = DARK, COLOURS[1], "#5fbf9f"
+_SERIES = {"m": "contact", "rad": "angle", "m/s2": "a - g", "rad/s": "ω"}
+"""What series of these units are called on an axis."""
+_REPLAYED = 3000
+"""Samples of a replay that are drawn."""
 _MOST_BANDS = 200
 _DENSE = 0.4
 """Spans share a figure where they fill at least this share of its time."""
@@ -99,10 +105,12 @@ def _series(view: BodyView, inside: BoolArray) -> list[_Panel]:
     """Contact position, and pitch, camber and yaw, of what rolls (paper, figure of the wheelbarrow)."""
     t = view.times_s[inside] - zero_of(view.times_s)
     found: list[_Panel] = []
+    # no orange: that is the estimate's
+    tints = cycle([COLOURS[i] for i in (0, 2, 3, 4, 7, 6)])
     for unit in dict.fromkeys(s.unit for s in view.series):
         shown, own = shown_in(unit), [s for s in view.series if s.unit == unit]
-        data = tuple(line(t, shown.factor * s.values[inside], s.name, COLOURS[i]) for i, s in enumerate(own))
-        found.append(_Panel(f"{quantity(unit)}, {shown.unit}", data))
+        data = tuple(line(t, shown.factor * s.values[inside], s.name, next(tints)) for s in own)
+        found.append(_Panel(f"{_SERIES.get(unit, quantity(unit))}, {unit_text(shown.unit)}", data))
     return found
 
 
@@ -112,8 +120,11 @@ def _forces(view: BodyView, inside: BoolArray, seen: BoolArray) -> list[_Panel]:
     estimate = np.where(seen[:, None], view.estimate, np.nan)
     found: list[_Panel] = []
     for i, row in enumerate(rows):
-        both = (("measured", view.reference, MEASURED), ("estimated", estimate, ESTIMATED))
-        data = tuple(line(t, y[inside, i], n, c, legendgroup=n, showlegend=i == 0) for n, y, c in both)
+        both = (("measured", view.reference, MEASURED, 2.0), ("estimated", estimate, ESTIMATED, 1.1))
+        data = tuple(
+            line(t, y[inside, i], n, c, legendgroup=n, showlegend=i == 0, line={"color": c, "width": width})
+            for n, y, c, width in both
+        )
         found.append(_Panel(f"{row_name(row) if len(rows) == 1 else row.name}, {row.unit}", data))
     return found
 
@@ -136,9 +147,9 @@ def _stacked(
 ) -> Figure:
     """Panels above one time axis, lettered as in a paper; what is not compared is grey."""
     zero = zero_of(view.times_s)
-    grey = _bands(view.times_s[inside] - zero, ~seen[inside])
-    data = [trace | {"yaxis": _axis("y", i)} for i, panel in enumerate(panels) for trace in panel.data]
-    data += [key("not compared: at rest, at a stop or not seen", "#dddddd")] if grey else []
+    grey = _bands(view.times_s[inside] - zero, ~seen[inside]) if len(inside) else []
+    data = [trace | {"yaxis": axis_of("y", i)} for i, panel in enumerate(panels) for trace in panel.data]
+    data += [key("not compared", "#dddddd")] if grey else []
     levels = [(i, panel.rms) for i, panel in enumerate(panels) if panel.rms is not None]
     made = layout(
         [f"({chr(ord('a') + i)}) {panel.title}" for i, panel in enumerate(panels)],
@@ -149,7 +160,9 @@ def _stacked(
         annotations=[_corner(text, i) for i, (_, text) in levels],
         margin={"l": 70, "r": 14, "t": 36 if panels[0].rms is None else 52, "b": 48},
     )
-    return Figure(title, look_for, tuple(data), made)
+    look_for += " Grey: not compared (at rest, at a stop, or not seen)." if grey else ""
+    worst = [text for _, (_, text) in levels]
+    return Figure(title, look_for, tuple(data), made, f"{worst[0]}." if len(worst) == 1 else "")
 
 
 def _groups(spans: Sequence[tuple[float, float]]) -> list[list[tuple[float, float]]]:
@@ -176,12 +189,12 @@ def _bands(t: FloatArray, mask: BoolArray) -> list[Json]:
 
 def _corner(text: str, index: int) -> Json:
     """Words above the right end of a panel."""
-    label: Json = {"text": text, "x": 1, "y": 1, "xref": "paper", "yref": f"{_axis('y', index)} domain"}
+    label: Json = {"text": text, "x": 1, "y": 1, "xref": "paper", "yref": f"{axis_of('y', index)} domain"}
     return label | {"showarrow": False, "xanchor": "right", "yanchor": "bottom", "font": {"size": 11}}
 
 
 def _level(value: float, index: int) -> Json:
-    shape: Json = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": _axis("y", index)}
+    shape: Json = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": axis_of("y", index)}
     return shape | {"y0": value, "y1": value, "line": {"color": DARK, "width": 1.5, "dash": "dash"}}
 
 
@@ -193,20 +206,20 @@ def profiles(view: BodyView) -> Figure | None:
     if not view.profiles:
         return None
     titles = [_profile_title(p) for p in view.profiles]
-    made = _grid(titles, [f"{p.name}, {shown_in(p.unit).unit}" for p in view.profiles], "misfit / 95 % limit", 190)
+    made = grid(titles, [f"{p.name}, {shown_in(p.unit).unit}" for p in view.profiles], "misfit / 95 % limit", 190)
     data: list[Json] = []
     shapes: list[Json] = []
     for i, p in enumerate(view.profiles):
         x, place = shown_in(p.unit).factor, _place(i)
-        data.append(curve(x * p.values, np.minimum(p.cost, 1e6), p.name, 0, **_on(i), showlegend=False))
-        shapes += [_vertical(x * p.value, place), _horizontal(1.0, i)]
+        data.append(curve(x * p.values, np.minimum(p.cost, 1e6), p.name, 0, **on_plot(i), showlegend=False))
+        shapes += [_vertical(x * p.value, place), horizontal(1.0, i)]
         if p.interval is not None:
             low, high = (float(np.clip(v, p.values.min(), p.values.max())) for v in p.interval)
             shapes.append(band(x * low, x * high, COLOURS[4], 0.3) | place)
         worst = float(np.nanmax(p.cost)) if np.isfinite(p.cost).any() else 0.0
         top = min(max(1.1 * worst, _LOWEST_COST), _HIGHEST_COST)
-        made[_axis("yaxis", i)] |= {"range": [-0.05 * top, top]}
-        made[_axis("xaxis", i)] |= {"range": [x * v for v in _valley(p)]}
+        made[axis_of("yaxis", i)] |= {"range": [-0.05 * top, top]}
+        made[axis_of("xaxis", i)] |= {"range": [x * v for v in _valley(p)]}
     return Figure(
         "Profiles of the shapes",
         "Below the dashed line the fit is as good as the best: a narrow valley (shaded: 95 % interval) says that the "
@@ -245,11 +258,11 @@ def replay(view: BodyView, windows: Sequence[ReplayWindow]) -> Figure | None:
     unit = next(iter(view.model.mechanism.coordinates.values()), "rad")
     shown, zero = shown_in(unit), zero_of(windows[0].times_s)
     titles = [f"RMS {short(shown.factor * w.rms_rad)} {shown.unit}" for w in windows]
-    made = _grid(titles, [_time(zero)] * len(windows), f"{quantity(unit)}, {shown.unit}", 180)
+    made = grid(titles, [_time(zero)] * len(windows), f"{quantity(unit)}, {shown.unit}", 180)
     data: list[Json] = []
     for i, w in enumerate(windows):
         for name, y, colour in (("measured", w.measured, MEASURED), ("simulated", w.simulated, ESTIMATED)):
-            more: Json = {"legendgroup": name, "showlegend": i == 0, **_on(i)}
+            more: Json = {"legendgroup": name, "showlegend": i == 0, **on_plot(i)}
             data.append(line(w.times_s - zero, shown.factor * y, name, colour, most=1200, **more))
     return Figure(
         f"Replay of {len(windows)} window{'s' if len(windows) != 1 else ''}",
@@ -260,12 +273,37 @@ def replay(view: BodyView, windows: Sequence[ReplayWindow]) -> Figure | None:
     )
 
 
+def replayed(view: View) -> Figure | None:
+    """Measured against simulated coordinates of what has several, one above the other."""
+    tracks = view.replayed
+    if not tracks:
+        return None
+    zero, some = zero_of(tracks[0].times_s), slice(0, _REPLAYED)
+    panels: list[_Panel] = []
+    for i, track in enumerate(tracks):
+        shown = shown_in(track.unit)
+        both = (("measured", track.measured, MEASURED, 2.0), ("simulated", track.simulated, ESTIMATED, 1.1))
+        data = tuple(
+            curve(track.times_s[some] - zero, shown.factor * y[some], n, legendgroup=n, showlegend=i == 0)
+            | {"line": {"color": colour, "width": width}}
+            for n, y, colour, width in both
+        )
+        panels.append(_Panel(f"{track.name}, {shown.unit}", data))
+    nowhere = np.zeros(0, dtype=bool)
+    look_for = (
+        "The model gets the measured forces and moves by itself, window after window from the measured state: the "
+        "curves part slowly where the model is good. Nobody holds it, so what leans falls over in a second or two."
+    )
+    title = "Replay, its first windows" if len(tracks[0].times_s) > _REPLAYED else "Replay"
+    return _stacked(view, nowhere, nowhere, panels, title, look_for)
+
+
 # --- small plots side by side -----------------------------------------------------------------------------------------
 
 
-def _grid(titles: Sequence[str], x_titles: Sequence[str], y_title: str, each: int) -> Json:
-    """A layout of two columns of small plots, each with its title inside the figure."""
-    count, columns = len(titles), min(2, len(titles))
+def grid(titles: Sequence[str], x_titles: Sequence[str], y_title: str, each: int, *, columns: int = 2) -> Json:
+    """A layout of small plots side by side, each with its title inside the figure."""
+    count, columns = len(titles), min(columns, len(titles))
     rows = ceil(count / columns)
     made = layout([""], {}, height=70 + (each + 30) * rows)
     plain = {k: v for k, v in made["xaxis"].items() if k != "anchor"}
@@ -275,9 +313,9 @@ def _grid(titles: Sequence[str], x_titles: Sequence[str], y_title: str, each: in
     for i, title in enumerate(titles):
         left, top = (i % columns) * (wide + gap_x), 1 - (i // columns) * (high + gap_y)
         x_domain, y_domain = [left, min(left + wide, 1.0)], [max(top - high, 0.0), top]
-        made[_axis("xaxis", i)] = plain | {"domain": x_domain, "anchor": _axis("y", i), **x_title(x_titles[i])}
+        made[axis_of("xaxis", i)] = plain | {"domain": x_domain, "anchor": axis_of("y", i), **x_title(x_titles[i])}
         y_name = {"text": y_title if i % columns == 0 else ""}
-        made[_axis("yaxis", i)] = plain | {"domain": y_domain, "anchor": _axis("x", i), "title": y_name}
+        made[axis_of("yaxis", i)] = plain | {"domain": y_domain, "anchor": axis_of("x", i), "title": y_name}
         label: Json = {"text": title, "x": left + wide / 2, "y": top, "xref": "paper", "yref": "paper"}
         label |= {"showarrow": False, "xanchor": "center", "yanchor": "bottom", "font": {"size": 12}}
         labels.append(label)
@@ -288,18 +326,19 @@ def _time(zero: float) -> str:
     return str(since("time, s", zero)["title"]["text"])
 
 
-def _axis(name: str, index: int) -> str:
+def axis_of(name: str, index: int) -> str:
+    """Plotly's name of the axis of a small plot, counted from 0."""
     return name if index == 0 else f"{name}{index + 1}"
 
 
-def _on(index: int) -> Json:
+def on_plot(index: int) -> Json:
     """What puts a trace into a small plot."""
-    return {"xaxis": _axis("x", index), "yaxis": _axis("y", index)}
+    return {"xaxis": axis_of("x", index), "yaxis": axis_of("y", index)}
 
 
 def _place(index: int) -> Json:
     """What puts a shape into a small plot, over its whole height."""
-    return {"xref": _axis("x", index), "yref": f"{_axis('y', index)} domain"}
+    return {"xref": axis_of("x", index), "yref": f"{axis_of('y', index)} domain"}
 
 
 def _vertical(x: float, place: Json) -> Json:
@@ -307,7 +346,8 @@ def _vertical(x: float, place: Json) -> Json:
     return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "line": stroke, **place}
 
 
-def _horizontal(y: float, index: int) -> Json:
+def horizontal(y: float, index: int) -> Json:
+    """A dashed line across a small plot."""
     stroke: Json = {"color": "#888", "width": 1, "dash": "dash"}
-    place: Json = {"xref": f"{_axis('x', index)} domain", "yref": _axis("y", index)}
+    place: Json = {"xref": f"{axis_of('x', index)} domain", "yref": axis_of("y", index)}
     return {"type": "line", "x0": 0, "x1": 1, "y0": y, "y1": y, "line": stroke, **place}

@@ -22,6 +22,7 @@ from palpate.report.body_curves import (
     runs,
     short,
     shown_in,
+    unit_text,
     x_title,
     zone_borders,
 )
@@ -39,7 +40,8 @@ _NEAR_END = 0.0175
 """rad (m): who rests so near an end of the travel may be held by a stop."""
 _SHORTEST_REST_S, _COMING_S = 0.5, 0.2
 """A rest lasts so long; it still moves too slowly to be seen when it begins and ends."""
-_POINTS = 1500
+_POINTS = 1000
+_FEWEST = 100
 
 
 def holding(view: BodyView) -> Figure | None:
@@ -155,7 +157,7 @@ def residuals(view: BodyView) -> tuple[Figure, ...]:
     if not good.any():
         return ()
     word = quantity(coordinate[1])
-    return (
+    found = [
         _residual_figure(
             view,
             good,
@@ -176,23 +178,48 @@ def residuals(view: BodyView) -> tuple[Figure, ...]:
             "model lacks.",
             by_direction=False,
         ),
-    )
+    ]
+    if view.acceleration is not None:
+        known = good & np.isfinite(view.acceleration)
+        title, look_for = "Residual against acceleration", "The median should stay at zero: a slope is a wrong inertia."
+        unit = f"{coordinate[1]}/s²"
+        found.append(_residual_figure(view, known, view.acceleration, unit, title, look_for, by_direction=False))
+    return tuple(found)
+
+
+def residuals_against(view: BodyView, name: str, unit: str, over: FloatArray, good: BoolArray) -> Figure | None:
+    """The residual of every row against one more quantity."""
+    known = good & np.isfinite(over)
+    if known.sum() < _FEWEST:
+        return None
+    look_for = "Every median should stay at zero: a slope or a wave is an effect of this motion that the model lacks."
+    title = f"Residual against {name.partition(',')[0]}"
+    return _residual_figure(view, known, over, unit, title, look_for, by_direction=False, over_name=name)
 
 
 def _residual_figure(
-    view: BodyView, good: BoolArray, over: FloatArray, unit: str, title: str, look_for: str, *, by_direction: bool
+    view: BodyView,
+    good: BoolArray,
+    over: FloatArray,
+    unit: str,
+    title: str,
+    look_for: str,
+    *,
+    by_direction: bool,
+    over_name: str = "",
 ) -> Figure:
     shown = shown_in(unit)
+    over_name = over_name or title.rpartition(" ")[2]
     data: list[Json] = []
     scales: dict[int, Json] = {}
     rows = view.model.mechanism.rows
     directions = (("opening", view.speed > 0, OPENING), ("closing", view.speed < 0, CLOSING))
-    parts = directions if by_direction else (("", np.isfinite(view.speed), COLOURS[0]),)
+    parts = directions if by_direction else (("", good, COLOURS[0]),)
     for i in range(len(rows)):
         left = view.reference[:, i] - view.estimate[:, i]
         for word, which, colour in parts:
             at = _few(good & which)
-            once: Json = {"showlegend": False, "opacity": 0.3, "yaxis": f"y{i + 1}" if i else "y", "hoverinfo": "skip"}
+            once: Json = {"showlegend": False, "opacity": 0.4, "yaxis": f"y{i + 1}" if i else "y", "hoverinfo": "skip"}
             data.append(_points(shown.factor * over[at], left[at], f"residual {word}", colour, size=3) | once)
         for word, which, colour in parts:
             x, y = medians(shown.factor * over[good & which], left[good & which])
@@ -202,7 +229,7 @@ def _residual_figure(
         reach = 1.15 * float(np.quantile(np.abs(left[good]), 0.998)) or 1.0
         scales[i + 1] = {"range": [-reach, reach], "zeroline": True, "zerolinecolor": "#888", "zerolinewidth": 1}
     titles = [f"{row_name(row) if len(rows) > 1 else 'residual'}, {row.unit}" for row in rows]
-    axis = x_title(f"{'speed' if unit.endswith('/s') else quantity(unit)}, {shown.unit}")
+    axis = x_title(f"{over_name}, {unit_text(shown.unit)}")
     made = layout(
         titles, axis, height=100 + (200 if len(rows) == 1 else 150) * len(rows), y=scales, legend=LEGEND_ABOVE
     )

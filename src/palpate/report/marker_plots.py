@@ -229,7 +229,7 @@ def cloud_in_space(body: Body, frames: dict[str, FloatArray]) -> Figure:
     made: Json = {
         "height": 560,
         "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
-        "scene": _scene(corners),
+        "scene": scene_axes(corners),
         "font": {"size": 12, "color": "#333"},
     }
     turned = "; frames are drawn as red x, green y and blue z" if frames else ""
@@ -241,7 +241,7 @@ def cloud_in_space(body: Body, frames: dict[str, FloatArray]) -> Figure:
     )
 
 
-def _scene(points: FloatArray) -> Json:
+def scene_axes(points: FloatArray) -> Json:
     """Equal scales, everything in sight, seen with the wider horizontal side across."""
     middle, extent = (points.min(axis=0) + points.max(axis=0)) / 2, np.ptp(points, axis=0)
     half = np.maximum(0.6 * extent, 0.1 * max(float(extent.max()), 1.0))

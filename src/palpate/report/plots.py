@@ -22,6 +22,8 @@ PALE, GREY, DARK = "#56b4e9", "#8a8a8a", "#222222"
 _FEW = 200
 """Points up to which each one is drawn as a dot."""
 _LARGE_S = 1e6
+_PRECISE = 2000.0
+"""Seconds (frames) below which single precision tells a tenth of a millisecond."""
 _LISTED = 64
 """Numbers up to which they are written out, for people who read the page's source."""
 
@@ -121,7 +123,7 @@ def line(
         "type": "scatter",
         "mode": "lines+markers" if few else "lines",
         "name": name,
-        "x": packed(x, "f8"),
+        "x": packed(x, "f4" if len(x) and float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) < _PRECISE else "f8"),
         "y": packed(y),
         "line": style,
         "yaxis": _axis("y", row),

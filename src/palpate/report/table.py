@@ -10,8 +10,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from palpate.report.notes import notes
+
 _VARIANTS = 12
 """Shown unless all are asked for."""
+_SEGMENTS = 6
+"""Test segments shown."""
 _STYLES = {"identified": "green", "prior-dominated": "yellow", "fixed": "dim", "not-identifiable": "red"}
 
 
@@ -24,8 +28,10 @@ def result_text(data: Mapping[str, Any]) -> RenderableType:
         parts.append(Text(note, style="dim"))
     if data.get("shapes"):
         parts.append(shape_table(data))
-    parts += [rms_table(data), Text(_conditioning(data))]
-    parts += [Text(line) for line in (*_clocks(data), *_replay(data))]
+    parts.append(rms_table(data))
+    by_segment = segment_table(data)
+    parts += [] if by_segment is None else [by_segment]
+    parts += [Text(line) for line in (_conditioning(data), *notes(data), *_clocks(data), *_replay(data))]
     if data["weakest_direction"] is not None:
         parts.append(Text(f"Weakest: {data['weakest_direction']['text']}"))
     parts += [Text(f"Warning: {warning}", style="yellow") for warning in data["warnings"]]
@@ -68,6 +74,41 @@ def parameter_table(data: Mapping[str, Any]) -> Table:
             Text(entry["status"], style=_STYLES[entry["status"]]),
         )
     return table
+
+
+def summary_table(results: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Several results by where they are, a line each: how many numbers are known, the largest error, the verdict."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading, side in (
+        ("", "left"),
+        ("identified", "right"),
+        ("truth inside", "right"),
+        ("largest test error", "right"),
+    ):
+        table.add_column(heading, justify="right" if side == "right" else "left")
+    table.add_column("verdict")
+    table.add_column("where")
+    for where, data in results.items():
+        free = [e for e in data["parameters"].values() if e["status"] != "fixed"]
+        known = sum(e["status"] == "identified" for e in free)
+        errors = [e["percent_of_range"] for e in data["rms"]["test"].values() if e["percent_of_range"] is not None]
+        passed = data["verdict"]["passed"]
+        table.add_row(
+            str(data["title"]),
+            f"{known} of {len(free)}",
+            _truth_inside(data),
+            f"{max(errors):.2f} % of range" if errors else "-",
+            Text("passed", style="green") if passed else Text("failed", style="red"),
+            where,
+        )
+    return table
+
+
+def _truth_inside(data: Mapping[str, Any]) -> str:
+    """How many intervals hold the truth, where it is known."""
+    truth: Mapping[str, float] = data["references"].get("truth", {})
+    pairs = [(e["ci95"], truth[n]) for n, e in data["parameters"].items() if n in truth and e["ci95"] is not None]
+    return f"{sum(low <= v <= high for (low, high), v in pairs)} of {len(pairs)}" if pairs else "-"
 
 
 def shape_table(data: Mapping[str, Any]) -> Table:
@@ -117,21 +158,43 @@ def shown_unit(unit: str) -> tuple[float, str]:
 
 
 def rms_table(data: Mapping[str, Any]) -> Table:
-    """RMS error of each channel on train and test segments, with percent of the signal's range."""
+    """RMS error of each channel on train and test segments, with percent of the signal's range; beside each reference
+    that tells a test error.
+    """
     table = Table(box=None, pad_edge=False, header_style="bold")
     band = data["rms_below_hz"]
     table.add_column("RMS error" if band is None else f"RMS error below {band:g} Hz")
     for heading in ("train", "test"):
         table.add_column(heading, justify="right")
         table.add_column("of range", justify="right")
-    table.add_column("noise", justify="right")
+    told = {label: v for label, v in data["references"].items() if any(name.startswith("rms_") for name in v)}
+    for heading in ("noise", *told):
+        table.add_column(heading, justify="right")
     table.add_column("unit")
     for row, test in data["rms"]["test"].items():
         cells: list[str] = [row]
         for entry in (data["rms"]["train"][row], test):
             percent = entry["percent_of_range"]
             cells += [f"{entry['value']:.3g}", "-" if percent is None else f"{percent:.2f} %"]
-        table.add_row(*cells, "-" if test["noise"] is None else f"{test['noise']:.3g}", test["unit"])
+        cells.append("-" if test["noise"] is None else f"{test['noise']:.3g}")
+        cells += [f"{v[f'rms_{row}']:.3g}" if f"rms_{row}" in v else "-" for v in told.values()]
+        table.add_row(*cells, test["unit"])
+    return table
+
+
+def segment_table(data: Mapping[str, Any]) -> Table | None:
+    """RMS error of each channel on each test segment; None where there are not several."""
+    tests = [s for s in data.get("rms_of_segments", ()) if s["segment"] == "test" and s["rms"]]
+    if len(tests) < 2:
+        return None
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("RMS by test")
+    for s in tests[:_SEGMENTS]:
+        table.add_column(f"{s['from_s']:.0f} to {s['to_s']:.0f} s", justify="right")
+    more = len(tests) - _SEGMENTS
+    table.add_column("unit" if more <= 0 else f"unit (and {more} more)")
+    for row, entry in tests[0]["rms"].items():
+        table.add_row(row, *(f"{s['rms'][row]['value']:.3g}" for s in tests[:_SEGMENTS]), entry["unit"])
     return table
 
 
@@ -141,14 +204,22 @@ def decimals(value: float, ci: tuple[float, float] | None) -> int:
     return min(9, next((d for d in range(10) if half * 10**d >= 9.5), 9)) if half > 0 else 4
 
 
+def _kappa(value: float | None) -> str:
+    return "infinite" if value is None else f"{value:.1f}" if value < 1e4 else f"{value:.1g}"
+
+
 def _conditioning(data: Mapping[str, Any]) -> str:
-    kappa, effective, paper = (
-        "infinite" if data[k] is None else f"{data[k]:.1f}" for k in ("kappa", "kappa_eff", "kappa_eff_paper")
-    )
+    """Lambda and condition numbers; beside those of a reference that tells them."""
+    kappa, effective, paper = (_kappa(data[k]) for k in ("kappa", "kappa_eff", "kappa_eff_paper"))
     if not data["damping"] and "factor" not in data:
         return f"kappa {kappa}"
     damping = f"lambda {data['damping']:.4g} ({data['factor']})"
-    return f"{damping}, kappa {kappa}, kappa_eff {effective} (as the paper computes it: {paper})"
+    text = f"{damping}, kappa {kappa}, kappa_eff {effective} (as the paper computes it: {paper})"
+    words = {"damping": "lambda", "kappa": "kappa", "kappa_eff": "kappa_eff", "kappa_eff_paper": "kappa_eff (its way)"}
+    for label, values in data["references"].items():
+        told = [f"{word} {values[name]:.4g}" for name, word in words.items() if name in values]
+        text += f"; {label}: {', '.join(told)}" if told else ""
+    return text
 
 
 def _clocks(data: Mapping[str, Any]) -> list[str]:
@@ -176,10 +247,16 @@ def _replay(data: Mapping[str, Any]) -> list[str]:
     played = data.get("replay")
     if not played or played["rms"] is None:
         return []
-    return [
-        f"Replay, measured force in, angle out: {180 / pi * played['rms']:.2f} deg RMS over {played['windows']} "
-        f"windows of {played['window_s']:g} s"
-    ]
+    over = f"{played['windows']} windows of {played['window_s']:g} s"
+    if "coordinates" not in played:
+        return [f"Replay, measured force in, angle out: {180 / pi * played['rms']:.2f} deg RMS over {over}"]
+    each = ", ".join(
+        f"{name} {1e3 * entry['value']:.1f} mm"
+        if entry["unit"] == "m"
+        else f"{name} {180 / pi * entry['value']:.2f} deg"
+        for name, entry in played["coordinates"].items()
+    )
+    return [f"Replay, measured force in, motion out: {each} RMS over {over}"]
 
 
 def _drift(clocks: Mapping[str, Any]) -> str:

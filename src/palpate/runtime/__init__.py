@@ -1,4 +1,6 @@
 """A model in motion: fixed step, sticking friction, status codes."""
 
+from palpate.runtime.pairing import HandleSensor as HandleSensor
+from palpate.runtime.pairing import SensorStepper as SensorStepper
 from palpate.runtime.stepper import Status as Status
 from palpate.runtime.stepper import Stepper as Stepper

@@ -7,33 +7,61 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 
 from palpate.model import Model
-from palpate.runtime.equations import Equations
+from palpate.runtime.equations import Equations, Kernels
 
 
 class Status(IntEnum):
-    """What a step has met; the highest that applies."""
+    """What a step has met; the highest that applies. Generated C and FMU use the same numbers."""
 
     OK = 0
     STICKING = 1
     """Dry friction holds the object: the speed is exactly zero."""
     AT_LIMIT = 2
     """An end stop is pressed, a foot stands on the ground, or the mechanism is at the end of its reach."""
-    NOT_FINITE = 3
+    SATURATED = 3
+    """The wrench was beyond `wrench_limit`, so a sensor at its end: the object has moved under the limit instead."""
+    NOT_FINITE = 4
     """The wrench is not six finite numbers, `out` does not fit, or the step leads nowhere; the state is held."""
+    NOT_READY = 5
+    """Parameters that are not possible, or none yet; the state is held. In C and FMU only: here they are refused."""
 
 
 State = tuple[float, ...]
 Advance = Callable[[State, Sequence[float]], tuple[State, Status]]
 """State and wrench -> the next state with the accelerations behind it, and how the step went."""
 
-_SLOW = 1e-6
+SLOW = 1e-6
 """rad/s: below, what moving adds to the force drowns in its rounding, and its slope takes its place."""
-_RESOLVED = 0.01
+RESOLVED = 0.01
 """Springs up to (omega dt)^2 of this need no help; beyond, they are implicit too."""
-_PARTS = 16
+PARTS = 16
 """A step that touches a stop is taken in this many parts: an implicit stop takes pi/2 omega dt of a bounce's energy."""
 TOUCHES = 4
 """Stops that a step may touch or leave, one after the other."""
+
+
+def one_freedom_kernels(e: Equations) -> tuple[Kernels, bool, bool]:
+    """What a step of one freedom evaluates; whether dry friction changes with the speed; whether there are stops.
+
+    `s[2]` is the angle at which the stops are pressed.
+    """
+    trace, fn, (angle,), (speed,) = e.trace, e.trace.fn, e.positions, e.speeds
+    lead = trace.variable("s[2]")
+    (stop,) = e.stops([lead])
+    spring = e.at_rest[0] - e.stops([angle])[0]
+    loss = e.bias[0] - e.at_rest[0]
+    threshold = trace.term(sum(fn.abs(ratio[0]) * level for ratio, _, level in e.dry()))
+    smooth = (
+        *(e.applied[0] - spring - stop, loss, e.inertia[0][0], trace.derivative(spring, angle)),
+        *(trace.derivative(stop, lead), stop),
+    )
+    kernels: Kernels = {
+        "smooth": ("s, w", smooth),
+        "creep": ("s", (trace.derivative(loss, speed),)),
+        "dry": ("s", (threshold,)),
+        "press": ("s", (stop,)),
+    }
+    return kernels, trace.varies(threshold, speed), trace.varies(stop, lead)
 
 
 def one_freedom(model: Model, dt: float, reach: tuple[float, float]) -> Advance:
@@ -49,27 +77,8 @@ def one_freedom(model: Model, dt: float, reach: tuple[float, float]) -> Advance:
     springs' and gravity's potential. Everything else only takes.
     """
     e = Equations(model)
-    trace, fn, (angle,), (speed,) = e.trace, e.trace.fn, e.positions, e.speeds
-    lead = trace.variable("s[2]")
-    (stop,) = e.stops([lead])
-    spring = e.at_rest[0] - e.stops([angle])[0]
-    loss = e.bias[0] - e.at_rest[0]
-    threshold = sum(fn.abs(ratio[0]) * level for ratio, _, level in e.dry())
-    smooth = trace.function(
-        "s, w",
-        (
-            e.applied[0] - spring - stop,
-            loss,
-            e.inertia[0][0],
-            trace.derivative(spring, angle),
-            trace.derivative(stop, lead),
-            stop,
-        ),
-    )
-    creep = trace.function("s", (trace.derivative(loss, speed),))
-    dry = trace.function("s", (threshold,))
-    press = trace.function("s", (stop,))
-    fades, has_stops = trace.varies(threshold, speed), trace.varies(stop, lead)
+    kernels, fades, has_stops = one_freedom_kernels(e)
+    smooth, creep, dry, press = (e.trace.function(*kernel) for kernel in kernels.values())
     low, high = reach
 
     def towards(q: float, v: float, ahead: float, wrench: Sequence[float], dt: float) -> tuple[float, float, Status]:
@@ -78,12 +87,12 @@ def one_freedom(model: Model, dt: float, reach: tuple[float, float]) -> Advance:
         force, loss, inertia, stiffness, stop, pressed = smooth(s, wrench)
         if not inertia > 0.0:
             return 0.0, 0.0, Status.NOT_FINITE
-        stiff = max(dt * dt * stiffness - _RESOLVED * inertia, 0.0)
+        stiff = max(dt * dt * stiffness - RESOLVED * inertia, 0.0)
         momentum = inertia * v + dt * force  # what is left without damping and dry friction
         if stop > 0.0:
             momentum += dt * stop * (ahead - q)
             inertia += dt * dt * stop
-        slow = -_SLOW < v < _SLOW
+        slow = -SLOW < v < SLOW
         damping = 0.0 if slow else loss / v
         if damping < 0.0:  # no damper: inertia that changes with the angle
             momentum -= dt * loss
@@ -122,8 +131,8 @@ def one_freedom(model: Model, dt: float, reach: tuple[float, float]) -> Advance:
         there, new, touched, status = part(q, v, wrench, dt)
         if touched and (v or new) and status is not Status.NOT_FINITE:  # at rest on a stop nothing is left to resolve
             there, new, pressed = q, v, False
-            for _ in range(_PARTS):
-                there, new, touched, status = part(there, new, wrench, dt / _PARTS)
+            for _ in range(PARTS):
+                there, new, touched, status = part(there, new, wrench, dt / PARTS)
                 pressed = pressed or touched
             status = Status.AT_LIMIT if pressed else status
         return (there, new, (new - v) / dt), status

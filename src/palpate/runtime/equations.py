@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from palpate.elements import EndStop, Foot
+from palpate.elements.traits import Level
+from palpate.errors import PalpateError
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
 from palpate.physics.functions import Functions, Scalar
-from palpate.physics.kinematics import Kinematics
 from palpate.runtime.flat import Term, Trace
 
 
@@ -50,6 +51,9 @@ class Limits(Protocol):
         ...
 
 
+Kernels = dict[str, tuple[str, Sequence[Term]]]
+"""What a step evaluates, by name: the arguments (`s, w`) and the results; as a function of Python, or of C."""
+
 _STOPS = (EndStop, Foot)
 
 
@@ -57,13 +61,15 @@ class Equations:
     """Inertia, bias (with and without speed), stops, dry friction and the applied wrench over the free rows.
 
     The variables are `s[i]` (state), `a[i]` (accelerations) and `w[i]` (wrench); the dry elements are left out of the
-    bias.
+    bias. The parameters are numbers, or variables of these names (`p->I`).
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, parameters: Sequence[str] | None = None) -> None:
         mechanism = model.mechanism
         self.trace = trace = Trace()
         self._model, self._smooth = model, model.without_dry()
+        values = model.p.tolist() if parameters is None else [trace.variable(name) for name in parameters]
+        self._p = [[values.pop(0) for _ in e.parameters] for e in model.elements]
         self.n = n = len(mechanism.accelerations)
         self.state = [trace.variable(f"s[{i}]") for i in range(len(mechanism.state))]
         self.positions, self.speeds = self.state[:-n], self.state[-n:]
@@ -80,7 +86,13 @@ class Equations:
     def stops(self, positions: Sequence[Any]) -> list[Term]:
         """What the end stops alone add to the bias of a body that rests here."""
         k = self._model.mechanism.expand([*positions, *self._zeros], self._zeros, {}, self.trace.fn)
-        return [self.trace.term(row) for row in _stops(self._model, k, self.n, self.trace.fn)]
+        found: list[Scalar] = [0.0] * self.n
+        for e, p in zip(self._model.elements, self._p, strict=True):
+            if isinstance(e, _STOPS):
+                (row,) = e.columns(e.features(k, {z.name: z.value for z in e.shapes}, self.trace.fn))
+                force = sum(c * x for c, x in zip(row, p, strict=True))
+                found = [f + r * force for f, r in zip(found, k.coordinates[e.acts_on].ratio, strict=True)]
+        return [self.trace.term(row) for row in found]
 
     def pressed(self, positions: Sequence[Any]) -> list[Term]:
         """Of each end stop how far it is pressed here; 0 if it is not."""
@@ -91,13 +103,28 @@ class Equations:
 
     def dry(self) -> list[tuple[list[Term], list[Term], Term]]:
         """Of each dry element how its force enters the rows, how the speeds enter its own, and its level (N, N m)."""
-        elements = [e for e in self._model.elements if e.dry]
         found: list[tuple[list[Term], list[Term], Term]] = []
-        for e, (ratio, level) in zip(elements, self._model.dry_forces(self.k, self.trace.fn), strict=True):
-            speed = self.k.coordinates[e.acts_on].speed
-            slopes = [self.trace.derivative(speed, v) for v in self.speeds]
-            found.append(([self.trace.term(r) for r in ratio], slopes, self.trace.term(level)))
+        for e, p in zip(self._model.elements, self._p, strict=True):
+            if not e.dry:
+                continue
+            if not isinstance(e, Level) or e.acts_on not in self.k.coordinates:
+                raise PalpateError(
+                    f"model {self._model.name!r}: {e.name!r} is dry, so it must act on a coordinate and tell its level"
+                )
+            z = {s.name: s.value for s in e.shapes}
+            level = sum(c * x for c, x in zip(e.level(self.k, z, self.trace.fn), p, strict=True))
+            along = self.k.coordinates[e.acts_on]
+            slopes = [self.trace.derivative(along.speed, v) for v in self.speeds]
+            found.append(([self.trace.term(r) for r in along.ratio], slopes, self.trace.term(level)))
         return found
+
+    def forward(self) -> list[Term]:
+        """Rows [M | right] of M a = right, one after the other; what slips does so at its level, at rest it is free."""
+        right = [w - b for w, b in zip(self.applied, self.bias, strict=True)]
+        for ratio, slopes, level in self.dry():
+            force = level * self.trace.fn.sign(dot(slopes, self.speeds))
+            right = [x - r * force for x, r in zip(right, ratio, strict=True)]
+        return [x for row, last in zip(self.inertia, right, strict=True) for x in (*row, last)]
 
     def rates(self) -> list[Term] | None:
         """How fast the positions change, where the mechanism says it."""
@@ -114,12 +141,8 @@ class Equations:
         speeds = [trace.term(x) for x in mechanism.row_speeds(self.state, trace.fn)]
         momentum = [dot(row, self.speeds) for row in self.inertia]
         held = [x - y for x, y in zip(self.at_rest, self.stops(self.positions), strict=True)]
-        names, p = list(self._model.parameters), dict(zip(self._model.parameters, self._model.p.tolist(), strict=True))
-        firsts: list[float] = []
-        for e in self._model.elements:
-            if isinstance(e, _STOPS):
-                firsts.append(p[names[0]])  # the stiffness
-            names = names[len(e.parameters) :]
+        stops = zip(self._model.elements, self._p, strict=True)
+        firsts = [p[0] for e, p in stops if isinstance(e, _STOPS)]  # the stiffness
         pressed = zip(firsts, self.pressed(self.positions), strict=True)
         stored = trace.term(sum(0.5 * k * d * d for k, d in pressed))
         return 0.5 * dot(speeds, momentum), dot(speeds, held), stored
@@ -137,8 +160,10 @@ class Equations:
 
     def _balance(self, state: Sequence[Any], acc: Sequence[Any]) -> list[Term]:
         trace = self.trace
-        found = self._smooth.wrench(self._model.mechanism.expand(state, acc, {}, trace.fn), trace.fn)
-        return [trace.term(row) for row in found]
+        columns = self._smooth.columns(self._model.mechanism.expand(state, acc, {}, trace.fn), trace.fn)
+        p = [x for e, own in zip(self._model.elements, self._p, strict=True) if not e.dry for x in own]
+        rows = [sum(c[i] * x for c, x in zip(columns, p, strict=True)) for i in range(self.n)]
+        return [trace.term(row) for row in rows]
 
 
 def limits(mechanism: Mechanism) -> list[tuple[int, float, float]]:
@@ -153,17 +178,4 @@ def dot(a: Sequence[Term], b: Sequence[Term]) -> Term:
     found = a[0] * b[0]
     for x, y in zip(a[1:], b[1:], strict=True):
         found = found + x * y
-    return found
-
-
-def _stops(model: Model, k: Kinematics, rows: int, fn: Functions) -> list[Scalar]:
-    values, p0 = [float(value) for value in model.p], 0
-    found: list[Scalar] = [0.0] * rows
-    for e in model.elements:
-        p = values[p0 : p0 + len(e.parameters)]
-        p0 += len(p)
-        if isinstance(e, _STOPS):
-            (row,) = e.columns(e.features(k, {z.name: z.value for z in e.shapes}, fn))
-            force = sum(c * x for c, x in zip(row, p, strict=True))
-            found = [f + r * force for f, r in zip(found, k.coordinates[e.acts_on].ratio, strict=True)]
     return found

@@ -1,4 +1,4 @@
-"""Equations written with + - * / and a table of functions -> one straight-line Python function of floats.
+"""Equations written with + - * / and a table of functions -> straight-line code: a Python function of floats, or C.
 
 Elements and mechanisms are run once on `Term`s, which remember what was done to them. Equal terms are one, constants
 are folded, derivatives are exact (Griewank and Walther, Evaluating Derivatives, 3.1), and what is left becomes source
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, ClassVar
 
@@ -130,26 +130,35 @@ class Trace:
 
     def function(self, arguments: str, results: Sequence[Any]) -> Callable[..., tuple[float, ...]]:
         """The function of these arguments (`x, w`) that returns the results as a tuple."""
+        lines, names = self.source(results, _PYTHON, "{0} = {1}")
+        code = "\n    ".join([f"def flat({arguments}):", *lines, f"return ({''.join(f'{n}, ' for n in names)})"])
+        found: dict[str, Any] = dict(_NAMES)
+        exec(compile(code, "<flat>", "exec"), found)  # only our own operators and numbers are in it
+        return found["flat"]
+
+    def source(self, results: Sequence[Any], table: Mapping[str, str], line: str) -> tuple[list[str], list[str]]:
+        """Straight-line code: its lines, made with `line` of a name and what it is, and the name of each result.
+
+        `table`: how each operation is written in that language. The order of operations is the same in all of them,
+        so that their results are.
+        """
         terms = [self.term(r) for r in results]
         names: dict[int, str] = {}
         depths: dict[int, int] = {}
         uses = _uses(terms)
-        lines = [f"def flat({arguments}):"]
+        lines: list[str] = []
         for t in _ordered(terms):
             if t.op == "constant":
                 names[t.key], depths[t.key] = f"({t.value!r})", 0
                 continue
-            right = t.value if t.op == "variable" else _PYTHON[t.op].format(*(names[a.key] for a in t.args))
+            right = t.value if t.op == "variable" else table[t.op].format(*(names[a.key] for a in t.args))
             depth = 1 + max((depths[a.key] for a in t.args), default=0)
             if uses[t.key] == 1 and depth < _NESTED and t.op != "variable":  # where it is needed: no name to look up
                 names[t.key], depths[t.key] = f"({right})", depth
                 continue
             names[t.key], depths[t.key] = f"t{t.key}", 0
-            lines.append(f"    t{t.key} = {right}")
-        lines.append(f"    return ({''.join(names[t.key] + ', ' for t in terms)})")
-        found: dict[str, Any] = dict(_NAMES)
-        exec(compile("\n".join(lines), "<flat>", "exec"), found)  # only our own operators and numbers are in it
-        return found["flat"]
+            lines.append(line.format(names[t.key], right))
+        return lines, [names[t.key] for t in terms]
 
     def _one(self, op: str, args: tuple[Term, ...], value: Any) -> Term:
         # 0.0 and -0.0 are equal but not the same

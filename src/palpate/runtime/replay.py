@@ -29,14 +29,13 @@ _UNEVEN = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Window:
-    """One piece of the recording, replayed; the first coordinate of the state (for a hinge its angle, rad)."""
+class Track:
+    """One position of the state in a window, measured and simulated; m or rad."""
 
-    start_s: float
-    times_s: FloatArray
+    name: str
     measured: FloatArray
     simulated: FloatArray
-    """All (samples,); the first sample is the measured start."""
+    """Both (samples,); the first sample is the measured start."""
     rms: float
     """Of simulated - measured, without the first sample."""
     travel: float
@@ -44,9 +43,43 @@ class Window:
     beyond: float
     """How far the simulation leaves all that was visited in the whole recording; 0 if it does not."""
 
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window:
+    """One piece of the recording, replayed: a track for each position; of a hinge the angle is the first and only."""
+
+    start_s: float
+    times_s: FloatArray
+    tracks: tuple[Track, ...]
+
+    @property
+    def measured(self) -> FloatArray:
+        """(samples,) of the first position."""
+        return self.tracks[0].measured
+
+    @property
+    def simulated(self) -> FloatArray:
+        """(samples,) of the first position."""
+        return self.tracks[0].simulated
+
+    @property
+    def rms(self) -> float:
+        """Of the first position."""
+        return self.tracks[0].rms
+
+    @property
+    def travel(self) -> float:
+        """Of the first position."""
+        return self.tracks[0].travel
+
+    @property
+    def beyond(self) -> float:
+        """Of the first position."""
+        return self.tracks[0].beyond
+
     @property
     def left(self) -> bool:
-        """Whether it left that range by more than 10 deg: a model without end stops, or a bad one."""
+        """Whether a hinge left the visited range by more than 10 deg: a model without end stops, or a bad one."""
         return self.beyond > _MARGIN
 
 
@@ -74,8 +107,14 @@ class Replay:
 
     @property
     def score(self) -> float:
-        """RMS over all samples of the windows that count (rad for a hinge); NaN if there are none."""
+        """RMS of the first position over all samples of the windows that count; NaN if there are none."""
         return _pooled(self.scored)
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """The same of every position, by its name in the state (m, rad); empty if there are no windows that count."""
+        names = [t.name for t in self.scored[0].tracks] if self.scored else []
+        return {name: _pooled(self.scored, i) for i, name in enumerate(names)}
 
     @property
     def score_inside(self) -> float:
@@ -97,8 +136,9 @@ def replay(
 
     `times_s` (samples,), even; `wrench` (samples, 6) of the person on the object, in the body frame about its origin;
     `state` (samples, states) as the mechanism names it, measured. NaN is what was not seen: a window has none. Between
-    samples the wrench is linear, and each step gets its value at mid step. The step is the longest up to `dt` that
-    divides the period of the samples.
+    samples the wrench is linear. The step is the longest up to `dt` that divides the period of the samples; positions
+    and speeds are staggered by half of it (`half_step_back`), so that what is seen is the model's error, not the
+    step's. A window counts if its first position travels at least `least_travel` (m, rad).
 
         found = replay(model, times_s, wrench, np.column_stack([angle, speed]))
         math.degrees(found.score)
@@ -117,14 +157,15 @@ def replay(
     if not math.isfinite(period):
         return Replay((), (Skipped(math.nan, math.nan, "fewer than two samples with increasing times"),), least_travel)
     steps = max(1, math.ceil(period / dt - 1e-6))
-    stepper = Stepper(model, period / steps)
+    grid = (steps, period / steps)
+    stepper = Stepper(model, grid[1])
     known = np.isfinite(times_s) & np.isfinite(wrench).all(axis=1) & np.isfinite(state).all(axis=1)
-    visited = state[np.isfinite(state[:, 0]), 0]
+    visited = _visited(state)
     length = max(1, round(window_s / period))
     windows: list[Window] = []
     pieces, skipped = _cut(times_s, known, period, length)
     for piece in pieces:
-        found = _replayed(stepper, _between(model), times_s[piece], wrench[piece], state[piece], steps, visited)
+        found = _replayed(model, stepper, times_s[piece], wrench[piece], state[piece], grid, visited)
         if isinstance(found, Window):
             windows.append(found)
         else:
@@ -196,37 +237,59 @@ def _cut(times_s: FloatArray, known: BoolArray, period: float, length: int) -> t
     return pieces, skipped
 
 
+def half_step_back(stepper: Stepper, state: FloatArray, wrench: FloatArray, dt: float) -> None:
+    """Begin at a state with the speeds of half a step earlier, so that wrenches count where the positions are.
+
+    A semi-implicit step then is one of leapfrog: of second order where the forces are smooth (Hairer, Lubich, Wanner,
+    Geometric Numerical Integration, I.1.4). What a step gives as speeds belongs to its middle.
+    """
+    out = np.empty(stepper.size)
+    stepper.reset(state)
+    stepper.step(wrench, out)
+    accelerations = out[len(state) :]
+    start = state.copy()
+    start[-len(accelerations) :] -= 0.5 * dt * accelerations
+    stepper.reset(start)
+
+
 def _replayed(
+    model: Model,
     stepper: Stepper,
-    between: tuple[float, float],
     times_s: FloatArray,
     wrench: FloatArray,
     state: FloatArray,
-    steps: int,
+    grid: tuple[int, float],
     visited: FloatArray,
 ) -> Window | str:
-    """One window, or why it cannot be."""
-    measured = state[:, 0]
-    start = state[0].copy()
+    """One window, or why it cannot be. `grid`: steps a sample, and their length; `visited`: lowest, highest."""
+    steps, dt = grid
+    start, between = state[0].copy(), _between(model)
     # a stop that is pressed by an error of the zero angle would throw the door out
     start[0] = min(max(start[0], between[0]), between[1])
-    if abs(start[0] - measured[0]) > _MARGIN:
-        return f"it starts {math.degrees(abs(start[0] - measured[0])):.0f} deg beyond an end stop of the model"
+    if abs(start[0] - state[0, 0]) > _MARGIN:
+        return f"it starts {math.degrees(abs(start[0] - state[0, 0])):.0f} deg beyond an end stop of the model"
     try:
-        stepper.reset(start)
+        half_step_back(stepper, start, wrench[0], dt)
     except PalpateError as error:
         return str(error)
-    share = ((np.arange(steps) + 0.5) / steps)[:, None]
+    share = (np.arange(steps) / steps)[:, None]
     between_samples = wrench[:-1, None] * (1 - share) + wrench[1:, None] * share
     path = np.empty((steps * (len(times_s) - 1), stepper.size))
     status = stepper.run(between_samples.reshape(-1, 6), path)
     if (status == Status.NOT_FINITE).any():
         return f"a step leads nowhere after {np.argmax(status == Status.NOT_FINITE) / steps:.0f} samples"
-    simulated = np.concatenate([measured[:1], path[steps - 1 :: steps, 0]])
-    beyond = max(0.0, float(simulated.max() - visited.max()), float(visited.min() - simulated.min()))
+    names = model.mechanism.state[: state.shape[1] - len(model.mechanism.accelerations)]
+    tracks = tuple(
+        _track(name, state[:, i], np.concatenate([state[:1, i], path[steps - 1 :: steps, i]]), visited[:, i])
+        for i, name in enumerate(names)
+    )
+    return Window(float(times_s[0]), times_s, tracks)
+
+
+def _track(name: str, measured: FloatArray, simulated: FloatArray, visited: FloatArray) -> Track:
     rms = float(np.sqrt(np.mean((simulated - measured)[1:] ** 2)))
-    travel = float(np.ptp(measured))
-    return Window(float(times_s[0]), times_s, measured, simulated, rms, travel, beyond)
+    beyond = max(0.0, float(simulated.max() - visited[1]), float(visited[0] - simulated.min()))
+    return Track(name, measured, simulated, rms, float(np.ptp(measured)), beyond)
 
 
 def _between(model: Model) -> tuple[float, float]:
@@ -238,6 +301,14 @@ def _between(model: Model) -> tuple[float, float]:
     return lowest, min((e.at for e in stops if e.side == "highest"), default=math.inf)
 
 
-def _pooled(windows: tuple[Window, ...]) -> float:
+def _visited(state: FloatArray) -> FloatArray:
+    """(2, states): the lowest and highest value of each that was seen."""
+    seen = np.isfinite(state)
+    low, high = np.where(seen, state, np.inf), np.where(seen, state, -np.inf)
+    return np.array([low.min(axis=0, initial=np.inf), high.max(axis=0, initial=-np.inf)])
+
+
+def _pooled(windows: tuple[Window, ...], position: int = 0) -> float:
     """Windows have the same length, so their mean squares have the same weight."""
-    return math.sqrt(sum(w.rms**2 for w in windows) / len(windows)) if windows else math.nan
+    squares = [w.tracks[position].rms ** 2 for w in windows]
+    return math.sqrt(sum(squares) / len(squares)) if squares else math.nan

@@ -10,16 +10,21 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from palpate.elements import Foot
 from palpate.errors import PalpateError
 from palpate.mechanisms import Hinge
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
+from palpate.physics.functions import FLOATS
 from palpate.runtime.advance import State, one_freedom
 from palpate.runtime.advance import Status as Status
 from palpate.runtime.equations import Forward, Rates, limits
 from palpate.runtime.several import has_quaternion, many_freedoms
 
 _PROBLEMS = (ArithmeticError, ValueError, TypeError, IndexError)
+LONGEST_STEP_S = 0.1
+"""Steps up to this are stable whatever the dampers, springs and stops; longer ones would jump over what they must meet.
+For an error of the motion below 1 %, take a hundredth of the shortest swing or fade of the object: usually 1 ms."""
 
 
 class Stepper:
@@ -31,25 +36,27 @@ class Stepper:
         door = Stepper(model, dt=1e-3)
         out = np.empty(door.size)
         status = door.step((0, 0, 0, 0, 0, torque), out)  # out: angle, speed, acceleration
+
+    `wrench_limit`: six positive numbers (N, N m), the sensor's range in the frame of the wrench. What is beyond it
+    counts as the limit, and the step reports `SATURATED`.
+
+    The state is all there is: `saved = door.state`, later `door.reset(saved)`, and the same wrenches give the same
+    motion, bit by bit. Whatever comes in, a step gives finite numbers; where it cannot be taken, `NOT_FINITE` says so
+    and the object stays where it is, with the speed with which it will go on: a robot that follows the speed must stop
+    by itself when it sees this status.
     """
 
-    def __init__(self, model: Model, dt: float) -> None:
-        if not (math.isfinite(dt) and dt > 0):
-            raise PalpateError(f"a step must be a positive time in s, not {dt!r}")
-        model = model.of_object()
-        model.check_values()
-        if isinstance(model.mechanism, Forward):
-            model = replace(model, mechanism=model.mechanism.forward())
+    def __init__(self, model: Model, dt: float, *, wrench_limit: Sequence[float] | FloatArray | None = None) -> None:
+        check_step(dt)
+        self._limit = None if wrench_limit is None else check_wrench_limit(wrench_limit)
+        model = moving(model)
         self._mechanism = model.mechanism
-        self._reach = _reach(model)
+        self._reach = reach(model)
         self._turns = has_quaternion(model)
-        rest = [1.0 if name == "q_w" else 0.0 for name in model.mechanism.state]
-        if isinstance(model.mechanism, Hinge):
-            rest[0] = min(max(0.0, self._reach[0]), self._reach[1])
         self._still = (0.0,) * len(model.mechanism.accelerations)
-        self._now: State = tuple(rest)
+        self._now: State = rest(model)
         try:
-            if len(self._still) == 1 and len(self._now) == 2 and not isinstance(model.mechanism, Rates):
+            if has_one_freedom(model):
                 self._advance = one_freedom(model, float(dt), self._reach)
             else:
                 self._advance = many_freedoms(model, float(dt))
@@ -71,7 +78,7 @@ class Stepper:
 
     @property
     def state(self) -> FloatArray:
-        """A copy of the state, in SI units; its names are the mechanism's."""
+        """A copy of the state, in SI units; its names are the mechanism's. `reset` goes on from it."""
         return np.array(self._now)
 
     def reset(self, state: Sequence[float] | FloatArray) -> None:
@@ -93,7 +100,8 @@ class Stepper:
             size = math.hypot(*found[3:7])
             if abs(size - 1.0) > 1e-3:
                 raise PalpateError(f"the quaternion {found[3:7]} is not a unit quaternion")
-            found = (*found[:3], *(x / size for x in found[3:7]), *found[7:])
+            if abs(size - 1.0) > 1e-12:  # what a step has left is taken as it is
+                found = (*found[:3], *(x / size for x in found[3:7]), *found[7:])
         self._now = found
 
     def step(self, wrench: Sequence[float] | FloatArray, out: MutableSequence[float] | FloatArray) -> Status:
@@ -143,15 +151,84 @@ class Stepper:
     def _attempt(self, now: State, wrench: list[float]) -> tuple[State, Status]:
         """One step of six numbers; the state is held where it leads nowhere."""
         try:
+            beyond = False
+            if self._limit is not None and math.isfinite(sum(wrench)):
+                within = [min(max(x, -most), most) for x, most in zip(wrench, self._limit, strict=True)]
+                beyond, wrench = within != wrench, within
             found, status = self._advance(now, wrench)
             if status is not Status.NOT_FINITE and math.isfinite(sum(wrench) + sum(found)):
-                return found, status
+                return found, Status.SATURATED if beyond else status
         except _PROBLEMS:
             pass
         return (*now, *self._still), Status.NOT_FINITE
 
 
-def _reach(model: Model) -> tuple[float, float]:
+def check_step(dt: float) -> None:
+    """Refuse what is no time step (s), or too long a one."""
+    if not (math.isfinite(dt) and dt > 0):
+        raise PalpateError(f"a step must be a positive time in s, not {dt!r}")
+    if dt > LONGEST_STEP_S:
+        raise PalpateError(f"a step of {dt:g} s is too long: at most {LONGEST_STEP_S:g} s, usually 0.001 s")
+
+
+def check_wrench_limit(limit: Sequence[float] | FloatArray) -> tuple[float, ...]:
+    """The range of a sensor as six positive numbers; infinite where there is none."""
+    found = tuple(float(x) for x in limit)
+    if len(found) != 6 or not all(x > 0 for x in found):
+        raise PalpateError(f"wrench_limit must be six positive numbers (N, N m), not {found}")
+    return found
+
+
+def moving(model: Model) -> Model:
+    """The model as it moves: without the instruments, its values possible, its mechanism as the runtime must see it."""
+    model = model.of_object()
+    model.check_values()
+    if isinstance(model.mechanism, Forward):
+        model = replace(model, mechanism=model.mechanism.forward())
+    return model
+
+
+def has_one_freedom(model: Model) -> bool:
+    """Whether its state is one position and its speed."""
+    mechanism = model.mechanism
+    return len(mechanism.accelerations) == 1 and len(mechanism.state) == 2 and not isinstance(mechanism, Rates)
+
+
+def rest(model: Model) -> State:
+    """The state in which a stepper begins: zero, or the angle next to it that a linkage reaches; what has feet stands
+    on them.
+    """
+    found = [1.0 if name == "q_w" else 0.0 for name in model.mechanism.state]
+    feet = [e.acts_on for e in model.elements if isinstance(e, Foot)]
+    if feet and "pitch" in model.mechanism.state:
+        found[model.mechanism.state.index("pitch")] = _standing(model, feet)
+    if isinstance(model.mechanism, Hinge):
+        low, high = reach(model)
+        found[0] = min(max(0.0, low), high)
+    return tuple(found)
+
+
+def _standing(model: Model, feet: Sequence[str]) -> float:
+    """The pitch (rad) nearest to zero at which the lowest foot just touches the ground; zero where none can."""
+    mechanism = model.mechanism
+    at, still = mechanism.state.index("pitch"), [0.0] * len(mechanism.accelerations)
+
+    def height(pitch: float) -> float:
+        state = [pitch if i == at else 0.0 for i in range(len(mechanism.state))]
+        k = mechanism.expand(state, still, model.shapes, FLOATS)
+        return min(float(k.coordinates[name].position) for name in feet)
+
+    for degrees, way in ((d, way) for d in range(90) for way in (1, -1)):
+        a, b = math.radians(way * degrees), math.radians(way * (degrees + 1))
+        if height(a) * height(b) <= 0.0:
+            for _ in range(60):
+                middle = (a + b) / 2
+                a, b = (middle, b) if height(a) * height(middle) > 0.0 else (a, middle)
+            return a
+    return 0.0
+
+
+def reach(model: Model) -> tuple[float, float]:
     """The angles (rad) between which a linkage follows."""
     linkage = model.mechanism.linkage if isinstance(model.mechanism, Hinge) else None
     found: tuple[float, float] = getattr(linkage, "reach", (-math.inf, math.inf))

@@ -5,9 +5,11 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
+from palpate.twin.authors import write_authors_twin
 from palpate.twin.capture import write_capture_twin
 from palpate.twin.door import write_any_door_twin
 from palpate.twin.handle import write_handle_twin, write_paper_twin
+from palpate.twin.related import write_hand_truck_twin, write_planar_twin
 from palpate.twin.wheelbarrow import write_any_wheelbarrow_twin
 
 TWINS: Mapping[str, Callable[..., Path]] = MappingProxyType(
@@ -16,8 +18,11 @@ TWINS: Mapping[str, Callable[..., Path]] = MappingProxyType(
         "capture": write_capture_twin,
         "door": write_any_door_twin,
         "wheelbarrow": write_any_wheelbarrow_twin,
+        "wheelbarrow-planar": write_planar_twin,
+        "hand-truck": write_hand_truck_twin,
         "wheelbarrow-handle": partial(write_paper_twin, name="wheelbarrow-handle"),
         "door-handle": partial(write_paper_twin, name="door-handle"),
+        "authors": write_authors_twin,
     }
 )
-"""What `palpate twin` can make: kind -> function of (folder, seed) that returns the experiment file."""
+"""What `palpate twin` can make: kind -> function of (folder, seed); returns the experiment file, or a folder of several."""

@@ -1,4 +1,4 @@
-"""What cameras, load cells and IMU store of a wheelbarrow that a person moves."""
+"""What cameras, load cells and IMU store of an object that a person wheels about."""
 
 from __future__ import annotations
 
@@ -15,38 +15,37 @@ from palpate.physics.units import STANDARD_GRAVITY
 from palpate.recording import Channel, Clock, Recording
 from palpate.twin.capture import CAPTURE_HZ, DeviceClock
 from palpate.twin.instruments import RATE_HZ, Instruments, imu_recording, imu_signals, load_cell_signals
-from palpate.twin.wheelbarrow_models import SENSORS
+from palpate.twin.wheelbarrow_models import WHEELBARROW, Build
 from palpate.twin.wheelbarrow_motion import Wheeling, kinematics
 from palpate.twin.wheelbarrow_physics import Barrow, Habits, Push, Sides, push
 
-SUBJECT = "WBObject"
-MARKERS = tuple(f"WB_ID{i}" for i in range(1, 24))
 DEVICES = ("Platform", "Platform_2")
-"""The load cells' names: right, left."""
+"""The load cells' names: right or the only one, left."""
 R_SENSOR_IMU = nearest_rotation([[0.0877, -0.9962, 0], [-0.9962, -0.0877, 0], [0, 0, -1]])
 IMU_PLACE = np.array([-0.0861, 0.0125, -0.0290])
-"""Of the IMU in the right sensor's frame, m (FORMATS, IMU)."""
+"""Of the IMU in the first sensor's frame, m (FORMATS, IMU)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WheelbarrowTwin:
-    """All that determines a simulated wheelbarrow experiment."""
+    """All that determines a simulated experiment with an object that rolls."""
 
     barrow: Barrow
     """The pre-sensor part."""
     handle: FloatArray
-    """(10,) phi of each of the two equal handles in its sensor's frame."""
+    """(10,) phi of each of the equal handles in its sensor's frame."""
     sides: Sides
     habits: Habits
     wheeling: Wheeling
     places: FloatArray
-    """(23, 3) m, of the markers in B."""
+    """(markers, 3) m, in B."""
     duration_s: float
     R_capture_world: FloatArray
     imu: DeviceClock
     load_cell: DeviceClock
-    """Of both load cells."""
+    """Of all load cells."""
     seed: int
+    build: Build = WHEELBARROW
     floor_m: float = 0.0
     """Height of the floor in the capture frame, at its origin."""
     gravity: float = STANDARD_GRAVITY
@@ -62,7 +61,7 @@ def pushes(twin: WheelbarrowTwin, times_s: FloatArray) -> Push:
 
 
 def sensor_motion(twin: WheelbarrowTwin, times_s: FloatArray, side: int) -> Motion:
-    """Of the right (0) or left (1) sensor frame, expressed in it."""
+    """Of the right (0, or the only) or left (1) sensor frame, expressed in it."""
     k = kinematics(twin.wheeling.path(times_s), twin.barrow.radius)
     up = np.array([0.0, 0.0, twin.gravity])
     to_body = k.R_contact_body.transpose(0, 2, 1)
@@ -83,14 +82,14 @@ def body_poses(twin: WheelbarrowTwin, times_s: FloatArray) -> tuple[FloatArray, 
 
 
 def markers_in_capture(twin: WheelbarrowTwin, times_s: FloatArray) -> FloatArray:
-    """(frames, 23, 3) m, as an ideal camera sees them."""
+    """(frames, markers, 3) m, as an ideal camera sees them."""
     R, r = body_poses(twin, times_s)
     world = twin.places @ R.transpose(0, 2, 1) + r[:, None]
     return world @ twin.R_capture_world.T + [0.0, 0.0, twin.floor_m]
 
 
 def store(twin: WheelbarrowTwin) -> tuple[Recording, Recording, Recording, FloatArray]:
-    """Markers, both load cells, IMU: as stored; and the load cells' zero errors, (2, 6) N and N m."""
+    """Markers, load cells, IMU: as stored; and the load cells' zero errors, (sensors, 6) N and N m."""
     rng = np.random.default_rng([twin.seed, 35])
     cell_s, imu_s = (_samples(twin.duration_s, clock) for clock in (twin.load_cell, twin.imu))
     stored, zeros = _stored_wrenches(rng, twin, cell_s)
@@ -111,15 +110,17 @@ def _samples(duration_s: float, clock: DeviceClock) -> FloatArray:
 def _stored_wrenches(
     rng: np.random.Generator, twin: WheelbarrowTwin, cell_s: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """(2, samples, 6) and the zero errors (2, 6): what reaches the body + zero + noise (FORMATS, Sign), in steps.
+    """(sensors, samples, 6) and the zero errors (sensors, 6): what reaches the body + zero + noise, in steps.
 
-    What reaches it is person - handle's A phi. Where nobody holds on that is -A phi, and the feet carry the rest.
+    What reaches it (FORMATS, Sign) is person - handle's A phi. Where nobody holds on that is -A phi, and the feet
+    carry the rest.
     """
     true_s, tools = twin.load_cell.true(cell_s), twin.instruments
     step = np.repeat([tools.force_step, tools.moment_step], 3)
     fine = replace(tools, force_step=1e-12, moment_step=1e-12)  # the steps come after the person
     done = pushes(twin, true_s)
-    stored, zeros = np.empty((2, len(cell_s), 6)), np.empty((2, 6))
+    count = len(twin.sides.R_body_sensor)
+    stored, zeros = np.empty((count, len(cell_s), 6)), np.empty((count, 6))
     for i, R in enumerate(twin.sides.R_body_sensor):
         moved = sensor_motion(twin, true_s, i)
         slow = np.random.default_rng([twin.seed, 36, i])
@@ -132,9 +133,9 @@ def _stored_wrenches(
 
 
 def _load_cells(times_s: FloatArray, stored: FloatArray) -> Recording:
-    """As dSPACE stores two devices of one clock."""
+    """As dSPACE stores devices of one clock."""
     channels: dict[str, Channel] = {}
-    for number, (device, wrench) in enumerate(zip(DEVICES, stored, strict=True), start=1):
+    for number, (device, wrench) in enumerate(zip(DEVICES, stored, strict=False), start=1):
         clock = Clock(device, times_s)
         for i, (kind, axis) in enumerate((k, a) for k in "FT" for a in "xyz"):
             name = f"{kind}{axis}{number}_RawZero"
@@ -146,12 +147,13 @@ def _markers(rng: np.random.Generator, twin: WheelbarrowTwin) -> Recording:
     t = np.arange(round(twin.duration_s * CAPTURE_HZ)) / CAPTURE_HZ
     points = markers_in_capture(twin, t)
     points += twin.noise_m * rng.normal(size=points.shape)
-    modules = [i - 1 for numbers in SENSORS for i in numbers]
-    others = [i for i in range(len(MARKERS)) if i not in modules]
+    layout = twin.build.layout
+    modules = [i - 1 for numbers in layout.sensors for i in numbers]
+    others = [i for i in range(layout.count) if i not in modules]
     for columns, share in zip((others, modules), twin.hidden, strict=True):
         while np.isnan(points[:, columns, 0]).mean() < share:  # stretches of 0.05 to 1 s
             first, length = int(rng.integers(len(t))), int(CAPTURE_HZ * rng.uniform(0.05, 1.0))
             points[first : first + length, rng.choice(columns)] = np.nan
     clock = Clock("mocap", t)
-    names = [f"{SUBJECT}:{name}" for name in MARKERS]
+    names = [f"{layout.subject}:{name}" for name in layout.names()]
     return Recording({n: Channel(n, points[:, i], clock, "m", "capture") for i, n in enumerate(names)})

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import (
@@ -17,6 +21,7 @@ from palpate.physics.inertia import (
 from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import nearest_rotation
 from palpate.twin.capture import T_MARKER
+from palpate.twin.wheelbarrow_motion import AS_A_WHEELBARROW, KINDS, Kind, Manner
 from palpate.twin.wheelbarrow_physics import Barrow, Sides
 
 TABLE = (45.0, -0.115, 0.445, 0.012, 13.56, 2.63, 0.28, 2.80, 0.61, 12.55)
@@ -42,6 +47,41 @@ _SENSOR_AXES = (
     [[1.0, 0.04, 0.0], [0.0, 0.12, 0.99], [0.04, -0.99, 0.12]],
 )
 _SENSOR_PLACES = ((-0.043, 1.076, -0.240), (-0.042, 1.075, 0.249))
+_MIDDLE_AXES, _MIDDLE_PLACE = ([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]],), ((-0.043, 1.076, 0.0),)
+"""One load cell between both shafts and a bar: its z back, its x left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which marker, counted from 1, sits where; the letters before the numbers, and the subject's name."""
+
+    subject: str
+    prefix: str
+    count: int
+    axle: tuple[int, int]
+    """Right end and left."""
+    across: tuple[tuple[int, int], ...]
+    feet: tuple[int, int]
+    """Right and left."""
+    sensors: tuple[tuple[int, int, int], ...]
+    """p1, p2, p3 of each."""
+
+    def names(self, numbers: tuple[int, ...] | None = None) -> list[str]:
+        """Of these markers, or of all."""
+        return [f"{self.prefix}{i}" for i in (numbers or range(1, self.count + 1))]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Build:
+    """What tells apart the objects that roll: their file's name, markers, sensors and how people move them."""
+
+    object: str
+    layout: Layout
+    sensors: Callable[[np.random.Generator], Sides]
+    places: Callable[[np.random.Generator, Barrow, Sides], FloatArray]
+    """(markers, 3) m in B."""
+    manner: Manner
+    kinds: tuple[Kind, ...]
 
 
 def paper_barrow() -> Barrow:
@@ -94,34 +134,57 @@ def drawing_off_by(rng: np.random.Generator, phi: FloatArray, spread: float) -> 
     return found * (phi[0] / found[0])
 
 
-def sensor_poses(rng: np.random.Generator) -> Sides:
-    """As the authors mounted them, a little otherwise; the hands hold 10 to 16 cm behind."""
-    drawn = np.array([nearest_rotation(axes, tolerance=0.05) for axes in _SENSOR_AXES])
-    R = exp_rotation(np.radians(1.5) * rng.normal(size=(2, 3))) @ drawn
-    r = np.array(_SENSOR_PLACES) + rng.uniform(-0.01, 0.01, (2, 3))
-    grip = R @ np.array([0.0, 0.0, 1.0]) * rng.uniform(0.10, 0.16, (2, 1))
+def mounted(rng: np.random.Generator, axes: Sequence[ArrayLike], places: Sequence[Sequence[float]]) -> Sides:
+    """Sensors as drawn (R_body_sensor, m in B), a little otherwise; the hands hold 10 to 16 cm behind."""
+    drawn = np.array([nearest_rotation(a, tolerance=0.05) for a in axes])
+    count = len(drawn)
+    R = exp_rotation(np.radians(1.5) * rng.normal(size=(count, 3))) @ drawn
+    r = np.array(places) + rng.uniform(-0.01, 0.01, (count, 3))
+    grip = R @ np.array([0.0, 0.0, 1.0]) * rng.uniform(0.10, 0.16, (count, 1))
     return Sides(R, r, r + grip)
 
 
+def sensor_poses(rng: np.random.Generator) -> Sides:
+    """As the authors mounted them."""
+    return mounted(rng, _SENSOR_AXES, _SENSOR_PLACES)
+
+
+def middle_sensor(rng: np.random.Generator) -> Sides:
+    """One load cell, behind which a bar joins both shafts."""
+    return mounted(rng, _MIDDLE_AXES, _MIDDLE_PLACE)
+
+
 def marker_places(rng: np.random.Generator, barrow: Barrow, sides: Sides) -> FloatArray:
-    """(23, 3) m in B. The axle's ends and the four across markers define B and are where they say; three are on each
-    sensor module, one above each foot.
+    """(23, 3) m in B, as the authors'."""
+    return attached(rng, np.array([p for group in _PLACES_CM for p in group]) / 100.0, LAYOUT, barrow, sides)
+
+
+def places_with_one(rng: np.random.Generator, barrow: Barrow, sides: Sides) -> FloatArray:
+    """As the authors', with three of them on the load cell in the middle."""
+    drawn = np.array([p for group in _PLACES_CM for p in group]) / 100.0
+    drawn[[i - 1 for i in SENSORS[1]]] = [[-0.05, 0.55, 0.24], [-0.06, 0.70, 0.25], [-0.02, 0.99, 0.26]]
+    return attached(rng, drawn, LAYOUT_OF_ONE, barrow, sides)
+
+
+def attached(rng: np.random.Generator, drawn: FloatArray, layout: Layout, barrow: Barrow, sides: Sides) -> FloatArray:
+    """(markers, 3) m in B, from where they are drawn. The axle's ends and the across markers define B and are where
+    they say; three are on each sensor module, one above each foot.
     """
-    places = np.array([p for group in _PLACES_CM for p in group]) / 100.0
+    places = drawn.copy()
     free = np.ones(len(places), dtype=bool)
-    free[[i - 1 for pair in (*ACROSS, AXLE) for i in pair]] = False
+    free[[i - 1 for pair in (*layout.across, layout.axle) for i in pair]] = False
     places[free] += rng.uniform(-0.02, 0.02, (int(free.sum()), 3))
-    for (right, left), reach in zip(zip(*ACROSS, strict=True), rng.uniform(-0.01, 0.01, 2), strict=True):
+    for (right, left), reach in zip(zip(*layout.across, strict=True), rng.uniform(-0.01, 0.01, 2), strict=True):
         places[right - 1, 1] += reach
         places[left - 1, 1] += reach
     frame = nearest_rotation(T_MARKER[:3, :3])
-    for numbers, R, r in zip(SENSORS, sides.R_body_sensor, sides.r_body_sensor, strict=True):
+    for numbers, R, r in zip(layout.sensors, sides.R_body_sensor, sides.r_body_sensor, strict=True):
         local = (_OWN - T_MARKER[:3, 3]) @ frame
         own = np.array([[*local[0, :2], 0], [0, 0, 0], [np.linalg.norm(local[2] - local[1]), 0, 0]])
         own[0, :2] += rng.uniform(-0.003, 0.003, 2)
         places[[i - 1 for i in numbers]] = (own @ frame.T + T_MARKER[:3, 3]) @ R.T + r
     up = np.array([-np.cos(barrow.standing), np.sin(barrow.standing), 0.0])
-    for number, foot in zip(FEET, barrow.feet, strict=True):
+    for number, foot in zip(layout.feet, barrow.feet, strict=True):
         places[number - 1] = foot + _FOOT_MARKER_M * up
     return places
 
@@ -130,3 +193,8 @@ def _feet(radius: float, standing: float, back: float, half: float) -> FloatArra
     """(2, 3) m in B: on the ground at the pitch `standing` (rad), that far behind the axle and to the sides."""
     down = (radius + back * np.sin(standing)) / np.cos(standing)
     return np.array([[down, back, -half], [down, back, half]])
+
+
+LAYOUT = Layout("WBObject", "WB_ID", 23, AXLE, ACROSS, FEET, SENSORS)
+LAYOUT_OF_ONE = replace(LAYOUT, sensors=SENSORS[:1])
+WHEELBARROW = Build("wheelbarrow", LAYOUT, sensor_poses, marker_places, AS_A_WHEELBARROW, KINDS)

@@ -1,4 +1,4 @@
-"""How a person moves a wheelbarrow: forward distance, yaw, camber and pitch in closed formulas, and rolling.
+"""How a person moves an object that rolls: forward distance, yaw, camber and pitch in closed formulas, and rolling.
 
 The wheel is a sphere of radius R about the middle of the axle and does not slip (paper, Wheelbarrow): the axle's middle
 moves with v_x ahead and v_y = -R camber_rate to the left.
@@ -7,7 +7,7 @@ moves with v_x ahead and v_y = -R camber_rate to the left.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -18,20 +18,50 @@ from palpate.physics.arrays import FloatArray
 
 Kind = Literal["push", "roll", "scrub", "lift", "mixed"]
 KINDS: tuple[Kind, ...] = ("push", "roll", "scrub", "lift")
-LIFTING_S = 0.8
-"""How long taking the feet off the ground lasts, before a segment, and putting them down, after it."""
 _CHANGING_S = 1.0
 _SLOW_HZ, _FAST_HZ = (0.15, 0.45), (0.7, 3.0)
 _SLOW, _FAST = 2, 4
-# Of distance (m), yaw, camber, pitch (rad): amplitude of a slow sine, and rms acceleration of the fast ones.
-_MEANT = (np.array([0.25, 0.18, 0.050, 0.050]), np.array([0.4, 2.4, 1.5, 4.0]))
-_SWAY = (np.array([0.02, 0.02, 0.006, 0.010]), np.array([0.2, 0.4, 0.35, 0.8]))
-"""What the other coordinates do meanwhile: nobody holds a wheelbarrow quite still."""
 _CAMBER_LIMIT = np.radians(7.2)
-_HIGHEST = np.radians((5.5, 8.0))
-"""By how much the pitch stays at least above that of standing feet: no camber within the limit lowers a foot so far."""
 _TRIES = 40
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Manner:
+    """How far and how fast an object is moved. Four numbers each are of distance (m), yaw, camber, pitch (rad): the
+    amplitude of slow sines and the rms acceleration of fast ones; zeros are held.
+    """
+
+    meant: tuple[FloatArray, FloatArray]
+    sway: tuple[FloatArray, FloatArray]
+    """What the other coordinates do meanwhile: nobody holds an object quite still."""
+    clear: tuple[float, float]
+    """rad: by how much the pitch stays away from that of standing feet, between these."""
+    lifted_by: float = 1.0
+    """1: the handles go up to take the feet off the ground; -1: down."""
+    lifting_s: float = 0.8
+    """How long taking the feet off lasts, before a segment, and putting them down, after it."""
+
+    def straight(self, sway: float = 0.0) -> Manner:
+        """The same ahead and in pitch alone; what yaw and camber sway is multiplied by a factor."""
+        meant, less = np.array([1.0, 0.0, 0.0, 1.0]), np.array([1.0, sway, sway, 1.0])
+        slow, fast = self.meant
+        return replace(self, meant=(slow * meant, fast * meant), sway=(self.sway[0] * less, self.sway[1] * less))
+
+
+AS_A_WHEELBARROW = Manner(
+    meant=(np.array([0.25, 0.18, 0.050, 0.050]), np.array([0.4, 2.4, 1.5, 4.0])),
+    sway=(np.array([0.02, 0.02, 0.006, 0.010]), np.array([0.2, 0.4, 0.35, 0.8])),
+    # no camber within the limit lowers a foot so far
+    clear=(float(np.radians(5.5)), float(np.radians(8.0))),
+)
+AS_A_HAND_TRUCK = Manner(
+    meant=(np.array([0.30, 0.30, 0.0, 0.10]), np.array([0.4, 2.0, 0.0, 1.8])),
+    sway=(np.array([0.02, 0.02, 0.0, 0.015]), np.array([0.15, 0.3, 0.0, 0.4])),
+    clear=(float(np.radians(20.0)), float(np.radians(28.0))),
+    lifted_by=-1.0,
+    lifting_s=1.2,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +121,7 @@ class Wheeling:
     """m, of the contact in the world at the beginning."""
     heading: float
     """rad, of x_C in the world at the beginning."""
+    lifting_s: float = AS_A_WHEELBARROW.lifting_s
 
     def path(self, t: FloatArray) -> Path:
         """Closed formulas: values and derivatives agree to the last digit."""
@@ -116,7 +147,7 @@ class Wheeling:
     @property
     def lifted(self) -> list[tuple[float, float]]:
         """From, to (s): when the feet are off the ground."""
-        return [(s.begin_s - LIFTING_S, s.end_s + LIFTING_S) for s in self.segments]
+        return [(s.begin_s - self.lifting_s, s.end_s + self.lifting_s) for s in self.segments]
 
     def contact(self, t: FloatArray) -> FloatArray:
         """(samples, 2) m: where the wheel touches the ground, at increasing times.
@@ -189,26 +220,39 @@ def kinematics(path: Path, radius: float) -> Kinematics:
 
 
 def random_wheeling(
-    rng: np.random.Generator, segments: Sequence[Segment], *, standing: float, radius: float, vigour: float = 1.0
+    rng: np.random.Generator,
+    segments: Sequence[Segment],
+    *,
+    standing: float,
+    radius: float,
+    manner: Manner = AS_A_WHEELBARROW,
+    vigour: float = 1.0,
 ) -> Wheeling:
     """What a person does in these segments; `vigour`: a factor of the accelerations."""
     blocks: list[Block] = []
+    lifting_s = manner.lifting_s
     for segment in segments:
         inner = np.linspace(segment.begin_s, segment.end_s, len(segment.kinds) + 1)[1:-1] - _CHANGING_S / 2
-        ramps = [(segment.begin_s - LIFTING_S, LIFTING_S), *((float(a), _CHANGING_S) for a in inner)]
-        ramps.append((segment.end_s, LIFTING_S))
+        ramps = [(segment.begin_s - lifting_s, lifting_s), *((float(a), _CHANGING_S) for a in inner)]
+        ramps.append((segment.end_s, lifting_s))
         spans = pairwise(ramps)
-        blocks += [_block(rng, kind, *span, vigour) for kind, span in zip(segment.kinds, spans, strict=True)]
+        blocks += [_block(rng, manner, kind, *span, vigour) for kind, span in zip(segment.kinds, spans, strict=True)]
     place = (float(rng.uniform(-0.3, 0.3)), float(rng.uniform(-0.3, 0.3)))
-    return Wheeling(tuple(blocks), tuple(segments), standing, radius, place, float(rng.uniform(-np.pi, np.pi)))
+    heading = float(rng.uniform(-np.pi, np.pi))
+    return Wheeling(tuple(blocks), tuple(segments), standing, radius, place, heading, lifting_s)
 
 
 def _block(
-    rng: np.random.Generator, kind: Kind, rise: tuple[float, float], fall: tuple[float, float], vigour: float
+    rng: np.random.Generator,
+    manner: Manner,
+    kind: Kind,
+    rise: tuple[float, float],
+    fall: tuple[float, float],
+    vigour: float,
 ) -> Block:
     meant = np.array([kind in (name, "mixed") for name in ("push", "scrub", "roll", "lift")])
     much = vigour * (0.6 if kind == "mixed" else 1.0) * rng.uniform(0.85, 1.15, 4)
-    slow, fast = (np.where(meant, much * a, b) for a, b in zip(_MEANT, _SWAY, strict=True))
+    slow, fast = (np.where(meant, much * a, b) for a, b in zip(manner.meant, manner.sway, strict=True))
     frequency = 2 * np.pi * np.hstack([rng.uniform(*_SLOW_HZ, (4, _SLOW)), rng.uniform(*_FAST_HZ, (4, _FAST))])
     amplitude = np.empty_like(frequency)
     amplitude[:, :_SLOW] = slow[:, None] * rng.uniform(0.6, 1.2, (4, _SLOW))
@@ -220,8 +264,8 @@ def _block(
     best = np.abs(there).max(axis=2).argmin(axis=0)
     block = Block(rise, fall, np.zeros(4), amplitude, frequency, phases[best, np.arange(4)])
     value = block.series(np.arange(rise[0], sum(fall), 0.005))[0]
-    amplitude[2] *= min(1.0, float(_CAMBER_LIMIT / np.abs(value[2]).max()))
-    block.base[3] = rng.uniform(*_HIGHEST) - value[3].min()
+    amplitude[2] *= min(1.0, float(_CAMBER_LIMIT / max(np.abs(value[2]).max(), 1e-12)))
+    block.base[3] = manner.lifted_by * (rng.uniform(*manner.clear) - (manner.lifted_by * value[3]).min())
     return block
 
 

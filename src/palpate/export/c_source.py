@@ -1,0 +1,247 @@
+"""A model as C99: the equations of its elements in straight lines, the solver from a template, parameters in a struct.
+
+The terms that become Python in `palpate.runtime` become C here, operation by operation in the same order: the two give
+the same numbers, to the last bit where the compiler does not fuse multiplications and additions.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from importlib.metadata import version
+
+from palpate.export.names import c_name, c_names, state_units
+from palpate.model import Model
+from palpate.physics.arrays import FloatArray
+from palpate.runtime import advance, contact, several
+from palpate.runtime.equations import Equations, Kernels, limits
+from palpate.runtime.stepper import check_step, check_wrench_limit, has_one_freedom, moving, reach, rest
+
+_C = {
+    **{op: f"{{0}} {op} {{1}}" for op in "+-*/"},
+    "minimum": "{0} <= {1} ? {0} : {1}",
+    "maximum": "{0} >= {1} ? {0} : {1}",
+    "abs": "fabs({0})",
+    "sign": "{0} > 0.0 ? 1.0 : {0} < 0.0 ? -1.0 : 0.0",
+    "step": "{0} > 0.0 ? 1.0 : 0.0",
+    "smaller": "{0} <= {1} ? {2} : {3}",
+    **{name: f"{name}({{0}})" for name in ("sin", "cos", "tanh", "exp", "sqrt")},
+    "atan2": "atan2({0}, {1})",
+}
+_WIDTH = 118
+_READY = "0x70616c70"
+
+
+@dataclass(frozen=True, slots=True)
+class CSource:
+    """`model.h`, `model.c` and a `main` that times the step; what in them bears which name, unit and value."""
+
+    name: str
+    header: str
+    source: str
+    timing: str
+    state: tuple[tuple[str, str, float], ...]
+    """Of each number of the state its name in C, its unit, and its value at rest."""
+    accelerations: tuple[tuple[str, str], ...]
+    parameters: tuple[tuple[str, str, float], ...]
+    about: tuple[str, ...]
+    """Lines that say what the model is, what is assumed, and what the code leaves out."""
+    left_out: tuple[str, ...]
+
+
+def c_source(
+    model: Model, dt: float, *, wrench_limit: Sequence[float] | FloatArray | None = None, what: str = "C"
+) -> CSource:
+    """The model as C99 with a fixed step `dt` (s); `wrench_limit` is the default range of the sensor (N, N m)."""
+    check_step(dt)
+    limit = None if wrench_limit is None else check_wrench_limit(wrench_limit)
+    given, model = model, moving(model)
+    name = c_name(model.name)
+    units = [p.unit for p in model.parameters.values()]
+    parameters = list(zip(c_names(model.parameters), units, model.p.tolist(), strict=True))
+    mechanism = model.mechanism
+    names, n = mechanism.state, len(mechanism.accelerations)
+    state = list(zip(c_names(names), state_units(names), rest(model), strict=True))
+    accelerations = list(zip(mechanism.accelerations, state_units(mechanism.accelerations), strict=True))
+    left_out = _left_out(given, model)
+    about = (*_about(given, dt, what), *(f"Left out: {line}" for line in left_out))
+    code, defines = _kernels(model, [f"p->{x}" for x, _, _ in parameters], dt)
+    bodies = [e for e in model.elements if e.parameters and e.parameters[0].map == "inertia"]
+    defines |= {"N": n, "NQ": len(state) - n, "DT": f"{name.upper()}_DT", "READY": _READY, "BODIES": len(bodies)}
+    within = " ||\n        ".join(
+        f"!({c_number(a)} <= there[{i}] && there[{i}] <= {c_number(b)})" for i, a, b in limits(mechanism)
+    )
+    fill = {
+        "name": name,
+        "NAME": name.upper(),
+        "about": comment(about),
+        "dt": c_number(dt),
+        "freedoms": str(n),
+        "state": _fields(state),
+        "parameters": _fields(parameters),
+        "acceleration_words": ", ".join(f"{x} ({unit})" if unit else x for x, unit in accelerations),
+        "limit_words": "none" if limit is None else ", ".join(f"{x:g}" for x in limit),
+        "limit": ", ".join("INFINITY" if limit is None else c_number(x) for x in (limit or (0.0,) * 6)),
+        "pack": "\n".join(f"    s[{i}] = state->{x};" for i, (x, _, _) in enumerate(state)),
+        "unpack": "\n".join(f"    state->{x} = s[{i}];" for i, (x, _, _) in enumerate(state)),
+        "defaults": "\n".join(f"    p.{x} = {c_number(v)};" for x, _, v in parameters),
+        "rest": ", ".join(c_number(x) for _, _, x in state),
+        "check": _check(model, [x for x, _, _ in parameters]),
+        "possible": _possible(model),
+        "limits": f"    beyond = {within};" if within else "",
+    }
+    parts = [
+        comment(about),
+        '#include <math.h>\n#include <stddef.h>\n#include <string.h>\n\n#include "model.h"',
+        "\n".join(f"#define {key} {value}" for key, value in defines.items()),
+        *code,
+        template("common.c"),
+        template("one_freedom.c" if has_one_freedom(model) else "several_freedoms.c"),
+        template("public.c"),
+    ]
+    return CSource(
+        name,
+        header=filled(template("model.h"), fill),
+        source=filled("\n\n".join(part.rstrip("\n") for part in parts) + "\n", fill),
+        timing=filled(template("timing.c"), fill),
+        state=tuple(state),
+        accelerations=tuple(accelerations),
+        parameters=tuple(parameters),
+        about=about,
+        left_out=left_out,
+    )
+
+
+def _kernels(model: Model, parameters: Sequence[str], dt: float) -> tuple[list[str], dict[str, object]]:
+    """The functions that a step evaluates, and the numbers that the template needs."""
+    e = Equations(model, parameters)
+    if has_one_freedom(model):
+        kernels, fades, has_stops = advance.one_freedom_kernels(e)
+        low, high = reach(model)
+        defines: dict[str, object] = {
+            **{
+                "FADES": int(fades),
+                "STOPS": int(has_stops),
+                "LOW": f"({c_number(low)})",
+                "HIGH": f"({c_number(high)})",
+            },
+            **{name: getattr(advance, name) for name in ("SLOW", "RESOLVED", "PARTS", "TOUCHES")},
+        }
+        if not has_stops:
+            del kernels["press"]
+    else:
+        kernels, fades = several.many_freedoms_kernels(model, e, dt)
+        stops, dry = len(kernels["pressed"][1]), len(kernels["levels"][1])
+        defines = {
+            **{"FADES": int(fades), "STOPS": stops, "DRY": dry, "TOUCHES": advance.TOUCHES, "REST": several.REST},
+            **{"RATES": int("rates" in kernels), "ACCOUNT": int("account" in kernels)},
+            "TURNS": int(several.has_quaternion(model)),
+            "GAUSS_AT": ", ".join(c_number(at) for at, _ in several.GAUSS),
+            "GAUSS_WEIGHT": ", ".join(c_number(weight) for _, weight in several.GAUSS),
+            **{name: getattr(contact, name) for name in ("SWEEPS", "SETTLED", "TURN", "PIVOTS", "CREEP")},
+        }
+        kernels = {k: v for k, v in kernels.items() if v[1]}
+    kernels["forward"] = ("s, w", e.forward())
+    return [_function(e, name, kernels) for name in kernels], defines
+
+
+def _function(e: Equations, name: str, kernels: Kernels) -> str:
+    arguments, results = kernels[name]
+    given = arguments.split(", ")
+    lines, found = e.trace.source(results, _C, "const double {0} = {1};")
+    lines = [*(f"(void){x};" for x in ("p", *given)), *lines, *(f"y[{i}] = {x};" for i, x in enumerate(found))]
+    body = "\n".join(f"    {_infinite(line)}" for line in lines)
+    pointers = ", ".join(f"const double *{x}" for x in given)
+    return f"static void k_{name}(const @name@_parameters *p, {pointers}, double *y)\n{{\n{body}\n}}"
+
+
+def _possible(model: Model) -> str:
+    """What else a state must be, as `Stepper.reset` asks."""
+    places = limits(model.mechanism)
+    if has_one_freedom(model):
+        places = [*places, (0, *reach(model))]
+    found = [f"{c_number(low)} <= s[{i}] && s[{i}] <= {c_number(high)}" for i, low, high in places]
+    if several.has_quaternion(model):
+        found.append("fabs(s[3] * s[3] + s[4] * s[4] + s[5] * s[5] + s[6] * s[6] - 1.0) < 2e-3")
+    return "".join(f" && {x}" for x in found)
+
+
+def _check(model: Model, names: Sequence[str]) -> str:
+    """Lines that look for parameters that are not possible, as `Model.check_values` does."""
+    lines, start = list[str](), 0
+    for e in model.elements:
+        own = names[start : start + len(e.parameters)]
+        for i, (name, parameter) in enumerate(zip(own, e.parameters, strict=True), start=start + 1):
+            bad = f"!isfinite(p->{name})" + (f" || !(p->{name} > 0.0)" if parameter.map == "positive" else "")
+            lines.append(f"    if (first == 0 && ({bad}))\n        first = {i};")
+        if own and e.parameters[0].map == "inertia":
+            ten = ", ".join(f"p->{name}" for name in own)
+            lines.append(
+                f"    if (first == 0) {{\n        const double phi[10] = {{{ten}}};\n"
+                f"        if (!is_solid(phi))\n            first = {start + 1};\n    }}"
+            )
+        start += len(own)
+    return "\n".join(lines)
+
+
+def _about(model: Model, dt: float, what: str) -> list[str]:
+    told = {"model_of": "not stated", "verdict": "not stated", **model.about}
+    return [
+        f"{model.name}: how a real object moves under a wrench, as {what} with a fixed step of {dt:g} s.",
+        f"Written by palpate {version('palpate')} from a model file; change the model and export again, not this file.",
+        "",
+        *(f"{key.replace('_', ' ')}: {value}" for key, value in told.items()),
+        "",
+        "Units: SI and rad. The wrench is force and moment of the person on the object, in the body frame about its",
+        "origin; a hinge takes only the moment about its axis, the last of the six.",
+        "Assumed: the wrench is constant over a step; doubles of 64 bit (IEEE 754), no -ffast-math. No heap, no hidden",
+        "state, nothing needed but math.h. Dry friction is set-valued and holds exactly; dampers and stops implicit.",
+    ]
+
+
+def _left_out(given: Model, model: Model) -> tuple[str, ...]:
+    found: list[str] = []
+    if model.shapes:
+        listed = ", ".join(f"{name} = {value:.6g}" for name, value in model.shapes.items())
+        found.append(f"angles, widths and lengths of the elements are constants of the code ({listed}).")
+    gone = [e.name for e in given.elements if e not in model.elements]
+    if gone:
+        found.append(f"what belongs to the sensor and not to the object ({', '.join(gone)}): subtract it before.")
+    found.append("the parameters' intervals and statuses; they are in result.json.")
+    return tuple(found)
+
+
+def comment(lines: Sequence[str]) -> str:
+    """The lines as a comment of C, whatever is in them."""
+    wrapped = [part for line in lines for part in (textwrap.wrap(line, _WIDTH - 3) or [""])]
+    text = "\n".join(f" * {line}".rstrip() for line in wrapped).replace("*/", "* /").replace("/*", "/ *")
+    return f"/*\n{text}\n */"
+
+
+def _fields(named: Sequence[tuple[str, str, float]]) -> str:
+    return "\n".join(f"    double {name};{f' /* {unit} */' if unit else ''}" for name, unit, _ in named)
+
+
+def c_number(x: float) -> str:
+    """A number as C writes it."""
+    return repr(float(x)) if math.isfinite(x) else "INFINITY" if x > 0 else "-INFINITY"
+
+
+def _infinite(line: str) -> str:
+    """Python writes inf, C INFINITY."""
+    return re.sub(r"(?<![\w.])inf(?!\w)", "INFINITY", line)
+
+
+def template(name: str) -> str:
+    """One of the C files that ship."""
+    folder = resources.files("palpate.export") / "templates"
+    return (folder / name).read_text(encoding="utf-8").rstrip("\n") + "\n"
+
+
+def filled(text: str, fill: Mapping[str, str]) -> str:
+    """The text with each @word@ replaced."""
+    return re.sub(r"@(\w+)@", lambda found: fill[found[1]], text)

@@ -1,0 +1,67 @@
+"""The formats into which a model can be exported, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from palpate.errors import PalpateError, UnknownName
+from palpate.export.exported import Export
+from palpate.model import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Exporter:
+    """One format: the function that writes it into a folder (`suffix`: into a file), and the options it takes."""
+
+    module: str
+    function: str
+    options: tuple[str, ...]
+    what: str
+    suffix: str = ""
+
+
+_STEPPED = ("dt", "wrench_limit")
+EXPORTERS: Mapping[str, Exporter] = MappingProxyType(
+    {
+        "c": Exporter("c", "export_c", _STEPPED, "C99: model.h and model.c, for a controller"),
+        "fmu": Exporter("fmu", "export_fmu", _STEPPED, "FMI 2.0 co-simulation, for Simulink and others", ".fmu"),
+        "mjcf": Exporter("mjcf", "export_mjcf", ("mass",), "MuJoCo"),
+        "urdf": Exporter("urdf", "export_urdf", ("mass",), "URDF: robots' descriptions"),
+        "ros2-control": Exporter(
+            "ros2_control",
+            "export_ros2_control",
+            ("handle", "state", "tool"),
+            "parameters of ros2_control's admittance_controller, an approximation",
+        ),
+    }
+)
+
+
+def export_model(model: Model, to: str, out: str | Path, *, even_if_failed: bool = False, **options: Any) -> Export:
+    """Write a model in the format `to` (see `EXPORTERS`) into the folder `out`; returns what could not be said.
+
+    A model whose own verdict is "failed" is refused unless `even_if_failed`. `options` are those of the format: `dt`
+    (s) and `wrench_limit` for C and FMU, `mass` (kg) for MJCF and URDF; an option of another format is refused.
+    """
+    if to not in EXPORTERS:
+        raise UnknownName("format", to, EXPORTERS)
+    exporter = EXPORTERS[to]
+    for name in options:
+        if name not in exporter.options:
+            raise PalpateError(f"{to} has no option {name!r}, only {', '.join(exporter.options)}")
+    verdict = model.about.get("verdict", "passed")
+    if verdict != "passed" and not even_if_failed:
+        raise PalpateError(
+            f"model {model.name!r}: its verdict is {verdict!r}; to export it all the same, say --even-if-failed "
+            "(even_if_failed=True)"
+        )
+    out = Path(out)
+    if exporter.suffix and out.suffix != exporter.suffix:
+        out = out / f"{model.name}{exporter.suffix}"
+    function = getattr(import_module(f"palpate.export.{exporter.module}"), exporter.function)
+    return function(model, out, **options)

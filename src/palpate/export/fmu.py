@@ -1,0 +1,109 @@
+"""A model as an FMU: FMI 2.0 co-simulation with a fixed step inside, as Simulink, dSPACE and others load it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+
+from palpate.errors import PalpateError
+from palpate.export.c_source import CSource, c_number, c_source, comment, filled, template
+from palpate.export.compiling import compile_c, find_compiler
+from palpate.export.exported import Export
+from palpate.export.fmu_description import WRENCH, description
+from palpate.files import replacing
+from palpate.model import Model
+from palpate.physics.arrays import FloatArray
+
+_PLATFORMS = {"linux": ("linux", ".so"), "darwin": ("darwin", ".dylib"), "win32": ("win", ".dll")}
+_HIDDEN = ("-fvisibility=hidden",)
+
+
+def export_fmu(
+    model: Model, path: str | Path, *, dt: float = 1e-3, wrench_limit: Sequence[float] | FloatArray | None = None
+) -> Export:
+    """Write an FMU with its C sources and, where a compiler is there, the library for this platform.
+
+    Inputs: the wrench (N, N m). Outputs: state, accelerations, status as `palpate.runtime.Status`. The parameters can
+    be tuned between steps; one that is not possible holds the state and gives NOT_READY. `dt` (s): the step inside; a
+    communication step takes as many of them as fit.
+    """
+    path = Path(path)
+    source = c_source(model, dt, wrench_limit=wrench_limit, what="an FMU (FMI 2.0 co-simulation)")
+    guid = sha256((source.source + source.header + template("fmi2.c")).encode()).hexdigest()[:32]
+    unknown = [name for name, unit in _named(source) if not unit]
+    left_out = list(source.left_out)
+    if unknown:
+        left_out.append(f"the units of {', '.join(unknown)}: the mechanism does not tell them.")
+    left_out.append("the worst status of all steps inside a communication step is told, not each.")
+    files = {
+        "sources/model.c": source.source,
+        "sources/model.h": source.header,
+        "sources/fmi2.c": _wrapper(source, guid),
+        "modelDescription.xml": description(source, guid, dt, left_out),
+        "documentation/index.html": _page(source, left_out),
+        "resources/model.json": json.dumps(model.to_dict(), indent=1) + "\n",
+    }
+    built, note = _binary(source, files)
+    with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in {**{n: text.encode() for n, text in files.items()}, **built}.items():
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+    return Export((path,), tuple(left_out), (note,))
+
+
+def _named(source: CSource) -> list[tuple[str, str]]:
+    return [(name, unit) for name, unit, _ in source.state] + list(source.accelerations)
+
+
+def _wrapper(source: CSource, guid: str) -> str:
+    names = [name for name, _, _ in source.state]
+    reals = [0.0] * len(WRENCH) + [x for _, _, x in source.state] + [0.0] * len(source.accelerations)
+    reals += [x for _, _, x in source.parameters]
+    fill = {
+        "about": comment(source.about),
+        "name": source.name,
+        "NAME": source.name.upper(),
+        "guid": guid,
+        "states": str(len(names)),
+        "count": str(len(source.parameters)),
+        "reals": ", ".join(map(c_number, reals)),
+        "set_parameters": "\n".join(f"    p.{name} = x[{i}];" for i, (name, _, _) in enumerate(source.parameters)),
+        "set_state": "\n".join(f"    state.{name} = x[{i}];" for i, name in enumerate(names)),
+        "get_state": "\n".join(f"    x[{i}] = state.{name};" for i, name in enumerate(names)),
+    }
+    return filled(template("fmi2.c"), fill)
+
+
+def _binary(source: CSource, files: dict[str, str]) -> tuple[dict[str, bytes], str]:
+    """The library for this platform by its place in the FMU, and what to say about it."""
+    compiler = find_compiler()
+    kind, suffix = _PLATFORMS.get(sys.platform, ("", ""))
+    if compiler is None or not kind:
+        why = "there is no C compiler here (sudo apt-get install gcc)" if kind else f"{sys.platform} is not known"
+        return {}, f"no library in the FMU, only its sources: {why}"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file in ("model.c", "model.h", "fmi2.c"):
+            (folder / file).write_text(files[f"sources/{file}"], encoding="utf-8")
+        out = folder / f"{source.name}{suffix}"
+        try:
+            compile_c(compiler, [folder / "model.c", folder / "fmi2.c"], out, *_HIDDEN, shared=True)
+        except PalpateError as error:
+            return {}, f"no library in the FMU, only its sources: {error}"
+        bits = 64 if sys.maxsize > 2**32 else 32
+        return {f"binaries/{kind}{bits}/{out.name}": out.read_bytes()}, f"with the library for {kind}{bits}"
+
+
+def _page(source: CSource, left_out: Sequence[str]) -> str:
+    told = "\n".join(f"<p>{escape(line)}</p>" for line in source.about if line and not line.startswith("Left out"))
+    missing = "\n".join(f"<li>{escape(line)}</li>" for line in left_out)
+    title = escape(source.name)
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head><body>\n'
+        f"<h1>{title}</h1>\n{told}\n<h2>Left out</h2>\n<ul>\n{missing}\n</ul>\n</body></html>\n"
+    )

@@ -1,0 +1,110 @@
+static int same_side(double a, double b)
+{
+    return (a > 0.0) == (b > 0.0) && (a < 0.0) == (b < 0.0);
+}
+
+/* The new speed if the stops are as pressed as at the angle `ahead`, how much that is, and the status. */
+static double towards(const @name@_parameters *p, double q, double v, double ahead, const double *w, double dt,
+                      double *pressed, int *status)
+{
+    double s[3], y[6], held, loss, inertia, stiff, momentum, damping = 0.0, lost;
+    int slow;
+    s[0] = q;
+    s[1] = v;
+    s[2] = ahead;
+    k_smooth(p, s, w, y);
+    loss = y[1];
+    inertia = y[2];
+    *pressed = 0.0;
+    *status = @NAME@_NOT_FINITE;
+    if (!(inertia > 0.0))
+        return 0.0;
+    stiff = dt * dt * y[3] - RESOLVED * inertia;
+    stiff = 0.0 > stiff ? 0.0 : stiff;
+    momentum = inertia * v + dt * y[0];
+    if (y[4] > 0.0) {
+        momentum += dt * y[4] * (ahead - q);
+        inertia += dt * dt * y[4];
+    }
+    slow = -SLOW < v && v < SLOW;
+    if (!slow)
+        damping = loss / v;
+    if (damping < 0.0)
+        momentum -= dt * loss;
+    s[1] = 0.0;
+    k_dry(p, s, &held);
+    *pressed = y[5];
+    *status = y[5] != 0.0 ? @NAME@_AT_LIMIT : @NAME@_OK;
+    if (fabs(momentum) <= dt * held) {
+        if (*status == @NAME@_OK)
+            *status = @NAME@_STICKING;
+        return 0.0;
+    }
+    s[1] = v;
+#if FADES
+    k_dry(p, s, &held);
+#endif
+    if (slow)
+        k_creep(p, s, &damping);
+    lost = fabs(momentum) < dt * held ? fabs(momentum) : dt * held;
+    return (momentum - copysign(lost, momentum)) / (inertia + stiff + dt * (0.0 > damping ? 0.0 : damping));
+}
+
+/* Angle and speed after a time dt, whether a stop was touched, and the status. */
+static int part(const @name@_parameters *p, double *angle, double *speed, const double *w, double dt, int *touched)
+{
+    const double q = *angle, v = *speed;
+    double there = q + dt * v, new_speed = v, pressed = 0.0;
+    int i, status = @NAME@_OK;
+    *touched = 0;
+    for (i = 0; i < TOUCHES; i++) {
+        const double ahead = there < LOW ? LOW : there > HIGH ? HIGH : there;
+        new_speed = towards(p, q, v, ahead, w, dt, &pressed, &status);
+        there = q + dt * new_speed;
+#if STOPS
+        {
+            double s[3], at_end;
+            s[0] = q;
+            s[1] = v;
+            s[2] = there;
+            k_press(p, s, &at_end);
+            if (pressed != 0.0 || at_end != 0.0)
+                *touched = 1;
+            if (same_side(at_end, pressed))
+                break;
+        }
+#else
+        (void)same_side;
+        break;
+#endif
+    }
+    if (!(LOW <= there && there <= HIGH)) { /* a linkage that is stretched stops the door, and gives nothing back */
+        there = there < LOW ? LOW : HIGH;
+        new_speed = (there - q) / dt;
+        status = @NAME@_AT_LIMIT;
+    }
+    *angle = there;
+    *speed = new_speed;
+    return status;
+}
+
+static int advance(const @name@_parameters *p, const double *s, const double *w, double *out)
+{
+    double q = s[0], v = s[1];
+    int i, touched, status = part(p, &q, &v, w, DT, &touched);
+    if (touched && (s[1] != 0.0 || v != 0.0) && status != @NAME@_NOT_FINITE) {
+        int pressed = 0;
+        q = s[0];
+        v = s[1];
+        for (i = 0; i < PARTS; i++) {
+            status = part(p, &q, &v, w, DT / PARTS, &touched);
+            pressed = pressed || touched;
+        }
+        if (pressed)
+            status = @NAME@_AT_LIMIT;
+    }
+    out[0] = q;
+    out[1] = v;
+    out[2] = (v - s[1]) / DT;
+    return status;
+}

@@ -1,0 +1,209 @@
+"""Residual diagnostics: correlation in time, distribution, dependence on the motion, and zones of the travel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from math import pi, sqrt
+
+import numpy as np
+
+from palpate.experiment.body_view import View
+from palpate.physics.arrays import BoolArray, FloatArray
+from palpate.report.body_curves import first_coordinate, shown_in, zone_borders
+from palpate.report.body_plots import axis_of, grid, on_plot
+from palpate.report.page import Figure, Json, Table
+from palpate.report.plots import COLOURS, DARK, band, curve, packed
+
+_LONGEST_S, _MOST_LAGS = 1.0, 200
+BAND_99 = 2.5758293035489004
+"""Standard deviations that hold 99 % of a normal distribution."""
+_BINS = 61
+
+
+def compared(view: View) -> BoolArray:
+    """(samples,): where measured and estimated rows are compared."""
+    inside = view.within("train", "test", "quasi_static") if view.segments else np.ones_like(view.used)
+    return view.used & inside & np.isfinite(view.reference - view.estimate).all(axis=1)
+
+
+def autocorrelation(x: FloatArray, seen: BoolArray, times_s: FloatArray, lags: int) -> FloatArray:
+    """(lags + 1,) of x where it was seen; pairs across a gap in time do not count (Box & Jenkins, 2.1.5)."""
+    step = float(np.median(np.diff(times_s)))
+    breaks = np.concatenate([[0], np.flatnonzero(np.diff(times_s) > 1.5 * step) + 1, [len(times_s)]])
+    centred, count, total = np.where(seen, x - x[seen].mean(), 0.0), np.zeros(lags + 1), np.zeros(lags + 1)
+    for a, b in zip(breaks[:-1].tolist(), breaks[1:].tolist(), strict=True):
+        size = 2 ** int(np.ceil(np.log2(b - a + lags + 1)))
+        for y, into in ((centred[a:b], total), (seen[a:b].astype(float), count)):
+            spectrum = np.fft.rfft(y, size)
+            into += np.fft.irfft(np.abs(spectrum) ** 2, size)[: lags + 1]
+    mean = total / np.maximum(np.rint(count), 1)
+    return mean / mean[0] if mean[0] > 0 else np.zeros(lags + 1)
+
+
+def correlation(view: View) -> Figure | None:
+    """Autocorrelation of each row's residual with the band in which 99 % of white noise stays."""
+    seen = compared(view)
+    if seen.sum() < 50:
+        return None
+    step = float(np.median(np.diff(view.times_s)))
+    lags = min(_MOST_LAGS, round(_LONGEST_S / step), int(seen.sum()) // 4)
+    left = view.reference - view.estimate
+    limit = BAND_99 / sqrt(float(seen.sum()))
+    rows = view.model.mechanism.rows
+    made = grid([r.name for r in rows], ["lag, s"] * len(rows), "autocorrelation", 170)
+    data: list[Json] = []
+    shapes: list[Json] = []
+    memory: list[float] = []
+    outside: list[float] = []
+    lag_s = step * np.arange(lags + 1, dtype=float)
+    for i in range(len(rows)):
+        r = autocorrelation(left[:, i], seen, view.times_s, lags)
+        memory.append(float(lag_s[int(np.argmax(r < 0.5))]) if (r < 0.5).any() else float(lag_s[-1]))
+        outside.append(float(np.mean(np.abs(r[1:]) > limit)))
+        data.append(curve(lag_s, r, rows[i].name, DARK, **on_plot(i), showlegend=False))
+        shapes.append(_wide_band(limit, i))
+        made[axis_of("yaxis", i)] |= {"range": [min(-0.25, 1.1 * float(r.min())), 1.05]}
+    worst = int(np.argmax(outside))
+    message = (
+        f"{100 * outside[worst]:.0f} % of the lags of {rows[worst].name} lie outside the band (1 % for white noise); "
+        f"its correlation falls below one half after {memory[worst]:.2g} s."
+    )
+    return Figure(
+        "Autocorrelation of the residual",
+        "Shaded: the band in which 99 % of the values of white noise lie. A slow decay is drift or an effect that the "
+        "model lacks; a wave is a resonance. Intervals of the parameters allow for it.",
+        tuple(data),
+        made | {"shapes": shapes},
+        message,
+    )
+
+
+def distribution(view: View) -> Figure | None:
+    """Histogram of each row's residual with the normal curve of the same mean and standard deviation."""
+    seen = compared(view)
+    if seen.sum() < 50:
+        return None
+    rows = view.model.mechanism.rows
+    made = grid([r.name for r in rows], [f"residual, {r.unit}" for r in rows], "density", 170)
+    data: list[Json] = []
+    tails: list[float] = []
+    for i, row in enumerate(rows):
+        left = (view.reference - view.estimate)[seen, i]
+        mean, std = float(left.mean()), float(left.std()) or 1e-12
+        edges = mean + std * np.linspace(-4.5, 4.5, _BINS + 1)
+        counts = np.histogram(left, edges)[0] / (len(left) * (edges[1] - edges[0]))
+        middle = (edges[:-1] + edges[1:]) / 2
+        tails.append(100 * float(np.mean(np.abs(left - mean) > BAND_99 * std)))
+        data.append(_bars(middle, counts, "residual", i, float(edges[1] - edges[0])))
+        x = mean + std * np.linspace(-4.5, 4.5, 121)
+        normal = np.exp(-0.5 * ((x - mean) / std) ** 2) / (std * sqrt(2 * pi))
+        style: Json = {"line": {"color": DARK, "width": 1.8}, "legendgroup": "normal", "showlegend": i == 0}
+        data.append(curve(x, normal, "normal curve", DARK, **on_plot(i), **style))
+        made[axis_of("xaxis", i)] |= {"title": {"text": f"residual, {row.unit}", "standoff": 8}}
+    worst = int(np.argmax(tails))
+    what = f"{tails[worst]:.1f} % of the residuals of {rows[worst].name} lie beyond ±2.58 standard deviations"
+    return Figure(
+        "Distribution of the residual",
+        "Bars should follow the curve. Heavy tails are knocks or an effect that acts at times; two humps are dry "
+        "friction with a wrong level; a shift is a wrong zero.",
+        tuple(data),
+        made | {"legend": {"orientation": "h", "x": 0, "y": 1, "yref": "container", "yanchor": "top"}, "bargap": 0},
+        f"{what}; of a normal distribution it would be 1.0 %.",
+    )
+
+
+def zones(view: View) -> Table | None:
+    """Mean and RMS of the residual in each zone of the travel, opening and closing."""
+    coordinate = first_coordinate(view)
+    if coordinate is None:
+        return None
+    shown = shown_in(coordinate[1])
+    seen = compared(view) & np.isfinite(view.position) & np.isfinite(view.speed)
+    places = sorted({round(b.place, 6) for b in zone_borders(view)})
+    low, high = (float(f(view.position[seen])) for f in (np.min, np.max)) if seen.any() else (0.0, 0.0)
+    edges = [low, *(p for p in places if low < p < high), high]
+    if not high > low or len(edges) < 2:
+        return None
+    step = float(np.median(np.diff(view.times_s)))
+    rows: list[tuple[str, ...]] = []
+    for a, b in pairwise(edges):
+        inside = seen & (view.position >= a) & (view.position <= b)
+        for word, which in (("opening", view.speed > 0), ("closing", view.speed < 0)):
+            rows += list(
+                _zone_rows(view, inside & which, word, f"{shown.factor * a:.1f} … {shown.factor * b:.1f}", step)
+            )
+    headings = (f"zone, {shown.unit}", "direction", "channel", "time, s", "mean", "RMS", "unit")
+    note = "A mean that is not small beside the RMS is an effect that the model lacks in that zone."
+    return Table(headings, tuple(rows), "Residual by zone", (0, 1, 2, 6), note=note)
+
+
+def _zone_rows(view: View, inside: BoolArray, word: str, zone: str, step: float) -> Iterator[tuple[str, ...]]:
+    if inside.sum() < 5:
+        return
+    for i, row in enumerate(view.model.mechanism.rows):
+        left = (view.reference - view.estimate)[inside, i]
+        mean, rms = float(left.mean()), float(np.sqrt(np.mean(left**2)))
+        yield (zone, word, row.name, f"{step * inside.sum():.1f}", f"{mean:+.3f}", f"{rms:.3f}", row.unit)
+
+
+def by_segment(view: View) -> Table | None:
+    """Mean and RMS of the residual in each segment."""
+    rows: list[tuple[str, ...]] = []
+    seen = compared(view)
+    for name in ("quasi_static", "train", "test"):
+        for a, b in view.segments.get(name, ()):
+            inside = seen & (view.times_s >= a) & (view.times_s < b)
+            if inside.sum() < 5:
+                continue
+            rows += [
+                (name.replace("_", "-"), f"{a:.1f} … {b:.1f}", row.name, *_mean_and_rms(view, inside, i), row.unit)
+                for i, row in enumerate(view.model.mechanism.rows)
+            ]
+    headings = ("segment", "from … to, s", "channel", "mean", "RMS", "unit")
+    return Table(headings, tuple(rows), "Residual by segment", (0, 2, 5)) if rows else None
+
+
+def _mean_and_rms(view: View, inside: BoolArray, row: int) -> tuple[str, str]:
+    left = (view.reference - view.estimate)[inside, row]
+    return f"{float(left.mean()):+.3g}", f"{float(np.sqrt(np.mean(left**2))):.3g}"
+
+
+def motion_of(view: View) -> dict[str, tuple[str, FloatArray]]:
+    """What the residual of an object without a first coordinate is drawn against: name -> (unit, values)."""
+    series = {s.name: s for s in view.series}
+    found = {n: (series[n].unit, series[n].values) for n in ("pitch", "camber") if n in series}
+    if {"contact x", "contact y"} <= series.keys():
+        slopes = [_slope(view.times_s, series[n].values) for n in ("contact x", "contact y")]
+        found["speed"] = ("m/s", np.hypot(slopes[0], slopes[1]))
+    if "yaw" in series:
+        found["yaw rate"] = ("rad/s", _slope(view.times_s, np.asarray(series["yaw"].values)))
+    for word, unit in (("specific acceleration", "m/s2"), ("angular rate", "rad/s")):
+        parts = [s.values for s in view.series if s.unit == unit]
+        if len(parts) == 3:
+            found[f"{word}, magnitude"] = (unit, np.sqrt(sum((p**2 for p in parts), np.zeros(len(parts[0])))))
+    return found
+
+
+def _slope(times_s: FloatArray, x: FloatArray) -> FloatArray:
+    """Central difference over 0.1 s; NaN beside gaps."""
+    n = max(1, round(0.05 / float(np.median(np.diff(times_s)))))
+    slope = np.full(len(x), np.nan)
+    if len(x) > 2 * n:
+        slope[n:-n] = (x[2 * n :] - x[: -2 * n]) / (times_s[2 * n :] - times_s[: -2 * n])
+    return slope
+
+
+def _bars(x: FloatArray, y: FloatArray, name: str, index: int, width: float) -> Json:
+    more: Json = {"legendgroup": name, "showlegend": index == 0, "width": width, **on_plot(index)}
+    return {"type": "bar", "x": packed(x, "f8"), "y": packed(y), "name": name, "marker": {"color": COLOURS[5]}, **more}
+
+
+def _wide_band(limit: float, index: int) -> Json:
+    shape = band(0, 1, COLOURS[0], 0.3)
+    return shape | {
+        "xref": f"{axis_of('x', index)} domain",
+        "yref": axis_of("y", index),
+        "y0": -limit,
+        "y1": limit,
+    }

@@ -1,0 +1,251 @@
+"""The closed loop: a hand holds the real handle on a robot that moves as a model says; and the same hand on the object.
+
+    hand -> handle -> sensor -> Stepper(model of the body) -> pose, velocity, acceleration -> arm -> handle -> hand
+
+The sensor reads what handle and hand do to the robot: for a model of the body alone (`model_of: body`) this is what
+drives it, as it is (Keemink, van der Kooij and Stienen 2018, Admittance control for physical human-robot interaction:
+the post-sensor inertia is real and is not rendered).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from palpate.errors import DataProblem, PalpateError
+from palpate.mechanisms import Hinge
+from palpate.model import Model
+from palpate.physics.arrays import FloatArray
+from palpate.runtime.person import Hand, Intention
+from palpate.runtime.robot_arm import Arm, Inner
+from palpate.runtime.robot_grip import (
+    Grip,
+    Moving,
+    cross,
+    directions,
+    held,
+    motion_of,
+    place_of,
+    wrench_at,
+)
+from palpate.runtime.robot_sensor import Reading, Sensor
+from palpate.runtime.stepper import Status, Stepper
+
+DT_S = 1e-3
+"""s: the admittance loop runs at 1 kHz."""
+FINER = 2
+"""Steps of the true object in one of these."""
+_AWAY_M, _FAST = 1.0, 10.0
+"""m from where the hand wants to be, and m/s, at which a loop has run away."""
+_SHAKING = 0.02
+"""Part of the steps in which an axis may want more torque than it has."""
+PASS_PERCENT = 5.0
+"""Force error, RMS in percent of the range, up to which an object feels like another here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Robot:
+    """Sensor and inner loop of the arm."""
+
+    sensor: Sensor = field(default_factory=Sensor)
+    inner: Inner = field(default_factory=Inner)
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """What happened at the handle, one row for each step."""
+
+    times_s: FloatArray
+    place: FloatArray
+    """(steps, 3) m, of the hand in the world."""
+    force: FloatArray
+    """(steps, ways) N, of the hand on the handle, along the ways in which the object can move ..."""
+    way: FloatArray
+    """... and how far the hand is along them, m (along an arc for a hinge)."""
+    acceleration: FloatArray
+    """m/s2, along them."""
+    ways: tuple[str, ...]
+    ended: str = ""
+    """Why it was stopped before its end; empty if it was not."""
+    counts: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Steps in which the sensor was saturated or lost, the torque at its limit, the model at a stop."""
+
+    @property
+    def stable(self) -> bool:
+        """Whether it neither ran away nor shook the arm at the limit of its torque."""
+        return not self.ended and self.counts.get("torque limited", 0) <= _SHAKING * len(self.times_s)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """A robot that renders a model beside the true object, both in the same hand."""
+
+    ways: tuple[str, ...]
+    force_rms: FloatArray
+    """N, of the difference, along each way ..."""
+    force_range: FloatArray
+    """... N, of the true force."""
+    way_rms: FloatArray
+    """m, of the difference of the motion, and its range."""
+    way_range: FloatArray
+    stable: bool
+
+    @property
+    def force_percent(self) -> FloatArray:
+        """RMS of the force's difference in percent of its range."""
+        return 100.0 * self.force_rms / self.force_range
+
+    @property
+    def way_percent(self) -> FloatArray:
+        """The same of the motion."""
+        return 100.0 * self.way_rms / self.way_range
+
+    @property
+    def passed(self) -> bool:
+        """Whether it feels like the true object."""
+        return self.stable and bool((self.force_percent < PASS_PERCENT).all())
+
+
+def check_pairing(model: Model) -> None:
+    """Refuse a model that the raw sensor wrench must not drive: it has the handle inside, which the robot carries."""
+    of = str(model.about.get("model_of", "")).split(" ", 1)[0]
+    if of not in ("", "body"):
+        raise PalpateError(
+            f"model {model.name!r} is of {of!r}: a robot that carries the real handle renders the body alone, driven "
+            "by the raw sensor wrench. Identify with model_of: body"
+        )
+
+
+def run_true(model: Model, grip: Grip, hand: Hand, intention: Intention) -> Trace:
+    """The hand on the true object: no robot, no sensor, one simulation of object, handle and hand's mass together."""
+    dt = float(intention.times_s[1] - intention.times_s[0]) / FINER
+    whole = held(model, grip, hand.mass)
+    stepper, moving = Stepper(whole, dt), motion_of(model)
+    n = len(model.mechanism.accelerations)
+    out = [0.0] * stepper.size
+    state = [*intention.start, *(0.0,) * n]
+    stepper.reset(state)
+    rows: list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]] = []
+    wants, speeds = _finer(intention.place), _finer(intention.velocity)
+    now = moving(state, out[-n:])
+    p, v, a = now.point(grip.hand)
+    for i in range(len(wants)):
+        pulls = hand.stiffness * (wants[i] - p) + hand.damping * (speeds[i] - v) + intention.holds
+        status = stepper.step(wrench_at(now.R.T @ pulls, grip.hand), out)
+        if status is Status.NOT_FINITE:
+            raise DataProblem("true object", f"a step leads nowhere at {i * dt:.3f} s")
+        now = moving(out[:-n], out[-n:])
+        p, v, a = now.point(grip.hand)
+        if i % FINER == FINER - 1:
+            rows.append((p, a, now.R, pulls))
+    return _trace(model, grip, hand, intention, rows)
+
+
+def run_robot(model: Model, grip: Grip, hand: Hand, intention: Intention, robot: Robot | None = None) -> Trace:
+    """The hand on a robot that renders `model` (of the body, without handle) from what its sensor reads."""
+    check_pairing(model)
+    robot = Robot() if robot is None else robot
+    dt = float(intention.times_s[1] - intention.times_s[0])
+    stepper, moving, n = Stepper(model, dt), motion_of(model), len(model.mechanism.accelerations)
+    out, still = [0.0] * stepper.size, [0.0] * n
+    stepper.reset([*intention.start, *still])
+    middle = 0.5 * (intention.positions.min(axis=0) + intention.positions.max(axis=0))
+    arm = Arm(moving([*middle.tolist(), *still], still), grip, hand.mass, robot.inner, dt)
+    target = _at(moving([*intention.start, *still], still), grip.place)
+    arm.reset(target.R, target.p, intention.holds)
+    reading = Reading(robot.sensor, dt, np.random.default_rng(robot.seed))
+    stops, ended = 0, ""
+    rows: list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]] = []
+    for i in range(len(intention.times_s) - 1):
+        read = reading.read(arm.sensed())
+        force = read[:3]
+        stops += stepper.step([*force, *(read[3:] + cross(grip.place, force))], out) >= Status.AT_LIMIT
+        target = _at(moving(out[:-n], out[-n:]), grip.place)
+        p, v = arm.hand()
+        pulls = hand.stiffness * (intention.place[i] - p) + hand.damping * (intention.velocity[i] - v) + intention.holds
+        arm.step(target, pulls)
+        p, after = arm.hand()
+        rows.append((p, (after - v) / dt, arm.handle()[0], pulls))
+        if not (math.dist(p, intention.place[i]) < _AWAY_M and math.hypot(*after) < _FAST):
+            ended = f"the loop ran away at {i * dt:.2f} s"
+            break
+    counts = {"saturated": reading.saturated, "lost": reading.lost, "torque limited": arm.limited, "at a stop": stops}
+    return _trace(model, grip, hand, intention, rows, ended, counts)
+
+
+def compare(robot: Trace, true: Trace, *, after_s: float = 0.5) -> Comparison:
+    """Forces and motion of both; the first `after_s` seconds, in which the hand takes hold, are left out."""
+    count = min(len(robot.times_s), len(true.times_s))
+    part = slice(min(int(np.searchsorted(true.times_s, after_s)), count - 1), count)
+    force, way = robot.force[part] - true.force[part], robot.way[part] - true.way[part]
+    return Comparison(
+        true.ways,
+        _rms(force),
+        np.ptp(true.force[part], axis=0),
+        _rms(way),
+        np.ptp(true.way[part], axis=0),
+        stable=robot.stable,
+    )
+
+
+def apparent_inertia(trace: Trace, frequency_hz: float, *, from_s: float = 2.0) -> complex:
+    """kg: force over acceleration at one frequency, along the first way (Fourier coefficients, Hann's window)."""
+    part = trace.times_s >= from_s
+    t = trace.times_s[part]
+    weight = np.hanning(len(t)) * np.exp(-2j * np.pi * frequency_hz * t)
+    force, acceleration = (x[part, 0] - x[part, 0].mean() for x in (trace.force, trace.acceleration))
+    below = complex(weight @ acceleration)
+    return complex(weight @ force) / below if below else complex(math.nan, math.nan)
+
+
+def _at(body: Moving, place: FloatArray) -> Moving:
+    """The frame at a place of the body, in its axes."""
+    p, v, a = body.point(place)
+    return Moving(body.R, p, v, a, body.omega, body.omega_dot)
+
+
+def _finer(x: FloatArray) -> FloatArray:
+    """Between the samples linear, without the last."""
+    share = (np.arange(FINER) / FINER)[:, None]
+    return (x[:-1, None] * (1 - share) + x[1:, None] * share).reshape(-1, x.shape[1])
+
+
+def _trace(
+    model: Model,
+    grip: Grip,
+    hand: Hand,
+    intention: Intention,
+    rows: list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]],
+    ended: str = "",
+    counts: Mapping[str, int] | None = None,
+) -> Trace:
+    place, a, R, pulls = (np.array([row[i] for row in rows]) for i in range(4))
+    weight = np.array([0.0, 0.0, hand.mass * getattr(model.mechanism, "gravity", 0.0)])
+    force = pulls - hand.mass * a - weight
+    names = tuple(name for name, _ in directions(model, grip, R[0]))
+    units = np.array([[u for _, u in directions(model, grip, turn)] for turn in R])
+    if isinstance(model.mechanism, Hinge):
+        R0, origin = place_of(model)([0.0, 0.0])
+        own = (place - origin) @ R0
+        angle = np.unwrap(np.arctan2(own[:, 1], own[:, 0]) - math.atan2(grip.hand[1], grip.hand[0]))
+        way = (angle * math.hypot(grip.hand[0], grip.hand[1]))[:, None]
+    else:
+        way = np.einsum("twi,ti->tw", units, place)
+    return Trace(
+        intention.times_s[1 : len(rows) + 1],
+        place,
+        np.einsum("twi,ti->tw", units, force),
+        way,
+        np.einsum("twi,ti->tw", units, a),
+        names,
+        ended,
+        counts or {},
+    )
+
+
+def _rms(x: FloatArray) -> FloatArray:
+    return np.asarray(np.sqrt(np.mean(x * x, axis=0)), dtype=float)

@@ -1,0 +1,290 @@
+"""Where the closed loop is stable: hand, handle, sensor, model and arm along one direction, linear and sampled.
+
+Between two samples the arm is exact (matrix exponential, inputs held), so that the limits are those of the sampled loop
+and not of a continuous one. Dry friction is left out: it only makes a real loop more stable.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palpate.errors import PalpateError
+from palpate.model import Model
+from palpate.physics.arrays import FloatArray
+from palpate.physics.functions import FLOATS
+from palpate.runtime.person import Hand, handle_mass
+from palpate.runtime.robot_arm import Inner
+from palpate.runtime.robot_grip import Grip, apparent_mass, directions, hand_jacobian, place_of
+
+ComplexArray = NDArray[np.complex128]
+_LEAST, _MOST_PER = 1e-4, 1.02
+"""Smallest inertia that is tried, as part of the model's; how closely limits are found."""
+_STIFFEST = 1e6
+"""N/m: a hand is never as stiff."""
+_SLOWEST_HZ, _FASTEST_HZ = 20.0, 64e3
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A loop along one direction at the hand; everything in N, m, kg, s.
+
+    `mass`, `damping`, `stiffness`: of the virtual object (the body). `handle`: kg behind the sensor. `arm`: kg of the
+    arm where it is held, with the handle. `ideal`: the robot is exactly where the model is.
+    """
+
+    mass: float
+    damping: float = 0.0
+    stiffness: float = 0.0
+    handle: float = 0.0
+    hand: Hand = field(default_factory=Hand)
+    arm: float = 10.0
+    inner: Inner = field(default_factory=Inner)
+    delay_s: float = 0.002
+    dt: float = 1e-3
+    ideal: bool = False
+
+    @property
+    def stable(self) -> bool:
+        """Whether every disturbance dies out."""
+        return spectral_radius(self) < 1.0 - 1e-9
+
+
+def line_of(model: Model, grip: Grip, state: Sequence[float], hand: Hand, arm: float, **more: object) -> Line:
+    """The loop about a state of the object at rest; `arm` kg. Damping is the lesser of both directions of motion."""
+    R, _ = place_of(model)(state)
+    (_, along), *_ = directions(model, grip, R)
+    damping = stiffness = 0.0
+    if len(model.mechanism.accelerations) == 1:
+        lever = float(along @ hand_jacobian(model, grip, state)[:, 0])  # m of the hand per unit of the coordinate
+        damping, stiffness = (x / lever**2 for x in _slopes(model, float(state[0])))
+    own = Line(
+        mass=apparent_mass(model, grip, state, along),
+        damping=max(damping, 0.0),
+        stiffness=stiffness,
+        handle=handle_mass(grip, model),
+        hand=hand,
+        arm=arm,
+    )
+    return replace(own, **more)  # type: ignore[arg-type]
+
+
+def transition(line: Line) -> FloatArray:
+    """The matrix that takes the loop from one sample to the next.
+
+    State: place and speed of the handle, the arm's last command, place and speed of the model, then the forces on
+    their way from the sensor to the loop, youngest first.
+    """
+    count = round(line.delay_s / line.dt)
+    return _ideal(line, count) if line.ideal else _with_arm(line, count)
+
+
+def spectral_radius(line: Line) -> float:
+    """Of the transition: below 1 the loop is stable."""
+    return float(np.abs(np.linalg.eigvals(transition(line))).max())
+
+
+def stability_map(line: Line, delays_s: FloatArray, stiffnesses: FloatArray) -> FloatArray:
+    """(delays, stiffnesses) spectral radius; the hand's damping stays as it is."""
+    hands = [replace(line.hand, stiffness=float(k)) for k in stiffnesses]
+    rows = [[spectral_radius(replace(line, delay_s=float(d), hand=h)) for h in hands] for d in delays_s]
+    return np.array(rows)
+
+
+def longest_delay(line: Line, most_s: float = 0.2) -> float:
+    """s of delay up to which the loop is stable, whole samples; NaN if not even without, infinite beyond `most_s`."""
+    count = round(most_s / line.dt)
+    found = _first_unstable(lambda n: replace(line, delay_s=n * line.dt), 0, count)
+    return math.nan if found == 0 else math.inf if found > count else (found - 1) * line.dt
+
+
+def smallest_inertia(line: Line) -> float:
+    """kg of the virtual object below which the loop is not stable; 0 if it always is, NaN if for no inertia."""
+    heavier = (replace(line, mass=line.mass * 1.5**i) for i in range(24))
+    start = next((x for x in heavier if x.stable), None)
+    if start is None:
+        return math.nan
+    return _limit(start, lambda part: replace(start, mass=start.mass * part), 1.0, _LEAST) * start.mass
+
+
+def stiffest_hand(line: Line) -> float:
+    """N/m of the hand up to which the loop is stable; infinite if for every hand, NaN if not even as it stands."""
+    start = max(line.hand.stiffness, 1.0)
+    found = _limit(
+        line, lambda part: replace(line, hand=replace(line.hand, stiffness=start * part)), 1.0, _STIFFEST / start
+    )
+    return start * found
+
+
+def slowest_rate(line: Line) -> float:
+    """Hz of the loop above which it is stable, the delay at least one period; NaN if not even at 64 kHz.
+
+    The delay stays what it is in s, and is rounded up to whole periods.
+    """
+
+    def at(hz: float) -> Line:
+        dt = 1.0 / hz
+        return replace(line, dt=dt, delay_s=math.ceil(line.delay_s / dt - 1e-9) * dt)
+
+    own = 1.0 / line.dt
+    if not at(own).stable:
+        own = next((hz for hz in (own * 2.0**i for i in range(7)) if hz <= _FASTEST_HZ and at(hz).stable), math.nan)
+        if math.isnan(own):
+            return math.nan
+    found = _limit(at(own), lambda part: at(own * part), 1.0, _SLOWEST_HZ / own)
+    return own * found
+
+
+def apparent(line: Line, frequencies_hz: FloatArray) -> ComplexArray:
+    """Complex kg that the hand feels at each frequency: handle and what the robot makes of the virtual object.
+
+    The response of the loop without a hand to a force on the handle, force over acceleration.
+    """
+    free = replace(line, hand=Hand(0.0, 0.0, 0.0))
+    A, B, C = _driven(free)
+    z = np.exp(2j * np.pi * frequencies_hz * line.dt)
+    eye = np.eye(len(A))
+    columns = [np.asarray(np.linalg.solve(x * eye - A, B), dtype=complex) for x in z.tolist()]
+    way = np.array(columns) @ C
+    return np.asarray(-1.0 / ((2 * np.pi * frequencies_hz) ** 2 * way), dtype=complex)
+
+
+def true_apparent(line: Line, frequencies_hz: FloatArray) -> ComplexArray:
+    """The same of the object itself with its handle: m + b / s + k / s2."""
+    s = 2j * np.pi * frequencies_hz
+    return np.asarray(line.mass + line.handle + line.damping / s + line.stiffness / s**2, dtype=complex)
+
+
+def _slopes(model: Model, at: float) -> tuple[float, float]:
+    """Damping (the lesser of opening and closing, slowly) and stiffness of a hinge about an angle, per rad."""
+    smooth, expand = model.without_dry(), model.mechanism.expand
+
+    def torque(q: float, v: float) -> float:
+        return float(smooth.wrench(expand((q, v), (0.0,), {}, FLOATS), FLOATS)[0])
+
+    slow, step = 0.05, 1e-4
+    damping = min((torque(at, way * slow) - torque(at, 0.0)) / (way * slow) for way in (1.0, -1.0))
+    return damping, (torque(at + step, 0.0) - torque(at - step, 0.0)) / (2 * step)
+
+
+def _with_arm(line: Line, count: int) -> FloatArray:
+    return _driven(replace(line, delay_s=count * line.dt))[0]
+
+
+def _driven(line: Line) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Transition, how a force held on the handle enters it, and how the handle's place is read from it."""
+    from scipy.linalg import expm
+
+    if line.ideal:
+        raise PalpateError("an ideal robot has no arm to be pushed")
+    h, dt, w, count = line.hand, line.dt, line.inner.omega, round(line.delay_s / line.dt)
+    behind = h.mass + line.handle
+    total = line.arm + h.mass
+    believed = (line.arm - line.handle) * (1.0 + line.inner.wrong) + line.handle
+    # the arm: total x'' = believed u - k x - b x' + f, u and f held
+    plant = np.zeros((4, 4))
+    plant[0, 1] = 1.0
+    plant[1] = [-h.stiffness / total, -h.damping / total, believed / total, 1.0 / total]
+    held = expm(plant * dt)
+    n = 5 + count
+    X, V, U, XR, VR = range(5)
+    # what the sensor reads at a sample, before the new command: -k x - b x' - m_behind x''
+    read = np.zeros(n)
+    read[[X, V, U]] = [-h.stiffness, -h.damping, 0.0]
+    read[: U + 1] -= behind * np.array([plant[1, 0], plant[1, 1], plant[1, 2]])
+    force = np.zeros(n)
+    if count:
+        force[n - 1] = 1.0
+    else:
+        force = read
+    speed, place, acceleration, _ = _model_step(line, VR, XR, force)
+    command = acceleration * line.inner.acceleration + 2 * w * line.inner.velocity * speed + w * w * place
+    command[V] -= 2 * w
+    command[X] -= w * w
+    A = np.zeros((n, n))
+    A[X, [X, V]], A[V, [X, V]] = held[0, :2], held[1, :2]
+    A[X] += held[0, 2] * command
+    A[V] += held[1, 2] * command
+    A[U], A[XR], A[VR] = command, place, speed
+    if count:
+        A[5] = read
+        A[np.arange(6, n), np.arange(5, n - 1)] = 1.0
+    B = np.zeros(n)
+    B[[X, V]] = held[:2, 3]
+    # a force on the handle is read too, less what the mass behind the sensor takes of it
+    share = 1.0 - behind / total
+    if count:
+        B[5] += share
+    else:
+        entered = _model_step(line, VR, XR, np.zeros(n), push=share)[3]
+        u = entered[2] * line.inner.acceleration + 2 * w * line.inner.velocity * entered[0] + w * w * entered[1]
+        B[[X, V]] += held[:2, 2] * u
+        B[U], B[XR], B[VR] = u, entered[1], entered[0]
+    C = np.zeros(n)
+    C[X] = 1.0
+    return A, B, C
+
+
+def _model_step(
+    line: Line, VR: int, XR: int, force: FloatArray, push: float = 0.0
+) -> tuple[FloatArray, FloatArray, FloatArray, tuple[float, float, float]]:
+    """Speed, place and acceleration of the model after a step as rows over the state: the Stepper's balance.
+
+    (M + dt B) u = M v + dt (f - K x); and what a force `push` adds to the three.
+    """
+    dt, below = line.dt, line.mass + line.dt * line.damping
+    speed = dt / below * force
+    speed[VR] += line.mass / below
+    speed[XR] -= dt * line.stiffness / below
+    place = dt * speed
+    place[XR] += 1.0
+    acceleration = speed / dt
+    acceleration[VR] -= 1.0 / dt
+    added = dt / below * push
+    return speed, place, acceleration, (added, dt * added, added / dt)
+
+
+def _ideal(line: Line, count: int) -> FloatArray:
+    """The robot is where the model is: state: place, speed, last acceleration, then forces on their way."""
+    h, n = line.hand, 3 + count
+    X, V, LAST = range(3)
+    read = np.zeros(n)
+    read[[X, V, LAST]] = [-h.stiffness, -h.damping, -(h.mass + line.handle)]
+    force = np.zeros(n)
+    if count:
+        force[n - 1] = 1.0
+    else:
+        force = read
+    speed, place, acceleration, _ = _model_step(line, V, X, force)
+    A = np.zeros((n, n))
+    A[X], A[V], A[LAST] = place, speed, acceleration
+    if count:
+        A[3] = read
+        A[np.arange(4, n), np.arange(3, n - 1)] = 1.0
+    return A
+
+
+def _limit(line: Line, at: Callable[[float], Line], stable: float, worst: float) -> float:
+    """The factor between `stable` and `worst` at which stability ends, nearest to `stable`, to 2 %."""
+    if not line.stable:
+        return math.nan
+    steps = np.geomspace(stable, worst, 16)
+    bad = next((x for x in steps.tolist() if not at(x).stable), None)
+    if bad is None:
+        return 0.0 if worst < stable else math.inf
+    good = steps[max(int(np.flatnonzero(steps == bad)[0]) - 1, 0)]
+    while max(bad / good, good / bad) > _MOST_PER:
+        half = math.sqrt(bad * good)
+        good, bad = (half, bad) if at(half).stable else (good, half)
+    return float(good)
+
+
+def _first_unstable(at: Callable[[int], Line], low: int, high: int) -> int:
+    """The first of the whole numbers at which it is not stable, in strides at first; `high` + 1 if there is none."""
+    stride = max(1, (high - low) // 40)
+    bad = next((n for n in (*range(low, high, stride), high) if not at(n).stable), high + 1)
+    return next((n for n in range(max(low, bad - stride + 1), bad) if not at(n).stable), bad)

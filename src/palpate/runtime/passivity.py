@@ -1,0 +1,268 @@
+"""Whether a model is safe to render: no step creates energy, how long a step may be, and how it bears a stiff hand.
+
+The account of a step from (q, v) to (q', u):  created = T' - T + what springs, weight and stops took - work put in.
+A passive object only ever takes. Of first order in the step, springs may give back what they have not got: this is the
+number to look at.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from palpate.errors import PalpateError
+from palpate.mechanisms import Hinge, Rolling
+from palpate.model import Model
+from palpate.physics.arrays import FloatArray
+from palpate.physics.functions import ARRAYS
+from palpate.runtime.equations import RowSpeeds
+from palpate.runtime.loop_study import Line, line_of, longest_delay, slowest_rate, smallest_inertia, stiffest_hand
+from palpate.runtime.person import Hand, moving_range
+from palpate.runtime.robot_arm import Inner
+from palpate.runtime.robot_grip import grip_of
+from palpate.runtime.stepper import Status, Stepper
+
+_GAUSS = np.polynomial.legendre.leggauss(5)
+"""Springs and stops are integrated along a step: nodes in each of some pieces."""
+_REGAINED = 0.02
+"""Of the energy in motion: what an object left alone may win from rounding and the step before a step is too long."""
+_LONGEST_S, _FINEST_S = 0.1, 2.5e-4
+_ARM_KG = 7.0
+"""Of the built-in arm at its tip (`Arm.effective_mass`)."""
+_SPEEDS = {"speed": 3.0, "forward_speed": 1.5, "yaw_rate": 1.5, "camber_rate": 1.0, "pitch_rate": 2.0}
+_POSITIONS = {"x": 1.0, "y": 1.0, "yaw": math.pi, "camber": 0.4, "pitch": 0.6}
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What random steps and objects left alone did with energy."""
+
+    steps: int
+    dt: float
+    created_j: float
+    """Largest energy that one step created, J; negative: every step took some ..."""
+    created_part: float
+    """... and the same as part of the energy that moved in that step."""
+    regained_part: float
+    """Objects left alone: energy in the second half of a run above the first, as part of the kinetic energy."""
+    held: int
+    """Steps that led nowhere, in which the state was held."""
+
+    @property
+    def passive(self) -> bool:
+        """Whether nothing that could be felt comes from nothing."""
+        return self.held == 0 and self.created_part < 1e-3 and self.regained_part < _REGAINED
+
+
+@dataclass(frozen=True, slots=True)
+class Coupling:
+    """How a robot bears a hand that holds the object."""
+
+    robot: str
+    line: Line
+    longest_delay_s: float
+    stiffest_hand: float
+    """N/m"""
+    smallest_inertia: float
+    """kg at the hand"""
+    slowest_hz: float
+
+
+def audit(model: Model, *, dt: float = 1e-3, count: int = 2000, seed: int = 0) -> Audit:
+    """Random states under random wrenches, one step each; then objects that are left alone."""
+    rng = np.random.default_rng(seed)
+    model = _forward(model)
+    stepper, n = Stepper(model, dt), len(model.mechanism.accelerations)
+    before = _random_states(model, rng, count)
+    wrenches = np.column_stack([rng.uniform(-100, 100, (count, 3)), rng.uniform(-40, 40, (count, 3))])
+    out, after, held = [0.0] * stepper.size, np.empty_like(before), np.zeros(count, dtype=bool)
+    for i in range(count):
+        stepper.reset(before[i])
+        held[i] = stepper.step(wrenches[i], out) is Status.NOT_FINITE
+        after[i] = out[:-n]
+    created, moved = _account(model, before, after, wrenches, dt)
+    worst = int(np.argmax(created / moved))
+    regained, lost = _left_alone(model, dt, rng)
+    return Audit(
+        steps=count,
+        dt=dt,
+        created_j=float(created.max()),
+        created_part=float(created[worst] / moved[worst]),
+        regained_part=regained,
+        held=int(held.sum()) + lost,
+    )
+
+
+def longest_step(model: Model, *, seed: int = 0) -> float:
+    """s: the longest step with which objects left alone win no energy; at most 0.1 s, found to 10 %."""
+    model = _forward(model)
+
+    def fine(dt: float) -> bool:
+        regained, held = _left_alone(model, dt, np.random.default_rng(seed))
+        return held == 0 and regained < _REGAINED
+
+    steps = [*(1e-3 * 2.0**i for i in range(7)), _LONGEST_S]
+    bad = next((i for i, dt in enumerate(steps) if not fine(dt)), len(steps))
+    if bad in (0, len(steps)):
+        return math.nan if bad == 0 else _LONGEST_S
+    good, poor = steps[bad - 1], steps[bad]
+    while poor / good > 1.1:
+        half = math.sqrt(good * poor)
+        good, poor = (half, poor) if fine(half) else (good, half)
+    return good
+
+
+def accurate_step(model: Model, *, part: float = 0.01, seed: int = 0) -> float:
+    """s: the longest step whose motion stays within `part` of the way from that of steps of 0.25 ms; at most 0.1 s.
+
+    Random starts, pushed to and fro at 1 Hz for up to a second. NaN if not even 0.5 ms is.
+    """
+    model = _forward(model)
+    n = len(model.mechanism.accelerations)
+    count, seconds = (3, 1.0) if n == 1 else (2, 0.4)  # what nobody holds falls, and small errors grow
+    starts = _random_states(model, np.random.default_rng(seed), count)
+
+    def path(dt: float) -> FloatArray:
+        """(starts, steps, positions)"""
+        steps = round(seconds / dt)
+        wrench = np.zeros((steps, 6))
+        wrench[:, 5] = 20.0 * np.sin(2 * np.pi * (np.arange(steps) + 0.5) * dt)
+        out = np.empty((len(starts), steps, stepper_size))
+        for start, found in zip(starts, out, strict=True):
+            stepper = Stepper(model, dt)
+            stepper.reset(start)
+            stepper.run(wrench, found)
+        return out[:, :, : -2 * n]
+
+    stepper_size = Stepper(model, 1e-3).size
+    exact = path(_FINEST_S)
+    way = np.ptp(exact, axis=1)
+    good = math.nan
+    for steps in (2, 4, 8, 16, 32, 80, 200, 400):
+        found = path(_FINEST_S * steps)
+        error = np.sqrt(np.mean((found - exact[:, steps - 1 :: steps]) ** 2, axis=1))
+        if not bool((error <= part * np.maximum(way, 1e-6)).all()):
+            break
+        good = _FINEST_S * steps
+    return good
+
+
+def couplings(
+    model: Model, *, radius: float | None = None, hand: Hand | None = None, delay_s: float = 0.002, dt: float = 1e-3
+) -> tuple[Coupling, ...]:
+    """A hand on the model, rendered by three robots: an ideal one, and the 20 Hz arm with and without feed-forward."""
+    grip, hand = grip_of(model, radius), Hand() if hand is None else hand
+    low, high = moving_range(model)
+    state = [0.5 * (low + high), 0.0] if isinstance(model.mechanism, Hinge) else [0.0, 0.2, 0.0, 0.0]
+    own = line_of(model, grip, state, hand, _ARM_KG)
+    found: list[Coupling] = []
+    for name, ideal, inner in (
+        ("ideal: exactly where the model is", True, Inner()),
+        ("20 Hz arm, speed and acceleration fed forward", False, Inner()),
+        ("20 Hz arm, position only", False, Inner(velocity=False, acceleration=False)),
+    ):
+        line = Line(
+            own.mass, own.damping, own.stiffness, own.handle, hand, own.arm, inner, delay_s=delay_s, dt=dt, ideal=ideal
+        )
+        found.append(
+            Coupling(name, line, longest_delay(line), stiffest_hand(line), smallest_inertia(line), slowest_rate(line))
+        )
+    return tuple(found)
+
+
+def _forward(model: Model) -> Model:
+    model = model.of_object()
+    if not isinstance(model.mechanism, Hinge | Rolling):
+        raise PalpateError(f"model {model.name!r}: energy can be counted of hinges and rolling bodies only")
+    return model
+
+
+def _random_states(model: Model, rng: np.random.Generator, count: int) -> FloatArray:
+    """(count, states), within the range of each position and at everyday speeds."""
+    columns: list[FloatArray] = []
+    for name in model.mechanism.state:
+        if name == "angle":
+            columns.append(rng.uniform(*moving_range(model), count))
+        else:
+            most = {**_SPEEDS, **_POSITIONS}[name]
+            columns.append(rng.uniform(-most, most, count))
+    return np.column_stack(columns)
+
+
+def _row_speeds(model: Model, states: FloatArray) -> FloatArray:
+    """(rows, samples): the speeds on which the free rows work."""
+    mechanism = model.mechanism
+    if isinstance(mechanism, RowSpeeds):
+        return np.array([np.broadcast_to(x, len(states)) for x in mechanism.row_speeds(list(states.T), ARRAYS)])
+    return states[:, -1][None]
+
+
+def _rows(model: Model, positions: FloatArray, speeds: FloatArray | None, acc: FloatArray | None) -> FloatArray:
+    """(rows, samples): the wrench that this motion needs, without dry friction."""
+    zero = np.zeros((len(positions), len(model.mechanism.accelerations)))
+    state = np.column_stack([positions, zero if speeds is None else speeds])
+    k = model.mechanism.expand(list(state.T), list((zero if acc is None else acc).T), {}, ARRAYS)
+    return np.array([np.broadcast_to(x, len(positions)) for x in model.without_dry().wrench(k, ARRAYS)], dtype=float)
+
+
+def _kinetic(model: Model, states: FloatArray) -> FloatArray:
+    n = len(model.mechanism.accelerations)
+    positions, speeds = states[:, :-n], states[:, -n:]
+    momentum = _rows(model, positions, None, speeds) - _rows(model, positions, None, None)
+    return 0.5 * np.sum(momentum * _row_speeds(model, states), axis=0)
+
+
+def _account(
+    model: Model, before: FloatArray, after: FloatArray, wrenches: FloatArray, dt: float
+) -> tuple[FloatArray, FloatArray]:
+    """J created by each step, and J that moved in it."""
+    n = len(model.mechanism.accelerations)
+    taken = _taken(model, before, after, dt, 8)
+    mean = np.column_stack([before[:, :-n], _mean_speeds(model, before, after, dt)])
+    k = model.mechanism.expand(list(mean.T), list(np.zeros((n, len(mean)))), {}, ARRAYS)
+    rows = model.mechanism.project(k, list(wrenches.T), ARRAYS)
+    push = np.array([np.broadcast_to(x, len(mean)) for x in rows])
+    work = dt * np.sum(push * _row_speeds(model, mean), axis=0)
+    start, end = _kinetic(model, before), _kinetic(model, after)
+    return end - start + taken - work, start + end + np.abs(taken) + np.abs(work)
+
+
+def _mean_speeds(model: Model, before: FloatArray, after: FloatArray, dt: float) -> FloatArray:
+    """With one freedom the way over the time (a step that touches a stop has parts), else the new speeds."""
+    n = len(model.mechanism.accelerations)
+    return (after[:, :1] - before[:, :1]) / dt if n == 1 else after[:, -n:]
+
+
+def _taken(model: Model, before: FloatArray, after: FloatArray, dt: float, pieces: int) -> FloatArray:
+    """J that springs, weight and stops took on the straight way of each step (Gauss-Legendre, piece by piece)."""
+    n = len(model.mechanism.accelerations)
+    start, way = before[:, :-n], after[:, :-n] - before[:, :-n]
+    speeds = _mean_speeds(model, before, after, dt)
+    total = np.zeros(len(before))
+    for piece in range(pieces):
+        for node, weight in zip(*_GAUSS, strict=True):
+            at = start + (piece + 0.5 * (node + 1.0)) / pieces * way
+            power = np.sum(_rows(model, at, None, None) * _row_speeds(model, np.column_stack([at, speeds])), axis=0)
+            total += 0.5 * weight / pieces * dt * power
+    return total
+
+
+def _left_alone(model: Model, dt: float, rng: np.random.Generator) -> tuple[float, int]:
+    """The largest energy won, as part of the kinetic energy, and steps that led nowhere."""
+    stepper, n = Stepper(model, dt), len(model.mechanism.accelerations)
+    count, seconds = (10, 3.0) if n == 1 else (3, 1.5)  # a step of several freedoms takes ten times as long
+    steps = max(20, round(seconds / dt))
+    worst, held = 0.0, 0
+    for start in _random_states(model, rng, count):
+        path = np.empty((steps, stepper.size))
+        stepper.reset(start)
+        held += int((stepper.run(np.zeros((steps, 6)), path) == Status.NOT_FINITE).sum())
+        states = np.vstack([start, path[:, :-n]])
+        kinetic = _kinetic(model, states)
+        energy = kinetic + np.concatenate([[0.0], np.cumsum(_taken(model, states[:-1], states[1:], dt, 1))])
+        half = len(energy) // 2  # a step that swings with a spring's phase gives back what it takes: no gain
+        gain = float(energy[half:].max() - energy[:half].max())
+        worst = max(worst, gain / max(float(kinetic[:half].max()), 1e-9))
+    return worst, held

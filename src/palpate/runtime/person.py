@@ -1,0 +1,163 @@
+"""A person at the handle: a hand with mass, damping and stiffness, and what it intends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from palpate.elements import EndStop
+from palpate.errors import PalpateError
+from palpate.mechanisms import Hinge
+from palpate.mechanisms.hinge import HINGE
+from palpate.model import Model
+from palpate.physics.arrays import FloatArray
+from palpate.physics.functions import FLOATS
+from palpate.physics.units import STANDARD_GRAVITY
+from palpate.runtime.robot_grip import (
+    Grip,
+    apparent_mass,
+    directions,
+    held,
+    place_of,
+    wrench_at,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """The hand pulls the handle towards where it wants to be: f = k (x_d - x) + b (x_d' - x') - m x'', in the world.
+
+    Hogan 1985, Impedance control. The person carries the weight of the hand.
+    """
+
+    mass: float = 2.0
+    """kg"""
+    damping: float = 20.0
+    """N s/m"""
+    stiffness: float = 500.0
+    """N/m"""
+
+    def __post_init__(self) -> None:
+        """Refuse a hand that is none."""
+        for name, value in (("mass", self.mass), ("damping", self.damping), ("stiffness", self.stiffness)):
+            if not (math.isfinite(value) and value >= 0):
+                raise PalpateError(f"hand: its {name} must be a number of at least 0, not {value!r}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intention:
+    """What a person wants the object to do."""
+
+    times_s: FloatArray
+    positions: FloatArray
+    """(times, positions) of the mechanism's state."""
+    place: FloatArray
+    """(times, 3) m: where the hand wants to be in the world ..."""
+    velocity: FloatArray
+    """... and how fast it wants to go, m/s."""
+    holds: FloatArray
+    """(3,) N in the world: what the person lifts all the time."""
+    pace_hz: float
+    """Of the rocking."""
+    lines_hz: tuple[float, ...]
+    """All frequencies that it holds."""
+
+    @property
+    def start(self) -> list[float]:
+        """The positions where it begins; the object rests there."""
+        return self.positions[0].tolist()
+
+
+def rocking(
+    model: Model, grip: Grip, hand: Hand, seconds: float, dt: float, *, middle: float | None = None, size: float = 0.08
+) -> Intention:
+    """Rock the object to and fro on a slow way there and back, 0 to 3 Hz.
+
+    The pace is that of the hand's spring with the object on it, sqrt(k / m) / 2 pi: the pace at which people rock what
+    they weigh in their hand, and at which an error of inertia or damping shows most. Faster than that a soft hand sets
+    the force by itself, slower only springs and friction are felt. `size`: m, amplitude of the rocking; `middle`: rad,
+    of a hinge.
+    """
+    t = np.arange(round(seconds / dt) + 1, dtype=float) * dt
+    low, high = moving_range(model)
+    at = (low + 0.45 * (high - low) if middle is None else middle) if isinstance(model.mechanism, Hinge) else 0.2
+    start = [at, 0.0] if isinstance(model.mechanism, Hinge) else [0.0, at, 0.0, 0.0]
+    mass = object_mass(model, grip, start) + hand.mass
+    pace = min(max(math.sqrt(max(hand.stiffness, 1.0) / mass) / (2 * math.pi), 0.3), 2.0)
+    lines = (0.2, pace, max(2.1, pace + 0.5), 2.9)
+    way = size * (np.sin(2 * np.pi * pace * t) + 0.2 * np.sin(2 * np.pi * lines[2] * t + 2.0))
+    way = _begin(t) * (way + 0.12 * size * np.sin(2 * np.pi * lines[3] * t + 1.0))
+    slow = _begin(t) * (1.0 - np.cos(2 * np.pi * lines[0] * t))
+    if isinstance(model.mechanism, Hinge):
+        radius = math.hypot(grip.hand[0], grip.hand[1])
+        sweep = min(0.25, 0.2 * (high - low))
+        positions = (at - sweep + sweep * slow + way / radius)[:, None]
+    else:
+        positions = np.stack([way + 0.1 * slow, at + 0.03 * slow], axis=1)
+    place, velocity = _way(model, grip, positions, dt)
+    return Intention(t, positions, place, velocity, _lifted(model, grip, hand, positions[0]), pace, lines)
+
+
+def on_object(intention: Intention, model: Model, grip: Grip) -> Intention:
+    """The same intention on another model of the object, whose frame may stand in the world in another way."""
+    dt = float(intention.times_s[1] - intention.times_s[0])
+    place, velocity = _way(model, grip, intention.positions, dt)
+    return replace(intention, place=place, velocity=velocity)
+
+
+def object_mass(model: Model, grip: Grip, state: Sequence[float]) -> float:
+    """kg of object and handle that the hand feels along its way."""
+    R, _ = place_of(model)(state)
+    (_, along), *_ = directions(model, grip, R)
+    own = apparent_mass(model, grip, state, along)
+    return own + handle_mass(grip, model)
+
+
+def handle_mass(grip: Grip, model: Model) -> float:
+    """kg of the handle alone, seen from the hand, when both move with the object."""
+    phi = grip.handle_phi
+    if isinstance(model.mechanism, Hinge):
+        return float(phi[9]) / float(grip.hand[0] ** 2 + grip.hand[1] ** 2)
+    return float(phi[0])
+
+
+def _way(model: Model, grip: Grip, positions: FloatArray, dt: float) -> tuple[FloatArray, FloatArray]:
+    """Where the hand is in the world on its way through positions, m, and its velocity, m/s."""
+    still, where = [0.0] * len(model.mechanism.accelerations), place_of(model)
+    frames = [where([*row, *still]) for row in positions.tolist()]
+    place = np.array([p + R @ grip.hand for R, p in frames])
+    return place, np.gradient(place, dt, axis=0)
+
+
+def _begin(t: FloatArray) -> FloatArray:
+    """From 0 to 1 in the first second, smoothly."""
+    x = np.clip(t, 0.0, 1.0)
+    return np.asarray(x**3 * (10.0 - 15.0 * x + 6.0 * x * x), dtype=float)
+
+
+def _lifted(model: Model, grip: Grip, hand: Hand, positions: FloatArray) -> FloatArray:
+    """N in the world at the hand: the object's own weight where it must be lifted, and the hand's."""
+    own = np.array([0.0, 0.0, hand.mass * getattr(model.mechanism, "gravity", STANDARD_GRAVITY)])
+    if isinstance(model.mechanism, Hinge):
+        return own
+    whole, n = held(model, grip, hand.mass), len(model.mechanism.accelerations)
+    state = [*positions.tolist(), *(0.0,) * n]
+    k = whole.mechanism.expand(state, [0.0] * n, {}, FLOATS)
+    need = np.array(whole.without_dry().wrench(k, FLOATS), dtype=float)
+    R, _ = place_of(model)(state)
+    columns = [whole.mechanism.project(k, wrench_at(R.T @ e, grip.hand).tolist(), FLOATS) for e in np.eye(3)]
+    return np.asarray(np.linalg.lstsq(np.array(columns, dtype=float).T, need, rcond=None)[0], dtype=float)
+
+
+def moving_range(model: Model) -> tuple[float, float]:
+    """The angles between which a hinge moves, rad: its stops, else its linkage's reach, else 45 deg to either side."""
+    if not isinstance(model.mechanism, Hinge):
+        return 0.0, 0.0
+    reach: tuple[float, float] = getattr(model.mechanism.linkage, "range", (-math.pi / 4, math.pi / 4))
+    stops = [e for e in model.elements if isinstance(e, EndStop) and e.acts_on == HINGE]
+    low = max((e.at for e in stops if e.side == "lowest"), default=reach[0])
+    high = min((e.at for e in stops if e.side == "highest"), default=reach[1])
+    return (low, high) if high > low else reach

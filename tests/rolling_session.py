@@ -1,0 +1,81 @@
+"""A short simulated wheelbarrow session in the authors' formats, for tests of its body stage."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from palpate.model import load_object
+from palpate.recording import Recording
+from palpate.recording.dspace_mat import write as write_dspace
+from palpate.recording.vicon_csv import write as write_vicon
+from palpate.twin.capture import CAPTURE_HZ, T_MARKER, DeviceClock
+from palpate.twin.wheelbarrow import wheelbarrow_recordings, wheelbarrow_twin
+from palpate.twin.wheelbarrow_instruments import WheelbarrowTwin
+from palpate.twin.wheelbarrow_models import ACROSS, AXLE, FEET, SENSORS
+from palpate.twin.wheelbarrow_motion import Segment
+
+SEED = 5
+TRAIN, TEST = (4.0, 15.0), (18.0, 22.0)
+
+
+def _names(numbers: tuple[int, ...]) -> str:
+    return f"[{', '.join(f'WB_ID{i}' for i in numbers)}]"
+
+
+def body_yaml(mass: float, radius: float) -> str:
+    """The experiment file."""
+    offset = f"{{rotation: {T_MARKER[:3, :3].tolist()}, translation: {T_MARKER[:3, 3].tolist()}}}"
+    across = ", ".join(_names(pair) for pair in ACROSS)
+    return f"""\
+palpate: 1
+object: wheelbarrow
+stage: body
+recordings:
+  mocap: {{file: Trajectories.csv}}
+  wrench: {{file: wrench.mat, device: Platform}}
+  wrench_2: {{file: wrench.mat, device: Platform_2}}
+markers:
+  axle: {{axle: {_names(AXLE)}, across: [{across}], radius: {radius} m}}
+  sensor: {{markers: {_names(SENSORS[0])}, offset: {offset}}}
+  sensor_2: {{markers: {_names(SENSORS[1])}, offset: {offset}}}
+  feet: {_names(FEET)}
+handle: handle.json
+clocks: auto
+known_mass: {{value: {mass} kg, of: body}}
+segments: {{static: [0.2, 2.0], train: [{TRAIN[0]}, {TRAIN[1]}], test: [{TEST[0]}, {TEST[1]}]}}
+"""
+
+
+@cache
+def _recorded(wheel_inertia: float) -> tuple[WheelbarrowTwin, Recording, Recording, dict[str, Any]]:
+    """Fifteen seconds of all kinds of motion on one clock, with a put-down in between; simulated once."""
+    spans = (Segment("train", *TRAIN, ("push", "roll", "scrub", "lift", "mixed")), Segment("test", *TEST, ("mixed",)))
+    twin = wheelbarrow_twin(SEED, segments=spans, tilt_deg=0.0, wheel_inertia=wheel_inertia)
+    together = DeviceClock(0.0, 0.0)
+    twin = replace(twin, imu=together, load_cell=together)
+    markers, cells, _, truth = wheelbarrow_recordings(twin)
+    return twin, markers, cells, truth
+
+
+def write_session(folder: Path, *, wheel_inertia: float = 0.0) -> dict[str, Any]:
+    """Recordings, the handle's true model and body.yaml; returns the truth."""
+    twin, markers, cells, truth = _recorded(wheel_inertia)
+    write_vicon(folder / "Trajectories.csv", markers, rate_hz=CAPTURE_HZ)
+    write_dspace(folder / "wrench.mat", cells)
+    load_object("handle").of_object().with_values(twin.handle).save(folder / "handle.json")
+    (folder / "body.yaml").write_text(body_yaml(float(twin.barrow.phi[0]), twin.barrow.radius))
+    return truth
+
+
+def changed(folder: Path, *pairs: tuple[str, str], name: str = "changed.yaml") -> Path:
+    """body.yaml with texts, which must be there, replaced: old, new."""
+    text = (folder / "body.yaml").read_text()
+    for old, new in pairs:
+        assert old in text, old
+        text = text.replace(old, new, 1)
+    path = folder / name
+    path.write_text(text)
+    return path

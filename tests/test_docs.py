@@ -1,0 +1,69 @@
+"""What the pages show works as it stands there: commands and blocks of code are run, in order, in one folder a page.
+
+Blocks: `sh` are commands, `python` is code, `yaml` are experiment files or parts of one; `text` is output and what a
+shell does before palpate is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from palpate.cli.reference import commands_page
+from palpate.recording.formats import FORMATS
+from tests.command import palpate
+
+PROJECT = Path(__file__).resolve().parents[1]
+DOCS = PROJECT / "docs"
+PAGES = ("first-model.md", "instrument.md", "theory.md", "formats.md", "reproducibility.md", "index.md")
+ELSEWHERE: dict[str, str] = {}
+"""Commands that take long, and the test that runs them."""
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return re.findall(r"^```(\w+)\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if (DOCS / p).exists()])
+def test_what_a_page_shows_works(page: str, tmp_path: Path) -> None:
+    for language, block in blocks(page):
+        assert language in ("sh", "python", "text"), f"{page}: a block of {language}"
+        if language == "sh":
+            for line in block.splitlines():
+                command = line.split(" #")[0].strip()
+                if not command or command in ELSEWHERE:
+                    continue
+                words = shlex.split(command)
+                assert words[0] == "palpate", f"{page}: {line}"
+                done = palpate(*words[1:], cwd=tmp_path)
+                assert done.returncode == 0, (page, line, done.stderr, done.stdout[-500:])
+        elif language == "python":
+            with contextlib.chdir(tmp_path):
+                exec(compile(block, page, "exec"), {"__name__": page})
+
+
+def test_commands_taken_over_by_another_test_are_there() -> None:
+    for command, where in ELSEWHERE.items():
+        file, _, name = where.partition("::")
+        source = (PROJECT / "tests" / file).read_text(encoding="utf-8")
+        assert f"def {name}(" in source, (command, where)
+
+
+def test_the_page_of_commands_is_up_to_date() -> None:
+    assert (DOCS / "commands.md").read_text(encoding="utf-8") == commands_page(), "make docs"
+
+
+def test_every_format_has_a_line() -> None:
+    text = (DOCS / "formats.md").read_text(encoding="utf-8")
+    assert [name for name in FORMATS if f"`{name}`" not in text] == []
+
+
+def test_every_page_is_in_the_table_of_contents() -> None:
+    listed = re.findall(r"[\w/-]+\.md", (PROJECT / "mkdocs.yml").read_text(encoding="utf-8"))
+    here = {p.relative_to(DOCS).as_posix() for p in DOCS.rglob("*.md")}
+    assert set(listed) == here

@@ -1,0 +1,563 @@
+"""The report of an identification, opened in a real browser: handle, door and wheelbarrow."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palpate.errors import UnknownName
+from palpate.experiment import read_experiment, run_experiment
+from palpate.experiment.body_view import Arrows, ClockSeen, Instrument, MarkerSeen, Scene, Series, View
+from palpate.experiment.view_parts import excitation_of, with_capture
+from palpate.model import Model, load_object
+from palpate.physics.kinematics import Kinematics
+from palpate.recording import load
+from palpate.report import SECTIONS, without, write_figures, write_report, write_tables
+from palpate.report.page import Figure, Section, Table, Words, figures_in
+from palpate.report.paper_figures import draw, numbers
+from palpate.report.paper_tables import escape_latex, symbol
+from palpate.report.residual_plots import autocorrelation
+from palpate.report.verdict import split_remedy, verdict_sentence
+from palpate.report.writing import report_sections
+from palpate.twin import TWINS
+from tests.command import palpate
+from tests.conftest import needs, needs_program
+
+graph_objects = needs("plotly.graph_objects", "report")
+SCREENSHOTS = Path(__file__).resolve().parents[1] / "build" / "screenshots"
+LIMIT_BYTES = 8e6
+TOOLS = "is not installed: pip install playwright axe-playwright-python"
+EVIL = "</script><script>alert('x')</script><b>Door & handle"
+
+
+# --- results ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def handle_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A simulated handle's recordings and experiment file."""
+    return TWINS["handle"](tmp_path_factory.mktemp("handle"), seed=2).parent
+
+
+@pytest.fixture(scope="module")
+def handle(handle_folder: Path) -> Any:
+    """That handle, identified."""
+    return run_experiment(read_experiment(handle_folder / "handle.yaml"))
+
+
+@pytest.fixture(scope="module")
+def door(door_result: Any, door_prepared: Any, door_folder: Path) -> Any:
+    """The short door with what cameras and load cell saw."""
+    measured, config = door_prepared.measured, read_experiment(door_folder / "body.yaml").config
+    wrench = measured.inputs.measured - measured.inputs.preload()
+    view = with_capture(door_result.view, config.recordings, measured.captured, None, {"sensor": wrench})
+    still = np.zeros(len(view.times_s))
+    if view.acceleration is None:
+        view = replace(view, acceleration=np.gradient(np.nan_to_num(view.speed), view.times_s))
+    spin = Kinematics((still, still, still + 9.81), (still, still, view.speed), (still, still, view.acceleration))
+    return SimpleNamespace(
+        data=door_result.data, view=replace(view, excitation=excitation_of(spin, view.within("train") & view.used))
+    )
+
+
+@pytest.fixture(scope="module")
+def barrow(handle: Any) -> Any:
+    """What a wheelbarrow's stage hands on, without running it."""
+    model = rolling_model()
+    rng = np.random.default_rng(5)
+    t = np.arange(0.0, 60.0, 0.01)
+    waves = np.column_stack([np.sin(w * t + p) for w, p in ((2.1, 0), (1.3, 1), (0.9, 2), (3.0, 3))])
+    estimate = waves * [40.0, 60.0, 20.0, 80.0]
+    used = np.ones(len(t), dtype=bool)
+    used[1000:1100] = False
+    angles = [0.4 + 0.1 * waves[:, 0], 0.05 * waves[:, 1], waves[:, 2]]
+    names = ("pitch", "camber", "yaw")
+    series = [Series(f"contact {a}", "m", x) for a, x in (("x", waves[:, 0]), ("y", 0.5 * waves[:, 2]))]
+    view = View(
+        model,
+        t,
+        np.full(len(t), np.nan),
+        np.full(len(t), np.nan),
+        estimate + rng.normal(size=estimate.shape) * [1.0, 2.0, 0.5, 2.0],
+        np.where(used[:, None], estimate, np.nan),
+        used,
+        ~used,
+        {"static": ((0.0, 2.0),), "train": ((2.0, 30.0),), "test": ((31.0, 59.0),)},
+        series=(*series, *(Series(n, "rad", x) for n, x in zip(names, angles, strict=True))),
+        instruments=(Instrument("load cell", "w.mat", 1000.0, 60_000, 0.0, 60.0, 2, 0.05, 1e-6),),
+        clocks=(ClockSeen("wrench", np.linspace(-0.3, 0.3, 61), np.linspace(-1, 1, 61) ** 2, 1e-4, 0.999, 0.2),),
+        markers=tuple(MarkerSeen(f"M{i}", 4e-4, 1e-3, 3.0, 0.02, "moved" if i == 3 else "") for i in range(14)),
+        replayed=tuple(
+            SimpleNamespace(name=n, unit="rad", times_s=t[:500], measured=x[:500], simulated=1.1 * x[:500])
+            for n, x in zip(names, angles, strict=True)
+        ),
+        marker_error=Series("mean error", "m", 4e-4 + 1e-5 * rng.normal(size=len(t))),
+        scene=Scene(
+            "capture",
+            {"axle": np.eye(4)},
+            rng.normal(size=(14, 3)),
+            paths={"path of the sensor": waves[::20, :3]},
+            arrows=(Arrows("force at the sensor", "N", np.zeros((5, 3)), rng.normal(size=(5, 3))),),
+        ),
+    )
+    rms = {r.name: {"value": 1.0, "unit": r.unit, "percent_of_range": 1.1, "noise": 0.3} for r in model.mechanism.rows}
+    found = ["contradiction between sensors; give both"]
+    verdict = {"passed": False, "reasons": ["the two load cells are exchanged: swap wrench and wrench_2"]}
+    data = {**handle.data, "stage": "body", "model_of": "body", "title": EVIL, "rms": {"train": rms, "test": rms}}
+    data |= {"verdict": verdict, "warnings": [*found, EVIL], "shapes": {}, "excitation": None}
+    coordinates = {"contact": {"value": 0.012, "unit": "m"}, "yaw": {"value": 0.01, "unit": "rad"}}
+    data |= {"replay": {"rms": 0.01, "unit": "rad", "windows": 9, "window_s": 0.5, "coordinates": coordinates}}
+    return SimpleNamespace(data=data, view=replace(view, excitation=handle.view.excitation))
+
+
+def rolling_model() -> Model:
+    model = load_object("wheelbarrow")
+    return replace(model, values={n: 1.0 if n in ("m", "Ixx", "Iyy", "Izz") else 0.0 for n in model.parameters})
+
+
+@pytest.fixture(scope="module")
+def pages(handle: Any, door: Any, barrow: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    results = {"handle": handle, "door": door, "wheelbarrow": barrow}
+    return {name: write_report(folder / f"{name}.html", result) for name, result in results.items()}
+
+
+# --- a browser --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A page in the browser, and what it complained about or asked for."""
+
+    page: Any
+    problems: list[str]
+    requests: list[str]
+
+
+DRAWN = """() => names.every(id => {
+  const e = document.getElementById(id);
+  return folded(e) || (e.dataset.drawn && e._fullData);
+})"""
+UNREADABLE = """() => [...document.querySelectorAll("main :not(tspan), nav *")].filter(e => {
+  const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+  return own && e.offsetParent !== null && parseFloat(getComputedStyle(e).fontSize) < 10.5;
+}).map(e => e.outerHTML.slice(0, 120))"""
+EMPTY = """() => names.filter(id => {
+  const e = document.getElementById(id);
+  if (folded(e)) return false;
+  const any = t => [t.x, t.y, t.z].some(v => v && Array.from(v).some(Number.isFinite));
+  return !(e._fullData && e._fullData.some(t => t.visible === true && any(t)));
+})"""
+NARROW = """() => names.every(id => {
+  const e = document.getElementById(id);
+  return folded(e) || e._fullLayout.width <= 400;
+})"""
+WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    program = needs_program("chromium")
+    sync_api = pytest.importorskip("playwright.sync_api", reason=f"playwright {TOOLS}")
+    with sync_api.sync_playwright() as driver:
+        opened = driver.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader"]
+        )
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Any, pages: dict[str, Path]) -> Iterator[dict[str, Opened]]:
+    """Each report once, 1600 pixels wide and light, with every figure drawn."""
+    found: dict[str, Opened] = {}
+    for name, path in pages.items():
+        page = browser.new_page(viewport={"width": 1600, "height": 1000}, color_scheme="light")
+        found[name] = Opened(page, [], [])
+        page.on("console", lambda m, o=found[name]: o.problems.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda e, o=found[name]: o.problems.append(str(e)))
+        page.on("request", lambda r, o=found[name]: o.requests.append(r.url))
+        page.goto(path.as_uri())
+        page.wait_for_function(DRAWN, timeout=60_000)
+    yield found
+    for one in found.values():
+        one.page.close()
+
+
+def keep(page: Any, name: str) -> None:
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"report-{name}.png", full_page=True)
+
+
+@pytest.mark.parametrize("kind", ["handle", "door", "wheelbarrow"])
+def test_browser_opens_it_offline_and_every_plot_has_data(opened, pages, kind):
+    one = opened[kind]
+    keep(one.page, f"{kind}-1600-light")
+    assert one.page.evaluate(WIDE) <= 0
+    assert one.page.evaluate(UNREADABLE) == []
+    one.page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    one.page.wait_for_function(DRAWN, timeout=60_000)
+    assert one.page.evaluate("names.length") > 10
+    assert one.page.evaluate(EMPTY) == []
+    assert one.problems == []
+    assert one.requests == [pages[kind].as_uri()]
+    assert pages[kind].stat().st_size < LIMIT_BYTES
+    one.page.evaluate("document.querySelectorAll('details:not(.fold)').forEach(d => { d.open = false; })")
+
+
+def test_accessibility_light_and_dark(opened):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason=f"axe {TOOLS}")
+    page = opened["door"].page
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        found = axe.Axe().run(page).response["violations"]
+        assert [(v["id"], v["nodes"][0]["html"][:200]) for v in found] == [], scheme
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 26)"
+    assert page.evaluate("document.querySelector('.plot')._fullLayout.paper_bgcolor") == "#14171a"
+    keep(page, "door-1600-dark")
+    page.emulate_media(color_scheme="light")
+
+
+@pytest.mark.parametrize("kind", ["wheelbarrow", "door"])
+def test_readable_on_400_pixels_and_reachable_by_keyboard(opened, kind):
+    page = opened[kind].page
+    page.set_viewport_size({"width": 400, "height": 900})
+    page.wait_for_function(NARROW, timeout=60_000)
+    assert page.evaluate(WIDE) <= 0
+    assert page.evaluate(UNREADABLE) == []
+    keep(page, f"{kind}-400-light")
+    wide = "[...document.querySelectorAll('.wide')].filter(w => w.checkVisibility() && w.scrollWidth > w.clientWidth)"
+    assert page.evaluate(f"{wide}.length") > 0
+    assert page.evaluate(f"{wide}.every(w => w.tabIndex === 0 && w.ariaLabel)")
+    assert page.evaluate("document.querySelectorAll('summary').length") >= 12
+    assert page.evaluate("document.querySelectorAll('nav a').length") >= 10
+    levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3')].map(h => +h.tagName[1])")
+    assert (levels[0], levels.count(1), max(np.diff(levels))) == (1, 1, 1)
+    assert page.evaluate("[...document.querySelectorAll('.plot')].every(p => p.ariaLabel.length > 20)")
+    assert page.evaluate("[...document.querySelectorAll('table')].every(t => t.caption.textContent)")
+
+
+def test_prints_to_pages_of_paper(opened):
+    page = opened["door"].page
+    page.set_viewport_size({"width": 688, "height": 900})
+    made = page.pdf(path=SCREENSHOTS / "report-door.pdf", prefer_css_page_size=True)
+    assert 4 <= len(re.findall(rb"/Type\s*/Page\b", made)) <= 30
+    page.emulate_media(media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate("document.querySelector('.plot')._fullLayout.width") == 680
+    shown = "[...document.querySelectorAll('table')].filter(t => t.checkVisibility())"
+    assert page.evaluate(f"Math.max(...{shown}.map(t => t.scrollWidth))") <= 688
+    assert opened["door"].problems == []
+
+
+def test_what_files_call_things_cannot_become_markup(opened):
+    page = opened["wheelbarrow"].page
+    assert page.title() == EVIL
+    assert page.inner_text("h1") == EVIL
+    assert page.evaluate("document.scripts.length") == 3
+    assert page.evaluate("document.querySelectorAll('main b, header b').length") == 0
+
+
+# --- sections ---------------------------------------------------------------------------------------------------------
+
+
+def test_sections_of_each_stage(handle, door, barrow):
+    always = ["Verdict", "Parameters", "Errors", "Over time", "Residuals", "Conditioning and prior", "Recordings"]
+    always += ["Frames and wrenches", "Excitation", "Origin"]
+    for result, more in (
+        (handle, ["Clocks"]),
+        (door, ["Markers", "Spring and damping", "Clocks"]),
+        (barrow, ["Markers"]),
+    ):
+        titles = [s.title for s in report_sections(result)]
+        assert set(always + more) <= set(titles)
+
+
+def test_every_figure_is_one_that_plotly_accepts(handle, door, barrow):
+    for result in (handle, door, barrow):
+        for figure in all_figures(result):
+            graph_objects.Figure({"data": figure.data, "layout": figure.layout})
+            assert figure.look_for.endswith(".")
+
+
+def test_users_add_drop_and_reorder_sections(door, tmp_path):
+    def grip(data, view):
+        return Section("Grip", (Words(f"{len(view.times_s)} samples, {data['stage']}"),))
+
+    path = write_report(tmp_path / "mine.html", door, sections={"grip": grip, **without("clocks", "residuals")})
+    text = path.read_text(encoding="utf-8")
+    assert text.index("<h2>Grip") < text.index("<h2>Verdict")
+    assert "<h2>Clocks" not in text
+    assert "<h2>Residuals" not in text
+    assert next(iter(SECTIONS)) == "verdict"
+    with pytest.raises(UnknownName, match="Did you mean 'clocks'"):
+        without("clock")
+    nothing = write_report(tmp_path / "none.html", door, sections={"none": lambda data, view: None})  # noqa: ARG005
+    assert "<h2>" not in nothing.read_text(encoding="utf-8")
+
+
+def test_a_result_file_alone_gives_the_tables(handle, tmp_path):
+    data = json.loads(json.dumps(handle.data))
+    text = write_report(tmp_path / "r.html", data).read_text(encoding="utf-8")
+    assert "<h2>Parameters" in text
+    assert "<h2>Over time" not in text
+
+
+def all_figures(result) -> list[Figure]:
+    return [f for s in report_sections(result) for f in figures_in(s.blocks)]
+
+
+def figure_of(result, start: str) -> Figure:
+    return next(f for f in all_figures(result) if f.title.startswith(start))
+
+
+# --- what the sections say --------------------------------------------------------------------------------------------
+
+
+def test_verdict_is_one_sentence(handle, door, barrow):
+    said = verdict_sentence(door.data)
+    percent = door.data["rms"]["test"]["n_z"]["percent_of_range"]
+    status = {e["status"] for e in door.data["parameters"].values()}
+    assert said.startswith("Passed: the model of the body explains unseen data to ")
+    assert float(re.search(r"to ([\d.]+) %", said)[1]) == pytest.approx(percent, rel=0.05)
+    assert ("all 10 parameters are identified" in said) == (status == {"identified"})
+    assert "the handle" in verdict_sentence(handle.data)
+    failed = verdict_sentence(barrow.data)
+    assert failed.startswith("Failed: ")
+    assert "swap wrench and wrench_2" in failed
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "helps"),
+    [
+        ("the clock is lost; state the samples", "the clock is lost", "state the samples"),
+        ("no static segment: give one in which nobody pulls", "no static segment", "give one in which nobody pulls"),
+        ("did somebody touch it? `robust: true` helps", "did somebody touch it?", "`robust: true` helps"),
+        ("what it does there is extrapolated", "what it does there is extrapolated", "move the object there too"),
+        ("something new", "something new", "look at the figures"),
+    ],
+)
+def test_each_warning_stands_beside_its_remedy(text, what, helps):
+    found = split_remedy(text)
+    assert found[0] == what
+    assert found[1].startswith(helps)
+
+
+def test_parameter_table_has_each_kind_of_uncertainty(handle):
+    section = next(s for s in report_sections(handle) if s.title == "Parameters")
+    table = next(b for b in section.blocks if isinstance(b, Table))
+    assert {"noise,\u00a0±", "pull,\u00a0±", "status"} <= set(table.headings)
+    for row, entry in zip(table.rows, handle.data["parameters"].values(), strict=True):
+        cells = dict(zip(table.headings, row, strict=True))
+        digits = len(cells["value"].partition(".")[2])
+        assert cells["noise,\u00a0±"] == f"{1.96 * entry['noise']:.{digits}f}"
+        assert float(cells["pull,\u00a0±"]) == float(f"{1.96 * entry['pull']:.{digits}f}")
+        assert cells["status"] == entry["status"]
+
+
+def test_handle_view_is_in_the_band_of_the_fit(handle):
+    view = handle.view
+    inside = view.within("test")
+    for i, (name, entry) in enumerate(handle.data["rms"]["test"].items()):
+        error = (view.reference - view.estimate)[inside, i]
+        assert np.sqrt(np.mean(error**2)) == pytest.approx(entry["value"], rel=0.03), name
+    assert (np.diff(view.times_s) > 0).all()
+
+
+def test_handle_view_is_on_the_load_cells_clock(handle, handle_folder):
+    file = handle.data["provenance"]["recordings"][0]["file"]
+    recording = load(handle_folder / file)
+    channel = recording[next(iter(recording))]
+    alike = [
+        abs(np.corrcoef(np.interp(handle.view.times_s + late, channel.clock.times_s, channel.samples), measured)[0, 1])
+        for measured in [handle.view.reference[:, 0]]
+        for late in (-0.01, 0.0, 0.01)
+    ]
+    assert alike[1] == max(alike) > 0.98
+
+
+def test_forces_in_space_turn_the_door_as_measured(door, door_prepared):
+    scene, view = door.view.scene, door.view
+    hinge = scene.frames["hinge"]
+    z, origin = hinge[:3, 2], hinge[:3, 3]
+    path = scene.paths["path of the sensor"]
+    away = path[np.isfinite(path).all(axis=1)] - origin
+    radius = np.linalg.norm(away - np.outer(away @ z, z), axis=1)
+    np.testing.assert_allclose(radius, door.data["hinge"]["lever_m"], atol=0.005)
+    force, moment = scene.arrows
+    known = view.within("test") & np.isfinite(door_prepared.measured.inputs.measured).all(axis=1)
+    known = np.flatnonzero(known & door_prepared.measured.captured.body.poses.seen)
+    some = known[np.linspace(0, len(known) - 1, len(force.at)).astype(int)]
+    torque = (np.cross(force.at - origin, force.vectors) + moment.vectors) @ z
+    np.testing.assert_allclose(torque, view.reference[some, 0], atol=0.05 * np.ptp(view.reference[known, 0]))
+
+
+def test_instruments_and_markers_are_those_of_the_files(door, door_folder):
+    cameras, cell = door.view.instruments
+    assert (cameras.file, cell.file) == ("Trajectories.csv", "wrench.mat")
+    assert (round(cameras.rate_hz), round(cell.rate_hz)) == (100, 1000)
+    recording = load(door_folder / "wrench.mat")
+    force = next(iter(recording.channels.values())).samples
+    assert max(abs(cell.channels[0].lowest), abs(cell.channels[0].highest)) == pytest.approx(np.abs(force).max())
+    assert len(door.view.markers) == 16
+    assert all(0 < m.mean_error_m < 2e-3 for m in door.view.markers)
+    assert np.nanmean(door.view.marker_error.values) < 2e-3
+
+
+def test_replay_of_several_coordinates(barrow):
+    section = next(s for s in report_sections(barrow) if s.title == "Replay")
+    table, figure = section.blocks
+    assert table.rows == (("contact", "12", "mm"), ("yaw", "0.573", "deg"))
+    assert [figure.layout[f"yaxis{i}"]["title"]["text"] for i in ("", 2, 3)] == [
+        "(a) pitch, deg",
+        "(b) camber, deg",
+        "(c) yaw, deg",
+    ]
+    simulated = next(t for t in figure.data if t["name"] == "simulated" and t["yaxis"] == "y3")
+    expected = np.degrees(barrow.view.replayed[2].simulated)
+    np.testing.assert_allclose(numbers(simulated["y"]), expected, rtol=1e-6, atol=1e-6)
+
+
+def test_zones_pool_to_the_whole(door):
+    section = next(s for s in report_sections(door) if s.title == "Residuals")
+    table = next(b for b in section.blocks if isinstance(b, Table))
+    time, rms = (np.array([float(row[i]) for row in table.rows]) for i in (3, 5))
+    view = door.view
+    inside = view.within("train", "test", "quasi_static") & view.used
+    left = (view.reference - view.estimate)[inside, 0]
+    left = left[np.isfinite(left)]
+    assert np.sqrt((time * rms**2).sum() / time.sum()) == pytest.approx(np.sqrt(np.mean(left**2)), rel=0.02)
+
+
+def test_cross_validated_errors_are_of_the_train_segments_range(door):
+    section = next(s for s in report_sections(door) if s.title == "Errors")
+    row = dict(zip(section.blocks[0].headings, section.blocks[0].rows[0], strict=True))
+    rms = {n: door.data["rms"][n]["n_z"] for n in ("train", "cross_validated")}
+    share = rms["train"]["percent_of_range"] * rms["cross_validated"]["value"] / rms["train"]["value"]
+    cells = section.blocks[0].rows[0]
+    assert float(row["cross-validated"]) == pytest.approx(rms["cross_validated"]["value"], rel=0.01)
+    assert float(cells[6].split()[0]) == pytest.approx(share, abs=0.006)
+
+
+@given(st.integers(0, 10_000), st.floats(0.0, 0.9))
+def test_autocorrelation_is_that_of_the_process(seed, memory):
+    rng = np.random.default_rng(seed)
+    noise = rng.normal(size=6000)
+    x = np.zeros(6000)
+    for i in range(1, 6000):
+        x[i] = memory * x[i - 1] + noise[i]
+    times, seen = np.arange(6000) * 0.01, np.ones(6000, dtype=bool)
+    times[3000:] += 5.0
+    seen[1000:1300] = False
+    direct = np.array([np.mean(x[: 6000 - k] * x[k:]) for k in range(6)]) / np.mean(x**2)
+    r = autocorrelation(np.where(seen, x, 1e6), seen, times, 5)
+    assert r[0] == 1.0
+    np.testing.assert_allclose(r, direct, atol=0.12)
+    np.testing.assert_allclose(r, memory ** np.arange(6), atol=0.2)
+
+
+def test_pairs_across_a_gap_do_not_count():
+    x, times = np.tile([1.0, -1.0], 50), np.arange(100) * 1.0
+    times[50:] += 0.9  # no gap yet
+    assert autocorrelation(x, np.ones(100, dtype=bool), times, 1)[1] == pytest.approx(-1.0)
+    x[50:] *= -1  # would spoil one pair, if it counted
+    times[50:] += 10.0
+    assert autocorrelation(x, np.ones(100, dtype=bool), times, 1)[1] == pytest.approx(-1.0)
+
+
+# --- papers -----------------------------------------------------------------------------------------------------------
+
+
+def test_figures_for_papers_show_the_pages_data(door, tmp_path):
+    figure = figure_of(door, "Test segment")
+    drawn, _ = draw(figure)
+    lines = {line.get_label(): line for ax in drawn.axes for line in ax.get_lines()}
+    for name in ("measured", "estimated"):
+        source = next(t for t in figure.data if t["name"] == name)
+        np.testing.assert_array_equal(lines[name].get_ydata(), numbers(source["y"]))
+    assert [ax.get_ylabel() for ax in drawn.axes][1] == "(b) torque n_z, N m"
+    few = {name: SECTIONS[name] for name in ("parameters", "replay", "frames", "excitation")}
+    for kind in ("svg", "pdf"):
+        paths = write_figures(tmp_path / kind, door, format=kind, sections=few)
+        assert len(paths) >= 3
+        assert all(p.suffix == f".{kind}" and p.stat().st_size > 2000 for p in paths)
+    svg = (tmp_path / "svg").glob("*.svg")
+    assert all(ElementTree.parse(p).getroot().tag.endswith("svg") for p in svg)
+    assert all(p.read_bytes().startswith(b"%PDF") for p in (tmp_path / "pdf").iterdir())
+    before = {p: p.read_bytes() for p in (tmp_path / "svg").iterdir()}
+    write_figures(tmp_path / "svg", door, format="svg", sections=few)
+    assert before == {p: p.read_bytes() for p in (tmp_path / "svg").iterdir()}
+
+
+def test_every_kind_of_figure_can_be_drawn_for_a_paper(handle, barrow):
+    kinds = ("Three kinds", "Test segment", "Autocorrelation", "Distribution", "Motion along", "Frames", "The prior")
+    for result in (handle, barrow):
+        for figure in all_figures(result):
+            if figure.title.startswith(kinds):
+                assert draw(figure)[0].axes, figure.title
+
+
+def test_tables_have_all_digits_as_csv_and_rounded_ones_as_latex(door, tmp_path):
+    write_tables(tmp_path, door, format="csv")
+    with (tmp_path / "parameters.csv").open(newline="") as file:
+        rows = {row["parameter"]: row for row in csv.DictReader(file)}
+    for name, entry in door.data["parameters"].items():
+        assert float(rows[name]["value"]) == entry["value"]
+        assert [float(rows[name][k]) for k in ("ci95_low", "ci95_high")] == entry["ci95"]
+        assert rows[name]["status"] == entry["status"]
+    write_tables(tmp_path, door, format="latex")
+    text = (tmp_path / "parameters.tex").read_text(encoding="utf-8")
+    assert r"\begin{tabular}" in text
+    assert r"$b_{\mathrm{v}}$" in text
+    assert text.count(r"\\") == 1 + len(rows)
+    with pytest.raises(UnknownName, match="csv, latex"):
+        write_tables(tmp_path, door, format="word")
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [("I", "$I$"), ("Ixy", "$I_{xy}$"), ("c_x", "$c_{x}$"), ("b_psi", r"$b_\psi$"), ("bias_f_x", r"bias\_f\_x")],
+)
+def test_names_become_symbols(name, written):
+    assert symbol(name) == written
+
+
+@given(st.text())
+def test_latex_is_never_given_a_command(text):
+    assert not re.search(r"(?<!\\)[%&#_](?!\$)", re.sub(r"\\text[a-z]+\{\}", "", escape_latex(text.replace("$", ""))))
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def test_identify_writes_report_figures_and_tables(door_folder, tmp_path):
+    out = tmp_path / "out"
+    done = palpate(
+        "identify", door_folder / "body.yaml", "-o", out, "--tables", "latex", "--without-section", "markers"
+    )
+    assert done.returncode in (0, 3), done.stderr
+    assert {p.name for p in out.iterdir()} >= {"result.json", "report.html", "tables"}
+    assert "<h2>Verdict" in (out / "report.html").read_text(encoding="utf-8")
+    assert str(out / "report.html") in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [("--figures", "png", "pdf, svg"), ("--tables", "xlsx", "csv, latex"), ("--without-section", "clock", "clocks")],
+)
+def test_what_does_not_exist_is_refused_before_anything_is_read(tmp_path, option, value, said):
+    done = palpate("identify", tmp_path / "none.yaml", option, value)
+    assert done.returncode == 1
+    assert said in done.stderr

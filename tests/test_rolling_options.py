@@ -1,0 +1,204 @@
+"""Optional parts of a rolling object, each from its experiment file: bearing, spinning wheel, rolling resistance, and
+the published procedure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from palpate.elements import Coulomb, WheelSpin
+from palpate.experiment.reading import read_experiment
+from palpate.experiment.rolling_body import PreparedRolling, fit_prepared, prepare_rolling
+from palpate.experiment.rolling_fit import RollingFit, refit, solve_as
+from palpate.experiment.rolling_judge import judged, motion_for
+from palpate.experiment.rolling_load import load_on_wheel, resistance
+from palpate.identify import Solution
+from palpate.identify.solution import Status
+from palpate.mechanisms import Rolling
+from palpate.physics.arrays import FloatArray
+from palpate.physics.functions import ARRAYS
+from palpate.physics.inertia import is_consistent
+from tests.rolling_session import changed, write_session
+
+INERTIA = 0.08
+OPTIONS = """
+elements:
+  - {type: wheel-spin, name: I_w}
+  - {type: viscous, name: b_b, acts_on: bearing}
+"""
+PUBLISHED = """
+filtering: {type: published, window: 0.11 s, order: 4}
+rows: moments
+mechanism: {wheel_speed: published}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("options")
+    write_session(made, wheel_inertia=INERTIA)
+    return made
+
+
+@pytest.fixture(scope="module")
+def truth(folder: Path) -> dict[str, float]:
+    found = write_session(folder, wheel_inertia=INERTIA)
+    return {n: float(v["value"]) for n, v in found["parameters"].items()}
+
+
+def _with(folder: Path, more: str) -> Any:
+    return read_experiment(changed(folder, ("clocks: auto\n", f"clocks: auto{more}")))
+
+
+@pytest.fixture(scope="module")
+def prepared(folder: Path) -> PreparedRolling:
+    return prepare_rolling(_with(folder, OPTIONS))
+
+
+@pytest.fixture(scope="module")
+def fit(folder: Path, prepared: PreparedRolling) -> RollingFit:
+    found = fit_prepared(_with(folder, OPTIONS), prepared)
+    return replace(found, solution=judged(found)[0])
+
+
+def _without(fit: RollingFit, *names: str) -> RollingFit:
+    """The same fit without some elements."""
+    elements = tuple(e for e in fit.inputs.model.elements if e.name not in names)
+    inputs = replace(fit.inputs, model=replace(fit.inputs.model, elements=elements, values={}))
+    train = replace(inputs.compressed(fit.segments), weights=fit.train.weights)
+    found = replace(fit, inputs=inputs, train=train, balance=inputs.whole(), solution=solve_as(fit, train))
+    rows = found.balance.rows((float(inputs.times_s[0]), float(inputs.times_s[-1]) + 1e-9))
+    return replace(found, seen=replace(fit.seen, rows=rows))
+
+
+def _pushed(fit: RollingFit, rows: FloatArray) -> FloatArray:
+    """(samples, 6): the measured wrench with as much more as makes up these rows (samples, rows)."""
+    mechanism, n = fit.inputs.model.mechanism, len(rows)
+    P = np.array(
+        [
+            np.array(mechanism.project(fit.balance.kinematics, [np.full(n, float(i == j)) for j in range(6)], ARRAYS))
+            for i in range(6)
+        ]
+    ).transpose(2, 1, 0)  # (samples, rows, 6)
+    P = np.nan_to_num(P)
+    more = np.einsum("nij,nj->ni", np.linalg.pinv(P), np.nan_to_num(rows))
+    return fit.balance.wrench + more
+
+
+def _solved(fit: RollingFit, wrench: FloatArray) -> Solution:
+    balance = replace(fit.balance, wrench=np.asfortranarray(wrench))
+    return solve_as(fit, replace(fit.inputs.compressed(fit.segments, balance), weights=fit.train.weights))
+
+
+def _rows_of(fit: RollingFit, coordinate: str, force: FloatArray) -> FloatArray:
+    """(samples, rows): what a force along a coordinate does, by virtual work."""
+    ratio = fit.balance.kinematics.coordinates[coordinate].ratio
+    return np.stack([np.broadcast_to(np.asarray(r, dtype=float), force.shape) * force for r in ratio], axis=1)
+
+
+def test_the_wheels_own_inertia_is_found_and_missed_where_it_is_left_out(
+    fit: RollingFit, truth: dict[str, float]
+) -> None:
+    found = fit.solution["I_w"]
+    assert found.status is Status.IDENTIFIED
+    assert found.ci95 is not None
+    assert found.ci95[0] <= INERTIA <= found.ci95[1]
+    assert abs(found.value - INERTIA) < 0.02
+    # without it the friction of the wheel takes its place (FORMATS, erratum 10)
+    without = _without(fit, "I_w", "b_b").solution
+    errors = {n: (abs(fit.solution[n].value - truth[n]), abs(without[n].value - truth[n])) for n in ("b_v", "b_c")}
+    assert max(after for _, after in errors.values()) > 2 * max(before for before, _ in errors.values())
+
+
+def test_friction_in_the_bearing_is_told_from_that_on_the_ground(fit: RollingFit) -> None:
+    nothing = fit.solution["b_b"]  # there is none in the twin
+    assert nothing.ci95 is not None
+    assert nothing.ci95[1] < 0.06
+    speed = np.nan_to_num(np.asarray(fit.balance.kinematics.coordinates["bearing"].speed))
+    added = _solved(fit, _pushed(fit, _rows_of(fit, "bearing", 0.3 * speed)))
+    assert added["b_b"].value - fit.solution["b_b"].value == pytest.approx(0.3, abs=0.01)
+    assert added["b_v"].value == pytest.approx(fit.solution["b_v"].value, rel=0.02)
+
+
+def test_a_stated_rolling_resistance_is_a_part_of_b_c(folder: Path, prepared: PreparedRolling, fit: RollingFit) -> None:
+    experiment = _with(folder, OPTIONS + "  - {type: coulomb, name: b_r, acts_on: wheel}\nfixed: {b_r: 0.6}\n")
+    assert experiment.config.fixed == {"b_r": 0.6}
+    elements = (*fit.inputs.model.elements, Coulomb("b_r", "wheel"))
+    inputs = replace(fit.inputs, model=replace(fit.inputs.model, elements=elements, values={}))
+    split = refit(replace(fit, believed=replace(fit.believed, fixed={"b_r": 0.6})), inputs)
+    assert split["b_r"].status is Status.FIXED
+    assert split["b_r"].value + split["b_c"].value == pytest.approx(fit.solution["b_c"].value, rel=1e-6)
+    # both free: nobody can tell, and what to do is said
+    train = replace(inputs.compressed(fit.segments), weights=fit.train.weights)
+    whole = inputs.whole()
+    rows = replace(fit.seen, rows=whole.rows((float(inputs.times_s[0]), float(inputs.times_s[-1]) + 1e-9)))
+    both = replace(fit, inputs=inputs, train=train, balance=whole, seen=rows, solution=solve_as(fit, train))
+    solution, refused = judged(both)
+    assert solution["b_c"].status is Status.NOT_IDENTIFIABLE
+    assert refused["b_c"] == "it does the same as b_r: fix one of them (fixed:), the rest is the other"
+    assert prepared.measured.inputs.rolling == inputs.rolling
+
+
+def test_the_load_on_the_wheel_is_the_weight_less_what_the_hands_carry(
+    fit: RollingFit, truth: dict[str, float]
+) -> None:
+    load, inside = load_on_wheel(fit), fit.inside(fit.segments)
+    inputs = fit.inputs
+    forces = zip(inputs.sensors, inputs.measured[:, inside, :3] - inputs.zeros()[:, None, :3], strict=True)
+    up = inputs.poses.rotation[inside, 2, :]  # of the world, in the object's axes
+    carried = sum(float(np.mean(np.sum((f @ s.T_body_sensor[:3, :3].T) * up, axis=1))) for s, f in forces)
+    assert carried > 50
+    # over some seconds it neither rises nor falls
+    assert np.mean(load[inside]) == pytest.approx(truth["m"] * inputs.rolling.gravity - carried, rel=0.01)
+    found = resistance(fit)
+    assert found is not None
+    b_c, radius = fit.solution["b_c"].value, fit.inputs.rolling.radius
+    assert found["mu_r_at_most"] == pytest.approx(b_c / (radius * np.mean(load[inside])))
+    assert found["ci95"][0] < 0 < found["ci95"][1]  # of the twin's friction nothing follows the load
+
+
+def test_friction_that_follows_the_load_is_seen_as_such(fit: RollingFit) -> None:
+    load, inside = load_on_wheel(fit), fit.inside(fit.segments)
+    mean, before = float(np.mean(load[inside])), resistance(fit)
+    sign = np.sign(np.nan_to_num(np.asarray(fit.balance.kinematics.coordinates["wheel"].speed)))
+    couple = 0.02 * fit.inputs.rolling.radius * (np.nan_to_num(load, nan=mean) - mean) * sign
+    pushed = replace(fit.balance, wrench=np.asfortranarray(_pushed(fit, _rows_of(fit, "wheel", couple))))
+    after = resistance(replace(fit, balance=pushed))
+    assert before is not None
+    assert after is not None
+    assert after["mu_r"] - before["mu_r"] == pytest.approx(0.02, abs=0.002)
+    assert not after["ci95"][0] < 0 < after["ci95"][1]
+
+
+def test_motions_that_show_optional_parts_are_named(fit: RollingFit) -> None:
+    model = fit.inputs.model
+    assert "starts and stops" in str(motion_for(model, "I_w"))
+    assert "several speeds" in str(motion_for(model, "b_b"))
+    assert "(yaw)" in str(motion_for(model, "b_psi"))
+    assert motion_for(fit.inputs.with_zero("estimated").model, "bias_f_x") is None
+    assert any(isinstance(e, WheelSpin) and e.radius == fit.inputs.rolling.radius for e in model.elements)
+
+
+def test_the_published_procedure_runs_and_leaves_more(folder: Path, fit: RollingFit) -> None:
+    experiment = _with(folder, PUBLISHED)
+    prepared = prepare_rolling(experiment)
+    theirs = fit_prepared(experiment, prepared)
+    mechanism = theirs.inputs.model.mechanism
+    assert isinstance(mechanism, Rolling)
+    assert mechanism.wheel_speed == "published"
+    assert theirs.inputs.filtering.lowpass is None
+    assert theirs.inputs.filtering.window_s == pytest.approx(0.11)
+    # f_x has no say: a push ahead changes nothing
+    ahead = np.zeros((len(theirs.used), 4))
+    ahead[:, 3] = 50.0
+    moved = _solved(theirs, _pushed(theirs, ahead))
+    assert moved.p == pytest.approx(theirs.solution.p, rel=1e-4, abs=1e-4)
+    assert is_consistent(theirs.solution.p[:10])
+    test = prepared.measured.segments["test"]
+    ours, published = (np.sqrt(np.mean(f.residuals(test) ** 2, axis=0)) for f in (fit, theirs))
+    assert np.all(published[:3] > 1.5 * ours[:3])

@@ -1,0 +1,319 @@
+"""What the result of a rolling object tells: lambda beside the paper's, zeros, handles, feet, causes of failure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from palpate.errors import ExperimentProblem
+from palpate.experiment import rolling_body
+from palpate.experiment.instruments import SensorPart
+from palpate.experiment.reading import Experiment, read_experiment
+from palpate.experiment.result import Result
+from palpate.experiment.rolling_body import PreparedRolling, fit_prepared, prepare_rolling, run_rolling
+from palpate.experiment.rolling_capture import _zero  # pyright: ignore[reportPrivateUsage]
+from palpate.experiment.rolling_feet import with_feet
+from palpate.experiment.rolling_fit import RollingFit, refit, solve_as
+from palpate.experiment.rolling_inputs import Sensor
+from palpate.experiment.rolling_judge import damping_doubts, judged, mass_findings, motion_hints, why_failed
+from palpate.experiment.rolling_result import build_rolling_result
+from palpate.experiment.rolling_zero import split_zero, zero_changes
+from palpate.identify.solution import Status
+from palpate.model import Model
+from palpate.physics.functions import FLOATS
+from palpate.physics.inertia import PHI_NAMES, phi_from_mass_properties
+from palpate.physics.so3 import exp_rotation
+from palpate.physics.spatial import transform, wrench_transmission
+from palpate.recording.gates import Finding
+from palpate.report import result_text
+from palpate.runtime import Stepper
+from tests.rolling_session import changed, write_session
+
+PRIOR = """
+prior: {mass: 44 kg, com: [-0.12, 0.46, 0.0], inertia_com: [[3, 0, 0], [0, 1.5, 0], [0, 0, 3]], damping: auto}
+reference:
+  label: paper
+  values: {b_v: 0.388, damping: 100, kappa_eff_paper: 97.5, rms_n_x: 5.31}
+handle_2: other.json
+uncertain: {tilt: 0.3 deg, sensor_yaw: 0.3 deg, wheel_radius: 2 mm}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("told")
+    write_session(made)
+    handle = Model.load(made / "handle.json")
+    handle.with_values(1.05 * handle.p).save(made / "other.json")
+    body = made / "body.yaml"
+    body.write_text(body.read_text().replace("test: [18.0, 22.0]", "test: [[18.0, 20.0], [20.0, 22.0]]") + PRIOR)
+    return made
+
+
+@pytest.fixture(scope="module")
+def experiment(folder: Path) -> Experiment[Any]:
+    return read_experiment(folder / "body.yaml")
+
+
+@pytest.fixture(scope="module")
+def prepared(experiment: Experiment[Any]) -> PreparedRolling:
+    return prepare_rolling(experiment)
+
+
+@pytest.fixture(scope="module")
+def fitted(experiment: Experiment[Any], prepared: PreparedRolling) -> RollingFit:
+    return fit_prepared(experiment, prepared)
+
+
+@pytest.fixture(scope="module")
+def fit(fitted: RollingFit) -> RollingFit:
+    return replace(fitted, solution=judged(fitted)[0])
+
+
+@pytest.fixture(scope="module")
+def result(experiment: Experiment[Any], prepared: PreparedRolling, fitted: RollingFit) -> Result:
+    """The whole stage, from what was read and fitted already."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rolling_body, "prepare_rolling", lambda *_: prepared)
+        patch.setattr(rolling_body, "fit_prepared", lambda *_: fitted)
+        return run_rolling(experiment)
+
+
+def _text(data: Any) -> str:
+    console = Console(width=400, record=True, file=StringIO())
+    console.print(result_text(data))
+    return console.export_text()
+
+
+def test_lambda_kappa_and_errors_stand_beside_the_papers(result: Result) -> None:
+    assert result.data["references"]["paper"]["damping"] == 100
+    text = _text(result.data)
+    assert "; paper: lambda 100, kappa_eff (its way) 97.5" in text
+    assert f"(as the paper computes it: {result.data['kappa_eff_paper']:.1f})" in text
+    (row,) = [line for line in text.splitlines() if line.startswith("n_x ") and "N m" in line and "%" in line]
+    assert " 5.31 " in row
+    assert "from data" in text
+    (by_test,) = [line for line in text.splitlines() if line.startswith("RMS by test")]
+    assert "18 to 20 s" in by_test
+    assert "20 to 22 s" in by_test
+    json.dumps(result.data, allow_nan=False)
+
+
+def test_a_reference_for_what_is_not_told_is_refused_at_once(folder: Path) -> None:
+    wrong = read_experiment(changed(folder, ("kappa_eff_paper: 97.5", "kappa_paper: 97.5")))
+    with pytest.raises(ExperimentProblem, match="kappa_eff_paper"):
+        run_rolling(wrong, lambda _: pytest.fail("nothing may be computed"))
+
+
+def test_half_and_twice_the_lambda_stay_inside_the_intervals(fit: RollingFit, result: Result) -> None:
+    changes, told = result.data["damping_changes"], result.data["parameters"]
+    sure = [n for n, e in told.items() if e["status"] == "identified"]
+    assert len(sure) >= 9
+    for own in changes.values():
+        assert all(abs(own[n]) < (told[n]["ci95"][1] - told[n]["ci95"][0]) / 2 for n in sure)
+    # they are what a fit with that lambda gives
+    there = refit(fit, fit.inputs, damping=2 * fit.solution.damping)
+    assert changes["doubled"]["Iyy"] == pytest.approx(there["Iyy"].value - fit.solution["Iyy"].value, rel=1e-6)
+    assert changes["doubled"]["Iyy"] != 0
+    assert "Half or twice the lambda moves identified parameters by up to" in _text(result.data)
+    assert damping_doubts(fit.solution, changes) == []
+    far = {"doubled": dict.fromkeys(changes["doubled"], 0.0) | {"Iyy": 10.0}}
+    assert "Iyy" in damping_doubts(fit.solution, far)[0]
+
+
+def test_a_stated_lambda_is_named_where_the_data_alone_would_tell(fit: RollingFit) -> None:
+    assert fit.believed.prior is not None
+    strong = replace(
+        fit, believed=replace(fit.believed, prior=replace(fit.believed.prior, damping=100.0, form="theta"))
+    )
+    strong = replace(strong, solution=refit(strong, strong.inputs, damping=100.0))
+    (told,) = motion_hints(strong)
+    assert "lambda is stated as 100, with damping: auto the data alone tell" in told
+    assert "rock it" not in told  # no motion is missing
+    assert "outside the interval here" not in told
+    # a drawing that is off by more than it admits
+    flat = phi_from_mass_properties(44.0, [-0.12, 0.46, 0.0], np.diag([3.0, 0.3, 3.0]))
+    prior = replace(fit.believed.prior, damping=100.0, form="theta", values=dict(zip(PHI_NAMES, flat, strict=True)))
+    wrong = replace(fit, believed=replace(fit.believed, prior=prior))
+    wrong = replace(wrong, solution=refit(wrong, wrong.inputs, damping=100.0))
+    (told,) = motion_hints(wrong)
+    says = told.partition(" kg m2, outside the interval here")[0].rpartition("Iyy ")[2]
+    assert float(says) == pytest.approx(fit.solution["Iyy"].value, rel=0.05)
+    # the same status without a stated lambda is the motion's
+    estimates = tuple(
+        replace(e, status=Status.PRIOR_DOMINATED) if e.name in ("Iyy", "c_x", "c_y") else e
+        for e in fit.solution.estimates
+    )
+    (told,) = motion_hints(replace(fit, solution=replace(fit.solution, estimates=estimates)))
+    assert told == (
+        "c_x, c_y, Iyy lean on the prior: for c_x, c_y lift the handles through a larger range; for Iyy rock it faster "
+        "from side to side (camber)"
+    )
+
+
+def test_the_model_stands_on_its_feet_where_it_is_put_down(result: Result, tmp_path: Path) -> None:
+    assert result.model is not None
+    result.model.save(tmp_path / "model.json")
+    model = Model.load(tmp_path / "model.json")
+    stepper = Stepper(model, 2e-3)
+    out, state = np.empty(stepper.size), stepper.state
+    state[stepper.names.index("pitch")] = 0.3  # lifted by a few degrees, and let go
+    stepper.reset(state)
+    stepper.run(np.zeros((700, 6)), np.empty((700, stepper.size)))
+    before = stepper.state
+    stepper.run(np.zeros((300, 6)), np.empty((300, stepper.size)))
+    stepper.step((0.0,) * 6, out)
+    assert np.abs(out[:9] - before).max() < 1e-6  # at rest
+    k = model.mechanism.expand(out[:9].tolist(), [0.0] * 4, {}, FLOATS)
+    heights = [float(k.coordinates[f"foot_{i}"].position) for i in (1, 2)]
+    assert all(-1.5e-3 < h < 0 for h in heights)
+    # both feet carry what the wheel does not: half of it each, by moments about the axle
+    weight = model.values["m"] * 9.80665
+    pressed = -sum(heights) * model.values["foot_1_k"]
+    assert 0.5 * weight < pressed < 1.1 * weight
+    text = _text(result.data)
+    assert "Feet: 2, from the markers; how they press and rub is assumed" in text
+    assert set(result.data["rolling"]["feet_assumed"]) < set(model.values)
+    assert "assumed" in model.about["feet"]
+
+
+def test_stated_feet_stay_as_they_are(result: Result) -> None:
+    assert result.model is not None
+    again, assumed = with_feet(result.model, [(0.3, 0.5, 0.2)])
+    assert assumed == {}
+    assert again == result.model
+
+
+def test_the_result_carries_both_handles(
+    experiment: Experiment[Any], prepared: PreparedRolling, fit: RollingFit, result: Result
+) -> None:
+    handles = result.data["handles"]
+    assert handles["sensor_2"]["phi"]["m"] == pytest.approx(1.05 * handles["sensor"]["phi"]["m"])
+    assert handles["sensor_2"]["from"] == "other.json"
+    assert handles["sensor_2"]["parameters"] is None  # a model.json, no stage was run
+    assert "(handle.json), " in _text(result.data)
+    assert result.model is not None
+    assert result.model.about["handle_2"].startswith("other.json")
+    # where their own stages were run, what these said is kept (any result stands for one here)
+    one, other = result, replace(result, data={**result.data, "verdict": {"passed": False, "reasons": ["short"]}})
+    measured = replace(prepared.measured, handles=(one, other))
+    both = build_rolling_result(experiment, measured, prepared.offset, fit, {}, ())
+    assert both.data["handles"]["sensor"]["parameters"] == result.data["parameters"]
+    assert both.data["handles"]["sensor_2"]["verdict"]["reasons"] == ["short"]
+    assert both.handle is one
+
+
+def test_what_each_uncertainty_does_is_told(result: Result) -> None:
+    assert set(result.data["systematic"]) == {"tilt", "sensor_yaw", "wheel_radius"}
+    (line,) = [line for line in _text(result.data).splitlines() if line.startswith("Systematic, most of all from ")]
+    assert all(f"{source}: " in line for source in result.data["systematic"])
+
+
+def test_the_replay_is_told(result: Result) -> None:
+    played = result.data["replay"]
+    assert played["coordinates"]["pitch"]["value"] < np.radians(0.5)
+    assert "Replay, measured force in, motion out: contact" in _text(result.data)
+
+
+# Zeros of the load cells
+
+
+@pytest.mark.parametrize(
+    ("bias", "zero"),
+    [("still", "still"), ("estimated", "estimated"), ("none", "none"), ("{at_contact: [1, 2, 3, 4, 5, 6]}", "still")],
+)
+def test_every_way_to_know_the_zeros_is_a_key(folder: Path, bias: str, zero: str) -> None:
+    experiment = read_experiment(changed(folder, ("clocks: auto", f"clocks: auto\nbias: {bias}")))
+    found, fixed = _zero(experiment, [np.ones(10), np.ones(10)])
+    assert found == zero
+    assert (fixed is not None) == ("at_contact" in bias)
+
+
+def test_what_other_zeros_would_change_is_told(fit: RollingFit, result: Result) -> None:
+    found = result.data["zero"]
+    assert found["from"] == "still"
+    assert set(found["sensors"]) == {"sensor", "sensor_2"}
+    assert set(found["change_if"]) == {"estimated", "none"}
+    there = refit(fit, fit.inputs.with_zero("none"))
+    assert found["change_if"]["none"]["c_y"] == pytest.approx(there["c_y"].value - fit.solution["c_y"].value, rel=1e-6)
+    (line,) = [line for line in _text(result.data).splitlines() if line.startswith("Zeros of the load cells")]
+    assert "mean while nobody touched the handles; if estimated along: " in line
+    assert "if left as recorded: " in line
+    # without a still segment nobody can look there
+    other = replace(fit, inputs=replace(fit.inputs.with_zero("estimated"), static=None))
+    other = replace(other, solution=refit(other, other.inputs))
+    assert set(zero_changes(other)) == {"none"}
+
+
+numbers = st.lists(st.floats(-5, 5), min_size=6, max_size=6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(numbers, numbers, st.floats(1, 20), st.floats(0.05, 2))
+def test_zeros_are_split_so_that_they_add_up_and_are_least(
+    total: list[float], places: list[float], force: float, moment: float
+) -> None:
+    accuracy = SensorPart(sigma_force=[force] * 3, sigma_moment=[moment] * 3)
+    nothing: Any = None  # no recording is needed
+    sensors = [
+        Sensor(
+            nothing, transform(exp_rotation(np.array(places[3 * i : 3 * i + 3])), places[:3]), None, np.zeros((3, 3))
+        )
+        for i in (0, 1)
+    ]
+    found = split_zero(sensors, np.array(total), accuracy)
+    W = np.hstack([wrench_transmission(s.T_body_sensor[:3, :3], s.T_body_sensor[:3, 3]) for s in sensors])
+    assert W @ found.ravel() == pytest.approx(total, abs=1e-8)
+    scale = np.tile([force] * 3 + [moment] * 3, 2)
+    least = scale * (np.linalg.pinv(W * scale) @ np.array(total))
+    assert found.ravel() == pytest.approx(least, abs=1e-6)
+
+
+def test_an_estimated_zero_is_told_for_each_sensor(
+    experiment: Experiment[Any], prepared: PreparedRolling, fit: RollingFit
+) -> None:
+    inputs = fit.inputs.with_zero("estimated")
+    train = replace(inputs.compressed(fit.segments), weights=fit.train.weights)
+    solution = solve_as(fit, train)
+    rows = replace(fit.seen, rows=inputs.whole().rows((float(inputs.times_s[0]), float(inputs.times_s[-1]) + 1e-9)))
+    other = replace(fit, inputs=inputs, train=train, solution=solution, balance=inputs.whole(), seen=rows)
+    found = build_rolling_result(experiment, prepared.measured, prepared.offset, other, {}, ()).data["zero"]
+    total = np.array(list(found["in_body_frame"].values()))
+    W = [wrench_transmission(s.T_body_sensor[:3, :3], s.T_body_sensor[:3, 3]) for s in inputs.sensors]
+    parts = [np.array(list(v.values())) for v in found["sensors"].values()]
+    assert sum(w @ b for w, b in zip(W, parts, strict=True)) == pytest.approx(total, abs=1e-9)
+    assert "six numbers" in found["note"]
+
+
+# Causes of failure
+
+
+def test_exchanged_load_cells_are_the_only_reason(fit: RollingFit, result: Result) -> None:
+    bad = {"test": {"n_x": dict.fromkeys(("value", "percent_of_range"), 50.0) | {"unit": "N m", "noise": 0.1}}}
+    bad["train"] = bad["test"]
+    refused = {"c_x": "the motion does not tell it from others; lift", "Ixx": "the motion does not tell it; turn"}
+    swapped = [Finding("swapped", True, "right and left load cell seem to be exchanged")]
+    told = why_failed(fit.solution, refused, bad, swapped, 2)
+    assert told == ["right and left load cell seem to be exchanged", "until then c_x, Ixx are not known"]
+    # else the misfit is told, and no motion is asked for that would not help
+    told = why_failed(fit.solution, refused, bad, (), 2)
+    assert [t for t in told if t.startswith("the model does not explain the wrench (error of range, n_x: ")]
+    assert "c_x, Ixx are not known" in told
+    told = why_failed(fit.solution, refused, bad, (), 1)
+    assert "recordings.wrench_2 is missing" in told[0]
+    assert why_failed(fit.solution, {}, result.data["rms"], (), 1) == []
+
+
+def test_a_mass_that_nobody_weighed_is_told() -> None:
+    assert mass_findings(True) == []
+    (found,) = mass_findings(False)
+    assert "known_mass is missing" in found.message
