@@ -16,12 +16,12 @@ import pytest
 from palpate.cli.reference import commands_page
 from palpate.recording.formats import FORMATS
 from tests.command import palpate
+from tests.elsewhere import ELSEWHERE
 
 PROJECT = Path(__file__).resolve().parents[1]
 DOCS = PROJECT / "docs"
-PAGES = ("first-model.md", "instrument.md", "theory.md", "formats.md", "reproducibility.md", "index.md")
-ELSEWHERE: dict[str, str] = {}
-"""Commands that take long, and the test that runs them."""
+PAGES = ("instrument.md", "theory.md", "formats.md", "reproducibility.md", "index.md")
+"""`first-model.md` goes on from where the README ends: `test_readme.py`."""
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
@@ -29,7 +29,7 @@ def blocks(page: str) -> list[tuple[str, str]]:
     return re.findall(r"^```(\w+)\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if (DOCS / p).exists()])
+@pytest.mark.parametrize("page", PAGES)
 def test_what_a_page_shows_works(page: str, tmp_path: Path) -> None:
     for language, block in blocks(page):
         assert language in ("sh", "python", "text"), f"{page}: a block of {language}"
@@ -45,13 +45,6 @@ def test_what_a_page_shows_works(page: str, tmp_path: Path) -> None:
         elif language == "python":
             with contextlib.chdir(tmp_path):
                 exec(compile(block, page, "exec"), {"__name__": page})
-
-
-def test_commands_taken_over_by_another_test_are_there() -> None:
-    for command, where in ELSEWHERE.items():
-        file, _, name = where.partition("::")
-        source = (PROJECT / "tests" / file).read_text(encoding="utf-8")
-        assert f"def {name}(" in source, (command, where)
 
 
 def test_the_page_of_commands_is_up_to_date() -> None:

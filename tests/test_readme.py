@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from functools import partial
 from pathlib import Path
 
@@ -17,9 +18,14 @@ from palpate.recording import load
 from palpate.twin import TWINS
 from palpate.twin.capture import write_capture_twin
 from tests.command import palpate
+from tests.elsewhere import ELSEWHERE
 
 pytestmark = pytest.mark.usefixtures("remembered_clocks")
-README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
+PROJECT = Path(__file__).resolve().parents[1]
+README = (PROJECT / "README.md").read_text(encoding="utf-8")
+COMMANDS = [" ".join(c.split()) for c in re.findall(r"^    (palpate [^#\n]*)", README, flags=re.MULTILINE)]
+AFTER = [c for c in COMMANDS if re.match(r"palpate (validate|compare|simulate|export)", c) and c not in ELSEWHERE]
+"""What follows a door's identification."""
 
 
 def blocks(language: str) -> list[str]:
@@ -78,6 +84,45 @@ def test_the_shown_door_is_the_printed_one(door: str) -> None:
     assert len(shown) == 4
     for line in shown:
         assert re.sub(r"\s+", " ", line) in re.sub(r"[ \t]+", " ", door), line
+
+
+@pytest.fixture(scope="module")
+def used(door: str, folder: Path) -> Path:
+    """The folder after everything else that the README does with its door; two other days are copies."""
+    assert "Verdict: passed" in door
+    for day in ("monday", "friday"):
+        shutil.copytree(folder / "door", folder / "takes" / day, dirs_exist_ok=True)
+    for command in AFTER:
+        done = palpate(*command.split()[1:], cwd=folder)
+        assert done.returncode == 0, (command, done.stderr)
+    return folder
+
+
+def test_the_door_goes_on_to_robots_and_other_programs(used: Path) -> None:
+    for file in ("motion.csv", "audit/audit.html", "door-c/model.c", "door-fmu/door.fmu"):
+        assert (used / file).exists(), file
+
+
+def test_the_first_model_page_goes_the_same_way(used: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (PROJECT / "docs" / "first-model.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(used)
+    for language, block in re.findall(r"^```(\w+)\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE):
+        if language == "python":
+            exec(compile(block, "first-model.md", "exec"), {})
+        for line in block.splitlines() if language == "sh" else ():
+            if line in COMMANDS or line in ELSEWHERE:
+                continue
+            done = palpate(*line.split()[1:], cwd=used)
+            assert done.returncode == 0, (line, done.stderr)
+
+
+def test_every_command_is_run_somewhere() -> None:
+    run = [
+        c
+        for c in COMMANDS
+        if re.match(r"palpate (twin handle|twin capture|inspect|identify my(twin|door)|twin door)", c)
+    ]
+    assert sorted([*run, *AFTER, *(c for c in COMMANDS if c in ELSEWHERE)]) == sorted(COMMANDS)
 
 
 def test_the_door_steps_in_python(door: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,4 +25,4 @@ TWINS: Mapping[str, Callable[..., Path]] = MappingProxyType(
         "authors": write_authors_twin,
     }
 )
-"""What `palpate twin` can make: kind -> function of (folder, seed); returns the experiment file, or a folder of several."""
+"""What `palpate twin` can make: kind -> function of (folder, seed); returns the experiment file, or a folder."""
