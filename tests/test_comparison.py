@@ -70,6 +70,33 @@ def test_pooling_does_not_depend_on_units(values: list[float], scale: float, shi
     assert other.half == pytest.approx(scale * one.half, rel=1e-9)
 
 
+def test_a_prior_common_to_all_takes_is_not_averaged_away() -> None:
+    """Twenty takes with little noise, all pulled by one prior that is off by one standard deviation of its pull."""
+    pulled = take({"m": 10.0}, std=0.01)
+    pulled["parameters"]["m"] |= {"pull": 0.5, "ci95": [9.02, 10.98]}
+    found = compare({str(i): pulled | {"provenance": {"recordings": [{"sha256": str(i)}]}} for i in range(20)})
+    low, high = found["parameters"]["m"]["pooled"]["ci95"]
+    assert low < 9.5
+    assert high > 10.5
+
+
+def test_identical_takes_are_rarely_accused() -> None:
+    """Takes whose noise is known from ten degrees of freedom; any of twelve numbers, in a hundred comparisons."""
+    rng = np.random.default_rng(3)
+    accused = 0
+    for _ in range(100):
+        takes = {}
+        for label in "abc":
+            std = 0.1 * np.sqrt(rng.chisquare(10, 12) / 10)
+            entry = take({f"p{i}": 1.0 + 0.1 * rng.normal() for i in range(12)}, sha=label)
+            for i, e in enumerate(entry["parameters"].values()):
+                half = 2.228 * std[i]
+                e |= {"noise": float(std[i]), "ci95": [e["value"] - half, e["value"] + half]}
+            takes[label] = entry
+        accused += bool(compare(takes)["differing"])
+    assert accused <= 5
+
+
 def test_takes_that_differ_are_marked() -> None:
     found = compare(
         {"a": take({"m": 10.0, "I": 1.0}), "b": take({"m": 11.0, "I": 1.05}), "c": take({"m": 9.0, "I": 0.98})}
@@ -87,6 +114,8 @@ def test_what_cannot_be_compared_is_refused() -> None:
         compare({"a": one})
     with pytest.raises(PalpateError, match="different stages"):
         compare({"a": one, "b": one | {"stage": "handle"}})
+    with pytest.raises(PalpateError, match="different objects"):
+        compare({"a": take({"I": 1.0, "b_v": 2.0, "b_c": 1.0}), "b": take({"b_v": 1.0, "m": 1.0, "c_x": 0.1})})
     with pytest.raises(PalpateError, match="different parts"):
         compare({"a": one, "b": one | {"model_of": "whole"}})
 
@@ -99,6 +128,7 @@ def test_failed_and_dependent_takes_are_named() -> None:
 
 def test_a_parameter_that_only_one_has_stays_alone() -> None:
     found = compare({"a": take({"m": 1.0, "b": 2.0}), "b": take({"m": 1.1})})
+    assert found["differing"] == []
     assert found["parameters"]["b"]["each"]["b"] is None
     assert found["parameters"]["b"]["pooled"] is None
 
@@ -123,6 +153,13 @@ def test_from_the_command_line_with_a_mean_model(door_result: Result, tmp_path: 
     assert data["palpate_comparison"] == 1
     done = palpate("compare", tmp_path / "monday", tmp_path / "nowhere")
     assert done.returncode == 1
+    far = json.loads((tmp_path / "tuesday" / "result.json").read_text())
+    far["parameters"]["I"]["value"] *= 3
+    (tmp_path / "tuesday" / "result.json").write_text(json.dumps(far))
+    done = palpate("compare", tmp_path / "monday", tmp_path / "tuesday", "--model", tmp_path / "no.json")
+    assert done.returncode == 1
+    assert "there is no mean of these models: they differ in I" in done.stderr
+    assert not (tmp_path / "no.json").exists()
 
 
 def test_models_of_different_kinds_have_no_mean(door_result: Result) -> None:

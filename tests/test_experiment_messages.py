@@ -14,6 +14,7 @@ from palpate.experiment.reading import Experiment, check_reference_names, load_o
 from palpate.experiment.reference import reference
 from palpate.experiment.schema import SENSORS, SegmentsPart, SensorPart, WrenchPart
 from palpate.experiment.segments import check_overlap, segments_in_seconds
+from palpate.mechanisms.mechanism import WRENCH_ROWS
 from palpate.physics.units import STANDARD_GRAVITY, UNITS
 from palpate.recording import load
 
@@ -244,11 +245,13 @@ def test_reference_values_are_for_parameters_only(folder: Path) -> None:
     known = ["m", "c_x", "Ixx", "bias_f_x"]
     one = read(folder, "reference:\n  label: paper\n  values:\n    m: 1\n    mass: 3\n")
     with pytest.raises(PalpateError, match=r"line 12: reference.values.mass: .* Did you mean 'm'\?"):
-        check_reference_names(one, known)
+        check_reference_names(one, known, WRENCH_ROWS)
     two = read(folder, "reference:\n- {label: a, values: {m: 1}}\n- {label: b, values: {I_xx: 3}}\n")
     with pytest.raises(PalpateError, match=r"line 10: reference.1.values.I_xx: .* Did you mean 'Ixx'\?"):
-        check_reference_names(two, known)
-    check_reference_names(read(folder, "reference: {label: a, values: {m: 1, Ixx: 3}}"), known)
+        check_reference_names(two, known, WRENCH_ROWS)
+    check_reference_names(
+        read(folder, "reference: {label: a, values: {m: 1, Ixx: 3, damping: 10, rms_n_z: 1}}"), known, WRENCH_ROWS
+    )
 
 
 @pytest.mark.parametrize(

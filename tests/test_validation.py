@@ -32,12 +32,12 @@ def on_itself(saved: Path, door_folder: Path) -> Validation:
 
 
 def test_the_model_of_the_same_data_is_as_good_as_its_refit_and_that_is_said(on_itself: Validation) -> None:
-    assert on_itself.passed
+    assert on_itself.passed, on_itself.data["verdict"]
     entry = on_itself.data["rms"]["n_z"]
-    assert entry["times_refit"] == pytest.approx(1.0, abs=1e-6)
+    assert 0.97 < entry["times_refit"] < 1.05  # the refit saw the test segment too, and weighs by its low-pass
     assert any("not unseen data" in w for w in on_itself.data["warnings"])
     for e in on_itself.data["parameters"].values():
-        assert e["value"] == pytest.approx(e["refit"], rel=1e-6, abs=1e-9)
+        assert e["apart"] < 3
 
 
 def test_the_error_is_that_of_the_stage(on_itself: Validation, door_result: Result) -> None:
@@ -55,6 +55,16 @@ def test_an_object_that_became_heavier_is_noticed(saved: Path, door_folder: Path
     apart = {n: e["apart"] for n, e in found.data["parameters"].items()}
     assert max(apart, key=lambda n: apart[n] or 0.0) == "I"
     assert any("I by" in w for w in found.data["warnings"])
+
+
+def test_a_damper_that_grew_by_a_sixth_is_noticed_although_the_error_is_small(saved: Path, door_folder: Path) -> None:
+    path = saved / "model.json"
+    model = Model.load(path)
+    grown = {n: 1.15 * v if n == "b_l" else v for n, v in model.values.items()}
+    found = validate(replace(model, values=grown), read_experiment(door_folder / "body.yaml"), path=path)
+    assert found.data["rms"]["n_z"]["times_refit"] < 2
+    assert not found.passed
+    assert "these data exclude numbers of the model" in found.data["verdict"]["reasons"][0]
 
 
 def test_another_door_is_not_this_one(saved: Path, tmp_path: Path) -> None:

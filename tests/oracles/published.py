@@ -379,11 +379,18 @@ def wheelbarrow(folder: Path) -> dict:
         return np.concatenate([phi_of_known_mass(v[:9], 45.0), np.exp(v[9:])])
 
     train, test = inside(1879, 4883), inside(18586, 20859)
-    rows = (total - fixed)[train]
-    u, kappa = fit(Y[train].reshape(-1, 13), rows.ravel(), physical, start, damped=9, lam=100.0)
+    (u, kappa), (plain, _) = (
+        fit(Y[train].reshape(-1, 13), y[train].ravel(), physical, start, damped=9, lam=100.0)
+        for y in (total - fixed, total)
+    )
     p = physical(u)
+
+    def named(p: np.ndarray) -> dict[str, float]:
+        return {**printed(p[:10]), **dict(zip(("b_v", "b_c", "b_psi"), p[10:], strict=True))}
+
     return {
-        "parameters": {**printed(p[:10]), **dict(zip(("b_v", "b_c", "b_psi"), p[10:], strict=True))},
+        "parameters": named(p),
+        "without_correction": named(physical(plain)),
         "kappa": kappa,
         **errors((total - fixed)[test], Y[test] @ p),
         "marker_error_m": error,

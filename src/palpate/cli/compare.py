@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from palpate.cli.console import Json, Quiet, known_errors, show, show_json
+from palpate.errors import PalpateError
 from palpate.files import write_text
 
 
@@ -30,6 +31,9 @@ def compare(
 
         found = compared(dict(zip(_labels(results), map(read_result, results), strict=True)))
         written: list[Path] = []
+        if model is not None and found["differing"]:
+            named = ", ".join(found["differing"])
+            raise PalpateError(f"there is no mean of these models: they differ in {named} by more than their noise")
         if model is not None:
             folders = [path if path.is_dir() else path.parent for path in results]
             mean_model([Model.load(folder / "model.json") for folder in folders]).save(model)

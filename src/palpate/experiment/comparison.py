@@ -14,7 +14,9 @@ from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 
 SURE = 0.01
-"""Chance below which the takes differ by more than their own intervals say."""
+"""Chance, for all numbers of a comparison together, below which the takes differ by more than their noise."""
+ALIKE = 0.5
+"""Results that share fewer of their parameters are not of one kind of object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +29,19 @@ class Pooled:
     between: float
     """Standard deviation between takes beyond their own noise."""
     chance: float
-    """That takes of one and the same object scatter as much (Cochran's Q)."""
+    """That takes of one and the same object scatter as much (Cochran's Q, with what is known of the noise)."""
     half: float
     """Half of the 95 % interval of the mean."""
 
 
-def pool(values: Sequence[float], stds: Sequence[float]) -> Pooled:
+def pool(values: Sequence[float], stds: Sequence[float], *, freedoms: float = 1000.0, common: float = 0.0) -> Pooled:
     """The mean of takes that differ by their noise and by themselves: a random-effects model (DerSimonian and Laird
     1986), with the interval of Hartung and Knapp (2001), which holds for few takes.
+
+    freedoms: of each take's own noise, as its interval implies. common: a standard deviation that all takes share, such
+    as the pull of one prior: no number of takes averages it away.
     """
-    from scipy.stats import chi2, t
+    from scipy.stats import f, t
 
     x, s = np.asarray(values, dtype=float), np.asarray(stds, dtype=float)
     n = len(x)
@@ -51,7 +56,8 @@ def pool(values: Sequence[float], stds: Sequence[float]) -> Pooled:
     own = 1 / float(w.sum())
     scatter = float(w @ (x - mean) ** 2) / (n - 1) * own
     std = float(np.sqrt(max(own, scatter)))
-    return Pooled(mean, std, float(np.sqrt(between)), float(chi2.sf(Q, n - 1)), float(t.ppf(0.975, n - 1)) * std)
+    half = float(np.hypot(t.ppf(0.975, n - 1) * std, 1.96 * common))
+    return Pooled(mean, std, float(np.sqrt(between)), float(f.sf(Q / (n - 1), n - 1, n * freedoms)), half)
 
 
 def _mean(x: FloatArray, w: FloatArray) -> float:
@@ -70,12 +76,19 @@ def compare(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         told = ", ".join(f"{label}: {what}" for label, what in of.items())
         raise PalpateError(f"models of different parts cannot be compared ({told})")
     names = list(dict.fromkeys(n for r in results.values() for n in r["parameters"]))
+    shared = [n for n in names if all(n in r["parameters"] for r in results.values())]
+    if len(shared) < ALIKE * len(names):
+        told = "; ".join(f"{label}: {', '.join(r['parameters'])}" for label, r in results.items())
+        raise PalpateError(f"these are results of different objects ({told})")
     found = {name: _parameter(name, results) for name in names}
-    differing = [n for n, e in found.items() if e["pooled"] is not None and e["pooled"]["chance"] < SURE]
+    # a sensor's bias belongs to the session, not to the object
+    judged = [n for n, e in found.items() if e["pooled"] is not None and not n.startswith("bias_")]
+    differing = [n for n in judged if found[n]["pooled"]["chance"] * len(judged) < SURE]
     return {
         "palpate_comparison": 1,
         "results": {label: _summary(r) for label, r in results.items()},
         "parameters": found,
+        "differing": differing,
         "rms": {label: r["rms"] for label, r in results.items()},
         "warnings": _warnings(results, differing),
     }
@@ -88,7 +101,12 @@ def _parameter(name: str, results: Mapping[str, Mapping[str, Any]]) -> dict[str,
     if len(units) > 1:
         raise PalpateError(f"{name} is in different units: {', '.join(sorted(units))}")
     told = [e for e in here.values() if e["value"] is not None and e["ci95"] is not None and _noise(e) > 0]
-    pooled = None if len(told) < 2 else pool([e["value"] for e in told], [_noise(e) for e in told])
+    common = {key: max((float(e.get(key) or 0.0) for e in told), default=0.0) for key in ("pull", "systematic")}
+    pooled = None
+    if len(told) >= 2:
+        freedoms = min(_freedoms(e) for e in told)
+        values, stds = [e["value"] for e in told], [_noise(e) for e in told]
+        pooled = pool(values, stds, freedoms=freedoms, common=common["pull"])
     return {
         "unit": units.pop(),
         "each": {
@@ -101,6 +119,7 @@ def _parameter(name: str, results: Mapping[str, Mapping[str, Any]]) -> dict[str,
             "value": pooled.value,
             "ci95": [pooled.value - pooled.half, pooled.value + pooled.half],
             "between_takes": pooled.between,
+            "systematic": common["systematic"],
             "chance": pooled.chance,
             "takes": len(told),
         },
@@ -110,6 +129,19 @@ def _parameter(name: str, results: Mapping[str, Mapping[str, Any]]) -> dict[str,
 def _noise(entry: Mapping[str, Any]) -> float:
     """What differs from take to take; a prior's pull and systematic errors are common to all."""
     return float(entry["noise"] or 0.0)
+
+
+def _freedoms(entry: Mapping[str, Any]) -> float:
+    """Of the noise: those of Student's t whose quantile the interval was made with."""
+    from scipy.optimize import brentq
+    from scipy.stats import t
+
+    half = (entry["ci95"][1] - entry["ci95"][0]) / 2
+    pull = 1.96 * float(entry.get("pull") or 0.0)
+    quantile = float(np.sqrt(max(half**2 - pull**2, 0.0))) / _noise(entry)
+    if quantile <= float(t.ppf(0.975, 1000)):
+        return 1000.0
+    return float(brentq(lambda n: float(t.ppf(0.975, n)) - min(quantile, 12.0), 1.0, 1000.0))
 
 
 def _summary(r: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,7 +163,7 @@ def _warnings(results: Mapping[str, Mapping[str, Any]], differing: Sequence[str]
         told.append(f"the verdict of {', '.join(failed)} is failed: do not pool what was not understood")
     if differing:
         told.append(
-            f"{', '.join(differing)}: the takes differ by more than their intervals allow (less than {100 * SURE:g} % "
+            f"{', '.join(differing)}: the takes differ by more than their noise allows (less than {100 * SURE:g} % "
             "chance): the object changed, or something differs between sessions (mounting, zero, temperature); the "
             "pooled interval holds that spread"
         )

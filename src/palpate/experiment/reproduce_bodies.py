@@ -34,7 +34,7 @@ from palpate.experiment.reproduce_published import (
 )
 from palpate.experiment.rolling_inputs import with_radius
 from palpate.experiment.telling import Tell
-from palpate.identify import build_balance, compress, solve
+from palpate.identify import Balance, Solution, build_balance, compress, solve
 from palpate.mechanisms import Hinge, Rolling
 from palpate.mechanisms.mechanism import Row
 from palpate.motion.derivatives import angle_motion, published_pose_motion
@@ -167,7 +167,8 @@ def fit_published_barrow(name: str, experiment: Experiment[BodyPart], tell: Tell
     gravity = (0.0, 0.0, -config.gravity)
     motion = published_pose_motion(poses, gravity=gravity, window=window, order=order).motion
     tell("reading the load cells")
-    wrench = -_from_contact(poses, np.array(choices.at_contact))
+    fixed = _from_contact(poses, np.array(choices.at_contact))
+    wrench = -fixed
     for key, part, markers in (
         ("wrench", recordings.wrench, config.markers.sensor),
         ("wrench_2", recordings.wrench_2, config.markers.sensor_2),
@@ -185,17 +186,23 @@ def fit_published_barrow(name: str, experiment: Experiment[BodyPart], tell: Tell
     mechanism = PaperContact(replace(model.mechanism, wheel_speed="published"))
     model = replace(model, mechanism=mechanism)
     used = np.asarray(np.isfinite(motion.omega_dot).all(axis=1) & np.isfinite(wrench).all(axis=1))
-    balance = build_balance(model, motion, np.where(used[:, None], wrench, 0.0), sigma=[1.0] * 3, used=used)
     train, test = [seconds(s, BODY_HZ) for s in choices.train], [seconds(choices.test, BODY_HZ)]
     prior = published_prior(name, experiment)
-    found = solve(compress(balance, train), prior=prior, factor="UtU", known_mass=config.known_mass.value)
-    solution = begun_at_prior(found)
+
+    def fitted(w: FloatArray) -> tuple[Balance, Solution]:
+        made = build_balance(model, motion, np.where(used[:, None], w, 0.0), sigma=[1.0] * 3, used=used)
+        found = solve(compress(made, train), prior=prior, factor="UtU", known_mass=config.known_mass.value)
+        return made, begun_at_prior(found)
+
+    balance, solution = fitted(wrench)
+    without = fitted(wrench + fixed)[1]
     data = published_data(experiment, balance, solution, {"train": train, "test": test})
     shown = used & (times >= test[0][0]) & (times < test[0][1])
     y, f = sides(balance, solution, test)
     series = {n: v[shown] for n, v in barrow_angles(poses).items()}
     trace = Trace(times[shown] - test[0][0], series, tuple(r.name for r in mechanism.rows), y, f)
-    return PublishedFit({**data, "marker_error_m": body.error_m}, trace, solution)
+    more = {"marker_error_m": body.error_m, "without_correction": {e.name: e.value for e in without.estimates}}
+    return PublishedFit({**data, **more}, trace, solution)
 
 
 def barrow_angles(poses: Poses) -> dict[str, FloatArray]:

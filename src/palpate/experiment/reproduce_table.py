@@ -10,7 +10,7 @@ from palpate.experiment.reproduce import REPRODUCTION_FORMAT, Entry, Reproductio
 from palpate.experiment.reproduce_choices import BODIES, HANDLES
 from palpate.experiment.reproduce_paper import PAPER, PaperColumn, Printed
 
-Kind = Literal["parameter", "regression", "rms"]
+Kind = Literal["parameter", "regression", "quality", "rms"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +30,34 @@ class Line:
     status: str = ""
     fixed: bool = False
     """Known beforehand, in both ways."""
+    simulated: bool = False
+    """Of a simulated copy, whose recordings are not the paper's: what has no truth is compared with nothing."""
+    uncorrected: float | None = None
+    """As published, but without the fixed wrench at the contact."""
 
     @property
     def against(self) -> float | None:
-        """What ours is compared with: the truth where it is known, else the paper."""
+        """What ours is compared with: the truth where it is known, on a real copy the paper; choices with nothing."""
         if self.truth is not None:
             return self.truth
-        return None if self.paper is None else self.paper.value
+        if self.paper is None or self.simulated or self.kind == "regression":
+            return None
+        return self.paper.value
 
     @property
     def published_percent(self) -> float | None:
         """By how much the fit with the authors' choices differs, percent."""
-        return None if self.kind == "regression" else _percent(self.published, self.against)
+        return _percent(self.published, self.against)
+
+    @property
+    def uncorrected_percent(self) -> float | None:
+        """The same without the fixed wrench."""
+        return _percent(self.uncorrected, self.against)
 
     @property
     def default_percent(self) -> float | None:
         """By how much palpate's own fit differs, percent."""
-        return None if self.kind == "regression" else _percent(self.default, self.against)
+        return _percent(self.default, self.against)
 
     @property
     def inside(self) -> bool | None:
@@ -69,6 +80,7 @@ def _parameters(
     entry: Entry, paper: PaperColumn, published: Mapping[str, Any], default: Mapping[str, Any]
 ) -> list[Line]:
     one, other = published.get("parameters", {}), default.get("parameters", {})
+    plain = published.get("without_correction", {})
     names = list(dict.fromkeys([*paper.parameters, *(n for n in (*one, *other) if n.startswith("bias_"))]))
     found: list[Line] = []
     for name in names:
@@ -86,6 +98,8 @@ def _parameters(
                 None if entry.truth is None else entry.truth.get(name),
                 status,
                 fixed=bool(a.get("fixed")) or status == "fixed",
+                simulated=entry.truth is not None,
+                uncorrected=plain.get(name),
             )
         )
     return found
@@ -94,12 +108,13 @@ def _parameters(
 def _regression(
     entry: Entry, paper: PaperColumn, published: Mapping[str, Any], default: Mapping[str, Any]
 ) -> list[Line]:
-    spans = published.get("seconds", {})
+    spans, simulated = published.get("seconds", {}), entry.truth is not None
     chosen = default.get("provenance", {}).get("segments", {})
-    ours = {n: sum(b - a for a, b in chosen[n]) for n in ("train", "test") if n in chosen}
+    other, test_s = _default_test(entry.name, default)
+    train_s = sum(b - a for a, b in chosen["train"]) if "train" in chosen else None
     lines = [
-        Line("regression", "train", "s", paper.train_s, spans.get("train"), ours.get("train")),
-        Line("regression", "test", "s", paper.test_s, spans.get("test"), ours.get("test")),
+        Line("regression", "train", "s", paper.train_s, spans.get("train"), train_s),
+        Line("regression", "test", "s", paper.test_s, spans.get("test"), test_s),
     ]
     if paper.damping is not None:
         damping = [d.get("damping") for d in (published, default)]
@@ -107,27 +122,45 @@ def _regression(
     kappa = [d.get("kappa_eff_paper") for d in (published, default)]
     if default.get("procedure") == "joint":
         kappa[1] = None  # of the spring's powers as well, which the paper's number does not hold
-    lines.append(Line("regression", "kappa, as the paper", "-", paper.kappa, kappa[0], kappa[1]))
+    lines.append(Line("quality", "kappa, as the paper", "-", paper.kappa, kappa[0], kappa[1], simulated=simulated))
     lines.append(Line("regression", "kappa_eff of palpate", "-", None, None, default.get("kappa_eff")))
     if paper.marker_error_mm is not None:
         error = None if entry.marker_error_m is None else 1e3 * entry.marker_error_m
-        lines.append(Line("regression", "marker error", "mm", paper.marker_error_mm, error, None))
-    one, other = published.get("rms", {}).get("test", {}), _default_rms(entry.name, default)
+        lines.append(Line("quality", "marker error", "mm", paper.marker_error_mm, error, None, simulated=simulated))
+    one = published.get("rms", {}).get("test", {})
     for row, (value, percent) in paper.rms.items():
         a, b = one.get(row, {}), other.get(row, {})
         unit = "N" if row.startswith("f") else "N m"
-        lines.append(Line("rms", f"RMS {row}", unit, value, a.get("value"), b.get("value")))
+        lines.append(Line("rms", f"RMS {row}", unit, value, a.get("value"), b.get("value"), simulated=simulated))
         shares = [x.get("percent_of_range") for x in (a, b)]
-        lines.append(Line("rms", f"RMS {row}, of range", "%", percent, shares[0], shares[1]))
+        lines.append(Line("rms", f"RMS {row}, of range", "%", percent, shares[0], shares[1], simulated=simulated))
     return lines
 
 
-def _default_rms(name: str, default: Mapping[str, Any]) -> Mapping[str, Any]:
-    """On the segment that the paper tests on: of the wheelbarrow's several test segments the last."""
+def _default_test(name: str, default: Mapping[str, Any]) -> tuple[Mapping[str, Any], float | None]:
+    """RMS errors on what the paper tests on, of the wheelbarrow's several test segments the last, and its seconds."""
+    spans = default.get("provenance", {}).get("segments", {}).get("test", [])
+    rms = default.get("rms", {}).get("test", {})
     several = [s for s in default.get("rms_of_segments", []) if s["segment"] == "test"]
     if several and name not in HANDLES:
-        return several[-1]["rms"]
-    return default.get("rms", {}).get("test", {})
+        rms, spans = several[-1]["rms"], [(several[-1]["from_s"], several[-1]["to_s"])]
+    return rms, sum(b - a for a, b in spans) if spans else None
+
+
+def correction_text(entry: Entry) -> str:
+    """What the authors' fixed wrench at the contact does; nothing where they have none."""
+    lines = [x for x in comparison(entry) if x.uncorrected is not None and x.uncorrected != x.published and not x.fixed]
+    if not lines:
+        return ""
+    wrench = f"as published: the fixed wrench {list(BODIES[entry.name].at_contact)} at the contact"
+    if entry.truth is None:
+        moved = ", ".join(f"{x.name} {x.uncorrected:.4g} ({x.published:.4g})" for x in lines)
+        return f"{wrench} is of the authors; without it (with it): {moved}"
+    moved = ", ".join(f"{x.name} {x.uncorrected_percent:+.1f} % ({x.published_percent:+.1f} %)" for x in lines)
+    return (
+        f"{wrench} corrects an error of the authors' laboratory that a simulated copy does not have, so that a part of "
+        f"the difference printed here is that wrench's own; without it (with it): {moved}"
+    )
 
 
 def outside(entry: Entry) -> tuple[Line, ...]:
@@ -161,7 +194,7 @@ def _entry_data(entry: Entry) -> dict[str, Any]:
         "published": None if entry.published is None else dict(entry.published.data),
         "default_verdict": verdict,
         "refused": dict(entry.refused),
-        "notes": list(entry.notes),
+        "notes": [*entry.notes, *filter(None, [correction_text(entry)])],
     }
 
 
@@ -174,6 +207,8 @@ def _line_data(line: Line) -> dict[str, Any]:
         "truth": line.truth,
         "published": line.published,
         "published_percent": line.published_percent,
+        "uncorrected": line.uncorrected,
+        "uncorrected_percent": line.uncorrected_percent,
         "default": line.default,
         "default_ci95": None if line.ci95 is None else list(line.ci95),
         "default_percent": line.default_percent,

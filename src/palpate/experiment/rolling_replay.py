@@ -10,7 +10,6 @@ import numpy as np
 
 from palpate.elements import SensorBias
 from palpate.experiment.rolling_fit import RollingFit
-from palpate.experiment.rolling_inputs import SPEED_WINDOW_S
 from palpate.files import finite
 from palpate.identify.balance import Segment
 from palpate.model import Model
@@ -37,12 +36,12 @@ class ReplayCurve:
 
 
 def replay_rolling(
-    fit: RollingFit, segments: Sequence[Segment], p: FloatArray | None = None, *, smoothing_s: float = SPEED_WINDOW_S
+    fit: RollingFit, segments: Sequence[Segment], p: FloatArray | None = None, *, smoothing_s: float | None = None
 ) -> Replay:
     """The fitted object, or the same with parameters p, stepped through these segments window by window.
 
-    smoothing_s: over which the speeds at the start are taken. Speeds have less of the quick motion than accelerations,
-    so a longer window than the fit's has less noise and no lag to speak of.
+    smoothing_s: window over which the state at the start is taken; None: that of the fit, whose noise then is most of
+    the error. Speeds have less of the quick motion than accelerations: a longer one has less noise and hardly any lag.
     From the measured state, by the sensors' wrenches less their zeros. Where a foot is on the ground or something was
     not seen there is no window; a wheel at rest is one like any other.
     """

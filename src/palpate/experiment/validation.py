@@ -19,7 +19,9 @@ from palpate.experiment.object_model import object_model
 from palpate.experiment.reading import Experiment
 from palpate.experiment.result import provenance
 from palpate.experiment.result_file import read_result
-from palpate.experiment.rolling_body import fit_prepared, prepare_rolling
+from palpate.experiment.rolling_body import believed_of, prepare_rolling
+from palpate.experiment.rolling_fit import fit_rolling
+from palpate.experiment.rolling_replay import CONTACT, replay_errors, replay_rolling
 from palpate.experiment.telling import Tell
 from palpate.files import finite, sha256
 from palpate.identify import Solution, compress, solve
@@ -29,12 +31,17 @@ from palpate.mechanisms.mechanism import Row
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray, least_squares
 from palpate.recording.gates import Finding
+from palpate.runtime.replay import Replay
 
 VALIDATION_FORMAT = 1
 WORSE = 2.0
 """Times the error of a model fitted to these very data: the object is another, or has changed."""
-APART = 3.0
-"""Standard deviations by which two identifications of one number rarely differ."""
+APART, FAR_APART, MATTERS = 3.0, 5.0, 0.1
+"""Standard deviations by which two identifications of one number rarely differ; and beyond which, with a difference of
+this share of it, the model is refuted.
+"""
+ASTRAY_RAD = np.radians(0.3)
+"""A replay within this is good, however good that of the refit may be."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +56,7 @@ class Unseen:
     segments: Mapping[str, Sequence[Segment]]
     findings: tuple[Finding, ...]
     replay: Mapping[str, float | None] | None = None
-    """rad: measured force in, angle out, with the model and with the fit."""
+    """rad: measured force in, angles out, with the model and with the fit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +91,7 @@ def validate(
     }
     parameters = {e["name"]: e for e in _parameters(unseen, model, known)}
     seen = _already_seen(known, experiment, unseen.segments)
-    why = [f.message for f in unseen.findings if f.fatal] + _reasons(rms)
+    why = [f.message for f in unseen.findings if f.fatal] + _reasons(rms) + _refuted(parameters, unseen.replay)
     warnings = [*seen, *(f.message for f in unseen.findings if not f.fatal), *_moved(parameters)]
     return Validation(
         {
@@ -151,7 +158,9 @@ def _of_hinge(model: Model, experiment: Experiment[Any], tell: Tell) -> Unseen:
     mechanism = measured.inputs.model.mechanism
     inputs = measured.inputs.with_model(replace(_settled(model), mechanism=mechanism, values={}))
     plain = replace(experiment, config=experiment.config.model_copy(update={"procedure": "joint", "fixed": {}}))
-    fit = fit_body(plain, PreparedBody(replace(measured, inputs=inputs), prepared.offset), tell)
+    moved = sorted([*measured.segments["train"], *measured.segments["test"]])  # a refit is one to all of these data
+    everything = replace(measured, inputs=inputs, segments={**measured.segments, "train": moved, "test": []})
+    fit = fit_body(plain, PreparedBody(everything, prepared.offset), tell)
     spans = sorted(s for name, own in measured.segments.items() if name != "static" for s in own)
     rows = np.concatenate([fit.prediction.rows(s)[fit.used(s)] for s in spans])
     tell("replaying")
@@ -170,16 +179,27 @@ def _settled(model: Model) -> Model:
 def _of_rolling(model: Model, experiment: Experiment[Any], tell: Tell) -> Unseen:
     prepared = prepare_rolling(experiment, tell)
     tell("solving")
-    fit = fit_prepared(experiment, prepared)
-    spans = [*prepared.measured.segments["train"], *prepared.measured.segments["test"]]
+    measured = prepared.measured
+    spans = sorted([*measured.segments["train"], *measured.segments["test"]])
+    believed = replace(believed_of(experiment, measured), prior=None)
+    fit = fit_rolling(measured.inputs, {**measured.segments, "train": spans, "test": []}, believed)
     missing = [n for n in fit.inputs.model.of_object().parameters if n not in model.values]
     if missing:
         told = f"the experiment's object has {', '.join(missing)}, the model {model.name!r} has not"
         raise experiment.problem("object", told, "give the model of the same object")
-    findings = prepared.measured.findings
-    return Unseen(
-        fit.inputs.model, fit.seen.rows[fit.inside(spans)], fit.solution, prepared.measured.segments, findings
-    )
+    tell("replaying")
+    zeros = _zeros(fit.inputs.model)
+    names = list(fit.inputs.model.parameters)
+    own = np.array([v if n in zeros else model.values[n] for n, v in zip(names, fit.solution.p, strict=True)])
+    scores = {name: _turned(replay_rolling(fit, spans, p)) for name, p in (("model", own), ("refit", fit.solution.p))}
+    rows = fit.seen.rows[fit.inside(spans)]
+    return Unseen(fit.inputs.model, rows, fit.solution, measured.segments, measured.findings, scores)
+
+
+def _turned(played: Replay) -> float | None:
+    """rad: errors of all angles of a rolling object together."""
+    errors = [v for name, v in replay_errors(played).items() if name != CONTACT]
+    return float(np.linalg.norm(errors)) if errors else None
 
 
 def _rows(unseen: Unseen) -> Sequence[Row]:
@@ -233,7 +253,9 @@ def _parameters(unseen: Unseen, model: Model, known: Mapping[str, Any] | None) -
         if e.name in zeros:
             continue
         value = drawn.get(e.name)
-        std = float(np.hypot(e.noise, own.get(e.name, {}).get("noise") or 0.0))
+        before = own.get(e.name, {})
+        parts = [e.noise, *(before.get(key) or 0.0 for key in ("noise", "pull", "systematic"))]
+        std = float(np.linalg.norm(parts))
         apart = None if value is None or std <= 0 or e.ci95 is None else abs(value - e.value) / std
         found.append(
             {"name": e.name, "unit": e.unit, "value": value, "refit": e.value, "refit_ci95": e.ci95, "apart": apart}
@@ -261,6 +283,28 @@ def _reasons(rms: Mapping[str, Mapping[str, Any]]) -> list[str]:
             )
         elif e["percent_of_range"] is not None and e["percent_of_range"] > WORST_PERCENT:
             told.append(f"{name}: the error is {e['percent_of_range']:.1f} % of the range: not explained")
+    return told
+
+
+def _refuted(parameters: Mapping[str, Mapping[str, Any]], replay: Mapping[str, float | None] | None) -> list[str]:
+    """Numbers that these data exclude, and a replay that goes elsewhere."""
+    told: list[str] = []
+    far = [
+        f"{n} = {e['value']:.3g} {e['unit']} instead of {e['refit']:.3g}"
+        for n, e in parameters.items()
+        if e["apart"] is not None
+        and e["apart"] > FAR_APART
+        and abs(e["value"] - e["refit"]) > MATTERS * abs(e["refit"])
+    ]
+    if far:
+        told.append(f"these data exclude numbers of the model: {', '.join(far)}")
+    if replay is not None and replay["model"] is not None and replay["refit"] is not None:
+        here, best = replay["model"], replay["refit"]
+        if here > max(WORSE * best, ASTRAY_RAD):
+            told.append(
+                f"its replay goes astray by {np.degrees(here):.2f} deg RMS, that of a model fitted to these data by "
+                f"{np.degrees(best):.2f}"
+            )
     return told
 
 

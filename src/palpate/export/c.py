@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from palpate.errors import PalpateError
 from palpate.export.c_source import CSource, c_source
 from palpate.export.compiling import compile_c, find_compiler
 from palpate.export.exported import Export
@@ -27,10 +26,11 @@ def export_c(
     folder = Path(folder)
     check_folder(folder)
     found = c_source(model, dt, wrench_limit=wrench_limit)
+    notes = _notes(found)
     paths = (folder / "model.h", folder / "model.c")
     for path, text in zip(paths, (found.header, found.source), strict=True):
         write_text(path, text)
-    return Export(paths, found.left_out, _notes(found))
+    return Export(paths, found.left_out, notes)
 
 
 def step_times(source: CSource) -> tuple[float, float, float] | None:
@@ -52,7 +52,7 @@ def _notes(source: CSource) -> tuple[str, ...]:
     build = "build: cc -std=c99 -O2 -c model.c (link with -lm)"
     try:
         times = step_times(source)
-    except (PalpateError, OSError, subprocess.SubprocessError, ValueError) as error:
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
         return build, f"the step was not timed: {error}"
     if times is None:
         return build, "the step was not timed: there is no C compiler here (sudo apt-get install gcc)"

@@ -18,7 +18,10 @@ from palpate.export.names import c_name, c_names, state_units
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.runtime import advance, contact, several
+from palpate.runtime.brake import BRAKE_S, kept
+from palpate.runtime.driven import FRAME, doubt, wrench_words
 from palpate.runtime.equations import Equations, Kernels, limits
+from palpate.runtime.loop_free import missing_stops
 from palpate.runtime.stepper import check_step, check_wrench_limit, has_one_freedom, moving, reach, rest
 
 _C = {
@@ -48,6 +51,8 @@ class CSource:
     """Of each number of the state its name in C, its unit, and its value at rest."""
     accelerations: tuple[tuple[str, str], ...]
     parameters: tuple[tuple[str, str, float], ...]
+    wrench: str
+    """Which wrench it wants."""
     about: tuple[str, ...]
     """Lines that say what the model is, what is assumed, and what the code leaves out."""
     left_out: tuple[str, ...]
@@ -62,7 +67,7 @@ def c_source(
     given, model = model, moving(model)
     name = c_name(model.name)
     units = [p.unit for p in model.parameters.values()]
-    parameters = list(zip(c_names(model.parameters), units, model.p.tolist(), strict=True))
+    parameters = list(zip(c_names(model.parameters, [f"{name.upper()}_{x}" for x in ("DT", "FREEDOMS", "H")]), units, model.p.tolist(), strict=True))
     mechanism = model.mechanism
     names, n = mechanism.state, len(mechanism.accelerations)
     state = list(zip(c_names(names), state_units(names), rest(model), strict=True))
@@ -72,6 +77,7 @@ def c_source(
     code, defines = _kernels(model, [f"p->{x}" for x, _, _ in parameters], dt)
     bodies = [e for e in model.elements if e.parameters and e.parameters[0].map == "inertia"]
     defines |= {"N": n, "NQ": len(state) - n, "DT": f"{name.upper()}_DT", "READY": _READY, "BODIES": len(bodies)}
+    defines |= {"KEEP": c_number(kept(dt))}
     within = " ||\n        ".join(
         f"!({c_number(a)} <= there[{i}] && there[{i}] <= {c_number(b)})" for i, a, b in limits(mechanism)
     )
@@ -80,6 +86,9 @@ def c_source(
         "NAME": name.upper(),
         "about": comment(about),
         "dt": c_number(dt),
+        "brake_ms": f"{1e3 * BRAKE_S:g}",
+        "frame": FRAME,
+        "wrench_words": wrapped(f"{wrench_words(given)}.", "   "),
         "freedoms": str(n),
         "state": _fields(state),
         "parameters": _fields(parameters),
@@ -97,7 +106,7 @@ def c_source(
     parts = [
         comment(about),
         '#include <math.h>\n#include <stddef.h>\n#include <string.h>\n\n#include "model.h"',
-        "\n".join(f"#define {key} {value}" for key, value in defines.items()),
+        "\n".join(f"#define {key}_ {value}" for key, value in defines.items()),
         *code,
         template("common.c"),
         template("one_freedom.c" if has_one_freedom(model) else "several_freedoms.c"),
@@ -111,6 +120,7 @@ def c_source(
         state=tuple(state),
         accelerations=tuple(accelerations),
         parameters=tuple(parameters),
+        wrench=f"{wrench_words(given)}; {FRAME}",
         about=about,
         left_out=left_out,
     )
@@ -125,6 +135,7 @@ def _kernels(model: Model, parameters: Sequence[str], dt: float) -> tuple[list[s
         defines: dict[str, object] = {
             **{
                 "FADES": int(fades),
+                "TURNS": 0,
                 "STOPS": int(has_stops),
                 "LOW": f"({c_number(low)})",
                 "HIGH": f"({c_number(high)})",
@@ -196,8 +207,8 @@ def _about(model: Model, dt: float, what: str) -> list[str]:
         "",
         *(f"{key.replace('_', ' ')}: {value}" for key, value in told.items()),
         "",
-        "Units: SI and rad. The wrench is force and moment of the person on the object, in the body frame about its",
-        "origin; a hinge takes only the moment about its axis, the last of the six.",
+        f"Units: SI and rad. The wrench (N, N m), {FRAME}: {wrench_words(model)}. A hinge takes only the moment about "
+        "its axis, the last of the six.",
         "Assumed: the wrench is constant over a step; doubles of 64 bit (IEEE 754), no -ffast-math. No heap, no hidden",
         "state, nothing needed but math.h. Dry friction is set-valued and holds exactly; dampers and stops implicit.",
     ]
@@ -211,8 +222,14 @@ def _left_out(given: Model, model: Model) -> tuple[str, ...]:
     gone = [e.name for e in given.elements if e not in model.elements]
     if gone:
         found.append(f"what belongs to the sensor and not to the object ({', '.join(gone)}): subtract it before.")
+    found += [line for line in (doubt(given), missing_stops(model)) if line]
     found.append("the parameters' intervals and statuses; they are in result.json.")
     return tuple(found)
+
+
+def wrapped(text: str, indent: str) -> str:
+    """Text in lines that fit."""
+    return textwrap.fill(text, _WIDTH, initial_indent=indent, subsequent_indent=indent)
 
 
 def comment(lines: Sequence[str]) -> str:

@@ -11,7 +11,6 @@ from hashlib import sha256
 from html import escape
 from pathlib import Path
 
-from palpate.errors import PalpateError
 from palpate.export.c_source import CSource, c_number, c_source, comment, filled, template
 from palpate.export.compiling import compile_c, find_compiler
 from palpate.export.exported import Export
@@ -91,10 +90,7 @@ def _binary(source: CSource, files: dict[str, str]) -> tuple[dict[str, bytes], s
         for file in ("model.c", "model.h", "fmi2.c"):
             (folder / file).write_text(files[f"sources/{file}"], encoding="utf-8")
         out = folder / f"{source.name}{suffix}"
-        try:
-            compile_c(compiler, [folder / "model.c", folder / "fmi2.c"], out, *_HIDDEN, shared=True)
-        except PalpateError as error:
-            return {}, f"no library in the FMU, only its sources: {error}"
+        compile_c(compiler, [folder / "model.c", folder / "fmi2.c"], out, *_HIDDEN, shared=True)
         bits = 64 if sys.maxsize > 2**32 else 32
         return {f"binaries/{kind}{bits}/{out.name}": out.read_bytes()}, f"with the library for {kind}{bits}"
 

@@ -14,7 +14,7 @@ WRENCH = (
     *((f"wrench.f_{axis}", "N") for axis in "xyz"),
     *((f"wrench.n_{axis}", "N m") for axis in "xyz"),
 )
-"""The inputs: force and moment of the person on the object, in the body frame about its origin."""
+"""The inputs; whose force and moment they are, the model says (`CSource.wrench`)."""
 _STATUSES = ", ".join(f"{s.value} {s.name}" for s in Status)
 
 
@@ -69,9 +69,7 @@ def _variables(root: ET.Element, source: CSource) -> None:
     place = ET.SubElement(root, "ModelVariables")
     exact = {"initial": "exact"}
     for name, unit in WRENCH:
-        _real(
-            place, name, unit, 0.0, {"causality": "input", "variability": "continuous"}, "of the person on the object"
-        )
+        _real(place, name, unit, 0.0, {"causality": "input", "variability": "continuous"}, source.wrench)
     first = len(place) + 1
     for name, unit, value in source.state:
         how = {"causality": "output", "variability": "continuous", **exact}

@@ -31,13 +31,14 @@ from palpate.files import check_folder, write_text
 from palpate.mechanisms import Free, Hinge, Rolling
 from palpate.model import Model
 from palpate.physics.so3 import quaternion_from_rotation
+from palpate.runtime.driven import wrench_words
 
 
 def export_mjcf(model: Model, folder: str | Path, *, mass: float | None = None) -> Export:
     """Write `model` as MJCF into `folder`, as model.xml.
 
     `mass` (kg): of a body on a hinge whose model knows only its inertia. Six motors at the site `origin` take
-    palpate's wrench, force and moment of the person in the body frame (N, N m).
+    palpate's wrench in the body frame (N, N m).
     """
     folder = Path(folder)
     check_folder(folder)
@@ -65,7 +66,7 @@ def export_mjcf(model: Model, folder: str | Path, *, mass: float | None = None) 
         raise PalpateError(f"model {found.name!r}: its mechanism is not known to this export")
     option.set("gravity", numbers([0.0, 0.0, -gravity]))
     _motors(root)
-    lines = [told, f"ctrl: force (N) and moment (N m) of the person on the body, at the site {ORIGIN!r}, in its axes."]
+    lines = [told, f"ctrl (N, N m), at the site {ORIGIN!r}, in its axes: {wrench_words(model)}."]
     if any(" " in e.get(key, "") for e in root.iter("joint") for key in ("stiffness", "damping")):
         lines.append("Polynomial stiffness or damping: needs MuJoCo 3.7 or later.")
     path = folder / "model.xml"

@@ -16,13 +16,15 @@ from palpate.errors import PalpateError
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import mass_properties
+from palpate.runtime.driven import doubt
 from palpate.runtime.equations import Forward
+from palpate.runtime.loop_free import missing_stops
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _WIDTH = 110
 _OWN_NAMES = ("world", "carriage", "wheel", "wheel_left", "wheel_right")
 ORIGIN = "origin"
-"""The site at the origin of the body frame, where the person's wrench acts."""
+"""The site at the origin of the body frame, where the wrench acts."""
 STEP = 1e-3
 """s: the time step that a file asks for."""
 WRENCH_NAMES = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
@@ -48,6 +50,7 @@ def object_to_export(model: Model) -> tuple[Model, list[str]]:
     if sensor:
         left_out.append(f"{', '.join(sensor)}: belongs to the sensor, not to the object")
     found = model.of_object()
+    left_out += [line for line in (doubt(model), missing_stops(found)) if line]
     if isinstance(found.mechanism, Forward):
         forward = found.mechanism.forward()
         if forward != found.mechanism:

@@ -34,6 +34,7 @@ from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import mass_properties
 from palpate.runtime import Stepper
+from palpate.runtime.driven import model_of
 
 FILE = "admittance_controller.yaml"
 _HELD = (1.0, 1.0, 100.0)
@@ -173,7 +174,7 @@ def _of_controller(model: Model, tool: Model | None) -> list[str]:
     ]
     if tool is None:
         found.append("gravity_compensation is zero: no model of the handle on the robot was given")
-    if model.about.get("model_of") == "whole":
+    if model_of(model) == "whole":
         found.append("the model holds the handle too: the robot's own handle must be compensated, not only its weight")
     return found
 

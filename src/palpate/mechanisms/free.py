@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from palpate.mechanisms.mechanism import WRENCH_ROWS, Row
 from palpate.physics.functions import Functions, Scalar
-from palpate.physics.kinematics import Kinematics
+from palpate.physics.kinematics import Kinematics, Triple
 from palpate.physics.motion import Motion
 from palpate.physics.units import STANDARD_GRAVITY
 
@@ -48,6 +48,16 @@ class Free:
         """The velocity turned into the body, and omega: what force and moment in the body frame work on."""
         del fn
         return (*_into_body(state[3:7], (state[7], state[8], state[9])), *state[10:13])
+
+    def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[tuple[Triple, Triple, Triple], Triple]:
+        """Rows of R_world_body, of the unit quaternion (e.g. Diebel 2006, eq. 125), and the place of the origin, m."""
+        del fn
+        w, x, y, z = state[3:7]
+        return (
+            (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+            (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+            (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+        ), (state[0], state[1], state[2])
 
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """All six rows as they are."""

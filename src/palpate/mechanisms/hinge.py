@@ -13,7 +13,7 @@ from palpate.errors import DataProblem
 from palpate.mechanisms.mechanism import Linkage, Row
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
-from palpate.physics.kinematics import Coordinate, Kinematics
+from palpate.physics.kinematics import Coordinate, Kinematics, Triple
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
 from palpate.physics.units import STANDARD_GRAVITY
@@ -115,6 +115,11 @@ class Hinge:
             (0.0, 0.0, acc[0]),
             self._coordinates(state[0], state[1], acc[0], fn),
         )
+
+    def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[tuple[Triple, Triple, Triple], Triple]:
+        """Rows of the body's rotation in the hinge's frame at angle zero, and the place of its origin: it rests."""
+        c, s = fn.cos(state[0]), fn.sin(state[0])
+        return ((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0)), (0.0, 0.0, 0.0)
 
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """The moment about the axis."""

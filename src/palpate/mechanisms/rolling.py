@@ -200,6 +200,14 @@ class Rolling:
         rows = (n[0] - self.radius * f[1], n[1] + self.radius * f[0], n[2], f[0])
         return tuple(rows[i] for i in self._kept)
 
+    def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[tuple[Triple, Triple, Triple], Triple]:
+        """Rows of R_world_B and the place of B (m): R above the contact."""
+        s = self._filled(state)
+        ahead, left, up = _turn(s["camber"], s["pitch"], fn)
+        c, d = fn.cos(s["yaw"]), fn.sin(s["yaw"])
+        x, y = (tuple(a * p + b * q for p, q in zip(ahead, left, strict=True)) for a, b in ((c, -d), (d, c)))
+        return (_triple(x), _triple(y), up), (s["x"], s["y"], self.radius)
+
     def rates(self, state: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """How fast the positions change: the contact moves with the axle's middle."""
         s = self._filled(state)
@@ -221,18 +229,18 @@ class Rolling:
         """A path through states (samples, len(state)) with accelerations (samples, freedoms), as `observe` wants it."""
         s = self._filled(list(states.T))
         k = self.expand(list(states.T), list(accelerations.T), {}, ARRAYS)
-        turn = _turn(s["camber"], s["pitch"], ARRAYS)
+        velocity = (s["forward_speed"], -self.radius * s["camber_rate"], 0.0)
+        rows, position = self.place(list(states.T), ARRAYS)
         one = np.ones(len(times_s))
-        R_CB = np.array([[x * one for x in row] for row in turn]).transpose(2, 0, 1)
-        c, d = np.cos(s["yaw"]) * one, np.sin(s["yaw"]) * one
-        R_WC = np.array([[c, -d, 0 * one], [d, c, 0 * one], [0 * one, 0 * one, one]]).transpose(2, 0, 1)
-        velocity = _into(turn, (s["forward_speed"], -self.radius * s["camber_rate"], 0.0))
-        a, omega, omega_dot, v = (
+        R = np.array([[x * one for x in row] for row in rows]).transpose(2, 0, 1)
+        a, omega, omega_dot, v, r = (
             np.stack([x * one for x in triple], axis=1)
-            for triple in (k.specific_acceleration, k.omega, k.omega_dot, velocity)
+            for triple in (
+                *(k.specific_acceleration, k.omega, k.omega_dot),
+                *(_into(_turn(s["camber"], s["pitch"], ARRAYS), velocity), position),
+            )
         )
-        position = np.stack([s["x"] * one, s["y"] * one, self.radius * one], axis=1)
-        return Motion(times_s, a, omega, omega_dot, Poses(times_s, R_WC @ R_CB, position), v)
+        return Motion(times_s, a, omega, omega_dot, Poses(times_s, R, r), v)
 
     def states(self, motion: Motion) -> FloatArray:
         """The measured states (samples, len(state)) of a motion that `observe` takes: where a replay begins."""

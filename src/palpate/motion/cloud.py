@@ -21,8 +21,8 @@ _PIECE_S = 0.1
 _MOST_FRAMES = 3000
 """Frames, evenly chosen, that are enough for the mean of a recording."""
 _ROUNDS = 50
-_CONVERGED = 1e-7
-"""Of the body's size: far below what the noise of thousands of frames leaves."""
+_CONVERGED = 1e-6
+"""Of the body's size: what the noise of thousands of frames leaves; all of them have the last word."""
 _NEAR = 4.0
 """Times the usual distance from its place: farther away a marker is not itself."""
 _ROBUST_M = 1e-3

@@ -143,7 +143,7 @@ def _fitting_scale(markers: Markers, cloud: Cloud, least_m: float) -> Scale:
             "marker faults",
             f"the markers do not fit the cloud: they are typically {1e3 * misfit:.0f} mm off their places, "
             f"on a body of {1e3 * size:.0f} mm",
-            remedy="take the cloud from this body, with the same names",
+            remedy="they are not one rigid body, or the cloud is another's: name the markers of one (markers.body)",
         )
     return scale
 

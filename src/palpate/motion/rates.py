@@ -81,6 +81,8 @@ def _kernel(rate_in_hz: float, rate_out_hz: float) -> _Kernel:
 
 def _evaluate(kernel: _Kernel, x: FloatArray, at: FloatArray) -> FloatArray:
     """Weighted sums of the 2 reach samples around each place (in samples)."""
+    from scipy.sparse import csr_array
+
     flat = x.reshape(len(x), -1)
     result = np.full((len(at), flat.shape[1]), np.nan)
     first = np.floor(at).astype(np.int64) - kernel.reach + 1
@@ -93,8 +95,8 @@ def _evaluate(kernel: _Kernel, x: FloatArray, at: FloatArray) -> FloatArray:
         weights = kernel.table[low]
         weights += (place - low) * (kernel.table[low + 1] - weights)
         weights /= weights.sum(axis=1, keepdims=True)  # a constant stays itself to the last digit
-        for j in range(flat.shape[1]):
-            result[some, j] = np.einsum("ij,ij->i", weights, flat[:, j][index])
+        rows = np.arange(0, index.size + 1, len(taps))
+        result[some] = csr_array((weights.ravel(), index.ravel(), rows), shape=(len(some), len(x))) @ flat
     return result.reshape(len(at), *x.shape[1:])
 
 

@@ -56,7 +56,7 @@ def comparison_text(data: Mapping[str, Any]) -> RenderableType:
             cells += ["-", "-", "-"]
         else:
             low, high = pooled["ci95"]
-            mark = " (!)" if pooled["chance"] < 0.01 else ""
+            mark = " (!)" if name in data["differing"] else ""
             cells += [
                 f"{pooled['value']:.{digits}f}",
                 f"{low:.{digits}f} … {high:.{digits}f}",
@@ -73,7 +73,7 @@ def comparison_text(data: Mapping[str, Any]) -> RenderableType:
     told = [Text(f"Warning: {w}", style="yellow") for w in data["warnings"]]
     note = Text(
         "± half of the 95 % interval; together: mean of the takes (random effects); (!): they differ by more than "
-        "their intervals allow.",
+        "their noise allows. A prior's pull, common to all takes, is in the interval; systematic errors are not.",
         style="dim",
     )
     return Group(table, note, errors, Text(f"Verdicts: {verdicts}"), *told)

@@ -66,7 +66,11 @@ def _entry(entry: Entry, found: Reproduction) -> Section:
     lines = comparison(entry)
     if entry.published is not None or entry.default is not None:
         simulated = entry.truth is not None
-        note = "Differences are against the truth of this simulated copy." if simulated else ""
+        note = (
+            "Differences are against the truth of this simulated copy; RMS, kappa and marker errors have none."
+            if simulated
+            else ""
+        )
         note += " Inside: whether the default's 95 % interval holds " + (
             "the truth." if simulated else "the printed number, up to its rounding."
         )
@@ -97,7 +101,7 @@ def _files(found: Reproduction) -> tuple[Block, ...]:
     rows = tuple((f.file, f.experiment, f.recording, f.state, f.told) for f in found.files)
     off = tuple(i for i, f in enumerate(found.files) if not f.usable)
     blocks: list[Block] = [
-        Table(("file", "identification", "recording", "state", ""), rows, words=(0, 1, 2, 3, 4), marked=off)
+        Table(("file", "identification", "recording", "state", "remark"), rows, words=(0, 1, 2, 3, 4), marked=off)
     ]
     missing = tuple(missing_sentences(found))
     if missing:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from palpate.experiment.reproduce import Entry, Reproduction
 from palpate.experiment.reproduce_paper import PAPER
-from palpate.experiment.reproduce_table import Line, comparison, outside
+from palpate.experiment.reproduce_table import Line, comparison, correction_text, outside
 
 LATEX = {
     "m": "m",
@@ -31,7 +31,7 @@ def headings(found: Reproduction) -> tuple[str, ...]:
     simulated, both = _kinds(found)
     against = "of truth" if simulated else "of paper"
     return (
-        "",
+        "quantity",
         "unit",
         "paper",
         *(("truth",) if simulated else ()),
@@ -96,7 +96,8 @@ def missing_sentences(found: Reproduction) -> list[str]:
 
 def entry_sentences(entry: Entry) -> list[tuple[str, str]]:
     """What is to be said about one identification, with a style."""
-    told = [(f"{note[0].upper()}{note[1:]}", "dim") for note in entry.notes]
+    notes = [*entry.notes, *filter(None, [correction_text(entry)])]
+    told = [(f"{note[0].upper()}{note[1:]}", "dim") for note in notes]
     for why in dict.fromkeys(entry.refused.values()):
         modes = " and ".join({"published": "as published", "default": "default"}[m] for m in _modes(entry, why))
         told.append((f"No result ({modes}): {why}", "red"))

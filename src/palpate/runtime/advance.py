@@ -21,7 +21,8 @@ class Status(IntEnum):
     SATURATED = 3
     """The wrench was beyond `wrench_limit`, so a sensor at its end: the object has moved under the limit instead."""
     NOT_FINITE = 4
-    """The wrench is not six finite numbers, `out` does not fit, or the step leads nowhere; the state is held."""
+    """The wrench is not six finite numbers, or the step leads nowhere: the object is braked to rest (`brake`). Or `out`
+    does not fit: the state is held."""
     NOT_READY = 5
     """Parameters that are not possible, or none yet; the state is held. In C and FMU only: here they are refused."""
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from palpate.errors import DataProblem, PalpateError
-from palpate.mechanisms import Free, Hinge, Mechanism, Rolling
+from palpate.mechanisms import Free, Mechanism
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS, Functions, Scalar
@@ -29,6 +30,15 @@ _FADING, _SWINGING = 0.1, 0.2
 1 / omega: a damper that acts a step late takes energy out as long as the step is less than the former."""
 _MOST_STEPS = 1000
 _NUDGE = 1e-5
+
+
+@runtime_checkable
+class Placed(Protocol):
+    """A mechanism whose state tells where the body is."""
+
+    def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[tuple[Triple, Triple, Triple], Triple]:
+        """Rows of R_world_body and the place of the body frame, m."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,29 +232,11 @@ def growth(model: Model, hands: Hands, state: FloatArray) -> float:
 
 def place(mechanism: Mechanism, state: Sequence[Scalar], fn: Functions) -> tuple[tuple[Triple, Triple, Triple], Triple]:
     """Rows of R_world_body and the place of the body frame (m); the world of a hinge is its frame at angle zero."""
-    s = dict(zip(mechanism.state, state, strict=True))
-    if isinstance(mechanism, Hinge):
-        c, d = fn.cos(s["angle"]), fn.sin(s["angle"])
-        return ((c, -d, 0.0), (d, c, 0.0), (0.0, 0.0, 1.0)), (0.0, 0.0, 0.0)
-    if isinstance(mechanism, Free):
-        w, x, y, z = (s[f"q_{name}"] for name in "wxyz")
-        return (
-            (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-            (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-            (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-        ), (s["x"], s["y"], s["z"])
-    if isinstance(mechanism, Rolling):
-        yaw, camber, pitch = (s.get(name, 0.0) for name in ("yaw", "camber", "pitch"))
-        c, d, cc, sc, cp, sp = (f(a) for a in (yaw, camber, pitch) for f in (fn.cos, fn.sin))
-        ahead, left = (-sp, -cp, 0.0), (cp * sc, -sp * sc, cc)
-        x, y = (
-            (c * ahead[0] - d * left[0], c * ahead[1] - d * left[1], -d * left[2]),
-            (d * ahead[0] + c * left[0], d * ahead[1] + c * left[1], c * left[2]),
+    if not isinstance(mechanism, Placed):
+        raise PalpateError(
+            f"the mechanism {type(mechanism).__name__} does not say where its body is: it has no `place`"
         )
-        return (x, y, (-cp * cc, sp * cc, sc)), (s["x"], s.get("y", 0.0), mechanism.radius)
-    raise PalpateError(
-        f"nobody has said where a body on the mechanism {type(mechanism).__name__} is: add it to `place`"
-    )
+    return mechanism.place(state, fn)
 
 
 def _acting(mechanism: Mechanism, hands: Hands) -> Callable[[Sequence[float], Sequence[float]], tuple[float, ...]]:

@@ -19,6 +19,7 @@ from palpate.errors import DataProblem, PalpateError
 from palpate.mechanisms import Hinge
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
+from palpate.runtime.driven import model_of
 from palpate.runtime.person import Hand, Intention
 from palpate.runtime.robot_arm import Arm, Inner
 from palpate.runtime.robot_grip import (
@@ -111,8 +112,11 @@ class Comparison:
 
 
 def check_pairing(model: Model) -> None:
-    """Refuse a model that the raw sensor wrench must not drive: it has the handle inside, which the robot carries."""
-    of = str(model.about.get("model_of", "")).split(" ", 1)[0]
+    """Refuse a model that the raw sensor wrench must not drive: it has the handle inside, which the robot carries.
+
+    One that does not say what it is of is taken for the body; `Trial.remarks` says so.
+    """
+    of = model_of(model)
     if of not in ("", "body"):
         raise PalpateError(
             f"model {model.name!r} is of {of!r}: a robot that carries the real handle renders the body alone, driven "

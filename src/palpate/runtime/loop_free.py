@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from palpate.elements import EndStop
 from palpate.errors import FileProblem, PalpateError
 from palpate.files import read_bytes
 from palpate.mechanisms import Hinge
@@ -52,7 +53,7 @@ class Run:
 
 
 def simulate(model: Model, wrench: FloatArray, dt: float, start: FloatArray | None = None) -> Run:
-    """Step the model through a wrench (steps, 6): N and N m of the person, in the body frame about its origin."""
+    """Step the model through a wrench (steps, 6): N and N m, in the body frame about its origin."""
     stepper = Stepper(model, dt)
     if start is not None:
         stepper.reset(start)
@@ -140,6 +141,20 @@ def steady_wrench(
     found[:, 5] = (torque + (force * lever if hinge else 0.0)) * swing
     found[:, 0] = 0.0 if hinge else force * swing
     return found
+
+
+def missing_stops(model: Model) -> str:
+    """Which end stops a hinge has not got, in a sentence; empty if it has both, or is no hinge."""
+    if not isinstance(model.mechanism, Hinge):
+        return ""
+    there = {e.side for e in model.elements if isinstance(e, EndStop) and e.acts_on == "hinge"}
+    missing = [side for side in ("lowest", "highest") if side not in there]
+    if not missing:
+        return ""
+    return (
+        f"the model has no end stop at the {' and the '.join(missing)} angle: it goes through frame and wall. Add "
+        "stops with --stops, such as --stops 0,92 (deg)."
+    )
 
 
 def through_the_frame(model: Model, angle: FloatArray) -> str:

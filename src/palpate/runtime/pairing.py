@@ -16,6 +16,7 @@ from palpate.physics.functions import FLOATS
 from palpate.physics.inertia import PHI_NAMES, move_phi
 from palpate.physics.regressor import body_columns, body_features
 from palpate.physics.spatial import nearest_rotation, wrench_transmission
+from palpate.runtime.driven import model_of
 from palpate.runtime.stepper import Status, Stepper, check_step, check_wrench_limit, moving
 
 _REMEDY = {
@@ -112,7 +113,8 @@ class SensorStepper:
     ) -> Status:
         """One step under what the sensors read: (6,), or one row per sensor. Never raises: look at the status.
 
-        A reading that is not finite holds the state; one beyond its sensor's range counts as the limit.
+        A reading that is not finite brakes the object as `Stepper` says; one beyond its sensor's range counts as the
+        limit.
         """
         try:
             read = np.array(raw, dtype=float).reshape(self._bias.shape)
@@ -125,15 +127,9 @@ class SensorStepper:
             k = self._mechanism.expand(self._stepper.state.tolist(), self._filtered.tolist(), {}, FLOATS)
             wrench = wrench + np.array(body_columns(body_features(k)), dtype=float) @ self._phi
         status = self._stepper.step(wrench.tolist(), out)
-        if status is Status.NOT_FINITE:
-            return status
-        self._filtered += self._share * (np.array(out[self.size - len(self._filtered) :]) - self._filtered)
-        return Status.SATURATED if beyond else status
-
-
-def model_of(model: Model) -> str:
-    """What the model says it is of: "body", "whole", "handle", "weight-only"; "" if it says nothing."""
-    return str(model.about.get("model_of", "")).split(" ", 1)[0]
+        if len(out) == self.size:
+            self._filtered += self._share * (np.array(out[self.size - len(self._filtered) :]) - self._filtered)
+        return Status.SATURATED if beyond and status is not Status.NOT_FINITE else status
 
 
 def _check_pairing(model: Model, sensors: Sequence[HandleSensor]) -> None:

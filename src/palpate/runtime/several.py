@@ -81,7 +81,8 @@ def many_freedoms(model: Model, dt: float) -> Advance:
     n, m = e.n, len(kernels["levels"][1])
     width = n + 1 + m
     system, pressed, ways, levels = (flat[name] for name in ("system", "pressed", "ways", "levels"))
-    move, bounded, within = _move(model, flat, dt), _account(flat, dt), limits(model.mechanism)
+    move = _move(model, flat, dt)
+    bounded, within = _account(flat, move, dt), limits(model.mechanism)
 
     def hold(state: State, u: list[float], Z: list[list[float]]) -> list[float]:
         """The new speeds with dry friction, from those without (u) and what unit impulses take (Z)."""
@@ -127,7 +128,10 @@ def many_freedoms(model: Model, dt: float) -> Advance:
             if touched == before:
                 break
         if bounded is not None:
-            there, u = bounded(state, there, u, wrench)
+            within_account = bounded(state, there, u, wrench)
+            if within_account is None:
+                return (*state, *(0.0,) * n), Status.NOT_FINITE
+            there, u = within_account
         if m and all(abs(x) < REST and abs(x - y) < REST * dt for x, y in zip(u, v, strict=True)):
             there, u = q, [0.0] * n
         beyond = any(not low <= there[i] <= high for i, low, high in within)
@@ -141,35 +145,56 @@ def many_freedoms(model: Model, dt: float) -> Advance:
     return advance
 
 
-_Bounded = Callable[[State, State, list[float], Sequence[float]], tuple[State, list[float]]]
+_Bounded = Callable[[State, State, list[float], Sequence[float]], tuple[State, list[float]] | None]
 
 
-def _account(flat: dict[str, _Function], dt: float) -> _Bounded | None:
+def _account(flat: dict[str, _Function], move: _Move, dt: float) -> _Bounded | None:
     """Bind the account of a step: kinetic energy after it is at most what was there, the work, and what was given back.
 
     Inertia that changes with the pose and gyroscopic moments make errors of second order in dt, of either sign. Where
-    one would create energy, all speeds are made smaller by the same part. Springs and weight: Gauss's rule along the
-    step, exact to dt^7. None if the mechanism does not tell on what its rows work.
+    one would create energy, the step is made smaller: speeds and way by the part s that solves T s^2 + c s = T before,
+    c what is taken on the whole way. What curves then still leave, far below rounding's size in position, only the
+    speeds give. Springs and weight: Gauss's rule along the step, exact to dt^7. None if the mechanism does not tell on
+    what its rows work; `bounded` gives None where the numbers are not finite.
     """
     if "account" not in flat:
         return None
     account, power, pushed = flat["account"], flat["power"], flat["pushed"]
 
-    def bounded(state: State, there: State, u: list[float], wrench: Sequence[float]) -> tuple[State, list[float]]:
-        q = state[: len(there)]
+    def taken_on(q: State, there: State, u: list[float], wrench: Sequence[float]) -> float:
+        """J that springs and weight take on the way, minus the work that is put in."""
         way = [y - x for x, y in zip(q, there, strict=True)]
-        (had, old_stops), (new, new_stops), (worked,) = account(state), account((*there, *u)), pushed((*q, *u), wrench)
+        (worked,) = pushed((*q, *u), wrench)
         lifted = 0.0
         for at, weight in GAUSS:
             (taken,) = power((*(x + at * d for x, d in zip(q, way, strict=True)), *u))
             lifted += weight * taken
-        allowed = had + dt * (worked - lifted) + old_stops - new_stops
-        if new <= allowed:
-            return there, u
-        if not allowed > 0.0:  # not even at rest would it be here
-            return q, [0.0] * len(u)
-        part = math.sqrt(allowed / new)
-        return there, [part * x for x in u]
+        return dt * (lifted - worked)
+
+    def bounded(
+        state: State, there: State, u: list[float], wrench: Sequence[float]
+    ) -> tuple[State, list[float]] | None:
+        q = state[: len(there)]
+        had, old_stops = account(state)
+        for last in (False, False, True):
+            new, new_stops = account((*there, *u))
+            taken = taken_on(q, there, u, wrench) + new_stops - old_stops
+            if not math.isfinite(new + taken):
+                return None
+            if new + taken <= had:
+                break
+            if last:
+                left = had - taken
+                if not left > 0.0:  # not even at rest would it be here
+                    return q, [0.0] * len(u)
+                part = math.sqrt(left / new)
+                u = [part * x for x in u]
+                break
+            root = math.sqrt(taken * taken + 4.0 * new * had)
+            part = 2.0 * had / (taken + root) if taken > 0.0 else (root - taken) / (2.0 * new)
+            u = [part * x for x in u]
+            there = move(q, u)
+        return there, u
 
     return bounded
 

@@ -18,9 +18,11 @@ from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
 from palpate.runtime.advance import State, one_freedom
 from palpate.runtime.advance import Status as Status
+from palpate.runtime.brake import brake
 from palpate.runtime.equations import Forward, Rates, limits
 from palpate.runtime.several import has_quaternion, many_freedoms
 
+_LOST = [math.nan] * 6
 _PROBLEMS = (ArithmeticError, ValueError, TypeError, IndexError)
 LONGEST_STEP_S = 0.1
 """Steps up to this are stable whatever the dampers, springs and stops; longer ones would jump over what they must meet.
@@ -41,9 +43,9 @@ class Stepper:
     counts as the limit, and the step reports `SATURATED`.
 
     The state is all there is: `saved = door.state`, later `door.reset(saved)`, and the same wrenches give the same
-    motion, bit by bit. Whatever comes in, a step gives finite numbers; where it cannot be taken, `NOT_FINITE` says so
-    and the object stays where it is, with the speed with which it will go on: a robot that follows the speed must stop
-    by itself when it sees this status.
+    motion, bit by bit. Whatever comes in, a step gives finite numbers that belong together; where the wrench is lost,
+    `NOT_FINITE` says so, and each such step brakes the object (`palpate.runtime.brake`: to a third of its speed in
+    20 ms, then to rest; never faster, never energy from nothing). The next good wrench moves it on from there.
     """
 
     def __init__(self, model: Model, dt: float, *, wrench_limit: Sequence[float] | FloatArray | None = None) -> None:
@@ -63,6 +65,7 @@ class Stepper:
             _, status = self._advance(self._now, (0.0,) * 6)
         except (TypeError, ArithmeticError) as error:
             raise PalpateError(f"model {model.name!r} cannot be stepped ({error}); does check_element pass?") from error
+        self._braked = brake(self._advance, len(self._still), float(dt), turns=self._turns)
         if status is Status.NOT_FINITE:
             raise PalpateError(f"model {model.name!r} has no inertia to move: add an inertia or a rigid body")
 
@@ -107,13 +110,17 @@ class Stepper:
     def step(self, wrench: Sequence[float] | FloatArray, out: MutableSequence[float] | FloatArray) -> Status:
         """Apply a wrench for one step; `out` receives the new state and the mean accelerations (see `names`).
 
-        `wrench`: force (N) and moment (N m) of the person on the object, in the body frame about its origin; a hinge
-        takes only the moment about its axis, the last of the six. Never raises: look at the status.
+        `wrench`: force (N) and moment (N m) in the body frame about its origin; a hinge takes only the moment about
+        its axis, the last of the six. Whose it is, `model_of` says: for a model of the body what the sensor reads
+        minus its zero, for the whole the person's (`SensorStepper` works it out). Never raises: look at the status.
         """
         try:
             w = [float(x) for x in wrench]
-            if len(w) == 6 and len(out) == self.size:
-                found, status = self._attempt(self._now, w)
+        except _PROBLEMS:
+            w = []
+        try:
+            if len(out) == self.size:
+                found, status = self._attempt(self._now, w if len(w) == 6 else _LOST)
                 for i, x in enumerate(found):
                     out[i] = x
                 self._now = found[: len(self._now)]
@@ -149,18 +156,19 @@ class Stepper:
         return np.array(statuses, dtype=np.int8)
 
     def _attempt(self, now: State, wrench: list[float]) -> tuple[State, Status]:
-        """One step of six numbers; the state is held where it leads nowhere."""
-        try:
+        """One step of six numbers; a braked one where they lead nowhere."""
+        if math.isfinite(sum(wrench)):
             beyond = False
-            if self._limit is not None and math.isfinite(sum(wrench)):
+            if self._limit is not None:
                 within = [min(max(x, -most), most) for x, most in zip(wrench, self._limit, strict=True)]
                 beyond, wrench = within != wrench, within
-            found, status = self._advance(now, wrench)
-            if status is not Status.NOT_FINITE and math.isfinite(sum(wrench) + sum(found)):
-                return found, Status.SATURATED if beyond else status
-        except _PROBLEMS:
-            pass
-        return (*now, *self._still), Status.NOT_FINITE
+            try:
+                found, status = self._advance(now, wrench)
+                if status is not Status.NOT_FINITE and math.isfinite(sum(found)):
+                    return found, Status.SATURATED if beyond else status
+            except _PROBLEMS:
+                pass
+        return self._braked(now), Status.NOT_FINITE
 
 
 def check_step(dt: float) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from palpate.elements import EndStop
-from palpate.experiment import read_experiment, shipped_experiments
+from palpate.experiment import shipped_experiments
 from palpate.files import write_text
 from palpate.mechanisms import FourBar, Hinge
 from palpate.model import Model
@@ -40,7 +40,7 @@ from palpate.twin.door_physics import (
     sensor_pose,
     simulate_door,
 )
-from palpate.twin.handle import random_handle, write_handle_twin, write_paper_twin
+from palpate.twin.handle import random_handle, write_handle_twin, write_own_experiment, write_paper_twin
 from palpate.twin.instruments import (
     RATE_HZ,
     Instruments,
@@ -226,12 +226,7 @@ def write_paper_door_twin(folder: Path, *, seed: int | None = None) -> Path:
     write_dspace(data / "exp1_021.mat", cell)
     write_microstrain(data / "IMU_Door.csv", imu, g=twin.gravity)
     write_text(folder / "door-truth.json", json.dumps(truth, indent=1) + "\n")
-    text = source.read_text(encoding="utf-8").replace(
-        "\nreference:\n  label: paper\n", "\nreference:\n- {label: truth, file: door-truth.json}\n- label: paper\n"
-    )
-    write_text(folder / source.name, text)
-    read_experiment(folder / source.name)
-    return folder / source.name
+    return write_own_experiment(folder, source, "door-truth.json")
 
 
 def marker_recordings(rng: np.random.Generator, twin: DoorTwin, truth: DoorTruth) -> tuple[Recording, Recording]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -116,7 +117,6 @@ def write_paper_twin(folder: Path, name: str, *, seed: int | None = None) -> Pat
     """
     source = shipped_experiments()[name]
     rng = np.random.default_rng([seed or 0, 2])
-    text = source.read_text(encoding="utf-8")
     layout = _LAYOUTS[name]
     twin = HandleTwin(
         phi=_table_phi(layout.table) if seed is None else random_handle(rng),
@@ -129,9 +129,17 @@ def write_paper_twin(folder: Path, name: str, *, seed: int | None = None) -> Pat
         seed=seed or 0,
     )
     _write(folder, twin, layout.wrench_file, layout.imu_file)
-    text = text.replace(
-        "\nreference:\n  label: paper\n", "\nreference:\n- {label: truth, file: truth.json}\n- label: paper\n"
+    return write_own_experiment(folder, source, "truth.json")
+
+
+def write_own_experiment(folder: Path, source: Path, truth: str) -> Path:
+    """A shipped experiment beside the recordings of its twin: with the truth as a reference, and with the handle's
+    experiment that lies beside it instead of the shipped one, so that what is changed there counts. Returns its path.
+    """
+    text = source.read_text(encoding="utf-8").replace(
+        "\nreference:\n  label: paper\n", f"\nreference:\n- {{label: truth, file: {truth}}}\n- label: paper\n"
     )
+    text = re.sub(r"\nhandle: ([a-z-]+) +# ships with palpate", r"\nhandle: \1.yaml  # beside this file", text)
     write_text(folder / source.name, text)
     read_experiment(folder / source.name)
     return folder / source.name

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from palpate.experiment import read_experiment, shipped_experiments
+from palpate.experiment import shipped_experiments
 from palpate.files import write_text
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import PHI_NAMES
 from palpate.physics.so3 import exp_rotation
 from palpate.twin.capture import DeviceClock
-from palpate.twin.handle import random_handle, write_handle_twin, write_paper_twin
+from palpate.twin.handle import random_handle, write_handle_twin, write_own_experiment, write_paper_twin
 from palpate.twin.instruments import Instruments
 from palpate.twin.wheelbarrow_files import experiment_text, wheelbarrow_recordings, write_recordings
 from palpate.twin.wheelbarrow_instruments import WheelbarrowTwin
@@ -174,11 +174,7 @@ def write_paper_wheelbarrow_twin(folder: Path, *, seed: int | None = None) -> Pa
     write_paper_twin(folder, "wheelbarrow-handle", seed=seed)
     handle = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
     write_paper_recordings(folder, np.array([handle["phi"][name] for name in PHI_NAMES]), seed=seed)
-    truth = "\nreference:\n- {label: truth, file: wheelbarrow-truth.json}\n- label: paper\n"
-    text = source.read_text(encoding="utf-8").replace("\nreference:\n  label: paper\n", truth)
-    write_text(folder / source.name, text)
-    read_experiment(folder / source.name)
-    return folder / source.name
+    return write_own_experiment(folder, source, "wheelbarrow-truth.json")
 
 
 def write_paper_recordings(folder: Path, phi: FloatArray, *, seed: int | None = None) -> None:

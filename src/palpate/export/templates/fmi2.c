@@ -8,11 +8,11 @@
 #include "model.h"
 
 #if defined _WIN32
-#define FMI2_EXPORT __declspec(dllexport)
+#define FMI2_EXPORT_ __declspec(dllexport)
 #elif defined __GNUC__
-#define FMI2_EXPORT __attribute__((visibility("default")))
+#define FMI2_EXPORT_ __attribute__((visibility("default")))
 #else
-#define FMI2_EXPORT
+#define FMI2_EXPORT_
 #endif
 
 typedef void *fmi2Component;
@@ -35,7 +35,8 @@ typedef struct {
     fmi2ComponentEnvironment componentEnvironment;
 } fmi2CallbackFunctions;
 
-#define GUID "@guid@"
+#define GUID_ "@guid@"
+#define MOST_STEPS_ 1e6 /* inside of one communication step: seconds of computing, not hours */
 enum { INPUTS = 6, STATES = @states@, FREEDOMS = @NAME@_FREEDOMS, PARAMETERS = @count@ };
 enum { REALS = INPUTS + STATES + FREEDOMS + PARAMETERS };
 
@@ -90,11 +91,11 @@ static fmi2Status ready(Instance *it)
     return tell(it, fmi2Warning, text);
 }
 
-FMI2_EXPORT const char *fmi2GetTypesPlatform(void) { return "default"; }
+FMI2_EXPORT_ const char *fmi2GetTypesPlatform(void) { return "default"; }
 
-FMI2_EXPORT const char *fmi2GetVersion(void) { return "2.0"; }
+FMI2_EXPORT_ const char *fmi2GetVersion(void) { return "2.0"; }
 
-FMI2_EXPORT fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, fmi2String resources,
+FMI2_EXPORT_ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, fmi2String resources,
                                           const fmi2CallbackFunctions *functions, fmi2Boolean visible,
                                           fmi2Boolean logging)
 {
@@ -103,7 +104,7 @@ FMI2_EXPORT fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2St
     (void)visible;
     if (functions == NULL || functions->allocateMemory == NULL || functions->freeMemory == NULL)
         return NULL;
-    if (type != fmi2CoSimulation || guid == NULL || strcmp(guid, GUID) != 0) {
+    if (type != fmi2CoSimulation || guid == NULL || strcmp(guid, GUID_) != 0) {
         if (functions->logger != NULL)
             functions->logger(functions->componentEnvironment, name, fmi2Error, "logStatusError", "%s",
                               type != fmi2CoSimulation ? "this is an FMU for co-simulation" : "the guid is another FMU's");
@@ -120,13 +121,13 @@ FMI2_EXPORT fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2St
     return it;
 }
 
-FMI2_EXPORT void fmi2FreeInstance(fmi2Component c)
+FMI2_EXPORT_ void fmi2FreeInstance(fmi2Component c)
 {
     if (c != NULL)
         ((Instance *)c)->functions.freeMemory(c);
 }
 
-FMI2_EXPORT fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean on, size_t count, const fmi2String categories[])
+FMI2_EXPORT_ fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean on, size_t count, const fmi2String categories[])
 {
     (void)count;
     (void)categories;
@@ -134,7 +135,7 @@ FMI2_EXPORT fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean on, size
     return fmi2OK;
 }
 
-FMI2_EXPORT fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean has_tolerance, fmi2Real tolerance,
+FMI2_EXPORT_ fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean has_tolerance, fmi2Real tolerance,
                                            fmi2Real start, fmi2Boolean has_stop, fmi2Real stop)
 {
     (void)has_tolerance;
@@ -147,13 +148,13 @@ FMI2_EXPORT fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean has_tole
     return fmi2OK;
 }
 
-FMI2_EXPORT fmi2Status fmi2EnterInitializationMode(fmi2Component c)
+FMI2_EXPORT_ fmi2Status fmi2EnterInitializationMode(fmi2Component c)
 {
     (void)c;
     return fmi2OK;
 }
 
-FMI2_EXPORT fmi2Status fmi2ExitInitializationMode(fmi2Component c)
+FMI2_EXPORT_ fmi2Status fmi2ExitInitializationMode(fmi2Component c)
 {
     Instance *it = c;
     @name@_state state;
@@ -167,19 +168,19 @@ FMI2_EXPORT fmi2Status fmi2ExitInitializationMode(fmi2Component c)
     return fmi2OK;
 }
 
-FMI2_EXPORT fmi2Status fmi2Terminate(fmi2Component c)
+FMI2_EXPORT_ fmi2Status fmi2Terminate(fmi2Component c)
 {
     (void)c;
     return fmi2OK;
 }
 
-FMI2_EXPORT fmi2Status fmi2Reset(fmi2Component c)
+FMI2_EXPORT_ fmi2Status fmi2Reset(fmi2Component c)
 {
     begin(&((Instance *)c)->now);
     return fmi2OK;
 }
 
-FMI2_EXPORT fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference vr[], size_t count, fmi2Real value[])
+FMI2_EXPORT_ fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference vr[], size_t count, fmi2Real value[])
 {
     size_t i;
     for (i = 0; i < count; i++) {
@@ -190,7 +191,7 @@ FMI2_EXPORT fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference vr[
     return fmi2OK;
 }
 
-FMI2_EXPORT fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[], size_t count, const fmi2Real value[])
+FMI2_EXPORT_ fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[], size_t count, const fmi2Real value[])
 {
     Memory *now = &((Instance *)c)->now;
     size_t i;
@@ -205,7 +206,7 @@ FMI2_EXPORT fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[
     return fmi2OK;
 }
 
-FMI2_EXPORT fmi2Status fmi2GetInteger(fmi2Component c, const fmi2ValueReference vr[], size_t count, fmi2Integer value[])
+FMI2_EXPORT_ fmi2Status fmi2GetInteger(fmi2Component c, const fmi2ValueReference vr[], size_t count, fmi2Integer value[])
 {
     size_t i;
     for (i = 0; i < count; i++) {
@@ -216,7 +217,7 @@ FMI2_EXPORT fmi2Status fmi2GetInteger(fmi2Component c, const fmi2ValueReference 
     return fmi2OK;
 }
 
-FMI2_EXPORT fmi2Status fmi2SetInteger(fmi2Component c, const fmi2ValueReference vr[], size_t count,
+FMI2_EXPORT_ fmi2Status fmi2SetInteger(fmi2Component c, const fmi2ValueReference vr[], size_t count,
                                       const fmi2Integer value[])
 {
     (void)vr;
@@ -224,14 +225,14 @@ FMI2_EXPORT fmi2Status fmi2SetInteger(fmi2Component c, const fmi2ValueReference 
     return count == 0 ? fmi2OK : tell(c, fmi2Error, "no integer variable can be set");
 }
 
-FMI2_EXPORT fmi2Status fmi2GetBoolean(fmi2Component c, const fmi2ValueReference vr[], size_t count, fmi2Boolean value[])
+FMI2_EXPORT_ fmi2Status fmi2GetBoolean(fmi2Component c, const fmi2ValueReference vr[], size_t count, fmi2Boolean value[])
 {
     (void)vr;
     (void)value;
     return count == 0 ? fmi2OK : tell(c, fmi2Error, "there is no boolean variable");
 }
 
-FMI2_EXPORT fmi2Status fmi2SetBoolean(fmi2Component c, const fmi2ValueReference vr[], size_t count,
+FMI2_EXPORT_ fmi2Status fmi2SetBoolean(fmi2Component c, const fmi2ValueReference vr[], size_t count,
                                       const fmi2Boolean value[])
 {
     (void)vr;
@@ -239,14 +240,14 @@ FMI2_EXPORT fmi2Status fmi2SetBoolean(fmi2Component c, const fmi2ValueReference 
     return count == 0 ? fmi2OK : tell(c, fmi2Error, "there is no boolean variable");
 }
 
-FMI2_EXPORT fmi2Status fmi2GetString(fmi2Component c, const fmi2ValueReference vr[], size_t count, fmi2String value[])
+FMI2_EXPORT_ fmi2Status fmi2GetString(fmi2Component c, const fmi2ValueReference vr[], size_t count, fmi2String value[])
 {
     (void)vr;
     (void)value;
     return count == 0 ? fmi2OK : tell(c, fmi2Error, "there is no string variable");
 }
 
-FMI2_EXPORT fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference vr[], size_t count,
+FMI2_EXPORT_ fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference vr[], size_t count,
                                      const fmi2String value[])
 {
     (void)vr;
@@ -254,7 +255,7 @@ FMI2_EXPORT fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference v
     return count == 0 ? fmi2OK : tell(c, fmi2Error, "there is no string variable");
 }
 
-FMI2_EXPORT fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *saved)
+FMI2_EXPORT_ fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *saved)
 {
     Instance *it = c;
     if (*saved == NULL)
@@ -265,14 +266,14 @@ FMI2_EXPORT fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *saved)
     return fmi2OK;
 }
 
-FMI2_EXPORT fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate saved)
+FMI2_EXPORT_ fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate saved)
 {
     Instance *it = c;
     memcpy(&it->now, saved, sizeof it->now);
     return fmi2OK;
 }
 
-FMI2_EXPORT fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *saved)
+FMI2_EXPORT_ fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *saved)
 {
     if (saved != NULL && *saved != NULL) {
         ((Instance *)c)->functions.freeMemory(*saved);
@@ -281,7 +282,7 @@ FMI2_EXPORT fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *saved)
     return fmi2OK;
 }
 
-FMI2_EXPORT fmi2Status fmi2SerializedFMUstateSize(fmi2Component c, fmi2FMUstate saved, size_t *size)
+FMI2_EXPORT_ fmi2Status fmi2SerializedFMUstateSize(fmi2Component c, fmi2FMUstate saved, size_t *size)
 {
     (void)c;
     (void)saved;
@@ -289,7 +290,7 @@ FMI2_EXPORT fmi2Status fmi2SerializedFMUstateSize(fmi2Component c, fmi2FMUstate 
     return fmi2OK;
 }
 
-FMI2_EXPORT fmi2Status fmi2SerializeFMUstate(fmi2Component c, fmi2FMUstate saved, fmi2Byte bytes[], size_t size)
+FMI2_EXPORT_ fmi2Status fmi2SerializeFMUstate(fmi2Component c, fmi2FMUstate saved, fmi2Byte bytes[], size_t size)
 {
     if (size < sizeof(Memory))
         return tell(c, fmi2Error, "the state does not fit");
@@ -297,7 +298,7 @@ FMI2_EXPORT fmi2Status fmi2SerializeFMUstate(fmi2Component c, fmi2FMUstate saved
     return fmi2OK;
 }
 
-FMI2_EXPORT fmi2Status fmi2DeSerializeFMUstate(fmi2Component c, const fmi2Byte bytes[], size_t size, fmi2FMUstate *saved)
+FMI2_EXPORT_ fmi2Status fmi2DeSerializeFMUstate(fmi2Component c, const fmi2Byte bytes[], size_t size, fmi2FMUstate *saved)
 {
     Instance *it = c;
     if (size != sizeof(Memory))
@@ -310,7 +311,7 @@ FMI2_EXPORT fmi2Status fmi2DeSerializeFMUstate(fmi2Component c, const fmi2Byte b
     return fmi2OK;
 }
 
-FMI2_EXPORT fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReference unknown[], size_t unknowns,
+FMI2_EXPORT_ fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReference unknown[], size_t unknowns,
                                                     const fmi2ValueReference known[], size_t knowns,
                                                     const fmi2Real by[], fmi2Real value[])
 {
@@ -323,7 +324,7 @@ FMI2_EXPORT fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2V
     return tell(c, fmi2Error, "directional derivatives are not offered");
 }
 
-FMI2_EXPORT fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t count,
+FMI2_EXPORT_ fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t count,
                                                    const fmi2Integer order[], const fmi2Real value[])
 {
     (void)vr;
@@ -333,7 +334,7 @@ FMI2_EXPORT fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2Va
     return tell(c, fmi2Error, "inputs are held, not interpolated");
 }
 
-FMI2_EXPORT fmi2Status fmi2GetRealOutputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t count,
+FMI2_EXPORT_ fmi2Status fmi2GetRealOutputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t count,
                                                     const fmi2Integer order[], fmi2Real value[])
 {
     (void)vr;
@@ -344,7 +345,7 @@ FMI2_EXPORT fmi2Status fmi2GetRealOutputDerivatives(fmi2Component c, const fmi2V
 }
 
 /* As many whole steps as fit until the end of the communication step; what is left over is taken in the next. */
-FMI2_EXPORT fmi2Status fmi2DoStep(fmi2Component c, fmi2Real time, fmi2Real length, fmi2Boolean no_set_before)
+FMI2_EXPORT_ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real time, fmi2Real length, fmi2Boolean no_set_before)
 {
     Instance *it = c;
     Memory *now = &it->now;
@@ -354,6 +355,8 @@ FMI2_EXPORT fmi2Status fmi2DoStep(fmi2Component c, fmi2Real time, fmi2Real lengt
     if (!now->running || !isfinite(end) || !(length >= 0.0))
         return tell(it, fmi2Error, "a step needs an initialised FMU, a finite time and a length of at least zero");
     end = floor(end + 1e-6 + 1e-12 * fabs(end));
+    if (end - now->steps > MOST_STEPS_)
+        return tell(it, fmi2Discard, "this communication step is longer than a million steps inside: take shorter ones");
     if (ready(it) != fmi2OK) {
         now->status = @NAME@_NOT_READY;
         now->steps = end;
@@ -366,12 +369,12 @@ FMI2_EXPORT fmi2Status fmi2DoStep(fmi2Component c, fmi2Real time, fmi2Real lengt
         now->status = status > now->status ? status : now->status;
     }
 @get_state@
-    return now->status >= @NAME@_NOT_FINITE ? tell(it, fmi2Warning, "the wrench is not finite: the state is held") : fmi2OK;
+    return now->status >= @NAME@_NOT_FINITE ? tell(it, fmi2Warning, "the wrench is not finite: the object is braked") : fmi2OK;
 }
 
-FMI2_EXPORT fmi2Status fmi2CancelStep(fmi2Component c) { return tell(c, fmi2Error, "steps do not run in the background"); }
+FMI2_EXPORT_ fmi2Status fmi2CancelStep(fmi2Component c) { return tell(c, fmi2Error, "steps do not run in the background"); }
 
-FMI2_EXPORT fmi2Status fmi2GetStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Status *value)
+FMI2_EXPORT_ fmi2Status fmi2GetStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Status *value)
 {
     (void)c;
     (void)kind;
@@ -379,7 +382,7 @@ FMI2_EXPORT fmi2Status fmi2GetStatus(fmi2Component c, const fmi2StatusKind kind,
     return fmi2Discard;
 }
 
-FMI2_EXPORT fmi2Status fmi2GetRealStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Real *value)
+FMI2_EXPORT_ fmi2Status fmi2GetRealStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Real *value)
 {
     const Memory *now = &((Instance *)c)->now;
     if (kind != fmi2LastSuccessfulTime)
@@ -388,7 +391,7 @@ FMI2_EXPORT fmi2Status fmi2GetRealStatus(fmi2Component c, const fmi2StatusKind k
     return fmi2OK;
 }
 
-FMI2_EXPORT fmi2Status fmi2GetIntegerStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Integer *value)
+FMI2_EXPORT_ fmi2Status fmi2GetIntegerStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Integer *value)
 {
     (void)c;
     (void)kind;
@@ -396,14 +399,14 @@ FMI2_EXPORT fmi2Status fmi2GetIntegerStatus(fmi2Component c, const fmi2StatusKin
     return fmi2Discard;
 }
 
-FMI2_EXPORT fmi2Status fmi2GetBooleanStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Boolean *value)
+FMI2_EXPORT_ fmi2Status fmi2GetBooleanStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Boolean *value)
 {
     (void)c;
     *value = 0;
     return kind == fmi2Terminated ? fmi2OK : fmi2Discard;
 }
 
-FMI2_EXPORT fmi2Status fmi2GetStringStatus(fmi2Component c, const fmi2StatusKind kind, fmi2String *value)
+FMI2_EXPORT_ fmi2Status fmi2GetStringStatus(fmi2Component c, const fmi2StatusKind kind, fmi2String *value)
 {
     (void)c;
     (void)kind;

@@ -15,7 +15,8 @@ typedef enum {
     @NAME@_STICKING = 1,   /* dry friction holds the object: the speed is exactly zero */
     @NAME@_AT_LIMIT = 2,   /* an end stop is pressed, a foot stands, or the mechanism is at the end of its reach */
     @NAME@_SATURATED = 3,  /* the wrench was beyond wrench_limit; the object has moved under the limit instead */
-    @NAME@_NOT_FINITE = 4, /* wrench, state or where they lead is not finite or not possible; the state is held */
+    @NAME@_NOT_FINITE = 4, /* the wrench is not finite or leads nowhere: braked, to a third of the speed in @brake_ms@ ms and
+                           on to rest; or the state is not possible: held */
     @NAME@_NOT_READY = 5   /* @name@_init has not succeeded; the state is held */
 } @name@_status;
 
@@ -46,7 +47,8 @@ int @name@_check(const @name@_parameters *parameters);
 /* Get ready with these parameters (NULL: the defaults) and this range of the sensor (NULL: @limit_words@).
    What is not possible gives NOT_READY, and no step is taken with it. */
 @name@_status @name@_init(@name@_model *model, const @name@_parameters *parameters, const double wrench_limit[6]);
-/* One step under a wrench: force (N) and moment (N m) of the person on the object, in the body frame about its origin.
+/* One step under a wrench (N, N m), @frame@:
+@wrench_words@
    acceleration (NULL: not wanted) receives the mean of the step: @acceleration_words@. */
 @name@_status @name@_step(const @name@_model *model, @name@_state *state, const double wrench[6],
     double acceleration[@NAME@_FREEDOMS]);

@@ -19,14 +19,14 @@ static double towards(const @name@_parameters *p, double q, double v, double ahe
     *status = @NAME@_NOT_FINITE;
     if (!(inertia > 0.0))
         return 0.0;
-    stiff = dt * dt * y[3] - RESOLVED * inertia;
+    stiff = dt * dt * y[3] - RESOLVED_ * inertia;
     stiff = 0.0 > stiff ? 0.0 : stiff;
     momentum = inertia * v + dt * y[0];
     if (y[4] > 0.0) {
         momentum += dt * y[4] * (ahead - q);
         inertia += dt * dt * y[4];
     }
-    slow = -SLOW < v && v < SLOW;
+    slow = -SLOW_ < v && v < SLOW_;
     if (!slow)
         damping = loss / v;
     if (damping < 0.0)
@@ -41,7 +41,7 @@ static double towards(const @name@_parameters *p, double q, double v, double ahe
         return 0.0;
     }
     s[1] = v;
-#if FADES
+#if FADES_
     k_dry(p, s, &held);
 #endif
     if (slow)
@@ -57,11 +57,11 @@ static int part(const @name@_parameters *p, double *angle, double *speed, const 
     double there = q + dt * v, new_speed = v, pressed = 0.0;
     int i, status = @NAME@_OK;
     *touched = 0;
-    for (i = 0; i < TOUCHES; i++) {
-        const double ahead = there < LOW ? LOW : there > HIGH ? HIGH : there;
+    for (i = 0; i < TOUCHES_; i++) {
+        const double ahead = there < LOW_ ? LOW_ : there > HIGH_ ? HIGH_ : there;
         new_speed = towards(p, q, v, ahead, w, dt, &pressed, &status);
         there = q + dt * new_speed;
-#if STOPS
+#if STOPS_
         {
             double s[3], at_end;
             s[0] = q;
@@ -78,8 +78,8 @@ static int part(const @name@_parameters *p, double *angle, double *speed, const 
         break;
 #endif
     }
-    if (!(LOW <= there && there <= HIGH)) { /* a linkage that is stretched stops the door, and gives nothing back */
-        there = there < LOW ? LOW : HIGH;
+    if (!(LOW_ <= there && there <= HIGH_)) { /* a linkage that is stretched stops the door, and gives nothing back */
+        there = there < LOW_ ? LOW_ : HIGH_;
         new_speed = (there - q) / dt;
         status = @NAME@_AT_LIMIT;
     }
@@ -91,13 +91,13 @@ static int part(const @name@_parameters *p, double *angle, double *speed, const 
 static int advance(const @name@_parameters *p, const double *s, const double *w, double *out)
 {
     double q = s[0], v = s[1];
-    int i, touched, status = part(p, &q, &v, w, DT, &touched);
+    int i, touched, status = part(p, &q, &v, w, DT_, &touched);
     if (touched && (s[1] != 0.0 || v != 0.0) && status != @NAME@_NOT_FINITE) {
         int pressed = 0;
         q = s[0];
         v = s[1];
-        for (i = 0; i < PARTS; i++) {
-            status = part(p, &q, &v, w, DT / PARTS, &touched);
+        for (i = 0; i < PARTS_; i++) {
+            status = part(p, &q, &v, w, DT_ / PARTS_, &touched);
             pressed = pressed || touched;
         }
         if (pressed)
@@ -105,6 +105,6 @@ static int advance(const @name@_parameters *p, const double *s, const double *w,
     }
     out[0] = q;
     out[1] = v;
-    out[2] = (v - s[1]) / DT;
+    out[2] = (v - s[1]) / DT_;
     return status;
 }

@@ -8,7 +8,7 @@ static void unpack(const double *s, @name@_state *state)
 @unpack@
 }
 
-#if BODIES
+#if BODIES_
 /* Whether a body of positive density can have these ten: its spread of mass about the centre is positive definite. */
 static int is_solid(const double *phi)
 {
@@ -46,17 +46,17 @@ static int is_solid(const double *phi)
 @name@_state @name@_rest(void)
 {
     @name@_state state;
-    static const double s[NQ + N] = {@rest@};
+    static const double s[NQ_ + N_] = {@rest@};
     unpack(s, &state);
     return state;
 }
 
 int @name@_possible(const @name@_state *state)
 {
-    double s[NQ + N], sum = 0.0;
+    double s[NQ_ + N_], sum = 0.0;
     int i;
     pack(state, s);
-    for (i = 0; i < NQ + N; i++)
+    for (i = 0; i < NQ_ + N_; i++)
         sum += s[i];
     return isfinite(sum)@possible@;
 }
@@ -81,58 +81,112 @@ int @name@_check(const @name@_parameters *p)
     }
     if (@name@_check(&model->parameters) != 0)
         return @NAME@_NOT_READY;
-    model->ready = READY;
+    model->ready = READY_;
     return @NAME@_OK;
+}
+
+/* One step without a wrench, on which the speeds fade; springs and weight never speed it up, nor turn it round. */
+static void brake(const @name@_model *model, const double *s, double *out)
+{
+    static const double nothing[6] = {0.0};
+    double slow[NQ_ + N_], sum = 0.0, along = 0.0, had = 0.0, has = 0.0;
+    const double *u = out + NQ_;
+    int i, goes;
+    memcpy(slow, s, sizeof slow);
+    for (i = NQ_; i < NQ_ + N_; i++)
+        slow[i] = KEEP_ * s[i];
+    goes = advance(&model->parameters, slow, nothing, out) != @NAME@_NOT_FINITE;
+    for (i = 0; i < NQ_ + 2 * N_; i++)
+        sum += out[i];
+    for (i = 0; i < N_; i++) {
+        along += u[i] * slow[NQ_ + i];
+        had += slow[NQ_ + i] * slow[NQ_ + i];
+        has += u[i] * u[i];
+    }
+    if (!goes || !isfinite(sum) || !(along > 0.0)) {
+        memcpy(out, s, NQ_ * sizeof *out);
+        for (i = NQ_; i < NQ_ + N_; i++)
+            out[i] = 0.0;
+    } else if (has > had) {
+        const double part = sqrt(had / has);
+        for (i = 0; i < NQ_; i++)
+            out[i] = s[i] + part * (out[i] - s[i]);
+        for (i = NQ_; i < NQ_ + N_; i++)
+            out[i] = part * out[i];
+#if TURNS_
+        {
+            double size = 0.0;
+            for (i = 3; i < 7; i++)
+                size += out[i] * out[i];
+            size = sqrt(size);
+            for (i = 3; i < 7; i++)
+                out[i] /= size;
+        }
+#endif
+    }
+    sum = 0.0;
+    for (i = 0; i < N_; i++) {
+        out[NQ_ + N_ + i] = (out[NQ_ + i] - s[NQ_ + i]) / DT_;
+        sum += out[NQ_ + N_ + i];
+    }
+    for (i = 0; i < N_ && !isfinite(sum); i++)
+        out[NQ_ + N_ + i] = 0.0;
 }
 
 @name@_status @name@_step(const @name@_model *model, @name@_state *state, const double wrench[6],
     double acceleration[@NAME@_FREEDOMS])
 {
-    double s[NQ + N], out[NQ + 2 * N], w[6], sum = 0.0;
+    double s[NQ_ + N_], out[NQ_ + 2 * N_], w[6], sum = 0.0;
     int i, status, beyond = 0;
     if (acceleration != NULL)
-        for (i = 0; i < N; i++)
+        for (i = 0; i < N_; i++)
             acceleration[i] = 0.0;
-    if (model->ready != READY)
+    if (model->ready != READY_)
         return @NAME@_NOT_READY;
+    if (!@name@_possible(state))
+        return @NAME@_NOT_FINITE;
     for (i = 0; i < 6; i++)
         sum += wrench[i];
-    if (!isfinite(sum) || !@name@_possible(state))
-        return @NAME@_NOT_FINITE;
     for (i = 0; i < 6; i++) {
         const double most = model->wrench_limit[i];
         w[i] = wrench[i] > most ? most : wrench[i] < -most ? -most : wrench[i];
         beyond = beyond || w[i] != wrench[i];
     }
     pack(state, s);
-    status = advance(&model->parameters, s, w, out);
-    for (i = 0; i < NQ + 2 * N; i++)
-        sum += out[i];
-    if (status == @NAME@_NOT_FINITE || !isfinite(sum))
-        return @NAME@_NOT_FINITE;
+    status = @NAME@_NOT_FINITE;
+    if (isfinite(sum)) {
+        status = advance(&model->parameters, s, w, out);
+        for (sum = 0.0, i = 0; i < NQ_ + 2 * N_; i++)
+            sum += out[i];
+    }
+    if (status == @NAME@_NOT_FINITE || !isfinite(sum)) {
+        brake(model, s, out);
+        status = @NAME@_NOT_FINITE;
+        beyond = 0;
+    }
     unpack(out, state);
     if (acceleration != NULL)
-        memcpy(acceleration, out + NQ + N, N * sizeof *acceleration);
+        memcpy(acceleration, out + NQ_ + N_, N_ * sizeof *acceleration);
     return beyond ? @NAME@_SATURATED : (@name@_status)status;
 }
 
 @name@_status @name@_acceleration(const @name@_model *model, const @name@_state *state, const double wrench[6],
     double acceleration[@NAME@_FREEDOMS])
 {
-    double s[NQ + N], rows[N * (N + 1)], sum = 0.0;
+    double s[NQ_ + N_], rows[N_ * (N_ + 1)], sum = 0.0;
     int i, solved;
-    for (i = 0; i < N; i++)
+    for (i = 0; i < N_; i++)
         acceleration[i] = 0.0;
-    if (model->ready != READY)
+    if (model->ready != READY_)
         return @NAME@_NOT_READY;
     pack(state, s);
     k_forward(&model->parameters, s, wrench, rows);
-    solved = solve(rows, N, N + 1);
-    for (i = 0; i < N; i++)
-        sum += rows[i * (N + 1) + N];
+    solved = solve(rows, N_, N_ + 1);
+    for (i = 0; i < N_; i++)
+        sum += rows[i * (N_ + 1) + N_];
     if (!solved || !isfinite(sum))
         return @NAME@_NOT_FINITE;
-    for (i = 0; i < N; i++)
-        acceleration[i] = rows[i * (N + 1) + N];
+    for (i = 0; i < N_; i++)
+        acceleration[i] = rows[i * (N_ + 1) + N_];
     return @NAME@_OK;
 }
