@@ -37,7 +37,7 @@ docs: .venv/.dev
 	$(BIN)/python -m palpate.experiment.reference > docs/experiment-file.md
 	$(BIN)/python -m palpate.experiment.object_reference > docs/object-file.md
 	$(BIN)/python -m palpate.cli.reference > docs/commands.md
-	$(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "Written: build/site/index.html"
 
 # Needs uv, which is not part of the environment: pip install uv

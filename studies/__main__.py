@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-from studies import derivatives, doors, handles, motion, variants, wheelbarrows
+from studies import derivatives, doors, energy, handles, motion, variants, wheelbarrows
 
 STUDIES: dict[str, ModuleType] = {
     "handles": handles,
@@ -17,8 +17,17 @@ STUDIES: dict[str, ModuleType] = {
     "doors": doors,
     "variants": variants,
     "wheelbarrows": wheelbarrows,
+    "energy": energy,
 }
-SEEDS = {"handles": 200, "motion": 100, "derivatives": 40, "doors": 30, "variants": 30, "wheelbarrows": 30}
+SEEDS = {
+    "handles": 200,
+    "motion": 100,
+    "derivatives": 40,
+    "doors": 30,
+    "variants": 30,
+    "wheelbarrows": 30,
+    "energy": 100,
+}
 
 
 def main() -> None:

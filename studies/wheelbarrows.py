@@ -16,6 +16,7 @@ import numpy as np
 from palpate.experiment.reading import read_experiment
 from palpate.experiment.rolling_body import fit_prepared, prepare_rolling
 from palpate.experiment.rolling_fit import RollingFit, refit
+from palpate.experiment.rolling_inputs import SPEED_WINDOW_S
 from palpate.experiment.rolling_judge import judged
 from palpate.experiment.rolling_replay import replay_errors, replay_rolling
 from palpate.identify.solution import Estimate as Told
@@ -85,7 +86,7 @@ class Run:
     moved: float
     """Largest change of an identified parameter when lambda is doubled or halved, in half widths of its interval."""
     replay: dict[str, float]
-    """RMS error by coordinate in windows of 0.5 s from the measured state, m and rad."""
+    """RMS error by coordinate in windows of 0.5 s from the measured state, speeds over 150 ms, m and rad."""
     replay_ratio: dict[str, float]
     """Over that of the true parameters on the same input."""
     rough_ratio: dict[str, float]
@@ -111,9 +112,9 @@ def run_one(seed: int) -> Run:
     p = np.array([*truth["body_phi"].values(), *(_true(truth, n) for n in ("b_v", "b_c", "b_psi"))])
     oracle = _rms(fit.residuals(test, p))
     each = np.array([_rms(_with_window(fit, n).residuals(test, p)) for n in WINDOWS])
-    played, played_truth = (replay_errors(replay_rolling(fit, test, q)) for q in (None, p))
-    window = fit.inputs.filtering.window_s
-    rough, rough_truth = (replay_errors(replay_rolling(fit, test, q, smoothing_s=window)) for q in (None, p))
+    long = SPEED_WINDOW_S
+    played, played_truth = (replay_errors(replay_rolling(fit, test, q, smoothing_s=long)) for q in (None, p))
+    rough, rough_truth = (replay_errors(replay_rolling(fit, test, q)) for q in (None, p))
     held, held_by_springs = _held(fit, p, wheelbarrow_twin(seed))
     clock, true_clock = fit.inputs.clock, truth["clocks"]["wrench"]
     assert clock is not None
@@ -243,7 +244,8 @@ def table(runs: list[Run]) -> str:
         "",
         "Replay: the measured wrench moves the model for 0.5 s from the measured state.",
         "",
-        "| coordinate | RMS error, median | largest | over that of the true parameters | from noisier speeds |",
+        "| coordinate | RMS error, speeds over 150 ms, median | largest | over that of the true parameters | the same, "
+        "over the fit's own window |",
         "|---|---|---|---|---|",
     ]
     for name in runs[0].replay:
@@ -271,9 +273,10 @@ def table(runs: list[Run]) -> str:
             f"- Physically consistent: {sum(r.consistent for r in runs)} of {len(runs)}.",
             f"- Lambda doubled or halved moves identified parameters by at most "
             f"{max(r.moved for r in runs):.2f} half widths of their interval.",
-            f"- Replay at most 1.2 times the true parameters' in every coordinate: "
-            f"{sum(max(r.replay_ratio.values()) <= 1.2 for r in runs)} of {len(runs)}; from noisier speeds "
-            f"{sum(max(r.rough_ratio.values()) <= 1.2 for r in runs)} of {len(runs)}.",
+            f"- Replay at most 1.2 times the true parameters' in every coordinate: from the state that the fit itself "
+            f"measures {sum(max(r.rough_ratio.values()) <= 1.2 for r in runs)} of {len(runs)}; from speeds over 150 ms,"
+            f" which have less noise and so show more of the model, "
+            f"{sum(max(r.replay_ratio.values()) <= 1.2 for r in runs)} of {len(runs)}.",
             *_told_of_hands(runs),
             f"- Load cells' clock: largest error {1e3 * max(abs(r.clock_error_s) for r in runs):.2f} ms.",
         ]

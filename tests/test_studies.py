@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from studies import handles, motion
+from studies import energy, handles, motion, wheelbarrows
 
 
 def test_handles_a_few_seeds() -> None:
@@ -40,3 +40,25 @@ def test_motion_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert r.tilt_error_deg < 0.1
     assert r.tilt_error_unbiased_deg < 0.1
     assert "| imu |" in motion.table([r])
+
+
+def test_a_wheelbarrow() -> None:
+    (r,) = wheelbarrows.run([1])
+    assert r.consistent
+    assert r.refused == 0
+    assert sum(e.inside is False for e in r.parameters) <= 2
+    assert all(e.inside or abs(e.of_scale) < 0.05 for e in r.parameters)
+    assert all(0.95 <= x <= 1.1 for x in r.ratio)
+    assert max(r.smoothing) <= 1.2
+    assert max(r.rms[:3]) <= 1.5  # N m
+    assert r.moved < 1
+    assert max(r.rough_ratio.values()) <= 1.2
+    for held in (r.held, r.held_by_springs):
+        assert held is not None
+        assert held.alike
+
+
+def test_energy_a_thousand_states() -> None:
+    (r,) = energy.run([3])
+    assert r.worst <= 1e-12
+    assert r.not_finite == 0
