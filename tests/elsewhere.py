@@ -6,6 +6,7 @@ from pathlib import Path
 
 ELSEWHERE = {
     "palpate new door": "test_new.py::test_a_new_file_parses_and_lacks_nothing_but_the_recordings",
+    "palpate new wheelbarrow": "test_new.py::test_a_new_file_parses_and_lacks_nothing_but_the_recordings",
     "palpate variants mydoor/body.yaml -o door": "test_body_stage.py::test_variants_from_the_command_line",
     "palpate twin wheelbarrow mybarrow --seed 3": "test_cli.py::test_demo_runs_every_stage",
     "palpate identify mybarrow/body.yaml -o barrow": "test_cli.py::test_demo_runs_every_stage",

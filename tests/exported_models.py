@@ -27,20 +27,20 @@ def wide_phi(seed: int) -> np.ndarray:
 
 def handle(phi: np.ndarray | None = None) -> Model:
     phi = wide_phi(3) if phi is None else phi
-    return load_object("handle").with_values([*phi, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    return load_object("handle").with_values([*phi, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6], model_of="body")
 
 
 def pendulum() -> Model:
-    return load_object("pendulum").with_values([0.21, 0.31, 0.012, 0.02, 0.03])
+    return load_object("pendulum").with_values([0.21, 0.31, 0.012, 0.02, 0.03], model_of="body")
 
 
 def cabinet_door() -> Model:
     hold = [3.1, 2.8, 2.5, 2.0, 1.4, 0.9, 0.6, 0.3, 0.2, 0.1, 0.05, -0.1, 0.0]
-    return load_object("cabinet-door").with_values([0.2, 0.3, *hold])
+    return load_object("cabinet-door").with_values([0.2, 0.3, *hold], model_of="body")
 
 
 def wheelbarrow() -> Model:
-    return load_object("wheelbarrow").with_values([*BARROW.phi, BARROW.b_v, BARROW.b_c, BARROW.b_psi])
+    return load_object("wheelbarrow").with_values([*BARROW.phi, BARROW.b_v, BARROW.b_c, BARROW.b_psi], model_of="body")
 
 
 def planar(*, spin: bool = False) -> Model:
@@ -49,11 +49,11 @@ def planar(*, spin: bool = False) -> Model:
     if spin:
         model = replace(model, elements=(*model.elements, WheelSpin()))
         values.append(0.07)
-    return model.with_values(values)
+    return model.with_values(values, model_of="body")
 
 
 def hand_truck() -> Model:
-    return load_object("hand-truck").with_values([*BARROW.phi, 0.4, 0.5, 0.6, 2.0])
+    return load_object("hand-truck").with_values([*BARROW.phi, 0.4, 0.5, 0.6, 2.0], model_of="body")
 
 
 def sprung_lid() -> Model:
@@ -70,7 +70,7 @@ def sprung_lid() -> Model:
             Coulomb("b_c"),
         ),
     )
-    return lid.with_values([0.4, 0.5, -0.1, 1.0, -2.0, 0.3, -0.7, 0.6, 0.5, 1.5, 1.0, -0.3, 0.3, 0.2])
+    return lid.with_values([0.4, 0.5, -0.1, 1.0, -2.0, 0.3, -0.7, 0.6, 0.5, 1.5, 1.0, -0.3, 0.3, 0.2], model_of="body")
 
 
 SHIPPED = {

@@ -51,6 +51,11 @@ def test_pooled_intervals_hold_the_mean_of_takes() -> None:
     assert 0.93 < np.mean(inside) < 0.985
 
 
+def test_takes_of_unequal_noise_that_differ_have_their_spread() -> None:
+    found = pool([0.393, -0.264, 0.393], [0.0003, 0.05, 0.0003])
+    assert found.between == pytest.approx(np.std([0.393, -0.264, 0.393], ddof=1), rel=0.05)
+
+
 def test_equal_takes_are_pooled_as_in_any_textbook() -> None:
     """Without a spread between takes: the inverse-variance mean."""
     x, s = np.array([1.0, 1.1, 0.9]), np.array([0.2, 0.4, 0.3])

@@ -214,6 +214,23 @@ def test_no_step_creates_energy() -> None:
     assert worst(range(50), 20) <= ROUNDING
 
 
+def test_a_lost_wrench_creates_no_energy() -> None:
+    """From any state, at stops and on springs: each step of braking takes some, or leaves all as it is."""
+    for seed in range(25):
+        model, account = random_door(seed)
+        rng, out = np.random.default_rng(seed), np.empty(3)
+        stepper = Stepper(model, float(rng.choice([1e-4, 1e-3, 1e-2])))
+        for _ in range(8):
+            q, v = rng.uniform(0.0, 1.55), rng.normal() * 10 ** rng.uniform(-5, 0.7)
+            stepper.reset((q, v))
+            assert stepper.step([math.nan] * 6, out) is Status.NOT_FINITE
+            to, u = out[:2]
+            created = account.energy(to, u) - account.energy(q, v) - account.allowed(q, v, to, u)
+            assert created <= ROUNDING * (1.0 + abs(account.smooth(q)) + abs(account.energy(q, v)))
+            assert u * v >= 0.0
+            assert abs(u) <= abs(v)
+
+
 def test_the_accounts_linkage_is_the_oracles() -> None:
     for seed in range(8):
         _, account = random_door(seed)

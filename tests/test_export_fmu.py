@@ -190,12 +190,46 @@ def test_longer_and_uneven_communication_steps_take_the_same_steps_inside(slave:
     assert slave.angle == out[0]
 
 
-def test_bad_input_is_told_and_the_state_held(slave: Slave, fmpy: Any, door: Path, tmp_path: Path) -> None:
+def test_a_communication_step_that_would_never_end_is_refused(slave: Slave) -> None:
+    from fmpy.fmi1 import FMICallException
+
     slave.step(0, [0, 0, 0, 0, 0, 30.0])
     before = slave.angle
+    for length in (1.1e3, 1e9, 1e300):  # more than a million steps of 1 ms
+        with pytest.raises(FMICallException):
+            slave.fmu.doStep(currentCommunicationPoint=1e-3, communicationStepSize=length)
+        assert slave.angle == before
+    slave.step(1, [0, 0, 0, 0, 0, 30.0])
+    assert slave.angle != before
+
+
+def test_a_hand_in_closed_loop_moves_it_as_in_python(slave: Slave) -> None:
+    """Each moves under the wrench that its own motion asks for: a hand that wants to swing the door, and lets go."""
+    stepper, out = Stepper(closing_door(), 1e-3), np.array([0.7, 0.0, 0.0])
+    stepper.reset((0.7, 0.0))
+    places, theirs = [slave.vr[name] for name in ("angle", "speed")], [0.7, 0.0]
+    for i in range(1500):
+        want = 0.7 + 0.5 * math.sin(4e-3 * i)
+        hold = 0.0 if 900 < i < 1000 else 1.0
+        ours = [0.0] * 5 + [hold * (300.0 * (want - out[0]) - 30.0 * out[1])]
+        slave.step(i, [0.0] * 5 + [hold * (300.0 * (want - theirs[0]) - 30.0 * theirs[1])])
+        theirs = slave.fmu.getReal(places)
+        status = stepper.step(ours, out)
+        assert slave.status == status
+        assert theirs == pytest.approx(out[:2], abs=1e-12)
+    assert abs(theirs[0] - 0.7) > 0.05
+
+
+def test_bad_input_is_told_and_brakes(slave: Slave, fmpy: Any, door: Path, tmp_path: Path) -> None:
+    slave.step(0, [0, 0, 0, 0, 0, 30.0])
+    stepper, out = Stepper(closing_door(), 1e-3), np.empty(3)
+    stepper.reset((0.7, 0.0))
+    stepper.step([0, 0, 0, 0, 0, 30.0], out)
     for i, bad in enumerate((math.nan, math.inf), start=1):
         slave.step(i, [0, 0, 0, 0, 0, bad])
-        assert (slave.status, slave.angle) == (Status.NOT_FINITE, before)
+        stepper.step([0, 0, 0, 0, 0, bad], out)
+        assert (slave.status, slave.angle) == (Status.NOT_FINITE, out[0])
+    before = slave.angle
     slave.set(parameters__I=-1.0)
     slave.step(3, [0, 0, 0, 0, 0, 30.0])
     assert (slave.status, slave.angle) == (Status.NOT_READY, before)

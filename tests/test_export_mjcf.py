@@ -105,9 +105,10 @@ def test_what_a_joint_can_say_is_said_exactly(tmp_path: Path, make: Any) -> None
         mujoco.mj_forward(m, d)
         if abs(v) > 0.2:  # it slips
             assert hinge_torque(model, q, v, d.qacc[0]) == pytest.approx(3 * torque, abs=1e-9)
-    assert len(done.left_out) == 2  # the mass that nobody knows, and soft sticking
-    assert "mass is not known" in done.left_out[0]
-    assert "creeps" in done.left_out[1]
+    assert len(done.left_out) == 3  # end stops, the mass that nobody knows, and soft sticking
+    assert "no end stop" in done.left_out[0]
+    assert "mass is not known" in done.left_out[1]
+    assert "creeps" in done.left_out[2]
 
 
 def swing(model: Model, m: Any, d: Any, seconds: float, dt: float) -> tuple[np.ndarray, np.ndarray]:

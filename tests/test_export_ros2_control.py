@@ -17,12 +17,15 @@ from palpate.elements import Coulomb, PolynomialSpring, ScalarInertia, Viscous
 from palpate.errors import PalpateError
 from palpate.export.exported import Export
 from palpate.export.ros2_control import export_ros2_control
+from palpate.export.ros2_control_local import default_positions
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
 from palpate.physics.functions import ARRAYS
 from palpate.runtime import Stepper
+from palpate.runtime.stepper import feet_height
 from palpate.twin.door_models import paper_door
 from tests.exported_models import BARROW, SHIPPED, handle, planar, wheelbarrow
+from tests.test_export_c import standing_barrow
 
 DOCUMENTED: dict[str, Any] = {
     "joints": str,
@@ -221,3 +224,15 @@ def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PalpateError, match="no inertia"):
         export_ros2_control(Model("light", Hinge(), (Viscous("b_v"),)).with_values([1.0]), tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_barrow_on_feet_is_approximated_with_its_feet_off_the_ground(tmp_path: Path) -> None:
+    """In the ground, the feet's stiffness would be taken for the barrow's."""
+    model = standing_barrow()
+    lifted = default_positions(model)
+    assert feet_height(model, [*lifted, 0.0, 0.0, 0.0, 0.0]) >= 0.1
+    said = YAML(typ="safe").load(export_ros2_control(model, tmp_path).files[0].read_text())
+    stiffness = said["admittance_controller"]["ros__parameters"]["admittance"]["stiffness"]
+    assert max(stiffness) < 5000.0  # 2 feet of 1e5 N/m
+    with pytest.raises(PalpateError, match=r"feet are \d+\.\d mm in the ground"):
+        export_ros2_control(model, tmp_path, state=[0.0] * 4 + [-0.3])

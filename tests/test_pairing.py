@@ -11,11 +11,14 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import PalpateError
+from palpate.experiment.result_parts import DRIVEN_BY
 from palpate.model import Model, load_object
 from palpate.physics.inertia import move_phi
 from palpate.physics.regressor import body_regressor
 from palpate.physics.spatial import transport_acceleration, wrench_transmission
 from palpate.runtime import Status, Stepper
+from palpate.runtime.driven import doubt, model_of, wrench_words
+from palpate.runtime.loop import check_pairing
 from palpate.runtime.pairing import HandleSensor, SensorStepper
 from tests.test_export_c import BARROW, DOOR
 
@@ -164,15 +167,17 @@ def test_what_is_no_sensor_is_refused() -> None:
             SensorStepper(door("body"), DT, [good], cutoff_hz=hz)
 
 
-def test_bad_readings_hold_the_state_and_saturated_ones_count_as_the_limit() -> None:
+def test_bad_readings_brake_and_saturated_ones_count_as_the_limit() -> None:
     sensor = HandleSensor(R_BS, LEVER, handle=HANDLE, limit=[300.0] * 3 + [30.0] * 3)
     stepper, out = SensorStepper(whole_door(), DT, [sensor]), np.empty(3)
     stepper.reset((0.4, 0.3))
     stepper.step([0.0] * 6, out)
     before = stepper.state
     for bad in ([math.nan] * 6, [0.0] * 5, None, [0.0] * 5 + [math.inf], "x"):
+        speed = stepper.state[1]
         assert stepper.step(bad, out) is Status.NOT_FINITE  # type: ignore[arg-type]
-        assert stepper.state.tolist() == before.tolist()
+        assert np.isfinite(stepper.state).all()
+        assert 0.9 * speed < stepper.state[1] == out[1] < 0.96 * speed
     ends = []
     for force in (300.0, 3e5):
         stepper.reset(before)
@@ -194,3 +199,31 @@ def test_its_state_is_saved_and_restored_with_its_filter() -> None:
             stepper.step([5.0, 20.0, 0.0, 0.0, 0.0, 3.0], out)
         ends.append(stepper.state.tobytes())
     assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize("of", DRIVEN_BY)
+def test_what_identify_writes_is_paired_as_it_says(of: str) -> None:
+    """`weight-only` is no body, in whatever words it is told."""
+    model = replace(door("body"), about={"model_of": DRIVEN_BY[of]})
+    plain, full = HandleSensor(R_BS, LEVER), HandleSensor(R_BS, LEVER, handle=HANDLE)
+    assert model_of(model) == of
+    assert ("minus its zero" in wrench_words(model)) == (of == "body")
+    assert ("of the person" in wrench_words(model)) == (of == "whole")
+    assert bool(doubt(model)) == (of == "weight-only")
+    for sensor in (plain, full):
+        if (of, sensor) in (("body", plain), ("whole", full)):
+            SensorStepper(model, DT, [sensor])
+        else:
+            with pytest.raises(PalpateError):
+                SensorStepper(model, DT, [sensor])
+    if of == "body":
+        check_pairing(model)
+    else:
+        with pytest.raises(PalpateError, match=f"is of '{of}'"):
+            check_pairing(model)
+
+
+def test_a_weight_only_model_of_an_older_file_is_known() -> None:
+    old = {"model_of": "body with the handle's weight compensated, as the paper's authors: for reproduction"}
+    with pytest.raises(PalpateError, match="is of 'weight-only'"):
+        SensorStepper(replace(door("body"), about=old), DT, [HandleSensor(R_BS, LEVER)])

@@ -12,17 +12,18 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from palpate.elements import Coulomb, Gravity, Parameter, PolynomialSpring, ScalarInertia, Shape, Viscous
+from palpate.elements import Coulomb, Foot, Gravity, Parameter, PolynomialSpring, ScalarInertia, Shape, Viscous
 from palpate.errors import PalpateError
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.inertia import phi_from_mass_properties
 from palpate.physics.kinematics import Kinematics
-from palpate.runtime.passivity import accurate_step, audit, couplings, longest_step
+from palpate.runtime.passivity import accurate_step, audit, couplings, longest_step, random_states
 from palpate.runtime.passivity_felt import FORCE, INERTIA, STIFFNESS, VISCOSITY, felt
 from palpate.runtime.passivity_report import passivity_of
 from palpate.runtime.robot_grip import grip_of
+from palpate.runtime.stepper import feet_height
 from palpate.twin.door_models import paper_door
 from tests.command import palpate
 
@@ -87,6 +88,37 @@ def test_energy_from_nothing_is_found() -> None:
     assert found.created_part > 1e-3
     feeding = Model("feeding", Hinge(), (ScalarInertia("I"), Feeding()), {"I": 2.0, "k": 4.0})
     assert math.isnan(longest_step(feeding))
+
+
+@pytest.mark.parametrize("k", [0.01, 1e-5])
+def test_even_a_little_energy_from_nothing_is_found(k: float) -> None:
+    """Springs may lend as much as their formula says; what is fed in at any speed is seen beside that."""
+    feeding = (ScalarInertia("I"), PolynomialSpring("spring", "hinge", 1), Feeding())
+    values = {"I": 2.0, "c_0": 0.0, "c_1": -30.0, "k": k}
+    found = audit(Model("feeding", Hinge(), feeding, values), count=400)
+    assert not found.passive
+    assert found.created_part < 1e-3
+    assert found.unexplained_part > 1e-9
+    still = audit(Model("still", Hinge(), feeding[:2], {n: values[n] for n in ("I", "c_0", "c_1")}), count=400)
+    assert still.passive
+    assert still.created_part > 1e-7
+    assert still.unexplained_part < 1e-12
+
+
+def test_feet_are_not_drawn_in_the_ground() -> None:
+    """There they would hold energy that nobody put in, and throw the barrow."""
+    phi = phi_from_mass_properties(40.0, [-0.1, 0.45, 0.0], np.diag([5.0, 4.0, 6.0]))
+    feet = ((0.25, 0.75, 0.25), (0.25, 0.75, -0.25))
+    parts = (*load_object("wheelbarrow-planar").elements, Foot("left", "foot_1"), Foot("right", "foot_2"))
+    mechanism = replace(load_object("wheelbarrow-planar").mechanism, feet=feet)  # type: ignore[call-arg, type-var]
+    model = Model("standing", mechanism, parts).with_values([*phi, 0.5, 1.2, *[1e5, 1e4] * 2])
+    states = random_states(model, np.random.default_rng(0), 300)
+    heights = np.array([feet_height(model, row) for row in states.tolist()])
+    assert heights.min() >= -2e-3
+    assert heights.max() > 0.2
+    pitched = np.array([feet_height(model, [0.0] * 1 + [p] + [0.0] * 2) for p in (-0.6, 0.6)])
+    assert pitched.min() < -0.1  # there is something to avoid
+    assert audit(model, count=100).passive
 
 
 def test_a_planar_wheelbarrow_is_passive() -> None:
@@ -164,6 +196,18 @@ def test_intervals_are_judged_by_what_people_notice() -> None:
     }
     assert found["mc_x"].part == pytest.approx(0.1 / math.hypot(0.5, 0.5))
     assert found["n_z on data not seen"].verdict == "could be felt"
+
+
+def test_declared_errors_count_and_an_average_is_called_one() -> None:
+    model = Model("thing", Hinge(), (ScalarInertia("I"),))
+    rms = {"test": {"n_z": {"value": 0.4, "unit": "N m", "percent_of_range": 3.0}}}
+    result = result_of({"I": (2.0, "kg m2", (1.82, 2.18))}, rms=rms)
+    result["parameters"]["I"]["systematic"] = 0.2
+    inertia, unseen = felt(model, result)
+    assert inertia.part == pytest.approx(math.hypot(0.18, 1.959964 * 0.2) / 2.0)
+    assert inertia.verdict == "could be felt"
+    assert unseen.verdict == "not felt on average"
+    assert "not of the force of the moment" in unseen.note
 
 
 def test_a_result_of_another_model_is_refused() -> None:

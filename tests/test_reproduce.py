@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palpate.errors import PalpateError
+from palpate.errors import DataProblem, PalpateError
+from palpate.experiment import handle_of_body, read_experiment
 from palpate.experiment.reading import shipped_experiments
 from palpate.experiment.reproduce import reproduce
 from palpate.experiment.reproduce_choices import ORDER, Window
@@ -24,7 +25,8 @@ from palpate.experiment.reproduce_paper import PAPER, Printed
 from palpate.experiment.reproduce_table import Line
 from palpate.experiment.tree import parse
 from palpate.twin.authors import write_authors_twin
-from palpate.twin.handle import write_paper_twin
+from palpate.twin.handle import write_own_experiment, write_paper_twin
+from tests.browser import chromium, violations
 from tests.command import palpate
 from tests.oracles import published
 
@@ -99,6 +101,7 @@ def test_as_published_is_what_an_independent_script_of_the_authors_choices_gives
     np.testing.assert_allclose([r["percent_of_range"] for r in rows], theirs["percent"], rtol=1e-6)
     if "marker_error_m" in theirs:
         assert ours["marker_error_m"] == pytest.approx(theirs["marker_error_m"], rel=1e-6)
+    assert ours.get("without_correction", {}) == pytest.approx(theirs.get("without_correction", {}), rel=1e-6)
 
 
 def test_as_published_begins_at_the_prior_where_the_data_contradict_it(tmp_path: Path) -> None:
@@ -113,12 +116,12 @@ def test_as_published_begins_at_the_prior_where_the_data_contradict_it(tmp_path:
 
 
 def test_the_default_is_inside_its_intervals(data: dict[str, Any]) -> None:
-    lines = [line for e in data["experiments"].values() for line in e["table"] if line["default_ci95"] is not None]
-    assert len(lines) >= 50
-    apart = {line["name"]: abs(line["default"] - line["truth"]) / (np.ptp(line["default_ci95"]) / 2) for line in lines}
+    lines = [(n, x) for n, e in data["experiments"].items() for x in e["table"] if x["default_ci95"] is not None]
+    apart = {(n, x["name"]): abs(x["default"] - x["truth"]) / (np.ptp(x["default_ci95"]) / 2) for n, x in lines}
+    assert len(apart) == len(lines) == 54
     assert max(apart.values()) < 2.0, apart
     # intervals of 95 %: of 54, three are outside on average
-    assert sum(line["inside"] for line in lines) >= len(lines) - 6
+    assert sum(line["inside"] for _, line in lines) >= len(lines) - 6
     assert all(e["default_verdict"]["passed"] for e in data["experiments"].values())
 
 
@@ -132,6 +135,81 @@ def test_the_published_choices_have_a_bias_that_is_printed(run: Any, data: dict[
         assert words in run.stdout
     shown = f"{lines['door', 'b_v']['published_percent']:+.2f} %"
     assert shown in run.stdout
+
+
+def test_the_part_of_the_bias_that_is_the_fixed_wrenchs_own_is_told(run: Any, data: dict[str, Any]) -> None:
+    """It corrects an error of the authors' laboratory, which a simulated copy does not have."""
+    lines = {line["name"]: line for line in data["experiments"]["wheelbarrow"]["table"]}
+    assert abs(lines["b_psi"]["uncorrected_percent"]) < abs(lines["b_psi"]["published_percent"])
+    assert abs(lines["Iyy"]["uncorrected_percent"]) > 10  # the bias of their other choices
+    told = " ".join(run.stdout.split())
+    assert "corrects an error of the authors' laboratory that a simulated copy does not have" in told
+    assert (
+        f"b_psi {lines['b_psi']['uncorrected_percent']:+.1f} % ({lines['b_psi']['published_percent']:+.1f} %)" in told
+    )
+    assert all(x["uncorrected"] is None for x in data["experiments"]["door"]["table"])
+
+
+def test_what_has_no_truth_is_compared_with_nothing_on_a_simulated_copy(data: dict[str, Any]) -> None:
+    for name, e in data["experiments"].items():
+        for line in e["table"]:
+            known = line["truth"] is not None and line["truth"] != 0
+            assert (line["published_percent"] is not None) == known, (name, line["name"])
+    # on a real one, with the paper; a choice is no result
+    for kind, expected in (("rms", 10.0), ("quality", 10.0), ("regression", None)):
+        assert Line(kind, "x", "-", Printed("20"), 22.0, None).published_percent == expected
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_the_seconds_are_of_the_segment_whose_errors_stand_beside_them(name: str, data: dict[str, Any]) -> None:
+    (line,) = (x for x in data["experiments"][name]["table"] if x["name"] == "test")
+    assert line["default"] == pytest.approx(line["paper"], abs=0.6)
+    assert line["published"] == pytest.approx(line["default"], abs=0.03)
+
+
+def test_declared_uncertainties_are_shown_beside_the_intervals(out: Path, data: dict[str, Any]) -> None:
+    assert data
+    for name in ORDER:
+        held = json.loads((out / name / "result.json").read_text())["parameters"]
+        own = [e["systematic"] / abs(e["value"]) for n, e in held.items() if n in ("I", "b_c", "Ixx", "b_v")]
+        assert min(own) > 5e-3, name  # the load cell's scale alone is 1 %
+        assert max(own) < 0.1, name
+
+
+def test_the_page_is_accessible_in_a_browser(run: Any, out: Path) -> None:
+    assert run.returncode == 0
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 1600, "height": 1000})
+        problems: list[str] = []
+        page.on("pageerror", lambda e: problems.append(str(e)))
+        page.goto((out / "report.html").as_uri())
+        page.wait_for_function("() => names.every(id => document.getElementById(id)._fullData)", timeout=60_000)
+        assert violations(page, plots=True) == []
+        assert problems == []
+
+
+def test_the_experiment_of_a_twin_names_the_handle_beside_it(
+    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is changed in it counts, and its truth is known."""
+    part = part_of(clone, tmp_path, "door", "handles", "wheelbarrow")
+    (part / "truth.json").write_text('{"palpate_truth": 1, "parameters": {"m": {"value": 1.0, "unit": "kg"}}}')
+    for file in BODY_IMUS:  # must be there, are not read
+        put(part, file, clone / "handles/data/IMU_Door.csv")
+    asked: list[Any] = []
+
+    def remember(experiment: Any, _: Any) -> Any:
+        asked.append(experiment)
+        raise DataProblem("handle", "enough")
+
+    monkeypatch.setattr(handle_of_body, "run_handle", remember)
+    for body in ("door", "wheelbarrow"):
+        own = write_own_experiment(part, shipped_experiments()[f"{body}-handle"], "truth.json")
+        experiment = read_experiment(write_own_experiment(part, shipped_experiments()[body], "truth.json"))
+        with pytest.raises(DataProblem, match="enough"):
+            handle_of_body.handle_of(experiment, lambda _: None)
+        assert asked[-1].source == own
+        assert [r.label for r in asked[-1].config.reference] == ["truth", "paper"]
 
 
 def test_files_that_are_missing_are_listed_and_the_rest_runs(run: Any, data: dict[str, Any]) -> None:
@@ -160,6 +238,7 @@ def test_one_report_with_the_papers_figures_and_tables_for_papers(run: Any, out:
     latex = (out / "table.tex").read_text()
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 4
     assert "$b_{bc}$" in latex
+    assert latex.count("quantity & unit & paper & truth") == 4
     assert {line.count(" & ") for line in latex.splitlines() if " & " in line} == {9}
 
 
@@ -290,6 +369,9 @@ def test_the_authors_excerpts(real_folder: Path, tmp_path: Path) -> None:
         for name in ("door", "wheelbarrow")
     }
     assert error["door"] == pytest.approx((0.38 + 1.69 + 2.11 + 1.69) / 4, abs=0.01)
+    for name, mm in error.items():
+        line = next(x for x in held["experiments"][name]["table"] if x["name"] == "marker error")
+        assert line["published_percent"] == pytest.approx(100 * (mm / line["paper"] - 1))
     assert error["wheelbarrow"] == pytest.approx((1.76 + 2.14 + 1.27 + 2.28) / 4, abs=0.05)
     assert "Too short: door/data/Trajectories.csv: it has 16 rows" in done.stdout
     assert "Missing: door/data/exp1_021.mat" in done.stdout

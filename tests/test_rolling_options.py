@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from palpate.elements import Coulomb, WheelSpin
+from palpate.errors import ExperimentProblem, PalpateError
 from palpate.experiment.reading import read_experiment
 from palpate.experiment.rolling_body import PreparedRolling, fit_prepared, prepare_rolling
+from palpate.experiment.rolling_capture import _model  # pyright: ignore[reportPrivateUsage]
 from palpate.experiment.rolling_fit import RollingFit, refit, solve_as
 from palpate.experiment.rolling_judge import judged, motion_for
 from palpate.experiment.rolling_load import load_on_wheel, resistance
@@ -23,7 +25,7 @@ from palpate.mechanisms import Rolling
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS
 from palpate.physics.inertia import is_consistent
-from tests.rolling_session import changed, write_session
+from tests.rolling_session import TOGETHER, changed, write_session
 
 INERTIA = 0.08
 OPTIONS = """
@@ -52,7 +54,7 @@ def truth(folder: Path) -> dict[str, float]:
 
 
 def _with(folder: Path, more: str) -> Any:
-    return read_experiment(changed(folder, ("clocks: auto\n", f"clocks: auto{more}")))
+    return read_experiment(changed(folder, ("clocks: auto\n", f"{TOGETHER}{more}")))
 
 
 @pytest.fixture(scope="module")
@@ -182,6 +184,21 @@ def test_motions_that_show_optional_parts_are_named(fit: RollingFit) -> None:
     assert "(yaw)" in str(motion_for(model, "b_psi"))
     assert motion_for(fit.inputs.with_zero("estimated").model, "bias_f_x") is None
     assert any(isinstance(e, WheelSpin) and e.radius == fit.inputs.rolling.radius for e in model.elements)
+
+
+def test_a_spinning_wheel_of_another_size_is_refused(folder: Path) -> None:
+    with pytest.raises(PalpateError, match=r"0\.25 m is not the mechanism's, 0\.2 m"):
+        WheelSpin(radius=0.25).check_fits(Rolling(radius=0.2))
+    WheelSpin(radius=0.2).check_fits(Rolling(radius=0.2))
+    stated = OPTIONS.replace("name: I_w", "name: I_w, radius: 0.25 m")
+    with pytest.raises(ExperimentProblem, match=r"elements.*one wheel"):
+        prepare_rolling(_with(folder, stated))
+    # nowhere stated but under mechanism: there is one wheel all the same
+    experiment = _with(folder, OPTIONS + "mechanism: {radius: 0.19 m}\n")
+    axle = experiment.config.markers.axle.model_copy(update={"radius": None})
+    markers = experiment.config.markers.model_copy(update={"axle": axle})
+    model = _model(replace(experiment, config=experiment.config.model_copy(update={"markers": markers})))
+    assert [e.radius for e in model.elements if isinstance(e, WheelSpin)] == [0.19]
 
 
 def test_the_published_procedure_runs_and_leaves_more(folder: Path, fit: RollingFit) -> None:

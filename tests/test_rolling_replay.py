@@ -19,6 +19,7 @@ from palpate.experiment.hinge_inputs import Filtering
 from palpate.experiment.rolling_fit import Believed, RollingFit, fit_rolling
 from palpate.experiment.rolling_inputs import RollingInputs, Sensor, with_radius
 from palpate.experiment.rolling_replay import replay_curves, replay_entry, replay_errors, replay_rolling
+from palpate.experiment.rolling_rest import AtRest
 from palpate.mechanisms import Free, Hinge, Mechanism, Rolling
 from palpate.model import Model, load_object
 from palpate.motion.evenly import Even
@@ -417,6 +418,8 @@ def test_what_is_no_hand_and_no_intention() -> None:
         hold(model, hands, replace(good, forces=np.zeros((5, 2, 3))), start)
     with pytest.raises(DataProblem, match="not known"):
         hold(model, hands, replace(good, points=np.full((5, 1, 3), np.nan)), start)
+    with pytest.raises(PalpateError, match="AtRest does not say where its body is"):
+        place(AtRest(Rolling()), [0.0] * 9, FLOATS)
     wild = Model("m", Hinge(), (ScalarInertia(), PolynomialSpring(order=9))).with_values([1.0, *[1e9] * 10])
     with pytest.raises(PalpateError, match="in the hands, a step leads nowhere"):
         hold(wild, hands, replace(good, times_s=np.arange(5.0)), np.ones(2))

@@ -19,14 +19,22 @@ from palpate.experiment import rolling_body
 from palpate.experiment.instruments import SensorPart
 from palpate.experiment.reading import Experiment, read_experiment
 from palpate.experiment.result import Result
-from palpate.experiment.rolling_body import PreparedRolling, fit_prepared, prepare_rolling, run_rolling
+from palpate.experiment.rolling_body import PreparedRolling, believed_of, fit_prepared, prepare_rolling, run_rolling
 from palpate.experiment.rolling_capture import _zero  # pyright: ignore[reportPrivateUsage]
 from palpate.experiment.rolling_feet import with_feet
 from palpate.experiment.rolling_fit import RollingFit, refit, solve_as
 from palpate.experiment.rolling_inputs import Sensor
-from palpate.experiment.rolling_judge import damping_doubts, judged, mass_findings, motion_hints, why_failed
+from palpate.experiment.rolling_judge import (
+    damping_doubts,
+    judged,
+    mass_findings,
+    motion_hints,
+    weighed_findings,
+    why_failed,
+)
 from palpate.experiment.rolling_result import build_rolling_result
 from palpate.experiment.rolling_zero import split_zero, zero_changes
+from palpate.experiment.schema import ExperimentPart, PriorPart
 from palpate.identify.solution import Status
 from palpate.model import Model
 from palpate.physics.functions import FLOATS
@@ -224,6 +232,53 @@ def test_the_replay_is_told(result: Result) -> None:
     assert "Replay, measured force in, motion out: contact" in _text(result.data)
 
 
+def test_a_drawing_of_the_other_part_is_converted(folder: Path, prepared: PreparedRolling) -> None:
+    def prior(of: str, model_of: str = "body", *more: tuple[str, str]) -> np.ndarray:
+        pairs = ("prior: {", f"prior: {{{of}"), ("stage: body", f"stage: body\nmodel_of: {model_of}"), *more
+        found = believed_of(read_experiment(changed(folder, *pairs)), prepared.measured).prior
+        assert found is not None
+        return np.array([found.values[n] for n in PHI_NAMES])
+
+    plain, sensors = prior(""), prepared.measured.inputs.sensors
+    assert np.array_equal(prior("of: body, "), plain)
+    assert np.array_equal(prior("of: whole, ", "whole"), plain)
+    with_handles = prior("of: body, ", "whole")
+    assert with_handles[0] == pytest.approx(44 + prepared.measured.handle_mass)
+    places = [
+        (s.handle[0], s.T_body_sensor[:3, 3] + s.T_body_sensor[:3, :3] @ s.handle[1:4] / s.handle[0]) for s in sensors
+    ]
+    assert with_handles[1:4] == pytest.approx(plain[1:4] + sum(m * r for m, r in places))
+    assert prior("of: whole, ") - plain == pytest.approx(plain - with_handles)
+    with pytest.raises(ExperimentProblem, match=r"prior\.of.*weight-only is neither"):
+        prior("of: body, ", "weight-only")
+    weighed = ("handle: handle.json", "handle: {mass: 1 kg, com: [0, 0, 0.1]}")
+    with pytest.raises(ExperimentProblem, match=r"prior\.of.*without the handles' inertia"):
+        prior("of: whole, ", "body", weighed)
+    with pytest.raises(ExperimentProblem, match=r"prior.*not a possible body"):
+        prior(
+            "of: whole, ",
+            "body",
+            ("inertia_com: [[3, 0, 0], [0, 1.5, 0], [0, 0, 3]]", "shape: {type: box, sides: [0.1, 0.1, 0.1]}"),
+        )
+
+
+def test_a_handles_prior_is_of_the_handle() -> None:
+    good = {"mass": 1.0, "com": [0, 0, 0.1], "inertia_com": np.eye(3).tolist()}
+    assert PriorPart.model_validate(good).of is None
+    pose = {"rotation": np.eye(3).tolist(), "translation": [0, 0, 0]}
+    for of in ({}, {"of": "whole"}):
+        data = {
+            "recordings": {"wrench": {"file": "a.mat"}, "imu": {"file": "b.csv"}},
+            "imu_pose": pose,
+            "prior": good | of,
+        }
+        if of:
+            with pytest.raises(ValueError, match=r"prior\.of is for what rolls"):
+                ExperimentPart.model_validate(data)
+        else:
+            ExperimentPart.model_validate(data)
+
+
 # Zeros of the load cells
 
 
@@ -311,6 +366,16 @@ def test_exchanged_load_cells_are_the_only_reason(fit: RollingFit, result: Resul
     told = why_failed(fit.solution, refused, bad, (), 1)
     assert "recordings.wrench_2 is missing" in told[0]
     assert why_failed(fit.solution, {}, result.data["rms"], (), 1) == []
+
+
+def test_a_wrong_mass_is_told_by_what_the_data_weigh(fit: RollingFit) -> None:
+    mass = fit.believed.mass
+    assert mass is not None
+    assert weighed_findings(fit) == []
+    for share in (0.9, 1.06):
+        (found,) = weighed_findings(replace(fit, believed=replace(fit.believed, mass=share * mass)))
+        assert found.fatal
+        assert f"known_mass makes it {share * mass:.4g} kg" in found.message
 
 
 def test_a_mass_that_nobody_weighed_is_told() -> None:

@@ -36,6 +36,7 @@ from palpate.model import Model, load_object
 from palpate.physics.functions import FLOATS, Functions
 from palpate.physics.kinematics import Coordinate, Kinematics
 from palpate.runtime import Status, Stepper
+from palpate.runtime.brake import BRAKE_S
 from palpate.runtime.contact import dry_impulses
 from palpate.runtime.flat import Trace
 from tests.conftest import needs
@@ -364,15 +365,56 @@ def test_a_stretched_linkage_stops_the_door_and_lets_it_back() -> None:
         [0.0] * 5 + [1e308],
     ],
 )
-def test_what_is_no_wrench_is_flagged_and_the_state_held(wrench: Any) -> None:
-    stepper, out = Stepper(paper_door(), 0.1 if wrench and wrench[-1] == 1e308 else 1e-3), np.full(3, 7.0)
-    stepper.reset((0.7, 0.2))
+def test_what_is_no_wrench_is_flagged_and_brakes(wrench: Any) -> None:
+    dt = 0.1 if wrench and wrench[-1] == 1e308 else 1e-3
+    stepper, out = Stepper(paper_door(), dt), np.full(3, 7.0)
     if wrench and wrench[-1] == 1e308:  # finite, but where it leads is not
         wrench = [1e308, 1e308, 0.0, 0.0, 0.0, 1e308]
+    stepper.reset((0.7, 0.0))
     assert stepper.step(wrench, out) is Status.NOT_FINITE
-    assert out.tolist() == [0.7, 0.2, 0.0]
-    assert stepper.state.tolist() == [0.7, 0.2]
-    assert stepper.step(torque(0.0), out) is Status.OK  # and on it goes
+    assert out.tolist() == [0.7, 0.0, 0.0]  # at rest it stays, whatever the springs want
+    stepper.reset((0.7, 1.0))
+    assert stepper.step(wrench, out) is Status.NOT_FINITE
+    angle, speed, acceleration = out
+    assert 0.0 <= speed <= math.exp(-dt / BRAKE_S)
+    assert angle == pytest.approx(0.7 + dt * speed, abs=1e-12)
+    assert acceleration == pytest.approx((speed - 1.0) / dt)
+    assert stepper.state.tolist() == out[:2].tolist()
+    assert stepper.step(torque(0.0), out) is not Status.NOT_FINITE  # and on it goes
+
+
+def test_one_lost_sample_is_hardly_felt_and_many_are_a_stop() -> None:
+    """Speed falls without a jump, the way is what the speeds say, and the door rests for good."""
+    stepper, out = Stepper(paper_door(), 1e-3), np.empty((200, 3))
+    stepper.reset((0.7, 2.0))
+    status = stepper.run(np.full((200, 6), math.nan), out)
+    assert set(status.tolist()) == {Status.NOT_FINITE}
+    speeds = np.concatenate([[2.0], out[:, 1]])
+    assert (np.diff(speeds) <= 0).all()
+    assert np.abs(np.diff(speeds)).max() < 0.06 * 2.0
+    assert np.diff(out[:, 0], prepend=0.7) == pytest.approx(1e-3 * out[:, 1], abs=1e-12)
+    assert out[-1, 0] - 0.7 < 2.0 * BRAKE_S
+    assert out[-1, 1] == 0.0
+    assert out[-1].tolist() == out[-50].tolist()
+
+
+@pytest.mark.parametrize("name", ["cabinet-door", "door", "hand-truck", "handle", "pendulum", "wheelbarrow"])
+def test_no_object_goes_faster_or_drifts_away_while_the_wrench_is_lost(name: str) -> None:
+    model, rng = some_values(name), np.random.default_rng(3)
+    n, stepper = len(model.mechanism.accelerations), Stepper(model, 1e-3)
+    for _ in range(3):
+        start = stepper.state
+        start[-n:] = rng.normal(size=n)
+        stepper.reset(start)
+        out = np.empty((120, stepper.size))
+        stepper.run(np.full((120, 6), math.nan), out)
+        size = np.linalg.norm(np.vstack([start[-n:], out[:, -2 * n : -n]]), axis=1)
+        assert (np.diff(size) <= 1e-15).all()
+        assert size[-1] < 0.01 * size[0]
+        assert np.abs(out[-1, : -2 * n] - start[:-n]).max() < 1.2 * BRAKE_S * size[0]
+        changes = np.diff(np.vstack([start[-n:], out[:, -2 * n : -n]]), axis=0)
+        assert out[:, -n:] == pytest.approx(changes / 1e-3, abs=1e-9)
+        stepper.reset(stepper.state.tolist())  # a state that is possible
 
 
 def test_an_out_that_does_not_fit_is_flagged() -> None:
@@ -460,11 +502,11 @@ def test_every_object_goes_on_from_a_saved_state_bit_by_bit(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["cabinet-door", "door", "hand-truck", "handle", "pendulum", "wheelbarrow"])
 def test_every_object_survives_whatever_it_is_given(name: str) -> None:
-    """Finite numbers, at any step that is allowed and under any wrench; what is no wrench changes nothing."""
+    """Finite numbers, at any step that is allowed and under any wrench; what is no wrench only brakes."""
     model, rng = some_values(name), np.random.default_rng(2)
     for dt in (1e-5, 1e-3, 0.1):
         stepper = Stepper(model, dt)
-        out, before = np.empty(stepper.size), stepper.state
+        out, before, n = np.empty(stepper.size), stepper.state, len(model.mechanism.accelerations)
         for _ in range(60):
             wrench = rng.normal(size=6) * 10 ** rng.uniform(-3, 7)
             if rng.integers(0, 3) == 0:
@@ -472,8 +514,8 @@ def test_every_object_survives_whatever_it_is_given(name: str) -> None:
             status = stepper.step(wrench, out)
             assert np.isfinite(out).all()
             if status is Status.NOT_FINITE:
-                assert out[: len(before)].tolist() == before.tolist()
-                assert not out[len(before) :].any()
+                size = math.hypot(*before[-n:])
+                assert math.hypot(*out[-2 * n : -n]) <= math.exp(-dt / BRAKE_S) * size * (1.0 + 1e-12)
             before = stepper.state
 
 
@@ -717,6 +759,22 @@ def test_a_stop_of_one_of_two_freedoms_gives_no_energy(k: float) -> None:
     assert path[:, 3] == pytest.approx(1.0)
 
 
+def test_a_barrow_goes_as_far_as_its_speeds_say() -> None:
+    """Also where a step is made smaller, so that it creates no energy: the way belongs to the speeds that are told."""
+    model, dt = some_values("wheelbarrow"), 1e-2
+    model = model.with_values([*model.p[:10], 1e-6, 1e-6, 1e-6])  # what friction takes would hide it
+    stepper, rng = Stepper(model, dt), np.random.default_rng(0)
+    mechanism, out = model.mechanism.forward(), np.empty(stepper.size)  # type: ignore[attr-defined]
+    for _ in range(60):
+        start = np.array([*rng.uniform(-0.3, 0.3, 5), *3.0 * rng.normal(size=4)])
+        stepper.reset(start)
+        stepper.step(rng.normal(size=6) * 20.0, out)
+        q, u = start[:5], out[5:9]
+        half = q + 0.5 * dt * np.array(mechanism.rates([*q, *u], FLOATS))
+        there = q + dt * np.array(mechanism.rates([*half, *u], FLOATS))
+        assert out[:5] == pytest.approx(there, abs=1e-7)
+
+
 # Many steps at once
 
 
@@ -741,14 +799,16 @@ def test_a_run_is_its_steps_bit_by_bit() -> None:
 # The same every time
 
 
-def test_a_hundred_thousand_steps_are_the_same_bit_by_bit() -> None:
+def test_the_end_of_a_hundred_thousand_steps_is_the_same_bit_by_bit() -> None:
     wrenches = np.zeros((100_000, 6))
     wrenches[:, 5] = np.repeat(np.random.default_rng(0).normal(size=1000) * 40.0, 100)
-    paths = [np.empty((100_000, 3)) for _ in range(2)]
-    for path in paths:
-        Stepper(paper_door(), 1e-3).run(wrenches, path)
-    assert paths[0].tobytes() == paths[1].tobytes()
-    assert np.isfinite(paths[0]).all()
+    stepper, path, again = Stepper(paper_door(), 1e-3), np.empty((100_000, 3)), np.empty((20_000, 3))
+    stepper.run(wrenches, path)
+    other = Stepper(paper_door(), 1e-3)
+    other.reset(path[79_999, :2])
+    other.run(wrenches[80_000:], again)
+    assert path[80_000:].tobytes() == again.tobytes()
+    assert np.isfinite(path).all()
 
 
 def test_it_is_public_and_knows_its_names() -> None:

@@ -16,7 +16,7 @@ from palpate.experiment import shipped_experiments
 from palpate.mechanisms.rolling import Rolling
 from palpate.model import load_object
 from palpate.physics.functions import ARRAYS
-from palpate.physics.inertia import PHI_NAMES, is_consistent, mass_properties
+from palpate.physics.inertia import is_consistent, mass_properties
 from palpate.recording import Recording, load
 from palpate.twin.capture import T_MARKER, DeviceClock
 from palpate.twin.handle import random_handle
@@ -26,7 +26,6 @@ from palpate.twin.wheelbarrow import (
     paper_wheelbarrow_twin,
     wheelbarrow_recordings,
     wheelbarrow_twin,
-    write_paper_recordings,
     write_paper_wheelbarrow_twin,
     write_wheelbarrow_twin,
 )
@@ -453,10 +452,13 @@ def test_the_papers_samples_are_one_instant() -> None:
     assert other.barrow.phi[0] != 45.0
 
 
+@pytest.mark.skipif("wheelbarrow" not in shipped_experiments(), reason="its experiment file does not ship yet")
 def test_the_authors_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("palpate.twin.wheelbarrow._WINDOWS", {"train": ((379, 600),)})
-    phi = random_handle(np.random.default_rng(0))
-    write_paper_recordings(tmp_path, phi)
+    file = write_paper_wheelbarrow_twin(tmp_path)
+    assert "wheelbarrow-truth.json" in file.read_text()
+    assert (tmp_path / "handles" / "data" / "exp1_036.mat").exists()
+    handle = json.loads((tmp_path / "truth.json").read_text())
     data = tmp_path / "wheelbarrow" / "data"
     assert {p.name for p in data.iterdir()} == {"WB Trajectories.csv", "exp1_039.mat", "WB_Object_IMU.csv"}
     struct = loadmat(data / "exp1_039.mat", simplify_cells=True)["exp1_039"]
@@ -466,16 +468,8 @@ def test_the_authors_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("Fx2_RawZero", "Platform_2"),
     ]
     truth = json.loads((tmp_path / "wheelbarrow-truth.json").read_text())
-    assert [truth["phi"][n] for n in PHI_NAMES] == phi.tolist()
+    assert truth["phi"] == handle["phi"]
     assert [truth["parameters"][n]["value"] for n in ("m", "b_v", "b_c", "b_psi")] == [45.0, 0.388, 1.172, 2.943]
-
-
-@pytest.mark.skipif("wheelbarrow" not in shipped_experiments(), reason="its experiment file does not ship yet")
-def test_the_shipped_experiment_is_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palpate.twin.wheelbarrow._WINDOWS", {"train": ((379, 600),)})
-    file = write_paper_wheelbarrow_twin(tmp_path)
-    assert "wheelbarrow-truth.json" in file.read_text()
-    assert (tmp_path / "handles" / "data" / "exp1_036.mat").exists()
 
 
 def test_a_person_who_only_pushes() -> None:

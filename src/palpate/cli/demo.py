@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -49,11 +51,12 @@ def demo(
 
             show(Group("", summary_table(found)))
             first = out / STAGES[0]
+            command = "palpate" if shutil.which("palpate") else sys.argv[0]
             typer.echo(
                 f"\nOpen a report in a browser: {out / 'door' / 'report.html'}\n"
                 f"Each folder in {out} also holds recordings, experiment file, truth, result and model.\n"
                 f"Next: look at {first / STAGES[0]}.yaml, change it, and type\n"
-                f"  palpate identify {first / STAGES[0]}.yaml -o {out / 'mine'}\n"
+                f"  {command} identify {first / STAGES[0]}.yaml -o {out / 'mine'}\n"
                 "or see the door move:\n"
-                f"  palpate simulate {out / 'door' / 'model.json'} --torque 20 --for 5"
+                f"  {command} simulate {out / 'door' / 'model.json'} --torque 20 --for 5"
             )

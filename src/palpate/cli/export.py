@@ -21,6 +21,13 @@ def export(
     mass: Annotated[
         float | None, typer.Option("--mass", help="MJCF, URDF: kg, where the model knows only its inertia.")
     ] = None,
+    wrench_limit: Annotated[
+        str | None,
+        typer.Option("--wrench-limit", help="C, FMU: the sensor's range, N,N m such as 500,20, or six numbers."),
+    ] = None,
+    stops: Annotated[
+        str | None, typer.Option("--stops", help="Hinge: deg where it is shut and wide open, such as 0,92.")
+    ] = None,
     tool: Annotated[
         Path | None, typer.Option("--tool", help="ros2-control: model.json of the handle that the robot carries.")
     ] = None,
@@ -39,13 +46,15 @@ def export(
 ) -> None:
     """Export a model: C, FMU, MJCF, URDF or ros2_control."""
     with known_errors():
+        from palpate.cli.simulate import stopped
         from palpate.export import export_model
         from palpate.model import Model
 
         path = path / "model.json" if path.is_dir() else path
-        model = Model.load(path)
+        model = stopped(Model.load(path), stops)
         given: dict[str, Any] = {"dt": dt, "mass": mass, "tool": None if tool is None else Model.load(tool)}
         given |= {"handle": _numbers("--handle", handle), "state": _numbers("--state", state)}
+        given["wrench_limit"] = _range(wrench_limit)
         options = {name: value for name, value in given.items() if value is not None}
         folder = out if out is not None else Path(f"{path.stem}-{to}")
         done = export_model(model, to, folder, even_if_failed=even_if_failed, **options)
@@ -61,6 +70,16 @@ def export(
             for line in done.left_out:
                 typer.echo(f"- {line}")
             typer.echo(f"\nWritten: {', '.join(str(file) for file in done.files)}")
+
+
+def _range(text: str | None) -> tuple[float, ...] | None:
+    """Six limits, from six numbers or from one for forces and one for moments."""
+    found = _numbers("--wrench-limit", text)
+    if found is None or len(found) == 6:
+        return found
+    if len(found) != 2:
+        raise PalpateError(f"--wrench-limit must be two numbers (N,N m) or six, not {text!r}")
+    return (found[0],) * 3 + (found[1],) * 3
 
 
 def _numbers(option: str, text: str | None) -> tuple[float, ...] | None:

@@ -12,7 +12,10 @@ from palpate.cli.console import Json, Quiet, known_errors, show_json
 
 def new(
     object_: Annotated[
-        str, typer.Argument(metavar="OBJECT", help="handle, door or motion, or the path of an object file of your own.")
+        str,
+        typer.Argument(
+            metavar="OBJECT", help="handle, door, wheelbarrow, hand-truck, motion, ... or an object file of your own."
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="File to write; - prints it [default: OBJECT.yaml].")

@@ -85,7 +85,8 @@ def simulate(
             raise PalpateError("--robot and --audit are two things: ask for one at a time")
         with progress(quiet=quiet or as_json, verbose=verbose, title=path.stem) as tell:
             tell("model")
-            model = _stopped(Model.load(path), stops)
+            path = path / "model.json" if path.is_dir() else path
+            model = stopped(Model.load(path), stops)
             held = None if result is None else _result(result)
             grip = _lever(held) if grip is None else grip
             passed = True
@@ -135,19 +136,23 @@ def _trial(
     write_text(folder / "loop.json", json.dumps(data, indent=1, allow_nan=False) + "\n")
     pages = _page(folder / "loop.html", write_trial_page, found)
     tables = [printed(t) for t in (comparison_table(found), apparent_table(found), limits_table(found)) if t.rows]
-    return data, [*tables, _verdict(found)], [folder / "loop.json", *pages]
+    return data, [*tables, *(f"Note: {text}" for text in found.remarks), verdict(found)], [folder / "loop.json", *pages]
 
 
-def _verdict(found: Trial) -> str:
+def verdict(found: Trial) -> str:
+    """The last line on the terminal."""
+    worst = f"{float(found.comparison.force_percent.max()):.1f} %"
+    if found.passed and found.same:
+        return f"Verdict: passed: the robot renders this model within {worst} of the force's range"
     if found.passed:
-        return "Verdict: passed, it feels like the true object"
+        return f"Verdict: passed: it feels like the true object, the force within {worst} of its range"
     if not found.comparison.stable:
         from palpate.report.loop_tables import remedy
 
         return f"Verdict: failed: {found.robot.ended or 'the arm shook at the limit of its torque'}. {remedy(found)}"
     if found.comparison.passed:
         return "Verdict: failed: an object that is wrong on purpose passes too, so this trial tells nothing"
-    return f"Verdict: failed: the force differs by {float(found.comparison.force_percent.max()):.1f} % of its range"
+    return f"Verdict: failed: the force differs by {worst} of its range"
 
 
 def _audit(model: Model, held: Mapping[str, Any] | None, options: dict[str, Any], folder: Path) -> _Done:
@@ -217,7 +222,7 @@ def _page(path: Path, write: Any, *arguments: Any) -> list[Path]:
     return [path]
 
 
-def _stopped(model: Model, stops: str | None) -> Model:
+def stopped(model: Model, stops: str | None) -> Model:
     """The model with end stops at these angles, deg."""
     from math import radians
 

@@ -14,7 +14,8 @@ def twin(
     kind: Annotated[
         str,
         typer.Argument(
-            help="handle, door, wheelbarrow, wheelbarrow-planar, hand-truck, capture, wheelbarrow-handle, door-handle."
+            help="handle, door, wheelbarrow, wheelbarrow-planar, hand-truck, capture, wheelbarrow-handle, door-handle; "
+            "authors: a copy of the paper's repository."
         ),
     ],
     out: Annotated[Path, typer.Argument(help="Folder to write into.")],
@@ -34,16 +35,19 @@ def twin(
     clean: Annotated[
         bool, typer.Option("--clean", help="capture: no marker is hidden, swapped or moved on the body.")
     ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write into a folder that holds files already.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Simulate an experiment: recordings, experiment file and truth.json."""
     with known_errors():
         with progress(quiet=quiet or as_json, verbose=False, title="simulating") as tell:
-            from palpate.errors import PalpateError, UnknownName
+            from palpate.errors import FileProblem, PalpateError, UnknownName
             from palpate.experiment.reproduce import TRUTH_FILE
             from palpate.twin import TWINS
 
+            if out.is_dir() and any(out.iterdir()) and not force:
+                raise FileProblem(out, "the folder holds files already", remedy="choose another, or --force")
             if kind not in TWINS:
                 raise UnknownName("kind of twin", kind, TWINS)
             options: dict[str, int | bool] = {} if seed is None else {"seed": seed}

@@ -12,6 +12,7 @@ from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
 
 _SMALLEST, _LARGEST = 1e-3, 10.0
+_SAME = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,15 @@ class WheelSpin:
         if not _SMALLEST <= self.radius <= _LARGEST:
             raise PalpateError(
                 f"element {self.name!r}: the radius must be from {_SMALLEST:g} to {_LARGEST:g} m, not {self.radius!r}"
+            )
+
+    def check_fits(self, mechanism: object) -> None:
+        """Refuse the wheel of a mechanism with another radius: the force ahead would belong to neither."""
+        there: float | None = getattr(mechanism, "radius", None)
+        if there is not None and abs(there - self.radius) > _SAME * there:
+            raise PalpateError(
+                f"element {self.name!r}: its radius {self.radius:g} m is not the mechanism's, {there:g} m: it is one "
+                "wheel, state the same for both"
             )
 
     @property

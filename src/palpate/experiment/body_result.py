@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from palpate.experiment.body_inputs import BodyMeasured
 from palpate.experiment.body_judge import bandwidth_doubts, fixed_doubts, reasons, resting_doubts, scale_doubts
 from palpate.experiment.body_schema import BodyPart
 from palpate.experiment.body_view import BodyView, ReplayWindow, ShapeProfile
+from palpate.experiment.body_weakness import weakest_of_hinge
 from palpate.experiment.instruments import sensor_label
 from palpate.experiment.reading import Experiment
 from palpate.experiment.result import Result
@@ -38,7 +40,7 @@ def build_body_result(
 ) -> Result:
     """Put a body's fit into the words of result.json."""
     config, solution = experiment.config, fit.solution
-    noise = _noise(fit)
+    noise, weakest = _noise(fit), weakest_of_hinge(solution)
     rms = {name: _rms(fit, measured.segments[name], noise) for name in ("train", "test", "quasi_static")}
     rms = with_cross_validated(rms, cross_validate(fit.train, solution), fit.train.rms(solution.p))
     why = reasons(solution, refused, rms, measured.findings)
@@ -59,7 +61,7 @@ def build_body_result(
         "shapes": _shapes(fit),
         "rms": rms,
         "rms_below_hz": None,
-        "weakest_direction": None,
+        "weakest_direction": None if refused or weakest is None else asdict(weakest),
         "replay": _replay(played),
         "clocks": _clocks(measured, offset),
         "hinge": _hinge(fit),

@@ -36,7 +36,8 @@ class Pooled:
 
 def pool(values: Sequence[float], stds: Sequence[float], *, freedoms: float = 1000.0, common: float = 0.0) -> Pooled:
     """The mean of takes that differ by their noise and by themselves: a random-effects model (DerSimonian and Laird
-    1986), with the interval of Hartung and Knapp (2001), which holds for few takes.
+    1986; the variance between them as Paule and Mandel), with the interval of Hartung and Knapp (2001), which holds for
+    few takes.
 
     freedoms: of each take's own noise, as its interval implies. common: a standard deviation that all takes share, such
     as the pull of one prior: no number of takes averages it away.
@@ -50,7 +51,7 @@ def pool(values: Sequence[float], stds: Sequence[float], *, freedoms: float = 10
     w = s**-2.0
     mean = _mean(x, w)
     Q = float(w @ (x - mean) ** 2)
-    between = max(0.0, (Q - (n - 1)) / float(w.sum() - (w @ w) / w.sum()))
+    between = _between(x, s)
     w = 1 / (s**2 + between)
     mean = _mean(x, w)
     own = 1 / float(w.sum())
@@ -58,6 +59,18 @@ def pool(values: Sequence[float], stds: Sequence[float], *, freedoms: float = 10
     std = float(np.sqrt(max(own, scatter)))
     half = float(np.hypot(t.ppf(0.975, n - 1) * std, 1.96 * common))
     return Pooled(mean, std, float(np.sqrt(between)), float(f.sf(Q / (n - 1), n - 1, n * freedoms)), half)
+
+
+def _between(x: FloatArray, s: FloatArray) -> float:
+    """Variance between takes with which their weighted scatter is what it should be (Paule and Mandel 1982)."""
+    from scipy.optimize import brentq
+
+    def excess(variance: float) -> float:
+        w = 1 / (s**2 + variance)
+        return float(w @ (x - _mean(x, w)) ** 2) - (len(x) - 1)
+
+    most = float(np.ptp(x) ** 2) + 1e-300
+    return float(brentq(excess, 0.0, most, xtol=1e-12 * most)) if excess(0.0) > 0 > excess(most) else 0.0
 
 
 def _mean(x: FloatArray, w: FloatArray) -> float:

@@ -187,11 +187,11 @@ def fit_published_barrow(name: str, experiment: Experiment[BodyPart], tell: Tell
     model = replace(model, mechanism=mechanism)
     used = np.asarray(np.isfinite(motion.omega_dot).all(axis=1) & np.isfinite(wrench).all(axis=1))
     train, test = [seconds(s, BODY_HZ) for s in choices.train], [seconds(choices.test, BODY_HZ)]
-    prior = published_prior(name, experiment)
+    prior, mass = published_prior(name, experiment), config.known_mass.value
 
     def fitted(w: FloatArray) -> tuple[Balance, Solution]:
         made = build_balance(model, motion, np.where(used[:, None], w, 0.0), sigma=[1.0] * 3, used=used)
-        found = solve(compress(made, train), prior=prior, factor="UtU", known_mass=config.known_mass.value)
+        found = solve(compress(made, train), prior=prior, factor="UtU", known_mass=mass)
         return made, begun_at_prior(found)
 
     balance, solution = fitted(wrench)

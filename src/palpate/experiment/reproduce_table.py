@@ -156,7 +156,8 @@ def correction_text(entry: Entry) -> str:
     if entry.truth is None:
         moved = ", ".join(f"{x.name} {x.uncorrected:.4g} ({x.published:.4g})" for x in lines)
         return f"{wrench} is of the authors; without it (with it): {moved}"
-    moved = ", ".join(f"{x.name} {x.uncorrected_percent:+.1f} % ({x.published_percent:+.1f} %)" for x in lines)
+    known = [x for x in lines if x.uncorrected_percent is not None]
+    moved = ", ".join(f"{x.name} {x.uncorrected_percent:+.1f} % ({x.published_percent:+.1f} %)" for x in known)
     return (
         f"{wrench} corrects an error of the authors' laboratory that a simulated copy does not have, so that a part of "
         f"the difference printed here is that wrench's own; without it (with it): {moved}"

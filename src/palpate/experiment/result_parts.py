@@ -24,7 +24,7 @@ from palpate.physics.arrays import FloatArray
 DRIVEN_BY = {
     "body": "body (pre-sensor part): drive it with the wrench of each sensor minus its zero",
     "whole": "whole (body and handle): drive it with the person's wrench, that of the handle compensated",
-    "weight-only": "weight-only (body, of the handle only its weight compensated, as the paper's authors): for reproduction",
+    "weight-only": "weight-only (of the handle only its weight compensated, as the paper's authors): for reproduction",
 }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from palpate.elements import SensorBias
 from palpate.errors import DataProblem, PalpateError
-from palpate.experiment.body_schema import BodyPart
+from palpate.experiment.body_schema import BodyPart, HandleWeightPart
 from palpate.experiment.handle import prior_of
 from palpate.experiment.object_model import object_model
 from palpate.experiment.reading import Experiment, check_reference_names
@@ -19,7 +19,7 @@ from palpate.experiment.result import Result
 from palpate.experiment.rolling_capture import RollingMeasured, read_rolling
 from palpate.experiment.rolling_clock import rolling_clock
 from palpate.experiment.rolling_fit import Believed, RollingFit, fit_rolling, rolling_systematic
-from palpate.experiment.rolling_ground import SLOW_S, wheel_findings
+from palpate.experiment.rolling_ground import SLOW_S, lean_noise, wheel_findings
 from palpate.experiment.rolling_judge import (
     feet_findings,
     judged,
@@ -27,14 +27,16 @@ from palpate.experiment.rolling_judge import (
     swap_findings,
     swapped_text,
     touched_findings,
+    weighed_findings,
 )
 from palpate.experiment.rolling_replay import replay_rolling
 from palpate.experiment.rolling_result import build_rolling_result
 from palpate.experiment.telling import Tell
+from palpate.identify import Prior
 from palpate.identify.balance import Segment
 from palpate.model import Model
 from palpate.motion.clocks import Offset
-from palpate.physics.inertia import DRAWING_NAMES
+from palpate.physics.inertia import DRAWING_NAMES, PHI_NAMES, check_consistent, move_phi
 from palpate.recording.gates import Finding
 from palpate.runtime.replay import Replay
 
@@ -126,9 +128,32 @@ def fit_prepared(experiment: Experiment[BodyPart], prepared: PreparedRolling) ->
 def believed_of(experiment: Experiment[BodyPart], measured: RollingMeasured) -> Believed:
     """The experiment file's prior and mass in the identification's terms."""
     config = experiment.config
+    return Believed(_prior(experiment, measured), config.factor, _mass(experiment, measured), config.fixed)
+
+
+def _prior(experiment: Experiment[BodyPart], measured: RollingMeasured) -> Prior | None:
+    """What the drawing shows -> what the model is of, with the handles behind the sensors."""
     # a prior has the same keys in every stage
-    prior = prior_of(cast("Experiment[Any]", experiment))
-    return Believed(prior, config.factor, _mass(experiment, measured), config.fixed)
+    prior, part = prior_of(cast("Experiment[Any]", experiment)), experiment.config.prior
+    model_of = experiment.config.model_of
+    if prior is None or part is None or part.of in (None, model_of):
+        return prior
+    if model_of == "weight-only":
+        told = f"model_of: weight-only is neither the body nor the whole, a prior of the {part.of} does not fit it"
+        raise experiment.problem("prior.of", told, "leave it out, or choose another model_of")
+    handles = [(s.handle, s.T_body_sensor) for s in measured.inputs.sensors]
+    weights = (experiment.config.handle, experiment.config.handle_2)
+    if any(phi is None for phi, _ in handles) or any(isinstance(h, HandleWeightPart) for h in weights):
+        told = f"a prior of the {part.of} cannot be turned into one of the {model_of} without the handles' inertia"
+        raise experiment.problem("prior.of", told, "give handle as a file, or the other numbers")
+    sign = 1.0 if model_of == "whole" else -1.0
+    phi = np.array([prior.values[name] for name in PHI_NAMES])
+    phi = phi + sign * sum(move_phi(h, T[:3, :3], T[:3, 3]) for h, T in handles if h is not None)
+    try:
+        check_consistent(phi, f"the prior of the {part.of}, turned into one of the {model_of}, is not a possible body")
+    except PalpateError as error:
+        raise experiment.problem("prior", str(error)) from error
+    return replace(prior, values=dict(zip(PHI_NAMES, phi.tolist(), strict=True)))
 
 
 def _mass(experiment: Experiment[BodyPart], measured: RollingMeasured) -> float | None:
@@ -179,11 +204,12 @@ def fit_findings(experiment: Experiment[BodyPart], fit: RollingFit, measured: Ro
     used = fit.balance.used
     assert used is not None
     slow, rolling = fit.inputs.motion(SLOW_S), fit.inputs.rolling
-    at = used & np.isfinite(slow.omega).all(axis=1)
+    at, noise = used & np.isfinite(slow.omega).all(axis=1), lean_noise(fit.inputs.poses, fit.inputs.filtering.order)
     return [
         *touched_findings(fit.inputs),
         *feet_findings(fit.inputs, measured.segments),
-        *(wheel_findings(slow, at, rolling.radius) if rolling.moves == "full" else []),
+        *(wheel_findings(slow, at, rolling.radius, noise) if rolling.moves == "full" else []),
         *swap_findings(fit),
         *mass_findings(experiment.config.known_mass is not None),
+        *weighed_findings(fit),
     ]

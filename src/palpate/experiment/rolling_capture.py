@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from palpate.elements import WheelSpin
 from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.body_inputs import FASTEST_HZ, segments_of
 from palpate.experiment.body_schema import BodyPart, FixedBiasPart, PublishedPart
@@ -35,6 +36,7 @@ from palpate.recording.gates import Finding
 
 IDLE = 1e-6
 """N, N m: a load cell whose numbers change by less does not measure."""
+SMALLEST_WHEEL_M, LARGEST_WHEEL_M = 0.025, 1.5
 SLOPE = 1.5
 """Up to this multiple of the bandwidth the low-pass lets something through that counts."""
 UNSEEN_WEIGHT = 1e6
@@ -80,7 +82,7 @@ def read_rolling(experiment: Experiment[BodyPart], tell: Tell) -> RollingMeasure
     places = captured.body.feet @ T_axle_cloud[:3, :3].T + T_axle_cloud[:3, 3]
     radius = model.mechanism.radius if isinstance(model.mechanism, Rolling) else 0.0
     down = feet_down(poses, places, static, radius)
-    findings += held_findings(poses, segments, model)
+    findings += [*down.findings, *held_findings(poses, segments, model)]
     if not len(places):
         told = "markers.feet names none: that the feet are in the air in the segments is taken for granted"
         findings.append(Finding("feet", False, told))
@@ -138,18 +140,27 @@ def _check_keys(experiment: Experiment[BodyPart]) -> None:
 
 
 def _model(experiment: Experiment[BodyPart]) -> Model:
-    """The object; its wheel as markers.axle or the mechanism's options say."""
+    """The object; its wheel as markers.axle or the mechanism's options say, and nowhere else otherwise."""
     model, axle = object_model(experiment), experiment.config.markers.axle
     assert axle is not None
     if not isinstance(model.mechanism, Rolling):
         raise experiment.problem("object", f"the object {model.name!r} does not roll")
-    if axle.radius is None:
-        return model
+    radius = model.mechanism.radius if axle.radius is None else axle.radius
+    if not SMALLEST_WHEEL_M <= radius <= LARGEST_WHEEL_M:
+        told = f"a wheel of {radius:g} m is none that people push: {SMALLEST_WHEEL_M:g} to {LARGEST_WHEEL_M:g} m"
+        raise experiment.problem("markers.axle.radius", told, "write the unit with it: 197 mm")
+    stated = {options.get("name") for options in experiment.config.elements if "radius" in options}
+    for element in model.elements:
+        if isinstance(element, WheelSpin) and element.name in stated:
+            try:
+                element.check_fits(replace(model.mechanism, radius=radius))
+            except PalpateError as error:
+                raise experiment.problem("elements", str(error), "leave radius out there") from error
     given = experiment.config.mechanism.get("radius")
-    if given is not None and abs(model.mechanism.radius - axle.radius) > 1e-6:
-        told = f"{model.mechanism.radius:g} m differs from {axle.radius:g} m under markers.axle.radius"
+    if given is not None and abs(model.mechanism.radius - radius) > 1e-6:
+        told = f"{model.mechanism.radius:g} m differs from {radius:g} m under markers.axle.radius"
         raise experiment.problem("mechanism.radius", told, "state it once")
-    return with_radius(model, axle.radius)
+    return with_radius(model, radius)
 
 
 def _handles(

@@ -13,7 +13,8 @@ from palpate.experiment.rolling_inputs import RollingInputs, Sensor, with_radius
 from palpate.experiment.rolling_windows import WindowedRows, windowed_rows
 from palpate.identify import Balance, Compressed, Prior, Solution, solve
 from palpate.identify.balance import Segment
-from palpate.identify.solution import Estimate
+from palpate.identify.estimate import VAGUE, natural_size
+from palpate.identify.solution import Estimate, Status
 from palpate.motion.clock_map import ClockMap
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.log_cholesky import Factor
@@ -136,7 +137,10 @@ def _rows(inputs: RollingInputs, window: int) -> FloatArray:
 def _widened(
     solution: Solution, inputs: RollingInputs, segments: Sequence[Segment], believed: Believed, balance: Balance
 ) -> Solution:
-    """Intervals that also hold what not knowing clock and zeros does (partitioned least squares)."""
+    """Intervals that also hold what not knowing clock and zeros does (partitioned least squares).
+
+    One that then reaches as far as the body itself says nothing, as in `solve`.
+    """
     squares, motion, rests = np.zeros(len(solution.estimates)), inputs.motion(), inputs.resting()
     for other in inputs.unsure():
         same = other.poses is inputs.poses
@@ -145,13 +149,24 @@ def _widened(
         squares += _differences(there, solution) ** 2
     critical = solution.uncertainty.critical
 
-    def wider(e: Estimate, more: float) -> Estimate:
+    def wider(e: Estimate, more: float, size: float) -> Estimate:
         noise = float(np.hypot(e.noise, more))
+        if e.ci95 is not None and critical * noise > VAGUE * size:
+            return replace(e, noise=noise, ci95=None, status=Status.NOT_IDENTIFIABLE)
         half = float(np.hypot(critical * noise, 1.96 * e.pull))
         return replace(e, noise=noise, ci95=None if e.ci95 is None else (e.value - half, e.value + half))
 
-    pairs = zip(solution.estimates, np.sqrt(squares).tolist(), strict=True)
-    return replace(solution, estimates=tuple(wider(e, more) for e, more in pairs))
+    found = zip(solution.estimates, np.sqrt(squares).tolist(), _sizes(solution).tolist(), strict=True)
+    return replace(solution, estimates=tuple(wider(*row) for row in found))
+
+
+def _sizes(solution: Solution) -> FloatArray:
+    """(parameters,): of mass, centre of mass and inertia the body's own size; infinite of all else."""
+    sizes, p = np.full(len(solution.p), np.inf), solution.p
+    for i, parameter in enumerate(solution.model.parameters.values()):
+        if parameter.map == "inertia" and parameter.name == "m":
+            sizes[i : i + 10] = natural_size(p[i : i + 10])
+    return sizes
 
 
 def _differences(one: Solution, other: Solution) -> FloatArray:

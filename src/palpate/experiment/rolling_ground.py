@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from palpate.identify.balance import Segment
-from palpate.motion.derivatives import stretches
+from palpate.motion.derivatives import stretches, window_samples
+from palpate.motion.resting import derivative_noise, signal_noise
 from palpate.motion.tilt import Tilt
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, symmetric_inverse
 from palpate.physics.motion import Motion
@@ -17,15 +18,20 @@ from palpate.recording.gates import Finding
 
 LEVEL_RAD = np.radians(0.1)
 """How far off level a laboratory's floor may be: two millimetres a metre."""
+CAPTURE_RAD = np.radians(1.0)
+"""How far off z of a capture frame that was set up on the floor may be: all that is known across a straight path."""
 BOARD_M = 5e-4
 """Unevenness of a floor, beside the markers' noise."""
-SURE = 4.0
+SURE, SHRUNK = 4.0, 3.0
 DOWN_M = 0.005
 """A foot that is not higher than this above where it stands may touch the ground."""
 RESTS_S = 0.3
-RADIUS_OFF = 0.05
-"""Share by which the no-slip condition may ask for another radius: wheels are soft."""
-PIECE_S = 1.0
+NEAR_M = 0.04
+"""A marker on a foot is not higher than this above the floor while the foot stands on it."""
+RADIUS_HINT, RADIUS_OFF = 0.01, 0.05
+"""Shares by which the no-slip condition asks for another radius: friction and inertia are off by as much, which is
+told; beyond the second something is wrong."""
+PIECE_S, NOISE_S = 1.0, 0.11
 SLOW_S = 0.4
 """Window of the derivatives by which a radius is judged: noise of a turn's speed would make the wheel look smaller."""
 
@@ -48,10 +54,11 @@ class FeetDown:
     """(samples,)."""
     points: tuple[tuple[float, float, float], ...]
     """m in the object's frame, left first; none where it never stands."""
+    findings: tuple[Finding, ...] = ()
 
 
 def vertical_of(axle: Poses, tilt: Tilt | None) -> Vertical:
-    """Up, from the plane in which the axle's middle rolls and from the IMU, each as good as it can be.
+    """Up, from the plane in which the axle's middle rolls, the IMU and the capture frame, each as good as it can be.
 
     A wheel that stays on a level floor keeps its middle at one height: the plane's normal is up as far as the floor is
     level. An accelerometer's zero tells up to a few tenths of a degree.
@@ -78,6 +85,7 @@ def vertical_of(axle: Poses, tilt: Tilt | None) -> Vertical:
         information = information + symmetric_inverse(own)
         total += symmetric_inverse(own) @ other
         told += f", by the IMU {np.degrees(np.hypot(*other)):.2f} deg"
+    information = information + np.eye(2) / CAPTURE_RAD**2
     found = symmetric_inverse(information) @ total
     up = np.array([found[0], found[1], 1.0])
     std = float(np.sqrt(np.diag(symmetric_inverse(information)).max()))
@@ -119,36 +127,59 @@ def level_poses(poses: Poses, vertical: Vertical) -> Poses:
 def feet_down(poses: Poses, places: FloatArray, static: Segment | None, radius_m: float) -> FeetDown:
     """Feet (n, 3, m, markers near them in the object's frame) that are as low as where they stand.
 
-    They stand in the static segment, or where they are lowest and stay for a while.
+    They stand in the static segment, or where they are lowest and stay for a while, near the floor under the wheel.
     """
     grounded, points = np.zeros(len(poses), dtype=bool), list[tuple[float, float, float]]()
-    times = poses.times_s
+    times, high = poses.times_s, list[float]()
     for place in places[np.argsort(-places[:, 2])]:
         if not np.isfinite(place).all():
             continue
         height = (poses.position + poses.rotation @ place)[:, 2]
         lowest = float(np.nanpercentile(height, 0.5))
-        at = np.isfinite(height) & (np.abs(height - lowest) < DOWN_M)
+        at, stands = np.isfinite(height) & (np.abs(height - lowest) < DOWN_M), False
         if static is not None:
             inside = np.isfinite(height) & (times >= static[0]) & (times < static[1])
             if inside.any() and float(np.median(height[inside])) < lowest + 2 * DOWN_M:
-                lowest, at = float(np.median(height[inside])), inside
+                lowest, at, stands = float(np.median(height[inside])), inside, True
         rests = stretches(times, at, max(3, round(RESTS_S / float(np.median(np.diff(times))))))
         if not rests:
             continue
-        grounded |= np.isfinite(height) & (height < lowest + DOWN_M)
         still = np.concatenate([np.arange(a, b) for a, b in rests])
-        up = poses.rotation[still, 2, :].mean(axis=0)
         floor = float(poses.position[still, 2].mean()) - radius_m
+        if not stands and lowest - floor > NEAR_M:
+            high.append(lowest - floor)
+            continue
+        grounded |= np.isfinite(height) & (height < lowest + DOWN_M)
+        up = poses.rotation[still, 2, :].mean(axis=0)
         x, y, z = (place - (lowest - floor) * up).tolist()
         points.append((x, y, z))
-    return FeetDown(grounded, tuple(points))
+    return FeetDown(grounded, tuple(points), _never_down(high))
 
 
-def wheel_findings(motion: Motion, used: BoolArray, radius_m: float) -> list[Finding]:
+def _never_down(high: list[float]) -> tuple[Finding, ...]:
+    """Words for feet whose markers stay that far above the floor, m."""
+    if not high:
+        return ()
+    told = (
+        f"markers.feet: never nearer than {100 * min(high):.0f} cm to the floor on which the wheel rolls: they are "
+        "taken to be in the air all the time, and where they touch the ground is not known; record it standing "
+        "(segments.static)"
+    )
+    return (Finding("feet", False, told),)
+
+
+def lean_noise(poses: Poses, order: int) -> float:
+    """rad/s: what noise of the poses leaves of the rate of leaning with the window `SLOW_S`."""
+    rate = (len(poses) - 1) / float(poses.times_s[-1] - poses.times_s[0])
+    short, long = (window_samples(w, rate, order) for w in (NOISE_S, SLOW_S))
+    lean = np.arcsin(np.clip(poses.rotation[:, 2, 2], -1.0, 1.0))
+    return derivative_noise(signal_noise(lean, short, order), long, order, 1, rate)
+
+
+def wheel_findings(motion: Motion, used: BoolArray, radius_m: float, noise: float = 0.0) -> list[Finding]:
     """The radius that rolling without slip asks for: the middle of the axle moves aside by v_y = -R camber rate.
 
-    motion: differentiated with the window `SLOW_S`.
+    motion: differentiated with the window `SLOW_S`; noise: of the camber rate, rad/s (`lean_noise`).
     """
     assert motion.poses is not None
     assert motion.velocity is not None
@@ -165,11 +196,17 @@ def wheel_findings(motion: Motion, used: BoolArray, radius_m: float) -> list[Fin
     rate = 1 / float(np.median(np.diff(motion.times_s)))
     piece = np.arange(len(scores)) // max(1, round(PIECE_S * rate))
     std = float(np.sqrt(np.sum(np.bincount(piece, scores) ** 2)) / (leaning @ leaning))
-    if abs(found - radius_m) <= max(RADIUS_OFF * radius_m, SURE * std):
+    # noise of a regressor shrinks the slope by its share of the squares, or less where the axle shakes along
+    shrunk = SHRUNK * radius_m * noise**2 * len(leaning) / float(leaning @ leaning)
+    off, unsure = abs(found - radius_m), SURE * std + shrunk
+    if not off > max(RADIUS_HINT * radius_m, unsure):
         return []
+    fatal = off > max(RADIUS_OFF * radius_m, unsure)
     told = (
-        f"when the object leans, its axle moves aside as on a wheel of {1e3 * found:.0f} mm (+- {1.96e3 * std:.0f}), "
-        f"the radius is stated as {1e3 * radius_m:.0f} mm: measure it again (markers.axle.radius), or the wheel slips "
-        "or is no sphere"
+        f"when the object leans, its axle moves aside as on a wheel of {1e3 * found:.1f} mm "
+        f"(+- {1e3 * (1.96 * std + shrunk):.1f}), the radius is stated as {1e3 * radius_m:.1f} mm: measure it again "
+        "under its load (markers.axle.radius), or the wheel slips or is no sphere"
     )
-    return [Finding("wheel-radius", True, told)]
+    if not fatal:
+        told += "; a wrong one puts friction and inertia off by as large a share, which their intervals do not hold"
+    return [Finding("wheel-radius", fatal, told)]

@@ -11,9 +11,10 @@ import numpy as np
 from palpate.elements import SENSOR, WheelSpin
 from palpate.errors import PalpateError
 from palpate.experiment.body_doubts import MEAN_S, TOUCHED
-from palpate.experiment.body_judge import OFTEN, reasons
+from palpate.experiment.body_judge import OFTEN, WORST_PERCENT, reasons
 from palpate.experiment.rolling_fit import RollingFit, by_data
 from palpate.experiment.rolling_inputs import RollingInputs
+from palpate.identify import solve
 from palpate.identify.balance import Segment
 from palpate.identify.clock_profile import residuals
 from palpate.identify.solution import Estimate, Solution, Status
@@ -25,6 +26,12 @@ from palpate.recording.gates import Finding
 
 BETTER = 0.5
 """Exchanged load cells explain the wrench better when they leave less than this share of the squares."""
+ORDINARY = 0.5
+"""rad/s: who wheels something about turns it, and its wheel, at least so fast."""
+MASS_OFF = 0.02
+"""A stated mass may differ from what the data weigh by so much: load cells are no scales."""
+QUIET = 0.1
+"""A row whose range is less than this share of the largest of its unit is not what the motion is about."""
 SAME = 1e-6
 """Columns whose directions differ by less are one."""
 UNEXPLAINED = "the model does not explain the wrench (error of range, "
@@ -73,13 +80,14 @@ def judged(fit: RollingFit) -> tuple[Solution, dict[str, str]]:
     """The solution with statuses that fit scalar parameters, and for each of the object that is refused, why.
 
     A coefficient that cannot be told from zero is known as such where all that its interval allows drowns in the
-    residual; else it is not known.
+    residual, at an ordinary speed too, and the residual is not large for another reason; else it is not known.
     """
     model, solution = fit.inputs.model, fit.solution
     inside = fit.inside(fit.segments)
     rows = fit.seen.rows[inside]
     level = np.sqrt(np.mean(fit.residuals(fit.segments) ** 2, axis=0)) if len(rows) else np.ones(rows.shape[1])
-    own = set(model.of_object().parameters)
+    explained = len(rows) > 0 and _explained(fit, level, np.ptp(rows[:, :, -1], axis=0))
+    own, slowness = set(model.of_object().parameters), _slowness(fit)
     refused: dict[str, str] = {}
     found: list[Estimate] = []
     for i, (e, (name, parameter)) in enumerate(zip(solution.estimates, model.parameters.items(), strict=True)):
@@ -96,7 +104,7 @@ def judged(fit: RollingFit) -> tuple[Solution, dict[str, str]]:
             if not len(rows) or float(share.max()) < 1e-9:
                 why = "the motion never shows it"
             elif np.isfinite(half) and half >= e.value:
-                drowned = (e.value + half) * float(share.max()) <= 1
+                drowned = explained and (e.value + half) * slowness.get(name, 1.0) * float(share.max()) <= 1
                 why = "" if drowned else f"it cannot be told from zero: at most {e.value + half:.3g} {e.unit}"
                 if drowned:
                     e = replace(e, status=Status.IDENTIFIED, ci95=(0.0, e.value + half))
@@ -111,6 +119,28 @@ def judged(fit: RollingFit) -> tuple[Solution, dict[str, str]]:
             e = replace(e, ci95=(max(e.ci95[0], 0.0), e.ci95[1]))
         found.append(e)
     return replace(solution, estimates=tuple(found)), refused
+
+
+def _explained(fit: RollingFit, level: FloatArray, span: FloatArray) -> bool:
+    """Whether what is left of each row (rows,) is small beside its range (rows,), as `why_failed` judges it."""
+    units = np.array([row.unit for row in fit.inputs.model.mechanism.rows])
+    most = np.array([span[units == unit].max() for unit in units])
+    return bool(np.all(level <= WORST_PERCENT / 100 * np.maximum(span, QUIET * most)))
+
+
+def _slowness(fit: RollingFit) -> dict[str, float]:
+    """Viscous coefficients -> how many times faster than in the fit their coordinate ordinarily moves, at least 1."""
+    inside, k = fit.inside(fit.segments), fit.balance.kinematics
+    model, found = fit.inputs.model, dict[str, float]()
+    names = iter(model.parameters)
+    for element in model.elements:
+        own = [next(names) for _ in element.parameters]
+        coordinate = k.coordinates.get(element.acts_on)
+        if coordinate is None or element.dry or not inside.any():
+            continue
+        speed = float(np.percentile(np.abs(np.asarray(coordinate.speed)[inside]), OFTEN))
+        found |= dict.fromkeys(own, max(1.0, ORDINARY / max(speed, 1e-12)))
+    return found
 
 
 def _twins(rows: FloatArray, i: int, names: Sequence[str]) -> list[str]:
@@ -231,6 +261,25 @@ def swapped_text(share: float | None = None) -> str:
     )
 
 
+def weighed_findings(fit: RollingFit) -> list[Finding]:
+    """A stated mass that the data contradict: with the push along the heading they weigh the object themselves."""
+    known = fit.believed.mass
+    if known is None:
+        return []
+    free = solve(fit.train, factor=fit.believed.factor, fixed=fit.believed.fixed)
+    m = next((e for e in free.estimates if e.name.rpartition(".")[2] == "m"), None)
+    if m is None or m.status is not Status.IDENTIFIED or m.ci95 is None:
+        return []
+    half = (m.ci95[1] - m.ci95[0]) / 2
+    if abs(m.value - known) <= max(MASS_OFF * known, 2.5 * half):
+        return []
+    told = (
+        f"known_mass makes it {known:.4g} kg, the data say {m.value:.4g} +- {half:.2g} kg: weigh it again, and say of "
+        "what (of: body, or whole with the handles); centre of mass and inertias follow the stated one"
+    )
+    return [Finding("mass", True, told)]
+
+
 def mass_findings(known: bool) -> list[Finding]:
     """A mass that nobody weighed."""
     if known:
@@ -246,7 +295,7 @@ def why_failed(
     solution: Solution, refused: Mapping[str, str], rms: Mapping[str, Any], findings: Sequence[Finding], sensors: int
 ) -> list[str]:
     """Why the verdict is "failed"; empty when it passed. Where the cause is known, what follows from it is not told."""
-    told = reasons(replace(solution, impossible=()), {}, rms, findings)
+    told = reasons(replace(solution, impossible=()), {}, _of_loud_rows(rms), findings)
     misfit = [text for text in told if text.startswith(UNEXPLAINED)]
     told = [text for text in told if text not in misfit]
     if any(f.gate == "swapped" for f in findings):
@@ -267,6 +316,20 @@ def why_failed(
     else:
         told += [text.replace("lever arm of the IMU", "lever arm of a sensor") for text in solution.impossible]
     return list(dict.fromkeys(told))
+
+
+def _of_loud_rows(rms: Mapping[str, Any]) -> dict[str, Any]:
+    """RMS with shares of a range that is at least `QUIET` of the largest of its unit: noise is most of a row that the
+    motion leaves alone, and no misfit.
+    """
+    found: dict[str, Any] = {}
+    for name, rows in rms.items():
+        ranges = {n: 100 * r["value"] / r["percent_of_range"] for n, r in rows.items() if r["percent_of_range"]}
+        found[name] = dict(rows)
+        for n, own in ranges.items():
+            most = max(v for other, v in ranges.items() if rows[other]["unit"] == rows[n]["unit"])
+            found[name][n] = {**rows[n], "percent_of_range": 100 * rows[n]["value"] / max(own, QUIET * most)}
+    return found
 
 
 def _alike(refused: Mapping[str, str], misfit: Sequence[str]) -> dict[str, list[str]]:

@@ -79,6 +79,12 @@ class BoxPart(Part):
 class PriorPart(Part):
     """What is believed before, from a drawing or CAD file: in the sensor frame; of what rolls, in that on its axle."""
 
+    of: Literal["body", "whole"] | None = Field(
+        default=None,
+        description="what rolls: whether these numbers are of the body or of the whole with its handles, which are "
+        "then added or taken off; if absent: of what the model is of (model_of)",
+        examples=["whole"],
+    )
     mass: q.Mass = Field(gt=0, description="mass, kg", examples=["0.9 kg"])
     com: q.Vector = Field(description="centre of mass in that frame, m", examples=["[0, 0, 0.075]"])
     inertia_com: q.Inertia | None = Field(
@@ -249,3 +255,9 @@ class ExperimentPart(Part):
     reference: Annotated[list[ReferencePart], BeforeValidator(listed)] = Field(
         default=[], description="values to print beside ours", examples=["{label: truth, file: truth.json}"]
     )
+
+    @model_validator(mode="after")
+    def _prior_of_handle(self) -> ExperimentPart:
+        if self.prior is not None and self.prior.of is not None:
+            raise ValueError("prior.of is for what rolls: this prior is of the handle; leave it out")
+        return self

@@ -9,10 +9,17 @@ from typing import Any, cast
 
 from palpate.errors import PalpateError, unknown_name
 from palpate.experiment.object_model import ANGLES, UNITS
-from palpate.mechanisms import Free, Hinge
+from palpate.mechanisms import Free, Hinge, Rolling
 from palpate.model import Model, load_object
 
-STARTS = {"handle": ("handle", "A handle"), "door": ("body", "A door with a closer"), "motion": ("motion", "A capture")}
+STARTS = {
+    "handle": ("handle", "A handle"),
+    "door": ("body", "A door with a closer"),
+    "wheelbarrow": ("rolling", "A wheelbarrow"),
+    "wheelbarrow-planar": ("rolling", "A wheelbarrow that goes straight"),
+    "hand-truck": ("rolling", "A hand truck"),
+    "motion": ("motion", "A capture"),
+}
 """What `palpate new` knows by name: which template, and its heading."""
 
 
@@ -28,7 +35,7 @@ def starting_experiment(name: str, *, file: str | None = None, object_path: str 
         title, shown = json.dumps(f"The object {model.name}"), json.dumps(object_path or name)
     elif name in STARTS:
         (base, title), shown = STARTS[name], name
-        parts = "" if base == name else _template(name)
+        parts = _template(name) if base == "body" else _wheels(load_object(name)) if base == "rolling" else ""
     else:
         unknown = unknown_name("object", name, STARTS)
         raise PalpateError(f"{unknown}; or give the path of an object file, such as my-gate.yaml")
@@ -52,6 +59,8 @@ def _base(name: str, model: Model) -> str:
         return "handle"
     if isinstance(model.mechanism, Hinge):
         return "body"
+    if isinstance(model.mechanism, Rolling):
+        return "rolling"
     raise PalpateError(
         f"{name}: no stage identifies an object on the mechanism {model.to_dict()['mechanism']['type']!r} yet"
     )
@@ -69,6 +78,15 @@ def _parts(model: Model) -> str:
     lines += [f"# - {_flow(element)}" for element in data["elements"]]
     lines.append(f"# without: [{data['elements'][-1]['name']}]" if data["elements"] else "")
     return "\n".join(lines)
+
+
+def _wheels(model: Model) -> str:
+    """What a rolling object that ships may be told: how far its wheels are apart, and what it lacks."""
+    track = model.to_dict()["mechanism"]["track"]
+    speed = "# mechanism: {wheel_speed: published}   # as in the paper; its friction can create energy"
+    apart = f"mechanism: {{track: {track:g} m}}           # EDIT: between the middles of the wheels"
+    less = f"# without: [{model.elements[-1].name}]                  # an effect that yours has not"
+    return f"{apart if track else speed}\n{less}"
 
 
 def _flow(part: Any, name: str = "") -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from palpate.export.c_source import CSource, c_source
 from palpate.export.compiling import compile_c, find_compiler
-from palpate.export.exported import Export
+from palpate.export.exported import NO_LIMIT, Export
 from palpate.files import check_folder, write_text
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
@@ -30,7 +30,7 @@ def export_c(
     paths = (folder / "model.h", folder / "model.c")
     for path, text in zip(paths, (found.header, found.source), strict=True):
         write_text(path, text)
-    return Export(paths, found.left_out, notes)
+    return Export(paths, found.left_out, notes if wrench_limit is not None else (*notes, NO_LIMIT))
 
 
 def step_times(source: CSource) -> tuple[float, float, float] | None:

@@ -67,7 +67,8 @@ def c_source(
     given, model = model, moving(model)
     name = c_name(model.name)
     units = [p.unit for p in model.parameters.values()]
-    parameters = list(zip(c_names(model.parameters, [f"{name.upper()}_{x}" for x in ("DT", "FREEDOMS", "H")]), units, model.p.tolist(), strict=True))
+    macros = [f"{name.upper()}_{x}" for x in ("DT", "FREEDOMS", "H")]
+    parameters = list(zip(c_names(model.parameters, macros), units, model.p.tolist(), strict=True))
     mechanism = model.mechanism
     names, n = mechanism.state, len(mechanism.accelerations)
     state = list(zip(c_names(names), state_units(names), rest(model), strict=True))

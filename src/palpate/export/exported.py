@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+NO_LIMIT = (
+    "no range of the sensor is given: a glitch of any finite size moves the object. Say it with --wrench-limit, such "
+    "as 500,20 (N, N m; wrench_limit in Python)"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Export:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from palpate.export.c_source import CSource, c_number, c_source, comment, filled, template
 from palpate.export.compiling import compile_c, find_compiler
-from palpate.export.exported import Export
+from palpate.export.exported import NO_LIMIT, Export
 from palpate.export.fmu_description import WRENCH, description
 from palpate.files import replacing
 from palpate.model import Model
@@ -52,7 +52,7 @@ def export_fmu(
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in {**{n: text.encode() for n, text in files.items()}, **built}.items():
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
-    return Export((path,), tuple(left_out), (note,))
+    return Export((path,), tuple(left_out), (note,) if wrench_limit is not None else (note, NO_LIMIT))
 
 
 def _named(source: CSource) -> list[tuple[str, str]]:

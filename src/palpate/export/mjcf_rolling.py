@@ -25,6 +25,7 @@ from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import is_consistent, phi_from_mass_properties
 from palpate.physics.kinematics import Coordinate, Kinematics
 from palpate.physics.so3 import quaternion_from_rotation
+from palpate.runtime.stepper import rest
 
 _LIGHT = 1e-4
 """Spin inertia of a wheel whose own is not known, over m R^2 of the body: what it adds to the inertia ahead."""
@@ -139,6 +140,14 @@ def rolling_tree(
     lightest = min((float(w.phi[9]) for w in wheels), default=float(phi[0]) * mechanism.radius**2)
     _add_laws(root, joints, _ways(mechanism), parts, lightest, left_out)
     names = ", ".join([*joints, *(w.name for w in wheels)])
+    if feet:
+        stand = dict(zip(mechanism.state, rest(model), strict=True))
+        places = [*(stand.get(name, 0.0) for name in joints), *(0.0 for _ in wheels)]
+        child(section(root, "keyframe"), "key", {"name": "rest", "qpos": numbers(places)})
+        left_out.append(
+            "MuJoCo begins with all angles zero, where the feet are in the ground: load the keyframe rest "
+            "(mj_resetDataKeyframe), in which it stands"
+        )
     return f"qpos: {names} (m, rad): place of the axle's middle, z from the radius on; angles as palpate's state."
 
 

@@ -19,9 +19,9 @@ _WORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
     # C++, for the header
-    "and asm bool bitand bitor catch class compl concept constexpr decltype delete explicit export false friend mutable "
-    "namespace new noexcept not nullptr operator or private protected public requires template this throw true try "
-    "typeid typename using virtual wchar_t xor "
+    "and asm bool bitand bitor catch class compl concept constexpr decltype delete explicit export false friend "
+    "mutable namespace new noexcept not nullptr operator or private protected public requires template this throw "
+    "true try typeid typename using virtual wchar_t xor "
     # macros of the standard headers and of compilers
     "INFINITY NAN NULL HUGE_VAL HUGE_VALF HUGE_VALL FP_INFINITE FP_NAN FP_NORMAL FP_SUBNORMAL FP_ZERO FP_FAST_FMA "
     "FP_FAST_FMAF FP_FAST_FMAL FP_ILOGB0 FP_ILOGBNAN MATH_ERRNO MATH_ERREXCEPT math_errhandling DOMAIN SING OVERFLOW "

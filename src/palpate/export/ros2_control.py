@@ -35,11 +35,14 @@ from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import mass_properties
 from palpate.runtime import Stepper
 from palpate.runtime.driven import model_of
+from palpate.runtime.stepper import feet_height
 
 FILE = "admittance_controller.yaml"
 _HELD = (1.0, 1.0, 100.0)
 """Mass, damping ratio, stiffness of an axis along which nothing moves: back to the reference."""
 _MASSES = (1e-4, 1e6)
+_SUNK_M = 1e-4
+"""m that a foot may be in the ground: it stands."""
 _STIFFEST = 1e8
 """What the controller accepts."""
 
@@ -100,6 +103,11 @@ def _positions(model: Model, state: Sequence[float] | FloatArray | None) -> Floa
         raise PalpateError(f"state must be {len(names)} numbers ({', '.join(names)}), not {found.tolist()}")
     stepper = Stepper(model, 1e-3)
     stepper.reset([*found, *np.zeros(n)])
+    depth = -feet_height(model, stepper.state.tolist())
+    if depth > _SUNK_M:
+        raise PalpateError(
+            f"state: its feet are {1e3 * depth:.1f} mm in the ground: give a pitch at which they are above it"
+        )
     return stepper.state[:-n]
 
 

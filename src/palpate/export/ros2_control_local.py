@@ -17,6 +17,7 @@ from palpate.physics.functions import ARRAYS, FLOATS
 from palpate.physics.so3 import exp_rotation, quaternion_from_rotation, quaternion_product, rotation_from_quaternion
 from palpate.physics.spatial import wrench_transmission
 from palpate.runtime.equations import Rates, RowSpeeds
+from palpate.runtime.stepper import feet_height, has_feet, rest
 
 AXES = ("x", "y", "z", "rx", "ry", "rz")
 UNITS = ("N", "N", "N", "N m", "N m", "N m")
@@ -95,16 +96,28 @@ def local_model(model: Model, positions: FloatArray, R_body_control: FloatArray,
 
 
 def default_positions(model: Model) -> FloatArray:
-    """The middle of a hinge's range; else zero, upright."""
+    """The middle of a hinge's range; else zero, upright, its feet clear of the ground."""
     mechanism = model.mechanism
-    rest = np.array([1.0 if name == "q_w" else 0.0 for name in mechanism.state[: -len(mechanism.accelerations)]])
+    if has_feet(model):
+        return _lifted(model)
+    found = np.array([1.0 if name == "q_w" else 0.0 for name in mechanism.state[: -len(mechanism.accelerations)]])
     if isinstance(mechanism, Hinge):
         low, high = getattr(mechanism.linkage, "range", (0.0, 0.0))
         for e in model.elements:
             if isinstance(e, EndStop) and e.acts_on == "hinge":
                 low, high = (e.at, high) if e.side == "lowest" else (low, e.at)
-        rest[0] = 0.5 * (low + high)
-    return rest
+        found[0] = 0.5 * (low + high)
+    return found
+
+
+def _lifted(model: Model) -> FloatArray:
+    """As it stands, then pitched until its feet stay clear of the ground through the standard motion."""
+    state, at = list(rest(model)), model.mechanism.state.index("pitch")
+    for degrees, way in ((d, way) for d in range(60) for way in (1, -1)):
+        found = [x + way * math.radians(degrees) if i == at else x for i, x in enumerate(state)]
+        if feet_height(model, found) >= AMPLITUDE:
+            return np.array(found[: -len(model.mechanism.accelerations)])
+    raise PalpateError(f"model {model.name!r}: no pitch lifts its feet off the ground; give a state")
 
 
 def control_frame(model: Model, positions: FloatArray, handle: FloatArray) -> tuple[FloatArray, str]:

@@ -125,6 +125,11 @@ def audit_table(report: Passivity) -> Table:
         ),
         ("as part of the energy that moved in it", part, "fine below 0.1 %"),
         (
+            "... of which no spring gives it back",
+            "none" if found.unexplained_part < 1e-9 else f"{100 * found.unexplained_part:.2g} %",
+            "beyond what a spring's step of first order does; fine below rounding",
+        ),
+        (
             "won by objects left alone",
             f"{100 * found.regained_part:.2g} %" if found.regained_part > 0 else "none",
             "of the largest kinetic energy; fine below 2 %",
@@ -162,8 +167,9 @@ def felt_table(found: Sequence[Felt]) -> Table:
     heads = ("", "value", "unit", "95 % interval", "noticed from", "as", "", "")
     marked = tuple(i for i, f in enumerate(found) if f.verdict == "could be felt")
     note = (
-        "Coefficients of a spring make up one curve and are not judged alone: what they do shows in the force on data "
-        "not seen."
+        "Intervals include declared systematic errors. A spring curve is not judged: neither its coefficients nor the "
+        "curve. The RMS on data not seen is a part of the range, an average: where the force is small, the same error "
+        "is felt sooner."
     )
     title = "Could the uncertainty be felt?"
     return Table(heads, rows, title=title, words=(0, 2, 5, 6, 7), marked=marked, note=note)

@@ -46,12 +46,18 @@ def uncertainties(data: Mapping[str, Any]) -> Figure | None:
     return Figure(
         "Three kinds of uncertainty",
         "Noise and pull (a prior that is off by its declared spread) are inside the 95 % interval; systematic is what "
-        "the declared errors of geometry, clock, scale and mass would do, and stands beside it. A kind that is not "
-        "drawn is zero.",
+        f"the declared errors of geometry, clock, scale and mass would do, and stands beside it.{_not_declared(data)}",
         tuple(bars),
         made | {"barmode": "group", "bargap": 0.35},
         f"The largest: {largest[1]}, ± {short(largest[0])} % from {largest[2]}.",
     )
+
+
+def _not_declared(data: Mapping[str, Any]) -> str:
+    """What to say where no systematic error was declared: it is not zero."""
+    if any(e.get("systematic") for e in data["parameters"].values()):
+        return ""
+    return " Systematic is not declared (uncertain: in the experiment file): unknown, not zero."
 
 
 def damping_curve(data: Mapping[str, Any]) -> Figure | None:

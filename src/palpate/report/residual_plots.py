@@ -173,11 +173,22 @@ def motion_of(view: View) -> dict[str, tuple[str, FloatArray]]:
     """What the residual of an object without a first coordinate is drawn against: name -> (unit, values)."""
     series = {s.name: s for s in view.series}
     found = {n: (series[n].unit, series[n].values) for n in ("pitch", "camber") if n in series}
+    rates: dict[str, tuple[str, FloatArray]] = {}
     if {"contact x", "contact y"} <= series.keys():
         slopes = [_slope(view.times_s, series[n].values) for n in ("contact x", "contact y")]
         found["speed"] = ("m/s", np.hypot(slopes[0], slopes[1]))
+        if "yaw" in series:
+            yaw = np.asarray(series["yaw"].values)
+            ahead = slopes[0] * np.cos(yaw) + slopes[1] * np.sin(yaw)
+            rates["forward acceleration"] = ("m/s2", _slope(view.times_s, ahead))
     if "yaw" in series:
-        found["yaw rate"] = ("rad/s", _slope(view.times_s, np.asarray(series["yaw"].values)))
+        turning = _slope(view.times_s, np.asarray(series["yaw"].values))
+        found["yaw rate"] = ("rad/s", turning)
+        rates["yaw acceleration"] = ("rad/s2", _slope(view.times_s, turning))
+    if "pitch" in series:
+        pitching = _slope(view.times_s, np.asarray(series["pitch"].values))
+        rates["pitch acceleration"] = ("rad/s2", _slope(view.times_s, pitching))
+    found |= rates
     for word, unit in (("specific acceleration", "m/s2"), ("angular rate", "rad/s")):
         parts = [s.values for s in view.series if s.unit == unit]
         if len(parts) == 3:

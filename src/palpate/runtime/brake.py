@@ -1,4 +1,4 @@
-"""What an object does when the wrench is lost: it is braked to rest, so that a robot stops softly and nothing is fed in.
+"""What an object does when the wrench is lost: it is braked to rest, so that a robot stops softly.
 
 Sensors drop single samples, and cables break. A lost sample takes 1 - exp(-dt / BRAKE_S) of the speed, then the object
 moves for a step as if nobody touched it; springs and weight may slow it down, but never speed it up, and never turn it

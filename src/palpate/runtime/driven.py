@@ -19,7 +19,7 @@ FRAME = "in the body frame about its origin"
 
 def model_of(model: Model) -> str:
     """What the model says it is of: "body", "whole", "handle", "weight-only"; "" if it says nothing."""
-    told = str(model.about.get("model_of", "")).strip()
+    told = str(model.about.get("model_of", ""))
     if told.startswith(_OLD_WEIGHT_ONLY):
         return "weight-only"
     return told.split(" ", 1)[0]

@@ -152,8 +152,8 @@ def missing_stops(model: Model) -> str:
     if not missing:
         return ""
     return (
-        f"the model has no end stop at the {' and the '.join(missing)} angle: it goes through frame and wall. Add "
-        "stops with --stops, such as --stops 0,92 (deg)."
+        f"the model has no end stop at the {' and the '.join(missing)} angle: nothing holds it there, neither frame "
+        "nor wall. Add end stops with the option stops, such as 0,92 (deg)."
     )
 
 

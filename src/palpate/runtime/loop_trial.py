@@ -12,6 +12,7 @@ from palpate.elements import EndStop
 from palpate.errors import PalpateError
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
+from palpate.runtime.driven import model_of
 from palpate.runtime.loop import (
     DT_S,
     PASS_PERCENT,
@@ -80,6 +81,18 @@ class Trial:
         """Whether the model on this robot feels like the true object, and the trial notices one that does not."""
         return self.comparison.passed and (self.wrong is None or not self.wrong.passed)
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know before the numbers."""
+        found: list[str] = []
+        if self.same:
+            found.append(
+                "no --truth is given: the model is compared with itself, which judges the robot, not the model"
+            )
+        if not model_of(self.model):
+            found.append("the model does not say what it is of (about: model_of): it is taken for the body alone")
+        return tuple(found)
+
     def apparent(self) -> list[tuple[float, complex, complex]]:
         """Hz, kg of the true object, kg of the robot: force over acceleration at each frequency of the intention."""
         return [(f, apparent_inertia(self.true, f), apparent_inertia(self.robot, f)) for f in self.intention.lines_hz]
@@ -90,6 +103,7 @@ class Trial:
         return {
             "palpate_loop": 1,
             "model": self.model.name,
+            "remarks": list(self.remarks),
             "true_object": "the model itself" if self.same else "another model",
             "hand": {"mass_kg": s.hand.mass, "damping_Ns_per_m": s.hand.damping, "stiffness_N_per_m": s.hand.stiffness},
             "robot": {

@@ -2,7 +2,9 @@
 
 A threshold is a Weber fraction: the smallest relative change that people notice when nothing else changes. In an object
 that has everything at once they notice less: the threshold of damping grows with the forces of mass and stiffness (Fu,
-Landman, van Paassen and Mulder 2018, IEEE Trans. Human-Machine Systems 48(4), 359-368). So this comparison is strict.
+Landman, van Paassen and Mulder 2018, IEEE Trans. Human-Machine Systems 48(4), 359-368): for a parameter this comparison
+is strict. For the force on data not seen it is not: there only the RMS error over the range is known, while a person
+compares with the force of the moment, which is smaller. Springs that are a curve are not judged at all.
 """
 
 from __future__ import annotations
@@ -52,6 +54,10 @@ DELAY = (
 )
 
 
+_Z95 = 1.959964
+"""Standard deviations in half of a 95 % interval."""
+
+
 @dataclass(frozen=True, slots=True)
 class Felt:
     """One parameter: how uncertain it is, and how much of it people notice."""
@@ -60,7 +66,8 @@ class Felt:
     value: float
     unit: str
     part: float | None
-    """Half of the 95 % interval over the value (or over what it belongs to); None where no interval is known."""
+    """Half of the 95 % interval, with declared errors of geometry, scale, clock and mass (`systematic`), over the value
+    (or over what it belongs to); None where no interval is known."""
     threshold: Threshold | None
     """None where it cannot be felt alone."""
     note: str = ""
@@ -74,7 +81,9 @@ class Felt:
             return "not judged alone"
         if self.part is None or not math.isfinite(self.part):
             return "unknown"
-        return "could be felt" if self.part > self.threshold.part else "not felt"
+        if self.part > self.threshold.part:
+            return "could be felt"
+        return "not felt on average" if self.seen else "not felt"
 
 
 def felt(model: Model, result: Mapping[str, Any]) -> tuple[Felt, ...]:
@@ -110,7 +119,7 @@ def _kinds(model: Model) -> dict[str, tuple[Threshold | None, str]]:
             elif unit in ("N m/rad", "N/m") and len(e.parameters) <= 2:
                 found[name] = (STIFFNESS, "")  # a straight line: its slope is what is felt
             else:
-                found[name] = (None, "part of a curve")
+                found[name] = (None, "part of a curve: not judged")
     return found
 
 
@@ -128,7 +137,8 @@ def _judged(name: str, entries: Mapping[str, Any], kinds: Mapping[str, tuple[Thr
         note = f"{note}; believes the prior" if note else "believes the prior"
     if ci is None or not scale > 0:
         return Felt(name, value, unit, None, threshold, note)
-    half = max(abs(float(ci[0]) - value), abs(float(ci[1]) - value))
+    spread = max(abs(float(ci[0]) - value), abs(float(ci[1]) - value))
+    half = math.hypot(spread, _Z95 * float(entry.get("systematic") or 0.0))
     return Felt(name, value, unit, half / scale, threshold, note)
 
 
@@ -143,7 +153,7 @@ def _unseen(result: Mapping[str, Any]) -> list[Felt]:
             str(entry["unit"]),
             float(entry["percent_of_range"]) / 100.0,
             FORCE,
-            "RMS error, part of its range",
+            "RMS error, part of its range, not of the force of the moment",
             seen=True,
         )
         for row, entry in test.items()

@@ -207,24 +207,32 @@ def rest(model: Model) -> State:
     on them.
     """
     found = [1.0 if name == "q_w" else 0.0 for name in model.mechanism.state]
-    feet = [e.acts_on for e in model.elements if isinstance(e, Foot)]
-    if feet and "pitch" in model.mechanism.state:
-        found[model.mechanism.state.index("pitch")] = _standing(model, feet)
+    if has_feet(model) and "pitch" in model.mechanism.state:
+        found[model.mechanism.state.index("pitch")] = _standing(model)
     if isinstance(model.mechanism, Hinge):
         low, high = reach(model)
         found[0] = min(max(0.0, low), high)
     return tuple(found)
 
 
-def _standing(model: Model, feet: Sequence[str]) -> float:
+def has_feet(model: Model) -> bool:
+    """Whether it can stand on feet."""
+    return any(isinstance(e, Foot) for e in model.elements)
+
+
+def feet_height(model: Model, state: Sequence[float]) -> float:
+    """m, of the lowest foot above the ground in this state; negative if it is in the ground, infinite without feet."""
+    names = [e.acts_on for e in model.elements if isinstance(e, Foot)]
+    k = model.mechanism.expand(state, [0.0] * len(model.mechanism.accelerations), model.shapes, FLOATS)
+    return min((float(k.coordinates[name].position) for name in names), default=math.inf)
+
+
+def _standing(model: Model) -> float:
     """The pitch (rad) nearest to zero at which the lowest foot just touches the ground; zero where none can."""
-    mechanism = model.mechanism
-    at, still = mechanism.state.index("pitch"), [0.0] * len(mechanism.accelerations)
+    at = model.mechanism.state.index("pitch")
 
     def height(pitch: float) -> float:
-        state = [pitch if i == at else 0.0 for i in range(len(mechanism.state))]
-        k = mechanism.expand(state, still, model.shapes, FLOATS)
-        return min(float(k.coordinates[name].position) for name in feet)
+        return feet_height(model, [pitch if i == at else 0.0 for i in range(len(model.mechanism.state))])
 
     for degrees, way in ((d, way) for d in range(90) for way in (1, -1)):
         a, b = math.radians(way * degrees), math.radians(way * (degrees + 1))

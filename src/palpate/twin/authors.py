@@ -81,7 +81,7 @@ def _table_phi(name: str) -> FloatArray:
 
 def _door(folder: Path, phi: FloatArray, seed: int | None) -> dict[str, Any]:
     twin, files = paper_door_twin(phi, seed=seed), recordings_in("door")
-    markers, static, cell, imu, truth = door_recordings(twin, simulate_door(twin))
+    markers, static, cell, imu, truth = door_recordings(twin, simulate_door(twin, dt=1e-3))
     write_vicon(folder / files["mocap"]["file"], markers)
     write_vicon(folder / files["static"]["file"], static)
     write_dspace(folder / files["wrench"]["file"], cell)

@@ -37,6 +37,9 @@ __all__ = [
 PAPER_FLOOR_M = -0.0095
 """Of the floor in the authors' capture: its zero is the centre of a marker on the floor."""
 SPREAD = 0.3
+_PUSHED = (("train", 8.0, 42.0), ("test", 48.0, 64.0))
+_GENTLE, _STILL = 0.4, 0.05
+"""Shares of the accelerations meant, and of what yaw, camber and pitch sway, where it is only pushed."""
 _TAIL_S = 4.0
 _FIRST = 1008
 _WINDOWS = {
@@ -54,17 +57,24 @@ def wheelbarrow_twin(
     tilt_deg: float = 0.1,
     wheel_inertia: float = 0.0,
     instruments: Instruments | None = None,
+    poor: bool = False,
 ) -> WheelbarrowTwin:
     """A random wheelbarrow; its handles are that of `write_handle_twin(seed=seed)`.
 
     vigour: a factor of the accelerations. tilt_deg: of the capture frame against floor and gravity. wheel_inertia: the
-    wheel's own about its axle, kg m2.
+    wheel's own about its axle, kg m2. poor: only pushed straight ahead and back, gently; handles and lean are kept
+    still.
     """
+    build = WHEELBARROW
+    if poor:
+        segments = segments or tuple(Segment(name, a, b, ("push",)) for name, a, b in _PUSHED)
+        build, vigour = replace(build, manner=build.manner.held(_STILL)), _GENTLE * vigour
     rng = np.random.default_rng([seed, 30])
     barrow = replace(random_barrow(rng), wheel_inertia=wheel_inertia)
     clocks = [DeviceClock(float(rng.uniform(low, 4.0)), float(rng.uniform(-60, 60))) for low in (-2.0, 0.3)]
     phi = random_handle(np.random.default_rng([seed, 0]))
-    twin = dress(barrow, phi, seed, segments or random_segments(rng), clocks, vigour=vigour, tilt_deg=tilt_deg)
+    spans = segments or random_segments(rng)
+    twin = dress(barrow, phi, seed, spans, clocks, build=build, vigour=vigour, tilt_deg=tilt_deg)
     return replace(twin, instruments=instruments or Instruments())
 
 
@@ -139,18 +149,15 @@ def write_wheelbarrow_twin(
     """A random wheelbarrow: recordings, handle/ with the handles' own experiment, body.yaml, truth.json; returns
     body.yaml.
 
-    `poor`: only pushed ahead and back, gently. spread: by which fraction the drawing is off, as it declares.
+    `poor`: see `wheelbarrow_twin`. spread: by which fraction the drawing is off, as it declares.
     """
-    if poor:
-        spans = (("train", 8.0, 42.0), ("test", 48.0, 64.0))
-        segments = tuple(Segment(name, a, b, ("push",)) for name, a, b in spans)
     twin = wheelbarrow_twin(
         seed,
         segments=segments,
-        vigour=0.4 if poor else 1.0,
         tilt_deg=tilt_deg,
         wheel_inertia=wheel_inertia,
         instruments=instruments,
+        poor=poor,
     )
     write_recordings(folder, twin, ("WB Trajectories.csv", "wrench.mat", "imu.csv", "truth.json"))
     write_handle_twin(folder / "handle", seed=seed)

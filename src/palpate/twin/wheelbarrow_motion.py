@@ -48,6 +48,10 @@ class Manner:
         slow, fast = self.meant
         return replace(self, meant=(slow * meant, fast * meant), sway=(self.sway[0] * less, self.sway[1] * less))
 
+    def held(self, sway: float) -> Manner:
+        """The same by somebody who keeps all else still: what it sways is multiplied by a factor."""
+        return replace(self, sway=(self.sway[0] * sway, self.sway[1] * sway))
+
 
 AS_A_WHEELBARROW = Manner(
     meant=(np.array([0.25, 0.18, 0.050, 0.050]), np.array([0.4, 2.4, 1.5, 4.0])),

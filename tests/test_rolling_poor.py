@@ -1,0 +1,70 @@
+"""A wheelbarrow that is only pushed straight ahead and back: what is not known is called so, and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from palpate.experiment.reading import read_experiment
+from palpate.experiment.rolling_body import fit_findings, fit_prepared, prepare_rolling
+from palpate.experiment.rolling_fit import RollingFit
+from palpate.experiment.rolling_inputs import RollingInputs
+from palpate.experiment.rolling_judge import judged, motion_hints
+from palpate.identify.solution import Status
+from palpate.recording.gates import Finding
+from palpate.twin.wheelbarrow import wheelbarrow_twin
+from tests.rolling_session import SEED, TOGETHER, changed, write_session
+
+PRIOR = """
+prior: {mass: 44 kg, com: [-0.12, 0.46, 0.0], inertia_com: [[3, 0, 0], [0, 1.5, 0], [0, 0, 3]], damping: auto}
+"""
+HELD = ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+
+
+def _tilts(inputs: RollingInputs) -> Iterator[RollingInputs]:
+    return (inputs.tilted(inputs.tilt_std_rad * axis) for axis in np.eye(3)[:2])
+
+
+@pytest.fixture(scope="module")
+def pushed(tmp_path_factory: pytest.TempPathFactory) -> tuple[RollingFit, dict[str, str], list[Finding]]:
+    folder = tmp_path_factory.mktemp("pushed")
+    write_session(folder, poor=True)
+    experiment = read_experiment(changed(folder, ("clocks: auto\n", f"{TOGETHER}{PRIOR}")))
+    prepared = prepare_rolling(experiment)
+    with pytest.MonkeyPatch.context() as patch:  # the vertical alone: clock and zeros are two dozen fits
+        patch.setattr(RollingInputs, "unsure", _tilts)
+        fit = fit_prepared(experiment, prepared)
+    solution, refused = judged(fit)
+    findings = [*prepared.measured.findings, *fit_findings(experiment, fit, prepared.measured)]
+    return replace(fit, solution=solution), refused, findings
+
+
+def test_it_is_hardly_turned_leaned_or_lifted() -> None:
+    path = wheelbarrow_twin(SEED, poor=True).wheeling.path(np.arange(8.0, 42.0, 0.01))
+    assert np.ptp(path.value[0]) > 0.15
+    assert np.degrees(np.ptp(path.value[1:], axis=1)).max() < 1.0
+
+
+def test_what_the_motion_does_not_show_is_the_priors_or_refused(
+    pushed: tuple[RollingFit, dict[str, str], list[Finding]],
+) -> None:
+    fit, refused, _ = pushed
+    status = {e.name: e.status for e in fit.solution.estimates}
+    assert all(status[n] in (Status.PRIOR_DOMINATED, Status.NOT_IDENTIFIABLE) for n in HELD)
+    assert status["b_psi"] is Status.NOT_IDENTIFIABLE
+    assert "(yaw)" in refused["b_psi"]
+    assert status["b_c"] is Status.IDENTIFIED  # rolling it did
+
+
+def test_the_motions_that_are_missing_are_named(pushed: tuple[RollingFit, dict[str, str], list[Finding]]) -> None:
+    told = "; ".join([*pushed[1].values(), *motion_hints(pushed[0])])
+    for motion in ("turn it faster to and fro on the spot (yaw)", "rock it faster from side to side (camber)"):
+        assert motion in told
+    assert "lift and lower the handles faster (pitch)" in told
+
+
+def test_a_wheel_that_hardly_leans_is_not_accused(pushed: tuple[RollingFit, dict[str, str], list[Finding]]) -> None:
+    assert [f for f in pushed[2] if f.gate == "wheel-radius"] == []
