@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from palpate.cli.reference import commands_page
+from palpate.model import load_object
 from palpate.recording.formats import FORMATS
 from tests.command import palpate
 from tests.elsewhere import ELSEWHERE
@@ -49,6 +50,13 @@ def test_what_a_page_shows_works(page: str, tmp_path: Path) -> None:
 
 def test_the_page_of_commands_is_up_to_date() -> None:
     assert (DOCS / "commands.md").read_text(encoding="utf-8") == commands_page(), "make docs"
+
+
+def test_the_object_file_on_its_page_is_one(tmp_path: Path) -> None:
+    ((language, block),) = blocks("object-file.md")
+    assert language == "yaml"
+    (tmp_path / "my-fridge.yaml").write_text(block, encoding="utf-8")
+    assert "tau_7" in load_object(tmp_path / "my-fridge.yaml").parameters
 
 
 def test_every_format_has_a_line() -> None:

@@ -25,7 +25,7 @@ from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
 from palpate.physics.inertia import phi_from_mass_properties
 from palpate.runtime.loop import Robot, Trace, apparent_inertia, compare, run_robot, run_true
-from palpate.runtime.loop_free import read_wrench, simulate
+from palpate.runtime.loop_free import read_wrench, simulate, steady_wrench
 from palpate.runtime.loop_study import (
     Line,
     apparent,
@@ -419,6 +419,14 @@ def test_a_model_beside_itself_judges_the_robot_only(door: Model, session: tuple
     assert "compared with itself" in found.remarks[0]
     told = replace(found, same=False, model=replace(door, about={"model_of": DRIVEN_BY["body"]}))
     assert told.remarks == ()
+
+
+def test_a_force_pushes_what_rolls_ahead() -> None:
+    phi = phi_from_mass_properties(45.0, [-0.11, 0.45, 0.0], np.diag([3.7, 1.1, 3.1]))
+    model = load_object("wheelbarrow-planar").with_values([*phi, 0.5, 1.2])
+    applied = steady_wrench(model, torque=0.0, force=60.0, sine_hz=0.0, lever=0.8, seconds=0.2, dt=1e-3)
+    run = simulate(model, applied, 1e-3, None)
+    assert run.motion[-1, run.names.index("forward_speed")] > 0.05
 
 
 def test_force_in_motion_out(door: Model, tmp_path: Path) -> None:

@@ -33,7 +33,8 @@ def simulate(
     ] = None,
     torque: Annotated[float, typer.Option("--torque", help="N m about z of the body frame: a hinge's axis.")] = 0.0,
     force: Annotated[
-        float, typer.Option("--force", help="N: on a hinge across the door at --grip; else along x of the body.")
+        float,
+        typer.Option("--force", help="N: on a hinge across the door at --grip; on what rolls ahead, at the axle."),
     ] = 0.0,
     sine: Annotated[float, typer.Option("--sine", help="Hz: torque and force swing with it instead of resting.")] = 0.0,
     seconds: Annotated[

@@ -189,7 +189,9 @@ def run_table(run: Run) -> Table:
     ]
     counts = [int((run.status == s).sum()) for s in (Status.STICKING, Status.AT_LIMIT)]
     share = [f"{100 * c / len(run.status):.1f} %" for c in counts]
-    note = f"{len(run.times_s)} steps of {run.times_s[0]:g} s; sticking {share[0]}, at a stop or limit {share[1]}."
+    note = (
+        f"{len(run.times_s)} steps of {run.times_s[0]:g} s; sticking {share[0]}, at a stop, limit or foot {share[1]}."
+    )
     heads = ("", "unit", "first", "last", "least", "largest")
     return Table(heads, tuple(rows), words=(0, 1), note=note)
 

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from palpate.elements import EndStop
 from palpate.errors import FileProblem, PalpateError
 from palpate.files import read_bytes
-from palpate.mechanisms import Hinge
+from palpate.mechanisms import Hinge, Rolling
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
+from palpate.physics.functions import FLOATS
 from palpate.runtime.person import moving_range
-from palpate.runtime.stepper import Status, Stepper
+from palpate.runtime.stepper import Status, Stepper, rest
 
 WRENCH_NAMES = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
 WRENCH_UNITS = ("N", "N", "N", "N m", "N m", "N m")
@@ -130,7 +131,8 @@ def steady_wrench(
 ) -> FloatArray:
     """(steps, 6): a torque (N m) about z of the body frame and a force (N), steady or swinging.
 
-    On a hinge the force acts across the door, `lever` (m) from its axis; on others along x of the body frame.
+    On a hinge the force acts across the door, `lever` (m) from its axis; on what rolls at the axle, ahead as it stands;
+    on others along x of the body frame.
     """
     for name, value in (("--torque", torque), ("--force", force), ("--sine", sine_hz)):
         if not math.isfinite(value) or (name == "--sine" and value < 0):
@@ -139,7 +141,11 @@ def steady_wrench(
     swing = np.sin(2 * np.pi * sine_hz * t) if sine_hz else np.ones(len(t))
     found, hinge = np.zeros((len(t), 6)), isinstance(model.mechanism, Hinge)
     found[:, 5] = (torque + (force * lever if hinge else 0.0)) * swing
-    found[:, 0] = 0.0 if hinge else force * swing
+    along = (1.0, 0.0, 0.0)
+    if isinstance(model.mechanism, Rolling):
+        along = model.mechanism.place(rest(model), FLOATS)[0][0]
+    if not hinge:
+        found[:, :3] = np.outer(force * swing, along)
     return found
 
 
