@@ -11,6 +11,10 @@ ELSEWHERE = {
     "palpate twin wheelbarrow mybarrow --seed 3": "test_cli.py::test_demo_runs_every_stage",
     "palpate identify mybarrow/body.yaml -o barrow": "test_cli.py::test_demo_runs_every_stage",
     "palpate simulate door/model.json --robot -o loop": "test_loop.py::test_the_command_runs_the_trial_and_draws_it",
+    "palpate simulate door/model.json --audit --result door/result.json -o audit": (
+        "test_passivity.py::test_the_command_audits_a_model"
+    ),
+    "palpate validate door mydoor/body.yaml": "test_validation.py::test_another_door_is_not_this_one",
     "palpate twin authors CLONE": "test_reproduce.py::test_every_file_of_a_whole_copy_is_found",
     "palpate twin authors clone": "test_reproduce.py::test_every_file_of_a_whole_copy_is_found",
     "palpate reproduce CLONE -o reproduction": "test_reproduce.py::test_the_default_is_inside_its_intervals",

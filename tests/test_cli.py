@@ -13,6 +13,8 @@ import pytest
 
 from palpate.twin import TWINS
 from palpate.twin.door import write_door_twin
+from palpate.twin.related import planar_twin, write_related_twin
+from palpate.twin.wheelbarrow_motion import Segment
 from tests.command import palpate
 from tests.door_files import SEED, SESSION
 
@@ -128,9 +130,14 @@ def test_twin_refuses_an_unknown_kind(tmp_path: Path) -> None:
 
 
 def test_demo_runs_every_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The door is a short one: the paper's, four times as long, is fitted in the studies and by `make demo`."""
+    """Short recordings: the paper's, four times as long, are fitted in the studies and by `make demo`."""
     short = partial(write_door_twin, seed=SEED, session=SESSION)
-    monkeypatch.setattr("palpate.twin.TWINS", {**TWINS, "door": short})
+    ahead = (Segment("train", 4.0, 16.0, ("push", "lift", "mixed")), Segment("test", 18.5, 22.0, ("mixed",)))
+
+    def barrow(folder: Path) -> Path:
+        return write_related_twin(folder, planar_twin(1, segments=ahead))
+
+    monkeypatch.setattr("palpate.twin.TWINS", {**TWINS, "door": short, "wheelbarrow": barrow})
     done = palpate("demo", tmp_path / "demo")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("Verdict: passed") == 4  # wheelbarrow and door, each with its handle

@@ -46,8 +46,6 @@ def twin(
             from palpate.experiment.reproduce import TRUTH_FILE
             from palpate.twin import TWINS
 
-            if out.is_dir() and any(out.iterdir()) and not force:
-                raise FileProblem(out, "the folder holds files already", remedy="choose another, or --force")
             if kind not in TWINS:
                 raise UnknownName("kind of twin", kind, TWINS)
             options: dict[str, int | bool] = {} if seed is None else {"seed": seed}
@@ -59,6 +57,8 @@ def twin(
                     known = " and ".join(repr(owner) for owner in owners)
                     raise PalpateError(f"--{option}: there is no such thing for {kind!r}, only for {known}")
                 options |= {option: True} if wanted else {}
+            if out.is_dir() and any(out.iterdir()) and not force:
+                raise FileProblem(out, "the folder holds files already", remedy="choose another, or --force")
             tell("recordings")
             experiment = TWINS[kind](out, **options)
             verb = {"capture": "inspect", "authors": "reproduce"}.get(kind, "identify")
