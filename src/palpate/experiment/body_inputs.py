@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, PalpateError
+from palpate.experiment.body_capture import added, as_motion
 from palpate.experiment.body_doubts import check_reach, check_stops, check_towards, touched, units_doubt
 from palpate.experiment.body_schema import BodyPart, PublishedPart
 from palpate.experiment.handle_of_body import handle_of
-from palpate.experiment.hinge_inputs import ATTENUATION_DB, Added, Filtering, Handle, HingeInputs
+from palpate.experiment.hinge_inputs import ATTENUATION_DB, Filtering, Handle, HingeInputs
 from palpate.experiment.motion import CapturedMotion, build_motion
-from palpate.experiment.motion_schema import CapturePart, MotionPart
 from palpate.experiment.object_model import object_model
 from palpate.experiment.reading import Experiment
 from palpate.experiment.result import Result
@@ -63,7 +63,7 @@ def read_capture(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
         raise experiment.problem("handle", f"this key is missing: model_of: {config.model_of} needs it")
     check_towards(experiment)
     phi, handle_result, doubts = handle_of(experiment, tell)
-    captured = build_motion(_capture(experiment), tell)
+    captured = build_motion(as_motion(experiment, with_wrench=True), tell)
     findings = [*captured.findings, *(Finding("handle", False, text) for text in doubts)]
     if captured.hinge is None or captured.hinge_motion is None:
         told = next((f.message for f in findings if f.gate == "hinge"), "the hinge was not found")
@@ -87,7 +87,7 @@ def read_capture(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
         clock=device.clock,
         measured=np.empty((0, 6)),
         T_hinge_sensor=T_hinge_body @ captured.body.frames["sensor"],
-        handle=None if phi is None else Handle(phi, _added(config)),
+        handle=None if phi is None else Handle(phi, added(config)),
         static=static,
         stops=stops_of(config, angle),
         filtering=filtering_of(experiment, times, angle, static),
@@ -98,32 +98,6 @@ def read_capture(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
         findings += touched(inputs)
     findings += units_doubt(inputs)
     return BodyMeasured(inputs, segments, captured, handle_result, tuple(findings))
-
-
-def _capture(experiment: Experiment[BodyPart]) -> Experiment[MotionPart]:
-    """The same file, read as one of the motion stage."""
-    config, recordings = experiment.config, experiment.config.recordings
-    assert recordings.mocap is not None
-    part = MotionPart.model_construct(
-        palpate=1,
-        title=config.title,
-        stage="motion",
-        recordings=CapturePart.model_construct(
-            mocap=recordings.mocap, static=recordings.static, imu=recordings.imu, wrench=recordings.wrench
-        ),
-        markers=config.markers,
-        imu_pose=config.imu_pose,
-        gravity=config.gravity,
-        accelerometer_zero=config.accelerometer_zero,
-        clocks=config.clocks,
-        derivatives=config.derivatives,
-    )
-    return Experiment(experiment.source, experiment.data, part, experiment.lines)
-
-
-def _added(config: BodyPart) -> Added:
-    kinds: dict[str, Added] = {"body": "nothing", "whole": "all", "weight-only": "weight"}
-    return kinds[config.model_of]
 
 
 def segments_of(

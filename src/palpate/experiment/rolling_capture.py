@@ -8,13 +8,13 @@ import numpy as np
 
 from palpate.elements import WheelSpin
 from palpate.errors import DataProblem, PalpateError
+from palpate.experiment.body_capture import added, as_motion
 from palpate.experiment.body_inputs import FASTEST_HZ, segments_of
 from palpate.experiment.body_schema import BodyPart, FixedBiasPart, PublishedPart
 from palpate.experiment.handle_inputs import pose_of, read_wrench
 from palpate.experiment.handle_of_body import handle_of
-from palpate.experiment.hinge_inputs import Added, Filtering
+from palpate.experiment.hinge_inputs import Filtering
 from palpate.experiment.motion import CapturedMotion, build_motion
-from palpate.experiment.motion_schema import CapturePart, MotionPart
 from palpate.experiment.object_model import object_model
 from palpate.experiment.reading import Experiment
 from palpate.experiment.result import Result
@@ -69,7 +69,7 @@ def read_rolling(experiment: Experiment[BodyPart], tell: Tell) -> RollingMeasure
     phis, handles, doubts = _handles(experiment, tell)
     zero, at_contact = _zero(experiment, phis)
     wrenches = _wrenches(experiment)
-    captured = build_motion(_capture(experiment), tell)
+    captured = build_motion(as_motion(experiment, with_wrench=config.clocks != "auto"), tell)
     findings = [*captured.findings, *(Finding("handle", False, text) for text in doubts)]
     times = captured.poses.times_s
     segments = segments_of(experiment, times, captured.body.rows)
@@ -93,7 +93,7 @@ def read_rolling(experiment: Experiment[BodyPart], tell: Tell) -> RollingMeasure
             Sensor(even, T_axle_cloud @ captured.body.frames[name], phi, _turn_root(experiment, captured, name))
             for name, even, phi in zip(("sensor", "sensor_2"), wrenches, phis, strict=False)
         ),
-        add=_added(config),
+        add=added(config),
         clock=None,
         measured=np.empty((0, 0, 6)),
         zero="none",
@@ -223,35 +223,6 @@ def _turn_root(experiment: Experiment[BodyPart], captured: CapturedMotion, name:
         turns.append(log_rotation((R.T @ sensor_frame(moved[0], moved[1], moved[2], offset)[:3, :3])[None])[0])
     values, vectors = np.linalg.eigh(np.array(turns).T @ np.array(turns))
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=float)
-
-
-def _capture(experiment: Experiment[BodyPart]) -> Experiment[MotionPart]:
-    """The same file, read as one of the motion stage; clocks that are stated are read there."""
-    config, recordings = experiment.config, experiment.config.recordings
-    assert recordings.mocap is not None
-    part = MotionPart.model_construct(
-        palpate=1,
-        title=config.title,
-        stage="motion",
-        recordings=CapturePart.model_construct(
-            mocap=recordings.mocap,
-            static=recordings.static,
-            imu=recordings.imu,
-            wrench=None if config.clocks == "auto" else recordings.wrench,
-        ),
-        markers=config.markers,
-        imu_pose=config.imu_pose,
-        gravity=config.gravity,
-        accelerometer_zero=config.accelerometer_zero,
-        clocks=config.clocks,
-        derivatives=config.derivatives,
-    )
-    return Experiment(experiment.source, experiment.data, part, experiment.lines)
-
-
-def _added(config: BodyPart) -> Added:
-    kinds: dict[str, Added] = {"body": "nothing", "whole": "all", "weight-only": "weight"}
-    return kinds[config.model_of]
 
 
 def _zero(experiment: Experiment[BodyPart], phis: list[FloatArray | None]) -> tuple[Zero, FloatArray | None]:
