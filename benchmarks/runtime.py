@@ -15,8 +15,7 @@ import numpy as np
 
 from palpate.elements import Foot
 from palpate.export import export_model
-from palpate.export.c_source import c_source
-from palpate.export.compiling import compile_c, find_compiler
+from palpate.export.c import c_source, compile_c, find_compiler
 from palpate.mechanisms import Rolling
 from palpate.model import Model, load_object
 from palpate.physics.inertia import phi_from_mass_properties

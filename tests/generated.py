@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from palpate.export.c_source import CSource, c_source
-from palpate.export.compiling import compile_c
+from palpate.export.c import CSource, c_source, compile_c
 from palpate.model import Model
 from tests.conftest import needs_program
 

@@ -15,8 +15,7 @@ import pytest
 from palpate.elements import Coulomb, EndStop, Foot, FootFriction, ScalarInertia, Stribeck, Viscous
 from palpate.errors import PalpateError
 from palpate.experiment.result_parts import DRIVEN_BY
-from palpate.export.c import export_c
-from palpate.export.c_source import _C, c_source, template
+from palpate.export.c import _C, c_source, export_c, template
 from palpate.export.fmu import export_fmu
 from palpate.mechanisms import Hinge, Rolling
 from palpate.model import Model, load_object
@@ -459,7 +458,7 @@ def test_no_name_of_an_element_meets_a_macro(folder: Path) -> None:
 
 def test_a_model_that_does_not_compile_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     needs_program("cc")
-    monkeypatch.setattr("palpate.export.c_source._C", {**_C, "*": "{0} times {1}"})
+    monkeypatch.setattr("palpate.export.c._C", {**_C, "*": "{0} times {1}"})
     for export, out in ((export_c, tmp_path / "c"), (export_fmu, tmp_path / "door.fmu")):
         with pytest.raises(PalpateError, match="refuses the generated C"):
             export(closing_door(), out)

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from palpate.export import compiling
-from palpate.export.compiling import compile_c
+from palpate.export.c import compile_c
 from palpate.export.fmu import export_fmu
 from palpate.runtime import Status, Stepper
 from tests.conftest import needs_program
@@ -260,7 +259,7 @@ def test_without_a_compiler_the_fmu_has_its_sources_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CC", raising=False)
-    monkeypatch.setattr(compiling.shutil, "which", lambda _: None)
+    monkeypatch.setattr("palpate.export.c.shutil.which", lambda _: None)
     done = export_fmu(closing_door(), tmp_path / "door.fmu")
     assert "no C compiler here" in done.notes[0]
     with zipfile.ZipFile(done.files[0]) as archive:

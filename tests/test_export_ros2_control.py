@@ -15,9 +15,8 @@ from ruamel.yaml import YAML
 
 from palpate.elements import Coulomb, PolynomialSpring, ScalarInertia, Viscous
 from palpate.errors import PalpateError
-from palpate.export.exported import Export
-from palpate.export.ros2_control import export_ros2_control
-from palpate.export.ros2_control_local import default_positions
+from palpate.export.common import Export
+from palpate.export.ros2_control import default_positions, export_ros2_control
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
 from palpate.physics.functions import ARRAYS

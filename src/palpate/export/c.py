@@ -1,18 +1,343 @@
-"""A model as C99 in a folder: model.h, model.c, and how long a step takes here."""
+"""A model as C99: the equations of its elements in straight lines, the solver from a template, parameters in a struct.
+
+The terms that become Python in `palpate.runtime` become C here, operation by operation in the same order: the two give
+the same numbers, to the last bit where the compiler does not fuse multiplications and additions.
+"""
 
 from __future__ import annotations
 
+import math
+import os
+import re
+import shutil
 import subprocess
+import sys
 import tempfile
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from importlib.metadata import version
 from pathlib import Path
 
-from palpate.export.c_source import CSource, c_source
-from palpate.export.compiling import compile_c, find_compiler
-from palpate.export.exported import NO_LIMIT, Export
+from palpate.errors import PalpateError
+from palpate.export.common import NO_LIMIT, Export
 from palpate.files import check_folder, write_text
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
+from palpate.runtime import advance, contact, several
+from palpate.runtime.brake import BRAKE_S, kept
+from palpate.runtime.driven import FRAME, doubt, wrench_words
+from palpate.runtime.equations import Equations, Kernels, limits
+from palpate.runtime.loop_free import missing_stops
+from palpate.runtime.stepper import check_step, check_wrench_limit, has_one_freedom, moving, reach, rest
+
+_UNITS = {
+    **dict.fromkeys(("x", "y", "z"), "m"),
+    **dict.fromkeys(("angle", "yaw", "camber", "pitch"), "rad"),
+    **dict.fromkeys(("q_w", "q_x", "q_y", "q_z"), "1"),
+    **dict.fromkeys(("v_x", "v_y", "v_z", "forward_speed"), "m/s"),
+    **dict.fromkeys(("w_x", "w_y", "w_z", "speed", "yaw_rate", "camber_rate", "pitch_rate"), "rad/s"),
+    **dict.fromkeys(("a_x", "a_y", "a_z", "forward_acceleration"), "m/s2"),
+    **dict.fromkeys(("w_dot_x", "w_dot_y", "w_dot_z", "acceleration"), "rad/s2"),
+    **dict.fromkeys(("yaw_acceleration", "camber_acceleration", "pitch_acceleration"), "rad/s2"),
+}
+_WORDS = (
+    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
+    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
+    # C++, for the header
+    "and asm bool bitand bitor catch class compl concept constexpr decltype delete explicit export false friend "
+    "mutable namespace new noexcept not nullptr operator or private protected public requires template this throw "
+    "true try typeid typename using virtual wchar_t xor "
+    # macros of the standard headers and of compilers
+    "INFINITY NAN NULL HUGE_VAL HUGE_VALF HUGE_VALL FP_INFINITE FP_NAN FP_NORMAL FP_SUBNORMAL FP_ZERO FP_FAST_FMA "
+    "FP_FAST_FMAF FP_FAST_FMAL FP_ILOGB0 FP_ILOGBNAN MATH_ERRNO MATH_ERREXCEPT math_errhandling DOMAIN SING OVERFLOW "
+    "UNDERFLOW PLOSS TLOSS EOF BUFSIZ FILENAME_MAX FOPEN_MAX L_tmpnam SEEK_CUR SEEK_END SEEK_SET TMP_MAX stdin stdout "
+    "stderr errno linux unix"
+)
+_C = {
+    **{op: f"{{0}} {op} {{1}}" for op in "+-*/"},
+    "minimum": "{0} <= {1} ? {0} : {1}",
+    "maximum": "{0} >= {1} ? {0} : {1}",
+    "abs": "fabs({0})",
+    "sign": "{0} > 0.0 ? 1.0 : {0} < 0.0 ? -1.0 : 0.0",
+    "step": "{0} > 0.0 ? 1.0 : 0.0",
+    "smaller": "{0} <= {1} ? {2} : {3}",
+    **{name: f"{name}({{0}})" for name in ("sin", "cos", "tanh", "exp", "sqrt")},
+    "atan2": "atan2({0}, {1})",
+}
+_WIDTH = 118
+_READY = "0x70616c70"
+
+
+def c_name(name: str) -> str:
+    """The name with what C does not know replaced: `handle.m` -> `handle_m`."""
+    found = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "object"
+    return f"x_{found}" if found[0].isdigit() or found in _WORDS.split() else found
+
+
+def c_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """The names in C, each another one and none of `taken`: what becomes the same gets a number.
+
+    None ends with an underscore, as all macros of the templates do.
+    """
+    found, used = list[str](), list(taken)
+    for name in map(c_name, names):
+        i = 1
+        while (own := name if i == 1 else f"{name}_{i}") in (*used, *found):
+            i += 1
+        found.append(own)
+    return found
+
+
+def state_units(names: Iterable[str]) -> list[str]:
+    """The unit of each state or acceleration of palpate's own mechanisms; "" where it is not known."""
+    return [_UNITS.get(name, "") for name in names]
+
+
+def find_compiler() -> str | None:
+    """The C compiler: what the variable CC names, else cc, gcc or clang; None if there is none."""
+    for name in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
+        found = shutil.which(name) if name else None
+        if found is not None:
+            return found
+    return None
+
+
+def compile_c(compiler: str, sources: Sequence[Path], out: Path, *flags: str, shared: bool = False) -> None:
+    """Compile strict C99 with optimisation into a program or a shared library."""
+    linked = ["-dynamiclib" if sys.platform == "darwin" else "-shared", "-fPIC"] if shared else []
+    command = [compiler, "-std=c99", "-O2", "-ffp-contract=off", *linked, *flags, *map(str, sources), "-o", str(out)]
+    done = subprocess.run([*command, "-lm"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[:200])
+        raise PalpateError(f"the compiler {compiler} refuses the generated C: {first}")
+
+
+@dataclass(frozen=True, slots=True)
+class CSource:
+    """`model.h`, `model.c` and a `main` that times the step; what in them bears which name, unit and value."""
+
+    name: str
+    header: str
+    source: str
+    timing: str
+    state: tuple[tuple[str, str, float], ...]
+    """Of each number of the state its name in C, its unit, and its value at rest."""
+    accelerations: tuple[tuple[str, str], ...]
+    parameters: tuple[tuple[str, str, float], ...]
+    wrench: str
+    """Which wrench it wants."""
+    about: tuple[str, ...]
+    """Lines that say what the model is, what is assumed, and what the code leaves out."""
+    left_out: tuple[str, ...]
+
+
+def c_source(
+    model: Model, dt: float, *, wrench_limit: Sequence[float] | FloatArray | None = None, what: str = "C"
+) -> CSource:
+    """The model as C99 with a fixed step `dt` (s); `wrench_limit` is the default range of the sensor (N, N m)."""
+    check_step(dt)
+    limit = None if wrench_limit is None else check_wrench_limit(wrench_limit)
+    given, model = model, moving(model)
+    name = c_name(model.name)
+    units = [p.unit for p in model.parameters.values()]
+    macros = [f"{name.upper()}_{x}" for x in ("DT", "FREEDOMS", "H")]
+    parameters = list(zip(c_names(model.parameters, macros), units, model.p.tolist(), strict=True))
+    mechanism = model.mechanism
+    names, n = mechanism.state, len(mechanism.accelerations)
+    state = list(zip(c_names(names), state_units(names), rest(model), strict=True))
+    accelerations = list(zip(mechanism.accelerations, state_units(mechanism.accelerations), strict=True))
+    left_out = _left_out(given, model)
+    about = (*_about(given, dt, what), *(f"Left out: {line}" for line in left_out))
+    code, defines = _kernels(model, [f"p->{x}" for x, _, _ in parameters], dt)
+    bodies = [e for e in model.elements if e.parameters and e.parameters[0].map == "inertia"]
+    defines |= {"N": n, "NQ": len(state) - n, "DT": f"{name.upper()}_DT", "READY": _READY, "BODIES": len(bodies)}
+    defines |= {"KEEP": c_number(kept(dt))}
+    within = " ||\n        ".join(
+        f"!({c_number(a)} <= there[{i}] && there[{i}] <= {c_number(b)})" for i, a, b in limits(mechanism)
+    )
+    fill = {
+        "name": name,
+        "NAME": name.upper(),
+        "about": comment(about),
+        "dt": c_number(dt),
+        "brake_ms": f"{1e3 * BRAKE_S:g}",
+        "frame": FRAME,
+        "wrench_words": wrapped(f"{wrench_words(given)}.", "   "),
+        "freedoms": str(n),
+        "state": _fields(state),
+        "parameters": _fields(parameters),
+        "acceleration_words": ", ".join(f"{x} ({unit})" if unit else x for x, unit in accelerations),
+        "limit_words": "none" if limit is None else ", ".join(f"{x:g}" for x in limit),
+        "limit": ", ".join("INFINITY" if limit is None else c_number(x) for x in (limit or (0.0,) * 6)),
+        "pack": "\n".join(f"    s[{i}] = state->{x};" for i, (x, _, _) in enumerate(state)),
+        "unpack": "\n".join(f"    state->{x} = s[{i}];" for i, (x, _, _) in enumerate(state)),
+        "defaults": "\n".join(f"    p.{x} = {c_number(v)};" for x, _, v in parameters),
+        "rest": ", ".join(c_number(x) for _, _, x in state),
+        "check": _check(model, [x for x, _, _ in parameters]),
+        "possible": _possible(model),
+        "limits": f"    beyond = {within};" if within else "",
+    }
+    parts = [
+        comment(about),
+        '#include <math.h>\n#include <stddef.h>\n#include <string.h>\n\n#include "model.h"',
+        "\n".join(f"#define {key}_ {value}" for key, value in defines.items()),
+        *code,
+        template("common.c"),
+        template("one_freedom.c" if has_one_freedom(model) else "several_freedoms.c"),
+        template("public.c"),
+    ]
+    return CSource(
+        name,
+        header=filled(template("model.h"), fill),
+        source=filled("\n\n".join(part.rstrip("\n") for part in parts) + "\n", fill),
+        timing=filled(template("timing.c"), fill),
+        state=tuple(state),
+        accelerations=tuple(accelerations),
+        parameters=tuple(parameters),
+        wrench=f"{wrench_words(given)}; {FRAME}",
+        about=about,
+        left_out=left_out,
+    )
+
+
+def _kernels(model: Model, parameters: Sequence[str], dt: float) -> tuple[list[str], dict[str, object]]:
+    """The functions that a step evaluates, and the numbers that the template needs."""
+    e = Equations(model, parameters)
+    if has_one_freedom(model):
+        kernels, fades, has_stops = advance.one_freedom_kernels(e)
+        low, high = reach(model)
+        defines: dict[str, object] = {
+            **{
+                "FADES": int(fades),
+                "TURNS": 0,
+                "STOPS": int(has_stops),
+                "LOW": f"({c_number(low)})",
+                "HIGH": f"({c_number(high)})",
+            },
+            **{name: getattr(advance, name) for name in ("SLOW", "RESOLVED", "PARTS", "TOUCHES")},
+        }
+        if not has_stops:
+            del kernels["press"]
+    else:
+        kernels, fades = several.many_freedoms_kernels(model, e, dt)
+        stops, dry = len(kernels["pressed"][1]), len(kernels["levels"][1])
+        defines = {
+            **{"FADES": int(fades), "STOPS": stops, "DRY": dry, "TOUCHES": advance.TOUCHES, "REST": several.REST},
+            **{"RATES": int("rates" in kernels), "ACCOUNT": int("account" in kernels)},
+            "TURNS": int(several.has_quaternion(model)),
+            "GAUSS_AT": ", ".join(c_number(at) for at, _ in several.GAUSS),
+            "GAUSS_WEIGHT": ", ".join(c_number(weight) for _, weight in several.GAUSS),
+            **{name: getattr(contact, name) for name in ("SWEEPS", "SETTLED", "TURN", "PIVOTS", "CREEP")},
+        }
+        kernels = {k: v for k, v in kernels.items() if v[1]}
+    kernels["forward"] = ("s, w", e.forward())
+    return [_function(e, name, kernels) for name in kernels], defines
+
+
+def _function(e: Equations, name: str, kernels: Kernels) -> str:
+    arguments, results = kernels[name]
+    given = arguments.split(", ")
+    lines, found = e.trace.source(results, _C, "const double {0} = {1};")
+    lines = [*(f"(void){x};" for x in ("p", *given)), *lines, *(f"y[{i}] = {x};" for i, x in enumerate(found))]
+    body = "\n".join(f"    {_infinite(line)}" for line in lines)
+    pointers = ", ".join(f"const double *{x}" for x in given)
+    return f"static void k_{name}(const @name@_parameters *p, {pointers}, double *y)\n{{\n{body}\n}}"
+
+
+def _possible(model: Model) -> str:
+    """What else a state must be, as `Stepper.reset` asks."""
+    places = limits(model.mechanism)
+    if has_one_freedom(model):
+        places = [*places, (0, *reach(model))]
+    found = [f"{c_number(low)} <= s[{i}] && s[{i}] <= {c_number(high)}" for i, low, high in places]
+    if several.has_quaternion(model):
+        found.append("fabs(s[3] * s[3] + s[4] * s[4] + s[5] * s[5] + s[6] * s[6] - 1.0) < 2e-3")
+    return "".join(f" && {x}" for x in found)
+
+
+def _check(model: Model, names: Sequence[str]) -> str:
+    """Lines that look for parameters that are not possible, as `Model.check_values` does."""
+    lines, start = list[str](), 0
+    for e in model.elements:
+        own = names[start : start + len(e.parameters)]
+        for i, (name, parameter) in enumerate(zip(own, e.parameters, strict=True), start=start + 1):
+            bad = f"!isfinite(p->{name})" + (f" || !(p->{name} > 0.0)" if parameter.map == "positive" else "")
+            lines.append(f"    if (first == 0 && ({bad}))\n        first = {i};")
+        if own and e.parameters[0].map == "inertia":
+            ten = ", ".join(f"p->{name}" for name in own)
+            lines.append(
+                f"    if (first == 0) {{\n        const double phi[10] = {{{ten}}};\n"
+                f"        if (!is_solid(phi))\n            first = {start + 1};\n    }}"
+            )
+        start += len(own)
+    return "\n".join(lines)
+
+
+def _about(model: Model, dt: float, what: str) -> list[str]:
+    told = {"model_of": "not stated", "verdict": "not stated", **model.about}
+    return [
+        f"{model.name}: how a real object moves under a wrench, as {what} with a fixed step of {dt:g} s.",
+        f"Written by palpate {version('palpate')} from a model file; change the model and export again, not this file.",
+        "",
+        *(f"{key.replace('_', ' ')}: {value}" for key, value in told.items()),
+        "",
+        f"Units: SI and rad. The wrench (N, N m), {FRAME}: {wrench_words(model)}. A hinge takes only the moment about "
+        "its axis, the last of the six.",
+        "Assumed: the wrench is constant over a step; doubles of 64 bit (IEEE 754), no -ffast-math. No heap, no hidden",
+        "state, nothing needed but math.h. Dry friction is set-valued and holds exactly; dampers and stops implicit.",
+    ]
+
+
+def _left_out(given: Model, model: Model) -> tuple[str, ...]:
+    found: list[str] = []
+    if model.shapes:
+        listed = ", ".join(f"{name} = {value:.6g}" for name, value in model.shapes.items())
+        found.append(f"angles, widths and lengths of the elements are constants of the code ({listed}).")
+    gone = [e.name for e in given.elements if e not in model.elements]
+    if gone:
+        found.append(f"what belongs to the sensor and not to the object ({', '.join(gone)}): subtract it before.")
+    found += [line for line in (doubt(given), missing_stops(model)) if line]
+    found.append("the parameters' intervals and statuses; they are in result.json.")
+    return tuple(found)
+
+
+def wrapped(text: str, indent: str) -> str:
+    """Text in lines that fit."""
+    return textwrap.fill(text, _WIDTH, initial_indent=indent, subsequent_indent=indent)
+
+
+def comment(lines: Sequence[str]) -> str:
+    """The lines as a comment of C, whatever is in them."""
+    wrapped = [part for line in lines for part in (textwrap.wrap(line, _WIDTH - 3) or [""])]
+    text = "\n".join(f" * {line}".rstrip() for line in wrapped).replace("*/", "* /").replace("/*", "/ *")
+    return f"/*\n{text}\n */"
+
+
+def _fields(named: Sequence[tuple[str, str, float]]) -> str:
+    return "\n".join(f"    double {name};{f' /* {unit} */' if unit else ''}" for name, unit, _ in named)
+
+
+def c_number(x: float) -> str:
+    """A number as C writes it."""
+    return repr(float(x)) if math.isfinite(x) else "INFINITY" if x > 0 else "-INFINITY"
+
+
+def _infinite(line: str) -> str:
+    """Python writes inf, C INFINITY."""
+    return re.sub(r"(?<![\w.])inf(?!\w)", "INFINITY", line)
+
+
+def template(name: str) -> str:
+    """One of the C files that ship."""
+    folder = resources.files("palpate.export") / "templates"
+    return (folder / name).read_text(encoding="utf-8").rstrip("\n") + "\n"
+
+
+def filled(text: str, fill: Mapping[str, str]) -> str:
+    """The text with each @word@ replaced."""
+    return re.sub(r"@(\w+)@", lambda found: fill[found[1]], text)
 
 
 def export_c(

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from palpate.errors import PalpateError, UnknownName
-from palpate.export.exported import Export
+from palpate.export.common import Export
 from palpate.model import Model
 
 

@@ -10,11 +10,8 @@ import numpy as np
 
 from palpate.elements import Coulomb, RigidBody, Viscous, WheelSpin
 from palpate.errors import PalpateError
-from palpate.export.exported import Export
-from palpate.export.mjcf_hinge import HingeParts, take_apart
-from palpate.export.mjcf_laws import FAR, friction_and_damping, type_of
-from palpate.export.mjcf_rolling import R_WORLD_BODY, spin_inertia, wheels_of
-from palpate.export.mjcf_text import (
+from palpate.export.common import (
+    Export,
     Part,
     body_name,
     child,
@@ -26,6 +23,16 @@ from palpate.export.mjcf_text import (
     parts_of,
     plain,
     rigid_phi,
+)
+from palpate.export.joints import (
+    FAR,
+    R_WORLD_BODY,
+    HingeParts,
+    friction_and_damping,
+    spin_inertia,
+    take_apart,
+    type_of,
+    wheels_of,
 )
 from palpate.files import check_folder, write_text
 from palpate.mechanisms import Free, Hinge, Rolling

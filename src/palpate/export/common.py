@@ -1,4 +1,4 @@
-"""What the exports to text formats share: the parts of a model with their values, numbers, XML and the header."""
+"""What all exports share: what was written and what was lost, a model's parts with their values, XML, the header."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -20,6 +21,10 @@ from palpate.runtime.driven import doubt
 from palpate.runtime.equations import Forward
 from palpate.runtime.loop_free import missing_stops
 
+NO_LIMIT = (
+    "no range of the sensor is given: a glitch of any finite size moves the object. Say it with --wrench-limit, such "
+    "as 500,20 (N, N m; wrench_limit in Python)"
+)
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _WIDTH = 110
 _OWN_NAMES = ("world", "carriage", "wheel", "wheel_left", "wheel_right")
@@ -28,6 +33,19 @@ ORIGIN = "origin"
 STEP = 1e-3
 """s: the time step that a file asks for."""
 WRENCH_NAMES = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """The files of one export. `left_out` is printed and stands in the files' own header: nothing is dropped silently.
+
+    `files` are complete and were written atomically; `left_out` has one sentence for each thing of the model that the
+    format cannot express, and what stands in its place; `notes` are for the terminal only (step times, how to build).
+    """
+
+    files: tuple[Path, ...]
+    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
