@@ -22,10 +22,10 @@ from palpate.mechanisms.mechanism import Row
 from palpate.model import Model, load_object
 from palpate.physics.functions import ARRAYS
 from palpate.report import parameter_table, rms_table
-from palpate.report.body_curves import damping, dry_force, holding_force, medians, runs, zone_borders
+from palpate.report.identification import report_sections, write_report
+from palpate.report.model_plots import damping, dry_force, holding_force, medians, runs, zone_borders
 from palpate.report.page import Table
-from palpate.report.table import shape_table
-from palpate.report.writing import report_sections, write_report
+from palpate.report.tables import shape_table
 from tests.conftest import needs
 from tests.oracles import door_ode
 from tests.test_inspection_page import Reader, figures_of, numbers, trace, walk

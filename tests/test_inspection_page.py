@@ -25,8 +25,7 @@ from palpate.experiment.reading import load_options, read_experiment, recordings
 from palpate.motion.gaps import Source
 from palpate.recording import Channel, Clock, Recording, load
 from palpate.recording.gates import Finding
-from palpate.report.inspection_page import inspection_sections, write_inspection
-from palpate.report.inspection_text import inspection_text
+from palpate.report.inspection import inspection_sections, inspection_text, write_inspection
 from palpate.report.page import Figure, Folded, Heading, Section, Table, Words, page_html, write_page
 from palpate.report.plots import packed, thinned, time_axis
 from palpate.twin import capture as twin

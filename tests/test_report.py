@@ -21,12 +21,10 @@ from palpate.experiment import read_experiment, run_experiment
 from palpate.experiment.body_view import Series
 from palpate.recording import load
 from palpate.report import SECTIONS, without, write_figures, write_report, write_tables
+from palpate.report.fit_plots import autocorrelation, motion_of
+from palpate.report.identification import report_sections, split_remedy, verdict_sentence
 from palpate.report.page import Figure, Section, Table, Words, figures_in
-from palpate.report.paper_figures import draw, numbers
-from palpate.report.paper_tables import escape_latex, symbol
-from palpate.report.residual_plots import autocorrelation, motion_of
-from palpate.report.verdict import split_remedy, verdict_sentence
-from palpate.report.writing import report_sections
+from palpate.report.paper import draw, escape_latex, numbers, symbol
 from palpate.twin import TWINS
 from tests.browser import chromium, violations
 from tests.command import palpate

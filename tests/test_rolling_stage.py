@@ -41,7 +41,7 @@ from palpate.motion.derivatives import angle_motion, pose_motion
 from palpate.physics.functions import ARRAYS
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation
-from palpate.report.body_plots import over_time
+from palpate.report.model_plots import over_time
 from palpate.twin.wheelbarrow import wheelbarrow_twin
 from palpate.twin.wheelbarrow_instruments import body_poses
 from palpate.twin.wheelbarrow_motion import KINDS, Kind, Segment

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from palpate.motion.marker_clock import marker_clock as marker_clock
     from palpate.motion.markers import markers_of as markers_of
     from palpate.recording import load as load
-    from palpate.report.writing import write_figures as write_figures
-    from palpate.report.writing import write_report as write_report
-    from palpate.report.writing import write_tables as write_tables
+    from palpate.report.identification import write_figures as write_figures
+    from palpate.report.identification import write_report as write_report
+    from palpate.report.identification import write_tables as write_tables
     from palpate.runtime import HandleSensor as HandleSensor
     from palpate.runtime import SensorStepper as SensorStepper
     from palpate.runtime import Stepper as Stepper
@@ -68,9 +68,9 @@ _PUBLIC = {
     "read_result": "palpate.experiment.result_file",
     "validate": "palpate.experiment.validation",
     "export_model": "palpate.export",
-    "write_figures": "palpate.report.writing",
-    "write_report": "palpate.report.writing",
-    "write_tables": "palpate.report.writing",
+    "write_figures": "palpate.report.identification",
+    "write_report": "palpate.report.identification",
+    "write_tables": "palpate.report.identification",
     "inspect_recordings": "palpate.experiment.inspection",
     "build_motion": "palpate.experiment.motion",
     "fit_body": "palpate.motion.cloud",

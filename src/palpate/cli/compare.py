@@ -44,7 +44,7 @@ def compare(
         if as_json:
             show_json(found)
         elif not quiet:
-            from palpate.report.comparison_text import comparison_text
+            from palpate.report.tables import comparison_text
 
             show(comparison_text(found))
             if written:

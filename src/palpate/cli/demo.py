@@ -47,7 +47,7 @@ def demo(
         if as_json:
             show_json({data["title"]: dict(data) for data in found.values()})
         elif not quiet:
-            from palpate.report.table import summary_table
+            from palpate.report.tables import summary_table
 
             show(Group("", summary_table(found)))
             first = out / STAGES[0]

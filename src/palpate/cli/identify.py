@@ -90,7 +90,7 @@ def save_result(result: Result, folder: Path, wanted: Wanted | None = None) -> l
 
 def _save_report(result: Result, folder: Path, wanted: Wanted) -> list[Path]:
     from palpate.errors import MissingExtra
-    from palpate.report.writing import without, write_figures, write_report, write_tables
+    from palpate.report.identification import without, write_figures, write_report, write_tables
 
     found: list[Path] = []
     if wanted.tables is not None:
@@ -110,7 +110,7 @@ def _check(wanted: Wanted) -> None:
     """Refuse what does not exist before anything is computed."""
     if wanted == Wanted():
         return
-    from palpate.report.writing import check_names
+    from palpate.report.identification import check_names
 
     check_names(wanted.without)
     if wanted.figures is not None:
@@ -121,7 +121,7 @@ def _check(wanted: Wanted) -> None:
 
 def _figure_format(name: str) -> Literal["svg", "pdf"]:
     from palpate.errors import UnknownName
-    from palpate.report.paper_figures import FORMATS
+    from palpate.report.paper import FORMATS
 
     for known in FORMATS:
         if name == known:
@@ -131,7 +131,7 @@ def _figure_format(name: str) -> Literal["svg", "pdf"]:
 
 def _table_format(name: str) -> Literal["csv", "latex"]:
     from palpate.errors import UnknownName
-    from palpate.report.paper_tables import TABLE_FORMATS
+    from palpate.report.paper import TABLE_FORMATS
 
     for known in TABLE_FORMATS:
         if name == known:

@@ -59,7 +59,7 @@ def inspect(
             inspection, hints = _inspect(files, format_, time, time_unit, rate, tell)
             if out is not None:
                 tell("drawing")
-                from palpate.report.inspection_page import write_inspection
+                from palpate.report.inspection import write_inspection
 
                 write_inspection(out, inspection)
             if table is not None:
@@ -171,15 +171,14 @@ def _unit_of_time(unit: str | None) -> str:
 
 def _data(inspection: Inspection, hints: Sequence[str]) -> dict[str, Any]:
     from palpate.experiment.inspection_data import inspection_data
-    from palpate.report.recordings import describe
+    from palpate.report.inspection import describe
 
     described = [describe(r, hint) for r, hint in zip(inspection.recordings, hints, strict=True)]
     return {"recordings": described, **inspection_data(inspection)}
 
 
 def _print(inspection: Inspection, hints: Sequence[str]) -> None:
-    from palpate.report.inspection_text import inspection_text
-    from palpate.report.recordings import describe, recordings_text
+    from palpate.report.inspection import describe, inspection_text, recordings_text
 
     described = [describe(r, hint) for r, hint in zip(inspection.recordings, hints, strict=True)]
     show(recordings_text(described))

@@ -48,7 +48,7 @@ def reproduce(
 
             show_json(reproduction_data(found))
         elif not quiet:
-            from palpate.report.reproduction_table import reproduction_text
+            from palpate.report.reproduction import reproduction_text
 
             show(reproduction_text(found))
             typer.echo(f"\nWritten: {', '.join(str(path) for path in paths)}")

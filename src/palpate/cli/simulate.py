@@ -127,8 +127,7 @@ _Done = tuple[dict[str, Any], list[Any], list[Path]]
 def _trial(
     model: Model, truth: Model | None, setup: tuple[float, float | None, Any, Robot], wrong: float, folder: Path
 ) -> _Done:
-    from palpate.report.loop_page import write_trial_page
-    from palpate.report.loop_tables import apparent_table, comparison_table, limits_table, printed
+    from palpate.report.closed_loop import apparent_table, comparison_table, limits_table, printed, write_trial_page
     from palpate.runtime.loop_trial import Setup, trial
 
     check_folder(folder)
@@ -148,7 +147,7 @@ def verdict(found: Trial) -> str:
     if found.passed:
         return f"Verdict: passed: it feels like the true object, the force within {worst} of its range"
     if not found.comparison.stable:
-        from palpate.report.loop_tables import remedy
+        from palpate.report.closed_loop import remedy
 
         return f"Verdict: failed: {found.robot.ended or 'the arm shook at the limit of its torque'}. {remedy(found)}"
     if found.comparison.passed:
@@ -157,7 +156,7 @@ def verdict(found: Trial) -> str:
 
 
 def _audit(model: Model, held: Mapping[str, Any] | None, options: dict[str, Any], folder: Path) -> _Done:
-    from palpate.report.loop_page import write_audit_page
+    from palpate.report.closed_loop import write_audit_page
     from palpate.runtime.passivity_report import passivity_of
 
     check_folder(folder)
@@ -169,7 +168,7 @@ def _audit(model: Model, held: Mapping[str, Any] | None, options: dict[str, Any]
 
 
 def _audit_text(found: Passivity) -> list[Any]:
-    from palpate.report.loop_tables import audit_table, coupling_table, felt_table, printed, sources
+    from palpate.report.closed_loop import audit_table, coupling_table, felt_table, printed, sources
 
     tables = [audit_table(found)]
     tables += [coupling_table(found.couplings)] if found.couplings else []
@@ -188,8 +187,7 @@ def _free(
     out: Path,
 ) -> _Done:
     from palpate.errors import PalpateError
-    from palpate.report.loop_page import write_run_page
-    from palpate.report.loop_tables import printed, run_table
+    from palpate.report.closed_loop import printed, run_table, write_run_page
     from palpate.runtime.loop_free import read_wrench, steady_wrench, through_the_frame
     from palpate.runtime.loop_free import simulate as run_model
 

@@ -39,7 +39,7 @@ def validate(
         if as_json:
             show_json(found.data)
         elif not quiet:
-            from palpate.report.comparison_text import validation_text
+            from palpate.report.tables import validation_text
 
             show(validation_text(found.data))
             if out is not None:

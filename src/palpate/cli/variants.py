@@ -40,7 +40,7 @@ def variants(
         if as_json:
             show_json(found)
         elif not quiet:
-            from palpate.report.table import variants_text
+            from palpate.report.tables import variants_text
 
             show(variants_text(found, everything=everything))
             typer.echo(f"\nWritten: {path}")

@@ -9,22 +9,28 @@ import numpy as np
 
 from palpate.experiment.body_view import Arrows, ClockSeen, Instrument, Scene, View
 from palpate.physics.arrays import FloatArray
-from palpate.report.body_curves import LEGEND_ABOVE, first_coordinate, quantity, shown_in, unit_text, x_title
-from palpate.report.body_plots import grid, on_plot
-from palpate.report.marker_plots import scene_axes
+from palpate.report.model_plots import first_coordinate
 from palpate.report.page import Figure, Json, Table
 from palpate.report.plots import (
     COLOURS,
     DARK,
     GREY,
+    LEGEND_ABOVE,
     band,
     curve,
+    grid,
     layout,
     line,
     log_scale,
+    on_plot,
     packed,
+    quantity,
+    scene_axes,
+    shown_in,
     since,
+    unit_text,
     upright,
+    x_title,
     zero_of,
 )
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
     from markupsafe import Markup
 
+
 Json = dict[str, Any]
 
 

@@ -2,17 +2,134 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, floor, log10
+from math import ceil, floor, log10, pi
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.report.page import Json
+
+
+def shown_unit(unit: str) -> tuple[float, str]:
+    """People read angles in degrees: the factor, and the unit to show."""
+    return (180 / pi, unit.replace("rad", "deg")) if unit in ("rad", "rad/s") else (1.0, unit)
+
+
+def decimals(value: float, ci: tuple[float, float] | None) -> int:
+    """Decimals that show the interval's half-width to two digits."""
+    half = (ci[1] - ci[0]) / 2 if ci is not None else abs(value) / 100
+    return min(9, next((d for d in range(10) if half * 10**d >= 9.5), 9)) if half > 0 else 4
+
+
+LEGEND_ABOVE: Json = {"orientation": "h", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom", "font": {"size": 11}}
+"""The legend above a figure: all its width is for the curves, on paper too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How a quantity in SI is shown to people: angles in deg."""
+
+    factor: float
+    unit: str
+
+
+def shown_in(unit: str) -> Shown:
+    """deg for rad, deg/s for rad/s; others as they are."""
+    return Shown(*shown_unit(unit)) if unit != "rad/s²" else Shown(shown_unit("rad")[0], "deg/s²")
+
+
+def unit_text(unit: str) -> str:
+    """A unit as people write it: m/s² for m/s2."""
+    return re.sub(r"(?<=[a-z])[23]\b", lambda m: {"2": "²", "3": "³"}[m[0]], unit)
+
+
+def quantity(unit: str) -> str:
+    """What a coordinate in this unit is called."""
+    return "angle" if unit == "rad" else "position"
+
+
+def x_title(text: str) -> Json:
+    """The title of a horizontal axis, close to it."""
+    return {"title": {"text": text, "standoff": 8}}
+
+
+def short(value: float) -> str:
+    """Three digits or so, for labels."""
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.2g}"
+
+
+def runs(mask: BoolArray) -> list[tuple[int, int]]:
+    """First sample and the one after the last of each run of True."""
+    steps = np.diff(np.concatenate([[0], mask.astype(np.int8), [0]]))
+    return list(zip(np.flatnonzero(steps == 1).tolist(), np.flatnonzero(steps == -1).tolist(), strict=True))
+
+
+# --- small plots side by side -----------------------------------------------------------------------------------------
+
+
+def grid(titles: Sequence[str], x_titles: Sequence[str], y_title: str, each: int, *, columns: int = 2) -> Json:
+    """A layout of small plots side by side, each with its title inside the figure."""
+    count, columns = len(titles), min(columns, len(titles))
+    rows = ceil(count / columns)
+    made = layout([""], {}, height=70 + (each + 30) * rows)
+    plain = {k: v for k, v in made["xaxis"].items() if k != "anchor"}
+    gap_x, gap_y = 0.1, 75 / (each * rows)
+    wide, high = (1 - gap_x * (columns - 1)) / columns, (1 - gap_y * (rows - 1)) / rows
+    labels: list[Json] = []
+    for i, title in enumerate(titles):
+        left, top = (i % columns) * (wide + gap_x), 1 - (i // columns) * (high + gap_y)
+        x_domain, y_domain = [left, min(left + wide, 1.0)], [max(top - high, 0.0), top]
+        made[axis_of("xaxis", i)] = plain | {"domain": x_domain, "anchor": axis_of("y", i), **x_title(x_titles[i])}
+        y_name = {"text": y_title if i % columns == 0 else ""}
+        made[axis_of("yaxis", i)] = plain | {"domain": y_domain, "anchor": axis_of("x", i), "title": y_name}
+        label: Json = {"text": title, "x": left + wide / 2, "y": top, "xref": "paper", "yref": "paper"}
+        label |= {"showarrow": False, "xanchor": "center", "yanchor": "bottom", "font": {"size": 12}}
+        labels.append(label)
+    return made | {"annotations": labels, "margin": {"l": 60, "r": 14, "t": 50, "b": 44}}
+
+
+def axis_of(name: str, index: int) -> str:
+    """Plotly's name of the axis of a small plot, counted from 0."""
+    return name if index == 0 else f"{name}{index + 1}"
+
+
+def on_plot(index: int) -> Json:
+    """What puts a trace into a small plot."""
+    return {"xaxis": axis_of("x", index), "yaxis": axis_of("y", index)}
+
+
+def horizontal(y: float, index: int) -> Json:
+    """A dashed line across a small plot."""
+    stroke: Json = {"color": "#888", "width": 1, "dash": "dash"}
+    place: Json = {"xref": f"{axis_of('x', index)} domain", "yref": axis_of("y", index)}
+    return {"type": "line", "x0": 0, "x1": 1, "y0": y, "y1": y, "line": stroke, **place}
+
+
+def scene_axes(points: FloatArray) -> Json:
+    """Equal scales, everything in sight, seen with the wider horizontal side across."""
+    middle, extent = (points.min(axis=0) + points.max(axis=0)) / 2, np.ptp(points, axis=0)
+    half = np.maximum(0.6 * extent, 0.1 * max(float(extent.max()), 1.0))
+    ratio = 1.5 * half / half.max()
+    eye = (0.75, 1.75, 0.75) if half[0] > half[1] else (1.75, 0.75, 0.75)
+    scene: Json = {
+        f"{name}axis": {
+            "title": {"text": f"{name}, mm"},
+            "range": [float(middle[i] - half[i]), float(middle[i] + half[i])],
+            "backgroundcolor": "#fafafa",
+            "nticks": 6 if ratio[i] > 0.4 else 3,
+        }
+        for i, name in enumerate("xyz")
+    }
+    view: Json = {"eye": dict(zip("xyz", eye, strict=True))}
+    scale = {name: float(ratio[i]) for i, name in enumerate("xyz")}
+    return scene | {"aspectmode": "manual", "aspectratio": scale, "camera": view}
+
 
 MOST_POINTS = 4000
 """In one trace."""
