@@ -14,8 +14,7 @@ import numpy as np
 from palpate.experiment.capture import align_body
 from palpate.experiment.motion import CapturedMotion, build_motion
 from palpate.experiment.reading import read_experiment
-from palpate.motion.cloud import mean_cloud
-from palpate.motion.markers import markers_of
+from palpate.motion.markers.cloud import markers_of, mean_cloud
 from palpate.twin.capture import CLEAN, Faults, capture_twin, marker_recording, write_capture_twin
 from studies.running import map_seeds
 

@@ -13,9 +13,9 @@ from palpate.identify import Balance
 from palpate.identify.balance import Segment
 from palpate.identify.variants import Ranking, door_variants, rank_variants
 from palpate.model import Model
-from palpate.motion.bandwidth import light_window_s, signal_bandwidth
-from palpate.motion.evenly import Even
-from palpate.motion.filters import design_lowpass
+from palpate.motion.clocks.clock import Even
+from palpate.motion.derivatives.bandwidth import light_window_s, signal_bandwidth
+from palpate.motion.derivatives.filters import design_lowpass
 from palpate.twin.door import door_twin
 from palpate.twin.door_physics import DoorTruth, DoorTwin, simulate_door
 from studies.running import map_seeds

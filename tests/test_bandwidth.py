@@ -13,8 +13,8 @@ from scipy.signal import lfilter, savgol_filter
 
 from palpate.errors import DataProblem
 from palpate.motion import savitzky_golay
-from palpate.motion.bandwidth import light_window_s, pose_bandwidth, signal_bandwidth
-from palpate.motion.derivatives import pose_motion
+from palpate.motion.derivatives.bandwidth import light_window_s, pose_bandwidth, signal_bandwidth
+from palpate.motion.derivatives.differentiate import pose_motion
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation
 from palpate.twin.hand import random_hand

@@ -18,7 +18,7 @@ from palpate.experiment.body_clock import clock_by_balance
 from palpate.experiment.body_fit import fit_joint, fit_two_steps, quasi_static_spring
 from palpate.experiment.hinge_inputs import Filtering
 from palpate.identify.shapes import with_shapes
-from palpate.motion.clock_map import ClockMap
+from palpate.motion.clocks.clock import ClockMap
 from palpate.twin.door_physics import DoorTwin
 from tests.door_files import copy_of, short_door
 

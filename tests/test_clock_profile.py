@@ -23,8 +23,8 @@ from palpate.identify.clock_profile import (
 )
 from palpate.model import Model, load_object
 from palpate.motion import design_lowpass
-from palpate.motion.clock_map import ClockMap, clock_map
-from palpate.motion.tilt import level_motion
+from palpate.motion.clocks.clock import ClockMap, clock_map
+from palpate.motion.frames.roles import level_motion
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
 from palpate.physics.motion import Motion

@@ -9,15 +9,15 @@ from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem
 from palpate.motion import PARALLEL, imu_motion, resample_motion
-from palpate.motion.extrinsics import (
+from palpate.motion.imu.extrinsics import (
     Placement,
+    check_placement,
     fit_lever_arm,
     fit_rotation,
     gyroscope_rotation,
     imu_on_load_cell,
     imu_on_poses,
 )
-from palpate.motion.placement_check import check_placement
 from palpate.physics.motion import Motion
 from palpate.physics.so3 import exp_rotation
 from palpate.twin.hand import random_hand

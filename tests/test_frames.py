@@ -12,19 +12,20 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem, PalpateError, UnknownName
-from palpate.motion.frames import (
+from palpate.motion.frames.roles import (
     AxleRoles,
     HingeRoles,
     SensorRoles,
     axle_frame,
+    check_wheel,
     frame_of,
     frames_of,
     hinge_frame,
     measured_sensor_poses,
     pose_difference,
+    rolling,
     sensor_frame,
 )
-from palpate.motion.rolling import check_wheel, rolling
 from palpate.physics.poses import Poses
 from palpate.physics.spatial import transform
 

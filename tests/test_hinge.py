@@ -11,12 +11,12 @@ from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem
-from palpate.motion.circle import hinge_from_path
-from palpate.motion.hinge import (
+from palpate.motion.frames.hinge import (
     check_hinge,
     hinge_angle,
     hinge_from_frame,
     hinge_from_motion,
+    hinge_from_path,
     hinge_motion,
     hinge_poses,
     inclination,

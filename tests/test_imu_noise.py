@@ -17,8 +17,8 @@ from palpate.experiment.handle import prepare_handle
 from palpate.experiment.motion_noise import limit_noise
 from palpate.identify import compress
 from palpate.motion import PARALLEL, design_lowpass, noise_floor
-from palpate.motion.evenly import Even
-from palpate.motion.imu_noise import ImuNoise, judge_imu_noise
+from palpate.motion.clocks.clock import Even
+from palpate.motion.imu.noise import ImuNoise, judge_imu_noise
 from palpate.physics.arrays import FloatArray
 from palpate.recording import Channel, Recording, load
 from palpate.recording.microstrain_csv import write as write_microstrain

@@ -22,7 +22,7 @@ from palpate.errors import FileProblem, MissingExtra
 from palpate.experiment.inspection import Inspection, inspect_motion, inspect_recordings
 from palpate.experiment.motion import DeviceOnClock, build_motion
 from palpate.experiment.reading import load_options, read_experiment, recordings_of
-from palpate.motion.gaps import Source
+from palpate.motion.markers.cloud import Source
 from palpate.recording import Channel, Clock, Recording, load
 from palpate.recording.gates import Finding
 from palpate.report.inspection import inspection_sections, inspection_text, write_inspection

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem
-from palpate.motion.cloud import Cloud, fit_body, mean_cloud
-from palpate.motion.findings import cloud_before, compare_clouds, weak_orientation
-from palpate.motion.labels import check_markers
-from palpate.motion.markers import Markers
-from palpate.motion.rigid import align
+from palpate.motion.markers.cloud import Cloud, Markers, fit_body, mean_cloud
+from palpate.motion.markers.findings import cloud_before, compare_clouds, weak_orientation
+from palpate.motion.markers.labels import check_markers
+from palpate.motion.markers.rigid import align
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from palpate.errors import DataProblem
-from palpate.motion.gyro_scale import gyro_scale
-from palpate.motion.plausibility import check_imu
+from palpate.motion.imu.plausibility import check_imu, gyro_scale
 from palpate.physics.arrays import FloatArray
 from palpate.physics.spatial import transport_acceleration
 from palpate.recording import load

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, PalpateError
-from palpate.motion.clock_map import clock_map
-from palpate.motion.rates import decimate, reach_s, resample
+from palpate.motion.clocks.clock import clock_map, decimate, reach_s, resample
 
 Array = NDArray[np.float64]
 TIMES = np.arange(4000) / 1000.0

@@ -10,26 +10,27 @@ import pytest
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
-from palpate.motion.circle import hinge_from_path
-from palpate.motion.frames import (
-    AxleRoles,
-    HingeRoles,
-    SensorRoles,
-    frame_of,
-    frames_of,
-    measured_sensor_poses,
-    pose_difference,
-)
-from palpate.motion.hinge import (
+from palpate.motion.frames.hinge import (
     check_hinge,
     hinge_angle,
     hinge_from_frame,
     hinge_from_motion,
+    hinge_from_path,
     hinge_motion,
     inclination,
 )
-from palpate.motion.markers import Markers, markers_of
-from palpate.motion.rolling import check_wheel, rolling
+from palpate.motion.frames.roles import (
+    AxleRoles,
+    HingeRoles,
+    SensorRoles,
+    check_wheel,
+    frame_of,
+    frames_of,
+    measured_sensor_poses,
+    pose_difference,
+    rolling,
+)
+from palpate.motion.markers.cloud import Markers, markers_of
 from palpate.physics.poses import Poses
 from palpate.recording import load
 

@@ -15,10 +15,8 @@ from palpate.identify import build_balance, compress, solve
 from palpate.identify.balance import Balance
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
-from palpate.motion.adaptive import best_window, windowed_angle_motion
-from palpate.motion.derivatives import angle_motion
-from palpate.motion.filters import design_lowpass
-from palpate.motion.resting import at_rest, derivative_noise, signal_noise
+from palpate.motion.derivatives.differentiate import angle_motion, best_window, windowed_angle_motion
+from palpate.motion.derivatives.filters import at_rest, derivative_noise, design_lowpass, signal_noise
 
 RATE = 100.0
 

@@ -22,8 +22,8 @@ from palpate.experiment.rolling_replay import replay_curves, replay_entry, repla
 from palpate.experiment.rolling_rest import AtRest
 from palpate.mechanisms import Free, Hinge, Mechanism, Rolling
 from palpate.model import Model, load_object
-from palpate.motion.evenly import Even
-from palpate.motion.filters import design_lowpass
+from palpate.motion.clocks.clock import Even
+from palpate.motion.derivatives.filters import design_lowpass
 from palpate.physics.functions import ARRAYS, FLOATS
 from palpate.physics.inertia import phi_from_mass_properties
 from palpate.physics.poses import Poses

@@ -36,8 +36,8 @@ from palpate.identify import Balance, Solution
 from palpate.identify.solution import Status
 from palpate.mechanisms import Rolling
 from palpate.model import Model
-from palpate.motion.clock_map import ClockMap
-from palpate.motion.derivatives import angle_motion, pose_motion
+from palpate.motion.clocks.clock import ClockMap
+from palpate.motion.derivatives.differentiate import angle_motion, pose_motion
 from palpate.physics.functions import ARRAYS
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation

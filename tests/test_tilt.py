@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem
-from palpate.motion.clock_map import clock_map
-from palpate.motion.tilt import (
+from palpate.motion.clocks.clock import clock_map
+from palpate.motion.frames.roles import (
     Rests,
     Tilt,
     find_rests,

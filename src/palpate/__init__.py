@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from palpate.model import load_object as load_object
     from palpate.motion import estimate_offset as estimate_offset
     from palpate.motion import imu_motion as imu_motion
-    from palpate.motion.circle import hinge_from_path as hinge_from_path
-    from palpate.motion.cloud import fit_body as fit_body
-    from palpate.motion.cloud import mean_cloud as mean_cloud
-    from palpate.motion.cloud import static_cloud as static_cloud
-    from palpate.motion.derivatives import pose_motion as pose_motion
-    from palpate.motion.frames import frames_of as frames_of
-    from palpate.motion.fusion import fuse as fuse
-    from palpate.motion.gaps import fill_gaps as fill_gaps
-    from palpate.motion.hinge import hinge_from_motion as hinge_from_motion
-    from palpate.motion.labels import check_markers as check_markers
-    from palpate.motion.marker_clock import marker_clock as marker_clock
-    from palpate.motion.markers import markers_of as markers_of
+    from palpate.motion.clocks.offset import marker_clock as marker_clock
+    from palpate.motion.derivatives.differentiate import pose_motion as pose_motion
+    from palpate.motion.frames.hinge import hinge_from_motion as hinge_from_motion
+    from palpate.motion.frames.hinge import hinge_from_path as hinge_from_path
+    from palpate.motion.frames.roles import frames_of as frames_of
+    from palpate.motion.imu.motion import fuse as fuse
+    from palpate.motion.markers.cloud import fill_gaps as fill_gaps
+    from palpate.motion.markers.cloud import fit_body as fit_body
+    from palpate.motion.markers.cloud import markers_of as markers_of
+    from palpate.motion.markers.cloud import mean_cloud as mean_cloud
+    from palpate.motion.markers.cloud import static_cloud as static_cloud
+    from palpate.motion.markers.labels import check_markers as check_markers
     from palpate.recording import load as load
     from palpate.report.identification import write_figures as write_figures
     from palpate.report.identification import write_report as write_report
@@ -73,18 +73,18 @@ _PUBLIC = {
     "write_tables": "palpate.report.identification",
     "inspect_recordings": "palpate.experiment.inspection",
     "build_motion": "palpate.experiment.motion",
-    "fit_body": "palpate.motion.cloud",
-    "mean_cloud": "palpate.motion.cloud",
-    "static_cloud": "palpate.motion.cloud",
-    "pose_motion": "palpate.motion.derivatives",
-    "frames_of": "palpate.motion.frames",
-    "fuse": "palpate.motion.fusion",
-    "fill_gaps": "palpate.motion.gaps",
-    "hinge_from_motion": "palpate.motion.hinge",
-    "hinge_from_path": "palpate.motion.circle",
-    "check_markers": "palpate.motion.labels",
-    "marker_clock": "palpate.motion.marker_clock",
-    "markers_of": "palpate.motion.markers",
+    "fit_body": "palpate.motion.markers.cloud",
+    "mean_cloud": "palpate.motion.markers.cloud",
+    "static_cloud": "palpate.motion.markers.cloud",
+    "pose_motion": "palpate.motion.derivatives.differentiate",
+    "frames_of": "palpate.motion.frames.roles",
+    "fuse": "palpate.motion.imu.motion",
+    "fill_gaps": "palpate.motion.markers.cloud",
+    "hinge_from_motion": "palpate.motion.frames.hinge",
+    "hinge_from_path": "palpate.motion.frames.hinge",
+    "check_markers": "palpate.motion.markers.labels",
+    "marker_clock": "palpate.motion.clocks.offset",
+    "markers_of": "palpate.motion.markers.cloud",
 }
 
 

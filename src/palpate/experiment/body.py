@@ -27,7 +27,7 @@ from palpate.experiment.segments import check_overlap
 from palpate.experiment.telling import Tell
 from palpate.identify.shapes import fit_shapes
 from palpate.mechanisms import Rolling
-from palpate.motion.clocks import Offset
+from palpate.motion.clocks.offset import Offset
 from palpate.recording.gates import Finding
 from palpate.runtime.replay import Replay, replay, with_stops
 

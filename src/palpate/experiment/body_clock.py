@@ -11,9 +11,8 @@ from palpate.errors import DataProblem
 from palpate.experiment.hinge_inputs import HingeInputs
 from palpate.identify.balance import Balance, Segment
 from palpate.identify.clock_profile import bounded, least_values, profile_clock
-from palpate.motion.clock_map import ClockMap
-from palpate.motion.clocks import Offset
-from palpate.motion.rates import resample
+from palpate.motion.clocks.clock import ClockMap, resample
+from palpate.motion.clocks.offset import Offset
 from palpate.physics.arrays import FloatArray
 from palpate.physics.spatial import wrench_transmission
 

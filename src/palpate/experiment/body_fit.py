@@ -15,8 +15,7 @@ from palpate.identify import Balance, Compressed, Solution, compress, solve
 from palpate.identify.balance import Segment
 from palpate.identify.shapes import Shaped, fit_shapes
 from palpate.identify.solution import Estimate, Status
-from palpate.motion.adaptive import WindowedMotion
-from palpate.motion.derivatives import AngleMotion
+from palpate.motion.derivatives.differentiate import AngleMotion, WindowedMotion
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares
 from palpate.physics.functions import ARRAYS
 

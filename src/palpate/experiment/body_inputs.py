@@ -22,9 +22,9 @@ from palpate.experiment.segments import samples_in_seconds
 from palpate.experiment.telling import Tell
 from palpate.identify.balance import Segment
 from palpate.mechanisms import Hinge
-from palpate.motion.bandwidth import light_window_s, signal_bandwidth
-from palpate.motion.filters import design_lowpass
-from palpate.motion.hinge import hinge_motion
+from palpate.motion.derivatives.bandwidth import light_window_s, signal_bandwidth
+from palpate.motion.derivatives.filters import design_lowpass
+from palpate.motion.frames.hinge import hinge_motion
 from palpate.physics.arrays import FloatArray
 from palpate.physics.poses import Poses
 from palpate.recording.gates import Finding

@@ -18,7 +18,7 @@ from palpate.identify import solve
 from palpate.identify.balance import Segment
 from palpate.identify.search import Ending
 from palpate.identify.solution import Estimate, Solution, Status
-from palpate.motion.filters import design_lowpass
+from palpate.motion.derivatives.filters import design_lowpass
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.kinematics import Kinematics
 from palpate.recording.gates import Finding

@@ -23,7 +23,7 @@ from palpate.experiment.view_parts import with_capture
 from palpate.files import finite
 from palpate.identify import cross_validate
 from palpate.identify.balance import Segment
-from palpate.motion.clocks import Offset
+from palpate.motion.clocks.offset import Offset
 from palpate.runtime.replay import Replay
 
 EXTRAPOLATED_RAD = np.radians(5.0)

@@ -18,8 +18,8 @@ from palpate.experiment.reading import Experiment
 from palpate.experiment.telling import Tell
 from palpate.mechanisms import Hinge
 from palpate.model import Model
-from palpate.motion.circle import hinge_from_path
-from palpate.motion.evenly import Even, evenly_sampled
+from palpate.motion.clocks.clock import Even, evenly_sampled
+from palpate.motion.frames.hinge import hinge_from_path
 from palpate.physics.arrays import FloatArray
 from palpate.physics.units import parse_unit
 from palpate.recording import Recording

@@ -11,7 +11,7 @@ from palpate.errors import PalpateError
 from palpate.experiment.body_fit import BodyFit
 from palpate.experiment.body_schema import BodyUncertainPart
 from palpate.experiment.hinge_inputs import HingeInputs
-from palpate.motion.clock_map import ClockMap
+from palpate.motion.clocks.clock import ClockMap
 from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import transform
 

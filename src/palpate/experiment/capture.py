@@ -11,13 +11,23 @@ from palpate.errors import DataProblem, PalpateError, UnknownName
 from palpate.experiment.handle_inputs import load_part, pose_of
 from palpate.experiment.motion_schema import MarkersPart, MotionPart
 from palpate.experiment.reading import Experiment
-from palpate.motion.cloud import BodyFit, Cloud, completed, fit_body, mean_cloud, static_cloud, still_cloud
-from palpate.motion.evenly import evenly_sampled
-from palpate.motion.findings import cloud_before
-from palpate.motion.frames import AxleRoles, HingeRoles, Roles, SensorRoles, frames_of
-from palpate.motion.gaps import Filled, fill_gaps
-from palpate.motion.labels import Checked, check_markers
-from palpate.motion.markers import Markers, markers_of
+from palpate.motion.clocks.clock import evenly_sampled
+from palpate.motion.frames.roles import AxleRoles, HingeRoles, Roles, SensorRoles, frames_of
+from palpate.motion.markers.cloud import (
+    BodyFit,
+    Cloud,
+    Filled,
+    Markers,
+    completed,
+    fill_gaps,
+    fit_body,
+    markers_of,
+    mean_cloud,
+    static_cloud,
+    still_cloud,
+)
+from palpate.motion.markers.findings import cloud_before
+from palpate.motion.markers.labels import Checked, check_markers
 from palpate.physics.arrays import FloatArray
 from palpate.physics.poses import Poses
 from palpate.recording import Recording

@@ -20,11 +20,10 @@ from palpate.experiment.telling import Tell
 from palpate.identify import Balance, Compressed, MotionNoise, Prior, Solution, compress, robust, solve
 from palpate.identify.balance import Segment
 from palpate.motion import Offset, estimate_offset, imu_motion, noise_floor, resample_motion
-from palpate.motion.evenly import Even
-from palpate.motion.extrinsics import imu_on_load_cell
-from palpate.motion.imu_noise import judge_imu_noise
-from palpate.motion.placement_check import check_placement
-from palpate.motion.plausibility import check_imu
+from palpate.motion.clocks.clock import Even
+from palpate.motion.imu.extrinsics import check_placement, imu_on_load_cell
+from palpate.motion.imu.noise import judge_imu_noise
+from palpate.motion.imu.plausibility import check_imu
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import PHI_NAMES, check_consistent, phi_from_mass_properties, solid_box, solid_cylinder
 from palpate.physics.kinematics import Kinematics

@@ -36,7 +36,7 @@ from palpate.motion import (
     resample_motion,
     without_lost,
 )
-from palpate.motion.evenly import Even
+from palpate.motion.clocks.clock import Even
 from palpate.physics.arrays import FloatArray
 from palpate.physics.motion import Motion
 from palpate.physics.spatial import nearest_rotation, transform

@@ -15,13 +15,15 @@ from palpate.identify import Balance, build_balance
 from palpate.identify.balance import Segment
 from palpate.mechanisms import Hinge
 from palpate.model import Model
-from palpate.motion.adaptive import WindowedMotion, windowed_angle_motion
-from palpate.motion.clock_map import ClockMap
-from palpate.motion.derivatives import AngleMotion, angle_motion, window_samples
-from palpate.motion.evenly import Even
-from palpate.motion.filters import Lowpass
-from palpate.motion.rates import resample
-from palpate.motion.resting import at_rest, derivative_noise, signal_noise
+from palpate.motion.clocks.clock import ClockMap, Even, resample
+from palpate.motion.derivatives.differentiate import (
+    AngleMotion,
+    WindowedMotion,
+    angle_motion,
+    window_samples,
+    windowed_angle_motion,
+)
+from palpate.motion.derivatives.filters import Lowpass, at_rest, derivative_noise, signal_noise
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.motion import Motion
 from palpate.physics.regressor import body_regressor

@@ -10,11 +10,10 @@ import numpy as np
 from palpate.errors import DataProblem
 from palpate.experiment.capture import Body, align_body, on_even_frames
 from palpate.experiment.motion import CapturedMotion, DeviceOnClock, imu_clock, not_rigid, wrench_clock
-from palpate.motion.clocks import clock_map
-from palpate.motion.cloud import mean_cloud
-from palpate.motion.evenly import evenly_sampled
-from palpate.motion.markers import markers_of
-from palpate.motion.plausibility import check_imu
+from palpate.motion.clocks.clock import evenly_sampled
+from palpate.motion.clocks.offset import clock_map
+from palpate.motion.imu.plausibility import check_imu
+from palpate.motion.markers.cloud import markers_of, mean_cloud
 from palpate.recording import Channel, Recording
 from palpate.recording.gates import Finding, check_channels
 

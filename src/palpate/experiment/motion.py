@@ -16,13 +16,16 @@ from palpate.experiment.motion_schema import MotionPart
 from palpate.experiment.reading import Experiment
 from palpate.experiment.telling import Tell
 from palpate.motion import PARALLEL, estimate_offset, imu_motion
-from palpate.motion.clocks import ClockMap, Offset, clock_map
-from palpate.motion.derivatives import AngleMotion, PoseMotion, angle_motion, pose_motion, published_pose_motion
-from palpate.motion.evenly import Even, without_lost
-from palpate.motion.extrinsics import Placement, imu_on_poses
-from palpate.motion.findings import weak_orientation
-from palpate.motion.fusion import fuse
-from palpate.motion.hinge import (
+from palpate.motion.clocks.clock import Even, without_lost
+from palpate.motion.clocks.offset import ClockMap, Offset, clock_map, marker_clock
+from palpate.motion.derivatives.differentiate import (
+    AngleMotion,
+    PoseMotion,
+    angle_motion,
+    pose_motion,
+    published_pose_motion,
+)
+from palpate.motion.frames.hinge import (
     Hinge,
     HingeMotion,
     check_hinge,
@@ -32,11 +35,11 @@ from palpate.motion.hinge import (
     inclination,
     pose_std,
 )
-from palpate.motion.marker_clock import marker_clock
-from palpate.motion.placement_check import check_placement
-from palpate.motion.plausibility import check_imu
-from palpate.motion.rolling import Rolling, check_wheel, rolling
-from palpate.motion.tilt import hinge_inclination
+from palpate.motion.frames.roles import Rolling, check_wheel, hinge_inclination, rolling
+from palpate.motion.imu.extrinsics import Placement, check_placement, imu_on_poses
+from palpate.motion.imu.motion import fuse
+from palpate.motion.imu.plausibility import check_imu
+from palpate.motion.markers.findings import weak_orientation
 from palpate.physics.arrays import FloatArray
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from palpate.experiment.motion import CapturedMotion
-from palpate.motion.rates import resample
+from palpate.motion.clocks.clock import resample
 from palpate.physics.arrays import FloatArray
 from palpate.physics.so3 import continuous_quaternions, quaternion_from_rotation
 from palpate.recording import Channel, Clock, Recording

@@ -25,7 +25,7 @@ from palpate.experiment.telling import Tell
 from palpate.experiment.tree import parse
 from palpate.files import read_bytes
 from palpate.model import Model
-from palpate.motion.cloud import fit_body, mean_cloud
+from palpate.motion.markers.cloud import fit_body, mean_cloud
 
 REPRODUCTION_FORMAT = 1
 TRUTH_FILE = "palpate-truth.json"

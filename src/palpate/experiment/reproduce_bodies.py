@@ -37,7 +37,7 @@ from palpate.experiment.telling import Tell
 from palpate.identify import Balance, Solution, build_balance, compress, solve
 from palpate.mechanisms import Hinge, Rolling
 from palpate.mechanisms.mechanism import Row
-from palpate.motion.derivatives import angle_motion, published_pose_motion
+from palpate.motion.derivatives.differentiate import angle_motion, published_pose_motion
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Coordinate, Kinematics

@@ -15,9 +15,9 @@ from palpate.experiment.motion_schema import MocapPart, SensorMarkersPart
 from palpate.experiment.reading import Experiment
 from palpate.experiment.reproduce_choices import BodyChoices
 from palpate.experiment.reproduce_published import span
-from palpate.motion.frames import axle_frame, hinge_frame
-from palpate.motion.markers import Markers, markers_of
-from palpate.motion.rigid import Alignment, align
+from palpate.motion.frames.roles import axle_frame, hinge_frame
+from palpate.motion.markers.cloud import Markers, markers_of
+from palpate.motion.markers.rigid import Alignment, align
 from palpate.physics.arrays import FloatArray
 from palpate.physics.spatial import transform
 

@@ -28,7 +28,7 @@ from palpate.identify.search import search
 from palpate.identify.solution import Status
 from palpate.mechanisms import Free
 from palpate.model import load_object
-from palpate.motion.filters import savitzky_golay
+from palpate.motion.derivatives.filters import savitzky_golay
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import drawing_values
 from palpate.physics.motion import Motion

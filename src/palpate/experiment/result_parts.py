@@ -18,7 +18,7 @@ from palpate.identify.balance import Segment
 from palpate.identify.damping import damping_curve
 from palpate.identify.solution import Status
 from palpate.mechanisms.mechanism import Row
-from palpate.motion.clock_map import ClockMap
+from palpate.motion.clocks.clock import ClockMap
 from palpate.physics.arrays import FloatArray
 
 DRIVEN_BY = {

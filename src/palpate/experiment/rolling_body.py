@@ -35,7 +35,7 @@ from palpate.experiment.telling import Tell
 from palpate.identify import Prior
 from palpate.identify.balance import Segment
 from palpate.model import Model
-from palpate.motion.clocks import Offset
+from palpate.motion.clocks.offset import Offset
 from palpate.physics.inertia import DRAWING_NAMES, PHI_NAMES, check_consistent, move_phi
 from palpate.recording.gates import Finding
 from palpate.runtime.replay import Replay

@@ -25,10 +25,10 @@ from palpate.experiment.telling import Tell
 from palpate.identify.balance import Segment
 from palpate.mechanisms import Rolling
 from palpate.model import Model
-from palpate.motion.bandwidth import light_window_s, pose_bandwidth
-from palpate.motion.evenly import Even
-from palpate.motion.filters import design_lowpass
-from palpate.motion.frames import sensor_frame
+from palpate.motion.clocks.clock import Even
+from palpate.motion.derivatives.bandwidth import light_window_s, pose_bandwidth
+from palpate.motion.derivatives.filters import design_lowpass
+from palpate.motion.frames.roles import sensor_frame
 from palpate.physics.arrays import FloatArray
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import log_rotation

@@ -14,10 +14,9 @@ from palpate.experiment.rolling_inputs import RollingInputs
 from palpate.identify import Balance, build_balance
 from palpate.identify.balance import Segment
 from palpate.identify.clock_profile import bounded, least_values, profile_clock
-from palpate.motion.clock_map import ClockMap
-from palpate.motion.clocks import Offset
-from palpate.motion.filters import design_lowpass
-from palpate.motion.rates import resample
+from palpate.motion.clocks.clock import ClockMap, resample
+from palpate.motion.clocks.offset import Offset
+from palpate.motion.derivatives.filters import design_lowpass
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS
 

@@ -15,7 +15,7 @@ from palpate.identify import Balance, Compressed, Prior, Solution, solve
 from palpate.identify.balance import Segment
 from palpate.identify.estimate import VAGUE, natural_size
 from palpate.identify.solution import Estimate, Status
-from palpate.motion.clock_map import ClockMap
+from palpate.motion.clocks.clock import ClockMap
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.log_cholesky import Factor
 from palpate.physics.so3 import exp_rotation

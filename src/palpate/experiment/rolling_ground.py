@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from palpate.identify.balance import Segment
-from palpate.motion.derivatives import stretches, window_samples
-from palpate.motion.resting import derivative_noise, signal_noise
-from palpate.motion.tilt import Tilt
+from palpate.motion.derivatives.differentiate import stretches, window_samples
+from palpate.motion.derivatives.filters import derivative_noise, signal_noise
+from palpate.motion.frames.roles import Tilt
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, symmetric_inverse
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses

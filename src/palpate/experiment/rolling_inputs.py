@@ -19,10 +19,9 @@ from palpate.identify.balance import Segment
 from palpate.identify.compression import merge
 from palpate.mechanisms import Rolling
 from palpate.model import Model
-from palpate.motion.clock_map import ClockMap
-from palpate.motion.derivatives import pose_motion, published_pose_motion, window_samples
-from palpate.motion.evenly import Even
-from palpate.motion.resting import at_rest, derivative_noise, signal_noise
+from palpate.motion.clocks.clock import ClockMap, Even
+from palpate.motion.derivatives.differentiate import pose_motion, published_pose_motion, window_samples
+from palpate.motion.derivatives.filters import at_rest, derivative_noise, signal_noise
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import Motion

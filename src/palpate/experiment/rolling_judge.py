@@ -20,7 +20,7 @@ from palpate.identify.clock_profile import residuals
 from palpate.identify.solution import Estimate, Solution, Status
 from palpate.mechanisms.rolling import HEADING, PATCH, YAW, Rolling
 from palpate.model import Model
-from palpate.motion.derivatives import stretches
+from palpate.motion.derivatives.differentiate import stretches
 from palpate.physics.arrays import FloatArray
 from palpate.recording.gates import Finding
 

@@ -35,7 +35,7 @@ from palpate.experiment.view_parts import excitation_of, with_capture
 from palpate.files import finite
 from palpate.identify import cross_validate, weakest_direction
 from palpate.identify.balance import Segment
-from palpate.motion.clocks import Offset
+from palpate.motion.clocks.offset import Offset
 from palpate.physics.inertia import PHI_NAMES
 from palpate.recording.gates import Finding
 from palpate.runtime.replay import Replay

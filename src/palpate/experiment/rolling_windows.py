@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from palpate.motion.resting import filter_weights
+from palpate.motion.derivatives.filters import filter_weights
 from palpate.physics.arrays import BoolArray, FloatArray
 
 WINDOWS = (7, 9, 11, 13, 15, 17, 19, 23, 27, 31, 37, 43, 51, 61)

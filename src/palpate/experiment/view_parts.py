@@ -19,8 +19,8 @@ from palpate.experiment.body_view import (
     View,
 )
 from palpate.motion import noise_floor
-from palpate.motion.clocks import Offset
-from palpate.motion.evenly import Even
+from palpate.motion.clocks.clock import Even
+from palpate.motion.clocks.offset import Offset
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.kinematics import Kinematics
 from palpate.physics.poses import Poses

@@ -10,7 +10,7 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.model import Model
-from palpate.motion.filters import Lowpass
+from palpate.motion.derivatives.filters import Lowpass
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.functions import ARRAYS, Scalar
 from palpate.physics.kinematics import Coordinate, Kinematics, Triple

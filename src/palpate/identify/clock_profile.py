@@ -14,10 +14,10 @@ from palpate.errors import DataProblem
 from palpate.identify.balance import Balance, Segment, build_balance
 from palpate.identify.compression import Compressed, compress
 from palpate.model import Model
-from palpate.motion.clock_map import ClockMap
-from palpate.motion.clocks import Offset
-from palpate.motion.filters import Lowpass, design_lowpass
-from palpate.motion.tilt import Tilt, level_motion
+from palpate.motion.clocks.clock import ClockMap
+from palpate.motion.clocks.offset import Offset
+from palpate.motion.derivatives.filters import Lowpass, design_lowpass
+from palpate.motion.frames.roles import Tilt, level_motion
 from palpate.physics.arrays import FloatArray, least_squares, symmetric_inverse
 from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import Motion

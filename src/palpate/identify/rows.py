@@ -19,7 +19,7 @@ from palpate.identify.balance import Balance, Segment
 from palpate.identify.compression import PIECES, SHORTEST_PIECE_S
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
-from palpate.motion.filters import Lowpass
+from palpate.motion.derivatives.filters import Lowpass
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.functions import ARRAYS, Scalar
 from palpate.physics.kinematics import Coordinate, Kinematics, Triple

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.recording.recording import Array, Channel, Clock, Recording
-from palpate.recording.si import split_header, to_si
 from palpate.recording.table import ColumnLike, ColumnSpec, spec_of
-from palpate.recording.times import clock_of, seconds, time_name
+from palpate.recording.text import clock_of, seconds, split_header, time_name, to_si
 
 _RATE = re.compile(r"(?:actual|sample|sampling|frame|data)?[ _]?(?:rate|freq|frequency)(?:[ _]?hz)?|fs", re.IGNORECASE)
 _AXES = ("x", "y", "z")

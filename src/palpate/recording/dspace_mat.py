@@ -14,10 +14,10 @@ from scipy.io import savemat
 
 from palpate.errors import FileProblem, UnknownName
 from palpate.files import replacing
-from palpate.recording.matlab import load_variables
+from palpate.recording.mat import load_variables
 from palpate.recording.recording import Array, Channel, Clock, Recording
 from palpate.recording.signature import kind
-from palpate.recording.times import clock_of
+from palpate.recording.text import clock_of
 
 NAME = "dspace-mat"
 Struct = NDArray[Any]

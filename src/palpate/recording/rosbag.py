@@ -7,27 +7,38 @@ TF is the pose of its child in its parent, "tf/child/position", frame parent. A 
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import copyfile
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import FileProblem, PalpateError, UnknownName
-from palpate.recording.extras import library
+from palpate.files import replacing
 from palpate.recording.recording import Array, Channel, Clock, Recording
-from palpate.recording.ros_messages import EXTRACT, LAYOUTS, Sample
-from palpate.recording.signature import MCAP, ROS_1, SQLITE, head_of, kind, wrong_format
+from palpate.recording.signature import MCAP, ROS_1, SQLITE, head_of, kind, library, wrong_format
 
 NAME = "rosbag"
 _SUFFIXES = {ROS_1: ".bag", MCAP: ".mcap", SQLITE: ".db3"}
 _JUMP_NS = 1_000_000_000
 """Messages arrive late by less than this; a stamp further back is a clock that was set."""
 _DAY_NS = 86_400 * 1_000_000_000
+NAN = float("nan")
+_START_NS = 1_704_067_200_000_000_000
+"""The stamp of time zero: 2024-01-01 00:00:00 UTC."""
+_TYPES = {
+    "wrench": "geometry_msgs/msg/WrenchStamped",
+    "imu": "sensor_msgs/msg/Imu",
+    "pose": "geometry_msgs/msg/PoseStamped",
+    "point": "geometry_msgs/msg/PointStamped",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +82,7 @@ def read(
 
 def write(path: str | Path, recording: Recording) -> None:
     """Write a ROS 1 bag, or MCAP where the path ends in .mcap; see `ros_writing`."""
-    from palpate.recording.ros_writing import write_bag
+    from palpate.recording.rosbag import write_bag
 
     library("rosbags.highlevel", "writing ROS bags")
     write_bag(Path(path), recording)
@@ -252,3 +263,257 @@ def _names(series: Sequence[_Series]) -> list[str]:
         name if plain.count(name) == 1 else "/".join((one.topic, parents[place], one.part))
         for place, (one, name) in enumerate(zip(series, plain, strict=True))
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One channel of a message: the end of its name, how many numbers (1 or 3), its unit."""
+
+    name: str
+    width: int
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The numbers of one message: whose they are below the topic (child frame, joint), stamp in ns, frame."""
+
+    part: str
+    layout: str
+    stamp_ns: int
+    frame: str
+    values: tuple[float, ...]
+
+
+def _scalars(name: str, unit: str, parts: str = "xyz") -> tuple[Field, ...]:
+    return tuple(Field(f"{name}.{part}", 1, unit) for part in parts)
+
+
+_ORIENTATION = _scalars("orientation", "1", "wxyz")
+LAYOUTS: Mapping[str, tuple[Field, ...]] = MappingProxyType(
+    {
+        "wrench": (*_scalars("force", "N"), *_scalars("torque", "N m")),
+        "imu": (*_scalars("acceleration", "m/s2"), *_scalars("angular_rate", "rad/s"), *_ORIENTATION),
+        "pose": (Field("position", 3, "m"), *_ORIENTATION),
+        "point": (Field("position", 3, "m"),),
+        # A joint may turn or slide, which the message does not say.
+        "joint": (Field("position", 1, "1"), Field("velocity", 1, "1"), Field("effort", 1, "1")),
+    }
+)
+"""Channels per kind of message, in the order of a sample's values. The words are those of the IMU's own reader."""
+
+
+def _stamp(header: Any) -> int:
+    return int(header.stamp.sec) * 1_000_000_000 + int(header.stamp.nanosec)
+
+
+def _xyz(v: Any) -> tuple[float, float, float]:
+    return v.x, v.y, v.z
+
+
+def _wxyz(q: Any) -> tuple[float, float, float, float]:
+    """The quaternion as stored, or nothing where it is none: ROS leaves four zeros where it knows no orientation."""
+    return (q.w, q.x, q.y, q.z) if q.w or q.x or q.y or q.z else (NAN, NAN, NAN, NAN)
+
+
+def _wrench_stamped(m: Any) -> Iterator[Sample]:
+    w = m.wrench
+    yield Sample("", "wrench", _stamp(m.header), m.header.frame_id, (*_xyz(w.force), *_xyz(w.torque)))
+
+
+def _wrench(m: Any) -> Iterator[Sample]:
+    yield Sample("", "wrench", 0, "", (*_xyz(m.force), *_xyz(m.torque)))
+
+
+def _imu(m: Any) -> Iterator[Sample]:
+    """A covariance that begins with -1 says that the quantity is not measured (sensor_msgs/Imu)."""
+    nothing = (NAN, NAN, NAN)
+    values = (
+        *(_xyz(m.linear_acceleration) if m.linear_acceleration_covariance[0] != -1 else nothing),
+        *(_xyz(m.angular_velocity) if m.angular_velocity_covariance[0] != -1 else nothing),
+        *(_wxyz(m.orientation) if m.orientation_covariance[0] != -1 else (NAN, *nothing)),
+    )
+    yield Sample("", "imu", _stamp(m.header), m.header.frame_id, values)
+
+
+def _pose_stamped(m: Any) -> Iterator[Sample]:
+    p = m.pose
+    yield Sample("", "pose", _stamp(m.header), m.header.frame_id, (*_xyz(p.position), *_wxyz(p.orientation)))
+
+
+def _pose_with_covariance(m: Any) -> Iterator[Sample]:
+    p = m.pose.pose
+    yield Sample("", "pose", _stamp(m.header), m.header.frame_id, (*_xyz(p.position), *_wxyz(p.orientation)))
+
+
+def _transform(m: Any) -> Iterator[Sample]:
+    t, child = m.transform, m.child_frame_id.lstrip("/")
+    yield Sample(child, "pose", _stamp(m.header), m.header.frame_id, (*_xyz(t.translation), *_wxyz(t.rotation)))
+
+
+def _tf(m: Any) -> Iterator[Sample]:
+    for transform in m.transforms:
+        yield from _transform(transform)
+
+
+def _point_stamped(m: Any) -> Iterator[Sample]:
+    yield Sample("", "point", _stamp(m.header), m.header.frame_id, _xyz(m.point))
+
+
+def _joint_state(m: Any) -> Iterator[Sample]:
+    for place, name in enumerate(m.name):
+        values = tuple(
+            float(numbers[place]) if place < len(numbers) else NAN for numbers in (m.position, m.velocity, m.effort)
+        )
+        yield Sample(name, "joint", _stamp(m.header), m.header.frame_id, values)
+
+
+EXTRACT: Mapping[str, Callable[[Any], Iterator[Sample]]] = MappingProxyType(
+    {
+        "geometry_msgs/msg/WrenchStamped": _wrench_stamped,
+        "geometry_msgs/msg/Wrench": _wrench,
+        "sensor_msgs/msg/Imu": _imu,
+        "geometry_msgs/msg/PoseStamped": _pose_stamped,
+        "geometry_msgs/msg/PoseWithCovarianceStamped": _pose_with_covariance,
+        "geometry_msgs/msg/TransformStamped": _transform,
+        "geometry_msgs/msg/PointStamped": _point_stamped,
+        "tf2_msgs/msg/TFMessage": _tf,
+        "tf/msg/tfMessage": _tf,
+        "sensor_msgs/msg/JointState": _joint_state,
+    }
+)
+"""Message types that palpate reads, by their ROS 2 names."""
+
+
+def write_bag(path: Path, recording: Recording) -> None:
+    """Write each group "topic/..." of channels as one topic; a channel that fits no message is refused.
+
+    Values are stored as they are. Names without a topic get that of their clock. An IMU may lack its orientation.
+    """
+    topics = _topics(path, recording)
+    with tempfile.TemporaryDirectory() as folder, replacing(path) as temporary:
+        if path.suffix.lower() == ".mcap":
+            made = _write_2(Path(folder) / "bag", topics)
+        else:
+            made = _write_1(Path(folder) / "bag.bag", topics)
+        copyfile(made, temporary)
+
+
+def _topics(path: Path, recording: Recording) -> dict[str, tuple[str, str, Array, Array]]:
+    """By topic: layout, frame, times in s (n,), values (n, k) in the layout's order."""
+    groups: dict[str, list[str]] = {}
+    for name, channel in recording.channels.items():
+        topic = name.rpartition("/")[0] or re.sub(r"\W+", "_", channel.clock.name)
+        groups.setdefault(topic, []).append(name)
+    found: dict[str, tuple[str, str, Array, Array]] = {}
+    for topic, names in groups.items():
+        part = recording.select(names)
+        held = {name.rpartition("/")[2]: part.channels[name] for name in names}
+        layout = _layout(path, topic, list(held))
+        clock = part.one_clock()
+        columns: list[Array] = []
+        for entry in LAYOUTS[layout]:
+            blank = np.full((len(clock), entry.width), np.nan)
+            channel = held.get(entry.name)
+            if channel is not None and (channel.unit != entry.unit or channel.samples.size != blank.size):
+                raise FileProblem(path, f"channel {channel.name!r} is not in {entry.unit} and has no place in a bag")
+            columns.append(blank if channel is None else channel.samples.reshape(blank.shape))
+        found[topic] = (layout, part.channels[names[0]].frame, clock.times_s, np.hstack(columns))
+    return found
+
+
+def _layout(path: Path, topic: str, held: Sequence[str]) -> str:
+    for layout in _TYPES:
+        fields = [entry.name for entry in LAYOUTS[layout]]
+        needed = [name for name in fields if layout != "imu" or not name.startswith("orientation")]
+        if set(needed) <= set(held) <= set(fields):
+            return layout
+    raise FileProblem(
+        path,
+        f"the channels {', '.join(held)} of {topic} are no whole message",
+        remedy="a bag takes force and torque, acceleration and angular_rate, position, or position and orientation",
+    )
+
+
+def _write_1(path: Path, topics: Mapping[str, tuple[str, str, Array, Array]]) -> Path:
+    from rosbags.rosbag1 import Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    store = get_typestore(Stores.ROS1_NOETIC)
+    with Writer(path) as writer:
+        for topic, (layout, frame, times_s, values) in topics.items():
+            connection = writer.add_connection(f"/{topic}", _TYPES[layout], typestore=store)
+            for stamp_ns, message in _messages(store.types, layout, frame, times_s, values):
+                writer.write(connection, stamp_ns, store.serialize_ros1(message, _TYPES[layout]))
+    return path
+
+
+def _write_2(path: Path, topics: Mapping[str, tuple[str, str, Array, Array]]) -> Path:
+    from rosbags.rosbag2 import StoragePlugin, Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    store = get_typestore(Stores.LATEST)
+    with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        for topic, (layout, frame, times_s, values) in topics.items():
+            connection = writer.add_connection(f"/{topic}", _TYPES[layout], typestore=store)
+            for stamp_ns, message in _messages(store.types, layout, frame, times_s, values):
+                writer.write(connection, stamp_ns, store.serialize_cdr(message, _TYPES[layout]))
+    return path / f"{path.name}.mcap"
+
+
+def _messages(
+    types: Mapping[str, Any], layout: str, frame: str, times_s: Array, values: Array
+) -> Iterator[tuple[int, Any]]:
+    build = _BUILD[layout]
+    header, time = types["std_msgs/msg/Header"], types["builtin_interfaces/msg/Time"]
+    numbered = "seq" in header.__dataclass_fields__
+    stamps = np.rint(times_s * 1e9).astype(np.int64) + _START_NS
+    for place, (stamp_ns, row) in enumerate(zip(stamps.tolist(), values.tolist(), strict=True)):
+        stamp = time(sec=stamp_ns // 1_000_000_000, nanosec=stamp_ns % 1_000_000_000)
+        more = {"seq": place} if numbered else {}
+        yield stamp_ns, build(types, header(stamp=stamp, frame_id=frame, **more), row)
+
+
+def _vector(types: Mapping[str, Any], row: Sequence[float], kind: str = "Vector3") -> Any:
+    return types[f"geometry_msgs/msg/{kind}"](x=row[0], y=row[1], z=row[2])
+
+
+def _quaternion(types: Mapping[str, Any], row: Sequence[float]) -> Any:
+    w, x, y, z = row if row[0] == row[0] else (0.0, 0.0, 0.0, 0.0)
+    return types["geometry_msgs/msg/Quaternion"](x=x, y=y, z=z, w=w)
+
+
+def _wrench_message(types: Mapping[str, Any], header: Any, row: Sequence[float]) -> Any:
+    wrench = types["geometry_msgs/msg/Wrench"](force=_vector(types, row), torque=_vector(types, row[3:]))
+    return types[_TYPES["wrench"]](header=header, wrench=wrench)
+
+
+def _imu_message(types: Mapping[str, Any], header: Any, row: Sequence[float]) -> Any:
+    unknown, absent = np.zeros(9), np.array([-1.0, *[0.0] * 8])
+    return types[_TYPES["imu"]](
+        header=header,
+        orientation=_quaternion(types, row[6:]),
+        orientation_covariance=unknown if row[6] == row[6] else absent,
+        angular_velocity=_vector(types, row[3:]),
+        angular_velocity_covariance=unknown,
+        linear_acceleration=_vector(types, row),
+        linear_acceleration_covariance=unknown,
+    )
+
+
+def _pose(types: Mapping[str, Any], header: Any, row: Sequence[float]) -> Any:
+    position, orientation = _vector(types, row, "Point"), _quaternion(types, row[3:])
+    pose = types["geometry_msgs/msg/Pose"](position=position, orientation=orientation)
+    return types[_TYPES["pose"]](header=header, pose=pose)
+
+
+def _point(types: Mapping[str, Any], header: Any, row: Sequence[float]) -> Any:
+    return types[_TYPES["point"]](header=header, point=_vector(types, row, "Point"))
+
+
+_BUILD: Mapping[str, Callable[[Mapping[str, Any], Any, Sequence[float]], Any]] = {
+    "wrench": _wrench_message,
+    "imu": _imu_message,
+    "pose": _pose,
+    "point": _point,
+}

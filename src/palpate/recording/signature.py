@@ -1,14 +1,16 @@
-"""Which kind of file this is, judged by its first bytes; no reader and no heavy import needed."""
+"""What a file is, judged by its first bytes, and the libraries that it takes to read it."""
 
 from __future__ import annotations
 
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
-from palpate.errors import FileProblem
+from palpate.errors import FileProblem, MissingExtra
 from palpate.files import read_bytes
 
 HEAD_BYTES = 65536
@@ -26,6 +28,7 @@ _IMU_COLUMNS = 7
 # The class of a struct in MATLAB's first element, where its fields' names end, and those of a capture.
 _STRUCT, _STRUCT_BYTES = 2, 2048
 _FIELDS = (b"\x00X\x00", b"\x00Y\x00")
+_EXTRAS = {"ezc3d": "c3d", "h5py": "hdf5", "rosbags": "ros"}
 
 
 def kind(head: bytes, path: Path) -> str:
@@ -180,3 +183,12 @@ _TESTS: Mapping[str, Callable[[bytes, Path], bool]] = MappingProxyType(
     }
 )
 FORMAT_NAMES = tuple(name for name in _TESTS if name not in _FOREIGN)
+
+
+def library(module: str, purpose: str) -> Any:
+    """A module of an optional library, or the line that installs it; `purpose` is "reading C3D files"."""
+    name = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtra(name, _EXTRAS[name], purpose) from None

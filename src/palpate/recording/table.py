@@ -15,10 +15,21 @@ from numpy.typing import NDArray
 from palpate.errors import DataProblem, FileProblem, PalpateError, UnknownName
 from palpate.files import read_bytes, replacing
 from palpate.recording.recording import Array, Channel, Clock, Recording
-from palpate.recording.si import split_header, to_si
 from palpate.recording.signature import HEAD_BYTES, head_of, is_number, kind, separator_of, wrong_format
-from palpate.recording.text import Rows, as_utf8, distinct, first_lines, parse_rows, split, trimmed_end
-from palpate.recording.times import clock_of, seconds, time_name
+from palpate.recording.text import (
+    Rows,
+    as_utf8,
+    clock_of,
+    distinct,
+    first_lines,
+    parse_rows,
+    seconds,
+    split,
+    split_header,
+    time_name,
+    to_si,
+    trimmed_end,
+)
 
 CSV, PARQUET = "csv", "parquet"
 _SAMPLE_LINES = 200

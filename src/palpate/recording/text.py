@@ -1,4 +1,4 @@
-"""Delimited text as instruments write it, parsed by polars; a bad cell is named by line and column."""
+"""Columns of numbers: text into rows, time columns into clocks, headers and units into SI."""
 
 from __future__ import annotations
 
@@ -7,16 +7,39 @@ from collections.abc import Collection, Mapping, Sequence
 from csv import reader
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palpate.errors import FileProblem
+from palpate.errors import FileProblem, PalpateError
+from palpate.physics.units import Unit, parse_unit
+from palpate.recording.recording import Array, Clock, describe_disorder, first_disorder
 
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "-")
 _DECIMAL_COMMA = re.compile(rb"\d,\d")
 _CUT_OFF = "the file seems to be cut off; copy or export it again"
+_DATE_FORMATS = (
+    "%m/%d/%Y %H:%M:%S%.f",
+    "%Y-%m-%d %H:%M:%S%.f",
+    "%Y/%m/%d %H:%M:%S%.f",
+    "%m/%d/%Y %I:%M:%S%.f %p",
+)
+_TIME = re.compile(r"(?:time|t|timestamps?|time[ _]?stamps?|elapsed)(?:[ _](s|ms|us|ns))?", re.IGNORECASE)
+# Larger counts cannot be seconds; they are Unix nanoseconds, which float64 would round to 256 ns.
+_COUNT = 10**15
+_SI_ATOMS: Mapping[str, str] = MappingProxyType(
+    {"mm": "m", "cm": "m", "in": "m", "inch": "m", "ms": "s", "us": "s", "ns": "s", "deg": "rad", "kN": "N"}
+    | {"lbf": "N", "g": "kg", "lb": "kg", "%": "1", "Nm": "N m", "Nmm": "N m", "mV": "V", "uV": "V", "uT": "T"}
+)
+# Whole words, as C3D files and people write them.
+_WORDS: Mapping[str, str] = MappingProxyType(
+    {"meter": "m", "metre": "m", "millimeter": "mm", "millimetre": "mm", "second": "s", "degree": "deg"}
+    | {"radian": "rad", "newton": "N", "volt": "V", "tesla": "T", "watt": "W"}
+)
+_SPELLINGS = (("°", "deg"), ("²", "2"), ("µ", "u"), ("μ", "u"), ("N.", "N "), ("N-", "N "), ("Hz", "1/s"))
+_BRACKETS = re.compile(r"^(.*?)\s*[\[(]([^\[\]()]*)[\])]\s*$")
 
 
 def split(line: str, separator: str) -> list[str]:
@@ -193,3 +216,107 @@ def _count(content: NDArray[np.uint8], mark: str) -> int:
     """How often a character occurs; in pieces that fit the cache, several times faster than all at once."""
     pieces = range(0, len(content), 1 << 16)
     return sum(int(np.count_nonzero(content[start : start + (1 << 16)] == ord(mark))) for start in pieces)
+
+
+def time_name(name: str) -> str | None:
+    """The unit that the name of a column of times states ("time_ms": "ms"), "" for none; None for other columns."""
+    found = _TIME.fullmatch(name.strip())
+    return None if found is None else found[1] or ""
+
+
+def clock_of(path: Path, name: str, times_s: Array, lines: NDArray[np.intp] | None = None) -> Clock:
+    """A clock of these times (n,); refused with line (`lines`, n) or row where time does not increase."""
+    row = first_disorder(times_s)
+    if row is None:
+        return Clock(name, times_s)
+    where = "" if lines is not None else f"row {row + 1} of {name}: "
+    raise FileProblem(
+        path,
+        f"{where}{describe_disorder(times_s, row)}",
+        line=None if lines is None else int(lines[row]),
+        remedy="the rows must be in order of time; remove what was written twice, or export again",
+    )
+
+
+def seconds(path: Path, column: pl.Series, lines: NDArray[np.intp], *, unit: str = "") -> Array:
+    """A time column (n,) in seconds; counts beyond 1e15 and dates are counted from the first row.
+
+    Numbers are in `unit` (seconds if empty, nanoseconds if beyond 1e15); text may be numbers or dates.
+    """
+    if column.dtype == pl.String:
+        column = _from_text(path, column.str.strip_chars(), lines)
+    if column.dtype.is_temporal():
+        column, unit = column.cast(pl.Datetime("ns")).to_physical(), "ns"
+    _refuse_nulls(path, column, lines)
+    beyond = bool((column.cast(pl.Float64).abs() > _COUNT).any())
+    factor = parse_unit(unit or ("ns" if beyond else "s")).factor
+    if (beyond or unit == "ns") and len(column):
+        return (column - column[0]).cast(pl.Float64).to_numpy() * factor
+    return column.cast(pl.Float64).to_numpy() * factor
+
+
+def _from_text(path: Path, cells: pl.Series, lines: NDArray[np.intp]) -> pl.Series:
+    """Integers where all are (they may need 64 bits), else numbers, else dates."""
+    candidates: list[pl.Series] = []
+    for wanted in (pl.Int64, pl.Float64):
+        candidates.append(cells.cast(wanted, strict=False))
+        if candidates[-1].null_count() == 0:
+            return candidates[-1]
+    plain = cells.str.replace(r"^(\d{4}-\d\d-\d\d)T", "${1} ").str.replace(r"\s*(Z|UTC|\+00:?00)$", "")
+    for layout in _DATE_FORMATS:
+        candidates.append(plain.str.to_datetime(layout, time_unit="ns", strict=False))
+        if candidates[-1].null_count() == 0:
+            return candidates[-1]
+    best = min(candidates[1:], key=pl.Series.null_count)
+    row = int(best.is_null().arg_true()[0])
+    raise FileProblem(path, _bad_time(cells[row]), line=int(lines[row]), remedy="write seconds, nanoseconds or a date")
+
+
+def _bad_time(cell: str | None) -> str:
+    return f"{cell!r} is not a time" if cell else "the time is missing"
+
+
+def _refuse_nulls(path: Path, column: pl.Series, lines: NDArray[np.intp]) -> None:
+    absent: Sequence[int] = column.is_null().arg_true().to_list()
+    if absent:
+        raise FileProblem(path, "the time is missing", line=int(lines[absent[0]]), remedy="remove or complete the row")
+
+
+def to_si(unit: str) -> tuple[float, str]:
+    """Factor and SI name: "mm" -> (0.001, "m"), "deg/s" -> (pi/180, "rad/s"); raises for unknown units."""
+    for spelling, plain in _SPELLINGS:
+        unit = unit.replace(spelling, plain)
+    word = unit.strip().lower()
+    unit = _WORDS.get(word, _WORDS.get(word.removesuffix("s"), unit))
+    wanted = parse_unit(unit)
+    name = re.sub(r"[A-Za-z%]+", lambda found: _SI_ATOMS.get(found[0], found[0]), unit.strip()) or "1"
+    plain = parse_unit(name)
+    if plain.dimension == wanted.dimension and abs(plain.factor - 1.0) < 1e-12:
+        return wanted.factor, name
+    return wanted.factor, _from_dimension(wanted)
+
+
+def split_header(header: str) -> tuple[str, str]:
+    """Name and unit of a column header: "Fx [N]" -> ("Fx", "N"), "t (s)" -> ("t", "s"), "Fx" -> ("Fx", "").
+
+    A unit that palpate does not know stays part of the name. "g" at an accelerometer is gravity, not gram.
+    """
+    found = _BRACKETS.match(header.strip())
+    if not found or not found[1]:
+        return header.strip(), ""
+    name, unit = found[1].strip(), found[2].strip()
+    if unit.lower() == "g" and re.search(r"acc|specific.?force|^a[ _.]?[xyz]$", name, re.IGNORECASE):
+        unit = "gn"
+    try:
+        to_si(unit)
+    except PalpateError:
+        return header.strip(), ""
+    return name, unit
+
+
+def _from_dimension(unit: Unit) -> str:
+    exponents = zip(("kg", "m", "s", "A"), (*unit.dimension, unit.current), strict=True)
+    powers = [(atom, int(power)) for atom, power in exponents if power]
+    above = [f"{atom}{power if power > 1 else ''}" for atom, power in powers if power > 0]
+    below = [f"{atom}{-power if power < -1 else ''}" for atom, power in powers if power < 0]
+    return " ".join(above or ["1"]) + (f"/{' '.join(below)}" if below else "")

@@ -13,10 +13,8 @@ import polars as pl
 from palpate.errors import DataProblem, FileProblem, PalpateError
 from palpate.files import read_bytes, replacing
 from palpate.recording.recording import Array, Channel, Clock, Recording
-from palpate.recording.si import to_si
 from palpate.recording.signature import VICON_BLOCKS, is_number, kind, separator_of, wrong_format
-from palpate.recording.text import Rows, as_utf8, first_lines, parse_rows, split, trimmed_end
-from palpate.recording.times import clock_of
+from palpate.recording.text import Rows, as_utf8, clock_of, first_lines, parse_rows, split, to_si, trimmed_end
 
 NAME = "vicon-csv"
 _HEADER_LINES = 5

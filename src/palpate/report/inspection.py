@@ -16,13 +16,11 @@ from palpate.experiment.capture import Body
 from palpate.experiment.inspection import Inspection
 from palpate.experiment.motion import CapturedMotion, DeviceOnClock
 from palpate.files import finite
-from palpate.motion.derivatives import PoseMotion
-from palpate.motion.extrinsics import Placement
-from palpate.motion.extrinsics_fit import UNKNOWN_LEVER, UNKNOWN_TURN
-from palpate.motion.hinge import Hinge
-from palpate.motion.markers import markers_of
-from palpate.motion.rolling import Rolling
-from palpate.motion.tilt import Tilt
+from palpate.motion.derivatives.differentiate import PoseMotion
+from palpate.motion.frames.hinge import Hinge
+from palpate.motion.frames.roles import Rolling, Tilt
+from palpate.motion.imu.extrinsics import UNKNOWN_LEVER, UNKNOWN_TURN, Placement
+from palpate.motion.markers.cloud import markers_of
 from palpate.physics.arrays import FloatArray
 from palpate.recording import FORMATS, Channel, Clock, Recording
 from palpate.recording.gates import Finding, check_channels

@@ -13,17 +13,13 @@ from palpate.experiment.handle import wrench_features
 from palpate.experiment.inspection import Inspection
 from palpate.experiment.motion import DeviceOnClock
 from palpate.motion import PARALLEL, imu_motion
-from palpate.motion.bandwidth import Bandwidth
-from palpate.motion.clock_map import ClockMap
-from palpate.motion.clocks import Offset
-from palpate.motion.cloud import nan_mean, nan_median
-from palpate.motion.derivatives import PoseMotion, pose_motion
-from palpate.motion.evenly import without_lost
-from palpate.motion.gaps import Source
-from palpate.motion.hinge import HingeMotion
-from palpate.motion.marker_clock import angular_velocity, window_mean
-from palpate.motion.markers import Markers
-from palpate.motion.rolling import Rolling
+from palpate.motion.clocks.clock import ClockMap, without_lost
+from palpate.motion.clocks.offset import Offset, angular_velocity, window_mean
+from palpate.motion.derivatives.bandwidth import Bandwidth
+from palpate.motion.derivatives.differentiate import PoseMotion, pose_motion
+from palpate.motion.frames.hinge import HingeMotion
+from palpate.motion.frames.roles import Rolling
+from palpate.motion.markers.cloud import Markers, Source, nan_mean, nan_median
 from palpate.physics.arrays import FloatArray, least_squares
 from palpate.physics.motion import Motion
 from palpate.report.page import Block, Figure, Json

@@ -1,0 +1,582 @@
+"""Clocks: the even one behind jittering time stamps, how two run against each other, signals between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palpate.errors import DataProblem, PalpateError
+from palpate.physics.arrays import FloatArray
+
+Interval = tuple[float, float]
+IntArray = NDArray[np.int64]
+
+_WIDEST = 512
+"""Rows; over longer windows the rate of a clock may change by itself."""
+_SURE = 6.0
+"""A step of the count against the stamps is believed from this many standard deviations on."""
+_STALL_S = 0.2
+"""Stamps may be late this long, while a computer was busy, without a sample being missing."""
+_BLOCK = 512
+_TOGETHER = 0.2
+"""Periods; rows stamped closer to each other arrived in one packet."""
+_MANY = 5
+"""Gaps; fewer than this many at equal distances may be chance."""
+_LARGEST_PERIODS, _LARGEST_S = 5.0, 0.02
+"""Lasting deviations of the stamps from an even clock are refused beyond the larger of the two."""
+_NOWHERE: IntArray = np.empty(0, dtype=np.int64)
+_LASTING = 128
+"""Rows: what deviates for half of these lasts; packets and stalls are shorter."""
+DRIFT_OF_CRYSTALS_PPM = 50.0
+"""Standard deviation of the drift between two quartz clocks, for as long as no measurement says more."""
+_OBSERVED_PPM = 2.5
+"""Standard deviation up to which a drift counts as observed: 5 ppm in 95 of 100 cases."""
+PASS = 0.8
+"""Up to this share of the smaller Nyquist frequency a signal passes; from the whole of it on it is stopped."""
+ATTENUATION_DB = 80.0
+"""What is stopped is down by this; what passes is right to the same fraction, 1e-4."""
+_FINENESS = 512
+"""Points of the kernel's table per input sample; linear interpolation between them is right to 1e-6."""
+_WEIGHTS_AT_ONCE = 1 << 20
+_UNEVEN = 0.05
+"""Periods by which a time may deviate from an even clock; more would be noise in the result."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Even:
+    """Signals on an even clock. `lost` are the intervals (s) in which nothing was seen; they are bridged by straight
+    lines.
+    """
+
+    times_s: FloatArray
+    x: FloatArray
+    """(samples, channels)."""
+    lost: tuple[Interval, ...]
+    jitter_s: float
+    """Largest deviation of a time stamp from the even clock."""
+    rows: IntArray
+    """For each row of the file, NaN or not, the index of its sample in `times_s`; empty where rows mean nothing."""
+
+    @property
+    def seen_x(self) -> FloatArray:
+        """x with NaN where nothing was seen, for whoever must not mistake a bridge for a measurement."""
+        return without_lost(self.times_s, self.x, self.lost) if self.lost else self.x
+
+
+def evenly_sampled(times_s: FloatArray, x: FloatArray, *, what: str, longest_gap_s: float = 0.02) -> Even:
+    """Put (samples, channels) with rows that may be NaN onto the even clock behind its time stamps (s, increasing).
+
+    Instruments sample evenly; their time stamps jitter, come in packets or are rounded by the computer that wrote
+    them. Rows are counted, and the line through the stamps over the count is the clock. Samples are missing where the
+    stamps move away from the count *and stay away*: a late stamp alone is jitter. Gaps up to `longest_gap_s` are
+    bridged silently, longer ones also reported, as are NaN at either end. Raises `DataProblem` where no even clock
+    explains the stamps.
+    """
+    seen = np.isfinite(x).all(axis=1)
+    if seen.sum() < 10:
+        raise DataProblem(what, f"only {seen.sum()} of {len(times_s)} samples are numbers", remedy="export it again")
+    stamps = _unpacked(times_s)
+    rows = _count(stamps, what)
+    start, period = _line(rows, stamps)
+    even = start + period * np.arange(int(rows[-1]) + 1, dtype=float)
+    _refuse_uneven(times_s, stamps - even[rows], period, what)
+    at = rows[seen]
+    filled = x if len(at) == len(even) else _bridge(at, x[seen], len(even))
+    return Even(even, filled, _lost(at, even, period, longest_gap_s), float(np.abs(times_s - even[rows]).max()), rows)
+
+
+def every_second(even: Even, first: int) -> Even:
+    """Every second sample from `first` (0 or 1) on: two halves whose noise has nothing in common. Without `rows`."""
+    return replace(even, times_s=even.times_s[first::2], x=even.x[first::2], rows=_NOWHERE)
+
+
+def noise_floor(x: FloatArray) -> FloatArray:
+    """Standard deviation of the white noise of each channel of (samples, channels), in its unit.
+
+    Second differences of white noise have the variance 6 sigma^2; motion hardly has any. By the median, so that
+    knocks do not count.
+    """
+    return np.median(np.abs(np.diff(x, n=2, axis=0)), axis=0) / (0.6745 * np.sqrt(6.0))
+
+
+def without_lost(times_s: FloatArray, x: FloatArray, lost: tuple[Interval, ...], margin_s: float = 0.0) -> FloatArray:
+    """A copy of x with NaN strictly inside the lost intervals, widened by a filter's reach."""
+    y = x.copy(order="K")
+    for a, b in lost:
+        y[(times_s > a - margin_s) & (times_s < b + margin_s)] = np.nan
+    return y
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """How well the means of `width` rows to either side of a row tell whether samples are missing there."""
+
+    width: int
+    period: float
+    """s, as the means tell it."""
+    noise_s: float
+    """Standard deviation of the difference of the two means."""
+    extreme_s: float
+    """What jitter alone never exceeds, whatever its distribution."""
+
+
+def _unpacked(t: FloatArray) -> FloatArray:
+    """Stamps of rows that arrived in packets, each at the distance of its samples from the last, which came in time."""
+    steps = np.diff(t)
+    if np.mean(steps < _TOGETHER * (t[-1] - t[0]) / len(steps)) < 0.05:
+        return t
+    last = np.append(steps > _TOGETHER * _period(_scales(t, 0.0), 0.0).period, True)
+    ends = np.flatnonzero(last)
+    period = float(np.median(np.diff(t[ends]) / np.diff(ends)))
+    own = ends[np.cumsum(last) - last]  # the packet's last row, for each row
+    apart = t[own] - period * (own - np.arange(len(t)))
+    before, after = (float(np.mean(np.abs(np.diff(x) - period))) for x in (t, apart))
+    return apart if after < 0.5 * before else t
+
+
+def _count(t: FloatArray, what: str) -> IntArray:
+    """The count of the instrument's samples at each row: the rows, plus the samples missing before each."""
+    quantum, per_step = _quantum(t)
+    rounding_s = quantum / np.sqrt(12)
+    chosen = _with_gaps(t, 0.0 if per_step == 1 else rounding_s)
+    if quantum > 0 and _gaps(chosen) >= _MANY:
+        # A clock slower than the rounding, and a clock as fast as the rounding that loses samples regularly, write
+        # the same stamps. The former is simpler, if rounding explains what is left.
+        slower = [np.arange(len(t), dtype=np.int64), *([_with_gaps(t, rounding_s)] if per_step == 1 else [])]
+        simpler = [c for c in slower if _rounded(t, c, quantum) and _gaps(chosen) >= _gaps(c) + _MANY]
+        chosen = [*simpler, chosen][0]
+    _refuse_two_rates(t, chosen, what)
+    return chosen
+
+
+def _rounded(t: FloatArray, count: IntArray, quantum: float) -> bool:
+    """Whether rounding explains how far the stamps are from the clock; a few rows beside gaps aside."""
+    start, period = _line(count, t)
+    return float(np.quantile(np.abs(t - start - period * count), 0.999)) < 0.75 * quantum
+
+
+def _quantum(t: FloatArray) -> tuple[float, int]:
+    """To what (s) the stamps are rounded, and how many of it are the usual step; 0, 0 where that cannot be seen."""
+    steps = np.diff(t)
+    steps = steps[_some(len(steps))]
+    usual = float(np.median(steps))
+    for per_step in range(1, 9):
+        multiple = steps * (per_step / usual)
+        if np.mean((np.abs(multiple - np.round(multiple)) < 0.1) & (multiple > 0.5)) > 0.99:
+            return usual / per_step, per_step
+    return 0.0, 0
+
+
+def _scales(t: FloatArray, rounding_s: float) -> list[_Scale]:
+    """Windows of 1, 2, 4, ... rows."""
+    mean_period = float(t[-1] - t[0]) / (len(t) - 1)
+    # numbers near zero keep their digits in sums over all rows
+    total = _sums(t - t[0] - mean_period * np.arange(len(t)))
+    found: list[_Scale] = []
+    width = 1
+    while width <= min(_WIDEST, max(1, len(t) // 8)):
+        jump = _jumps(total, width)
+        middle = float(np.median(jump))
+        off = np.abs(jump - middle)
+        half, most, all_but_gaps = np.quantile(off, [0.5, 0.8, 0.99])
+        # most of the windows contain no gap, or at least half do not and means scatter less than half as many did
+        white = 0.7 * found[-1].noise_s if found else np.inf
+        scatter = min(most / 1.2816, max(half / 0.6745, white))
+        noise_s = max(float(scatter), rounding_s * np.sqrt(2 / width))
+        period = mean_period + middle / width
+        # most samples "missing", and at many places: these are packets
+        packets = mean_period > 1.5 * period and np.mean(off > 0.5 * abs(period)) > 0.01
+        found.append(_Scale(width, period, np.inf if packets else noise_s, 2 * float(all_but_gaps)))
+        width *= 2
+    return found
+
+
+def _period(scales: list[_Scale], rounding_s: float) -> _Scale:
+    """The windows that tell the period best: longer ones know it better, but gaps lengthen it.
+
+    Rounding repeats itself and may pull all windows to the same side, so that it has no mean.
+    """
+    return min(scales, key=lambda s: s.period + max(s.noise_s, np.sqrt(2) * rounding_s) / s.width)
+
+
+def _fine(scales: list[_Scale], period: float) -> int:
+    """Which are the shortest windows that show a single missing sample; else those that come nearest to it."""
+    sure = [i for i, s in enumerate(scales) if _SURE * s.noise_s < 0.5 * period]
+    return sure[0] if sure else min(range(len(scales)), key=lambda i: scales[i].noise_s)
+
+
+def _with_gaps(t: FloatArray, rounding_s: float) -> IntArray:
+    """Count rows, and skip where the stamps leave the count for good."""
+    count = np.arange(len(t), dtype=np.int64)
+    scales = _scales(t, rounding_s)
+    best = _period(scales, rounding_s)
+    if not np.isfinite(best.noise_s):
+        return count
+    period = best.period
+    index = _fine(scales, period)
+    coarse, fine = scales[:index], scales[index]
+    # first the gaps that few rows prove, so that they do not blur those that need many
+    passes = [(s.width, 0, s.extreme_s) for s in coarse if s.width in (1, 8, 64)]
+    # at last the windows stand apart, because gaps that nearly touch look like no step, but like a slope
+    passes += [(fine.width, apart, _SURE * fine.noise_s) for apart in (0, 2 * fine.width)]
+    level = _despiked((t - t[0]) / period - count)
+    for width, apart, least_s in passes:
+        for _ in range(10):  # gaps closer than the windows appear one after the other
+            at, missing = _steps(level, width, apart, max(0.5, least_s / period), _STALL_S / period)
+            if len(at) == 0:
+                break
+            skip = np.zeros(len(t), dtype=np.int64)
+            np.add.at(skip, at, missing)
+            count += np.cumsum(skip)
+            level = (t - t[0]) / period - count
+            # gaps bend the median a little, the less of them the better
+            period *= 1 + float(np.median(_jumps(_sums(level), best.width))) / best.width
+            level = _despiked((t - t[0]) / period - count)
+    return _nearest_ticks(t, count)
+
+
+def _steps(level: FloatArray, width: int, apart: int, least: float, stall: float) -> tuple[IntArray, IntArray]:
+    """Rows before which the level rises for good, and by how many whole periods.
+
+    level: stamp minus count, in periods, as are `least`, what jitter may reach, and `stall`. Compared are the means
+    over `width` rows on either side of a row, `apart` rows away from it. The level after a row is the lowest of all
+    window means within a stall's length, because stamps that are late and catch up again are no gap.
+    """
+    from scipy.ndimage import maximum_filter1d, minimum_filter1d
+
+    before, after = _means_beside(level, width)
+    n = len(before) - 2 * apart  # row k + apart + 1 is between before[k] and after[k + 2 apart]
+    if n < 1:
+        return _NOWHERE, _NOWHERE
+    before, after = before[:n], after[2 * apart :]
+    candidates = np.flatnonzero(after - before > least)
+    if len(candidates) == 0:
+        return _NOWHERE, _NOWHERE
+    horizon = min(max(2 * width, round(stall)), n)
+    at = _around(candidates, horizon + width + apart, n)
+    lasting = minimum_filter1d(after[at], horizon, origin=-(horizon // 2), mode="nearest")
+    rise = lasting - before[at]
+    # near the ends the windows are shorter and tell less
+    bound = least * np.maximum(1.0, width / (np.minimum(at, n - 1 - at) + 1.0))
+    peak = (rise > bound) & (rise >= maximum_filter1d(rise, 2 * (width + apart) + 1, mode="nearest"))
+    first = np.diff(at[peak], prepend=-n) > width + apart  # a plateau is one gap
+    near, missing = at[peak][first] + apart + 1, np.maximum(1, np.round(rise[peak][first])).astype(np.int64)
+    edges = [_edge(level, k, width + apart, m) for k, m in zip(near.tolist(), missing.tolist(), strict=True)]
+    return np.array(edges, dtype=np.int64), missing
+
+
+def _around(rows: IntArray, reach: int, n: int) -> IntArray:
+    """All of n rows that are at most `reach` rows from one of these."""
+    change = np.zeros(n + 1, dtype=np.int64)
+    np.add.at(change, np.maximum(rows - reach, 0), 1)
+    np.add.at(change, np.minimum(rows + reach + 1, n), -1)
+    return np.flatnonzero(np.cumsum(change[:-1]))
+
+
+def _means_beside(level: FloatArray, width: int) -> tuple[FloatArray, FloatArray]:
+    """Means over up to `width` rows before, and from, each row but the first."""
+    n = len(level)
+    width = min(width, n - 1)
+    total = _sums(level)
+    some = np.arange(1, width)
+    before, after = np.empty(n - 1), np.empty(n - 1)
+    before[: width - 1] = total[1:width] / some
+    before[width - 1 :] = (total[width:n] - total[: n - width]) / width
+    after[: n - width] = (total[width + 1 :] - total[1 : n - width + 1]) / width
+    after[n - width :] = ((total[n] - total[n - width + 1 : n]) / some[::-1]) if width > 1 else 0.0
+    return before, after
+
+
+def _edge(level: FloatArray, near: int, reach: int, missing: int) -> int:
+    """The most likely row of a step of known height: the stamps before lie below its middle, those after above."""
+    first, last = max(near - reach, 0), min(near + reach, len(level))
+    middle = np.median(level[first:near]) + 0.5 * missing
+    sums = np.cumsum(level[first : last - 1] - middle)
+    return first + 1 + int(sums.argmin())
+
+
+def _nearest_ticks(t: FloatArray, count: IntArray) -> IntArray:
+    """Each stamp's own tick where all stamps are so good that it is beyond doubt."""
+    start, period = _line(count, t)
+    exact = (t - start) / period
+    ticks = np.round(exact).astype(np.int64)
+    if np.abs(exact - ticks).max() > 0.4 or np.diff(ticks).min() < 1:
+        return count
+    return ticks - ticks[0]
+
+
+def _refuse_two_rates(t: FloatArray, count: IntArray, what: str) -> None:
+    """Where gaps are dense, the rows between them must still tick at the common rate."""
+    block, gaps = np.unique(np.flatnonzero(np.diff(count) > 1) // _BLOCK, return_counts=True)
+    if (gaps < 10).all():
+        return
+    scales = _scales(t, 0.0)
+    common = _period(scales, 0.0).period
+    fine = scales[_fine(scales, common)]
+    for b in block[gaps >= 10]:
+        part = t[_BLOCK * b : _BLOCK * (b + 1)]
+        width = min(fine.width, len(part) // 4)
+        period = float(np.median(_jumps(_sums(part), width))) / width
+        if abs(period / common - 1) > max(0.05, _SURE * fine.noise_s / (common * width)):
+            raise DataProblem(
+                what,
+                f"it is not sampled evenly: {1 / common:.6g} Hz, but {1 / period:.6g} Hz at {part[0]:.3f} s",
+                remedy=_REMEDY,
+            )
+
+
+_REMEDY = "record at one rate and without losing many samples, or cut the file where the rate changes"
+
+
+def _refuse_uneven(t: FloatArray, off: FloatArray, period: float, what: str) -> None:
+    """Stamps may not leave the even clock for long."""
+    blocks = max(1, len(off) // _LASTING)
+    size = len(off) // blocks
+    lasting = np.median(off[: blocks * size].reshape(blocks, size), axis=1)
+    worst = int(np.abs(lasting).argmax())
+    bound = max(_LARGEST_PERIODS * period, _LARGEST_S)
+    if abs(lasting[worst]) > bound:
+        tenth = max(10, len(t) // 10)
+        begin, end = (1 / _period(_scales(part, 0.0), 0.0).period for part in (t[:tenth], t[-tenth:]))
+        raise DataProblem(
+            what,
+            f"its time stamps fit no even clock: they deviate from {1 / period:.6g} Hz by {lasting[worst]:.3g} s at "
+            f"{t[worst * size]:.3f} s, more than {bound:.3g} s; they begin with {begin:.6g} Hz and end with "
+            f"{end:.6g} Hz",
+            remedy=_REMEDY,
+        )
+
+
+def _lost(at: IntArray, even: FloatArray, period: float, longest_gap_s: float) -> tuple[Interval, ...]:
+    """Between samples that were seen further apart than allowed; at the ends always, nothing bridges them."""
+    gaps = np.flatnonzero(np.diff(at) * period > longest_gap_s)
+    inner = [(float(even[at[i]]), float(even[at[i + 1]])) for i in gaps]
+    begin = [(float(even[0] - period), float(even[at[0]]))] if at[0] > 0 else []
+    end = [(float(even[at[-1]]), float(even[-1] + period))] if at[-1] < len(even) - 1 else []
+    return (*begin, *inner, *end)
+
+
+def _line(count: IntArray, t: FloatArray) -> tuple[float, float]:
+    """Start and period (s) of the clock: least squares."""
+    middle = count - count.mean()
+    period = float(middle @ (t - t[0]) / (middle @ middle))
+    return float(t[0] + (t - t[0]).mean() - period * count.mean()), period
+
+
+def _gaps(count: IntArray) -> int:
+    return int(np.count_nonzero(np.diff(count) > 1))
+
+
+def _sums(level: FloatArray) -> FloatArray:
+    """Of the first 0, 1, ... rows; relative to the first, which changes no difference of means but keeps digits."""
+    return np.concatenate([[0.0], np.cumsum(level - level[0])])
+
+
+def _jumps(total: FloatArray, width: int) -> FloatArray:
+    """Mean over `width` rows minus the mean over the `width` rows before, at enough rows to know its distribution."""
+    row = _some(len(total) - 2 * width)
+    return (total[row + 2 * width] - 2 * total[row + width] + total[row]) / width
+
+
+def _some(n: int, enough: int = 30_000) -> IntArray:
+    """All of n rows, or enough of them to know a distribution, without a period that packets could share (Weyl's
+    sequence).
+    """
+    return np.arange(n) if n <= enough else (np.modf(np.arange(enough) * 0.6180339887498949)[0] * n).astype(np.int64)
+
+
+def _despiked(x: FloatArray) -> FloatArray:
+    """Single outliers, also two in a row, removed; steps stay."""
+    from scipy.ndimage import median_filter
+
+    return np.asarray(median_filter(x, 5, mode="nearest"), dtype=float)
+
+
+def _bridge(index: IntArray, values: FloatArray, n: int) -> FloatArray:
+    grid = np.arange(n, dtype=float)
+    return np.array([np.interp(grid, index, values[:, j]) for j in range(values.shape[1])], dtype=float).T
+
+
+@dataclass(frozen=True, slots=True)
+class ClockMap:
+    """reference time = device time + offset_s + drift (reference time - at_s): a line with its uncertainty.
+
+    At `at_s` the errors of offset and drift are independent.
+    """
+
+    offset_s: float
+    """Reference time minus device time of the same instant, at `at_s`."""
+    offset_std_s: float
+    drift_ppm: float
+    """us per s of reference time; close to zero where it was not observed."""
+    drift_std_ppm: float
+    at_s: float
+    """Reference time."""
+    drift_observed: bool
+    """Whether the recording tells the drift to 5 ppm; if not, what crystals do is part of the interval."""
+    freedom: int = 1000
+
+    def to_reference(self, times_s: FloatArray) -> FloatArray:
+        """Device times (s) on the reference clock."""
+        drift = 1e-6 * self.drift_ppm
+        return self.at_s + (times_s - (self.at_s - self.offset_s)) / (1 - drift)
+
+    def from_reference(self, times_s: FloatArray) -> FloatArray:
+        """Reference times (s) on the device's clock."""
+        return times_s - self.offset_at(times_s)
+
+    def offset_at(self, times_s: FloatArray) -> FloatArray:
+        """Reference minus device time, s, at these reference times."""
+        return self.offset_s + 1e-6 * self.drift_ppm * (np.asarray(times_s, dtype=float) - self.at_s)
+
+    def std_at(self, times_s: FloatArray) -> FloatArray:
+        """Standard deviation of the offset, s, at these reference times."""
+        away = np.asarray(times_s, dtype=float) - self.at_s
+        return np.asarray(np.hypot(self.offset_std_s, 1e-6 * self.drift_std_ppm * away), dtype=float)
+
+    def interval_at(self, times_s: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The offset's 95 % interval, s, at these reference times (Student's t)."""
+        middle, half = self.offset_at(times_s), _quantile(self.freedom) * self.std_at(times_s)
+        return middle - half, middle + half
+
+    def drift_interval_ppm(self) -> tuple[float, float]:
+        """The drift's 95 % interval."""
+        half = _quantile(self.freedom) * self.drift_std_ppm
+        return self.drift_ppm - half, self.drift_ppm + half
+
+    def __str__(self) -> str:
+        """One line for a person."""
+        half = 1e3 * _quantile(self.freedom) * self.offset_std_s
+        low, high = self.drift_interval_ppm()
+        drift = f"drift {self.drift_ppm:+.1f} ppm ({low:+.1f} to {high:+.1f})"
+        drift = drift if self.drift_observed else f"drift not observable (taken as {low:+.0f} to {high:+.0f} ppm)"
+        return f"{1e3 * self.offset_s:.3f} ms +- {half:.3f} ms at {self.at_s:.1f} s, {drift}"
+
+
+def clock_map(
+    offset_s: float,
+    std_s: float,
+    at_s: float,
+    drift_ppm: float = float("nan"),
+    drift_std_ppm: float = float("nan"),
+    *,
+    freedom: int = 1000,
+) -> ClockMap:
+    """A clock relation of a measured offset and, where there is one, a measured drift.
+
+    The drift is combined with what crystals do, 0 +- `DRIFT_OF_CRYSTALS_PPM`: a sharp measurement stays as it is, a
+    vague or absent one gives way.
+    """
+    std = drift_std_ppm if np.isfinite(drift_ppm) and np.isfinite(drift_std_ppm) else float("inf")
+    trust = 1 / (1 + (std / DRIFT_OF_CRYSTALS_PPM) ** 2)
+    drift = trust * drift_ppm if trust > 0 else 0.0
+    left = DRIFT_OF_CRYSTALS_PPM * float(np.sqrt(1 - trust)) if std > 0 else 0.0
+    return ClockMap(offset_s, std_s, drift, left, at_s, std <= _OBSERVED_PPM, freedom)
+
+
+def _quantile(freedom: int) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(max(freedom, 1), 0.975))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kernel:
+    """Windowed sinc, as a table over the distance in input samples, 0 to `reach`."""
+
+    reach: int
+    table: FloatArray
+
+
+def resample(
+    times_s: FloatArray,
+    x: FloatArray,
+    at_s: FloatArray,
+    *,
+    clock: ClockMap | None = None,
+    rate_hz: float | None = None,
+) -> FloatArray:
+    """(samples, ...) at the times `at_s` (s) of the reference clock, low-passed for their rate: (len(at_s), ...).
+
+    times_s: even, s, on the device's clock; `clock` maps it to the reference (the same clock if None). `rate_hz` is the
+    rate that `at_s` stands for, by default their mean rate. A sinc with a Kaiser window (Oppenheim & Schafer, 7.5) is
+    evaluated at the exact times, so any ratio of rates and any offset are right alike. NaN where the kernel leaves the
+    recording or meets a NaN: gaps stay gaps, wider by the filter's reach (`reach_s`).
+    """
+    start, period = _even_clock(times_s)
+    kernel = _kernel(1 / period, rate_hz if rate_hz is not None else _mean_rate(at_s))
+    there = at_s if clock is None else clock.from_reference(at_s)
+    return _evaluate(kernel, np.asarray(x, dtype=float), (there - start) / period)
+
+
+def reach_s(rate_in_hz: float, rate_out_hz: float) -> float:
+    """How far (s) a result of `resample` looks to either side."""
+    return _kernel(rate_in_hz, rate_out_hz).reach / rate_in_hz
+
+
+def decimate(times_s: FloatArray, x: FloatArray, every: int, *, first: int = 0) -> tuple[FloatArray, FloatArray]:
+    """Every `every`-th sample from the index `first` on, unfiltered, as the paper's authors do: for reproduction only.
+
+    What is faster than half the new rate folds back into the result.
+    """
+    if every < 1 or not 0 <= first < len(times_s):
+        raise PalpateError(f"cannot take every {every}th of {len(times_s)} samples from {first} on")
+    return times_s[first::every], x[first::every]
+
+
+@lru_cache(maxsize=8)
+def _kernel(rate_in_hz: float, rate_out_hz: float) -> _Kernel:
+    if not (rate_in_hz > 0 and rate_out_hz > 0):
+        raise PalpateError(f"rates must be positive, not {rate_in_hz:g} and {rate_out_hz:g} Hz")
+    stop = min(1.0, rate_out_hz / rate_in_hz) / 2  # cycles per input sample
+    transition = 2 * np.pi * (1 - PASS) * stop
+    reach = int(np.ceil((ATTENUATION_DB - 7.95) / (2.285 * transition) / 2))
+    distance = np.arange(reach * _FINENESS + 1) / _FINENESS
+    cutoff = (1 + PASS) * stop  # twice the middle of the transition
+    window = np.i0(0.1102 * (ATTENUATION_DB - 8.7) * np.sqrt(1 - (distance / reach) ** 2))
+    return _Kernel(reach, cutoff * np.sinc(cutoff * distance) * window / window[0])
+
+
+def _evaluate(kernel: _Kernel, x: FloatArray, at: FloatArray) -> FloatArray:
+    """Weighted sums of the 2 reach samples around each place (in samples)."""
+    from scipy.sparse import csr_array
+
+    flat = x.reshape(len(x), -1)
+    result = np.full((len(at), flat.shape[1]), np.nan)
+    first = np.floor(at).astype(np.int64) - kernel.reach + 1
+    inside = np.flatnonzero((first >= 0) & (first + 2 * kernel.reach <= len(x)))
+    taps = np.arange(2 * kernel.reach)
+    for some in np.array_split(inside, max(1, len(inside) * len(taps) // _WEIGHTS_AT_ONCE)):
+        index = first[some, None] + taps
+        place = np.abs(at[some, None] - index) * _FINENESS
+        low = np.minimum(place.astype(np.int64), len(kernel.table) - 2)
+        weights = kernel.table[low]
+        weights += (place - low) * (kernel.table[low + 1] - weights)
+        weights /= weights.sum(axis=1, keepdims=True)  # a constant stays itself to the last digit
+        rows = np.arange(0, index.size + 1, len(taps))
+        result[some] = csr_array((weights.ravel(), index.ravel(), rows), shape=(len(some), len(x))) @ flat
+    return result.reshape(len(at), *x.shape[1:])
+
+
+def _even_clock(times_s: FloatArray) -> tuple[float, float]:
+    """First time and period, s."""
+    if len(times_s) < 2 or not times_s[-1] > times_s[0]:
+        raise DataProblem("rate conversion", f"{len(times_s)} samples have no rate")
+    start, period = float(times_s[0]), float((times_s[-1] - times_s[0]) / (len(times_s) - 1))
+    off = float(np.abs(times_s - start - period * np.arange(len(times_s))).max()) / period
+    if not off < _UNEVEN:
+        raise DataProblem(
+            "rate conversion",
+            f"the times deviate from an even clock by up to {off:.2g} periods",
+            remedy="put the samples on an even clock first (evenly_sampled)",
+        )
+    return start, period
+
+
+def _mean_rate(at_s: FloatArray) -> float:
+    if len(at_s) < 2:
+        raise PalpateError("the rate of a single time is unknown: state rate_hz")
+    return float((len(at_s) - 1) / (at_s[-1] - at_s[0]))

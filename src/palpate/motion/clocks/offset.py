@@ -1,0 +1,534 @@
+"""Clocks: by how much the time of one device is ahead of another's, found from what both of them saw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palpate.errors import DataProblem
+from palpate.motion.clocks.clock import ClockMap as ClockMap
+from palpate.motion.clocks.clock import clock_map as clock_map
+from palpate.motion.clocks.clock import noise_floor
+from palpate.motion.derivatives.filters import design_lowpass
+from palpate.physics.arrays import FloatArray, least_squares, symmetric_inverse
+from palpate.physics.poses import Poses
+
+_BANDWIDTH_HZ = 20.0
+_COARSE_HZ = 100.0
+_CANDIDATES, _FEWEST, _WORTH = 24, 6, 0.5
+"""Lags that are looked at closely: at most; beyond the fewest only where they correlate this much as well as the best.
+"""
+_PROMINENT, _AROUND_S = 0.01, 4.0
+"""A lag is another one where the correlation falls by this share of the largest on the way to any better lag nearby."""
+_SAME_S = 0.005
+_FEWEST_ROWS, _ROWS = 100, 30_000
+"""So many samples each side must have; candidates are compared on so many at most, the winner then on all."""
+_STRAY_S = 0.02
+"""The line of the offset stays so close to the lag it starts from."""
+_SHOWN_S = 0.03
+_NEAR_S = (0.02, 0.25)
+"""A quarter of a period is taken between these; ..."""
+_QUARTERS, _MOVES, _VALLEYS = 6, 5, 4
+"""... so many of them around the best lag are searched, again where a better one is found there."""
+_FLAT = 0.01
+"""A direction that hardly correlates (share of the best one) tells nothing of handedness."""
+_SHORTEST_S = 2.0
+_SHORTEST_FOR_DRIFT_S = 10.0
+_PRECISE_S = 1e-6
+_PIECE_S = 2.0
+"""What noise does in one such piece says nothing about the next."""
+_MARKER_BANDWIDTH_HZ = 10.0
+"""A hand moves slower; the noise of marker poses grows with the frequency once they are differentiated."""
+_BRIDGED_S = 0.1
+"""Gaps up to this length are bridged by straight lines, which lead or lag nowhere on average."""
+_FASTER = 1.5
+"""A marker body does not turn this much faster than the fastest that the gyroscope saw."""
+_MOST_JUMPS = 0.2
+_OUTLYING = 6.0
+"""Standard deviations from which a pose is taken for a mistake of the tracking."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Offset:
+    """response time = predictor time + value_s at `at_s`, with its standard deviation and the evidence."""
+
+    value_s: float
+    std_s: float
+    explained: float
+    """Share of the responses' variance that the predictors explain at this offset (geometric mean of the channels), 0
+    to 1.
+    """
+    runner_up: float
+    """The same share at the best lag elsewhere (a quarter of a period away or more): near it, the offset is a guess."""
+    lags_s: FloatArray
+    """Lags around the best one (and ...)."""
+    misfit: FloatArray
+    """... the unexplained share of the variance there: the profile to look at."""
+    drift_ppm: float = float("nan")
+    """By how much the offset grows, us per s of response time; NaN where it cannot be known."""
+    drift_std_ppm: float = float("nan")
+    """Its standard deviation."""
+    at_s: float = float("nan")
+    """Response time at which the offset is `value_s`; elsewhere the drift adds to it."""
+    freedom: int = 1000
+    """Degrees of freedom of both standard deviations: pieces of time that were compared, less what was fitted."""
+
+    @property
+    def clock(self) -> ClockMap:
+        """The relation itself, with the response's clock as the reference."""
+        return clock_map(self.value_s, self.std_s, self.at_s, self.drift_ppm, self.drift_std_ppm, freedom=self.freedom)
+
+
+def estimate_offset(
+    times_p: FloatArray,
+    predictors: FloatArray,
+    times_r: FloatArray,
+    responses: FloatArray,
+    *,
+    what: str = "clock offset",
+    bandwidth_hz: float = _BANDWIDTH_HZ,
+    alike: bool = False,
+    turned: bool = False,
+) -> Offset:
+    """Find the lag at which linear combinations of the predictors explain the responses best.
+
+    predictors (n, p) on one clock, responses (m, q) on another, times in s. No physics is assumed beyond linearity,
+    so it serves a load cell against an IMU as well as a gyroscope against markers. The whole range of lags is
+    searched, then the profile of the least-squares misfit is refined below a sample. A line of the offset over time,
+    fitted around it, tells the drift; the scatter of its gradient between pieces tells both standard deviations.
+    Predictors must contain what errors of their own instruments add to the responses: a gyroscope's zero, for
+    instance, adds multiples of the angular rate, which look like a lag of some 10 us. Rows with NaN are left out, with
+    the filter's reach around them. Signals are compared below `bandwidth_hz`; `alike` says that all responses have
+    one unit and one noise, so that the largest count most; `turned` that both are one vector in two frames, which no
+    mirror image explains (half a period beside the true lag of a shake, it fits best). Raises `DataProblem` when the
+    lag cannot be known from these signals.
+    """
+    tp, P = _band_limited(times_p, predictors, bandwidth_hz)
+    tr, Q = _band_limited(times_r, responses, bandwidth_hz)
+    if min(tp[-1] - tp[0], tr[-1] - tr[0]) < _SHORTEST_S:
+        raise DataProblem(
+            what,
+            f"the recordings last {tp[-1] - tp[0]:.1f} s and {tr[-1] - tr[0]:.1f} s, too short to compare",
+        )
+    for side in (P, Q):
+        if np.isfinite(side).all(axis=1).sum() < _FEWEST_ROWS:
+            raise DataProblem(what, "too little is left between the gaps", remedy="fill short gaps first")
+    pair = _pair(tp, P, tr, Q, alike, turned)
+
+    thin = pair.thinned()
+    scored = sorted(_ground(thin, lag) for lag in _candidates(tp, P, tr, Q, alike))
+    (least, coarse), near = _settle(thin, *scored[0])
+    runner_up = 1 - min([near] + [misfit for misfit, lag in scored if abs(lag - coarse) > _SAME_S])
+
+    lags = coarse + np.linspace(-_SHOWN_S, _SHOWN_S, 13)
+    profile = np.array([_misfit(pair, lag) for lag in lags])
+    value = _minimise(lambda lag: _misfit(pair, lag), coarse - _SAME_S, coarse + _SAME_S)
+    best, line = _misfit(pair, value), _fit_line(pair, value)
+    value, std = line.value_s, line.std_s
+    if best > 0.5 or 1 - runner_up < 1.3 * max(least, best) or not std < 0.01:
+        raise DataProblem(
+            what,
+            f"it cannot be known from these signals: at the best lag, {value:.3f} s, one explains "
+            f"{100 * (1 - best):.0f} % of the other, at the next best {100 * runner_up:.0f} %; "
+            f"standard deviation of the lag {1e3 * std:.1f} ms",
+            remedy="check that the files belong together and that the object was shaken, "
+            "or state the samples that coincide (clocks:)",
+        )
+    return Offset(
+        value, std, 1 - best, runner_up, lags, profile, line.drift_ppm, line.drift_std_ppm, line.at_s, line.freedom
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pair:
+    """Band-limited signals ready to be compared at any lag."""
+
+    predict: Callable[[FloatArray, int], FloatArray]
+    """The predictors at any times (s), or their derivative of this order."""
+    first_s: float
+    last_s: float
+    blind: tuple[FloatArray, FloatArray] | None
+    """Times and 1 where the predictors are not known."""
+    times_s: FloatArray
+    responses: FloatArray
+    alike: bool
+    turned: bool
+
+    def thinned(self) -> _Pair:
+        """The same with only every n-th response: enough to compare lags, and quick for an hour."""
+        step = -(-len(self.times_s) // _ROWS)
+        return replace(self, times_s=self.times_s[::step], responses=self.responses[::step])
+
+    def usable(self, at_s: FloatArray) -> NDArray[np.bool_]:
+        """Which of these predictor times lie where the predictors are known."""
+        use = (at_s >= self.first_s) & (at_s <= self.last_s)
+        return use if self.blind is None else use & (np.interp(at_s, *self.blind) == 0)
+
+
+def _pair(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, alike: bool, turned: bool) -> _Pair:
+    from scipy.interpolate import CubicSpline
+
+    known, seen = np.isfinite(P).all(axis=1), np.isfinite(Q).all(axis=1)
+    spline = CubicSpline(tp, P if known.all() else _interpolate(tp, tp[known], P[known]).T)
+    blind = None if known.all() else (tp, np.asarray(~known, dtype=float))
+    first, last = float(tp[0]), float(tp[-1])
+    return _Pair(
+        lambda t, order: np.asarray(spline(t, order), dtype=float), first, last, blind, tr[seen], Q[seen], alike, turned
+    )
+
+
+def _band_limited(times_s: FloatArray, x: FloatArray, bandwidth_hz: float) -> tuple[FloatArray, FloatArray]:
+    """Low-pass and decimate (samples, channels) on an even version of its own clock; NaN spread by the filter."""
+    rate = (len(times_s) - 1) / (times_s[-1] - times_s[0])
+    even = times_s[0] + np.arange(len(times_s)) / rate
+    rows = _interpolate(even, times_s, x)
+    if rate <= 2.6 * bandwidth_hz:
+        return even, rows.T
+    lowpass = design_lowpass(rate, bandwidth_hz)
+    if len(even) < 2 * len(lowpass.taps):
+        return even, rows.T
+    half = len(lowpass.taps) // 2
+    return even[half : len(even) - half : lowpass.step], lowpass.apply(rows).T
+
+
+def _candidates(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, alike: bool) -> list[float]:
+    """Offsets (s) where the canonical correlation of the coarse signals peaks, the strongest first.
+
+    Of a fast shake each half period is a peak of its own, and the true one need not be the highest on the grid.
+    """
+    from scipy.signal import find_peaks
+
+    p, q = _coarse(tp, P, False), _coarse(tr, Q, alike)
+    n, m = len(p), len(q)
+    least = min(n, m) // 2  # half of the shorter recording must overlap
+    score = _correlation(np.linalg.qr(p)[0], q)
+    lags = np.arange(-(n - least), m - least + 1)
+    score = np.concatenate([[0.0], score[lags], [0.0]])  # negative lags sit at the circle's end; the ends may be peaks
+    prominence = _PROMINENT * float(score.max())
+    peaks = np.asarray(find_peaks(score, prominence=prominence, wlen=int(_AROUND_S * _COARSE_HZ))[0], dtype=np.int64)
+    if not len(peaks):
+        peaks = np.array([1 + int(score[1:-1].argmax())])
+    left, here, right = score[peaks - 1], score[peaks], score[peaks + 1]
+    bend = np.maximum(2 * here - left - right, 1e-300)
+    shift, height = (right - left) / (2 * bend), here + (right - left) ** 2 / (8 * bend)
+    order = np.argsort(height)[::-1][:_CANDIDATES]
+    order = order[(np.arange(len(order)) < _FEWEST) | (height[order] > _WORTH * height[order[0]])]
+    return [float(tr[0] - tp[0] + x) for x in (lags[peaks - 1] + np.clip(shift, -0.5, 0.5))[order] / _COARSE_HZ]
+
+
+def _correlation(p: FloatArray, q: FloatArray) -> FloatArray:
+    """Sum over all pairs of channels of the squared correlation, over the lags of a circle, one pair at a time."""
+    size = 1 << (len(p) + len(q) - 1).bit_length()
+    score = np.zeros(size)
+    spectra = [np.fft.rfft(channel, size) for channel in q.T]
+    for channel in p.T:
+        one = np.conj(np.fft.rfft(channel, size))
+        for spectrum in spectra:
+            score += np.fft.irfft(one * spectrum, size) ** 2
+    return score
+
+
+def _coarse(times_s: FloatArray, x: FloatArray, alike: bool) -> FloatArray:
+    """On the coarse grid, without mean, each channel (or, where they are alike, all together) of norm one."""
+    grid = np.arange(times_s[0], times_s[-1], 1 / _COARSE_HZ)
+    y = _interpolate(grid, times_s, x).T
+    y = np.where(np.isfinite(y).all(axis=1, keepdims=True), y - np.nanmean(y, axis=0), 0.0)
+    return y / np.maximum(np.linalg.norm(y) if alike else np.linalg.norm(y, axis=0), 1e-300)
+
+
+def _interpolate(at_s: FloatArray, times_s: FloatArray, x: FloatArray) -> FloatArray:
+    """(samples, channels) -> (channels, other samples), linearly."""
+    return np.array([np.interp(at_s, times_s, x[:, j]) for j in range(x.shape[1])], dtype=float)
+
+
+def _compared(pair: _Pair, offset_s: float) -> tuple[FloatArray, FloatArray]:
+    """Predictors and responses without their means, where both are known at this offset."""
+    at = pair.times_s - offset_s
+    use = pair.usable(at)
+    x, y = pair.predict(at[use], 0), pair.responses[use]
+    return x - x.mean(axis=0), y - y.mean(axis=0)
+
+
+def _misfit(pair: _Pair, offset_s: float) -> float:
+    """Unexplained share of the responses' variance: of all where they are alike, else the channels' geometric mean."""
+    x, y = _compared(pair, offset_s)
+    total = (y**2).sum(axis=0)
+    mirrored = _mirrored(x, y) if pair.turned else 0.0
+    x /= np.maximum(np.linalg.norm(x, axis=0), 1e-300)
+    # normal equations, for speed: scaled columns, and a misfit to nine digits is enough to find its minimum
+    residual = y - x @ least_squares(x.T @ x, x.T @ y, rcond=1e-12)
+    if pair.alike:
+        return float(np.clip((residual**2).sum() / max(total.sum(), 1e-300) + mirrored, 1e-12, 1.0))
+    share = (residual**2).sum(axis=0) / np.maximum(total, 1e-300)
+    return float(np.clip(np.exp(np.log(np.clip(share, 1e-12, 1.0)).mean()) + mirrored, 1e-12, 1.0))
+
+
+def _quarter_period(pair: _Pair, offset_s: float) -> float:
+    """Of what the predictors explain, by its rms frequency, s: a lag by this much must cost.
+
+    It does not where predictors hold a wave and its derivative: then any lag fits a shake of one frequency.
+    """
+    x, y = _compared(pair, offset_s)
+    scale = np.maximum(np.linalg.norm(x, axis=0), 1e-300)
+    coefficients = least_squares(x / scale, y, rcond=1e-6) / scale[:, None]
+    at = pair.times_s - offset_s
+    slope = pair.predict(at[pair.usable(at)], 1) @ coefficients
+    total = (y**2).sum(axis=0)
+    weight = np.ones_like(total) if pair.alike else 1 / np.maximum(total, 1e-300)
+    ratio = float((((x @ coefficients) ** 2) @ weight).sum() / max(float(((slope**2) @ weight).sum()), 1e-300))
+    return float(np.clip(np.pi / 2 * np.sqrt(ratio), *_NEAR_S))
+
+
+def _mirrored(x: FloatArray, y: FloatArray) -> float:
+    """Share of the variance that is explained by a mirror image only.
+
+    The best scale and rotation explain (d1 + d2 +- d3)^2 of |x|^2 |y|^2, d being the singular values of x'y, minus for
+    a mirror image (Umeyama 1991, IEEE PAMI 13:376). Motion about one or two axes has no handedness: d3 is noise.
+    """
+    U, d, Vt = np.linalg.svd(x.T @ y)
+    if np.linalg.det(U @ Vt) > 0:
+        return 0.0
+    third = max(float(d[2] - _FLAT * d[0]), 0.0)
+    return 4 * third * float(d[0] + d[1]) / max(float((x**2).sum() * (y**2).sum()), 1e-300)
+
+
+def _ground(pair: _Pair, lag: float, reach_s: float = 1 / _COARSE_HZ) -> tuple[float, float]:
+    """The smallest misfit near a coarse lag, and where; between coarse lags it may be far smaller than at them."""
+    misfit = _misfit(pair, lag)
+    if misfit > 0.9:
+        return misfit, lag
+    lowest = _minimise(lambda x: _misfit(pair, x), lag - reach_s, lag + reach_s)
+    return _misfit(pair, lowest), lowest
+
+
+def _settle(pair: _Pair, misfit: float, lag: float) -> tuple[tuple[float, float], float]:
+    """The best misfit and lag some periods around, and the smallest misfit a quarter of a period or more beside it.
+
+    Where nearly all is explained at any of these lags, the correlation has no peaks, but the misfit still has valleys.
+    """
+    elsewhere = 1.0
+    for _ in range(_MOVES):
+        quarter = _quarter_period(pair, lag)
+        steps = np.arange(-2 * _QUARTERS, 2 * _QUARTERS + 1)
+        lags = lag + quarter / 2 * steps
+        scan = np.array([_misfit(pair, x) for x in lags], dtype=float)
+        valleys = 1 + np.flatnonzero((scan[1:-1] <= scan[:-2]) & (scan[1:-1] <= scan[2:]))
+        valleys = valleys[np.abs(steps[valleys]) >= 2]
+        found = [_ground(pair, float(lags[i]), quarter / 2) for i in valleys[np.argsort(scan[valleys])][:_VALLEYS]]
+        better = min(found, default=(1.0, lag))
+        elsewhere = min(better[0], float(scan[np.abs(steps) >= 2].min()))
+        if better[0] >= misfit:
+            break
+        misfit, lag = better
+    return (misfit, lag), elsewhere
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The offset as a line over the response's time."""
+
+    at_s: float
+    value_s: float
+    """At this time, where it is known best, ..."""
+    std_s: float
+    """... and its standard deviation there; infinite where there is no such line."""
+    drift_ppm: float
+    drift_std_ppm: float
+    freedom: int
+
+
+def _fit_line(pair: _Pair, offset_s: float) -> _Line:
+    """Fit offset + drift by Gauss-Newton, with the sandwich covariance H^-1 (sum of s s') H^-1 over pieces of time
+    (White 1980, Econometrica 48:817).
+
+    s is a piece's gradient of the weighted sum of squares, H the curvature of the whole. A count of independent
+    residuals, as for a mean, would give three times too much: slow residuals are few but say little about a lag.
+    """
+    value, drift, at = offset_s, 0.0, float(pair.times_s.mean())
+    time, gradient, curvature = _gradient(pair, value, drift, at)
+    length = float(time[-1] - time[0])
+    unknowns = 2 if length > _SHORTEST_FOR_DRIFT_S else 1
+    for _ in range(5):
+        if not np.linalg.cond(curvature) < 1e12 or abs(value - offset_s) > _STRAY_S:
+            return _Line(at, offset_s, float("inf"), float("nan"), float("nan"), 1)
+        step = least_squares(curvature[:unknowns, :unknowns], gradient.sum(axis=0)[:unknowns])
+        value, drift = value + float(step[0]), drift + float(step[1:].sum())
+        # to the time at which offset and drift know nothing of each other
+        here = at + float(curvature[0, 1] / curvature[0, 0])
+        value, at = value + drift * (here - at), here
+        time, gradient, curvature = _gradient(pair, value, drift, at)
+        if np.abs(step * [1, length][:unknowns]).max() < _PRECISE_S:
+            break
+    pieces = max(8, int(length / _PIECE_S))
+    piece = np.minimum((time - time[0]) * (pieces / length), pieces - 1).astype(np.int64)
+    s = np.array([np.bincount(piece, column, pieces) for column in gradient.T[:unknowns]], dtype=float).T
+    inverse = symmetric_inverse(curvature[:unknowns, :unknowns])
+    std = np.sqrt(np.diag(inverse @ (s.T @ s) @ inverse) * (pieces / (pieces - unknowns)))
+    if unknowns == 1:
+        return _Line(at, value, float(std[0]), float("nan"), float("nan"), pieces - unknowns)
+    return _Line(at, value, float(std[0]), 1e6 * drift, 1e6 * float(std[1]), pieces - unknowns)
+
+
+def _gradient(pair: _Pair, value_s: float, drift: float, at_s: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Times (n,), what each adds to the steepest descent in offset and drift (n, 2), and the curvature (2, 2).
+
+    The predictors' coefficients follow the offset: whatever they can explain of a shift tells nothing of it.
+    """
+    at = pair.times_s - value_s - drift * (pair.times_s - at_s)
+    use = pair.usable(at)
+    time, at, y = pair.times_s[use], at[use], pair.responses[use]
+    x, slope = pair.predict(at, 0), -pair.predict(at, 1)
+    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
+    scale = np.maximum(np.linalg.norm(x, axis=0), 1e-300)
+    x, slope = x / scale, (slope - slope.mean(axis=0)) / scale
+    normal = x.T @ x
+
+    def explained(v: FloatArray) -> FloatArray:
+        return least_squares(normal, x.T @ v, rcond=1e-12)
+
+    coefficients = explained(y)
+    residual = y - x @ coefficients
+    shift = slope @ coefficients
+    moves = [shift, (time - at_s)[:, None] * shift]
+    moves = [m - m.mean(axis=0) - x @ explained(m) for m in moves]
+    weight = 1 / np.maximum((residual**2).mean(axis=0), 1e-300)
+    gradient = np.array([(m * residual) @ weight for m in moves], dtype=float).T
+    curvature = np.array([[((a * b) @ weight).sum() for b in moves] for a in moves], dtype=float)
+    return time, gradient, curvature
+
+
+def _minimise(f: Callable[[float], float], low: float, high: float) -> float:
+    from scipy.optimize import minimize_scalar
+
+    return float(minimize_scalar(f, bounds=(low, high), method="bounded", options={"xatol": 1e-4}).x)
+
+
+def marker_clock(poses: Poses, times_s: FloatArray, angular_rate: FloatArray, *, what: str = "") -> Offset:
+    """Offset and drift between motion capture (the reference) and a gyroscope on the same body.
+
+    poses: of any frame fixed to the body, NaN where it was not seen. times_s (n,), even, s, and angular_rate (n, 3),
+    rad/s: the gyroscope on its own clock, NaN where lost. Turn between the two frames, scales and zero of the gyroscope
+    are free. Offset = capture time minus gyroscope time. Raises `DataProblem` when it cannot be known.
+    """
+    what = what or "clock offset between motion capture and gyroscope"
+    if angular_rate.shape != (len(times_s), 3):
+        raise DataProblem(what, f"the angular rate has shape {angular_rate.shape}, wanted is ({len(times_s)}, 3)")
+    at, omega, half_s = angular_velocity(poses, what=what)
+    gyroscope = window_mean(times_s, angular_rate, half_s)
+    omega = _without_jumps(omega, angular_rate)
+    found = _compare(at, omega, times_s, gyroscope, what)
+    cleaned = _without_outliers(found, at, omega, times_s, gyroscope)
+    if np.isfinite(cleaned).sum() == np.isfinite(omega).sum():
+        return found
+    return _compare(at, cleaned, times_s, gyroscope, what)
+
+
+def angular_velocity(poses: Poses, *, what: str = "poses") -> tuple[FloatArray, FloatArray, float]:
+    """Times (n,), mean angular velocity (n, 3), rad/s, over a centred window, in the body's frame; half the window, s.
+
+    log(R_{k-1}' R_{k+1}) / (t_{k+1} - t_{k-1}): the rotation vector has the same components in both frames (e.g.
+    Lynch & Park, Modern Robotics, 3.2.3), and a symmetric window has no delay. NaN where a neighbour was not seen.
+    """
+    from scipy.spatial.transform import Rotation
+
+    if len(poses) < 3:
+        raise DataProblem(what, f"{len(poses)} poses are too few")
+    at, R, seen = poses.times_s, poses.rotation, poses.seen
+    steps = at[2:] - at[:-2]
+    half_s = float(np.median(steps)) / 2
+    both = seen[2:] & seen[:-2] & (steps < 2.5 * half_s)  # rows that the file leaves out are gaps, too
+    if not both.any():
+        raise DataProblem(what, "no pose was seen together with the one after next")
+    omega = np.full((len(poses), 3), np.nan)
+    turn = Rotation.from_matrix(R[:-2][both].swapaxes(1, 2) @ R[2:][both]).as_rotvec()
+    omega[1:-1][both] = turn / steps[both, None]
+    return at, omega, half_s
+
+
+def window_mean(times_s: FloatArray, x: FloatArray, half_s: float) -> FloatArray:
+    """Mean of (samples, channels) over +- half_s around each time, by the trapezoidal rule: what a difference quotient
+    sees of it. NaN where the window leaves the recording or meets NaN.
+    """
+    bad = ~np.asarray(np.isfinite(x).all(axis=1))
+    filled = np.where(bad[:, None], 0.0, x)
+    steps = np.diff(times_s)[:, None] * (filled[1:] + filled[:-1]) / 2
+    total = np.vstack([np.zeros(x.shape[1]), np.cumsum(steps, axis=0)])
+    early, late = times_s - half_s, times_s + half_s
+    mean = (_linear(late, times_s, total) - _linear(early, times_s, total)) / (2 * half_s)
+    period = (times_s[-1] - times_s[0]) / (len(times_s) - 1)
+    lost = np.concatenate([[0.0], np.cumsum(bad)])
+    met = lost[np.searchsorted(times_s, late + period)] > lost[np.searchsorted(times_s, early - period)]
+    mean[(early < times_s[0]) | (late > times_s[-1]) | met] = np.nan
+    return mean
+
+
+def _compare(at: FloatArray, omega: FloatArray, times_s: FloatArray, gyroscope: FloatArray, what: str) -> Offset:
+    """The quiet gyroscope predicts, the noisy markers respond: so noise takes nothing from the coefficients."""
+    grid, bridged = bridge_short(at, omega)
+    known = np.flatnonzero(np.isfinite(gyroscope).all(axis=1))
+    if len(known) < 2:
+        raise DataProblem(what, "the gyroscope saw too little")
+    inner = slice(known[0], known[-1] + 1)
+    return estimate_offset(
+        times_s[inner],
+        gyroscope[inner],
+        grid,
+        bridged,
+        what=what,
+        bandwidth_hz=_MARKER_BANDWIDTH_HZ,
+        alike=True,
+        turned=True,
+    )
+
+
+def bridge_short(at: FloatArray, omega: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(frames, 3) on an even grid from the first to the last seen frame: straight lines over short gaps, NaN in long
+    ones.
+    """
+    seen = np.isfinite(omega).all(axis=1)
+    t, w = at[seen], omega[seen]
+    if len(t) < 2:
+        raise DataProblem("poses", "no angular velocity is known")
+    count = round((t[-1] - t[0]) / float(np.median(np.diff(at)))) + 1
+    grid = np.linspace(float(t[0]), float(t[-1]), max(count, 2))
+    filled = _linear(grid, t, w)
+    for i in np.flatnonzero(np.diff(t) > _BRIDGED_S):
+        filled[(grid > t[i]) & (grid < t[i + 1])] = np.nan
+    return grid, filled
+
+
+def _without_jumps(omega: FloatArray, angular_rate: FloatArray) -> FloatArray:
+    """Markers that are swapped for a while make poses jump, faster than anything that the gyroscope saw."""
+    seen = np.isfinite(omega).all(axis=1)
+    if seen.sum() < 3:
+        return omega
+    fastest = float(np.nanmax(np.linalg.norm(angular_rate, axis=1)))
+    limit = _FASTER * fastest + _OUTLYING * float(np.linalg.norm(noise_floor(omega[seen])))
+    jumps = np.linalg.norm(np.where(np.isfinite(omega), omega, 0.0), axis=1) > limit
+    if jumps.sum() > _MOST_JUMPS * seen.sum():  # then it is the gyroscope's scale that is wrong, and scale is free
+        return omega
+    return np.where(jumps[:, None], np.nan, omega)
+
+
+def _without_outliers(
+    found: Offset, at: FloatArray, omega: FloatArray, times_s: FloatArray, gyroscope: FloatArray
+) -> FloatArray:
+    """NaN where the markers' angular velocity is far from what the gyroscope says at this offset."""
+    there = found.clock.from_reference(at)
+    predicted = _linear(there, times_s, gyroscope)
+    use = np.isfinite(omega).all(axis=1) & np.isfinite(predicted).all(axis=1)
+    use &= (there >= times_s[0]) & (there <= times_s[-1])
+    x = np.column_stack([predicted[use], np.ones(use.sum())])
+    rest = omega[use] - x @ least_squares(x, omega[use])
+    scale = np.median(np.abs(rest), axis=0) / 0.6745
+    kept = omega.copy()
+    kept[np.flatnonzero(use)[(np.abs(rest) > _OUTLYING * np.maximum(scale, 1e-12)).any(axis=1)]] = np.nan
+    return kept
+
+
+def _linear(at_s: FloatArray, times_s: FloatArray, x: FloatArray) -> FloatArray:
+    """(samples, channels) at other times, linearly."""
+    return np.array([np.interp(at_s, times_s, x[:, j]) for j in range(x.shape[1])], dtype=float).T

@@ -1,0 +1,1 @@
+"""From positions to speeds and accelerations: filters, the choice of a bandwidth, local polynomials."""

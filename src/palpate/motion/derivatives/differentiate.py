@@ -1,0 +1,359 @@
+"""Derivatives: from where a frame was to how it moved, each seen stretch by itself.
+
+A polynomial is fitted to each window of samples, of the position in the world and of the rotation in the tangent space
+of SO(3) near that window, where it is as smooth as the motion is. What the window does to fast motion is a loss; so
+the default window is short ("light"), and the low-pass of the balance, which treats every column alike, takes the rest
+of the noise away (parallel filtering).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from palpate.errors import DataProblem
+from palpate.motion.clocks.clock import Interval
+from palpate.motion.derivatives.bandwidth import Bandwidth, pose_bandwidth, signal_bandwidth
+from palpate.motion.derivatives.filters import filter_weights, savitzky_golay
+from palpate.physics.arrays import BoolArray, FloatArray
+from palpate.physics.motion import Motion
+from palpate.physics.poses import Poses
+from palpate.physics.so3 import body_rates, exp_rotation, log_rotation
+
+IntArray = NDArray[np.int64]
+Span = tuple[int, int]
+
+_CHUNK = 1 << 16
+"""Samples differentiated at a time: what is at hand stays in the processor's cache."""
+_FARTHEST = 3.0
+"""rad; rotation vectors are told apart up to pi."""
+_UNEVEN = 0.1
+"""Periods; a clock whose steps deviate more is not even."""
+SHORTER = 0.6
+"""A window is judged against one shorter by this factor."""
+ORDER_OF_BIAS = 4
+"""The bias of a second derivative of polynomials of order 4 (and 5) grows with this power of the window."""
+SURE, FEWEST = 4.0, 4
+"""Standard deviations by which a bias stands out, and how many windows must show it to draw a line."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PoseMotion:
+    """A motion derived from poses, and how."""
+
+    motion: Motion
+    """NaN where the poses do not tell it; with fitted poses."""
+    edge: BoolArray
+    """(samples,) seen, but within half a window of an end of what was seen: NaN, or kept and worth less."""
+    window_s: float
+    order: int
+    bandwidth: Bandwidth | None
+    """How the window was chosen, unless it was given; its `bandwidth_hz` suits the balance's low-pass."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AngleMotion:
+    """An angle (or any other scalar) with its derivatives; (samples,), NaN where they are not known."""
+
+    times_s: FloatArray
+    angle: FloatArray
+    speed: FloatArray
+    acceleration: FloatArray
+    edge: BoolArray
+    """As in `PoseMotion`."""
+    window_s: float
+    order: int
+    bandwidth: Bandwidth | None
+
+
+def pose_motion(
+    poses: Poses,
+    *,
+    gravity: ArrayLike,
+    window_s: float | None = None,
+    order: int = 4,
+    ends: bool = False,
+    still: Interval | None = None,
+) -> PoseMotion:
+    """The motion of a frame from its poses on an even clock, by local polynomials on SO(3) and in space.
+
+    gravity: (3,) m/s2 in the capture frame, (0, 0, -9.80665) where its z points up. window_s: length of the window;
+    if not given, it is chosen from the recording, with the noise of `still` (s) if stated. Poses that are NaN, and
+    jumps of the clock, split the recording; a stretch shorter than the window stays NaN, as does a turn of more than
+    3 rad within half a window. `ends` keeps the half window at either end of a stretch, fitted from one side.
+    """
+    rate = even_rate(poses.times_s, "poses")
+    chosen = pose_bandwidth(poses, still=still, order=order) if window_s is None else None
+    window = window_samples(_window_s(chosen, window_s), rate, order)
+    n = len(poses)
+    R = np.full((n, 3, 3), np.nan)
+    omega, omega_dot, position, velocity, acceleration = (np.full((n, 3), np.nan) for _ in range(5))
+    spans = stretches(poses.times_s, poses.seen, window)
+    for a, b in spans:
+        R[a:b], omega[a:b], omega_dot[a:b] = _differentiate_rotation(poses.rotation[a:b], window, order, rate)
+        position[a:b], velocity[a:b], acceleration[a:b] = (
+            savitzky_golay(poses.position[a:b], window, order, derivative=d, rate_hz=rate) for d in range(3)
+        )
+    edge = _edges(n, spans, window // 2)
+    if not ends:
+        for x in (R, omega, omega_dot, position, velocity, acceleration):
+            x[edge] = np.nan
+    fitted = Poses(poses.times_s, R, position)
+    motion = _motion(fitted, velocity, acceleration, omega, omega_dot, gravity)
+    return PoseMotion(motion, edge, window / rate, order, chosen)
+
+
+def published_pose_motion(poses: Poses, *, gravity: ArrayLike, window: int = 11, order: int = 4) -> PoseMotion:
+    """As the paper's authors: central differences of R and of the position, each result then filtered by
+    Savitzky-Golay over `window` samples (FORMATS, Wheelbarrow); ends kept, poses as measured.
+
+    For reproduction. It damps fast motion in the columns but not in the wrench, and so biases the parameters.
+    """
+    rate = even_rate(poses.times_s, "poses")
+    n = len(poses)
+    omega, omega_dot, velocity, acceleration = (np.full((n, 3), np.nan) for _ in range(4))
+    spans = stretches(poses.times_s, poses.seen, window)
+    for a, b in spans:
+        R, dt = poses.rotation[a:b], 1 / rate
+        spin = R.swapaxes(1, 2) @ np.gradient(R, dt, axis=0)
+        vee = np.stack([spin[:, 2, 1] - spin[:, 1, 2], spin[:, 0, 2] - spin[:, 2, 0], spin[:, 1, 0] - spin[:, 0, 1]])
+        omega[a:b] = savitzky_golay(0.5 * vee.T, window, order)
+        omega_dot[a:b] = savitzky_golay(np.gradient(omega[a:b], dt, axis=0), window, order)
+        velocity[a:b] = savitzky_golay(np.gradient(poses.position[a:b], dt, axis=0), window, order)
+        acceleration[a:b] = savitzky_golay(np.gradient(velocity[a:b], dt, axis=0), window, order)
+    # two central differences and two windows, one after the other
+    edge = _edges(n, spans, 2 * (window // 2) + 2)
+    motion = _motion(poses, velocity, acceleration, omega, omega_dot, gravity)
+    return PoseMotion(motion, edge, window / rate, order, None)
+
+
+def angle_motion(
+    times_s: FloatArray,
+    angle: FloatArray,
+    *,
+    window_s: float | None = None,
+    order: int = 4,
+    ends: bool = False,
+    still: Interval | None = None,
+) -> AngleMotion:
+    """Angle, speed and acceleration of a hinge by local polynomials; NaN, clock and ends as in `pose_motion`.
+
+    With window_s = 0.31 and `ends` it is what the paper did with the door (31 samples at 100 Hz, order 4).
+    """
+    if angle.shape != times_s.shape:
+        raise ValueError(f"the angle has shape {angle.shape}, its times {times_s.shape}")
+    rate = even_rate(times_s, "angle")
+    chosen = signal_bandwidth(times_s, angle, still=still, order=order) if window_s is None else None
+    window = window_samples(_window_s(chosen, window_s), rate, order)
+    found = np.full((3, len(angle)), np.nan)
+    spans = stretches(times_s, np.isfinite(angle), window)
+    for a, b in spans:
+        found[:, a:b] = [savitzky_golay(angle[a:b], window, order, derivative=d, rate_hz=rate) for d in range(3)]
+    edge = _edges(len(angle), spans, window // 2)
+    if not ends:
+        found[:, edge] = np.nan
+    return AngleMotion(times_s, found[0], found[1], found[2], edge, window / rate, order, chosen)
+
+
+def even_rate(times_s: FloatArray, what: str) -> float:
+    """Samples per second of an even clock, on which whole samples may be missing."""
+    if len(times_s) < 3:
+        raise DataProblem(what, f"{len(times_s)} samples are too few to differentiate")
+    steps = np.diff(times_s)
+    period = float(np.median(steps))
+    if not period > 0:
+        raise DataProblem(what, "their times do not increase")
+    # over all regular steps, because the times of one are rounded
+    regular = np.abs(steps - period) < 0.5 * period
+    period = float(steps[regular].mean())
+    off = np.abs(steps / period - np.round(steps / period))
+    if off.max() > _UNEVEN or steps.min() < 0.5 * period:
+        worst = int(np.maximum(off, steps < 0.5 * period).argmax())
+        raise DataProblem(
+            what,
+            f"they are not sampled evenly: a step of {1e3 * steps[worst]:.3g} ms at {times_s[worst]:.3f} s, "
+            f"usual are {1e3 * period:.3g} ms",
+            remedy="put them onto an even clock first (evenly_sampled)",
+        )
+    return 1 / period
+
+
+def window_samples(window_s: float, rate_hz: float, order: int) -> int:
+    """The nearest odd number of samples that a polynomial of this order can be fitted to."""
+    if not window_s > 0:
+        raise DataProblem("derivatives", f"a window of {window_s} s is not possible", remedy="it must be positive")
+    least = order + 1 + order % 2
+    return max(least, 2 * round((window_s * rate_hz - 1) / 2) + 1)
+
+
+def stretches(times_s: FloatArray, seen: BoolArray, shortest: int) -> list[Span]:
+    """Runs [start, stop) of at least `shortest` consecutive samples, all of them seen and none missing between."""
+    period = float(np.median(np.diff(times_s)))
+    joined = seen[1:] & seen[:-1] & (np.diff(times_s) < 1.5 * period)
+    change = np.diff(np.concatenate([[0], joined.astype(np.int8), [0]]))
+    starts, stops = np.flatnonzero(change == 1), np.flatnonzero(change == -1) + 1
+    return [(a, b) for a, b in zip(starts.tolist(), stops.tolist(), strict=True) if b - a >= shortest]
+
+
+def _window_s(chosen: Bandwidth | None, given: float | None) -> float:
+    return chosen.window_s if chosen is not None else float(given or 0.0)
+
+
+def _edges(samples: int, spans: list[Span], reach: int) -> BoolArray:
+    edge = np.zeros(samples, dtype=bool)
+    for a, b in spans:
+        edge[a : a + reach] = True
+        edge[max(b - reach, a) : b] = True
+    return edge
+
+
+def _motion(
+    poses: Poses,
+    velocity: FloatArray,
+    acceleration: FloatArray,
+    omega: FloatArray,
+    omega_dot: FloatArray,
+    gravity: ArrayLike,
+) -> Motion:
+    """Velocity (m/s) and acceleration (m/s2) in the world -> the body frame; gravity (3,) in the world."""
+    g = np.asarray(gravity, dtype=float)
+    if g.shape != (3,):
+        raise ValueError(f"gravity must be a vector (3,) in the capture frame, not of shape {g.shape}")
+    to_body = poses.rotation.swapaxes(1, 2)
+    specific, v = (to_body @ (acceleration - g)[:, :, None])[..., 0], (to_body @ velocity[:, :, None])[..., 0]
+    return Motion(poses.times_s, specific, omega, omega_dot, poses, v)
+
+
+def _differentiate_rotation(
+    R: FloatArray, window: int, order: int, rate_hz: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Fitted rotations (n, 3, 3), omega and omega_dot (n, 3) of one stretch of at least `window` samples.
+
+    Neighbouring windows share a tangent space: phi = log(R_ref' R) with R_ref in their middle. That costs two
+    logarithms a sample instead of one per sample and window, and loses nothing, because `body_rates` is exact. Where
+    the body turns so far that phi would wrap round, each window has its own; where even that is too far, NaN.
+    """
+    n, half = len(R), window // 2
+    fitted, omega, omega_dot = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((n, 3))
+
+    def fit(starts: IntArray, length: int, outputs: slice) -> None:
+        identity = np.eye(length)
+        weights = [savitzky_golay(identity, window, order, derivative=d, rate_hz=rate_hz)[outputs] for d in range(3)]
+        chunk = max(1, _CHUNK // length)
+        for first in range(0, len(starts), chunk):
+            rows = starts[first : first + chunk, None] + np.arange(length)
+            reference = R[rows[:, length // 2], None]
+            phi = log_rotation(reference.swapaxes(2, 3) @ R[rows])
+            phi0, phi1, phi2 = (w @ phi for w in weights)
+            at = rows[:, outputs]
+            fitted[at] = reference @ exp_rotation(phi0)
+            omega[at], omega_dot[at] = body_rates(phi0, phi1, phi2)
+
+    path = np.zeros(n)
+    chord = np.sqrt(((R[1:] - R[:-1]) ** 2).sum(axis=(1, 2)) / 8)  # sine of half the angle from one to the next
+    path[1:] = 2 * np.arcsin(np.minimum(chord, 1.0)).cumsum()
+    shared = min(window, n - window + 1)
+    length = shared + 2 * half
+    starts = np.minimum(np.arange(0, n - 2 * half, shared), n - length)
+    middle = path[starts + length // 2]
+    far = np.maximum(middle - path[starts], path[starts + length - 1] - middle) > _FARTHEST
+    fit(starts[~far], length, slice(half, length - half))
+    fit((starts[far, None] + np.arange(shared)).ravel(), window, slice(half, half + 1))
+    fit(np.array([0]), window, slice(0, half))
+    fit(np.array([n - window]), window, slice(half + 1, window))
+    centre = np.clip(np.arange(n), half, n - 1 - half)
+    lost = np.maximum(path[centre] - path[centre - half], path[centre + half] - path[centre]) > _FARTHEST
+    for x in (fitted, omega, omega_dot):
+        x[lost] = np.nan
+    return fitted, omega, omega_dot
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WindowedMotion:
+    """An angle (rad) with its derivatives, each sample with the window of its stretch; (samples,), NaN: unknown."""
+
+    angle: FloatArray
+    speed: FloatArray
+    acceleration: FloatArray
+    window_s: FloatArray
+
+
+def windowed_angle_motion(
+    times_s: FloatArray, angle: FloatArray, noise: float, stretches: Sequence[BoolArray], *, order: int = 4
+) -> WindowedMotion:
+    """Local polynomials, each stretch (samples,) with its own window; what is in no stretch with the first one's.
+
+    noise: standard deviation of the angle's white noise, rad.
+    """
+    rate = float((len(times_s) - 1) / (times_s[-1] - times_s[0]))
+    windows = [best_window(times_s, angle, noise, where, order=order) for where in stretches]
+    chosen = np.full(len(times_s), windows[0])
+    for where, window in zip(stretches, windows, strict=True):
+        chosen[where] = window
+    found = np.full((3, len(times_s)), np.nan)
+    for window in set(windows):
+        one, at = angle_motion(times_s, angle, window_s=window / rate, order=order), chosen == window
+        found[:, at] = np.array([one.angle, one.speed, one.acceleration])[:, at]
+    return WindowedMotion(found[0], found[1], found[2], chosen / rate)
+
+
+def best_window(
+    times_s: FloatArray,
+    angle: FloatArray,
+    noise: float,
+    where: BoolArray,
+    *,
+    order: int = 4,
+    longest_s: float = 0.7,
+) -> int:
+    """The window (odd number of samples) with the least mean square error of the second derivative there.
+
+    Its noise is known from the white noise of the angle (rad). Its bias shows in what sets it apart from a shorter
+    window, less what noise alone sets them apart (an unbiased estimate of risk: Stein 1981; of a local polynomial's:
+    Fan & Gijbels 1995), made good for the bias that the shorter one has itself.
+    """
+    rate = float((len(times_s) - 1) / (times_s[-1] - times_s[0]))
+    first, scale = order + 5 - order % 2, (noise * rate**2) ** 2
+    acceleration: dict[int, FloatArray] = {}
+
+    def second(n: int) -> FloatArray:
+        if n not in acceleration:
+            acceleration[n] = angle_motion(times_s, angle, window_s=n / rate, order=order).acceleration
+        return acceleration[n]
+
+    windows = np.arange(first, max(int(longest_s * rate), first) + 1, 2)
+    noises, biases, sure = (list[float]() for _ in range(3))
+    for window in (int(n) for n in windows):
+        shorter = max(2 * round((SHORTER * window - 1) / 2) + 1, order + 3 - order % 2)
+        difference = (second(window) - second(shorter))[where]
+        difference = difference[np.isfinite(difference)]
+        if len(difference) == 0:
+            break
+        own, apart = filter_weights(window, order, 2), filter_weights(window, order, 2).copy()
+        outer = (window - shorter) // 2
+        apart[outer : outer + shorter] -= filter_weights(shorter, order, 2)
+        expected = scale * float(apart @ apart)
+        excess = float(np.mean(difference**2)) - expected
+        # neighbours within the shorter window say the same
+        scatter = expected * float(np.sqrt(2 * shorter / len(difference)))
+        noises.append(scale * float(own @ own))
+        biases.append(excess / (1 - (shorter / window) ** ORDER_OF_BIAS) ** 2)
+        sure.append(excess / scatter if scatter > 0 else np.inf)
+    if not noises:
+        return first
+    risk = np.array(noises) + _smooth_bias(windows[: len(noises)], np.array(biases), np.array(sure) > SURE)
+    return int(windows[int(np.argmin(risk))])
+
+
+def _smooth_bias(windows: NDArray[np.int64], bias: FloatArray, sure: BoolArray) -> FloatArray:
+    """The squared bias as a power of the window, through the windows at which it stands out of the noise.
+
+    Where it does, a power fits well over the few octaves that matter; where it does not, an estimate is mostly noise.
+    """
+    if sure.sum() < FEWEST:
+        return np.maximum(bias, 0.0)
+    slope, level = np.polyfit(np.log(windows[sure]), np.log(bias[sure]), 1)
+    return np.exp(level + max(float(slope), 0.0) * np.log(windows))

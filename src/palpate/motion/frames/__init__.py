@@ -1,0 +1,1 @@
+"""Frames of sensors, hinges and axles, from markers and from the motion itself."""

@@ -1,0 +1,1 @@
+"""Inertial measurement units: their motion, noise, mounting, and whether they can be right."""

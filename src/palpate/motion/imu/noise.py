@@ -1,0 +1,312 @@
+"""How much noise an IMU brings into a balance, and whether its odd and even samples can serve as instruments.
+
+The halves' difference holds the noise at fs/2 - f where the balance holds the noise at f: white noise is the same at
+both, noise that the IMU has filtered, or samples that were stored twice, is not. Both are read off spectra of what the
+IMU writes while it is still.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from palpate.motion.clocks.clock import Even, without_lost
+from palpate.motion.derivatives.filters import Lowpass
+from palpate.motion.imu.motion import Smoothing, imu_motion
+from palpate.physics.arrays import FloatArray
+from palpate.recording.gates import Finding
+
+_STILL_S, _MOVING_S, _HOP = 0.5, 1.0, 4
+"""Windows of the spectra, which begin every quarter of one."""
+_SLOW_S = 1 / 16
+_STILL_FORCE, _STILL_RATE = 0.25, 0.05
+"""m/s2 and rad/s: means over `_SLOW_S` vary by less than this in a still window."""
+_LOWEST_HZ, _LOWEST_MOVING_HZ = 12.0, 25.0
+"""A hand that holds still trembles below the first; a hand that moves does nothing above the second."""
+_FLAT_HZ = 12.0
+"""From these on, so wide a band tells the noise below."""
+_ENOUGH_S = 2.0
+"""Of stillness; with less, the motion tells the noise better if it can."""
+_KNOCK = 3.0
+"""Windows louder than this many medians hold a knock."""
+_WHITE, _SURE = log(1.25), 4.5
+"""Noise powers closer than this ratio, or than this many standard deviations, are the same."""
+_STEADY = 1.6
+"""Scatter between moving windows, over that of noise alone, beyond which it is not the IMU's noise they show."""
+_MATTERS = 1e-4
+"""Share of a signal's power below which no noise is worth a word."""
+_HELD = 0.15
+_CHANNELS = {"accelerometer": slice(0, 3), "gyroscope": slice(3, 6)}
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ImuNoise:
+    """The noise of the specific force (3, m/s2) and the angular rate (3, rad/s) as far as a balance lets it pass."""
+
+    level: FloatArray | None
+    """(6,): standard deviation per sample of the white noise that leaves as much in the balance; None: not known."""
+    halves: FloatArray | None
+    """(6,): the same of what split halves take out; equal to `level` where the noise is white."""
+    measured_s: float
+    """s: how long the windows lasted in all."""
+    instead_of_halves: FloatArray | None
+    """(6,): `level` where split halves would take out the wrong amount, so that it should be taken out; else None."""
+    findings: tuple[Finding, ...]
+
+
+def judge_imu_noise(imu: Even, smoothing: Smoothing, lowpass: Lowpass | None, lowpass_times_s: FloatArray) -> ImuNoise:
+    """Measure the noise of specific force and angular rate, imu.x (samples, 6), inside the band of a balance.
+
+    smoothing, lowpass (of signals at the even `lowpass_times_s`): what the balance does to them. Still windows are
+    preferred; while the IMU moves, only what is steady above a hand's frequencies is taken for noise.
+    """
+    rate_hz = _rate_hz(imu.times_s)
+    held = _held_findings(imu.x)
+    if rate_hz < 4 * _LOWEST_HZ or len(imu.x) < 2 * _MOVING_S * rate_hz:
+        return ImuNoise(None, None, 0.0, None, held)
+    x = without_lost(imu.times_s, imu.x, imu.lost)
+    still = _still_spectra(x, rate_hz)
+    enough = still is not None and still.duration_s >= _ENOUGH_S
+    seen = still if enough else _moving_spectra(x, rate_hz) or still
+    if seen is None:
+        message = "the IMU's noise cannot be judged: it is never still, and what it shows above 25 Hz is not steady"
+        return ImuNoise(None, None, 0.0, None, (*held, Finding("imu-noise", False, f"{message}; {_REMEDY}")))
+    passes = _Passes(smoothing, lowpass, _rate_hz(lowpass_times_s), rate_hz)
+    inside = passes.gains(seen.frequency_hz)
+    needed, taken = seen.level(inside), seen.level(inside[::-1])
+    least = 1e-12 * needed.max() + 1e-300
+    ratio = np.log((needed + least) / (taken + least))
+    wrong = _differs(ratio, np.hypot(seen.log_std(inside), seen.log_std(inside[::-1])))
+    wrong &= passes.matters(np.nan_to_num(x), np.abs(needed - taken))
+    found = _Found(np.sqrt(needed), np.sqrt(taken), seen.duration_s, seen.still)
+    instead = found.level if held or wrong.any() else None
+    return ImuNoise(found.level, found.halves, found.duration_s, instead, held or found.findings(wrong))
+
+
+_REMEDY = "leave the IMU still for some seconds at the beginning or end of the recording"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    level: FloatArray
+    halves: FloatArray
+    duration_s: float
+    still: bool
+
+    def findings(self, wrong: BoolArray) -> tuple[Finding, ...]:
+        """What to tell about channels whose noise is not white."""
+        told: list[str] = []
+        for name, unit in (("accelerometer", "m/s2"), ("gyroscope", "rad/s")):
+            at = _CHANNELS[name]
+            if wrong[at].any():
+                level, halves = (float(np.sqrt(np.mean(v[at] ** 2))) for v in (self.level, self.halves))
+                told.append(
+                    f"{name} like {level:.3g} {unit} of white noise per sample, samples side by side {halves:.3g}"
+                )
+        if not told:
+            return ()
+        where = f"in {self.duration_s:.1f} s " + ("of stillness" if self.still else "of motion, above 25 Hz")
+        advice = "turn the IMU's own filter off" + ("" if self.still else f", or {_REMEDY}")
+        message = (
+            f"the IMU's noise is not white ({'; '.join(told)}; measured {where}): split halves do not remove it, the "
+            f"measured level was used instead; {advice}"
+        )
+        return (Finding("imu-noise", False, message),)
+
+
+def _rate_hz(times_s: FloatArray) -> float:
+    return (len(times_s) - 1) / float(times_s[-1] - times_s[0])
+
+
+def _differs(ratio: FloatArray, std: FloatArray) -> BoolArray:
+    """Whether logarithms of ratios (6,) are not zero: of a channel, or of its instrument's three together."""
+    wrong = np.abs(ratio) > np.maximum(_WHITE, _SURE * std)
+    for at in _CHANNELS.values():
+        together = float(np.abs(ratio[at].mean()))
+        wrong[at] |= together > max(_WHITE, _SURE * float(np.sqrt((std[at] ** 2).sum())) / 3)
+    return wrong
+
+
+# What the balance lets pass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Passes:
+    """Power gains of the signals that enter the balance: the specific force, and the slope of the angular rate.
+
+    The rate itself enters too, but noise matters where it is strongest against the motion: in the slope.
+    """
+
+    smoothing: Smoothing
+    lowpass: Lowpass | None
+    lowpass_rate_hz: float
+    rate_hz: float
+
+    def gains(self, frequency_hz: FloatArray) -> FloatArray:
+        """(frequencies, 6)."""
+        half = round(2 * self.smoothing.reach_s * self.rate_hz) + 5
+        impulse = np.zeros((2 * half + 1, 3))
+        impulse[half] = 1.0
+        m = imu_motion(np.arange(2 * half + 1) / self.rate_hz, impulse, impulse, np.eye(4), self.smoothing)
+        smooth = _gain(m.specific_acceleration[:, 0], self.rate_hz, frequency_hz)
+        slope = _gain(m.omega_dot[:, 0], self.rate_hz, frequency_hz)
+        if self.lowpass is not None:
+            low = _gain(self.lowpass.taps, self.lowpass_rate_hz, frequency_hz)
+            smooth, slope = low * smooth, low * slope
+        return np.stack([smooth] * 3 + [slope] * 3, axis=1)
+
+    def matters(self, x: FloatArray, power: FloatArray) -> BoolArray:
+        """Whether white noise of this power (6,) is a share worth a word of what passes of the signals x, in the
+        direction in which they move least: true for all three channels of an instrument or for none.
+        """
+        spectrum = np.fft.rfft(x - x.mean(axis=0), axis=0) / np.sqrt(len(x))
+        gains = self.gains(np.arange(len(spectrum), dtype=float) * (self.rate_hz / len(x)))
+        passed = spectrum * np.sqrt(gains)
+        noise = np.maximum(power * gains.sum(axis=0), 1e-300)
+        worth = np.zeros(6, dtype=bool)
+        for at in _CHANNELS.values():
+            scale = np.sqrt(noise[at])
+            moved = np.real(passed[:, at].conj().T @ passed[:, at]) / scale[:, None] / scale
+            worth[at] = np.linalg.eigvalsh(moved)[0] < 1 / _MATTERS
+        return worth
+
+
+def _gain(taps: FloatArray, rate_hz: float, frequency_hz: FloatArray) -> FloatArray:
+    """|H(f)|^2 of an FIR filter; nothing passes above the Nyquist rate."""
+    size = max(4096, 2 * len(taps))
+    at = np.fft.rfftfreq(size, 1 / rate_hz)
+    return np.interp(frequency_hz, at, np.abs(np.fft.rfft(taps, size)) ** 2, right=0.0)
+
+
+# Spectra
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Spectra:
+    """Power per frequency of windows, scaled so that white noise of variance v gives v everywhere."""
+
+    power: FloatArray
+    """(windows, frequencies 0 ... fs/2, 6)."""
+    frequency_hz: FloatArray
+    lowest_hz: float
+    """Below, it is taken as flat: there it is motion rather than noise."""
+    alike: float
+    """Over how many frequencies and windows a deviation is shared."""
+    duration_s: float
+    still: bool
+
+    def level(self, gains: FloatArray) -> FloatArray:
+        """(6,): variance of the white noise of which as much passes gains (frequencies, 6)."""
+        weights = self._folded(gains)
+        return (self.power.mean(axis=0) * weights).sum(axis=0) / weights.sum(axis=0)
+
+    def log_std(self, gains: FloatArray) -> FloatArray:
+        """(6,): standard deviation of the logarithm of such a level."""
+        weights = self._folded(gains)
+        return np.sqrt(self.alike * (weights**2).sum(axis=0) / len(self.power)) / weights.sum(axis=0)
+
+    def _folded(self, gains: FloatArray) -> FloatArray:
+        """Gains below the lowest frequency count for the frequencies right above it."""
+        below = self.frequency_hz < self.lowest_hz
+        base = ~below & (self.frequency_hz < self.lowest_hz + _FLAT_HZ)
+        weights = np.where(below[:, None], 0.0, gains)
+        weights[base] += gains[below].sum(axis=0) / np.count_nonzero(base)
+        return weights
+
+
+def _still_spectra(x: FloatArray, rate_hz: float) -> _Spectra | None:
+    windows = _windows(x, 2 * round(_STILL_S * rate_hz / 2))
+    slow = max(1, round(_SLOW_S * rate_hz))
+    count = windows.shape[1] // slow
+    means = windows[:, : count * slow].reshape(len(windows), count, slow, 6).mean(axis=2)
+    swing = np.ptp(means, axis=1)
+    still = (swing < np.repeat([_STILL_FORCE, _STILL_RATE], 3)).all(axis=1)  # NaN is not
+    if not still.any():
+        return None
+    return _without_knocks(_spectra(windows[still], np.hanning(windows.shape[1] + 1)[:-1], rate_hz, _LOWEST_HZ, True))
+
+
+def _moving_spectra(x: FloatArray, rate_hz: float) -> _Spectra | None:
+    """None where the power above a hand's frequencies is not steady: then it is the motion's, not the IMU's."""
+    from scipy.signal.windows import blackmanharris
+
+    if rate_hz < 8 * _LOWEST_MOVING_HZ:
+        return None
+    windows = _windows(x, 2 * round(_MOVING_S * rate_hz / 2))
+    windows = windows[np.isfinite(windows).all(axis=(1, 2))]
+    if len(windows) < 4 * _HOP:
+        return None
+    taper = np.asarray(blackmanharris(windows.shape[1], sym=False), dtype=float)
+    seen = _spectra(windows, taper, rate_hz, _LOWEST_MOVING_HZ, False)
+    band = (seen.frequency_hz >= _LOWEST_MOVING_HZ) & (seen.frequency_hz < 2 * _LOWEST_MOVING_HZ)
+    loud = np.log(np.maximum(seen.power[:, band].mean(axis=1), 1e-300))
+    scatter = 1.4826 * np.median(np.abs(loud - np.median(loud, axis=0)), axis=0)
+    expected = np.sqrt(_shared(taper) / np.count_nonzero(band))
+    return _without_knocks(seen) if bool((scatter < _STEADY * expected).all()) else None
+
+
+def _windows(x: FloatArray, size: int) -> FloatArray:
+    """(windows, size, 6), overlapping."""
+    return sliding_window_view(x, size, axis=0)[:: size // _HOP].transpose(0, 2, 1)
+
+
+def _spectra(windows: FloatArray, taper: FloatArray, rate_hz: float, lowest_hz: float, still: bool) -> _Spectra:
+    """Of first differences, in which the slow motion is weak, over what white noise gives."""
+    n = len(taper) - 1
+    w = taper[:n]
+    power = np.abs(np.fft.rfft(np.diff(windows, axis=1) * w[:, None], n + 1, axis=1)) ** 2
+    cycles = np.arange(power.shape[1], dtype=float) / (n + 1)
+    white = 2 * (w @ w) - 2 * (w[1:] @ w[:-1]) * np.cos(2 * np.pi * cycles)
+    alike = _shared(taper) * _overlap(taper)
+    duration_s = (len(windows) + _HOP - 1) / _HOP * len(taper) / rate_hz
+    return _Spectra(power / white[:, None], cycles * rate_hz, lowest_hz, alike, duration_s, still)
+
+
+def _shared(taper: FloatArray) -> float:
+    """Over how many neighbouring frequencies a window smears (Percival & Walden, 6.3)."""
+    return float(len(taper) * np.sum(taper**4) / np.sum(taper**2) ** 2)
+
+
+def _overlap(taper: FloatArray) -> float:
+    """How many overlapping windows are worth one (Welch 1967)."""
+    shifts = [round(k * len(taper) / _HOP) for k in range(1, _HOP)]
+    return 1 + 2 * sum(float(taper[s:] @ taper[: len(taper) - s] / (taper @ taper)) ** 2 for s in shifts)
+
+
+def _without_knocks(seen: _Spectra) -> _Spectra:
+    band = seen.frequency_hz >= seen.lowest_hz
+    loud = seen.power[:, band].mean(axis=1)
+    keep = (loud <= _KNOCK * np.median(loud, axis=0)).all(axis=1)
+    return _Spectra(seen.power[keep], seen.frequency_hz, seen.lowest_hz, seen.alike, seen.duration_s, seen.still)
+
+
+# Held samples
+
+
+def _held_findings(x: FloatArray) -> tuple[Finding, ...]:
+    """Instruments whose samples are stored several times: all three values repeat while they move."""
+    repeated = {name: _repeated(x[:, at]) for name, at in _CHANNELS.items()}
+    told = [f"{100 * (1 - share):.0f} % of the {name}'s" for name, share in repeated.items() if share > _HELD]
+    if not told:
+        return ()
+    message = (
+        f"the IMU's file repeats samples: only {' and '.join(told)} are new. It is slower than it was stored, and "
+        "split halves do not show its noise; store it at its own rate"
+    )
+    return (Finding("held-samples", False, message),)
+
+
+def _repeated(x: FloatArray, block: int = 64) -> float:
+    """Share of rows of (samples, 3) that equal the row before, in the livelier half of all blocks."""
+    same = (np.diff(x, axis=0) == 0).all(axis=1)
+    count = len(same) // block
+    if count == 0:
+        return 0.0
+    lively = np.ptp(x[: count * block].reshape(count, block, 3), axis=1).sum(axis=1)
+    which = lively >= np.median(lively)
+    return float(same[: count * block].reshape(count, block)[which].mean()) if lively.max() > 0 else 0.0

@@ -1,0 +1,666 @@
+"""Whether an IMU can be right: gravity has a known size, and it turns as the gyroscope says.
+
+The scale of a gyroscope shows in the path of the IMU. Integrated twice, the specific force in the world is a parabola
+(gravity, start) plus that path. A path stays within arm's reach, while the error of a wrong scale grows with time
+squared, so shaking hardly disturbs it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import permutations, product
+from math import log, pi, sqrt
+
+import numpy as np
+
+from palpate.errors import DataProblem
+from palpate.physics.arrays import FloatArray
+from palpate.physics.units import STANDARD_GRAVITY
+from palpate.recording.gates import Finding
+
+_RATE_HZ = 25.0
+"""Enough for a hand's turning; faster signals are averaged down to it."""
+_SLOWEST_HZ = 10.0
+_CALM_S, _CALM_SHARE, _CALM_WINDOWS = 0.5, 0.1, 8
+_GRAVITY_WARNING, _GRAVITY_FATAL = 0.02, 0.10
+_STRETCH_S, _WINDOW_S = 5.0, 1.0
+_MOST_STRETCHES = 40
+_TURNING = 0.2
+"""Standard deviation of gravity's direction (rad) in a stretch that turns enough to judge by."""
+_PUSHING = 0.25
+"""Largest ratio of the variation in size to that in direction of such a stretch."""
+_FLOOR = 0.02
+"""Deviations (as a fraction of gravity) below this are all equally good."""
+_CLEARLY = 1 / 4
+"""Ratio of squared deviations from which one reading of the gyroscope is clearly better than another: half as far
+off.
+"""
+_EXPLAINED = 1 / 16
+"""Share of the turning's mean square that may be left over in a stretch before other readings are tried."""
+_FEWEST = 2
+"""Stretches that have to speak against the gyroscope as stored."""
+_FASTEST = 3.0
+"""rad/s; a reading that spins faster for whole windows would make any force vanish from their means."""
+_DEGREE = pi / 180
+_UNITS = (1.0, _DEGREE, 1 / _DEGREE)
+_CONFIRMED, _REACH_M = 0.02, 0.3
+"""Standard deviation of a scale that the IMU's path confirms, and how far (RMS) such a path may go."""
+_SCALES = np.geomspace(1 / 16, 16, 17)
+_AXES = "xyz"
+_PATH_RATE_HZ, _PATH_SLOWEST_HZ = 50.0, 40.0
+_PATH_STRETCH_S, _SHORTEST_S = 12.0, 6.0
+"""Longer ones hold slower motion, against which a path says more, but also more of a drifting zero."""
+_PATH_FEWEST, _PATH_MOST = 4, 40
+"""Stretches; of more, those that turn most are taken."""
+_APART_S = 1.5
+"""Deviations of the path this far apart have nothing to do with each other."""
+_TURNS_RAD = 0.1
+"""RMS angle, beside a straight line, by which a stretch turns about an axis whose scale can be told: the integrated
+noise and drift of a gyroscope are far smaller, and a scale of noise alone "explains" what that noise has done.
+"""
+_APART = 0.5
+"""Sine of the angle from the axes of which gravity tells, beyond which an axis is another one."""
+_STEPS, _SETTLED = 8, 1e-4
+_WARNING, _FATAL = 0.015, 0.04
+_WARNING_STDS, _FATAL_STDS = 4.0, 5.0
+_TOO_FAR = 0.7
+"""An entry of the gyroscope's matrix that the search must not leave."""
+_LARGEST = 0.25
+"""Errors beyond this are no matter of scale."""
+_EXPLAINS = 0.2
+"""Share of the squares of the path that a scale must explain to be believed: else the path is no hand's."""
+_VAGUE = 0.015
+"""Standard deviation from which on nothing is said: such a path is no hand's."""
+_FINEST = 0.002
+"""No scale is known better than this: it holds what the equations leave out."""
+
+# What is unknown besides the three scales, with usual sizes (standard deviations): the gyroscope's cross axes (6) and
+# zero (3, rad/s), the accelerometer's zero (3, m/s2), scales and cross axes (9), the delay between the two (1, s), a
+# pivot about which a hand turns (3, m), and scales of their own about axes of which gravity does not tell (3).
+_USUAL = np.repeat([0.3, 0.01, 0.05, 0.2, 0.01, 0.005, 1.0, 0.3], [3, 6, 3, 3, 9, 1, 3, 3])
+_ENTRIES = ([0, 1, 2, 0, 0, 1, 1, 2, 2], [0, 1, 2, 1, 2, 0, 2, 0, 1])
+"""Entries of the gyroscope's matrix in the order of the unknowns."""
+_CURVED = np.r_[0:12, 25:31]
+"""The unknowns that are solved for in steps: the gyroscope's and the pivot."""
+
+
+def check_imu(times_s: FloatArray, acceleration: FloatArray, angular_rate: FloatArray) -> tuple[Finding, ...]:
+    """Check units, signs and axes of an IMU against gravity, with nothing but its own signals.
+
+    times_s (n,), even, s; acceleration: specific force (n, 3), m/s2; angular_rate (n, 3), rad/s; both in the IMU's own
+    axes, NaN where nothing was seen. What the motion cannot tell is not reported.
+    """
+    if acceleration.shape != (len(times_s), 3) or angular_rate.shape != (len(times_s), 3):
+        raise DataProblem(
+            "IMU", f"shapes {acceleration.shape} and {angular_rate.shape} do not fit {len(times_s)} times, (n, 3) does"
+        )
+    rate_hz = (len(times_s) - 1) / float(times_s[-1] - times_s[0]) if len(times_s) > 1 else 0.0
+    if rate_hz < _SLOWEST_HZ:
+        return ()
+    thin = max(1, round(rate_hz / _RATE_HZ))
+    a, omega, rate_hz = _averaged(acceleration, thin), _averaged(angular_rate, thin), rate_hz / thin
+    gravity = _calm_level(a, rate_hz)
+    if gravity is None:
+        return ()
+    findings = _check_gravity(gravity)
+    if gravity.level < 0.03 * STANDARD_GRAVITY:
+        return tuple(findings)
+    turning = _turning(times_s[::thin], a / gravity.level, omega, rate_hz)
+    whole = _Whole(acceleration * (STANDARD_GRAVITY / gravity.level), angular_rate, rate_hz * thin)
+    findings += _check_gyroscope(turning, whole) if len(turning.a) >= _FEWEST else []
+    if any(finding.gate.startswith("gyro") for finding in findings):
+        return tuple(findings)
+    return (*findings, *check_gyro_scale(whole.a, whole.omega, whole.rate_hz))
+
+
+# Gravity
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """Size of the specific force in the calmest parts, m/s2, and by what fraction motion may have changed it there."""
+
+    level: float
+    margin: float
+
+
+def _calm_level(a: FloatArray, rate_hz: float) -> _Level | None:
+    """The median over the calmest tenth of all half seconds, eight at least; None where there are fewer than four.
+
+    Shaking makes the mean of the norm too large and turning makes the norm of the mean too small, so the two
+    bracket gravity; slow acceleration scatters both. Half their distance and twice the scatter are the margin, at least
+    half of what the size varies by inside a window.
+    """
+    windows = _cut(a, max(1, round(_CALM_S * rate_hz)))
+    windows = windows[np.isfinite(windows).all(axis=(1, 2))]
+    if len(windows) < 4:
+        return None
+    unrest = windows.var(axis=1).sum(axis=1)
+    calm = windows[np.argsort(unrest)[: max(_CALM_WINDOWS, round(_CALM_SHARE * len(windows)))]]
+    sizes = np.linalg.norm(calm, axis=2)
+    high, low = sizes.mean(axis=1), np.linalg.norm(calm.mean(axis=1), axis=1)
+    middle = (high + low) / 2
+    level = float(np.median(middle))
+    margin = float(np.median(high - low)) / 2 + 2 * 1.4826 * float(np.median(np.abs(middle - level)))
+    margin = max(margin, 0.5 * float(np.median(sizes.std(axis=1))))  # eight windows of shaking may agree by chance
+    return _Level(level, margin / level if level > 0 else 0.0)
+
+
+def _check_gravity(gravity: _Level) -> list[Finding]:
+    factor = gravity.level / STANDARD_GRAVITY
+    off = abs(factor - 1) - gravity.margin
+    if off <= _GRAVITY_WARNING:
+        return []
+    seen = f"the accelerometer reads {gravity.level:.4g} m/s2 in calm parts where gravity is {STANDARD_GRAVITY:.4g}"
+    if factor < 0.03:
+        reason = "gravity has been removed; record the specific force as the sensor measures it"
+    elif abs(factor * STANDARD_GRAVITY - 1) < 0.1:
+        reason = "it looks like g, not m/s2; state its unit as gn"
+    elif abs(factor / STANDARD_GRAVITY - 1) < 0.1:
+        reason = "it looks converted from g to m/s2 twice; state its unit as m/s2"
+    else:
+        reason = f"its scale is off by a factor of {factor:.3g}; check its unit, range and calibration"
+    return [Finding("gravity", off > _GRAVITY_FATAL, f"{seen}: {reason}")]
+
+
+# Gyroscope against accelerometer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Whole:
+    """The whole recording: specific force (n, 3) scaled so that gravity has its size, and rates (n, 3) as stored."""
+
+    a: FloatArray
+    omega: FloatArray
+    rate_hz: float
+
+    def confirms(self, reading: _Reading) -> bool:
+        """Whether the path of the IMU speaks for a scale: pushing to and fro can look like turning by too little."""
+        found = gyro_scale(self.a, self.omega @ reading.matrix.T, self.rate_hz)
+        if found is None or found.path_m > _REACH_M:
+            return False
+        return found.std < _CONFIRMED and abs(found.error) < 3 * _CONFIRMED
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Turning:
+    """The stretches in which gravity turns enough: (stretches, samples, 3), specific force as a fraction of gravity."""
+
+    start_s: FloatArray
+    a: FloatArray
+    omega: FloatArray
+    rate_hz: float
+    mean_rate: float
+    """Root mean square over all windows of the mean rate as stored."""
+    unturned: FloatArray
+    """(stretches,): deviations as from `_deviations`, for a gyroscope that reads nothing."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reading:
+    """How to read the gyroscope: true rate = scale * axes @ stored rate, with axes a signed permutation."""
+
+    axes: FloatArray
+    scale: float
+
+    @property
+    def matrix(self) -> FloatArray:
+        return self.scale * self.axes
+
+    @property
+    def changes(self) -> float:
+        """How much has to have gone wrong: exchanged and flipped axes, and an odd scale."""
+        return _changes(self.axes) + (self.scale != 1.0)
+
+
+def _check_gyroscope(turning: _Turning, whole: _Whole) -> list[Finding]:
+    """Find the reading of the gyroscope under which gravity stands still in the world, if it is not the stored one."""
+    plain = _Reading(np.eye(3), 1.0)
+    as_stored = _deviations(turning, [plain])[0]
+    if np.count_nonzero(as_stored > _EXPLAINED * turning.unturned) < _FEWEST:
+        return []
+    units = [_Reading(axes, scale) for scale in _UNITS for axes in _signed_permutations()]
+    odd = [_Reading(np.eye(3), float(scale)) for scale in _SCALES]
+    possible = [reading for reading in (*units, *odd) if reading.scale * turning.mean_rate < _FASTEST]
+    if not possible:
+        return []
+    best = _refined(turning, _best(turning, possible))
+    found = _deviations(turning, [best])[0]
+    wins = _votes(found, as_stored, turning.unturned)
+    losses = _votes(as_stored, found, turning.unturned)
+    if wins < max(_FEWEST, len(turning.a) / 3) or wins <= 4 * losses:
+        return []
+    if best.scale not in _UNITS and not whole.confirms(best):
+        return []
+    at = float(turning.start_s[int(np.argmax(as_stored - found))])
+    where = f"in {wins} of {len(turning.a)} stretches of {_STRETCH_S:g} s that turn (most from {at:.1f} s)"
+    return [*_wrong_scale(best.scale, where), *_wrong_axes(best.axes, where)]
+
+
+def _best(turning: _Turning, readings: list[_Reading]) -> _Reading:
+    """The simplest of the readings that explain the turning as well as any, the best one of equally simple ones.
+
+    Several do where the motion is about one axis only; a difference of less than one clear stretch is none.
+    """
+    scores = _scores(_deviations(turning, readings))
+    good = np.flatnonzero(scores < scores.min() - log(_CLEARLY))
+    return readings[min(good, key=lambda i: (readings[i].changes, scores[i]))]
+
+
+def _refined(turning: _Turning, reading: _Reading) -> _Reading:
+    """The same axes with the scale that fits best; a scale of 1 was good enough and stays."""
+    if reading.scale == 1.0:
+        return reading
+    near = [_Reading(reading.axes, reading.scale * float(f)) for f in np.geomspace(0.8, 1.25, 19)]
+    return near[int(np.argmin(_scores(_deviations(turning, near))))]
+
+
+def _scores(deviations: FloatArray) -> FloatArray:
+    """(readings, stretches) -> (readings,): sum of logarithms, so that a stretch of violent motion counts but once."""
+    return np.log(deviations + _FLOOR**2).sum(axis=1)
+
+
+def _votes(better: FloatArray, worse: FloatArray, unturned: FloatArray) -> int:
+    """In how many stretches the first reading explains the turning, and clearly better than the second."""
+    clear = better + _FLOOR**2 < _CLEARLY * (np.minimum(worse, unturned) + _FLOOR**2)
+    return int(np.count_nonzero(clear))
+
+
+def _turning(times_s: FloatArray, a: FloatArray, omega: FloatArray, rate_hz: float) -> _Turning:
+    """Cut into stretches and keep those that turn most.
+
+    Gravity keeps its size when it turns; where the size varies much, the motion is a push rather than a turn.
+    """
+    windows, window = round(_STRETCH_S / _WINDOW_S), round(_WINDOW_S * rate_hz)
+    both = _cut(np.hstack([a, omega]), windows * window)
+    means = both[..., :3].reshape(len(both), windows, window, 3).mean(axis=2)
+    unturned = _spread(means.transpose(1, 2, 0))
+    most = np.argsort(-np.nan_to_num(unturned))[:_MOST_STRETCHES]
+    sizes = np.linalg.norm(both[..., :3], axis=2).reshape(len(both), windows, window).mean(axis=2)
+    turns = (unturned > _TURNING**2) & (sizes.var(axis=1) < _PUSHING**2 * unturned)  # false where there is NaN
+    keep = np.sort(most[turns[most]])
+    start = times_s[: len(both) * windows * window : windows * window]
+    forces, rates = both[keep, :, :3], both[keep, :, 3:]
+    mean_rate = sqrt(float((rates.reshape(-1, window, 3).mean(axis=1) ** 2).sum(axis=1).mean())) if len(keep) else 0.0
+    return _Turning(start[keep], forces, rates, rate_hz, mean_rate, unturned[keep])
+
+
+def _deviations(turning: _Turning, readings: list[_Reading]) -> FloatArray:
+    """How far gravity strays in the world when the specific force is turned back by the gyroscope: (readings,
+    stretches).
+
+    With R' = R S(omega), R a = gravity + acceleration in the world. Its means over windows of a second hold only what
+    the velocity has changed by, so they must stay where they are; the mean square of how far they do not is returned,
+    in units of gravity squared.
+    """
+    stretches, samples, _ = turning.a.shape
+    window = round(_WINDOW_S * turning.rate_hz)
+    matrices = np.array([reading.matrix for reading in readings])
+    half_steps = np.einsum("cij,bnj->incb", matrices, turning.omega) / (2 * turning.rate_hz)
+    angle = np.sqrt((half_steps**2).sum(axis=0))
+    steps = np.concatenate([np.cos(angle)[None], np.sinc(angle / pi) * half_steps])
+    q = np.empty((samples, 4, len(readings), stretches))  # w, x, y, z
+    q[0] = np.array([1.0, 0.0, 0.0, 0.0])[:, None, None]
+    for k in range(samples - 1):
+        q[k + 1] = _quaternion_product(q[k], steps[:, k])
+    w, u = q[:, 0], q[:, 1:].transpose(1, 0, 2, 3)
+    forces = turning.a.transpose(2, 1, 0)[:, :, None, :]
+    forces = forces + _cross(half_steps, forces)  # a mean over a step belongs to the step's middle
+    twice = 2 * _cross(u, forces)
+    in_world = forces + w * twice + _cross(u, twice)
+    means = in_world.reshape(3, samples // window, window, len(readings), stretches).mean(axis=2)
+    return _spread(means.transpose(1, 0, 2, 3))
+
+
+def _quaternion_product(p: FloatArray, q: FloatArray) -> FloatArray:
+    """p q along the first axis, w x y z: turn by p, then in the turned frame by q."""
+    (a, b, c, d), (e, f, g, h) = p, q
+    return np.stack(
+        [
+            a * e - b * f - c * g - d * h,
+            a * f + b * e + c * h - d * g,
+            a * g - b * h + c * e + d * f,
+            a * h + b * g - c * f + d * e,
+        ]
+    )
+
+
+def _spread(means: FloatArray) -> FloatArray:
+    """Mean square distance of (windows, 3, ...) from their mean."""
+    return ((means - means.mean(axis=0)) ** 2).sum(axis=1).mean(axis=0)
+
+
+def _cross(u: FloatArray, v: FloatArray) -> FloatArray:
+    """u x v along the first axis; np.cross takes several times as long."""
+    return np.stack([u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]])
+
+
+# Words
+
+
+def _wrong_scale(scale: float, where: str) -> list[Finding]:
+    """true = scale * stored."""
+    if abs(log(scale)) < log(1.1):
+        return []
+    if abs(log(scale / _DEGREE)) < log(1.2):
+        reason = "it looks like deg/s taken for rad/s; state its unit as deg/s"
+    elif abs(log(scale * _DEGREE)) < log(1.2):
+        reason = "it looks like rad/s taken for deg/s; state its unit as rad/s"
+    else:
+        reason = "check its unit, range and calibration"
+    message = f"the gyroscope's scale is off by a factor of {1 / scale:.3g} against gravity {where}: {reason}"
+    return [Finding("gyro-scale", True, message)]
+
+
+def _wrong_axes(axes: FloatArray, where: str) -> list[Finding]:
+    """true = axes @ stored.
+
+    With a = D a_stored, D orthogonal, da/dt = a x omega becomes da_stored/dt = a_stored x (det(D) D' omega): a wrong
+    axis of the accelerometer looks like axes = det(D) D', which never mirrors. So D = -axes' explains it as well if
+    axes do not.
+    """
+    if _changes(axes) == 0:
+        return []
+    if np.array_equal(axes, -np.eye(3)):
+        message = (
+            f"the gyroscope turns the wrong way against gravity {where}: one of the two is left-handed or has flipped "
+            "signs; negate all three rates"
+        )
+        return [Finding("gyro-sign", True, message)]
+    blamed = [("gyroscope", axes)]
+    if np.linalg.det(axes) > 0:
+        blamed.append(("accelerometer", -axes.T))
+    blamed.sort(key=lambda item: _changes(item[1]))
+    (device, first), others = blamed[0], blamed[1:]
+    either = "".join(f", or the {name}'s x, y, z as {_as_read(matrix)}" for name, matrix in others)
+    fault = "flipped" if np.all(np.diag(first) != 0) else "swapped"
+    message = (
+        f"the {device}'s axes look {fault} against gravity {where}: {_describe(first)}; read its x, y, z as "
+        f"{_as_read(first)}{either}"
+    )
+    return [Finding("gyro-axes", True, message)]
+
+
+def _describe(axes: FloatArray) -> str:
+    """In words: "x and y exchanged, z flipped"."""
+    source = np.argmax(np.abs(axes), axis=1)
+    moved = [_AXES[i] for i in range(3) if source[i] != i]
+    flipped = [_AXES[i] for i in range(3) if axes[i, source[i]] < 0]
+    words = [f"{' and '.join(moved)} exchanged"] if len(moved) == 2 else ["all three in another order"] if moved else []
+    return ", ".join([*words, *([f"{' and '.join(flipped)} flipped"] if flipped else [])])
+
+
+def _as_read(axes: FloatArray) -> str:
+    """The three components as they should be read: "y, x, -z"."""
+    source = np.argmax(np.abs(axes), axis=1)
+    return ", ".join(("-" if axes[i, j] < 0 else "") + _AXES[j] for i, j in enumerate(source))
+
+
+def _changes(axes: FloatArray) -> int:
+    """How many axes are in another place, plus how many are flipped."""
+    return int(np.count_nonzero(np.diag(axes) == 0) + np.count_nonzero(axes < 0))
+
+
+def _signed_permutations() -> list[FloatArray]:
+    """All 48 ways to exchange and flip three axes."""
+    rows = np.eye(3)
+    return [
+        rows[list(order)] * np.array(signs)[:, None]
+        for order in permutations(range(3))
+        for signs in product((1.0, -1.0), repeat=3)
+    ]
+
+
+def _averaged(x: FloatArray, count: int) -> FloatArray:
+    """Means of `count` consecutive samples."""
+    return x[: len(x) // count * count].reshape(-1, count, x.shape[1]).mean(axis=1)
+
+
+def _cut(x: FloatArray, length: int) -> FloatArray:
+    """(samples, k) -> (pieces, length, k) without the rest."""
+    return x[: len(x) // length * length].reshape(-1, length, x.shape[1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GyroScale:
+    """Stored rate = (1 + error) * true rate."""
+
+    error: float
+    """Of all axes together."""
+    std: float
+    errors: FloatArray
+    """(3,), of each axis."""
+    stds: FloatArray
+    explains: float
+    """Share of the squares of the path (without scales) that the scales explain."""
+    path_m: float
+    """RMS of the path that is left over."""
+    stretches: int
+    stretch_s: float
+
+
+def check_gyro_scale(a: FloatArray, omega: FloatArray, rate_hz: float) -> tuple[Finding, ...]:
+    """Warn of a scale that gravity contradicts; silent where it cannot tell. Arguments as for `gyro_scale`."""
+    found = gyro_scale(a, omega, rate_hz)
+    if found is None or found.explains < _EXPLAINS or abs(found.error) > _LARGEST:
+        return ()
+    said = [(found.error, found.std, "")]
+    said += [(float(e), float(s), f" about {n}") for e, s, n in zip(found.errors, found.stds, "xyz", strict=True)]
+    for fatal, least, stds in ((True, _FATAL, _FATAL_STDS), (False, _WARNING, _WARNING_STDS)):
+        for error, std, axis in said:
+            if std < _VAGUE and abs(error) > max(least, stds * std):
+                message = (
+                    f"the gyroscope's scale{axis} is off by {100 * error:+.1f} % (+- {200 * std:.1f} %) against "
+                    f"gravity in {found.stretches} stretches of {found.stretch_s:.3g} s: calibrate it or check its "
+                    "range; inertias are wrong by up to twice as much"
+                )
+                return (Finding("gyro-scale", fatal, message),)
+    return ()
+
+
+def gyro_scale(a: FloatArray, omega: FloatArray, rate_hz: float) -> GyroScale | None:
+    """Estimate the scale of angular rates omega (n, 3), rad/s, from the specific force a (n, 3), m/s2, at an even rate.
+
+    NaN where nothing was seen. None where there are too few stretches or gravity does not turn. Least squares on the
+    path of the IMU with all other usual errors of both instruments as unknowns; the standard deviation is the larger
+    one of theory and of a jackknife over stretches. Nothing is learnt about axes that gravity hardly turns about.
+    """
+    thin = max(1, int(rate_hz / _PATH_RATE_HZ))
+    rate_hz = rate_hz / thin
+    whole = _averaged(np.hstack([a, omega]), thin)
+    stretch_s = min(_PATH_STRETCH_S, len(whole) / rate_hz / _PATH_FEWEST)
+    if stretch_s < _SHORTEST_S or rate_hz < _PATH_SLOWEST_HZ:
+        return None
+    both = _cut(whole, int(stretch_s * rate_hz))
+    both = both[np.isfinite(both).all(axis=(1, 2))]
+    if len(both) < _PATH_FEWEST:
+        return None
+    both = both[np.sort(np.argsort(-both[:, :, :3].var(axis=1).sum(axis=1))[:_PATH_MOST])]
+    forces, rates = both[:, :, :3], both[:, :, 3:]
+    motion = _motion(forces, rates, rate_hz)
+    if motion is None:
+        return None
+    fit, done = _Fit.none(len(both)), np.zeros(len(_USUAL))
+    for _ in range(_STEPS):
+        fit = _solve(*_equations(motion, done, rate_hz), rate_hz, done, fit)
+        done[_CURVED] += fit.p[_CURVED]
+        if np.abs(motion.errors(done)).max() > _TOO_FAR:
+            return None
+        if np.abs(fit.p[:3]).max() < _SETTLED:
+            break
+    stored = np.where(np.arange(len(done)) < 3, 0.0, done)  # with all other errors as found
+    Z, y = _equations(motion, stored, rate_hz)
+    Z[:, :, :3] = 0.0
+    as_stored = _solve(Z, y, rate_hz, stored, fit)
+    return _summary(fit, done[:3], as_stored.squares, len(both), stretch_s)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Motion:
+    """Stretches (stretches, samples, 3) of specific force and stored rates, and what can be learnt from them."""
+
+    forces: FloatArray
+    rates: FloatArray
+    turning: FloatArray
+    """The part of the rates that is more than noise."""
+    apart: FloatArray
+    """(9, 3): a scale about each axis that turns without turning gravity, in the order of `_ENTRIES`.
+
+    What its arcs tell of the scale, an accelerometer that is a little off tells as well: it must not count.
+    """
+    arm: FloatArray
+    """(3, 3): projection on the directions in which a pivot's distance shows in more than noise."""
+
+    def errors(self, done: FloatArray) -> FloatArray:
+        """(3, 3): E with true rate = stored rate + E turning rate."""
+        E = np.zeros((3, 3))
+        E[_ENTRIES] = done[:9] + self.apart @ done[28:]
+        return E
+
+
+def _motion(forces: FloatArray, rates: FloatArray, rate_hz: float) -> _Motion | None:
+    """None where gravity turns about no axis of the IMU."""
+    R = _orientations(rates, rate_hz)
+    up = (R @ forces[..., None]).mean(axis=1, keepdims=True)
+    up = (R.swapaxes(2, 3) @ (up / np.linalg.norm(up, axis=2, keepdims=True)))[..., 0]
+    axes = _turned_axes(rates, rate_hz)
+    told = _turned_axes(rates - up * (up * rates).sum(axis=2, keepdims=True), rate_hz)
+    if told.shape[1] == 0:
+        return None
+    U, size, _ = np.linalg.svd(axes - told @ (told.T @ axes), full_matrices=False)
+    apart = np.zeros((9, 3))
+    for k in np.flatnonzero(size > _APART):
+        apart[:, k] = np.outer(U[:, k], U[:, k])[_ENTRIES]
+    single = axes @ axes.T if axes.shape[1] == 1 else np.zeros((3, 3))
+    return _Motion(forces, rates, rates @ axes @ axes.T, apart, np.eye(3) - single)
+
+
+def _turned_axes(rates: FloatArray, rate_hz: float) -> FloatArray:
+    """(3, 0 to 3) the axes about which these rates turn to and fro by more than noise."""
+    angles = _integral(rates, rate_hz)
+    line = np.linalg.qr(np.vander(np.linspace(-1, 1, angles.shape[1]), 2))[0]
+    angles = (angles - line @ (line.T @ angles)).reshape(-1, 3)
+    squares, axes = np.linalg.eigh(angles.T @ angles / len(angles))
+    return np.asarray(axes[:, squares > _TURNS_RAD**2], dtype=float)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fit:
+    p: FloatArray
+    covariance: FloatArray
+    rms: FloatArray
+    """(stretches,), m: of the path that is left over."""
+    squares: float
+    """Weighted sum of its squares."""
+
+    @staticmethod
+    def none(stretches: int) -> _Fit:
+        return _Fit(np.zeros(len(_USUAL)), np.diag(_USUAL**2), np.ones(stretches), 0.0)
+
+
+def _solve(Z: FloatArray, y: FloatArray, rate_hz: float, done: FloatArray, before: _Fit) -> _Fit:
+    """Least squares with the usual errors as a prior about zero; stretches count by their own scatter, `before`."""
+    weights = 1 / (before.rms**2 * _APART_S * rate_hz)
+    prior = 1 / _USUAL**2
+    weighted = Z.swapaxes(1, 2) * weights[:, None, None]
+    each = weighted @ Z
+    H = np.asarray(each.sum(axis=0), dtype=float) + np.diag(prior)
+    inverse = np.asarray(np.linalg.inv(H), dtype=float)
+    p = inverse @ ((weighted @ y[:, :, None]).sum(axis=0)[:, 0] - prior * done)
+    left = y - Z @ p
+    scores = (weighted @ left[:, :, None])[:, :, 0]
+    # by how much p changes without each stretch: a few stretches fit themselves, so their residuals are too small
+    changes = np.asarray(np.linalg.solve(H - each, scores[:, :, None]), dtype=float)[:, :, 0]
+    jackknife = changes.T @ changes * ((len(y) - 1) / len(y)) + (inverse * prior) @ inverse
+    larger = np.maximum(np.sqrt(np.diag(jackknife) / np.diag(inverse)), 1.0)
+    rms = np.sqrt(np.mean(left**2, axis=1))
+    rms = np.maximum(rms, 0.3 * np.median(rms))  # a still stretch knows no more than its share
+    return replace(
+        before,
+        p=p,
+        covariance=inverse * larger[:, None] * larger,
+        rms=rms,
+        squares=float(weights @ (left**2).sum(axis=1)),
+    )
+
+
+def _summary(fit: _Fit, found: FloatArray, without: float, stretches: int, stretch_s: float) -> GyroScale:
+    """found: (3,) with true = (1 + found) * stored."""
+    from scipy.special import stdtrit
+
+    few = float(stdtrit(stretches - 1, 0.975)) / 1.96
+    errors, slope = -found / (1 + found), 1 / (1 + found) ** 2
+    C = few**2 * fit.covariance[:3, :3] * slope[:, None] * slope + _FINEST**2 * np.eye(3)
+    weights = np.linalg.solve(C, np.ones(3))
+    std = float(1 / np.sqrt(weights.sum()))
+    explains = 1 - fit.squares / without if without > 0 else 0.0
+    return GyroScale(
+        float(weights @ errors) * std**2,
+        std,
+        errors,
+        np.sqrt(np.diag(C)),
+        explains,
+        float(np.median(fit.rms)),
+        stretches,
+        stretch_s,
+    )
+
+
+# Equations
+
+
+def _equations(motion: _Motion, done: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
+    """Columns (stretches, 3 samples, unknowns) and path about the pivot (stretches, 3 samples), m, without parabolas.
+
+    With R' = R S(omega) and a small error phi of R in the world, R a = gravity + path'' - phi x R a; phi' = R d omega.
+    """
+    forces, turning = motion.forces, motion.turning
+    R = _orientations(motion.rates + turning @ motion.errors(done).T + done[9:12], rate_hz)
+    slope = np.gradient(forces, 1 / rate_hz, axis=1)
+    f, late = ((R @ x[..., None]) for x in (forces, slope))
+    s, n, _ = forces.shape
+    phi = _integral(np.concatenate([R[..., _ENTRIES[0]] * turning[:, :, None, _ENTRIES[1]], R], axis=3), rate_hz)
+    scales = (R[..., None] * forces[:, :, None, None, :]).reshape(s, n, 3, 9)
+    in_world = np.concatenate([f, _cross_vectors(f, phi), R, scales, late], axis=3)
+    paths = np.concatenate([_integral(_integral(in_world, rate_hz), rate_hz), R @ motion.arm], axis=3)
+    arc = R @ motion.arm @ done[25:28][:, None]
+    paths[..., :1] -= arc
+    paths[..., 1:13] -= _cross_vectors(arc, phi)  # an error of R turns the pivot's arc, too
+    paths = paths.reshape(s, n, -1)
+    parabola = np.linalg.qr(np.vander(np.linspace(-1, 1, n), 3))[0]
+    paths = (paths - parabola @ (parabola.T @ paths)).reshape(s, 3 * n, -1)
+    return np.concatenate([paths[..., 1:], paths[..., 1:10] @ motion.apart], axis=2), paths[..., 0]
+
+
+def _orientations(rates: FloatArray, rate_hz: float) -> FloatArray:
+    """R (stretches, samples, 3, 3) with R' = R S(omega), R = 1 at the start.
+
+    Cubic interpolation of the rates, and the first term of coning (Bortz 1971).
+    """
+    from scipy.spatial.transform import Rotation
+
+    s, n, _ = rates.shape
+    ends = 2 * rates[:, [0, -1]] - rates[:, [1, -2]]
+    w = np.concatenate([ends[:, :1], rates, ends[:, 1:]], axis=1)
+    steps = (13 * (w[:, 1:-2] + w[:, 2:-1]) - w[:, :-3] - w[:, 3:]) / (24 * rate_hz)
+    steps = steps + _cross_vectors(w[:, 1:-2, :, None], w[:, 2:-1, :, None])[..., 0] / (12 * rate_hz**2)
+    turns = Rotation.from_rotvec(steps.reshape(-1, 3)).as_matrix().reshape(s, n - 1, 3, 3)
+    R = np.empty((s, n, 3, 3))
+    R[:, 0] = np.eye(3)
+    for k in range(n - 1):
+        R[:, k + 1] = R[:, k] @ turns[:, k]
+    return R
+
+
+def _cross_vectors(u: FloatArray, v: FloatArray) -> FloatArray:
+    """u x v along the third axis; np.cross takes several times as long."""
+    (ux, uy, uz), (vx, vy, vz) = (np.moveaxis(x, 2, 0) for x in (u, v))
+    return np.stack([uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx], axis=2)
+
+
+def _integral(x: FloatArray, rate_hz: float) -> FloatArray:
+    """(stretches, samples, ...) over time, from zero: trapezes."""
+    y = np.cumsum(x, axis=1)
+    y -= (x + x[:, :1]) / 2
+    y /= rate_hz
+    return y

@@ -1,0 +1,533 @@
+"""Markers of a body: where they sit on it (the reference cloud), its poses from them, and gaps filled from the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palpate.errors import DataProblem, UnknownName
+from palpate.motion.markers.rigid import REASONS, Alignment, BoolArray, Reason, align, known_points, runs
+from palpate.physics.arrays import FloatArray
+from palpate.physics.poses import Poses
+from palpate.recording import Recording
+
+_STILL_M = 2e-3
+"""A body whose markers stay within this is still."""
+_PIECE_S = 0.1
+"""Noise is averaged over pieces of this length before movement is judged."""
+_MOST_FRAMES = 3000
+"""Frames, evenly chosen, that are enough for the mean of a recording."""
+_ROUNDS = 50
+_CONVERGED = 1e-6
+"""Of the body's size: what the noise of thousands of frames leaves; all of them have the last word."""
+_NEAR = 4.0
+"""Times the usual distance from its place: farther away a marker is not itself."""
+_ROBUST_M = 1e-3
+"""Errors well above this and above the recording's own count for little in a robust mean."""
+LONGEST_SPLINE_S = 0.1
+_BESIDE_S = 0.05
+"""Seconds beside a gap over which a marker's distance from its place is averaged."""
+_KNOTS = 8
+"""Samples on each side that a spline needs at most: farther ones do not bend it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Markers:
+    """Points in the world; NaN where a marker was hidden."""
+
+    names: tuple[str, ...]
+    times_s: FloatArray
+    """(frames,) s, increasing."""
+    points: FloatArray
+    """(frames, markers, 3), m."""
+
+    def __post_init__(self) -> None:
+        """Refuse arrays that do not belong together."""
+        shape = (len(self.times_s), len(self.names), 3)
+        if self.points.shape != shape:
+            raise ValueError(f"points have shape {self.points.shape}, not {shape} (frames, markers, 3)")
+
+    @property
+    def seen(self) -> NDArray[np.bool_]:
+        """(frames, markers) whether the marker was seen."""
+        return np.asarray(np.isfinite(self.points).all(axis=2))
+
+
+def markers_of(recording: Recording, names: Iterable[str] | None = None) -> Markers:
+    """The named markers of a recording, or every channel with three components in metres, on their common clock."""
+    if names is None:
+        names = [name for name, c in recording.channels.items() if c.samples.ndim == 2 and c.unit == "m"]
+    chosen = recording.select(names)
+    for channel in chosen.channels.values():
+        if channel.samples.ndim != 2 or channel.unit != "m":
+            raise DataProblem(f"channel {channel.name!r}", "it is not a marker", remedy="a marker has x, y, z in m")
+    clock = chosen.one_clock()
+    points = np.stack([c.samples for c in chosen.channels.values()], axis=1)
+    return Markers(tuple(chosen), clock.times_s, points)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cloud:
+    """Places of the markers on the body, in the cloud's own frame."""
+
+    names: tuple[str, ...]
+    points: FloatArray
+    """(markers, 3), m."""
+
+    def __post_init__(self) -> None:
+        """Refuse arrays that do not belong together."""
+        if self.points.shape != (len(self.names), 3):
+            raise ValueError(f"points have shape {self.points.shape}, not ({len(self.names)}, 3)")
+        if not np.isfinite(self.points).all():
+            raise ValueError("a place of the cloud is not a number")
+
+    def select(self, names: Iterable[str]) -> Cloud:
+        """The same cloud with these markers only; a name may leave out the subject ("Subject:name")."""
+        places = [_place(self.names, name) for name in names]
+        return Cloud(tuple(self.names[i] for i in places), self.points[places])
+
+    def without(self, *names: str) -> Cloud:
+        """The same cloud without these markers."""
+        absent = {_place(self.names, name) for name in names}
+        return self.select(name for i, name in enumerate(self.names) if i not in absent)
+
+    def centred(self) -> Cloud:
+        """The same cloud about its centroid, axes unchanged."""
+        return Cloud(self.names, self.points - self.points.mean(axis=0))
+
+    def places(self, names: Iterable[str]) -> FloatArray:
+        """(names, 3) places of these markers; NaN for those that the cloud does not have."""
+        index = {name: i for i, name in enumerate(self.names)}
+        lost = np.full(3, np.nan)
+        return np.array([self.points[index[n]] if n in index else lost for n in names], dtype=float).reshape(-1, 3)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BodyFit:
+    """Poses of a body and how well its markers fit the cloud."""
+
+    names: tuple[str, ...]
+    poses: Poses
+    """T_world_cloud; NaN where it is not known."""
+    alignment: Alignment
+
+    @property
+    def turn_std_rad(self) -> FloatArray:
+        """(frames,) rad, standard deviation of the orientation from the markers' noise; NaN without a pose."""
+        return self.alignment.turn_std
+
+    @property
+    def mean_error_m(self) -> float:
+        """Mean over the frames of the mean distance of the used markers from their places, m."""
+        error = np.where(self.alignment.used, self.alignment.error, np.nan)[self.alignment.usable]
+        return float(np.mean(nan_mean(error, axis=1))) if len(error) else float("nan")
+
+    def largest(self) -> tuple[str, float, float]:
+        """The largest error of a used marker: its name, the error (m) and when (s)."""
+        error = np.where(self.alignment.used, self.alignment.error, np.nan)
+        if np.isnan(error).all():
+            return "", float("nan"), float("nan")
+        frame, marker = np.unravel_index(int(np.nanargmax(error)), error.shape)
+        return self.names[marker], float(error[frame, marker]), float(self.poses.times_s[frame])
+
+    def rows(self) -> list[tuple[str, float, float, float, float]]:
+        """Per marker: name, mean error (m), largest error (m), when that was (s), share of frames hidden (0 to 1)."""
+        error, times = self.alignment.error, self.poses.times_s
+        mean = nan_mean(error, axis=0)
+        worst = np.where(np.isnan(error), -1.0, error).argmax(axis=0)
+        hidden = np.isnan(error)[self.alignment.usable].mean(axis=0) if self.alignment.usable.any() else mean * 0
+        return [
+            (name, float(mean[i]), float(error[worst[i], i]), float(times[worst[i]]), float(hidden[i]))
+            for i, name in enumerate(self.names)
+        ]
+
+    def unknown(self) -> dict[str, int]:
+        """Number of frames without a pose, by reason."""
+        reason = self.alignment.reason
+        return {REASONS[r]: int((reason == r).sum()) for r in Reason if r != Reason.OK and (reason == r).any()}
+
+
+def fit_body(
+    markers: Markers, cloud: Cloud, weights: FloatArray | None = None, *, noise_m: float | None = None
+) -> BodyFit:
+    """Poses of the cloud's frame from the markers that it names; weights and noise as in `align`, by its markers."""
+    chosen = select_markers(markers, cloud.names)
+    alignment = align(chosen.points, cloud.points, weights, noise_m=noise_m)
+    return BodyFit(cloud.names, Poses(chosen.times_s, alignment.rotation, alignment.position), alignment)
+
+
+def static_cloud(markers: Markers, *, still_m: float = _STILL_M) -> Cloud:
+    """The mean of a recording of the body at rest, in the capture frame; markers never seen are left out.
+
+    Refused where the body moves by more than still_m.
+    """
+    seen = np.asarray(markers.seen.any(axis=0))
+    if seen.sum() < 3:
+        raise DataProblem("reference cloud", f"only {int(seen.sum())} markers were seen", remedy="it takes three")
+    moved = movement(markers)
+    # One restless marker is a fault of that marker, several are a body that moves.
+    several = np.sort(moved[seen])[-min(3, int(seen.sum()))]
+    if several > still_m:
+        worst = int(np.where(seen, moved, -1.0).argmax())
+        raise DataProblem(
+            "reference cloud",
+            f"the body moves between {markers.times_s[0]:.2f} and {markers.times_s[-1]:.2f} s: "
+            f"{markers.names[worst]!r} by {1e3 * moved[worst]:.1f} mm, with {1e3 * still_m:.1f} mm allowed",
+            remedy="take a recording or seconds in which it is still",
+        )
+    middle = nan_median(markers.points, axis=0)
+    near = np.linalg.norm(markers.points - middle, axis=2) <= 3 * still_m
+    mean = nan_mean(np.where(near[:, :, None], markers.points, np.nan), axis=0)
+    mean = np.where(np.isnan(mean), middle, mean)
+    return Cloud(_chosen(markers.names, seen), mean[seen])
+
+
+def still_cloud(
+    markers: Markers, seconds: tuple[float, float] | None = None, *, length_s: float = 1.0, still_m: float = _STILL_M
+) -> Cloud:
+    """The mean over a stretch in which the body is still, in the capture frame: the seconds given, or the stillest.
+
+    Markers that were hidden then get their place from the rest of the recording.
+    """
+    start, end = seconds if seconds is not None else _stillest(markers, length_s)
+    part = between(markers, start, end)
+    if len(part.times_s) == 0:
+        raise DataProblem("reference cloud", f"there is no frame between {start:g} and {end:g} s")
+    return completed(static_cloud(part, still_m=still_m), markers)
+
+
+def mean_cloud(markers: Markers, *, robust: bool = True) -> Cloud:
+    """The Procrustes mean of a recording (Gower 1975, Psychometrika 40:33), with hidden markers, about its centroid.
+
+    Frames are aligned to the mean and averaged, in turn, until nothing changes. The robust mean gives a point little
+    weight where it is far from its place, so that a swapped or displaced marker does not bend the others. The axes
+    are those of the capture frame in the frame where most markers are seen.
+    """
+    frames = np.unique(np.linspace(0, len(markers.times_s) - 1, _MOST_FRAMES).astype(int))
+    points, seen = markers.points[frames], markers.seen[frames]
+    ever = np.asarray(seen.any(axis=0))
+    best = int(seen.sum(axis=1).argmax()) if len(frames) else 0
+    if len(frames) == 0 or seen[best].sum() < 3:
+        raise DataProblem("reference cloud", "no frame shows three markers")
+    start = np.where(seen[best, :, None], points[best], np.nan)
+    cloud, first = start, start
+    for turn in range(_ROUNDS):
+        before = cloud
+        cloud = averaged(points, cloud, robust=robust and turn > 0)
+        if np.isfinite(before[ever]).all() and np.abs(cloud - before)[ever].max() < _CONVERGED * _size(cloud[ever]):
+            break
+    if not np.isfinite(cloud[ever]).all():
+        lost = _chosen(markers.names, ever & ~known_points(cloud))
+        raise DataProblem("reference cloud", f"{', '.join(lost)}: never seen together with three others")
+    for _ in range(2):
+        cloud = _refined(markers.points, cloud, robust=robust)
+    back = align(cloud[None], first)
+    if back.usable[0]:  # the axes of the capture frame, as they were in the first frame
+        cloud = (cloud - back.position[0]) @ back.rotation[0]
+    return Cloud(_chosen(markers.names, ever), cloud[ever]).centred()
+
+
+def completed(cloud: Cloud, markers: Markers) -> Cloud:
+    """The cloud with places for those markers of a recording that it lacks, where they were seen with the others."""
+    places = cloud.places(markers.names)
+    lacking = ~known_points(places)
+    if not lacking.any():
+        return cloud
+    body = body_points(markers.points, align(markers.points, places))
+    added = nan_median(body[:, lacking], axis=0)
+    found = known_points(added)
+    names = _chosen(_chosen(markers.names, lacking), found)
+    return Cloud(cloud.names + names, np.concatenate([cloud.points, added[found]]))
+
+
+def body_points(points: FloatArray, alignment: Alignment) -> FloatArray:
+    """Points (frames, k, 3) in the frame of the cloud: R' (p - r)."""
+    return np.asarray((points - alignment.position[:, None, :]) @ alignment.rotation)
+
+
+def between(markers: Markers, start_s: float, end_s: float) -> Markers:
+    """The frames of start_s <= t < end_s."""
+    inside = (markers.times_s >= start_s) & (markers.times_s < end_s)
+    return Markers(markers.names, markers.times_s[inside], markers.points[inside])
+
+
+def select_markers(markers: Markers, names: Iterable[str]) -> Markers:
+    """The named markers, in that order; a name may leave out the subject ("Subject:name")."""
+    places = [_place(markers.names, name) for name in names]
+    return Markers(tuple(markers.names[i] for i in places), markers.times_s, markers.points[:, places])
+
+
+def movement(markers: Markers) -> FloatArray:
+    """(markers,) how far each one goes from its mean place, m, noise averaged over pieces of 0.1 s; NaN if unseen."""
+    times = markers.times_s
+    pieces = max(2, int((times[-1] - times[0]) / _PIECE_S)) if len(times) > 1 else 1
+    length = float(times[-1] - times[0]) if len(times) else 0.0
+    cuts = np.asarray([times[0] + length * k / pieces for k in range(1, pieces)], dtype=float)
+    inner = [int(i) for i in times.searchsorted(cuts)]
+    parts = [markers.points[a:b] for a, b in pairwise([0, *inner, len(times)])]
+    means = np.array([nan_mean(part, axis=0) for part in parts if len(part)], dtype=float)
+    away = np.linalg.norm(means - nan_mean(means, axis=0), axis=2)
+    return np.where(np.isnan(away).all(axis=0), np.nan, np.where(np.isnan(away), -1.0, away).max(axis=0))
+
+
+def nan_mean(x: FloatArray, axis: int) -> FloatArray:
+    """Mean of the numbers along an axis; NaN, without a warning, where there is none."""
+    there = np.isfinite(x)
+    count = there.sum(axis=axis)
+    return np.where(count > 0, np.where(there, x, 0.0).sum(axis=axis) / np.maximum(count, 1), np.nan)
+
+
+def nan_median(x: FloatArray, axis: int) -> FloatArray:
+    """Median of the numbers along an axis; NaN, without a warning, where there is none."""
+    if x.shape[axis] == 0:
+        return np.full(np.delete(x.shape, axis), np.nan)
+    ordered = np.sort(x, axis=axis)  # NaN last
+    count = np.expand_dims(np.isfinite(x).sum(axis=axis), axis)
+    low = np.take_along_axis(ordered, np.maximum((count - 1) // 2, 0), axis)
+    high = np.take_along_axis(ordered, np.maximum(count // 2, 0) % x.shape[axis], axis)
+    return np.squeeze(np.where(count > 0, (low + high) / 2, np.nan), axis)
+
+
+def averaged(points: FloatArray, cloud: FloatArray, *, robust: bool) -> FloatArray:
+    """The mean of all frames after alignment to the cloud, or the robust one: the median of frames aligned with little
+    weight for what is far from its place. A marker without a place gets one.
+    """
+    body = _aligned(points, cloud, robust=robust)
+    # frames that are aligned wrongly, with exchanged labels say, would pull a weighted mean away step by step
+    middle = nan_median(body, axis=0) if robust else nan_mean(body, axis=0)
+    return np.where(np.isfinite(middle), middle, cloud)
+
+
+def _aligned(points: FloatArray, cloud: FloatArray, *, robust: bool) -> FloatArray:
+    """(frames, markers, 3): each frame as the body's own frame sees it."""
+    fit = align(points, cloud)
+    for _ in range(3 if robust else 0):
+        scale = 3 * max(_ROBUST_M, float(np.nan_to_num(nan_median(fit.error.ravel(), axis=0))))
+        weights = 1 / (1 + (np.nan_to_num(fit.error) / scale) ** 2) ** 2  # Geman-McClure
+        fit = align(points, cloud, weights)
+    return body_points(points, fit)
+
+
+def _refined(points: FloatArray, cloud: FloatArray, *, robust: bool) -> FloatArray:
+    """The mean of all that is near its place in any frame: it scatters less than a median of some frames."""
+    body = _aligned(points, cloud, robust=robust)
+    away = np.linalg.norm(body - cloud, axis=2)
+    near = away <= _NEAR * nan_median(away, axis=0)
+    mean = nan_mean(np.where(near[:, :, None], body, np.nan), axis=0)
+    return np.where(np.isfinite(mean), mean, cloud)
+
+
+def _stillest(markers: Markers, length_s: float) -> tuple[float, float]:
+    """The stretch of this length, among those that start a quarter of it apart, in which the markers move least."""
+    times = markers.times_s
+    if len(times) < 2 or times[-1] - times[0] < length_s:
+        raise DataProblem(
+            "reference cloud", f"the recording is shorter than the still {length_s:g} s", remedy="give the seconds"
+        )
+    starts = np.arange(times[0], times[-1] - length_s, length_s / 4)
+    usual = float(np.median(np.diff(times)))
+    best, least = (float(times[0]), float(times[0] + length_s)), np.inf
+    most = int(markers.seen.sum(axis=1).max())
+    for start in starts.tolist():
+        part = slice(*np.searchsorted(times, [start, start + length_s]))
+        if part.stop - part.start < 0.8 * length_s / usual:  # frames are missing
+            continue
+        piece = Markers(markers.names, times[part], markers.points[part])
+        moved = movement(piece)
+        seen = int(np.isfinite(moved).sum())
+        if seen < 3:
+            continue
+        # where equally still, the stretch that shows more markers
+        score = float(np.median(moved[np.isfinite(moved)])) * (1 + most - seen)
+        if score < least:
+            best, least = (start, start + length_s), score
+    if not np.isfinite(least):
+        raise DataProblem("reference cloud", f"no {length_s:g} s show three markers", remedy="give the seconds")
+    return best
+
+
+def _chosen(names: tuple[str, ...], these: BoolArray) -> tuple[str, ...]:
+    return tuple(names[i] for i in np.flatnonzero(these))
+
+
+def _size(points: FloatArray) -> float:
+    return float(np.linalg.norm(points - points.mean(axis=0), axis=1).max())
+
+
+def _place(names: tuple[str, ...], name: str) -> int:
+    """Index of a name, or of the only one that ends in ":name"."""
+    if name in names:
+        return names.index(name)
+    found = [i for i, full in enumerate(names) if full.endswith(f":{name}")]
+    if len(found) != 1:
+        raise UnknownName("marker", name, names)
+    return found[0]
+
+
+class Source(IntEnum):
+    """Where a point comes from."""
+
+    SEEN = 0
+    BODY = 1
+    """The pose of the body, from its other markers."""
+    SPLINE = 2
+    """A cubic spline through the samples before and after."""
+    HIDDEN = 3
+    """Nowhere: it stays NaN."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkerGaps:
+    """The gaps of one marker and what became of them."""
+
+    name: str
+    gaps: int
+    longest_s: float
+    """From the last frame before to the first after the longest gap."""
+    from_body: int
+    """Frames filled from the body's other markers, ..."""
+    by_spline: int
+    """... by a spline, ..."""
+    left: int
+    """... and not at all."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Filled:
+    """Markers without the gaps that could be filled."""
+
+    markers: Markers
+    source: NDArray[np.int8]
+    """(frames, markers) a `Source`."""
+    usable: tuple[tuple[float, float], ...]
+    """Half-open intervals (s) without a break, in which the pose of the body is known; with no cloud, all markers."""
+    report: tuple[MarkerGaps, ...]
+    step_s: float
+
+    def seconds(self, source: Source) -> float:
+        """Time that all markers together took from this source, s."""
+        return float((self.source == source).sum() * self.step_s)
+
+    def sentence(self) -> str:
+        """What was filled, in words."""
+        body, spline, left = (int((self.source == s).sum()) for s in (Source.BODY, Source.SPLINE, Source.HIDDEN))
+        if body + spline + left == 0:
+            return "no marker was hidden"
+        longest = max(self.report, key=lambda r: r.longest_s)
+        return (
+            f"{body + spline + left} points of {self.source.size} were hidden: {body} filled from the body's other "
+            f"markers, {spline} by spline, {left} left; longest gap {longest.longest_s:.2f} s ({longest.name}); "
+            f"{len(self.usable)} usable stretch{'es' if len(self.usable) != 1 else ''}"
+        )
+
+
+def fill_gaps(
+    markers: Markers,
+    cloud: Cloud | None = None,
+    *,
+    longest_spline_s: float = LONGEST_SPLINE_S,
+    noise_m: float | None = None,
+) -> Filled:
+    """Fill what was hidden, first from the body, then by splines over gaps of at most longest_spline_s.
+
+    Where the pose is known, a hidden marker of the cloud is at R c + r plus its own distance from its place, which goes
+    in a straight line (in the body) from before the gap to after it: nothing jumps. Where it is not, and for markers
+    that the cloud does not have, a cubic spline bridges the gap if it is short. What is left splits the recording:
+    `usable` says into which intervals. noise_m, of a marker's coordinate, says which poses are known (`align`).
+    """
+    times, points, seen = markers.times_s, markers.points.copy(), markers.seen
+    known = seen.all(axis=1)
+    points[~seen] = np.nan
+    source = np.where(seen, Source.SEEN, Source.HIDDEN).astype(np.int8)
+    step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+    places = cloud.places(markers.names) if cloud is not None else np.full((len(markers.names), 3), np.nan)
+    _from_body(times, points, places, source, noise_m)
+    # A marker whose own gap is short may restore the pose, and that gives the others; then what is short by now.
+    for from_seen in (True, False):
+        for i in range(len(markers.names)):
+            _by_spline(times, points[:, i], source[:, i], longest_spline_s, from_seen=from_seen)
+        known = _from_body(times, points, places, source, noise_m)
+    if cloud is None:
+        known = np.asarray(known_points(points).all(axis=1))
+    report = tuple(_report(name, times, seen[:, i], source[:, i]) for i, name in enumerate(markers.names))
+    usable = _intervals(times, known, max(longest_spline_s, 1.5 * step), step)
+    return Filled(Markers(markers.names, times, points), source, usable, report, step)
+
+
+def _from_body(
+    times: FloatArray, points: FloatArray, places: FloatArray, source: NDArray[np.int8], noise_m: float | None
+) -> BoolArray:
+    """Fill the cloud's markers where the pose is known, in place; returns where it is."""
+    fit = align(points, places, noise_m=noise_m)
+    offset = body_points(points, fit) - places
+    for i in np.flatnonzero(np.isfinite(places[:, 0])):
+        at = np.flatnonzero(fit.usable & (source[:, i] == Source.HIDDEN))
+        if len(at):
+            body = places[i] + _blended(times, offset[:, i], at)
+            points[at, i] = np.einsum("nij,nj->ni", fit.rotation[at], body) + fit.position[at]
+            source[at, i] = Source.BODY
+    return fit.usable
+
+
+def _blended(times: FloatArray, offset: FloatArray, at: NDArray[np.int64]) -> FloatArray:
+    """(at, 3) a marker's offset from its place (frames, 3) over its gaps: means beside them, straight between."""
+    there = np.flatnonzero(np.isfinite(offset[:, 0]))
+    if len(there) == 0:
+        return np.zeros((len(at), 3))
+    t, x = times[there], offset[there]
+    total = np.concatenate([np.zeros((1, 3)), np.cumsum(x, axis=0)])
+    after = np.searchsorted(there, at)
+    last, first = np.maximum(after - 1, 0), np.minimum(after, len(there) - 1)
+    # the mean over a moment before the gap, and over one after it
+    low = np.searchsorted(t, t[last] - _BESIDE_S)
+    high = np.searchsorted(t, t[first] + _BESIDE_S, side="right")
+    before = (total[last + 1] - total[low]) / (last + 1 - low)[:, None]
+    behind = (total[high] - total[first]) / (high - first)[:, None]
+    span = t[first] - t[last]
+    part = np.clip((times[at] - t[last]) / np.where(span > 0, span, 1.0), 0.0, 1.0)
+    part = np.where(after == 0, 1.0, np.where(after == len(there), 0.0, part))
+    return before + part[:, None] * (behind - before)
+
+
+def _by_spline(
+    times: FloatArray, x: FloatArray, source: NDArray[np.int8], longest_s: float, *, from_seen: bool
+) -> None:
+    """Bridge the short gaps of one marker (frames, 3), in place; with from_seen, only those between seen samples."""
+    from scipy.interpolate import CubicSpline
+
+    there = np.isfinite(x[:, 0])
+    known = np.flatnonzero(there)
+    for first, last in runs(~there):
+        if first == 0 or last == len(x) - 1 or times[last + 1] - times[first - 1] > longest_s + 1e-9:
+            continue
+        if from_seen and (source[first - 1] != Source.SEEN or source[last + 1] != Source.SEEN):
+            continue
+        place = int(np.searchsorted(known, first))
+        beside = known[max(place - _KNOTS, 0) : place + _KNOTS]
+        # samples from beyond another gap that is too long say nothing here
+        beside = beside[np.abs(times[beside] - times[first]) < 2 * longest_s + times[last] - times[first]]
+        if len(beside) >= 4:
+            x[first : last + 1] = CubicSpline(times[beside], x[beside])(times[first : last + 1])
+            source[first : last + 1] = Source.SPLINE
+
+
+def _report(name: str, times: FloatArray, seen: BoolArray, source: NDArray[np.int8]) -> MarkerGaps:
+    stretches = runs(~seen)
+    lengths = [float(times[min(b + 1, len(times) - 1)] - times[max(a - 1, 0)]) for a, b in stretches]
+    counts = [int((source == s).sum()) for s in (Source.BODY, Source.SPLINE, Source.HIDDEN)]
+    return MarkerGaps(name, len(stretches), max(lengths, default=0.0), *counts)
+
+
+def _intervals(times: FloatArray, known: BoolArray, longest_s: float, step_s: float) -> tuple[tuple[float, float], ...]:
+    """Half-open intervals (s) of frames that are known and follow each other without a longer break."""
+    found: list[tuple[float, float]] = []
+    for first, last in runs(known):
+        breaks = first + 1 + np.flatnonzero(np.diff(times[first : last + 1]) > longest_s)
+        for a, b in zip([first, *breaks.tolist()], [*breaks.tolist(), last + 1], strict=True):
+            found.append((float(times[a]), float(times[b - 1] + step_s)))
+    return tuple(found)

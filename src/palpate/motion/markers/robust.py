@@ -1,0 +1,635 @@
+"""Robust alignment: poses that markers at wrong places do not spoil, and which markers those are.
+
+Points may be away from their places, or at those of other markers because labels were exchanged; where the set of
+markers is symmetric, exchanged labels fit and only the body seems to turn over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations, permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palpate.motion.markers.cloud import averaged, nan_median
+from palpate.motion.markers.rigid import (
+    NOISE_M,
+    Alignment,
+    BoolArray,
+    Reason,
+    align,
+    copy_frames,
+    frames_of,
+    known_points,
+    runs,
+    without_outliers,
+)
+from palpate.physics.arrays import FloatArray
+
+IntArray = NDArray[np.int64]
+
+_FRAMES_FOR_NOISE = 500
+_ROUNDS_FOR_PLACES = 20
+_SETTLED_M = 2e-5
+"""Places that change by less from round to round are good enough to measure the spread about them."""
+_BLOCK = 1024
+_SEEN_OTHERWISE_M, _CALIBRATION = 1e-3, 1e-3
+"""Two recordings of one body agree to this: a marker's centre seen by other cameras, m, and part of the body's size."""
+_SIGMAS = 7.0
+"""An hour of 20 markers holds ten million errors; Gaussian noise exceeds this many of its sigmas in none of them."""
+_OFTEN = 0.25
+"""Share of the frames around in which a marker is away, from which on it is not trusted."""
+_SUSPECT = 0.5
+"""Part of the usual evidence that convicts a marker which is not trusted."""
+_FEW = 5
+"""Markers of so few, two of which are exchanged, may agree by chance with a third one."""
+_MOST_FOR_PERMUTATIONS = 4
+_MOST_FOR_PAIRS = 9
+"""Markers up to which exchanged labels are tried out where too few markers agree with each other."""
+_CHANCE_FRAMES = 3
+"""Frames below which one label at another marker's place, alone, may be chance."""
+_DISTANCES_AT_ONCE = 65536
+_LOOSE, _LOOSEST_M = 0.35, 15e-3
+"""How far from each other's places two exchanged points may be: part of the places' distance, and at most."""
+_MOMENT_S = 0.05
+_COS_TURN = np.cos(np.radians(45.0))
+"""No object in a hand turns by more than this within a moment."""
+_NEAR = 0.35
+"""Part of the smallest distance between markers within which a point is at a place one frame later."""
+_MANY = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What counts as noise of a body's markers."""
+
+    noise_m: float
+    """Standard deviation of a marker's coordinate from frame to frame."""
+    least_m: float
+    """Distances below this are no fault, however small the noise."""
+    bending_m: float = 0.0
+    """Standard deviation of a coordinate, in the body, that changes slowly. A constant misfit is neither of them."""
+    misfit_m: float = 0.0
+    """Constant misfit of the cloud, as a standard deviation; two recordings of one body differ a little, ..."""
+    allowed_m: float = 0.0
+    """... and no more of it than this is forgiven."""
+
+    @property
+    def spread_m(self) -> float:
+        """Standard deviation of a coordinate about the marker's own mean place: noise and bending."""
+        return float(np.hypot(self.noise_m, self.bending_m))
+
+    @property
+    def pose_noise_m(self) -> float:
+        """What a pose is judged by: the spread, or the usual noise where filtered markers hide theirs."""
+        return max(NOISE_M, self.spread_m)
+
+    @property
+    def noise_limit_m(self) -> float:
+        """What noise, bending and the misfit that is forgiven do not exceed."""
+        return _SIGMAS * self._forgiven_m
+
+    @property
+    def tolerance_m(self) -> float:
+        """A marker farther than this from its place is not there."""
+        return max(self.least_m, self.noise_limit_m)
+
+    @property
+    def pair_m(self) -> float:
+        """Two markers whose distance is wrong by more than this are not both in their places."""
+        return max(self.least_m * 2 / 3, np.sqrt(2.0) * self.noise_limit_m)
+
+    @property
+    def _forgiven_m(self) -> float:
+        return float(np.hypot(self.spread_m, min(self.misfit_m, self.allowed_m)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RobustFit:
+    """Poses from the markers that are at their places."""
+
+    alignment: Alignment
+    sound: BoolArray
+    """(frames, markers) seen, and at its place."""
+    confused: BoolArray
+    """(frames,) no majority of the markers agrees on a pose; there is none."""
+    places: IntArray
+    """(frames, markers) to whose place each label's point belongs where exchanged labels alone explain the frame, else
+    its own.
+    """
+
+
+def find_scale(points: FloatArray, cloud: FloatArray, least_m: float) -> Scale:
+    """Noise and bending of a body's markers about their own mean places, whatever a minority of markers does.
+
+    The cloud starts the search for those places: a cloud that does not fit makes nothing noisier. How far it is off is
+    the misfit.
+    """
+    p = some_frames(points)
+    fast, spread = fast_noise(points), typical_misfit(p, own_places(p, cloud), least_m)
+    if not np.isfinite(fast):
+        fast = spread  # no two frames follow each other
+    bending, off = np.sqrt(max(spread**2 - fast**2, 0.0)), typical_misfit(p, cloud, least_m)
+    misfit = np.sqrt(max(off**2 - spread**2, 0.0))
+    return Scale(fast, least_m, float(bending), float(misfit), repeatable_m(cloud) / 1.538)
+
+
+def repeatable_m(cloud: FloatArray) -> float:
+    """Distance by which a marker's places in two recordings of one rigid body differ, m."""
+    return _SEEN_OTHERWISE_M + _CALIBRATION * float(np.linalg.norm(cloud - cloud.mean(axis=0), axis=1).max())
+
+
+def fast_noise(points: FloatArray) -> float:
+    """Standard deviation of a coordinate from frame to frame, m; NaN where no frame follows another.
+
+    From the change of the distances between markers over one frame, which neither the body's motion nor bending nor a
+    wrong cloud touches: a change of Gaussian noise is below 0.6745 * 2 sigma in half of the cases.
+    """
+    if len(points) < 2:
+        return float("nan")
+    first = np.unique(np.linspace(0, len(points) - 2, _FRAMES_FOR_NOISE).astype(int))
+    i, j = np.triu_indices(int(points.shape[1]), 1)
+    now, then = (np.linalg.norm(points[at][:, i] - points[at][:, j], axis=2) for at in (first, first + 1))
+    change = np.abs(then - now)
+    change = change[np.isfinite(change)]
+    return float(np.median(change)) / (0.6745 * 2) if len(change) else float("nan")
+
+
+def typical_misfit(points: FloatArray, cloud: FloatArray, least_m: float) -> float:
+    """How far the markers typically are from their places in a cloud, as the standard deviation of a coordinate, m.
+
+    First from the distances between markers, which no pose changes, by their lower quartile: |D - d| of Gaussian noise
+    is below 0.3186 sqrt(2) sigma in a quarter of the cases. Then from the errors of the robust alignment, which
+    know of bending, by their median: 1.538 sigma.
+    """
+    p = some_frames(points)
+    i, j = np.triu_indices(len(cloud), 1)
+    expected = np.linalg.norm(cloud[i] - cloud[j], axis=1)
+    off = np.abs(np.linalg.norm(p[:, i] - p[:, j], axis=2) - expected)
+    off = off[np.isfinite(off)]
+    first = float(np.quantile(off, 0.25)) / (0.3186 * np.sqrt(2.0)) if len(off) else 0.0
+    error = robust_align(p, cloud, Scale(first, least_m), 1).alignment.error
+    # Of 3 k coordinates the pose takes six.
+    share = np.sqrt(max(1 - 2 / len(cloud), 1 / 3))
+    second = float(np.nan_to_num(nan_median(error.ravel(), axis=0))) / (1.538 * share) if error.size else 0.0
+    return max(first, second)
+
+
+def own_places(points: FloatArray, start: FloatArray) -> FloatArray:
+    """(k, 3) the recording's own robust mean places, from some hundred frames, from a cloud that may be off."""
+    p, places = some_frames(points), start
+    for turn in range(_ROUNDS_FOR_PLACES):
+        before, places = places, averaged(p, places, robust=turn > 0)
+        if np.nanmax(np.abs(places - before), initial=0.0) < _SETTLED_M:
+            break
+    return places
+
+
+def some_frames(points: FloatArray) -> FloatArray:
+    """Some hundred frames, evenly chosen."""
+    if len(points) <= _FRAMES_FOR_NOISE:
+        return points
+    return points[np.unique(np.linspace(0, len(points) - 1, _FRAMES_FOR_NOISE).astype(int))]
+
+
+def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale, window: int) -> RobustFit:
+    """Align each frame to the markers that agree with each other, then to those that are at their places.
+
+    Frames that a plain alignment explains are left at that. In the others the markers whose mutual distances are wrong
+    are taken away, the worst first; the rest gives a pose, refined with weights 1 / (1 + (e / s)^2)^2 (Geman and
+    McClure 1985) and at last with the markers within the tolerance alone. A marker that is often wrong within so many
+    frames (`window`) before and after takes no part in the pose if the others suffice.
+    """
+    fit = align(points, cloud, noise_m=scale.pose_noise_m)
+    seen = known_points(points) & known_points(cloud)
+    count = seen.sum(axis=1)
+    worst = np.where(np.isnan(fit.error), 0.0, fit.error).max(axis=1, initial=0.0)
+    # The fit takes up part of a marker's displacement, the more the fewer markers there are.
+    doubtful = fit.usable & (worst > 0.5 * scale.tolerance_m * np.maximum(1 - 2 / np.maximum(count, 1), 0.2))
+    doubtful |= _muddled(seen, cloud, fit)
+    sound = seen & fit.usable[:, None]
+    places = np.tile(np.arange(len(cloud)), (len(points), 1))
+    blocks = np.array_split(np.flatnonzero(doubtful), 1 + int(doubtful.sum()) // _BLOCK)
+    for at in blocks:
+        _align_doubtful(points[at], cloud, scale, at, fit, sound)
+    _without_distrusted(points, cloud, scale, window, fit, sound)
+    for at in blocks:
+        missing = count[at] - sound[at].sum(axis=1)
+        few = (missing >= np.where(count[at] <= _FEW, 1, 2)) | ~fit.usable[at]
+        _try_exchanges(points, cloud, scale, at[few], _exchanges(len(cloud)), fit, sound, places)
+    exchanged = (places != np.arange(len(cloud))).any(axis=1)
+    confused = doubtful & ~exchanged & ((sound.sum(axis=1) <= count / 2) | ~fit.usable)
+    _forget(fit, confused)
+    sound[confused] = False
+    return RobustFit(fit, sound, confused, places)
+
+
+def explain(
+    fit: RobustFit, at: IntArray, points: FloatArray, cloud: FloatArray, scale: Scale, tried: list[IntArray]
+) -> None:
+    """Try out these permutations of the labels in these frames, into the arrays of `fit`."""
+    _try_exchanges(points, cloud, scale, at, tried, fit.alignment, fit.sound, fit.places)
+    fit.confused[at] &= (fit.places[at] == np.arange(len(cloud))).all(axis=1)
+
+
+def _muddled(seen: BoolArray, cloud: FloatArray, fit: Alignment) -> BoolArray:
+    """(frames,) no pose, though the places of the markers seen have a width: the points do not match them."""
+    muddled = ~fit.usable & (seen.sum(axis=1) >= 3)
+    at = np.flatnonzero(muddled)
+    muddled[at] = align(np.where(seen[at][:, :, None], cloud, np.nan), cloud).usable
+    return muddled
+
+
+def _align_doubtful(
+    p: FloatArray, cloud: FloatArray, scale: Scale, at: IntArray, fit: Alignment, sound: BoolArray
+) -> None:
+    """Align these frames robustly, into `fit` and `sound`.
+
+    Twice: from the markers whose distances agree, and from all; then the pose that more of them support.
+    """
+    now = align(p, cloud, consistent(p, cloud, scale.pair_m).astype(float), noise_m=scale.pose_noise_m)
+    for _ in range(3):
+        error = np.where(np.isnan(now.error), np.inf, now.error)
+        now = align(p, cloud, 1 / (1 + (2 * error / scale.tolerance_m) ** 2) ** 2, noise_m=scale.pose_noise_m)
+    now = align(p, cloud, _inside(now, scale).astype(float), noise_m=scale.pose_noise_m)
+    now = _agreeing(p, cloud, _inside(now, scale), scale)
+    # A pose that all but one marker support needs no rival.
+    few = np.flatnonzero(_inside(now, scale).sum(axis=1) < known_points(p).sum(axis=1) - 1)
+    other = _agreeing(p[few], cloud, known_points(p[few]), scale)
+    more = np.flatnonzero(_support(other, scale) > _support(frames_of(now, few), scale))
+    copy_frames(frames_of(other, more), now, few[more])
+    copy_frames(now, fit, at)
+    sound[at] = _inside(now, scale)
+
+
+def _agreeing(
+    p: FloatArray, cloud: FloatArray, use: BoolArray, scale: Scale, suspect: BoolArray | None = None
+) -> Alignment:
+    """Align to those of the markers in `use` that agree on each other's places; of suspects less proves that."""
+    return without_outliers(
+        p,
+        cloud,
+        use,
+        suspect,
+        away_m=scale.tolerance_m,
+        noise_m=scale.noise_limit_m * (1.0 if suspect is None else _SUSPECT),
+        pose_noise_m=scale.pose_noise_m,
+    )
+
+
+def _support(fit: Alignment, scale: Scale, of: BoolArray | None = None) -> FloatArray:
+    """(frames,) how many markers are at their places, and a part of one more the closer they are."""
+    inside = _inside(fit, scale) & (True if of is None else of)
+    spread = np.where(inside, fit.error, 0.0).sum(axis=1) / (inside.shape[1] * scale.tolerance_m)  # less than one
+    return inside.sum(axis=1) + 1 - spread
+
+
+def _inside(fit: Alignment, scale: Scale) -> BoolArray:
+    """Seen, and within the tolerance of its place."""
+    return np.asarray(np.nan_to_num(fit.error, nan=np.inf) < scale.tolerance_m)
+
+
+def _without_distrusted(
+    points: FloatArray, cloud: FloatArray, scale: Scale, window: int, fit: Alignment, sound: BoolArray
+) -> None:
+    """Align without the markers that are often away at this time, into `fit` and `sound`."""
+    shown = np.isfinite(fit.error)
+    share = _moving_sum(shown & ~sound, window) / np.maximum(_moving_sum(shown, window), 1)
+    distrusted = share > _OFTEN
+    trusted = shown & ~distrusted
+    at = np.flatnonzero((distrusted & sound).any(axis=1))
+    for part in np.array_split(at, 1 + len(at) // _BLOCK):
+        doubts = distrusted[part]
+        now = _agreeing(points[part], cloud, sound[part], scale, doubts)
+        # Where a marker has put others in the wrong, they are more.
+        others = _agreeing(points[part], cloud, trusted[part], scale)
+        more = np.flatnonzero((_support(others, scale, ~doubts) > _support(now, scale, ~doubts) + 1) & others.usable)
+        copy_frames(frames_of(others, more), now, more)
+        kept = np.flatnonzero(now.usable)
+        copy_frames(frames_of(now, kept), fit, part[kept])
+        sound[part[kept]] = _inside(now, scale)[kept]
+
+
+def _moving_sum(x: BoolArray, window: int) -> IntArray:
+    """Number of true values within so many rows before and after."""
+    total = np.concatenate([np.zeros((1, x.shape[1]), dtype=np.int64), np.cumsum(x, axis=0)])
+    rows = np.arange(len(x))
+    return total[np.minimum(rows + window + 1, len(x))] - total[np.maximum(rows - window, 0)]
+
+
+def consistent(points: FloatArray, cloud: FloatArray, tolerance_m: float) -> BoolArray:
+    """(frames, markers) a set of markers whose distances from each other are those of the cloud, within a tolerance."""
+    difference = cloud[:, None] - cloud[None]
+    expected = np.sqrt((difference * difference).sum(axis=2))
+    squares = np.zeros((len(points), len(cloud), len(cloud)))
+    for axis in range(3):
+        x = points[:, :, axis]
+        squares += (x[:, :, None] - x[:, None, :]) ** 2
+    excess = np.abs(np.sqrt(squares) - expected) / tolerance_m
+    keep = known_points(points) & known_points(cloud)
+    wrong = np.where(excess > 1, np.minimum(excess, 3.0), 0.0)  # NaN compares false: hidden pairs are not wrong
+    left = np.arange(len(points))
+    for _ in range(len(cloud)):
+        blame = wrong.sum(axis=2)
+        still = blame.max(axis=1, initial=0.0) > 0
+        left, wrong, blame = left[still], wrong[still], blame[still]
+        if len(left) == 0:
+            break
+        worst, rows = blame.argmax(axis=1), np.arange(len(left))
+        keep[left, worst] = False
+        wrong[rows, worst, :] = 0.0
+        wrong[rows, :, worst] = 0.0
+    return keep
+
+
+def _try_exchanges(
+    points: FloatArray,
+    cloud: FloatArray,
+    scale: Scale,
+    at: IntArray,
+    exchanges: list[IntArray],
+    fit: Alignment,
+    sound: BoolArray,
+    places: IntArray,
+) -> None:
+    """Give labels to each other where that brings more markers of a frame to their places, into the arrays given."""
+    k = len(cloud)
+    p, identity = points[at], np.arange(k)
+    seen = known_points(p)
+    count = seen.sum(axis=1)
+    # Two more than now, or all; of three markers all, of more at least four.
+    better = np.minimum(sound[at].sum(axis=1) + 2, count)
+    best = np.maximum(np.maximum(better, count - 1), np.minimum(count, 4)).astype(float)
+    chosen = np.tile(identity, (len(at), 1))
+    for to in exchanges if len(at) else ():
+        moved = np.empty_like(p)
+        moved[:, to] = p
+        now = align(moved, cloud, consistent(moved, cloud, scale.pair_m).astype(float), noise_m=scale.pose_noise_m)
+        told = seen[:, to != identity].any(axis=1)
+        better = np.flatnonzero(told & now.usable & (_support(now, scale) > best))
+        if len(better) == 0:
+            continue
+        score = _support(_agreeing(moved[better], cloud, now.used[better], scale), scale)
+        better, score = better[score > best[better]], score[score > best[better]]
+        best[better], chosen[better] = score, to
+    found = (chosen != identity).any(axis=1)
+    at, chosen, p = at[found], chosen[found], p[found]
+    moved = np.empty_like(p)
+    np.put_along_axis(moved, chosen[:, :, None], p, axis=1)
+    now = _agreeing(moved, cloud, consistent(moved, cloud, scale.pair_m), scale)
+    copy_frames(now, fit, at)
+    sound[at] = _inside(now, scale) & (chosen == identity)
+    places[at] = chosen
+
+
+def _exchanges(k: int) -> list[IntArray]:
+    """The permutations to try: all of few markers, exchanges of two among some, none among many."""
+    identity = np.arange(k)
+    if k <= _MOST_FOR_PERMUTATIONS:
+        return [np.array(to) for to in permutations(range(k)) if to != tuple(range(k))]
+    tried: list[IntArray] = []
+    for i, j in combinations(range(k), 2) if k <= _MOST_FOR_PAIRS else ():
+        to = identity.copy()
+        to[[i, j]] = j, i
+        tried.append(to)
+    return tried
+
+
+def _forget(fit: Alignment, at: BoolArray) -> None:
+    """Take back the poses of these frames."""
+    for array in (fit.rotation, fit.position, fit.error, fit.rms):
+        array[at] = np.nan
+    fit.reason[at] = Reason.TOO_FEW
+    fit.used[at] = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exchange:
+    """Markers that bear each other's labels during a stretch."""
+
+    markers: tuple[int, ...]
+    frames: IntArray
+    """Those in which any of the markers was seen."""
+    pairs: frozenset[tuple[int, int]] = frozenset()
+    """Which label was seen at which marker's place."""
+
+
+def relabelled(points: FloatArray, places: IntArray) -> FloatArray:
+    """Points (frames, k, 3) under the labels `places` (frames, k); -1 hides a point, labels left over are NaN."""
+    moved = points.copy()
+    changed = np.flatnonzero((places != np.arange(int(places.shape[1]))).any(axis=1))
+    moved[changed] = np.nan
+    row, marker = np.nonzero((places[changed] >= 0) & known_points(points[changed]))
+    frame = changed[row]
+    moved[frame, places[frame, marker]] = points[frame, marker]
+    return moved
+
+
+def other_places(points: FloatArray, cloud: FloatArray, scale: Scale, fit: RobustFit) -> IntArray:
+    """(frames, k) to whose place each label's point belongs; -1 for a point whose place another one took.
+
+    A point that is away from its own place belongs to another's if it lies there and that marker is hidden or away.
+    """
+    places = fit.places.copy()
+    seen = known_points(points)
+    own = (places == np.arange(len(cloud))).all(axis=1)  # frames that exchanges explained already are done
+    away = seen & fit.alignment.usable[:, None] & ~fit.sound & own[:, None]
+    frames = np.flatnonzero(away.any(axis=1))
+    for at in np.array_split(frames, 1 + len(frames) * len(cloud) // _DISTANCES_AT_ONCE):
+        rotation, position = fit.alignment.rotation[at], fit.alignment.position[at]
+        body = (points[at] - position[:, None]) @ rotation
+        places[at] = _claimed(body, cloud, scale, seen[at], away[at])
+    return places
+
+
+def _claimed(body: FloatArray, cloud: FloatArray, scale: Scale, seen: BoolArray, away: BoolArray) -> IntArray:
+    """Places of the points (frames, k, 3), in the cloud's frame, that are away from their own."""
+    n, k = int(seen.shape[0]), int(seen.shape[1])
+    row, column = np.arange(n)[:, None], np.arange(k)[None]
+    distance = np.linalg.norm(body[:, :, None] - cloud[None, None], axis=3)
+    own = distance[:, np.arange(k), np.arange(k)]
+    distance[np.isnan(distance)] = np.inf
+    distance = np.where((away | ~seen)[:, None, :], distance, np.inf)  # only places that are free
+    distance[:, np.arange(k), np.arange(k)] = np.inf
+    to = distance.argmin(axis=2)
+    gap = distance[row, column, to]
+    claims = away & (gap < 0.5 * own)
+    # Points in each other's places prove each other, also if one of the markers has moved a little.
+    apart = np.linalg.norm(cloud[:, None] - cloud[None], axis=2)[column, to]
+    near = claims & (gap < np.maximum(scale.tolerance_m, np.minimum(_LOOSE * apart, _LOOSEST_M)))
+    sure = (claims & (gap < scale.tolerance_m)) | _circles(to, near)
+    # Of two that claim one place the nearer gets it.
+    bids = np.where(sure[:, :, None] & (to[:, :, None] == column[None]), gap[:, :, None], np.inf)
+    sure &= bids.argmin(axis=1)[row, to] == column
+    places = np.where(sure, to, column)
+    # A point whose place was taken, and that has no other, is nowhere.
+    frame, marker = np.nonzero(sure)
+    taken = np.zeros((n, k), dtype=bool)
+    taken[frame, to[frame, marker]] = True
+    places[taken & ~sure] = -1
+    return places
+
+
+def _circles(to: IntArray, near: BoolArray) -> BoolArray:
+    """(n, k) whether the way from a point to where it lies, on to where that label lies, and so on, returns."""
+    k = int(to.shape[1])
+    row, column = np.arange(len(to))[:, None], np.arange(k)[None]
+    closed, whole, here = np.zeros_like(near), near.copy(), to
+    for _ in range(k - 1):
+        whole &= near[row, here]
+        here = to[row, here]
+        closed |= whole & (here == column)
+    return closed
+
+
+def believed_exchanges(
+    places: IntArray, seen: BoolArray, home: BoolArray | None = None, longest: int = 0
+) -> tuple[IntArray, list[Exchange]]:
+    """The places without those that may be chance, and the exchanges, one per set of markers and stretch of time.
+
+    home (frames, k): markers known to be at their own places; where none is given, all that were seen. Up to so many
+    frames (`longest`) that tell neither belong to the exchange before and after them.
+    """
+    places = places.copy()
+    home = seen if home is None else home
+    identity = np.arange(int(places.shape[1]))
+    changed = np.flatnonzero(((places != identity) & (places >= 0)).any(axis=1))
+    exchanges: list[Exchange] = []
+    if len(changed) == 0:
+        return places, exchanges
+    patterns, which = np.unique(places[changed], axis=0, return_inverse=True)
+    frames_of: dict[tuple[int, ...], list[IntArray]] = {}
+    for number, pattern in enumerate(patterns):
+        for group in _groups(pattern):
+            frames_of.setdefault(group, []).append(changed[which.ravel() == number])
+    certain: list[Exchange] = []
+    doubtful: list[Exchange] = []
+    for group, lists in sorted(frames_of.items()):
+        active = np.zeros(len(places), dtype=bool)
+        active[np.concatenate(lists)] = True
+        shown = np.flatnonzero(active | seen[:, group].any(axis=1))
+        silent = _silent(active[shown], np.asarray(home[shown][:, group].any(axis=1)), longest)
+        for first, last in runs(active[shown] | silent):
+            at = shown[first : last + 1]
+            sure = at[active[at]]
+            proven = ((places[sure][:, group] >= 0) & seen[sure][:, group]).sum(axis=1).max() > 1
+            found = Exchange(group, at, _pairs(places[sure], seen[sure], group))
+            (certain if proven or len(sure) >= _CHANCE_FRAMES else doubtful).append(found)
+    for one in doubtful:
+        if any(one.pairs <= other.pairs and _gap(one, other) <= longest for other in certain):
+            exchanges.append(one)
+        else:
+            places[one.frames[:, None], one.markers] = one.markers
+    for one in certain:
+        _fill(places, one)
+    return places, certain + exchanges
+
+
+def _gap(a: Exchange, b: Exchange) -> int:
+    """Frames between two exchanges; not more than zero where they overlap."""
+    return int(max(a.frames[0] - b.frames[-1], b.frames[0] - a.frames[-1]))
+
+
+def _silent(active: BoolArray, home: BoolArray, longest: int) -> BoolArray:
+    """Frames between two of an exchange, few, none of which shows one of its markers at home."""
+    silent = np.zeros(len(active), dtype=bool)
+    for first, last in runs(~active):
+        inner = first > 0 and last < len(active) - 1
+        if inner and last - first < longest and not home[first : last + 1].any():
+            silent[first : last + 1] = True
+    return silent
+
+
+def _pairs(places: IntArray, seen: BoolArray, group: tuple[int, ...]) -> frozenset[tuple[int, int]]:
+    """Which labels of a group were seen at which other places."""
+    return frozenset((i, int(to)) for i in group for to in np.unique(places[seen[:, i], i]) if to not in (i, -1))
+
+
+def _fill(places: IntArray, exchange: Exchange) -> None:
+    """Exchange the labels also in those frames of an exchange that do not tell, if its pairs are one permutation."""
+    group, to = exchange.markers, dict(exchange.pairs)
+    if len(to) == len(exchange.pairs) == len(group) and sorted(to.values()) == list(group):
+        own = exchange.frames[(places[exchange.frames][:, group] == group).all(axis=1)]
+        places[own[:, None], group] = [to[i] for i in group]
+
+
+def whole_exchanges(places: IntArray) -> list[IntArray]:
+    """The permutations (k,) of which rows of places (frames, k) show a part: chains of labels, closed to circles."""
+    k = int(places.shape[1])
+    found: set[tuple[int, ...]] = set()
+    patterns, counts = np.unique(places, axis=0, return_counts=True)
+    for pattern in patterns[counts >= _CHANCE_FRAMES].tolist():
+        to = {i: place for i, place in enumerate(pattern) if place not in (i, -1)}
+        for first in set(to) - set(to.values()):
+            last = to[first]
+            while last in to:
+                last = to[last]
+            to[last] = first
+        whole = tuple(to.get(i, i) for i in range(k))
+        if to and len(set(whole)) == k:
+            found.add(whole)
+    return [np.array(whole) for whole in sorted(found)]
+
+
+def _groups(pattern: IntArray) -> list[tuple[int, ...]]:
+    """Sets of markers among which a pattern exchanges labels."""
+    parent = list(range(len(pattern)))
+
+    def root(i: int) -> int:
+        while parent[i] != i:
+            i = parent[i]
+        return i
+
+    for i, to in enumerate(pattern.tolist()):
+        if to >= 0:
+            parent[root(i)] = root(to)
+    sets: dict[int, list[int]] = {}
+    for i in range(len(pattern)):
+        sets.setdefault(root(i), []).append(i)
+    return [tuple(members) for members in sets.values() if len(members) > 1]
+
+
+def flipped_places(points: FloatArray, times_s: FloatArray, cloud: FloatArray, alignment: Alignment) -> IntArray:
+    """(frames, k) to whose place each label's point belongs, where the pose jumps over and labels explain it.
+
+    The labels of the first frame are taken as right: a symmetric set of markers cannot tell.
+    """
+    k = len(cloud)
+    places = np.tile(np.arange(k), (len(points), 1))
+    usable = np.flatnonzero(alignment.usable)
+    R, t = alignment.rotation[usable], times_s[usable]
+    cosine = (np.einsum("nij,nij->n", R[:-1], R[1:]) - 1) / 2
+    jumps = np.flatnonzero((cosine < _COS_TURN) & (np.diff(t) < _MOMENT_S))
+    if not 0 < len(jumps) <= _MANY:
+        return places
+    apart = np.linalg.norm(cloud[:, None] - cloud[None], axis=2)[np.triu_indices(k, 1)]
+    current = np.arange(k)
+    ends = [*(int(usable[j + 1]) for j in jumps[1:]), len(points)]
+    for j, end in zip(jumps, ends, strict=True):
+        before, after = int(usable[j]), int(usable[j + 1])
+        pose = align(relabelled(points[before : before + 1], current[None]), cloud)
+        if pose.usable[0]:
+            body = (points[after] - pose.position[0]) @ pose.rotation[0]
+            current = _nearest(body, cloud, _NEAR * float(apart.min()), current)
+        places[after:end] = current
+    return places
+
+
+def _nearest(body: FloatArray, cloud: FloatArray, within_m: float, otherwise: IntArray) -> IntArray:
+    """The place nearest to each point, if each has its own; hidden ones get what is left, their own if they can."""
+    seen = np.flatnonzero(known_points(body))
+    distance = np.linalg.norm(body[seen, None] - cloud[None], axis=2)
+    to = distance.argmin(axis=1)
+    if len(np.unique(to)) < len(to) or distance.min(axis=1).max() > within_m:
+        return otherwise
+    found = np.full(len(cloud), -1)
+    found[seen] = to
+    left = [place for place in range(len(cloud)) if place not in set(to.tolist())]
+    hidden = [label for label in range(len(cloud)) if found[label] < 0]
+    for label in [x for x in hidden if x in left]:
+        found[label] = label
+        left.remove(label)
+    for label in [x for x in hidden if found[x] < 0]:
+        found[label] = left.pop()
+    return found
