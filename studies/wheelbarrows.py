@@ -23,7 +23,7 @@ from palpate.identify.solution import Estimate as Told
 from palpate.identify.solution import Status
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import is_consistent
-from palpate.runtime.hands import Hands, compare_held, growth, intended
+from palpate.rendering.hands import Hands, compare_held, growth, intended
 from palpate.twin.wheelbarrow import wheelbarrow_twin, write_wheelbarrow_twin
 from palpate.twin.wheelbarrow_instruments import WheelbarrowTwin
 from studies.running import map_seeds

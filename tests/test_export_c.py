@@ -22,7 +22,7 @@ from palpate.model import Model, load_object
 from palpate.physics.functions import ARRAYS
 from palpate.physics.inertia import phi_from_mass_properties
 from palpate.runtime import Status, Stepper
-from palpate.runtime.driven import wrench_words
+from palpate.runtime.pairing import wrench_words
 from tests.conftest import needs, needs_program
 from tests.generated import FUSED, Generated, generate
 from tests.test_energy import random_door

@@ -25,10 +25,11 @@ BUILDS_ON = {
     "mechanisms": ("errors", "files", "physics"),
     "model": ("elements", "mechanisms", "objects"),
     "runtime": ("model",),
+    "rendering": ("runtime",),
     "recording": ("errors", "files", "findings", "physics"),
     "motion": ("recording",),
     "identify": ("model", "motion"),
-    "experiment": ("identify", "runtime"),
+    "experiment": ("identify", "rendering"),
     "export": ("model", "runtime"),
     "twin": ("experiment",),
     "report": ("experiment",),
@@ -113,10 +114,11 @@ def test_the_table_says_what_the_design_says() -> None:
     assert allowed("elements") == {*basic, "elements"}
     assert allowed("model") == waist
     assert allowed("runtime") == {*waist, "runtime"}
+    assert allowed("rendering") == {*waist, "runtime", "rendering"}
     assert allowed("motion") == {*basic, "findings", "recording", "motion"}
     assert allowed("identify") == {*waist, "findings", "recording", "motion", "identify"}
     assert allowed("export") == {*waist, "runtime", "export"}
-    assert allowed("twin") == {*allowed("identify"), "runtime", "experiment", "twin"}
+    assert allowed("twin") == {*allowed("identify"), "runtime", "rendering", "experiment", "twin"}
     assert allowed("cli") == set(BUILDS_ON) - {"__main__"}
 
 

@@ -24,9 +24,23 @@ from palpate.experiment.result_parts import DRIVEN_BY
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
 from palpate.physics.inertia import phi_from_mass_properties
-from palpate.runtime.loop import Robot, Trace, apparent_inertia, compare, run_robot, run_true
-from palpate.runtime.loop_free import read_wrench, simulate, steady_wrench
-from palpate.runtime.loop_study import (
+from palpate.rendering.grip import Grip, Moving, grip_of, held, motion_of
+from palpate.rendering.loop import (
+    Robot,
+    Setup,
+    Trace,
+    Trial,
+    apparent_inertia,
+    compare,
+    loop_line,
+    run_robot,
+    run_true,
+    trial,
+    wrong_by,
+)
+from palpate.rendering.person import Hand, Intention, on_object, rocking
+from palpate.rendering.robot import Arm, Inner, Reading, Sensor
+from palpate.rendering.stability import (
     Line,
     apparent,
     longest_delay,
@@ -36,11 +50,7 @@ from palpate.runtime.loop_study import (
     transition,
     true_apparent,
 )
-from palpate.runtime.loop_trial import Setup, Trial, loop_line, trial, wrong_by
-from palpate.runtime.person import Hand, Intention, on_object, rocking
-from palpate.runtime.robot_arm import Arm, Inner
-from palpate.runtime.robot_grip import Grip, Moving, grip_of, held, motion_of
-from palpate.runtime.robot_sensor import Reading, Sensor
+from palpate.runtime.simulate import read_wrench, simulate, steady_wrench
 from palpate.runtime.stepper import Stepper
 from palpate.twin.door_models import paper_door
 from tests.command import palpate

@@ -16,10 +16,9 @@ from palpate.model import Model, load_object
 from palpate.physics.inertia import move_phi
 from palpate.physics.regressor import body_regressor
 from palpate.physics.spatial import transport_acceleration, wrench_transmission
+from palpate.rendering.loop import check_pairing
 from palpate.runtime import Status, Stepper
-from palpate.runtime.driven import doubt, model_of, wrench_words
-from palpate.runtime.loop import check_pairing
-from palpate.runtime.pairing import HandleSensor, SensorStepper
+from palpate.runtime.pairing import HandleSensor, SensorStepper, doubt, model_of, wrench_words
 from tests.test_export_c import BARROW, DOOR
 
 R_BS = Rotation.from_euler("xyz", [0.3, -0.2, 0.5]).as_matrix()

@@ -19,10 +19,9 @@ from palpate.model import Model, load_object
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.inertia import phi_from_mass_properties
 from palpate.physics.kinematics import Kinematics
-from palpate.runtime.passivity import accurate_step, audit, couplings, longest_step, random_states
-from palpate.runtime.passivity_felt import FORCE, INERTIA, STIFFNESS, VISCOSITY, felt
-from palpate.runtime.passivity_report import passivity_of
-from palpate.runtime.robot_grip import grip_of
+from palpate.rendering.felt import FORCE, INERTIA, STIFFNESS, VISCOSITY, felt
+from palpate.rendering.grip import grip_of
+from palpate.rendering.passivity import accurate_step, audit, couplings, longest_step, passivity_of, random_states
 from palpate.runtime.stepper import feet_height
 from palpate.twin.door_models import paper_door
 from tests.command import palpate

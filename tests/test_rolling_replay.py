@@ -29,7 +29,7 @@ from palpate.physics.inertia import phi_from_mass_properties
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import transform
-from palpate.runtime.hands import Compared, Hands, Intention, compare_held, growth, hold, intended, place
+from palpate.rendering.hands import Compared, Hands, Intention, compare_held, growth, hold, intended, place
 from palpate.runtime.replay import Replay, replay
 from palpate.twin.wheelbarrow import wheelbarrow_twin
 from palpate.twin.wheelbarrow_instruments import WheelbarrowTwin, body_poses, pushes

@@ -36,8 +36,7 @@ from palpate.model import Model, load_object
 from palpate.physics.functions import FLOATS, Functions
 from palpate.physics.kinematics import Coordinate, Kinematics
 from palpate.runtime import Status, Stepper
-from palpate.runtime.brake import BRAKE_S
-from palpate.runtime.contact import dry_impulses
+from palpate.runtime.advance import BRAKE_S, dry_impulses
 from palpate.runtime.flat import Trace
 from tests.conftest import needs
 from tests.oracles import door_ode

@@ -14,10 +14,9 @@ from palpate.files import check_folder, write_text
 
 if TYPE_CHECKING:
     from palpate.model import Model
-    from palpate.runtime.loop import Robot
-    from palpate.runtime.loop_free import Run
-    from palpate.runtime.loop_trial import Trial
-    from palpate.runtime.passivity_report import Passivity
+    from palpate.rendering.loop import Robot, Trial
+    from palpate.rendering.passivity import Passivity
+    from palpate.runtime.simulate import Run
 
 _FEEDS = {"acceleration": (True, True), "velocity": (True, False), "none": (False, False)}
 
@@ -80,7 +79,7 @@ def simulate(
     with known_errors():
         from palpate.errors import PalpateError
         from palpate.model import Model
-        from palpate.runtime.person import Hand
+        from palpate.rendering.person import Hand
 
         if robot and audit:
             raise PalpateError("--robot and --audit are two things: ask for one at a time")
@@ -127,8 +126,8 @@ _Done = tuple[dict[str, Any], list[Any], list[Path]]
 def _trial(
     model: Model, truth: Model | None, setup: tuple[float, float | None, Any, Robot], wrong: float, folder: Path
 ) -> _Done:
+    from palpate.rendering.loop import Setup, trial
     from palpate.report.closed_loop import apparent_table, comparison_table, limits_table, printed, write_trial_page
-    from palpate.runtime.loop_trial import Setup, trial
 
     check_folder(folder)
     found = trial(model, truth, Setup(*setup, wrong=wrong))
@@ -156,8 +155,8 @@ def verdict(found: Trial) -> str:
 
 
 def _audit(model: Model, held: Mapping[str, Any] | None, options: dict[str, Any], folder: Path) -> _Done:
+    from palpate.rendering.passivity import passivity_of
     from palpate.report.closed_loop import write_audit_page
-    from palpate.runtime.passivity_report import passivity_of
 
     check_folder(folder)
     found = passivity_of(model, held, **options)
@@ -188,8 +187,8 @@ def _free(
 ) -> _Done:
     from palpate.errors import PalpateError
     from palpate.report.closed_loop import printed, run_table, write_run_page
-    from palpate.runtime.loop_free import read_wrench, steady_wrench, through_the_frame
-    from palpate.runtime.loop_free import simulate as run_model
+    from palpate.runtime.simulate import read_wrench, steady_wrench, through_the_frame
+    from palpate.runtime.simulate import simulate as run_model
 
     file, torque, force, sine, lever = given
     if file is not None:
@@ -238,9 +237,8 @@ def stopped(model: Model, stops: str | None) -> Model:
 
 def _robot(delay: float, noise: float, feed_forward: str) -> Robot:
     from palpate.errors import UnknownName
-    from palpate.runtime.loop import Robot
-    from palpate.runtime.robot_arm import Inner
-    from palpate.runtime.robot_sensor import Sensor
+    from palpate.rendering.loop import Robot
+    from palpate.rendering.robot import Inner, Sensor
 
     if feed_forward not in _FEEDS:
         raise UnknownName("--feed-forward", feed_forward, _FEEDS)

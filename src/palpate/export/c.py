@@ -25,11 +25,11 @@ from palpate.export.common import NO_LIMIT, Export
 from palpate.files import check_folder, write_text
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
-from palpate.runtime import advance, contact, several
-from palpate.runtime.brake import BRAKE_S, kept
-from palpate.runtime.driven import FRAME, doubt, wrench_words
+from palpate.runtime import advance
+from palpate.runtime.advance import BRAKE_S, kept
 from palpate.runtime.equations import Equations, Kernels, limits
-from palpate.runtime.loop_free import missing_stops
+from palpate.runtime.pairing import FRAME, doubt, wrench_words
+from palpate.runtime.simulate import missing_stops
 from palpate.runtime.stepper import check_step, check_wrench_limit, has_one_freedom, moving, reach, rest
 
 _UNITS = {
@@ -221,15 +221,15 @@ def _kernels(model: Model, parameters: Sequence[str], dt: float) -> tuple[list[s
         if not has_stops:
             del kernels["press"]
     else:
-        kernels, fades = several.many_freedoms_kernels(model, e, dt)
+        kernels, fades = advance.many_freedoms_kernels(model, e, dt)
         stops, dry = len(kernels["pressed"][1]), len(kernels["levels"][1])
         defines = {
-            **{"FADES": int(fades), "STOPS": stops, "DRY": dry, "TOUCHES": advance.TOUCHES, "REST": several.REST},
+            **{"FADES": int(fades), "STOPS": stops, "DRY": dry, "TOUCHES": advance.TOUCHES, "REST": advance.REST},
             **{"RATES": int("rates" in kernels), "ACCOUNT": int("account" in kernels)},
-            "TURNS": int(several.has_quaternion(model)),
-            "GAUSS_AT": ", ".join(c_number(at) for at, _ in several.GAUSS),
-            "GAUSS_WEIGHT": ", ".join(c_number(weight) for _, weight in several.GAUSS),
-            **{name: getattr(contact, name) for name in ("SWEEPS", "SETTLED", "TURN", "PIVOTS", "CREEP")},
+            "TURNS": int(advance.has_quaternion(model)),
+            "GAUSS_AT": ", ".join(c_number(at) for at, _ in advance.GAUSS),
+            "GAUSS_WEIGHT": ", ".join(c_number(weight) for _, weight in advance.GAUSS),
+            **{name: getattr(advance, name) for name in ("SWEEPS", "SETTLED", "TURN", "PIVOTS", "CREEP")},
         }
         kernels = {k: v for k, v in kernels.items() if v[1]}
     kernels["forward"] = ("s, w", e.forward())
@@ -252,7 +252,7 @@ def _possible(model: Model) -> str:
     if has_one_freedom(model):
         places = [*places, (0, *reach(model))]
     found = [f"{c_number(low)} <= s[{i}] && s[{i}] <= {c_number(high)}" for i, low, high in places]
-    if several.has_quaternion(model):
+    if advance.has_quaternion(model):
         found.append("fabs(s[3] * s[3] + s[4] * s[4] + s[5] * s[5] + s[6] * s[6] - 1.0) < 2e-3")
     return "".join(f" && {x}" for x in found)
 

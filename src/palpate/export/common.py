@@ -17,9 +17,9 @@ from palpate.errors import PalpateError
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import mass_properties
-from palpate.runtime.driven import doubt
 from palpate.runtime.equations import Forward
-from palpate.runtime.loop_free import missing_stops
+from palpate.runtime.pairing import doubt
+from palpate.runtime.simulate import missing_stops
 
 NO_LIMIT = (
     "no range of the sensor is given: a glitch of any finite size moves the object. Say it with --wrench-limit, such "

@@ -68,7 +68,7 @@ from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.kinematics import Coordinate, Kinematics
 from palpate.physics.so3 import quaternion_from_rotation
-from palpate.runtime.driven import wrench_words
+from palpate.runtime.pairing import wrench_words
 from palpate.runtime.stepper import rest
 
 _FIRM, _SETTLING = 0.9999, 0.002

@@ -33,8 +33,8 @@ from palpate.physics.inertia import mass_properties
 from palpate.physics.so3 import exp_rotation, quaternion_from_rotation, quaternion_product, rotation_from_quaternion
 from palpate.physics.spatial import wrench_transmission
 from palpate.runtime import Stepper
-from palpate.runtime.driven import model_of
 from palpate.runtime.equations import Rates, RowSpeeds
+from palpate.runtime.pairing import model_of
 from palpate.runtime.stepper import feet_height, has_feet, rest
 
 FILE = "admittance_controller.yaml"

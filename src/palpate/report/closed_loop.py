@@ -10,16 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from palpate.rendering.felt import DELAY, Felt
+from palpate.rendering.loop import DELAYS_S, PASS_PERCENT, STIFFNESSES, Trial
+from palpate.rendering.passivity import Coupling, Passivity
+from palpate.rendering.stability import apparent, true_apparent
 from palpate.report.page import Block, Figure, Json, Lead, Remarks, Section, Table, Words, write_page
 from palpate.report.plots import curve, layout, line, log_scale
 from palpate.runtime.advance import Status
-from palpate.runtime.loop import PASS_PERCENT
-from palpate.runtime.loop_free import Run
-from palpate.runtime.loop_study import apparent, true_apparent
-from palpate.runtime.loop_trial import DELAYS_S, STIFFNESSES, Trial
-from palpate.runtime.passivity import Coupling
-from palpate.runtime.passivity_felt import DELAY, Felt
-from palpate.runtime.passivity_report import Passivity
+from palpate.runtime.simulate import Run
 
 
 def write_run_page(path: Path, name: str, run: Run) -> None:
@@ -238,7 +236,7 @@ def _how(found: Trial) -> tuple[str, ...]:
 
 
 def _wrench() -> tuple[tuple[str, str], ...]:
-    from palpate.runtime.loop_free import WRENCH_NAMES, WRENCH_UNITS
+    from palpate.runtime.simulate import WRENCH_NAMES, WRENCH_UNITS
 
     return tuple(zip(WRENCH_NAMES, WRENCH_UNITS, strict=True))
 

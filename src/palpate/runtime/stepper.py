@@ -10,17 +10,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.elements import Foot
+from palpate.elements import EndStop, Foot
 from palpate.errors import PalpateError
 from palpate.mechanisms import Hinge
+from palpate.mechanisms.hinge import HINGE
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
-from palpate.runtime.advance import State, one_freedom
+from palpate.runtime.advance import State, brake, has_quaternion, many_freedoms, one_freedom
 from palpate.runtime.advance import Status as Status
-from palpate.runtime.brake import brake
 from palpate.runtime.equations import Forward, Rates, limits
-from palpate.runtime.several import has_quaternion, many_freedoms
 
 _LOST = [math.nan] * 6
 _PROBLEMS = (ArithmeticError, ValueError, TypeError, IndexError)
@@ -44,7 +43,7 @@ class Stepper:
 
     The state is all there is: `saved = door.state`, later `door.reset(saved)`, and the same wrenches give the same
     motion, bit by bit. Whatever comes in, a step gives finite numbers that belong together; where the wrench is lost,
-    `NOT_FINITE` says so, and each such step brakes the object (`palpate.runtime.brake`: to a third of its speed in
+    `NOT_FINITE` says so, and each such step brakes the object (`palpate.runtime.advance`: to a third of its speed in
     20 ms, then to rest; never faster, never energy from nothing). The next good wrench moves it on from there.
     """
 
@@ -249,3 +248,14 @@ def reach(model: Model) -> tuple[float, float]:
     linkage = model.mechanism.linkage if isinstance(model.mechanism, Hinge) else None
     found: tuple[float, float] = getattr(linkage, "reach", (-math.inf, math.inf))
     return found
+
+
+def moving_range(model: Model) -> tuple[float, float]:
+    """The angles between which a hinge moves, rad: its stops, else its linkage's reach, else 45 deg to either side."""
+    if not isinstance(model.mechanism, Hinge):
+        return 0.0, 0.0
+    reach: tuple[float, float] = getattr(model.mechanism.linkage, "range", (-math.pi / 4, math.pi / 4))
+    stops = [e for e in model.elements if isinstance(e, EndStop) and e.acts_on == HINGE]
+    low = max((e.at for e in stops if e.side == "lowest"), default=reach[0])
+    high = min((e.at for e in stops if e.side == "highest"), default=reach[1])
+    return (low, high) if high > low else reach

@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from palpate.elements import EndStop
 from palpate.errors import PalpateError
 from palpate.mechanisms import Hinge
-from palpate.mechanisms.hinge import HINGE
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
 from palpate.physics.units import STANDARD_GRAVITY
-from palpate.runtime.robot_grip import (
+from palpate.rendering.grip import (
     Grip,
     apparent_mass,
     directions,
@@ -24,6 +22,7 @@ from palpate.runtime.robot_grip import (
     place_of,
     wrench_at,
 )
+from palpate.runtime.stepper import moving_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +149,3 @@ def _lifted(model: Model, grip: Grip, hand: Hand, positions: FloatArray) -> Floa
     R, _ = place_of(model)(state)
     columns = [whole.mechanism.project(k, wrench_at(R.T @ e, grip.hand).tolist(), FLOATS) for e in np.eye(3)]
     return np.asarray(np.linalg.lstsq(np.array(columns, dtype=float).T, need, rcond=None)[0], dtype=float)
-
-
-def moving_range(model: Model) -> tuple[float, float]:
-    """The angles between which a hinge moves, rad: its stops, else its linkage's reach, else 45 deg to either side."""
-    if not isinstance(model.mechanism, Hinge):
-        return 0.0, 0.0
-    reach: tuple[float, float] = getattr(model.mechanism.linkage, "range", (-math.pi / 4, math.pi / 4))
-    stops = [e for e in model.elements if isinstance(e, EndStop) and e.acts_on == HINGE]
-    low = max((e.at for e in stops if e.side == "lowest"), default=reach[0])
-    high = min((e.at for e in stops if e.side == "highest"), default=reach[1])
-    return (low, high) if high > low else reach

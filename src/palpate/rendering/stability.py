@@ -17,9 +17,9 @@ from palpate.errors import PalpateError
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
-from palpate.runtime.person import Hand, handle_mass
-from palpate.runtime.robot_arm import Inner
-from palpate.runtime.robot_grip import Grip, apparent_mass, directions, hand_jacobian, place_of
+from palpate.rendering.grip import Grip, apparent_mass, directions, hand_jacobian, place_of
+from palpate.rendering.person import Hand, handle_mass
+from palpate.rendering.robot import Inner
 
 ComplexArray = NDArray[np.complex128]
 _LEAST, _MOST_PER = 1e-4, 1.02

@@ -8,7 +8,9 @@ number to look at.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +20,13 @@ from palpate.mechanisms import Hinge, Rolling
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS
+from palpate.rendering.felt import Felt, felt
+from palpate.rendering.grip import grip_of
+from palpate.rendering.person import Hand
+from palpate.rendering.robot import Inner
+from palpate.rendering.stability import Line, line_of, longest_delay, slowest_rate, smallest_inertia, stiffest_hand
 from palpate.runtime.equations import RowSpeeds
-from palpate.runtime.loop_study import Line, line_of, longest_delay, slowest_rate, smallest_inertia, stiffest_hand
-from palpate.runtime.person import Hand, moving_range
-from palpate.runtime.robot_arm import Inner
-from palpate.runtime.robot_grip import grip_of
-from palpate.runtime.stepper import Status, Stepper, feet_height, has_feet
+from palpate.runtime.stepper import Status, Stepper, feet_height, has_feet, moving_range
 
 _GAUSS = np.polynomial.legendre.leggauss(5)
 """Springs and stops are integrated along a step: nodes in each of some pieces."""
@@ -313,3 +316,78 @@ def _left_alone(model: Model, dt: float, rng: np.random.Generator) -> tuple[floa
         gain = float(energy[half:].max() - energy[:half].max())
         worst = max(worst, gain / max(float(kinetic[:half].max()), 1e-9))
     return worst, held
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passivity:
+    """What was found, and what could not be looked at."""
+
+    model: Model
+    audit: Audit
+    longest_step_s: float
+    accurate_step_s: float
+    """With which the motion stays within 1 % of the way."""
+    couplings: tuple[Coupling, ...]
+    felt: tuple[Felt, ...]
+    remarks: tuple[str, ...]
+
+    def data(self) -> dict[str, Any]:
+        """The numbers as plain data."""
+        return {
+            "palpate_audit": 1,
+            "model": self.model.name,
+            "passive": self.audit.passive,
+            "energy": asdict(self.audit),
+            "longest_step_s": _finite(self.longest_step_s),
+            "accurate_step_s": _finite(self.accurate_step_s),
+            "coupling": [
+                {
+                    "robot": c.robot,
+                    "longest_delay_s": _finite(c.longest_delay_s),
+                    "stiffest_hand_N_per_m": _finite(c.stiffest_hand),
+                    "smallest_inertia_kg": _finite(c.smallest_inertia),
+                    "slowest_hz": _finite(c.slowest_hz),
+                }
+                for c in self.couplings
+            ],
+            "felt": [
+                {
+                    "name": f.name,
+                    "part": f.part,
+                    "noticed_from": None if f.threshold is None else f.threshold.part,
+                    "verdict": f.verdict,
+                    "source": None if f.threshold is None else f.threshold.source,
+                }
+                for f in self.felt
+            ],
+            "remarks": list(self.remarks),
+        }
+
+
+def passivity_of(
+    model: Model,
+    result: Mapping[str, Any] | None = None,
+    *,
+    radius: float | None = None,
+    hand: Hand | None = None,
+    delay_s: float = 0.002,
+    dt: float = 1e-3,
+) -> Passivity:
+    """Everything about a model that a robot's builder asks; `result`: the content of result.json, for its intervals."""
+    remarks: list[str] = []
+    found, longest = audit(model, dt=dt), longest_step(model)
+    coupled: tuple[Coupling, ...] = ()
+    try:
+        coupled = couplings(model, radius=radius, hand=hand, delay_s=delay_s, dt=dt)
+    except PalpateError as error:
+        remarks.append(str(error))
+    people: tuple[Felt, ...] = ()
+    if result is None:
+        remarks.append("whether the uncertainty could be felt: give --result result.json")
+    else:
+        people = felt(model, result)
+    return Passivity(model, found, longest, accurate_step(model), coupled, people, tuple(remarks))
+
+
+def _finite(x: float) -> float | None:
+    return x if math.isfinite(x) else None

@@ -17,8 +17,7 @@ from palpate.mechanisms import Hinge, Rolling
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
-from palpate.runtime.person import moving_range
-from palpate.runtime.stepper import Status, Stepper, rest
+from palpate.runtime.stepper import Status, Stepper, moving_range, rest
 
 WRENCH_NAMES = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
 WRENCH_UNITS = ("N", "N", "N", "N m", "N m", "N m")
