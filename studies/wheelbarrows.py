@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from palpate.experiment.reading import read_experiment
+from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.rolling_body import fit_prepared, prepare_rolling
 from palpate.experiment.rolling_fit import RollingFit, refit
 from palpate.experiment.rolling_inputs import SPEED_WINDOW_S

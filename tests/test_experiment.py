@@ -119,7 +119,7 @@ def test_the_authors_counting_is_one_based_and_closed() -> None:
     text = experiment.read_text()
     assert "first_sample: 22757" in text
     times = np.arange(130000) / 1000
-    from palpate.experiment.schema import SegmentsPart
+    from palpate.experiment.file.schema import SegmentsPart
 
     part = SegmentsPart.model_validate(
         {"first_sample": 22757, "train": {"samples": [20387, 46965]}, "test": {"samples": [[1, 1], [3, 4]]}}

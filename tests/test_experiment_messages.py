@@ -9,10 +9,9 @@ import pytest
 
 from palpate.errors import PalpateError
 from palpate.experiment import read_experiment
-from palpate.experiment.object_reference import object_reference
-from palpate.experiment.reading import Experiment, check_reference_names, load_options, wrench_channels
-from palpate.experiment.reference import reference
-from palpate.experiment.schema import SENSORS, SegmentsPart, SensorPart, WrenchPart
+from palpate.experiment.file.reading import Experiment, check_reference_names, load_options, wrench_channels
+from palpate.experiment.file.reference import object_reference, reference
+from palpate.experiment.file.schema import SENSORS, SegmentsPart, SensorPart, WrenchPart
 from palpate.experiment.segments import check_overlap, segments_in_seconds
 from palpate.mechanisms.mechanism import WRENCH_ROWS
 from palpate.physics.units import STANDARD_GRAVITY, UNITS
@@ -282,12 +281,12 @@ def test_samples_count_rows_of_the_file() -> None:
 
 def test_the_reference_of_objects_is_up_to_date() -> None:
     written = Path(__file__).resolve().parents[1] / "docs" / "object-file.md"
-    told = "make it: python -m palpate.experiment.object_reference"
+    told = "make it: python -m palpate.experiment.file.reference object"
     assert written.read_text(encoding="utf-8") == object_reference(), told
 
 
 def test_the_reference_of_the_file_is_up_to_date() -> None:
     written = Path(__file__).resolve().parents[1] / "docs" / "experiment-file.md"
-    assert written.read_text(encoding="utf-8") == reference(), "make it: python -m palpate.experiment.reference"
+    assert written.read_text(encoding="utf-8") == reference(), "make it: python -m palpate.experiment.file.reference"
     for name in UNITS:
         assert f"`{name}`" in reference().partition("## Units")[2]

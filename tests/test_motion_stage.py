@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 from palpate.errors import PalpateError
+from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.inspection import inspect_recordings
 from palpate.experiment.motion import CapturedMotion, build_motion
-from palpate.experiment.reading import read_experiment
 from palpate.motion import design_lowpass
 from palpate.recording import Channel, Clock, Recording, load
 from palpate.recording.microstrain_csv import write as write_microstrain

@@ -13,8 +13,8 @@ from typer.testing import CliRunner, Result
 from palpate.cli.app import app
 from palpate.errors import PalpateError
 from palpate.experiment import read_experiment, run_experiment
-from palpate.experiment.object_model import object_model
-from palpate.experiment.starting import STARTS, starting_experiment
+from palpate.experiment.file.object_model import object_model
+from palpate.experiment.file.starting import STARTS, starting_experiment
 from palpate.model import load_object
 from palpate.physics.units import parse_quantity
 from palpate.twin.handle import write_handle_twin

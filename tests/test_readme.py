@@ -13,7 +13,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from palpate.experiment import read_experiment, run_experiment
-from palpate.experiment.motion_schema import MotionPart
+from palpate.experiment.file.schema import MotionPart
 from palpate.recording import load
 from palpate.twin import TWINS
 from palpate.twin.capture import write_capture_twin

@@ -17,13 +17,12 @@ from hypothesis import strategies as st
 
 from palpate.errors import DataProblem, PalpateError
 from palpate.experiment import handle_of_body, read_experiment
-from palpate.experiment.reading import shipped_experiments
+from palpate.experiment.file.reading import parse, shipped_experiments
 from palpate.experiment.reproduce import reproduce
 from palpate.experiment.reproduce_choices import ORDER, Window
 from palpate.experiment.reproduce_files import look
 from palpate.experiment.reproduce_paper import PAPER, Printed
 from palpate.experiment.reproduce_table import Line
-from palpate.experiment.tree import parse
 from palpate.twin.authors import write_authors_twin
 from palpate.twin.handle import write_own_experiment, write_paper_twin
 from tests.browser import chromium, violations

@@ -13,7 +13,7 @@ import pytest
 
 from palpate.elements import Coulomb, WheelSpin
 from palpate.errors import ExperimentProblem, PalpateError
-from palpate.experiment.reading import read_experiment
+from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.rolling_body import PreparedRolling, fit_prepared, prepare_rolling
 from palpate.experiment.rolling_capture import _model  # pyright: ignore[reportPrivateUsage]
 from palpate.experiment.rolling_fit import RollingFit, refit, solve_as

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from palpate.experiment.reading import read_experiment
+from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.rolling_body import fit_findings, fit_prepared, prepare_rolling
 from palpate.experiment.rolling_fit import RollingFit
 from palpate.experiment.rolling_inputs import RollingInputs

@@ -16,8 +16,8 @@ from rich.console import Console
 
 from palpate.errors import ExperimentProblem
 from palpate.experiment import rolling_body
-from palpate.experiment.instruments import SensorPart
-from palpate.experiment.reading import Experiment, read_experiment
+from palpate.experiment.file.reading import Experiment, read_experiment
+from palpate.experiment.file.schema import ExperimentPart, PriorPart, SensorPart
 from palpate.experiment.result import Result
 from palpate.experiment.rolling_body import PreparedRolling, believed_of, fit_prepared, prepare_rolling, run_rolling
 from palpate.experiment.rolling_capture import _zero  # pyright: ignore[reportPrivateUsage]
@@ -34,7 +34,6 @@ from palpate.experiment.rolling_judge import (
 )
 from palpate.experiment.rolling_result import build_rolling_result
 from palpate.experiment.rolling_zero import split_zero, zero_changes
-from palpate.experiment.schema import ExperimentPart, PriorPart
 from palpate.identify.solution import Status
 from palpate.model import Model
 from palpate.physics.functions import FLOATS

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from palpate.errors import ExperimentProblem
 from palpate.experiment.body import run_body
-from palpate.experiment.body_schema import BodyUncertainPart
-from palpate.experiment.reading import read_experiment
+from palpate.experiment.file.reading import read_experiment
+from palpate.experiment.file.schema import BodyUncertainPart
 from palpate.experiment.rolling_body import PreparedRolling, believed_of, fit_findings, fit_prepared, prepare_rolling
 from palpate.experiment.rolling_clock import rolling_clock
 from palpate.experiment.rolling_fit import (

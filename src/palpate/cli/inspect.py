@@ -104,9 +104,9 @@ def _is_experiment(path: Path) -> bool:
 
 def _inspect_experiment(path: Path, tell: Tell) -> tuple[Inspection, list[str]]:
     """What an experiment file names, read as it says."""
+    from palpate.experiment.file.reading import read_experiment, recordings_of
     from palpate.experiment.handle_inputs import load_part
     from palpate.experiment.inspection import inspect_motion, inspect_recordings
-    from palpate.experiment.reading import read_experiment, recordings_of
 
     experiment = read_experiment(path)
     parts = recordings_of(experiment)
@@ -161,7 +161,7 @@ def _check_table(path: Path) -> None:
 
 def _unit_of_time(unit: str | None) -> str:
     from palpate.errors import PalpateError
-    from palpate.experiment.quantities import unit_of_time
+    from palpate.experiment.file.quantities import unit_of_time
 
     try:
         return unit_of_time(unit or "")

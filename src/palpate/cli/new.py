@@ -29,7 +29,7 @@ def new(
         import os
 
         from palpate.errors import FileProblem
-        from palpate.experiment.starting import starting_experiment
+        from palpate.experiment.file.starting import starting_experiment
         from palpate.files import write_text
 
         own = Path(object_).suffix.lower() in (".yaml", ".yml")

@@ -1,7 +1,7 @@
 """The experiment file, and the stages it runs."""
 
-from palpate.experiment.reading import Experiment as Experiment
-from palpate.experiment.reading import read_experiment as read_experiment
-from palpate.experiment.reading import shipped_experiments as shipped_experiments
+from palpate.experiment.file.reading import Experiment as Experiment
+from palpate.experiment.file.reading import read_experiment as read_experiment
+from palpate.experiment.file.reading import shipped_experiments as shipped_experiments
 from palpate.experiment.result import Result as Result
 from palpate.experiment.running import run_experiment as run_experiment

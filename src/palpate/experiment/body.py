@@ -15,12 +15,12 @@ from palpate.experiment.body_fit import BodyFit, fit_joint, fit_two_steps
 from palpate.experiment.body_inputs import BodyMeasured, read_capture
 from palpate.experiment.body_judge import judged
 from palpate.experiment.body_result import build_body_result
-from palpate.experiment.body_schema import BodyPart
 from palpate.experiment.body_signals import read_signals
 from palpate.experiment.body_systematic import body_systematic
+from palpate.experiment.file.object_model import object_model
+from palpate.experiment.file.reading import Experiment, check_reference_names
+from palpate.experiment.file.schema import BodyPart
 from palpate.experiment.hinge_inputs import AT_STOP_RAD, HingeInputs
-from palpate.experiment.object_model import object_model
-from palpate.experiment.reading import Experiment, check_reference_names
 from palpate.experiment.result import Result
 from palpate.experiment.rolling_body import run_rolling
 from palpate.experiment.segments import check_overlap

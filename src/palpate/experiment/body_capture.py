@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from palpate.experiment.body_schema import BodyPart
+from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.schema import BodyPart, CapturePart, MotionPart
 from palpate.experiment.hinge_inputs import Added
-from palpate.experiment.motion_schema import CapturePart, MotionPart
-from palpate.experiment.reading import Experiment
 
 
 def as_motion(experiment: Experiment[BodyPart], *, with_wrench: bool) -> Experiment[MotionPart]:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from palpate.errors import DataProblem
-from palpate.experiment.body_schema import BodyPart
+from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.schema import BodyPart
 from palpate.experiment.hinge_inputs import HingeInputs
-from palpate.experiment.reading import Experiment
 from palpate.mechanisms import Hinge
 from palpate.physics.arrays import FloatArray
 from palpate.recording.gates import Finding

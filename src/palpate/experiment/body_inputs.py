@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.body_capture import added, as_motion
 from palpate.experiment.body_doubts import check_reach, check_stops, check_towards, touched, units_doubt
-from palpate.experiment.body_schema import BodyPart, PublishedPart
+from palpate.experiment.file.object_model import object_model
+from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.schema import BodyPart, PublishedPart, SamplesPart
 from palpate.experiment.handle_of_body import handle_of
 from palpate.experiment.hinge_inputs import ATTENUATION_DB, Filtering, Handle, HingeInputs
 from palpate.experiment.motion import CapturedMotion, build_motion
-from palpate.experiment.object_model import object_model
-from palpate.experiment.reading import Experiment
 from palpate.experiment.result import Result
-from palpate.experiment.schema import SamplesPart
 from palpate.experiment.segments import samples_in_seconds
 from palpate.experiment.telling import Tell
 from palpate.identify.balance import Segment

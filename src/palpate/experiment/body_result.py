@@ -12,11 +12,10 @@ from palpate.elements import PolynomialSpring
 from palpate.experiment.body_fit import BodyFit
 from palpate.experiment.body_inputs import BodyMeasured
 from palpate.experiment.body_judge import bandwidth_doubts, fixed_doubts, reasons, resting_doubts, scale_doubts
-from palpate.experiment.body_schema import BodyPart
 from palpate.experiment.body_view import BodyView, ReplayWindow, ShapeProfile
 from palpate.experiment.body_weakness import weakest_of_hinge
-from palpate.experiment.instruments import sensor_label
-from palpate.experiment.reading import Experiment
+from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.schema import BodyPart, sensor_label
 from palpate.experiment.result import Result
 from palpate.experiment.result_parts import about_body, clock_entry, ending, heading, rms_of_rows, with_cross_validated
 from palpate.experiment.view_parts import with_capture

@@ -10,11 +10,11 @@ import numpy as np
 from palpate.elements import PolynomialSpring, Table
 from palpate.errors import PalpateError
 from palpate.experiment.body_inputs import MOVES_RAD, BodyMeasured, filtering_of, segments_of, stops_of
-from palpate.experiment.body_schema import BodyPart, SignalsPart
+from palpate.experiment.file.object_model import object_model
+from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.schema import BodyPart, SignalsPart
 from palpate.experiment.handle_inputs import load_part
 from palpate.experiment.hinge_inputs import HingeInputs
-from palpate.experiment.object_model import object_model
-from palpate.experiment.reading import Experiment
 from palpate.experiment.telling import Tell
 from palpate.mechanisms import Hinge
 from palpate.model import Model

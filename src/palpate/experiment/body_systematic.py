@@ -9,7 +9,7 @@ import numpy as np
 
 from palpate.errors import PalpateError
 from palpate.experiment.body_fit import BodyFit
-from palpate.experiment.body_schema import BodyUncertainPart
+from palpate.experiment.file.schema import BodyUncertainPart
 from palpate.experiment.hinge_inputs import HingeInputs
 from palpate.motion.clocks.clock import ClockMap
 from palpate.physics.so3 import exp_rotation

@@ -9,8 +9,8 @@ import numpy as np
 from palpate.elements import PolynomialSpring
 from palpate.errors import DataProblem
 from palpate.experiment.body import prepare_body
-from palpate.experiment.body_schema import BodyPart
-from palpate.experiment.reading import Experiment
+from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.schema import BodyPart
 from palpate.experiment.telling import Tell
 from palpate.identify import Balance
 from palpate.identify.variants import Ranking, door_variants, rank_variants

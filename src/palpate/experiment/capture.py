@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, PalpateError, UnknownName
+from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.schema import MarkersPart, MotionPart
 from palpate.experiment.handle_inputs import load_part, pose_of
-from palpate.experiment.motion_schema import MarkersPart, MotionPart
-from palpate.experiment.reading import Experiment
 from palpate.motion.clocks.clock import evenly_sampled
 from palpate.motion.frames.roles import AxleRoles, HingeRoles, Roles, SensorRoles, frames_of
 from palpate.motion.markers.cloud import (

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from palpate.errors import DataProblem, PalpateError
+from palpate.experiment.file.reading import Experiment, check_reference_names
+from palpate.experiment.file.schema import ExperimentPart, PriorPart
 from palpate.experiment.gates import expected_noise
 from palpate.experiment.handle_inputs import HandleInputs, build_inputs, read_imu, read_wrench, sensor_of
 from palpate.experiment.handle_result import build_result
 from palpate.experiment.motion_noise import limit_noise
-from palpate.experiment.reading import Experiment, check_reference_names
 from palpate.experiment.result import Result
-from palpate.experiment.schema import ExperimentPart, PriorPart
 from palpate.experiment.segments import check_overlap, default_segments, segments_in_seconds
 from palpate.experiment.systematic import systematic
 from palpate.experiment.telling import Tell

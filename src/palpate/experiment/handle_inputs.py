@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from palpate.errors import PalpateError
-from palpate.experiment.instruments import PosePart
-from palpate.experiment.reading import Experiment, RecordingPart, load_options, wrench_channels
-from palpate.experiment.schema import (
+from palpate.experiment.file.reading import Experiment, RecordingPart, load_options, wrench_channels
+from palpate.experiment.file.schema import (
     SENSORS,
     ExperimentPart,
     ImuPart,
     ParallelPart,
+    PosePart,
     SavitzkyGolayPart,
     SensorPart,
     WrenchPart,

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import PalpateError
-from palpate.experiment.body_schema import BodyPart, HandleWeightPart
+from palpate.experiment.file.reading import Experiment, read_experiment, shipped_experiments
+from palpate.experiment.file.schema import BodyPart, HandleWeightPart, sensor_label
 from palpate.experiment.handle import run_handle
-from palpate.experiment.instruments import sensor_label
-from palpate.experiment.reading import Experiment, read_experiment, shipped_experiments
 from palpate.experiment.result import Result
 from palpate.experiment.telling import Tell
 from palpate.mechanisms import Free

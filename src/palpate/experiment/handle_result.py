@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.schema import ExperimentPart, sensor_label
 from palpate.experiment.gates import expected_noise, reasons, remarks, zero_change, zero_drift
 from palpate.experiment.handle_view import handle_view
-from palpate.experiment.instruments import sensor_label
-from palpate.experiment.reading import Experiment
 from palpate.experiment.result import (
     RESULT_FORMAT,
     Result,
@@ -20,7 +20,6 @@ from palpate.experiment.result import (
     read_references,
     rms_entry,
 )
-from palpate.experiment.schema import ExperimentPart
 from palpate.files import finite
 from palpate.identify import Compressed, Solution, cross_validate, weakest_direction
 from palpate.identify.damping import damping_curve

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.experiment.body_view import Arrows, Scene, Series, View
-from palpate.experiment.schema import ExperimentPart
+from palpate.experiment.file.schema import ExperimentPart
 from palpate.experiment.view_parts import IMU, WRENCH, clock_seen, excitation_of, instrument
 from palpate.identify import Balance, Solution
 from palpate.identify.balance import Segment

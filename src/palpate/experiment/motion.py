@@ -10,10 +10,10 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.experiment.capture import Body, read_body
+from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.schema import MotionPart
 from palpate.experiment.handle import wrench_features
 from palpate.experiment.handle_inputs import pose_of, read_imu, read_wrench
-from palpate.experiment.motion_schema import MotionPart
-from palpate.experiment.reading import Experiment
 from palpate.experiment.telling import Tell
 from palpate.motion import PARALLEL, estimate_offset, imu_motion
 from palpate.motion.clocks.clock import Even, without_lost

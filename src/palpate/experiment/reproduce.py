@@ -12,8 +12,8 @@ import numpy as np
 
 from palpate.errors import FileProblem, PalpateError
 from palpate.experiment.body import run_body
+from palpate.experiment.file.reading import ROOTS, Experiment, parse, shipped_experiments
 from palpate.experiment.handle import run_handle
-from palpate.experiment.reading import ROOTS, Experiment, shipped_experiments
 from palpate.experiment.reproduce_bodies import fit_published_barrow, fit_published_door
 from palpate.experiment.reproduce_choices import BODIES, HANDLES, ORDER
 from palpate.experiment.reproduce_files import FileState, find_copy, look
@@ -22,7 +22,6 @@ from palpate.experiment.reproduce_published import PublishedFit, fit_published_h
 from palpate.experiment.result import Result
 from palpate.experiment.result_file import read_result
 from palpate.experiment.telling import Tell
-from palpate.experiment.tree import parse
 from palpate.files import read_bytes
 from palpate.model import Model
 from palpate.motion.markers.cloud import fit_body, mean_cloud

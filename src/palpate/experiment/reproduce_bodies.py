@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from palpate.experiment.body_fit import quasi_static_spring
-from palpate.experiment.body_schema import BodyPart
-from palpate.experiment.object_model import object_model
-from palpate.experiment.reading import Experiment
+from palpate.experiment.file.object_model import object_model
+from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.schema import BodyPart
 from palpate.experiment.reproduce_choices import BODIES
 from palpate.experiment.reproduce_markers import (
     aligned_barrow,

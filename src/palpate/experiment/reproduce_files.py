@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from palpate.errors import FileProblem, PalpateError
-from palpate.experiment.reading import shipped_experiments
+from palpate.experiment.file.reading import parse, shipped_experiments
 from palpate.experiment.reproduce_choices import BODIES, HANDLES, ORDER, Window
-from palpate.experiment.tree import parse
 from palpate.recording.signature import head_of, kind
 from palpate.recording.text import as_utf8
 

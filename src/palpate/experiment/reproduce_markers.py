@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import DataProblem
-from palpate.experiment.body_schema import BodyPart
+from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.schema import BodyPart, MocapPart, SensorMarkersPart
 from palpate.experiment.handle_inputs import load_part
-from palpate.experiment.motion_schema import MocapPart, SensorMarkersPart
-from palpate.experiment.reading import Experiment
 from palpate.experiment.reproduce_choices import BodyChoices
 from palpate.experiment.reproduce_published import span
 from palpate.motion.frames.roles import axle_frame, hinge_frame

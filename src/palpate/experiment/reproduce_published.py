@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import DataProblem
+from palpate.experiment.file.reading import Experiment, wrench_channels
+from palpate.experiment.file.schema import ExperimentPart, ImuPart, WrenchPart
 from palpate.experiment.handle import prior_of
 from palpate.experiment.handle_inputs import load_part, sensor_of
-from palpate.experiment.reading import Experiment, wrench_channels
 from palpate.experiment.reproduce_choices import HANDLES, BodyChoices, Span, Window
 from palpate.experiment.reproduce_paper import PAPER
-from palpate.experiment.schema import ExperimentPart, ImuPart, WrenchPart
 from palpate.experiment.telling import Tell
 from palpate.files import finite
 from palpate.identify import Balance, Prior, Solution, build_balance, compress, solve

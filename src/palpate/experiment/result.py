@@ -14,7 +14,7 @@ import numpy as np
 
 from palpate.errors import FileProblem
 from palpate.experiment.body_view import BodyView
-from palpate.experiment.reading import Experiment, recordings_of
+from palpate.experiment.file.reading import Experiment, recordings_of
 from palpate.files import read_bytes, sha256, write_text
 from palpate.identify import Compressed, Solution
 from palpate.identify.balance import Segment

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from palpate.experiment.body_schema import BodyPart, HandleWeightPart
-from palpate.experiment.reading import Experiment
+from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.schema import BodyPart, HandleWeightPart
 from palpate.experiment.result import RESULT_FORMAT, parameter_entry, provenance, read_references
 from palpate.files import finite, sha256
 from palpate.identify import Solution

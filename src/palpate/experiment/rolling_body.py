@@ -11,10 +11,10 @@ import numpy as np
 
 from palpate.elements import SensorBias
 from palpate.errors import DataProblem, PalpateError
-from palpate.experiment.body_schema import BodyPart, HandleWeightPart
+from palpate.experiment.file.object_model import object_model
+from palpate.experiment.file.reading import Experiment, check_reference_names
+from palpate.experiment.file.schema import BodyPart, HandleWeightPart
 from palpate.experiment.handle import prior_of
-from palpate.experiment.object_model import object_model
-from palpate.experiment.reading import Experiment, check_reference_names
 from palpate.experiment.result import Result
 from palpate.experiment.rolling_capture import RollingMeasured, read_rolling
 from palpate.experiment.rolling_clock import rolling_clock

@@ -10,13 +10,13 @@ from palpate.elements import WheelSpin
 from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.body_capture import added, as_motion
 from palpate.experiment.body_inputs import FASTEST_HZ, segments_of
-from palpate.experiment.body_schema import BodyPart, FixedBiasPart, PublishedPart
+from palpate.experiment.file.object_model import object_model
+from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.schema import BodyPart, FixedBiasPart, PublishedPart
 from palpate.experiment.handle_inputs import pose_of, read_wrench
 from palpate.experiment.handle_of_body import handle_of
 from palpate.experiment.hinge_inputs import Filtering
 from palpate.experiment.motion import CapturedMotion, build_motion
-from palpate.experiment.object_model import object_model
-from palpate.experiment.reading import Experiment
 from palpate.experiment.result import Result
 from palpate.experiment.rolling_ground import Vertical, feet_down, level_poses, vertical_of
 from palpate.experiment.rolling_held import held_findings

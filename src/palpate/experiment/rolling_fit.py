@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from palpate.experiment.body_schema import BodyUncertainPart
+from palpate.experiment.file.schema import BodyUncertainPart
 from palpate.experiment.rolling_inputs import RollingInputs, Sensor, with_radius
 from palpate.experiment.rolling_windows import WindowedRows, windowed_rows
 from palpate.identify import Balance, Compressed, Prior, Solution, solve

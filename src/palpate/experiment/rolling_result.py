@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from palpate.experiment.body_schema import BodyPart, HandleWeightPart
 from palpate.experiment.body_view import BodyView, Series
+from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.schema import BodyPart, HandleWeightPart, sensor_label
 from palpate.experiment.handle_inputs import sensor_of
-from palpate.experiment.instruments import sensor_label
-from palpate.experiment.reading import Experiment
 from palpate.experiment.result import Result
 from palpate.experiment.result_parts import (
     about_body,

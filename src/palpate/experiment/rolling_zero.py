@@ -9,7 +9,7 @@ import numpy as np
 
 from palpate.elements import SensorBias
 from palpate.errors import PalpateError
-from palpate.experiment.instruments import SensorPart
+from palpate.experiment.file.schema import SensorPart
 from palpate.experiment.rolling_fit import RollingFit, refit
 from palpate.experiment.rolling_inputs import Sensor, Zero
 from palpate.files import finite

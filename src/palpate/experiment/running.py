@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from palpate.experiment.body import run_body
+from palpate.experiment.file.reading import Experiment
 from palpate.experiment.handle import run_handle
-from palpate.experiment.reading import Experiment
 from palpate.experiment.result import Result
 from palpate.experiment.telling import Tell
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
-from palpate.experiment.schema import SamplesPart, SegmentsPart
+from palpate.experiment.file.reading import bounds
+from palpate.experiment.file.schema import SamplesPart, SegmentsPart
 from palpate.identify.balance import Segment
 from palpate.physics.arrays import FloatArray
 
@@ -17,11 +18,6 @@ SHORTEST_RUN_S = 1.0
 """Shorter stretches between gaps are not worth a segment."""
 Span = tuple[int, int]
 """Samples of a segment, half-open."""
-
-
-def bounds(part: SamplesPart | Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The numbers as they stand in the file."""
-    return [(float(a), float(b)) for a, b in (part.samples if isinstance(part, SamplesPart) else part)]
 
 
 def segments_in_seconds(

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from palpate.experiment.file.schema import UncertainPart
 from palpate.experiment.handle_inputs import HandleInputs
-from palpate.experiment.schema import UncertainPart
 from palpate.identify import Solution
 from palpate.physics.arrays import FloatArray
 from palpate.physics.spatial import skew

@@ -14,9 +14,9 @@ from palpate.elements import SENSOR
 from palpate.errors import PalpateError
 from palpate.experiment.body import PreparedBody, fit_body, prepare_body, replayed
 from palpate.experiment.body_judge import WORST_PERCENT
+from palpate.experiment.file.object_model import object_model
+from palpate.experiment.file.reading import Experiment
 from palpate.experiment.handle import prepare_handle
-from palpate.experiment.object_model import object_model
-from palpate.experiment.reading import Experiment
 from palpate.experiment.result import provenance
 from palpate.experiment.result_file import read_result
 from palpate.experiment.rolling_body import believed_of, prepare_rolling

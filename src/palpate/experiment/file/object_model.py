@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from palpate.errors import PalpateError, UnknownName
-from palpate.experiment.body_schema import BodyPart, Options
-from palpate.experiment.reading import Experiment
+from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.schema import BodyPart, Options
 from palpate.model import Model, load_object
 from palpate.physics.units import parse_quantity
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from palpate.experiment import quantities as q
+from palpate.experiment.file import quantities as q
 from palpate.physics.units import STANDARD_GRAVITY
 
 

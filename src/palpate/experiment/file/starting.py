@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from palpate.errors import PalpateError, unknown_name
-from palpate.experiment.object_model import ANGLES, UNITS
+from palpate.experiment.file.object_model import ANGLES, UNITS
 from palpate.mechanisms import Free, Hinge, Rolling
 from palpate.model import Model, load_object
 
@@ -67,7 +67,7 @@ def _base(name: str, model: Model) -> str:
 
 
 def _template(name: str) -> str:
-    return (resources.files("palpate.experiment.templates") / f"{name}.yaml").read_text(encoding="utf-8")
+    return (resources.files("palpate.experiment.file.templates") / f"{name}.yaml").read_text(encoding="utf-8")
 
 
 def _parts(model: Model) -> str:

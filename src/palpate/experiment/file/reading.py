@@ -1,0 +1,458 @@
+"""Reading an experiment file: every mistake is found here, with its line, before anything is computed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import resources
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar, cast, get_args, get_origin
+
+from pydantic import ValidationError
+
+from palpate.errors import DataProblem, ExperimentProblem, FileProblem, UnknownName, unknown_name
+from palpate.experiment.file.quantities import shown
+from palpate.experiment.file.schema import (
+    BodyPart,
+    ExperimentPart,
+    ImuPart,
+    MocapPart,
+    MotionPart,
+    Part,
+    SamplesPart,
+    SignalsPart,
+    WrenchPart,
+)
+from palpate.files import read_bytes
+from palpate.mechanisms import Row
+
+Place = tuple[str, ...]
+"""Keys and numbers of entries from the top of the file."""
+
+ROOTS: dict[str, type[ExperimentPart] | type[MotionPart] | type[BodyPart]] = {
+    "handle": ExperimentPart,
+    "motion": MotionPart,
+    "body": BodyPart,
+}
+"""The schema of each stage's file."""
+Config = TypeVar("Config", bound=ExperimentPart | MotionPart | BodyPart, covariant=True)
+RecordingPart = WrenchPart | ImuPart | MocapPart | SignalsPart
+COMPARED = ("damping", "kappa", "kappa_eff", "kappa_eff_paper")
+"""What a reference may tell beside parameters and `rms_ROW`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment(Generic[Config]):
+    """A checked experiment file, and where its files are."""
+
+    source: Path
+    data: Path
+    """Folder to which the recordings' paths are relative."""
+    config: Config
+    lines: Mapping[Place, int]
+    """Line of each key, for messages."""
+
+    def path(self, file: str) -> Path:
+        """A file named in the experiment."""
+        return self.data / file
+
+    def problem(self, key: str, problem: str, remedy: str = "") -> ExperimentProblem:
+        """An error at a key such as "segments.train"."""
+        return ExperimentProblem(
+            self.source, key, problem, line=line_of(self.lines, tuple(key.split("."))), remedy=remedy
+        )
+
+
+def shipped_experiments() -> dict[str, Path]:
+    """The experiment files that come with palpate, by name."""
+    folder = resources.files("palpate.experiment") / "paper"
+    return {p.name.removesuffix(".yaml"): Path(str(p)) for p in folder.iterdir() if p.name.endswith(".yaml")}
+
+
+def read_experiment(source: str | Path, *, data: str | Path | None = None) -> Experiment[Any]:
+    """Read and check an experiment file, or one that ships with palpate by its name.
+
+    `data` is the folder of the recordings when it is not the experiment file's own.
+    """
+    shipped = shipped_experiments()
+    path = Path(source)
+    if str(source) in shipped and not path.exists():
+        path = shipped[str(source)]
+        if data is None:
+            raise FileProblem(
+                str(source), "this experiment ships with palpate", remedy="say where its recordings are: --data FOLDER"
+            )
+    elif path.suffix.lower() not in (".yaml", ".yml") and not path.is_file():
+        raise UnknownName("experiment file or shipped experiment", str(source), shipped)
+    tree, lines = parse(path)
+    config = _validate(path, tree, lines)
+    experiment = Experiment(path, path.parent if data is None else Path(data), config, lines)
+    _check(experiment)
+    return experiment
+
+
+def load_options(part: RecordingPart) -> dict[str, Any]:
+    """The options with which `palpate.load` reads a recording as the experiment file describes it."""
+    options: dict[str, Any] = {}
+    if isinstance(part, WrenchPart) and part.device is not None:
+        options["device"] = part.device
+    if isinstance(part, ImuPart) and "g" in part.model_fields_set:
+        options["g"] = part.g
+    if part.columns is not None:
+        options["columns"] = {name: column.model_dump() for name, column in part.columns.items()}
+    if part.time is not None:
+        options["time"] = part.time.model_dump()
+    if part.rate is not None:
+        options["rate"] = part.rate
+    return options
+
+
+def wrench_channels(part: WrenchPart, available: Sequence[str]) -> list[str]:
+    """The names of f_x, f_y, f_z, n_x, n_y, n_z in a recording with these channels.
+
+    As the experiment file states them; else dSPACE's of the device; else a column map of six, in its order.
+    """
+    if part.channels is not None:
+        return part.channels
+    number = 2 if part.device == "Platform_2" else 1
+    usual = [f"{kind}{axis}{number}_RawZero" for kind in "FT" for axis in "xyz"]
+    of_a_bag = [f"{kind}.{axis}" for kind in ("force", "torque") for axis in "xyz"]
+    for names in (usual, of_a_bag):
+        if set(names) <= {name.rpartition("/")[2] for name in available}:
+            return names
+    if part.columns is not None and len(part.columns) == 6:
+        return list(part.columns)
+    held = ", ".join(available[:24]) + (f", ... ({len(available)} in all)" if len(available) > 24 else "")
+    raise DataProblem(
+        "this key is missing",
+        f"{part.file} does not hold the usual {usual[0]} to {usual[-1]}, but: {held}",
+        remedy="name those that are f_x, f_y, f_z, n_x, n_y, n_z, for example channels: [fx, fy, fz, tx, ty, tz]",
+    )
+
+
+def check_reference_names(
+    experiment: Experiment[ExperimentPart | BodyPart], known: Iterable[str], rows: Iterable[Row]
+) -> None:
+    """Refuse reference values for what a result does not tell; `known` are the names of its parameters."""
+    names = [*known, *COMPARED, *(f"rms_{row.name}" for row in rows)]
+    for i, part in enumerate(experiment.config.reference):
+        for name in part.values or {}:
+            if name not in names:
+                told = unknown_name("parameter", name, names)
+                if name.lower() == "mass" and "m" in names and "Did you mean" not in told:
+                    told = told.replace(" There is:", " Did you mean 'm'? There is:")
+                raise experiment.problem(f"{_reference_key(experiment, i)}.values.{name}", told)
+
+
+def _reference_key(experiment: Experiment[Any], i: int) -> str:
+    """Where the i-th reference stands: a single one needs no list."""
+    return f"reference.{i}" if ("reference", str(i)) in experiment.lines else "reference"
+
+
+def _validate(path: Path, tree: dict[str, Any], lines: Mapping[Place, int]) -> Any:
+    stage = tree.get("stage", "handle")
+    if stage not in ROOTS:
+        told = unknown_name("stage", str(stage), ROOTS)
+        raise ExperimentProblem(path, "stage", told, line=line_of(lines, ("stage",)))
+    root = ROOTS[stage]
+    try:
+        config = root.model_validate(tree)
+    except ValidationError as error:
+        raise problem_of(path, root, tree, lines, error) from None
+    empty = nothing_given(path, root, tree, lines)
+    if empty is not None:
+        raise empty
+    return config
+
+
+def recordings_of(experiment: Experiment[Any]) -> dict[str, RecordingPart]:
+    """The recordings that an experiment file names, by their key."""
+    recordings: Part = experiment.config.recordings
+    named = ((name, getattr(recordings, name)) for name in type(recordings).model_fields)
+    return {name: part for name, part in named if part is not None}
+
+
+def _check(experiment: Experiment[Any]) -> None:
+    """What the schema cannot say: files that exist, segments that do not overlap."""
+    config = experiment.config
+    files = [(f"recordings.{name}.file", experiment.path(p.file)) for name, p in recordings_of(experiment).items()]
+    if not isinstance(config, MotionPart):
+        files += [
+            (f"{_reference_key(experiment, i)}.file", experiment.source.parent / part.file)
+            for i, part in enumerate(config.reference)
+            if part.file is not None
+        ]
+    if isinstance(config, BodyPart) and isinstance(config.handle, str) and config.handle not in shipped_experiments():
+        files.append(("handle", experiment.source.parent / config.handle))
+    for key, path in files:
+        if not path.is_file() and not (path / "metadata.yaml").is_file():  # a ROS 2 bag is a folder
+            try:
+                read_bytes(path)
+            except FileProblem as error:
+                raise experiment.problem(key, str(error)) from None
+    if not isinstance(config, MotionPart) and config.segments is not None:
+        check_segments(experiment)
+
+
+def check_segments(experiment: Experiment[ExperimentPart | BodyPart]) -> None:
+    """Refuse empty, reversed and overlapping segments; of different kinds, once both are samples (`check_overlap`)."""
+    segments = experiment.config.segments
+    assert segments is not None
+    named: list[tuple[str, bool, tuple[float, float]]] = []
+    for name in type(segments).model_fields:
+        part = getattr(segments, name)
+        if part is None or isinstance(part, int):
+            continue
+        named += [(f"segments.{name}", isinstance(part, SamplesPart), pair) for pair in bounds(part)]
+    for key, closed, (a, b) in named:
+        if a > b or (a == b and not closed):
+            raise experiment.problem(key, f"[{a:.10g}, {b:.10g}] {'is empty' if a == b else 'ends before it begins'}")
+    counted = [one for one in named if one[0] != "segments.static"]  # nothing is fitted to rest
+    for i, (key, closed, (a, b)) in enumerate(counted):
+        for other, other_closed, (c, d) in counted[:i]:
+            # samples are counted with both ends, so that neighbours must not even share one
+            if closed == other_closed and ((a < d and c < b) or (closed and a <= d and c <= b)):
+                shared = f" (both hold sample {a if a == d else b:.10g})" if closed and (a == d or c == b) else ""
+                raise experiment.problem(
+                    key,
+                    f"[{a:.10g}, {b:.10g}] overlaps [{c:.10g}, {d:.10g}] of {other}{shared}",
+                    "a test on data of the fit proves nothing" if key != other else "no time may count twice",
+                )
+
+
+def bounds(part: SamplesPart | Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The numbers as they stand in the file."""
+    return [(float(a), float(b)) for a, b in (part.samples if isinstance(part, SamplesPart) else part)]
+
+
+def parse(path: Path) -> tuple[dict[str, Any], dict[Place, int]]:
+    """The content of a YAML file, and lines counted from 1."""
+    from ruamel.yaml import YAML, YAMLError
+
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileProblem(
+            path, f"is not a text file ({error.reason})", remedy="give the experiment's YAML file"
+        ) from None
+    try:
+        tree = YAML(typ="rt").load(text)
+    except (YAMLError, ValueError) as error:
+        raise _problem(path, error) from None
+    if not isinstance(tree, dict):
+        raise FileProblem(path, "an experiment file consists of keys and values, such as 'object: handle'")
+    lines: dict[Place, int] = {}
+    return _plain(tree, (), lines), lines  # pyright: ignore[reportUnknownArgumentType]
+
+
+def line_of(lines: Mapping[Place, int], at: Place) -> int | None:
+    """The line of a place, or of what it belongs to."""
+    while at and at not in lines:
+        at = at[:-1]
+    return lines.get(at)
+
+
+def _problem(path: Path, error: Exception) -> FileProblem:
+    mark = getattr(error, "problem_mark", None)
+    line = None if mark is None else int(mark.line) + 1
+    problem = str(getattr(error, "problem", None) or error or "not valid YAML").split("\n")[0]
+    if twice := re.match(r'found duplicate key "(.*?)" with value', problem):
+        return FileProblem(path, f"the key {twice[1]!r} stands there twice", line=line, remedy="remove one of them")
+    return FileProblem(path, problem, line=line, remedy="check indentation, brackets and quotes")
+
+
+def _plain(node: Any, at: Place, lines: dict[Place, int]) -> Any:
+    """ruamel's tree as plain lists and dicts; notes the line of every key and entry."""
+    if isinstance(node, dict):
+        for key in node:  # pyright: ignore[reportUnknownVariableType]
+            lines[(*at, str(key))] = int(node.lc.key(key)[0]) + 1  # pyright: ignore
+        return {str(key): _plain(value, (*at, str(key)), lines) for key, value in node.items()}  # pyright: ignore
+    if isinstance(node, list):
+        for i in range(len(node)):  # pyright: ignore[reportUnknownArgumentType]
+            lines[(*at, str(i))] = int(node.lc.item(i)[0]) + 1  # pyright: ignore
+        return [_plain(value, (*at, str(i)), lines) for i, value in enumerate(node)]  # pyright: ignore
+    if isinstance(node, bool) or node is None:
+        return node
+    for kind in (int, float, str):
+        if isinstance(node, kind):
+            return kind(node)
+    return str(node)
+
+
+_LIMITS = {
+    "greater_than": "above",
+    "greater_than_equal": "at least",
+    "less_than": "below",
+    "less_than_equal": "at most",
+}
+
+
+def problem_of(
+    path: Path, root: Any, tree: Mapping[str, Any], lines: Mapping[Place, int], error: ValidationError
+) -> ExperimentProblem:
+    """The most telling of pydantic's errors, in our own words; `root` is the schema of the whole file."""
+    at, first = _most_telling(tree, error.errors())
+    kind, line = first["type"], line_of(lines, at)
+    if kind == "extra_forbidden":
+        problem = _unknown_key(root, at, _node(tree, at[:-1]))
+        return ExperimentProblem(path, ".".join(at[:-1]), problem, line=line)
+    if kind == "missing":
+        return ExperimentProblem(
+            path, ".".join(at), "this key is missing", line=line_of(lines, at[:-1]), remedy=remedy(root, at)
+        )
+    if kind.startswith("union_tag"):
+        at = (*at, "type")
+    if kind == "union_tag_not_found":
+        known = " or ".join(sorted(_literals(t for m in _models(root, at[:-1]) for t in _types(m, "type"))))
+        return ExperimentProblem(path, ".".join(at), "this key is missing", line=line, remedy=f"write {known}")
+    return ExperimentProblem(
+        path, ".".join(at), _words(root, at, first), line=line_of(lines, at), remedy=remedy(root, at)
+    )
+
+
+def nothing_given(path: Path, root: Any, tree: Any, lines: Mapping[Place, int]) -> ExperimentProblem | None:
+    """A key without a value is an unfinished line, not a wish for the default."""
+    at = _first_empty(tree, ())
+    if at is None:
+        return None
+    told = remedy(root, at)
+    return ExperimentProblem(
+        path,
+        ".".join(at),
+        "nothing is given after this key",
+        line=line_of(lines, at),
+        remedy=f"remove the key, or complete it; {told}" if told else "remove the key, or complete it",
+    )
+
+
+def remedy(root: Any, at: Place) -> str:
+    """The schema's own words on a place, and an example."""
+    for end in range(len(at), 0, -1):
+        for model in _models(root, at[: end - 1]):
+            field = model.model_fields.get(at[end - 1])
+            if field is not None and (field.description or field.examples):
+                told = [f"wanted: {field.description}"] if field.description else []
+                examples = cast("list[str]", field.examples or [])
+                told += [f"for example {at[end - 1]}: {example}" for example in examples[:1]]
+                return ", ".join(told)
+    return ""
+
+
+def _words(root: Any, at: Place, error: Any) -> str:
+    """One error of pydantic's in plain words; what is not known by its type is only called unusable."""
+    kind, value, context = error["type"], error["input"], error.get("ctx", {})
+    if value is None:
+        return "nothing is given after this key"
+    if kind == "value_error":
+        return str(context["error"])
+    if kind == "literal_error" or kind == "union_tag_invalid":
+        return _not_possible(root, at, context["tag"] if kind == "union_tag_invalid" else value)
+    if kind in _LIMITS:
+        limit = next(iter(context.values()))
+        wanted = "positive" if kind == "greater_than" and limit == 0 else f"{_LIMITS[kind]} {limit:g}"
+        return f"{shown(value)} is not possible: it must be {wanted}"
+    if kind in ("too_short", "too_long"):
+        wanted = context.get("min_length", context.get("max_length"))
+        return f"{shown(value)} has {context['actual_length']} entries instead of {wanted}"
+    if kind in ("model_type", "model_attributes_type", "dict_type"):
+        return f"{shown(value)} is no group of keys"
+    if kind in ("list_type", "tuple_type"):
+        return f"{shown(value)} is not a list"
+    if kind == "string_type":
+        quoted = f': write "{value}" in quotes if that is meant' if isinstance(value, int | float) else ""
+        return f"{shown(value)} is not a text{quoted}"
+    if kind in ("bool_type", "bool_parsing"):
+        return f"{shown(value)} is neither true nor false"
+    return f"{shown(value)} cannot be used here"
+
+
+def _not_possible(root: Any, at: Place, value: Any) -> str:
+    known = {str(v): repr(v) for v in _literals(t for m in _models(root, at[:-1]) for t in _types(m, at[-1]))}
+    near = get_close_matches(str(value), known, n=1, cutoff=0.5)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"{shown(value)} is not possible here.{hint} Possible: {', '.join(known.values())}"
+
+
+def _unknown_key(root: Any, at: Place, around: Any) -> str:
+    """Keys of the branch that the file chose by its type, where it did."""
+    models = _models(root, at[:-1])
+    chosen = cast("Mapping[str, Any]", around).get("type") if isinstance(around, dict) else None
+    meant = [m for m in models if chosen is not None and chosen in _literals(_types(m, "type"))]
+    known = {name for model in meant or models for name in model.model_fields}
+    if at[-1] in known:
+        return f"the key {at[-1]!r} does not go with the others here: say which type is meant"
+    return unknown_name("key", at[-1], known)
+
+
+def _most_telling(tree: Any, errors: Sequence[Any]) -> tuple[Place, Any]:
+    """An unknown key before all (it explains the missing one); else what lies deepest: the branch of a union that was
+    meant.
+    """
+    located = [(_location(tree, e["loc"], missing=e["type"] == "missing"), e) for e in errors]
+    return max(located, key=lambda pair: (pair[1]["type"] == "extra_forbidden", len(pair[0])))
+
+
+def _location(tree: Any, loc: Sequence[int | str], *, missing: bool) -> Place:
+    """Pydantic's location without the names of a union's branches, which are not in the file."""
+    node: Any = tree
+    at: list[str] = []
+    for step in loc:
+        if (isinstance(node, dict) and step in node) or (isinstance(node, list) and isinstance(step, int)):
+            node = cast("Any", node)[step]
+            at.append(str(step))
+    return (*at, str(loc[-1])) if missing else tuple(at)
+
+
+def _node(tree: Any, at: Place) -> Any:
+    node: Any = tree
+    for step in at:
+        node = node[int(step) if isinstance(node, list) else step]
+    return node
+
+
+def _first_empty(node: Any, at: Place) -> Place | None:
+    if node is None:
+        return at
+    inside: Iterable[tuple[Any, Any]] = ()
+    if isinstance(node, dict):
+        inside = cast("dict[str, Any]", node).items()
+    elif isinstance(node, list):
+        inside = enumerate(cast("list[Any]", node))
+    return next((found for k, v in inside if (found := _first_empty(v, (*at, str(k)))) is not None), None)
+
+
+def _models(root: Any, at: Place) -> list[Any]:
+    """The schema's classes that may stand at a place of the file; names of a map and numbers of a list lead no
+    further.
+    """
+    models: list[Any] = [root]
+    for step in at:
+        if any(step in model.model_fields for model in models):
+            models = [c for model in models for t in _types(model, step) for c in schema_classes(t)]
+    return models
+
+
+def _types(model: Any, name: str) -> list[Any]:
+    return [model.model_fields[name].annotation] if name in model.model_fields else []
+
+
+def schema_classes(annotation: Any) -> list[Any]:
+    """The parts of the schema inside a type."""
+    if hasattr(annotation, "model_fields"):
+        return [annotation]
+    return [c for a in get_args(annotation) for c in schema_classes(a)]
+
+
+def _literals(annotations: Iterable[Any]) -> list[Any]:
+    return [value for annotation in annotations for value in literals(annotation)]
+
+
+def literals(annotation: Any) -> list[Any]:
+    """The words that a type allows, those of the schema's parts inside it left out."""
+    if get_origin(annotation) is Literal:
+        return list(get_args(annotation))
+    if hasattr(annotation, "model_fields"):
+        return []
+    return [value for part in get_args(annotation) for value in literals(part)]

@@ -1,0 +1,184 @@
+"""The reference of the experiment file, written from its schema: `python -m palpate.experiment.file.reference`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterable
+from dataclasses import MISSING, fields
+from importlib import resources
+from typing import Any, cast
+
+from pydantic.fields import FieldInfo
+
+from palpate.elements import ELEMENTS
+from palpate.experiment.file.reading import ROOTS, literals, schema_classes
+from palpate.experiment.file.schema import Part
+from palpate.mechanisms import LINKAGES, MECHANISMS
+from palpate.physics.units import UNITS
+
+_KINDS: dict[tuple[float, float, float], str] = {
+    (1, 0, 0): "mass",
+    (0, 1, 0): "length",
+    (0, 0, 1): "time",
+    (0, 0, -1): "frequency",
+    (1, 1, -2): "force",
+    (1, 2, -2): "moment",
+    (0, 1, -2): "acceleration",
+    (1, 2, -3): "power, voltage",
+    (1, 0, -2): "magnetic flux density",
+}
+
+
+def reference() -> str:
+    """Markdown: every key with its meaning and default, part by part."""
+    lines = [
+        "# The experiment file",
+        "",
+        "Written from the schema by `python -m palpate.experiment.file.reference`; do not edit. A quantity is a number "
+        "in SI units or a text with a unit (`0.9 kg`, `15 cm`, `30 %`, `20 Hz`); the [units](#units) are at the end. "
+        "Unknown keys and keys without a value are refused.",
+    ]
+    seen: set[Any] = set()
+    for stage, root in ROOTS.items():
+        waiting: list[tuple[str, Any]] = [("", root)]
+        while waiting:
+            key, model = waiting.pop(0)
+            if (key, model) in seen:
+                continue
+            seen.add((key, model))
+            heading = f"## `{key}`" if key else f"# Stage `{stage}`: the whole file"
+            lines += ["", heading, "", (model.__doc__ or "").strip(), ""]
+            lines += ["| key | meaning | default |", "|---|---|---|"]
+            for name, field in model.model_fields.items():
+                children = schema_classes(field.annotation)
+                lines.append(f"| `{name}` | {_meaning(field, children)} | {_default(field)} |")
+                waiting += [(f"{key}.{name}".lstrip("."), child) for child in children]
+    return "\n".join([*lines, *_units()]) + "\n"
+
+
+def _units() -> list[str]:
+    kinds: dict[str, list[str]] = {}
+    for name, unit in UNITS.items():
+        kind = (
+            ("angle" if unit.dimension == (0, 0, 0) else "angular rate")
+            if unit.angle
+            else _KINDS.get(unit.dimension, "current" if unit.current else "fraction")
+        )
+        kinds.setdefault(kind, []).append(f"`{name}`")
+    return [
+        "",
+        "## Units",
+        "",
+        "Products have a blank between their factors, powers stand behind a unit, and what follows a slash divides: "
+        "`N m`, `kg m2`, `m/s2`, `deg/s`.",
+        "",
+        "| quantity | units |",
+        "|---|---|",
+        *(f"| {kind} | {', '.join(names)} |" for kind, names in kinds.items()),
+        "",
+        "`g` is gram and `gn` standard gravity, 9.80665 m/s2; but in `recordings.imu.columns` the unit `g` of a "
+        "channel listed under `acceleration` is standard gravity, as IMUs mean it. `%` is for fractions only, `deg` "
+        "and `rad` for angles only.",
+    ]
+
+
+def _meaning(field: FieldInfo, children: list[Any]) -> str:
+    told = [field.description] if field.description else []
+    told += [] if told or not children else [" or ".join(str(c.__doc__).strip().rstrip(".") for c in children)]
+    choices = [f"`{c}`" for c in literals(field.annotation)]
+    told += [f"one of {', '.join(choices)}"] if len(choices) > 1 else choices if choices and not told else []
+    told += [f"for example `{example}`" for example in field.examples or []]
+    return "; ".join(told).replace("|", "\\|").replace("\n", " ")
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    if value is None or value == [] or value == "":
+        return "-"
+    if isinstance(value, Part):
+        return f"`{value.type}`" if hasattr(value, "type") else "-"  # pyright: ignore
+    return f"`{value}`"
+
+
+_INTRODUCTION = """\
+# Objects: mechanisms and elements
+
+Written from the code by `python -m palpate.experiment.file.reference object`; do not edit.
+
+An object file says what an object is made of: how it may move (`mechanism`) and which physical effects act
+(`elements`). An experiment file takes an object by name or path (`object: my-fridge.yaml`) and may change options
+(`mechanism:`), add or replace elements by their name (`elements:`) or leave some out (`without:`). In object files
+numbers are SI and rad; in experiment files angles need their unit (`69 deg`).
+
+```yaml
+name: fridge-door                     # my-fridge.yaml
+mechanism: {type: hinge}              # upright, nothing driven
+elements:
+- {type: inertia, name: I}            # kg m2 about the hinge
+- {type: viscous, name: b_v}
+- {type: coulomb, name: b_c}
+- {type: table, name: hold, knots: [0, 0.02, 0.05, 0.1, 0.3, 0.6, 1.0, 1.5], smooth: 0.5}   # seal and magnet
+```
+
+An effect of your own is a small class (see `palpate.elements.element.Element`) that `palpate.check_element` tests and
+`Model.from_dict(..., elements=...)` takes.
+"""
+
+
+def object_reference() -> str:
+    """Markdown: the objects that ship, then every mechanism, linkage and element with its options."""
+    shipped = sorted(p.name for p in resources.files("palpate.objects").iterdir() if p.name.endswith(".yaml"))
+    names = ", ".join(f"`{name.removesuffix('.yaml')}`" for name in shipped)
+    lines = [_INTRODUCTION, f"Objects that ship: {names}.", ""]
+    for heading, types in (("Mechanisms", MECHANISMS), ("Linkages", LINKAGES), ("Elements", ELEMENTS)):
+        lines += [f"## {heading}", ""]
+        for name, kind in types.items():
+            lines += [f"### `{name}`", "", _words(kind), "", *_options(kind), *_parameters(kind), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _words(kind: type[Any]) -> str:
+    """The class's docstring as one paragraph or more."""
+    text = inspect.cleandoc(kind.__doc__ or "")
+    return "\n\n".join(" ".join(part.split()) for part in re.split(r"\n\s*\n", text))
+
+
+def _options(kind: type[Any]) -> list[str]:
+    own = [f for f in fields(kind) if f.init]
+    if not own:
+        return []
+    shown = [f"`{f.name}`" + (f" ({_shown(f.default)})" if f.default is not MISSING else "") for f in own]
+    return [f"Options (default): {', '.join(shown)}.", ""]
+
+
+def _parameters(kind: type[Any]) -> list[str]:
+    """Parameters and shapes of the element with its defaults."""
+    if kind not in ELEMENTS.values():
+        return []
+    element = kind()
+    found: list[str] = []
+    if element.parameters:
+        found += [f"Parameters: {_named((p.name, p.unit, p.map) for p in element.parameters)}.", ""]
+    if element.shapes:
+        found += [f"Shapes: {_named((s.name, s.unit, '') for s in element.shapes)}.", ""]
+    return found
+
+
+def _named(entries: Iterable[tuple[str, str, str]]) -> str:
+    return ", ".join(f"`{name}` {unit}{f', {map_}' if map_ else ''}" for name, unit, map_ in entries)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_shown(v) for v in cast("tuple[Any, ...]", value)) + "]"
+    return {None: "none", "": "empty", True: "true", False: "false"}.get(value, str(value))
+
+
+if __name__ == "__main__":
+    print(object_reference() if sys.argv[1:] == ["object"] else reference(), end="")
