@@ -15,7 +15,7 @@ from palpate.experiment.capture import align_body
 from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.motion import CapturedMotion, build_motion
 from palpate.motion.markers.cloud import markers_of, mean_cloud
-from palpate.twin.capture import CLEAN, Faults, capture_twin, marker_recording, write_capture_twin
+from palpate.twin.handle import CLEAN, Faults, capture_twin, marker_recording, write_capture_twin
 from studies.running import map_seeds
 
 TITLE = "Motion: simulated captures with faults"

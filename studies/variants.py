@@ -16,8 +16,7 @@ from palpate.model import Model
 from palpate.motion.clocks.clock import Even
 from palpate.motion.derivatives.bandwidth import light_window_s, signal_bandwidth
 from palpate.motion.derivatives.filters import design_lowpass
-from palpate.twin.door import door_twin
-from palpate.twin.door_physics import DoorTruth, DoorTwin, simulate_door
+from palpate.twin.door import DoorTruth, DoorTwin, door_twin, simulate_door
 from studies.running import map_seeds
 
 TITLE = "Variants: simulated doors"

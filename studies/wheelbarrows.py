@@ -24,8 +24,8 @@ from palpate.identify.solution import Status
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import is_consistent
 from palpate.rendering.hands import Hands, compare_held, growth, intended
+from palpate.twin.rolling import WheelbarrowTwin
 from palpate.twin.wheelbarrow import wheelbarrow_twin, write_wheelbarrow_twin
-from palpate.twin.wheelbarrow_instruments import WheelbarrowTwin
 from studies.running import map_seeds
 
 TITLE = "Wheelbarrows: simulated experiments"

@@ -17,10 +17,18 @@ from palpate.model import Model, load_object
 from palpate.recording.dspace_mat import write as write_dspace
 from palpate.recording.microstrain_csv import write as write_microstrain
 from palpate.recording.vicon_csv import write as write_vicon
-from palpate.twin.capture import T_MARKER, DeviceClock
-from palpate.twin.door import BODY_MARKERS, HINGE_MARKERS, MARKERS, Variant, door_recordings, door_twin
-from palpate.twin.door_hand import Phase, Session
-from palpate.twin.door_physics import DoorTwin, simulate_door
+from palpate.twin.door import (
+    BODY_MARKERS,
+    HINGE_MARKERS,
+    MARKERS,
+    DoorTwin,
+    Variant,
+    door_recordings,
+    door_twin,
+    simulate_door,
+)
+from palpate.twin.hand import Phase, Session
+from palpate.twin.instruments import T_MARKER, DeviceClock
 
 SEED = 3
 SESSION = Session(still_s=2.5, sweep_s=11.0, step=math.radians(18), blocks=(("train", 14.0), ("test", 7.0)), tail_s=0.5)

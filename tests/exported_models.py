@@ -10,8 +10,8 @@ from palpate.elements import Coulomb, PolynomialSpring, Table, Viscous, WheelSpi
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
 from palpate.physics.log_cholesky import phi_from_theta
-from palpate.twin.door_models import paper_door
-from palpate.twin.wheelbarrow_models import paper_barrow
+from palpate.twin.door import paper_door
+from palpate.twin.wheelbarrow import paper_barrow
 
 BARROW = paper_barrow()
 

@@ -11,11 +11,10 @@ from palpate.model import load_object
 from palpate.recording import Recording
 from palpate.recording.dspace_mat import write as write_dspace
 from palpate.recording.vicon_csv import write as write_vicon
-from palpate.twin.capture import CAPTURE_HZ, T_MARKER, DeviceClock
-from palpate.twin.wheelbarrow import wheelbarrow_recordings, wheelbarrow_twin
-from palpate.twin.wheelbarrow_instruments import WheelbarrowTwin
-from palpate.twin.wheelbarrow_models import ACROSS, AXLE, FEET, SENSORS
-from palpate.twin.wheelbarrow_motion import Kind, Segment
+from palpate.twin.hand import Kind, Segment
+from palpate.twin.instruments import CAPTURE_HZ, T_MARKER, DeviceClock
+from palpate.twin.rolling import WheelbarrowTwin, wheelbarrow_recordings
+from palpate.twin.wheelbarrow import ACROSS, AXLE, FEET, SENSORS, wheelbarrow_twin
 
 SEED = 5
 TRAIN, TEST = (4.0, 15.0), (18.0, 22.0)

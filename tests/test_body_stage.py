@@ -19,7 +19,7 @@ from palpate.experiment.body_fit import fit_joint, fit_two_steps, quasi_static_s
 from palpate.experiment.hinge_inputs import Filtering
 from palpate.identify.shapes import with_shapes
 from palpate.motion.clocks.clock import ClockMap
-from palpate.twin.door_physics import DoorTwin
+from palpate.twin.door import DoorTwin
 from tests.door_files import copy_of, short_door
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from palpate.twin import TWINS
 from palpate.twin.door import write_door_twin
-from palpate.twin.related import planar_twin, write_related_twin
-from palpate.twin.wheelbarrow_motion import Segment
+from palpate.twin.hand import Segment
+from palpate.twin.wheelbarrow import planar_twin, write_related_twin
 from tests.command import palpate
 from tests.door_files import SEED, SESSION
 

@@ -22,7 +22,7 @@ from palpate.physics.inertia import phi_from_mass_properties
 from palpate.physics.kinematics import Kinematics
 from palpate.physics.regressor import body_columns, body_features
 from palpate.runtime import Stepper
-from palpate.twin.door_models import paper_door, random_door
+from palpate.twin.door import paper_door, random_door
 from tests.conftest import needs
 from tests.exported_models import (
     BARROW,

@@ -22,7 +22,7 @@ from palpate.model import Model, load_object
 from palpate.physics.functions import ARRAYS
 from palpate.runtime import Stepper
 from palpate.runtime.stepper import feet_height
-from palpate.twin.door_models import paper_door
+from palpate.twin.door import paper_door
 from tests.exported_models import BARROW, SHIPPED, handle, planar, wheelbarrow
 from tests.test_export_c import standing_barrow
 

@@ -18,7 +18,7 @@ from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
 from palpate.physics.functions import FLOATS
 from palpate.physics.inertia import move_phi
-from palpate.twin.door_models import paper_door
+from palpate.twin.door import paper_door
 from tests.conftest import needs
 from tests.exported_models import BARROW, SHIPPED, hand_truck, handle, pendulum, planar, wheelbarrow, wide_phi
 

@@ -28,7 +28,7 @@ from palpate.recording.gates import Finding
 from palpate.report.inspection import inspection_sections, inspection_text, write_inspection
 from palpate.report.page import Figure, Folded, Heading, Section, Table, Words, page_html, write_page
 from palpate.report.plots import packed, thinned, time_axis
-from palpate.twin import capture as twin
+from palpate.twin import handle as twin
 from tests.conftest import needs, needs_program
 
 graph_objects = needs("plotly.graph_objects", "report")

@@ -52,7 +52,7 @@ from palpate.rendering.stability import (
 )
 from palpate.runtime.simulate import read_wrench, simulate, steady_wrench
 from palpate.runtime.stepper import Stepper
-from palpate.twin.door_models import paper_door
+from palpate.twin.door import paper_door
 from tests.command import palpate
 from tests.conftest import needs
 from tests.door_files import short_door

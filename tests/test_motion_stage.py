@@ -19,7 +19,7 @@ from palpate.motion import design_lowpass
 from palpate.recording import Channel, Clock, Recording, load
 from palpate.recording.microstrain_csv import write as write_microstrain
 from palpate.recording.vicon_csv import write as write_vicon
-from palpate.twin.capture import Faults, capture_twin, write_capture_twin
+from palpate.twin.handle import Faults, capture_twin, write_capture_twin
 from tests.command import palpate
 
 DURATION_S = 60.0

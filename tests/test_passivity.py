@@ -23,7 +23,7 @@ from palpate.rendering.felt import FORCE, INERTIA, STIFFNESS, VISCOSITY, felt
 from palpate.rendering.grip import grip_of
 from palpate.rendering.passivity import accurate_step, audit, couplings, longest_step, passivity_of, random_states
 from palpate.runtime.stepper import feet_height
-from palpate.twin.door_models import paper_door
+from palpate.twin.door import paper_door
 from tests.command import palpate
 
 

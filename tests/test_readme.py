@@ -16,7 +16,7 @@ from palpate.experiment import read_experiment, run_experiment
 from palpate.experiment.file.schema import MotionPart
 from palpate.recording import load
 from palpate.twin import TWINS
-from palpate.twin.capture import write_capture_twin
+from palpate.twin.handle import write_capture_twin
 from tests.command import palpate
 from tests.elsewhere import ELSEWHERE
 

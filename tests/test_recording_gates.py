@@ -14,7 +14,8 @@ from palpate.physics.arrays import FloatArray
 from palpate.recording import Channel, Clock, Recording, load
 from palpate.recording.gates import Finding, check_channels
 from palpate.twin.hand import random_hand
-from palpate.twin.handle import HandleTwin, Instruments, handle_recordings, random_handle
+from palpate.twin.handle import HandleTwin, handle_recordings, random_handle
+from palpate.twin.instruments import Instruments
 
 TOOLS = Instruments()
 WRENCH = [f"{kind}{axis}1_RawZero" for kind in "FT" for axis in "xyz"]

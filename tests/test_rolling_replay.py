@@ -31,9 +31,9 @@ from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import transform
 from palpate.rendering.hands import Compared, Hands, Intention, compare_held, growth, hold, intended, place
 from palpate.runtime.replay import Replay, replay
+from palpate.twin.hand import Segment
+from palpate.twin.rolling import WheelbarrowTwin, body_poses, pushes
 from palpate.twin.wheelbarrow import wheelbarrow_twin
-from palpate.twin.wheelbarrow_instruments import WheelbarrowTwin, body_poses, pushes
-from palpate.twin.wheelbarrow_motion import Segment
 from studies.wheelbarrows import wheeled
 from tests.conftest import needs
 

@@ -14,7 +14,8 @@ from palpate.physics.spatial import transport_acceleration
 from palpate.recording import load
 from palpate.twin import TWINS
 from palpate.twin.hand import random_hand
-from palpate.twin.handle import HandleTwin, Instruments, handle_recordings, off_by, random_handle
+from palpate.twin.handle import HandleTwin, handle_recordings, off_by, random_handle
+from palpate.twin.instruments import Instruments
 from tests.conftest import needs
 
 PERFECT = Instruments(**dict.fromkeys(Instruments.__dataclass_fields__, 1e-15))

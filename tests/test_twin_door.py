@@ -19,22 +19,23 @@ from palpate.model import Model
 from palpate.physics.inertia import PHI_NAMES
 from palpate.recording import Recording, load
 from palpate.runtime import Status, Stepper
-from palpate.twin.capture import T_MARKER
 from palpate.twin.door import (
+    TABLE,
     DoorTruth,
     DoorTwin,
     door_recordings,
     door_twin,
+    hinge_in_capture,
+    paper_door,
     paper_door_twin,
+    person_wrench,
     random_door,
     simulate_door,
     write_door_twin,
 )
-from palpate.twin.door_hand import Phase, Session
-from palpate.twin.door_models import TABLE, paper_door
-from palpate.twin.door_physics import hinge_in_capture, person_wrench
+from palpate.twin.hand import Phase, Session
 from palpate.twin.handle import random_handle
-from palpate.twin.instruments import Instruments
+from palpate.twin.instruments import T_MARKER, Instruments
 from tests.conftest import needs
 from tests.oracles import door_ode
 

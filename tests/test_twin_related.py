@@ -21,12 +21,10 @@ from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation
 from palpate.recording import load
 from palpate.twin import TWINS
-from palpate.twin.hand_truck_models import random_truck
+from palpate.twin.hand import Segment
 from palpate.twin.instruments import Instruments
-from palpate.twin.related import hand_truck_twin, planar_twin, write_related_twin
-from palpate.twin.wheelbarrow_files import wheelbarrow_recordings
-from palpate.twin.wheelbarrow_instruments import WheelbarrowTwin, body_poses, pushes
-from palpate.twin.wheelbarrow_motion import Segment
+from palpate.twin.rolling import WheelbarrowTwin, body_poses, pushes, wheelbarrow_recordings
+from palpate.twin.wheelbarrow import hand_truck_twin, planar_twin, random_truck, write_related_twin
 from tests.command import palpate
 from tests.conftest import needs
 from tests.oracles.planar_lagrange import hands_in_a_plane
@@ -311,7 +309,7 @@ def test_a_hand_truck_with_one_handle_is_identified(tmp_path: Path) -> None:
 def test_a_folder_has_all_that_the_stages_need(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, devices: list[str], markers: int, parameters: list[str]
 ) -> None:
-    monkeypatch.setattr("palpate.twin.related.random_segments", lambda *_: AHEAD)
+    monkeypatch.setattr("palpate.twin.wheelbarrow.random_segments", lambda *_: AHEAD)
     assert kind in TWINS
     done = palpate("twin", kind, tmp_path / "new", "--seed", "4", "--json")
     assert done.returncode == 0, done.stderr

@@ -18,20 +18,27 @@ from palpate.model import load_object
 from palpate.physics.functions import ARRAYS
 from palpate.physics.inertia import is_consistent, mass_properties
 from palpate.recording import Recording, load
-from palpate.twin.capture import T_MARKER, DeviceClock
-from palpate.twin.handle import random_handle
-from palpate.twin.instruments import Instruments
-from palpate.twin.wheelbarrow import (
-    dress,
-    paper_wheelbarrow_twin,
+from palpate.twin.hand import KINDS, Kind, Segment
+from palpate.twin.handle import off_by, random_handle
+from palpate.twin.instruments import T_MARKER, DeviceClock, Instruments
+from palpate.twin.rolling import (
+    WheelbarrowTwin,
+    body_poses,
+    kinematics,
+    markers_in_capture,
+    pushes,
     wheelbarrow_recordings,
+)
+from palpate.twin.wheelbarrow import (
+    TABLE,
+    dress,
+    paper_barrow,
+    paper_wheelbarrow_twin,
+    random_barrow,
     wheelbarrow_twin,
     write_paper_wheelbarrow_twin,
     write_wheelbarrow_twin,
 )
-from palpate.twin.wheelbarrow_instruments import WheelbarrowTwin, body_poses, markers_in_capture, pushes
-from palpate.twin.wheelbarrow_models import TABLE, drawing_off_by, paper_barrow, random_barrow
-from palpate.twin.wheelbarrow_motion import KINDS, Kind, Segment, kinematics
 from tests.conftest import needs
 
 PERFECT = Instruments(**dict.fromkeys((f.name for f in fields(Instruments)), 1e-15))
@@ -304,10 +311,10 @@ def test_random_wheelbarrows_are_bodies() -> None:
         assert 0.15 <= barrow.radius <= 0.22
         assert 0.25 < com[1] < 0.5
         assert com[0] < 0
-        drawn = drawing_off_by(rng, barrow.phi, 0.3)
+        drawn = off_by(rng, barrow.phi, 0.3, mass_known=True)
         assert is_consistent(drawn)
         assert drawn[0] == pytest.approx(mass)
-    many = np.array([drawing_off_by(np.random.default_rng(i), barrow.phi, 0.1)[9] for i in range(400)])
+    many = np.array([off_by(np.random.default_rng(i), barrow.phi, 0.1, mass_known=True)[9] for i in range(400)])
     assert 0.02 < many.std() / barrow.phi[9] < 0.12
 
 

@@ -6,11 +6,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from palpate.twin.authors import write_authors_twin
-from palpate.twin.capture import write_capture_twin
 from palpate.twin.door import write_any_door_twin
-from palpate.twin.handle import write_handle_twin, write_paper_twin
-from palpate.twin.related import write_hand_truck_twin, write_planar_twin
-from palpate.twin.wheelbarrow import write_any_wheelbarrow_twin
+from palpate.twin.handle import write_capture_twin, write_handle_twin, write_paper_twin
+from palpate.twin.wheelbarrow import write_any_wheelbarrow_twin, write_hand_truck_twin, write_planar_twin
 
 TWINS: Mapping[str, Callable[..., Path]] = MappingProxyType(
     {

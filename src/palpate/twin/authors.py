@@ -16,19 +16,16 @@ from palpate.experiment.reproduce_paper import PAPER
 from palpate.files import write_text
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import PHI_NAMES, is_consistent, nearest_consistent
-from palpate.physics.spatial import nearest_rotation
 from palpate.recording.dspace_mat import write as write_dspace
 from palpate.recording.microstrain_csv import write as write_microstrain
 from palpate.recording.vicon_csv import write as write_vicon
 from palpate.twin.door import door_recordings, paper_door_twin, simulate_door
 from palpate.twin.hand import random_hand
 from palpate.twin.handle import HandleTwin, handle_recordings, random_handle
-from palpate.twin.instruments import RATE_HZ
+from palpate.twin.instruments import IMU_PLACE, R_SENSOR_IMU, RATE_HZ
 from palpate.twin.wheelbarrow import write_paper_recordings
 
 _SECONDS, _G = 125.0, 9.81
-_IMU_ROTATION = nearest_rotation([[0.0877, -0.9962, 0], [-0.9962, -0.0877, 0], [0, 0, -1]])
-_IMU_PLACE = np.array([-0.0861, 0.0125, -0.0290])
 
 
 def write_authors_twin(folder: Path, *, seed: int | None = None) -> Path:
@@ -60,8 +57,8 @@ def _handle(folder: Path, name: str, seed: int | None, number: int) -> dict[str,
         hand=random_hand(rng, _SECONDS, _G),
         duration_s=_SECONDS,
         load_cell_minus_imu_s=(first["wrench"] - first["imu"]) / RATE_HZ,
-        R_sensor_imu=_IMU_ROTATION,
-        r_sensor_imu=_IMU_PLACE,
+        R_sensor_imu=R_SENSOR_IMU,
+        r_sensor_imu=IMU_PLACE,
         g=_G,
         seed=own,
     )

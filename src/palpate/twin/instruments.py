@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,10 +10,30 @@ import numpy as np
 from palpate.physics.arrays import FloatArray
 from palpate.physics.motion import Motion
 from palpate.physics.regressor import body_regressor
-from palpate.physics.spatial import transport_acceleration
+from palpate.physics.spatial import nearest_rotation, transport_acceleration
 from palpate.recording import Channel, Clock, Recording
 
 RATE_HZ = 1000.0
+DEVICES = ("Platform", "Platform_2")
+"""The load cells' names: right or the only one, left."""
+CAPTURE_HZ = 100.0
+T_MARKER = np.array([[0.0997, -0.9950, 0, -0.0897], [0.9950, 0.0997, 0, -0.0201], [0, 0, 1, -0.0066], [0, 0, 0, 1]])
+"""Pose of the three markers' frame in the sensor frame, machined (FORMATS, Sensor frame)."""
+R_SENSOR_IMU = nearest_rotation([[0.0877, -0.9962, 0], [-0.9962, -0.0877, 0], [0, 0, -1]])
+IMU_PLACE = np.array([-0.0861, 0.0125, -0.0290])
+"""Of the IMU in the (first) sensor's frame, m (FORMATS, IMU)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceClock:
+    """Device time = true time * (1 + drift) + offset."""
+
+    offset_s: float
+    drift_ppm: float
+
+    def true(self, device_s: FloatArray) -> FloatArray:
+        """True times of a device's samples, s."""
+        return (device_s - self.offset_s) / (1 + 1e-6 * self.drift_ppm)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +55,11 @@ class Instruments:
     rate_noise: float = 0.002
     acceleration_zero: float = 0.02
     rate_zero: float = 0.002
+
+
+def device_times(duration_s: float, clock: DeviceClock) -> FloatArray:
+    """A device's own times, from its zero to shortly before the cameras stop."""
+    return np.arange(round((duration_s + clock.offset_s - 0.1) * RATE_HZ)) / RATE_HZ
 
 
 def load_cell_signals(
@@ -65,12 +91,21 @@ def imu_signals(
 
 
 def load_cell_recording(times_s: FloatArray, stored: FloatArray) -> Recording:
-    """As dSPACE stores it."""
-    clock = Clock("Platform", times_s)
-    names = [f"{kind}{axis}1_RawZero" for kind in "FT" for axis in "xyz"]
-    units = ["N"] * 3 + ["N m"] * 3
-    channels = {n: Channel(n, stored[:, i], clock, units[i], "sensor") for i, n in enumerate(names)}
+    """stored: (sensors, samples, 6) as dSPACE stores devices of one clock."""
+    channels: dict[str, Channel] = {}
+    for number, (device, wrench) in enumerate(zip(DEVICES, stored, strict=False), start=1):
+        clock = Clock(device, times_s)
+        for i, (kind, axis) in enumerate((k, a) for k in "FT" for a in "xyz"):
+            name = f"{kind}{axis}{number}_RawZero"
+            channels[name] = Channel(name, wrench[:, i], clock, "N" if kind == "F" else "N m", "sensor")
     return Recording(channels, None, "dspace-mat")
+
+
+def marker_file(times_s: FloatArray, points: FloatArray, subject: str, names: Sequence[str]) -> Recording:
+    """points: (frames, markers, 3) m, as a capture system stores them."""
+    clock = Clock("mocap", times_s)
+    full = [f"{subject}:{name}" for name in names]
+    return Recording({n: Channel(n, points[:, i], clock, "m", "capture") for i, n in enumerate(full)})
 
 
 def imu_recording(times_s: FloatArray, a: FloatArray, w: FloatArray) -> Recording:

@@ -1,4 +1,4 @@
-"""A simulated wheelbarrow experiment in the authors' formats, with the truth beside it."""
+"""True objects that roll and their simulated experiments: wheelbarrows, free or going straight, and hand trucks."""
 
 from __future__ import annotations
 
@@ -8,32 +8,270 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from palpate.experiment import shipped_experiments
 from palpate.files import write_text
 from palpate.physics.arrays import FloatArray
-from palpate.physics.inertia import PHI_NAMES
+from palpate.physics.inertia import (
+    PHI_NAMES,
+    is_consistent,
+    nearest_consistent,
+    phi_from_mass_properties,
+    solid_box,
+    solid_cylinder,
+)
 from palpate.physics.so3 import exp_rotation
-from palpate.twin.capture import DeviceClock
+from palpate.physics.spatial import nearest_rotation
+from palpate.twin.hand import AS_A_HAND_TRUCK, AS_A_WHEELBARROW, KINDS, Kind, Segment, random_wheeling
 from palpate.twin.handle import random_handle, write_handle_twin, write_own_experiment, write_paper_twin
-from palpate.twin.instruments import Instruments
-from palpate.twin.wheelbarrow_files import experiment_text, wheelbarrow_recordings, write_recordings
-from palpate.twin.wheelbarrow_instruments import WheelbarrowTwin
-from palpate.twin.wheelbarrow_models import PAPER_RADIUS, WHEELBARROW, Build, paper_barrow, random_barrow
-from palpate.twin.wheelbarrow_motion import KINDS, Kind, Segment, random_wheeling
-from palpate.twin.wheelbarrow_physics import Barrow, Habits
+from palpate.twin.instruments import T_MARKER, DeviceClock, Instruments
+from palpate.twin.rolling import (
+    Barrow,
+    Build,
+    Habits,
+    Layout,
+    Sides,
+    WheelbarrowTwin,
+    experiment_text,
+    write_recordings,
+)
 
-__all__ = [
-    "dress",
-    "paper_wheelbarrow_twin",
-    "random_segments",
-    "wheelbarrow_recordings",
-    "wheelbarrow_twin",
-    "write_any_wheelbarrow_twin",
-    "write_paper_recordings",
-    "write_paper_wheelbarrow_twin",
-    "write_wheelbarrow_twin",
-]
+TABLE = (45.0, -0.115, 0.445, 0.012, 13.56, 2.63, 0.28, 2.80, 0.61, 12.55)
+"""The paper's Table: m, c_x, c_y, c_z, Ixx, Ixy, Ixz, Iyy, Iyz, Izz; then b_v, b_c, b_psi."""
+TABLE_FRICTION = (0.388, 1.172, 2.943)
+PAPER_RADIUS = 0.197
+AXLE, FEET = (8, 11), (7, 12)
+SENSORS = ((5, 4, 3), (14, 15, 16))
+"""Marker numbers: right end of the axle and left; feet, right and left; p1, p2, p3 of the sensors, right and left."""
+ACROSS = ((9, 6), (10, 13))
+_FOOT_MARKER_M = 0.021
+"""Height of a foot's marker while it stands."""
+# Where the authors' markers are in B, cm: found from the excerpts of their motion capture.
+_PLACES_CM = (
+    [[-5, 138, -26], [-6, 117, -27], [0, 0, 0], [0, 0, 0], [0, 0, 0], [-4, 87, -25], [0, 0, 0], [0, 0, -15]],
+    [[-4, -14, -13], [-4, -14, 13], [0, 0, 15], [0, 0, 0], [-4, 87, 25], [0, 0, 0], [0, 0, 0], [0, 0, 0]],
+    [[-7, 117, 28], [-6, 138, 30], [-25, 84, 18], [-45, 21, 32], [-54, -9, 2], [-45, 21, -31], [-25, 84, -15]],
+)
+_OWN = np.array([[-0.069, -0.055, -0.007], [-0.090, -0.020, -0.007], [-0.086, 0.020, -0.007]])
+"""p1, p2, p3 in the sensor frame, m."""
+_SENSOR_AXES = (
+    [[-0.46, 0.89, -0.05], [0.05, 0.08, 0.99], [0.88, 0.46, -0.08]],
+    [[1.0, 0.04, 0.0], [0.0, 0.12, 0.99], [0.04, -0.99, 0.12]],
+)
+_SENSOR_PLACES = ((-0.043, 1.076, -0.240), (-0.042, 1.075, 0.249))
+_MIDDLE_AXES, _MIDDLE_PLACE = ([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]],), ((-0.043, 1.076, 0.0),)
+"""One load cell between both shafts and a bar: its z back, its x left."""
+
+
+def paper_barrow() -> Barrow:
+    """The paper's Table, made realisable where rounding broke it."""
+    row = np.array(TABLE)
+    phi = np.concatenate([row[:1], row[0] * row[1:4], row[4:]])
+    phi = phi if is_consistent(phi) else nearest_consistent(phi)
+    return Barrow(phi, PAPER_RADIUS, *TABLE_FRICTION, _feet(PAPER_RADIUS, np.radians(11.0), 0.445, 0.211))
+
+
+def random_barrow(rng: np.random.Generator, *, radius: float | None = None) -> Barrow:
+    """Tray, tubes, legs, wheel and a load that was put in by hand: 25 to 60 kg."""
+    R = float(f"{rng.uniform(0.15, 0.22):.4f}") if radius is None else radius
+    feet = _feet(R, np.radians(rng.uniform(8.5, 13.0)), rng.uniform(0.42, 0.48), rng.uniform(0.19, 0.23))
+    wheel, tray, tubes, legs = rng.uniform([2.0, 6.0, 4.0, 1.5], [4.0, 9.0, 7.0, 3.0])
+    load = float(f"{rng.uniform(25, 60):.3f}") - wheel - tray - tubes - legs
+    parts = [
+        phi_from_mass_properties(wheel, np.zeros(3), solid_cylinder(wheel, 0.09, 0.8 * R, [0, 0, 1])),
+        phi_from_mass_properties(
+            tray, [-rng.uniform(0.18, 0.25), rng.uniform(0.36, 0.46), 0.0], solid_box(tray, [0.30, 0.85, 0.62])
+        ),
+        phi_from_mass_properties(
+            load,
+            [-rng.uniform(0.08, 0.22), rng.uniform(0.34, 0.54), rng.uniform(-0.05, 0.05)],
+            turned(rng, solid_box(load, rng.uniform([0.10, 0.20, 0.20], [0.25, 0.45, 0.45]))),
+        ),
+    ]
+    for side, foot in zip((-0.25, 0.25), feet, strict=True):
+        tube = solid_cylinder(tubes / 2, 1.3, 0.02, [0.03, 1, 0.1 * np.sign(side)])
+        leg = solid_cylinder(legs / 2, 0.35, 0.015, [1, 0.2, 0])
+        parts.append(phi_from_mass_properties(tubes / 2, [-0.03, 0.55, 0.9 * side], tube))
+        parts.append(phi_from_mass_properties(legs / 2, foot - [0.17, 0.03, 0.0], leg))
+    b_v, b_c, b_psi = np.exp(rng.uniform(np.log([0.2, 0.6, 1.5]), np.log([0.7, 2.2, 5.0])))
+    return Barrow(np.sum(parts, axis=0), R, float(b_v), float(b_c), float(b_psi), feet)
+
+
+def turned(rng: np.random.Generator, inertia: FloatArray) -> FloatArray:
+    """The same part, put in a little askew."""
+    R = exp_rotation(rng.normal(0, [0.15, 0.15, 0.15]))
+    return R @ inertia @ R.T
+
+
+def mounted(rng: np.random.Generator, axes: Sequence[ArrayLike], places: Sequence[Sequence[float]]) -> Sides:
+    """Sensors as drawn (R_body_sensor, m in B), a little otherwise; the hands hold 10 to 16 cm behind."""
+    drawn = np.array([nearest_rotation(a, tolerance=0.05) for a in axes])
+    count = len(drawn)
+    R = exp_rotation(np.radians(1.5) * rng.normal(size=(count, 3))) @ drawn
+    r = np.array(places) + rng.uniform(-0.01, 0.01, (count, 3))
+    grip = R @ np.array([0.0, 0.0, 1.0]) * rng.uniform(0.10, 0.16, (count, 1))
+    return Sides(R, r, r + grip)
+
+
+def sensor_poses(rng: np.random.Generator) -> Sides:
+    """As the authors mounted them."""
+    return mounted(rng, _SENSOR_AXES, _SENSOR_PLACES)
+
+
+def middle_sensor(rng: np.random.Generator) -> Sides:
+    """One load cell, behind which a bar joins both shafts."""
+    return mounted(rng, _MIDDLE_AXES, _MIDDLE_PLACE)
+
+
+def marker_places(rng: np.random.Generator, barrow: Barrow, sides: Sides) -> FloatArray:
+    """(23, 3) m in B, as the authors'."""
+    return attached(rng, np.array([p for group in _PLACES_CM for p in group]) / 100.0, LAYOUT, barrow, sides)
+
+
+def places_with_one(rng: np.random.Generator, barrow: Barrow, sides: Sides) -> FloatArray:
+    """As the authors', with three of them on the load cell in the middle."""
+    drawn = np.array([p for group in _PLACES_CM for p in group]) / 100.0
+    drawn[[i - 1 for i in SENSORS[1]]] = [[-0.05, 0.55, 0.24], [-0.06, 0.70, 0.25], [-0.02, 0.99, 0.26]]
+    return attached(rng, drawn, LAYOUT_OF_ONE, barrow, sides)
+
+
+def attached(rng: np.random.Generator, drawn: FloatArray, layout: Layout, barrow: Barrow, sides: Sides) -> FloatArray:
+    """(markers, 3) m in B, from where they are drawn. The axle's ends and the across markers define B and are where
+    they say; three are on each sensor module, one above each foot.
+    """
+    places = drawn.copy()
+    free = np.ones(len(places), dtype=bool)
+    free[[i - 1 for pair in (*layout.across, layout.axle) for i in pair]] = False
+    places[free] += rng.uniform(-0.02, 0.02, (int(free.sum()), 3))
+    for (right, left), reach in zip(zip(*layout.across, strict=True), rng.uniform(-0.01, 0.01, 2), strict=True):
+        places[right - 1, 1] += reach
+        places[left - 1, 1] += reach
+    frame = nearest_rotation(T_MARKER[:3, :3])
+    for numbers, R, r in zip(layout.sensors, sides.R_body_sensor, sides.r_body_sensor, strict=True):
+        local = (_OWN - T_MARKER[:3, 3]) @ frame
+        own = np.array([[*local[0, :2], 0], [0, 0, 0], [np.linalg.norm(local[2] - local[1]), 0, 0]])
+        own[0, :2] += rng.uniform(-0.003, 0.003, 2)
+        places[[i - 1 for i in numbers]] = (own @ frame.T + T_MARKER[:3, 3]) @ R.T + r
+    up = np.array([-np.cos(barrow.standing), np.sin(barrow.standing), 0.0])
+    for number, foot in zip(layout.feet, barrow.feet, strict=True):
+        places[number - 1] = foot + _FOOT_MARKER_M * up
+    return places
+
+
+def _feet(radius: float, standing: float, back: float, half: float) -> FloatArray:
+    """(2, 3) m in B: on the ground at the pitch `standing` (rad), that far behind the axle and to the sides."""
+    down = (radius + back * np.sin(standing)) / np.cos(standing)
+    return np.array([[down, back, -half], [down, back, half]])
+
+
+LAYOUT = Layout("WBObject", "WB_ID", 23, AXLE, ACROSS, FEET, SENSORS)
+LAYOUT_OF_ONE = replace(LAYOUT, sensors=SENSORS[:1])
+WHEELBARROW = Build("wheelbarrow", LAYOUT, sensor_poses, marker_places, AS_A_WHEELBARROW, KINDS)
+
+
+TYPICAL_RADIUS, TYPICAL_TRACK = 0.125, 0.45
+_ONE = Layout("HandTruck", "HT_ID", 18, (1, 2), ((3, 4), (5, 6)), (7, 8), ((9, 10, 11),))
+_TWO = Layout("HandTruck", "HT_ID", 18, (1, 2), ((3, 4), (5, 6)), (7, 8), ((9, 10, 11), (12, 13, 14)))
+# Where markers are in B, cm: ends of the axle, two up each tube, plate, sensors, tubes, load.
+_TRUCK_PLACES_CM = (
+    [[0, 0, 0], [0, 0, 0], [4, 18, -15], [4, 78, -15], [4, 18, 15], [4, 78, 15], [0, 0, 0], [0, 0, 0]],
+    [[0, 0, 0], [0, 0, 0], [0, 0, 0], [7, 45, -17], [7, 92, 17], [7, 60, 2]],
+    [[-38, 12, -20], [-36, 55, -19], [-35, 58, 20], [-15, 70, 4]],
+)
+_HUB_M = 0.03
+_TILTED_BACK = np.radians(40.0)
+"""How far the shafts of the handles turn back from the tubes, so that one can pull."""
+
+
+def typical_truck() -> Barrow:
+    """A hand truck of steel tubes with a crate of bottles."""
+    phi = _truck_parts([1.6, 4.5, 3.0, 30.0], [-0.16, 0.26, 0.01], [0.32, 0.50, 0.40], TYPICAL_RADIUS, TYPICAL_TRACK)
+    feet = _truck_feet(TYPICAL_RADIUS, np.radians(88.0), 0.24, 0.20)
+    return _truck(phi, TYPICAL_RADIUS, TYPICAL_TRACK, feet, 0.20, (0.60, 0.75), 1.2)
+
+
+def random_truck(rng: np.random.Generator) -> Barrow:
+    """Tubes, plate, two wheels and a load that was put on by hand: 25 to 70 kg."""
+    R, track = (float(f"{v:.4f}") for v in (rng.uniform(0.10, 0.15), rng.uniform(0.40, 0.52)))
+    wheel, tubes, plate = rng.uniform([1.0, 3.5, 2.0], [2.2, 6.0, 4.0])
+    load = float(f"{rng.uniform(25, 70):.3f}") - 2 * wheel - tubes - plate
+    size = rng.uniform([0.22, 0.35, 0.28], [0.36, 0.70, 0.45])
+    place = [-size[0] / 2 + rng.uniform(-0.03, 0.03), size[1] / 2 + rng.uniform(-0.08, 0.0), rng.uniform(-0.04, 0.04)]
+    phi = _truck_parts([wheel, tubes, plate, load], place, size, R, track, rng)
+    feet = _truck_feet(R, np.radians(rng.uniform(86.0, 90.0)), rng.uniform(0.20, 0.28), rng.uniform(0.17, 0.22))
+    b_v, left, b_psi = np.exp(rng.uniform(np.log([0.08, 0.25, 0.6]), np.log([0.35, 0.9, 2.5])))
+    right = left * rng.uniform(0.7, 1.4)
+    return _truck(phi, R, track, feet, float(b_v), (float(left), float(right)), float(b_psi))
+
+
+def _truck(
+    phi: FloatArray, R: float, track: float, feet: FloatArray, b_v: float, b_sides: tuple[float, float], b_psi: float
+) -> Barrow:
+    return Barrow(phi, R, b_v, 0.0, b_psi, feet, moves="upright", track=track, b_sides=b_sides)
+
+
+def _truck_parts(
+    masses: list[float] | FloatArray,
+    place: list[float] | FloatArray,
+    size: list[float] | FloatArray,
+    R: float,
+    track: float,
+    rng: np.random.Generator | None = None,
+) -> FloatArray:
+    """(10,) in B. masses (kg): of one wheel, all tubes, plate, load; place and size (m) of the load."""
+    wheel, tubes, plate, load = masses
+    crate = solid_box(load, np.asarray(size, dtype=float))
+    parts = [
+        phi_from_mass_properties(plate, [-0.12, -R + 0.01, 0.0], solid_box(plate, [0.24, 0.01, 0.42])),
+        phi_from_mass_properties(load, place, crate if rng is None else turned(rng, crate)),
+    ]
+    for side in (-1, 1):
+        tube = solid_cylinder(tubes / 2, 1.15, 0.015, [0.02, 1, 0])
+        spun = solid_cylinder(wheel, 0.05, 0.8 * R, [0, 0, 1])
+        parts.append(phi_from_mass_properties(tubes / 2, [0.04, 0.52, 0.15 * side], tube))
+        parts.append(phi_from_mass_properties(wheel, [0.0, 0.0, 0.5 * track * side], spun))
+    return np.sum(parts, axis=0)
+
+
+def _truck_feet(radius: float, standing: float, ahead: float, half: float) -> FloatArray:
+    """(2, 3) m in B: on the ground at the pitch `standing` (rad), that far ahead of the axle and to the sides."""
+    cos, sin = np.cos(standing), np.sin(standing)
+    x, y = radius * cos - ahead * sin, -ahead * cos - radius * sin
+    return np.array([[x, y, -half], [x, y, half]])
+
+
+def _truck_sensors(rng: np.random.Generator, across: tuple[float, ...]) -> Sides:
+    """Their z runs along the handle's shaft, up and back; their x left."""
+    cos, sin = np.cos(_TILTED_BACK), np.sin(_TILTED_BACK)
+    axes = [[0.0, cos, sin], [0.0, -sin, cos], [1.0, 0.0, 0.0]]
+    return mounted(rng, [axes] * len(across), [(0.08, 1.08, z) for z in across])
+
+
+def _in_the_middle(rng: np.random.Generator) -> Sides:
+    return _truck_sensors(rng, (0.0,))
+
+
+def _on_both_sides(rng: np.random.Generator) -> Sides:
+    return _truck_sensors(rng, (-0.16, 0.16))
+
+
+def _places_of(layout: Layout, rng: np.random.Generator, barrow: Barrow, sides: Sides) -> FloatArray:
+    places = np.array([p for group in _TRUCK_PLACES_CM for p in group]) / 100.0
+    for number, side in zip(layout.axle, (-1, 1), strict=True):
+        places[number - 1] = [0.0, 0.0, side * (0.5 * barrow.track + _HUB_M)]
+    return attached(rng, places, layout, barrow, sides)
+
+
+def _places(rng: np.random.Generator, barrow: Barrow, sides: Sides) -> FloatArray:
+    return _places_of(_ONE if len(sides.R_body_sensor) == 1 else _TWO, rng, barrow, sides)
+
+
+ONE_HANDLE = Build("hand-truck", _ONE, _in_the_middle, _places, AS_A_HAND_TRUCK, ("push", "scrub", "lift"))
+"""One load cell between the tubes and a bar that both hands hold."""
+TWO_HANDLES = Build("hand-truck", _TWO, _on_both_sides, _places, AS_A_HAND_TRUCK, ("push", "scrub", "lift"))
+
+
 PAPER_FLOOR_M = -0.0095
 """Of the floor in the authors' capture: its zero is the centre of a marker on the floor."""
 SPREAD = 0.3
@@ -197,3 +435,84 @@ def _mix(rng: np.random.Generator, count: int, kinds: tuple[Kind, ...] = KINDS) 
     """
     order: list[Kind] = [kinds[i] for i in rng.permutation(len(kinds))]
     return (*order,) if count == 4 else (*order[: count - 1], "mixed")
+
+
+SWAY = 0.5
+"""Of a person who pays attention; yaw then strays by a degree, camber by a few tenths."""
+
+
+def planar_twin(
+    seed: int | None = None,
+    *,
+    sensors: int = 2,
+    sway: float = SWAY,
+    segments: Sequence[Segment] | None = None,
+    vigour: float = 1.0,
+) -> WheelbarrowTwin:
+    """A wheelbarrow that is pushed straight ahead, pulled back and lifted; without a seed, the paper's.
+
+    sway: how much is left of the sway of a person who does not care; 0, a guide keeps it straight and upright.
+    vigour: a factor of the accelerations.
+    """
+    build = replace(WHEELBARROW, object="wheelbarrow-planar", kinds=("push", "lift"))
+    if sensors == 1:
+        build = replace(build, layout=LAYOUT_OF_ONE, sensors=middle_sensor, places=places_with_one)
+    build = replace(build, manner=build.manner.straight(sway))
+    rng = np.random.default_rng([seed or 0, 40])
+    barrow = paper_barrow() if seed is None else random_barrow(rng)
+    barrow = replace(barrow, b_psi=0.0, moves="planar", guided=sway == 0)
+    return _dressed(rng, barrow, build, seed or 0, segments, vigour)
+
+
+def hand_truck_twin(
+    seed: int | None = None, *, sensors: int = 1, segments: Sequence[Segment] | None = None, vigour: float = 1.0
+) -> WheelbarrowTwin:
+    """A hand truck that is pushed, tilted and turned; without a seed, a typical one.
+
+    sensors: one load cell behind a bar that both hands hold, or one for each hand. vigour: a factor of the
+    accelerations.
+    """
+    rng = np.random.default_rng([seed or 0, 50])
+    truck = typical_truck() if seed is None else random_truck(rng)
+    return _dressed(rng, truck, ONE_HANDLE if sensors == 1 else TWO_HANDLES, seed or 0, segments, vigour)
+
+
+def write_related_twin(
+    folder: Path, twin: WheelbarrowTwin, *, spread: float | None = None, handle: bool = True
+) -> Path:
+    """Recordings, handle/ with the handle's own experiment unless that is not wanted, body.yaml, truth.json; returns
+    body.yaml.
+
+    spread: by which fraction a drawing is off, as it declares; None: there is no drawing.
+    """
+    markers = f"{twin.build.layout.subject} Trajectories.csv"
+    write_recordings(folder, twin, (markers, "wrench.mat", "imu.csv", "truth.json"))
+    if handle:
+        write_handle_twin(folder / "handle", seed=twin.seed)
+    write_text(folder / "body.yaml", experiment_text(twin, spread, markers))
+    return folder / "body.yaml"
+
+
+def write_planar_twin(folder: Path, *, seed: int | None = None) -> Path:
+    """A wheelbarrow in a plane; what that does not show has no drawing either."""
+    return write_related_twin(folder, planar_twin(seed))
+
+
+def write_hand_truck_twin(folder: Path, *, seed: int | None = None) -> Path:
+    """A hand truck with one load cell, and no drawing."""
+    return write_related_twin(folder, hand_truck_twin(seed))
+
+
+def _dressed(
+    rng: np.random.Generator,
+    barrow: Barrow,
+    build: Build,
+    seed: int,
+    segments: Sequence[Segment] | None,
+    vigour: float,
+) -> WheelbarrowTwin:
+    """With the handle of `write_handle_twin(seed=seed)`."""
+    clocks = [DeviceClock(float(rng.uniform(low, 4.0)), float(rng.uniform(-60, 60))) for low in (-2.0, 0.3)]
+    phi: FloatArray = random_handle(np.random.default_rng([seed, 0]))
+    spans = segments or random_segments(rng, build.kinds)
+    return dress(barrow, phi, seed, spans, clocks, build=build, vigour=vigour, tilt_deg=0.1)
