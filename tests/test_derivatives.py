@@ -13,7 +13,12 @@ from scipy.signal import savgol_filter
 
 from palpate.errors import DataProblem
 from palpate.motion import PARALLEL, imu_motion, resample_motion
-from palpate.motion.derivatives.differentiate import angle_motion, pose_motion, published_pose_motion
+from palpate.motion.derivatives.differentiate import (
+    coordinate_motion,
+    pose_motion,
+    published_pose_motion,
+    windowed_motion,
+)
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation
@@ -208,12 +213,12 @@ def test_markers_and_imu_tell_the_same_motion() -> None:
 def test_published_door_is_scipys_savitzky_golay() -> None:
     t = np.arange(500) / 100
     angle = np.sin(2 * t) + 0.001 * np.random.default_rng(0).normal(size=500)
-    m = angle_motion(t, angle, window_s=0.31, order=4, ends=True)
-    for d, x in enumerate((m.angle, m.speed, m.acceleration)):
+    m = coordinate_motion(t, angle, window_s=0.31, order=4, ends=True)
+    for d, x in enumerate((m.position, m.speed, m.acceleration)):
         theirs = savgol_filter(angle, 31, 4, deriv=d, delta=0.01)
         assert np.abs(x - theirs).max() < 1e-8 * np.abs(theirs).max()
     assert m.edge.sum() == 30
-    assert np.isnan(angle_motion(t, angle, window_s=0.31).speed[:15]).all()
+    assert np.isnan(coordinate_motion(t, angle, window_s=0.31).speed[:15]).all()
 
 
 def test_published_wheelbarrow_is_central_differences_then_savitzky_golay() -> None:
@@ -234,11 +239,11 @@ def test_an_angle_with_gaps_and_its_own_window() -> None:
     rng = np.random.default_rng(0)
     angle = 0.7 * np.sin(1.3 * t) + 0.1 * np.sin(9 * t) + 3e-4 * rng.normal(size=4000)
     angle[1000:1050] = np.nan
-    m = angle_motion(t, angle)
+    m = coordinate_motion(t, angle)
     assert m.bandwidth is not None
     assert m.window_s == pytest.approx(m.bandwidth.window_s)
     assert np.isnan(m.acceleration[1000:1050]).all()
-    best = angle_motion(t, angle, window_s=m.bandwidth.best_window_s)
+    best = coordinate_motion(t, angle, window_s=m.bandwidth.best_window_s)
     true = -0.7 * 1.69 * np.sin(1.3 * t) - 8.1 * np.sin(9 * t)
     assert np.sqrt(np.nanmean((best.acceleration - true) ** 2)) < 0.05 * true.std()
 
@@ -277,14 +282,43 @@ def test_a_clock_that_is_not_even_is_refused(change: Callable[[Array], Array], s
         pose_motion(poses, gravity=DOWN, window_s=0.1)
 
 
+def test_several_coordinates_are_differentiated_as_each_alone() -> None:
+    t = np.arange(3000) / 100
+    rng = np.random.default_rng(5)
+    x = np.stack([np.sin(2 * t), 0.2 * np.cos(5 * t)], axis=1) + rng.normal(size=(len(t), 2)) * [1e-4, 3e-4]
+    x[1000:1040, 1] = np.nan
+    half = [t < 15, t >= 15]
+    both = coordinate_motion(t, x, window_s=0.11), windowed_motion(t, x, np.array([1e-4, 3e-4]), half)
+    for j, noise in enumerate((1e-4, 3e-4)):
+        alone = coordinate_motion(t, x[:, j], window_s=0.11), windowed_motion(t, x[:, j], noise, half)
+        for one, many in zip(alone, both, strict=True):
+            for name in ("position", "speed", "acceleration", "edge", "window_s"):
+                assert np.array_equal(getattr(one, name), getattr(many, name)[:, j], equal_nan=True)
+    assert np.isfinite(both[0].speed[1020, 0])
+    assert np.isnan(both[0].speed[1020, 1])
+
+
+def test_one_window_suits_coordinates_of_several_units() -> None:
+    t = np.arange(6000) / 100
+    rng = np.random.default_rng(6)
+    x = np.stack([np.sin(3 * t) * np.cos(0.7 * t), 0.1 * np.cos(2.3 * t) * np.sin(0.9 * t)], axis=1)
+    x += rng.normal(size=x.shape) * [1e-3, 1e-4]
+    chosen = coordinate_motion(t, x, units={"hinge": "rad", "slide": "m"}).bandwidth
+    assert chosen is not None
+    assert [(name, s.unit) for name, s in chosen.spectra.items()] == [("hinge", "rad"), ("slide", "m")]
+    one = coordinate_motion(t, x[:, 0]).bandwidth
+    assert one is not None
+    assert chosen.spectra["hinge"].noise_std == one.spectra["signal"].noise_std
+
+
 def test_what_does_not_fit_is_refused() -> None:
     poses, m = hand_poses(7, duration=12.0)
     with pytest.raises(ValueError, match="gravity must be a vector"):
         pose_motion(poses, gravity=9.81, window_s=0.1)
     with pytest.raises(DataProblem, match="must be positive"):
         pose_motion(poses, gravity=DOWN, window_s=-1.0)
-    with pytest.raises(ValueError, match="angle has shape"):
-        angle_motion(poses.times_s, poses.position)
+    with pytest.raises(ValueError, match="positions have shape"):
+        coordinate_motion(poses.times_s, poses.position[1:])
     later = Poses(poses.times_s + 1, poses.rotation, poses.position)
     with pytest.raises(ValueError, match="same times"):
         Motion(m.times_s, m.specific_acceleration, m.omega, m.omega_dot, later)

@@ -15,7 +15,7 @@ from palpate.identify import build_balance, compress, solve
 from palpate.identify.balance import Balance
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
-from palpate.motion.derivatives.differentiate import angle_motion, best_window, windowed_angle_motion
+from palpate.motion.derivatives.differentiate import best_window, coordinate_motion, windowed_motion
 from palpate.motion.derivatives.filters import at_rest, derivative_noise, design_lowpass, signal_noise
 
 RATE = 100.0
@@ -58,7 +58,7 @@ def test_the_best_window_has_nearly_the_least_true_error(hertz: float, noise: fl
     x = true + noise * np.random.default_rng(1).normal(size=t.shape)
 
     def error(window: int) -> float:
-        a = angle_motion(t, x, window_s=window / RATE, order=4).acceleration
+        a = coordinate_motion(t, x, window_s=window / RATE, order=4).acceleration
         return float(np.sqrt(np.nanmean((a - second) ** 2)))
 
     chosen = best_window(t, x, noise, np.ones(len(t), dtype=bool))
@@ -70,7 +70,7 @@ def test_each_stretch_has_its_own_window() -> None:
     quick = t >= 40
     x = np.where(quick, np.sin(2 * np.pi * 2.5 * t), np.sin(2 * np.pi * 0.1 * t))
     x = x + 3e-4 * np.random.default_rng(2).normal(size=t.shape)
-    found = windowed_angle_motion(t, x, 3e-4, [t < 39, t > 41])  # away from the kink between them
+    found = windowed_motion(t, x, 3e-4, [t < 39, t > 41])  # away from the kink between them
     assert found.window_s[100] > 2 * found.window_s[-100]
 
 

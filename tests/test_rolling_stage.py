@@ -37,7 +37,7 @@ from palpate.identify.solution import Status
 from palpate.mechanisms import Rolling
 from palpate.model import Model
 from palpate.motion.clocks.clock import ClockMap
-from palpate.motion.derivatives.differentiate import angle_motion, pose_motion
+from palpate.motion.derivatives.differentiate import coordinate_motion, pose_motion
 from palpate.physics.functions import ARRAYS
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation
@@ -352,7 +352,7 @@ def test_windows_are_nearly_the_best() -> None:
     noisy = wave + 2e-4 * rng.normal(size=len(t))
 
     def rows(n: int) -> np.ndarray[Any, Any]:
-        return np.stack([angle_motion(t, noisy, window_s=n / 100).acceleration, true], axis=1)[:, None, :]
+        return np.stack([coordinate_motion(t, noisy, window_s=n / 100).acceleration, true], axis=1)[:, None, :]
 
     inside = (t > 1) & (t < 29)
     found = windowed_rows(rows, np.ones(1), [inside])

@@ -186,7 +186,7 @@ def replayed(fit: BodyFit) -> Replay | None:
     model = fit.solution.model
     if inputs.stops is not None:
         model = with_stops(model, *inputs.stops)
-    state = np.column_stack([found.angle, found.speed])
+    state = np.column_stack([found.position, found.speed])
     try:
         return replay(model, inputs.times_s, wrench, state)
     except PalpateError:

@@ -15,7 +15,7 @@ from palpate.identify import Balance, Compressed, Solution, compress, solve
 from palpate.identify.balance import Segment
 from palpate.identify.shapes import Shaped, fit_shapes
 from palpate.identify.solution import Estimate, Status
-from palpate.motion.derivatives.differentiate import AngleMotion, WindowedMotion
+from palpate.motion.derivatives.differentiate import CoordinateMotion
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares
 from palpate.physics.functions import ARRAYS
 
@@ -63,7 +63,7 @@ class BodyFit:
     solution: Solution
     prediction: Balance
     """The wrench as it was measured at the motion's rate, not smoothed further, and ..."""
-    motion: AngleMotion | WindowedMotion
+    motion: CoordinateMotion
     """... the motion as well as it can be known alone."""
 
     @property

@@ -279,7 +279,7 @@ def resting_doubts(fit: BodyFit, segments: Sequence[Segment]) -> list[str]:
     at = np.flatnonzero(resting & np.isfinite(wrench) & _clear_of_stops(fit))
     if len(at) < 100:
         return []
-    held, limit = holding(model, found.angle[at])
+    held, limit = holding(model, found.position[at])
     excess = np.abs(wrench[at] - held) - limit
     level = float(np.sqrt(np.mean(fit.residuals(fit.segments) ** 2)))
     share = float(np.mean(excess > 2 * level))

@@ -199,7 +199,7 @@ def _view(fit: BodyFit, segments: Mapping[str, Sequence[Segment]], played: Repla
     return BodyView(
         model=fit.solution.model,
         times_s=seen.times_s,
-        position=found.angle,
+        position=found.position,
         speed=found.speed,
         reference=seen.wrench[:, 5:],
         estimate=estimate[:, None],

@@ -17,11 +17,10 @@ from palpate.mechanisms import Hinge
 from palpate.model import Model
 from palpate.motion.clocks.clock import ClockMap, Even, resample
 from palpate.motion.derivatives.differentiate import (
-    AngleMotion,
-    WindowedMotion,
-    angle_motion,
+    CoordinateMotion,
+    coordinate_motion,
     window_samples,
-    windowed_angle_motion,
+    windowed_motion,
 )
 from palpate.motion.derivatives.filters import Lowpass, at_rest, derivative_noise, signal_noise
 from palpate.physics.arrays import BoolArray, FloatArray
@@ -106,14 +105,14 @@ class HingeInputs:
         """Of the reference clock."""
         return float((len(self.times_s) - 1) / (self.times_s[-1] - self.times_s[0]))
 
-    def derivatives(self, window_s: float | None = None) -> AngleMotion:
+    def derivatives(self, window_s: float | None = None) -> CoordinateMotion:
         """Angle, speed and acceleration with the fit's window, or another."""
         f = self.filtering
-        return angle_motion(self.times_s, self.angle, window_s=window_s or f.window_s, order=f.order, ends=f.ends)
+        return coordinate_motion(self.times_s, self.angle, window_s=window_s or f.window_s, order=f.order, ends=f.ends)
 
-    def motion(self, found: AngleMotion) -> Motion:
+    def motion(self, found: CoordinateMotion) -> Motion:
         """As the mechanism observes it."""
-        return self.hinge.motion(self.times_s, found.angle, found.speed, found.acceleration)
+        return self.hinge.motion(self.times_s, found.position, found.speed, found.acceleration)
 
     def handle_wrench(self, motion: Motion, *, moving: bool = True) -> FloatArray:
         """(samples, 6): what it takes to move the handle so, in the sensor frame; without `moving`, to carry it."""
@@ -150,9 +149,9 @@ class HingeInputs:
         found[:, 5] += self.moment_error
         return found
 
-    def speed_noise(self, found: AngleMotion) -> float:
+    def speed_noise(self, found: CoordinateMotion) -> float:
         """Standard deviation of the speed from the markers' noise, rad/s."""
-        window = window_samples(found.window_s, self.rate_hz, found.order)
+        window = window_samples(float(found.window_s[0]), self.rate_hz, found.order)
         return derivative_noise(self.angle_noise(), window, found.order, 1, self.rate_hz)
 
     def angle_noise(self) -> float:
@@ -162,11 +161,11 @@ class HingeInputs:
         short = window_samples(max(min(self.filtering.window_s, 0.11), least), self.rate_hz, self.filtering.order)
         return signal_noise(self.angle, short, self.filtering.order)
 
-    def resting(self, found: AngleMotion) -> BoolArray:
+    def resting(self, found: CoordinateMotion) -> BoolArray:
         """(samples,): where the object cannot be told to move."""
         return at_rest(found.speed, self.speed_noise(found))
 
-    def used(self, found: AngleMotion | WindowedMotion, wrench: FloatArray) -> BoolArray:
+    def used(self, found: CoordinateMotion, wrench: FloatArray) -> BoolArray:
         """(samples,): where it moves freely, and everything was seen."""
         seen = np.isfinite(found.acceleration) & np.isfinite(wrench).all(axis=1)
         resting = self.resting(self.derivatives())
@@ -194,7 +193,7 @@ class HingeInputs:
         fade = None if f.bandwidth_hz is None else faded(self.times_s, used, FADE / f.bandwidth_hz)
         return build_balance(self.model, motion, wrench, sigma=[1.0], lowpass=f.lowpass, used=used, fade=fade)
 
-    def windowed(self, segments: Mapping[str, Sequence[Segment]]) -> WindowedMotion:
+    def windowed(self, segments: Mapping[str, Sequence[Segment]]) -> CoordinateMotion:
         """The angle and its derivatives as well as they can be known without a low-pass, kind of segment by kind."""
         clear = self._from_stops_s() > CLEAR_S
         stretches: list[BoolArray] = []
@@ -205,11 +204,11 @@ class HingeInputs:
             if (inside & clear).any():
                 stretches.append(inside & clear)
         order = self.filtering.order
-        return windowed_angle_motion(self.times_s, self.angle, self.angle_noise(), stretches or [clear], order=order)
+        return windowed_motion(self.times_s, self.angle, self.angle_noise(), stretches or [clear], order=order)
 
-    def prediction(self, found: AngleMotion | WindowedMotion) -> Balance:
+    def prediction(self, found: CoordinateMotion) -> Balance:
         """The balance to look at: the wrench as it is at this rate, and this motion."""
-        motion = self.hinge.motion(self.times_s, found.angle, found.speed, found.acceleration)
+        motion = self.hinge.motion(self.times_s, found.position, found.speed, found.acceleration)
         wrench = self.body_wrench(motion)
         return build_balance(self.model, motion, wrench, sigma=[1.0], used=self.used(found, wrench))
 

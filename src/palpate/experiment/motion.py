@@ -19,9 +19,9 @@ from palpate.motion import PARALLEL, estimate_offset, imu_motion
 from palpate.motion.clocks.clock import Even, without_lost
 from palpate.motion.clocks.offset import ClockMap, Offset, clock_map, marker_clock
 from palpate.motion.derivatives.differentiate import (
-    AngleMotion,
+    CoordinateMotion,
     PoseMotion,
-    angle_motion,
+    coordinate_motion,
     pose_motion,
     published_pose_motion,
 )
@@ -89,7 +89,7 @@ class CapturedMotion:
     """None where markers and IMU were fused, or nothing could be differentiated."""
     hinge: Hinge | None
     hinge_motion: HingeMotion | None
-    angle: AngleMotion | None
+    angle: CoordinateMotion | None
     """The hinge's angle with speed and acceleration."""
     inclination_rad: tuple[float, float] | None
     """Angle between hinge and vertical, and its standard deviation: infinite where the vertical was not measured."""
@@ -342,10 +342,10 @@ def _fused(experiment: Experiment[MotionPart], poses: Poses, up: FloatArray, imu
     return fuse(poses, times, x[:, :3], x[:, 3:], T, gravity=gravity, at_s=poses.times_s).motion
 
 
-def _angle(config: MotionPart, turned: HingeMotion) -> AngleMotion:
+def _angle(config: MotionPart, turned: HingeMotion) -> CoordinateMotion:
     part = config.derivatives
     window = 0.31 if part.method == "published" and part.window is None else part.window
-    return angle_motion(turned.times_s, turned.angle_rad, window_s=window, order=part.order)
+    return coordinate_motion(turned.times_s, turned.angle_rad, window_s=window, order=part.order)
 
 
 def _inclination(hinge: Hinge, placement: Placement | None, up: FloatArray, body: Body) -> tuple[float, float]:

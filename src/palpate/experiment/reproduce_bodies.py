@@ -37,7 +37,7 @@ from palpate.experiment.telling import Tell
 from palpate.identify import Balance, Solution, build_balance, compress, solve
 from palpate.mechanisms import Hinge, Rolling
 from palpate.mechanisms.mechanism import Row
-from palpate.motion.derivatives.differentiate import angle_motion, published_pose_motion
+from palpate.motion.derivatives.differentiate import coordinate_motion, published_pose_motion
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Coordinate, Kinematics
@@ -68,10 +68,10 @@ def fit_published_door(name: str, experiment: Experiment[BodyPart], tell: Tell) 
     wrench = cleaned(measured, weight, choices.still) @ wrench_transmission(T[:3, :3], T[:3, 3]).T
     tell("solving")
     times, (window, order) = np.arange(len(angle)) / BODY_HZ, choices.smooth
-    found = angle_motion(times, angle, window_s=window / BODY_HZ, order=order, ends=True)
+    found = coordinate_motion(times, angle, window_s=window / BODY_HZ, order=order, ends=True)
     model = object_model(experiment)
     assert isinstance(model.mechanism, Hinge)
-    motion = model.mechanism.motion(times, found.angle, found.speed, found.acceleration)
+    motion = model.mechanism.motion(times, found.position, found.speed, found.acceleration)
     used = np.isfinite(found.acceleration) & np.isfinite(wrench).all(axis=1)
     balance = build_balance(model, motion, np.where(used[:, None], wrench, 0.0), sigma=[1.0], used=used)
     spring = quasi_static_spring(balance, [seconds(choices.quasi_static, BODY_HZ)])
@@ -81,7 +81,7 @@ def fit_published_door(name: str, experiment: Experiment[BodyPart], tell: Tell) 
     data = published_data(experiment, balance, solution, {"train": train, "test": test}, known)
     shown = used & (times >= test[0][0]) & (times < test[0][1])
     y, f = sides(balance, solution, test, known)
-    trace = Trace(times[shown] - test[0][0], {"angle": found.angle[shown]}, ("n_z",), y, f)
+    trace = Trace(times[shown] - test[0][0], {"angle": found.position[shown]}, ("n_z",), y, f)
     return PublishedFit({**data, "marker_error_m": body.error_m}, trace, solution)
 
 

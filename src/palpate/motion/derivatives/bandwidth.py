@@ -8,6 +8,7 @@ guessed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -95,11 +96,23 @@ def pose_bandwidth(poses: Poses, *, still: Interval | None = None, order: int = 
 
 
 def signal_bandwidth(
-    times_s: FloatArray, x: FloatArray, *, still: Interval | None = None, order: int = 4, unit: str = "rad"
+    times_s: FloatArray,
+    x: FloatArray,
+    *,
+    still: Interval | None = None,
+    order: int = 4,
+    unit: str = "rad",
+    units: Mapping[str, str] | None = None,
 ) -> Bandwidth:
-    """As `pose_bandwidth`, for a signal (samples,) or (samples, channels) that is to be differentiated twice."""
+    """As `pose_bandwidth`, for a signal (samples,) or (samples, channels) that is to be differentiated twice.
+
+    All channels are axes of one quantity in `unit`, unless `units` names each with a unit of its own.
+    """
     second = np.diff(x.reshape(len(x), -1), n=2, axis=0)
-    return _choose(times_s, {"signal": (unit, second)}, still, order)
+    quantities = {"signal": (unit, second)}
+    if units is not None:
+        quantities = {name: (unit, second[:, j, None]) for j, (name, unit) in enumerate(units.items())}
+    return _choose(times_s, quantities, still, order)
 
 
 def light_window_s(rate_hz: float, bandwidth_hz: float, order: int = 4) -> float:

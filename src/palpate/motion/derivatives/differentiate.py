@@ -1,4 +1,4 @@
-"""Derivatives: from where a frame was to how it moved, each seen stretch by itself.
+"""Derivatives: from where a frame or a coordinate was to how it moved, each seen stretch by itself.
 
 A polynomial is fitted to each window of samples, of the position in the world and of the rotation in the tangent space
 of SO(3) near that window, where it is as smooth as the motion is. What the window does to fast motion is a loss; so
@@ -8,7 +8,7 @@ of the noise away (parallel filtering).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,18 +55,23 @@ class PoseMotion:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AngleMotion:
-    """An angle (or any other scalar) with its derivatives; (samples,), NaN where they are not known."""
+class CoordinateMotion:
+    """Coordinates with their derivatives: (samples,) of one, (samples, n) of several; NaN where they are not known.
+
+    Each coordinate keeps its own unit: rad and m, per s, per s^2.
+    """
 
     times_s: FloatArray
-    angle: FloatArray
+    position: FloatArray
     speed: FloatArray
     acceleration: FloatArray
     edge: BoolArray
-    """As in `PoseMotion`."""
-    window_s: float
+    """Of the same shape, as in `PoseMotion`."""
+    window_s: FloatArray
+    """Of the same shape: the window with which the sample was differentiated."""
     order: int
     bandwidth: Bandwidth | None
+    """As in `PoseMotion`."""
 
 
 def pose_motion(
@@ -130,32 +135,43 @@ def published_pose_motion(poses: Poses, *, gravity: ArrayLike, window: int = 11,
     return PoseMotion(motion, edge, window / rate, order, None)
 
 
-def angle_motion(
+def coordinate_motion(
     times_s: FloatArray,
-    angle: FloatArray,
+    position: FloatArray,
     *,
     window_s: float | None = None,
     order: int = 4,
     ends: bool = False,
     still: Interval | None = None,
-) -> AngleMotion:
-    """Angle, speed and acceleration of a hinge by local polynomials; NaN, clock and ends as in `pose_motion`.
+    units: Mapping[str, str] | None = None,
+) -> CoordinateMotion:
+    """Speed and acceleration of coordinates (samples,) or (samples, n) by local polynomials of one window.
 
-    With window_s = 0.31 and `ends` it is what the paper did with the door (31 samples at 100 Hz, order 4).
+    NaN, clock and ends as in `pose_motion`, for each coordinate by itself: a gap of one is none of the others. `units`
+    (name -> unit of each, in their order) is needed to choose a window for several coordinates. With window_s = 0.31
+    and `ends` it is what the paper did with the door (31 samples at 100 Hz, order 4).
     """
-    if angle.shape != times_s.shape:
-        raise ValueError(f"the angle has shape {angle.shape}, its times {times_s.shape}")
-    rate = even_rate(times_s, "angle")
-    chosen = signal_bandwidth(times_s, angle, still=still, order=order) if window_s is None else None
-    window = window_samples(_window_s(chosen, window_s), rate, order)
-    found = np.full((3, len(angle)), np.nan)
-    spans = stretches(times_s, np.isfinite(angle), window)
-    for a, b in spans:
-        found[:, a:b] = [savitzky_golay(angle[a:b], window, order, derivative=d, rate_hz=rate) for d in range(3)]
-    edge = _edges(len(angle), spans, window // 2)
+    if position.ndim not in (1, 2) or position.shape[:1] != times_s.shape:
+        raise ValueError(f"the positions have shape {position.shape}, their times {times_s.shape}")
+    rate = even_rate(times_s, "positions")
+    bandwidth = (
+        None if window_s is not None else signal_bandwidth(times_s, position, still=still, order=order, units=units)
+    )
+    window = window_samples(_window_s(bandwidth, window_s), rate, order)
+    columns = position.reshape(len(position), -1)
+    fitted, edge = np.full((3, *columns.shape), np.nan), np.zeros(columns.shape, dtype=bool)
+    for j, x in enumerate(columns.T):
+        spans = stretches(times_s, np.isfinite(x), window)
+        for a, b in spans:
+            fitted[:, a:b, j] = [savitzky_golay(x[a:b], window, order, derivative=d, rate_hz=rate) for d in range(3)]
+        edge[:, j] = _edges(len(x), spans, window // 2)
     if not ends:
-        found[:, edge] = np.nan
-    return AngleMotion(times_s, found[0], found[1], found[2], edge, window / rate, order, chosen)
+        fitted[:, edge] = np.nan
+    value, speed, acceleration = fitted.reshape(3, *position.shape)
+    windows = np.full(position.shape, window / rate)
+    return CoordinateMotion(
+        times_s, value, speed, acceleration, edge.reshape(position.shape), windows, order, bandwidth
+    )
 
 
 def even_rate(times_s: FloatArray, what: str) -> float:
@@ -271,38 +287,39 @@ def _differentiate_rotation(
     return fitted, omega, omega_dot
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WindowedMotion:
-    """An angle (rad) with its derivatives, each sample with the window of its stretch; (samples,), NaN: unknown."""
+def windowed_motion(
+    times_s: FloatArray,
+    position: FloatArray,
+    noise: float | FloatArray,
+    stretches: Sequence[BoolArray],
+    *,
+    order: int = 4,
+) -> CoordinateMotion:
+    """As `coordinate_motion`, each coordinate and stretch (samples,) with the window whose error is least there.
 
-    angle: FloatArray
-    speed: FloatArray
-    acceleration: FloatArray
-    window_s: FloatArray
-
-
-def windowed_angle_motion(
-    times_s: FloatArray, angle: FloatArray, noise: float, stretches: Sequence[BoolArray], *, order: int = 4
-) -> WindowedMotion:
-    """Local polynomials, each stretch (samples,) with its own window; what is in no stretch with the first one's.
-
-    noise: standard deviation of the angle's white noise, rad.
+    noise: standard deviation of the white noise of the positions, of all or (n,) of each, in their units. A sample in
+    no stretch has the first one's window. No low-pass needs to follow.
     """
     rate = float((len(times_s) - 1) / (times_s[-1] - times_s[0]))
-    windows = [best_window(times_s, angle, noise, where, order=order) for where in stretches]
-    chosen = np.full(len(times_s), windows[0])
-    for where, window in zip(stretches, windows, strict=True):
-        chosen[where] = window
-    found = np.full((3, len(times_s)), np.nan)
-    for window in set(windows):
-        one, at = angle_motion(times_s, angle, window_s=window / rate, order=order), chosen == window
-        found[:, at] = np.array([one.angle, one.speed, one.acceleration])[:, at]
-    return WindowedMotion(found[0], found[1], found[2], chosen / rate)
+    columns = position.reshape(len(position), -1)
+    windows = np.empty(columns.shape, dtype=np.int64)
+    for j, level in enumerate(np.broadcast_to(noise, columns.shape[1])):
+        best = [best_window(times_s, columns[:, j], float(level), where, order=order) for where in stretches]
+        windows[:, j] = best[0]
+        for where, window in zip(stretches, best, strict=True):
+            windows[where, j] = window
+    chosen = windows.reshape(position.shape)
+    fitted, edge = np.full((3, *position.shape), np.nan), np.zeros(position.shape, dtype=bool)
+    for window in np.unique(windows).tolist():
+        one, at = coordinate_motion(times_s, position, window_s=window / rate, order=order), chosen == window
+        fitted[:, at] = np.array([one.position, one.speed, one.acceleration])[:, at]
+        edge[at] = one.edge[at]
+    return CoordinateMotion(times_s, fitted[0], fitted[1], fitted[2], edge, chosen / rate, order, None)
 
 
 def best_window(
     times_s: FloatArray,
-    angle: FloatArray,
+    x: FloatArray,
     noise: float,
     where: BoolArray,
     *,
@@ -311,9 +328,9 @@ def best_window(
 ) -> int:
     """The window (odd number of samples) with the least mean square error of the second derivative there.
 
-    Its noise is known from the white noise of the angle (rad). Its bias shows in what sets it apart from a shorter
-    window, less what noise alone sets them apart (an unbiased estimate of risk: Stein 1981; of a local polynomial's:
-    Fan & Gijbels 1995), made good for the bias that the shorter one has itself.
+    Its noise follows from the white noise of the coordinate x (samples,), in its unit. Its bias shows in what sets it
+    apart from a shorter window, less what noise alone sets them apart (an unbiased estimate of risk: Stein 1981; of a
+    local polynomial's: Fan & Gijbels 1995), made good for the bias that the shorter one has itself.
     """
     rate = float((len(times_s) - 1) / (times_s[-1] - times_s[0]))
     first, scale = order + 5 - order % 2, (noise * rate**2) ** 2
@@ -321,7 +338,7 @@ def best_window(
 
     def second(n: int) -> FloatArray:
         if n not in acceleration:
-            acceleration[n] = angle_motion(times_s, angle, window_s=n / rate, order=order).acceleration
+            acceleration[n] = coordinate_motion(times_s, x, window_s=n / rate, order=order).acceleration
         return acceleration[n]
 
     windows = np.arange(first, max(int(longest_s * rate), first) + 1, 2)
