@@ -16,7 +16,6 @@ import numpy as np
 
 from palpate.elements import ELEMENTS, SENSOR, WRENCH, Element, Parameter, Shape
 from palpate.elements.element import column_coefficients
-from palpate.elements.traits import Level, Rough
 from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import read_bytes, write_text
 from palpate.mechanisms import LINKAGES, MECHANISMS, Mechanism
@@ -54,11 +53,11 @@ class Model:
                     (WRENCH, *self.mechanism.coordinates),
                     where=f"model {self.name!r}, element {e.name!r}",
                 )
-            looked_at: tuple[str, ...] = getattr(e, "looks_at", ())  # `LooksAt`; isinstance of a protocol is slow
-            for name in looked_at:
+            for name in e.looks_at:
                 if name not in self.mechanism.coordinates:
                     where = f"model {self.name!r}, element {e.name!r}"
                     raise UnknownName("coordinate", name, self.mechanism.coordinates, where=where)
+        object.__setattr__(self, "elements", tuple(e.on(self.mechanism.coordinates) for e in self.elements))
         parameters = self.parameters if self.values else {}
         for name in self.values:
             if name not in parameters:
@@ -92,7 +91,7 @@ class Model:
 
     def of_object(self) -> Model:
         """The object alone, without what belongs to the instruments."""
-        return self._only(tuple(e for e in self.elements if e.acts_on != SENSOR))
+        return self._only(tuple(e for e in self.elements if not e.instrument))
 
     def without_dry(self) -> Model:
         """The same model without its dry elements: what a runtime evaluates beside `dry_forces`."""
@@ -149,10 +148,8 @@ class Model:
             p0 += len(p)
             if not e.dry:
                 continue
-            if not isinstance(e, Level) or e.acts_on not in k.coordinates:
-                raise PalpateError(
-                    f"model {self.name!r}: {e.name!r} is dry, so it must act on a coordinate and tell its level"
-                )
+            if e.acts_on not in k.coordinates:
+                raise PalpateError(f"model {self.name!r}: {e.name!r} is dry, so it must act on a coordinate")
             level = sum(c * v for c, v in zip(e.level(k, z_own, fn), p, strict=True))
             found.append((k.coordinates[e.acts_on].ratio, level))
         return found
@@ -189,7 +186,7 @@ class Model:
         rows: list[FloatArray] = []
         start, count = 0, len(self.parameters)
         for e in self.elements:
-            for row in e.roughness if isinstance(e, Rough) else ():
+            for row in e.roughness:
                 rows.append(np.zeros(count))
                 rows[-1][start : start + len(row)] = row
             start += len(e.parameters)

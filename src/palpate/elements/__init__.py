@@ -11,6 +11,7 @@ from palpate.elements.element import WRENCH as WRENCH
 from palpate.elements.element import Element as Element
 from palpate.elements.element import Parameter as Parameter
 from palpate.elements.element import Shape as Shape
+from palpate.elements.element import Stop as Stop
 from palpate.elements.end_stop import EndStop as EndStop
 from palpate.elements.foot import Foot as Foot
 from palpate.elements.foot import FootFriction as FootFriction

@@ -20,7 +20,9 @@ def checked_knots(knots: Sequence[float], element: str) -> tuple[float, ...]:
     except (TypeError, ValueError):
         found = ()
     if len(found) < 2 or not all(a < b < math.inf for a, b in pairwise(found)):
-        raise PalpateError(f"element {element!r}: knots must be at least two increasing numbers in rad, not {knots!r}")
+        raise PalpateError(
+            f"element {element!r}: knots must be at least two increasing numbers in rad or m, not {knots!r}"
+        )
     return found
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from palpate.elements.arithmetic import SYMBOLS, Symbol
 from palpate.elements.element import SENSOR, WRENCH, Element, column_coefficients, row_count
-from palpate.elements.traits import Level, LooksAt
 from palpate.errors import MissingExtra, PalpateError
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS, Functions, Scalar, casadi_functions
@@ -26,10 +25,11 @@ def check_element(element: Element, *, coordinate_unit: str | None = None, seed:
 
     Declarations, shape of the columns, linearity in the features with constant coefficients, arrays = floats = symbols
     (symbols where CasADi is installed), units (the equation must survive a change of the units of mass, length and
-    time), and dissipation where it is declared. `coordinate_unit` is the unit of the coordinate it acts on: by default
-    what the element declares under that name, or rad.
+    time), and dissipation where it is declared. `coordinate_unit`, "rad" or "m", is the unit of its coordinates: by
+    default the natural one.
     """
-    unit: str = coordinate_unit or getattr(element, "coordinate_unit", "rad")
+    unit = coordinate_unit or element.natural_unit
+    element = element.on(dict.fromkeys((element.acts_on, *element.looks_at), unit))
     rng = np.random.default_rng(seed)
     columns = rng.normal(size=(15, _SAMPLES))
     k = _kinematics(element, list(columns))
@@ -123,7 +123,7 @@ def _check_units(
     rate, rate2 = [(q[0], q[1], q[2] - i) for i in (1, 2)]
     scales = [factor((0, 1, -2))] * 3 + [factor((0, 0, -1))] * 3 + [factor((0, 0, -2))] * 3
     scales += [factor(q), factor(rate), factor(rate2)]
-    scales += [1.0, factor((0, 0, -1)), factor((0, 0, -2))]  # other coordinates that it looks at are angles
+    scales += scales[9:]  # other coordinates that it looks at have the same unit
     scaled = columns * np.array(scales)[:, None]
     z_new = {s.name: z[s.name] * factor(parse_unit(s.unit).dimension) for s in element.shapes}
     Y_new = _evaluate(
@@ -149,16 +149,19 @@ def _check_dissipation(element: Element, columns: FloatArray, Y: FloatArray) -> 
 
 
 def _check_level(element: Element, k: Kinematics, z: dict[str, float], speed: FloatArray, Y: FloatArray) -> None:
-    if not isinstance(element, Level):
-        _fail(element, "it is dry, so it must have level(k, z, fn), its columns without the sign of the speed")
-    level = np.array([np.broadcast_to(x, speed.shape) for x in element.level(k, z, ARRAYS)])
+    try:
+        found = element.level(k, z, ARRAYS)
+    except (PalpateError, TypeError) as error:
+        reason = "it is dry, so it must have level(k, z, fn), its columns without the sign of the speed"
+        _fail(element, reason, error)
+    level = np.array([np.broadcast_to(x, speed.shape) for x in found])
     if level.shape != Y[0].shape or (level < 0).any() or not np.allclose(level * np.sign(speed), Y[0]):
         _fail(element, "its columns are not its level times the sign of the speed, with a level >= 0 per parameter")
 
 
 def _kinematics(element: Element, v: Sequence[Scalar]) -> Kinematics:
     coordinates: dict[str, Coordinate] = {}
-    for name in element.looks_at if isinstance(element, LooksAt) else ():
+    for name in element.looks_at:
         coordinates[name] = Coordinate(v[12], v[13], v[14])
     if element.acts_on not in (WRENCH, SENSOR):
         coordinates[element.acts_on] = Coordinate(v[9], v[10], v[11])

@@ -6,26 +6,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from palpate.elements.element import Parameter, Shape
+from palpate.elements.element import Constant, Element, Parameter
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
 
 
 @dataclass(frozen=True, slots=True)
-class Coulomb:
+class Coulomb(Element):
     """tau = b sign(speed) (paper, eq. wrench_hinge); at rest anything from -b to b."""
 
     name: str = "b_c"
     acts_on: str = "hinge"
     type: ClassVar[str] = "coulomb"
+    constant: ClassVar[Constant] = "friction"
+    needs: ClassVar[str] = "move it slowly both ways"
     dry: ClassVar[bool] = True
     dissipates: ClassVar[bool] = True
-    shapes: ClassVar[tuple[Shape, ...]] = ()
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The coefficient bears the element's name."""
-        return (Parameter(self.name, "N m", "positive"),)
+        return (Parameter(self.name, self.unit("N m"), "positive"),)
 
     def level(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """The same at every speed."""

@@ -6,15 +6,19 @@ element that resists motion therefore has positive columns along the velocity.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from copy import copy
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
+from palpate.errors import PalpateError
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
+from palpate.physics.units import along
 
 WRENCH = "wrench"
 """`acts_on`: six rows, force and moment in the body frame."""
@@ -22,11 +26,13 @@ SENSOR = "sensor"
 """`acts_on`: six rows in the sensor frame, a property of the instrument and not of the object."""
 
 MapKind = Literal["inertia", "positive", "free"]
+Side = Literal["highest", "lowest"]
+Constant = Literal["", "inertia", "damping", "friction"]
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A physical parameter that enters linearly. `map` says which values are possible at all.
+    """A physical parameter that enters the balance linearly. `map` says which values are possible at all.
 
     "inertia": one of ten that together must be physically consistent; "positive": e^theta; "free": any sign.
     """
@@ -50,46 +56,137 @@ class Shape:
     free: bool = False
 
 
-class Element(Protocol):
-    """A frozen dataclass, one file per physical effect; its fields are its options in an object file."""
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Where an element ends the range of its coordinate, and on which side."""
+
+    at: float
+    side: Side
+
+
+@dataclass(frozen=True, slots=True)
+class Element(ABC):
+    """One physical effect: a frozen dataclass that derives from this class, one file each.
+
+    Its fields are its options in an object file. It must declare `type`, `parameters`, `features` and `columns`, and
+    what else holds for it: everything below has a default. Nothing outside asks an element for its class.
+
+    Units follow from the coordinate that the element acts on. An element writes them as for an angle,
+    `self.unit("N m s/rad")`; a model tells it the coordinate's unit, and along a length that becomes "N s/m".
+    """
+
+    name: str
+    """What the model calls it; unique in a model."""
+    acts_on: str
+    """WRENCH, SENSOR, or the name of a coordinate of the mechanism (then one row)."""
+    units: Mapping[str, str] = field(default_factory=dict[str, str], init=False, repr=False, compare=False)
+    """Units of its coordinates where they are not the natural one; set by `on`."""
+
+    type: ClassVar[str]
+    options: ClassVar[Mapping[str, str]] = {}
+    """Units of the options that have one, as for an angle: `unit` gives them along the coordinate."""
+    natural_unit: ClassVar[str] = "rad"
+    """Unit of its coordinates where no model says another: "rad" or "m"."""
+    dry: ClassVar[bool] = False
+    """Whether the force's sign follows the velocity: the runtime then solves sticking."""
+    dissipates: ClassVar[bool] = False
+    """Whether it can only take energy out, whatever the motion and the (possible) parameters."""
+    stores: ClassVar[bool] = False
+    """Whether it holds the object at rest: a spring, gravity, a table of moments."""
+    inertial: ClassVar[bool] = False
+    """Whether its columns multiply accelerations."""
+    instrument: ClassVar[bool] = False
+    """Whether it belongs to the sensor and not to the object."""
+    ground: ClassVar[bool] = False
+    """Whether it is a foot on the ground, or what slips under it."""
+    contact: ClassVar[bool] = False
+    """Whether it pushes only while it is pressed: its first feature is how far, its first parameter the stiffness."""
+    spin: ClassVar[bool] = False
+    """Whether its parameter is the inertia of a wheel about its axle."""
+    constant: ClassVar[Constant] = ""
+    """What its one parameter is, where a format knows only constants along a coordinate."""
+    needs: ClassVar[str] = "move it in more ways"
+    """Which motion tells more about it."""
 
     @property
-    def name(self) -> str:
-        """How the model calls it; unique in a model."""
-        ...
-
-    @property
+    @abstractmethod
     def parameters(self) -> tuple[Parameter, ...]:
         """The linear parameters p, one per column."""
-        ...
+
+    @abstractmethod
+    def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
+        """The nonlinear part: a few numbers per sample, from + - * / and the functions of `fn` only."""
+
+    @abstractmethod
+    def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
+        """Rows x parameters, linear in the features with constant coefficients."""
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """The nonlinear parameters z."""
-        ...
+        return ()
 
     @property
-    def acts_on(self) -> str:
-        """WRENCH, SENSOR, or the name of a coordinate of the mechanism (then one row)."""
-        ...
+    def borders(self) -> tuple[str, ...]:
+        """Which shapes are borders of a zone of the coordinates that it looks at."""
+        return ()
 
     @property
-    def dry(self) -> bool:
-        """Whether the force's sign follows the velocity: the runtime then solves sticking."""
-        ...
+    def looks_at(self) -> tuple[str, ...]:
+        """Coordinates that it depends on beside the one it acts on; the mechanism must have them."""
+        return ()
 
     @property
-    def dissipates(self) -> bool:
-        """Whether it can only take energy out, whatever the motion and the (possible) parameters."""
-        ...
+    def stops(self) -> Stop | None:
+        """The end of the range that it makes."""
+        return None
 
-    def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
-        """The nonlinear part: a few numbers per sample, from + - * / and the functions of `fn` only."""
-        ...
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Positions of its coordinate at which the law of its force changes: the knots of a table."""
+        return ()
 
-    def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
-        """Rows x parameters, linear in the features with constant coefficients."""
-        ...
+    @property
+    def polynomial(self) -> tuple[float, int] | None:
+        """(reference, order) where it drives its coordinate q with sum p_i (q - reference)^i."""
+        return None
+
+    @property
+    def roughness(self) -> list[list[float]]:
+        """A prior of smoothness: rows over its parameters, each expected to be zero with standard deviation one."""
+        return []
+
+    def level(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
+        """Of a dry element: one number >= 0 per parameter, its columns without the sign of the speed."""
+        del k, z, fn
+        raise PalpateError(f"element {self.name!r} ({type(self).__name__}): it does not tell its level")
+
+    def phi(self, p: FloatArray) -> FloatArray | None:
+        """What it says about the ten inertial parameters of the body, of its own values; None: nothing."""
+        del p
+        return None
+
+    def unit(self, on_angle: str, coordinate: str = "") -> str:
+        """A unit along its coordinate (or another that it looks at), given as it is along an angle.
+
+        "N m s/rad" is "N s/m" along a length.
+        """
+        return along(on_angle, self.units.get(coordinate or self.acts_on, self.natural_unit))
+
+    def on(self, coordinates: Mapping[str, str]) -> Self:
+        """The same element on a mechanism with these coordinates: name -> "rad" or "m"."""
+        names = (self.acts_on, *self.looks_at)
+        units = {name: coordinates[name] for name in names if coordinates.get(name, "rad") != self.natural_unit}
+        if units == self.units:
+            return self
+        other = copy(self)
+        object.__setattr__(other, "units", units)
+        return other
+
+    def estimating(self, free: bool) -> Self:
+        """The same element with its shapes free or fixed; itself where it has none to estimate."""
+        del free
+        return self
 
 
 def row_count(element: Element) -> int:

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import radians
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Self, get_args
 
-from palpate.elements.element import Parameter, Shape
+from palpate.elements.element import Element, Parameter, Shape, Side, Stop
 from palpate.errors import UnknownName
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
 
-Side = Literal["highest", "lowest"]
-
 
 @dataclass(frozen=True, slots=True)
-class EndStop:
+class EndStop(Element):
     """tau = k d + c d max(d', 0) against the motion, d = how far the stop is pressed (Hunt and Crossley 1975, without
     the pull of their damper on the way back).
 
-    `at` rad; `side`: whether it ends the range at its highest or lowest value. No jump of the force at the first touch.
+    `at` rad or m; `side`: whether it ends the range at its highest or lowest value. No jump of the force at the first touch.
     """
 
     name: str = "stop"
@@ -29,8 +27,9 @@ class EndStop:
     side: Side = "highest"
     estimate: bool = False
     type: ClassVar[str] = "end-stop"
-    dry: ClassVar[bool] = False
-    dissipates: ClassVar[bool] = False
+    options: ClassVar[Mapping[str, str]] = {"at": "rad"}
+    contact: ClassVar[bool] = True
+    needs: ClassVar[str] = "press it against the stop"
 
     def __post_init__(self) -> None:
         """Refuse a side that is none."""
@@ -41,14 +40,23 @@ class EndStop:
     def parameters(self) -> tuple[Parameter, ...]:
         """Stiffness and damping."""
         return (
-            Parameter(f"{self.name}_k", "N m/rad", "positive"),
-            Parameter(f"{self.name}_c", "N m s/rad2", "positive"),
+            Parameter(f"{self.name}_k", self.unit("N m/rad"), "positive"),
+            Parameter(f"{self.name}_c", self.unit("N m s/rad2"), "positive"),
         )
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """Where it begins."""
-        return (Shape("at", "rad", self.at, free=self.estimate),)
+        return (Shape("at", self.unit("rad"), self.at, free=self.estimate),)
+
+    @property
+    def stops(self) -> Stop:
+        """Itself."""
+        return Stop(self.at, self.side)
+
+    def estimating(self, free: bool) -> Self:
+        """With its place free or fixed."""
+        return replace(self, estimate=free)
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """How far it is pressed, and that times the speed of pressing; negative at the lowest end."""

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from palpate.elements.element import Parameter, Shape
+from palpate.elements.element import Element, Parameter, Shape
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
 
 
 @dataclass(frozen=True, slots=True)
-class Foot:
+class Foot(Element):
     """N = k d + c d max(d', 0), d = max(0, -height) (Hunt and Crossley 1975, without the pull of their damper on the
     way back); the paper's delta_LF is the height.
     """
@@ -20,10 +20,9 @@ class Foot:
     name: str = "foot"
     acts_on: str = "foot_1"
     type: ClassVar[str] = "foot"
-    coordinate_unit: ClassVar[str] = "m"
-    dry: ClassVar[bool] = False
-    dissipates: ClassVar[bool] = False
-    shapes: ClassVar[tuple[Shape, ...]] = ()
+    natural_unit: ClassVar[str] = "m"
+    ground: ClassVar[bool] = True
+    contact: ClassVar[bool] = True
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -43,7 +42,7 @@ class Foot:
 
 
 @dataclass(frozen=True, slots=True)
-class FootFriction:
+class FootFriction(Element):
     """Coulomb friction mu k d of a pressed foot along one direction of the ground, `foot_1_ahead` or `foot_1_aside`.
 
     `stiffness`: k of the foot, N/m. Two directions make a box of the cone: at 45 deg to them it holds sqrt 2 more.
@@ -53,7 +52,9 @@ class FootFriction:
     acts_on: str = "foot_1_ahead"
     stiffness: float = 1e5
     type: ClassVar[str] = "foot-friction"
-    coordinate_unit: ClassVar[str] = "m"
+    options: ClassVar[Mapping[str, str]] = {"stiffness": "N/m"}
+    natural_unit: ClassVar[str] = "m"
+    ground: ClassVar[bool] = True
     dry: ClassVar[bool] = True
     dissipates: ClassVar[bool] = True
 

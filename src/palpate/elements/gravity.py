@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from palpate.elements.element import Parameter, Shape
+import numpy as np
+
+from palpate.elements.element import Element, Parameter
+from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
 
 
 @dataclass(frozen=True, slots=True)
-class Gravity:
+class Gravity(Element):
     """tau = mc_x s_y - mc_y s_x with s = -g in the body frame, whose origin is on the axis z: row n_z of a rigid body.
 
     mc_x, mc_y: mass times place of the centre of mass across the axis. An upright hinge does not show them, a rigid
@@ -22,13 +25,17 @@ class Gravity:
     name: str = "gravity"
     acts_on: str = "hinge"
     type: ClassVar[str] = "gravity"
-    dry: ClassVar[bool] = False
-    dissipates: ClassVar[bool] = False
-    shapes: ClassVar[tuple[Shape, ...]] = ()
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter("mc_x", "kg m", "free"),
-        Parameter("mc_y", "kg m", "free"),
-    )
+    stores: ClassVar[bool] = True
+    needs: ClassVar[str] = "move it slowly through more of a full turn"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Mass times place across the axis."""
+        return (Parameter("mc_x", "kg m", "free"), Parameter("mc_y", "kg m", "free"))
+
+    def phi(self, p: FloatArray) -> FloatArray:
+        """The first moments across the axis."""
+        return np.concatenate([[0.0], p, np.zeros(7)])
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """a - g across the axis."""

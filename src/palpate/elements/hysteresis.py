@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 from palpate.elements.bases import DEFAULT_KNOTS, bernstein, checked_knots, hats
-from palpate.elements.element import Parameter, Shape
+from palpate.elements.element import Element, Parameter
 from palpate.errors import UnknownName
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
@@ -16,12 +16,12 @@ Basis = Literal["hats", "polynomial"]
 
 
 @dataclass(frozen=True, slots=True)
-class Hysteresis:
+class Hysteresis(Element):
     """tau = h(q) sign(speed), h >= 0: opening needs h more than the mean spring, closing gives h less.
 
     h is piecewise linear with the value h_i at knot i ("hats"), or a polynomial of order len(knots) - 1 between the
     first and the last knot, in Bernstein's form, so that positive h_i make it positive. Constant beyond the ends.
-    Whatever the h_i, no energy comes out of it, as it would of two free springs for opening and closing. Knots in rad.
+    Whatever the h_i, no energy comes out of it, as it would of two free springs for opening and closing. Knots in rad or m.
     """
 
     name: str = "hysteresis"
@@ -29,9 +29,10 @@ class Hysteresis:
     knots: tuple[float, ...] = DEFAULT_KNOTS
     basis: Basis = "hats"
     type: ClassVar[str] = "hysteresis"
+    options: ClassVar[Mapping[str, str]] = {"knots": "rad"}
+    needs: ClassVar[str] = "move it slowly both ways"
     dry: ClassVar[bool] = True
     dissipates: ClassVar[bool] = True
-    shapes: ClassVar[tuple[Shape, ...]] = ()
 
     def __post_init__(self) -> None:
         """Refuse knots out of order."""
@@ -42,7 +43,12 @@ class Hysteresis:
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """One level per knot."""
-        return tuple(Parameter(f"h_{i}", "N m", "positive") for i in range(len(self.knots)))
+        return tuple(Parameter(f"h_{i}", self.unit("N m"), "positive") for i in range(len(self.knots)))
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """The knots."""
+        return self.knots
 
     def level(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """The shape functions at this angle."""

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from palpate.elements.element import Parameter, Shape
+from palpate.elements.element import Constant, Element, Parameter
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
 
 
 @dataclass(frozen=True, slots=True)
-class ScalarInertia:
-    """tau = I acceleration (paper, eq. f_door_scalar): all that an upright hinge shows of a body.
+class ScalarInertia(Element):
+    """tau = I acceleration (paper, eq. f_door_scalar): all that an upright hinge shows of a body; along a length it is a mass.
 
     Use it or a rigid body for the same mass, not both.
     """
@@ -21,14 +21,14 @@ class ScalarInertia:
     name: str = "I"
     acts_on: str = "hinge"
     type: ClassVar[str] = "inertia"
-    dry: ClassVar[bool] = False
-    dissipates: ClassVar[bool] = False
-    shapes: ClassVar[tuple[Shape, ...]] = ()
+    inertial: ClassVar[bool] = True
+    constant: ClassVar[Constant] = "inertia"
+    needs: ClassVar[str] = "shake it faster"
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The moment of inertia about the axis."""
-        return (Parameter(self.name, "kg m2", "positive"),)
+        """The moment of inertia about the axis, or the mass along a length."""
+        return (Parameter(self.name, self.unit("kg m2"), "positive"),)
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """The acceleration."""

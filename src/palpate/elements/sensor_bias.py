@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from palpate.elements.element import SENSOR, Parameter, Shape
+from palpate.elements.element import SENSOR, Element, Parameter
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
 
+_SIX = tuple(
+    Parameter(f"bias_{axis}", unit, "free")
+    for axis, unit in zip(("f_x", "f_y", "f_z", "n_x", "n_y", "n_z"), ["N"] * 3 + ["N m"] * 3, strict=True)
+)
+
 
 @dataclass(frozen=True, slots=True)
-class SensorBias:
+class SensorBias(Element):
     """w = ... + b (paper, eq. optimization): N and N m in the sensor frame."""
 
     name: str = "bias"
+    acts_on: str = field(default=SENSOR, init=False)
     type: ClassVar[str] = "sensor-bias"
-    acts_on: ClassVar[str] = SENSOR
-    dry: ClassVar[bool] = False
-    dissipates: ClassVar[bool] = False
-    shapes: ClassVar[tuple[Shape, ...]] = ()
-    parameters: ClassVar[tuple[Parameter, ...]] = tuple(
-        Parameter(f"bias_{axis}", unit, "free")
-        for axis, unit in zip(("f_x", "f_y", "f_z", "n_x", "n_y", "n_z"), ["N"] * 3 + ["N m"] * 3, strict=True)
-    )
+    instrument: ClassVar[bool] = True
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """One per channel of the sensor."""
+        return _SIX
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """One, whatever the motion."""

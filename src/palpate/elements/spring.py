@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from palpate.elements.element import Parameter, Shape
+from palpate.elements.element import Element, Parameter
 from palpate.errors import PalpateError
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
@@ -15,11 +15,11 @@ _HIGHEST = 9
 
 
 @dataclass(frozen=True, slots=True)
-class PolynomialSpring:
+class PolynomialSpring(Element):
     """The spring drives the coordinate with tau_s = c_0 + c_1 x + c_2 x^2 + ..., x = q - reference (paper, eq.
     tau_spring).
 
-    It helps the person where tau_s is positive, so its columns are negative. `reference` in rad: another one describes
+    It helps the person where tau_s is positive, so its columns are negative. `reference` in rad or m: another one describes
     the same springs with other coefficients.
     """
 
@@ -28,9 +28,9 @@ class PolynomialSpring:
     order: int = 3
     reference: float = 0.0
     type: ClassVar[str] = "spring"
-    dry: ClassVar[bool] = False
-    dissipates: ClassVar[bool] = False
-    shapes: ClassVar[tuple[Shape, ...]] = ()
+    options: ClassVar[Mapping[str, str]] = {"reference": "rad"}
+    stores: ClassVar[bool] = True
+    needs: ClassVar[str] = "hold it still at more positions over the whole travel"
 
     def __post_init__(self) -> None:
         """Refuse what is no order."""
@@ -43,7 +43,12 @@ class PolynomialSpring:
     def parameters(self) -> tuple[Parameter, ...]:
         """c_0 (preload), c_1 (minus the stiffness), ..."""
         units = ["N m", "N m/rad", *(f"N m/rad{i}" for i in range(2, self.order + 1))]
-        return tuple(Parameter(f"c_{i}", units[i], "free") for i in range(self.order + 1))
+        return tuple(Parameter(f"c_{i}", self.unit(units[i]), "free") for i in range(self.order + 1))
+
+    @property
+    def polynomial(self) -> tuple[float, int]:
+        """Its reference and order."""
+        return self.reference, self.order
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """Powers of the coordinate."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
-from palpate.elements.element import Parameter, Shape
+from palpate.elements.element import Element, Parameter, Shape
 from palpate.errors import PalpateError
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
@@ -15,11 +15,11 @@ _SLOWEST, _FASTEST = 1e-4, 100.0
 
 
 @dataclass(frozen=True, slots=True)
-class Stribeck:
+class Stribeck(Element):
     """tau = b exp(-(speed / v_s)^2) sign(speed) (Armstrong-Helouvry et al. 1994, eq. 6), in addition to Coulomb
     friction.
 
-    `v_s` rad/s: the speed at which 1/e of it is left.
+    `v_s` rad/s or m/s: the speed at which 1/e of it is left.
     """
 
     name: str = "b_st"
@@ -27,6 +27,8 @@ class Stribeck:
     v_s: float = 0.05
     estimate: bool = False
     type: ClassVar[str] = "stribeck"
+    options: ClassVar[Mapping[str, str]] = {"v_s": "rad/s"}
+    needs: ClassVar[str] = "move it slowly both ways"
     dry: ClassVar[bool] = True
     dissipates: ClassVar[bool] = True
 
@@ -34,18 +36,22 @@ class Stribeck:
         """Refuse a speed that divides by nothing."""
         if not _SLOWEST <= self.v_s <= _FASTEST:
             raise PalpateError(
-                f"element {self.name!r}: v_s must be from {_SLOWEST:g} to {_FASTEST:g} rad/s, not {self.v_s:g}"
+                f"element {self.name!r}: v_s must be from {_SLOWEST:g} to {_FASTEST:g} rad/s or m/s, not {self.v_s:g}"
             )
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The coefficient bears the element's name."""
-        return (Parameter(self.name, "N m", "positive"),)
+        return (Parameter(self.name, self.unit("N m"), "positive"),)
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """The Stribeck speed."""
-        return (Shape("v_s", "rad/s", self.v_s, bounds=(_SLOWEST, _FASTEST), free=self.estimate),)
+        return (Shape("v_s", self.unit("rad/s"), self.v_s, bounds=(_SLOWEST, _FASTEST), free=self.estimate),)
+
+    def estimating(self, free: bool) -> Self:
+        """With its speed free or fixed."""
+        return replace(self, estimate=free)
 
     def level(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """One at rest, gone at speeds far above v_s."""

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from palpate.elements.bases import DEFAULT_KNOTS, checked_knots, hats
-from palpate.elements.element import Parameter, Shape
+from palpate.elements.element import Element, Parameter
 from palpate.errors import PalpateError
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Table(Element):
     """tau(q), piecewise linear, tau_i at knot i: what it takes to hold the object there; constant beyond the ends.
 
     Positive where the object pushes back, such as a spring that closes a door: minus the force of `PolynomialSpring`.
-    Knots in rad. `smooth` (N m): a prior by which a knot lies on the straight line between its neighbours, give or take
+    Knots in rad or m. `smooth` (N m or N): a prior by which a knot lies on the straight line between its neighbours, give or take
     this standard deviation; 0 is none.
     """
 
@@ -27,9 +27,9 @@ class Table:
     knots: tuple[float, ...] = DEFAULT_KNOTS
     smooth: float = 0.0
     type: ClassVar[str] = "table"
-    dry: ClassVar[bool] = False
-    dissipates: ClassVar[bool] = False
-    shapes: ClassVar[tuple[Shape, ...]] = ()
+    options: ClassVar[Mapping[str, str]] = {"knots": "rad", "smooth": "N m"}
+    stores: ClassVar[bool] = True
+    needs: ClassVar[str] = "hold it still at more positions over the whole travel"
 
     def __post_init__(self) -> None:
         """Refuse knots out of order."""
@@ -40,7 +40,12 @@ class Table:
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """One moment per knot."""
-        return tuple(Parameter(f"tau_{i}", "N m", "free") for i in range(len(self.knots)))
+        return tuple(Parameter(f"tau_{i}", self.unit("N m"), "free") for i in range(len(self.knots)))
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """The knots."""
+        return self.knots
 
     @property
     def roughness(self) -> list[list[float]]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from palpate.elements.element import WRENCH, Parameter, Shape
+from palpate.elements.element import WRENCH, Element, Parameter, Shape
 from palpate.errors import PalpateError
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
@@ -16,7 +16,7 @@ _SAME = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class WheelSpin:
+class WheelSpin(Element):
     """I_w d/dt (Omega z_B) = I_w (Omega' z_B + omega x Omega z_B), Omega the wheel's speed about its axle z_B.
 
     Omega counts from the world, not from the body: the ten parameters of the body hold the wheel with its mass and its
@@ -27,11 +27,12 @@ class WheelSpin:
 
     name: str = "I_w"
     radius: float = 0.197
+    acts_on: str = field(default=WRENCH, init=False)
     type: ClassVar[str] = "wheel-spin"
-    acts_on: ClassVar[str] = WRENCH
-    dry: ClassVar[bool] = False
-    dissipates: ClassVar[bool] = False
-    looks_at: ClassVar[tuple[str, ...]] = ("wheel", "camber", "pitch")
+    options: ClassVar[Mapping[str, str]] = {"radius": "m"}
+    inertial: ClassVar[bool] = True
+    spin: ClassVar[bool] = True
+    needs: ClassVar[str] = "push and pull it with faster starts and stops"
 
     def __post_init__(self) -> None:
         """Refuse a radius that is none."""
@@ -48,6 +49,11 @@ class WheelSpin:
                 f"element {self.name!r}: its radius {self.radius:g} m is not the mechanism's, {there:g} m: it is one "
                 "wheel, state the same for both"
             )
+
+    @property
+    def looks_at(self) -> tuple[str, ...]:
+        """How the wheel turns, and how it stands."""
+        return ("wheel", "camber", "pitch")
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -1,13 +1,13 @@
-"""A damper that acts in one direction and in one zone of angles: backcheck, sweep and latch of a door closer."""
+"""A damper that acts in one direction and in one zone of a coordinate: backcheck, sweep and latch of a door closer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, pi, radians
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal, Self, get_args
 
-from palpate.elements.element import Parameter, Shape
+from palpate.elements.element import Element, Parameter, Shape
 from palpate.errors import PalpateError, UnknownName
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
@@ -19,13 +19,13 @@ _NARROWEST, _WIDEST = 1e-4, pi
 
 
 @dataclass(frozen=True, slots=True)
-class ZoneDamper:
+class ZoneDamper(Element):
     """tau = w b speed (laminar) or w b speed |speed| (turbulent), while the coordinate moves as `when` says.
 
     w = (1 + tanh((q - above) / width)) / 2 (paper, eq. w_bc), or (1 + tanh((below - q) / width)) / 2 (eq. w_l), or
     their product, or 1 if neither is given; q is the coordinate `over` (an angle of the door, whatever the damper acts
     on). `otherwise` names a second coefficient with the weight 1 - w (eq. w_s): two zones that share one border.
-    `mixed` flow has laminar and turbulent coefficients. Angles in rad.
+    `mixed` flow has laminar and turbulent coefficients. Zones in rad or m.
     """
 
     name: str = "b_zone"
@@ -39,7 +39,8 @@ class ZoneDamper:
     flow: Flow = "laminar"
     estimate: bool = False
     type: ClassVar[str] = "zone-damper"
-    dry: ClassVar[bool] = False
+    options: ClassVar[Mapping[str, str]] = {"above": "rad", "below": "rad", "width": "rad"}
+    needs: ClassVar[str] = "move it faster through its zone, in its direction"
     dissipates: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -51,11 +52,13 @@ class ZoneDamper:
         for border in ("above", "below"):
             angle: object = getattr(self, border)
             if angle is not None and not (isinstance(angle, int | float) and isfinite(angle)):
-                raise PalpateError(f"{where}: {border} must be an angle in rad, not {angle!r}")
+                raise PalpateError(f"{where}: {border} must be a number in rad or m, not {angle!r}")
         if self.above is not None and self.below is not None and not self.above < self.below:
-            raise PalpateError(f"{where}: no angle is above {self.above:g} and below {self.below:g} rad")
+            raise PalpateError(f"{where}: nothing is above {self.above:g} and below {self.below:g}")
         if not _NARROWEST <= self.width <= _WIDEST:
-            raise PalpateError(f"{where}: width must be from {_NARROWEST:g} to {_WIDEST:.3g} rad, not {self.width:g}")
+            raise PalpateError(
+                f"{where}: width must be from {_NARROWEST:g} to {_WIDEST:.3g} rad or m, not {self.width:g}"
+            )
         if self.otherwise and self.above is None and self.below is None:
             raise PalpateError(f"{where}: without above or below, nothing is left for {self.otherwise!r}")
 
@@ -70,18 +73,28 @@ class ZoneDamper:
         found: list[Parameter] = []
         for name in (self.name, self.otherwise) if self.otherwise else (self.name,):
             if self.flow != "turbulent":
-                found.append(Parameter(name, "N m s/rad", "positive"))
+                found.append(Parameter(name, self.unit("N m s/rad"), "positive"))
             if self.flow != "laminar":
-                found.append(Parameter(f"{name}_turbulent", "N m s2/rad2", "positive"))
+                found.append(Parameter(f"{name}_turbulent", self.unit("N m s2/rad2"), "positive"))
         return tuple(found)
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """The borders that exist, and their width."""
+        unit = self.unit("rad", self.over)
         borders = [("above", self.above), ("below", self.below)]
-        found = [Shape(name, "rad", angle, free=self.estimate) for name, angle in borders if angle is not None]
-        width = Shape("width", "rad", self.width, bounds=(_NARROWEST, _WIDEST), free=self.estimate)
+        found = [Shape(name, unit, angle, free=self.estimate) for name, angle in borders if angle is not None]
+        width = Shape("width", unit, self.width, bounds=(_NARROWEST, _WIDEST), free=self.estimate)
         return (*found, width) if found else ()
+
+    @property
+    def borders(self) -> tuple[str, ...]:
+        """Those that exist."""
+        return tuple(s.name for s in self.shapes if s.name != "width")
+
+    def estimating(self, free: bool) -> Self:
+        """With its borders and their width free or fixed."""
+        return replace(self, estimate=free)
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """For each zone its weight times speed, speed |speed|, or both."""

@@ -7,9 +7,11 @@ from typing import Any
 from palpate.mechanisms.four_bar import FourBar as FourBar
 from palpate.mechanisms.free import Free as Free
 from palpate.mechanisms.hinge import Hinge as Hinge
+from palpate.mechanisms.mechanism import Joint as Joint
 from palpate.mechanisms.mechanism import Linkage as Linkage
 from palpate.mechanisms.mechanism import Mechanism as Mechanism
 from palpate.mechanisms.mechanism import Row as Row
+from palpate.mechanisms.mechanism import Wheel as Wheel
 from palpate.mechanisms.rolling import Rolling as Rolling
 
 MECHANISMS: Mapping[str, type[Any]] = MappingProxyType({m.type: m for m in (Free, Hinge, Rolling)})

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -38,6 +38,7 @@ class FourBar:
     _start: float = field(default=0.0, init=False, repr=False, compare=False)
     """What makes gamma a principal value at the closed door, rad."""
     type: ClassVar[str] = "four-bar"
+    options: ClassVar[Mapping[str, str]] = {"lengths": "m", "range": "rad"}
     coordinate: ClassVar[str] = "closer"
     unit: ClassVar[str] = "rad"
 
@@ -82,19 +83,28 @@ class FourBar:
         lowest = math.acos(cos_fold)
         return (-highest, -lowest) if self.range[1] < 0 else (lowest, highest)
 
-    def check_reach(self, angle: FloatArray) -> None:
+    @property
+    def others(self) -> Mapping[str, FourBar]:
+        """The elbow on the other side."""
+        return {name: replace(self, assembly=name) for name in get_args(Assembly) if name != self.assembly}
+
+    def with_lengths(self, lengths: Sequence[float]) -> FourBar:
+        """The same with other links; refuses those that do not close."""
+        return replace(self, lengths=tuple(lengths))
+
+    def check_reach(self, position: FloatArray) -> None:
         """Refuse measured door angles, rad, at which the loop cannot close; NaN is not judged."""
         low, high = self.reach
-        out = np.flatnonzero((angle < low) | (angle > high))
+        out = np.flatnonzero((position < low) | (position > high))
         if len(out):
             raise DataProblem(
                 "linkage",
-                f"sample {out[0]}: at {math.degrees(angle[out[0]]):.1f} deg the door is out of the linkage's reach, "
+                f"sample {out[0]}: at {math.degrees(position[out[0]]):.1f} deg the door is out of the linkage's reach, "
                 f"{_deg(low)} to {_deg(high)} deg ({len(out)} samples in all)",
                 remedy="check the links' lengths, and where the angle is zero",
             )
 
-    def transmit(self, angle: Scalar, fn: Functions) -> tuple[Scalar, Scalar, Scalar]:
+    def transmit(self, position: Scalar, fn: Functions) -> tuple[Scalar, Scalar, Scalar]:
         """phi (rad), nu = d phi / d theta, and d nu / d theta (1/rad); beyond the reach the elbow keeps its angle.
 
         phi = pi + beta -+ alpha: beta turns with the diagonal from the pinion to the forearm's pivot, of squared
@@ -102,7 +112,7 @@ class FourBar:
         """
         L1, L2, L3, L4 = self.lengths
         shortest, longest = self._diagonals()
-        cos, sin = fn.cos(angle), fn.sin(angle)
+        cos, sin = fn.cos(position), fn.sin(position)
         diagonal = L1 * L1 + L4 * L4 - 2 * L1 * L4 * cos
         r2 = fn.maximum(diagonal, shortest)  # links of equal length fold to a point
         q = fn.minimum(r2, longest)
@@ -139,12 +149,12 @@ class FourBar:
 def _numbers(given: Iterable[Any], count: int, wanted: str) -> tuple[float, ...]:
     """The option as floats; JSON and YAML give lists."""
     try:
-        found = tuple(float(x) for x in given)
+        numbers = tuple(float(x) for x in given)
     except (TypeError, ValueError):
-        found = ()
-    if len(found) != count or not all(math.isfinite(x) for x in found):
+        numbers = ()
+    if len(numbers) != count or not all(math.isfinite(x) for x in numbers):
         raise PalpateError(f"linkage: {wanted}, not {given!r}")
-    return found
+    return numbers
 
 
 def _deg(angle: float) -> str:

@@ -6,31 +6,57 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from palpate.mechanisms.mechanism import WRENCH_ROWS, Row
+import numpy as np
+
+from palpate.errors import DataProblem
+from palpate.mechanisms.mechanism import WRENCH_ROWS, Joint, Matrix, Mechanism, Row
+from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics, Triple
 from palpate.physics.motion import Motion
-from palpate.physics.units import STANDARD_GRAVITY
+from palpate.physics.poses import Poses
+from palpate.physics.so3 import continuous_quaternions, quaternion_from_rotation, quaternion_product
 
 
 @dataclass(frozen=True, slots=True)
-class Free:
+class Free(Mechanism):
     """State: position (world, m), quaternion w x y z, velocity (world, m/s), omega (body, rad/s), as MuJoCo's free
     joint.
 
     Accelerations: of the origin (world, m/s2), omega_dot (body, rad/s2). World z points up.
     """
 
-    gravity: float = STANDARD_GRAVITY
     type: ClassVar[str] = "free"
-    rows: ClassVar[tuple[Row, ...]] = WRENCH_ROWS
-    coordinates: ClassVar[Mapping[str, str]] = {}
-    constant_projection: ClassVar[bool] = True
-    state: ClassVar[tuple[str, ...]] = (
-        *("x", "y", "z", "q_w", "q_x", "q_y", "q_z"),
-        *("v_x", "v_y", "v_z", "w_x", "w_y", "w_z"),
+    frame: ClassVar[str] = "sensor frame of the load cell; inertias are matrix entries about its origin"
+    holds_upright: ClassVar[bool] = True
+    outline: ClassVar[tuple[tuple[tuple[float, float, float], ...], ...]] = tuple(
+        ((0.0, 0.0, 0.0), (0.1 * (i == 0), 0.1 * (i == 1), 0.1 * (i == 2))) for i in range(3)
     )
-    accelerations: ClassVar[tuple[str, ...]] = ("a_x", "a_y", "a_z", "w_dot_x", "w_dot_y", "w_dot_z")
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All six."""
+        return WRENCH_ROWS
+
+    @property
+    def coordinates(self) -> Mapping[str, str]:
+        """None: nothing guides it."""
+        return {}
+
+    @property
+    def state(self) -> tuple[str, ...]:
+        """Place and turn, then velocity and omega."""
+        return ("x", "y", "z", "q_w", "q_x", "q_y", "q_z", "v_x", "v_y", "v_z", "w_x", "w_y", "w_z")
+
+    @property
+    def accelerations(self) -> tuple[str, ...]:
+        """Of the origin, and omega_dot."""
+        return ("a_x", "a_y", "a_z", "w_dot_x", "w_dot_y", "w_dot_z")
+
+    @property
+    def joints(self) -> tuple[Joint, ...]:
+        """It floats."""
+        return (Joint("free", "free", (0.0, 0.0, 0.0), 0),)
 
     def observe(self, motion: Motion) -> Kinematics:
         """The measured motion as it is."""
@@ -44,33 +70,74 @@ class Free:
         felt = _into_body(state[3:7], (acc[0], acc[1], acc[2] + self.gravity))
         return Kinematics(felt, (state[10], state[11], state[12]), (acc[3], acc[4], acc[5]))
 
-    def row_speeds(self, state: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
-        """The velocity turned into the body, and omega: what force and moment in the body frame work on."""
-        del fn
-        return (*_into_body(state[3:7], (state[7], state[8], state[9])), *state[10:13])
-
-    def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[tuple[Triple, Triple, Triple], Triple]:
-        """Rows of R_world_body, of the unit quaternion (e.g. Diebel 2006, eq. 125), and the place of the origin, m."""
-        del fn
-        w, x, y, z = state[3:7]
-        return (
-            (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-            (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-            (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-        ), (state[0], state[1], state[2])
-
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """All six rows as they are."""
         del k, fn
         return wrench
 
+    def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
+        """Rows of R_world_body, of the unit quaternion (e.g. Diebel 2006, eq. 125), and the place of the origin, m."""
+        del fn
+        return _matrix(state[3:7]), (state[0], state[1], state[2])
 
-def _into_body(quaternion: Sequence[Scalar], v: tuple[Scalar, Scalar, Scalar]) -> tuple[Scalar, Scalar, Scalar]:
-    """R' v, with R of a unit quaternion (w, x, y, z)."""
-    w, x, y, q = quaternion
-    a, b, c = v
+    def velocity(self, state: Sequence[Scalar], fn: Functions) -> Triple:
+        """The velocity turned into the body."""
+        del fn
+        return _into_body(state[3:7], (state[7], state[8], state[9]))
+
+    def rates(self, state: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
+        """Velocity, and q' = q omega / 2 (Diebel 2006, 6.5)."""
+        del fn
+        w, x, y, z = state[3:7]
+        a, b, c = (0.5 * s for s in state[10:13])
+        turns = (-x * a - y * b - z * c, w * a - z * b + y * c, z * a + w * b - x * c, -y * a + x * b + w * c)
+        return (*state[7:10], *turns)
+
+    def row_speeds(self, state: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
+        """The velocity turned into the body, and omega: what force and moment in the body frame work on."""
+        return (*self.velocity(state, fn), *state[10:13])
+
+    def coordinates_of(self, poses: Poses) -> FloatArray:
+        """Place and quaternion, whose sign does not jump."""
+        turns, seen = np.full((len(poses), 4), np.nan), poses.seen
+        turns[seen] = continuous_quaternions(quaternion_from_rotation(poses.rotation[seen]))
+        return np.hstack([np.where(seen[:, None], poses.position, np.nan), turns])
+
+    def speeds_of(self, q: FloatArray, q_dot: FloatArray) -> FloatArray:
+        """Velocity, and omega = 2 q* q'."""
+        return np.hstack([q_dot[:, :3], 2 * quaternion_product(_conjugate(q[:, 3:]), q_dot[:, 3:])[:, 1:]])
+
+    def accelerations_of(self, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray) -> FloatArray:
+        """Acceleration, and omega_dot = 2 q* q'', whose other part q'* q' turns nothing."""
+        del q_dot
+        return np.hstack([q_ddot[:, :3], 2 * quaternion_product(_conjugate(q[:, 3:]), q_ddot[:, 3:])[:, 1:]])
+
+    def states(self, motion: Motion) -> FloatArray:
+        """Poses, the velocity in the world, and omega."""
+        if motion.poses is None or motion.velocity is None:
+            raise DataProblem("free", "the motion tells no pose or no velocity", remedy="build it from markers")
+        v = np.einsum("nij,nj->ni", motion.poses.rotation, motion.velocity)
+        return np.hstack([self.coordinates_of(motion.poses), v, motion.omega])
+
+
+def _matrix(quaternion: Sequence[Scalar]) -> Matrix:
+    w, x, y, z = quaternion
     return (
-        (1 - 2 * (y * y + q * q)) * a + 2 * (x * y + w * q) * b + 2 * (x * q - w * y) * c,
-        2 * (x * y - w * q) * a + (1 - 2 * (x * x + q * q)) * b + 2 * (y * q + w * x) * c,
-        2 * (x * q + w * y) * a + 2 * (y * q - w * x) * b + (1 - 2 * (x * x + y * y)) * c,
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
     )
+
+
+def _into_body(quaternion: Sequence[Scalar], v: Triple) -> Triple:
+    """R' v, with R of a unit quaternion (w, x, y, z)."""
+    x, y, z = zip(*_matrix(quaternion), strict=True)
+    return (
+        x[0] * v[0] + x[1] * v[1] + x[2] * v[2],
+        y[0] * v[0] + y[1] * v[1] + y[2] * v[2],
+        z[0] * v[0] + z[1] * v[1] + z[2] * v[2],
+    )
+
+
+def _conjugate(q: FloatArray) -> FloatArray:
+    return q * np.array([1.0, -1.0, -1.0, -1.0])

@@ -10,13 +10,12 @@ from typing import ClassVar
 import numpy as np
 
 from palpate.errors import DataProblem
-from palpate.mechanisms.mechanism import Linkage, Row
+from palpate.mechanisms.mechanism import Joint, Linkage, Matrix, Mechanism, Row
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
 from palpate.physics.kinematics import Coordinate, Kinematics, Triple
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
-from palpate.physics.units import STANDARD_GRAVITY
 
 HINGE = "hinge"
 """The coordinate: angle about z of the hinge frame, rad, positive when the body opens."""
@@ -26,7 +25,7 @@ _TILTED = math.cos(math.radians(10.0))
 
 
 @dataclass(frozen=True, slots=True)
-class Hinge:
+class Hinge(Mechanism):
     """The body frame has its origin on the axis and z along it; at angle zero it is the hinge's frame in the world.
 
     State: angle (rad), speed (rad/s). `inclination` (rad): from the axis z to the vertical, 0 for an upright hinge (pi
@@ -34,14 +33,35 @@ class Hinge:
     `linkage`: what the hinge drives, such as a closer; it adds a coordinate.
     """
 
-    gravity: float = STANDARD_GRAVITY
     inclination: float = 0.0
     direction: float = 0.0
-    linkage: Linkage | None = None
+    linkage: Linkage | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
     type: ClassVar[str] = "hinge"
-    rows: ClassVar[tuple[Row, ...]] = (Row("n_z", "N m"),)
-    state: ClassVar[tuple[str, ...]] = ("angle", "speed")
-    accelerations: ClassVar[tuple[str, ...]] = ("acceleration",)
+    options: ClassVar[Mapping[str, str]] = {**Mechanism.options, "inclination": "rad", "direction": "rad"}
+    frame: ClassVar[str] = (
+        "hinge: origin on the axis, z along it; the angle is zero when shut and positive when opening"
+    )
+    main: ClassVar[str | None] = HINGE
+    way: ClassVar[tuple[str, str]] = ("opening", "closing")
+    outline: ClassVar[tuple[tuple[tuple[float, float, float], ...], ...]] = (
+        ((0.0, 0.0, -1.0), (0.9, 0.0, -1.0), (0.9, 0.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.0, -1.0)),
+    )
+    hand: ClassVar[tuple[float, float, float]] = (0.8, 0.0, 0.0)
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The moment about the axis."""
+        return (Row("n_z", "N m"),)
+
+    @property
+    def state(self) -> tuple[str, ...]:
+        """Angle and speed."""
+        return ("angle", "speed")
+
+    @property
+    def accelerations(self) -> tuple[str, ...]:
+        """Of the angle."""
+        return ("acceleration",)
 
     @property
     def coordinates(self) -> Mapping[str, str]:
@@ -54,39 +74,39 @@ class Hinge:
         """A linkage's ratio changes with the angle."""
         return self.linkage is None
 
-    def with_gravity(self, gravity_hinge: Sequence[float] | FloatArray) -> Hinge:
+    def with_gravity(self, gravity: Sequence[float] | FloatArray) -> Hinge:
         """The same hinge with gravity (m/s2) as a vector in its frame at angle zero: R_world_hinge' g_world."""
-        x, y, z = (-float(g) for g in gravity_hinge)
+        x, y, z = (-float(g) for g in gravity)
         size, across = math.hypot(x, y, z), math.hypot(x, y)
         direction = math.atan2(y, x) if across > 0 else 0.0
         return replace(self, gravity=size, inclination=math.atan2(across, z), direction=direction)
 
-    def motion(self, times_s: FloatArray, angle: FloatArray, speed: FloatArray, acceleration: FloatArray) -> Motion:
-        """A measured angle (rad) with its derivatives, each (samples,), NaN where unknown, as `observe` wants it."""
-        seen = np.isfinite(angle)
-        if not np.allclose(_unwrapped(angle[seen]), angle[seen], rtol=0.0, atol=1e-9):
+    @property
+    def joints(self) -> tuple[Joint, ...]:
+        """It turns about z."""
+        return (Joint(HINGE, "turn", (0.0, 0.0, 1.0), 0),)
+
+    @property
+    def R_world_body(self) -> Matrix:
+        """The hinge's frame in a world whose z points up: up leans from its z by the inclination, in its direction."""
+        c, s = math.cos(self.inclination), math.sin(self.inclination)
+        cd, sd = math.cos(self.direction), math.sin(self.direction)
+        return ((c * cd, c * sd, -s), (-sd, cd, 0.0), (s * cd, s * sd, c))
+
+    def motion(self, times_s: FloatArray, states: FloatArray, accelerations: FloatArray) -> Motion:
+        """Refuses angles that `coordinates_of` would count otherwise."""
+        angle = states[np.isfinite(states[:, 0]), 0]
+        if not np.allclose(_counted(angle), angle, rtol=0.0, atol=1e-9):
             raise DataProblem(
                 "hinge",
                 "the angle starts more than half a turn from zero, or turns by more than that between two samples seen",
                 remedy="count it from the closed position, and unwrap it",
             )
-        k = self.expand((angle, speed), (acceleration,), {}, ARRAYS)
-        a, omega, omega_dot = (
-            np.stack([np.broadcast_to(x, angle.shape) for x in triple], axis=1)
-            for triple in (k.specific_acceleration, k.omega, k.omega_dot)
-        )
-        cos, sin = np.cos(angle), np.sin(angle)
-        zero, one = np.zeros_like(cos), np.ones_like(cos)
-        R = np.stack([cos, -sin, zero, sin, cos, zero, zero, zero, one], axis=1).reshape(-1, 3, 3)
-        return Motion(times_s, a, omega, omega_dot, Poses(times_s, R, np.zeros_like(a)))
+        return Mechanism.motion(self, times_s, states, accelerations)
 
-    def observe(self, motion: Motion) -> Kinematics:
-        """Motion of the hinge's frame on the body, its poses seen from the same frame at angle zero (see `motion`)."""
-        if motion.poses is None:
-            raise DataProblem(
-                "hinge", "the motion does not tell the angle", remedy="build it from the angle with Hinge.motion"
-            )
-        R, seen = motion.poses.rotation, motion.poses.seen
+    def coordinates_of(self, poses: Poses) -> FloatArray:
+        """The turn about z, without what tilts off it; within half a turn of zero at the first sample seen."""
+        R, seen = poses.rotation, poses.seen
         tilted = np.flatnonzero(seen & (R[:, 2, 2] < _TILTED))
         if len(tilted):
             raise DataProblem(
@@ -94,9 +114,17 @@ class Hinge:
                 f"sample {tilted[0]}: z of the body frame is not along the hinge",
                 remedy="poses must be those of the hinge's frame, seen from the same frame at angle zero",
             )
-        angle = np.full(len(R), np.nan)
-        # the turn about z, without what tilts off it
-        angle[seen] = _unwrapped(np.arctan2(R[seen, 1, 0] - R[seen, 0, 1], R[seen, 0, 0] + R[seen, 1, 1]))
+        angle = np.full((len(R), 1), np.nan)
+        angle[seen, 0] = _counted(np.arctan2(R[seen, 1, 0] - R[seen, 0, 1], R[seen, 0, 0] + R[seen, 1, 1]))
+        return angle
+
+    def states(self, motion: Motion) -> FloatArray:
+        """The angle from the poses, and omega about z."""
+        return np.stack([self._angle(motion), motion.omega[:, 2]], axis=1)
+
+    def observe(self, motion: Motion) -> Kinematics:
+        """Motion of the hinge's frame on the body, its poses seen from the same frame at angle zero (see `motion`)."""
+        angle = self._angle(motion)
         if self.linkage is not None:
             self.linkage.check_reach(angle)
         k = Kinematics.from_arrays(motion.specific_acceleration, motion.omega, motion.omega_dot)
@@ -116,7 +144,7 @@ class Hinge:
             self._coordinates(state[0], state[1], acc[0], fn),
         )
 
-    def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[tuple[Triple, Triple, Triple], Triple]:
+    def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
         """Rows of the body's rotation in the hinge's frame at angle zero, and the place of its origin: it rests."""
         c, s = fn.cos(state[0]), fn.sin(state[0])
         return ((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0)), (0.0, 0.0, 0.0)
@@ -125,6 +153,13 @@ class Hinge:
         """The moment about the axis."""
         del k, fn
         return (wrench[5],)
+
+    def _angle(self, motion: Motion) -> FloatArray:
+        if motion.poses is None:
+            raise DataProblem(
+                "hinge", "the motion does not tell the angle", remedy="build it from the angle with Hinge.motion"
+            )
+        return self.coordinates_of(motion.poses)[:, 0]
 
     def _coordinates(self, angle: Scalar, speed: Scalar, acceleration: Scalar, fn: Functions) -> dict[str, Coordinate]:
         hinge = {HINGE: Coordinate(angle, speed, acceleration)}
@@ -135,7 +170,7 @@ class Hinge:
         return {**hinge, self.linkage.coordinate: driven}
 
 
-def _unwrapped(angle: FloatArray) -> FloatArray:
+def _counted(angle: FloatArray) -> FloatArray:
     """Whole turns counted from the first sample, which is within half a turn of zero."""
     start = np.arctan2(np.sin(angle[:1]), np.cos(angle[:1]))
     return np.unwrap(np.concatenate([start, angle[1:]]))

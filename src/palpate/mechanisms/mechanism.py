@@ -4,14 +4,24 @@ forces.
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Protocol, Self
 
+import numpy as np
+
+from palpate.errors import PalpateError
 from palpate.physics.arrays import FloatArray
-from palpate.physics.functions import Functions, Scalar
-from palpate.physics.kinematics import Kinematics
+from palpate.physics.functions import ARRAYS, Functions, Scalar
+from palpate.physics.kinematics import Kinematics, Triple
 from palpate.physics.motion import Motion
+from palpate.physics.poses import Poses
+from palpate.physics.units import STANDARD_GRAVITY
+
+Matrix = tuple[Triple, Triple, Triple]
+"""A rotation as three rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +38,131 @@ WRENCH_ROWS = (
 )
 
 
-class Mechanism(Protocol):
-    """A frozen dataclass, one file per kind of constraint; its fields are its options in an object file."""
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """One joint of the chain that leads from the ground to the body frame, as simulators have it.
+
+    `axis`: in the body frame where all positions are zero. `position`: its index in the state, None where the state
+    has no such position; of "free" the first of seven.
+    """
+
+    name: str
+    kind: Literal["turn", "slide", "free"]
+    axis: tuple[float, float, float]
+    position: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """What a rolling body has on the ground: radius and track of its wheels (m), feet (points of the body, m), and how
+    it may move.
+    """
+
+    radius: float
+    track: float
+    feet: tuple[tuple[float, float, float], ...]
+    moves: str
+    coordinates: tuple[str, ...]
+    """The coordinates of wheels that each touch the ground."""
+
+
+class Linkage(Protocol):
+    """What a mechanism drives through a ratio that changes with its position: the closer of a door.
+
+    A frozen dataclass with a `type`, one file per kind; its fields are its options in an object file.
+    """
 
     @property
+    def coordinate(self) -> str:
+        """The name of the driven coordinate."""
+        ...
+
+    @property
+    def unit(self) -> str:
+        """The unit of the driven coordinate."""
+        ...
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The driving positions that it was described for."""
+        ...
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The driving positions that it can follow."""
+        ...
+
+    @property
+    def lengths(self) -> tuple[float, ...]:
+        """Its links, m."""
+        ...
+
+    @property
+    def others(self) -> Mapping[str, Linkage]:
+        """The same links put together in other ways, by the name of the way."""
+        ...
+
+    def with_lengths(self, lengths: Sequence[float]) -> Linkage:
+        """The same with other links; refuses those that do not close."""
+        ...
+
+    def check_reach(self, position: FloatArray) -> None:
+        """Refuse measured positions that it cannot follow, naming sample and limit; NaN is not judged."""
+        ...
+
+    def transmit(self, position: Scalar, fn: Functions) -> tuple[Scalar, Scalar, Scalar]:
+        """Driven position, its first and its second derivative by the driving one; never raises."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism(ABC):
+    """How a body may move: a frozen dataclass that derives from this class, one file per kind of constraint.
+
+    Its fields are its options in an object file. What is abstract must be declared, the rest has a default, which is
+    that of one freedom whose position, speed and row belong together. Nothing outside asks a mechanism for its class.
+
+    The *body frame* moves with the body; its poses are seen from the *mechanism's frame*, which stands still.
+    """
+
+    gravity: float = STANDARD_GRAVITY
+    type: ClassVar[str]
+    options: ClassVar[Mapping[str, str]] = {"gravity": "m/s2"}
+    """Units of the options that have one."""
+    frame: ClassVar[str] = "body frame of the mechanism"
+    """Where the body frame is, in words for people."""
+    holds_upright: ClassVar[bool] = False
+    """Whether z of the mechanism's frame must point up; else gravity may have any direction in it."""
+    main: ClassVar[str | None] = None
+    """The coordinate that end stops act on and that pictures have on their x-axis: the only freedom, where it is."""
+    way: ClassVar[tuple[str, str]] = ("forth", "back")
+    """Words for moving along the main coordinate with positive and with negative speed."""
+    outline: ClassVar[tuple[tuple[tuple[float, float, float], ...], ...]] = ()
+    """Lines to draw that stand for the body: points of the body frame, m."""
+    hand: ClassVar[tuple[float, float, float]] = (0.0, 0.0, 0.0)
+    """Where a hand holds the body unless somebody says otherwise, m in the body frame ..."""
+    outward: ClassVar[tuple[float, float, float]] = (0.0, -1.0, 0.0)
+    """... and the direction from the body to the hand's side of a handle."""
+
+    @property
+    @abstractmethod
     def rows(self) -> tuple[Row, ...]:
         """The free rows, in order."""
-        ...
 
     @property
+    @abstractmethod
     def coordinates(self) -> Mapping[str, str]:
-        """The coordinates that elements may act on, with their units."""
-        ...
+        """The coordinates that elements may act on: name -> "rad" (an angle) or "m" (a length)."""
+
+    @property
+    @abstractmethod
+    def state(self) -> tuple[str, ...]:
+        """Names of the state for `expand`, positions first, then as many speeds as there are accelerations."""
+
+    @property
+    @abstractmethod
+    def accelerations(self) -> tuple[str, ...]:
+        """Names of the accelerations, one per free direction of motion, for `expand`."""
 
     @property
     def constant_projection(self) -> bool:
@@ -47,53 +170,139 @@ class Mechanism(Protocol):
 
         Then the features alone compress a recording.
         """
-        ...
+        return True
 
     @property
-    def state(self) -> tuple[str, ...]:
-        """Names of the state, positions first, for `expand`."""
-        ...
+    def linkage(self) -> Linkage | None:
+        """What the main coordinate drives."""
+        return None
 
     @property
-    def accelerations(self) -> tuple[str, ...]:
-        """Names of the accelerations, one per free direction of motion, for `expand`."""
-        ...
+    def wheel(self) -> Wheel | None:
+        """What rolls on the ground."""
+        return None
 
+    @property
+    def moving(self) -> tuple[str, ...]:
+        """Coordinates whose speed must differ from zero for dry friction to be known."""
+        return () if self.main is None else (self.main,)
+
+    @property
+    def joints(self) -> tuple[Joint, ...]:
+        """The chain of joints from the ground to the body frame."""
+        return ()
+
+    @property
+    def R_world_body(self) -> Matrix:
+        """How the body frame stands where all positions are zero, in a world whose z points up."""
+        return ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+    @property
+    def limits(self) -> Mapping[str, tuple[float, float]]:
+        """Positions beyond which nothing moves, by their names in the state."""
+        return {}
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The main positions that a linkage can follow."""
+        return (-math.inf, math.inf) if self.linkage is None else self.linkage.reach
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """What of a rigid body no motion of this mechanism shows or needs, in the words of a drawing."""
+        return ()
+
+    @property
+    def advice(self) -> Mapping[str, str]:
+        """Which motion would tell more, by a coordinate or by a parameter as on a drawing (m, c_x, Ixx, ...)."""
+        return {}
+
+    def forward(self) -> Self:
+        """The same mechanism as a runtime must see it: friction that takes energy out."""
+        return self
+
+    def with_gravity(self, gravity: Sequence[float] | FloatArray) -> Self:
+        """The same mechanism with gravity (m/s2) as a vector in its frame; its direction must be free (see
+        `holds_upright`).
+        """
+        return replace(self, gravity=float(np.linalg.norm(np.asarray(gravity, dtype=float))))
+
+    @abstractmethod
     def observe(self, motion: Motion) -> Kinematics:
         """Measured motion -> kinematics (identification)."""
-        ...
 
+    @abstractmethod
     def expand(
         self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions
     ) -> Kinematics:
-        """State and acceleration -> the same kinematics (runtime, C, FMU)."""
-        ...
+        """State and acceleration -> the same kinematics (runtime, C, FMU); never raises."""
 
+    @abstractmethod
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """A wrench in the body frame (6) -> the free rows; linear in the wrench."""
-        ...
+
+    def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
+        """Rows of the body frame's rotation, and its origin (m), in the mechanism's frame."""
+        del state, fn
+        raise PalpateError(f"mechanism {self.type!r}: it does not tell where the body is")
+
+    def velocity(self, state: Sequence[Scalar], fn: Functions) -> Triple:
+        """Velocity of the body frame's origin, m/s, in the body frame."""
+        del state, fn
+        return (0.0, 0.0, 0.0)
+
+    def rates(self, state: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
+        """How fast each position of the state changes; linear in the speeds, zero at rest."""
+        del fn
+        return state[-len(self.accelerations) :]
+
+    def row_speeds(self, state: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
+        """The speeds that the free rows work on, one per row; linear in the speeds of the state."""
+        del fn
+        return state[-len(self.accelerations) :]
+
+    def coordinates_of(self, poses: Poses) -> FloatArray:
+        """Poses of the body frame in the mechanism's frame -> positions of the state (samples, positions).
+
+        Angles are unwrapped; NaN where the pose is not known. Refuses poses that the mechanism does not allow.
+        """
+        del poses
+        raise PalpateError(f"mechanism {self.type!r}: it does not tell its coordinates from poses")
+
+    def speeds_of(self, q: FloatArray, q_dot: FloatArray) -> FloatArray:
+        """Positions and their derivatives (samples, positions) -> the speeds of the state (samples, freedoms)."""
+        del q
+        return q_dot
+
+    def accelerations_of(self, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray) -> FloatArray:
+        """Positions and their derivatives (samples, positions) -> the accelerations (samples, freedoms)."""
+        del q, q_dot
+        return q_ddot
+
+    def motion(self, times_s: FloatArray, states: FloatArray, accelerations: FloatArray) -> Motion:
+        """A path through states (samples, len(state)) with accelerations (samples, freedoms), as `observe` wants it.
+
+        NaN where the state is not known.
+        """
+        state = list(states.T)
+        k = self.expand(state, list(accelerations.T), {}, ARRAYS)
+        rows, origin = self.place(state, ARRAYS)
+        one = np.ones(len(times_s))
+        R = np.array([[x * one for x in row] for row in rows]).transpose(2, 0, 1)
+        a, omega, omega_dot, v, r = (
+            np.stack([x * one for x in triple], axis=1)
+            for triple in (k.specific_acceleration, k.omega, k.omega_dot, self.velocity(state, ARRAYS), origin)
+        )
+        return Motion(times_s, a, omega, omega_dot, Poses(times_s, R, r), v)
+
+    def states(self, motion: Motion) -> FloatArray:
+        """The measured states (samples, len(state)) of a motion that `observe` takes: the inverse of `motion`."""
+        del motion
+        raise PalpateError(f"mechanism {self.type!r}: it does not tell its states from a motion")
 
 
-class Linkage(Protocol):
-    """What a mechanism drives through a ratio that changes with its angle: the closer of a door.
-
-    A frozen dataclass with a `type`, one file per kind; its fields are its options in an object file.
-    """
-
-    @property
-    def coordinate(self) -> str:
-        """The name of the driven coordinate ..."""
-        ...
-
-    @property
-    def unit(self) -> str:
-        """... and its unit."""
-        ...
-
-    def check_reach(self, angle: FloatArray) -> None:
-        """Refuse measured angles (rad) that it cannot follow, naming sample and limit; NaN is not judged."""
-        ...
-
-    def transmit(self, angle: Scalar, fn: Functions) -> tuple[Scalar, Scalar, Scalar]:
-        """Driven position, its first and its second derivative by the angle; never raises."""
-        ...
+def unwrapped(angle: FloatArray) -> FloatArray:
+    """An angle without jumps of whole turns; NaN stays, and what follows it counts on from what was seen before."""
+    found, seen = np.array(angle), np.isfinite(angle)
+    found[seen] = np.unwrap(found[seen])
+    return found

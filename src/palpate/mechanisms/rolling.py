@@ -27,13 +27,12 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from palpate.errors import DataProblem, PalpateError, UnknownName
-from palpate.mechanisms.mechanism import Row
+from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, Row, Wheel, unwrapped
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
 from palpate.physics.kinematics import Coordinate, Kinematics, Triple
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
-from palpate.physics.units import STANDARD_GRAVITY
 
 WheelSpeed = Literal["conjugate", "published"]
 Moves = Literal["full", "upright", "planar"]
@@ -51,8 +50,39 @@ _STEEPEST = math.radians(80.0)
 """An axle that stands steeper has no heading; what leans so far lies on the ground."""
 
 
+_JOINTS: Mapping[str, tuple[Literal["turn", "slide"], tuple[float, float, float]]] = {
+    "x": ("slide", (0.0, -1.0, 0.0)),
+    "y": ("slide", (0.0, 0.0, 1.0)),
+    "z": ("slide", (-1.0, 0.0, 0.0)),
+    "yaw": ("turn", (-1.0, 0.0, 0.0)),
+    "camber": ("turn", (0.0, -1.0, 0.0)),
+    "pitch": ("turn", (0.0, 0.0, 1.0)),
+}
+_ON_THE_SPOT = "turn it to and fro on the spot (yaw)"
+_LIFT = "lift the handles through a larger range"
+_YAW_AND_PITCH = "turn it to and fro faster while the handles go up and down (yaw and pitch)"
+_ADVICE: Mapping[str, str] = {
+    "m": "push and pull it faster",
+    "c_x": _LIFT,
+    "c_y": _LIFT,
+    "c_z": "lean it further to either side",
+    "Ixx": "turn it faster to and fro on the spot (yaw)",
+    "Iyy": "rock it faster from side to side (camber)",
+    "Izz": "lift and lower the handles faster (pitch)",
+    "Ixy": "rock it from side to side faster while it turns (camber and yaw)",
+    "Ixz": _YAW_AND_PITCH,
+    "Iyz": "rock it from side to side faster while the handles go up and down (camber and pitch)",
+    **dict.fromkeys((YAW, HEADING, PATCH), _ON_THE_SPOT),
+}
+_UPRIGHT_ADVICE: Mapping[str, str] = {
+    "c_z": "turn it faster to and fro while it goes ahead and back (yaw)",
+    **dict.fromkeys(("Ixx", "Ixy", "Iyy"), "turn it to and fro (yaw) with the handles high and with the handles low"),
+    "Iyz": _YAW_AND_PITCH,
+}
+
+
 @dataclass(frozen=True, slots=True)
-class Rolling:
+class Rolling(Mechanism):
     """State: x, y (of the contact, m), yaw (heading), camber, pitch (about the axle; rad), forward speed (m/s), yaw,
     camber and pitch rate (rad/s).
 
@@ -67,14 +97,24 @@ class Rolling:
     first foot; `foot_1_ahead` and `foot_1_aside` are its slip along the ground, with its height as their position.
     """
 
-    gravity: float = STANDARD_GRAVITY
     radius: float = 0.197
     wheel_speed: WheelSpeed = "conjugate"
     moves: Moves = "full"
     track: float = 0.0
     feet: tuple[tuple[float, float, float], ...] = ()
     type: ClassVar[str] = "rolling"
-    constant_projection: ClassVar[bool] = False
+    options: ClassVar[Mapping[str, str]] = {**Mechanism.options, "radius": "m", "track": "m", "feet": "m"}
+    frame: ClassVar[str] = (
+        "B: origin in the middle of the axle, z left along it, y towards the handles (level at pitch zero), x = y x z"
+    )
+    holds_upright: ClassVar[bool] = True
+    hand: ClassVar[tuple[float, float, float]] = (-0.15, 1.25, 0.0)
+    outward: ClassVar[tuple[float, float, float]] = (0.0, 1.0, 0.0)
+    outline: ClassVar[tuple[tuple[tuple[float, float, float], ...], ...]] = (
+        tuple((0.2 * math.cos(0.25 * math.pi * i), 0.2 * math.sin(0.25 * math.pi * i), 0.0) for i in range(9)),
+        ((0.0, 0.0, 0.0), (-0.15, 1.25, 0.25)),
+        ((0.0, 0.0, 0.0), (-0.15, 1.25, -0.25)),
+    )
 
     def __post_init__(self) -> None:
         """Refuse what cannot roll."""
@@ -90,6 +130,11 @@ class Rolling:
         if self.track < 0 or (self.track > 0 and self.moves != "upright"):
             raise PalpateError(f"{where}: a track (m, positive) is for two wheels, moves: upright")
         object.__setattr__(self, "feet", _points(self.feet, where))
+
+    @property
+    def constant_projection(self) -> bool:
+        """The contact frame turns with camber and pitch."""
+        return False
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -135,6 +180,33 @@ class Rolling:
         """What of a rigid body no motion of this mechanism shows or needs, in the words of a drawing."""
         return _HIDDEN if self.moves == "planar" else ()
 
+    @property
+    def advice(self) -> Mapping[str, str]:
+        """x of the frame points down, y to the handles, z left along the axle."""
+        return {**_ADVICE, **(_UPRIGHT_ADVICE if self.moves == "upright" else {})}
+
+    @property
+    def wheel(self) -> Wheel:
+        """Its wheel or wheels, and its feet."""
+        return Wheel(self.radius, self.track, self.feet, self.moves, self.wheels)
+
+    @property
+    def moving(self) -> tuple[str, ...]:
+        """The wheels that touch the ground."""
+        return self.wheels
+
+    @property
+    def joints(self) -> tuple[Joint, ...]:
+        """Ahead is -y of B, left is z, up is -x; what stays on the ground by contact may rise here (z)."""
+        names = {"full": ("x", "y", "z", "yaw", "camber", "pitch"), "upright": ("x", "y", "z", "yaw", "pitch")}
+        places = {name: i for i, name in enumerate(self.state)}
+        return tuple(Joint(n, *_JOINTS[n], places.get(n)) for n in names.get(self.moves, ("x", "pitch")))
+
+    @property
+    def R_world_body(self) -> Matrix:
+        """B at zero angles."""
+        return ((0.0, -1.0, 0.0), (0.0, 0.0, 1.0), (-1.0, 0.0, 0.0))
+
     def forward(self) -> Rolling:
         """The same mechanism as a runtime must see it: friction that takes energy out."""
         return replace(self, wheel_speed="conjugate")
@@ -150,22 +222,10 @@ class Rolling:
                 "the motion tells no pose or no velocity of the axle",
                 remedy="build it from markers: an IMU alone does not see the ground",
             )
-        R = motion.poses.rotation
-        sine = R[:, 2, 2]
-        steep = np.flatnonzero(np.abs(sine) > math.sin(_STEEPEST))
-        if len(steep):
-            angle = math.degrees(math.asin(min(abs(float(sine[steep[0]])), 1.0)))
-            raise DataProblem(
-                "rolling",
-                f"sample {steep[0]}: the axle is {angle:.0f} deg steep",
-                remedy="z of the body frame must be along the axle, and z of the world up",
-            )
-        camber = np.arctan2(sine, np.hypot(R[:, 0, 2], R[:, 1, 2]))
-        pitch = _continuous(np.arctan2(R[:, 2, 1], -R[:, 2, 0]))
-        heading = _continuous(np.arctan2(-R[:, 0, 2], R[:, 1, 2]))
+        camber, pitch, heading = self._angles(motion.poses)
         k = Kinematics.from_arrays(motion.specific_acceleration, motion.omega, motion.omega_dot)
         if self.moves != "full":
-            camber, k = np.where(np.isfinite(camber), 0.0, np.nan), self._held(k, pitch)
+            k = self._held(k, pitch)
         v = motion.velocity
         return self._complete(k, (camber, pitch, heading), (v[:, 0], v[:, 1], v[:, 2]), ARRAYS)
 
@@ -200,7 +260,7 @@ class Rolling:
         rows = (n[0] - self.radius * f[1], n[1] + self.radius * f[0], n[2], f[0])
         return tuple(rows[i] for i in self._kept)
 
-    def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[tuple[Triple, Triple, Triple], Triple]:
+    def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
         """Rows of R_world_B and the place of B (m): R above the contact."""
         s = self._filled(state)
         ahead, left, up = _turn(s["camber"], s["pitch"], fn)
@@ -225,22 +285,32 @@ class Rolling:
         found = (c1, ahead, h1 + p1 * fn.sin(s["camber"]), v - self.radius * ahead)
         return tuple(found[i] for i in self._kept)
 
-    def motion(self, times_s: FloatArray, states: FloatArray, accelerations: FloatArray) -> Motion:
-        """A path through states (samples, len(state)) with accelerations (samples, freedoms), as `observe` wants it."""
-        s = self._filled(list(states.T))
-        k = self.expand(list(states.T), list(accelerations.T), {}, ARRAYS)
-        velocity = (s["forward_speed"], -self.radius * s["camber_rate"], 0.0)
-        rows, position = self.place(list(states.T), ARRAYS)
-        one = np.ones(len(times_s))
-        R = np.array([[x * one for x in row] for row in rows]).transpose(2, 0, 1)
-        a, omega, omega_dot, v, r = (
-            np.stack([x * one for x in triple], axis=1)
-            for triple in (
-                *(k.specific_acceleration, k.omega, k.omega_dot),
-                *(_into(_turn(s["camber"], s["pitch"], ARRAYS), velocity), position),
-            )
-        )
-        return Motion(times_s, a, omega, omega_dot, Poses(times_s, R, r), v)
+    def velocity(self, state: Sequence[Scalar], fn: Functions) -> Triple:
+        """Ahead with the forward speed, aside as the sphere rolls over its camber."""
+        s = self._filled(state)
+        ahead = (s["forward_speed"], -self.radius * s["camber_rate"], 0.0)
+        return _into(_turn(s["camber"], s["pitch"], fn), ahead)
+
+    def coordinates_of(self, poses: Poses) -> FloatArray:
+        """Of B in a world whose z points up: the contact is straight below it."""
+        camber, pitch, heading = self._angles(poses)
+        x, y = np.where(poses.seen[:, None], poses.position[:, :2], np.nan).T
+        found = {"x": x, "y": y, "yaw": heading, "camber": camber, "pitch": pitch}
+        return np.stack([found[name] for name in self.state[: -len(self._kept)]], axis=1)
+
+    def speeds_of(self, q: FloatArray, q_dot: FloatArray) -> FloatArray:
+        """The forward speed is that of the contact along the heading."""
+        yaw = self._yaw(q)
+        ahead = q_dot[:, 0] * np.cos(yaw) + (q_dot[:, 1] * np.sin(yaw) if "y" in self.state else 0.0)
+        return np.column_stack([ahead, q_dot[:, self._turning]])
+
+    def accelerations_of(self, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray) -> FloatArray:
+        """How the forward speed changes: along the heading, which turns."""
+        yaw, ahead = self._yaw(q), q_ddot[:, 0]
+        if "y" in self.state:
+            cos, sin, turn = np.cos(yaw), np.sin(yaw), q_dot[:, 2]
+            ahead = (q_ddot[:, 0] + turn * q_dot[:, 1]) * cos + (q_ddot[:, 1] - turn * q_dot[:, 0]) * sin
+        return np.column_stack([ahead, q_ddot[:, self._turning]])
 
     def states(self, motion: Motion) -> FloatArray:
         """The measured states (samples, len(state)) of a motion that `observe` takes: where a replay begins."""
@@ -254,6 +324,33 @@ class Rolling:
             if coordinate in c:
                 found |= {name: c[coordinate].position, f"{name}_rate": c[coordinate].speed}
         return np.stack([found[name] for name in self.state], axis=1)
+
+    def _yaw(self, q: FloatArray) -> FloatArray:
+        return q[:, self.state.index("yaw")] if "yaw" in self.state else np.zeros(len(q))
+
+    @property
+    def _turning(self) -> list[int]:
+        """Which positions are angles."""
+        return [i for i, name in enumerate(self.state[: -len(self._kept)]) if name not in ("x", "y")]
+
+    def _angles(self, poses: Poses) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Camber, pitch and heading; a camber that is held is zero."""
+        R = poses.rotation
+        sine = R[:, 2, 2]
+        steep = np.flatnonzero(np.abs(sine) > math.sin(_STEEPEST))
+        if len(steep):
+            angle = math.degrees(math.asin(min(abs(float(sine[steep[0]])), 1.0)))
+            raise DataProblem(
+                "rolling",
+                f"sample {steep[0]}: the axle is {angle:.0f} deg steep",
+                remedy="z of the body frame must be along the axle, and z of the world up",
+            )
+        camber = np.arctan2(sine, np.hypot(R[:, 0, 2], R[:, 1, 2]))
+        if self.moves != "full":
+            camber = np.where(np.isfinite(camber), 0.0, np.nan)
+        pitch = unwrapped(np.arctan2(R[:, 2, 1], -R[:, 2, 0]))
+        heading = unwrapped(np.arctan2(-R[:, 0, 2], R[:, 1, 2]))
+        return camber, pitch, heading
 
     def _held(self, k: Kinematics, pitch: FloatArray) -> Kinematics:
         """A measured motion of B without camber, in a plane without yaw too: omega in axes of C is (0, p', h'), and
@@ -326,19 +423,19 @@ def _foot(name: str, r: Triple, w: Triple, v: Triple, radius: float) -> dict[str
     }
 
 
-def _turn(camber: Scalar, pitch: Scalar, fn: Functions) -> tuple[Triple, Triple, Triple]:
+def _turn(camber: Scalar, pitch: Scalar, fn: Functions) -> Matrix:
     """R_CB as rows: x_B = (-sin p, cos p sin c, -cos p cos c), y_B = (-cos p, -sin p sin c, sin p cos c)."""
     sc, cc, sp, cp = fn.sin(camber), fn.cos(camber), fn.sin(pitch), fn.cos(pitch)
     return ((-sp, -cp, 0.0), (cp * sc, -sp * sc, cc), (-cp * cc, sp * cc, sc))
 
 
-def _out_of(turn: tuple[Triple, Triple, Triple], v: Triple) -> Triple:
+def _out_of(turn: Matrix, v: Triple) -> Triple:
     """A vector of B in axes of C."""
     x, y, z = (row[0] * v[0] + row[1] * v[1] + row[2] * v[2] for row in turn)
     return (x, y, z)
 
 
-def _into(turn: tuple[Triple, Triple, Triple], v: Triple) -> Triple:
+def _into(turn: Matrix, v: Triple) -> Triple:
     """A vector of C in axes of B."""
     x, y, z = (turn[0][i] * v[0] + turn[1][i] * v[1] + turn[2][i] * v[2] for i in range(3))
     return (x, y, z)
@@ -346,13 +443,6 @@ def _into(turn: tuple[Triple, Triple, Triple], v: Triple) -> Triple:
 
 def _triple(v: Sequence[Scalar]) -> Triple:
     return (v[0], v[1], v[2])
-
-
-def _continuous(angle: FloatArray) -> FloatArray:
-    """Without jumps of whole turns; NaN stays."""
-    found, seen = np.array(angle), np.isfinite(angle)
-    found[seen] = np.unwrap(found[seen])
-    return found
 
 
 def _points(given: Sequence[Any], where: str) -> tuple[tuple[float, float, float], ...]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import overload
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -59,3 +62,46 @@ def symmetric_solve(A: FloatArray, b: FloatArray) -> FloatArray:
         return np.asarray(np.linalg.solve(A, b), dtype=float)
     except np.linalg.LinAlgError:
         return least_squares(A, b, rcond=1e-14)
+
+
+def runs(mask: BoolArray) -> list[tuple[int, int]]:
+    """[start, stop) of each stretch of true values."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
+    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
+
+
+def segment_mask(times_s: FloatArray, segments: Iterable[tuple[float, float]]) -> BoolArray:
+    """(samples,): inside one of the segments, s, half-open."""
+    inside = np.zeros(len(times_s), dtype=bool)
+    for start, stop in segments:
+        inside |= (times_s >= start) & (times_s < stop)
+    return inside
+
+
+def rate_hz(times_s: FloatArray) -> float:
+    """Samples per second of an even clock."""
+    return float((len(times_s) - 1) / (times_s[-1] - times_s[0]))
+
+
+@overload
+def rms(x: FloatArray) -> float: ...
+@overload
+def rms(x: FloatArray, axis: int) -> FloatArray: ...
+def rms(x: FloatArray, axis: int | None = None) -> float | FloatArray:
+    """Root mean square of all entries, or along an axis."""
+    size = np.sqrt(np.mean(x**2, axis=axis))
+    return float(size) if axis is None else np.asarray(size, dtype=float)
+
+
+def nearest(times_s: FloatArray, at_s: FloatArray) -> NDArray[np.int64]:
+    """For each of `at_s` the index of the nearest of the increasing `times_s`; the earlier one of two."""
+    after = np.clip(np.searchsorted(times_s, at_s), 1, max(len(times_s) - 1, 1))
+    index = np.where(at_s - times_s[after - 1] <= times_s[np.minimum(after, len(times_s) - 1)] - at_s, after - 1, after)
+    return np.asarray(np.minimum(index, len(times_s) - 1), dtype=np.int64)
+
+
+def distance_s(times_s: FloatArray, at_s: FloatArray) -> FloatArray:
+    """For each of `times_s` how far the nearest of the increasing `at_s` is, s; infinite where there is none."""
+    ends = np.concatenate([[-np.inf], at_s, [np.inf]])
+    after = np.minimum(np.searchsorted(ends, times_s), len(ends) - 1)
+    return np.minimum(times_s - ends[after - 1], ends[after] - times_s)

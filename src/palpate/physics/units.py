@@ -121,6 +121,13 @@ def parse_quantity(value: float | str, unit: str) -> float:
         raise PalpateError(f"{found[1]!r} is not a number") from None
 
 
+def along(unit: str, coordinate_unit: str) -> str:
+    """A unit that is written as for an angle, along a coordinate in "rad" or "m": "N m s/rad" -> "N s/m"."""
+    if coordinate_unit == "rad":
+        return unit
+    return unit.replace("kg m2", "kg").replace("N m", "N").replace("rad", coordinate_unit)
+
+
 def example(unit: str) -> str:
     """A quantity in this unit as one writes it."""
     return "30 %" if unit == "1" else f"1.5 {unit}"
