@@ -33,7 +33,7 @@ def case(noise: float = 0.5) -> Balance:
     t = np.arange(0, SECONDS, 1 / RATE_HZ)
     angle, speed, acceleration = swings(rng, t)
     assert isinstance(model.mechanism, Hinge)
-    motion = model.mechanism.motion(t, angle, speed, acceleration)
+    motion = model.mechanism.motion(t, np.stack([angle, speed], axis=1), acceleration[:, None])
     wrench = np.zeros((len(t), 6))
     wrench[:, 5] = model.with_values(TRUTH).wrench(model.mechanism.observe(motion), ARRAYS)[0]
     wrench[:, 5] += noise * rng.normal(size=len(t))

@@ -8,23 +8,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from palpate.elements import Parameter, Shape
-from palpate.mechanisms import Row
+from palpate.elements import Element, Parameter, Shape
+from palpate.mechanisms import Mechanism, Row
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Coordinate, Kinematics
 from palpate.physics.motion import Motion
 
 
 @dataclass(frozen=True, slots=True)
-class Viscous:
+class Viscous(Element):
     """tau = b speed."""
 
     name: str = "viscous"
     acts_on: str = "hinge"
     type: ClassVar[str] = "viscous"
-    dry: ClassVar[bool] = False
     dissipates: ClassVar[bool] = True
-    shapes: ClassVar[tuple[Shape, ...]] = ()
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("b", "N m s/rad", "positive"),)
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
@@ -36,7 +34,7 @@ class Viscous:
 
 
 @dataclass(frozen=True, slots=True)
-class ZoneDamper:
+class ZoneDamper(Element):
     """tau = (b_0 + b_1 (1 + tanh((q - above) / width)) / 2) speed: more damping beyond an angle."""
 
     name: str = "zone"
@@ -44,7 +42,6 @@ class ZoneDamper:
     above: float = 0.5
     width: float = 0.2
     type: ClassVar[str] = "zone"
-    dry: ClassVar[bool] = False
     dissipates: ClassVar[bool] = True
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("b_0", "N m s/rad", "positive"),
@@ -64,15 +61,13 @@ class ZoneDamper:
 
 
 @dataclass(frozen=True, slots=True)
-class SwingDoor:
+class SwingDoor(Mechanism):
     """A hinge along z of the body frame through its origin, upright; a pinion that turns `ratio` times as far."""
 
     ratio: float = 2.5
-    gravity: float = 9.80665
     type: ClassVar[str] = "swing-door"
     rows: ClassVar[tuple[Row, ...]] = (Row("n_z", "N m"),)
     coordinates: ClassVar[Mapping[str, str]] = {"hinge": "rad", "pinion": "rad"}
-    constant_projection: ClassVar[bool] = True
     state: ClassVar[tuple[str, ...]] = ("angle", "speed")
     accelerations: ClassVar[tuple[str, ...]] = ("speed_dot",)
 

@@ -66,7 +66,9 @@ def door_view(model: Model | None = None, seed: int = 1, noise: float = 0.4) -> 
     t = np.arange(0.0, 150.0, 0.01)
     angle = swept(t)
     speed = np.gradient(angle, t)
-    k = model.mechanism.observe(model.mechanism.motion(t, angle, speed, np.gradient(speed, t)))
+    k = model.mechanism.observe(
+        model.mechanism.motion(t, np.stack([angle, speed], axis=1), np.gradient(speed, t)[:, None])
+    )
     estimate = np.column_stack(np.broadcast_arrays(*model.wrench(k, ARRAYS))).reshape(len(t), -1)
     resting = (np.abs(speed) < 1e-3) & (np.abs(np.gradient(speed, t)) < 0.01)
     held = np.zeros(len(t))

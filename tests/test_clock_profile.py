@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from palpate.elements import Parameter, RigidBody, SensorBias, Shape
+from palpate.elements import Element, Parameter, RigidBody, SensorBias
 from palpate.errors import DataProblem
 from palpate.identify import build_balance, compress
 from palpate.identify.clock_profile import (
@@ -40,7 +40,7 @@ HANDLE_SIGMA = [0.15] * 3 + [0.004] * 3
 
 
 @dataclass(frozen=True, slots=True)
-class Coulomb:
+class Coulomb(Element):
     """tau = c sign(speed), smoothed: enough for a door that a person keeps moving."""
 
     name: str = "coulomb"
@@ -48,7 +48,6 @@ class Coulomb:
     type: ClassVar[str] = "coulomb"
     dry: ClassVar[bool] = True
     dissipates: ClassVar[bool] = True
-    shapes: ClassVar[tuple[Shape, ...]] = ()
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("c", "N m", "positive"),)
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:

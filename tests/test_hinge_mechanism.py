@@ -93,7 +93,7 @@ def test_the_moment_about_an_inclined_hinge_is_mujocos(seed: int) -> None:
 def test_a_measured_angle_comes_back_from_its_motion() -> None:
     t, angle, speed, acceleration = swing()
     hinge = Hinge(inclination=0.2, direction=1.1, linkage=FourBar())
-    observed = hinge.observe(hinge.motion(t, angle, speed, acceleration))
+    observed = hinge.observe(hinge.motion(t, np.stack([angle, speed], axis=1), np.stack([acceleration], axis=1)))
     expanded = hinge.expand([angle, speed], [acceleration], {}, ARRAYS)
     for a, b in zip(flat(observed), flat(expanded), strict=True):
         assert np.abs(a - np.broadcast_to(b, t.shape)).max() < 1e-12
@@ -101,7 +101,7 @@ def test_a_measured_angle_comes_back_from_its_motion() -> None:
 
 def test_a_body_that_spins_keeps_its_turns() -> None:
     t = np.linspace(0, 10, 500)
-    k = Hinge().observe(Hinge().motion(t, 3 * t - 2, 0 * t + 3, 0 * t))
+    k = Hinge().observe(Hinge().motion(t, np.stack([3 * t - 2, 0 * t + 3], axis=1), np.stack([0 * t], axis=1)))
     assert np.abs(k.coordinates["hinge"].position - (3 * t - 2)).max() < 1e-12
 
 
@@ -116,7 +116,9 @@ def test_from_poses_in_the_room_to_the_coordinates() -> None:
     g_hinge = hinge.T_world_hinge[:3, :3].T @ np.array([0, 0, -9.80665])
     mechanism = Hinge(linkage=FourBar()).with_gravity(g_hinge)
     assert mechanism.inclination == pytest.approx(inclination(T_world_hinge, [0, 0, -1]), abs=1e-12)
-    k = mechanism.observe(mechanism.motion(t, found.position, found.speed, found.acceleration))
+    k = mechanism.observe(
+        mechanism.motion(t, np.stack([found.position, found.speed], axis=1), np.stack([found.acceleration], axis=1))
+    )
     seen = ~found.edge
     assert np.isfinite(k.coordinates["closer"].position[seen]).all()
     assert np.isnan(k.coordinates["closer"].position[found.edge]).all()
@@ -160,7 +162,7 @@ def test_one_row_is_free_and_a_linkage_adds_a_coordinate() -> None:
 
 def test_a_motion_that_is_not_about_the_hinge_is_refused() -> None:
     t, angle, speed, acceleration = swing()
-    motion = CLOSER.motion(t, angle, speed, acceleration)
+    motion = CLOSER.motion(t, np.stack([angle, speed], axis=1), np.stack([acceleration], axis=1))
     bare = Motion(t, motion.specific_acceleration, motion.omega, motion.omega_dot)
     with pytest.raises(DataProblem, match=r"hinge: the motion does not tell the angle. Build it .* Hinge.motion"):
         CLOSER.observe(bare)
@@ -168,17 +170,21 @@ def test_a_motion_that_is_not_about_the_hinge_is_refused() -> None:
     with pytest.raises(DataProblem, match="hinge: sample 0: z of the body frame is not along the hinge"):
         CLOSER.observe(Motion(t, motion.specific_acceleration, motion.omega, motion.omega_dot, lying))
     with pytest.raises(DataProblem, match=r"linkage: sample \d+: at 11[45].\d deg .* -113.9 to 113.9 deg"):
-        CLOSER.observe(CLOSER.motion(t, angle + 0.6, speed, acceleration))
+        CLOSER.observe(CLOSER.motion(t, np.stack([angle + 0.6, speed], axis=1), np.stack([acceleration], axis=1)))
     for wrong in (angle + 2 * np.pi, np.where(t < 2, angle, angle + 2 * np.pi)):
         with pytest.raises(DataProblem, match="half a turn from zero, or turns by more than that between two samples"):
-            CLOSER.motion(t, wrong, speed, acceleration)
+            CLOSER.motion(t, np.stack([wrong, speed], axis=1), np.stack([acceleration], axis=1))
 
 
 def test_unseen_samples_stay_unseen() -> None:
     t, angle, speed, acceleration = swing()
     angle[50:60] = np.nan
-    k = CLOSER.observe(CLOSER.motion(t, angle, speed, acceleration))
+    k = CLOSER.observe(CLOSER.motion(t, np.stack([angle, speed], axis=1), np.stack([acceleration], axis=1)))
     for name in ("hinge", "closer"):
         assert np.flatnonzero(np.isnan(k.coordinates[name].position)).tolist() == list(range(50, 60))
     nothing = np.full(200, np.nan)
-    assert np.isnan(CLOSER.observe(CLOSER.motion(t, nothing, nothing, nothing)).coordinates["closer"].speed).all()
+    assert np.isnan(
+        CLOSER.observe(CLOSER.motion(t, np.stack([nothing, nothing], axis=1), np.stack([nothing], axis=1)))
+        .coordinates["closer"]
+        .speed
+    ).all()

@@ -279,7 +279,7 @@ def test_a_users_object_file_is_read_by_path_with_its_own_parts(tmp_path: Path) 
     path = tmp_path / "gate.yaml"
     path.write_text("name: gate\nmechanism: {type: swing-door, ratio: 3}\nelements:\n  - {type: zone, above: 1.2}\n")
     model = load_object(path, elements=OWN_ELEMENTS, mechanisms=OWN_MECHANISMS)
-    assert model == Model("gate", SwingDoor(3), (ZoneDamper(above=1.2),))
+    assert model == Model("gate", SwingDoor(ratio=3), (ZoneDamper(above=1.2),))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from palpate.elements import Coulomb, Foot, Gravity, Parameter, PolynomialSpring, ScalarInertia, Shape, Viscous
+from palpate.elements import Coulomb, Element, Foot, Gravity, Parameter, PolynomialSpring, ScalarInertia, Viscous
 from palpate.errors import PalpateError
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
@@ -28,15 +28,12 @@ from tests.command import palpate
 
 
 @dataclass(frozen=True, slots=True)
-class Motor:
+class Motor(Element):
     """tau = -k sin(8 angle) |speed|: pushes on one way and brakes on the other, as no passive thing does."""
 
     name: str = "motor"
     acts_on: str = "hinge"
     type: ClassVar[str] = "motor"
-    dry: ClassVar[bool] = False
-    dissipates: ClassVar[bool] = False
-    shapes: ClassVar[tuple[Shape, ...]] = ()
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("k", "N m s/rad", "free"),)
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:

@@ -80,7 +80,7 @@ def _door() -> tuple[Model, Balance, np.ndarray]:
     angle = np.radians(45) + np.radians(38) * np.sin(0.9 * t) * np.cos(0.13 * t)
     speed, acceleration = np.gradient(angle, t), np.gradient(np.gradient(angle, t), t)
     assert isinstance(model.mechanism, Hinge)
-    motion = model.mechanism.motion(t, angle, speed, acceleration)
+    motion = model.mechanism.motion(t, np.stack([angle, speed], axis=1), acceleration[:, None])
     p = np.array([6.5, 4.7, 1.8, 7.5, 4.5, 2.6, 18.0, -17.1, 5.3, -0.7])
     wrench = np.zeros((len(t), 6))
     balance = build_balance(model, motion, wrench, sigma=[1.0])

@@ -574,7 +574,7 @@ def test_feet_survive_a_file() -> None:
 @pytest.mark.parametrize("element", [WheelSpin(), Foot(), FootFriction()], ids=lambda e: e.type)
 def test_elements_keep_their_promises(element: Any) -> None:
     needs("casadi", "casadi")
-    assert "symbols" in check_element(element, coordinate_unit=getattr(element, "coordinate_unit", "rad"))
+    assert "symbols" in check_element(element, coordinate_unit=element.natural_unit)
 
 
 def test_spin_without_gyroscopic_moment_is_an_inertia_along_the_wheel() -> None:

@@ -19,7 +19,6 @@ from palpate.experiment.hinge_inputs import Filtering
 from palpate.experiment.rolling_fit import Believed, RollingFit, fit_rolling
 from palpate.experiment.rolling_inputs import RollingInputs, Sensor, with_radius
 from palpate.experiment.rolling_replay import replay_curves, replay_entry, replay_errors, replay_rolling
-from palpate.experiment.rolling_rest import AtRest
 from palpate.mechanisms import Free, Hinge, Mechanism, Rolling
 from palpate.model import Model, load_object
 from palpate.motion.clocks.clock import Even
@@ -29,7 +28,7 @@ from palpate.physics.inertia import phi_from_mass_properties
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import transform
-from palpate.rendering.hands import Compared, Hands, Intention, compare_held, growth, hold, intended, place
+from palpate.rendering.hands import Compared, Hands, Intention, compare_held, growth, hold, intended
 from palpate.runtime.replay import Replay, replay
 from palpate.twin.hand import Segment
 from palpate.twin.rolling import WheelbarrowTwin, body_poses, pushes
@@ -207,7 +206,7 @@ def test_who_knows_an_object_moves_it_as_meant() -> None:
     held = hold(model.without_dry(), Hands(grips), meant, states[0])
     assert np.abs(held.positions - states[:, :5]).max() < 5e-4
     assert np.abs(held.forces - meant.forces).max() < 0.3
-    R = np.array([place(model.mechanism, x, FLOATS)[0] for x in states])
+    R = np.array([model.mechanism.place(x, FLOATS)[0] for x in states])
     axle = np.column_stack([states[:, :2], np.full(len(times), model.mechanism.radius)])
     assert meant.points == pytest.approx(grips @ R.transpose(0, 2, 1) + axle[:, None], abs=1e-12)
 
@@ -389,7 +388,7 @@ def test_places_are_those_of_the_mechanism(seed: int, kind: Any) -> None:
     if kind == "free":
         state[3:7] /= np.linalg.norm(state[3:7])
     state[-n:] = 0.0
-    R, r = (np.array(x) for x in place(mechanism, state.tolist(), FLOATS))
+    R, r = (np.array(x) for x in mechanism.place(state.tolist(), FLOATS))
     k = mechanism.expand(state.tolist(), [0.0] * n, {}, FLOATS)
     assert R[2] * 9.80665 == pytest.approx(k.specific_acceleration, abs=1e-12)
     assert np.abs(R @ R.T - np.eye(3)).max() < 1e-12
@@ -398,7 +397,7 @@ def test_places_are_those_of_the_mechanism(seed: int, kind: Any) -> None:
         assert poses is not None
         assert pytest.approx(poses.rotation[0], abs=1e-12) == R
         assert pytest.approx(poses.position[0], abs=1e-12) == r
-    rows, _ = place(mechanism, list(np.tile(state, (3, 1)).T), ARRAYS)
+    rows, _ = mechanism.place(list(np.tile(state, (3, 1)).T), ARRAYS)
     assert np.array([[np.broadcast_to(x, 3)[1] for x in row] for row in rows]) == pytest.approx(R, abs=1e-15)
 
 
@@ -418,8 +417,6 @@ def test_what_is_no_hand_and_no_intention() -> None:
         hold(model, hands, replace(good, forces=np.zeros((5, 2, 3))), start)
     with pytest.raises(DataProblem, match="not known"):
         hold(model, hands, replace(good, points=np.full((5, 1, 3), np.nan)), start)
-    with pytest.raises(PalpateError, match="AtRest does not say where its body is"):
-        place(AtRest(Rolling()), [0.0] * 9, FLOATS)
     wild = Model("m", Hinge(), (ScalarInertia(), PolynomialSpring(order=9))).with_values([1.0, *[1e9] * 10])
     with pytest.raises(PalpateError, match="in the hands, a step leads nowhere"):
         hold(wild, hands, replace(good, times_s=np.arange(5.0)), np.ones(2))

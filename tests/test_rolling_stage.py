@@ -321,7 +321,7 @@ def test_rows_at_rest_hold_whatever_friction_does(
     yaw: float, camber: float, pitch: float, radius: float, rates: list[float]
 ) -> None:
     rolling = Rolling(radius=radius)
-    still = AtRest(rolling)
+    still = AtRest(rolling=rolling)
     k = rolling.expand([0.0, 0.0, yaw, camber, pitch, *rates[:4]], rates[4:], {}, ARRAYS)
     turned = still.turned(k)
     assert np.allclose([float(np.asarray(r)) for r in turned.coordinates["wheel"].ratio], 0.0, atol=1e-12)

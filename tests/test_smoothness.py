@@ -20,7 +20,7 @@ def _solution(smooth: float, seed: int = 0) -> Solution:
     speed = np.gradient(angle, t)
     acceleration = np.gradient(speed, t)
     model = Model("x", Hinge(), (ScalarInertia("I"), Coulomb("b_c"), Table(knots=KNOTS, smooth=smooth)))
-    motion = model.mechanism.motion(t, angle, speed, acceleration)  # type: ignore[attr-defined]
+    motion = model.mechanism.motion(t, np.stack([angle, speed], axis=1), acceleration[:, None])
     wrench = np.zeros((len(t), 6))
     wrench[:, 5] = 2 * acceleration + 1.5 * np.sign(speed) + 3 * np.sin(angle) + 0.3 * rng.normal(size=len(t))
     return solve(compress(build_balance(model, motion, wrench, sigma=[1.0]), [(0.0, 60.0)]))

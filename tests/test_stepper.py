@@ -31,7 +31,7 @@ from palpate.elements import (
 )
 from palpate.errors import PalpateError
 from palpate.mechanisms import FourBar, Free, Hinge
-from palpate.mechanisms.mechanism import Row
+from palpate.mechanisms.mechanism import Mechanism, Row
 from palpate.model import Model, load_object
 from palpate.physics.functions import FLOATS, Functions
 from palpate.physics.kinematics import Coordinate, Kinematics
@@ -618,13 +618,12 @@ def test_a_tumbling_body_gains_no_energy_at_any_step(dt: float) -> None:
 
 
 @dataclass(frozen=True)
-class Slides:
+class Slides(Mechanism):
     """Two coordinates, two rows: a mechanism of a user."""
 
     type = "slides"
     rows = (Row("f_x", "N"), Row("f_y", "N"))
     coordinates = {"a": "rad", "b": "rad"}  # noqa: RUF012
-    constant_projection = True
     state = ("x", "y", "v_x", "v_y")
     accelerations = ("a_x", "a_y")
 
@@ -691,13 +690,12 @@ def test_dry_impulses_hold_or_slip(seed: int) -> None:
 
 
 @dataclass(frozen=True)
-class Skate:
+class Skate(Mechanism):
     """A blade: it glides along its heading and turns, but does not slip sideways."""
 
     type = "skate"
     rows = (Row("f_x", "N"), Row("n_z", "N m"))
     coordinates = {"glide": "rad", "turn": "rad"}  # noqa: RUF012
-    constant_projection = True
     state = ("x", "y", "yaw", "v", "r")
     accelerations = ("v_dot", "r_dot")
 

@@ -214,7 +214,7 @@ def test_at_rest_no_friction_of_either_wheel_is_left() -> None:
     """Rows for samples in which the one or the other wheel may stand still."""
     truck = Rolling(radius=0.12, moves="upright", track=0.5)
     state = [0.1, 0.2, 0.3, 0.9, 0.2, 1.5, -0.4]
-    still = AtRest(truck)
+    still = AtRest(rolling=truck)
     k = still.turned(truck.expand(state, [0.0, 0.0, 0.0], {}, ARRAYS))
     for name in truck.wheels:
         assert np.abs(np.array(k.coordinates[name].ratio, dtype=float)).max() < 1e-15

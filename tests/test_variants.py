@@ -33,7 +33,8 @@ def measured(name: str, seed: int, effect: float = 2.5) -> Balance:
     model = with_shapes(BY_NAME[name].model, radians({"b_bc.above": 62.0, "b_s.above": 29.0}))
     model = with_shapes(model, {"v_s": 0.15}) if "v_s" in model.shapes else model
     t = np.arange(0, SECONDS, 0.01)
-    motion = model.mechanism.motion(t, *swings(rng, t))
+    way = swings(rng, t)
+    motion = model.mechanism.motion(t, np.stack(way[:2], axis=1), way[2][:, None])
     columns = np.array([c[0] for c in model.columns(model.mechanism.observe(motion), ARRAYS)])
     papers = dict(zip(door().parameters, PAPER, strict=True))
     p = np.array([papers.get(n.removesuffix("_turbulent"), 1.0) for n in model.parameters])

@@ -18,7 +18,8 @@ class EndStop(Element):
     """tau = k d + c d max(d', 0) against the motion, d = how far the stop is pressed (Hunt and Crossley 1975, without
     the pull of their damper on the way back).
 
-    `at` rad or m; `side`: whether it ends the range at its highest or lowest value. No jump of the force at the first touch.
+    `at` rad or m; `side`: whether it ends the range at its highest or lowest value. The force does not jump at the
+    first touch.
     """
 
     name: str = "stop"

@@ -13,9 +13,9 @@ from palpate.physics.kinematics import Kinematics
 
 @dataclass(frozen=True, slots=True)
 class ScalarInertia(Element):
-    """tau = I acceleration (paper, eq. f_door_scalar): all that an upright hinge shows of a body; along a length it is a mass.
+    """tau = I acceleration (paper, eq. f_door_scalar): all that an upright hinge shows of a body.
 
-    Use it or a rigid body for the same mass, not both.
+    Along a length it is a mass. Use it or a rigid body for the same mass, not both.
     """
 
     name: str = "I"

@@ -18,8 +18,8 @@ class Table(Element):
     """tau(q), piecewise linear, tau_i at knot i: what it takes to hold the object there; constant beyond the ends.
 
     Positive where the object pushes back, such as a spring that closes a door: minus the force of `PolynomialSpring`.
-    Knots in rad or m. `smooth` (N m or N): a prior by which a knot lies on the straight line between its neighbours, give or take
-    this standard deviation; 0 is none.
+    Knots in rad or m. `smooth` (N m or N): a prior by which a knot lies on the straight line between its neighbours,
+    give or take this standard deviation; 0 is none.
     """
 
     name: str = "table"

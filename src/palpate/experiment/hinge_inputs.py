@@ -112,7 +112,8 @@ class HingeInputs:
 
     def motion(self, found: CoordinateMotion) -> Motion:
         """As the mechanism observes it."""
-        return self.hinge.motion(self.times_s, found.position, found.speed, found.acceleration)
+        states = np.stack([found.position, found.speed], axis=1)
+        return self.hinge.motion(self.times_s, states, found.acceleration[:, None])
 
     def handle_wrench(self, motion: Motion, *, moving: bool = True) -> FloatArray:
         """(samples, 6): what it takes to move the handle so, in the sensor frame; without `moving`, to carry it."""
@@ -136,8 +137,7 @@ class HingeInputs:
 
     def hinge_at_rest(self) -> Motion:
         """One sample of the shut object."""
-        zero = np.zeros(1)
-        return self.hinge.motion(zero, zero, zero, zero)
+        return self.hinge.motion(np.zeros(1), np.zeros((1, 2)), np.zeros((1, 1)))
 
     def body_wrench(self, motion: Motion) -> FloatArray:
         """(samples, 6): what moves the object of the model, in the hinge's frame, N and N m."""
@@ -208,7 +208,7 @@ class HingeInputs:
 
     def prediction(self, found: CoordinateMotion) -> Balance:
         """The balance to look at: the wrench as it is at this rate, and this motion."""
-        motion = self.hinge.motion(self.times_s, found.position, found.speed, found.acceleration)
+        motion = self.motion(found)
         wrench = self.body_wrench(motion)
         return build_balance(self.model, motion, wrench, sigma=[1.0], used=self.used(found, wrench))
 

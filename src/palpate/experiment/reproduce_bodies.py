@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from palpate.experiment.rolling_inputs import with_radius
 from palpate.experiment.telling import Tell
 from palpate.identify import Balance, Solution, build_balance, compress, solve
 from palpate.mechanisms import Hinge, Rolling
-from palpate.mechanisms.mechanism import Row
+from palpate.mechanisms.mechanism import Mechanism, Row
 from palpate.motion.derivatives.differentiate import coordinate_motion, published_pose_motion
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Functions, Scalar
@@ -71,7 +71,7 @@ def fit_published_door(name: str, experiment: Experiment[BodyPart], tell: Tell) 
     found = coordinate_motion(times, angle, window_s=window / BODY_HZ, order=order, ends=True)
     model = object_model(experiment)
     assert isinstance(model.mechanism, Hinge)
-    motion = model.mechanism.motion(times, found.position, found.speed, found.acceleration)
+    motion = model.mechanism.motion(times, np.stack([found.position, found.speed], axis=1), found.acceleration[:, None])
     used = np.isfinite(found.acceleration) & np.isfinite(wrench).all(axis=1)
     balance = build_balance(model, motion, np.where(used[:, None], wrench, 0.0), sigma=[1.0], used=used)
     spring = quasi_static_spring(balance, [seconds(choices.quasi_static, BODY_HZ)])
@@ -93,12 +93,12 @@ def door_angle(R_world_hinge: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True)
-class PaperContact:
+class PaperContact(Mechanism):
     """`Rolling` as the paper writes its balance: the moments about the contact, which is straight below the axle at
     its measured height (eq. pC, r_CR), and a wheel that turns with v_x / R_w.
     """
 
-    rolling: Rolling
+    rolling: Rolling = field(default_factory=Rolling)
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -183,7 +183,7 @@ def fit_published_barrow(name: str, experiment: Experiment[BodyPart], tell: Tell
     tell("solving")
     model = with_radius(object_model(experiment), axle.radius)
     assert isinstance(model.mechanism, Rolling)
-    mechanism = PaperContact(replace(model.mechanism, wheel_speed="published"))
+    mechanism = PaperContact(rolling=replace(model.mechanism, wheel_speed="published"))
     model = replace(model, mechanism=mechanism)
     used = np.asarray(np.isfinite(motion.omega_dot).all(axis=1) & np.isfinite(wrench).all(axis=1))
     train, test = [seconds(s, BODY_HZ) for s in choices.train], [seconds(choices.test, BODY_HZ)]

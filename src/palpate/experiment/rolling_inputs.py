@@ -234,7 +234,7 @@ class RollingInputs:
             inside[slice(*whole.indices(s))] = True
         if not (rests & whole.used & inside).any():
             return found
-        still = AtRest(self.rolling)
+        still = AtRest(rolling=self.rolling)
         model = replace(self.model, mechanism=still)
         at = replace(whole, model=model, kinematics=still.turned(whole.kinematics))
         more = compress(self.low(at, whole.used & rests), segments)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from palpate.elements import Coulomb, Parameter, Shape
+from palpate.elements import Coulomb, Element, Parameter
 from palpate.errors import PalpateError
 from palpate.experiment.rolling_fit import RollingFit, solve_as
 from palpate.files import finite
@@ -21,18 +21,20 @@ LOAD = "load"
 
 
 @dataclass(frozen=True, slots=True)
-class LoadFriction:
+class LoadFriction(Element):
     """tau = mu_r R (F_N - mean) sign(speed): with it, b_c is the friction under the mean load, and stays what it is."""
 
-    radius: float
-    mean: float
     name: str = "mu_r"
     acts_on: str = "wheel"
+    radius: float = 1.0
+    mean: float = 0.0
     type: ClassVar[str] = "load-friction"
     dry: ClassVar[bool] = True
-    dissipates: ClassVar[bool] = False
-    shapes: ClassVar[tuple[Shape, ...]] = ()
-    parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("mu_r", "1", "free"),)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The part of the load that is friction."""
+        return (Parameter("mu_r", "1", "free"),)
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """The load beyond its mean, with the sign of the wheel's speed."""
@@ -87,7 +89,7 @@ def resistance(fit: RollingFit) -> dict[str, Any] | None:
 def _following(fit: RollingFit, load: FloatArray, mean: float) -> Any:
     """mu_r, fitted along with everything else."""
     inputs, balance = fit.inputs, fit.balance
-    extra = LoadFriction(inputs.rolling.radius, mean)
+    extra = LoadFriction(radius=inputs.rolling.radius, mean=mean)
     model = replace(inputs.model, elements=(*inputs.model.elements, extra), values={})
     own = replace(inputs, model=model)
     at = Coordinate(np.where(np.isfinite(load), load, mean), 0.0, 0.0, (0.0,) * len(model.mechanism.rows))

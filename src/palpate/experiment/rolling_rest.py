@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from palpate.mechanisms import Rolling
-from palpate.mechanisms.mechanism import Row
+from palpate.mechanisms.mechanism import Mechanism, Row
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
 from palpate.physics.motion import Motion
@@ -15,7 +15,7 @@ _NAMES = ("n_x", "n_y", "n_z", "f_x")
 
 
 @dataclass(frozen=True, slots=True)
-class AtRest:
+class AtRest(Mechanism):
     """`Rolling` with its rows combined so that a couple along the axle on the wheel drops out.
 
     The couple tau enters n_y with cos c, n_z with sin c and f_x with 1 / (R cos c), c the camber (mechanisms/rolling).
@@ -24,7 +24,7 @@ class AtRest:
     its own couple and a lever arm about the vertical: nothing is left of n_z either.
     """
 
-    rolling: Rolling
+    rolling: Rolling = field(default_factory=Rolling)
 
     @property
     def rows(self) -> tuple[Row, ...]:

@@ -17,7 +17,6 @@ from palpate.errors import PalpateError
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import mass_properties
-from palpate.runtime.equations import Forward
 from palpate.runtime.pairing import doubt
 from palpate.runtime.simulate import missing_stops
 
@@ -69,11 +68,10 @@ def object_to_export(model: Model) -> tuple[Model, list[str]]:
         left_out.append(f"{', '.join(sensor)}: belongs to the sensor, not to the object")
     found = model.of_object()
     left_out += [line for line in (doubt(model), missing_stops(found)) if line]
-    if isinstance(found.mechanism, Forward):
-        forward = found.mechanism.forward()
-        if forward != found.mechanism:
-            left_out.append("wheel_speed 'published': nothing can move by it; the conjugate speed stands in its place")
-        found = replace(found, mechanism=forward)
+    forward = found.mechanism.forward()
+    if forward != found.mechanism:
+        left_out.append("wheel_speed 'published': nothing can move by it; the conjugate speed stands in its place")
+    found = replace(found, mechanism=forward)
     return found, left_out
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from palpate.elements import EndStop, Gravity, PolynomialSpring, RigidBody, Table, WheelSpin
-from palpate.elements.traits import Level
 from palpate.errors import PalpateError
 from palpate.export.common import (
     STEP,
@@ -87,7 +86,7 @@ class Curves:
         k, total = self.see(q, v, np.zeros_like(q)), np.zeros_like(q)
         for part in parts:
             e = part.element
-            if e.dry and isinstance(e, Level):
+            if e.dry:
                 own = sum(x * p for x, p in zip(e.level(k, _shapes(part), ARRAYS), part.p, strict=True))
                 total = total + np.abs(k.coordinates[e.acts_on].ratio[0]) * own
         return total

@@ -30,10 +30,9 @@ from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS
 from palpate.physics.inertia import mass_properties
-from palpate.physics.so3 import exp_rotation, quaternion_from_rotation, quaternion_product, rotation_from_quaternion
+from palpate.physics.so3 import exp_rotation, quaternion_from_rotation, quaternion_product
 from palpate.physics.spatial import wrench_transmission
 from palpate.runtime import Stepper
-from palpate.runtime.equations import Rates, RowSpeeds
 from palpate.runtime.pairing import model_of
 from palpate.runtime.stepper import feet_height, has_feet, rest
 
@@ -433,30 +432,23 @@ def _row_speeds(model: Model, states: FloatArray) -> FloatArray:
     """(samples, row, speed): the speeds on which the rows work per speed of the state."""
     mechanism, count = model.mechanism, len(states)
     n = len(mechanism.accelerations)
-    if isinstance(mechanism, RowSpeeds):
-        found: list[FloatArray] = []
-        for unit in np.eye(n):
-            given = [*list(states[:, :-n].T), *(np.full(count, u) for u in unit)]
-            speeds = mechanism.row_speeds(given, ARRAYS)
-            found.append(np.stack([np.broadcast_to(x, count) for x in speeds], axis=1))
-        return np.stack(found, axis=2)
-    S = np.broadcast_to(np.eye(n), (count, n, n)).copy()
-    if isinstance(mechanism, Free):  # forces in the body's axes, velocities in the world's
-        S[:, :3, :3] = rotation_from_quaternion(states[:, 3:7]).swapaxes(1, 2)
-    return S
+    found: list[FloatArray] = []
+    for unit in np.eye(n):
+        given = [*list(states[:, :-n].T), *(np.full(count, u) for u in unit)]
+        speeds = mechanism.row_speeds(given, ARRAYS)
+        found.append(np.stack([np.broadcast_to(x, count) for x in speeds], axis=1))
+    return np.stack(found, axis=2)
 
 
 def _moved(model: Model, positions: FloatArray, ways: FloatArray) -> FloatArray:
     """Positions after small ways (samples, n) along the speeds of the state."""
     mechanism, count = model.mechanism, len(ways)
     start = np.broadcast_to(positions, (count, len(positions)))
-    if isinstance(mechanism, Rates):
-        rates = mechanism.rates([*list(start.T), *list(ways.T)], ARRAYS)
-        return start + np.stack([np.broadcast_to(x, count) for x in rates], axis=1)
-    if isinstance(mechanism, Free):
+    if "q_w" in mechanism.state:
         turned = quaternion_product(start[:, 3:7], quaternion_from_rotation(exp_rotation(ways[:, 3:])))
         return np.concatenate([start[:, :3] + ways[:, :3], turned], axis=1)
-    return start + ways
+    rates = mechanism.rates([*list(start.T), *list(ways.T)], ARRAYS)
+    return start + np.stack([np.broadcast_to(x, count) for x in rates], axis=1)
 
 
 def _independent(J: FloatArray) -> list[int]:

@@ -9,18 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from palpate.errors import DataProblem, PalpateError
-from palpate.mechanisms import Free, Mechanism
+from palpate.mechanisms import Mechanism
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
-from palpate.physics.functions import ARRAYS, FLOATS, Functions, Scalar
+from palpate.physics.functions import ARRAYS, FLOATS
 from palpate.physics.kinematics import Triple
 from palpate.runtime.advance import Status
-from palpate.runtime.equations import Forward, Rates
 from palpate.runtime.flat import Term, Trace
 from palpate.runtime.replay import half_step_back
 from palpate.runtime.stepper import Stepper
@@ -30,15 +28,6 @@ _FADING, _SWINGING = 0.1, 0.2
 1 / omega: a damper that acts a step late takes energy out as long as the step is less than the former."""
 _MOST_STEPS = 1000
 _NUDGE = 1e-5
-
-
-@runtime_checkable
-class Placed(Protocol):
-    """A mechanism whose state tells where the body is."""
-
-    def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[tuple[Triple, Triple, Triple], Triple]:
-        """Rows of R_world_body and the place of the body frame, m."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +138,7 @@ def intended(model: Model, grips: FloatArray, times_s: FloatArray, states: Float
     k = mechanism.expand(list(states.T), list(acc.T), {}, ARRAYS)
     one = np.ones(len(times_s))
     needed = np.stack([x * one for x in smooth.wrench(k, ARRAYS)], axis=1)
-    R, r = _arrays(place(mechanism, list(states.T), ARRAYS), len(times_s))
+    R, r = _arrays(mechanism.place(list(states.T), ARRAYS), len(times_s))
     rows = np.empty((len(times_s), needed.shape[1], 3 * len(grips)))
     for i, grip in enumerate(grips):
         for j in range(3):
@@ -218,7 +207,7 @@ def growth(model: Model, hands: Hands, state: FloatArray) -> float:
     aim = [*meant.points.ravel().tolist(), *[0.0] * hands.grips.size, *meant.forces.ravel().tolist()]
     act = _acting(smooth.mechanism, hands)
     trace, variables = _variables(smooth.mechanism)
-    moves = trace.function("s", _rates(smooth.mechanism, trace, variables))
+    moves = trace.function("s", smooth.mechanism.rates(variables, trace.fn))
 
     def rates(x: FloatArray) -> FloatArray:
         inertia, bias, project = _dynamics(smooth, x)
@@ -230,19 +219,10 @@ def growth(model: Model, hands: Hands, state: FloatArray) -> float:
     return float(np.linalg.eigvals(A).real.max())
 
 
-def place(mechanism: Mechanism, state: Sequence[Scalar], fn: Functions) -> tuple[tuple[Triple, Triple, Triple], Triple]:
-    """Rows of R_world_body and the place of the body frame (m); the world of a hinge is its frame at angle zero."""
-    if not isinstance(mechanism, Placed):
-        raise PalpateError(
-            f"the mechanism {type(mechanism).__name__} does not say where its body is: it has no `place`"
-        )
-    return mechanism.place(state, fn)
-
-
 def _acting(mechanism: Mechanism, hands: Hands) -> Callable[[Sequence[float], Sequence[float]], tuple[float, ...]]:
     """(state, wanted points, velocities and forces of all grips) -> wrench in the body frame (6), forces (3 a grip)."""
     trace, state = _variables(mechanism)
-    R, _ = place(mechanism, state, trace.fn)
+    R, _ = mechanism.place(state, trace.fn)
     points, speeds = _moving(mechanism, trace, state, hands.grips)
     size = hands.grips.size
     wanted = [trace.variable(f"d[{i}]") for i in range(3 * size)]
@@ -272,33 +252,21 @@ def _moving(
     mechanism: Mechanism, trace: Trace, state: Sequence[Term], grips: FloatArray
 ) -> tuple[list[Term], list[Term]]:
     """Places of the grips in the world, and how fast these change, three numbers a grip."""
-    R, r = place(mechanism, state, trace.fn)
+    R, r = mechanism.place(state, trace.fn)
     found = [
         trace.term(r[j] + sum(R[j][axis] * x for axis, x in enumerate(grip)))
         for grip in grips.tolist()
         for j in range(3)
     ]
-    pairs = list(zip(state, _rates(mechanism, trace, state), strict=False))
+    pairs = list(zip(state, mechanism.rates(state, trace.fn), strict=False))
     changes = [trace.term(sum(trace.derivative(x, q) * rate for q, rate in pairs)) for x in found]
     return found, changes
-
-
-def _rates(mechanism: Mechanism, trace: Trace, state: Sequence[Term]) -> Sequence[Scalar]:
-    """How fast each position changes."""
-    n = len(mechanism.accelerations)
-    positions, speeds = state[:-n], state[-n:]
-    if isinstance(mechanism, Free):  # q' = q omega / 2 (Diebel 2006, 6.5)
-        w, x, y, z = positions[3:]
-        a, b, c = (0.5 * s for s in speeds[3:])
-        turns = (-x * a - y * b - z * c, w * a - z * b + y * c, z * a + w * b - x * c, -y * a + x * b + w * c)
-        return (*speeds[:3], *turns)
-    return mechanism.rates(state, trace.fn) if isinstance(mechanism, Rates) else speeds
 
 
 def _smooth(model: Model) -> Model:
     """The object as it moves, without dry friction."""
     model = model.of_object().without_dry()
-    return replace(model, mechanism=model.mechanism.forward()) if isinstance(model.mechanism, Forward) else model
+    return replace(model, mechanism=model.mechanism.forward())
 
 
 def _dynamics(smooth: Model, state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -337,7 +305,7 @@ def _longest(model: Model, hands: Hands, start: FloatArray) -> float:
 def _poses(held: Held) -> tuple[FloatArray, FloatArray]:
     """R_world_body (samples, 3, 3) and the places (samples, 3) m."""
     speeds = [np.zeros(len(held.times_s))] * len(held.model.mechanism.accelerations)
-    return _arrays(place(held.model.mechanism, [*held.positions.T, *speeds], ARRAYS), len(held.times_s))
+    return _arrays(held.model.mechanism.place([*held.positions.T, *speeds], ARRAYS), len(held.times_s))
 
 
 def _arrays(found: tuple[tuple[Triple, Triple, Triple], Triple], count: int) -> tuple[FloatArray, FloatArray]:

@@ -25,7 +25,6 @@ from palpate.rendering.grip import grip_of
 from palpate.rendering.person import Hand
 from palpate.rendering.robot import Inner
 from palpate.rendering.stability import Line, line_of, longest_delay, slowest_rate, smallest_inertia, stiffest_hand
-from palpate.runtime.equations import RowSpeeds
 from palpate.runtime.stepper import Status, Stepper, feet_height, has_feet, moving_range
 
 _GAUSS = np.polynomial.legendre.leggauss(5)
@@ -220,10 +219,8 @@ def _drawn(model: Model, rng: np.random.Generator, count: int) -> FloatArray:
 
 def _row_speeds(model: Model, states: FloatArray) -> FloatArray:
     """(rows, samples): the speeds on which the free rows work."""
-    mechanism = model.mechanism
-    if isinstance(mechanism, RowSpeeds):
-        return np.array([np.broadcast_to(x, len(states)) for x in mechanism.row_speeds(list(states.T), ARRAYS)])
-    return states[:, -1][None]
+    speeds = model.mechanism.row_speeds(list(states.T), ARRAYS)
+    return np.array([np.broadcast_to(x, len(states)) for x in speeds])
 
 
 def _rows(model: Model, positions: FloatArray, speeds: FloatArray | None, acc: FloatArray | None) -> FloatArray:

@@ -9,7 +9,6 @@ from itertools import cycle
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.elements.traits import LooksAt
 from palpate.experiment.body_view import BodyView, ReplayWindow, ShapeProfile, View
 from palpate.mechanisms.mechanism import Row
 from palpate.model import Model
@@ -108,7 +107,7 @@ def zone_borders(view: BodyView) -> list[Border]:
     profiles = {p.name: p for p in view.profiles}
     owned = [(e, s) for e in view.model.elements for s in e.shapes]
     for (e, s), name in zip(owned, view.model.shapes, strict=True):
-        if isinstance(e, LooksAt) and first in e.looks_at and s.unit == unit and s.name != "width":
+        if first in e.looks_at and s.unit == unit and s.name != "width":
             profile = profiles.get(name)
             interval, flat = (None, False) if profile is None else (profile.interval, profile.interval is None)
             found.append(Border(e.name, s.name, s.value, interval, flat))

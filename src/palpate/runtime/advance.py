@@ -205,12 +205,11 @@ def many_freedoms_kernels(model: Model, e: Equations, dt: float) -> tuple[Kernel
     if rates is not None:
         kernels["rates"] = ("s", rates)
     energy, work = e.energy(), e.row_work()
-    if energy is not None and work is not None:
-        kernels |= {
-            "account": ("s", (energy[0], energy[2])),
-            "power": ("s", (energy[1],)),
-            "pushed": ("s, w", (work,)),
-        }
+    kernels |= {
+        "account": ("s", (energy[0], energy[2])),
+        "power": ("s", (energy[1],)),
+        "pushed": ("s, w", (work,)),
+    }
     return kernels, any(trace.varies(level, v) for _, _, level in dry for v in e.speeds)
 
 

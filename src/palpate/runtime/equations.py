@@ -2,54 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import Any
 
 from palpate.elements import EndStop, Foot
-from palpate.elements.traits import Level
 from palpate.errors import PalpateError
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
-from palpate.physics.functions import Functions, Scalar
+from palpate.physics.functions import Scalar
 from palpate.runtime.flat import Term, Trace
-
-
-@runtime_checkable
-class Rates(Protocol):
-    """A mechanism whose positions are not the integrals of its speeds, such as a wheel that rolls."""
-
-    def rates(self, state: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
-        """How fast each position of the state changes; linear in the speeds, zero at rest."""
-        ...
-
-
-@runtime_checkable
-class RowSpeeds(Protocol):
-    """A mechanism that tells the speeds on which its free rows work: its energy can be counted."""
-
-    def row_speeds(self, state: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
-        """One speed per row; linear in the speeds of the state."""
-        ...
-
-
-@runtime_checkable
-class Forward(Protocol):
-    """A mechanism that offers what a recording may be explained with, but nothing should move by."""
-
-    def forward(self) -> Mechanism:
-        """The same mechanism as the runtime must see it."""
-        ...
-
-
-@runtime_checkable
-class Limits(Protocol):
-    """A mechanism that moves within limits, such as a barrow that has fallen over."""
-
-    @property
-    def limits(self) -> Mapping[str, tuple[float, float]]:
-        """Lowest and highest value of positions, by their names in the state."""
-        ...
-
 
 Kernels = dict[str, tuple[str, Sequence[Term]]]
 """What a step evaluates, by name: the arguments (`s, w`) and the results; as a function of Python, or of C."""
@@ -107,10 +68,8 @@ class Equations:
         for e, p in zip(self._model.elements, self._p, strict=True):
             if not e.dry:
                 continue
-            if not isinstance(e, Level) or e.acts_on not in self.k.coordinates:
-                raise PalpateError(
-                    f"model {self._model.name!r}: {e.name!r} is dry, so it must act on a coordinate and tell its level"
-                )
+            if e.acts_on not in self.k.coordinates:
+                raise PalpateError(f"model {self._model.name!r}: {e.name!r} is dry, so it must act on a coordinate")
             z = {s.name: s.value for s in e.shapes}
             level = sum(c * x for c, x in zip(e.level(self.k, z, self.trace.fn), p, strict=True))
             along = self.k.coordinates[e.acts_on]
@@ -127,17 +86,15 @@ class Equations:
         return [x for row, last in zip(self.inertia, right, strict=True) for x in (*row, last)]
 
     def rates(self) -> list[Term] | None:
-        """How fast the positions change, where the mechanism says it."""
-        mechanism = self._model.mechanism
-        if not isinstance(mechanism, Rates):
+        """How fast the positions change; None where they are the integrals of the speeds, or turns of a free body."""
+        rates = self._model.mechanism.rates(self.state, self.trace.fn)
+        if "q_w" in self._model.mechanism.state or all(a is b for a, b in zip(rates, self.speeds, strict=False)):
             return None
-        return [self.trace.term(x) for x in mechanism.rates(self.state, self.trace.fn)]
+        return [self.trace.term(x) for x in rates]
 
-    def energy(self) -> tuple[Term, Term, Term] | None:
-        """Kinetic energy (J), what springs and weight take (W), and the energy in the stops (J), where rows tell it."""
+    def energy(self) -> tuple[Term, Term, Term]:
+        """Kinetic energy (J), what springs and weight take (W), and the energy in the stops (J)."""
         mechanism, trace = self._model.mechanism, self.trace
-        if not isinstance(mechanism, RowSpeeds):
-            return None
         speeds = [trace.term(x) for x in mechanism.row_speeds(self.state, trace.fn)]
         momentum = [dot(row, self.speeds) for row in self.inertia]
         held = [x - y for x, y in zip(self.at_rest, self.stops(self.positions), strict=True)]
@@ -147,11 +104,9 @@ class Equations:
         stored = trace.term(sum(0.5 * k * d * d for k, d in pressed))
         return 0.5 * dot(speeds, momentum), dot(speeds, held), stored
 
-    def row_work(self) -> Term | None:
-        """Power of the applied wrench (W), where the mechanism tells on what its rows work."""
+    def row_work(self) -> Term:
+        """Power of the applied wrench (W)."""
         mechanism = self._model.mechanism
-        if not isinstance(mechanism, RowSpeeds):
-            return None
         return dot(self.applied, [self.trace.term(x) for x in mechanism.row_speeds(self.state, self.trace.fn)])
 
     @property
@@ -168,8 +123,6 @@ class Equations:
 
 def limits(mechanism: Mechanism) -> list[tuple[int, float, float]]:
     """Place in the state, lowest and highest value of each position that has limits."""
-    if not isinstance(mechanism, Limits):
-        return []
     return [(mechanism.state.index(name), low, high) for name, (low, high) in mechanism.limits.items()]
 
 

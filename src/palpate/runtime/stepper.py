@@ -19,7 +19,7 @@ from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
 from palpate.runtime.advance import State, brake, has_quaternion, many_freedoms, one_freedom
 from palpate.runtime.advance import Status as Status
-from palpate.runtime.equations import Forward, Rates, limits
+from palpate.runtime.equations import limits
 
 _LOST = [math.nan] * 6
 _PROBLEMS = (ArithmeticError, ValueError, TypeError, IndexError)
@@ -190,15 +190,14 @@ def moving(model: Model) -> Model:
     """The model as it moves: without the instruments, its values possible, its mechanism as the runtime must see it."""
     model = model.of_object()
     model.check_values()
-    if isinstance(model.mechanism, Forward):
-        model = replace(model, mechanism=model.mechanism.forward())
-    return model
+    return replace(model, mechanism=model.mechanism.forward())
 
 
 def has_one_freedom(model: Model) -> bool:
     """Whether its state is one position and its speed."""
     mechanism = model.mechanism
-    return len(mechanism.accelerations) == 1 and len(mechanism.state) == 2 and not isinstance(mechanism, Rates)
+    single = len(mechanism.accelerations) == 1 and len(mechanism.state) == 2
+    return single and tuple(mechanism.rates((0.3, 0.7), FLOATS)) == (0.7,)
 
 
 def rest(model: Model) -> State:

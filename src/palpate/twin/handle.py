@@ -212,12 +212,12 @@ def _table_phi(table: tuple[float, ...]) -> FloatArray:
 
 def _truth(twin: HandleTwin, bias: FloatArray) -> dict[str, Any]:
     values = np.concatenate([drawing_values(twin.phi), bias])
-    names = [*DRAWING_NAMES, *(p.name for p in SensorBias.parameters)]
-    units = [*DRAWING_UNITS, *(p.unit for p in SensorBias.parameters)]
+    names = [*DRAWING_NAMES, *(p.name for p in SensorBias().parameters)]
+    units = [*DRAWING_UNITS, *(p.unit for p in SensorBias().parameters)]
     return {
         "palpate_truth": 1,
         "parameters": {n: {"value": float(v), "unit": u} for n, v, u in zip(names, values, units, strict=True)},
-        "phi": dict(zip((p.name for p in RigidBody.parameters), (float(v) for v in twin.phi), strict=True)),
+        "phi": dict(zip((p.name for p in RigidBody().parameters), (float(v) for v in twin.phi), strict=True)),
         "load_cell_minus_imu_s": twin.load_cell_minus_imu_s,
         "seed": twin.seed,
         "note": "bias: what the load cell's and the accelerometer's zero errors together look like to a fit",
