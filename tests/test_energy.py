@@ -178,7 +178,7 @@ def _made(wrong: type[Any], e: Any) -> Any:
     """The same element of the wrong class, if it is one of those."""
     if not issubclass(wrong, type(e)) or (isinstance(e, ScalarInertia) and e.acts_on == "hinge"):
         return e
-    return wrong(**{f.name: getattr(e, f.name) for f in fields(e)})
+    return wrong(**{f.name: getattr(e, f.name) for f in fields(e) if f.init})
 
 
 def worst(seeds: Sequence[int], states: int, wrong: type[Any] | None = None) -> float:

@@ -177,6 +177,111 @@ def test_the_checker_lets_pass_what_is_allowed(tmp_path: Path, path: str, text: 
     assert violations(tmp_path) == []
 
 
+# What other rooms may ask of mechanisms and elements, and who imports whom among the modules
+
+DECLARING = ("elements", "mechanisms")
+ISINSTANCES = 133
+"""So many isinstance on classes of these rooms are left in all others; it may only fall, to 15."""
+ASKED = 15
+"""So many getattr and hasattr on them are left; it may only fall, to 0."""
+CYCLES = (
+    {f"palpate.experiment.{name}" for name in ("view_parts", "motion", "handle", "handle_result", "handle_view")},
+)
+"""Modules that still import each other; it may only shrink."""
+
+
+def classes_of(rooms: tuple[str, ...]) -> set[str]:
+    """Names of the classes that these rooms define."""
+    paths = [p for room in rooms for p in (SOURCE / room).rglob("*.py")]
+    trees = [ast.parse(p.read_text(encoding="utf-8")) for p in paths]
+    return {node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+
+
+def asked(source: Path) -> dict[str, int]:
+    """Module -> how often it asks with isinstance for a class that it imports from these rooms, or defines for them."""
+    names, counts = classes_of(DECLARING), dict[str, int]()
+    for path in sorted(source.rglob("*.py")):
+        if room_of(module_name(path, source)) in DECLARING:
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        imported = {
+            alias.asname or alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[1:2] in [[r] for r in DECLARING]
+            for alias in node.names
+            if alias.name in names
+        }
+        count = 0
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+                parts = [n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)]
+                count += any(part in imported for part in parts)
+        if count:
+            counts[path.relative_to(source).as_posix()] = count
+    return counts
+
+
+def test_other_rooms_ask_what_is_declared_and_hardly_ever_for_a_class() -> None:
+    counts = asked(SOURCE)
+    assert sum(counts.values()) <= ISINSTANCES, counts
+
+
+def test_nobody_asks_a_mechanism_or_an_element_whether_it_has_a_member() -> None:
+    """getattr and hasattr on something that is called mechanism, linkage, element or e."""
+    odd: list[str] = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("hasattr", "getattr") and node.args:
+                what = ast.unparse(node.args[0]).split(".")[-1]
+                if what in ("mechanism", "linkage", "element", "e"):
+                    odd.append(f"{path.relative_to(SOURCE).as_posix()}:{node.lineno}: {ast.unparse(node)}")
+    assert len(odd) <= ASKED, odd
+
+
+def imports_between_modules() -> dict[str, set[str]]:
+    """Module -> modules that it imports at its top, under TYPE_CHECKING too; not those inside functions."""
+    modules = {module_name(p, SOURCE).removesuffix(".__init__"): p for p in SOURCE.rglob("*.py")}
+    graph: dict[str, set[str]] = {}
+    for name, path in modules.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        top = [n for node in tree.body for n in (ast.walk(node) if isinstance(node, ast.If) else [node])]
+        targets: set[str] = set()
+        for node in top:
+            if isinstance(node, ast.Import):
+                targets |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                targets |= {
+                    f"{node.module}.{a.name}" if f"{node.module}.{a.name}" in modules else node.module
+                    for a in node.names
+                }
+        graph[name] = {t for t in targets if t in modules and t != name}
+    return graph
+
+
+def cycles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
+    """Sets of modules that each lead to all others of the set (strongly connected, more than one)."""
+
+    def reached(start: str) -> set[str]:
+        seen, todo = set[str](), [start]
+        while todo:
+            for target in graph[todo.pop()] - seen:
+                seen.add(target)
+                todo.append(target)
+        return seen
+
+    reach = {name: reached(name) for name in graph}
+    return {frozenset(o for o in reach[n] if n in reach[o]) for n in graph if n in reach[n]}
+
+
+def test_no_modules_import_each_other() -> None:
+    assert [sorted(c) for c in cycles(imports_between_modules()) if not any(c <= known for known in CYCLES)] == []
+
+
+def test_the_search_for_cycles_finds_them() -> None:
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == {frozenset("abc")}
+    assert cycles({"a": {"b"}, "b": set()}) == set()
+
+
 SKIPPING = """
 import pytest
 from conftest import needs, needs_program, PACKAGES

@@ -188,8 +188,8 @@ def test_motions_that_show_optional_parts_are_named(fit: RollingFit) -> None:
 
 def test_a_spinning_wheel_of_another_size_is_refused(folder: Path) -> None:
     with pytest.raises(PalpateError, match=r"0\.25 m is not the mechanism's, 0\.2 m"):
-        WheelSpin(radius=0.25).check_fits(Rolling(radius=0.2))
-    WheelSpin(radius=0.2).check_fits(Rolling(radius=0.2))
+        WheelSpin(radius=0.25).check_wheel(0.2)
+    WheelSpin(radius=0.2).check_wheel(0.2)
     stated = OPTIONS.replace("name: I_w", "name: I_w, radius: 0.25 m")
     with pytest.raises(ExperimentProblem, match=r"elements.*one wheel"):
         prepare_rolling(_with(folder, stated))

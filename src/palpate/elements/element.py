@@ -183,6 +183,15 @@ class Element(ABC):
         object.__setattr__(other, "units", units)
         return other
 
+    def check_wheel(self, radius: float) -> None:
+        """Refuse a mechanism on a wheel of this radius (m), if the element is about another one."""
+        del radius
+
+    def on_wheel(self, radius: float) -> Self:
+        """The same element on a mechanism whose wheel has this radius, m."""
+        del radius
+        return self
+
     def estimating(self, free: bool) -> Self:
         """The same element with its shapes free or fixed; itself where it has none to estimate."""
         del free

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
 
 from palpate.elements.element import WRENCH, Element, Parameter, Shape
 from palpate.errors import PalpateError
@@ -41,14 +41,17 @@ class WheelSpin(Element):
                 f"element {self.name!r}: the radius must be from {_SMALLEST:g} to {_LARGEST:g} m, not {self.radius!r}"
             )
 
-    def check_fits(self, mechanism: object) -> None:
-        """Refuse the wheel of a mechanism with another radius: the force ahead would belong to neither."""
-        there: float | None = getattr(mechanism, "radius", None)
-        if there is not None and abs(there - self.radius) > _SAME * there:
+    def check_wheel(self, radius: float) -> None:
+        """Refuse a mechanism whose wheel has another radius: the force ahead would belong to neither."""
+        if abs(radius - self.radius) > _SAME * radius:
             raise PalpateError(
-                f"element {self.name!r}: its radius {self.radius:g} m is not the mechanism's, {there:g} m: it is one "
+                f"element {self.name!r}: its radius {self.radius:g} m is not the mechanism's, {radius:g} m: it is one "
                 "wheel, state the same for both"
             )
+
+    def on_wheel(self, radius: float) -> Self:
+        """The same inertia of a wheel with another radius."""
+        return replace(self, radius=radius)
 
     @property
     def looks_at(self) -> tuple[str, ...]:

@@ -153,7 +153,7 @@ def _model(experiment: Experiment[BodyPart]) -> Model:
     for element in model.elements:
         if isinstance(element, WheelSpin) and element.name in stated:
             try:
-                element.check_fits(replace(model.mechanism, radius=radius))
+                element.check_wheel(radius)
             except PalpateError as error:
                 raise experiment.problem("elements", str(error), "leave radius out there") from error
     given = experiment.config.mechanism.get("radius")
