@@ -36,7 +36,7 @@ bench: .venv/.dev
 docs: .venv/.dev
 	$(BIN)/python -m palpate.experiment.file.reference > docs/experiment-file.md
 	$(BIN)/python -m palpate.experiment.file.reference object > docs/object-file.md
-	$(BIN)/python -m palpate.cli.reference > docs/commands.md
+	$(BIN)/python -m tests.commands_page > docs/commands.md
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "Written: build/site/index.html"
 

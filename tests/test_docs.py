@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from palpate.cli.reference import commands_page
 from palpate.model import load_object
 from palpate.recording.formats import FORMATS
 from tests.command import palpate
+from tests.commands_page import commands_page
 from tests.elsewhere import ELSEWHERE
 
 PROJECT = Path(__file__).resolve().parents[1]

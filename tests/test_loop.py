@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
-from palpate.cli.simulate import verdict
 from palpate.elements import ScalarInertia, Viscous
 from palpate.errors import MissingExtra, PalpateError
 from palpate.experiment import Result
@@ -50,6 +49,7 @@ from palpate.rendering.stability import (
     transition,
     true_apparent,
 )
+from palpate.report.closed_loop import trial_verdict
 from palpate.runtime.simulate import read_wrench, simulate, steady_wrench
 from palpate.runtime.stepper import Stepper
 from palpate.twin.door import paper_door
@@ -424,8 +424,8 @@ def test_a_model_beside_itself_judges_the_robot_only(door: Model, session: tuple
     found = Trial(
         door, True, Setup(), grip, intention, true, robot, compare(robot, true), None, line, np.ones((1, 1)), {}
     )
-    assert "the robot renders this model within" in verdict(found)
-    assert "feels like the true object" in verdict(replace(found, same=False))
+    assert "the robot renders this model within" in trial_verdict(found)
+    assert "feels like the true object" in trial_verdict(replace(found, same=False))
     assert "compared with itself" in found.remarks[0]
     told = replace(found, same=False, model=replace(door, about={"model_of": DRIVEN_BY["body"]}))
     assert told.remarks == ()

@@ -151,8 +151,12 @@ def test_the_limits_of_an_ideal_robot_are_known() -> None:
 
 
 def result_of(values: Mapping[str, tuple[float, str, tuple[float, float] | None]], **more: Any) -> dict[str, Any]:
-    entries = {n: {"value": v, "unit": u, "ci95": ci, "status": "identified"} for n, (v, u, ci) in values.items()}
-    return {"palpate_result": 1, "parameters": entries, **more}
+    entries = {
+        n: {"value": v, "unit": u, "ci95": ci, "noise": None, "status": "identified"}
+        for n, (v, u, ci) in values.items()
+    }
+    rest = {"title": "door", "stage": "body", "rms": {}, "verdict": {}, "provenance": {}}
+    return {"palpate_result": 1, **rest, "parameters": entries, **more}
 
 
 def curve_only() -> dict[str, tuple[float, str, tuple[float, float] | None]]:
@@ -239,7 +243,7 @@ def test_the_command_audits_a_model(tmp_path: Path) -> None:
         "simulate", tmp_path / "door.json", "--audit", "--result", tmp_path / "door.json", "-o", tmp_path / "o"
     )
     assert bad.returncode == 1
-    assert "not a result" in bad.stderr
+    assert "not a palpate result" in bad.stderr
 
 
 def test_a_report_without_a_result_says_what_is_missing() -> None:

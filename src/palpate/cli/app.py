@@ -7,14 +7,13 @@ from typing import Annotated
 import typer
 
 from palpate.cli.compare import compare
-from palpate.cli.demo import demo
 from palpate.cli.export import export
 from palpate.cli.identify import identify
 from palpate.cli.inspect import inspect
 from palpate.cli.new import new
 from palpate.cli.reproduce import reproduce
 from palpate.cli.simulate import simulate
-from palpate.cli.twin import twin
+from palpate.cli.twin import demo, twin
 from palpate.cli.validate import validate
 from palpate.cli.variants import variants
 

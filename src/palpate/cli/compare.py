@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from palpate.cli.console import Json, Quiet, known_errors, show, show_json
+from palpate.cli.console import Json, Quiet, finish, known_errors, save_json
 from palpate.errors import PalpateError
-from palpate.files import write_text
 
 
 def compare(
@@ -24,38 +22,33 @@ def compare(
 ) -> None:
     """Compare several identifications of one object: each number, the mean, and the spread between takes."""
     with known_errors():
-        from palpate.experiment.comparison import compare as compared
+        from palpate.experiment.comparison import compare as compare_results
         from palpate.experiment.comparison import mean_model
         from palpate.experiment.result_file import read_result
         from palpate.model import Model
+        from palpate.report.tables import comparison_text
 
-        found = compared(dict(zip(_labels(results), map(read_result, results), strict=True)))
-        written: list[Path] = []
-        if model is not None and found["differing"]:
-            named = ", ".join(found["differing"])
-            raise PalpateError(f"there is no mean of these models: they differ in {named} by more than their noise")
+        data = compare_results(dict(zip(_labels(results), map(read_result, results), strict=True)))
         if model is not None:
-            folders = [path if path.is_dir() else path.parent for path in results]
-            mean_model([Model.load(folder / "model.json") for folder in folders]).save(model)
-            written.append(model)
+            if data["differing"]:
+                named = ", ".join(data["differing"])
+                raise PalpateError(f"there is no mean of these models: they differ in {named} by more than their noise")
+            mean_model([Model.load(_folder(path) / "model.json") for path in results]).save(model)
         if out is not None:
-            write_text(out, json.dumps(found, indent=1, allow_nan=False) + "\n")
-            written.append(out)
-        if as_json:
-            show_json(found)
-        elif not quiet:
-            from palpate.report.tables import comparison_text
+            save_json(out, data)
+        written = [path for path in (model, out) if path is not None]
+        finish(data, lambda: comparison_text(data), written, as_json=as_json, quiet=quiet)
 
-            show(comparison_text(found))
-            if written:
-                typer.echo(f"\nWritten: {', '.join(map(str, written))}")
+
+def _folder(path: Path) -> Path:
+    return path if path.is_dir() else path.parent
 
 
 def _labels(paths: list[Path]) -> list[str]:
     """Short names that tell the results apart."""
-    folders = [(path if path.is_dir() else path.parent).resolve() for path in paths]
+    folders = [_folder(path).resolve() for path in paths]
     for depth in (1, 2, 3):
-        found = ["/".join(folder.parts[-depth:]) for folder in folders]
-        if len(set(found)) == len(found):
-            return found
+        labels = ["/".join(folder.parts[-depth:]) for folder in folders]
+        if len(set(labels)) == len(labels):
+            return labels
     return [f"{i + 1}: {folder.name}" for i, folder in enumerate(folders)]

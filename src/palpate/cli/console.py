@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from palpate.errors import PalpateError
+from palpate.files import check_folder, write_text
 
 KNOWN_ERROR, GATE_FAILED = 1, 3
 Tell = Callable[[str], None]
 """Called with the name of each step."""
 
+Data = Annotated[
+    Path | None, typer.Option("--data", help="Folder of the recordings, where it is not the experiment file's own.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name each step and the time it took.")]
@@ -57,13 +62,34 @@ def _spoken(title: str) -> Generator[Tell]:
 
     def tell(step: str) -> None:
         if began:
-            typer.echo(
-                f"{title + ': ' if title else ''}{began[-1][0]}: {perf_counter() - began[-1][1]:.2f} s", err=True
-            )
+            last, start = began[-1]
+            typer.echo(f"{title + ': ' if title else ''}{last}: {perf_counter() - start:.2f} s", err=True)
         began.append((step, perf_counter()))
 
     yield tell
     tell("")
+
+
+def finish(
+    data: Any,
+    text: Callable[[], Any],
+    paths: Sequence[Path],
+    *,
+    as_json: bool,
+    quiet: bool,
+    failure: str = "",
+) -> None:
+    """Print a result as JSON or text, and what was written; a failed gate (`failure`) ends with its own exit code."""
+    if as_json:
+        show_json(data)
+    elif not quiet:
+        show(text())
+        if paths:
+            typer.echo(f"\nWritten: {', '.join(map(str, paths))}")
+    if failure:
+        if quiet:
+            typer.echo(f"palpate: {failure}", err=True)
+        raise typer.Exit(GATE_FAILED)
 
 
 def show(renderable: Any) -> None:
@@ -77,3 +103,28 @@ def show(renderable: Any) -> None:
 def show_json(data: Any) -> None:
     """Print JSON."""
     typer.echo(json.dumps(data, indent=1))
+
+
+def save_json(path: Path, data: Any) -> None:
+    """Write JSON into a file."""
+    write_text(path, json.dumps(data, indent=1, allow_nan=False) + "\n")
+
+
+def model_file(path: Path) -> Path:
+    """The model that a path names: a file, or the one in the folder of a result."""
+    return path / "model.json" if path.is_dir() else path
+
+
+def result_folder(out: Path | None, experiment: str) -> Path:
+    """Where results go: the given folder, else one named after the experiment; a file of that name is refused."""
+    folder = out if out is not None else Path(f"{Path(experiment).stem}-result")
+    check_folder(folder)
+    return folder
+
+
+def numbers(option: str, text: str) -> list[float]:
+    """Numbers with commas between them."""
+    try:
+        return [float(x) for x in text.replace(";", ",").split(",")]
+    except ValueError:
+        raise PalpateError(f"{option} must be numbers with commas between them, not {text!r}") from None

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from palpate.cli.console import Json, Quiet, known_errors, show_json
+from palpate.cli.console import Json, Quiet, known_errors, model_file, numbers, show_json
 from palpate.errors import PalpateError
 
 
@@ -46,46 +46,31 @@ def export(
 ) -> None:
     """Export a model: C, FMU, MJCF, URDF or ros2_control."""
     with known_errors():
-        from palpate.cli.simulate import stopped
+        from palpate.cli.simulate import with_end_stops
         from palpate.export import export_model
         from palpate.model import Model
 
-        path = path / "model.json" if path.is_dir() else path
-        model = stopped(Model.load(path), stops)
+        path = model_file(path)
+        model = with_end_stops(Model.load(path), stops)
         given: dict[str, Any] = {"dt": dt, "mass": mass, "tool": None if tool is None else Model.load(tool)}
-        given |= {"handle": _numbers("--handle", handle), "state": _numbers("--state", state)}
-        given["wrench_limit"] = _range(wrench_limit)
+        given |= {"handle": None if handle is None else numbers("--handle", handle)}
+        given |= {"state": None if state is None else numbers("--state", state)}
+        given |= {"wrench_limit": None if wrench_limit is None else _range(wrench_limit)}
         options = {name: value for name, value in given.items() if value is not None}
         folder = out if out is not None else Path(f"{path.stem}-{to}")
         done = export_model(model, to, folder, even_if_failed=even_if_failed, **options)
+        data = {"files": list(map(str, done.files)), "left_out": list(done.left_out), "notes": list(done.notes)}
+        lines = [f"{model.name} as {to}", *(f"  {line}" for line in done.notes)]
+        lines += ["What it does not say:", *(f"- {line}" for line in done.left_out)] if done.left_out else []
         if as_json:
-            files = [str(file) for file in done.files]
-            show_json({"files": files, "left_out": list(done.left_out), "notes": list(done.notes)})
+            show_json(data)
         elif not quiet:
-            typer.echo(f"{model.name} as {to}")
-            for line in done.notes:
-                typer.echo(f"  {line}")
-            if done.left_out:
-                typer.echo("What it does not say:")
-            for line in done.left_out:
-                typer.echo(f"- {line}")
-            typer.echo(f"\nWritten: {', '.join(str(file) for file in done.files)}")
+            typer.echo("\n".join([*lines, "", f"Written: {', '.join(data['files'])}"]))
 
 
-def _range(text: str | None) -> tuple[float, ...] | None:
+def _range(text: str) -> list[float]:
     """Six limits, from six numbers or from one for forces and one for moments."""
-    found = _numbers("--wrench-limit", text)
-    if found is None or len(found) == 6:
-        return found
-    if len(found) != 2:
+    limits = numbers("--wrench-limit", text)
+    if len(limits) not in (2, 6):
         raise PalpateError(f"--wrench-limit must be two numbers (N,N m) or six, not {text!r}")
-    return (found[0],) * 3 + (found[1],) * 3
-
-
-def _numbers(option: str, text: str | None) -> tuple[float, ...] | None:
-    if text is None:
-        return None
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise PalpateError(f"{option} must be numbers with commas between them, not {text!r}") from None
+    return limits if len(limits) == 6 else [limits[0]] * 3 + [limits[1]] * 3

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any, cast
 
 import typer
 
-from palpate.cli.console import GATE_FAILED, Json, Quiet, Verbose, known_errors, progress, show, show_json
-from palpate.files import check_folder
-
-if TYPE_CHECKING:
-    from palpate.experiment import Result
+from palpate.cli.console import Data, Json, Quiet, Verbose, finish, known_errors, progress, result_folder
 
 
 def identify(
@@ -23,9 +20,7 @@ def identify(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder for the results [default: NAME-result].")
     ] = None,
-    data: Annotated[
-        Path | None, typer.Option("--data", help="Folder of the recordings, where it is not the experiment file's own.")
-    ] = None,
+    data: Data = None,
     figures: Annotated[
         str | None, typer.Option("--figures", metavar="svg|pdf", help="Also draw the report's figures for a paper.")
     ] = None,
@@ -42,31 +37,24 @@ def identify(
 ) -> None:
     """Identify a model from recordings."""
     with known_errors():
-        wanted = Wanted(figures, tables, tuple(without or ()))
-        _check(wanted)
-        folder = out if out is not None else Path(f"{Path(experiment).stem}-result")
-        check_folder(folder)
+        extras = Extras(figures, tables, tuple(without or ()))
+        if extras != Extras():
+            extras.check()
+        folder = result_folder(out, experiment)
         with progress(quiet=quiet or as_json, verbose=verbose, title=Path(experiment).stem) as tell:
             from palpate.experiment import read_experiment, run_experiment
-
-            result = run_experiment(read_experiment(experiment, data=data), tell)
-        paths = save_result(result, folder, wanted)
-        if as_json:
-            show_json(result.data)
-        elif not quiet:
             from palpate.report import result_text
 
-            show(result_text(result.data))
-            typer.echo(f"\nWritten: {', '.join(str(path) for path in paths)}")
-        if not result.passed:
-            if quiet:
-                typer.echo(f"palpate: verdict failed: {'; '.join(result.data['verdict']['reasons'])}", err=True)
-            raise typer.Exit(GATE_FAILED)
+            result = run_experiment(read_experiment(experiment, data=data), tell)
+        paths = save_result(result, folder, extras)
+        failure = "" if result.passed else f"verdict failed: {'; '.join(result.data['verdict']['reasons'])}"
+        text = partial(result_text, result.data)
+        finish(result.data, text, paths, as_json=as_json, quiet=quiet, failure=failure)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a report is to have beside, or not."""
+class Extras:
+    """What is written beside the report, and which of its sections are left out."""
 
     figures: str | None = None
     """svg or pdf."""
@@ -75,65 +63,42 @@ class Wanted:
     without: tuple[str, ...] = ()
     """Sections that are left out."""
 
+    def check(self) -> None:
+        """Refuse what does not exist before anything is computed."""
+        from palpate.errors import UnknownName
+        from palpate.report.identification import check_names
+        from palpate.report.paper import FORMATS, TABLE_FORMATS
 
-def save_result(result: Result, folder: Path, wanted: Wanted | None = None) -> list[Path]:
-    """Write all files of a result and of its handle's; returns their paths.
+        check_names(self.without)
+        for kind, name, known in (("figures", self.figures, FORMATS), ("tables", self.tables, TABLE_FORMATS)):
+            if name is not None and name not in known:
+                raise UnknownName(f"format of {kind}", name, known)
 
-    Without the libraries of the extra `report` there is no page, which is said.
+
+def save_result(result: Any, folder: Path, extras: Extras | None = None) -> list[Path]:
+    """Write all files of a `palpate.experiment.Result` and of its handle's; returns their paths.
+
+    Without the libraries of the extra `report` there is no page, and a message says so.
     """
-    paths = list(result.save(folder))
-    wanted = wanted or Wanted()
+    paths: list[Path] = list(result.save(folder))
     if result.handle is not None:
-        _save_report(result.handle, folder / "handle", wanted)
-    return paths + _save_report(result, folder, wanted)
+        _save_report(result.handle, folder / "handle", extras or Extras())
+    return paths + _save_report(result, folder, extras or Extras())
 
 
-def _save_report(result: Result, folder: Path, wanted: Wanted) -> list[Path]:
+def _save_report(result: Any, folder: Path, extras: Extras) -> list[Path]:
     from palpate.errors import MissingExtra
     from palpate.report.identification import without, write_figures, write_report, write_tables
 
-    found: list[Path] = []
-    if wanted.tables is not None:
-        write_tables(folder / "tables", result, format=_table_format(wanted.tables))
-        found.append(folder / "tables")
+    paths: list[Path] = []
+    if extras.tables is not None:
+        write_tables(folder / "tables", result, format=cast("Any", extras.tables))
+        paths.append(folder / "tables")
     try:
-        if wanted.figures is not None:
-            write_figures(folder / "figures", result, format=_figure_format(wanted.figures))
-            found.append(folder / "figures")
-        found.insert(0, write_report(folder / "report.html", result, sections=without(*wanted.without)))
+        if extras.figures is not None:
+            write_figures(folder / "figures", result, format=cast("Any", extras.figures))
+            paths.append(folder / "figures")
+        paths.insert(0, write_report(folder / "report.html", result, sections=without(*extras.without)))
     except MissingExtra as missing:
         typer.echo(f"palpate: report.html is not written: {missing}", err=True)
-    return found
-
-
-def _check(wanted: Wanted) -> None:
-    """Refuse what does not exist before anything is computed."""
-    if wanted == Wanted():
-        return
-    from palpate.report.identification import check_names
-
-    check_names(wanted.without)
-    if wanted.figures is not None:
-        _figure_format(wanted.figures)
-    if wanted.tables is not None:
-        _table_format(wanted.tables)
-
-
-def _figure_format(name: str) -> Literal["svg", "pdf"]:
-    from palpate.errors import UnknownName
-    from palpate.report.paper import FORMATS
-
-    for known in FORMATS:
-        if name == known:
-            return known
-    raise UnknownName("format of figures", name, FORMATS)
-
-
-def _table_format(name: str) -> Literal["csv", "latex"]:
-    from palpate.errors import UnknownName
-    from palpate.report.paper import TABLE_FORMATS
-
-    for known in TABLE_FORMATS:
-        if name == known:
-            return known
-    raise UnknownName("format of tables", name, TABLE_FORMATS)
+    return paths

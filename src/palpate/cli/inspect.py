@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from palpate.cli.console import Json, Quiet, known_errors, progress, show, show_json
+from palpate.cli.console import Json, Quiet, Tell, known_errors, progress, show, show_json
+from palpate.errors import PalpateError
 
-if TYPE_CHECKING:
-    from palpate.cli.console import Tell
-    from palpate.experiment.inspection import Inspection
-    from palpate.recording import Recording
+_Given = tuple[str | None, str | None, str | None, float | None]
+"""Format, header of the column of times, their unit, and samples per second, where they are given."""
 
 
 def inspect(
@@ -53,10 +52,12 @@ def inspect(
             from palpate.report.page import require_plotly
 
             require_plotly()
-        if table is not None:
-            _check_table(table)
+        if table is not None and table.suffix.lower() not in (".csv", ".parquet"):
+            raise PalpateError(f"--table: {table.name} must end in .csv or .parquet")
         with progress(quiet=quiet or as_json, verbose=False, title="inspecting") as tell:
-            inspection, hints = _inspect(files, format_, time, time_unit, rate, tell)
+            given = (format_, time, time_unit, rate)
+            of_experiment = _is_experiment(files)
+            inspection, hints = _inspect_experiment(files, tell) if of_experiment else _inspect(files, given, tell)
             if out is not None:
                 tell("drawing")
                 from palpate.report.inspection import write_inspection
@@ -64,55 +65,52 @@ def inspect(
                 write_inspection(out, inspection)
             if table is not None:
                 tell("writing the table")
-                _write_table(table, inspection)
+                _write_table(table, inspection.motion)
         with _closed_pipe_is_no_error():
+            from palpate.experiment.inspection_data import inspection_data
+            from palpate.report.inspection import describe, inspection_text, recordings_text
+
+            described = [describe(r, hint) for r, hint in zip(inspection.recordings, hints, strict=True)]
             if as_json:
-                show_json(_data(inspection, hints))
+                show_json({"recordings": described, **inspection_data(inspection)})
             elif not quiet:
-                _print(inspection, hints)
+                show(recordings_text(described))
+                show(inspection_text(inspection))
                 for written in (out, table):
                     if written is not None:
                         typer.echo(f"Written: {written}")
 
 
-def _inspect(
-    files: Sequence[Path],
-    format_: str | None,
-    time: str | None,
-    time_unit: str | None,
-    rate: float | None,
-    tell: Tell,
-) -> tuple[Inspection, list[str]]:
+def _is_experiment(files: Sequence[Path]) -> bool:
+    named = [path for path in files if path.suffix.lower() in (".yaml", ".yml") and path.name != "metadata.yaml"]
+    if named and len(files) > 1:
+        raise PalpateError("an experiment file names its recordings: inspect it alone")
+    return bool(named)
+
+
+def _inspect(files: Sequence[Path], given: _Given, tell: Tell) -> tuple[Any, list[str]]:
     """The inspection, and for each recording where the unit of its times is said."""
-    from palpate.errors import PalpateError
     from palpate.experiment.inspection import inspect_recordings
 
     tell("reading")
-    if any(_is_experiment(path) for path in files):
-        if len(files) > 1:
-            raise PalpateError("an experiment file names its recordings: inspect it alone")
-        return _inspect_experiment(files[0], tell)
-    recordings = [_read(path, format_, time, time_unit, rate, alone=len(files) == 1) for path in files]
+    recordings = [_read(path, given, alone=len(files) == 1) for path in files]
     tell("aligning and comparing clocks")
     title = ", ".join(path.name for path in files)
     return inspect_recordings(recordings, title), ["--time-unit ms"] * len(recordings)
 
 
-def _is_experiment(path: Path) -> bool:
-    return path.suffix.lower() in (".yaml", ".yml") and path.name != "metadata.yaml"
-
-
-def _inspect_experiment(path: Path, tell: Tell) -> tuple[Inspection, list[str]]:
+def _inspect_experiment(files: Sequence[Path], tell: Tell) -> tuple[Any, list[str]]:
     """What an experiment file names, read as it says."""
     from palpate.experiment.file.reading import read_experiment, recordings_of
     from palpate.experiment.handle_inputs import load_part
     from palpate.experiment.inspection import inspect_motion, inspect_recordings
 
-    experiment = read_experiment(path)
+    tell("reading")
+    experiment = read_experiment(files[0])
     parts = recordings_of(experiment)
     recordings = [load_part(experiment, f"recordings.{name}", part) for name, part in parts.items()]
     hints = [f"recordings.{name}.time: {{column: ..., unit: ms}}" for name in parts]
-    title = experiment.config.title or path.name
+    title = experiment.config.title or files[0].name
     if experiment.config.stage == "motion":
         from palpate.experiment.motion import build_motion
 
@@ -121,68 +119,38 @@ def _inspect_experiment(path: Path, tell: Tell) -> tuple[Inspection, list[str]]:
     return inspect_recordings(recordings, title), hints
 
 
-def _read(
-    path: Path, format_: str | None, time: str | None, time_unit: str | None, rate: float | None, *, alone: bool
-) -> Recording:
+def _read(path: Path, given: _Given, *, alone: bool) -> Any:
     from palpate.errors import FileProblem
+    from palpate.experiment.file.quantities import unit_of_time
     from palpate.recording import FORMATS, load
     from palpate.recording.formats import recognise
     from palpate.recording.table import headers, time_column
 
-    found = format_ or recognise(path)
+    format_, time, time_unit, rate = given
+    name = format_ or recognise(path)
+    is_table = name in ("csv", "parquet")
     options: dict[str, Any] = {} if rate is None else {"rate": rate}
-    if found in FORMATS and "rate" not in FORMATS[found].options and not alone:
+    if name in FORMATS and "rate" not in FORMATS[name].options and not alone:
         options = {}  # one command may show a table, which needs them, and other files, which do not
     elif time is not None or time_unit is not None:
-        column = time or (time_column(path) if found in ("csv", "parquet") else None)
+        column = time or (time_column(path) if is_table else None)
         if column is None:
-            named = ", ".join(headers(path)) if found in ("csv", "parquet") else "see its documentation"
+            named = ", ".join(headers(path)) if is_table else "see its documentation"
             raise FileProblem(path, "no column looks like time", remedy=f"say which it is with --time: {named}")
-        options["time"] = {"column": column, "unit": _unit_of_time(time_unit)}
+        try:
+            options["time"] = {"column": column, "unit": unit_of_time(time_unit or "")}
+        except ValueError as error:
+            raise PalpateError(f"--time-unit: {error}") from None
     return load(path, format=format_, **options)
 
 
-def _write_table(path: Path, inspection: Inspection) -> None:
-    from palpate.errors import PalpateError
+def _write_table(path: Path, motion: Any) -> None:
     from palpate.experiment.motion_table import motion_recording
     from palpate.recording import FORMATS
 
-    if inspection.motion is None:
+    if motion is None:
         raise PalpateError("--table: only an experiment file of the motion stage says what moved (stage: motion)")
-    FORMATS[path.suffix.lower().removeprefix(".")].write(path, motion_recording(inspection.motion))
-
-
-def _check_table(path: Path) -> None:
-    from palpate.errors import PalpateError
-
-    if path.suffix.lower() not in (".csv", ".parquet"):
-        raise PalpateError(f"--table: {path.name} must end in .csv or .parquet")
-
-
-def _unit_of_time(unit: str | None) -> str:
-    from palpate.errors import PalpateError
-    from palpate.experiment.file.quantities import unit_of_time
-
-    try:
-        return unit_of_time(unit or "")
-    except ValueError as error:
-        raise PalpateError(f"--time-unit: {error}") from None
-
-
-def _data(inspection: Inspection, hints: Sequence[str]) -> dict[str, Any]:
-    from palpate.experiment.inspection_data import inspection_data
-    from palpate.report.inspection import describe
-
-    described = [describe(r, hint) for r, hint in zip(inspection.recordings, hints, strict=True)]
-    return {"recordings": described, **inspection_data(inspection)}
-
-
-def _print(inspection: Inspection, hints: Sequence[str]) -> None:
-    from palpate.report.inspection import describe, inspection_text, recordings_text
-
-    described = [describe(r, hint) for r, hint in zip(inspection.recordings, hints, strict=True)]
-    show(recordings_text(described))
-    show(inspection_text(inspection))
+    FORMATS[path.suffix.lower().removeprefix(".")].write(path, motion_recording(motion))
 
 
 @contextmanager

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from palpate.cli.console import GATE_FAILED, Json, Quiet, Verbose, known_errors, progress, show, show_json
+from palpate.cli.console import Json, Quiet, Verbose, finish, known_errors, progress
 from palpate.files import check_folder
 
 
@@ -36,23 +37,14 @@ def reproduce(
         check_folder(out)
         check_previous(out)
         with progress(quiet=quiet or as_json, verbose=verbose, title="reproducing") as tell:
-            found = run(folder, as_published=as_published, tell=tell)
+            reproduction = run(folder, as_published=as_published, tell=tell)
             tell("writing")
-            from palpate.report.reproduction import write_reproduction
+            from palpate.experiment.reproduce_table import reproduction_data
+            from palpate.report.reproduction import reproduction_text, write_reproduction
 
-            paths, lost = write_reproduction(out, found)
+            paths, lost = write_reproduction(out, reproduction)
         for sentence in lost:
             typer.echo(f"palpate: {sentence}", err=True)
-        if as_json:
-            from palpate.experiment.reproduce_table import reproduction_data
-
-            show_json(reproduction_data(found))
-        elif not quiet:
-            from palpate.report.reproduction import reproduction_text
-
-            show(reproduction_text(found))
-            typer.echo(f"\nWritten: {', '.join(str(path) for path in paths)}")
-        if found.failures:
-            if quiet:
-                typer.echo(f"palpate: {'; '.join(found.failures)}", err=True)
-            raise typer.Exit(GATE_FAILED)
+        data, text = reproduction_data(reproduction), partial(reproduction_text, reproduction)
+        failure = "; ".join(reproduction.failures)
+        finish(data, text, paths, as_json=as_json, quiet=quiet, failure=failure)

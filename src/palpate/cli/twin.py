@@ -1,13 +1,21 @@
-"""palpate twin: a simulated experiment in the real file formats."""
+"""palpate twin: a simulated experiment in the real file formats; palpate demo: every stage on two of them."""
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from palpate.cli.console import Json, Quiet, known_errors, progress, show_json
+from palpate.cli.console import Json, Quiet, Verbose, known_errors, progress, show, show_json
+from palpate.cli.identify import save_result
+
+STAGES = ("wheelbarrow", "door")
+"""The twins of the demo."""
+_OWNERS = {"poor": ("handle", "door", "wheelbarrow"), "clean": ("capture",)}
+"""The kinds of twin that an option is for."""
 
 
 def twin(
@@ -49,14 +57,11 @@ def twin(
             if kind not in TWINS:
                 raise UnknownName("kind of twin", kind, TWINS)
             options: dict[str, int | bool] = {} if seed is None else {"seed": seed}
-            for option, wanted, owners in (
-                ("poor", poor, ("handle", "door", "wheelbarrow")),
-                ("clean", clean, ("capture",)),
-            ):
-                if wanted and kind not in owners:
-                    known = " and ".join(repr(owner) for owner in owners)
+            for option in [name for name, wanted in (("poor", poor), ("clean", clean)) if wanted]:
+                if kind not in _OWNERS[option]:
+                    known = " and ".join(map(repr, _OWNERS[option]))
                     raise PalpateError(f"--{option}: there is no such thing for {kind!r}, only for {known}")
-                options |= {option: True} if wanted else {}
+                options[option] = True
             if out.is_dir() and any(out.iterdir()) and not force:
                 raise FileProblem(out, "the folder holds files already", remedy="choose another, or --force")
             tell("recordings")
@@ -67,3 +72,49 @@ def twin(
             show_json({"experiment": str(experiment), "truth": str(truth)})
         elif not quiet:
             typer.echo(f"Written: {experiment}, its recordings, and {truth.name}. Next:\n  palpate {verb} {experiment}")
+
+
+def demo(
+    out: Annotated[Path, typer.Argument(help="Folder to write into.")] = Path("demo"),
+    as_json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Run everything on four simulated objects with the paper's values: recordings, models, tables, reports."""
+    with known_errors():
+        results: dict[str, dict[str, Any]] = {}
+        for kind in STAGES:
+            folder = out / kind
+            with progress(quiet=quiet or as_json, verbose=verbose, title=kind) as tell:
+                from palpate.experiment import read_experiment, run_experiment
+                from palpate.twin import TWINS
+
+                tell("simulating the experiment")
+                experiment = read_experiment(TWINS[kind](folder))
+                result = run_experiment(experiment, tell)
+                tell("writing the report")
+                save_result(result, folder)
+            stages = {"": result} if result.handle is None else {"handle": result.handle, "": result}
+            for name, stage in stages.items():
+                results[str(folder / name)] = dict(stage.data)
+                if not as_json and not quiet:
+                    from palpate.report import result_text
+
+                    show(result_text(stage.data))
+        if as_json:
+            show_json({data["title"]: data for data in results.values()})
+        elif not quiet:
+            from palpate.report.tables import summary_table
+
+            typer.echo()
+            show(summary_table(results))
+            first = out / STAGES[0]
+            command = "palpate" if shutil.which("palpate") else sys.argv[0]
+            typer.echo(
+                f"\nOpen a report in a browser: {out / 'door' / 'report.html'}\n"
+                f"Each folder in {out} also holds recordings, experiment file, truth, result and model.\n"
+                f"Next: look at {first / STAGES[0]}.yaml, change it, and type\n"
+                f"  {command} identify {first / STAGES[0]}.yaml -o {out / 'mine'}\n"
+                "or see the door move:\n"
+                f"  {command} simulate {out / 'door' / 'model.json'} --torque 20 --for 5"
+            )

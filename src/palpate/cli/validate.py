@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from palpate.cli.console import GATE_FAILED, Json, Quiet, Verbose, known_errors, progress, show, show_json
-from palpate.files import write_text
+from palpate.cli.console import Data, Json, Quiet, Verbose, finish, known_errors, model_file, progress, save_json
 
 
 def validate(
@@ -18,33 +17,24 @@ def validate(
         str, typer.Argument(help="Experiment file of the unseen recordings, or the name of one that ships.")
     ],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the numbers, JSON.")] = None,
-    data: Annotated[
-        Path | None, typer.Option("--data", help="Folder of the recordings, where it is not the experiment file's own.")
-    ] = None,
+    data: Data = None,
     as_json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
     """Judge a model by data it has not seen: its errors, beside those of a model fitted to these data."""
     with known_errors():
-        path = model / "model.json" if model.is_dir() else model
+        path = model_file(model)
         with progress(quiet=quiet or as_json, verbose=verbose, title=Path(experiment).stem) as tell:
             from palpate.experiment import read_experiment
             from palpate.experiment.validation import validate as judge
             from palpate.model import Model
-
-            found = judge(Model.load(path), read_experiment(experiment, data=data), tell, path=path)
-        if out is not None:
-            write_text(out, json.dumps(found.data, indent=1, allow_nan=False) + "\n")
-        if as_json:
-            show_json(found.data)
-        elif not quiet:
             from palpate.report.tables import validation_text
 
-            show(validation_text(found.data))
-            if out is not None:
-                typer.echo(f"\nWritten: {out}")
-        if not found.passed:
-            if quiet:
-                typer.echo(f"palpate: verdict failed: {'; '.join(found.data['verdict']['reasons'])}", err=True)
-            raise typer.Exit(GATE_FAILED)
+            judged = judge(Model.load(path), read_experiment(experiment, data=data), tell, path=path)
+        if out is not None:
+            save_json(out, judged.data)
+        failure = "" if judged.passed else f"verdict failed: {'; '.join(judged.data['verdict']['reasons'])}"
+        written = [out] if out is not None else []
+        text = partial(validation_text, judged.data)
+        finish(judged.data, text, written, as_json=as_json, quiet=quiet, failure=failure)

@@ -397,6 +397,36 @@ def felt_table(found: Sequence[Felt]) -> Table:
     return Table(heads, rows, title=title, words=(0, 2, 5, 6, 7), marked=marked, note=note)
 
 
+def trial_text(found: Trial) -> list[Any]:
+    """What the terminal shows of a trial: tables, notes and the verdict."""
+    tables = [printed(t) for t in (comparison_table(found), apparent_table(found), limits_table(found)) if t.rows]
+    return [*tables, *(f"Note: {text}" for text in found.remarks), trial_verdict(found)]
+
+
+def trial_verdict(found: Trial) -> str:
+    """The last line on the terminal."""
+    worst = f"{float(found.comparison.force_percent.max()):.1f} %"
+    if found.passed and found.same:
+        return f"Verdict: passed: the robot renders this model within {worst} of the force's range"
+    if found.passed:
+        return f"Verdict: passed: it feels like the true object, the force within {worst} of its range"
+    if not found.comparison.stable:
+        return f"Verdict: failed: {found.robot.ended or 'the arm shook at the limit of its torque'}. {remedy(found)}"
+    if found.comparison.passed:
+        return "Verdict: failed: an object that is wrong on purpose passes too, so this trial tells nothing"
+    return f"Verdict: failed: the force differs by {worst} of its range"
+
+
+def audit_text(report: Passivity) -> list[Any]:
+    """What the terminal shows of an audit: tables, where thresholds come from, remarks and the verdict."""
+    tables = [audit_table(report)]
+    tables += [coupling_table(report.couplings)] if report.couplings else []
+    tables += [felt_table(report.felt)] if report.felt else []
+    verdict = "Verdict: passive" if report.audit.passive else "Verdict: failed: energy comes from nothing"
+    remarks = [f"Not looked at: {text}" for text in report.remarks]
+    return [*(printed(t) for t in tables), *sources(report.felt), *remarks, verdict]
+
+
 def sources(found: Sequence[Felt]) -> tuple[str, ...]:
     """Where the thresholds come from, each once."""
     told = {f.threshold.quantity: f.threshold for f in found if f.threshold is not None}

@@ -1,4 +1,4 @@
-"""docs/commands.md from the commands themselves: `python -m palpate.cli.reference > docs/commands.md`."""
+"""docs/commands.md from the commands themselves: `python -m tests.commands_page > docs/commands.md`."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def commands_page() -> str:
 
 
 def _usage(name: str, command: Any) -> str:
-    found = ["palpate", name]
+    words = ["palpate", name]
     for p in command.params:
         if p.param_type_name == "argument":
             shown = f"{p.name.upper()}{'...' if p.nargs == -1 else ''}"
-            found.append(shown if p.required else f"[{shown}]")
-    return " ".join([*found, "[OPTIONS]"])
+            words.append(shown if p.required else f"[{shown}]")
+    return " ".join([*words, "[OPTIONS]"])
 
 
 def _row(p: Any, context: Any) -> str:
