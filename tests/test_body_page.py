@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from palpate.elements import Coulomb, Hysteresis, PolynomialSpring, RigidBody, ScalarInertia, Stribeck, Viscous
-from palpate.experiment.body_view import BodyView, ReplayWindow, ShapeProfile
+from palpate.experiment.view import CoordinateSeries, ReplayCurve, ReplayWindow, ShapeProfile, View
 from palpate.mechanisms import Free, Hinge
 from palpate.mechanisms.mechanism import Row
 from palpate.model import Model, load_object
@@ -59,7 +59,7 @@ def swept(times_s: np.ndarray) -> np.ndarray:
     return np.where(times_s < 65.0, np.radians(4.0) * steps, np.maximum(swing, 0.0))
 
 
-def door_view(model: Model | None = None, seed: int = 1, noise: float = 0.4) -> BodyView:
+def door_view(model: Model | None = None, seed: int = 1, noise: float = 0.4) -> View:
     """What the stage would fill in: the model's own force, noise, and any force within dry friction at rest."""
     model = paper_door() if model is None else model
     rng = np.random.default_rng(seed)
@@ -81,19 +81,19 @@ def door_view(model: Model | None = None, seed: int = 1, noise: float = 0.4) -> 
     for start in range(66, 126, 10):
         i = slice(100 * start, 100 * (start + 10))
         apart = np.radians(rng.uniform(0.5, 4)) * np.linspace(0, 1, 1000) ** 2
-        windows.append(ReplayWindow(t[i], angle[i], angle[i] + apart, float(np.sqrt(np.mean(apart**2)))))
-    return BodyView(
+        error = float(np.sqrt(np.mean(apart**2)))
+        windows.append(ReplayWindow(t[i], (ReplayCurve("angle", "rad", angle[i], angle[i] + apart, error),)))
+    return View(
         model,
         t,
-        angle,
-        speed,
         reference[:, None],
         estimate,
         ~resting,
         resting,
         SEGMENTS,
-        door_profiles(),
-        tuple(windows),
+        (CoordinateSeries("hinge", "rad", angle, speed),),
+        profiles=door_profiles(),
+        replay=tuple(windows),
     )
 
 
@@ -165,21 +165,20 @@ class Barrow(Free):
     rows: ClassVar[tuple[Row, ...]] = (Row("n_x", "N m"), Row("n_y", "N m"), Row("n_z", "N m"), Row("f_x", "N"))
 
 
-def barrow_view() -> BodyView:
+def barrow_view() -> View:
     body = dict.fromkeys(("Ixy", "Ixz", "Iyz"), 0.0) | {"m": 45.0, "mx": 0.0, "my": 0.0, "mz": 0.0}
     values = {n: body.get(n, 4.0 if n.startswith("I") else 0.0) for n in (p.name for p in RigidBody().parameters)}
     model = Model("wheelbarrow", Barrow(), (RigidBody(),), values)
     t = np.arange(0.0, 40.0, 0.01)
     estimate = np.column_stack([a * np.sin(w * t) for a, w in ((40, 2), (60, 1.3), (20, 3), (80, 0.8))])
     reference = estimate + np.random.default_rng(0).normal(size=estimate.shape) * [2, 3, 1, 4]
-    missing = np.full(len(t), np.nan)
     segments = {"train": ((1.0, 20.0),), "test": ((21.0, 39.0),)}
     nowhere = np.zeros(len(t), dtype=bool)
-    return BodyView(model, t, missing, missing, reference, estimate, ~nowhere, nowhere, segments)
+    return View(model, t, reference, estimate, ~nowhere, nowhere, segments)
 
 
 @pytest.fixture(scope="module")
-def view() -> BodyView:
+def view() -> View:
     return door_view()
 
 
@@ -338,7 +337,7 @@ def test_test_segment_as_in_the_paper(view, figures):
         trace(figure, "estimated", "y2"),
     )
     assert (t[0], t[-1]) == pytest.approx((101.0, 128.99))
-    assert np.nanmax(angle) == pytest.approx(np.degrees(view.position[inside].max()), rel=1e-6)
+    assert np.nanmax(angle) == pytest.approx(np.degrees(view.main.position[inside].max()), rel=1e-6)
     assert np.nanmin(y) == pytest.approx(view.reference[inside].min(), rel=1e-6)
     assert np.nanmax(y_hat) == pytest.approx(view.estimate[inside].max(), rel=1e-6)
     _, left = trace(figure, "absolute residual", "y3")
@@ -427,7 +426,7 @@ def test_damping_is_dotted_where_nobody_passed(view, figures):
     assert np.isfinite(opening[2:-8]).all()
     np.testing.assert_allclose(opening[20], damping(view.model, np.radians(x[20:21]), 0.3)[0], rtol=1e-5)
     assert [a["text"] for a in figure.layout["annotations"]] == ["b_s above 25.0 deg", "b_bc above 69.0 deg"]
-    one_way = replace(view, used=view.used & ~((view.speed > 0) & (view.position > np.radians(60))))
+    one_way = replace(view, used=view.used & ~((view.main.speed > 0) & (view.main.position > np.radians(60))))
     other = figures_of(body_sections(door_data(view.model), one_way))["Damping at 0.3 rad/s"]
     x, opening = trace(other, "opening")
     assert np.isnan(opening[(x > 63) & (x < 80)]).all()
@@ -442,7 +441,7 @@ def test_residual_medians_show_what_the_model_lacks(view, figures):
         known = np.isfinite(y)
         wave = 0.15 * np.sin(6 * np.radians(x[known]))
         assert np.corrcoef(y[known], wave)[0, 1] > 0.85
-    lacking = replace(view, estimate=view.estimate - 0.8 * np.sign(view.speed)[:, None])
+    lacking = replace(view, estimate=view.estimate - 0.8 * np.sign(view.main.speed)[:, None])
     x, y = trace(figures_of(body_sections(door_data(view.model), lacking))["Residual against speed"], "median")
     assert np.nanmedian(y[x > 5]) - np.nanmedian(y[x < -5]) == pytest.approx(1.6, abs=0.2)
 
@@ -505,8 +504,8 @@ def test_replay_shows_every_window(view, figures):
     assert len(first.data) == 8
     assert len(rest.data) == 4
     _, y = trace(first, "simulated", "y3")
-    assert y[-1] == pytest.approx(np.degrees(view.replay[2].simulated[-1]), rel=1e-6)
-    rms = np.degrees([w.rms_rad for w in view.replay])
+    assert y[-1] == pytest.approx(np.degrees(view.replay[2].curves[0].simulated[-1]), rel=1e-6)
+    rms = np.degrees([w.curves[0].rms for w in view.replay])
     assert first.layout["annotations"][0]["text"] == f"RMS {rms[0]:.2f} deg"
     for score, pooled in ((None, np.sqrt(np.mean(rms**2))), (0.05, np.degrees(0.05))):
         data = door_data(view.model) | {"replay": {"rms": score}}
@@ -533,9 +532,11 @@ def test_several_rows_and_no_coordinate():
 
 def test_samples_that_nobody_saw(view):
     gone = (view.times_s > 104) & (view.times_s < 108)
-    reference, position = view.reference.copy(), view.position.copy()
+    reference, position = view.reference.copy(), view.main.position.copy()
     reference[gone], position[gone] = np.nan, np.nan
-    figures = figures_of(body_sections(door_data(view.model), replace(view, reference=reference, position=position)))
+    coordinate = replace(view.main, position=position)
+    hidden = replace(view, reference=reference, coordinates=(coordinate,))
+    figures = figures_of(body_sections(door_data(view.model), hidden))
     t, y = trace(figures["Test segment, 101 to 129 s"], "measured", "y2")
     assert not np.isfinite(y[(t > 104.02) & (t < 107.98)]).any()
     assert "Residual against angle" in figures

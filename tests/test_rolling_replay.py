@@ -18,7 +18,7 @@ from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.hinge_inputs import Filtering
 from palpate.experiment.rolling_fit import Believed, RollingFit, fit_rolling
 from palpate.experiment.rolling_inputs import RollingInputs, Sensor, with_radius
-from palpate.experiment.rolling_replay import replay_curves, replay_entry, replay_errors, replay_rolling
+from palpate.experiment.rolling_replay import replay_entry, replay_errors, replay_rolling, replay_windows
 from palpate.mechanisms import Free, Hinge, Mechanism, Rolling
 from palpate.model import Model, load_object
 from palpate.motion.clocks.clock import Even
@@ -169,18 +169,18 @@ def test_what_the_result_and_the_figures_get(fit: RollingFit, played: Replay) ->
     assert entry["windows"] == len(entry["each"]) == 7
     pooled = math.sqrt(np.mean([w["rms"] ** 2 for w in entry["each"]]))
     assert entry["rms"] == pytest.approx(pooled)
-    curves = replay_curves(played)
-    assert [(c.name, c.unit) for c in curves] == [
-        *(("contact x", "m"), ("contact y", "m"), ("yaw", "rad"), ("camber", "rad"), ("pitch", "rad")),
-    ]
-    for c in curves:
-        assert np.isnan(c.times_s).sum() == 6
-        assert len(c.times_s) == len(c.measured) == len(c.simulated) == 7 * 51 + 6
-    apart = np.concatenate([w.tracks[4].simulated - w.tracks[4].measured for w in played.windows])
-    assert (curves[4].simulated - curves[4].measured)[np.isfinite(curves[4].times_s)] == pytest.approx(apart, abs=0)
+    windows = replay_windows(played)
+    assert len(windows) == 7
+    units = [("x", "m"), ("y", "m"), ("yaw", "rad"), ("camber", "rad"), ("pitch", "rad")]
+    for shown, window in zip(windows, played.windows, strict=True):
+        assert [(c.name, c.unit) for c in shown.curves] == units
+        for c, track in zip(shown.curves, window.tracks, strict=True):
+            assert (c.measured == track.measured).all()
+            assert (c.simulated == track.simulated).all()
+            assert c.rms == track.rms
     nothing = replay_rolling(fit, [(35.0, 35.2)])
     assert replay_entry(nothing)["rms"] is None
-    assert replay_curves(nothing) == ()
+    assert replay_windows(nothing) == ()
 
 
 # --- in somebody's hands ----------------------------------------------------------------------------------------------

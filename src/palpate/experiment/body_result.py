@@ -12,12 +12,12 @@ from palpate.elements import PolynomialSpring
 from palpate.experiment.body_fit import BodyFit
 from palpate.experiment.body_inputs import BodyMeasured
 from palpate.experiment.body_judge import bandwidth_doubts, fixed_doubts, reasons, resting_doubts, scale_doubts
-from palpate.experiment.body_view import BodyView, ReplayWindow, ShapeProfile
 from palpate.experiment.body_weakness import weakest_of_hinge
 from palpate.experiment.file.reading import Experiment
 from palpate.experiment.file.schema import BodyPart, sensor_label
 from palpate.experiment.result import Result
 from palpate.experiment.result_parts import about_body, clock_entry, ending, heading, rms_of_rows, with_cross_validated
+from palpate.experiment.view import CoordinateSeries, ReplayCurve, ReplayWindow, ShapeProfile, View
 from palpate.experiment.view_parts import with_capture
 from palpate.files import finite
 from palpate.identify import cross_validate
@@ -191,16 +191,14 @@ def _about(experiment: Experiment[BodyPart], measured: BodyMeasured, why: Sequen
     return about
 
 
-def _view(fit: BodyFit, segments: Mapping[str, Sequence[Segment]], played: Replay | None) -> BodyView:
+def _view(fit: BodyFit, segments: Mapping[str, Sequence[Segment]], played: Replay | None) -> View:
     seen, rows = fit.prediction, fit.prediction.rows(fit.whole)[:, 0]
     used = fit.used(fit.whole)
     estimate = np.where(used, rows[:, :-1] @ fit.solution.p, np.nan)
-    found = fit.motion
-    return BodyView(
+    found, (name, unit) = fit.motion, next(iter(fit.inputs.model.mechanism.coordinates.items()))
+    return View(
         model=fit.solution.model,
         times_s=seen.times_s,
-        position=found.position,
-        speed=found.speed,
         reference=seen.wrench[:, 5:],
         estimate=estimate[:, None],
         used=used,
@@ -208,7 +206,7 @@ def _view(fit: BodyFit, segments: Mapping[str, Sequence[Segment]], played: Repla
         segments=segments,
         profiles=_profiles(fit),
         replay=_windows(played),
-        acceleration=found.acceleration,
+        coordinates=(CoordinateSeries(name, unit, found.position, found.speed, found.acceleration),),
     )
 
 
@@ -219,4 +217,7 @@ def _profiles(fit: BodyFit) -> tuple[ShapeProfile, ...]:
 
 def _windows(played: Replay | None) -> tuple[ReplayWindow, ...]:
     scored = () if played is None else played.scored
-    return tuple(ReplayWindow(w.times_s, w.measured, w.simulated, w.rms) for w in scored)
+    return tuple(
+        ReplayWindow(w.times_s, tuple(ReplayCurve(t.name, "rad", t.measured, t.simulated, t.rms) for t in w.tracks))
+        for w in scored
+    )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.experiment.body_view import Arrows, Scene, Series, View
 from palpate.experiment.file.schema import ExperimentPart
+from palpate.experiment.view import Arrows, Scene, Series, View
 from palpate.experiment.view_parts import IMU, WRENCH, clock_seen, excitation_of, instrument
 from palpate.identify import Balance, Solution
 from palpate.identify.balance import Segment
@@ -33,7 +33,7 @@ def handle_view(config: ExperimentPart, prepared: Prepared, solution: Solution) 
     parts = [piece for span in spans for piece in _pieces(balance, span, solution.p, _stride(balance, spans))]
     at = np.concatenate([p[0] for p in parts])
     reference, estimate = np.concatenate([p[1] for p in parts]), np.concatenate([p[2] for p in parts])
-    nothing, nowhere = np.full(len(at), np.nan), np.zeros(len(at), dtype=bool)
+    nowhere = np.zeros(len(at), dtype=bool)
     groups = (("a", "m/s2", k.specific_acceleration), ("ω", "rad/s", k.omega))
     series = [
         Series(f"{letter}_{axis}", unit, np.asarray(s)[at])
@@ -47,8 +47,6 @@ def handle_view(config: ExperimentPart, prepared: Prepared, solution: Solution) 
     return View(
         model=solution.model,
         times_s=balance.times_s[at],
-        position=nothing,
-        speed=nothing,
         reference=reference,
         estimate=estimate,
         used=~nowhere,

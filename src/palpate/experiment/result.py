@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import FileProblem
-from palpate.experiment.body_view import BodyView
 from palpate.experiment.file.reading import Experiment, recordings_of
+from palpate.experiment.view import View
 from palpate.files import read_bytes, sha256, write_text
 from palpate.identify import Compressed, Solution
 from palpate.identify.balance import Segment
@@ -33,8 +33,8 @@ class Result:
     model: Model | None
     """None where a parameter is not known: a model with a guess inside would be believed."""
     solution: Solution
-    view: BodyView | None = None
-    """What the figures of a body show."""
+    view: View | None = None
+    """What the figures show."""
     handle: Result | None = None
     """Of the handle's own stage, where that was run for the body."""
     handle_2: Result | None = None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from palpate.elements import SensorBias
 from palpate.experiment.rolling_fit import RollingFit
+from palpate.experiment.view import ReplayCurve, ReplayWindow
 from palpate.files import finite
 from palpate.identify.balance import Segment
 from palpate.model import Model
@@ -22,17 +22,6 @@ STEP_S = 5e-3
 """The step's own error is a tenth of what 0.3 mm of marker noise does to the speeds at the start."""
 ANGLES = ("yaw", "camber", "pitch")
 CONTACT = "contact"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ReplayCurve:
-    """One coordinate of all windows, one after the other, NaN between them; each array (samples,)."""
-
-    name: str
-    unit: str
-    times_s: FloatArray
-    measured: FloatArray
-    simulated: FloatArray
 
 
 def replay_rolling(
@@ -89,21 +78,18 @@ def replay_entry(played: Replay) -> dict[str, Any]:
     }
 
 
-def replay_curves(played: Replay) -> tuple[ReplayCurve, ...]:
+def replay_windows(played: Replay) -> tuple[ReplayWindow, ...]:
     """Measured and simulated contact, yaw, camber and pitch."""
-    windows = played.scored
-    if not windows:
-        return ()
-    times = _joined([w.times_s for w in windows])
-    found: list[ReplayCurve] = []
-    for i, track in enumerate(windows[0].tracks):
-        angle = track.name in ANGLES
-        measured, simulated = (
-            _joined([getattr(w.tracks[i], side) for w in windows]) for side in ("measured", "simulated")
+    return tuple(
+        ReplayWindow(
+            w.times_s,
+            tuple(
+                ReplayCurve(t.name, "rad" if t.name in ANGLES else "m", t.measured, t.simulated, t.rms)
+                for t in w.tracks
+            ),
         )
-        name = track.name if angle else f"{CONTACT} {track.name}"
-        found.append(ReplayCurve(name, "rad" if angle else "m", times, measured, simulated))
-    return tuple(found)
+        for w in played.scored
+    )
 
 
 def _zero(model: Model) -> FloatArray:
@@ -127,7 +113,3 @@ def _each(window: Window) -> dict[str, float]:
         "travel": max(t.travel for t in angles),
         CONTACT: float(np.linalg.norm([t.rms for t in places])),
     }
-
-
-def _joined(pieces: Sequence[FloatArray]) -> FloatArray:
-    return np.concatenate([x for piece in pieces for x in (piece, [np.nan])])[:-1]

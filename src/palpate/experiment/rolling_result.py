@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from palpate.experiment.body_view import BodyView, Series
 from palpate.experiment.file.reading import Experiment
 from palpate.experiment.file.schema import BodyPart, HandleWeightPart, sensor_label
 from palpate.experiment.handle_inputs import sensor_of
@@ -28,13 +27,15 @@ from palpate.experiment.rolling_fit import RollingFit, damping_changes
 from palpate.experiment.rolling_inputs import projected
 from palpate.experiment.rolling_judge import damping_doubts, motion_for, motion_hints, why_failed
 from palpate.experiment.rolling_load import resistance
-from palpate.experiment.rolling_replay import replay_curves, replay_entry
+from palpate.experiment.rolling_replay import replay_entry, replay_windows
 from palpate.experiment.rolling_zero import zero_entry
+from palpate.experiment.view import CoordinateSeries, View
 from palpate.experiment.view_parts import excitation_of, with_capture
 from palpate.files import finite
 from palpate.identify import cross_validate, weakest_direction
 from palpate.identify.balance import Segment
 from palpate.motion.clocks.offset import Offset
+from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import PHI_NAMES
 from palpate.recording.gates import Finding
 from palpate.runtime.replay import Replay
@@ -203,27 +204,43 @@ def _about(
     return about
 
 
-def _view(fit: RollingFit, measured: RollingMeasured, played: Replay | None) -> BodyView:
-    rows, poses = fit.seen.rows, fit.inputs.poses
-    k = fit.balance.kinematics
-    nothing = np.full(len(poses), np.nan)
-    angles = {n: np.asarray(k.coordinates[n].position) for n in ("pitch", "camber", "heading") if n in k.coordinates}
-    series = [
-        Series("contact x", "m", poses.position[:, 0] - np.nanmean(poses.position[:, 0])),
-        Series("contact y", "m", poses.position[:, 1] - np.nanmean(poses.position[:, 1])),
-        *(Series("yaw" if n == "heading" else n, "rad", v) for n, v in angles.items()),
-    ]
-    return BodyView(
+def _view(fit: RollingFit, measured: RollingMeasured, played: Replay | None) -> View:
+    rows, k = fit.seen.rows, fit.balance.kinematics
+    return View(
         model=fit.solution.model,
         times_s=fit.inputs.times_s,
-        position=nothing,
-        speed=nothing,
         reference=rows[:, :, -1],
         estimate=np.where(fit.used[:, None], rows[:, :, :-1] @ fit.solution.p, np.nan),
         used=fit.used,
         resting=fit.inputs.resting(),
         segments=measured.segments,
-        series=tuple(series),
+        coordinates=_coordinates(fit),
         excitation=excitation_of(k, fit.inside(fit.segments)),
-        replayed=() if played is None else replay_curves(played),
+        replay=() if played is None else replay_windows(played),
     )
+
+
+def _coordinates(fit: RollingFit) -> tuple[CoordinateSeries, ...]:
+    """Where the contact was, the way ahead, and the angles; derivatives are central differences over 0.1 s."""
+    c, times, poses = fit.balance.kinematics.coordinates, fit.inputs.times_s, fit.inputs.poses
+    x, y = (poses.position[:, i] - np.nanmean(poses.position[:, i]) for i in range(2))
+    yaw = np.asarray(c["heading"].position) if "heading" in c else np.zeros(len(times))
+    ahead = _slope(times, x) * np.cos(yaw) + _slope(times, y) * np.sin(yaw)
+    angles = {"yaw" if n == "heading" else n: c[n].position for n in ("heading", "camber", "pitch") if n in c}
+    speeds = {name: _slope(times, np.asarray(angle)) for name, angle in angles.items()}
+    unknown = np.full(len(times), np.nan)
+    return (
+        CoordinateSeries("x", "m", x, unknown),
+        CoordinateSeries("y", "m", y, unknown),
+        CoordinateSeries("way ahead", "m", unknown, ahead, _slope(times, ahead)),
+        *(CoordinateSeries(n, "rad", np.asarray(angles[n]), v, _slope(times, v)) for n, v in speeds.items()),
+    )
+
+
+def _slope(times_s: FloatArray, x: FloatArray) -> FloatArray:
+    """Central difference over 0.1 s; NaN beside gaps."""
+    n = max(1, round(0.05 / float(np.median(np.diff(times_s)))))
+    slope = np.full(len(x), np.nan)
+    if len(x) > 2 * n:
+        slope[n:-n] = (x[2 * n :] - x[: -2 * n]) / (times_s[2 * n :] - times_s[: -2 * n])
+    return slope

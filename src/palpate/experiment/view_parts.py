@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from palpate.experiment.body_view import (
+from palpate.experiment.view import (
     Arrows,
-    ChannelSeen,
-    ClockSeen,
+    ChannelSummary,
+    ClockEvidence,
     Instrument,
-    MarkerSeen,
+    MarkerSummary,
     Scene,
     Series,
     View,
@@ -78,7 +78,7 @@ def instrument(name: str, file: str, even: Even, channels: Sequence[tuple[str, s
     t, x = even.times_s, even.seen_x
     noise = noise_floor(even.x)
     seen = [
-        ChannelSeen(n, unit, float(np.nanmin(x[:, i])), float(np.nanmax(x[:, i])), float(noise[i]))
+        ChannelSummary(n, unit, float(np.nanmin(x[:, i])), float(np.nanmax(x[:, i])), float(noise[i]))
         for i, (n, unit) in enumerate(channels)
         if np.isfinite(x[:, i]).any()
     ]
@@ -101,9 +101,9 @@ def cameras(body: Body, file: str) -> Instrument:
     )
 
 
-def clock_seen(name: str, offset: Offset) -> ClockSeen:
+def clock_seen(name: str, offset: Offset) -> ClockEvidence:
     """What speaks for an offset."""
-    return ClockSeen(
+    return ClockEvidence(
         name,
         offset.lags_s - offset.value_s,
         offset.misfit,
@@ -113,13 +113,13 @@ def clock_seen(name: str, offset: Offset) -> ClockSeen:
     )
 
 
-def markers_seen(body: Body) -> tuple[MarkerSeen, ...]:
+def markers_seen(body: Body) -> tuple[MarkerSummary, ...]:
     """Each marker as stored, faults included, with their kinds."""
     faults = {
         n: ", ".join(dict.fromkeys(f.kind for f in body.checked.findings if n in f.names)) for n in body.raw.names
     }
     return tuple(
-        MarkerSeen(name.rsplit(":", 1)[-1], mean, largest, at, hidden, faults[name])
+        MarkerSummary(name.rsplit(":", 1)[-1], mean, largest, at, hidden, faults[name])
         for name, mean, largest, at, hidden in body.raw.rows()
     )
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from palpate.experiment.body_view import Arrows, ClockSeen, Instrument, Scene, View
+from palpate.experiment.view import Arrows, ClockEvidence, Instrument, Scene, View
 from palpate.physics.arrays import FloatArray
-from palpate.report.model_plots import first_coordinate
 from palpate.report.page import Figure, Json, Table
 from palpate.report.plots import (
     COLOURS,
@@ -108,7 +107,7 @@ def _clock_cells(name: str, offset_s: float, clock: Mapping[str, Any]) -> tuple[
     )
 
 
-def clock_figure(clock: ClockSeen) -> Figure:
+def clock_figure(clock: ClockEvidence) -> Figure:
     """The unexplained share of the variance around the offset that was found."""
     lags = np.append(1e3 * clock.lags_s, 0.0)
     order = np.argsort(lags)
@@ -336,18 +335,18 @@ def excitation(data: Mapping[str, Any], view: View | None) -> tuple[Table, Figur
 
 def directions(view: View) -> Table | None:
     """How long and how fast the object was moved either way, in the train segments."""
-    coordinate = first_coordinate(view)
-    if coordinate is None:
+    main = view.main
+    if main is None:
         return None
-    shown, step = shown_in(coordinate[1]), float(np.median(np.diff(view.times_s)))
-    inside = view.within("train", "quasi_static") & view.used & np.isfinite(view.position) & np.isfinite(view.speed)
+    shown, step = shown_in(main.unit), float(np.median(np.diff(view.times_s)))
+    inside = view.within("train", "quasi_static") & view.used & np.isfinite(main.position) & np.isfinite(main.speed)
     rows: list[tuple[str, ...]] = []
-    for word, which in (("opening", view.speed > 0), ("closing", view.speed < 0)):
+    for word, which in (("opening", main.speed > 0), ("closing", main.speed < 0)):
         at = inside & which
         if not at.any():
             continue
-        x, v = shown.factor * view.position[at], shown.factor * np.abs(view.speed[at])
-        a = None if view.acceleration is None else shown.factor * view.acceleration[at]
+        x, v = shown.factor * main.position[at], shown.factor * np.abs(main.speed[at])
+        a = None if main.acceleration is None else shown.factor * main.acceleration[at]
         numbers = (step * at.sum(), x.min(), x.max(), np.sqrt(np.mean(v**2)), v.max())
         cells = tuple(f"{float(n):.1f}" for n in numbers)
         rows.append((word, *cells, "-" if a is None else f"{float(np.sqrt(np.nanmean(a**2))):.0f}"))
@@ -358,14 +357,14 @@ def directions(view: View) -> Table | None:
 
 def travel(view: View) -> Figure | None:
     """How long the object was where, and how fast it moved there: histograms for train and test."""
-    coordinate = first_coordinate(view)
-    if coordinate is None:
+    main = view.main
+    if main is None:
         return None
-    shown, step = shown_in(coordinate[1]), float(np.median(np.diff(view.times_s)))
-    word = quantity(coordinate[1])
+    shown, step = shown_in(main.unit), float(np.median(np.diff(view.times_s)))
+    word = quantity(main.unit)
     made = grid(["", ""], [f"{word}, {shown.unit}", f"speed, {shown.unit}/s"], "time, s", 180)
     data: list[Json] = []
-    for i, x in enumerate((shown.factor * view.position, shown.factor * view.speed)):
+    for i, x in enumerate((shown.factor * main.position, shown.factor * main.speed)):
         known = x[np.isfinite(x) & view.used]
         if not len(known) or not known.min() < known.max():
             return None

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from palpate.experiment.body_view import View
+from palpate.experiment.view import View
 from palpate.physics.arrays import BoolArray, FloatArray
-from palpate.report.model_plots import first_coordinate, zone_borders
+from palpate.report.model_plots import compared, zone_borders
 from palpate.report.page import Figure, Json, Table
 from palpate.report.plots import (
     COLOURS,
@@ -36,12 +36,6 @@ _LONGEST_S, _MOST_LAGS = 1.0, 200
 BAND_99 = 2.5758293035489004
 """Standard deviations that hold 99 % of a normal distribution."""
 _BINS = 61
-
-
-def compared(view: View) -> BoolArray:
-    """(samples,): where measured and estimated rows are compared."""
-    inside = view.within("train", "test", "quasi_static") if view.segments else np.ones_like(view.used)
-    return view.used & inside & np.isfinite(view.reference - view.estimate).all(axis=1)
 
 
 def autocorrelation(x: FloatArray, seen: BoolArray, times_s: FloatArray, lags: int) -> FloatArray:
@@ -132,21 +126,21 @@ def distribution(view: View) -> Figure | None:
 
 def zones(view: View) -> Table | None:
     """Mean and RMS of the residual in each zone of the travel, opening and closing."""
-    coordinate = first_coordinate(view)
-    if coordinate is None:
+    main = view.main
+    if main is None:
         return None
-    shown = shown_in(coordinate[1])
-    seen = compared(view) & np.isfinite(view.position) & np.isfinite(view.speed)
+    shown = shown_in(main.unit)
+    seen = compared(view) & np.isfinite(main.position) & np.isfinite(main.speed)
     places = sorted({round(b.place, 6) for b in zone_borders(view)})
-    low, high = (float(f(view.position[seen])) for f in (np.min, np.max)) if seen.any() else (0.0, 0.0)
+    low, high = (float(f(main.position[seen])) for f in (np.min, np.max)) if seen.any() else (0.0, 0.0)
     edges = [low, *(p for p in places if low < p < high), high]
     if not high > low or len(edges) < 2:
         return None
     step = float(np.median(np.diff(view.times_s)))
     rows: list[tuple[str, ...]] = []
     for a, b in pairwise(edges):
-        inside = seen & (view.position >= a) & (view.position <= b)
-        for word, which in (("opening", view.speed > 0), ("closing", view.speed < 0)):
+        inside = seen & (main.position >= a) & (main.position <= b)
+        for word, which in (("opening", main.speed > 0), ("closing", main.speed < 0)):
             rows += list(
                 _zone_rows(view, inside & which, word, f"{shown.factor * a:.1f} … {shown.factor * b:.1f}", step)
             )
@@ -184,42 +178,6 @@ def by_segment(view: View) -> Table | None:
 def _mean_and_rms(view: View, inside: BoolArray, row: int) -> tuple[str, str]:
     left = (view.reference - view.estimate)[inside, row]
     return f"{float(left.mean()):+.3g}", f"{float(np.sqrt(np.mean(left**2))):.3g}"
-
-
-def motion_of(view: View) -> dict[str, tuple[str, FloatArray]]:
-    """What the residual of an object without a first coordinate is drawn against: name -> (unit, values)."""
-    series = {s.name: s for s in view.series}
-    found = {n: (series[n].unit, series[n].values) for n in ("pitch", "camber") if n in series}
-    rates: dict[str, tuple[str, FloatArray]] = {}
-    if {"contact x", "contact y"} <= series.keys():
-        slopes = [_slope(view.times_s, series[n].values) for n in ("contact x", "contact y")]
-        found["speed"] = ("m/s", np.hypot(slopes[0], slopes[1]))
-        if "yaw" in series:
-            yaw = np.asarray(series["yaw"].values)
-            ahead = slopes[0] * np.cos(yaw) + slopes[1] * np.sin(yaw)
-            rates["forward acceleration"] = ("m/s2", _slope(view.times_s, ahead))
-    if "yaw" in series:
-        turning = _slope(view.times_s, np.asarray(series["yaw"].values))
-        found["yaw rate"] = ("rad/s", turning)
-        rates["yaw acceleration"] = ("rad/s2", _slope(view.times_s, turning))
-    if "pitch" in series:
-        pitching = _slope(view.times_s, np.asarray(series["pitch"].values))
-        rates["pitch acceleration"] = ("rad/s2", _slope(view.times_s, pitching))
-    found |= rates
-    for word, unit in (("specific acceleration", "m/s2"), ("angular rate", "rad/s")):
-        parts = [s.values for s in view.series if s.unit == unit]
-        if len(parts) == 3:
-            found[f"{word}, magnitude"] = (unit, np.sqrt(sum((p**2 for p in parts), np.zeros(len(parts[0])))))
-    return found
-
-
-def _slope(times_s: FloatArray, x: FloatArray) -> FloatArray:
-    """Central difference over 0.1 s; NaN beside gaps."""
-    n = max(1, round(0.05 / float(np.median(np.diff(times_s)))))
-    slope = np.full(len(x), np.nan)
-    if len(x) > 2 * n:
-        slope[n:-n] = (x[2 * n :] - x[: -2 * n]) / (times_s[2 * n :] - times_s[: -2 * n])
-    return slope
 
 
 def _bars(x: FloatArray, y: FloatArray, name: str, index: int, width: float) -> Json:

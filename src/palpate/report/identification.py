@@ -15,18 +15,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palpate.errors import UnknownName
-from palpate.experiment.body_view import View
+from palpate.experiment.view import View
 from palpate.files import write_text
 from palpate.report import data_plots, fit_plots, model_plots
-from palpate.report.model_plots import first_coordinate
 from palpate.report.page import Block, Figure, Folded, Lead, Section, Table, Words, figures_in, write_page
 from palpate.report.paper import FORMATS, SUFFIXES, TABLE_FORMATS, Format, TableFormat, result_tables, save_figure
 from palpate.report.plots import quantity, short, shown_in
 from palpate.report.tables import errors_table, notes, parameters_table, segments_table, shapes_table
 
 if TYPE_CHECKING:
-    from palpate.experiment.body_view import View
     from palpate.experiment.result import Result
+    from palpate.experiment.view import View
 
 
 Data = Mapping[str, Any]
@@ -117,16 +116,12 @@ def residuals(data: Data, view: View | None) -> Section | None:
     if view is None:
         return None
     blocks: list[Block] = list(_figures(fit_plots.correlation(view), fit_plots.distribution(view)))
-    blocks += model_plots.residuals(view)
-    good = fit_plots.compared(view)
-    if first_coordinate(view) is None:
-        found = fit_plots.motion_of(view).items()
-        drawn = [model_plots.residuals_against(view, n, unit, x, good) for n, (unit, x) in found]
-        against = tuple(f for f in drawn if f is not None)
-        blocks += against[:1]
-        if against[1:]:
-            names = ", ".join(f.title.removeprefix("Residual against ") for f in against[1:])
-            blocks.append(Folded(f"Residuals against {names}", against[1:]))
+    against = model_plots.residuals(view)
+    shown = len(against) if view.main is not None else 1
+    blocks += against[:shown]
+    if against[shown:]:
+        names = ", ".join(f.title.removeprefix("Residual against ") for f in against[shown:])
+        blocks.append(Folded(f"Residuals against {names}", tuple(against[shown:])))
     zones, each = fit_plots.zones(view), fit_plots.by_segment(view)
     blocks += [zones] if zones is not None else []
     blocks += [Folded("Residual by segment", (each,))] if each is not None else []
@@ -188,7 +183,7 @@ def frames(data: Data, view: View | None) -> Section | None:
 
 def excitation(data: Data, view: View | None) -> Section | None:
     """How much there was of each motion."""
-    single = view is not None and first_coordinate(view) is not None
+    single = view is not None and view.main is not None
     blocks: list[Block] = []
     if view is not None and single:
         table = data_plots.directions(view)
@@ -230,16 +225,15 @@ def _figures(*figures: Figure | None) -> list[Figure]:
 
 
 def _replay(data: Data, view: View) -> Iterator[Block]:
-    windows = view.replay
-    if not windows:
+    windows = list(view.replay)
+    if not windows or windows[0].curves[1:]:
         table = data_plots.replay_table(data)
         yield from () if table is None else (table,)
-        yield from _figures(model_plots.replayed(view))
+        yield from _figures(model_plots.replay(windows))
         return
-    coordinate = first_coordinate(view)
-    unit = "rad" if coordinate is None else coordinate[1]
+    unit = windows[0].curves[0].unit
     shown = shown_in(unit)
-    off = shown.factor * np.array([w.rms_rad for w in windows])
+    off = shown.factor * np.array([w.curves[0].rms for w in windows])
     told: Mapping[str, Any] = data.get("replay") or {}
     pooled = float(np.sqrt(np.mean(off**2)))
     if told.get("rms") is not None:  # the same number as on the terminal
@@ -249,8 +243,8 @@ def _replay(data: Data, view: View) -> Iterator[Block]:
         f"RMS error of the {quantity(unit)}: {every} over all windows, {middle} in the median window, {worst} in the "
         "worst."
     )
-    yield from _figures(model_plots.replay(view, windows[:_WINDOWS]))
-    rest = model_plots.replay(view, windows[_WINDOWS:])
+    yield from _figures(model_plots.replay(windows[:_WINDOWS]))
+    rest = model_plots.replay(windows[_WINDOWS:])
     if rest is not None:
         yield Folded(f"{len(windows) - _WINDOWS} more windows", (rest,))
 

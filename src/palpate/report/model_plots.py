@@ -9,7 +9,7 @@ from itertools import cycle
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.experiment.body_view import BodyView, ReplayWindow, ShapeProfile, View
+from palpate.experiment.view import CoordinateSeries, ReplayWindow, ShapeProfile, View
 from palpate.mechanisms.mechanism import Row
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray
@@ -69,13 +69,6 @@ def has_one_freedom(model: Model) -> bool:
     return bool(m.coordinates) and (len(m.state), len(m.accelerations), len(m.rows)) == (2, 1, 1)
 
 
-def first_coordinate(view: BodyView) -> tuple[str, str] | None:
-    """Name and unit of the coordinate whose position the view holds; None where it holds none."""
-    known = view.position[np.isfinite(view.position)]
-    coordinates = view.model.mechanism.coordinates
-    return next(iter(coordinates.items())) if coordinates and len(known) and known.min() < known.max() else None
-
-
 def holding_force(model: Model, position: FloatArray) -> FloatArray:
     """What a person must do to hold the object, without friction: N m or N, (samples,).
 
@@ -97,17 +90,16 @@ def damping(model: Model, position: FloatArray, speed: float) -> FloatArray:
     return (faster - slower) / (2 * _STEP)
 
 
-def zone_borders(view: BodyView) -> list[Border]:
-    """Of the elements that look at the first coordinate to know where they act; widths are no borders."""
-    coordinates = view.model.mechanism.coordinates
+def zone_borders(view: View) -> list[Border]:
+    """Of the elements that look at the main coordinate to know where they act; widths are no borders."""
+    main = view.main
     found: list[Border] = []
-    if not coordinates:
+    if main is None:
         return found
-    first, unit = next(iter(coordinates.items()))
     profiles = {p.name: p for p in view.profiles}
     owned = [(e, s) for e in view.model.elements for s in e.shapes]
     for (e, s), name in zip(owned, view.model.shapes, strict=True):
-        if first in e.looks_at and s.unit == unit and s.name != "width":
+        if main.name in e.looks_at and s.unit == main.unit and s.name != "width":
             profile = profiles.get(name)
             interval, flat = (None, False) if profile is None else (profile.interval, profile.interval is None)
             found.append(Border(e.name, s.name, s.value, interval, flat))
@@ -147,7 +139,7 @@ def _sum(model: Model, k: Kinematics, take: BoolArray) -> FloatArray:
 
 
 MEASURED, ESTIMATED, RESIDUAL = DARK, COLOURS[1], "#5fbf9f"
-_SERIES = {"m": "contact", "rad": "angle", "m/s2": "a - g", "rad/s": "ω"}
+_SERIES = {"m/s2": "a - g", "rad/s": "ω"}
 """What series of these units are called on an axis."""
 _REPLAYED = 3000
 """Samples of a replay that are drawn."""
@@ -168,7 +160,7 @@ _NOISE = "They should look like noise: what repeats with the motion is an effect
 # --- over time --------------------------------------------------------------------------------------------------------
 
 
-def over_time(view: BodyView, segment: str) -> tuple[Figure, ...]:
+def over_time(view: View, segment: str) -> tuple[Figure, ...]:
     """Position, measured and estimated rows and the absolute residual, as in the paper's figures.
 
     Several rows have their residuals in a figure of their own; spans of a segment that lie far apart, too.
@@ -183,23 +175,13 @@ def over_time(view: BodyView, segment: str) -> tuple[Figure, ...]:
             continue
         zero = zero_of(view.times_s)
         name = f"{segment.replace('_', '-').capitalize()} segment, {spans[0][0] - zero:g} to {spans[-1][1] - zero:g} s"
-        forces, errors = _forces(view, inside, seen), _errors(view, inside, seen)
+        motion, forces, errors = _motion(view, inside), _forces(view, inside, seen), _errors(view, inside, seen)
+        grey = _bands(view.times_s[inside] - zero, ~seen[inside])
         if len(errors) == 1:
-            found.append(
-                _stacked(
-                    view,
-                    inside,
-                    seen,
-                    [*_position(view, inside), *_series(view, inside), *forces, *errors],
-                    name,
-                    _CLOSE,
-                )
-            )
+            found.append(_stacked(zero, grey, [*motion, *forces, *errors], name, _CLOSE))
         else:
-            found.append(
-                _stacked(view, inside, seen, [*_position(view, inside), *_series(view, inside), *forces], name, _CLOSE)
-            )
-            found.append(_stacked(view, inside, seen, errors, f"{name}: absolute residual", _NOISE))
+            found.append(_stacked(zero, grey, [*motion, *forces], name, _CLOSE))
+            found.append(_stacked(zero, grey, errors, f"{name}: absolute residual", _NOISE))
     return tuple(found)
 
 
@@ -212,30 +194,26 @@ class _Panel:
     rms: tuple[float, str] | None = None
 
 
-def _position(view: BodyView, inside: BoolArray) -> list[_Panel]:
-    coordinate = first_coordinate(view)
-    if coordinate is None:
-        return []
-    name, unit = coordinate
-    shown, t = shown_in(unit), view.times_s[inside] - zero_of(view.times_s)
-    trace = line(t, shown.factor * view.position[inside], name, DARK, showlegend=False)
-    return [_Panel(f"{quantity(unit)}, {shown.unit}", (trace,))]
-
-
-def _series(view: BodyView, inside: BoolArray) -> list[_Panel]:
-    """Contact position, and pitch, camber and yaw, of what rolls (paper, figure of the wheelbarrow)."""
+def _motion(view: View, inside: BoolArray) -> list[_Panel]:
+    """Positions of the coordinates, then the other series, those of one unit together."""
     t = view.times_s[inside] - zero_of(view.times_s)
+    positions = [(c.name, c.unit, c.position) for c in view.coordinates if np.isfinite(c.position).any()]
+    tints = cycle([COLOURS[i] for i in (0, 2, 3, 4, 7, 6)])  # no orange: that is the estimate's
     found: list[_Panel] = []
-    # no orange: that is the estimate's
-    tints = cycle([COLOURS[i] for i in (0, 2, 3, 4, 7, 6)])
-    for unit in dict.fromkeys(s.unit for s in view.series):
-        shown, own = shown_in(unit), [s for s in view.series if s.unit == unit]
-        data = tuple(line(t, shown.factor * s.values[inside], s.name, next(tints)) for s in own)
-        found.append(_Panel(f"{_SERIES.get(unit, quantity(unit))}, {unit_text(shown.unit)}", data))
+    for quantities in (positions, [(s.name, s.unit, s.values) for s in view.series]):
+        alone = len(quantities) == 1
+        for unit in dict.fromkeys(unit for _, unit, _ in quantities):
+            shown = shown_in(unit)
+            data = tuple(
+                line(t, shown.factor * y[inside], name, DARK if alone else next(tints), showlegend=not alone)
+                for name, u, y in quantities
+                if u == unit
+            )
+            found.append(_Panel(f"{_SERIES.get(unit, quantity(unit))}, {unit_text(shown.unit)}", data))
     return found
 
 
-def _forces(view: BodyView, inside: BoolArray, seen: BoolArray) -> list[_Panel]:
+def _forces(view: View, inside: BoolArray, seen: BoolArray) -> list[_Panel]:
     """Measured and estimated; no estimate where the model does not speak, as of the friction of an object at rest."""
     t, rows = view.times_s[inside] - zero_of(view.times_s), view.model.mechanism.rows
     estimate = np.where(seen[:, None], view.estimate, np.nan)
@@ -250,7 +228,7 @@ def _forces(view: BodyView, inside: BoolArray, seen: BoolArray) -> list[_Panel]:
     return found
 
 
-def _errors(view: BodyView, inside: BoolArray, seen: BoolArray) -> list[_Panel]:
+def _errors(view: View, inside: BoolArray, seen: BoolArray) -> list[_Panel]:
     t, rows = view.times_s[inside] - zero_of(view.times_s), view.model.mechanism.rows
     found: list[_Panel] = []
     for i, row in enumerate(rows):
@@ -263,12 +241,8 @@ def _errors(view: BodyView, inside: BoolArray, seen: BoolArray) -> list[_Panel]:
     return found
 
 
-def _stacked(
-    view: BodyView, inside: BoolArray, seen: BoolArray, panels: Sequence[_Panel], title: str, look_for: str
-) -> Figure:
-    """Panels above one time axis, lettered as in a paper; what is not compared is grey."""
-    zero = zero_of(view.times_s)
-    grey = _bands(view.times_s[inside] - zero, ~seen[inside]) if len(inside) else []
+def _stacked(zero: float, grey: Sequence[Json], panels: Sequence[_Panel], title: str, look_for: str) -> Figure:
+    """Panels above one time axis, lettered as in a paper; grey: bands of what is not compared."""
     data = [trace | {"yaxis": axis_of("y", i)} for i, panel in enumerate(panels) for trace in panel.data]
     data += [key("not compared", "#dddddd")] if grey else []
     levels = [(i, panel.rms) for i, panel in enumerate(panels) if panel.rms is not None]
@@ -322,7 +296,7 @@ def _level(value: float, index: int) -> Json:
 # --- shapes -----------------------------------------------------------------------------------------------------------
 
 
-def profiles(view: BodyView) -> Figure | None:
+def profiles(view: View) -> Figure | None:
     """How much worse the fit is with each shape held elsewhere, one small plot per shape."""
     if not view.profiles:
         return None
@@ -372,17 +346,24 @@ def _profile_title(profile: ShapeProfile) -> str:
 # --- replay -----------------------------------------------------------------------------------------------------------
 
 
-def replay(view: BodyView, windows: Sequence[ReplayWindow]) -> Figure | None:
-    """Measured against simulated position, one small plot per window."""
+def replay(windows: Sequence[ReplayWindow]) -> Figure | None:
+    """Measured against simulated position: a small plot for each window of one coordinate, else all windows one after
+    the other, with a plot for each coordinate.
+    """
     if not windows:
         return None
-    unit = next(iter(view.model.mechanism.coordinates.values()), "rad")
+    return _one_coordinate(windows) if len(windows[0].curves) == 1 else _several_coordinates(windows)
+
+
+def _one_coordinate(windows: Sequence[ReplayWindow]) -> Figure:
+    unit = windows[0].curves[0].unit
     shown, zero = shown_in(unit), zero_of(windows[0].times_s)
-    titles = [f"RMS {short(shown.factor * w.rms_rad)} {shown.unit}" for w in windows]
+    titles = [f"RMS {short(shown.factor * w.curves[0].rms)} {shown.unit}" for w in windows]
     made = grid(titles, [_time(zero)] * len(windows), f"{quantity(unit)}, {shown.unit}", 180)
     data: list[Json] = []
     for i, w in enumerate(windows):
-        for name, y, colour in (("measured", w.measured, MEASURED), ("simulated", w.simulated, ESTIMATED)):
+        both = (("measured", w.curves[0].measured, MEASURED), ("simulated", w.curves[0].simulated, ESTIMATED))
+        for name, y, colour in both:
             more: Json = {"legendgroup": name, "showlegend": i == 0, **on_plot(i)}
             data.append(line(w.times_s - zero, shown.factor * y, name, colour, most=1200, **more))
     return Figure(
@@ -394,29 +375,36 @@ def replay(view: BodyView, windows: Sequence[ReplayWindow]) -> Figure | None:
     )
 
 
-def replayed(view: View) -> Figure | None:
-    """Measured against simulated coordinates of what has several, one above the other."""
-    tracks = view.replayed
-    if not tracks:
-        return None
-    zero, some = zero_of(tracks[0].times_s), slice(0, _REPLAYED)
+def _several_coordinates(windows: Sequence[ReplayWindow]) -> Figure:
+    zero = zero_of(windows[0].times_s)
+    times = _joined([w.times_s - zero for w in windows])
     panels: list[_Panel] = []
-    for i, track in enumerate(tracks):
-        shown = shown_in(track.unit)
-        both = (("measured", track.measured, MEASURED, 2.0), ("simulated", track.simulated, ESTIMATED, 1.1))
-        data = tuple(
-            curve(track.times_s[some] - zero, shown.factor * y[some], n, legendgroup=n, showlegend=i == 0)
-            | {"line": {"color": colour, "width": width}}
-            for n, y, colour, width in both
+    for i, first in enumerate(windows[0].curves):
+        shown = shown_in(first.unit)
+        both = (
+            ("measured", [w.curves[i].measured for w in windows], MEASURED, 2.0),
+            ("simulated", [w.curves[i].simulated for w in windows], ESTIMATED, 1.1),
         )
-        panels.append(_Panel(f"{track.name}, {shown.unit}", data))
-    nowhere = np.zeros(0, dtype=bool)
-    look_for = (
+        data = tuple(
+            curve(times[:_REPLAYED], shown.factor * _joined(parts)[:_REPLAYED], n, legendgroup=n, showlegend=i == 0)
+            | {"line": {"color": colour, "width": width}}
+            for n, parts, colour, width in both
+        )
+        panels.append(_Panel(f"{first.name}, {shown.unit}", data))
+    title = "Replay, its first windows" if len(times) > _REPLAYED else "Replay"
+    return _stacked(
+        zero,
+        [],
+        panels,
+        title,
         "The model gets the measured forces and moves by itself, window after window from the measured state: the "
-        "curves part slowly where the model is good. Nobody holds it, so what leans falls over in a second or two."
+        "curves part slowly where the model is good. Nobody holds it, so what leans falls over in a second or two.",
     )
-    title = "Replay, its first windows" if len(tracks[0].times_s) > _REPLAYED else "Replay"
-    return _stacked(view, nowhere, nowhere, panels, title, look_for)
+
+
+def _joined(pieces: Sequence[FloatArray]) -> FloatArray:
+    """One after the other, with NaN between them."""
+    return np.concatenate([x for piece in pieces for x in (piece, [np.nan])])[:-1]
 
 
 def _time(zero: float) -> str:
@@ -448,28 +436,28 @@ _POINTS = 1000
 _FEWEST = 100
 
 
-def holding(view: BodyView) -> Figure | None:
+def holding(view: View) -> Figure | None:
     """The force that holds the object over its coordinate: the model's with its dry friction, and what was measured
     at rest and in slow motion.
     """
-    grid, coordinate = _grid_of(view), first_coordinate(view)
-    if grid is None or coordinate is None:
+    positions, main = _grid_of(view), view.main
+    if positions is None or main is None:
         return None
-    row, unit = view.model.mechanism.rows[0], shown_in(coordinate[1])
-    middle, dry = holding_force(view.model, grid), dry_force(view.model, grid)
-    x = unit.factor * grid
+    row, unit = view.model.mechanism.rows[0], shown_in(main.unit)
+    middle, dry = holding_force(view.model, positions), dry_force(view.model, positions)
+    x = unit.factor * positions
     data: list[Json] = []
     if (dry > 0).any():
         edge: Json = {"line": {"width": 0}, "hoverinfo": "skip"}
         data.append(curve(x, middle - dry, "", showlegend=False, **edge))
         filled: Json = {"fill": "tonexty", "fillcolor": "rgba(138,138,138,0.25)"}
         data.append(curve(x, middle + dry, "dry friction, ±", **edge, **filled))
-    points, measured = _measured_points(view, unit.factor, float(np.ptp(middle)) + 2 * float(dry.max()))
+    points, measured = _measured_points(view, main, unit.factor, float(np.ptp(middle)) + 2 * float(dry.max()))
     data += [*points, curve(x, middle, "model", DARK, line={"color": DARK, "width": 2.5})]
     every = np.concatenate([middle - dry, middle + dry, measured])
     margin = 0.08 * float(np.ptp(every)) + 1e-9
     scale = {1: {"range": [float(every.min()) - margin, float(every.max()) + margin]}}
-    made = layout([f"{_force(row)} to hold it, {row.unit}"], _position_axis(coordinate[1]), height=380, y=scale)
+    made = layout([f"{_force(row)} to hold it, {row.unit}"], _position_axis(main.unit), height=380, y=scale)
     return Figure(
         "Spring and dry friction over the travel",
         "Slow opening should lie on the upper edge of the band, slow closing on the lower, rests between them (bars: "
@@ -480,17 +468,17 @@ def holding(view: BodyView) -> Figure | None:
     )
 
 
-def _measured_points(view: BodyView, factor: float, extent: float) -> tuple[list[Json], FloatArray]:
+def _measured_points(view: View, main: CoordinateSeries, factor: float, extent: float) -> tuple[list[Json], FloatArray]:
     """What was measured in slow motion and at rest, and the forces to keep in sight: all but lone ones and a stop's."""
-    known = np.isfinite(view.position) & np.isfinite(view.speed) & np.isfinite(view.reference[:, 0])
-    slow, forces = _slow(view, known, extent)
+    known = np.isfinite(main.position) & np.isfinite(main.speed) & np.isfinite(view.reference[:, 0])
+    slow, forces = _slow(view, main, known, extent)
     data: list[Json] = []
     for word, sign, colour in (("opening", 1, OPENING), ("closing", -1, CLOSING)):
-        some = _few(sign * view.speed[slow] > 0)
+        some = _few(sign * main.speed[slow] > 0)
         if len(some):
-            x = factor * view.position[slow[some]]
+            x = factor * main.position[slow[some]]
             data.append(_points(x, forces[some], f"{word} slowly", colour, size=4))
-    rests, at_end = _rests(view, known)
+    rests, at_end = _rests(view, main, known)
     for name, part, symbol, colour in (
         ("at rest", rests[~at_end], "diamond", COLOURS[2]),
         ("at rest at an end", rests[at_end], "x-thin-open", GREY),
@@ -505,19 +493,19 @@ def _measured_points(view: BodyView, factor: float, extent: float) -> tuple[list
     return data, np.concatenate([usual, rests[~at_end][:, 1]])
 
 
-def damping_over_position(view: BodyView) -> Figure | None:
+def damping_over_position(view: View) -> Figure | None:
     """The damping at the hinge for opening and closing, with the borders of the zones."""
-    grid, coordinate = _grid_of(view, 400), first_coordinate(view)
-    if grid is None or coordinate is None or not any(e.dissipates and not e.dry for e in view.model.elements):
+    positions, main = _grid_of(view, 400), view.main
+    if positions is None or main is None or not any(e.dissipates and not e.dry for e in view.model.elements):
         return None
-    unit, row = shown_in(coordinate[1]), view.model.mechanism.rows[0]
+    unit, row = shown_in(main.unit), view.model.mechanism.rows[0]
     data: list[Json] = []
-    x = unit.factor * grid
-    moved = view.used & np.isfinite(view.position) & np.isfinite(view.speed)
+    x = unit.factor * positions
+    moved = view.used & np.isfinite(main.position) & np.isfinite(main.speed)
     unseen = False
     for name, sign, colour in (("opening", 1, OPENING), ("closing", -1, CLOSING)):
-        y = damping(view.model, grid, sign * AT_SPEED)
-        there = _visited(grid, view.position[moved & (sign * view.speed > 0.5 * SLOW)])
+        y = damping(view.model, positions, sign * AT_SPEED)
+        there = _visited(positions, main.position[moved & (sign * main.speed > 0.5 * SLOW)])
         unseen |= not there.all()
         dotted: Json = {"line": {"color": colour, "width": 1.5, "dash": "dot"}, "showlegend": False}
         data.append(curve(x, y, f"{name}, without data", colour, **dotted))
@@ -529,7 +517,7 @@ def damping_over_position(view: BodyView) -> Figure | None:
     shapes: list[Json] = []
     labels: list[Json] = []
     for i, (border, place) in enumerate(zip(borders, places, strict=True)):
-        shape, label = upright(place, _border_text(border, coordinate[1]), level=1 - 0.08 * (i % 3))
+        shape, label = upright(place, _border_text(border, main.unit), level=1 - 0.08 * (i % 3))
         # to the side where there is room
         labels.append(label if place < (low + high) / 2 else label | {"xanchor": "right", "xshift": -4})
         shapes.append(shape)
@@ -537,12 +525,12 @@ def damping_over_position(view: BodyView) -> Figure | None:
             a, b = np.clip(unit.factor * np.array(border.interval), x[0], x[-1]).tolist()
             shapes.append(band(a, b, COLOURS[4], 0.25))
     dots = " Dotted: not passed in that direction, so the model's alone." if unseen else ""
-    per = f"{row.unit} s/{coordinate[1]}"
-    made = layout([f"d {_force(row)} / d speed, {per}"], _position_axis(coordinate[1]), height=340, legend=LEGEND_ABOVE)
+    per = f"{row.unit} s/{main.unit}"
+    made = layout([f"d {_force(row)} / d speed, {per}"], _position_axis(main.unit), height=340, legend=LEGEND_ABOVE)
     made["yaxis"] |= {"rangemode": "tozero"}
     made["xaxis"] |= {"range": [float(low - 0.02 * (high - low)), float(high + 0.02 * (high - low))]}
     return Figure(
-        f"Damping at {AT_SPEED:g} {coordinate[1]}/s",
+        f"Damping at {AT_SPEED:g} {main.unit}/s",
         "Steps are zones and stand at their borders (shaded: 95 % interval where the border was estimated); a step "
         f"where the real object has none is a wrong border.{dots}",
         tuple(data),
@@ -550,75 +538,46 @@ def damping_over_position(view: BodyView) -> Figure | None:
     )
 
 
-def residuals(view: BodyView) -> tuple[Figure, ...]:
-    """The residual against position and against speed, for each row."""
-    coordinate = first_coordinate(view)
-    if coordinate is None:
-        return ()
+def compared(view: View) -> BoolArray:
+    """(samples,): where measured and estimated rows are compared."""
     inside = view.within("train", "test", "quasi_static") if view.segments else np.ones_like(view.used)
-    left = view.reference - view.estimate
-    good = view.used & inside & np.isfinite(left).all(axis=1) & np.isfinite(view.position) & np.isfinite(view.speed)
-    if not good.any():
-        return ()
-    word = quantity(coordinate[1])
-    found = [
-        _residual_figure(
-            view,
-            good,
-            view.position,
-            coordinate[1],
-            f"Residual against {word}",
-            "Both medians should stay at zero: a wave is a spring or a zone that the model lacks, two medians that "
-            "part are friction that changes along the travel.",
-            by_direction=True,
-        ),
-        _residual_figure(
-            view,
-            good,
-            view.speed,
-            f"{coordinate[1]}/s",
-            "Residual against speed",
-            "The median should stay at zero: a step at zero is dry friction, a slope or a bend is damping that the "
-            "model lacks.",
-            by_direction=False,
-        ),
-    ]
-    if view.acceleration is not None:
-        known = good & np.isfinite(view.acceleration)
-        title, look_for = "Residual against acceleration", "The median should stay at zero: a slope is a wrong inertia."
-        unit = f"{coordinate[1]}/s²"
-        found.append(_residual_figure(view, known, view.acceleration, unit, title, look_for, by_direction=False))
-    return tuple(found)
+    return view.used & inside & np.isfinite(view.reference - view.estimate).all(axis=1)
 
 
-def residuals_against(view: BodyView, name: str, unit: str, over: FloatArray, good: BoolArray) -> Figure | None:
-    """The residual of every row against one more quantity."""
-    known = good & np.isfinite(over)
-    if known.sum() < _FEWEST:
-        return None
-    look_for = "Every median should stay at zero: a slope or a wave is an effect of this motion that the model lacks."
-    title = f"Residual against {name.partition(',')[0]}"
-    return _residual_figure(view, known, over, unit, title, look_for, by_direction=False, over_name=name)
+def residuals(view: View) -> list[Figure]:
+    """The residual of every row against position, speed and acceleration of each coordinate, or, where there is none,
+    against the magnitudes of what was measured.
+    """
+    main, found = view.main, list[Figure | None]()
+    several = len(view.coordinates) > 1
+    for c in (c for c in view.coordinates if np.isfinite(c.speed).any()):
+        of = f"{c.name} " if several else ""
+        names = (f"{of}{quantity(c.unit)}" if c is main or not several else c.name, f"{of}speed", f"{of}acceleration")
+        units = (c.unit, f"{c.unit}/s", f"{c.unit}/s²")
+        for name, unit, x in zip(names, units, (c.position, c.speed, c.acceleration), strict=True):
+            if x is not None:
+                found.append(_residual_figure(view, name, unit, x, by_direction=c is main and x is c.position))
+    for word, unit in (("specific acceleration", "m/s2"), ("angular rate", "rad/s")):
+        parts = [s.values for s in view.series if s.unit == unit]
+        if len(parts) == 3:
+            found.append(_residual_figure(view, word, unit, np.linalg.norm(parts, axis=0), note=", magnitude"))
+    return [figure for figure in found if figure is not None]
 
 
 def _residual_figure(
-    view: BodyView,
-    good: BoolArray,
-    over: FloatArray,
-    unit: str,
-    title: str,
-    look_for: str,
-    *,
-    by_direction: bool,
-    over_name: str = "",
-) -> Figure:
-    shown = shown_in(unit)
-    over_name = over_name or title.rpartition(" ")[2]
+    view: View, name: str, unit: str, over: FloatArray, *, by_direction: bool = False, note: str = ""
+) -> Figure | None:
+    good, main, shown = compared(view) & np.isfinite(over), view.main, shown_in(unit)
+    if main is not None:
+        good &= np.isfinite(main.position) & np.isfinite(main.speed)
+    if good.sum() < _FEWEST:
+        return None
     data: list[Json] = []
     scales: dict[int, Json] = {}
     rows = view.model.mechanism.rows
-    directions = (("opening", view.speed > 0, OPENING), ("closing", view.speed < 0, CLOSING))
-    parts = directions if by_direction else (("", good, COLOURS[0]),)
+    parts: list[tuple[str, BoolArray, str]] = [("", good, COLOURS[0])]
+    if main is not None and by_direction:
+        parts = [("opening", main.speed > 0, OPENING), ("closing", main.speed < 0, CLOSING)]
     for i in range(len(rows)):
         left = view.reference[:, i] - view.estimate[:, i]
         for word, which, colour in parts:
@@ -627,25 +586,42 @@ def _residual_figure(
             data.append(_points(shown.factor * over[at], left[at], f"residual {word}", colour, size=3) | once)
         for word, which, colour in parts:
             x, y = medians(shown.factor * over[good & which], left[good & which])
-            name = f"median, {word}" if word else "median"
+            label = f"median, {word}" if word else "median"
             style: Json = {"color": colour if word else DARK, "width": 2.5}
-            data.append(curve(x, y, name, colour, row=i + 1, line=style, legendgroup=name, showlegend=i == 0))
+            data.append(curve(x, y, label, colour, row=i + 1, line=style, legendgroup=label, showlegend=i == 0))
         reach = 1.15 * float(np.quantile(np.abs(left[good]), 0.998)) or 1.0
         scales[i + 1] = {"range": [-reach, reach], "zeroline": True, "zerolinecolor": "#888", "zerolinewidth": 1}
     titles = [f"{row_name(row) if len(rows) > 1 else 'residual'}, {row.unit}" for row in rows]
-    axis = x_title(f"{over_name}, {unit_text(shown.unit)}")
-    made = layout(
-        titles, axis, height=100 + (200 if len(rows) == 1 else 150) * len(rows), y=scales, legend=LEGEND_ABOVE
+    height = 100 + (200 if len(rows) == 1 else 150) * len(rows)
+    axis = x_title(f"{name}{note}, {unit_text(shown.unit)}")
+    return Figure(
+        f"Residual against {name}",
+        _LOOK_FOR.get(name, "Every median should stay at zero: a slope or a wave is an effect that the model lacks."),
+        tuple(data),
+        layout(titles, axis, height=height, y=scales, legend=LEGEND_ABOVE),
     )
-    return Figure(title, look_for, tuple(data), made)
 
 
-def _grid_of(view: BodyView, points: int = 200) -> FloatArray | None:
+_WAVE = (
+    "Both medians should stay at zero: a wave is a spring or a zone that the model lacks, two medians that part are "
+    "friction that changes along the travel."
+)
+_LOOK_FOR = {
+    "angle": _WAVE,
+    "position": _WAVE,
+    "speed": "The median should stay at zero: a step at zero is dry friction, a slope or a bend is damping that the "
+    "model lacks.",
+    "acceleration": "The median should stay at zero: a slope is a wrong inertia.",
+}
+
+
+def _grid_of(view: View, points: int = 200) -> FloatArray | None:
     """The positions that were visited, evenly."""
-    if not has_one_freedom(view.model) or first_coordinate(view) is None:
+    main = view.main
+    if main is None or not has_one_freedom(view.model):
         return None
-    known = np.isfinite(view.position)
-    used = view.position[known & view.used] if (known & view.used).any() else view.position[known]
+    known = np.isfinite(main.position)
+    used = main.position[known & view.used] if (known & view.used).any() else main.position[known]
     low, high = float(used.min()), float(used.max())
     return np.linspace(low, high, points) if low < high else None
 
@@ -658,18 +634,18 @@ def _visited(grid: FloatArray, positions: FloatArray) -> BoolArray:
     return np.searchsorted(positions, grid + reach) > np.searchsorted(positions, grid - reach)
 
 
-def _slow(view: BodyView, known: BoolArray, extent: float) -> tuple[NDArray[np.int64], FloatArray]:
+def _slow(view: View, main: CoordinateSeries, known: BoolArray, extent: float) -> tuple[NDArray[np.int64], FloatArray]:
     """Samples in slow motion, and what of their force is left for spring and dry friction: measured, less what inertia
     and dampers take by the model. Where that is much, the sample says little about a spring.
     """
-    at = np.flatnonzero(known & view.used & ~view.resting & (np.abs(view.speed) < SLOW))
-    x, v = view.position[at], view.speed[at]
+    at = np.flatnonzero(known & view.used & ~view.resting & (np.abs(main.speed) < SLOW))
+    x, v = main.position[at], main.speed[at]
     other = view.estimate[at, 0] - holding_force(view.model, x) - np.sign(v) * dry_force(view.model, x, v)
     little = np.abs(other) < _STATIC_SHARE * extent
     return at[little], (view.reference[at, 0] - other)[little]
 
 
-def _rests(view: BodyView, known: BoolArray) -> tuple[FloatArray, BoolArray]:
+def _rests(view: View, main: CoordinateSeries, known: BoolArray) -> tuple[FloatArray, BoolArray]:
     """Each rest as (position, median, 5 %, 95 % of the force), and whether it is at an end of the travel.
 
     The static segments are left out: there nobody touches the object.
@@ -677,12 +653,12 @@ def _rests(view: BodyView, known: BoolArray) -> tuple[FloatArray, BoolArray]:
     step = float(np.median(np.diff(view.times_s))) if len(view.times_s) > 1 else 1.0
     cut = round(_COMING_S / step)
     found = [
-        [np.median(view.position[a:b]), *np.quantile(view.reference[a + cut : b - cut, 0], (0.5, 0.05, 0.95))]
+        [np.median(main.position[a:b]), *np.quantile(view.reference[a + cut : b - cut, 0], (0.5, 0.05, 0.95))]
         for a, b in runs(known & view.resting & ~view.within("static"))
         if (b - a) * step >= _SHORTEST_REST_S
     ]
     rests = np.array(found, dtype=float).reshape(-1, 4)
-    ends = view.position[known]
+    ends = main.position[known]
     if not len(rests):
         return rests, np.zeros(0, dtype=bool)
     return rests, (rests[:, 0] < ends.min() + _NEAR_END) | (rests[:, 0] > ends.max() - _NEAR_END)

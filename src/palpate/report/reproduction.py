@@ -31,7 +31,6 @@ from palpate.experiment.reproduce_table import (
 )
 from palpate.experiment.result import Result
 from palpate.files import replacing, write_text
-from palpate.mechanisms import Hinge
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS
 from palpate.report import plots
@@ -363,9 +362,9 @@ def traces_of(entry: Entry) -> dict[str, Trace]:
 
 def _default_trace(result: Result) -> Trace | None:
     """Of the last test segment, which is the paper's; the door's spring on the side of the reference."""
-    view: Any = result.view
-    spans = view.segments.get("test", ())
-    if not spans:
+    view = result.view
+    spans = () if view is None else view.segments.get("test", ())
+    if view is None or not spans:
         return None
     start, stop = spans[-1]
     # one sample more at either end belongs to the authors' segments
@@ -373,10 +372,12 @@ def _default_trace(result: Result) -> Trace | None:
     names = tuple(row.name for row in view.model.mechanism.rows)
     keep = [i for i, name in enumerate(names) if name in TORQUES]
     reference, estimate = view.reference[at][:, keep], view.estimate[at][:, keep]
-    series: dict[str, FloatArray] = {s.name: s.values[at] for s in view.series}
-    if isinstance(view.model.mechanism, Hinge):
-        series = {"angle": view.position[at]}
-        spring = _spring(result, view.position[at])[:, None]
+    contact = {"x": "contact x", "y": "contact y"}
+    series: dict[str, FloatArray] = {contact.get(c.name, c.name): c.position[at] for c in view.coordinates}
+    if view.main is not None:
+        angle = view.main.position[at]
+        series = {"angle": angle}
+        spring = _spring(result, angle)[:, None]
         reference, estimate = reference + spring, estimate + spring
     return Trace(view.times_s[at] - start, series, tuple(names[i] for i in keep), reference, estimate)
 

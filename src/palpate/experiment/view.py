@@ -1,12 +1,11 @@
-"""What the report of an identification shows beyond result.json, as plain data: each stage fills it, the report draws
-it.
+"""What the report of an identification shows beyond result.json, as plain data: the stage fills a `View`, and the
+report draws it. It is the same for every mechanism: units decide how a quantity is shown, never the object's kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
@@ -32,48 +31,47 @@ class ShapeProfile:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class CoordinateSeries:
+    """One coordinate of the mechanism over time, on the view's clock; each array is (samples,), NaN where unknown."""
+
+    name: str
+    """As in `Mechanism.coordinates` where an element may act on it (hinge, slide, pitch), else as in its `state`."""
+    unit: str
+    """Of the position: "rad" for an angle (shown in degrees) or "m" for a length."""
+    position: FloatArray
+    """NaN throughout where the mechanism keeps no position, as of the way that a wheel has rolled."""
+    speed: FloatArray
+    """unit/s; NaN throughout where nothing is to be compared with it, as where a wheel went on the floor."""
+    acceleration: FloatArray | None = None
+    """unit/s2."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReplayCurve:
+    """One coordinate in one window of a replay; both arrays (samples,) of the window."""
+
+    name: str
+    unit: str
+    """Of the curves and of `rms`: "rad" or "m"."""
+    measured: FloatArray
+    simulated: FloatArray
+    rms: float
+    """Of simulated - measured."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ReplayWindow:
-    """The model moved by the measured force for some seconds from the measured state; each array is (samples,)."""
+    """The model moved by the measured force for some seconds, from the measured state."""
 
     times_s: FloatArray
-    measured: FloatArray
-    """rad (m for a coordinate in m)"""
-    simulated: FloatArray
-    rms_rad: float
-
-
-class Replayed(Protocol):
-    """One coordinate of all windows of a replay, one after the other, NaN between them; each array (samples,)."""
-
-    @property
-    def name(self) -> str:
-        """Of the coordinate: yaw, pitch, contact x."""
-        ...
-
-    @property
-    def unit(self) -> str:
-        """Of both curves."""
-        ...
-
-    @property
-    def times_s(self) -> FloatArray:
-        """Of each sample."""
-        ...
-
-    @property
-    def measured(self) -> FloatArray:
-        """Where it was."""
-        ...
-
-    @property
-    def simulated(self) -> FloatArray:
-        """Where the model went."""
-        ...
+    """(samples,)"""
+    curves: tuple[ReplayCurve, ...]
+    """One for each coordinate, in the same order in every window."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Series:
-    """One more quantity over time: contact position, pitch, camber, yaw of what rolls; a handle's acceleration."""
+    """One more quantity over time."""
 
     name: str
     unit: str
@@ -82,7 +80,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class ChannelSeen:
+class ChannelSummary:
     """What one channel of an instrument recorded, in its unit; noise: standard deviation per sample."""
 
     name: str
@@ -107,11 +105,11 @@ class Instrument:
     gaps: int
     longest_gap_s: float
     jitter_s: float
-    channels: tuple[ChannelSeen, ...] = ()
+    channels: tuple[ChannelSummary, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClockSeen:
+class ClockEvidence:
     """The evidence for a clock's offset: how much stays unexplained at lags around the one that was found."""
 
     name: str
@@ -127,7 +125,7 @@ class ClockSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class MarkerSeen:
+class MarkerSummary:
     """A marker against its place on the rigid body, m and s; `hidden`: share of the frames, 0 to 1."""
 
     name: str
@@ -174,44 +172,44 @@ class View:
     """
 
     model: Model
-    """With values."""
+    """With values; its mechanism names the rows and their units."""
     times_s: FloatArray
-    position: FloatArray
-    """Of the mechanism's first coordinate (hinge angle), rad; NaN where unknown, and throughout where there is none."""
-    speed: FloatArray
     reference: FloatArray
     """(samples, rows): measured free rows, N or N m, anti-aliased, not smoothed further."""
     estimate: FloatArray
-    """(samples, rows): the model's."""
+    """(samples, rows): the model's; NaN where it does not speak."""
     used: BoolArray
-    """(samples,): those that the model speaks about, as `Balance.used`; not those at rest or at a stop."""
+    """(samples,): where the model speaks, as `Balance.used`; not at rest, at a stop, or where something is unknown."""
     resting: BoolArray
     """(samples,): at rest."""
     segments: Mapping[str, Sequence[tuple[float, float]]]
     """static, quasi_static, train, test: seconds, half-open."""
+    coordinates: tuple[CoordinateSeries, ...] = ()
+    """Of the mechanism, in the order of its state: positions are drawn over time, and residuals over all of it."""
+    series: tuple[Series, ...] = ()
+    """Further quantities to draw over time: a handle's acceleration and angular rate."""
     profiles: tuple[ShapeProfile, ...] = ()
     replay: tuple[ReplayWindow, ...] = ()
-    series: tuple[Series, ...] = ()
-    acceleration: FloatArray | None = None
-    """(samples,): of the first coordinate, rad/s2."""
+    """The windows that count, in the order of time."""
     instruments: tuple[Instrument, ...] = ()
-    clocks: tuple[ClockSeen, ...] = ()
-    markers: tuple[MarkerSeen, ...] = ()
+    clocks: tuple[ClockEvidence, ...] = ()
+    markers: tuple[MarkerSummary, ...] = ()
     marker_error: Series | None = None
     """Mean distance of the markers from their places over time, m; on `times_s`."""
     scene: Scene | None = None
-    replayed: tuple[Replayed, ...] = ()
-    """The replay of what has several coordinates (`replay` is for one)."""
     excitation: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
     """RMS by axis of acceleration (m/s2), angular_rate (rad/s), angular_acceleration (rad/s2), as in result.json."""
 
+    @property
+    def main(self) -> CoordinateSeries | None:
+        """The coordinate that figures have on their x-axis, where the mechanism has one and it moved."""
+        found = next((c for c in self.coordinates if c.name == self.model.mechanism.main), None)
+        known = np.zeros(0) if found is None else found.position[np.isfinite(found.position)]
+        return found if len(known) and known.min() < known.max() else None
+
     def within(self, *names: str) -> BoolArray:
         """(samples,): inside one of these segments."""
-        found = np.zeros(len(self.times_s), dtype=bool)
+        inside = np.zeros(len(self.times_s), dtype=bool)
         for start, stop in (span for name in names for span in self.segments.get(name, ())):
-            found |= (self.times_s >= start) & (self.times_s < stop)
-        return found
-
-
-BodyView = View
-"""The name that body stages know it by."""
+            inside |= (self.times_s >= start) & (self.times_s < stop)
+        return inside
