@@ -85,7 +85,7 @@ def _build(folder: Path, seed: int, faults: Faults) -> tuple[CapturedMotion, dic
 def _told_of_clean(seed: int) -> int:
     recording, _ = marker_recording(capture_twin(seed, faults=CLEAN))
     markers = markers_of(recording)
-    return len(align_body(recording, markers, mean_cloud(markers)).checked.findings)
+    return len(align_body(recording, markers, mean_cloud(markers)).checked.faults)
 
 
 def _clock(motion: CapturedMotion, name: str, truth: dict[str, Any]) -> Clock | None:
@@ -107,7 +107,7 @@ def _clock(motion: CapturedMotion, name: str, truth: dict[str, Any]) -> Clock | 
 
 def _compare_faults(motion: CapturedMotion, truth: list[dict[str, Any]]) -> tuple[int, int]:
     """How many true faults were named with their markers and time, and how many were told besides."""
-    told = list(motion.body.checked.findings)
+    told = list(motion.body.checked.faults)
     found = 0
     for fault in truth:
         match = [

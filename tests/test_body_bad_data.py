@@ -30,7 +30,7 @@ def failed(path: Path) -> str:
 
 def told(path: Path) -> str:
     """What is said before anything is fitted."""
-    return " | ".join(f.message for f in prepare_body(read_experiment(path)).measured.findings if f.fatal)
+    return " | ".join(f.sentence for f in prepare_body(read_experiment(path)).measured.findings if f.fatal)
 
 
 def test_a_good_door_passes_without_a_word(door_result: Result) -> None:

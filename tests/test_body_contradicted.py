@@ -11,9 +11,9 @@ import pytest
 from palpate.experiment.body import PreparedBody
 from palpate.experiment.body_checks import fit_findings
 from palpate.experiment.body_fit import fit_joint
+from palpate.findings import Finding
 from palpate.mechanisms import FourBar, Hinge
 from palpate.physics.so3 import exp_rotation
-from palpate.recording.gates import Finding
 
 
 def contradicted(prepared: PreparedBody, **changes: Any) -> list[Finding]:
@@ -37,8 +37,8 @@ def test_a_clock_that_is_off_is_told_with_its_error(door_prepared: PreparedBody)
     assert clock is not None
     (found,) = contradicted(door_prepared, clock=replace(clock, offset_s=clock.offset_s + 0.02))
     assert found.fatal
-    assert "earlier on the markers' clock than stated" in found.message
-    assert float(found.message.split(" ms")[0].split()[-1]) == pytest.approx(20, abs=4)
+    assert "earlier on the markers' clock than stated" in found.sentence
+    assert float(found.sentence.split(" ms")[0].split()[-1]) == pytest.approx(20, abs=4)
 
 
 def test_the_other_elbow_is_proposed(door_prepared: PreparedBody) -> None:
@@ -46,7 +46,7 @@ def test_the_other_elbow_is_proposed(door_prepared: PreparedBody) -> None:
     assert isinstance(hinge.linkage, FourBar)
     other = replace(hinge, linkage=replace(hinge.linkage, assembly="positive"))
     found = contradicted(door_prepared, model=replace(door_prepared.measured.inputs.model, mechanism=other))
-    assert any(f.fatal and "negative instead of positive" in f.message for f in found), found
+    assert any(f.fatal and "negative instead of positive" in f.sentence for f in found), found
 
 
 @pytest.mark.parametrize("turn", [[0.0, 0.0, 1.2], [0.2, 0.0, 0.0]])
@@ -54,14 +54,14 @@ def test_a_sensor_that_is_turned_is_noticed(door_prepared: PreparedBody, turn: l
     T = door_prepared.measured.inputs.T_hinge_sensor.copy()
     T[:3, :3] = T[:3, :3] @ exp_rotation(np.array(turn))
     found = contradicted(door_prepared, T_hinge_sensor=T)
-    assert any("the sensor sits otherwise than stated" in f.message for f in found), found
+    assert any("the sensor sits otherwise than stated" in f.sentence for f in found), found
 
 
 def test_a_sensor_off_across_the_door_is_noticed(door_prepared: PreparedBody) -> None:
     T = door_prepared.measured.inputs.T_hinge_sensor.copy()
     T[1, 3] += 0.05
     (found,) = contradicted(door_prepared, T_hinge_sensor=T)
-    metres = float(found.message.split("(")[1].split(" m f_x")[0])
+    metres = float(found.sentence.split("(")[1].split(" m f_x")[0])
     assert abs(metres) == pytest.approx(0.05, abs=0.01)
 
 

@@ -136,7 +136,7 @@ def test_one_axis_leaves_the_turn_about_it_open_and_says_so() -> None:
     assert "anything" in found.weak[0]
     turned_away = check_placement(found, exp_rotation(np.radians([4.0, 20.0, 0.0])))
     assert len(turned_away) == 1  # 20 deg about y may be, 4 deg about x may not
-    assert "turned by 4.0" in turned_away[0].message
+    assert "turned by 4.0" in turned_away[0].sentence
 
 
 def test_the_lever_arm_of_two_accelerometers() -> None:
@@ -190,11 +190,11 @@ def test_differences_from_the_drawing_are_told_in_words() -> None:
     drawing, r = np.asarray(Rotation.random(random_state=1).as_matrix(), dtype=float), np.array([0.1, 0.0, -0.05])
     assert check_placement(placed(drawing, r), drawing, r) == ()
     tipped = check_placement(placed(exp_rotation(np.radians([4.3, 0, 0])) @ drawing, r), drawing, r)
-    assert [f.message for f in tipped if "turned by 4.3 +- 0.2 deg about x against the drawing" in f.message]
+    assert [f.sentence for f in tipped if "turned by 4.3 +- 0.2 deg about x against the drawing" in f.sentence]
     assert not tipped[0].fatal
     moved = check_placement(placed(drawing, r + np.array([0.0, 0.012, 0.0])), drawing, r)
-    assert "12 +- 1 mm" in moved[0].message
-    assert "+0, +12, +0 mm" in moved[0].message
+    assert "12 +- 1 mm" in moved[0].sentence
+    assert "+0, +12, +0 mm" in moved[0].sentence
     unsure = placed(exp_rotation(np.radians([1.5, 0, 0])) @ drawing, r, turn_deg=1.0)
     assert check_placement(unsure, drawing) == ()
 
@@ -204,11 +204,11 @@ def test_exchanged_axes_are_named() -> None:
     swap = np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, -1]])
     finding = check_placement(placed(drawing @ swap @ exp_rotation(np.radians([1.0, 2.0, 0])), np.zeros(3)), drawing)[0]
     assert finding.fatal
-    assert "its x is +y, y is +x, z is -z of the drawing" in finding.message
+    assert "its x is +y, y is +x, z is -z of the drawing" in finding.sentence
 
 
 def test_what_the_motion_does_not_tell_is_not_compared() -> None:
     blind = Placement(np.eye(3), np.zeros(3), np.eye(6) * 1e6, ("nothing moved",), 1.0)
-    messages = [f.message for f in check_placement(blind, np.eye(3), np.ones(3))]
+    messages = [f.sentence for f in check_placement(blind, np.eye(3), np.ones(3))]
     assert len(messages) == 2
     assert all("cannot be checked: nothing moved" in m for m in messages)

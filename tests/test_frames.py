@@ -323,11 +323,11 @@ def test_wheel_is_checked_against_the_height_of_the_axle():
     found = rolling(axle, floor_m=-0.0095)
     assert check_wheel(found, 0.197) == ()
     (wrong,) = check_wheel(found, 0.25)
-    assert wrong.gate == "wheel-radius"
-    assert "200.0 mm above the floor" in wrong.message
-    assert "-50.0 mm apart" in wrong.message
+    assert wrong.cause == "wheel-radius"
+    assert "200.0 mm above the floor" in wrong.sentence
+    assert "-50.0 mm apart" in wrong.sentence
     lifted = Poses(axle.times_s, axle.rotation, axle.position + [0, 0, 0.1] * (axle.times_s > 1.5)[:, None])
-    assert [f.gate for f in check_wheel(rolling(lifted, floor_m=-0.0095), 0.2)] == ["wheel-height"]
+    assert [f.cause for f in check_wheel(rolling(lifted, floor_m=-0.0095), 0.2)] == ["wheel-height"]
 
 
 def test_axle_that_stands_on_end_is_refused():

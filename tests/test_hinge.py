@@ -124,8 +124,8 @@ def test_sign_and_zero_can_be_stated():
     np.testing.assert_allclose(hinge_angle(poses, along), theta, atol=1e-9)
     np.testing.assert_allclose(hinge_angle(poses, against), -theta, atol=1e-9)
     (sign,) = check_hinge(hinge_motion(poses, against))
-    assert sign.gate == "hinge-sign"
-    assert "from -60.0 to" in sign.message
+    assert sign.cause == "hinge-sign"
+    assert "from -60.0 to" in sign.sentence
     later = hinge_from_motion(poses, zero_s=1.5)  # from the open door on, yet opening stays positive
     np.testing.assert_allclose(hinge_angle(poses, later), theta - theta[150], atol=1e-9)
     with pytest.raises(DataProblem, match=r"zero at 9 s: the body was seen from 0.00 to 2.99 s"):
@@ -145,8 +145,8 @@ def test_hidden_frames_stay_unknown_and_turns_add_up():
     np.testing.assert_allclose(angle[poses.seen], theta[poses.seen], atol=1e-9)
     poses.rotation[300:350] = np.nan  # 2.5 rad unseen
     (jump,) = check_hinge(hinge_motion(poses, hinge))
-    assert jump.gate == "hinge-jump"
-    assert "2.99 and 3.50 s" in jump.message
+    assert jump.cause == "hinge-jump"
+    assert "2.99 and 3.50 s" in jump.sentence
 
 
 # Against other people's code
@@ -315,7 +315,7 @@ def test_screw_and_tilt_show_in_the_residual():
     hinge = hinge_from_motion(screw)
     motion = hinge_motion(screw, hinge)
     np.testing.assert_allclose(motion.slide_m[:, 2], 0.02 * (theta - theta.mean()), atol=1e-9)
-    assert [f.gate for f in check_hinge(motion)] == ["hinge-slide"]
+    assert [f.cause for f in check_hinge(motion)] == ["hinge-slide"]
 
     tilted = Poses(
         poses.times_s, Rotation.from_rotvec(0.02 * T_world[:3, 0]).as_matrix() @ poses.rotation, poses.position
@@ -325,7 +325,7 @@ def test_screw_and_tilt_show_in_the_residual():
     np.testing.assert_allclose(
         off.tilt_rad @ known.T_world_hinge[:3, :2].T, 0.02 * T_world[None, :3, 0].repeat(300, 0), atol=1e-9
     )
-    assert "hinge-tilt" in [f.gate for f in check_hinge(off)]
+    assert "hinge-tilt" in [f.cause for f in check_hinge(off)]
     # the hinge angle ignores the tilt, the total rotation does not
     np.testing.assert_allclose(off.angle_rad, theta, atol=2e-4)
 

@@ -111,9 +111,9 @@ def test_filtered_noise_is_named_and_measured(colour: Colour, still: bool) -> No
     even = imu(1, colour, still=still)
     found = judge(even)
     (finding,) = found.findings
-    assert (finding.gate, finding.fatal) == ("imu-noise", False)
-    assert "not white" in finding.message
-    assert ("stillness" in finding.message) is still
+    assert (finding.cause, finding.fatal) == ("imu-noise", False)
+    assert "not white" in finding.sentence
+    assert ("stillness" in finding.sentence) is still
     assert found.instead_of_halves is not None
     assert (found.instead_of_halves > 5 * noise_floor(even.x)).all()
 
@@ -129,15 +129,15 @@ def test_noise_too_weak_to_matter_changes_nothing() -> None:
 def test_held_samples_are_named(still: bool) -> None:
     found = judge(imu(2, held, still=still))
     (finding,) = found.findings
-    assert finding.gate == "held-samples"
-    assert "50 % of the accelerometer's and 50 % of the gyroscope's" in finding.message
+    assert finding.cause == "held-samples"
+    assert "50 % of the accelerometer's and 50 % of the gyroscope's" in finding.sentence
     assert found.instead_of_halves is not None
 
 
 def test_a_coarse_resolution_at_rest_is_not_taken_for_held_samples() -> None:
     even = imu(3, white, 0.01 * STD)
     coarse = Even(even.times_s, np.round(even.x / 0.01) * 0.01, (), 0.0, even.rows)
-    assert [f.gate for f in judge(coarse).findings if f.gate == "held-samples"] == []
+    assert [f.cause for f in judge(coarse).findings if f.cause == "held-samples"] == []
 
 
 def test_a_knock_at_rest_does_not_count() -> None:
@@ -157,7 +157,7 @@ def test_noise_that_nothing_tells_is_said_to_be_unknown() -> None:
     found = judge(Even(t, even.x + 20 * STD * averaged(rattle), (), 0.0, even.rows))
     (finding,) = found.findings
     assert not finding.fatal
-    assert "cannot be judged" in finding.message
+    assert "cannot be judged" in finding.sentence
     assert found.level is None
     assert found.instead_of_halves is None
 
@@ -231,7 +231,7 @@ def test_noise_beyond_the_residuals_is_not_taken_out(twin: Path) -> None:
     assert noise is not None
     wrench_noise = expected_noise(prepared.inputs)
     limited, (finding,) = limit_noise(noise, prepared.balance, prepared.train, wrench_noise)
-    assert "was the IMU shaken" in finding.message
+    assert "was the IMU shaken" in finding.sentence
     assert limited.scale < 0.5
     compress(prepared.balance, prepared.train, noise=limited).factor()  # refuses more noise than there are residuals
     right = prepared.inputs.noise("simulated", prepared.balance)

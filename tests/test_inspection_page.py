@@ -22,9 +22,9 @@ from palpate.errors import FileProblem, MissingExtra
 from palpate.experiment.file.reading import load_options, read_experiment, recordings_of
 from palpate.experiment.inspection import Inspection, inspect_motion, inspect_recordings
 from palpate.experiment.motion import DeviceOnClock, build_motion
+from palpate.findings import Finding, Severity
 from palpate.motion.markers.cloud import Source
 from palpate.recording import Channel, Clock, Recording, load
-from palpate.recording.gates import Finding
 from palpate.report.inspection import inspection_sections, inspection_text, write_inspection
 from palpate.report.page import Figure, Folded, Heading, Section, Table, Words, page_html, write_page
 from palpate.report.plots import packed, thinned, time_axis
@@ -301,7 +301,7 @@ def test_every_finding_is_on_the_page(captured, page):
     text = page.read_text(encoding="utf-8")
     assert len(captured.findings) >= 2
     for finding in captured.findings:
-        assert finding.message.replace("'", "&#x27;") in text
+        assert finding.sentence.replace("'", "&#x27;") in text
 
 
 def test_marker_numbers(captured, read):
@@ -314,7 +314,7 @@ def test_marker_numbers(captured, read):
         expected += [f"{np.nanmean(error[1][:, i]):.2f}", f"{np.nanmax(error[1][:, i]):.2f}"]
         hidden = np.isnan(captured.recordings[0][f"M{i + 1}"].samples[:, 0]).mean()
         assert row[:7] == [*expected, f"{100 * hidden:.1f} %" if hidden else "-"]
-        kinds = [f.kind for f in body.checked.findings if f"Handle:M{i + 1}" in f.names]
+        kinds = [f.kind for f in body.checked.faults if f"Handle:M{i + 1}" in f.names]
         assert row[7] == ", ".join(dict.fromkeys(kinds))
 
 
@@ -367,7 +367,7 @@ def test_figures_of_markers_show_the_errors(captured, figures):
         assert np.nanmax(error) == pytest.approx(1e3 * np.nanmax(captured.body.raw.alignment.error[:, i]), rel=1e-6)
     means = [1e3 * row[1] for row in captured.body.raw.rows()]
     np.testing.assert_allclose(numbers(bars.data[0]["y"]), means, rtol=1e-6)
-    swap = next(f for f in captured.body.checked.findings if f.kind == "swapped")
+    swap = next(f for f in captured.body.checked.faults if f.kind == "swapped")
     shaded = [s for s in over_time.layout["shapes"] if s["type"] == "rect"]
     assert [(s["x0"], s["x1"]) for s in shaded] == [pytest.approx(swap.interval_s, abs=0.011)]
 
@@ -380,7 +380,7 @@ def test_timeline_shows_what_was_filled_and_exchanged(captured, figures):
     hidden = captured.body.filled.source == Source.BODY
     assert z.shape == (8, len(x))
     np.testing.assert_allclose((z == 3).mean(axis=1), hidden.mean(axis=0), atol=0.02)
-    swap = next(f for f in captured.body.checked.findings if f.kind == "swapped")
+    swap = next(f for f in captured.body.checked.faults if f.kind == "swapped")
     row = heat["y"].index(swap.names[0].removeprefix("Handle:"))
     inside = (x > swap.interval_s[0] + 0.1) & (x < swap.interval_s[1] - 0.1)
     assert set(np.unique(z[row, inside])) <= {2, 3}
@@ -456,12 +456,12 @@ def test_clocks_that_are_not_known_or_stated(captured):
 
 
 def test_many_findings_of_a_kind_stay_calm():
-    findings = tuple(Finding("constant", True, f"channel {i} is dead") for i in range(19))
-    inspection = Inspection("t", (plain_recording(),), (*findings, Finding("gaps", False, "a gap")), None, {}, "")
+    findings = tuple(Finding("constant", f"channel {i} is dead", severity=Severity.FATAL) for i in range(19))
+    inspection = Inspection("t", (plain_recording(),), (*findings, Finding("gaps", "a gap")), None, {}, "")
     text = page_html("t", inspection_sections(inspection))
     assert "Constant (19)" in text
     assert "14 more of this kind" in text
-    assert all(f.message in text for f in findings)
+    assert all(f.sentence in text for f in findings)
 
 
 # --- terminal ---------------------------------------------------------------------------------------------------------
@@ -479,12 +479,12 @@ def test_terminal_shows_the_same_cells_and_ends_in_the_findings(captured, read):
         for row in read.table(first):
             pattern = r"\s+".join(re.escape(cell) for cell in row if cell)
             assert re.search(pattern, text), row
-    assert captured.findings[-1].message.split()[-1] in text.rstrip().splitlines()[-1]
+    assert captured.findings[-1].sentence.split()[-1] in text.rstrip().splitlines()[-1]
     assert "Fx1_RawZero" not in text  # channels are printed elsewhere
 
 
 def test_terminal_takes_brackets_for_what_they_are(captured):
-    inspection = replace(captured, findings=(Finding("x", False, "channel [red] is [/bold] odd"),), motion=None)
+    inspection = replace(captured, findings=(Finding("x", "channel [red] is [/bold] odd"),), motion=None)
     assert "channel [red] is [/bold] odd" in in_terminal(inspection)
 
 

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem
 from palpate.motion.markers.cloud import Cloud, Markers, fit_body, mean_cloud
-from palpate.motion.markers.findings import cloud_before, compare_clouds, weak_orientation
+from palpate.motion.markers.faults import cloud_before, compare_clouds, weak_orientation
 from palpate.motion.markers.labels import check_markers
 from palpate.motion.markers.rigid import align
 
@@ -67,7 +67,7 @@ class Scene:
 
 
 def kinds(checked):
-    return [(f.kind, f.names) for f in checked.findings]
+    return [(f.kind, f.names) for f in checked.faults]
 
 
 @given(SEEDS, st.sampled_from([1e-4, 3e-4, 1e-3]), st.sampled_from([5, 8, 20]), st.booleans())
@@ -96,11 +96,11 @@ def test_every_swap_is_found_named_and_undone(seed, length, near):
     scene.hidden = 0.0
     scene.swaps = [(slice(start, start + length), [i, j])]
     checked = check_markers(scene.markers(), scene.cloud)
-    (finding,) = checked.findings
-    assert finding.kind == "swapped"
-    assert set(finding.names) == {scene.names[i], scene.names[j]}
-    assert finding.interval_s == (scene.t[start], scene.t[start + length - 1])
-    assert finding.frames == length
+    (fault,) = checked.faults
+    assert fault.kind == "swapped"
+    assert set(fault.names) == {scene.names[i], scene.names[j]}
+    assert fault.interval_s == (scene.t[start], scene.t[start + length - 1])
+    assert fault.frames == length
     assert scene.pose_error(checked.markers) < 2e-3
     assert checked.markers.seen.all()
 
@@ -115,9 +115,9 @@ def test_close_markers_swap_while_one_is_hidden():
     points[350:450, 0] = np.nan
     points[400:700, [0, 1]] = points[400:700, [1, 0]]
     checked = check_markers(Markers(scene.names, scene.t, points), scene.cloud)
-    (finding,) = checked.findings
-    assert (finding.kind, set(finding.names)) == ("swapped", set(scene.names[:2]))
-    assert finding.interval_s == (4.0, 6.99)
+    (fault,) = checked.faults
+    assert (fault.kind, set(fault.names)) == ("swapped", set(scene.names[:2]))
+    assert fault.interval_s == (4.0, 6.99)
     assert np.isnan(checked.markers.points[350:450, 0]).all()
     assert np.isfinite(checked.markers.points[350:450, 1]).all()
 
@@ -126,7 +126,7 @@ def test_three_labels_in_a_circle_and_two_swaps_at_a_time():
     scene = Scene(2)
     scene.swaps = [(slice(100, 300), [1, 4, 7]), (slice(500, 800), [0, 2]), (slice(600, 900), [5, 6])]
     checked = check_markers(scene.markers(), scene.cloud)
-    found = {(f.kind, tuple(sorted(scene.names.index(n) for n in f.names))) for f in checked.findings}
+    found = {(f.kind, tuple(sorted(scene.names.index(n) for n in f.names))) for f in checked.faults}
     assert found == {("swapped", (1, 4, 7)), ("swapped", (0, 2)), ("swapped", (5, 6))}
     assert scene.pose_error(checked.markers) < 2e-3
 
@@ -146,8 +146,8 @@ def test_a_swap_that_a_symmetric_set_of_markers_hides_is_seen_by_the_turn(k):
     scene.body[:] = scene.places
     scene.swaps = [(slice(300, 500), [0, 1])]
     checked = check_markers(scene.markers(), scene.cloud)
-    (finding,) = checked.findings
-    assert (finding.kind, finding.names, finding.interval_s) == ("swapped", scene.names[:2], (3.0, 4.99))
+    (fault,) = checked.faults
+    assert (fault.kind, fault.names, fault.interval_s) == ("swapped", scene.names[:2], (3.0, 4.99))
     assert scene.pose_error(checked.markers) < 3e-3
 
 
@@ -166,9 +166,9 @@ def test_a_swap_that_leaves_the_plain_fit_without_a_pose_is_told_once():
     scene.swaps = [(slice(400, 900), [4, 6])]
     markers = scene.markers()
     assert (~align(markers.points[400:900], scene.places).usable).sum() > 50
-    (finding,) = check_markers(markers, scene.cloud).findings
-    assert (finding.kind, finding.names) == ("swapped", (scene.names[4], scene.names[6]))
-    assert (finding.interval_s, finding.frames) == ((4.0, 8.99), 500)
+    (fault,) = check_markers(markers, scene.cloud).faults
+    assert (fault.kind, fault.names) == ("swapped", (scene.names[4], scene.names[6]))
+    assert (fault.interval_s, fault.frames) == ((4.0, 8.99), 500)
 
 
 def test_a_marker_far_from_the_others_that_moves_pulls_the_pose_and_is_named_all_the_same():
@@ -177,10 +177,10 @@ def test_a_marker_far_from_the_others_that_moves_pulls_the_pose_and_is_named_all
     scene.move(4, 10.0, [0.48e-3, 6.35e-3, 2.91e-3])
     markers = scene.markers()
     markers.points[465:520, [3, 6]] = np.nan  # the others are few when it moves
-    (finding,) = check_markers(markers, mean_cloud(markers)).findings
-    assert (finding.kind, finding.names) == ("moved", (scene.names[4],))
-    assert finding.interval_s[0] == pytest.approx(10.0, abs=0.03)
-    assert finding.size_m == pytest.approx(7e-3, abs=2e-4)
+    (fault,) = check_markers(markers, mean_cloud(markers)).faults
+    assert (fault.kind, fault.names) == ("moved", (scene.names[4],))
+    assert fault.interval_s[0] == pytest.approx(10.0, abs=0.03)
+    assert fault.size_m == pytest.approx(7e-3, abs=2e-4)
 
 
 def test_the_others_outvote_a_moved_marker_also_where_three_of_them_fit_it():
@@ -189,9 +189,9 @@ def test_the_others_outvote_a_moved_marker_also_where_three_of_them_fit_it():
     scene.move(6, 4.4, [5.91e-3, -3.47e-3, -1.41e-3])  # the mean has it where it sits after the move
     markers = scene.markers()
     markers.points[44:78, [0, 5, 7]] = np.nan
-    (finding,) = check_markers(markers, mean_cloud(markers)).findings
-    assert (finding.kind, finding.names, finding.interval_s[0]) == ("moved", (scene.names[6],), 4.4)
-    assert finding.size_m == pytest.approx(7e-3, abs=2e-4)
+    (fault,) = check_markers(markers, mean_cloud(markers)).faults
+    assert (fault.kind, fault.names, fault.interval_s[0]) == ("moved", (scene.names[6],), 4.4)
+    assert fault.size_m == pytest.approx(7e-3, abs=2e-4)
 
 
 @given(SEEDS)
@@ -204,20 +204,20 @@ def test_labels_in_a_circle_are_one_finding_though_some_are_hidden_for_a_while(s
     markers.points[230:270, group[0]] = np.nan
     markers.points[250:310, group[1]] = np.nan  # for a while only one of the three tells
     checked = check_markers(markers, scene.cloud)
-    (finding,) = checked.findings
-    assert (finding.kind, set(finding.names)) == ("swapped", {scene.names[i] for i in group})
-    assert finding.interval_s == pytest.approx((1.5, 3.99), abs=0.5)
+    (fault,) = checked.faults
+    assert (fault.kind, set(fault.names)) == ("swapped", {scene.names[i] for i in group})
+    assert fault.interval_s == pytest.approx((1.5, 3.99), abs=0.5)
     assert scene.pose_error(checked.markers) < 3e-3
 
 
 def test_labels_that_flicker_are_one_finding():
     scene = Scene(25, k=8, hidden=0.0)
     scene.swaps = [(slice(a, a + 7), [2, 5]) for a in range(300, 500, 20)]
-    (finding,) = check_markers(scene.markers(), scene.cloud).findings
-    assert (finding.kind, finding.names) == ("swapped", (scene.names[2], scene.names[5]))
-    assert (finding.interval_s, finding.frames) == ((3.0, 4.86), 70)
+    (fault,) = check_markers(scene.markers(), scene.cloud).faults
+    assert (fault.kind, fault.names) == ("swapped", (scene.names[2], scene.names[5]))
+    assert (fault.interval_s, fault.frames) == ((3.0, 4.86), 70)
     scene.swaps += [(slice(700, 900), [2, 5]), (slice(910, 1000), [2, 6])]  # another time, and another marker
-    findings = check_markers(scene.markers(), scene.cloud).findings
+    findings = check_markers(scene.markers(), scene.cloud).faults
     assert [f.frames for f in findings] == [70, 200, 90]
 
 
@@ -231,13 +231,13 @@ def test_every_move_is_found_with_size_direction_and_time(seed, size, k, own_mea
     scene.move(marker, when, by)
     markers = scene.markers()
     checked = check_markers(markers, mean_cloud(markers) if own_mean else scene.cloud)
-    (finding,) = checked.findings
-    assert (finding.kind, finding.names) == ("moved", (scene.names[marker],))
-    assert finding.size_m == pytest.approx(size, abs=5e-4)
-    assert -0.021 < finding.interval_s[0] - when < 0.9  # it may be hidden for a while
-    assert finding.interval_s[1] == scene.t[-1]
+    (fault,) = checked.faults
+    assert (fault.kind, fault.names) == ("moved", (scene.names[marker],))
+    assert fault.size_m == pytest.approx(size, abs=5e-4)
+    assert -0.021 < fault.interval_s[0] - when < 0.9  # it may be hidden for a while
+    assert fault.interval_s[1] == scene.t[-1]
     if not own_mean:
-        said = [float(v) for v in finding.sentence.split("(")[1].split(" mm")[0].split(",")]
+        said = [float(v) for v in fault.finding.sentence.split("(")[1].split(" mm")[0].split(",")]
         np.testing.assert_allclose(said, 1e3 * by, atol=0.5)
         assert scene.pose_error(checked.markers) < 2e-3
 
@@ -249,18 +249,18 @@ def test_a_marker_that_moved_before_the_recording_or_twice():
     scene.move(5, 8.0, [0, 0, 6e-3])
     checked = check_markers(scene.markers(), scene.cloud)
     assert sorted(kinds(checked)) == [("moved", (scene.names[2],))] + 2 * [("moved", (scene.names[5],))]
-    before = next(f for f in checked.findings if f.names == (scene.names[2],))
-    assert "before the recording" in before.sentence
+    before = next(f for f in checked.faults if f.names == (scene.names[2],))
+    assert "before the recording" in before.finding.sentence
     assert scene.pose_error(checked.markers) < 2e-3
 
 
 def test_a_marker_that_creeps_to_a_new_place_has_moved():
     scene = Scene(15, seconds=16)
     scene.body[:, 6] += np.clip((scene.t - 8) / 0.8, 0, 1)[:, None] * [0, 0, 8e-3]
-    (finding,) = check_markers(scene.markers(), scene.cloud).findings
-    assert (finding.kind, finding.names) == ("moved", (scene.names[6],))
-    assert finding.interval_s[0] == pytest.approx(8.4, abs=0.5)
-    assert finding.size_m == pytest.approx(8e-3, abs=5e-4)
+    (fault,) = check_markers(scene.markers(), scene.cloud).faults
+    assert (fault.kind, fault.names) == ("moved", (scene.names[6],))
+    assert fault.interval_s[0] == pytest.approx(8.4, abs=0.5)
+    assert fault.size_m == pytest.approx(8e-3, abs=5e-4)
 
 
 def test_ghosts_are_hidden_wherever_they_come():
@@ -274,7 +274,7 @@ def test_ghosts_are_hidden_wherever_they_come():
     ]
     checked = check_markers(scene.markers(), scene.cloud)
     assert kinds(checked) == [("ghost", (scene.names[i],)) for i in (1, 3, 4, 6)]
-    assert [f.frames for f in checked.findings] == [30, 1, 300, 50]
+    assert [f.frames for f in checked.faults] == [30, 1, 300, 50]
     assert (~checked.markers.seen).sum() == 381
     assert scene.pose_error(checked.markers) < 2e-3
 
@@ -291,8 +291,8 @@ def test_a_marker_that_fell_off_is_a_ghost_from_then_on():
     scene = Scene(7)
     scene.hidden = 0
     scene.ghosts = [(slice(700, None), 8, [0.3, 0.1, 0.0])]
-    (finding,) = check_markers(scene.markers(), scene.cloud).findings
-    assert (finding.kind, finding.interval_s) == ("ghost", (7.0, scene.t[-1]))
+    (fault,) = check_markers(scene.markers(), scene.cloud).faults
+    assert (fault.kind, fault.interval_s) == ("ghost", (7.0, scene.t[-1]))
 
 
 @pytest.mark.parametrize("hertz", [0.3, 0.04])
@@ -315,7 +315,7 @@ def test_noise_on_top_of_a_deviation_within_the_tolerance_is_no_fault():
     assert (off > 3e-3).sum() > 25
     checked = check_markers(markers, scene.cloud)
     assert checked.tolerance_m == 3e-3
-    assert checked.findings == ()
+    assert checked.faults == ()
     np.testing.assert_array_equal(checked.markers.points, markers.points)
     scene.body[:, 3] += 0.4 * away[:, None] * [0, 0.8, 0.6]  # 3.6 mm are more than the tolerance
     assert kinds(check_markers(scene.markers(), scene.cloud)) == [("unsteady", (scene.names[3],))]
@@ -325,9 +325,9 @@ def test_many_moments_are_one_finding():
     scene = Scene(9)
     scene.hidden = 0
     scene.ghosts = [(slice(a, a + 2), 3, [1.0, 0, 2]) for a in range(100, 1100, 100)]
-    (finding,) = check_markers(scene.markers(), scene.cloud).findings
-    assert (finding.kind, finding.frames) == ("ghost", 20)
-    assert "10 times between 1.00 and 10.01 s" in finding.sentence
+    (fault,) = check_markers(scene.markers(), scene.cloud).faults
+    assert (fault.kind, fault.frames) == ("ghost", 20)
+    assert "10 times between 1.00 and 10.01 s" in fault.finding.sentence
 
 
 def test_everything_at_once():
@@ -359,9 +359,9 @@ def test_markers_of_another_body_are_refused():
 def test_nothing_seen_is_nothing_found():
     scene = Scene(14)
     nothing = Markers(scene.names, scene.t, np.full((len(scene.t), 12, 3), np.nan))
-    assert check_markers(nothing, scene.cloud).findings == ()
+    assert check_markers(nothing, scene.cloud).faults == ()
     none = Markers(scene.names, scene.t[:0], np.empty((0, 12, 3)))
-    assert check_markers(none, scene.cloud).findings == ()
+    assert check_markers(none, scene.cloud).faults == ()
 
 
 # --- a cloud that is wrong, a set that is two bodies, places before a move --------------------------------------------
@@ -384,11 +384,11 @@ def test_a_static_cloud_that_is_wrong_everywhere_is_no_noise_and_is_told(k, size
     assert checked.noise_m == pytest.approx(scene.noise, rel=0.1)
     assert checked.spread_m < 1.3 * scene.noise
     assert checked.tolerance_m < 12e-3
-    (finding,) = compare_clouds(wrong, markers)
-    assert finding.kind == "static"
-    assert len(finding.names) >= 3
-    assert any(f.kind == "static" for f in checked.findings)
-    assert finding.sentence.startswith("the static cloud does not fit this recording: m")
+    (fault,) = compare_clouds(wrong, markers)
+    assert fault.kind == "static"
+    assert len(fault.names) >= 3
+    assert any(f.kind == "static" for f in checked.faults)
+    assert fault.finding.sentence.startswith("static cloud: it does not fit this recording: m")
 
 
 @given(SEEDS, st.sampled_from([3e-3, 8e-3, 40e-3]))
@@ -398,10 +398,10 @@ def test_the_markers_that_a_static_cloud_has_elsewhere_are_named_with_how_far(se
     direction = scene.rng.normal(size=(2, 3))
     places = scene.places.copy()
     places[[3, 5]] += by * direction / np.linalg.norm(direction, axis=1)[:, None]
-    (finding,) = compare_clouds(Cloud(scene.names, places), scene.markers())
-    assert set(finding.names) == {scene.names[3], scene.names[5]}
-    assert finding.size_m == pytest.approx(by, abs=1e-3)
-    assert f"{1e3 * finding.size_m:.1f} mm" in finding.sentence
+    (fault,) = compare_clouds(Cloud(scene.names, places), scene.markers())
+    assert set(fault.names) == {scene.names[3], scene.names[5]}
+    assert fault.size_m == pytest.approx(by, abs=1e-3)
+    assert f"{1e3 * fault.size_m:.1f} mm" in fault.finding.sentence
 
 
 @given(SEEDS, st.sampled_from([1e-4, 1e-3]), st.sampled_from([0.0, 1.5e-3]))
@@ -424,7 +424,7 @@ def test_bending_is_not_noise_and_is_still_tolerated():
     assert checked.noise_m == pytest.approx(1e-4, rel=0.15)
     assert 5e-4 < checked.bending_m < 2e-3
     assert checked.tolerance_m > 5e-3
-    assert not [f for f in checked.findings if f.kind in ("ghost", "moved", "static", "swapped")]
+    assert not [f for f in checked.faults if f.kind in ("ghost", "moved", "static", "swapped")]
 
 
 def test_two_bodies_in_one_set_are_told_by_the_share_of_confused_frames():
@@ -447,11 +447,11 @@ def test_the_place_before_a_move_is_known_whichever_the_cloud_has(when, place):
     scene.move(4, when, by)
     markers = scene.markers()
     cloud = mean_cloud(markers)
-    (finding,) = check_markers(markers, cloud).findings
-    assert (finding.kind, finding.place) == ("moved", place)
+    (fault,) = check_markers(markers, cloud).faults
+    assert (fault.kind, fault.cloud_place) == ("moved", place)
     axes = align(cloud.points[None], scene.places, np.array([1.0, 1, 1, 1, 0, 1, 1, 1, 1])).rotation[0]
-    np.testing.assert_allclose(finding.shift_m, axes @ by, atol=3e-4)
-    before = cloud_before(cloud, (finding,))
+    np.testing.assert_allclose(fault.shift_m, axes @ by, atol=3e-4)
+    before = cloud_before(cloud, (fault,))
     assert align(before.points[None], scene.places).error.max() < 5e-4
     wrong = align(cloud.points[None], scene.places).error.max() > 5e-3
     assert wrong == (place == "after")
@@ -462,8 +462,8 @@ def test_places_before_moves_against_a_static_cloud():
     scene.move(2, 0.0, [0, 6e-3, 0])
     scene.move(5, 4.0, [5e-3, 0, 0])
     scene.move(5, 8.0, [0, 0, 6e-3])
-    findings = check_markers(scene.markers(), scene.cloud).findings
-    assert [f.place for f in findings] == ["before"] * 3
+    findings = check_markers(scene.markers(), scene.cloud).faults
+    assert [f.cloud_place for f in findings] == ["before"] * 3
     np.testing.assert_allclose([f.before_m for f in findings], [[0, 0, 0], [0, 0, 0], [5e-3, 0, 0]], atol=4e-4)
     np.testing.assert_array_equal(cloud_before(scene.cloud, findings).points, scene.places)
 
@@ -472,12 +472,12 @@ def test_one_frame_barely_away_is_hidden_and_not_told():
     scene = Scene(20, noise=1e-4, hidden=0)
     scene.body[400, 3] += [0, 4.5e-3, 0]
     checked = check_markers(scene.markers(), scene.cloud)
-    assert checked.findings == ()
+    assert checked.faults == ()
     assert np.argwhere(~checked.markers.seen).tolist() == [[400, 3]]
     scene.body[400, 3] += [0, 4.5e-3, 0]
     assert kinds(check_markers(scene.markers(), scene.cloud)) == [("ghost", (scene.names[3],))]
     scene.body[100:1100:100, 3] += [0, 4.5e-3, 0]  # many of them are a fault
-    assert "10 times" in check_markers(scene.markers(), scene.cloud).findings[0].sentence
+    assert "10 times" in check_markers(scene.markers(), scene.cloud).faults[0].finding.sentence
 
 
 def test_an_uncertain_orientation_is_told_with_its_seconds():
@@ -491,10 +491,10 @@ def test_an_uncertain_orientation_is_told_with_its_seconds():
     true = Rotation.from_matrix(scene.turn)[300:500]
     angle = (true.inv() * Rotation.from_matrix(fit.poses.rotation[300:500])).magnitude()
     assert fit.turn_std_rad[300:500].mean() == pytest.approx(np.sqrt(np.mean(angle**2)), rel=0.2)
-    finding = weak_orientation(fit)
-    assert finding is not None
-    assert (finding.kind, finding.interval_s, finding.frames) == ("weak", (3.0, 4.99), 200)
-    assert "for 2.00 s between 3.00 and 4.99 s" in finding.sentence
+    fault = weak_orientation(fit)
+    assert fault is not None
+    assert (fault.kind, fault.interval_s, fault.frames) == ("weak", (3.0, 4.99), 200)
+    assert "for 2.00 s between 3.00 and 4.99 s" in fault.finding.sentence
     assert weak_orientation(fit_body(markers, cloud, noise_m=1e-5)) is None
     noisy = fit_body(markers, cloud, noise_m=1e-3)  # then there is no pose at all
     assert np.isnan(noisy.poses.position[300:500]).all()

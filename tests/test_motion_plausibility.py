@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from palpate.errors import DataProblem
+from palpate.findings import Finding
 from palpate.motion.imu.plausibility import check_imu, gyro_scale
 from palpate.physics.arrays import FloatArray
 from palpate.physics.spatial import transport_acceleration
 from palpate.recording import load
-from palpate.recording.gates import Finding
 from palpate.twin.hand import HandMotion, random_hand
 from palpate.twin.instruments import Instruments, imu_signals
 
@@ -68,27 +68,27 @@ def test_a_right_imu_is_not_accused(seed: int) -> None:
         (lambda a, w: (a, np.deg2rad(w)), "gyro-scale", "it looks like rad/s taken for deg/s"),
         (lambda a, w: (a, 2 * w), "gyro-scale", "check its unit, range"),
         (lambda a, w: (a, -w), "gyro-sign", "left-handed or has flipped signs"),
-        (lambda a, w: (a, w[:, [1, 0, 2]]), "gyro-axes", "gyroscope's axes look swapped"),
+        (lambda a, w: (a, w[:, [1, 0, 2]]), "gyro-axes", "gyroscope: its axes look swapped"),
         (lambda a, w: (a, w[:, [1, 2, 0]]), "gyro-axes", "read its x, y, z as z, x, y, or"),
-        (lambda a, w: (a, w * [1, 1, -1]), "gyro-axes", "gyroscope's axes look flipped"),
-        (lambda a, w: (a * [-1, 1, 1], w), "gyro-axes", "accelerometer's axes look flipped"),
+        (lambda a, w: (a, w * [1, 1, -1]), "gyro-axes", "gyroscope: its axes look flipped"),
+        (lambda a, w: (a * [-1, 1, 1], w), "gyro-axes", "accelerometer: its axes look flipped"),
     ],
 )
 def test_every_fault_is_found_and_named(fault: Fault, gate: str, words: str) -> None:
     for seed in SEEDS:
         t, a, w = vigorous(seed)
         (finding,) = check_imu(t, *fault(a, w))
-        assert (finding.gate, finding.fatal) == (gate, True)
-        assert words in finding.message
+        assert (finding.cause, finding.fatal) == (gate, True)
+        assert words in finding.sentence
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_two_faults_at_once_are_told_apart(seed: int) -> None:
     t, a, w = vigorous(seed)
     gravity, scale, axes = check_imu(t, a / G, np.rad2deg(w[:, [1, 0, 2]]))
-    assert (gravity.gate, scale.gate, axes.gate) == ("gravity", "gyro-scale", "gyro-axes")
-    assert "taken for rad/s" in scale.message
-    assert "x and y exchanged; read its x, y, z as y, x, z" in axes.message
+    assert (gravity.cause, scale.cause, axes.cause) == ("gravity", "gyro-scale", "gyro-axes")
+    assert "taken for rad/s" in scale.sentence
+    assert "x and y exchanged; read its x, y, z as y, x, z" in axes.sentence
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def test_gravity_off_by_a_little_is_a_warning(factor: float, fatal: bool | None)
 def test_removed_gravity_is_noticed(seed: int) -> None:
     rng = np.random.default_rng(seed)
     (finding,) = check_imu(*signals(random_hand(rng, DURATION_S, 0.0), rng))
-    assert finding.gate == "gravity"
-    assert "gravity has been removed" in finding.message
+    assert finding.cause == "gravity"
+    assert "gravity has been removed" in finding.sentence
 
 
 @pytest.mark.parametrize("factor", [1.0, 57.3, -1.0, 1 / 57.3])
@@ -126,7 +126,7 @@ def test_turning_about_one_axis_shows_its_own_sign_only(seed: int) -> None:
     a, w = m.specific_acceleration, m.omega + rng.normal(0, 0.01, m.omega.shape)
     assert check_imu(t, a, w * [1, -1, -1]) == ()
     (finding,) = check_imu(t, a, w * [-1, 1, 1])
-    assert "x flipped" in finding.message
+    assert "x flipped" in finding.sentence
 
 
 def test_a_cart_that_pitches_as_it_brakes_is_not_taken_for_a_turning_one() -> None:
@@ -144,7 +144,7 @@ def test_twelve_seconds_are_enough_for_a_wrong_sign(seed: int) -> None:
     rng = np.random.default_rng([seed, 12])
     t, a, w = signals(random_hand(rng, 12.0, G, still_s=-2.0), rng, duration_s=12.0)
     assert check_imu(t, a, w) == ()
-    assert [f.gate for f in check_imu(t, a, -w)] == ["gyro-sign"]
+    assert [f.cause for f in check_imu(t, a, -w)] == ["gyro-sign"]
 
 
 @lru_cache(maxsize=64)
@@ -161,7 +161,7 @@ def handle_imu(seed: int, *, poor: bool = False, tools: Instruments | None = Non
 
 def about_the_gyroscope(t: FloatArray, a: FloatArray, w: FloatArray) -> list[Finding]:
     """A zero error of 2 % of gravity is rightly named as such."""
-    return [finding for finding in check_imu(t, a, w) if finding.gate != "gravity"]
+    return [finding for finding in check_imu(t, a, w) if finding.cause != "gravity"]
 
 
 BAD_ZEROS = Instruments(acceleration_zero=0.2, rate_zero=0.02)
@@ -240,7 +240,7 @@ def test_one_axis_off_is_named() -> None:
     t, a, w = handle_imu(3)
     (finding,) = check_imu(t, a, w * [1.0, 1.08, 1.0])
     assert finding.fatal
-    assert "scale about y is off by +8." in finding.message or "scale about y is off by +7." in finding.message
+    assert "scale about y is off by +8." in finding.sentence or "scale about y is off by +7." in finding.sentence
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -267,7 +267,7 @@ def test_gaps_are_left_out_and_short_recordings_say_nothing() -> None:
     holes[1500:1550] = np.nan
     assert check_imu(t, holes, w) == ()
     (finding,) = check_imu(t, holes, -w)
-    assert finding.gate == "gyro-sign"
+    assert finding.cause == "gyro-sign"
     for n in (0, 1, 2, 150):
         assert check_imu(t[:n], a[:n], -w[:n]) == ()
     assert check_imu(t, np.full_like(a, np.nan), w) == ()
@@ -291,4 +291,4 @@ def test_a_real_log_fits_once_its_units_are_read(real_folder: Path) -> None:
         ((a, -w), "gyro-sign"),
         ((a, w[:, [1, 0, 2]]), "gyro-axes"),
     ]:
-        assert [f.gate for f in check_imu(t, *fault)] == [gate]
+        assert [f.cause for f in check_imu(t, *fault)] == [gate]

@@ -65,7 +65,7 @@ def variant(twin: Path, *changes: tuple[str, str]) -> Path:
 
 def test_the_faults_of_the_twin_are_named_and_no_others(twin: Path, built: CapturedMotion) -> None:
     truth = json.loads((twin.parent / "truth.json").read_text())["marker_faults"]
-    found = {(f.kind, *sorted(f.names)) for f in built.body.checked.findings}
+    found = {(f.kind, *sorted(f.names)) for f in built.body.checked.faults}
     assert found == {(f["kind"], *sorted(f["names"])) for f in truth}
 
 
@@ -88,7 +88,7 @@ def test_the_vertical_and_the_imu_are_found(twin: Path, built: CapturedMotion) -
     assert np.degrees(np.arccos(built.up @ truth["up_in_capture_frame"])) < 0.02
     assert built.placement is not None
     assert np.abs(built.placement.r_ab - [-0.0861, 0.0125, -0.0290]).max() < 2e-4
-    assert not [f for f in built.findings if f.gate == "placement"]
+    assert not [f for f in built.findings if f.cause == "placement"]
 
 
 def test_motion_of_the_sensor_is_the_true_one(built: CapturedMotion) -> None:
@@ -155,7 +155,7 @@ def test_recordings_that_do_not_belong_together_are_refused_not_guessed(twin: Pa
     )
     found = inspect_recordings([load(twin.parent / "markers.csv"), load(other.parent / "imu.csv")])
     assert found.devices["imu"].clock is None
-    assert any(f.gate == "clock" and "cannot be known" in f.message for f in found.findings)
+    assert any(f.cause == "clock" and "cannot be known" in f.sentence for f in found.findings)
 
 
 def test_from_the_command_line(short: Path, short_built: CapturedMotion, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,11 +232,11 @@ def test_the_paper_s_door_from_its_excerpt(real_folder: Path, tmp_path: Path) ->
     # against the shut door at 1960; the README's are about the axis of the motion, ours about the hinge markers' line
     told = [0.0, 56.235 - 0.145, 0.5 * (70.47 + 70.94) - 0.145, 0.5 * (42.14 + 41.31) - 0.145]
     assert [angle[i : i + 4].mean() for i in range(0, 16, 4)] == pytest.approx(told, abs=0.15)
-    assert [f.names for f in motion.body.checked.findings if f.kind == "moved"] == [("WB Sys Redo:WB_Frame9",)]
+    assert [f.names for f in motion.body.checked.faults if f.kind == "moved"] == [("WB Sys Redo:WB_Frame9",)]
     assert not motion.body.markers.seen[:, :3].all(axis=1).any()
     assert motion.poses.seen.all()
     assert motion.motion is None  # sixteen frames in four groups have no derivatives, and that is said
-    assert any(f.gate == "derivatives" for f in motion.findings)
+    assert any(f.cause == "derivatives" for f in motion.findings)
 
 
 WHEELBARROW = """\
@@ -256,9 +256,9 @@ def test_the_paper_s_wheelbarrow_from_its_excerpt(real_folder: Path, tmp_path: P
     assert motion.frame == "axle"
     assert motion.rolling is not None
     assert np.nanmedian(motion.rolling.height_m) == pytest.approx(0.197, rel=0.05)
-    assert not [f for f in motion.findings if f.gate.startswith("wheel")]
+    assert not [f for f in motion.findings if f.cause.startswith("wheel")]
     path.write_text(WHEELBARROW.format(real=real_folder, radius="0.25 m"))
-    assert [f for f in build_motion(read_experiment(path)).findings if f.gate == "wheel-radius"]
+    assert [f for f in build_motion(read_experiment(path)).findings if f.cause == "wheel-radius"]
 
 
 def door_file(folder: Path, *, lean_rad: float = 0.02, noise_m: float = 3e-4) -> tuple[Path, np.ndarray]:
@@ -290,7 +290,7 @@ def test_a_hinge_without_markers_is_found_from_the_motion(tmp_path: Path) -> Non
     assert motion.inclination_rad is not None
     assert motion.inclination_rad[0] == pytest.approx(0.02, abs=2e-3)
     assert motion.inclination_rad[1] == np.inf  # nothing measured the vertical, and the file does not say it did
-    assert [f.gate for f in motion.findings] == []
+    assert [f.cause for f in motion.findings] == []
 
 
 def rewritten(twin: Path, folder: Path, change: Callable[[Recording], Recording]) -> Path:
@@ -328,12 +328,12 @@ def test_a_capture_frame_with_y_up_is_declared_or_pointed_out(
         return Recording({n: Channel(n, c.samples[:, [1, 2, 0]], c.clock, c.unit, c.frame) for n, c in channels})
 
     path = rewritten(short, tmp_path, turned)
-    assert any(f.gate == "vertical" and "up: y" in f.message for f in build_motion(read_experiment(path)).findings)
+    assert any(f.cause == "vertical" and "up: y" in f.sentence for f in build_motion(read_experiment(path)).findings)
     path.write_text(path.read_text().replace("markers:\n", "markers:\n  up: y\n", 1))
     motion = build_motion(read_experiment(path))
     assert motion.up == pytest.approx(short_built.up, abs=1e-9)
     assert motion.poses.position[100] == pytest.approx(short_built.poses.position[100], abs=1e-9)
-    assert [f.gate for f in motion.findings] == [f.gate for f in short_built.findings]
+    assert [f.cause for f in motion.findings] == [f.cause for f in short_built.findings]
 
 
 def test_a_dropout_of_the_imu_is_no_straight_line_for_the_fusion(short: Path, tmp_path: Path) -> None:
@@ -374,7 +374,7 @@ def test_markers_of_two_bodies_are_no_body() -> None:
             channels[name] = Channel(name, x.T + np.array([body, 0, 1.0]) + noise, clock, "m", "capture")
     found = inspect_recordings([Recording(channels)])
     assert found.body is None
-    assert any("not one rigid body" in f.message for f in found.findings)
+    assert any("not one rigid body" in f.sentence for f in found.findings)
 
 
 def test_a_plain_table_of_one_marker_is_read_by_its_columns(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_steady_tilt_between_static_and_trajectories_is_found(door: Door):
     )
     assert np.degrees(total[0]) == pytest.approx(0.81, abs=0.01)
     assert np.degrees(motion.angle_rad[0]) == pytest.approx(0.15, abs=0.01)
-    assert {f.gate for f in check_hinge(motion)} == {"hinge-tilt", "hinge-slide"}
+    assert {f.cause for f in check_hinge(motion)} == {"hinge-tilt", "hinge-slide"}
 
 
 def test_sensor_has_a_pose_although_its_markers_are_hidden(door: Door):
@@ -203,7 +203,7 @@ def test_wheelbarrow_axle_contact_and_handles(real_folder: Path):
     assert found.height_m.min() > 0.185
     assert found.height_m.max() < 0.197
     # without the marker's radius the wheel would seem too small: it is said
-    assert [f.gate for f in check_wheel(rolling(poses.attached(frames["axle"])), 0.197)] == ["wheel-radius"]
+    assert [f.cause for f in check_wheel(rolling(poses.attached(frames["axle"])), 0.197)] == ["wheel-radius"]
     np.testing.assert_allclose(found.contact.position[:, 2], -0.0095, atol=1e-12)
     assert (np.abs(np.degrees(found.camber_rad)) < 12).all()
     assert ((np.degrees(found.pitch_rad) > 9) & (np.degrees(found.pitch_rad) < 40)).all()

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 import palpate
 from palpate.errors import DataProblem
 from palpate.motion.markers.cloud import Cloud, Markers, fill_gaps, fit_body, markers_of, mean_cloud, static_cloud
-from palpate.motion.markers.findings import compare_clouds
+from palpate.motion.markers.faults import compare_clouds
 from palpate.motion.markers.labels import check_markers
 
 pytestmark = pytest.mark.real
@@ -83,10 +83,10 @@ def test_door_hinge_angles(door):
 def test_door_marker_19_is_named_as_moved(door, checked_door):
     _, moving, cloud = door
     checked = checked_door
-    (finding,) = checked.findings
+    (finding,) = checked.faults
     assert (finding.kind, finding.names) == ("moved", (moving.names[18],))
     assert 6e-3 < finding.size_m < 9e-3
-    assert "between 19.59 and 59.99 s" in finding.sentence
+    assert "between 19.59 and 59.99 s" in finding.finding.sentence
     assert fit_body(checked.markers, cloud).largest()[0] != moving.names[18]
     assert fit_body(checked.markers, cloud).mean_error_m < fit_body(moving, cloud).mean_error_m
 
@@ -140,7 +140,7 @@ def test_wheelbarrow_errors_against_the_procrustes_mean(wheelbarrow):
 
 
 def test_wheelbarrow_bends_and_no_marker_is_called_moved(wheelbarrow, checked_wheelbarrow):
-    findings = checked_wheelbarrow.findings
+    findings = checked_wheelbarrow.faults
     assert {f.kind for f in findings} == {"unsteady"}
     worst = sorted(findings, key=lambda f: -f.size_m)[:2]
     assert {number(wheelbarrow, f.names[0]) for f in worst} == {1, 18}

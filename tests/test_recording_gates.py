@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from palpate.errors import DataProblem, UnknownName
+from palpate.findings import Finding
 from palpate.physics.arrays import FloatArray
 from palpate.recording import Channel, Clock, Recording, load
-from palpate.recording.gates import Finding, check_channels
+from palpate.recording.gates import check_channels
 from palpate.twin.hand import random_hand
 from palpate.twin.handle import HandleTwin, handle_recordings, random_handle
 from palpate.twin.instruments import Instruments
@@ -51,7 +52,7 @@ def recorded(x: FloatArray, rate_hz: float = 1000.0, times_s: FloatArray | None 
 
 
 def found(x: FloatArray, rate_hz: float = 1000.0, **options: object) -> list[tuple[str, bool]]:
-    return [(f.gate, f.fatal) for f in check_channels(recorded(x, rate_hz), ["Fx"], **options)]  # type: ignore[arg-type]
+    return [(f.cause, f.fatal) for f in check_channels(recorded(x, rate_hz), ["Fx"], **options)]  # type: ignore[arg-type]
 
 
 def one(x: FloatArray, **options: object) -> Finding:
@@ -110,9 +111,9 @@ def test_the_message_of_clipping_says_where_and_how_much() -> None:
     x = noisy_sines(0)
     x[5000:5200] = 40.0
     x[9000:9100] = 40.0
-    assert one(x).message == (
-        "channel 'Fx' is cut off at its maximum, 40 N, from 5.000 to 5.199 s and at 1 more place, 1.5 % of the "
-        "samples: use a larger range, or segments without these places"
+    assert one(x).sentence == (
+        "channel 'Fx': cut off at its maximum, 40 N, from 5.000 to 5.199 s and at 1 more place, 1.5 % of the "
+        "samples; use a larger range, or segments without these places"
     )
 
 
@@ -186,9 +187,9 @@ def test_freezing_says_where() -> None:
     x = noisy_sines(3)
     x[7000:7050] = x[7000]
     x[9000:9040] = x[9000]
-    message = one(x).message
+    message = one(x).sentence
     assert message.startswith(
-        "channel 'Fx' repeats its last value from 7.000 to 7.049 s and at 1 more place, 0.45 % of"
+        "channel 'Fx': repeats its last value from 7.000 to 7.049 s and at 1 more place, 0.45 % of"
     )
 
 
@@ -202,7 +203,7 @@ def test_sensors_that_fall_to_zero_are_found_and_ones_that_rest_there_are_not() 
 
 
 def test_constant_channels() -> None:
-    assert one(np.full(1000, 2.5)).message.startswith("channel 'Fx' is always 2.5 N: ")
+    assert one(np.full(1000, 2.5)).sentence.startswith("channel 'Fx': always 2.5 N; ")
     assert found(np.full(1000, 2.5)) == [("constant", True)]
     assert found(np.where(np.arange(1000) % 7 < 3, 0.0, 0.1)) == [("constant", True)]
     x = noisy_sines(4)
@@ -220,10 +221,10 @@ def test_gaps_and_missing_samples_are_counted_once_per_clock() -> None:
     other = Clock("imu", t)
     channels = [Channel("a", y, clock), Channel("b", x[keep], clock), Channel("c", x, other)]
     (finding,) = check_channels(Recording({c.name: c for c in channels}), ["a", "b", "c"])
-    assert (finding.gate, finding.fatal) == ("dropouts", False)
-    assert finding.message.startswith(
-        "clock 'cell' misses 0.125 % of its samples (21 in gaps, 4 not numbers) in 2 places, "
-        "the longest 0.022 s at 2.999 s: "
+    assert (finding.cause, finding.fatal) == ("dropouts", False)
+    assert finding.sentence.startswith(
+        "clock 'cell': misses 0.125 % of its samples (21 in gaps, 4 not numbers) in 2 places, "
+        "the longest 0.022 s at 2.999 s; "
     )
     assert check_channels(Recording({"a": channels[0]}), ["a"], segments=[(4.0, 7.0), (9.0, 12.0)]) == ()
 
@@ -232,7 +233,7 @@ def test_segments_that_overlap_or_touch_count_once() -> None:
     x = noisy_sines(5)
     x[9000:9100] = np.nan
     (whole,) = check_channels(recorded(x), ["Fx"])
-    assert "misses 0.5 % of its samples (0 in gaps, 100 not numbers) in 1 place," in whole.message
+    assert "misses 0.5 % of its samples (0 in gaps, 100 not numbers) in 1 place," in whole.sentence
     assert check_channels(recorded(x), ["Fx"], segments=[(5.0, 20.0), (0.0, 12.0)]) == (whole,)
     assert check_channels(recorded(x), ["Fx"], segments=[(0.0, 9.05), (9.05, 20.0)]) == (whole,)
 
@@ -261,7 +262,7 @@ def test_jitter_is_no_gap() -> None:
         (0.5, None),
         (1.0, None),
         (4.0, None),
-        (6.0, "times: look for vibration"),
+        (6.0, "times as much; look for vibration"),
         (0.03, "filtered, smoothed or coarsely"),
     ],
 )
@@ -269,8 +270,8 @@ def test_noise_is_compared_with_the_data_sheet(factor: float, words: str | None)
     t = np.arange(20_000) / 1000
     x = 20 * np.sin(2.1 * t) + factor * np.random.default_rng(8).normal(0, 0.15, 20_000)
     findings = check_channels(recorded(x), ["Fx"], noise={"Fx": 0.15})
-    assert [(f.gate, f.fatal) for f in findings] == ([] if words is None else [("noise", False)])
-    assert all(words is not None and words in f.message for f in findings)
+    assert [(f.cause, f.fatal) for f in findings] == ([] if words is None else [("noise", False)])
+    assert all(words is not None and words in f.sentence for f in findings)
 
 
 def test_motion_at_a_low_rate_is_not_taken_for_noise() -> None:
@@ -298,6 +299,6 @@ def test_names_are_checked() -> None:
 @pytest.mark.parametrize("name", ["pd_system_identification", "ddp_swingup", "gravity_compensation"])
 def test_real_encoders_and_motors_raise_no_false_alarm(real_folder: Path, name: str) -> None:
     recording = load(real_folder / "dfki_pendulum" / f"{name}.csv")
-    gates = [f.gate for f in check_channels(recording, list(recording))]
+    gates = [f.cause for f in check_channels(recording, list(recording))]
     # this log really pauses twice, for 5 ms at its start
     assert gates == (["dropouts"] if name == "gravity_compensation" else [])

@@ -13,8 +13,8 @@ from palpate.experiment.rolling_body import fit_findings, fit_prepared, prepare_
 from palpate.experiment.rolling_fit import RollingFit
 from palpate.experiment.rolling_inputs import RollingInputs
 from palpate.experiment.rolling_judge import judged, motion_hints
+from palpate.findings import Finding
 from palpate.identify.solution import Status
-from palpate.recording.gates import Finding
 from palpate.twin.wheelbarrow import wheelbarrow_twin
 from tests.rolling_session import SEED, TOGETHER, changed, write_session
 
@@ -67,4 +67,4 @@ def test_the_motions_that_are_missing_are_named(pushed: tuple[RollingFit, dict[s
 
 
 def test_a_wheel_that_hardly_leans_is_not_accused(pushed: tuple[RollingFit, dict[str, str], list[Finding]]) -> None:
-    assert [f for f in pushed[2] if f.gate == "wheel-radius"] == []
+    assert [f for f in pushed[2] if f.cause == "wheel-radius"] == []

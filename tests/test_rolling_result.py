@@ -34,13 +34,13 @@ from palpate.experiment.rolling_judge import (
 )
 from palpate.experiment.rolling_result import build_rolling_result
 from palpate.experiment.rolling_zero import split_zero, zero_changes
+from palpate.findings import Finding, Severity
 from palpate.identify.solution import Status
 from palpate.model import Model
 from palpate.physics.functions import FLOATS
 from palpate.physics.inertia import PHI_NAMES, phi_from_mass_properties
 from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import transform, wrench_transmission
-from palpate.recording.gates import Finding
 from palpate.report import result_text
 from palpate.runtime import Stepper
 from tests.rolling_session import changed, write_session
@@ -355,7 +355,7 @@ def test_exchanged_load_cells_are_the_only_reason(fit: RollingFit, result: Resul
     bad = {"test": {"n_x": dict.fromkeys(("value", "percent_of_range"), 50.0) | {"unit": "N m", "noise": 0.1}}}
     bad["train"] = bad["test"]
     refused = {"c_x": "the motion does not tell it from others; lift", "Ixx": "the motion does not tell it; turn"}
-    swapped = [Finding("swapped", True, "right and left load cell seem to be exchanged")]
+    swapped = [Finding("swapped", "right and left load cell seem to be exchanged", severity=Severity.FATAL)]
     told = why_failed(fit.solution, refused, bad, swapped, 2)
     assert told == ["right and left load cell seem to be exchanged", "until then c_x, Ixx are not known"]
     # else the misfit is told, and no motion is asked for that would not help
@@ -374,10 +374,10 @@ def test_a_wrong_mass_is_told_by_what_the_data_weigh(fit: RollingFit) -> None:
     for share in (0.9, 1.06):
         (found,) = weighed_findings(replace(fit, believed=replace(fit.believed, mass=share * mass)))
         assert found.fatal
-        assert f"known_mass makes it {share * mass:.4g} kg" in found.message
+        assert f"known_mass makes it {share * mass:.4g} kg" in found.sentence
 
 
 def test_a_mass_that_nobody_weighed_is_told() -> None:
     assert mass_findings(True) == []
     (found,) = mass_findings(False)
-    assert "known_mass is missing" in found.message
+    assert "known_mass is missing" in found.sentence

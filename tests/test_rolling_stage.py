@@ -123,7 +123,7 @@ def test_feet_that_never_come_down_are_in_the_air(prepared: PreparedRolling) -> 
     assert found.points == ()
     (told,) = found.findings
     assert not told.fatal
-    assert "segments.static" in told.message
+    assert "segments.static" in told.sentence
     # with the put-down between the segments the feet are found as well as in the static one
     whole = feet_down(inputs.poses, places, None, radius)
     assert whole.findings == ()
@@ -134,7 +134,7 @@ def test_feet_inside_a_segment_are_told_and_left_out(prepared: PreparedRolling) 
     inputs = prepared.measured.inputs
     longer = {"train": [(2.0, TRAIN[1])], "test": [TEST]}
     (found,) = feet_findings(inputs, longer)
-    assert "segments.train" in found.message
+    assert "segments.train" in found.sentence
     balance = inputs.whole()
     assert balance.used is not None
     assert not (balance.used & inputs.grounded).any()
@@ -158,7 +158,7 @@ def test_exchanged_load_cells_are_named(fit: RollingFit) -> None:
     swapped = replace(swapped, train=swapped.inputs.compressed(fit.segments))
     (found,) = swap_findings(swapped)
     assert found.fatal
-    assert "exchanged" in found.message
+    assert "exchanged" in found.sentence
 
 
 def test_a_wrong_wheel_is_seen_in_how_it_leans(prepared: PreparedRolling) -> None:
@@ -171,8 +171,8 @@ def test_a_wrong_wheel_is_seen_in_how_it_leans(prepared: PreparedRolling) -> Non
     for wrong in (0.92, 0.98, 1.02, 1.08):
         (found,) = wheel_findings(motion, used, wrong * radius, noise)
         assert found.fatal == (abs(wrong - 1) > 0.05)
-        assert "measure it again" in found.message
-        says = found.message.partition("wheel of ")[2].partition(" mm (+- ")
+        assert "measure it again" in found.sentence
+        says = found.sentence.partition("wheel of ")[2].partition(" mm (+- ")
         assert float(says[0]) == pytest.approx(1e3 * radius, rel=0.005)
         assert 0 < float(says[2].partition(")")[0]) < 2  # mm
 
@@ -193,7 +193,7 @@ def test_a_right_wheel_is_not_doubted(seed: int, kinds: tuple[Kind, ...]) -> Non
         assert wheel_findings(motion, used, twin.barrow.radius, lean_noise(poses, 4)) == []
         (found,) = wheel_findings(motion, used, 1.04 * twin.barrow.radius, lean_noise(poses, 4))
         assert not found.fatal
-        assert "intervals do not hold" in found.message
+        assert "intervals do not hold" in found.sentence
 
 
 def test_noise_of_the_markers_makes_no_wheel_smaller(prepared: PreparedRolling) -> None:

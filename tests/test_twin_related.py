@@ -231,13 +231,13 @@ def test_an_object_that_does_not_hold_what_it_says_is_named() -> None:
     segments = {"train": [(4.5, 20.0)], "test": [(23.5, 27.0)]}
     assert held_findings(poses, segments, load_object("hand-truck")) == []
     assert held_findings(poses, segments, load_object("wheelbarrow")) == []
-    told = [f.message for f in held_findings(poses, segments, load_object("wheelbarrow-planar"))]
+    told = [f.sentence for f in held_findings(poses, segments, load_object("wheelbarrow-planar"))]
     assert "neither shows nor needs" in told[0]
     assert "but it turns by" in told[1]
     assert "4.5 to 20 s" in told[1]
     leaning = exp_rotation(np.stack([0.1 * np.sin(t), 0 * t, 0 * t], axis=1))
     told = [
-        f.message
+        f.sentence
         for f in held_findings(replace(poses, rotation=leaning @ poses.rotation), segments, load_object("hand-truck"))
     ]
     assert "stays upright, but it leans by" in told[0]

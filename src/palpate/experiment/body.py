@@ -25,10 +25,10 @@ from palpate.experiment.result import Result
 from palpate.experiment.rolling_body import run_rolling
 from palpate.experiment.segments import check_overlap
 from palpate.experiment.telling import Tell
+from palpate.findings import Finding
 from palpate.identify.shapes import fit_shapes
 from palpate.mechanisms import Rolling
 from palpate.motion.clocks.offset import Offset
-from palpate.recording.gates import Finding
 from palpate.runtime.replay import Replay, replay, with_stops
 
 FOR_ROLLING = {
@@ -81,7 +81,7 @@ def prepare_body(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) 
         return PreparedBody(measured, None)
     measured = read_capture(experiment, tell)
     check_body_segments(experiment, measured)
-    quiet = tuple(f for f in measured.findings if f.fatal or f.gate not in HUSH)
+    quiet = tuple(f for f in measured.findings if f.fatal or f.cause not in HUSH)
     measured = replace(measured, findings=quiet)
     if config.clocks != "auto":
         return PreparedBody(measured, None)
@@ -146,7 +146,7 @@ def _contact(before: HingeInputs, after: HingeInputs) -> list[Finding]:
         f"{' and '.join(ends) or 'near its ends'} something pushes back that the model lacks (a stop, a seal, a "
         "catch): what is there was left out; state stops:, or add an element"
     )
-    return [Finding("contact", False, told)]
+    return [Finding("contact", told)]
 
 
 def _clock(experiment: Experiment[BodyPart], measured: BodyMeasured) -> Offset:

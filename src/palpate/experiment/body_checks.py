@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from palpate.errors import PalpateError
 from palpate.experiment.body_fit import BodyFit
+from palpate.findings import Finding, Severity
 from palpate.identify import Balance
 from palpate.mechanisms import FourBar
 from palpate.physics.arrays import FloatArray, least_squares
-from palpate.recording.gates import Finding
 
 LIMITS = np.array([0.02, 0.02, 0.5, 0.5, 0.005])
 """m, m, 1, 1, s: less is what a ruler, a drawing or a typed sample may be off by."""
@@ -53,7 +53,7 @@ def late_findings(fit: BodyFit) -> list[Finding]:
         "than stored: damping and friction move with that; if an amplifier or filter delays it, say "
         f"recordings.signals.delay: {-1e3 * late:.3g} ms"
     )
-    return [Finding("delay", True, told)]
+    return [Finding("delay", told, severity=Severity.FATAL)]
 
 
 def sensor_findings(fit: BodyFit) -> list[Finding]:
@@ -71,7 +71,7 @@ def sensor_findings(fit: BodyFit) -> list[Finding]:
             "sits otherwise than stated; check the order of markers.sensor.markers, their offset, and the order and "
             "units of recordings.wrench.channels; or an effect is missing that goes with them"
         )
-        found.append(Finding("lever arm", False, told))
+        found.append(Finding("lever arm", told))
     if sure[-1]:
         late = float(beside.value[-1])
         told = (
@@ -79,7 +79,7 @@ def sensor_findings(fit: BodyFit) -> list[Finding]:
             f"{'later' if late > 0 else 'earlier'} on the markers' clock than stated: check the samples under clocks, "
             "or write auto"
         )
-        found.append(Finding("clock", True, told))
+        found.append(Finding("clock", told, severity=Severity.FATAL))
     return found
 
 
@@ -140,7 +140,7 @@ def assembly_findings(fit: BodyFit) -> list[Finding]:
         f"the links explain the torque better with the elbow on the other side (RMS {left:.3g} instead of {ours:.3g} "
         f"N m): check mechanism.linkage.assembly, {other} instead of {linkage.assembly}"
     )
-    return [Finding("assembly", True, told)]
+    return [Finding("assembly", told, severity=Severity.FATAL)]
 
 
 def _passed(balance: Balance, raw: FloatArray, start: int, stop: int) -> FloatArray:

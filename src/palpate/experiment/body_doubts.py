@@ -10,9 +10,9 @@ from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment
 from palpate.experiment.file.schema import BodyPart
 from palpate.experiment.hinge_inputs import HingeInputs
+from palpate.findings import Finding, Severity
 from palpate.mechanisms import Hinge
 from palpate.physics.arrays import FloatArray
-from palpate.recording.gates import Finding
 
 MEAN_S = 0.2
 TOUCHED = 0.03
@@ -59,7 +59,7 @@ def check_reach(experiment: Experiment[BodyPart], hinge: Hinge, angle: FloatArra
     try:
         hinge.linkage.check_reach(angle)
     except DataProblem as error:
-        told = next((f.message for f in doubts if f.fatal), "")
+        told = next((f.sentence for f in doubts if f.fatal), "")
         raise experiment.problem("mechanism", f"{error}; {told}" if told else str(error)) from error
 
 
@@ -89,7 +89,7 @@ def touched(inputs: HingeInputs) -> list[Finding]:
         f"({('f_x', 'f_y', 'f_z', 'n_x', 'n_y', 'n_z')[i]}, {100 * share[i]:.0f} % of all that is recorded): somebody "
         "touches the handle or the object moves there, so the sensor's preload is wrong"
     )
-    return [Finding("preload", True, told)]
+    return [Finding("preload", told, severity=Severity.FATAL)]
 
 
 def units_doubt(inputs: HingeInputs) -> list[Finding]:
@@ -103,4 +103,4 @@ def units_doubt(inputs: HingeInputs) -> list[Finding]:
         f"forces of {force:.2g} N and moments of {moment:.2g} N m at the sensor would mean a hand {lever:.2g} m from "
         "it: check the units of recordings.wrench"
     )
-    return [Finding("units", True, told)]
+    return [Finding("units", told, severity=Severity.FATAL)]

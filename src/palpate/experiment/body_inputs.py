@@ -19,6 +19,7 @@ from palpate.experiment.motion import CapturedMotion, build_motion
 from palpate.experiment.result import Result
 from palpate.experiment.segments import samples_in_seconds
 from palpate.experiment.telling import Tell
+from palpate.findings import Finding, Severity
 from palpate.identify.balance import Segment
 from palpate.mechanisms import Hinge
 from palpate.motion.derivatives.bandwidth import light_window_s, signal_bandwidth
@@ -26,7 +27,6 @@ from palpate.motion.derivatives.filters import design_lowpass
 from palpate.motion.frames.hinge import hinge_motion
 from palpate.physics.arrays import FloatArray
 from palpate.physics.poses import Poses
-from palpate.recording.gates import Finding
 
 UPRIGHT_RAD = np.radians(1.0)
 SHUT_RAD = np.radians(1.0)
@@ -63,9 +63,9 @@ def read_capture(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
     check_towards(experiment)
     phi, handle_result, doubts = handle_of(experiment, tell)
     captured = build_motion(as_motion(experiment, with_wrench=True), tell)
-    findings = [*captured.findings, *(Finding("handle", False, text) for text in doubts)]
+    findings = [*captured.findings, *(Finding("handle", text) for text in doubts)]
     if captured.hinge is None or captured.hinge_motion is None:
-        told = next((f.message for f in findings if f.gate == "hinge"), "the hinge was not found")
+        told = next((f.sentence for f in findings if f.cause == "hinge"), "the hinge was not found")
         raise experiment.problem("markers.hinge", told)
     device = captured.devices["wrench"]
     times = captured.poses.times_s
@@ -148,7 +148,7 @@ def _angle_from_shut(
                 f"in segments.static the object moves by {np.degrees(moves):.1f} deg: it must be shut and untouched "
                 "there, as the angle and the sensor's preload count from it"
             )
-            found.append(Finding("static", True, told))
+            found.append(Finding("static", told, severity=Severity.FATAL))
         if recorded is not None and abs(zero - recorded) > SHUT_RAD:
             told = (
                 f"in segments.static the object stands {np.degrees(zero - recorded):+.1f} deg from where it is in "
@@ -159,17 +159,17 @@ def _angle_from_shut(
                 told += (
                     f"; the closed position is never visited, the smallest angle seen is {np.degrees(least):.1f} deg"
                 )
-            found.append(Finding("closed", True, told))
+            found.append(Finding("closed", told, severity=Severity.FATAL))
             zero = recorded
     else:
         zero = recorded if recorded is not None else float(angle[np.isfinite(angle)][0])
         what = "the sensor's preload is taken as zero, and what it shows untouched goes into the spring"
-        found.append(
-            Finding("preload", False, f"without segments.static {what}: give one in which nobody touches the handle")
-        )
+        found.append(Finding("preload", f"without segments.static {what}: give one in which nobody touches the handle"))
         if recorded is None:
             told = "neither segments.static nor recordings.static says where the object is shut: the angle counts from "
-            found.append(Finding("closed", linked, told + "the first sample"))
+            found.append(
+                Finding("closed", told + "the first sample", severity=Severity.FATAL if linked else Severity.WARNING)
+            )
     shifted = angle - zero
     if np.nanmin(shifted) < -2 * SHUT_RAD:
         told = (
@@ -180,7 +180,7 @@ def _angle_from_shut(
                 f"opening counts negative (the angle runs from {np.degrees(np.nanmin(shifted)):.1f} to "
                 f"{np.degrees(np.nanmax(shifted)):.1f} deg): let markers.hinge.points name the other way"
             )
-        found.append(Finding("closed", True, told))
+        found.append(Finding("closed", told, severity=Severity.FATAL))
     return shifted, found
 
 
@@ -193,7 +193,7 @@ def _without_handle(experiment: Experiment[BodyPart], phi: FloatArray | None, hi
         told = f"this key is missing: the hinge leans by {np.degrees(leaning):.1f} deg, so the handle's weight matters"
         raise experiment.problem("handle", told)
     told = "no handle is given: its weight is taken as a part of the preload, which is right for an upright hinge only"
-    return [Finding("handle", False, told)]
+    return [Finding("handle", told)]
 
 
 def stops_of(config: BodyPart, angle: FloatArray) -> tuple[float, float]:

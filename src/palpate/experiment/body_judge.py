@@ -14,6 +14,7 @@ from palpate.elements import PolynomialSpring, ScalarInertia, ZoneDamper
 from palpate.errors import PalpateError
 from palpate.experiment.body_fit import BodyFit
 from palpate.experiment.hinge_inputs import ATTENUATION_DB
+from palpate.findings import Finding
 from palpate.identify import solve
 from palpate.identify.balance import Segment
 from palpate.identify.search import Ending
@@ -21,7 +22,6 @@ from palpate.identify.solution import Estimate, Solution, Status
 from palpate.motion.derivatives.filters import design_lowpass
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.kinematics import Kinematics
-from palpate.recording.gates import Finding
 
 WORST_PERCENT = 10.0
 """Test RMS beyond this share of the range: something is wrong, not just noisy (the paper's own door: 5.2 %)."""
@@ -166,7 +166,7 @@ def reasons(
     solution: Solution, refused: Mapping[str, str], rms: Mapping[str, Any], findings: Sequence[Finding]
 ) -> list[str]:
     """Why the verdict is "failed"; empty when it passed."""
-    told = [*(f.message for f in findings if f.fatal), *_impossible(solution, refused)]
+    told = [*(f.sentence for f in findings if f.fatal), *_impossible(solution, refused)]
     told += [f"{name} is not known: {why}" for name, why in refused.items()]
     if solution.ending not in (Ending.CONVERGED, Ending.FLAT):
         told.append(solution.ending.value)

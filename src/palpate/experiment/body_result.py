@@ -44,7 +44,7 @@ def build_body_result(
     rms = with_cross_validated(rms, cross_validate(fit.train, solution), fit.train.rms(solution.p))
     why = reasons(solution, refused, rms, measured.findings)
     warnings = [
-        *(f.message for f in measured.findings if not f.fatal),
+        *(f.sentence for f in measured.findings if not f.fatal),
         *_extrapolated(fit, measured.segments),
         *(() if fit.shaped is None else fit.shaped.told),
         *([] if refused else resting_doubts(fit, (*measured.segments["quasi_static"], *measured.segments["train"]))),

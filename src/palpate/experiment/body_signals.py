@@ -16,6 +16,7 @@ from palpate.experiment.file.schema import BodyPart, SignalsPart
 from palpate.experiment.handle_inputs import load_part
 from palpate.experiment.hinge_inputs import HingeInputs
 from palpate.experiment.telling import Tell
+from palpate.findings import Finding, Severity
 from palpate.mechanisms import Hinge
 from palpate.model import Model
 from palpate.motion.clocks.clock import Even, evenly_sampled
@@ -23,7 +24,7 @@ from palpate.motion.frames.hinge import hinge_from_path
 from palpate.physics.arrays import FloatArray
 from palpate.physics.units import parse_unit
 from palpate.recording import Recording
-from palpate.recording.gates import Finding, check_channels
+from palpate.recording.gates import check_channels
 
 RATE_HZ = 100.0
 """Faster tables gain nothing: hands, doors and pendulums are slow."""
@@ -72,7 +73,7 @@ def read_signals(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
         moves = float(np.ptp(np.nanpercentile(inside, [2, 98])))
         if moves > MOVES_RAD:
             told = f"in segments.static the object moves by {np.degrees(moves):.1f} deg: it must be shut and untouched"
-            findings.append(Finding("static", True, told))
+            findings.append(Finding("static", told, severity=Severity.FATAL))
     wrench = np.zeros((len(even.times_s), 6))
     wrench[:, 5] = even.x[:, 1]
     static = segments["static"][0] if segments["static"] else None
@@ -92,7 +93,7 @@ def read_signals(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
     )
     if not part.rate_known:
         told = "the table has no times and its rate is a guess: what depends on speed and acceleration is not told"
-        findings.append(Finding("rate", False, told))
+        findings.append(Finding("rate", told))
     findings += _one_way(model, angle, config.fixed)
     return BodyMeasured(inputs, segments, None, None, tuple(findings))
 
@@ -104,10 +105,10 @@ def _travel(experiment: Experiment[BodyPart], angle: FloatArray) -> list[Finding
         raise experiment.problem("recordings.signals.angle", "it is the same throughout: nothing moves")
     if travel > MOST_RAD:
         told = f"the angle spans {travel:.0f} rad, {travel / (2 * np.pi):.0f} turns: is its unit deg?"
-        return [Finding("travel", True, told)]
+        return [Finding("travel", told, severity=Severity.FATAL)]
     if travel < LEAST_RAD:
         told = f"the angle spans only {np.degrees(travel):.2g} deg: is its unit rad?"
-        return [Finding("travel", True, told)]
+        return [Finding("travel", told, severity=Severity.FATAL)]
     return []
 
 
@@ -121,7 +122,7 @@ def _jitter(even: Even) -> list[Finding]:
         f"{100 * even.jitter_s / period:.0f} % of a step: they are taken as jitter of the stamps; if the samples were "
         "really taken then, resample them first"
     )
-    return [Finding("times", False, told)]
+    return [Finding("times", told)]
 
 
 def _in_time(even: Even, delay_s: float) -> Even:
@@ -163,9 +164,9 @@ def _one_way(model: Model, angle: FloatArray, fixed: Mapping[str, float]) -> lis
     held = [f"{name} = {fixed[name]:g} N m" for name in names if name in fixed]
     told = f"the object is only ever {way}: friction ({', '.join(dry)}) and a moment that is the same at all angles"
     if held:
-        return [Finding("one way", False, f"{told} are told apart by what is fixed alone ({', '.join(held)})")]
+        return [Finding("one way", f"{told} are told apart by what is fixed alone ({', '.join(held)})")]
     remedy = f"move it both ways, or fix one of {names[0]} to {names[-1]}, or leave {', '.join(dry)} out"
-    return [Finding("one way", False, f"{told} cannot be told apart: {remedy}")]
+    return [Finding("one way", f"{told} cannot be told apart: {remedy}")]
 
 
 def _unwrapped(angle: FloatArray) -> FloatArray:
@@ -205,7 +206,7 @@ def _from_path(
         f"the hinge is found from the path of the point: radius {circle.radius_m:.4f} m "
         f"(+- {1.96 * circle.radius_std_m:.4f}), {1e3 * circle.rms_m:.1f} mm off the circle on average"
     )
-    return np.column_stack([circle.angle_rad, np.cross(path - origin, force) @ z]), [Finding("hinge", False, told)]
+    return np.column_stack([circle.angle_rad, np.cross(path - origin, force) @ z]), [Finding("hinge", told)]
 
 
 def _even(experiment: Experiment[BodyPart], recording: Recording, name: str, x: FloatArray) -> Even:

@@ -26,7 +26,7 @@ from palpate.motion.markers.cloud import (
     static_cloud,
     still_cloud,
 )
-from palpate.motion.markers.findings import cloud_before
+from palpate.motion.markers.faults import cloud_before
 from palpate.motion.markers.labels import Checked, check_markers
 from palpate.physics.arrays import FloatArray
 from palpate.physics.poses import Poses
@@ -79,7 +79,7 @@ def read_body(experiment: Experiment[MotionPart]) -> Body:
     except DataProblem as error:
         raise experiment.problem("markers.body", str(error), "name the markers of one rigid body") from error
     # a marker that moved on the body shows a frame where it sat when the frame was measured
-    placed = cloud_before(whole, body.checked.findings)
+    placed = cloud_before(whole, body.checked.faults)
     frames = _frames(experiment, placed, body.poses)
     return replace(body, rows=rows, frames=frames, feet=_feet(experiment, placed))
 

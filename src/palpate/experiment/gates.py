@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from palpate.experiment.handle_inputs import HandleInputs
+from palpate.findings import Finding
 from palpate.identify import Balance, Compressed, Solution, solve
 from palpate.identify.axes import axis_problems, scale_problems
 from palpate.identify.conditioning import KAPPA_LIMIT
 from palpate.identify.search import Ending
 from palpate.motion import noise_floor
 from palpate.physics.arrays import FloatArray
-from palpate.recording.gates import Finding
 
 WORST_PERCENT = 5.0
 """Test RMS beyond this share of a channel's range: something is wrong, not just noisy."""
@@ -36,9 +36,9 @@ def reasons(
 ) -> list[str]:
     """Why the verdict is "failed"; empty when it passed."""
     axes = list(axis_problems(train))
-    told = [*axes, *(f.message for f in findings if f.fatal and f.gate != "placement"), *solution.impossible]
+    told = [*axes, *(f.sentence for f in findings if f.fatal and f.cause != "placement"), *solution.impossible]
     # whatever is wrong elsewhere makes the IMU look misplaced, and units and lever arms can look alike
-    misplaced = [] if told else [f.message for f in findings if f.fatal]
+    misplaced = [] if told else [f.sentence for f in findings if f.fatal]
     told += [*scale_problems(train), *misplaced]
     if solution.ending not in (Ending.CONVERGED, Ending.FLAT):
         told.append(solution.ending.value)

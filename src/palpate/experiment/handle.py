@@ -17,6 +17,7 @@ from palpate.experiment.result import Result
 from palpate.experiment.segments import check_overlap, default_segments, segments_in_seconds
 from palpate.experiment.systematic import systematic
 from palpate.experiment.telling import Tell
+from palpate.findings import Finding, Severity
 from palpate.identify import Balance, Compressed, MotionNoise, Prior, Solution, compress, robust, solve
 from palpate.identify.balance import Segment
 from palpate.motion import Offset, estimate_offset, imu_motion, noise_floor, resample_motion
@@ -29,7 +30,7 @@ from palpate.physics.inertia import PHI_NAMES, check_consistent, phi_from_mass_p
 from palpate.physics.kinematics import Kinematics
 from palpate.physics.motion import Motion
 from palpate.physics.regressor import body_features
-from palpate.recording.gates import Finding, check_channels
+from palpate.recording.gates import check_channels
 
 FASTEST_DRIFT_PPM = 3.0
 SHARP_DRIFT_PPM = 1.5
@@ -146,7 +147,7 @@ def prepare_handle(experiment: Experiment[ExperimentPart], tell: Tell = lambda _
 def _imu_findings(prepared: Prepared) -> tuple[Finding, ...]:
     """Whether the IMU sits as the drawing says, seen by the load cell: a handle is rigid (motion/extrinsics.py)."""
     inputs, found = prepared.inputs, list[Finding]()
-    if any(f.gate == "gyro-scale" and f.fatal for f in prepared.findings):
+    if any(f.cause == "gyro-scale" and f.fatal for f in prepared.findings):
         return ()  # a wrong scale looks like a wrong place
     still = imu_motion(inputs.imu.times_s, inputs.imu.x[:, :3], inputs.imu.x[:, 3:], np.eye(4), inputs.smoothing)
     moved = replace(still, times_s=inputs.on_load_cell(still.times_s))
@@ -159,7 +160,7 @@ def _imu_findings(prepared: Prepared) -> tuple[Finding, ...]:
     except DataProblem:
         return ()  # too little motion to tell, which the gates say in their own words
     # a millimetre is a percent of a small handle's inertia: what is told here is no small matter
-    return tuple(replace(f, fatal=True) for f in found if "cannot be checked" not in f.message)
+    return tuple(replace(f, severity=Severity.FATAL) for f in found if f.cause == "placement")
 
 
 def _outlying(prepared: Prepared, train: Compressed, weights: FloatArray, *, robust: bool) -> tuple[str, ...]:
@@ -290,7 +291,7 @@ def _gaps(what: str, even: Even) -> tuple[Finding, ...]:
     if not even.lost:
         return ()
     longest = max(b - a for a, b in even.lost)
-    return (Finding("gaps", False, f"{what}: {len(even.lost)} gaps, the longest {longest:.3f} s; segments avoid them"),)
+    return (Finding("gaps", f"{what}: {len(even.lost)} gaps, the longest {longest:.3f} s; segments avoid them"),)
 
 
 def _drifts(offset: Offset) -> bool:
@@ -309,4 +310,4 @@ def _drift(offset: Offset | None) -> tuple[Finding, ...]:
         f"the clocks of load cell and IMU drift by {offset.drift_ppm:.1f} +- {offset.drift_std_ppm:.1f} ppm; "
         "that is taken into account"
     )
-    return (Finding("drift", False, message),)
+    return (Finding("drift", message),)

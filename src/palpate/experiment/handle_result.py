@@ -37,7 +37,7 @@ def build_result(
     rms["cross_validated"] = rms_entry(train, cross_validate(train, solution), noise)
     why = reasons(solution, rms, prepared.findings, train)
     weakness = weakest_direction(solution)
-    told = [f.message for f in prepared.findings if not f.fatal]
+    told = [f.sentence for f in prepared.findings if not f.fatal]
     warnings = [
         *told,
         *remarks(rms),

@@ -10,12 +10,13 @@ import numpy as np
 from palpate.errors import DataProblem
 from palpate.experiment.capture import Body, align_body, on_even_frames
 from palpate.experiment.motion import CapturedMotion, DeviceOnClock, imu_clock, not_rigid, wrench_clock
+from palpate.findings import Finding, Severity
 from palpate.motion.clocks.clock import evenly_sampled
 from palpate.motion.clocks.offset import clock_map
 from palpate.motion.imu.plausibility import check_imu
 from palpate.motion.markers.cloud import markers_of, mean_cloud
 from palpate.recording import Channel, Recording
-from palpate.recording.gates import Finding, check_channels
+from palpate.recording.gates import check_channels
 
 FEWEST_MARKERS = 4
 """With three, no marker can be told from another by its place: nothing could be checked."""
@@ -65,7 +66,7 @@ def inspect_recordings(recordings: Sequence[Recording], title: str = "") -> Insp
                 found = wrench_clock(None if body is None else body.poses, wrench.even, devices.get("imu"))
                 devices["wrench"] = DeviceOnClock(wrench.recording, wrench.names, wrench.even, found.clock, found)
             except DataProblem as error:
-                findings.append(Finding("clock", False, str(error)))
+                findings.append(Finding("clock", str(error)))
     reference = "mocap" if body is not None else "imu" if imu is not None and wrench is not None else ""
     return Inspection(title, tuple(recordings), tuple(findings), body, devices, reference)
 
@@ -87,13 +88,13 @@ def _body(recordings: Sequence[Recording], findings: list[Finding]) -> Body | No
             markers, _ = on_even_frames(markers_of(recording, names))
             body = align_body(recording, markers, mean_cloud(markers))
         except DataProblem as error:
-            findings.append(Finding("markers", False, str(error)))
+            findings.append(Finding("markers", str(error)))
             continue
         loose = not_rigid(body)
         if loose:
             findings += [replace(f, fatal=False) for f in loose]
             continue
-        findings += [Finding(f"marker-{f.kind}", False, f.sentence) for f in body.checked.findings]
+        findings += [replace(f.finding, severity=Severity.WARNING) for f in body.checked.faults]
         return body
     return None
 
@@ -112,7 +113,7 @@ def _device(
             try:
                 even = evenly_sampled(clock.times_s, recording.stack(names), what=what)
             except DataProblem as error:
-                findings.append(Finding("clock", False, str(error)))
+                findings.append(Finding("clock", str(error)))
                 continue
             return DeviceOnClock(recording, names, even, None, None)
     return None
@@ -131,6 +132,6 @@ def _on_clock(imu: DeviceOnClock, body: Body | None, findings: list[Finding]) ->
     try:
         found = imu_clock(body.poses, imu.even)
     except DataProblem as error:
-        findings.append(Finding("clock", False, str(error)))
+        findings.append(Finding("clock", str(error)))
         return imu
     return DeviceOnClock(imu.recording, imu.names, imu.even, found.clock, found)

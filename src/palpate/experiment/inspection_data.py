@@ -19,7 +19,7 @@ def inspection_data(inspection: Inspection) -> dict[str, Any]:
         "reference_clock": inspection.reference or None,
         "clocks": {name: _clock(device) for name, device in inspection.devices.items()},
         "motion": None if inspection.motion is None else _motion(inspection.motion),
-        "findings": [{"gate": f.gate, "fatal": f.fatal, "message": f.message} for f in inspection.findings],
+        "findings": [{"gate": f.cause, "fatal": f.fatal, "message": f.sentence} for f in inspection.findings],
     }
 
 
@@ -39,7 +39,7 @@ def _markers(body: Body) -> dict[str, Any]:
         "frames_without_pose": body.fit.unknown(),
         "faults": [
             {"kind": f.kind, "names": list(f.names), "interval_s": list(f.interval_s), "size_m": finite(f.size_m)}
-            for f in body.checked.findings
+            for f in body.checked.faults
         ],
         "gaps": body.filled.sentence(),
         "usable_s": [list(pair) for pair in body.filled.usable],

@@ -15,6 +15,7 @@ from palpate.experiment.file.schema import MotionPart
 from palpate.experiment.handle import wrench_features
 from palpate.experiment.handle_inputs import pose_of, read_imu, read_wrench
 from palpate.experiment.telling import Tell
+from palpate.findings import Finding, Severity
 from palpate.motion import PARALLEL, estimate_offset, imu_motion
 from palpate.motion.clocks.clock import Even, without_lost
 from palpate.motion.clocks.offset import ClockMap, Offset, clock_map, marker_clock
@@ -39,12 +40,12 @@ from palpate.motion.frames.roles import Rolling, check_wheel, hinge_inclination,
 from palpate.motion.imu.extrinsics import Placement, check_placement, imu_on_poses
 from palpate.motion.imu.motion import fuse
 from palpate.motion.imu.plausibility import check_imu
-from palpate.motion.markers.findings import weak_orientation
+from palpate.motion.markers.faults import weak_orientation
 from palpate.physics.arrays import FloatArray
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
 from palpate.recording import Recording
-from palpate.recording.gates import Finding, check_channels
+from palpate.recording.gates import check_channels
 
 T = TypeVar("T")
 LARGEST_M = 20.0
@@ -108,7 +109,7 @@ class _Told:
         try:
             return what()
         except DataProblem as error:
-            self.findings.append(Finding(kind, False, str(error)))
+            self.findings.append(Finding(kind, str(error)))
             return None
 
 
@@ -117,7 +118,7 @@ def build_motion(experiment: Experiment[MotionPart], tell: Tell = lambda _: None
     config, told = experiment.config, _Told()
     tell("aligning the markers")
     body = read_body(experiment)
-    told.findings += [Finding(f"marker-{f.kind}", f.kind == "static", f.sentence) for f in body.checked.findings]
+    told.findings += [f.finding for f in body.checked.faults]
     told.findings += [*not_rigid(body), *_weak(body)]
     frame = next((name for name in ("sensor", "axle") if name in body.frames), "body")
     poses = body.poses_of(frame)
@@ -249,7 +250,7 @@ def not_rigid(body: Body) -> list[Finding]:
     size = float(np.linalg.norm(np.ptp(body.cloud.points, axis=0)))
     if size > LARGEST_M:
         what = f"the markers span {size:.0f} m: their unit is mm, not m, or they belong to several bodies"
-        return [Finding("markers", True, what)]
+        return [Finding("markers", what, severity=Severity.FATAL)]
     error, known = body.fit.mean_error_m, float(body.fit.alignment.usable.mean())
     shown = float((body.markers.seen.sum(axis=1) >= 3).mean())
     if error <= NOT_RIGID_M and known >= 0.8 * shown and body.checked.confused_share <= 0.2:
@@ -261,13 +262,17 @@ def not_rigid(body: Body) -> list[Finding]:
     )
     remedy = "name those of one body (stage: motion, markers: {body: [...]})"
     return [
-        Finding("markers", True, f"these {len(body.markers.names)} markers are not one rigid body: {off}; {remedy}")
+        Finding(
+            "markers",
+            f"these {len(body.markers.names)} markers are not one rigid body: {off}; {remedy}",
+            severity=Severity.FATAL,
+        )
     ]
 
 
 def _weak(body: Body) -> list[Finding]:
     found = weak_orientation(body.fit)
-    return [] if found is None else [Finding(f"marker-{found.kind}", False, found.sentence)]
+    return [] if found is None else [found.finding]
 
 
 def _askew(up: FloatArray) -> list[Finding]:
@@ -277,9 +282,9 @@ def _askew(up: FloatArray) -> list[Finding]:
     return [
         Finding(
             "vertical",
-            True,
             f"the vertical is {angle:.0f} deg off the capture frame's z axis: say markers: {{up: y}}, "
             "or level the capture system",
+            severity=Severity.FATAL,
         )
     ]
 
@@ -311,7 +316,7 @@ def _placement(
             f"markers and IMU do not move together: {100 * found.explained:.1f} % of what the IMU feels is explained; "
             "is it fixed to the same body, and are rows missing?"
         )
-        told.findings.append(Finding("placement", False, message))
+        told.findings.append(Finding("placement", message))
     if found is not None and drawing is not None:
         T_sensor_imu = pose_of(experiment, "imu_pose", drawing, "the IMU")
         told.findings += check_placement(found, T_sensor_imu[:3, :3], T_sensor_imu[:3, 3])

@@ -8,10 +8,10 @@ from math import sqrt
 
 import numpy as np
 
+from palpate.findings import Finding
 from palpate.identify import Balance, MotionNoise, compress
 from palpate.identify.balance import Segment
 from palpate.physics.arrays import FloatArray
-from palpate.recording.gates import Finding
 
 _MUCH_LESS = 0.7
 """Share of a measured noise power; what differs more is not a matter of chance."""
@@ -37,7 +37,7 @@ def limit_noise(
         f"the residuals leave room for {100 * share:.0f} % of the IMU's noise power that was measured, and no more was "
         "taken out: was the IMU shaken or touched where it seemed still?"
     )
-    return replace(noise, scale=noise.scale * sqrt(share)), (Finding("imu-noise", False, message),)
+    return replace(noise, scale=noise.scale * sqrt(share)), (Finding("imu-noise", message),)
 
 
 def _misfit(gram: FloatArray) -> float:

@@ -32,12 +32,12 @@ from palpate.experiment.rolling_judge import (
 from palpate.experiment.rolling_replay import replay_rolling
 from palpate.experiment.rolling_result import build_rolling_result
 from palpate.experiment.telling import Tell
+from palpate.findings import Finding
 from palpate.identify import Prior
 from palpate.identify.balance import Segment
 from palpate.model import Model
 from palpate.motion.clocks.offset import Offset
 from palpate.physics.inertia import DRAWING_NAMES, PHI_NAMES, check_consistent, move_phi
-from palpate.recording.gates import Finding
 from palpate.runtime.replay import Replay
 
 HUSH = ("clock", "placement", "derivatives", "hinge angle", "fusion")
@@ -94,7 +94,7 @@ def _replayed(fit: RollingFit, measured: RollingMeasured) -> Replay | None:
 def prepare_rolling(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) -> PreparedRolling:
     """Read everything, and find the load cells' clock by the balance where it is not stated."""
     measured = read_rolling(experiment, tell)
-    quiet = tuple(f for f in measured.findings if f.fatal or f.gate not in HUSH)
+    quiet = tuple(f for f in measured.findings if f.fatal or f.cause not in HUSH)
     measured = replace(measured, findings=quiet)
     _check_segments(experiment, measured)
     if experiment.config.clocks != "auto":

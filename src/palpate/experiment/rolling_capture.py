@@ -22,6 +22,7 @@ from palpate.experiment.rolling_ground import Vertical, feet_down, level_poses, 
 from palpate.experiment.rolling_held import held_findings
 from palpate.experiment.rolling_inputs import RollingInputs, Sensor, Zero, with_radius
 from palpate.experiment.telling import Tell
+from palpate.findings import Finding
 from palpate.identify.balance import Segment
 from palpate.mechanisms import Rolling
 from palpate.model import Model
@@ -32,7 +33,6 @@ from palpate.motion.frames.roles import sensor_frame
 from palpate.physics.arrays import FloatArray
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import log_rotation
-from palpate.recording.gates import Finding
 
 IDLE = 1e-6
 """N, N m: a load cell whose numbers change by less does not measure."""
@@ -70,7 +70,7 @@ def read_rolling(experiment: Experiment[BodyPart], tell: Tell) -> RollingMeasure
     zero, at_contact = _zero(experiment, phis)
     wrenches = _wrenches(experiment)
     captured = build_motion(as_motion(experiment, with_wrench=config.clocks != "auto"), tell)
-    findings = [*captured.findings, *(Finding("handle", False, text) for text in doubts)]
+    findings = [*captured.findings, *(Finding("handle", text) for text in doubts)]
     times = captured.poses.times_s
     segments = segments_of(experiment, times, captured.body.rows)
     static = segments["static"][0] if segments["static"] else None
@@ -85,7 +85,7 @@ def read_rolling(experiment: Experiment[BodyPart], tell: Tell) -> RollingMeasure
     findings += [*down.findings, *held_findings(poses, segments, model)]
     if not len(places):
         told = "markers.feet names none: that the feet are in the air in the segments is taken for granted"
-        findings.append(Finding("feet", False, told))
+        findings.append(Finding("feet", told))
     inputs = RollingInputs(
         model=model,
         poses=poses,

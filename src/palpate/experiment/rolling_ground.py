@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from palpate.findings import Finding, Severity
 from palpate.identify.balance import Segment
 from palpate.motion.derivatives.differentiate import stretches, window_samples
 from palpate.motion.derivatives.filters import derivative_noise, signal_noise
@@ -14,7 +15,6 @@ from palpate.physics.arrays import BoolArray, FloatArray, least_squares, symmetr
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation
-from palpate.recording.gates import Finding
 
 LEVEL_RAD = np.radians(0.1)
 """How far off level a laboratory's floor may be: two millimetres a metre."""
@@ -77,7 +77,6 @@ def vertical_of(axle: Poses, tilt: Tilt | None) -> Vertical:
             findings.append(
                 Finding(
                     "vertical",
-                    False,
                     f"by the IMU up is {np.degrees(np.hypot(*apart)):.2f} deg off the normal of the floor on which the "
                     "wheel rolls: the floor slopes, or the accelerometer's zero is off (accelerometer_zero)",
                 )
@@ -165,7 +164,7 @@ def _never_down(high: list[float]) -> tuple[Finding, ...]:
         "taken to be in the air all the time, and where they touch the ground is not known; record it standing "
         "(segments.static)"
     )
-    return (Finding("feet", False, told),)
+    return (Finding("feet", told),)
 
 
 def lean_noise(poses: Poses, order: int) -> float:
@@ -209,4 +208,4 @@ def wheel_findings(motion: Motion, used: BoolArray, radius_m: float, noise: floa
     )
     if not fatal:
         told += "; a wrong one puts friction and inertia off by as large a share, which their intervals do not hold"
-    return [Finding("wheel-radius", fatal, told)]
+    return [Finding("wheel-radius", told, severity=Severity.FATAL if fatal else Severity.WARNING)]

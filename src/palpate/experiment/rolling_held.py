@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from palpate.findings import Finding
 from palpate.identify.balance import Segment
 from palpate.mechanisms import Rolling
 from palpate.model import Model
 from palpate.physics.poses import Poses
-from palpate.recording.gates import Finding
 
 LEANS_DEG, TURNS_DEG = 3.0, 10.0
 """What is held may stray so far within a segment: soft tyres, a floor that is not even, a hand."""
@@ -30,7 +30,7 @@ def held_findings(poses: Poses, segments: Mapping[str, Sequence[Segment]], model
             f"{', '.join(rolling.hidden)}: an object that goes straight and upright neither shows nor needs them; "
             "without a prior they are not told, and what the model holds in their place is any body that moves alike"
         )
-        found.append(Finding("hidden", False, told))
+        found.append(Finding("hidden", told))
     strays = [text for name in ("train", "test") for s in segments[name] for text in _strays(poses, name, s, rolling)]
     if strays:
         held = "goes straight and upright" if rolling.moves == "planar" else "stays upright"
@@ -39,7 +39,7 @@ def held_findings(poses: Poses, segments: Mapping[str, Sequence[Segment]], model
             f"the object {model.name!r} {held}, but it {', '.join(strays[:3])}{more}: what that takes is left in the "
             "error; choose an object that may (mechanism: {moves: full} has all freedoms)"
         )
-        found.append(Finding("held", False, told))
+        found.append(Finding("held", told))
     return found
 
 

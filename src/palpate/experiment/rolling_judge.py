@@ -14,6 +14,7 @@ from palpate.experiment.body_doubts import MEAN_S, TOUCHED
 from palpate.experiment.body_judge import OFTEN, WORST_PERCENT, reasons
 from palpate.experiment.rolling_fit import RollingFit, by_data
 from palpate.experiment.rolling_inputs import RollingInputs
+from palpate.findings import Finding, Severity
 from palpate.identify import solve
 from palpate.identify.balance import Segment
 from palpate.identify.clock_profile import residuals
@@ -22,7 +23,6 @@ from palpate.mechanisms.rolling import HEADING, PATCH, YAW, Rolling
 from palpate.model import Model
 from palpate.motion.derivatives.differentiate import stretches
 from palpate.physics.arrays import FloatArray
-from palpate.recording.gates import Finding
 
 BETTER = 0.5
 """Exchanged load cells explain the wrench better when they leave less than this share of the squares."""
@@ -209,7 +209,7 @@ def feet_findings(inputs: RollingInputs, segments: Mapping[str, Sequence[Segment
             f"segments.{name}: a foot is on the ground for {down.sum() / inputs.rate_hz:.1f} s "
             f"({', '.join(times[:5])}{more}): these samples are left out, the ground carries an unknown part there"
         )
-        found.append(Finding("feet", False, told))
+        found.append(Finding("feet", told))
     return found
 
 
@@ -224,7 +224,7 @@ def touched_findings(inputs: RollingInputs) -> list[Finding]:
         inside = w[at][np.isfinite(w[at]).all(axis=1)]
         if len(inside) < 2 * count:
             told = f"segments.static: load cell {i + 1} saw hardly anything there, so that its zero is not known"
-            found.append(Finding("zero", True, told))
+            found.append(Finding("zero", told, severity=Severity.FATAL))
             continue
         sums = np.cumsum(np.concatenate([np.zeros((1, 6)), inside]), axis=0)
         change = np.ptp((sums[count:] - sums[:-count]) / count, axis=0)
@@ -236,7 +236,7 @@ def touched_findings(inputs: RollingInputs) -> list[Finding]:
                 f"in segments.static the wrench of load cell {i + 1} changes by {100 * share.max():.0f} % of all that "
                 "is recorded: somebody touches the handles there, or the object moves, so that the zero is wrong"
             )
-            found.append(Finding("zero", True, told))
+            found.append(Finding("zero", told, severity=Severity.FATAL))
     return found
 
 
@@ -249,7 +249,11 @@ def swap_findings(fit: RollingFit) -> list[Finding]:
         ours, theirs = (float(residuals(t).sum()) for t in (fit.train, train))
     except PalpateError:
         return []
-    return [Finding("swapped", True, swapped_text(np.sqrt(theirs / ours)))] if theirs < BETTER * ours else []
+    return (
+        [Finding("swapped", swapped_text(np.sqrt(theirs / ours)), severity=Severity.FATAL)]
+        if theirs < BETTER * ours
+        else []
+    )
 
 
 def swapped_text(share: float | None = None) -> str:
@@ -277,7 +281,7 @@ def weighed_findings(fit: RollingFit) -> list[Finding]:
         f"known_mass makes it {known:.4g} kg, the data say {m.value:.4g} +- {half:.2g} kg: weigh it again, and say of "
         "what (of: body, or whole with the handles); centre of mass and inertias follow the stated one"
     )
-    return [Finding("mass", True, told)]
+    return [Finding("mass", told, severity=Severity.FATAL)]
 
 
 def mass_findings(known: bool) -> list[Finding]:
@@ -288,7 +292,7 @@ def mass_findings(known: bool) -> list[Finding]:
         "known_mass is missing: the mass is estimated from how the object speeds up and slows down, and every inertia "
         "with it; a scale tells it better, known_mass: {value: 45 kg, of: whole}"
     )
-    return [Finding("mass", False, told)]
+    return [Finding("mass", told)]
 
 
 def why_failed(
@@ -298,9 +302,9 @@ def why_failed(
     told = reasons(replace(solution, impossible=()), {}, _of_loud_rows(rms), findings)
     misfit = [text for text in told if text.startswith(UNEXPLAINED)]
     told = [text for text in told if text not in misfit]
-    if any(f.gate == "swapped" for f in findings):
+    if any(f.cause == "swapped" for f in findings):
         lost = [f"until then {_listed(refused)} not known"] if refused else []
-        return [*(f.message for f in findings if f.fatal), *lost]
+        return [*(f.sentence for f in findings if f.fatal), *lost]
     if misfit:
         rows = "; ".join(text.removeprefix(UNEXPLAINED).partition(")")[0] for text in misfit)
         told.append(f"{UNEXPLAINED}{rows}){misfit[0].partition(')')[2]}")

@@ -32,12 +32,12 @@ from palpate.experiment.rolling_zero import zero_entry
 from palpate.experiment.view import CoordinateSeries, View
 from palpate.experiment.view_parts import excitation_of, with_capture
 from palpate.files import finite
+from palpate.findings import Finding
 from palpate.identify import cross_validate, weakest_direction
 from palpate.identify.balance import Segment
 from palpate.motion.clocks.offset import Offset
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import PHI_NAMES
-from palpate.recording.gates import Finding
 from palpate.runtime.replay import Replay
 
 FRAME = (
@@ -65,7 +65,7 @@ def build_rolling_result(
     why = why_failed(solution, refused, rms, findings, len(fit.inputs.sensors))
     changes = damping_changes(fit)
     warnings = [
-        *(f.message for f in findings if not f.fatal),
+        *(f.sentence for f in findings if not f.fatal),
         *motion_hints(fit),
         *damping_doubts(solution, changes),
         # what shakes a handle is no advice for what rolls: the weakest direction has its own

@@ -24,13 +24,13 @@ from palpate.experiment.rolling_fit import fit_rolling
 from palpate.experiment.rolling_replay import CONTACT, replay_errors, replay_rolling
 from palpate.experiment.telling import Tell
 from palpate.files import finite, sha256
+from palpate.findings import Finding
 from palpate.identify import Solution, compress, solve
 from palpate.identify.balance import Segment
 from palpate.mechanisms import Free, Mechanism, Rolling
 from palpate.mechanisms.mechanism import Row
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray, least_squares
-from palpate.recording.gates import Finding
 from palpate.runtime.replay import Replay
 
 VALIDATION_FORMAT = 1
@@ -91,8 +91,8 @@ def validate(
     }
     parameters = {e["name"]: e for e in _parameters(unseen, model, known)}
     seen = _already_seen(known, experiment, unseen.segments)
-    why = [f.message for f in unseen.findings if f.fatal] + _reasons(rms) + _refuted(parameters, unseen.replay)
-    warnings = [*seen, *(f.message for f in unseen.findings if not f.fatal), *_moved(parameters)]
+    why = [f.sentence for f in unseen.findings if f.fatal] + _reasons(rms) + _refuted(parameters, unseen.replay)
+    warnings = [*seen, *(f.sentence for f in unseen.findings if not f.fatal), *_moved(parameters)]
     return Validation(
         {
             "palpate_validation": VALIDATION_FORMAT,

@@ -115,9 +115,7 @@ def clock_seen(name: str, offset: Offset) -> ClockEvidence:
 
 def markers_seen(body: Body) -> tuple[MarkerSummary, ...]:
     """Each marker as stored, faults included, with their kinds."""
-    faults = {
-        n: ", ".join(dict.fromkeys(f.kind for f in body.checked.findings if n in f.names)) for n in body.raw.names
-    }
+    faults = {n: ", ".join(dict.fromkeys(f.kind for f in body.checked.faults if n in f.names)) for n in body.raw.names}
     return tuple(
         MarkerSummary(name.rsplit(":", 1)[-1], mean, largest, at, hidden, faults[name])
         for name, mean, largest, at, hidden in body.raw.rows()

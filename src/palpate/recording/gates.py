@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
+from palpate.findings import Finding, Severity
 from palpate.physics.arrays import FloatArray
 from palpate.recording.recording import Channel, Clock, Recording
 
@@ -28,18 +29,6 @@ _NOISE_HIGH, _NOISE_LOW = 5.0, 1 / 20
 _BLOCK = 32
 _HAND_HZ = 5.0
 """People move things below this frequency; what is faster is noise or vibration."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something about a recording that its user should know."""
-
-    gate: str
-    """Which check found it: "clipping", "constant", "dropouts", "gravity", ..."""
-    fatal: bool
-    """Whether no result should be trusted, or it is only a warning."""
-    message: str
-    """One sentence: what, where, how much, and what to do."""
 
 
 def check_channels(
@@ -140,8 +129,8 @@ def _constant(used: _Used) -> list[Finding]:
     low, high = float(np.nanmin(used.x)), float(np.nanmax(used.x))
     if np.any((used.x > low) & (used.x < high)):
         return []
-    seen = f"is always {used.amount(low)}" if low == high else f"only knows {used.amount(low)} and {used.amount(high)}"
-    return [_finding("constant", True, f"{used.where} {seen}", "check its cable, range and the channel's name")]
+    values = f"always {used.amount(low)}" if low == high else f"only ever {used.amount(low)} or {used.amount(high)}"
+    return [_finding("constant", used.where, values, "check its cable, range and the channel's name", fatal=True)]
 
 
 def _clipped(x: FloatArray, runs: _Runs, extreme: float, least: float, frozen: BoolArray) -> BoolArray:
@@ -186,10 +175,9 @@ def _clipping(used: _Used, runs: _Runs, word: str, extreme: float, fatal: bool) 
     if len(runs.start) == 0:
         return []
     share = _percent(_share(used, runs))
-    what = (
-        f"{used.where} is cut off at its {word}, {used.amount(extreme)}, {_places(used, runs)}, {share} of the samples"
-    )
-    return [_finding("clipping", fatal, what, "use a larger range, or segments without these places")]
+    plateaus = f"cut off at its {word}, {used.amount(extreme)}, {_places(used, runs)}, {share} of the samples"
+    remedy = "use a larger range, or segments without these places"
+    return [_finding("clipping", used.where, plateaus, remedy, fatal=fatal)]
 
 
 def _frozen(used: _Used, runs: _Runs, step: float) -> BoolArray:
@@ -237,9 +225,9 @@ def _freezing(used: _Used, runs: _Runs) -> list[Finding]:
     if len(runs.start) == 0:
         return []
     share = _share(used, runs)
-    what = f"{used.where} repeats its last value {_places(used, runs)}, {_percent(share)} of the samples"
+    repeats = f"repeats its last value {_places(used, runs)}, {_percent(share)} of the samples"
     remedy = "look for a loose cable or a busy bus, and leave these places out of the segments"
-    return [_finding("frozen", share > _FROZEN_FATAL, what, remedy)]
+    return [_finding("frozen", used.where, repeats, remedy, fatal=share > _FROZEN_FATAL)]
 
 
 def _noise(used: _Used, expected: float) -> list[Finding]:
@@ -249,17 +237,13 @@ def _noise(used: _Used, expected: float) -> list[Finding]:
         return []
     sigma = float(np.median(blocks))
     ratio = sigma / expected
-    what = f"{used.where} has {used.amount(sigma)} of noise per sample where {used.amount(expected)} is expected"
+    noise = f"{used.amount(sigma)} of noise per sample where {used.amount(expected)} is expected"
     if ratio > _NOISE_HIGH:
-        return [
-            _finding("noise", False, f"{what}, {ratio:.3g} times", "look for vibration, a loose mount, bad shielding")
-        ]
+        remedy = "look for vibration, a loose mount, bad shielding"
+        return [_finding("noise", used.where, f"{noise}, {ratio:.3g} times as much", remedy)]
     if ratio < _NOISE_LOW:
-        return [
-            _finding(
-                "noise", False, what, "it was filtered, smoothed or coarsely rounded; record it as raw as possible"
-            )
-        ]
+        filtered = f"{noise}: it was filtered, smoothed or coarsely rounded"
+        return [_finding("noise", used.where, filtered, "record it as raw as possible")]
     return []
 
 
@@ -303,7 +287,7 @@ def _dropouts(clock: Clock, channels: Sequence[Channel], segments: Sequence[Span
     where, remedy = f"clock {clock.name!r}", "record again, or choose segments without these places"
     pieces = _pieces(clock, segments)
     if not pieces:
-        return [_finding("dropouts", True, f"{where} has no samples in the segments", "check their times")]
+        return [_finding("dropouts", where, "no samples in the segments", "check their times", fatal=True)]
     period, blind, lost = clock.step_s, 0, 0
     places: list[tuple[float, float]] = []  # how long, where
     for piece in pieces:
@@ -320,11 +304,11 @@ def _dropouts(clock: Clock, channels: Sequence[Channel], segments: Sequence[Span
     present = sum(piece.stop - piece.start for piece in pieces)
     share = (blind + lost) / (present + lost)
     longest, at = max(places)
-    what = (
-        f"{where} misses {_percent(share)} of its samples ({lost} in gaps, {blind} not numbers) in {len(places)} "
+    missing = (
+        f"misses {_percent(share)} of its samples ({lost} in gaps, {blind} not numbers) in {len(places)} "
         f"{'place' if len(places) == 1 else 'places'}, the longest {longest:.3g} s at {at:.3f} s"
     )
-    return [_finding("dropouts", share > _DROPPED_FATAL, what, remedy)]
+    return [_finding("dropouts", where, missing, remedy, fatal=share > _DROPPED_FATAL)]
 
 
 def _gaps(times_s: FloatArray, period: float) -> IntArray:
@@ -368,5 +352,5 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _finding(gate: str, fatal: bool, problem: str, remedy: str) -> Finding:
-    return Finding(gate, fatal, f"{problem}: {remedy}")
+def _finding(cause: str, place: str, evidence: str, remedy: str, *, fatal: bool = False) -> Finding:
+    return Finding(cause, evidence, place, remedy, Severity.FATAL if fatal else Severity.WARNING)

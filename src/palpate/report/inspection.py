@@ -16,6 +16,7 @@ from palpate.experiment.capture import Body
 from palpate.experiment.inspection import Inspection
 from palpate.experiment.motion import CapturedMotion, DeviceOnClock
 from palpate.files import finite
+from palpate.findings import Finding
 from palpate.motion.derivatives.differentiate import PoseMotion
 from palpate.motion.frames.hinge import Hinge
 from palpate.motion.frames.roles import Rolling, Tilt
@@ -23,7 +24,7 @@ from palpate.motion.imu.extrinsics import UNKNOWN_LEVER, UNKNOWN_TURN, Placement
 from palpate.motion.markers.cloud import markers_of
 from palpate.physics.arrays import FloatArray
 from palpate.recording import FORMATS, Channel, Clock, Recording
-from palpate.recording.gates import Finding, check_channels
+from palpate.recording.gates import check_channels
 from palpate.report import inspection_plots
 from palpate.report.inspection_plots import DEVICES, is_repaired, marker_name
 from palpate.report.page import Block, Figure, Folded, Heading, Json, Remarks, Section, Table, Words, write_page
@@ -152,7 +153,7 @@ def _placement(motion: CapturedMotion) -> list[Block]:
     blocks: list[Block] = []
     if placement.tilt is not None:
         blocks.append(vertical_table(placement.tilt))
-    against = [f.message for f in motion.findings if f.gate == "placement"]
+    against = [f.sentence for f in motion.findings if f.cause.startswith("placement")]
     return [*blocks, placement_table(placement, motion.frame), *(Words(text) for text in against)]
 
 
@@ -197,9 +198,9 @@ _REMARKS = {"clipping": "cut off", "constant": "constant", "frozen": "stands sti
 
 def grouped(findings: Sequence[Finding]) -> list[tuple[str, bool, tuple[str, ...]]]:
     """Findings by kind, the fatal ones first: kind, fatal, sentences."""
-    kinds = dict.fromkeys((f.fatal, f.gate) for f in sorted(findings, key=lambda f: not f.fatal))
+    kinds = dict.fromkeys((f.fatal, f.cause) for f in sorted(findings, key=lambda f: not f.fatal))
     return [
-        (gate.replace("-", " ").capitalize(), fatal, tuple(f.message for f in findings if (f.fatal, f.gate) == key))
+        (gate.replace("-", " ").capitalize(), fatal, tuple(f.sentence for f in findings if (f.fatal, f.cause) == key))
         for key in kinds
         for fatal, gate in [key]
     ]
@@ -249,7 +250,7 @@ def _channel_cells(data: dict[str, Any], channel: Channel) -> tuple[str, ...]:
 def _faults(recording: Recording, channel: Channel) -> str:
     if channel.samples.ndim != 1 or len(channel.samples) == 0:
         return ""
-    gates = dict.fromkeys(f.gate for f in check_channels(recording, [channel.name]))
+    gates = dict.fromkeys(f.cause for f in check_channels(recording, [channel.name]))
     return ", ".join(_REMARKS[gate] for gate in gates if gate in _REMARKS)
 
 
@@ -269,7 +270,7 @@ def body_line(body: Body) -> str:
 
 def markers_table(body: Body) -> Table:
     """Error of each marker as stored and after repair, how often it is hidden, and what is wrong with it."""
-    faults = {name: [f for f in body.checked.findings if name in f.names] for name in body.cloud.names}
+    faults = {name: [f for f in body.checked.faults if name in f.names] for name in body.cloud.names}
     repaired = is_repaired(body)
     rows: list[tuple[str, ...]] = []
     for raw, good in zip(body.raw.rows(), body.fit.rows(), strict=True):

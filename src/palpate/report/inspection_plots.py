@@ -53,7 +53,7 @@ def marker_name(name: str) -> str:
 
 def is_repaired(body: Body) -> bool:
     """Whether a fault was put right, rather than only named."""
-    return any(f.kind != "unsteady" for f in body.checked.findings)
+    return any(f.kind != "unsteady" for f in body.checked.faults)
 
 
 _HALF_S = 0.04
@@ -316,7 +316,7 @@ def error_over_time(body: Body) -> Figure:
         most = np.where(np.isnan(left).all(axis=1), np.nan, np.where(np.isnan(left), -1.0, left).max(axis=1))
         data.append(line(axis.x, most, "largest, repaired", GREY, most=2000, row=2, **axis.trace))
         data.append(line(axis.x, nan_mean(left, axis=1), "mean, repaired", DARK, most=2000, row=2, **axis.trace))
-    kinds = dict.fromkeys(f.kind for f in body.checked.findings)
+    kinds = dict.fromkeys(f.kind for f in body.checked.faults)
     data += [key(kind, _SHADES[kind]) for kind in kinds if kind in _SHADES]
     shapes, labels = _faults(body, axis)
     # beside exchanged markers, 300 mm off, nothing else would show
@@ -338,7 +338,7 @@ def _faults(body: Body, axis: TimeAxis) -> tuple[list[Json], list[Json]]:
     times = body.raw.poses.times_s
     shapes: list[Json] = []
     labels: list[Json] = []
-    for f in body.checked.findings[:_MOST_FAULTS]:
+    for f in body.checked.faults[:_MOST_FAULTS]:
         first, last = (int(i) for i in np.clip(np.searchsorted(times, f.interval_s), 0, len(times) - 1))
         if f.kind == "moved":
             text = f"{marker_name(f.names[0])} moved by {1e3 * f.size_m:.1f} mm"
@@ -399,7 +399,7 @@ def marker_states(body: Body) -> NDArray[np.int8]:
     raw, times = stored.seen[:, places], stored.times_s
     states = np.zeros(raw.shape, dtype=np.int8)
     for kind, state in (("moved", 1), ("swapped", 2)):
-        for f in body.checked.findings:
+        for f in body.checked.faults:
             if f.kind == kind:
                 when = (times >= f.interval_s[0]) & (times <= f.interval_s[1])
                 for name in f.names:
@@ -430,7 +430,7 @@ def cloud_in_space(body: Body, frames: dict[str, FloatArray]) -> Figure:
     """The reference cloud with names, and frames (T_cloud_frame) as three marker_name axes."""
     p = 1e3 * body.cloud.points
     length = 0.25 * float(np.linalg.norm(p - p.mean(axis=0), axis=1).max())
-    faulty = {name for f in body.checked.findings for name in f.names if f.kind != "confused"}
+    faulty = {name for f in body.checked.faults for name in f.names if f.kind != "confused"}
     data: list[Json] = [
         {
             "type": "scatter3d",

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from palpate.errors import DataProblem
+from palpate.findings import Finding, Severity
 from palpate.motion.frames.roles import across, axes_of, is_reversed
 from palpate.physics.arrays import FloatArray, least_squares
 from palpate.physics.poses import Poses
 from palpate.physics.spatial import skew, transform
-from palpate.recording.gates import Finding
 
 _SMALLEST_RAD = np.radians(5.0)
 """Rotation below which no axis is looked for."""
@@ -215,37 +215,35 @@ def check_hinge(motion: HingeMotion) -> tuple[Finding, ...]:
     """Whether the body really turns about its hinge, and positively when it opens."""
     seen = np.isfinite(motion.angle_rad)
     if not seen.any():
-        return (Finding("hinge", True, "the body at the hinge was never seen"),)
+        return (Finding("hinge", "the body at the hinge was never seen", severity=Severity.FATAL),)
     times, angle = motion.times_s[seen], motion.angle_rad[seen]
-    found: list[Finding] = []
-    for gate, verb, off, limit, unit, scale in (
+    findings: list[Finding] = []
+    for cause, verb, off, limit, unit, scale in (
         ("hinge-tilt", "tilts off", motion.tilt_rad[seen], _TILT_RAD, "deg", 180 / np.pi),
         ("hinge-slide", "slides off", motion.slide_m[seen], _SLIDE_M, "mm", 1e3),
     ):
         size = np.linalg.norm(off, axis=1)
         rms, worst = float(np.sqrt((size**2).mean())), int(size.argmax())
         if rms > limit:
-            message = (
+            evidence = (
                 f"the body {verb} its hinge by {scale * rms:.2f} {unit} (rms; most at {times[worst]:.2f} s, "
-                f"{scale * size[worst]:.2f} {unit}), more than {scale * limit:g} {unit}: check the frames there and "
-                "the hinge's markers, or find the axis from the motion"
+                f"{scale * size[worst]:.2f} {unit}), more than {scale * limit:g} {unit}"
             )
-            found.append(Finding(gate, False, message))
+            remedy = "check the frames there and the hinge's markers, or find the axis from the motion"
+            findings.append(Finding(cause, evidence, remedy=remedy))
     steps = np.abs(np.diff(angle))
     if len(steps) and steps.max() > _JUMP_RAD:
         k = int(steps.argmax())
-        message = (
+        evidence = (
             f"the hinge turns by {np.degrees(steps[k]):.0f} deg between two frames that were seen, {times[k]:.2f} and "
             f"{times[k + 1]:.2f} s: which way round is not known"
         )
-        found.append(Finding("hinge-jump", False, message))
+        findings.append(Finding("hinge-jump", evidence))
     if -angle.min() > angle.max():
-        message = (
-            f"the hinge's angle runs from {np.degrees(angle.min()):.1f} to {np.degrees(angle.max()):.1f} deg: opening "
-            "counts negative; let z point the other way"
-        )
-        found.append(Finding("hinge-sign", False, message))
-    return tuple(found)
+        low, high = np.degrees(angle.min()), np.degrees(angle.max())
+        evidence = f"the hinge's angle runs from {low:.1f} to {high:.1f} deg: opening counts negative"
+        findings.append(Finding("hinge-sign", evidence, remedy="let z point the other way"))
+    return tuple(findings)
 
 
 def _shared_direction(R: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.errors import DataProblem, UnknownName
+from palpate.findings import Finding, Severity
 from palpate.motion.clocks.clock import ClockMap
 from palpate.physics.arrays import FloatArray, symmetric_inverse
 from palpate.physics.motion import Motion
@@ -22,7 +23,6 @@ from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import nearest_rotation, skew, transform
 from palpate.physics.units import STANDARD_GRAVITY
-from palpate.recording.gates import Finding
 
 _FLATTEST = 0.1
 """Smallest sine between two directions that may span a plane: below it, noise is turned ten times as far."""
@@ -338,24 +338,27 @@ def check_wheel(motion: Rolling, radius_m: float) -> tuple[Finding, ...]:
     """Whether a wheel of this radius (m) can have been under the axle all the time."""
     seen = np.isfinite(motion.height_m)
     if not seen.any():
-        return (Finding("wheel-radius", True, "the axle was never seen"),)
+        return (Finding("wheel-radius", "the axle was never seen", severity=Severity.FATAL),)
     height = motion.height_m[seen]
     low, middle, high = (float(q) for q in np.quantile(height, (0.025, 0.5, 0.975)))
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if abs(middle - radius_m) > _RADIUS_OFF * radius_m:
-        message = (
+        evidence = (
             f"the axle is {1e3 * middle:.1f} mm above the floor (median) but the wheel's radius is stated as "
-            f"{1e3 * radius_m:.1f} mm, {1e3 * (middle - radius_m):+.1f} mm apart: check the radius, the axle's "
-            "markers, and whether the world's zero is the floor or the centre of a marker on it"
+            f"{1e3 * radius_m:.1f} mm, {1e3 * (middle - radius_m):+.1f} mm apart"
         )
-        found.append(Finding("wheel-radius", False, message))
+        remedy = (
+            "check the radius, the axle's markers, and whether the world's zero is the floor or the centre of a marker "
+            "on it"
+        )
+        findings.append(Finding("wheel-radius", evidence, remedy=remedy))
     if high - low > _HOPPING * radius_m:
-        message = (
+        evidence = (
             f"the axle's height above the floor varies from {1e3 * low:.1f} to {1e3 * high:.1f} mm (95 % of the time): "
             "the wheel was lifted, the floor is not level, or the capture frame is tilted"
         )
-        found.append(Finding("wheel-height", False, message))
-    return tuple(found)
+        findings.append(Finding("wheel-height", evidence))
+    return tuple(findings)
 
 
 def _rise(v: FloatArray, up: FloatArray) -> FloatArray:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
+from palpate.findings import Finding, Severity
 from palpate.motion.clocks.clock import ClockMap, resample
 from palpate.motion.clocks.offset import angular_velocity, bridge_short, window_mean
 from palpate.motion.derivatives.filters import Lowpass, design_lowpass
@@ -24,7 +25,6 @@ from palpate.physics.poses import Poses
 from palpate.physics.regressor import body_columns, body_features
 from palpate.physics.so3 import exp_rotation, log_rotation
 from palpate.physics.spatial import skew
-from palpate.recording.gates import Finding
 
 BANDWIDTH_HZ = 5.0
 """A hand's motion; above it the second derivative of marker positions is mostly noise."""
@@ -496,7 +496,7 @@ def _turn(found: Placement, drawing: FloatArray, what: str) -> list[Finding]:
     values, vectors = np.linalg.eigh(covariance)
     known = vectors[:, np.sqrt(np.maximum(values, 0.0)) < UNKNOWN_TURN]
     if known.shape[1] < 2:
-        return [Finding("placement", False, f"the rotation of the {what} cannot be checked: {_first(found.weak)}")]
+        return [_unchecked("rotation", found, what)]
     if known.shape[1] == 2:  # only where the axis of the motion points is known
         axis = vectors[:, 2]
         seen, drawn = found.R_ab.T @ axis, drawing.T @ axis
@@ -514,11 +514,12 @@ def _turn(found: Placement, drawing: FloatArray, what: str) -> list[Finding]:
         return []
     words = _relabelled(found.R_ab, drawing) if known.shape[1] == 3 else ""
     if words:
-        message = f"the axes of the {what} are not as in the drawing: {words}"
+        evidence = f"its axes are not as in the drawing: {words}"
     else:
         size = f"{np.degrees(angle):.1f} +- {max(2 * np.degrees(std), 0.05):.1f} deg"
-        message = f"the {what} is turned by {size} about {name_axis(v / angle)} against the drawing"
-    return [Finding("placement", angle > FATAL_TURN, f"{message}; check how it is mounted, or correct the drawing")]
+        evidence = f"turned by {size} about {name_axis(v / angle)} against the drawing"
+    severity = Severity.FATAL if angle > FATAL_TURN else Severity.WARNING
+    return [Finding("placement", evidence, what, "check how it is mounted, or correct the drawing", severity)]
 
 
 def _move(found: Placement, drawing: FloatArray, what: str) -> list[Finding]:
@@ -526,7 +527,7 @@ def _move(found: Placement, drawing: FloatArray, what: str) -> list[Finding]:
     values, vectors = np.linalg.eigh(covariance)
     known = vectors[:, np.sqrt(np.maximum(values, 0.0)) < UNKNOWN_LEVER]
     if known.shape[1] == 0:
-        return [Finding("placement", False, f"the place of the {what} cannot be checked: {_first(found.weak)}")]
+        return [_unchecked("place", found, what)]
     along = known.T @ (found.r_ab - drawing)
     inner = known.T @ covariance @ known
     size = float(np.linalg.norm(along))
@@ -534,8 +535,9 @@ def _move(found: Placement, drawing: FloatArray, what: str) -> list[Finding]:
         return []
     std = float(np.sqrt(along @ inner @ along)) / size
     moved = ", ".join(f"{1e3 * c:+.0f}" for c in known @ along)
-    message = f"the {what} sits {1e3 * size:.0f} +- {max(2e3 * std, 1):.0f} mm from its place in the drawing"
-    return [Finding("placement", False, f"{message} ({moved} mm along x, y, z); measure it again")]
+    distance = f"{1e3 * size:.0f} +- {max(2e3 * std, 1):.0f} mm"
+    evidence = f"{distance} from its place in the drawing ({moved} mm along x, y, z)"
+    return [Finding("placement", evidence, what, "measure it again")]
 
 
 def _relabelled(found: FloatArray, drawing: FloatArray) -> str:
@@ -558,5 +560,6 @@ def _worst(covariance: FloatArray) -> float:
     return float(np.sqrt(np.linalg.eigvalsh(covariance)[1]))
 
 
-def _first(weak: tuple[str, ...]) -> str:
-    return weak[0] if weak else "the motion does not tell it"
+def _unchecked(quantity: str, found: Placement, what: str) -> Finding:
+    reason = found.weak[0] if found.weak else "the motion does not tell it"
+    return Finding("placement-unknown", f"its {quantity} cannot be checked: {reason}", what)

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from palpate.findings import Finding
 from palpate.motion.clocks.clock import Even, without_lost
 from palpate.motion.derivatives.filters import Lowpass
 from palpate.motion.imu.motion import Smoothing, imu_motion
 from palpate.physics.arrays import FloatArray
-from palpate.recording.gates import Finding
 
 _STILL_S, _MOVING_S, _HOP = 0.5, 1.0, 4
 """Windows of the spectra, which begin every quarter of one."""
@@ -74,8 +74,8 @@ def judge_imu_noise(imu: Even, smoothing: Smoothing, lowpass: Lowpass | None, lo
     enough = still is not None and still.duration_s >= _ENOUGH_S
     seen = still if enough else _moving_spectra(x, rate_hz) or still
     if seen is None:
-        message = "the IMU's noise cannot be judged: it is never still, and what it shows above 25 Hz is not steady"
-        return ImuNoise(None, None, 0.0, None, (*held, Finding("imu-noise", False, f"{message}; {_REMEDY}")))
+        evidence = "its noise cannot be judged: it is never still, and what it shows above 25 Hz is not steady"
+        return ImuNoise(None, None, 0.0, None, (*held, Finding("imu-noise", evidence, "IMU", _REMEDY)))
     passes = _Passes(smoothing, lowpass, _rate_hz(lowpass_times_s), rate_hz)
     inside = passes.gains(seen.frequency_hz)
     needed, taken = seen.level(inside), seen.level(inside[::-1])
@@ -100,23 +100,23 @@ class _Found:
 
     def findings(self, wrong: BoolArray) -> tuple[Finding, ...]:
         """What to tell about channels whose noise is not white."""
-        told: list[str] = []
+        levels: list[str] = []
         for name, unit in (("accelerometer", "m/s2"), ("gyroscope", "rad/s")):
             at = _CHANNELS[name]
             if wrong[at].any():
                 level, halves = (float(np.sqrt(np.mean(v[at] ** 2))) for v in (self.level, self.halves))
-                told.append(
+                levels.append(
                     f"{name} like {level:.3g} {unit} of white noise per sample, samples side by side {halves:.3g}"
                 )
-        if not told:
+        if not levels:
             return ()
         where = f"in {self.duration_s:.1f} s " + ("of stillness" if self.still else "of motion, above 25 Hz")
         advice = "turn the IMU's own filter off" + ("" if self.still else f", or {_REMEDY}")
-        message = (
-            f"the IMU's noise is not white ({'; '.join(told)}; measured {where}): split halves do not remove it, the "
-            f"measured level was used instead; {advice}"
+        evidence = (
+            f"its noise is not white ({'; '.join(levels)}; measured {where}): split halves do not remove it, the "
+            "measured level was used instead"
         )
-        return (Finding("imu-noise", False, message),)
+        return (Finding("imu-noise", evidence, "IMU", advice),)
 
 
 def _rate_hz(times_s: FloatArray) -> float:
@@ -291,14 +291,14 @@ def _without_knocks(seen: _Spectra) -> _Spectra:
 def _held_findings(x: FloatArray) -> tuple[Finding, ...]:
     """Instruments whose samples are stored several times: all three values repeat while they move."""
     repeated = {name: _repeated(x[:, at]) for name, at in _CHANNELS.items()}
-    told = [f"{100 * (1 - share):.0f} % of the {name}'s" for name, share in repeated.items() if share > _HELD]
-    if not told:
+    new = [f"{100 * (1 - share):.0f} % of the {name}'s" for name, share in repeated.items() if share > _HELD]
+    if not new:
         return ()
-    message = (
-        f"the IMU's file repeats samples: only {' and '.join(told)} are new. It is slower than it was stored, and "
-        "split halves do not show its noise; store it at its own rate"
+    evidence = (
+        f"its file repeats samples: only {' and '.join(new)} are new; it is slower than it was stored, and split "
+        "halves do not show its noise"
     )
-    return (Finding("held-samples", False, message),)
+    return (Finding("held-samples", evidence, "IMU", "store it at its own rate"),)
 
 
 def _repeated(x: FloatArray, block: int = 64) -> float:

@@ -14,9 +14,9 @@ from math import log, pi, sqrt
 import numpy as np
 
 from palpate.errors import DataProblem
+from palpate.findings import Finding, Severity
 from palpate.physics.arrays import FloatArray
 from palpate.physics.units import STANDARD_GRAVITY
-from palpate.recording.gates import Finding
 
 _RATE_HZ = 25.0
 """Enough for a hand's turning; faster signals are averaged down to it."""
@@ -108,7 +108,7 @@ def check_imu(times_s: FloatArray, acceleration: FloatArray, angular_rate: Float
     turning = _turning(times_s[::thin], a / gravity.level, omega, rate_hz)
     whole = _Whole(acceleration * (STANDARD_GRAVITY / gravity.level), angular_rate, rate_hz * thin)
     findings += _check_gyroscope(turning, whole) if len(turning.a) >= _FEWEST else []
-    if any(finding.gate.startswith("gyro") for finding in findings):
+    if any(finding.cause.startswith("gyro") for finding in findings):
         return tuple(findings)
     return (*findings, *check_gyro_scale(whole.a, whole.omega, whole.rate_hz))
 
@@ -151,16 +151,17 @@ def _check_gravity(gravity: _Level) -> list[Finding]:
     off = abs(factor - 1) - gravity.margin
     if off <= _GRAVITY_WARNING:
         return []
-    seen = f"the accelerometer reads {gravity.level:.4g} m/s2 in calm parts where gravity is {STANDARD_GRAVITY:.4g}"
     if factor < 0.03:
-        reason = "gravity has been removed; record the specific force as the sensor measures it"
+        reason, remedy = "gravity has been removed", "record the specific force as the sensor measures it"
     elif abs(factor * STANDARD_GRAVITY - 1) < 0.1:
-        reason = "it looks like g, not m/s2; state its unit as gn"
+        reason, remedy = "it looks like g, not m/s2", "state its unit as gn"
     elif abs(factor / STANDARD_GRAVITY - 1) < 0.1:
-        reason = "it looks converted from g to m/s2 twice; state its unit as m/s2"
+        reason, remedy = "it looks converted from g to m/s2 twice", "state its unit as m/s2"
     else:
-        reason = f"its scale is off by a factor of {factor:.3g}; check its unit, range and calibration"
-    return [Finding("gravity", off > _GRAVITY_FATAL, f"{seen}: {reason}")]
+        reason, remedy = f"its scale is off by a factor of {factor:.3g}", "check its unit, range and calibration"
+    evidence = f"reads {gravity.level:.4g} m/s2 in calm parts where gravity is {STANDARD_GRAVITY:.4g}: {reason}"
+    severity = Severity.FATAL if off > _GRAVITY_FATAL else Severity.WARNING
+    return [Finding("gravity", evidence, "accelerometer", remedy, severity)]
 
 
 # Gyroscope against accelerometer
@@ -342,14 +343,13 @@ def _wrong_scale(scale: float, where: str) -> list[Finding]:
     """true = scale * stored."""
     if abs(log(scale)) < log(1.1):
         return []
+    evidence = f"its scale is off by a factor of {1 / scale:.3g} against gravity {where}"
+    remedy = "check its unit, range and calibration"
     if abs(log(scale / _DEGREE)) < log(1.2):
-        reason = "it looks like deg/s taken for rad/s; state its unit as deg/s"
+        evidence, remedy = f"{evidence}: it looks like deg/s taken for rad/s", "state its unit as deg/s"
     elif abs(log(scale * _DEGREE)) < log(1.2):
-        reason = "it looks like rad/s taken for deg/s; state its unit as rad/s"
-    else:
-        reason = "check its unit, range and calibration"
-    message = f"the gyroscope's scale is off by a factor of {1 / scale:.3g} against gravity {where}: {reason}"
-    return [Finding("gyro-scale", True, message)]
+        evidence, remedy = f"{evidence}: it looks like rad/s taken for deg/s", "state its unit as rad/s"
+    return [Finding("gyro-scale", evidence, "gyroscope", remedy, Severity.FATAL)]
 
 
 def _wrong_axes(axes: FloatArray, where: str) -> list[Finding]:
@@ -362,11 +362,8 @@ def _wrong_axes(axes: FloatArray, where: str) -> list[Finding]:
     if _changes(axes) == 0:
         return []
     if np.array_equal(axes, -np.eye(3)):
-        message = (
-            f"the gyroscope turns the wrong way against gravity {where}: one of the two is left-handed or has flipped "
-            "signs; negate all three rates"
-        )
-        return [Finding("gyro-sign", True, message)]
+        evidence = f"turns the wrong way against gravity {where}: one of the two is left-handed or has flipped signs"
+        return [Finding("gyro-sign", evidence, "gyroscope", "negate all three rates", Severity.FATAL)]
     blamed = [("gyroscope", axes)]
     if np.linalg.det(axes) > 0:
         blamed.append(("accelerometer", -axes.T))
@@ -374,11 +371,8 @@ def _wrong_axes(axes: FloatArray, where: str) -> list[Finding]:
     (device, first), others = blamed[0], blamed[1:]
     either = "".join(f", or the {name}'s x, y, z as {_as_read(matrix)}" for name, matrix in others)
     fault = "flipped" if np.all(np.diag(first) != 0) else "swapped"
-    message = (
-        f"the {device}'s axes look {fault} against gravity {where}: {_describe(first)}; read its x, y, z as "
-        f"{_as_read(first)}{either}"
-    )
-    return [Finding("gyro-axes", True, message)]
+    evidence = f"its axes look {fault} against gravity {where}: {_describe(first)}"
+    return [Finding("gyro-axes", evidence, device, f"read its x, y, z as {_as_read(first)}{either}", Severity.FATAL)]
 
 
 def _describe(axes: FloatArray) -> str:
@@ -446,15 +440,17 @@ def check_gyro_scale(a: FloatArray, omega: FloatArray, rate_hz: float) -> tuple[
         return ()
     said = [(found.error, found.std, "")]
     said += [(float(e), float(s), f" about {n}") for e, s, n in zip(found.errors, found.stds, "xyz", strict=True)]
-    for fatal, least, stds in ((True, _FATAL, _FATAL_STDS), (False, _WARNING, _WARNING_STDS)):
+    for severity, least, stds in (
+        (Severity.FATAL, _FATAL, _FATAL_STDS),
+        (Severity.WARNING, _WARNING, _WARNING_STDS),
+    ):
         for error, std, axis in said:
             if std < _VAGUE and abs(error) > max(least, stds * std):
-                message = (
-                    f"the gyroscope's scale{axis} is off by {100 * error:+.1f} % (+- {200 * std:.1f} %) against "
-                    f"gravity in {found.stretches} stretches of {found.stretch_s:.3g} s: calibrate it or check its "
-                    "range; inertias are wrong by up to twice as much"
+                evidence = (
+                    f"its scale{axis} is off by {100 * error:+.1f} % (+- {200 * std:.1f} %) against gravity in "
+                    f"{found.stretches} stretches of {found.stretch_s:.3g} s: inertias are wrong by up to twice as much"
                 )
-                return (Finding("gyro-scale", fatal, message),)
+                return (Finding("gyro-scale", evidence, "gyroscope", "calibrate it or check its range", severity),)
     return ()
 
 

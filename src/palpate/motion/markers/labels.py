@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
 from palpate.motion.markers.cloud import Cloud, Markers, body_points, nan_median, select_markers
-from palpate.motion.markers.findings import (
+from palpate.motion.markers.faults import (
     Case,
-    Finding,
+    Fault,
     Level,
     compare_clouds,
     report_confused,
@@ -77,7 +77,7 @@ class Checked:
 
     markers: Markers
     """The cloud's markers: labels put right, ghosts hidden, moved markers carried back to their places."""
-    findings: tuple[Finding, ...]
+    faults: tuple[Fault, ...]
     noise_m: float
     """Standard deviation of a coordinate from frame to frame."""
     tolerance_m: float
@@ -310,7 +310,7 @@ def _believable(levels: list[list[Level]], state: _State, case: Case) -> list[li
 # --- ghosts and unsteady markers --------------------------------------------------------------------------------------
 
 
-def _judge(state: _State, shift: FloatArray, i: int, case: Case) -> tuple[BoolArray, list[Finding]]:
+def _judge(state: _State, shift: FloatArray, i: int, case: Case) -> tuple[BoolArray, list[Fault]]:
     """Where to hide a marker, and what is wrong with it beyond its moves."""
     residual = state.residual[:, i] - shift
     shown = np.flatnonzero(np.isfinite(residual[:, 0]))

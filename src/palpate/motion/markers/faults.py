@@ -1,4 +1,4 @@
-"""Findings: what is wrong with the markers of a body, in values and in sentences."""
+"""Faults: what is wrong with the markers of a body, in values and as findings."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from palpate.findings import Finding, Severity
 from palpate.motion.markers.cloud import BodyFit, Cloud, Markers, body_points, nan_mean, nan_median, select_markers
 from palpate.motion.markers.rigid import BoolArray, align, runs
 from palpate.motion.markers.robust import (
@@ -43,8 +44,8 @@ _WEAK_DEG = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One fault: what, which markers, when, by how much, and a sentence that says so."""
+class Fault:
+    """One fault: what, which markers, when, by how much, and the finding that says so."""
 
     kind: Kind
     names: tuple[str, ...]
@@ -54,10 +55,10 @@ class Finding:
     """Frames in which it shows."""
     size_m: float
     """How far the points are from where they should be: the median, and the shift of a marker that moved."""
-    sentence: str
+    finding: Finding
     shift_m: Vector | None = None
     """How far a marker moved on the body, in the cloud's axes; at the start of the interval."""
-    place: Place | None = None
+    cloud_place: Place | None = None
     """Whether the cloud has the moved marker where it sat before the move or after it."""
     before_m: Vector | None = None
     """Where a moved marker sat before the move, from its place in the cloud, in the cloud's axes."""
@@ -106,11 +107,11 @@ def _fast_noise(r: FloatArray, t: FloatArray) -> float:
     return float(np.median(jumps)) / (1.538 * np.sqrt(2)) if len(jumps) else 0.0  # 1.538: median of chi, 3 degrees
 
 
-def report_moves(levels: list[Level], i: int, case: Case) -> list[Finding]:
-    """A finding for each change of level."""
-    times, found = case.markers.times_s, list[Finding]()
+def report_moves(levels: list[Level], i: int, case: Case) -> list[Fault]:
+    """A fault for each change of level."""
+    times, faults = case.markers.times_s, list[Fault]()
     if not levels:
-        return found
+        return faults
     seen = case.markers.seen[:, i]
     pairs = pairwise(levels) if len(levels) > 1 else [(None, level) for level in levels]
     for before, after in pairs:
@@ -127,16 +128,17 @@ def report_moves(levels: list[Level], i: int, case: Case) -> list[Finding]:
             when = f"at {start:.2f} s" if seen_to else f"between {last_seen:.2f} and {start:.2f} s"
         direction = ", ".join(f"{1e3 * v:+.1f}" for v in by)
         text = (
-            f"{case.short(i)} moved on the body by {1e3 * size:.1f} mm ({direction} mm in the cloud's axes) {when}; "
-            "carried back to its place"
+            f"moved on the body by {1e3 * size:.1f} mm ({direction} mm in the cloud's axes) {when} and was carried "
+            "back to its place"
         )
+        finding = Finding("marker-moved", text, case.short(i))
         count = int(seen[after.first : after.last + 1].sum())
         interval = (start, float(times[after.last]))
         place = _cloud_place(levels, after)
-        found.append(
-            Finding("moved", (case.cloud.names[i],), interval, count, size, text, _vector(by), place, _vector(was))
+        faults.append(
+            Fault("moved", (case.cloud.names[i],), interval, count, size, finding, _vector(by), place, _vector(was))
         )
-    return found
+    return faults
 
 
 def _cloud_place(levels: list[Level], after: Level) -> Place:
@@ -153,22 +155,20 @@ def _vector(x: FloatArray) -> Vector:
     return float(x[0]), float(x[1]), float(x[2])
 
 
-def cloud_before(cloud: Cloud, findings: Collection[Finding]) -> Cloud:
+def cloud_before(cloud: Cloud, faults: Collection[Fault]) -> Cloud:
     """The cloud with each marker that moved where it sat before its first move: roles were declared there."""
     points, done = cloud.points.copy(), set[str]()
-    for finding in sorted(findings, key=lambda f: f.interval_s[0]):
-        (name, *_) = finding.names
-        if finding.before_m is not None and name in cloud.names and name not in done:
-            points[cloud.names.index(name)] += finding.before_m
+    for fault in sorted(faults, key=lambda f: f.interval_s[0]):
+        (name, *_) = fault.names
+        if fault.before_m is not None and name in cloud.names and name not in done:
+            points[cloud.names.index(name)] += fault.before_m
             done.add(name)
     return Cloud(cloud.names, points)
 
 
-def report_ghosts(
-    r: FloatArray, t: FloatArray, ghost: BoolArray, limit: FloatArray, i: int, case: Case
-) -> list[Finding]:
-    """One finding per stretch; stretches with short breaks count as one, few single frames barely away for none."""
-    found: list[Finding] = []
+def report_ghosts(r: FloatArray, t: FloatArray, ghost: BoolArray, limit: FloatArray, i: int, case: Case) -> list[Fault]:
+    """One fault per stretch; stretches with short breaks count as one, few single frames barely away for none."""
+    faults: list[Fault] = []
     stretches = _merged(runs(ghost), t)
     barely = [(a, b) for a, b in stretches if a == b and np.linalg.norm(r[a]) < _BARELY * limit[a]]
     if len(barely) <= _MANY:
@@ -176,44 +176,47 @@ def report_ghosts(
     blinks = [(a, b) for a, b in stretches if t[b] - t[a] < _BLINK_S]
     if len(blinks) > _MANY:
         stretches = [stretch for stretch in stretches if stretch not in blinks]
-        found.append(_blinks(r, t, ghost, blinks, i, case))
+        faults.append(_blinks(r, t, ghost, blinks, i, case))
     for first, last in stretches:
         part = slice(first, last + 1)
         size, count = float(np.median(np.linalg.norm(r[part][ghost[part]], axis=1))), int(ghost[part].sum())
         text = (
-            f"{case.short(i)} is {1e3 * size:.0f} mm off its place from {t[first]:.2f} to {t[last]:.2f} s "
-            f"({count} frames), a ghost; hidden there"
+            f"{1e3 * size:.0f} mm off its place from {t[first]:.2f} to {t[last]:.2f} s ({count} frames), a ghost that "
+            "was hidden"
         )
-        found.append(Finding("ghost", (case.cloud.names[i],), (float(t[first]), float(t[last])), count, size, text))
-    return found
+        interval, finding = (float(t[first]), float(t[last])), Finding("marker-ghost", text, case.short(i))
+        faults.append(Fault("ghost", (case.cloud.names[i],), interval, count, size, finding))
+    return faults
 
 
 def _blinks(
     r: FloatArray, t: FloatArray, ghost: BoolArray, stretches: list[tuple[int, int]], i: int, case: Case
-) -> Finding:
-    """One finding for many moments."""
+) -> Fault:
+    """One fault for many moments."""
     at = np.concatenate([a + np.flatnonzero(ghost[a : b + 1]) for a, b in stretches])
     start, end, size = float(t[at[0]]), float(t[at[-1]]), float(np.median(np.linalg.norm(r[at], axis=1)))
     text = (
-        f"{case.short(i)} flickers: {1e3 * size:.0f} mm off its place for a moment, {len(stretches)} times between "
-        f"{start:.2f} and {end:.2f} s ({len(at)} frames); hidden there"
+        f"flickers, {1e3 * size:.0f} mm off its place for a moment, {len(stretches)} times between {start:.2f} and "
+        f"{end:.2f} s ({len(at)} frames, hidden)"
     )
-    return Finding("ghost", (case.cloud.names[i],), (start, end), len(at), size, text)
+    finding = Finding("marker-ghost", text, case.short(i))
+    return Fault("ghost", (case.cloud.names[i],), (start, end), len(at), size, finding)
 
 
-def report_unsteady(r: FloatArray, t: FloatArray, away: BoolArray, i: int, case: Case) -> Finding:
+def report_unsteady(r: FloatArray, t: FloatArray, away: BoolArray, i: int, case: Case) -> Fault:
     """A marker that wanders off without a jump."""
     at = np.flatnonzero(away)
     start, end, size = float(t[at[0]]), float(t[at[-1]]), float(np.median(np.linalg.norm(r[away], axis=1)))
     text = (
-        f"{case.short(i)} wanders off its place without a jump, by {1e3 * size:.1f} mm in {len(at)} frames between "
-        f"{start:.2f} and {end:.2f} s: the body bends there or the marker is loose; left as it is"
+        f"wanders off its place without a jump, by {1e3 * size:.1f} mm in {len(at)} frames between {start:.2f} and "
+        f"{end:.2f} s, and was left as it is: the body bends there or the marker is loose"
     )
-    return Finding("unsteady", (case.cloud.names[i],), (start, end), len(at), size, text)
+    finding = Finding("marker-unsteady", text, case.short(i))
+    return Fault("unsteady", (case.cloud.names[i],), (start, end), len(at), size, finding)
 
 
-def report_swaps(exchanges: list[Exchange], case: Case) -> list[Finding]:
-    """A finding per exchange; what follows shortly and is the same, or the part of it that can be seen, is one."""
+def report_swaps(exchanges: list[Exchange], case: Case) -> list[Fault]:
+    """A fault per exchange; what follows shortly and is the same, or the part of it that can be seen, is one."""
     left, t = list(exchanges), case.markers.times_s
     merging = True
     while merging:
@@ -237,34 +240,33 @@ def _one_exchange(a: Exchange, b: Exchange, t: FloatArray) -> bool:
     return bool(np.abs(t[a.frames] - t[b.frames[near]]).min() < _MERGE_S)
 
 
-def _report_swap(exchange: Exchange, case: Case) -> Finding:
+def _report_swap(exchange: Exchange, case: Case) -> Fault:
     """Markers that bear each other's labels."""
     at, group = exchange.frames, exchange.markers
     start, end = float(case.markers.times_s[at[0]]), float(case.markers.times_s[at[-1]])
     names = [case.short(i) for i in group]
     apart = max(float(np.linalg.norm(case.cloud.points[i] - case.cloud.points[j])) for i in group for j in group)
-    text = (
-        f"{', '.join(names[:-1])} and {names[-1]} bear each other's labels from {start:.2f} to {end:.2f} s "
-        f"({len(at)} frames); put right"
-    )
-    return Finding("swapped", tuple(case.cloud.names[i] for i in group), (start, end), len(at), apart, text)
+    text = f"they bear each other's labels from {start:.2f} to {end:.2f} s ({len(at)} frames), which was put right"
+    finding = Finding("marker-swapped", text, f"{', '.join(names[:-1])} and {names[-1]}")
+    return Fault("swapped", tuple(case.cloud.names[i] for i in group), (start, end), len(at), apart, finding)
 
 
-def report_confused(confused: BoolArray, case: Case) -> list[Finding]:
+def report_confused(confused: BoolArray, case: Case) -> list[Fault]:
     """Stretches in which the markers make no body."""
-    found: list[Finding] = []
+    faults: list[Fault] = []
     t = case.markers.times_s
     for first, last in _merged(runs(confused), t):
         start, end, count = float(t[first]), float(t[last]), int(confused[first : last + 1].sum())
         text = (
-            f"no majority of the markers fits the cloud from {start:.2f} to {end:.2f} s ({count} frames); "
-            "all hidden there"
+            f"no majority of the markers fits the cloud from {start:.2f} to {end:.2f} s ({count} frames); all were "
+            "hidden there"
         )
-        found.append(Finding("confused", case.cloud.names, (start, end), count, float("nan"), text))
-    return found
+        finding = Finding("marker-confused", text)
+        faults.append(Fault("confused", case.cloud.names, (start, end), count, float("nan"), finding))
+    return faults
 
 
-def compare_clouds(static: Cloud, markers: Markers, *, but: Collection[str] = ()) -> tuple[Finding, ...]:
+def compare_clouds(static: Cloud, markers: Markers, *, but: Collection[str] = ()) -> tuple[Fault, ...]:
     """Name the markers whose place in a static cloud is not where the recording itself has them.
 
     The recording's own robust mean gives the poses; the static cloud is laid on it by the markers that agree. A marker
@@ -288,12 +290,11 @@ def compare_clouds(static: Cloud, markers: Markers, *, but: Collection[str] = ()
         return ()
     t = chosen.times_s
     listed = ", ".join(f"{static.names[i].rsplit(':', 1)[-1]} {1e3 * off[i]:.1f} mm" for i in wrong)
-    text = (
-        f"the static cloud does not fit this recording: {listed} off, throughout; take a static recording of the body "
-        "as it is here, or the mean of this recording"
-    )
+    text = f"it does not fit this recording: {listed} off, throughout"
+    remedy = "take a static recording of the body as it is here, or the mean of this recording"
+    finding = Finding("marker-static", text, "static cloud", remedy, Severity.FATAL)
     names, interval = tuple(static.names[i] for i in wrong), (float(t[0]), float(t[-1]))
-    return (Finding("static", names, interval, len(t), float(off[wrong[0]]), text),)
+    return (Fault("static", names, interval, len(t), float(off[wrong[0]]), finding),)
 
 
 def _laid_on(own: FloatArray, static: FloatArray, limit: FloatArray) -> FloatArray:
@@ -308,7 +309,7 @@ def _laid_on(own: FloatArray, static: FloatArray, limit: FloatArray) -> FloatArr
     return body_points(static[None], fit)[0]
 
 
-def weak_orientation(fit: BodyFit, limit_deg: float = _WEAK_DEG) -> Finding | None:
+def weak_orientation(fit: BodyFit, limit_deg: float = _WEAK_DEG) -> Fault | None:
     """The frames whose orientation the markers' noise leaves uncertain by more than limit_deg (standard deviation)."""
     t, turn = fit.poses.times_s, np.degrees(np.nan_to_num(fit.turn_std_rad))
     at = np.flatnonzero(turn > limit_deg)
@@ -321,7 +322,7 @@ def weak_orientation(fit: BodyFit, limit_deg: float = _WEAK_DEG) -> Finding | No
         f"worst) for {seconds:.2f} s between {start:.2f} and {end:.2f} s: the markers seen there are few or lie "
         "close to a line"
     )
-    return Finding("weak", fit.names, (start, end), len(at), float("nan"), text)
+    return Fault("weak", fit.names, (start, end), len(at), float("nan"), Finding("marker-weak", text))
 
 
 def _merged(stretches: list[tuple[int, int]], t: FloatArray) -> list[tuple[int, int]]:
