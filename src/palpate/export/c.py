@@ -18,7 +18,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from importlib.metadata import version
+from itertools import chain, count
 from pathlib import Path
+from typing import NamedTuple
 
 from palpate.errors import PalpateError
 from palpate.export.common import NO_LIMIT, Export
@@ -32,16 +34,6 @@ from palpate.runtime.pairing import FRAME, doubt, wrench_words
 from palpate.runtime.simulate import missing_stops
 from palpate.runtime.stepper import check_step, check_wrench_limit, has_one_freedom, moving, reach, rest
 
-_UNITS = {
-    **dict.fromkeys(("x", "y", "z"), "m"),
-    **dict.fromkeys(("angle", "yaw", "camber", "pitch"), "rad"),
-    **dict.fromkeys(("q_w", "q_x", "q_y", "q_z"), "1"),
-    **dict.fromkeys(("v_x", "v_y", "v_z", "forward_speed"), "m/s"),
-    **dict.fromkeys(("w_x", "w_y", "w_z", "speed", "yaw_rate", "camber_rate", "pitch_rate"), "rad/s"),
-    **dict.fromkeys(("a_x", "a_y", "a_z", "forward_acceleration"), "m/s2"),
-    **dict.fromkeys(("w_dot_x", "w_dot_y", "w_dot_z", "acceleration"), "rad/s2"),
-    **dict.fromkeys(("yaw_acceleration", "camber_acceleration", "pitch_acceleration"), "rad/s2"),
-}
 _WORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
@@ -72,8 +64,8 @@ _READY = "0x70616c70"
 
 def c_name(name: str) -> str:
     """The name with what C does not know replaced: `handle.m` -> `handle_m`."""
-    found = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "object"
-    return f"x_{found}" if found[0].isdigit() or found in _WORDS.split() else found
+    clean = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "object"
+    return f"x_{clean}" if clean[0].isdigit() or clean in _WORDS.split() else clean
 
 
 def c_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
@@ -81,27 +73,17 @@ def c_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
 
     None ends with an underscore, as all macros of the templates do.
     """
-    found, used = list[str](), list(taken)
+    used = list(taken)
+    first = len(used)
     for name in map(c_name, names):
-        i = 1
-        while (own := name if i == 1 else f"{name}_{i}") in (*used, *found):
-            i += 1
-        found.append(own)
-    return found
-
-
-def state_units(names: Iterable[str]) -> list[str]:
-    """The unit of each state or acceleration of palpate's own mechanisms; "" where it is not known."""
-    return [_UNITS.get(name, "") for name in names]
+        used.append(next(x for x in chain([name], (f"{name}_{i}" for i in count(2))) if x not in used))
+    return used[first:]
 
 
 def find_compiler() -> str | None:
     """The C compiler: what the variable CC names, else cc, gcc or clang; None if there is none."""
-    for name in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
-        found = shutil.which(name) if name else None
-        if found is not None:
-            return found
-    return None
+    paths = (shutil.which(name) for name in (os.environ.get("CC", ""), "cc", "gcc", "clang") if name)
+    return next((path for path in paths if path is not None), None)
 
 
 def compile_c(compiler: str, sources: Sequence[Path], out: Path, *flags: str, shared: bool = False) -> None:
@@ -114,6 +96,14 @@ def compile_c(compiler: str, sources: Sequence[Path], out: Path, *flags: str, sh
         raise PalpateError(f"the compiler {compiler} refuses the generated C: {first}")
 
 
+class Variable(NamedTuple):
+    """A number of the model: its name in C, its unit ("" if not known), and its value at rest or as identified."""
+
+    name: str
+    unit: str
+    value: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class CSource:
     """`model.h`, `model.c` and a `main` that times the step; what in them bears which name, unit and value."""
@@ -122,10 +112,9 @@ class CSource:
     header: str
     source: str
     timing: str
-    state: tuple[tuple[str, str, float], ...]
-    """Of each number of the state its name in C, its unit, and its value at rest."""
-    accelerations: tuple[tuple[str, str], ...]
-    parameters: tuple[tuple[str, str, float], ...]
+    state: tuple[Variable, ...]
+    accelerations: tuple[Variable, ...]
+    parameters: tuple[Variable, ...]
     wrench: str
     """Which wrench it wants."""
     about: tuple[str, ...]
@@ -141,16 +130,15 @@ def c_source(
     limit = None if wrench_limit is None else check_wrench_limit(wrench_limit)
     given, model = model, moving(model)
     name = c_name(model.name)
-    units = [p.unit for p in model.parameters.values()]
-    macros = [f"{name.upper()}_{x}" for x in ("DT", "FREEDOMS", "H")]
-    parameters = list(zip(c_names(model.parameters, macros), units, model.p.tolist(), strict=True))
     mechanism = model.mechanism
-    names, n = mechanism.state, len(mechanism.accelerations)
-    state = list(zip(c_names(names), state_units(names), rest(model), strict=True))
-    accelerations = list(zip(mechanism.accelerations, state_units(mechanism.accelerations), strict=True))
+    n, units = len(mechanism.accelerations), [p.unit for p in model.parameters.values()]
+    macros = [f"{name.upper()}_{x}" for x in ("DT", "FREEDOMS", "H")]
+    parameters = tuple(map(Variable, c_names(model.parameters, macros), units, model.p.tolist()))
+    state = tuple(map(Variable, c_names(mechanism.state), mechanism.units, rest(model)))
+    accelerations = tuple(map(Variable, mechanism.accelerations, mechanism.units[-n:]))
     left_out = _left_out(given, model)
     about = (*_about(given, dt, what), *(f"Left out: {line}" for line in left_out))
-    code, defines = _kernels(model, [f"p->{x}" for x, _, _ in parameters], dt)
+    code, defines = _kernels(model, [f"p->{x.name}" for x in parameters], dt)
     bodies = [e for e in model.elements if e.parameters and e.parameters[0].map == "inertia"]
     defines |= {"N": n, "NQ": len(state) - n, "DT": f"{name.upper()}_DT", "READY": _READY, "BODIES": len(bodies)}
     defines |= {"KEEP": c_number(kept(dt))}
@@ -168,14 +156,14 @@ def c_source(
         "freedoms": str(n),
         "state": _fields(state),
         "parameters": _fields(parameters),
-        "acceleration_words": ", ".join(f"{x} ({unit})" if unit else x for x, unit in accelerations),
+        "acceleration_words": ", ".join(f"{x.name} ({x.unit})" if x.unit else x.name for x in accelerations),
         "limit_words": "none" if limit is None else ", ".join(f"{x:g}" for x in limit),
         "limit": ", ".join("INFINITY" if limit is None else c_number(x) for x in (limit or (0.0,) * 6)),
-        "pack": "\n".join(f"    s[{i}] = state->{x};" for i, (x, _, _) in enumerate(state)),
-        "unpack": "\n".join(f"    state->{x} = s[{i}];" for i, (x, _, _) in enumerate(state)),
-        "defaults": "\n".join(f"    p.{x} = {c_number(v)};" for x, _, v in parameters),
-        "rest": ", ".join(c_number(x) for _, _, x in state),
-        "check": _check(model, [x for x, _, _ in parameters]),
+        "pack": "\n".join(f"    s[{i}] = state->{x.name};" for i, x in enumerate(state)),
+        "unpack": "\n".join(f"    state->{x.name} = s[{i}];" for i, x in enumerate(state)),
+        "defaults": "\n".join(f"    p.{x.name} = {c_number(x.value)};" for x in parameters),
+        "rest": ", ".join(c_number(x.value) for x in state),
+        "check": _check(model, parameters),
         "possible": _possible(model),
         "limits": f"    beyond = {within};" if within else "",
     }
@@ -193,9 +181,9 @@ def c_source(
         header=filled(template("model.h"), fill),
         source=filled("\n\n".join(part.rstrip("\n") for part in parts) + "\n", fill),
         timing=filled(template("timing.c"), fill),
-        state=tuple(state),
-        accelerations=tuple(accelerations),
-        parameters=tuple(parameters),
+        state=state,
+        accelerations=accelerations,
+        parameters=parameters,
         wrench=f"{wrench_words(given)}; {FRAME}",
         about=about,
         left_out=left_out,
@@ -209,13 +197,8 @@ def _kernels(model: Model, parameters: Sequence[str], dt: float) -> tuple[list[s
         kernels, fades, has_stops = advance.one_freedom_kernels(e)
         low, high = reach(model)
         defines: dict[str, object] = {
-            **{
-                "FADES": int(fades),
-                "TURNS": 0,
-                "STOPS": int(has_stops),
-                "LOW": f"({c_number(low)})",
-                "HIGH": f"({c_number(high)})",
-            },
+            **{"FADES": int(fades), "TURNS": 0, "STOPS": int(has_stops)},
+            **{"LOW": f"({c_number(low)})", "HIGH": f"({c_number(high)})"},
             **{name: getattr(advance, name) for name in ("SLOW", "RESOLVED", "PARTS", "TOUCHES")},
         }
         if not has_stops:
@@ -239,9 +222,10 @@ def _kernels(model: Model, parameters: Sequence[str], dt: float) -> tuple[list[s
 def _function(e: Equations, name: str, kernels: Kernels) -> str:
     arguments, results = kernels[name]
     given = arguments.split(", ")
-    lines, found = e.trace.source(results, _C, "const double {0} = {1};")
-    lines = [*(f"(void){x};" for x in ("p", *given)), *lines, *(f"y[{i}] = {x};" for i, x in enumerate(found))]
-    body = "\n".join(f"    {_infinite(line)}" for line in lines)
+    lines, values = e.trace.source(results, _C, "const double {0} = {1};")
+    lines = [*(f"(void){x};" for x in ("p", *given)), *lines, *(f"y[{i}] = {x};" for i, x in enumerate(values))]
+    infinite = re.compile(r"(?<![\w.])inf(?!\w)")  # Python writes inf, C INFINITY
+    body = "\n".join(f"    {infinite.sub('INFINITY', line)}" for line in lines)
     pointers = ", ".join(f"const double *{x}" for x in given)
     return f"static void k_{name}(const @name@_parameters *p, {pointers}, double *y)\n{{\n{body}\n}}"
 
@@ -251,56 +235,57 @@ def _possible(model: Model) -> str:
     places = limits(model.mechanism)
     if has_one_freedom(model):
         places = [*places, (0, *reach(model))]
-    found = [f"{c_number(low)} <= s[{i}] && s[{i}] <= {c_number(high)}" for i, low, high in places]
+    conditions = [f"{c_number(low)} <= s[{i}] && s[{i}] <= {c_number(high)}" for i, low, high in places]
     if advance.has_quaternion(model):
-        found.append("fabs(s[3] * s[3] + s[4] * s[4] + s[5] * s[5] + s[6] * s[6] - 1.0) < 2e-3")
-    return "".join(f" && {x}" for x in found)
+        conditions.append("fabs(s[3] * s[3] + s[4] * s[4] + s[5] * s[5] + s[6] * s[6] - 1.0) < 2e-3")
+    return "".join(f" && {x}" for x in conditions)
 
 
-def _check(model: Model, names: Sequence[str]) -> str:
+def _check(model: Model, variables: Sequence[Variable]) -> str:
     """Lines that look for parameters that are not possible, as `Model.check_values` does."""
     lines, start = list[str](), 0
     for e in model.elements:
-        own = names[start : start + len(e.parameters)]
-        for i, (name, parameter) in enumerate(zip(own, e.parameters, strict=True), start=start + 1):
+        names = [x.name for x in variables[start : start + len(e.parameters)]]
+        for i, (name, parameter) in enumerate(zip(names, e.parameters, strict=True), start=start + 1):
             bad = f"!isfinite(p->{name})" + (f" || !(p->{name} > 0.0)" if parameter.map == "positive" else "")
             lines.append(f"    if (first == 0 && ({bad}))\n        first = {i};")
-        if own and e.parameters[0].map == "inertia":
-            ten = ", ".join(f"p->{name}" for name in own)
+        if names and e.parameters[0].map == "inertia":
+            ten = ", ".join(f"p->{name}" for name in names)
             lines.append(
                 f"    if (first == 0) {{\n        const double phi[10] = {{{ten}}};\n"
                 f"        if (!is_solid(phi))\n            first = {start + 1};\n    }}"
             )
-        start += len(own)
+        start += len(names)
     return "\n".join(lines)
 
 
 def _about(model: Model, dt: float, what: str) -> list[str]:
-    told = {"model_of": "not stated", "verdict": "not stated", **model.about}
+    about = {"model_of": "not stated", "verdict": "not stated", **model.about}
+    rows = model.mechanism.rows
+    takes = f" Of the six, only {rows[0].name} moves the object." if len(rows) == 1 else ""
     return [
         f"{model.name}: how a real object moves under a wrench, as {what} with a fixed step of {dt:g} s.",
         f"Written by palpate {version('palpate')} from a model file; change the model and export again, not this file.",
         "",
-        *(f"{key.replace('_', ' ')}: {value}" for key, value in told.items()),
+        *(f"{key.replace('_', ' ')}: {value}" for key, value in about.items()),
         "",
-        f"Units: SI and rad. The wrench (N, N m), {FRAME}: {wrench_words(model)}. A hinge takes only the moment about "
-        "its axis, the last of the six.",
+        f"Units: SI and rad. The wrench (N, N m), {FRAME}: {wrench_words(model)}.{takes}",
         "Assumed: the wrench is constant over a step; doubles of 64 bit (IEEE 754), no -ffast-math. No heap, no hidden",
         "state, nothing needed but math.h. Dry friction is set-valued and holds exactly; dampers and stops implicit.",
     ]
 
 
 def _left_out(given: Model, model: Model) -> tuple[str, ...]:
-    found: list[str] = []
+    lines: list[str] = []
     if model.shapes:
         listed = ", ".join(f"{name} = {value:.6g}" for name, value in model.shapes.items())
-        found.append(f"angles, widths and lengths of the elements are constants of the code ({listed}).")
+        lines.append(f"angles, widths and lengths of the elements are constants of the code ({listed}).")
     gone = [e.name for e in given.elements if e not in model.elements]
     if gone:
-        found.append(f"what belongs to the sensor and not to the object ({', '.join(gone)}): subtract it before.")
-    found += [line for line in (doubt(given), missing_stops(model)) if line]
-    found.append("the parameters' intervals and statuses; they are in result.json.")
-    return tuple(found)
+        lines.append(f"what belongs to the sensor and not to the object ({', '.join(gone)}): subtract it before.")
+    lines += [line for line in (doubt(given), missing_stops(model)) if line]
+    lines.append("the parameters' intervals and statuses; they are in result.json.")
+    return tuple(lines)
 
 
 def wrapped(text: str, indent: str) -> str:
@@ -315,18 +300,13 @@ def comment(lines: Sequence[str]) -> str:
     return f"/*\n{text}\n */"
 
 
-def _fields(named: Sequence[tuple[str, str, float]]) -> str:
-    return "\n".join(f"    double {name};{f' /* {unit} */' if unit else ''}" for name, unit, _ in named)
+def _fields(variables: Sequence[Variable]) -> str:
+    return "\n".join(f"    double {x.name};{f' /* {x.unit} */' if x.unit else ''}" for x in variables)
 
 
 def c_number(x: float) -> str:
     """A number as C writes it."""
     return repr(float(x)) if math.isfinite(x) else "INFINITY" if x > 0 else "-INFINITY"
-
-
-def _infinite(line: str) -> str:
-    """Python writes inf, C INFINITY."""
-    return re.sub(r"(?<![\w.])inf(?!\w)", "INFINITY", line)
 
 
 def template(name: str) -> str:
@@ -337,7 +317,7 @@ def template(name: str) -> str:
 
 def filled(text: str, fill: Mapping[str, str]) -> str:
     """The text with each @word@ replaced."""
-    return re.sub(r"@(\w+)@", lambda found: fill[found[1]], text)
+    return re.sub(r"@(\w+)@", lambda word: fill[word[1]], text)
 
 
 def export_c(
@@ -350,12 +330,12 @@ def export_c(
     """
     folder = Path(folder)
     check_folder(folder)
-    found = c_source(model, dt, wrench_limit=wrench_limit)
-    notes = _notes(found)
+    code = c_source(model, dt, wrench_limit=wrench_limit)
+    notes = _notes(code)
     paths = (folder / "model.h", folder / "model.c")
-    for path, text in zip(paths, (found.header, found.source), strict=True):
+    for path, text in zip(paths, (code.header, code.source), strict=True):
         write_text(path, text)
-    return Export(paths, found.left_out, notes if wrench_limit is not None else (*notes, NO_LIMIT))
+    return Export(paths, code.left_out, notes if wrench_limit is not None else (*notes, NO_LIMIT))
 
 
 def step_times(source: CSource) -> tuple[float, float, float] | None:

@@ -1,19 +1,21 @@
-"""What all exports share: what was written and what was lost, a model's parts with their values, XML, the header."""
+"""What all exports share: what was written and what was lost, the parts of a model with their values, XML, a header."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
 from pathlib import Path
+from textwrap import TextWrapper
 from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from palpate.elements import SENSOR, Element, RigidBody
+from palpate.elements import Element
 from palpate.errors import PalpateError
+from palpate.files import check_folder, write_text
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import mass_properties
@@ -26,12 +28,8 @@ NO_LIMIT = (
 )
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _WIDTH = 110
-_OWN_NAMES = ("world", "carriage", "wheel", "wheel_left", "wheel_right")
-ORIGIN = "origin"
-"""The site at the origin of the body frame, where the wrench acts."""
-STEP = 1e-3
-"""s: the time step that a file asks for."""
-WRENCH_NAMES = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
+_RESERVED = ("world", "carriage", "wheel", "wheel_left", "wheel_right")
+"""Names of bodies that the files use themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +52,21 @@ class Part:
     element: Element
     p: FloatArray
 
+    @property
+    def name(self) -> str:
+        """The element's name."""
+        return self.element.name
+
+    @property
+    def shapes(self) -> dict[str, float]:
+        """The values of its shapes."""
+        return {s.name: s.value for s in self.element.shapes}
+
+    @property
+    def phi(self) -> FloatArray | None:
+        """What it contributes to the ten inertial parameters of the body."""
+        return self.element.phi(self.p)
+
 
 def object_to_export(model: Model) -> tuple[Model, list[str]]:
     """The object alone as a runtime sees it, and what that leaves out; a model without values is refused."""
@@ -63,36 +76,52 @@ def object_to_export(model: Model) -> tuple[Model, list[str]]:
         raise PalpateError(f"{error}; an object file cannot be exported, identify it first") from None
     model.check_values()
     left_out: list[str] = []
-    sensor = [e.name for e in model.elements if e.acts_on == SENSOR]
+    sensor = [e.name for e in model.elements if e.instrument]
     if sensor:
         left_out.append(f"{', '.join(sensor)}: belongs to the sensor, not to the object")
-    found = model.of_object()
-    left_out += [line for line in (doubt(model), missing_stops(found)) if line]
-    forward = found.mechanism.forward()
-    if forward != found.mechanism:
-        left_out.append("wheel_speed 'published': nothing can move by it; the conjugate speed stands in its place")
-    found = replace(found, mechanism=forward)
-    return found, left_out
+    bare = model.of_object()
+    left_out += [line for line in (doubt(model), missing_stops(bare)) if line]
+    given, forward = bare.mechanism, bare.mechanism.forward()
+    for option in fields(given):
+        old, new = (getattr(mechanism, option.name) for mechanism in (given, forward))
+        if old != new:
+            left_out.append(f"{option.name} {old!r}: nothing can move by it; {new!r} stands in its place")
+    return replace(bare, mechanism=forward), left_out
 
 
 def parts_of(model: Model) -> list[Part]:
     """Each element with its values."""
-    p, start, found = model.p, 0, list[Part]()
-    for e in model.elements:
-        found.append(Part(e, p[start : start + len(e.parameters)]))
-        start += len(e.parameters)
-    return found
+    ends = np.cumsum([len(e.parameters) for e in model.elements])
+    return [Part(e, p) for e, p in zip(model.elements, np.split(model.p, ends[:-1]), strict=True)]
 
 
-def rigid_phi(parts: Iterable[Part]) -> FloatArray | None:
-    """The rigid bodies together (10,), or None if there is none."""
-    bodies = [part.p for part in parts if isinstance(part.element, RigidBody)]
-    return np.sum(bodies, axis=0) if bodies else None
+def total_phi(parts: Iterable[Part], *, inertial: bool = True) -> FloatArray | None:
+    """The sum of what rigid bodies (else: elements of weight alone) say about the ten, or None if there is none."""
+    ten = [part.phi for part in parts if part.element.inertial == inertial and part.phi is not None]
+    return np.sum(ten, axis=0) if ten else None
+
+
+def known_phi(model: Model) -> FloatArray:
+    """The rigid bodies of a model together (10,); a model without any is refused."""
+    phi = total_phi(parts_of(model))
+    if phi is None:
+        raise PalpateError(f"model {model.name!r} has no inertia to move: add a rigid body")
+    return phi
+
+
+def names_of(parts: Sequence[Part]) -> str:
+    """The names of elements, as a sentence wants them."""
+    return ", ".join(p.name for p in parts) or "the elements together"
 
 
 def numbers(values: ArrayLike) -> str:
     """Numbers with all their digits."""
     return " ".join(repr(float(v)) for v in np.atleast_1d(np.asarray(values, dtype=float)))
+
+
+def axis_text(axis: Sequence[float]) -> str:
+    """A direction, whole numbers without a point."""
+    return " ".join(f"{x:.17g}" for x in axis)
 
 
 def child(parent: ElementTree.Element, tag: str, attributes: Mapping[str, str] | None = None) -> ElementTree.Element:
@@ -108,28 +137,30 @@ def plain(text: str) -> str:
 
 def body_name(model: Model) -> str:
     """The name of the body, other than the names that the files use themselves."""
-    found = plain(model.name) or "object"
-    return f"{found}_" if found in _OWN_NAMES else found
+    name = plain(model.name) or "object"
+    return f"{name}_" if name in _RESERVED else name
 
 
-def document(root: ElementTree.Element, header: Sequence[str]) -> str:
-    """The file: declaration, the header as a comment, the tree."""
+def write_xml(path: Path, root: ElementTree.Element, header: Sequence[str]) -> None:
+    """Write a file: declaration, the header as a comment, the tree."""
     ElementTree.indent(root)
     comment = plain("\n".join(f"  {line}" for line in header))
     while "--" in comment:  # which would end a comment
         comment = comment.replace("--", "- -")
     body = ElementTree.tostring(root, encoding="unicode")
-    return f'<?xml version="1.0" encoding="utf-8"?>\n<!--\n{comment}\n-->\n{body}\n'
+    check_folder(path.parent)
+    write_text(path, f'<?xml version="1.0" encoding="utf-8"?>\n<!--\n{comment}\n-->\n{body}\n')
 
 
-def header(model: Model, target: str, told: Sequence[str], left_out: Sequence[str]) -> list[str]:
+def header(model: Model, target: str, usage: Sequence[str], left_out: Sequence[str]) -> list[str]:
     """What a reader must know first: origin, how to use it, and what the format could not say."""
     lines = [f"{_one_line(model.name)} as {target}, written by palpate {version('palpate')}. SI units and radians."]
     lines += [f"{_one_line(key)}: {_one_line(value)}" for key, value in model.about.items()]
-    lines += list(told)
+    lines += usage
     lines += ["Left out, or said otherwise than the model does:"] if left_out else ["Nothing is left out."]
     lines += [f"* {_one_line(sentence)}" for sentence in left_out]
-    return [piece for line in lines for piece in _wrapped(line)]
+    wrapper = TextWrapper(_WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return [piece for line in lines for piece in wrapper.wrap(line) or [""]]
 
 
 def inertial(phi: FloatArray) -> tuple[float, FloatArray, FloatArray]:
@@ -138,17 +169,5 @@ def inertial(phi: FloatArray) -> tuple[float, FloatArray, FloatArray]:
     return mass, com, np.array([I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]])
 
 
-def add_inertial(body: ElementTree.Element, phi: FloatArray) -> None:
-    """MJCF's inertia about the centre of mass, in the body's axes: M11 M22 M33 M12 M13 M23."""
-    mass, com, entries = inertial(phi)
-    child(body, "inertial", {"pos": numbers(com), "mass": numbers(mass), "fullinertia": numbers(entries)})
-
-
 def _one_line(text: str) -> str:
     return " ".join(str(text).split())
-
-
-def _wrapped(line: str) -> list[str]:
-    from textwrap import wrap
-
-    return wrap(line, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False) or [""]

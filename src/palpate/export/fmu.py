@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from palpate.export.c import CSource, c_number, c_source, comment, compile_c, filled, find_compiler, template
+from palpate.export.c import CSource, Variable, c_number, c_source, comment, compile_c, filled, find_compiler, template
 from palpate.export.common import NO_LIMIT, Export
 from palpate.files import replacing
 from palpate.model import Model
@@ -23,9 +23,9 @@ from palpate.runtime import Status
 
 _PLATFORMS = {"linux": ("linux", ".so"), "darwin": ("darwin", ".dylib"), "win32": ("win", ".dll")}
 _HIDDEN = ("-fvisibility=hidden",)
-WRENCH = (
-    *((f"wrench.f_{axis}", "N") for axis in "xyz"),
-    *((f"wrench.n_{axis}", "N m") for axis in "xyz"),
+_WRENCH = (
+    *(Variable(f"wrench.f_{axis}", "N") for axis in "xyz"),
+    *(Variable(f"wrench.n_{axis}", "N m") for axis in "xyz"),
 )
 """The inputs; whose force and moment they are, the model says (`CSource.wrench`)."""
 _STATUSES = ", ".join(f"{s.value} {s.name}" for s in Status)
@@ -43,16 +43,16 @@ def export_fmu(
     path = Path(path)
     source = c_source(model, dt, wrench_limit=wrench_limit, what="an FMU (FMI 2.0 co-simulation)")
     guid = sha256((source.source + source.header + template("fmi2.c")).encode()).hexdigest()[:32]
-    unknown = [name for name, unit in _named(source) if not unit]
+    unknown = [x.name for x in (*source.state, *source.accelerations) if not x.unit]
     left_out = list(source.left_out)
     if unknown:
-        left_out.append(f"the units of {', '.join(unknown)}: the mechanism does not tell them.")
-    left_out.append("the worst status of all steps inside a communication step is told, not each.")
+        left_out.append(f"the units of {', '.join(unknown)}: the mechanism does not state them.")
+    left_out.append("the worst status of all steps inside a communication step is reported, not each.")
     files = {
         "sources/model.c": source.source,
         "sources/model.h": source.header,
         "sources/fmi2.c": _wrapper(source, guid),
-        "modelDescription.xml": description(source, guid, dt, left_out),
+        "modelDescription.xml": _description(source, guid, dt, left_out),
         "documentation/index.html": _page(source, left_out),
         "resources/model.json": json.dumps(model.to_dict(), indent=1) + "\n",
     }
@@ -63,23 +63,18 @@ def export_fmu(
     return Export((path,), tuple(left_out), (note,) if wrench_limit is not None else (note, NO_LIMIT))
 
 
-def _named(source: CSource) -> list[tuple[str, str]]:
-    return [(name, unit) for name, unit, _ in source.state] + list(source.accelerations)
-
-
 def _wrapper(source: CSource, guid: str) -> str:
-    names = [name for name, _, _ in source.state]
-    reals = [0.0] * len(WRENCH) + [x for _, _, x in source.state] + [0.0] * len(source.accelerations)
-    reals += [x for _, _, x in source.parameters]
+    names, parameters = ([x.name for x in variables] for variables in (source.state, source.parameters))
+    reals = [x.value for x in (*_WRENCH, *source.state, *source.accelerations, *source.parameters)]
     fill = {
         "about": comment(source.about),
         "name": source.name,
         "NAME": source.name.upper(),
         "guid": guid,
         "states": str(len(names)),
-        "count": str(len(source.parameters)),
+        "count": str(len(parameters)),
         "reals": ", ".join(map(c_number, reals)),
-        "set_parameters": "\n".join(f"    p.{name} = x[{i}];" for i, (name, _, _) in enumerate(source.parameters)),
+        "set_parameters": "\n".join(f"    p.{name} = x[{i}];" for i, name in enumerate(parameters)),
         "set_state": "\n".join(f"    state.{name} = x[{i}];" for i, name in enumerate(names)),
         "get_state": "\n".join(f"    x[{i}] = state.{name};" for i, name in enumerate(names)),
     }
@@ -104,24 +99,24 @@ def _binary(source: CSource, files: dict[str, str]) -> tuple[dict[str, bytes], s
 
 
 def _page(source: CSource, left_out: Sequence[str]) -> str:
-    told = "\n".join(f"<p>{escape(line)}</p>" for line in source.about if line and not line.startswith("Left out"))
+    about = "\n".join(f"<p>{escape(line)}</p>" for line in source.about if line and not line.startswith("Left out"))
     missing = "\n".join(f"<li>{escape(line)}</li>" for line in left_out)
     title = escape(source.name)
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head><body>\n'
-        f"<h1>{title}</h1>\n{told}\n<h2>Left out</h2>\n<ul>\n{missing}\n</ul>\n</body></html>\n"
+        f"<h1>{title}</h1>\n{about}\n<h2>Left out</h2>\n<ul>\n{missing}\n</ul>\n</body></html>\n"
     )
 
 
-def description(source: CSource, guid: str, dt: float, left_out: Sequence[str]) -> str:
+def _description(source: CSource, guid: str, dt: float, left_out: Sequence[str]) -> str:
     """The XML as text; what the FMU is and leaves out stands in its description."""
-    told = " ".join(line for line in source.about if line and not line.startswith("Left out"))
+    about = " ".join(line for line in source.about if line and not line.startswith("Left out"))
     root = ET.Element(
         "fmiModelDescription",
         fmiVersion="2.0",
         modelName=source.name,
         guid=guid,
-        description=" ".join([told, *(f"Left out: {line}" for line in left_out)]),
+        description=" ".join([about, *(f"Left out: {line}" for line in left_out)]),
         generationTool=f"palpate {version('palpate')}",
         variableNamingConvention="structured",
         numberOfEventIndicators="0",
@@ -148,10 +143,9 @@ def description(source: CSource, guid: str, dt: float, left_out: Sequence[str]) 
 
 
 def _units(root: ET.Element, source: CSource) -> None:
-    units = [unit for _, unit in WRENCH] + [u for _, u, _ in (*source.state, *source.parameters)]
-    units += [u for _, u in source.accelerations]
+    variables = (*_WRENCH, *source.state, *source.parameters, *source.accelerations)
     place = ET.SubElement(root, "UnitDefinitions")
-    for name in sorted({u for u in units if u}):
+    for name in sorted({x.unit for x in variables if x.unit}):
         unit = parse_unit(name)
         powers = {**dict(zip(("kg", "m", "s"), unit.dimension, strict=True)), "rad": unit.angle}
         base = ET.SubElement(ET.SubElement(place, "Unit", name=name), "BaseUnit")
@@ -162,20 +156,21 @@ def _units(root: ET.Element, source: CSource) -> None:
 
 def _variables(root: ET.Element, source: CSource) -> None:
     place = ET.SubElement(root, "ModelVariables")
-    exact = {"initial": "exact"}
-    for name, unit in WRENCH:
-        _real(place, name, unit, 0.0, {"causality": "input", "variability": "continuous"}, source.wrench)
-    first = len(place) + 1
-    for name, unit, value in source.state:
-        how = {"causality": "output", "variability": "continuous", **exact}
-        _real(place, name, unit, value, how, "state; its start can be set")
-    calculated = len(place) + 1
-    for name, unit in source.accelerations:
-        how = {"causality": "output", "variability": "continuous", "initial": "calculated"}
-        _real(place, name, unit, None, how, "mean of the last step")
-    for name, unit, value in source.parameters:
-        how = {"causality": "parameter", "variability": "tunable", **exact}
-        _real(place, f"parameters.{name}", unit, value, how, "identified")
+    parameters = [x._replace(name=f"parameters.{x.name}") for x in source.parameters]
+    for variables, causality, variability, initial, what in (
+        (_WRENCH, "input", "continuous", "", source.wrench),
+        (source.state, "output", "continuous", "exact", "state; its start can be set"),
+        (source.accelerations, "output", "continuous", "calculated", "mean of the last step"),
+        (parameters, "parameter", "tunable", "exact", "identified"),
+    ):
+        for x in variables:
+            given = {"name": x.name, "valueReference": str(len(place)), "causality": causality}
+            given |= {"variability": variability, **({"initial": initial} if initial else {}), "description": what}
+            real = ET.SubElement(ET.SubElement(place, "ScalarVariable", given), "Real")
+            if x.unit:
+                real.set("unit", x.unit)
+            if initial != "calculated":
+                real.set("start", repr(float(x.value)))
     status = ET.SubElement(
         place,
         "ScalarVariable",
@@ -187,21 +182,10 @@ def _variables(root: ET.Element, source: CSource) -> None:
         description=f"what the steps have met, the highest that applies: {_STATUSES}",
     )
     ET.SubElement(status, "Integer")
-    structure = ET.SubElement(root, "ModelStructure")
-    outputs = ET.SubElement(structure, "Outputs")
+    structure, first = ET.SubElement(root, "ModelStructure"), len(_WRENCH) + 1
+    calculated = first + len(source.state)
     last = calculated + len(source.accelerations)
-    for i in (*range(first, last), len(place)):
-        ET.SubElement(outputs, "Unknown", index=str(i))
-    unknowns = ET.SubElement(structure, "InitialUnknowns")
-    for i in (*range(calculated, last), len(place)):
-        ET.SubElement(unknowns, "Unknown", index=str(i))
-
-
-def _real(place: ET.Element, name: str, unit: str, start: float | None, how: dict[str, str], what: str) -> None:
-    given = {"name": name, "valueReference": str(len(place)), **how, "description": what}
-    variable = ET.SubElement(place, "ScalarVariable", given)
-    real = ET.SubElement(variable, "Real")
-    if unit:
-        real.set("unit", unit)
-    if start is not None:
-        real.set("start", repr(float(start)))
+    for section, start in (("Outputs", first), ("InitialUnknowns", calculated)):
+        unknowns = ET.SubElement(structure, section)
+        for i in (*range(start, last), len(place)):
+            ET.SubElement(unknowns, "Unknown", index=str(i))

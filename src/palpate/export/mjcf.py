@@ -14,195 +14,206 @@ only (`planar`) needs no ground: the wheel's speed is that of x over the radius.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
+from numpy.polynomial import Polynomial
 
-from palpate.elements import EndStop, Foot, FootFriction, RigidBody, WheelSpin
-from palpate.errors import PalpateError
-from palpate.export.common import (
-    ORIGIN,
-    STEP,
-    WRENCH_NAMES,
-    Export,
-    Part,
-    add_inertial,
-    body_name,
-    child,
-    document,
-    header,
-    numbers,
-    object_to_export,
-    parts_of,
-    plain,
-    rigid_phi,
-)
-from palpate.export.joints import (
-    FAR,
-    FASTEST,
-    R_WORLD_BODY,
-    Curves,
-    HingeParts,
-    Stops,
-    Wheel,
-    broken_line,
-    friction_and_damping,
-    is_cubic,
-    joint_polynomial,
-    names_of,
-    nearest_damping,
-    nearest_inertia,
-    spin_inertia,
-    table_knots,
-    take_apart,
-    type_of,
-    wheels_of,
-)
-from palpate.files import check_folder, write_text
-from palpate.mechanisms import Free, Hinge, Rolling
-from palpate.mechanisms.hinge import HINGE
+from palpate.export import common, joints
+from palpate.export.common import Export, Part, axis_text, child, names_of, numbers
+from palpate.export.joints import FAR, FASTEST, STEP, Curves, OneJoint, Stops, WheelBody
+from palpate.mechanisms import Mechanism
 from palpate.model import Model
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.kinematics import Coordinate, Kinematics
 from palpate.physics.so3 import quaternion_from_rotation
 from palpate.runtime.pairing import wrench_words
 from palpate.runtime.stepper import rest
 
+ORIGIN = "origin"
+"""The site at the origin of the body frame, where the wrench acts."""
+_WRENCH_NAMES = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
+_KINDS = {"turn": "hinge", "slide": "slide", "free": "free"}
 _FIRM, _SETTLING = 0.9999, 0.002
 """Impedance (the highest that MuJoCo knows) and time constant (s, two steps) of dry friction at rest."""
 _STICKING = {"solreffriction": f"{_SETTLING!r} 1", "solimpfriction": f"{_FIRM!r} {_FIRM!r} 0.001 0.5 2"}
-SOFTEST = 1e-4
+_SOFTEST = 1e-4
 """The least impedance that MuJoCo knows."""
 _KNOTS = 24
 _WHOLE = 1e-3
 """Impedance where a damper has begun; it adds as much to the inertia."""
-_DEEP, _PRESSED = 0.1, 0.05
-"""A stop's damping grows up to this way (rad), and has this impedance there."""
+_DEEP, _PRESSED = {"rad": 0.1, "m": 0.02}, 0.05
+"""A stop's damping grows up to this way, and has this impedance there."""
+_CLOSE, _MOST_KNOTS = 1e-3, 60
+"""Part of the largest force by which a broken line may miss a spring, and how many knots it may take."""
 _GRIP = 10.0
 """Coefficient of friction under the wheel: enough not to slip."""
 _FOOT_RADIUS = 1e-3
-_AXES: Mapping[str, tuple[str, tuple[float, float, float]]] = {
-    "x": ("slide", (0.0, -1.0, 0.0)),
-    "y": ("slide", (0.0, 0.0, 1.0)),
-    "z": ("slide", (-1.0, 0.0, 0.0)),
-    "yaw": ("hinge", (-1.0, 0.0, 0.0)),
-    "camber": ("hinge", (0.0, -1.0, 0.0)),
-    "pitch": ("hinge", (0.0, 0.0, 1.0)),
-}
-"""Joints with their axes in B: ahead is -y, left is z, up is -x at zero angles."""
-_JOINTS: Mapping[str, tuple[str, ...]] = {
-    "full": ("x", "y", "z", "yaw", "camber", "pitch"),
-    "upright": ("x", "y", "z", "yaw", "pitch"),
-    "planar": ("x", "pitch"),
-}
+_CONTACT = {"contype": "1", "conaffinity": "0", "priority": "1"}
 _POSITIONS = {"pitch": "pitch", "camber": "camber", "heading": "yaw"}
-"""Coordinates that are one joint, and that joint."""
+"""Coordinates of what rolls that are one joint, and that joint."""
 
 
 def export_mjcf(model: Model, folder: str | Path, *, mass: float | None = None) -> Export:
     """Write `model` as MJCF into `folder`, as model.xml.
 
-    `mass` (kg): of a body on a hinge whose model knows only its inertia. Six motors at the site `origin` take
-    palpate's wrench in the body frame (N, N m).
+    `mass` (kg): of a body that turns on one joint and whose model knows only its inertia. Six motors at the site
+    `origin` take palpate's wrench in the body frame (N, N m).
     """
-    folder = Path(folder)
-    check_folder(folder)
-    found, left_out = object_to_export(model)
-    root = ElementTree.Element("mujoco", {"model": plain(found.name)})
+    bare, left_out = common.object_to_export(model)
+    mechanism = bare.mechanism
+    joints.check_exportable(bare, mass)
+    root = ElementTree.Element("mujoco", {"model": common.plain(bare.name)})
     child(root, "compiler", {"angle": "radian", "autolimits": "true", "balanceinertia": "false"})
     option = child(root, "option", {"timestep": repr(STEP), "integrator": "implicitfast"})
     world = child(root, "worldbody")
-    mechanism = found.mechanism
-    if mass is not None and not isinstance(mechanism, Hinge):
-        raise PalpateError(f"model {found.name!r} knows its mass: do not give another")
-    if isinstance(mechanism, Free):
-        told, gravity = _free(world, found, left_out), mechanism.gravity
-    elif isinstance(mechanism, Hinge):
-        taken = take_apart(found, mass)
-        quaternion = quaternion_from_rotation(taken.R_world_hinge)
-        body = child(world, "body", {"name": body_name(found), "quat": numbers(quaternion)})
-        left_out += [*taken.left_out, *hinge_joint(body, root, taken)]
-        add_inertial(body, taken.phi)
-        child(body, "site", {"name": ORIGIN})
-        told, gravity = "qpos: the angle of the hinge, rad.", mechanism.gravity
-    elif isinstance(mechanism, Rolling):
-        told, gravity = rolling_tree(root, world, option, found, left_out), mechanism.gravity
+    if mechanism.wheel is not None:
+        usage = _rolling(root, world, option, bare, left_out)
+    elif mechanism.main is not None:
+        usage = _one_joint(root, world, bare, joints.one_joint(bare, mass), left_out)
     else:
-        raise PalpateError(f"model {found.name!r}: its mechanism is not known to this export")
-    option.set("gravity", numbers([0.0, 0.0, -gravity]))
-    _motors(root)
-    lines = [told, f"ctrl (N, N m), at the site {ORIGIN!r}, in its axes: {wrench_words(model)}."]
+        usage = _free(world, bare, left_out)
+    option.set("gravity", numbers([0.0, 0.0, -mechanism.gravity]))
+    actuators = child(root, "actuator")
+    for name, gear in zip(_WRENCH_NAMES, np.eye(6), strict=True):
+        child(actuators, "motor", {"name": name, "site": ORIGIN, "gear": numbers(gear)})
+    lines = [usage, f"ctrl (N, N m), at the site {ORIGIN!r}, in its axes: {wrench_words(model)}."]
     if any(" " in e.get(key, "") for e in root.iter("joint") for key in ("stiffness", "damping")):
         lines.append("Polynomial stiffness or damping: needs MuJoCo 3.7 or later.")
-    path = folder / "model.xml"
-    write_text(path, document(root, header(found, "MJCF", lines, left_out)))
-    return Export((path,), tuple(left_out), (told,))
+    path = Path(folder) / "model.xml"
+    common.write_xml(path, root, common.header(bare, "MJCF", lines, left_out))
+    return Export((path,), tuple(left_out), (usage,))
 
 
 def _free(world: ElementTree.Element, model: Model, left_out: list[str]) -> str:
-    phi = rigid_phi(parts_of(model))
-    if phi is None:
-        raise PalpateError(f"model {model.name!r} has no inertia to move: add a rigid body")
-    body = child(world, "body", {"name": body_name(model)})
+    phi = common.known_phi(model)
+    body = child(world, "body", {"name": common.body_name(model)})
     child(body, "joint", {"name": "free", "type": "free"})
-    add_inertial(body, phi)
-    child(body, "site", {"name": ORIGIN})
-    left_out += [f"{e.name}: not known to this export" for e in model.elements if not isinstance(e, RigidBody)]
+    _fill(body, phi)
+    left_out += joints.unknown(model)
     return "qpos: position (world, m), quaternion w x y z; qvel: velocity (world, m/s), omega (body, rad/s)."
 
 
-def _motors(root: ElementTree.Element) -> None:
-    actuators = child(root, "actuator")
-    for name, gear in zip(WRENCH_NAMES, np.eye(6), strict=True):
-        child(actuators, "motor", {"name": name, "site": ORIGIN, "gear": numbers(gear)})
+def _one_joint(
+    root: ElementTree.Element, world: ElementTree.Element, model: Model, one: OneJoint, left_out: list[str]
+) -> str:
+    """A body on a hinge or a slide, with its springs, dampers and stops."""
+    quaternion = quaternion_from_rotation(one.R_world_body)
+    body = child(world, "body", {"name": common.body_name(model), "quat": numbers(quaternion)})
+    if one.weightless:
+        body.set("gravcomp", "1")
+    curves, inertia, name = one.curves, one.inertia, one.joint.name
+    resisting, lost = _resistance(curves)
+    elastic, errors = _springs(root, curves, name, str(model.mechanism.main))
+    if lost and not joints.nearest_damping(curves).exact:
+        zones = _fit_zones(curves)
+        _add_zones(root, zones, name, inertia)
+        resisting.pop("damping", None)
+        if zones.joint.any():
+            resisting["damping"] = _trimmed(zones.joint)
+        lost = [_about_zones(curves, zones), *lost[1:]]
+    joint = {"name": name, "type": _KINDS[one.joint.kind], "axis": axis_text(one.joint.axis), **resisting, **elastic}
+    if one.armature:
+        joint["armature"] = numbers(one.armature)
+    if one.stops is not None:
+        joint |= _limits(root, one.stops, name, inertia, curves.unit)
+    child(body, "joint", joint)
+    _fill(body, one.phi)
+    level = float(joint.get("frictionloss", "0"))
+    left_out += [*one.left_out, *lost, *errors, *one.about_stops]
+    left_out += [_creep(level, inertia, curves.on("rad/s"))] if level else []
+    return f"qpos: {one.usage}"
 
 
-def resistance(curves: Curves) -> tuple[dict[str, str], list[str]]:
+def _fill(body: ElementTree.Element, phi: FloatArray, site: str = ORIGIN) -> None:
+    """Inertia about the centre of mass, in the body's axes: M11 M22 M33 M12 M13 M23; and the site of its origin."""
+    mass, com, entries = common.inertial(phi)
+    child(body, "inertial", {"pos": numbers(com), "mass": numbers(mass), "fullinertia": numbers(entries)})
+    if site:
+        child(body, "site", {"name": site})
+
+
+def _resistance(curves: Curves) -> tuple[dict[str, str], list[str]]:
     """Attributes of a joint or tendon for damping and dry friction, and what they do not say."""
-    friction, damping, left_out = friction_and_damping(curves, quadratic=True)
-    found: dict[str, str] = {}
-    if damping.values.any():
-        found["damping"] = trimmed(damping.values)
+    friction, damping, left_out = joints.friction_and_damping(curves, quadratic=True)
+    attributes = {"damping": _trimmed(damping.values)} if damping.values.any() else {}
     if friction.values[0]:
-        found |= {"frictionloss": numbers(friction.values), **_STICKING}
-    return found, left_out
+        attributes |= {"frictionloss": numbers(friction.values), **_STICKING}
+    return attributes, left_out
 
 
-def creep(level: float, inertia: float) -> str:
+def _creep(level: float, inertia: float, unit: str) -> str:
     """How dry friction (N m) that holds an inertia (kg m2) gives way: (1 - d) a = d b v, b = 2 / (d time constant)."""
     speed = (1 - _FIRM) * _SETTLING / 2 * level / inertia
-    return f"dry friction at rest: MuJoCo's is soft; what it holds back creeps by up to {speed:.1g} rad/s"
+    return f"dry friction at rest: MuJoCo's is soft; what it holds back creeps by up to {speed:.1g} {unit}"
 
 
-def springs(root: ElementTree.Element, curves: Curves, joint: str, coordinate: str) -> tuple[dict[str, str], list[str]]:
+def _springs(
+    root: ElementTree.Element, curves: Curves, joint: str, coordinate: str
+) -> tuple[dict[str, str], list[str]]:
     """Attributes of a joint for a spring of up to third order; other springs are added to the tree. -> also errors."""
-    found: dict[str, str] = {}
-    constant = 0.0
-    spring = joint_polynomial(curves.parts, coordinate)
-    if spring is not None:
-        ref, coefficients, constant = spring
-        if coefficients.any():
-            found = {"stiffness": trimmed(coefficients), "springref": numbers(ref)}
-    others = [p for p in curves.parts if not is_cubic(p, coordinate)]
-
-    def force(q: FloatArray) -> FloatArray:
-        return curves.at_rest(q, others) + constant
-
-    knots = [x for p in others for x in table_knots(p, coordinate)]
-    line = broken_line(force, curves.low, curves.high, knots)
-    if line.largest == 0.0:
-        return found, []
-    _add_line(root, joint, line.knots, line.values)
-    if line.worst <= 1e-9 * line.largest:
-        return found, []
-    bent = [p for p in others if np.ptp(curves.at_rest(curves.grid, [p])) > 0]
-    return found, [
-        f"{names_of(bent)}: the torque at rest is a line through {len(line.knots)} knots over the angle, off by at "
-        f"most {line.worst:.3g} N m of {line.largest:.3g} N m"
+    cubic = [p for p in curves.parts if p.element.acts_on == coordinate and _order(p) <= 3]
+    others = curves.of(p for p in curves.parts if p not in cubic)
+    ref, coefficients, constant = _joint_polynomial(cubic)
+    attributes = {"stiffness": _trimmed(coefficients), "springref": numbers(ref)} if coefficients.any() else {}
+    kinks = joints.knots(others.parts, coordinate)
+    at, values, worst, largest = _broken_line(lambda q: others.at_rest(q) + constant, curves.low, curves.high, kinks)
+    if largest == 0.0:
+        return attributes, []
+    _add_line(root, joint, at, values)
+    if worst <= 1e-9 * largest:
+        return attributes, []
+    bent = [p for p in others.parts if np.ptp(curves.of([p]).at_rest(curves.grid)) > 0]
+    unit, noun = curves.on("N m"), "torque" if curves.unit == "rad" else "force"
+    return attributes, [
+        f"{names_of(bent)}: the {noun} at rest is a line through {len(at)} knots over the {curves.noun}, off by at "
+        f"most {worst:.3g} {unit} of {largest:.3g} {unit}"
     ]
+
+
+def _order(part: Part) -> float:
+    """The order of a polynomial spring; infinite for other elements."""
+    return math.inf if part.element.polynomial is None else part.element.polynomial[1]
+
+
+def _joint_polynomial(springs: Sequence[Part]) -> tuple[float, FloatArray, float]:
+    """Springs of at most third order as one: held = constant + a x + b x^2 + c x^3, x = q - ref.
+
+    -> ref, (a, b, c), constant, which is zero where the polynomial has a root.
+    """
+    total = Polynomial([0.0])
+    for part in springs:
+        assert part.element.polynomial is not None
+        total = total - Polynomial(part.p)(Polynomial([-part.element.polynomial[0], 1.0]))
+    total = total.trim()
+    roots = total.roots() if total.degree() > 0 else np.empty(0)
+    real = roots[np.abs(roots.imag) < 1e-9 * (1 + np.abs(roots))].real
+    ref, constant = (float(real[np.abs(real).argmin()]), 0.0) if len(real) else (0.0, float(total(0.0)))
+    moved = np.zeros(4)
+    coefficients = np.asarray(total(Polynomial([ref, 1.0])).coef)
+    moved[: len(coefficients)] = coefficients
+    return ref, moved[1:], constant
+
+
+def _broken_line(
+    force: Callable[[FloatArray], FloatArray], low: float, high: float, kinks: Sequence[float]
+) -> tuple[FloatArray, FloatArray, float, float]:
+    """A line through the kinks and as many more knots as bring it close: knots, values, worst error, largest force."""
+    inside = [x for x in kinks if low < x < high]
+    fine = np.unique(np.concatenate([np.linspace(low, high, 4001), inside]))
+    truth = force(fine)
+    largest = float(np.abs(truth).max())
+    at = np.unique([low, high, *inside])
+    while True:
+        values = force(at)
+        error = np.abs(np.interp(fine, at, values) - truth)
+        worst = int(error.argmax())
+        if error[worst] <= _CLOSE * largest or len(at) >= _MOST_KNOTS + len(inside):
+            return at, values, float(error[worst]), largest
+        at = np.unique([*at, fine[worst]])
 
 
 def _add_line(root: ElementTree.Element, joint: str, knots: FloatArray, values: FloatArray) -> None:
@@ -210,32 +221,36 @@ def _add_line(root: ElementTree.Element, joint: str, knots: FloatArray, values: 
     first = float(values[0])
     stiffness = max(abs(first), 1.0)
     # two springs of opposite stiffness: what is left of them is constant
-    found = [(knots[0] - first / stiffness, True, stiffness), (knots[0], True, -stiffness)] if first else []
+    springs = [(knots[0] - first / stiffness, True, stiffness), (knots[0], True, -stiffness)] if first else []
     slopes = np.concatenate([[0.0], np.diff(values) / np.diff(knots), [0.0]])
-    found += [(q, False, step) for q, step in zip(knots, np.diff(slopes), strict=True) if step]
-    tendons = section(root, "tendon")
-    for i, (q, both, step) in enumerate(found):
+    springs += [(q, False, step) for q, step in zip(knots, np.diff(slopes), strict=True) if step]
+    for i, (q, both, step) in enumerate(springs):
         q = q if q != -1.0 else np.nextafter(-1.0, 0.0)  # a length of -1 means another thing to MuJoCo
         length = numbers([q, q] if both else [-FAR, q])
-        attributes = {"name": f"{joint}_spring_{i}", "springlength": length, "stiffness": numbers(step)}
-        child(child(tendons, "fixed", attributes), "joint", {"joint": joint, "coef": "1"})
+        _tendon(root, {"name": f"{joint}_spring_{i}", "springlength": length, "stiffness": numbers(step)}, {joint: "1"})
 
 
-def section(root: ElementTree.Element, tag: str) -> ElementTree.Element:
+def _tendon(root: ElementTree.Element, attributes: Mapping[str, str], shares: Mapping[str, str]) -> None:
+    """A tendon whose length is a sum over joints."""
+    tendon = child(_section(root, "tendon"), "fixed", attributes)
+    for joint, share in shares.items():
+        child(tendon, "joint", {"joint": joint, "coef": share})
+
+
+def _section(root: ElementTree.Element, tag: str) -> ElementTree.Element:
     """The section of the file, made if it is not there."""
-    found = root.find(tag)
-    return child(root, tag) if found is None else found
+    section = root.find(tag)
+    return child(root, tag) if section is None else section
 
 
-def trimmed(values: FloatArray) -> str:
+def _trimmed(values: FloatArray) -> str:
     """Without zeros at the end: one number is what every version of MuJoCo reads."""
-    count = int(np.flatnonzero(values)[-1]) + 1
-    return numbers(values[:count])
+    return numbers(np.trim_zeros(values, "b"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Zones:
-    """Damping (a, b) of the joint; dampers (place in rad, N m s/rad) against opening beyond and closing below."""
+class _Zones:
+    """Damping (a, b) of the joint; dampers (place, N m s/rad or N s/m) against opening beyond and closing below."""
 
     joint: FloatArray
     opening: tuple[tuple[float, float], ...]
@@ -244,14 +259,9 @@ class Zones:
     rms: float
     worst: float
 
-    @property
-    def added_inertia(self) -> float:
-        """The largest part by which the limits together make the inertia seem larger."""
-        return max(len(self.opening), len(self.closing)) * _WHOLE
 
-
-def fit_zones(curves: Curves) -> Zones:
-    """The nearest sum of dampers that each take energy out, by least squares over angles and speeds."""
+def _fit_zones(curves: Curves) -> _Zones:
+    """The nearest sum of dampers that each take energy out, by least squares over positions and speeds."""
     from scipy.optimize import nnls
 
     q, v, force = curves.moving()
@@ -259,37 +269,58 @@ def fit_zones(curves: Curves) -> Zones:
     width = float(places[1] - places[0])
     up, down = places[:-1], places[1:]
     up, down = np.append(up[0] - width, up), np.append(down, down[-1] + width)  # those that are whole all along
-    whole = [v, v * np.abs(v)]
-    against_opening = [np.maximum(v, 0.0) * _weight((q - at) / width) for at in up]
-    against_closing = [np.minimum(v, 0.0) * _weight((at - q) / width) for at in down]
-    columns = np.stack([*whole, *against_opening, *against_closing], axis=1)
-    found = nnls(columns, force)[0]
-    found[found < 1e-6 * found.max()] = 0.0
-    error = columns @ found - force
-    opening, closing = np.split(found[2:], 2)
-    return Zones(
-        found[:2],
-        tuple((float(at), float(b)) for at, b in zip(up, opening, strict=True) if b),
-        tuple((float(at), float(b)) for at, b in zip(down, closing, strict=True) if b),
-        width,
-        math.sqrt(float(np.mean(error**2))),
-        float(np.abs(error).max()),
+    against_opening = [np.maximum(v, 0.0) * _share((q - at) / width) for at in up]
+    against_closing = [np.minimum(v, 0.0) * _share((at - q) / width) for at in down]
+    columns = np.stack([v, v * np.abs(v), *against_opening, *against_closing], axis=1)
+    b = nnls(columns, force)[0]
+    b[b < 1e-6 * b.max()] = 0.0
+    error = columns @ b - force
+    opening, closing = (
+        tuple((float(at), float(x)) for at, x in zip(where, values, strict=True) if x)
+        for where, values in zip((up, down), np.split(b[2:], 2), strict=True)
     )
+    return _Zones(b[:2], opening, closing, width, rms(error), float(np.abs(error).max()))
 
 
-def add_zones(root: ElementTree.Element, zones: Zones, joint: str, inertia: float) -> None:
-    """Write the dampers into the tree as limited tendons along the joint, whose inertia is given in kg m2."""
+def _share(beyond: FloatArray) -> FloatArray:
+    """The share with which a damper acts, over widths beyond its place."""
+    d = _SOFTEST + (_WHOLE - _SOFTEST) * np.clip(beyond, 0.0, 1.0)
+    return np.where(beyond > 0, d / (1 - d) / _WHOLE, 0.0)
+
+
+def _add_zones(root: ElementTree.Element, zones: _Zones, joint: str, inertia: float) -> None:
+    """Write the dampers into the tree as limited tendons along the joint, whose inertia is given in kg m2 or kg."""
     for name, dampers in (("opening", zones.opening), ("closing", zones.closing)):
         for i, (at, b) in enumerate(dampers):
             ends = (-FAR, at) if name == "opening" else (at, FAR)
             _add_limit(root, f"{joint}_{name}_{i}", joint, ends, b / inertia, (_WHOLE, zones.width))
 
 
-def add_stop_damper(
-    root: ElementTree.Element, name: str, joint: str, ends: tuple[float, float], c: float, inertia: float
-) -> None:
-    """Damping c d d' of a stop (N m s/rad2) at the end of a range, where d is how far it is pressed."""
-    _add_limit(root, name, joint, ends, c * _DEEP / inertia, (_PRESSED, _DEEP))
+def _about_zones(curves: Curves, zones: _Zones) -> str:
+    odd = [p for p in curves.parts if not joints.nearest_damping(curves.of([p])).exact]
+    unit, added = curves.on("N m"), max(len(zones.opening), len(zones.closing)) * _WHOLE
+    return (
+        f"{names_of(odd)}: resistance to motion that depends on {curves.noun}, direction or flow; "
+        f"{len(zones.opening) + len(zones.closing)} dampers against opening or closing instead, off by at most "
+        f"{zones.worst:.3g} {unit} (RMS {zones.rms:.3g} {unit}) up to {FASTEST:g} {curves.on('rad/s')}; they add up to "
+        f"{100 * added:.2g} % to the inertia"
+    )
+
+
+def _limits(root: ElementTree.Element, stops: Stops, joint: str, inertia: float, unit: str) -> dict[str, str]:
+    """Attributes of the joint; the stops' damping c d d', d how far one is pressed, goes into the tree."""
+    attributes = {"range": numbers([stops.low, stops.high])}
+    if stops.stiffness:
+        soft = numbers([-stops.stiffness / inertia, 0.0])
+        attributes |= {"solreflimit": soft, "solimplimit": numbers([_SOFTEST, _SOFTEST, 1e-3, 0.5, 1.0])}
+    for side, ends, c in (
+        ("lowest", (stops.low, FAR), stops.damping_low),
+        ("highest", (-FAR, stops.high), stops.damping_high),
+    ):
+        if c:
+            deep = _DEEP[unit]
+            _add_limit(root, f"{joint}_{side}", joint, ends, c * deep / inertia, (_PRESSED, deep))
+    return attributes
 
 
 def _add_limit(
@@ -301,64 +332,11 @@ def _add_limit(
     grows: tuple[float, float],
 ) -> None:
     """A limit that damps motion out of a range; `grows`: to which impedance over which width."""
-    solver = {"solreflimit": numbers([0.0, -damping]), "solimplimit": numbers([SOFTEST, *grows, 0.5, 1.0])}
-    attributes = {"name": name, "limited": "true", "range": numbers(ends), **solver}
-    child(child(section(root, "tendon"), "fixed", attributes), "joint", {"joint": joint, "coef": "1"})
+    solver = {"solreflimit": numbers([0.0, -damping]), "solimplimit": numbers([_SOFTEST, *grows, 0.5, 1.0])}
+    _tendon(root, {"name": name, "limited": "true", "range": numbers(ends), **solver}, {joint: "1"})
 
 
-def _weight(beyond: FloatArray) -> FloatArray:
-    """The damper's share, over widths beyond its place."""
-    d = SOFTEST + (_WHOLE - SOFTEST) * np.clip(beyond, 0.0, 1.0)
-    return np.where(beyond > 0, d / (1 - d) / _WHOLE, 0.0)
-
-
-def hinge_joint(body: ElementTree.Element, root: ElementTree.Element, taken: HingeParts) -> list[str]:
-    """Add the joint, its springs and dampers to a tree; -> what they do not say."""
-    curves, inertia = taken.curves, float(taken.phi[9]) + taken.armature
-    resisting, left_out = resistance(curves)
-    elastic, errors = springs(root, curves, HINGE, HINGE)
-    if left_out and not nearest_damping(curves).exact:
-        zones = fit_zones(curves)
-        add_zones(root, zones, HINGE, inertia)
-        resisting.pop("damping", None)
-        if zones.joint.any():
-            resisting["damping"] = trimmed(zones.joint)
-        left_out = [*_about_zones(curves, zones), *left_out[1:]]
-    joint = {"name": HINGE, "type": "hinge", "axis": "0 0 1", **resisting, **elastic}
-    if taken.armature:
-        joint["armature"] = numbers(taken.armature)
-    if taken.stops is not None:
-        joint |= _limits(root, taken.stops, inertia)
-    child(body, "joint", joint)
-    level = float(joint.get("frictionloss", "0"))
-    told = [creep(level, inertia)] if level else []
-    return [*left_out, *errors, *taken.about_stops, *told]
-
-
-def _about_zones(curves: Curves, zones: Zones) -> list[str]:
-    odd = [p for p in curves.parts if not nearest_damping(curves, [p]).exact]
-    dampers = len(zones.opening) + len(zones.closing)
-    return [
-        f"{names_of(odd)}: resistance to motion that depends on angle, direction or flow; {dampers} dampers against "
-        f"opening or closing instead, off by at most {zones.worst:.3g} N m (RMS {zones.rms:.3g} N m) up to "
-        f"{FASTEST:g} rad/s; they add up to {100 * zones.added_inertia:.2g} % to the inertia"
-    ]
-
-
-def _limits(root: ElementTree.Element, stops: Stops, inertia: float) -> dict[str, str]:
-    """Attributes of the joint; the dampers of the stops go into the tree."""
-    found = {"range": numbers([stops.low, stops.high])}
-    if stops.stiffness:
-        soft = numbers([-stops.stiffness / inertia, 0.0])
-        found |= {"solreflimit": soft, "solimplimit": numbers([SOFTEST, SOFTEST, 1e-3, 0.5, 1.0])}
-    if stops.damping_low:
-        add_stop_damper(root, f"{HINGE}_lowest", HINGE, (stops.low, FAR), stops.damping_low, inertia)
-    if stops.damping_high:
-        add_stop_damper(root, f"{HINGE}_highest", HINGE, (-FAR, stops.high), stops.damping_high, inertia)
-    return found
-
-
-def rolling_tree(
+def _rolling(
     root: ElementTree.Element,
     world: ElementTree.Element,
     option: ElementTree.Element,
@@ -366,69 +344,67 @@ def rolling_tree(
     left_out: list[str],
 ) -> str:
     """Fill the tree and the list of what it does not say; -> what qpos is."""
-    mechanism, parts = model.mechanism, parts_of(model)
-    assert isinstance(mechanism, Rolling)
-    planar = mechanism.moves == "planar"
-    feet = [p for p in parts if isinstance(p.element, Foot)]
+    mechanism, parts = model.mechanism, common.parts_of(model)
+    wheel = mechanism.wheel
+    assert wheel is not None
+    planar, feet = wheel.moves == "planar", [p for p in parts if p.element.ground and p.element.contact]
     if not planar or feet:
         option.attrib.update({"cone": "elliptic", "impratio": "100"})
         child(world, "geom", {"name": "ground", "type": "plane", "size": "0 0 1"})
-    place = {"pos": numbers([0.0, 0.0, mechanism.radius]), "quat": numbers(quaternion_from_rotation(R_WORLD_BODY))}
-    body = child(world, "body", {"name": body_name(model), **place})
-    joints = {
-        name: child(body, "joint", {"name": name, "type": kind, "axis": numbers(axis)})
-        for name, (kind, axis) in _AXES.items()
-        if name in _JOINTS[mechanism.moves]
+    quaternion = quaternion_from_rotation(np.array(mechanism.R_world_body))
+    place = {"pos": numbers([0.0, 0.0, wheel.radius]), "quat": numbers(quaternion)}
+    body = child(world, "body", {"name": common.body_name(model), **place})
+    chain = {
+        j.name: child(body, "joint", {"name": j.name, "type": _KINDS[j.kind], "axis": numbers(j.axis)})
+        for j in mechanism.joints
     }
     for name, ends in mechanism.limits.items():
-        joints[name].set("range", numbers(ends))
+        chain[name].set("range", numbers(ends))
     if planar:
-        phi, wheels = rigid_phi(parts), list[Wheel]()
-        if phi is None:
-            raise PalpateError(f"model {model.name!r} has no inertia to move: add a rigid body")
-        if spin := spin_inertia(parts):
-            joints["x"].set("armature", numbers(spin / mechanism.radius**2))
+        phi, wheels = common.known_phi(model), list[WheelBody]()
+        if spin := joints.spin_inertia(parts):
+            chain["x"].set("armature", numbers(spin / wheel.radius**2))
     else:
-        phi, wheels, told = wheels_of(model)
-        left_out += [*told, f"rolling without slip: as far as a friction of {_GRIP:g} on soft ground holds"]
-    add_inertial(body, phi)
-    child(body, "site", {"name": ORIGIN})
-    for wheel in wheels:
-        _add_wheel(body, wheel, mechanism.radius)
-    _add_feet(body, mechanism, parts, left_out)
-    lightest = min((float(w.phi[9]) for w in wheels), default=float(phi[0]) * mechanism.radius**2)
-    _add_laws(root, joints, _ways(mechanism), parts, lightest, left_out)
-    names = ", ".join([*joints, *(w.name for w in wheels)])
+        phi, wheels, made_up = joints.wheels_of(model)
+        left_out += [*made_up, f"rolling without slip: as far as a friction of {_GRIP:g} on soft ground holds"]
+    _fill(body, phi)
+    for one in wheels:
+        _add_wheel(body, one, wheel.radius)
+    _add_feet(body, wheel.feet, parts, left_out)
+    lightest = min((float(w.phi[9]) for w in wheels), default=float(phi[0]) * wheel.radius**2)
+    _add_laws(root, chain, mechanism, parts, lightest, left_out)
     if feet:
         stand = dict(zip(mechanism.state, rest(model), strict=True))
-        places = [*(stand.get(name, 0.0) for name in joints), *(0.0 for _ in wheels)]
-        child(section(root, "keyframe"), "key", {"name": "rest", "qpos": numbers(places)})
+        places = [*(stand.get(name, 0.0) for name in chain), *(0.0 for _ in wheels)]
+        child(_section(root, "keyframe"), "key", {"name": "rest", "qpos": numbers(places)})
         left_out.append(
             "MuJoCo begins with all angles zero, where the feet are in the ground: load the keyframe rest "
             "(mj_resetDataKeyframe), in which it stands"
         )
+    names = ", ".join([*chain, *(w.name for w in wheels)])
     return f"qpos: {names} (m, rad): place of the axle's middle, z from the radius on; angles as palpate's state."
 
 
-def _add_wheel(body: ElementTree.Element, wheel: Wheel, radius: float) -> None:
-    found = child(body, "body", {"name": wheel.name, "pos": numbers([0.0, 0.0, wheel.place])})
-    child(found, "joint", {"name": wheel.name, "type": "hinge", "axis": "0 0 1"})
-    add_inertial(found, wheel.phi)
-    contact = {"contype": "1", "conaffinity": "0", "priority": "1", "condim": "3", "friction": f"{_GRIP!r} 0 0"}
+def _add_wheel(body: ElementTree.Element, wheel: WheelBody, radius: float) -> None:
+    inner = child(body, "body", {"name": wheel.name, "pos": numbers([0.0, 0.0, wheel.place])})
+    child(inner, "joint", {"name": wheel.name, "type": "hinge", "axis": "0 0 1"})
+    _fill(inner, wheel.phi, site="")
+    shape = {"name": wheel.name, "type": "sphere", "size": numbers(radius), **_CONTACT}
     soft = {"solref": "0.002 1", "solimp": "0.99 0.999 0.0001 0.5 2"}
-    child(found, "geom", {"name": wheel.name, "type": "sphere", "size": numbers(radius), **contact, **soft})
+    child(inner, "geom", {**shape, "condim": "3", "friction": f"{_GRIP!r} 0 0", **soft})
 
 
-def _add_feet(body: ElementTree.Element, mechanism: Rolling, parts: list[Part], left_out: list[str]) -> None:
-    feet = {p.element.acts_on: p for p in parts if isinstance(p.element, Foot)}
-    rubbing = [p for p in parts if isinstance(p.element, FootFriction)]
+def _add_feet(
+    body: ElementTree.Element, places: Sequence[Sequence[float]], parts: list[Part], left_out: list[str]
+) -> None:
+    feet = {p.element.acts_on: p for p in parts if p.element.ground and p.element.contact}
+    rubbing = [p for p in parts if p.element.ground and p.element.dry]
     for name in feet:
-        own = [float(p.p[0]) for p in rubbing if p.element.acts_on.startswith(f"{name}_")]
-        mu = float(np.mean(own)) if own else 0.0
-        contact = {"contype": "1", "conaffinity": "0", "priority": "1", "condim": "3" if mu else "1"}
-        place = mechanism.feet[int(name.removeprefix("foot_")) - 1]
-        shape = {"name": name, "type": "sphere", "size": repr(_FOOT_RADIUS), "pos": numbers(place)}
-        child(body, "geom", {**shape, **contact, "friction": f"{mu!r} 0 0", "solref": "0.005 1"})
+        values = [float(p.p[0]) for p in rubbing if p.element.acts_on.startswith(f"{name}_")]
+        mu = float(np.mean(values)) if values else 0.0
+        place = places[int(name.removeprefix("foot_")) - 1]
+        shape = {"name": name, "type": "sphere", "size": repr(_FOOT_RADIUS), "pos": numbers(place), **_CONTACT}
+        child(body, "geom", {**shape, "condim": "3" if mu else "1", "friction": f"{mu!r} 0 0", "solref": "0.005 1"})
     if feet:
         left_out.append(
             f"{names_of(list(feet.values()))}: stiffness and damping of a foot; MuJoCo's own contact stands in their "
@@ -438,18 +414,16 @@ def _add_feet(body: ElementTree.Element, mechanism: Rolling, parts: list[Part], 
         left_out.append(f"{names_of(rubbing)}: friction ahead and aside apart; a cone with their mean instead")
 
 
-def _ways(mechanism: Rolling) -> dict[str, tuple[dict[str, float], str]]:
-    """Each coordinate as a sum over joints, and what that sum leaves out of it."""
-    R = mechanism.radius
-    single: dict[str, tuple[dict[str, float], str]] = {
-        "pitch": ({"pitch": 1.0}, ""),
-        "camber": ({"camber": 1.0}, ""),
-        "heading": ({"yaw": 1.0}, ""),
-    }
-    if mechanism.moves == "planar":
+def _sums(mechanism: Mechanism) -> dict[str, tuple[dict[str, float], str]]:
+    """Each coordinate of what rolls as a sum over joints, and what that sum leaves out of it."""
+    wheel = mechanism.wheel
+    assert wheel is not None
+    single = {coordinate: ({joint: 1.0}, "") for coordinate, joint in _POSITIONS.items()}
+    if wheel.moves == "planar":
+        R = wheel.radius
         return {**single, "wheel": ({"x": 1 / R}, ""), "bearing": ({"x": 1 / R, "pitch": -1.0}, "")}
-    full = mechanism.moves == "full"
-    both = {"wheel_left": 0.5, "wheel_right": 0.5} if mechanism.track > 0 else {"wheel": 1.0}
+    full = wheel.moves == "full"
+    both = {"wheel_left": 0.5, "wheel_right": 0.5} if wheel.track > 0 else {"wheel": 1.0}
     return {
         **single,
         "wheel": ({**both, "pitch": 1.0}, "yaw rate x sin(camber)" if full else ""),
@@ -463,54 +437,49 @@ def _ways(mechanism: Rolling) -> dict[str, tuple[dict[str, float], str]]:
 
 def _add_laws(
     root: ElementTree.Element,
-    joints: Mapping[str, ElementTree.Element],
-    ways: Mapping[str, tuple[dict[str, float], str]],
+    chain: Mapping[str, ElementTree.Element],
+    mechanism: Mechanism,
     parts: list[Part],
     lightest: float,
     left_out: list[str],
 ) -> None:
     """Friction and damping along a coordinate as a tendon, springs as a joint's; `lightest`: kg m2 of a wheel."""
-    handled = RigidBody | WheelSpin | Foot | FootFriction
-    others = [p for p in parts if not isinstance(p.element, handled)]
-    lost = [p for p in others if not _can_say(p, ways, joints)]
-    left_out += [f"{p.element.name} ({type_of(p)} on {p.element.acts_on}): MJCF cannot say it here" for p in lost]
+    sums = _sums(mechanism)
+    others = [p for p in parts if p.phi is None and not p.element.spin and not p.element.ground]
+    lost = [p for p in others if not _can_say(p, sums, chain)]
+    left_out += [f"{p.name} ({p.element.type} on {p.element.acts_on}): MJCF cannot say it here" for p in lost]
     dry = 0.0
-    for coordinate, (way, missing) in ways.items():
-        own = tuple(p for p in others if p not in lost and p.element.acts_on == coordinate)
-        if not own:
+    for coordinate, (shares, missing) in sums.items():
+        acting = tuple(p for p in others if p not in lost and p.element.acts_on == coordinate)
+        if not acting:
             continue
-        curves = _curves(own, coordinate)
-        attributes, told = resistance(curves)
-        left_out += told
+        curves = _curves(acting, coordinate)
+        attributes, messages = _resistance(curves)
+        left_out += messages
         dry = max(dry, float(attributes.get("frictionloss", "0")))
         if attributes:
-            tendon = child(section(root, "tendon"), "fixed", {"name": coordinate, **attributes})
-            for joint, share in way.items():
-                child(tendon, "joint", {"joint": joint, "coef": numbers(share)})
+            _tendon(root, {"name": coordinate, **attributes}, {joint: numbers(x) for joint, x in shares.items()})
         if missing:
-            left_out.append(f"{names_of(own)}: act on the speed of {coordinate} without {missing}")
+            left_out.append(f"{names_of(acting)}: act on the speed of {coordinate} without {missing}")
         if coordinate in _POSITIONS:
-            joint = _POSITIONS[coordinate]
-            elastic, told = springs(root, curves, joint, coordinate)
-            joints[joint].attrib.update(elastic)
-            left_out += told
-            inertia = nearest_inertia(curves)
+            joint = chain[_POSITIONS[coordinate]]
+            elastic, messages = _springs(root, curves, _POSITIONS[coordinate], coordinate)
+            joint.attrib.update(elastic)
+            left_out += messages
+            inertia = joints.nearest_constant(curves.inertia())
             if inertia.values[0]:
-                joints[joint].set("armature", numbers(inertia.values))
-    left_out += [creep(dry, lightest)] if dry else []
+                joint.set("armature", numbers(inertia.values))
+    left_out += [_creep(dry, lightest, "rad/s")] if dry else []
 
 
-def _can_say(part: Part, ways: Mapping[str, object], joints: Mapping[str, object]) -> bool:
+def _can_say(part: Part, sums: Mapping[str, object], chain: Mapping[str, object]) -> bool:
     """Whether an element acts along a known coordinate and looks at no other."""
     e = part.element
-    looked_at: tuple[str, ...] = getattr(e, "looks_at", ())
-    if e.acts_on not in ways or any(name != e.acts_on for name in looked_at) or isinstance(e, EndStop):
+    if e.acts_on not in sums or any(name != e.acts_on for name in e.looks_at) or e.stops is not None:
         return False
-    joint = _POSITIONS.get(e.acts_on)
-    moves_only = not np.any(_curves((part,), e.acts_on).inertia()) and not np.any(
-        _curves((part,), e.acts_on).at_rest(np.zeros(1))
-    )
-    return joint in joints if joint else moves_only
+    curves = _curves((part,), e.acts_on)
+    only_resists = not np.any(curves.inertia()) and not np.any(curves.at_rest(np.zeros(1)))
+    return _POSITIONS[e.acts_on] in chain if e.acts_on in _POSITIONS else only_resists
 
 
 def _curves(parts: tuple[Part, ...], coordinate: str) -> Curves:
@@ -520,5 +489,5 @@ def _curves(parts: tuple[Part, ...], coordinate: str) -> Curves:
         return Kinematics(zero, zero, zero, {coordinate: Coordinate(q, v, a, (1.0,))})
 
     reach = math.pi / 2 if coordinate in _POSITIONS else 0.0
-    knots = [x for p in parts for x in table_knots(p, coordinate)]
-    return Curves(parts, see, min([-reach, *knots]), max([reach, *knots]))
+    kinks = joints.knots(parts, coordinate)
+    return Curves(parts, see, min([-reach, *kinks]), max([reach, *kinks]), "rad")

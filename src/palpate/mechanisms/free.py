@@ -54,6 +54,12 @@ class Free(Mechanism):
         return ("a_x", "a_y", "a_z", "w_dot_x", "w_dot_y", "w_dot_z")
 
     @property
+    def units(self) -> tuple[str, ...]:
+        """Lengths and angles in turn; a quaternion has no unit."""
+        moving = (*["m/s"] * 3, *["rad/s"] * 3, *["m/s2"] * 3, *["rad/s2"] * 3)
+        return (*["m"] * 3, *["1"] * 4, *moving)
+
+    @property
     def joints(self) -> tuple[Joint, ...]:
         """It floats."""
         return (Joint("free", "free", (0.0, 0.0, 0.0), 0),)

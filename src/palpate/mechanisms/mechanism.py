@@ -165,6 +165,14 @@ class Mechanism(ABC):
         """Names of the accelerations, one per free direction of motion, for `expand`."""
 
     @property
+    def units(self) -> tuple[str, ...]:
+        """Units of the state, then of the accelerations; "" where one is not known."""
+        if self.main is None or len(self.state) != 2:
+            return ("",) * (len(self.state) + len(self.accelerations))
+        unit = self.coordinates[self.main]
+        return unit, f"{unit}/s", f"{unit}/s2"
+
+    @property
     def constant_projection(self) -> bool:
         """Whether `project` and the coordinates' ratios are the same at every sample.
 

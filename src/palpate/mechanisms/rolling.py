@@ -196,6 +196,17 @@ class Rolling(Mechanism):
         return self.wheels
 
     @property
+    def units(self) -> tuple[str, ...]:
+        """x, y and what goes forward are lengths, the others angles."""
+        n = len(self._kept)
+        per = ["" for _ in self.state[:-n]] + ["/s"] * n + ["/s2"] * n
+        names = (*self.state, *self.accelerations)
+        return tuple(
+            f"{'m' if name in ('x', 'y') or name.startswith('forward') else 'rad'}{time}"
+            for name, time in zip(names, per, strict=True)
+        )
+
+    @property
     def joints(self) -> tuple[Joint, ...]:
         """Ahead is -y of B, left is z, up is -x; what stays on the ground by contact may rise here (z)."""
         names = {"full": ("x", "y", "z", "yaw", "camber", "pitch"), "upright": ("x", "y", "z", "yaw", "pitch")}

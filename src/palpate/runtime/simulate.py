@@ -62,23 +62,8 @@ def simulate(model: Model, wrench: FloatArray, dt: float, start: FloatArray | No
     if (status == Status.NOT_FINITE).any():
         first = int(np.argmax(status == Status.NOT_FINITE))
         raise PalpateError(f"the model leads nowhere at {first * dt:.4g} s: its state is held from there on")
-    units = tuple(unit_of(name, model) for name in stepper.names)
     times_s = np.arange(1, len(wrench) + 1, dtype=float) * dt
-    return Run(times_s, wrench, motion, stepper.names, units, status)
-
-
-def unit_of(name: str, model: Model) -> str:
-    """The SI unit of a name in a state or its accelerations."""
-    if name in ("x", "y", "z"):
-        return "m"
-    if name.startswith("q_"):
-        return "1"
-    straight = name.startswith(("forward", "v_", "a_"))
-    turns = "m" if straight else "rad"
-    if name in model.mechanism.accelerations:
-        return f"{turns}/s2"
-    speeds = model.mechanism.state[-len(model.mechanism.accelerations) :]
-    return f"{turns}/s" if name in speeds else turns
+    return Run(times_s, wrench, motion, stepper.names, model.mechanism.units, status)
 
 
 def read_wrench(path: Path, seconds: float | None, dt: float) -> FloatArray:
