@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, PalpateError
 from palpate.identify import Balance, Prior, build_balance, compress, merge, solve
-from palpate.identify.search import Ending
+from palpate.identify.problem import Ending
 from palpate.identify.solution import Status
 from palpate.mechanisms import Free
 from palpate.model import load_object

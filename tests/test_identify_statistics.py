@@ -21,10 +21,8 @@ from palpate.identify import (
     solve,
     weakest_direction,
 )
-from palpate.identify.damping import damping_curve
-from palpate.identify.prior import build_penalty
-from palpate.identify.search import Ending
-from palpate.identify.solution import Status
+from palpate.identify.problem import Ending, build_penalty
+from palpate.identify.solution import Status, damping_curve
 from palpate.model import load_object
 from palpate.physics.inertia import (
     PHI_NAMES,

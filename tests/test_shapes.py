@@ -13,9 +13,8 @@ from scipy.optimize import least_squares, nnls
 from palpate.elements import Coulomb, PolynomialSpring, ScalarInertia, Stribeck, Viscous, ZoneDamper
 from palpate.errors import DataProblem, PalpateError, UnknownName
 from palpate.identify import compress, solve
-from palpate.identify.balance import Balance, build_balance
+from palpate.identify.balance import Balance, build_balance, stack_rows
 from palpate.identify.projection import solve_positive
-from palpate.identify.rows import stack_rows
 from palpate.identify.shapes import Shaped, fit_shapes, map_shapes, with_shapes
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
@@ -38,7 +37,7 @@ def radians(values: dict[str, float]) -> dict[str, float]:
     return {name: float(np.radians(v)) for name, v in values.items()}
 
 
-def swings(rng: np.random.Generator, t: np.ndarray, highest: float = 88.0) -> tuple[np.ndarray, ...]:
+def swings(rng: np.random.Generator, t: np.ndarray, highest: float = 88.0) -> tuple[np.ndarray, np.ndarray]:
     """Angle, speed, acceleration of a door opened and shut again and again: smooth steps, slow and quick."""
     angle, speed, acceleration = np.full(len(t), 0.05), np.zeros(len(t)), np.zeros(len(t))
     begin, here = 0.0, 0.05
@@ -50,7 +49,7 @@ def swings(rng: np.random.Generator, t: np.ndarray, highest: float = 88.0) -> tu
         speed += (there - here) * 30 * s**2 * (1 - s) ** 2 / length
         acceleration += (there - here) * 60 * s * (1 - s) * (1 - 2 * s) / length**2
         begin, here = begin + length, there
-    return angle, speed, acceleration
+    return np.stack([angle, speed], axis=1), acceleration[:, None]
 
 
 def coloured(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -246,9 +245,9 @@ def test_a_zone_never_visited_stays_as_given_and_says_so() -> None:
 
 def test_a_door_that_only_opens_knows_no_closing_zone() -> None:
     t = np.arange(0, 4, 0.01)
-    angle, speed, acceleration = 0.05 + 0.35 * t, np.full(400, 0.35), np.zeros(400)
+    states = np.stack([0.05 + 0.35 * t, np.full(400, 0.35)], axis=1)
     truth = door()
-    motion = truth.mechanism.motion(t, angle, speed, acceleration)
+    motion = truth.mechanism.motion(t, states, np.zeros((400, 1)))
     balance = build_balance(truth, motion, np.ones((400, 6)), sigma=[1.0])
     shaped = fit_shapes(balance, [(0.0, 4.0)])
     assert "never visited: there is no closing in the segments" in shaped["b_s.above"].told

@@ -10,8 +10,7 @@ from scipy.optimize import nnls
 
 from palpate.elements import Coulomb, Hysteresis, PolynomialSpring, ScalarInertia, Stribeck, Table, Viscous, ZoneDamper
 from palpate.errors import DataProblem, PalpateError
-from palpate.identify.balance import Balance, build_balance
-from palpate.identify.rows import stack_rows
+from palpate.identify.balance import Balance, build_balance, stack_rows
 from palpate.identify.shapes import with_shapes
 from palpate.identify.variants import Ranking, Variant, door_variants, make_variant, rank_variants
 from palpate.mechanisms import FourBar, Hinge
@@ -33,8 +32,7 @@ def measured(name: str, seed: int, effect: float = 2.5) -> Balance:
     model = with_shapes(BY_NAME[name].model, radians({"b_bc.above": 62.0, "b_s.above": 29.0}))
     model = with_shapes(model, {"v_s": 0.15}) if "v_s" in model.shapes else model
     t = np.arange(0, SECONDS, 0.01)
-    way = swings(rng, t)
-    motion = model.mechanism.motion(t, np.stack(way[:2], axis=1), way[2][:, None])
+    motion = model.mechanism.motion(t, *swings(rng, t))
     columns = np.array([c[0] for c in model.columns(model.mechanism.observe(motion), ARRAYS)])
     papers = dict(zip(door().parameters, PAPER, strict=True))
     p = np.array([papers.get(n.removesuffix("_turbulent"), 1.0) for n in model.parameters])

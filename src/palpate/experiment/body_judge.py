@@ -17,7 +17,7 @@ from palpate.experiment.hinge_inputs import ATTENUATION_DB
 from palpate.findings import Finding
 from palpate.identify import solve
 from palpate.identify.balance import Segment
-from palpate.identify.search import Ending
+from palpate.identify.problem import Ending
 from palpate.identify.solution import Estimate, Solution, Status
 from palpate.motion.derivatives.filters import design_lowpass
 from palpate.physics.arrays import BoolArray, FloatArray

@@ -12,8 +12,8 @@ from palpate.experiment.handle_inputs import HandleInputs
 from palpate.findings import Finding
 from palpate.identify import Balance, Compressed, Solution, solve
 from palpate.identify.axes import axis_problems, scale_problems
-from palpate.identify.conditioning import KAPPA_LIMIT
-from palpate.identify.search import Ending
+from palpate.identify.problem import Ending
+from palpate.identify.uncertainty import KAPPA_LIMIT
 from palpate.motion import noise_floor
 from palpate.physics.arrays import FloatArray
 

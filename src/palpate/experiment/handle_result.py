@@ -22,7 +22,7 @@ from palpate.experiment.result import (
 )
 from palpate.files import finite
 from palpate.identify import Compressed, Solution, cross_validate, weakest_direction
-from palpate.identify.damping import damping_curve
+from palpate.identify.solution import damping_curve
 
 if TYPE_CHECKING:
     from palpate.experiment.handle import Prepared

@@ -23,9 +23,9 @@ from palpate.experiment.telling import Tell
 from palpate.files import finite
 from palpate.identify import Balance, Prior, Solution, build_balance, compress, solve
 from palpate.identify.balance import Segment
-from palpate.identify.conditioning import conditioning
-from palpate.identify.search import search
+from palpate.identify.problem import search
 from palpate.identify.solution import Status
+from palpate.identify.uncertainty import conditioning
 from palpate.mechanisms import Free
 from palpate.model import load_object
 from palpate.motion.derivatives.filters import savitzky_golay

@@ -15,8 +15,7 @@ from palpate.experiment.result import RESULT_FORMAT, parameter_entry, provenance
 from palpate.files import finite, sha256
 from palpate.identify import Solution
 from palpate.identify.balance import Segment
-from palpate.identify.damping import damping_curve
-from palpate.identify.solution import Status
+from palpate.identify.solution import Status, damping_curve
 from palpate.mechanisms.mechanism import Row
 from palpate.motion.clocks.clock import ClockMap
 from palpate.physics.arrays import FloatArray

@@ -13,8 +13,7 @@ from palpate.experiment.rolling_inputs import RollingInputs, Sensor, with_radius
 from palpate.experiment.rolling_windows import WindowedRows, windowed_rows
 from palpate.identify import Balance, Compressed, Prior, Solution, solve
 from palpate.identify.balance import Segment
-from palpate.identify.estimate import VAGUE, natural_size
-from palpate.identify.solution import Estimate, Status
+from palpate.identify.solution import VAGUE, Estimate, Status, natural_size
 from palpate.motion.clocks.clock import ClockMap
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.log_cholesky import Factor

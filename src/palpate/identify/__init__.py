@@ -6,7 +6,7 @@ from palpate.identify.balance import build_balance as build_balance
 from palpate.identify.compression import Compressed as Compressed
 from palpate.identify.compression import compress as compress
 from palpate.identify.compression import merge as merge
-from palpate.identify.prior import Prior as Prior
+from palpate.identify.problem import Prior as Prior
 from palpate.identify.replicates import bootstrap as bootstrap
 from palpate.identify.replicates import cross_validate as cross_validate
 from palpate.identify.replicates import robust as robust

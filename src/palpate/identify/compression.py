@@ -13,14 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, PalpateError
-from palpate.identify.balance import Balance, MotionNoise, Segment
+from palpate.identify.balance import PIECES, SHORTEST_PIECE_S, Balance, MotionNoise, Segment
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, triangular
 
 BLOCK = 4096
 """Samples per block: as fast as any size, and half a megabyte."""
-PIECES = 100
-SHORTEST_PIECE_S = 0.25
 GRAM_LIMIT = 1e3
 """Column-scaled condition number up to which X'X loses nothing that matters (error eps * kappa^2); above, QR."""
 

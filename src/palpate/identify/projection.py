@@ -5,17 +5,21 @@ Columns that no free shape touches are built once; only the others are built aga
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.elements import Element
-from palpate.identify.rows import Rows
+from palpate.elements import Element, Shape, Stribeck, ZoneDamper
+from palpate.errors import PalpateError
+from palpate.identify.balance import Rows
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, symmetric_solve
 from palpate.physics.functions import Scalar
+from palpate.physics.kinematics import Kinematics
 
 _RIDGE = 1e-12
 """Added to the diagonal of a scaled X'X: columns that are the same up to rounding share their parameter."""
@@ -278,3 +282,261 @@ def _basis(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     U, s, Vt = np.linalg.svd(R)
     inverse = Vt.T @ np.diag(np.where(s > 1e-12 * s[0], 1 / np.maximum(s, 1e-300), 0.0)) @ U.T
     return np.ascontiguousarray(Q.T), inverse / scale[:, None]
+
+
+NARROWEST, WIDEST = np.radians(0.3), np.radians(10.0)
+"""Widths of a zone's border, unless told otherwise."""
+SLOW = 0.05
+"""Motion below this share of the RMS speed shows no damper."""
+FEWEST = 20
+"""Samples in motion without which a zone was not visited."""
+_TAIL = 0.002
+"""Share of the samples at either end of the visited angles that is not enough to see a border."""
+GRID = (20, 2, 8)
+"""Cells of the coarse grid: of a border, of a shape beside a border, of a shape that is alone."""
+ROUGH_GRID = (12, 1, 5)
+"""The same where others follow."""
+_LONGEST_RAD, _LONGEST_LOG = np.radians(4.0), 0.8
+
+
+def free_shapes(
+    model: Model,
+    k: Kinematics,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    *,
+    held: Collection[str] = (),
+    memory: dict[tuple[str, ...], tuple[float, float]] | None = None,
+) -> tuple[tuple[FreeShape, ...], tuple[tuple[str, str], ...]]:
+    """The free shapes with their limits, and those that the motion cannot tell, each with the reason.
+
+    `bounds` (SI, by the model's names) go before an element's own; shapes that are `held` stay as they are. `memory`
+    keeps what was visited for the next model.
+    """
+    memory = {} if memory is None else memory
+    given = dict[str, tuple[float, float]]() if bounds is None else bounds
+    found: list[FreeShape] = []
+    untold: list[tuple[str, str]] = []
+    names = iter(model.shapes)
+    for i, e in enumerate(model.elements):
+        own = [(next(names), s) for s in e.shapes]
+        free = [(name, s) for name, s in own if s.free and name not in held]
+        seen = _seen(e, k, memory) if free else (0.0, 0.0)
+        reason = _unseen(e, seen) if free else ""
+        for name, s in free:
+            if reason:
+                untold.append((name, reason))
+            else:
+                low, high = given.get(name) or _limits(e, s, name, seen)
+                border = _is_border(e, s)
+                found.append(
+                    FreeShape(
+                        name=name,
+                        element=i,
+                        own=s.name,
+                        unit=s.unit,
+                        value=float(np.clip(s.value, low, high)),
+                        low=float(low),
+                        high=float(high),
+                        logarithmic=not border and low > 0,
+                        most=_LONGEST_RAD if border else _LONGEST_LOG,
+                    )
+                )
+    return tuple(found), tuple(untold)
+
+
+def _is_border(e: Element, s: Shape) -> bool:
+    return isinstance(e, ZoneDamper) and s.name in ("above", "below")
+
+
+def _limits(e: Element, s: Shape, name: str, seen: tuple[float, float]) -> tuple[float, float]:
+    if isinstance(e, ZoneDamper):
+        if not _is_border(e, s):
+            return min(NARROWEST, s.value), max(WIDEST, s.value)
+        if e.above is None or e.below is None:
+            return seen
+        middle = (e.above + e.below) / 2  # each on its side, or the zone would be none
+        return (seen[0], middle) if s.name == "above" else (middle, seen[1])
+    if isinstance(e, Stribeck):
+        return max(s.bounds[0], seen[0]), min(s.bounds[1], seen[1])
+    if not np.isfinite(s.bounds).all():
+        raise PalpateError(f"{name}: to be estimated it needs bounds, a lowest and a highest value in {s.unit}")
+    return s.bounds
+
+
+def _seen(e: Element, k: Kinematics, memory: dict[tuple[str, ...], tuple[float, float]]) -> tuple[float, float]:
+    """The angles at which a zone damper's coordinate moved as it wants, or the speeds at which Stribeck friction may
+    change; NaN where there are none.
+    """
+    if not isinstance(e, ZoneDamper | Stribeck):
+        return float("-inf"), float("inf")
+    key = (e.acts_on, e.over, e.when) if isinstance(e, ZoneDamper) else (e.acts_on,)
+    if key not in memory:
+        speed = cast("FloatArray", k.coordinates[e.acts_on].speed)
+        if isinstance(e, ZoneDamper):
+            along = np.abs(speed) if e.when == "both" else speed if e.when == "opening" else -speed
+            moving = along > SLOW * np.sqrt(np.mean(speed**2))
+            at, tails = cast("FloatArray", k.coordinates[e.over].position)[moving], (_TAIL, 1 - _TAIL)
+        else:
+            at, tails = np.abs(speed[speed != 0]), (0.02, 0.7)
+        enough = len(at) >= FEWEST
+        low, high = np.quantile(at, tails) if enough else (np.nan, np.nan)
+        memory[key] = float(low), float(high)
+    return memory[key]
+
+
+def _unseen(e: Element, seen: tuple[float, float]) -> str:
+    """Why the shapes of an element cannot be known from this motion; empty where they may."""
+    low, high = seen
+    if isinstance(e, ZoneDamper):
+        doing = "motion" if e.when == "both" else e.when
+        if np.isnan(low):
+            return f"the zone was never visited: there is no {doing} in the segments"
+        for angle in (e.above, e.below):
+            if angle is not None and not low < angle < high:
+                return (
+                    f"the zone's border at {np.degrees(angle):.1f} deg was never crossed: {doing} was seen from "
+                    f"{np.degrees(low):.1f} to {np.degrees(high):.1f} deg only"
+                )
+    return "there is no motion" if np.isnan(low) else ""
+
+
+def start_of(free: Sequence[FreeShape], values: Mapping[str, float] | None = None) -> FloatArray:
+    """The values given, or the shapes' own, on the scale of the search."""
+    told = dict[str, float]() if values is None else values
+    return np.array([f.to_search(float(np.clip(told.get(f.name, f.value), f.low, f.high))) for f in free])
+
+
+def ends_of(free: Sequence[FreeShape]) -> tuple[FloatArray, FloatArray]:
+    """Lowest and highest on the scale of the search."""
+    return np.array([f.to_search(f.low) for f in free]), np.array([f.to_search(f.high) for f in free])
+
+
+def search_grid(
+    projection: Projection, start: FloatArray, *, grid: tuple[int, int, int] = GRID, sweeps: int = 3
+) -> FloatArray:
+    """The best cell of a coarse grid, element by element until nothing changes: borders have local minima."""
+    u = start.copy()
+    cells = {i: _cells(projection.free, i, start, grid) for i in projection.moved}
+    blocks = {i: _blocks(projection, i, cells[i], start) for i in projection.moved}
+    chosen = dict.fromkeys(projection.moved, -1)
+    for _ in range(sweeps if len(projection.moved) > 1 else 1):
+        before = dict(chosen)
+        for i in projection.moved:
+            chosen[i] = int(np.argmin(_costs(projection, u, i, blocks[i])))
+            u[_own(projection.free, i)] = cells[i][chosen[i]]
+        if chosen == before:
+            break
+    return u
+
+
+def _own(free: Sequence[FreeShape], element: int) -> list[int]:
+    return [n for n, f in enumerate(free) if f.element == element]
+
+
+def _cells(free: Sequence[FreeShape], element: int, start: FloatArray, grid: tuple[int, int, int]) -> FloatArray:
+    """(cells, shapes of the element), with the start among them."""
+    own = _own(free, element)
+    borders = sum(not free[n].logarithmic for n in own)
+    axes = list[FloatArray]()
+    for n in own:
+        low, high = ends_of([free[n]])
+        count = max(5, int(grid[0] / borders)) if not free[n].logarithmic else grid[1 if len(own) > 1 else 2]
+        axes.append(np.linspace(float(low[0]), float(high[0]), count + 2, dtype=float)[1:-1])
+    return np.array([start[own], *product(*axes)])
+
+
+def _blocks(projection: Projection, element: int, cells: FloatArray, start: FloatArray) -> FloatArray:
+    """The element's columns in each cell, (cells, columns, rows)."""
+    own, u = _own(projection.free, element), start.copy()
+    found: list[FloatArray] = []
+    for cell in cells:
+        u[own] = cell
+        found.append(projection.rows.columns(projection.model.elements[element], projection.shapes(u, element)))
+    return np.array(found)
+
+
+def _costs(projection: Projection, u: FloatArray, element: int, blocks: FloatArray) -> FloatArray:
+    """The cost in each cell of one element, all others at u."""
+    rows, model = projection.rows, projection.model
+    others = [
+        rows.columns(model.elements[i], projection.shapes(u, i)) if i != element else blocks[0]
+        for i in projection.moved
+    ]
+    begin = sum(len(o) for o, i in zip(others, projection.moved, strict=True) if i < element)
+    at = slice(begin, begin + blocks.shape[1])
+    still = np.concatenate(others)
+    own = np.tile(still @ still.T, (len(blocks), 1, 1))
+    cross = np.tile(still @ projection.fixed.T, (len(blocks), 1, 1))
+    with_y = np.tile(still @ rows.y[0], (len(blocks), 1))
+    beside = blocks @ still.T
+    own[:, at, :], own[:, :, at] = beside, beside.swapaxes(1, 2)
+    own[:, at, at] = blocks @ blocks.swapaxes(1, 2)
+    cross[:, at], with_y[:, at] = blocks @ projection.fixed.T, blocks @ rows.y[0]
+    return solve_positive(projection.assembled(cross, own, with_y), projection.positive)[1]
+
+
+def polish(projection: Projection, start: Trial, of: Sequence[int], *, negligible: float, steps: int = 15) -> Trial:
+    """Gauss-Newton on the projected cost (Kaufman 1975), damped and within the limits, until nothing is to be gained.
+
+    `of` says which shapes move; `negligible` is a fall of the cost that means nothing.
+    """
+    if not of:
+        return start
+    low, high = ends_of([projection.free[i] for i in of])
+    most = np.array([projection.free[i].most for i in of])
+    trial, mu = start, 1e-3
+    for _ in range(steps):
+        H, g = normal_equations(projection, trial, of)
+        here = trial.u[list(of)]
+        better = None
+        for _ in range(6):
+            move = bounded_step(H, g, mu, np.maximum(low - here, -most), np.minimum(high - here, most))
+            if 2 * g @ move - move @ H @ move <= negligible:
+                return trial
+            u = trial.u.copy()
+            u[list(of)] = here + move
+            attempt = projection.at(u)
+            if attempt.cost < trial.cost:
+                better = attempt
+                break
+            mu = max(8 * mu, 1e-2)
+        if better is None:
+            return trial
+        settled = trial.cost - better.cost <= negligible
+        trial, mu = better, mu / 8
+        if settled:
+            return trial
+    return trial
+
+
+def normal_equations(projection: Projection, trial: Trial, of: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+    """Half the Hessian and half the downhill slope of the projected cost in some shapes."""
+    d = projection.slopes(trial, of)
+    held = (trial.p != 0) | ~projection.positive
+    f = len(projection.fixed)
+    cross = np.concatenate([d @ projection.fixed.T, d @ trial.moving.T], axis=1)[:, held]
+    inner = trial.gram[:-1, :-1][np.ix_(held, held)]
+    scale = np.sqrt(np.maximum(np.diag(inner), 1e-300))
+    scaled = cross / scale
+    H = d @ d.T - scaled @ symmetric_solve(inner / scale[:, None] / scale + 1e-12 * np.eye(len(inner)), scaled.T)
+    with_y = d @ projection.rows.y[0]
+    return H, with_y - d @ projection.fixed.T @ trial.p[:f] - d @ trial.moving.T @ trial.p[f:]
+
+
+def bounded_step(H: FloatArray, g: FloatArray, mu: float, low: FloatArray, high: FloatArray) -> FloatArray:
+    """The damped step, with those that would leave their box held at its side, one after the other."""
+    move = np.zeros(len(g))
+    diagonal = np.diag(H)
+    inside = np.ones(len(g), dtype=bool)
+    damped = H + np.diag(mu * diagonal + 1e-12 * max(float(diagonal.max(initial=0.0)), 1e-300))
+    for _ in range(len(g)):
+        rest = g[inside] - damped[np.ix_(inside, ~inside)] @ move[~inside]
+        move[inside] = symmetric_solve(damped[np.ix_(inside, inside)], rest)
+        beyond = inside & ((move < low) | (move > high))
+        if not beyond.any():
+            break
+        move = np.clip(move, low, high)
+        inside &= ~beyond
+        if not inside.any():
+            break
+    return np.clip(move, low, high)

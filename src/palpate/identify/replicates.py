@@ -8,9 +8,8 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.identify.compression import Compressed
-from palpate.identify.search import search
-from palpate.identify.signs import unconstrained
-from palpate.identify.solution import Solution
+from palpate.identify.problem import search
+from palpate.identify.solution import Solution, unconstrained
 from palpate.identify.uncertainty import LAGS
 from palpate.physics.arrays import FloatArray
 

@@ -2,30 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cache
 
 import numpy as np
 
 from palpate.errors import DataProblem, PalpateError
 from palpate.identify.compression import Compressed
-from palpate.identify.conditioning import KAPPA_LIMIT, Conditioning, conditioning
-from palpate.identify.contradiction import contradictions
-from palpate.identify.damping import solve_automatic, solve_given, starts
-from palpate.identify.edge import widened_at_the_edge
-from palpate.identify.estimate import VAGUE, natural_size
-from palpate.identify.estimate import Estimate as Estimate
-from palpate.identify.estimate import Status as Status
-from palpate.identify.prior import Prior, build_penalty
-from palpate.identify.search import Ending, Found, Problem, search
-from palpate.identify.signs import sign_problems, unconstrained
-from palpate.identify.uncertainty import Uncertainty, free_covariance, uncertainty
+from palpate.identify.problem import Ending, Found, Penalty, Prior, Problem, build_penalty, search
+from palpate.identify.uncertainty import (
+    KAPPA_LIMIT,
+    Conditioning,
+    Uncertainty,
+    conditioning,
+    free_covariance,
+    uncertainty,
+)
 from palpate.model import Model
-from palpate.physics.arrays import FloatArray
-from palpate.physics.inertia import DRAWING_NAMES, DRAWING_UNITS, drawing_jacobian, drawing_values
+from palpate.physics.arrays import BoolArray, FloatArray, least_squares
+from palpate.physics.inertia import (
+    DRAWING_NAMES,
+    DRAWING_UNITS,
+    PSEUDO_OF_PHI,
+    drawing_jacobian,
+    drawing_values,
+    mass_properties,
+    principal_moments,
+)
 from palpate.physics.log_cholesky import Factor
 from palpate.physics.maps import Fixed, LogCholesky, Stacked
+
+
+class Status(Enum):
+    """What stands behind a number."""
+
+    IDENTIFIED = "identified"
+    PRIOR_DOMINATED = "prior-dominated"
+    FIXED = "fixed"
+    NOT_IDENTIFIABLE = "not-identifiable"
+
+
+VAGUE = 0.5
+"""An interval that reaches this share of a body's own size to either side says nothing about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One reported quantity. `noise` and `pull` are standard deviations; the interval holds both."""
+
+    name: str
+    value: float
+    unit: str
+    noise: float
+    pull: float
+    ci95: tuple[float, float] | None
+    prior: float | None
+    systematic: float
+    """Standard deviation from declared errors of geometry, scale, clock and mass; not part of the interval."""
+    attenuation: float
+    """What noise in the motion would have done to the value, had it not been taken out."""
+    prior_std: float
+    """What the prior's declared spread means for this quantity; 0 without a prior."""
+    information_from_data: float
+    status: Status
+
+
+def natural_size(phi: FloatArray) -> FloatArray:
+    """Mass, radius of gyration (three times) and half the trace of the inertia (six times) about the centre of mass."""
+    mass, _, I = mass_properties(phi)
+    half_trace = float(np.trace(I)) / 2
+    return np.repeat([mass, np.sqrt(max(half_trace, 0.0) / mass), half_trace], [1, 3, 6])
+
 
 _CLOSED = (Status.IDENTIFIED, Status.PRIOR_DOMINATED)
 NOTHING = 0.03
@@ -242,3 +291,203 @@ def _check_names(prior: Prior | None, names: tuple[str, ...]) -> None:
     unknown = [] if prior is None else [n for n in prior.values if n not in names]
     if unknown:
         raise PalpateError(f"prior: {', '.join(unknown)}: no such parameter. There is: {', '.join(names)}")
+
+
+GRID = np.logspace(-4, 4, 41)
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """One lambda: what it does to conditioning, to the fit and to the distance from the prior."""
+
+    damping: float
+    kappa_eff: float
+    misfit: float
+    """Weighted sum of squares of the data alone."""
+    distance: float
+    """Square root of the prior's penalty."""
+
+
+def starts(map_: Stacked, penalty: Penalty, unconstrained: FloatArray) -> list[FloatArray]:
+    """Where to begin: the possible parameters nearest to the unconstrained fit, and the prior where there is one."""
+    data = map_.inverse(map_.nearest(unconstrained))
+    return [np.where(penalty.damped, penalty.theta, data), data] if penalty.damped.any() else [data]
+
+
+def solve_given(problem: Problem, begin: list[FloatArray]) -> Found:
+    """Search from the start with the lowest cost."""
+    return search(problem, min(begin, key=problem.cost))
+
+
+def solve_automatic(
+    problem: Problem, compressed: Compressed, spread: float, begin: list[FloatArray]
+) -> tuple[Problem, Found]:
+    """Lambda so that the prior counts as what it is: one observation, off by its declared spread.
+
+    lambda = level / spread, with `level` the noise of a weighted residual as the sandwich sees it (after a first fit
+    with the plain residual in its place). A prior so weighted changes nothing that the data know, and holds what they
+    do not.
+    """
+    level = abs(float(problem.R[-1, -1])) / np.sqrt(float(compressed.samples.sum()) * len(compressed.weights))
+    theta = min(begin, key=problem.cost)
+    for _ in range(2):
+        trial = problem.with_damping(level / spread)
+        theta = search(trial, min([theta, *begin], key=trial.cost), polish=False).theta
+        level = uncertainty(compressed.scores(trial.map_.forward(theta)), trial, theta).level
+    chosen = problem.with_damping(level / spread)
+    return chosen, search(chosen, theta)
+
+
+def damping_curve(problem: Problem, start: FloatArray) -> tuple[CurvePoint, ...]:
+    """The whole curve over the grid of lambda, from weak to strong."""
+    points: list[CurvePoint] = []
+    theta = start
+    for value in GRID:
+        at = problem.with_damping(float(value))
+        theta = search(at, theta, polish=False).theta
+        misfit = problem.with_damping(0.0).cost(theta)
+        distance = float(np.sqrt(problem.penalty.value(theta)))
+        points.append(CurvePoint(float(value), conditioning(at, theta).kappa_eff, misfit, distance))
+    return tuple(points)
+
+
+def widened_at_the_edge(
+    estimates: tuple[Estimate, ...], map_: Stacked, p: FloatArray, covariance: FloatArray, critical: float
+) -> tuple[Estimate, ...]:
+    """Estimates with at least the noise of the unconstrained fit (its covariance, given what is known)."""
+    J, size, known = np.eye(len(p)), np.full(len(p), np.inf), np.zeros(len(p), dtype=bool)
+    for part, ps in zip(map_.parts, map_.p_slices(), strict=True):
+        if isinstance(part, LogCholesky):
+            J[ps, ps], size[ps] = drawing_jacobian(p[ps]), natural_size(p[ps])
+            known[ps.start] = part.known_mass is not None
+        else:
+            known[ps] = isinstance(part, Fixed)
+    noise = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", J, _given(covariance, known), J), 0.0))
+    return tuple(_wider(e, float(n), critical, float(s)) for e, n, s in zip(estimates, noise, size, strict=True))
+
+
+def _given(covariance: FloatArray, known: BoolArray) -> FloatArray:
+    """Of the others, once some are known: a Gaussian's conditional covariance."""
+    if not known.any():
+        return covariance
+    these = np.flatnonzero(known)
+    across = covariance[:, these]
+    return np.asarray(covariance - across @ np.linalg.pinv(across[these]) @ across.T, dtype=float)
+
+
+def _wider(e: Estimate, noise: float, critical: float, size: float) -> Estimate:
+    if e.status not in (Status.IDENTIFIED, Status.PRIOR_DOMINATED) or noise <= e.noise:
+        return e
+    if critical * noise > VAGUE * size:
+        return replace(e, noise=noise, ci95=None, status=Status.NOT_IDENTIFIABLE)
+    half = float(np.hypot(critical * noise, 1.96 * e.pull))
+    return replace(e, noise=noise, ci95=(e.value - half, e.value + half))
+
+
+CONTRADICTING = 3.0
+"""Standard deviations of prior and data by which they must differ before they contradict each other."""
+ROUND = 0.02
+"""A symmetric drawing pretends to know its zeros exactly: nothing is known better than to this share of its kind."""
+
+
+def contradictions(
+    map_: Stacked,
+    p_free: FloatArray,
+    covariance: Callable[[], FloatArray],
+    names: Sequence[str],
+    units: Sequence[str],
+    prior: Sequence[float | None],
+    prior_std: FloatArray,
+) -> list[str]:
+    """In words, for each quantity that the unconstrained fit puts far from its prior.
+
+    Judged on the fit without the prior, since a strong one pulls its own contradiction away. covariance: of p_free,
+    asked for only where something is far. Quantities of a body are those of a drawing: mass, centre of mass, inertia.
+    """
+    free, gradient = _as_drawn(map_, p_free)
+    stated = [(unit, abs(v)) for unit, v in zip(units, prior, strict=True) if v is not None]
+    sizes = {unit: max(v for other, v in stated if other == unit) for unit, _ in stated}
+    told: list[str] = []
+    for i, before in enumerate(prior):
+        if before is None or not np.isfinite(free[i]):
+            continue
+        allowed = float(np.hypot(prior_std[i], ROUND * sizes[units[i]]))
+        off = abs(float(free[i]) - before)
+        if off <= CONTRADICTING * allowed:
+            continue
+        std = float(np.sqrt(max(gradient[i] @ covariance() @ gradient[i], 0.0)))
+        if off <= CONTRADICTING * np.hypot(allowed, std):
+            continue
+        sign = ", other sign" if free[i] * before < 0 else ""
+        told.append(f"{names[i]} = {free[i]:.4g} {units[i]} (prior {before:.4g} +- {prior_std[i]:.2g}{sign})")
+    return told
+
+
+def _as_drawn(map_: Stacked, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The values in the words of a drawing and their gradients by p; NaN where a mass is known or not positive."""
+    values, gradient = p.copy(), np.eye(len(p))
+    for part, ps in zip(map_.parts, map_.p_slices(), strict=True):
+        if isinstance(part, LogCholesky):
+            possible = part.known_mass is None and p[ps.start] > 0
+            values[ps] = drawing_values(p[ps]) if possible else np.nan
+            if possible:
+                gradient[ps, ps] = drawing_jacobian(p[ps])
+    return values, gradient
+
+
+IMPOSSIBLE = 4.0
+"""Standard deviations by which a number must be impossible before anything is accused."""
+BEYOND = 0.1
+"""A body may come out flatter than nothing by this share of its length, from small errors of geometry alone."""
+
+
+def unconstrained(R: FloatArray) -> FloatArray:
+    """Plain least squares on the weighted factor of [Y | y]; zero where the motion never touches a column."""
+    X, y = R[:, :-1], R[:, -1]
+    scale = np.linalg.norm(X, axis=0)
+    scale[scale == 0] = 1.0
+    return least_squares(X / scale, y, rcond=1e-10) / scale
+
+
+def sign_problems(model: Model, p: FloatArray, covariance: Callable[[], FloatArray]) -> tuple[str, ...]:
+    """What the unconstrained fit p has that no object can have, with the likely cause.
+
+    covariance: of p, asked for only where something is negative; what noise alone can do is not accused.
+    """
+    told: list[str] = []
+    for i, (name, parameter) in enumerate(model.parameters.items()):
+        if parameter.map == "inertia" and parameter.name == "m":
+            part = slice(i, i + 10)
+            told += _inertia_problems(p[part], lambda part=part: covariance()[part, part])
+        elif parameter.map == "positive" and p[i] < 0 and p[i] < -IMPOSSIBLE * np.sqrt(covariance()[i, i]):
+            told.append(f"without constraints {name} = {p[i]:.3g} {parameter.unit} is negative: look for a wrong sign")
+    return tuple(told)
+
+
+def _inertia_problems(phi: FloatArray, covariance: Callable[[], FloatArray]) -> list[str]:
+    if phi[0] <= 0:
+        if phi[0] > -IMPOSSIBLE * np.sqrt(covariance()[0, 0]):
+            return []
+        return [
+            f"without constraints the mass is {phi[0]:.3g} kg: the wrench has the wrong sign (recordings.wrench.sign), "
+            "or the rotation of the IMU is wrong"
+        ]
+    _, com, I = mass_properties(phi)
+    values, axes = np.linalg.eigh(0.5 * np.trace(I) * np.eye(3) - I)  # how far the mass spreads along each axis
+    if values[0] > -BEYOND * values[-1]:
+        return []
+    # of a spread along v about the centre of mass: w' dJ w with w = [v; -v'c]
+    w = np.append(axes[:, 0], -axes[:, 0] @ com)
+    slope = np.einsum("i,kij,j->k", w, PSEUDO_OF_PHI, w)
+    if values[0] > -IMPOSSIBLE * np.sqrt(slope @ covariance() @ slope):
+        return []
+    a, b, c = principal_moments(phi)[0]
+    what = (
+        f"a principal moment of inertia is {a:.3g} kg m2 beside {c:.3g}"
+        if a < 0
+        else f"the principal moments of inertia are {a:.3g}, {b:.3g} and {c:.3g} kg m2, one larger than the others' sum"
+    )
+    return [
+        f"without constraints {what}: look for a wrong sign, a swapped axis, a left-handed frame or a wrong lever arm "
+        "of the IMU"
+    ]

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import pi
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from palpate.elements import Coulomb, Element, Hysteresis, PolynomialSpring, Stribeck, ZoneDamper
 from palpate.errors import DataProblem, PalpateError
-from palpate.identify.balance import Balance, Segment
-from palpate.identify.projection import Projection
-from palpate.identify.rows import stack_rows
-from palpate.identify.shape_search import ROUGH_GRID, polish, search_grid, start_of
+from palpate.identify.balance import Balance, Rows, Segment, stack_rows
+from palpate.identify.projection import (
+    ROUGH_GRID,
+    FreeShape,
+    Projection,
+    bounded_step,
+    ends_of,
+    free_shapes,
+    polish,
+    project,
+    search_grid,
+    solve_positive,
+    start_of,
+)
 from palpate.identify.shapes import with_shapes
-from palpate.identify.variant_fits import WORTH, Fitted, fit_variants
 from palpate.model import Model
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.functions import ARRAYS
 
 ORDERS = (2, 3, 4, 5)
@@ -210,3 +219,279 @@ def _rank(variants: Sequence[Variant], fits: Sequence[Fitted], samples: NDArray[
     ]
     chosen = min((r for r in ranked if r.as_good), key=lambda r: (r.variant.complexity, r.error))
     return Ranking(tuple(sorted(ranked, key=lambda r: r.error)), chosen)
+
+
+Span: TypeAlias = "slice[int, int]"
+
+_NEAR_LOG = 0.5
+"""How far (relative) a width may move before its slope no longer tells."""
+_NEAR_BORDER = 0.7
+"""How far a border may move, in widths."""
+_DIFFERENCE = 1e-6
+WORTH = 2e-3
+"""Share of the cost that a full fit must promise beyond the first-order one: far below any standard error."""
+_ROUNDS = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """One variant: its shapes, and its squared error on each fold when fitted without it."""
+
+    values: dict[str, float]
+    cost: float
+    """Weighted sum of squares of the fit to all folds."""
+    unseen: FloatArray
+    """(folds,): weighted sum of squares on each, left out of the fit."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pool:
+    """Fixed columns of several models, moving columns of one family, their slopes, and y: X'X of each fold."""
+
+    grams: FloatArray
+    """(folds, all, all)."""
+    fixed: dict[str, Span]
+    moving: dict[str, Span]
+    slopes: list[tuple[Span, Span]]
+    """Per free shape: the moving columns that it changes, and their derivatives."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Member:
+    """A model with what is asked of it again and again."""
+
+    model: Model
+    free: tuple[FreeShape, ...]
+    keys: tuple[str, ...]
+    """Of its elements: the same text, the same columns."""
+    positive: BoolArray
+    """Of its parameters."""
+
+
+class Columns:
+    """Columns of elements without free shapes, each built once."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self._kept: dict[str, FloatArray] = {}
+
+    def __call__(self, element: Element) -> FloatArray:
+        """(parameters, rows)."""
+        return self._keep(repr(element), lambda: self.rows.columns(element))
+
+    def basis(self, element: Element) -> FloatArray:
+        """The same, but unconstrained ones orthonormal: powers of an angle are nearly dependent."""
+        return self._keep(f"basis of {element!r}", lambda: _basis(self(element), element))
+
+    def _keep(self, key: str, build: Callable[[], FloatArray]) -> FloatArray:
+        if key not in self._kept:
+            self._kept[key] = build()
+        return self._kept[key]
+
+
+def fit_variants(
+    rows: Rows,
+    coarse: Rows,
+    models: Sequence[Model],
+    sizes: Sequence[int],
+    folds: Sequence[Span],
+    search: Callable[[Projection, FloatArray | None], FloatArray],
+) -> list[Fitted]:
+    """Fit every model with its own shapes, and cross-validate. `sizes`: the richest of a family goes first.
+
+    `search(projection, start)` gives the shapes of a projection; start is None for the very first, else where a
+    richer one has them. It works on the `coarse` rows; all rows then have the last word to first order.
+    """
+    columns, few = Columns(rows), Columns(coarse)
+    memory: dict[tuple[str, ...], tuple[float, float]] = {}
+    visited = rows.visited
+    all_ = [_member(m, free_shapes(m, visited, memory=memory)[0]) for m in models]
+    starts: list[dict[str, float]] = []
+    found: dict[int, Fitted] = {}
+    for members in _families(all_, sizes):
+        head = all_[members[0]]
+        projection = project(coarse, head.model, head.free, kept=few)
+        begin = start_of(head.free, _start(starts, head)) if starts else None
+        u = search(projection, begin)
+        starts.append(_named(head, projection.values(u)))
+        own = [all_[i] for i in members]
+        pools = [(_pool(rows, columns, own, projection, u, folds), u)]
+        for i in members:
+            fitted = _nearby(pools, all_[i])
+            if fitted is None:
+                projection = project(coarse, all_[i].model, all_[i].free, kept=few)
+                u = search(projection, pools[-1][1])
+                pools.append((_pool(rows, columns, own, projection, u, folds), u))
+                fitted = _linear(*pools[-1], all_[i], anywhere=True)
+            assert fitted is not None
+            found[i] = fitted
+    return [found[i] for i in range(len(models))]
+
+
+def _member(model: Model, free: tuple[FreeShape, ...]) -> _Member:
+    positive = np.array([p.map == "positive" for e in model.elements for p in e.parameters])
+    return _Member(model, free, tuple(repr(e) for e in model.elements), positive)
+
+
+def _families(members: Sequence[_Member], sizes: Sequence[int]) -> list[list[int]]:
+    """Models with the same moving elements; the richest first, everywhere."""
+    families: dict[tuple[str, ...], list[int]] = {}
+    for i in sorted(range(len(members)), key=lambda i: -sizes[i]):
+        moved = sorted({f.element for f in members[i].free})
+        families.setdefault(tuple(members[i].keys[e] for e in moved), []).append(i)
+    return list(families.values())
+
+
+def _nearby(pools: list[tuple[_Pool, FloatArray]], member: _Member) -> Fitted | None:
+    """The fit about the last of some settings that is near enough."""
+    for pool, u in reversed(pools):
+        fitted = _linear(pool, u, member)
+        if fitted is not None:
+            return fitted
+    return None
+
+
+def _names(member: _Member) -> dict[str, str]:
+    """Free shapes -> names that are the same in every variant with the same element."""
+    return {f.name: f"{member.keys[f.element]}.{f.own}" for f in member.free}
+
+
+def _named(member: _Member, values: dict[str, float]) -> dict[str, float]:
+    """By such names, and by ones that forget all but element and shape: flows differ, zones hardly do."""
+    names, elements = _names(member), member.model.elements
+    loose = {f"{elements[f.element].name}.{f.own}": values[f.name] for f in member.free}
+    return {**loose, **{names[n]: v for n, v in values.items()}}
+
+
+def _start(starts: list[dict[str, float]], member: _Member) -> dict[str, float]:
+    """Where a family fitted before has the same elements' shapes; else where the richest of all has its own."""
+    names, elements = _names(member), member.model.elements
+    for known in reversed(starts):
+        if all(key in known for key in names.values()):
+            return {name: known[key] for name, key in names.items()}
+    loose = {f.name: f"{elements[f.element].name}.{f.own}" for f in member.free}
+    return {name: starts[0][key] for name, key in loose.items() if key in starts[0]}
+
+
+def _pool(
+    rows: Rows,
+    columns: Columns,
+    members: Sequence[_Member],
+    projection: Projection,
+    u: FloatArray,
+    folds: Sequence[Span],
+) -> _Pool:
+    blocks: list[FloatArray] = []
+    size = 0
+
+    def add(block: FloatArray) -> Span:
+        nonlocal size
+        blocks.append(block)
+        size += len(block)
+        return slice(size - len(block), size)
+
+    moving: dict[str, Span] = {}
+    slopes: list[tuple[Span, Span]] = []
+    raws: dict[int, FloatArray] = {}
+    for i in projection.moved:
+        e = projection.model.elements[i]
+        raws[i] = rows.raw(projection.parts[i], projection.shapes(u, i))
+        moving[repr(e)] = add(rows.passed(raws[i]))
+    for n, f in enumerate(projection.free):
+        e = projection.model.elements[f.element]
+        there = u.copy()
+        there[n] += _DIFFERENCE if f.to_value(u[n] + _DIFFERENCE) < f.high else -_DIFFERENCE
+        raw = rows.raw(projection.parts[f.element], projection.shapes(there, f.element)) - raws[f.element]
+        slopes.append((moving[repr(e)], add(rows.passed(raw / (there[n] - u[n])))))
+    fixed: dict[str, Span] = {}
+    for member in members:
+        for e, key in zip(member.model.elements, member.keys, strict=True):
+            if key not in fixed and key not in moving:
+                fixed[key] = add(columns.basis(e))
+    add(rows.y)
+    X = np.concatenate(blocks)
+    return _Pool(np.array([X[:, s] @ X[:, s].T for s in folds]), fixed, moving, slopes)
+
+
+def _basis(columns: FloatArray, e: Element) -> FloatArray:
+    free = np.array([p.map != "positive" for p in e.parameters])
+    if free.sum() < 2:
+        return columns
+    found = columns.copy()
+    found[free] = np.linalg.qr(columns[free].T)[0].T
+    return found
+
+
+def _linear(pool: _Pool, u: FloatArray, member: _Member, *, anywhere: bool = False) -> Fitted | None:
+    """Fit a model by X'X alone, its shapes to first order about u; None where they go too far for that."""
+    at = {**pool.fixed, **pool.moving}
+    own = np.concatenate([np.arange(at[k].start, at[k].stop, dtype=np.int64) for k in member.keys])
+    free, positive = member.free, member.positive
+    whole = pool.grams.sum(axis=0)
+    y = len(whole) - 1
+    place = np.full(len(whole), -1)
+    place[own] = np.arange(len(own))
+    p, cost = solve_positive(whole[np.ix_([*own, y], [*own, y])], positive)
+    low, high = ends_of(free)
+    near = _near(free, u)
+    move = np.zeros(len(u))
+    T = np.zeros((len(whole), len(own) + len(u) + 1))
+    T[own, np.arange(len(own))], T[y, -1] = 1.0, 1.0
+    d = slice(len(own), len(own) + len(u))
+    for _ in range(_ROUNDS if len(u) else 0):
+        for n, (columns, slopes) in enumerate(pool.slopes):
+            T[slopes, d.start + n] = p[place[columns]]
+        gram = T.T @ whole @ T
+        H, g = _reduced(gram, (p != 0) | ~positive, d)
+        box = np.maximum(low - u, -near), np.minimum(high - u, near)
+        move = bounded_step(H, g, 1e-6, *box)
+        if not anywhere and (np.abs(move) > 0.999 * near).any():
+            far = bounded_step(H, g, 1e-6, *(np.clip(2 * b, low - u, high - u) for b in box))
+            more = (2 * g @ far - far @ H @ far) - (2 * g @ move - move @ H @ move)
+            if more > WORTH * cost:
+                return None
+        moved = T.copy()
+        moved[:, -1] -= T[:, d] @ move
+        rest = np.delete(moved, d, axis=1)
+        p, cost = solve_positive(rest.T @ whole @ rest, positive, (p != 0) | ~positive)
+        if np.all(np.abs(move) < 0.2 * near):
+            break
+    # from here on about the shapes found; those at a limit, or without effect, stay
+    T[:, -1] -= T[:, d] @ move
+    T[:, d] *= (u + move > low) & (u + move < high)
+    gram = T.T @ pool.grams @ T
+    values = {f.name: f.to_value(float(x)) for f, x in zip(free, u + move, strict=True)}
+    both = np.append(positive, np.zeros(len(u), dtype=bool))
+    guess = np.append((p != 0) | ~positive, np.ones(len(u), dtype=bool))
+    return Fitted(values, float(cost), _unseen(gram, both, guess, d, near, float(cost)))
+
+
+def _near(free: Sequence[FreeShape], u: FloatArray) -> FloatArray:
+    """How far each shape may move for its slope to hold."""
+    widths = {f.element: f.to_value(float(x)) for f, x in zip(free, u, strict=True) if f.own == "width"}
+    return np.array([_NEAR_LOG if f.logarithmic else _NEAR_BORDER * widths.get(f.element, 0.05) for f in free])
+
+
+def _reduced(gram: FloatArray, held: BoolArray, d: Span) -> tuple[FloatArray, FloatArray]:
+    """Half Hessian and downhill slope of the shapes d, the parameters eliminated."""
+    k = d.start
+    inner = gram[:k, :k][np.ix_(held, held)]
+    scale = np.sqrt(np.maximum(np.diag(inner), 1e-300))
+    beside = gram[:k, k:][held] / scale[:, None]
+    solved = np.linalg.solve(inner / scale[:, None] / scale + 1e-12 * np.eye(len(inner)), beside)
+    left = gram[k:, k:] - beside.T @ solved
+    return left[:-1, :-1], left[:-1, -1]
+
+
+def _unseen(
+    grams: FloatArray, positive: BoolArray, guess: BoolArray, d: Span, near: FloatArray, cost: float
+) -> FloatArray:
+    """Squares on each fold of the fit to all others."""
+    train = grams.sum(axis=0) - grams
+    if len(near):
+        # a fold without which a zone is hardly seen must not send its border anywhere
+        at = np.arange(d.start, d.stop, dtype=np.int64)
+        train[:, at, at] += cost / 1e4 / near**2
+    p, _ = solve_positive(train, positive, guess)
+    v = np.concatenate([-p, np.ones((len(p), 1))], axis=1)
+    return np.maximum(np.einsum("fi,fij,fj->f", v, grams, v), 0.0)
