@@ -26,7 +26,7 @@ def export(
         typer.Option("--wrench-limit", help="C, FMU: the sensor's range, N,N m such as 500,20, or six numbers."),
     ] = None,
     stops: Annotated[
-        str | None, typer.Option("--stops", help="Hinge: deg where it is shut and wide open, such as 0,92.")
+        str | None, typer.Option("--stops", help="Where it is shut and wide open, such as 0,92: deg, m of what slides.")
     ] = None,
     tool: Annotated[
         Path | None, typer.Option("--tool", help="ros2-control: model.json of the handle that the robot carries.")

@@ -48,7 +48,7 @@ def simulate(
         str | None, typer.Option("--start", help="State to begin with, SI units, such as 0.5,0 [default: rest].")
     ] = None,
     stops: Annotated[
-        str | None, typer.Option("--stops", help="Hinge: deg where it is shut and wide open, such as 0,92.")
+        str | None, typer.Option("--stops", help="Where it is shut and wide open, such as 0,92: deg, m of what slides.")
     ] = None,
     robot: Annotated[bool, typer.Option("--robot", help="Render it on a simulated arm, in a person's hand.")] = False,
     truth: Annotated[
@@ -194,7 +194,7 @@ def _page(path: Path, write: Callable[..., None], *arguments: Any) -> list[Path]
 
 
 def with_end_stops(model: palpate.Model, stops: str | None) -> palpate.Model:
-    """The model with end stops at these angles, deg."""
+    """The model with end stops at these positions of its main coordinate, deg or m."""
     from math import radians
 
     from palpate.errors import PalpateError
@@ -203,9 +203,12 @@ def with_end_stops(model: palpate.Model, stops: str | None) -> palpate.Model:
     if stops is None:
         return model
     ends = numbers("--stops", stops)
+    turns = model.mechanism.coordinates.get(model.mechanism.main or "", "rad") == "rad"
     if len(ends) != 2 or not ends[0] < ends[1]:
-        raise PalpateError(f"--stops: must be the lowest and the highest angle in deg, such as 0,92, not {stops!r}")
-    return with_stops(model, radians(ends[0]), radians(ends[1]))
+        what = "angle in deg, such as 0,92" if turns else "position in m, such as 0,0.4"
+        raise PalpateError(f"--stops: must be the lowest and the highest {what}, not {stops!r}")
+    low, high = map(radians, ends) if turns else ends
+    return with_stops(model, low, high)
 
 
 def _robot(delay: float, noise: float, feed_forward: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from textwrap import TextWrapper
@@ -81,12 +81,14 @@ def object_to_export(model: Model) -> tuple[Model, list[str]]:
         left_out.append(f"{', '.join(sensor)}: belongs to the sensor, not to the object")
     bare = model.of_object()
     left_out += [line for line in (doubt(model), missing_stops(bare)) if line]
-    given, forward = bare.mechanism, bare.mechanism.forward()
-    for option in fields(given):
-        old, new = (getattr(mechanism, option.name) for mechanism in (given, forward))
-        if old != new:
-            left_out.append(f"{option.name} {old!r}: nothing can move by it; {new!r} stands in its place")
-    return replace(bare, mechanism=forward), left_out
+    moving = replace(bare, mechanism=bare.mechanism.forward())
+    old, new = (m.to_dict()["mechanism"] for m in (bare, moving))
+    left_out += [
+        f"{option} {old[option]!r}: nothing can move by it; {new[option]!r} stands in its place"
+        for option in old
+        if old[option] != new[option]
+    ]
+    return moving, left_out
 
 
 def parts_of(model: Model) -> list[Part]:
