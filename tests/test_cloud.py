@@ -146,7 +146,7 @@ def test_completed_leaves_a_whole_cloud_alone():
     markers, _, _ = recording(places())
     cloud = Cloud(NAMES, places())
     assert completed(cloud, markers) is cloud
-    more = completed(cloud.without("m3"), markers)
+    more = completed(cloud.select(n for n in NAMES if n != "Body:m3"), markers)
     assert more.names[-1] == "Body:m3"
     np.testing.assert_allclose(more.points[-1], places()[2], atol=2e-4)
 
@@ -154,7 +154,6 @@ def test_completed_leaves_a_whole_cloud_alone():
 def test_names_may_leave_out_the_subject():
     cloud = Cloud(NAMES, places())
     assert cloud.select(["m2", "Body:m1"]).names == ("Body:m2", "Body:m1")
-    assert len(cloud.without("m2").names) == 7
     with pytest.raises(UnknownName, match=r"no marker 'm22'"):
         cloud.select(["m22"])
     with pytest.raises(ValueError, match="not a number"):

@@ -12,7 +12,6 @@ from palpate.motion import PARALLEL, imu_motion, resample_motion
 from palpate.motion.imu.extrinsics import (
     Placement,
     check_placement,
-    fit_lever_arm,
     fit_rotation,
     gyroscope_rotation,
     imu_on_load_cell,
@@ -137,23 +136,6 @@ def test_one_axis_leaves_the_turn_about_it_open_and_says_so() -> None:
     turned_away = check_placement(found, exp_rotation(np.radians([4.0, 20.0, 0.0])))
     assert len(turned_away) == 1  # 20 deg about y may be, 4 deg about x may not
     assert "turned by 4.0" in turned_away[0].sentence
-
-
-def test_the_lever_arm_of_two_accelerometers() -> None:
-    rng = np.random.default_rng(4)
-    motion = random_hand(rng, 40.0, 9.81).motion(np.arange(4000) / 100)
-    r = np.array([0.05, -0.12, 0.3])
-    K = np.cross(motion.omega_dot, r) + np.cross(motion.omega, np.cross(motion.omega, r))
-    found = fit_lever_arm(motion, K + [0.1, 0.2, -0.1] + 0.05 * rng.normal(size=K.shape))
-    assert (np.abs(found.r_ab - r) < 4 * found.lever_std).all()
-    assert found.lever_std.max() < 1e-3
-    assert found.explained > 0.9
-    hinge = Motion(motion.times_s, motion.specific_acceleration, motion.omega * [0, 0, 1], motion.omega_dot * [0, 0, 1])
-    K = np.cross(hinge.omega_dot, r) + np.cross(hinge.omega, np.cross(hinge.omega, r))
-    found = fit_lever_arm(hinge, K)
-    assert np.abs(found.r_ab - r)[:2].max() < 1e-9
-    assert len(found.weak) == 1
-    assert "along z is not known" in found.weak[0]
 
 
 def on_load_cell(seed: int) -> tuple[Array, Array, Motion, Array]:

@@ -21,13 +21,12 @@ from palpate.motion.frames.roles import (
     frame_of,
     frames_of,
     hinge_frame,
-    measured_sensor_poses,
-    pose_difference,
     rolling,
     sensor_frame,
 )
 from palpate.physics.poses import Poses
 from palpate.physics.spatial import transform
+from tests.poses import measured_sensor_poses, pose_difference
 
 Array = NDArray[np.float64]
 

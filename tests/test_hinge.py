@@ -13,18 +13,17 @@ from scipy.spatial.transform import Rotation
 from palpate.errors import DataProblem
 from palpate.motion.frames.hinge import (
     check_hinge,
-    hinge_angle,
     hinge_from_frame,
     hinge_from_motion,
     hinge_from_path,
     hinge_motion,
-    hinge_poses,
     inclination,
     pose_std,
 )
 from palpate.physics.poses import Poses
 from palpate.physics.spatial import transform
 from tests.conftest import needs
+from tests.poses import hinge_poses
 
 Array = NDArray[np.float64]
 seeds = st.integers(0, 2**31 - 1)
@@ -121,13 +120,13 @@ def test_sign_and_zero_can_be_stated():
     poses = turning(theta, T_world, rigid(2))
     side = T_world[:3, 2] + [0.2, -0.1, 0.3]
     along, against = (hinge_from_motion(poses, points=sign * side) for sign in (1, -1))
-    np.testing.assert_allclose(hinge_angle(poses, along), theta, atol=1e-9)
-    np.testing.assert_allclose(hinge_angle(poses, against), -theta, atol=1e-9)
+    np.testing.assert_allclose(hinge_motion(poses, along).angle_rad, theta, atol=1e-9)
+    np.testing.assert_allclose(hinge_motion(poses, against).angle_rad, -theta, atol=1e-9)
     (sign,) = check_hinge(hinge_motion(poses, against))
     assert sign.cause == "hinge-sign"
     assert "from -60.0 to" in sign.sentence
     later = hinge_from_motion(poses, zero_s=1.5)  # from the open door on, yet opening stays positive
-    np.testing.assert_allclose(hinge_angle(poses, later), theta - theta[150], atol=1e-9)
+    np.testing.assert_allclose(hinge_motion(poses, later).angle_rad, theta - theta[150], atol=1e-9)
     with pytest.raises(DataProblem, match=r"zero at 9 s: the body was seen from 0.00 to 2.99 s"):
         hinge_from_motion(poses, zero_s=9.0)
     with pytest.raises(DataProblem, match="does not tell its sign"):
@@ -140,7 +139,7 @@ def test_hidden_frames_stay_unknown_and_turns_add_up():
     poses.position[100:110] = np.nan
     poses.rotation[200:203] = np.nan
     hinge = hinge_from_motion(poses)
-    angle = hinge_angle(poses, hinge)
+    angle = hinge_motion(poses, hinge).angle_rad
     assert (np.isfinite(angle) == poses.seen).all()
     np.testing.assert_allclose(angle[poses.seen], theta[poses.seen], atol=1e-9)
     poses.rotation[300:350] = np.nan  # 2.5 rad unseen
@@ -212,7 +211,7 @@ def test_mujoco_hinge_is_found():
     hinge = hinge_from_motion(poses)
     np.testing.assert_allclose(hinge.T_world_hinge[:3, 2], data.xaxis[0], atol=1e-9)
     np.testing.assert_allclose(np.cross(hinge.T_world_hinge[:3, 3] - data.xanchor[0], data.xaxis[0]), 0, atol=1e-9)
-    np.testing.assert_allclose(hinge_angle(poses, hinge), theta, atol=1e-9)
+    np.testing.assert_allclose(hinge_motion(poses, hinge).angle_rad, theta, atol=1e-9)
 
 
 # Uncertainty
@@ -335,7 +334,7 @@ def test_known_frame_gives_the_same_hinge():
     poses = turning(theta, T_world, T_body)
     hinge = hinge_from_frame(poses, T_body)
     np.testing.assert_allclose(hinge.T_world_hinge, T_world, atol=1e-9)
-    np.testing.assert_allclose(hinge_angle(poses, hinge), theta, atol=1e-9)
+    np.testing.assert_allclose(hinge_motion(poses, hinge).angle_rad, theta, atol=1e-9)
     assert np.isnan(hinge.direction_std_rad)
 
 

@@ -15,7 +15,7 @@ from palpate.errors import DataProblem, UnknownName
 from palpate.mechanisms import FourBar, Hinge
 from palpate.model import Model
 from palpate.motion.derivatives.differentiate import coordinate_motion, pose_motion
-from palpate.motion.frames.hinge import hinge_angle, hinge_from_frame, hinge_poses, inclination
+from palpate.motion.frames.hinge import hinge_from_frame, hinge_motion, inclination
 from palpate.physics.functions import ARRAYS, FLOATS, casadi_functions
 from palpate.physics.inertia import phi_from_mass_properties
 from palpate.physics.kinematics import Kinematics
@@ -23,6 +23,7 @@ from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
 from palpate.physics.spatial import transform
 from tests.conftest import needs
+from tests.poses import hinge_poses
 
 SEEDS = st.integers(0, 100_000)
 PHI = phi_from_mass_properties(
@@ -112,7 +113,7 @@ def test_from_poses_in_the_room_to_the_coordinates() -> None:
     T_world_hinge = transform(Rotation.from_euler("xyz", [0.3, -0.2, 1.0]).as_matrix(), np.array([1.0, 2.0, 0.5]))
     poses = hinge_poses(T_world_hinge, t, angle)
     hinge = hinge_from_frame(poses, np.eye(4), zero_s=0.0)
-    found = coordinate_motion(t, hinge_angle(poses, hinge), window_s=0.11)
+    found = coordinate_motion(t, hinge_motion(poses, hinge).angle_rad, window_s=0.11)
     g_hinge = hinge.T_world_hinge[:3, :3].T @ np.array([0, 0, -9.80665])
     mechanism = Hinge(linkage=FourBar()).with_gravity(g_hinge)
     assert mechanism.inclination == pytest.approx(inclination(T_world_hinge, [0, 0, -1]), abs=1e-12)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, PalpateError
-from palpate.motion.clocks.clock import clock_map, decimate, reach_s, resample
+from palpate.motion.clocks.clock import clock_map, resample
 
 Array = NDArray[np.float64]
 TIMES = np.arange(4000) / 1000.0
@@ -40,16 +40,6 @@ def test_tones_above_the_new_nyquist_frequency_are_down_by_60_db(f: float, phase
     assert np.nanmax(np.abs(resample(TIMES, np.cos(2 * np.pi * f * TIMES + phase), at))) < 1e-3
 
 
-def test_plain_decimation_folds_what_the_filter_stops() -> None:
-    """The difference between the two, and the authors' counting."""
-    x = np.cos(2 * np.pi * 90 * TIMES)
-    at, kept = decimate(TIMES, x, 10, first=3)
-    assert np.array_equal(at, TIMES[3::10])
-    assert np.array_equal(kept, x[3::10])
-    assert abs(amplitude(at, kept, 10.0)) == pytest.approx(1.0, abs=1e-6)
-    assert abs(amplitude(at, resample(TIMES, x, at), 10.0)) < 1e-3
-
-
 def test_more_samples_than_before_are_the_same_signal() -> None:
     t = np.arange(0, 10, 0.01)
     at = np.arange(1, 9, 0.0007)
@@ -73,8 +63,7 @@ def test_gaps_stay_gaps_wider_by_the_filters_reach() -> None:
     x[2000:2040, 1] = np.nan
     at = np.arange(0, 4, 0.01)
     found = resample(TIMES, x, at)
-    reach = reach_s(1000.0, 100.0)
-    assert 0.1 < reach < 0.5
+    reach = 0.251  # of a Kaiser window of 80 dB whose transition is a fifth of 50 Hz, at 1 kHz
     for column, lost in ((0, []), (1, [(2.0, 2.039)])):
         edges = [(-np.inf, 0.0), (3.999, np.inf), *lost]
         nearest = np.min([np.maximum(a - at, at - b) for a, b in edges], axis=0)  # distance to what is not known
@@ -96,5 +85,3 @@ def test_what_has_no_even_clock_is_refused() -> None:
         resample(TIMES[:1], np.zeros(1), TIMES)
     with pytest.raises(PalpateError, match="rate_hz"):
         resample(TIMES, TIMES, np.array([1.0]))
-    with pytest.raises(PalpateError, match="cannot take"):
-        decimate(TIMES, TIMES, 0)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from palpate.errors import DataProblem
 from palpate.motion.frames.hinge import (
     check_hinge,
-    hinge_angle,
     hinge_from_frame,
     hinge_from_motion,
     hinge_from_path,
@@ -26,13 +25,12 @@ from palpate.motion.frames.roles import (
     check_wheel,
     frame_of,
     frames_of,
-    measured_sensor_poses,
-    pose_difference,
     rolling,
 )
 from palpate.motion.markers.cloud import Markers, markers_of
 from palpate.physics.poses import Poses
 from palpate.recording import load
+from tests.poses import measured_sensor_poses, pose_difference
 
 pytestmark = pytest.mark.real
 Array = NDArray[np.float64]
@@ -92,7 +90,7 @@ PUBLISHED = [(0, 0.14, 0.15), (4, 56.23, 56.24), (8, 70.47, 70.94), (12, 42.14, 
 
 def test_door_angles_are_those_of_the_folders_readme(door: Door):
     hinge = hinge_from_motion(door.moving, near=door.middle)
-    angle = np.degrees(hinge_angle(door.moving, hinge) - hinge_angle(door.static, hinge).mean())
+    angle = np.degrees(hinge_motion(door.moving, hinge).angle_rad - hinge_motion(door.static, hinge).angle_rad.mean())
     for row, first, last in PUBLISHED:
         assert angle[row] == pytest.approx(first, abs=0.015)
         assert angle[row + 3] == pytest.approx(last, abs=0.015)
@@ -111,7 +109,9 @@ def test_door_turns_about_the_axis_of_its_motion_and_nearly_about_its_markers(do
     for hinge in (by_motion, by_markers):
         assert check_hinge(hinge_motion(door.moving, hinge)) == ()
     np.testing.assert_allclose(
-        hinge_angle(door.moving, by_markers), hinge_angle(door.moving, by_motion), atol=np.radians(0.005)
+        hinge_motion(door.moving, by_markers).angle_rad,
+        hinge_motion(door.moving, by_motion).angle_rad,
+        atol=np.radians(0.005),
     )
     # they agree on the axis within what is stated
     cosine = by_motion.T_world_hinge[:3, 2] @ by_markers.T_world_hinge[:3, 2]

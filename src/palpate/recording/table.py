@@ -74,11 +74,6 @@ def recognises(head: bytes, path: Path) -> bool:
     return kind(head, path) == CSV
 
 
-def recognises_parquet(head: bytes, path: Path) -> bool:
-    """Whether the file is a Parquet table."""
-    return kind(head, path) == PARQUET
-
-
 def read(
     path: str | Path,
     *,

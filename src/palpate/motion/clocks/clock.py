@@ -504,27 +504,12 @@ def resample(
     times_s: even, s, on the device's clock; `clock` maps it to the reference (the same clock if None). `rate_hz` is the
     rate that `at_s` stands for, by default their mean rate. A sinc with a Kaiser window (Oppenheim & Schafer, 7.5) is
     evaluated at the exact times, so any ratio of rates and any offset are right alike. NaN where the kernel leaves the
-    recording or meets a NaN: gaps stay gaps, wider by the filter's reach (`reach_s`).
+    recording or meets a NaN: gaps stay gaps, wider by the filter's reach.
     """
     start, period = _even_clock(times_s)
     kernel = _kernel(1 / period, rate_hz if rate_hz is not None else _mean_rate(at_s))
     there = at_s if clock is None else clock.from_reference(at_s)
     return _evaluate(kernel, np.asarray(x, dtype=float), (there - start) / period)
-
-
-def reach_s(rate_in_hz: float, rate_out_hz: float) -> float:
-    """How far (s) a result of `resample` looks to either side."""
-    return _kernel(rate_in_hz, rate_out_hz).reach / rate_in_hz
-
-
-def decimate(times_s: FloatArray, x: FloatArray, every: int, *, first: int = 0) -> tuple[FloatArray, FloatArray]:
-    """Every `every`-th sample from the index `first` on, unfiltered, as the paper's authors do: for reproduction only.
-
-    What is faster than half the new rate folds back into the result.
-    """
-    if every < 1 or not 0 <= first < len(times_s):
-        raise PalpateError(f"cannot take every {every}th of {len(times_s)} samples from {first} on")
-    return times_s[first::every], x[first::every]
 
 
 @lru_cache(maxsize=8)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
 from palpate.motion.clocks.clock import Interval
-from palpate.motion.derivatives.filters import design_lowpass, savitzky_golay
+from palpate.motion.derivatives.filters import design_lowpass, filter_weights
 from palpate.physics.arrays import FloatArray
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import log_rotation
@@ -78,11 +78,6 @@ class Bandwidth:
     """... the error of the second derivative (RMS over the RMS of the acceleration; all quantities together) with each:
     what the window takes from the motion and what it lets pass of the noise.
     """
-    cross_validated: dict[str, FloatArray]
-    """For each window, the error (RMS) of predicting a sample from the others in its window, over what noise alone
-    would make of it: 1 as long as the window follows the motion and the noise is right, more beyond. NaN where a
-    polynomial goes through every sample.
-    """
 
 
 def pose_bandwidth(poses: Poses, *, still: Interval | None = None, order: int = 4) -> Bandwidth:
@@ -124,7 +119,7 @@ def light_window_s(rate_hz: float, bandwidth_hz: float, order: int = 4) -> float
         n = np.arange(-(window // 2), window // 2 + 1)
         x = 2 * np.pi * bandwidth_hz / rate_hz
         # the loss grows with frequency up to far beyond the bandwidth
-        if abs(-(np.cos(x * n) @ _weights(window, order, 2)) / x**2 - 1) > _FLATNESS:
+        if abs(-(np.cos(x * n) @ filter_weights(window, order, 2)) / x**2 - 1) > _FLATNESS:
             break
         best = window
     return best / rate_hz
@@ -153,7 +148,7 @@ def _choose(
     bandwidth = _best_lowpass(rate, size, signal, noise)
     windows = _windows(rate, order)
     ideal = -((2 * np.pi * f / rate) ** 2)
-    gains = np.array([_response(_weights(w, order, 2), size) / ideal for w in windows])
+    gains = np.array([_response(filter_weights(w, order, 2), size) / ideal for w in windows])
     squares = ((gains - 1) ** 2) @ signal + (gains**2) @ noise
     best = windows[int(squares.argmin())]
     return Bandwidth(
@@ -165,7 +160,6 @@ def _choose(
         spectra=spectra,
         windows_s=np.array(windows) / rate,
         error=np.sqrt(squares / signal.sum()),
-        cross_validated={name: _cross_validated(s, windows, order, f) for name, s in spectra.items()},
     )
 
 
@@ -242,29 +236,11 @@ def _least(order: int) -> int:
     return order + 1 + order % 2
 
 
-def _weights(window: int, order: int, derivative: int) -> FloatArray:
-    """Of a window's samples, for the fit's derivative in its middle, per sample."""
-    half = window // 2
-    impulse = np.zeros(2 * window - 1)
-    impulse[window - 1] = 1.0
-    return savitzky_golay(impulse, window, order, derivative=derivative)[half : half + window]
-
-
 def _response(weights: FloatArray, size: int) -> FloatArray:
     """What symmetric weights make of cosines at the frequencies of a spectrum of this size."""
     half = len(weights) // 2
     folded = np.bincount(np.arange(-half, half + 1) % size, weights, size)
     return np.asarray(np.fft.rfft(folded).real[1:-1], dtype=float)
-
-
-def _cross_validated(s: Spectrum, windows: list[int], order: int, f: FloatArray) -> FloatArray:
-    """A left-out sample's error is its residual over 1 - w_0, for motion and noise alike; both by Parseval."""
-    found = np.full(len(windows), np.nan)
-    for i, window in enumerate(windows):
-        if window > order + 1:
-            left = (1 - _response(_weights(window, order, 0), 2 * (len(f) + 1))) ** 2 / f**4
-            found[i] = np.sqrt((left @ s.measured) / (left @ s.noise))
-    return found
 
 
 def frequencies(size: int, rate: float) -> FloatArray:

@@ -191,20 +191,6 @@ def hinge_motion(poses: Poses, hinge: Hinge) -> HingeMotion:
     return HingeMotion(poses.times_s, np.where(seen, angle, np.nan), off, (there.position - r_hinge) @ R_hinge)
 
 
-def hinge_angle(poses: Poses, hinge: Hinge) -> FloatArray:
-    """(samples,) angle about the hinge, rad, unwrapped; NaN where the body was not seen."""
-    return hinge_motion(poses, hinge).angle_rad
-
-
-def hinge_poses(T_world_hinge: FloatArray, times_s: FloatArray, angle_rad: FloatArray) -> Poses:
-    """Poses of the hinge's frame that turns with the body: T_world_hinge Rz(angle)."""
-    cos, sin = np.cos(angle_rad), np.sin(angle_rad)
-    zero, one = np.zeros_like(cos), np.ones_like(cos)
-    turn = np.stack([cos, -sin, zero, sin, cos, zero, zero, zero, one], axis=1).reshape(-1, 3, 3)
-    position = np.where(np.isfinite(angle_rad)[:, None], T_world_hinge[:3, 3], np.nan)
-    return Poses(times_s, T_world_hinge[:3, :3] @ turn, position)
-
-
 def inclination(T_world_hinge: FloatArray, gravity: ArrayLike) -> float:
     """Angle between the hinge and the vertical, 0 to pi/2 rad; gravity: a vector of any length in the world."""
     z, g = T_world_hinge[:3, 2], np.asarray(gravity, dtype=float)
@@ -308,7 +294,7 @@ class CirclePath:
     """
 
     T_world_hinge: FloatArray
-    """(4, 4), m; `hinge_poses` turns it along."""
+    """(4, 4), m, at angle zero."""
     radius_m: float
     angle_rad: FloatArray
     """(samples,) about z, unwrapped; NaN where the point was not seen."""

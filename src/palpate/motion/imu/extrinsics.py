@@ -135,25 +135,6 @@ def _without(x: FloatArray, off: FloatArray) -> FloatArray:
     return np.where(far.any(axis=1, keepdims=True), np.nan, x)
 
 
-def fit_lever_arm(motion: Motion, difference: FloatArray) -> Placement:
-    """Lever arm r (m) between two points of a body: difference = omega_dot x r + omega x (omega x r) + zero error.
-
-    difference (n, 3), m/s2: specific force at the far point minus that at the near one, in the motion's frame.
-    """
-    A = np.concatenate([lever_matrix(motion.omega, motion.omega_dot), identities(len(difference))], axis=2)
-    use = np.isfinite(A).all(axis=(1, 2)) & np.isfinite(difference).all(axis=1)
-    if use.sum() < 10:
-        raise DataProblem("lever arm", f"only {use.sum()} samples are seen by both")
-    columns, y = A[use], difference[use]
-    x = least_squares(columns.reshape(-1, 6), y.ravel())
-    residual = y - columns @ x
-    covariance = sandwich(motion.times_s[use], columns, residual)
-    full = np.diag([FREE] * 3 + [0.0] * 3)
-    full[3:, 3:] = covariance[:3, :3]
-    explained = 1 - float((residual**2).sum() / max(((y - y.mean(axis=0)) ** 2).sum(), 1e-300))
-    return Placement(np.eye(3), x[:3], full, weak_lever(full[3:, 3:]), explained)
-
-
 def imu_on_poses(
     poses: Poses,
     times_s: FloatArray,

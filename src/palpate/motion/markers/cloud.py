@@ -91,11 +91,6 @@ class Cloud:
         places = [_place(self.names, name) for name in names]
         return Cloud(tuple(self.names[i] for i in places), self.points[places])
 
-    def without(self, *names: str) -> Cloud:
-        """The same cloud without these markers."""
-        absent = {_place(self.names, name) for name in names}
-        return self.select(name for i, name in enumerate(self.names) if i not in absent)
-
     def centred(self) -> Cloud:
         """The same cloud about its centroid, axes unchanged."""
         return Cloud(self.names, self.points - self.points.mean(axis=0))
@@ -408,10 +403,6 @@ class Filled:
     """Half-open intervals (s) without a break, in which the pose of the body is known; with no cloud, all markers."""
     report: tuple[MarkerGaps, ...]
     step_s: float
-
-    def seconds(self, source: Source) -> float:
-        """Time that all markers together took from this source, s."""
-        return float((self.source == source).sum() * self.step_s)
 
     def sentence(self) -> str:
         """What was filled, in words."""

@@ -25,7 +25,6 @@ from palpate.motion.markers.robust import (
 from palpate.physics.arrays import FloatArray
 
 Kind = Literal["swapped", "ghost", "moved", "unsteady", "confused", "static", "weak"]
-Place = Literal["before", "after", "neither"]
 Vector = tuple[float, float, float]
 
 _MERGE_S = 0.5
@@ -58,8 +57,6 @@ class Fault:
     finding: Finding
     shift_m: Vector | None = None
     """How far a marker moved on the body, in the cloud's axes; at the start of the interval."""
-    cloud_place: Place | None = None
-    """Whether the cloud has the moved marker where it sat before the move or after it."""
     before_m: Vector | None = None
     """Where a moved marker sat before the move, from its place in the cloud, in the cloud's axes."""
 
@@ -134,21 +131,8 @@ def report_moves(levels: list[Level], i: int, case: Case) -> list[Fault]:
         finding = Finding("marker-moved", text, case.short(i))
         count = int(seen[after.first : after.last + 1].sum())
         interval = (start, float(times[after.last]))
-        place = _cloud_place(levels, after)
-        faults.append(
-            Fault("moved", (case.cloud.names[i],), interval, count, size, finding, _vector(by), place, _vector(was))
-        )
+        faults.append(Fault("moved", (case.cloud.names[i],), interval, count, size, finding, _vector(by), _vector(was)))
     return faults
-
-
-def _cloud_place(levels: list[Level], after: Level) -> Place:
-    """On which side of a move the marker is where the cloud has it."""
-    if len(levels) == 1:
-        return "before"
-    there = [level.first for level in levels if not level.value.any()]
-    if not there:
-        return "neither"
-    return "before" if min(there) < after.first else "after"
 
 
 def _vector(x: FloatArray) -> Vector:
