@@ -109,6 +109,15 @@ WRONG: list[tuple[str, list[str]]] = [
      ["prior.inertia_com: it is not symmetric: Ixy = 0, Iyx = 2"]),
     ("prior: {mass: 1, com: [0, 0, 0], shape: {type: cylinder, length: 1, radius: 1, axis: [0, 0, 0]}}",
      ["prior.shape.axis: [0, 0, 0] is no direction"]),
+    (PRIOR + "  of: whole", ["line 12: prior.of: 'whole' is not possible in stage: handle. Write handle"]),
+    ("known_mass: {value: 1.3, of: body}", ["known_mass.of: 'body' is not possible in stage: handle. Write handle"]),
+    ("stops: [0 deg, 92 cm kg]", ["stops.1: '92 cm kg' is neither an angle, such as 92 deg, nor a length"]),
+    ("markers: {up: y}", ["line 8: markers: this key is only for a motion that markers measure. Leave it out"]),
+    ("uncertain: {tilt: 1 deg}", ["line 8: uncertain.tilt: this key is only for a motion that markers measure"]),
+    ("uncertain: {mass: 1 g}", ["line 8: uncertain.mass: this key is only for files with known_mass"]),
+    ("filtering: {type: published}", ["line 8: filtering.type: this key is only for stage: body"]),
+    ("filtering: {type: parallel, window: 0.1}", ["line 8: filtering.window: this key is only for stage: body"]),
+    ("clocks: {wrench: 1, imu: 1, mocap: 3}", ["line 8: clocks.mocap: this key is only for a motion that markers"]),
     ("gravity: 0", ["gravity", "must be above 9.6"]),
     ("gravity: 981", ["gravity", "must be below 10"]),
     ("uncertain: {imu_rotation: 0.5}", ["uncertain.imu_rotation: 0.5 has no unit: write 0.5 deg if that is meant"]),
@@ -178,19 +187,13 @@ def test_gravity_robustness_and_declared_uncertainties(folder: Path) -> None:
     plain = read(folder, "").config
     assert (plain.gravity, plain.robust, plain.uncertain) == (STANDARD_GRAVITY, False, None)
     told = "imu_rotation: 0.5 deg, imu_position: 1 mm, load_cell_scale: 1 %, clock: 2 ms, known_mass: 1 g"
-    config = read(folder, f"gravity: 9.81\nrobust: true\nuncertain: {{{told}}}").config
+    mass = "known_mass: {value: 1.3 kg, of: handle}"
+    config = read(folder, f"gravity: 9.81\nrobust: true\n{mass}\nuncertain: {{{told}}}").config
     assert (config.gravity, config.robust) == (9.81, True)
     assert config.uncertain is not None
-    found = config.uncertain.model_dump()
+    found = config.uncertain.stated()
     assert found.pop("imu_rotation") == pytest.approx(np.deg2rad(0.5))
-    assert found == {
-        "imu_position": 0.001,
-        "load_cell_scale": 0.01,
-        "accelerometer_scale": None,
-        "gyroscope_scale": None,
-        "clock": 0.002,
-        "known_mass": 0.001,
-    }
+    assert found == {"imu_position": 0.001, "load_cell_scale": 0.01, "clock": 0.002, "mass": 0.001}
 
 
 def test_g_is_gravity_for_an_accelerometer_and_gram_elsewhere(folder: Path) -> None:

@@ -17,7 +17,7 @@ from rich.console import Console
 from palpate.errors import ExperimentProblem
 from palpate.experiment import rolling_body
 from palpate.experiment.file.reading import Experiment, read_experiment
-from palpate.experiment.file.schema import ExperimentPart, PriorPart, SensorPart
+from palpate.experiment.file.schema import SensorPart
 from palpate.experiment.result import Result
 from palpate.experiment.rolling_body import PreparedRolling, believed_of, fit_prepared, prepare_rolling, run_rolling
 from palpate.experiment.rolling_capture import _zero  # pyright: ignore[reportPrivateUsage]
@@ -259,23 +259,6 @@ def test_a_drawing_of_the_other_part_is_converted(folder: Path, prepared: Prepar
             "body",
             ("inertia_com: [[3, 0, 0], [0, 1.5, 0], [0, 0, 3]]", "shape: {type: box, sides: [0.1, 0.1, 0.1]}"),
         )
-
-
-def test_a_handles_prior_is_of_the_handle() -> None:
-    good = {"mass": 1.0, "com": [0, 0, 0.1], "inertia_com": np.eye(3).tolist()}
-    assert PriorPart.model_validate(good).of is None
-    pose = {"rotation": np.eye(3).tolist(), "translation": [0, 0, 0]}
-    for of in ({}, {"of": "whole"}):
-        data = {
-            "recordings": {"wrench": {"file": "a.mat"}, "imu": {"file": "b.csv"}},
-            "imu_pose": pose,
-            "prior": good | of,
-        }
-        if of:
-            with pytest.raises(ValueError, match=r"prior\.of is for what rolls"):
-                ExperimentPart.model_validate(data)
-        else:
-            ExperimentPart.model_validate(data)
 
 
 # Zeros of the load cells

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from palpate.experiment.body_signals import read_signals
 from palpate.experiment.body_systematic import body_systematic
 from palpate.experiment.file.object_model import object_model
 from palpate.experiment.file.reading import Experiment, check_reference_names
-from palpate.experiment.file.schema import BodyPart
 from palpate.experiment.hinge_inputs import AT_STOP_RAD, HingeInputs
 from palpate.experiment.result import Result
 from palpate.experiment.rolling_body import run_rolling
@@ -50,7 +50,7 @@ class PreparedBody:
     """How the load cell's clock was found; None where it is stated, or there is none."""
 
 
-def run_body(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) -> Result:
+def run_body(experiment: Experiment[Any], tell: Tell = lambda _: None) -> Result:
     """Identify a body: the whole stage."""
     if isinstance(object_model(experiment).mechanism, Rolling):
         return run_rolling(experiment, tell)
@@ -71,7 +71,7 @@ def run_body(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) -> R
     return build_body_result(experiment, measured, prepared.offset, fit, refused, played)
 
 
-def prepare_body(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) -> PreparedBody:
+def prepare_body(experiment: Experiment[Any], tell: Tell = lambda _: None) -> PreparedBody:
     """Read everything, and find the load cell's clock by the balance where it is not stated."""
     config = experiment.config
     _refuse_rolling(experiment)
@@ -93,7 +93,7 @@ def prepare_body(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) 
     return PreparedBody(replace(measured, inputs=inputs, findings=(*measured.findings, *told)), offset)
 
 
-def _refuse_rolling(experiment: Experiment[BodyPart]) -> None:
+def _refuse_rolling(experiment: Experiment[Any]) -> None:
     """Refuse objects that roll, and keys that only they have: nothing would read them."""
     config = experiment.config
     if isinstance(object_model(experiment).mechanism, Rolling):
@@ -107,7 +107,7 @@ def _refuse_rolling(experiment: Experiment[BodyPart]) -> None:
                 raise experiment.problem(f"{prefix}{name}", "this key is for objects that roll", "leave it out")
 
 
-def fit_body(experiment: Experiment[BodyPart], prepared: PreparedBody, tell: Tell = lambda _: None) -> BodyFit:
+def fit_body(experiment: Experiment[Any], prepared: PreparedBody, tell: Tell = lambda _: None) -> BodyFit:
     """Fit as the experiment file says."""
     config, measured = experiment.config, prepared.measured
     published = measured.inputs.filtering.lowpass is None
@@ -149,7 +149,7 @@ def _contact(before: HingeInputs, after: HingeInputs) -> list[Finding]:
     return [Finding("contact", told)]
 
 
-def _clock(experiment: Experiment[BodyPart], measured: BodyMeasured) -> Offset:
+def _clock(experiment: Experiment[Any], measured: BodyMeasured) -> Offset:
     """Twice: once with the shapes as given, then with those that the first clock shows."""
     inputs, segments = measured.inputs, [*measured.segments["quasi_static"], *measured.segments["train"]]
     try:
@@ -162,7 +162,7 @@ def _clock(experiment: Experiment[BodyPart], measured: BodyMeasured) -> Offset:
         raise experiment.problem("clocks", str(error), "state the samples that coincide") from error
 
 
-def check_body_segments(experiment: Experiment[BodyPart], measured: BodyMeasured) -> None:
+def check_body_segments(experiment: Experiment[Any], measured: BodyMeasured) -> None:
     """Refuse segments in which nothing was seen, and a test that is not one."""
     times = measured.inputs.times_s
     spans: dict[str, list[tuple[int, int]]] = {}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from palpate.experiment.file.reading import Experiment
 from palpate.experiment.file.schema import BodyPart, CapturePart, MotionPart
 from palpate.experiment.hinge_inputs import Added
 
 
-def as_motion(experiment: Experiment[BodyPart], *, with_wrench: bool) -> Experiment[MotionPart]:
+def as_motion(experiment: Experiment[Any], *, with_wrench: bool) -> Experiment[MotionPart]:
     """The same file, read as one of the motion stage, with or without the load cell."""
     config, recordings = experiment.config, experiment.config.recordings
     assert recordings.mocap is not None

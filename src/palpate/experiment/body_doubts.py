@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment
-from palpate.experiment.file.schema import BodyPart
 from palpate.experiment.hinge_inputs import HingeInputs
 from palpate.findings import Finding, Severity
 from palpate.mechanisms import Hinge
@@ -23,7 +23,7 @@ BEYOND_DEG = 3.0
 """A stop gives way a little."""
 
 
-def check_towards(experiment: Experiment[BodyPart]) -> None:
+def check_towards(experiment: Experiment[Any]) -> None:
     """The place of a marker that stays behind is known in a static recording only."""
     markers = experiment.config.markers
     assert markers.hinge is not None
@@ -38,7 +38,7 @@ def check_towards(experiment: Experiment[BodyPart]) -> None:
         )
 
 
-def check_stops(experiment: Experiment[BodyPart], angle: FloatArray) -> None:
+def check_stops(experiment: Experiment[Any], angle: FloatArray) -> None:
     """Refuse stated stops that are none, or that the object was seen beyond."""
     stops = experiment.config.stops
     if stops is None:
@@ -52,7 +52,7 @@ def check_stops(experiment: Experiment[BodyPart], angle: FloatArray) -> None:
         raise experiment.problem("stops", told, "leave the key out: the ends of what was visited are then taken")
 
 
-def check_reach(experiment: Experiment[BodyPart], hinge: Hinge, angle: FloatArray, doubts: Sequence[Finding]) -> None:
+def check_reach(experiment: Experiment[Any], hinge: Hinge, angle: FloatArray, doubts: Sequence[Finding]) -> None:
     """Refuse angles that the linkage cannot reach; `doubts`: what is already known to be wrong with the angle."""
     if hinge.linkage is None:
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,7 @@ class BodyMeasured:
     findings: tuple[Finding, ...]
 
 
-def read_capture(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
+def read_capture(experiment: Experiment[Any], tell: Tell) -> BodyMeasured:
     """Markers, load cell and handle of an object on a hinge."""
     config = experiment.config
     model = object_model(experiment)
@@ -99,9 +100,7 @@ def read_capture(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
     return BodyMeasured(inputs, segments, captured, handle_result, tuple(findings))
 
 
-def segments_of(
-    experiment: Experiment[BodyPart], times: FloatArray, rows: NDArray[np.int64]
-) -> dict[str, list[Segment]]:
+def segments_of(experiment: Experiment[Any], times: FloatArray, rows: NDArray[np.int64]) -> dict[str, list[Segment]]:
     """The file's segments in seconds; `rows`: the place of each of its reference's rows on the even clock."""
     part, found = experiment.config.segments, dict[str, list[Segment]]()
     for name in ("static", "quasi_static", "train", "test"):
@@ -123,7 +122,7 @@ def segments_of(
 
 
 def _angle_from_shut(
-    experiment: Experiment[BodyPart], captured: CapturedMotion, segments: dict[str, list[Segment]], *, linked: bool
+    experiment: Experiment[Any], captured: CapturedMotion, segments: dict[str, list[Segment]], *, linked: bool
 ) -> tuple[FloatArray, list[Finding]]:
     """The angle, zero where the object is shut: in the static segment, else in the static recording, else at first.
 
@@ -184,7 +183,7 @@ def _angle_from_shut(
     return shifted, found
 
 
-def _without_handle(experiment: Experiment[BodyPart], phi: FloatArray | None, hinge: Hinge) -> list[Finding]:
+def _without_handle(experiment: Experiment[Any], phi: FloatArray | None, hinge: Hinge) -> list[Finding]:
     """Without the handle's weight the preload is right only where weight does not turn the object."""
     if phi is not None:
         return []
@@ -204,7 +203,7 @@ def stops_of(config: BodyPart, angle: FloatArray) -> tuple[float, float]:
 
 
 def filtering_of(
-    experiment: Experiment[BodyPart], times: FloatArray, angle: FloatArray, static: Segment | None
+    experiment: Experiment[Any], times: FloatArray, angle: FloatArray, static: Segment | None
 ) -> Filtering:
     """As the file says; what it leaves open is chosen from the noise and spectrum of the angle (rad)."""
     part = experiment.config.filtering

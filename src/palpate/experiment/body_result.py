@@ -14,7 +14,7 @@ from palpate.experiment.body_inputs import BodyMeasured
 from palpate.experiment.body_judge import bandwidth_doubts, fixed_doubts, reasons, resting_doubts, scale_doubts
 from palpate.experiment.body_weakness import weakest_of_hinge
 from palpate.experiment.file.reading import Experiment
-from palpate.experiment.file.schema import BodyPart, sensor_label
+from palpate.experiment.file.schema import sensor_label
 from palpate.experiment.result import Result
 from palpate.experiment.result_parts import about_body, clock_entry, ending, heading, rms_of_rows, with_cross_validated
 from palpate.experiment.view import CoordinateSeries, ReplayCurve, ReplayWindow, ShapeProfile, View
@@ -30,7 +30,7 @@ ASTRAY_RAD = np.radians(10.0)
 
 
 def build_body_result(
-    experiment: Experiment[BodyPart],
+    experiment: Experiment[Any],
     measured: BodyMeasured,
     offset: Offset | None,
     fit: BodyFit,
@@ -178,7 +178,7 @@ def _hinge(fit: BodyFit) -> dict[str, float]:
     }
 
 
-def _about(experiment: Experiment[BodyPart], measured: BodyMeasured, why: Sequence[str]) -> dict[str, str]:
+def _about(experiment: Experiment[Any], measured: BodyMeasured, why: Sequence[str]) -> dict[str, str]:
     config = experiment.config
     frame = "hinge: origin on the axis, z along it; the angle is zero when shut and positive when opening"
     about = about_body(experiment, frame, why)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from palpate.errors import PalpateError
 from palpate.experiment.body_inputs import MOVES_RAD, BodyMeasured, filtering_of, segments_of, stops_of
 from palpate.experiment.file.object_model import object_model
 from palpate.experiment.file.reading import Experiment
-from palpate.experiment.file.schema import BodyPart, SignalsPart
+from palpate.experiment.file.schema import SignalsPart
 from palpate.experiment.handle_inputs import load_part
 from palpate.experiment.hinge_inputs import HingeInputs
 from palpate.experiment.telling import Tell
@@ -36,7 +37,7 @@ JITTER = 0.2
 KEYS = {"angle": "rad", "torque": "N m", "point": "m", "force": "N"}
 
 
-def read_signals(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
+def read_signals(experiment: Experiment[Any], tell: Tell) -> BodyMeasured:
     """Angle and torque from the table, on an even clock."""
     config = experiment.config
     part = config.recordings.signals
@@ -57,7 +58,7 @@ def read_signals(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
         x = np.column_stack([_unwrapped(_channel(experiment, recording, part.angle, "angle")), torque])
     else:
         x, found = _from_path(experiment, recording, part, sign)
-        names = [*(part.point or []), *(part.force or [])]
+        names = [] if part.path is None else [*part.path[0], *part.path[1]]
         findings += found
     findings += check_channels(recording, names)
     even = _even(experiment, recording, names[0], x)
@@ -98,7 +99,7 @@ def read_signals(experiment: Experiment[BodyPart], tell: Tell) -> BodyMeasured:
     return BodyMeasured(inputs, segments, None, None, tuple(findings))
 
 
-def _travel(experiment: Experiment[BodyPart], angle: FloatArray) -> list[Finding]:
+def _travel(experiment: Experiment[Any], angle: FloatArray) -> list[Finding]:
     """Travels that no hinge has, or that tell nothing: a wrong unit."""
     travel = float(np.nanmax(angle) - np.nanmin(angle))
     if travel == 0:
@@ -176,7 +177,7 @@ def _unwrapped(angle: FloatArray) -> FloatArray:
     return found
 
 
-def _channel(experiment: Experiment[BodyPart], recording: Recording, name: str, key: str) -> FloatArray:
+def _channel(experiment: Experiment[Any], recording: Recording, name: str, key: str) -> FloatArray:
     place = f"recordings.signals.{key}"
     try:
         channel = recording[name]
@@ -190,13 +191,12 @@ def _channel(experiment: Experiment[BodyPart], recording: Recording, name: str, 
 
 
 def _from_path(
-    experiment: Experiment[BodyPart], recording: Recording, part: SignalsPart, sign: float
+    experiment: Experiment[Any], recording: Recording, part: SignalsPart, sign: float
 ) -> tuple[FloatArray, list[Finding]]:
     """(samples, 2): angle about the circle that the point describes, and the force's moment about its axis."""
-    assert part.point is not None
-    assert part.force is not None
-    path = np.column_stack([_channel(experiment, recording, n, "point") for n in part.point])
-    force = sign * np.column_stack([_channel(experiment, recording, n, "force") for n in part.force])
+    assert part.path is not None
+    path = np.column_stack([_channel(experiment, recording, n, "point") for n in part.path[0]])
+    force = sign * np.column_stack([_channel(experiment, recording, n, "force") for n in part.path[1]])
     try:
         circle = hinge_from_path(path)
     except PalpateError as error:
@@ -209,7 +209,7 @@ def _from_path(
     return np.column_stack([circle.angle_rad, np.cross(path - origin, force) @ z]), [Finding("hinge", told)]
 
 
-def _even(experiment: Experiment[BodyPart], recording: Recording, name: str, x: FloatArray) -> Even:
+def _even(experiment: Experiment[Any], recording: Recording, name: str, x: FloatArray) -> Even:
     """On an even clock; times that jitter are put right by interpolation."""
     try:
         return evenly_sampled(recording[name].clock.times_s, x, what="signals")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.file.reading import Experiment, check_reference_names
-from palpate.experiment.file.schema import ExperimentPart, PriorPart
+from palpate.experiment.file.schema import PriorPart
 from palpate.experiment.gates import expected_noise
 from palpate.experiment.handle_inputs import HandleInputs, build_inputs, read_imu, read_wrench, sensor_of
 from palpate.experiment.handle_result import build_result
@@ -57,7 +58,7 @@ class Prepared:
         return self.inputs.offset_s
 
 
-def run_handle(experiment: Experiment[ExperimentPart], tell: Tell = lambda _: None) -> Result:
+def run_handle(experiment: Experiment[Any], tell: Tell = lambda _: None) -> Result:
     """Identify a handle: the whole stage."""
     config = experiment.config
     prior = prior_of(experiment)
@@ -92,7 +93,7 @@ def run_handle(experiment: Experiment[ExperimentPart], tell: Tell = lambda _: No
     return build_result(experiment, prepared, solution, train, test)
 
 
-def prepare_handle(experiment: Experiment[ExperimentPart], tell: Tell = lambda _: None) -> Prepared:
+def prepare_handle(experiment: Experiment[Any], tell: Tell = lambda _: None) -> Prepared:
     """Read the recordings, align their clocks, move the IMU's signals to the sensor and set up the balance."""
     config = experiment.config
     tell("reading the load cell")
@@ -208,7 +209,7 @@ def _halves_suffice(inputs: HandleInputs) -> bool:
     return bool(rate_hz / 2 * inputs.smoothing.slope_window_s >= FEWEST_IN_WINDOW)
 
 
-def prior_of(experiment: Experiment[ExperimentPart]) -> Prior | None:
+def prior_of(experiment: Experiment[Any]) -> Prior | None:
     """The experiment file's prior in the identification's terms."""
     part = experiment.config.prior
     if part is None:
@@ -242,7 +243,7 @@ def wrench_features(motion: Motion) -> FloatArray:
     return np.vstack([np.array(body_features(k), dtype=float), motion.omega.T]).T
 
 
-def _stated_offset(experiment: Experiment[ExperimentPart], wrench: Even, imu: Even) -> float:
+def _stated_offset(experiment: Experiment[Any], wrench: Even, imu: Even) -> float:
     """From the rows of both files that the experiment says were taken at the same instant."""
     clocks = experiment.config.clocks
     assert clocks != "auto"
@@ -254,9 +255,7 @@ def _stated_offset(experiment: Experiment[ExperimentPart], wrench: Even, imu: Ev
     return times[0] - times[1]
 
 
-def _segments(
-    experiment: Experiment[ExperimentPart], balance: Balance, wrench: Even
-) -> tuple[list[Segment], list[Segment]]:
+def _segments(experiment: Experiment[Any], balance: Balance, wrench: Even) -> tuple[list[Segment], list[Segment]]:
     part = experiment.config.segments
     if part is None:
         seen = np.isfinite(balance.kinematics.omega[0]) & np.isfinite(balance.wrench).all(axis=1)

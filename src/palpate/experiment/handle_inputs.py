@@ -13,7 +13,6 @@ from palpate.errors import PalpateError
 from palpate.experiment.file.reading import Experiment, RecordingPart, load_options, wrench_channels
 from palpate.experiment.file.schema import (
     SENSORS,
-    ExperimentPart,
     ImuPart,
     ParallelPart,
     PosePart,
@@ -123,7 +122,7 @@ def read_imu(experiment: Experiment[Any], part: ImuPart) -> tuple[Recording, lis
     return recording, names, _even(experiment, "recordings.imu", recording, names[0], np.hstack(stacks), "IMU")
 
 
-def build_inputs(experiment: Experiment[ExperimentPart], wrench: Even, imu: Even) -> HandleInputs:
+def build_inputs(experiment: Experiment[Any], wrench: Even, imu: Even) -> HandleInputs:
     """Everything but the clock offset, which is found from the signals or stated."""
     config = experiment.config
     model = load_object(config.object)
@@ -187,9 +186,9 @@ def _smoothing(part: ParallelPart | SavitzkyGolayPart) -> Smoothing:
     return Smoothing(part.slope_window, part.slope_order, part.window, part.order)
 
 
-def _lowpass(experiment: Experiment[ExperimentPart], wrench: Even) -> Lowpass | None:
+def _lowpass(experiment: Experiment[Any], wrench: Even) -> Lowpass | None:
     part = experiment.config.filtering
-    if not isinstance(part, ParallelPart):
+    if not isinstance(part, ParallelPart) or part.bandwidth is None:
         return None
     rate_hz = (len(wrench.times_s) - 1) / (wrench.times_s[-1] - wrench.times_s[0])
     try:

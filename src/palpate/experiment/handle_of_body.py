@@ -9,7 +9,7 @@ import numpy as np
 
 from palpate.errors import PalpateError
 from palpate.experiment.file.reading import Experiment, read_experiment, shipped_experiments
-from palpate.experiment.file.schema import BodyPart, HandleWeightPart, sensor_label
+from palpate.experiment.file.schema import HandleWeightPart, sensor_label
 from palpate.experiment.handle import run_handle
 from palpate.experiment.result import Result
 from palpate.experiment.telling import Tell
@@ -19,7 +19,7 @@ from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import PHI_NAMES, phi_from_mass_properties
 
 
-def handle_of(experiment: Experiment[BodyPart], tell: Tell) -> tuple[FloatArray | None, Result | None, list[str]]:
+def handle_of(experiment: Experiment[Any], tell: Tell) -> tuple[FloatArray | None, Result | None, list[str]]:
     """phi of the handle in the sensor frame (None: not given), its result where it was identified here, warnings."""
     part = experiment.config.handle
     if part is None:
@@ -41,7 +41,7 @@ def handle_of(experiment: Experiment[BodyPart], tell: Tell) -> tuple[FloatArray 
     return _phi(experiment, model), result, _doubts(experiment, model)
 
 
-def _experiment(experiment: Experiment[BodyPart], part: str, path: Path) -> Experiment[Any]:
+def _experiment(experiment: Experiment[Any], part: str, path: Path) -> Experiment[Any]:
     try:
         shipped = part in shipped_experiments() and not path.exists()
         found = read_experiment(part, data=experiment.data) if shipped else read_experiment(path)
@@ -54,14 +54,14 @@ def _experiment(experiment: Experiment[BodyPart], part: str, path: Path) -> Expe
     return found
 
 
-def _phi(experiment: Experiment[BodyPart], model: Model) -> FloatArray:
+def _phi(experiment: Experiment[Any], model: Model) -> FloatArray:
     if not isinstance(model.mechanism, Free) or any(name not in model.values for name in PHI_NAMES):
         what = f"{experiment.config.handle} is a model of {model.name!r}, not of a handle"
         raise experiment.problem("handle", what, "give the model.json of a handle stage")
     return np.array([model.values[name] for name in PHI_NAMES])
 
 
-def _doubts(experiment: Experiment[BodyPart], model: Model) -> list[str]:
+def _doubts(experiment: Experiment[Any], model: Model) -> list[str]:
     """Refuse another sensor's handle; what else speaks against it."""
     wrench = experiment.config.recordings.wrench
     assert wrench is not None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palpate.experiment.file.reading import Experiment
-from palpate.experiment.file.schema import ExperimentPart, sensor_label
+from palpate.experiment.file.schema import sensor_label
 from palpate.experiment.gates import expected_noise, reasons, remarks, zero_change, zero_drift
 from palpate.experiment.handle_view import handle_view
 from palpate.experiment.result import (
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def build_result(
-    experiment: Experiment[ExperimentPart], prepared: Prepared, solution: Solution, train: Compressed, test: Compressed
+    experiment: Experiment[Any], prepared: Prepared, solution: Solution, train: Compressed, test: Compressed
 ) -> Result:
     """Put a solution into the words of result.json."""
     noise = expected_noise(prepared.inputs)

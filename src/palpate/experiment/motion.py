@@ -188,6 +188,7 @@ def _stated(experiment: Experiment[MotionPart], name: str, even: Even, body: Bod
     sample: int | None = getattr(clocks, name)
     if sample is None:
         raise experiment.problem(f"clocks.{name}", "this key is missing: the file has such a recording")
+    assert clocks.mocap is not None
     for key, number, most in (("mocap", clocks.mocap, len(body.rows)), (name, sample, len(even.rows))):
         if number > most:
             raise experiment.problem(f"clocks.{key}", f"there is no sample {number}, the file has {most}")

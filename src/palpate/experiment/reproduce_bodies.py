@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from palpate.experiment.body_fit import quasi_static_spring
 from palpate.experiment.file.object_model import object_model
 from palpate.experiment.file.reading import Experiment
-from palpate.experiment.file.schema import BodyPart
 from palpate.experiment.reproduce_choices import BODIES
 from palpate.experiment.reproduce_markers import (
     aligned_barrow,
@@ -48,7 +48,7 @@ from palpate.physics.spatial import wrench_transmission
 HEIGHT = "height"
 
 
-def fit_published_door(name: str, experiment: Experiment[BodyPart], tell: Tell) -> PublishedFit:
+def fit_published_door(name: str, experiment: Experiment[Any], tell: Tell) -> PublishedFit:
     """The door in two steps: the spring from slow samples, then inertia and friction (paper, eq. opt_door)."""
     choices, config = BODIES[name], experiment.config
     hinge, sensor, part = config.markers.hinge, config.markers.sensor, config.recordings.wrench
@@ -149,7 +149,7 @@ class PaperContact(Mechanism):
         return replace(k, coordinates={**own, HEIGHT: Coordinate(height, 0.0, 0.0, (0.0, 0.0, 0.0))})
 
 
-def fit_published_barrow(name: str, experiment: Experiment[BodyPart], tell: Tell) -> PublishedFit:
+def fit_published_barrow(name: str, experiment: Experiment[Any], tell: Tell) -> PublishedFit:
     """The wheelbarrow: moments about the contact, mass known, damped towards the CAD prior (paper, eq.
     optimization_wb).
     """

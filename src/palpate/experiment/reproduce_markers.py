@@ -10,7 +10,7 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment
-from palpate.experiment.file.schema import BodyPart, MocapPart, SensorMarkersPart
+from palpate.experiment.file.schema import MocapPart, SensorMarkersPart
 from palpate.experiment.handle_inputs import load_part
 from palpate.experiment.reproduce_choices import BodyChoices
 from palpate.experiment.reproduce_published import span
@@ -64,7 +64,7 @@ def read_markers(experiment: Experiment[Any], key: str, part: MocapPart) -> Mark
     return Markers(tuple(n.rpartition(":")[2] for n in found.names), found.times_s, found.points)
 
 
-def aligned_door(experiment: Experiment[BodyPart], choices: BodyChoices, *, whole: bool = False) -> Aligned:
+def aligned_door(experiment: Experiment[Any], choices: BodyChoices, *, whole: bool = False) -> Aligned:
     """The door against the mean of its static file; `whole`: all rows of the file instead of the authors' window."""
     recordings = experiment.config.recordings
     assert recordings.mocap is not None
@@ -81,7 +81,7 @@ def aligned_door(experiment: Experiment[BodyPart], choices: BodyChoices, *, whol
     return Aligned(markers.names, cloud, align(points[:, body], cloud[body]))
 
 
-def aligned_barrow(experiment: Experiment[BodyPart], choices: BodyChoices) -> Aligned:
+def aligned_barrow(experiment: Experiment[Any], choices: BodyChoices) -> Aligned:
     """The wheelbarrow against the mean of some samples of its own window, heights from the floor."""
     recordings = experiment.config.recordings
     assert recordings.mocap is not None

@@ -14,7 +14,7 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment, wrench_channels
-from palpate.experiment.file.schema import ExperimentPart, ImuPart, WrenchPart
+from palpate.experiment.file.schema import ImuPart, WrenchPart
 from palpate.experiment.handle import prior_of
 from palpate.experiment.handle_inputs import load_part, sensor_of
 from palpate.experiment.reproduce_choices import HANDLES, BodyChoices, Span, Window
@@ -60,7 +60,7 @@ class PublishedFit:
     solution: Solution
 
 
-def fit_published_handle(name: str, experiment: Experiment[ExperimentPart], tell: Tell) -> PublishedFit:
+def fit_published_handle(name: str, experiment: Experiment[Any], tell: Tell) -> PublishedFit:
     """A handle: w = -data = A phi + bias, weighted, damped towards the prior in theta (paper, eq. optimization)."""
     choices, config = HANDLES[name], experiment.config
     tell("reading")

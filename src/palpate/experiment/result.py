@@ -121,5 +121,5 @@ def provenance(experiment: Experiment[Any], segments: Mapping[str, Sequence[Segm
         "experiment": {"file": experiment.source.name, "sha256": sha256(experiment.source)},
         "recordings": [{"file": f, "sha256": sha256(experiment.path(f))} for f in files],
         "segments": {**{name: [list(s) for s in pairs] for name, pairs in segments.items()}, "unit": "s"},
-        "filtering": experiment.config.filtering.model_dump(),
+        "filtering": experiment.config.filtering.model_dump(exclude_none=True),
     }

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from palpate.experiment.file.reading import Experiment
-from palpate.experiment.file.schema import BodyPart, HandleWeightPart
+from palpate.experiment.file.schema import HandleWeightPart
 from palpate.experiment.result import RESULT_FORMAT, parameter_entry, provenance, read_references
 from palpate.files import finite, sha256
 from palpate.identify import Solution
@@ -27,7 +27,7 @@ DRIVEN_BY = {
 }
 
 
-def heading(experiment: Experiment[BodyPart], solution: Solution) -> dict[str, Any]:
+def heading(experiment: Experiment[Any], solution: Solution) -> dict[str, Any]:
     """What every body's result begins with: what it is of, its parameters and their conditioning."""
     config, conditioning = experiment.config, solution.conditioning
     return {
@@ -45,7 +45,7 @@ def heading(experiment: Experiment[BodyPart], solution: Solution) -> dict[str, A
 
 
 def ending(
-    experiment: Experiment[BodyPart],
+    experiment: Experiment[Any],
     why: Sequence[str],
     warnings: Sequence[str],
     segments: Mapping[str, Sequence[Segment]],
@@ -113,7 +113,7 @@ def curve_of(solution: Solution) -> list[dict[str, float | None]]:
     return [{**asdict(point), "kappa_eff": finite(point.kappa_eff)} for point in points]
 
 
-def about_body(experiment: Experiment[BodyPart], frame: str, why: Sequence[str]) -> dict[str, str]:
+def about_body(experiment: Experiment[Any], frame: str, why: Sequence[str]) -> dict[str, str]:
     """What people must know of a body's model."""
     config = experiment.config
     about = {

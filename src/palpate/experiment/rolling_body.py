@@ -5,7 +5,7 @@ Wheelbarrow).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from palpate.elements import SensorBias
 from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.file.object_model import object_model
 from palpate.experiment.file.reading import Experiment, check_reference_names
-from palpate.experiment.file.schema import BodyPart, HandleWeightPart
+from palpate.experiment.file.schema import HandleWeightPart
 from palpate.experiment.handle import prior_of
 from palpate.experiment.result import Result
 from palpate.experiment.rolling_capture import RollingMeasured, read_rolling
@@ -55,7 +55,7 @@ class PreparedRolling:
     """How the load cells' clock was found; None where it is stated."""
 
 
-def run_rolling(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) -> Result:
+def run_rolling(experiment: Experiment[Any], tell: Tell = lambda _: None) -> Result:
     """Identify a rolling object: the whole stage."""
     model = object_model(experiment)
     check_reference_names(experiment, _told_of(model), model.mechanism.rows)
@@ -91,7 +91,7 @@ def _replayed(fit: RollingFit, measured: RollingMeasured) -> Replay | None:
         return None
 
 
-def prepare_rolling(experiment: Experiment[BodyPart], tell: Tell = lambda _: None) -> PreparedRolling:
+def prepare_rolling(experiment: Experiment[Any], tell: Tell = lambda _: None) -> PreparedRolling:
     """Read everything, and find the load cells' clock by the balance where it is not stated."""
     measured = read_rolling(experiment, tell)
     quiet = tuple(f for f in measured.findings if f.fatal or f.cause not in HUSH)
@@ -116,7 +116,7 @@ def _moved(measured: RollingMeasured) -> list[Segment]:
     return sorted([*measured.segments["train"], *measured.segments["test"]])
 
 
-def fit_prepared(experiment: Experiment[BodyPart], prepared: PreparedRolling) -> RollingFit:
+def fit_prepared(experiment: Experiment[Any], prepared: PreparedRolling) -> RollingFit:
     """Fit as the experiment file says."""
     measured = prepared.measured
     try:
@@ -125,16 +125,16 @@ def fit_prepared(experiment: Experiment[BodyPart], prepared: PreparedRolling) ->
         raise experiment.problem("segments", str(error)) from error
 
 
-def believed_of(experiment: Experiment[BodyPart], measured: RollingMeasured) -> Believed:
+def believed_of(experiment: Experiment[Any], measured: RollingMeasured) -> Believed:
     """The experiment file's prior and mass in the identification's terms."""
     config = experiment.config
     return Believed(_prior(experiment, measured), config.factor, _mass(experiment, measured), config.fixed)
 
 
-def _prior(experiment: Experiment[BodyPart], measured: RollingMeasured) -> Prior | None:
+def _prior(experiment: Experiment[Any], measured: RollingMeasured) -> Prior | None:
     """What the drawing shows -> what the model is of, with the handles behind the sensors."""
     # a prior has the same keys in every stage
-    prior, part = prior_of(cast("Experiment[Any]", experiment)), experiment.config.prior
+    prior, part = prior_of(experiment), experiment.config.prior
     model_of = experiment.config.model_of
     if prior is None or part is None or part.of in (None, model_of):
         return prior
@@ -156,7 +156,7 @@ def _prior(experiment: Experiment[BodyPart], measured: RollingMeasured) -> Prior
     return replace(prior, values=dict(zip(PHI_NAMES, phi.tolist(), strict=True)))
 
 
-def _mass(experiment: Experiment[BodyPart], measured: RollingMeasured) -> float | None:
+def _mass(experiment: Experiment[Any], measured: RollingMeasured) -> float | None:
     """What was on the scale -> what the model is of, with the handles' masses."""
     part, model_of = experiment.config.known_mass, experiment.config.model_of
     if part is None:
@@ -174,7 +174,7 @@ def _mass(experiment: Experiment[BodyPart], measured: RollingMeasured) -> float 
     return mass
 
 
-def _check_segments(experiment: Experiment[BodyPart], measured: RollingMeasured) -> None:
+def _check_segments(experiment: Experiment[Any], measured: RollingMeasured) -> None:
     """Refuse segments in which nothing was seen, or all of which a foot is on the ground."""
     inputs = measured.inputs
     for name in ("train", "test"):
@@ -188,7 +188,7 @@ def _check_segments(experiment: Experiment[BodyPart], measured: RollingMeasured)
                 raise experiment.problem(f"segments.{name}", told)
 
 
-def _refuse_swapped(experiment: Experiment[BodyPart], measured: RollingMeasured) -> None:
+def _refuse_swapped(experiment: Experiment[Any], measured: RollingMeasured) -> None:
     """Where no clock fits, right and left may be exchanged."""
     if len(measured.inputs.sensors) != 2:
         return
@@ -199,7 +199,7 @@ def _refuse_swapped(experiment: Experiment[BodyPart], measured: RollingMeasured)
     raise experiment.problem("recordings.wrench_2", swapped_text())
 
 
-def fit_findings(experiment: Experiment[BodyPart], fit: RollingFit, measured: RollingMeasured) -> list[Finding]:
+def fit_findings(experiment: Experiment[Any], fit: RollingFit, measured: RollingMeasured) -> list[Finding]:
     """What the motion and the fitted balance say against what was taken as given."""
     used = fit.balance.used
     assert used is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,7 @@ class RollingMeasured:
     findings: tuple[Finding, ...]
 
 
-def read_rolling(experiment: Experiment[BodyPart], tell: Tell) -> RollingMeasured:
+def read_rolling(experiment: Experiment[Any], tell: Tell) -> RollingMeasured:
     """Markers, load cells and handles of a rolling object."""
     config = experiment.config
     _check_keys(experiment)
@@ -111,7 +112,7 @@ def read_rolling(experiment: Experiment[BodyPart], tell: Tell) -> RollingMeasure
     return RollingMeasured(inputs, segments, captured, vertical, down.points, handles, mass, tuple(findings))
 
 
-def _check_keys(experiment: Experiment[BodyPart]) -> None:
+def _check_keys(experiment: Experiment[Any]) -> None:
     """Refuse what is missing, and what is not for objects that roll."""
     config, recordings = experiment.config, experiment.config.recordings
     for key in ("stops", "procedure"):
@@ -139,7 +140,7 @@ def _check_keys(experiment: Experiment[BodyPart]) -> None:
         raise experiment.problem("known_mass", told, "weigh the object, for example {value: 45 kg, of: whole}")
 
 
-def _model(experiment: Experiment[BodyPart]) -> Model:
+def _model(experiment: Experiment[Any]) -> Model:
     """The object; its wheel as markers.axle or the mechanism's options say, and nowhere else otherwise."""
     model, axle = object_model(experiment), experiment.config.markers.axle
     assert axle is not None
@@ -164,7 +165,7 @@ def _model(experiment: Experiment[BodyPart]) -> Model:
 
 
 def _handles(
-    experiment: Experiment[BodyPart], tell: Tell
+    experiment: Experiment[Any], tell: Tell
 ) -> tuple[list[FloatArray | None], tuple[Result | None, ...], list[str]]:
     """phi of each sensor's handle in its frame, results of their stages, doubts."""
     config = experiment.config
@@ -184,7 +185,7 @@ def _handles(
     return [phi, phi_2], (result, result_2), [*doubts, *(f"second: {text}" for text in doubts_2)]
 
 
-def _wrenches(experiment: Experiment[BodyPart]) -> list[Even]:
+def _wrenches(experiment: Experiment[Any]) -> list[Even]:
     """What each sensor passes on to the object, on its own clock."""
     recordings = experiment.config.recordings
     found: list[Even] = []
@@ -206,14 +207,15 @@ def _wrenches(experiment: Experiment[BodyPart]) -> list[Even]:
     return found
 
 
-def _turn_root(experiment: Experiment[BodyPart], captured: CapturedMotion, name: str) -> FloatArray:
+def _turn_root(experiment: Experiment[Any], captured: CapturedMotion, name: str) -> FloatArray:
     """(3, 3), see `Sensor.turn_root`: what errors of its three markers' places in the cloud do to a sensor's frame."""
     body, markers = captured.body, experiment.config.markers
     part = markers.sensor if name == "sensor" else markers.sensor_2
     assert part is not None
     std = body.checked.noise_m / np.sqrt(len(body.markers.times_s))
-    full = {n.rpartition(":")[2]: n for n in body.cloud.names} | {n: n for n in body.cloud.names}
-    corners = body.cloud.places([full.get(n, n) for n in part.markers])
+    full: dict[str, str] = {n.rpartition(":")[2]: n for n in body.cloud.names} | {n: n for n in body.cloud.names}
+    names: list[str] = part.markers
+    corners = body.cloud.places([full.get(n, n) for n in names])
     offset = pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")
     R = sensor_frame(corners[0], corners[1], corners[2], offset)[:3, :3]
     turns: list[FloatArray] = []
@@ -225,7 +227,7 @@ def _turn_root(experiment: Experiment[BodyPart], captured: CapturedMotion, name:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=float)
 
 
-def _zero(experiment: Experiment[BodyPart], phis: list[FloatArray | None]) -> tuple[Zero, FloatArray | None]:
+def _zero(experiment: Experiment[Any], phis: list[FloatArray | None]) -> tuple[Zero, FloatArray | None]:
     """Where the load cells' zero comes from, and a wrench that is stated."""
     bias, static = experiment.config.bias, experiment.config.segments.static
     fixed = np.array(bias.at_contact, dtype=float) if isinstance(bias, FixedBiasPart) else None
@@ -243,7 +245,7 @@ def _zero(experiment: Experiment[BodyPart], phis: list[FloatArray | None]) -> tu
     return bias, None
 
 
-def _filtering(experiment: Experiment[BodyPart], poses: Poses, static: Segment | None) -> Filtering:
+def _filtering(experiment: Experiment[Any], poses: Poses, static: Segment | None) -> Filtering:
     """As the file says; what it leaves open is chosen from the noise and spectrum of the poses."""
     part = experiment.config.filtering
     if isinstance(part, PublishedPart):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from palpate.experiment.file.reading import Experiment
-from palpate.experiment.file.schema import BodyPart, HandleWeightPart, sensor_label
+from palpate.experiment.file.schema import HandleWeightPart, sensor_label
 from palpate.experiment.handle_inputs import sensor_of
 from palpate.experiment.result import Result
 from palpate.experiment.result_parts import (
@@ -50,7 +50,7 @@ ZEROING = {"still": "mean while nobody touched the handles", "estimated": "estim
 
 
 def build_rolling_result(
-    experiment: Experiment[BodyPart],
+    experiment: Experiment[Any],
     measured: RollingMeasured,
     offset: Offset | None,
     fit: RollingFit,
@@ -146,7 +146,7 @@ def _weakest(fit: RollingFit) -> dict[str, Any] | None:
     return asdict(replace(found, text=told if advice is None else f"{told}; to know it better, {advice}"))
 
 
-def _handles(experiment: Experiment[BodyPart], measured: RollingMeasured) -> dict[str, Any]:
+def _handles(experiment: Experiment[Any], measured: RollingMeasured) -> dict[str, Any]:
     """The handle behind each sensor: from where, its ten numbers in the sensor's frame, and what its own stage said."""
     config, found = experiment.config, dict[str, Any]()
     given = (config.handle, config.handle_2 or config.handle)
@@ -193,7 +193,7 @@ def _rolling(fit: RollingFit, measured: RollingMeasured) -> dict[str, Any]:
 
 
 def _about(
-    experiment: Experiment[BodyPart], fit: RollingFit, why: Sequence[str], assumed: Mapping[str, float]
+    experiment: Experiment[Any], fit: RollingFit, why: Sequence[str], assumed: Mapping[str, float]
 ) -> dict[str, str]:
     config = experiment.config
     about = about_body(experiment, FRAME, why) | {"zeroing": ZEROING[fit.inputs.zero]}

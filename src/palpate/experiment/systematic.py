@@ -51,8 +51,8 @@ def _changes(inputs: HandleInputs, u: UncertainPart, mass: float | None) -> Iter
             yield replace(inputs, imu=replace(inputs.imu, x=x)), mass
     if u.clock is not None:
         yield replace(inputs, offset_s=inputs.offset_s + u.clock), mass
-    if u.known_mass is not None and mass is not None:
-        yield inputs, mass + u.known_mass
+    if u.mass is not None and mass is not None:
+        yield inputs, mass + u.mass
 
 
 def _turned(T: FloatArray, angle: FloatArray) -> FloatArray:

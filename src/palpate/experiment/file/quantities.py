@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import isfinite
 from typing import Annotated, Any, cast
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, PlainValidator
 
 from palpate.errors import PalpateError
 from palpate.physics.units import parse_quantity, parse_unit
@@ -59,11 +59,35 @@ def quantity(unit: str, *, positive: bool = False, bare: bool = True) -> Reader:
             raise ValueError(f"{shown(value)} is not a finite number")
         if positive and not found > 0:
             raise ValueError(f"{shown(value)} is not possible: it must be positive")
-        if not bare and not str(value).rstrip(" ")[-1:].isalpha():
+        if not bare and not _has_unit(value):
             raise ValueError(f"{shown(value)} has no unit: write {value} {unit} if that is meant")
         return found
 
     return read
+
+
+class Position(float):
+    """A position along a freedom of which only the object says whether it turns or slides: SI, and "rad" or "m"."""
+
+    unit: str
+
+
+def travel(value: Any) -> Position:
+    """An angle or a length, with its unit."""
+    if not _has_unit(value):
+        raise ValueError(f"{shown(value)} has no unit: write {value} deg or {value} mm, whichever is meant")
+    for unit, si in (("deg", "rad"), ("m", "m")):
+        try:
+            position = Position(quantity(unit)(value))
+        except ValueError:
+            continue
+        position.unit = si
+        return position
+    raise ValueError(f"{shown(value)} is neither an angle, such as 92 deg, nor a length, such as 40 cm")
+
+
+def _has_unit(value: Any) -> bool:
+    return str(value).rstrip(" ")[-1:].isalpha()
 
 
 def three(read: Reader, *, single: bool = False) -> BeforeValidator:
@@ -184,6 +208,7 @@ Frequency = Annotated[float, BeforeValidator(quantity("Hz"))]
 Seconds = Annotated[float, BeforeValidator(quantity("s"))]
 Fraction = Annotated[float, BeforeValidator(quantity("1"))]
 Angle = Annotated[float, BeforeValidator(quantity("deg", bare=False))]
+Travel = Annotated[float, PlainValidator(travel)]
 Acceleration = Annotated[float, BeforeValidator(quantity("m/s2"))]
 Vector = Annotated[list[float], three(quantity("m"))]
 Sides = Annotated[list[float], three(quantity("m", positive=True))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import resources
@@ -13,9 +13,9 @@ from typing import Any, Generic, Literal, TypeVar, cast, get_args, get_origin
 from pydantic import ValidationError
 
 from palpate.errors import DataProblem, ExperimentProblem, FileProblem, UnknownName, unknown_name
-from palpate.experiment.file.quantities import shown
+from palpate.experiment.file.quantities import Position, shown
 from palpate.experiment.file.schema import (
-    BodyPart,
+    ClocksPart,
     ExperimentPart,
     ImuPart,
     MocapPart,
@@ -27,17 +27,19 @@ from palpate.experiment.file.schema import (
 )
 from palpate.files import read_bytes
 from palpate.mechanisms import Row
+from palpate.model import Model
+from palpate.physics.inertia import PHI_NAMES
 
 Place = tuple[str, ...]
 """Keys and numbers of entries from the top of the file."""
 
-ROOTS: dict[str, type[ExperimentPart] | type[MotionPart] | type[BodyPart]] = {
+ROOTS: dict[str, type[ExperimentPart] | type[MotionPart]] = {
     "handle": ExperimentPart,
+    "body": ExperimentPart,
     "motion": MotionPart,
-    "body": BodyPart,
 }
 """The schema of each stage's file."""
-Config = TypeVar("Config", bound=ExperimentPart | MotionPart | BodyPart, covariant=True)
+Config = TypeVar("Config", bound=ExperimentPart | MotionPart, covariant=True)
 RecordingPart = WrenchPart | ImuPart | MocapPart | SignalsPart
 COMPARED = ("damping", "kappa", "kappa_eff", "kappa_eff_paper")
 """What a reference may tell beside parameters and `rms_ROW`."""
@@ -132,9 +134,7 @@ def wrench_channels(part: WrenchPart, available: Sequence[str]) -> list[str]:
     )
 
 
-def check_reference_names(
-    experiment: Experiment[ExperimentPart | BodyPart], known: Iterable[str], rows: Iterable[Row]
-) -> None:
+def check_reference_names(experiment: Experiment[ExperimentPart], known: Iterable[str], rows: Iterable[Row]) -> None:
     """Refuse reference values for what a result does not tell; `known` are the names of its parameters."""
     names = [*known, *COMPARED, *(f"rms_{row.name}" for row in rows)]
     for i, part in enumerate(experiment.config.reference):
@@ -175,28 +175,188 @@ def recordings_of(experiment: Experiment[Any]) -> dict[str, RecordingPart]:
 
 
 def _check(experiment: Experiment[Any]) -> None:
-    """What the schema cannot say: files that exist, segments that do not overlap."""
+    """What the schema cannot say: keys that fit the instruments, files that exist, segments that do not overlap."""
     config = experiment.config
+    check_keys(experiment)
     files = [(f"recordings.{name}.file", experiment.path(p.file)) for name, p in recordings_of(experiment).items()]
-    if not isinstance(config, MotionPart):
+    if isinstance(config, ExperimentPart):
         files += [
             (f"{_reference_key(experiment, i)}.file", experiment.source.parent / part.file)
             for i, part in enumerate(config.reference)
             if part.file is not None
         ]
-    if isinstance(config, BodyPart) and isinstance(config.handle, str) and config.handle not in shipped_experiments():
-        files.append(("handle", experiment.source.parent / config.handle))
+        if isinstance(config.handle, str) and config.handle not in shipped_experiments():
+            files.append(("handle", experiment.source.parent / config.handle))
     for key, path in files:
         if not path.is_file() and not (path / "metadata.yaml").is_file():  # a ROS 2 bag is a folder
             try:
                 read_bytes(path)
             except FileProblem as error:
                 raise experiment.problem(key, str(error)) from None
-    if not isinstance(config, MotionPart) and config.segments is not None:
+    if isinstance(config, ExperimentPart) and config.segments is not None:
         check_segments(experiment)
 
 
-def check_segments(experiment: Experiment[ExperimentPart | BodyPart]) -> None:
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Where a key acts."""
+
+    where: str
+    """In words, after "only for"."""
+    holds: Callable[[ExperimentPart], bool] | None = None
+    """By what the file alone says; None: it takes the model."""
+    holds_for: Callable[[Model], bool] = lambda _: True
+    remedy: str = "leave it out"
+
+
+CONDITIONS: Mapping[str, Condition] = {
+    "body": Condition("stage: body", lambda c: c.stage == "body"),
+    "motion": Condition(
+        "stage: motion; a body's positions are differentiated by polynomials whose window follows from the bandwidth",
+        lambda _: False,
+        remedy="leave it out, or set that window: filtering: {window: 0.2 s}",
+    ),
+    "imu": Condition("stage: handle, where an IMU measures the motion", lambda c: c.motion_from == "imu"),
+    "markers": Condition("a motion that markers measure", lambda c: c.motion_from == "markers"),
+    "load cell": Condition(
+        "recordings of a load cell, which a table of signals does not have", lambda c: c.motion_from != "table"
+    ),
+    "an IMU": Condition("files with recordings.imu", lambda c: c.recordings.imu is not None),
+    "two load cells": Condition("files with recordings.wrench_2", lambda c: c.recordings.wrench_2 is not None),
+    "known mass": Condition("files with known_mass", lambda c: c.known_mass is not None),
+    "one-freedom": Condition("objects on a hinge or a slide", None, lambda m: m.mechanism.main is not None),
+    "hinge": Condition("objects on a hinge", None, lambda m: [j.kind for j in m.mechanism.joints] == ["turn"]),
+    "wheel": Condition("objects that roll", None, lambda m: m.mechanism.wheel is not None),
+    "linkage": Condition("objects with a linkage", None, lambda m: m.mechanism.linkage is not None),
+    "mass": Condition(
+        "models with a mass among their parameters", None, lambda m: "kg" in [p.unit for p in m.parameters.values()]
+    ),
+    "rigid body": Condition(
+        "models with the ten parameters of a rigid body", None, lambda m: m.parameters.keys() >= set(PHI_NAMES)
+    ),
+}
+"""What the keys of the schema name in `only`."""
+
+
+def check_keys(experiment: Experiment[Any], model: Model | None = None) -> None:
+    """Refuse keys that would have no effect for these instruments and, given its model, for this object; then keys that
+    are missing.
+    """
+    config = experiment.config
+    if model is not None:
+        _check_stage(experiment, model)
+    if isinstance(config, ExperimentPart):
+        for place, names in _given(config, ""):
+            for condition in (CONDITIONS[name] for name in names):
+                acts = condition.holds(config) if condition.holds else model is None or condition.holds_for(model)
+                if not acts:
+                    raise experiment.problem(place, f"this key is only for {condition.where}", condition.remedy)
+        _check_parts(experiment)
+    for place, why in _missing(config):
+        wanted = remedy(ROOTS[config.stage], tuple(place.split(".")))
+        raise experiment.problem(place, f"this key is missing{why and f': {why}'}", wanted)
+    if model is not None:
+        _check_object(experiment, model)
+
+
+def _given(part: Part, prefix: str) -> Iterator[tuple[str, list[str]]]:
+    """Every key that the file gives, with the names of its conditions; parts before what is inside them."""
+    for name, field in type(part).model_fields.items():
+        if name not in part.model_fields_set:
+            continue
+        extra = cast("Mapping[str, list[str]]", field.json_schema_extra or {})
+        yield f"{prefix}{name}", extra.get("only", [])
+        value = getattr(part, name)
+        if isinstance(value, Part):
+            yield from _given(value, f"{prefix}{name}.")
+
+
+def _check_parts(experiment: Experiment[ExperimentPart]) -> None:
+    """Refuse a prior or a mass of another part of the object than the stage identifies."""
+    config = experiment.config
+    for key, part in (("prior", config.prior), ("known_mass", config.known_mass)):
+        if part is not None and part.of is not None and (part.of == "handle") != (config.stage == "handle"):
+            possible = "handle" if config.stage == "handle" else "body or whole"
+            wrong = f"{part.of!r} is not possible in stage: {config.stage}"
+            raise experiment.problem(f"{key}.of", wrong, f"write {possible}")
+
+
+def _missing(config: ExperimentPart | MotionPart) -> Iterator[tuple[str, str]]:
+    """Keys that the stage and the instruments need, and why where that is not plain."""
+    clocks, recordings = config.clocks, config.recordings
+    if isinstance(config, ExperimentPart):
+        needed = {
+            "imu": ("recordings.wrench", "recordings.imu", "imu_pose"),
+            "markers": ("recordings.mocap", "recordings.wrench", "segments"),
+            "table": ("segments",),
+        }[config.motion_from]
+        if config.stage == "body" and "object" not in config.model_fields_set:
+            yield "object", ""
+        for place in needed:
+            group, _, name = place.rpartition(".")
+            if getattr(getattr(config, group) if group else config, name) is None:
+                yield place, "give mocap and wrench, or signals alone" if name == "mocap" else ""
+        if config.handle is None and config.model_of != "body":
+            yield "handle", f"model_of: {config.model_of} needs it"
+        if config.handle is None and config.handle_2 is not None:
+            yield "handle", "handle_2 is there"
+        if config.motion_from == "markers":
+            yield from _sensors_missing(config)
+    if isinstance(clocks, ClocksPart):
+        for name in ("mocap", "imu", "wrench"):
+            if getattr(recordings, name, None) is not None and getattr(clocks, name) is None:
+                yield f"clocks.{name}", "the file has such a recording"
+
+
+def _sensors_missing(config: ExperimentPart) -> Iterator[tuple[str, str]]:
+    if config.markers.sensor is None:
+        yield "markers.sensor", "it says where the load cell sits on the object"
+    second = {"recordings.wrench_2": config.recordings.wrench_2, "markers.sensor_2": config.markers.sensor_2}
+    there = [place for place, part in second.items() if part is not None]
+    if len(there) == 1:
+        (other,) = second.keys() - there
+        yield other, f"{there[0]} is there, and what the second of two hands does cannot be guessed"
+
+
+def _check_stage(experiment: Experiment[ExperimentPart], model: Model) -> None:
+    """Refuse a stage that cannot identify such an object."""
+    stage, held = experiment.config.stage, model.mechanism.main is not None or model.mechanism.wheel is not None
+    if held != (stage == "body"):
+        wrong = f"stage: {stage} does not identify {model.name!r}, which {'is held' if held else 'moves freely'}"
+        raise experiment.problem(
+            "object", wrong, f"write stage: {'body' if held else 'handle'}, or name another object"
+        )
+
+
+def _check_object(experiment: Experiment[ExperimentPart], model: Model) -> None:
+    """Refuse positions in the unit of another freedom, what the rows cannot determine, and markers that do not say
+    where the mechanism is.
+    """
+    config, mechanism = experiment.config, model.mechanism
+    if config.known_mass is None and config.rows == "moments":
+        wrong = "this key is missing: the moments alone hardly determine the mass"
+        raise experiment.problem("known_mass", wrong, "weigh the object, for example {value: 45 kg, of: whole}")
+    if mechanism.main is not None:
+        unit = mechanism.coordinates[mechanism.main]
+        closed = None if config.uncertain is None else config.uncertain.closed
+        stated = {"stops": config.stops or [], "uncertain.closed": [] if closed is None else [closed]}
+        for place, values in stated.items():
+            if any(isinstance(value, Position) and value.unit != unit for value in values):
+                kinds = ("an angle", "length") if unit == "rad" else ("a length", "angle")
+                raise experiment.problem(place, f"the position of {model.name!r} is {kinds[0]}, not a {kinds[1]}")
+        if config.bias == "estimated":
+            wrong = "with one freedom, a constant force of the load cell is the same as a preloaded spring"
+            raise experiment.problem("bias", f"it cannot be estimated here: {wrong}", "write bias: still or none")
+    if config.motion_from == "markers":
+        kinds = [joint.kind for joint in mechanism.joints]
+        needed = "axle" if mechanism.wheel is not None else "hinge" if kinds == ["turn"] else None
+        if needed is not None and getattr(config.markers, needed) is None:
+            place = f"markers.{needed}"
+            wanted = remedy(ExperimentPart, ("markers", needed))
+            raise experiment.problem(place, "this key is missing: it says where the mechanism is", wanted)
+
+
+def check_segments(experiment: Experiment[ExperimentPart]) -> None:
     """Refuse empty, reversed and overlapping segments; of different kinds, once both are samples (`check_overlap`)."""
     segments = experiment.config.segments
     assert segments is not None

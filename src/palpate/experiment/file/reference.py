@@ -13,8 +13,8 @@ from typing import Any, cast
 from pydantic.fields import FieldInfo
 
 from palpate.elements import ELEMENTS
-from palpate.experiment.file.reading import ROOTS, literals, schema_classes
-from palpate.experiment.file.schema import Part
+from palpate.experiment.file.reading import CONDITIONS, ROOTS, literals, schema_classes
+from palpate.experiment.file.schema import MotionPart, Part
 from palpate.mechanisms import LINKAGES, MECHANISMS
 from palpate.physics.units import UNITS
 
@@ -38,22 +38,24 @@ def reference() -> str:
         "",
         "Written from the schema by `python -m palpate.experiment.file.reference`; do not edit. A quantity is a number "
         "in SI units or a text with a unit (`0.9 kg`, `15 cm`, `30 %`, `20 Hz`); the [units](#units) are at the end. "
-        "Unknown keys and keys without a value are refused.",
+        "Unknown keys, keys without a value and keys that have no effect for this object or these instruments are "
+        "refused.",
     ]
-    seen: set[Any] = set()
-    for stage, root in ROOTS.items():
+    described: set[Any] = set()
+    for root in dict.fromkeys(ROOTS.values()):
+        stages = [f"`{stage}`" for stage, other in ROOTS.items() if other is root]
         waiting: list[tuple[str, Any]] = [("", root)]
         while waiting:
-            key, model = waiting.pop(0)
-            if (key, model) in seen:
+            key, part = waiting.pop(0)
+            if (key, part) in described:
                 continue
-            seen.add((key, model))
-            heading = f"## `{key}`" if key else f"# Stage `{stage}`: the whole file"
-            lines += ["", heading, "", (model.__doc__ or "").strip(), ""]
-            lines += ["| key | meaning | default |", "|---|---|---|"]
-            for name, field in model.model_fields.items():
+            described.add((key, part))
+            heading = f"## `{key}`" if key else f"# Stage {' or '.join(stages)}: the whole file"
+            lines += ["", heading, "", _words(part), "", "| key | meaning | default |", "|---|---|---|"]
+            for name, field in part.model_fields.items():
                 children = schema_classes(field.annotation)
-                lines.append(f"| `{name}` | {_meaning(field, children)} | {_default(field)} |")
+                meaning = _meaning(field, children, conditions=part is not MotionPart)
+                lines.append(f"| `{name}` | {meaning} | {_default(field)} |")
                 waiting += [(f"{key}.{name}".lstrip("."), child) for child in children]
     return "\n".join([*lines, *_units()]) + "\n"
 
@@ -84,13 +86,15 @@ def _units() -> list[str]:
     ]
 
 
-def _meaning(field: FieldInfo, children: list[Any]) -> str:
-    told = [field.description] if field.description else []
-    told += [] if told or not children else [" or ".join(str(c.__doc__).strip().rstrip(".") for c in children)]
+def _meaning(field: FieldInfo, children: list[Any], *, conditions: bool) -> str:
+    words = [field.description] if field.description else []
+    words += [] if words or not children else [" or ".join(_words(c).rstrip(".") for c in children)]
     choices = [f"`{c}`" for c in literals(field.annotation)]
-    told += [f"one of {', '.join(choices)}"] if len(choices) > 1 else choices if choices and not told else []
-    told += [f"for example `{example}`" for example in field.examples or []]
-    return "; ".join(told).replace("|", "\\|").replace("\n", " ")
+    words += [f"one of {', '.join(choices)}"] if len(choices) > 1 else choices if choices and not words else []
+    words += [f"for example `{example}`" for example in field.examples or []]
+    names = cast("dict[str, list[str]]", field.json_schema_extra or {}).get("only", []) if conditions else []
+    words += ["only for " + " and for ".join(CONDITIONS[name].where for name in names)] if names else []
+    return "; ".join(words).replace("|", "\\|").replace("\n", " ")
 
 
 def _default(field: FieldInfo) -> str:
