@@ -41,7 +41,7 @@ def known_errors() -> Generator[None]:
 
 @contextmanager
 def progress(*, quiet: bool, verbose: bool, title: str = "") -> Generator[Tell]:
-    """A function to be told of each step: a spinner on a terminal, with -v a line a step, otherwise silence."""
+    """A function to call with the name of each step: a spinner on a terminal, a line a step with -v, else silence."""
     if quiet:
         yield lambda _: None
         return

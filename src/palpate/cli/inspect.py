@@ -34,7 +34,7 @@ def inspect(
         ),
     ] = None,
     format_: Annotated[
-        str | None, typer.Option("--format", help="The files' format [default: found out from each].")
+        str | None, typer.Option("--format", help="The files' format [default: recognised for each].")
     ] = None,
     time: Annotated[str | None, typer.Option("--time", help="Plain tables: header of the column of times.")] = None,
     time_unit: Annotated[
@@ -155,7 +155,7 @@ def _write_table(path: Path, motion: Any) -> None:
 
 @contextmanager
 def _closed_pipe_is_no_error() -> Generator[None]:
-    """`palpate inspect ... | head` has seen enough: no message, exit code 0."""
+    """`palpate inspect ... | head` closes the pipe early: no message, exit code 0."""
     import os
     import sys
 

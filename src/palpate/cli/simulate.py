@@ -39,7 +39,9 @@ def simulate(
         float,
         typer.Option("--force", help="N: on a hinge across the door at --grip; on what rolls ahead, at the axle."),
     ] = 0.0,
-    sine: Annotated[float, typer.Option("--sine", help="Hz: torque and force swing with it instead of resting.")] = 0.0,
+    sine: Annotated[
+        float, typer.Option("--sine", help="Hz: torque and force oscillate instead of being constant.")
+    ] = 0.0,
     seconds: Annotated[
         float | None, typer.Option("--for", help="Seconds to simulate [default: 10, or the file's].")
     ] = None,
@@ -61,13 +63,17 @@ def simulate(
     delay: Annotated[float, typer.Option("--delay", help="--robot, --audit: ms from the wrench to the loop.")] = 2.0,
     hand_stiffness: Annotated[float, typer.Option("--hand-stiffness", help="--robot, --audit: N/m.")] = 500.0,
     noise: Annotated[
-        float, typer.Option("--noise", help="--robot: N, of a sample of the sensor's forces; moments a 20th in N m.")
+        float,
+        typer.Option(
+            "--noise", help="--robot: N: noise of the sensor's forces; its moments have a twentieth of it in N m."
+        ),
     ] = 0.1,
     feed_forward: Annotated[
         str, typer.Option("--feed-forward", help="--robot: acceleration, velocity or none, from model to arm.")
     ] = "acceleration",
     wrong: Annotated[
-        float, typer.Option("--wrong", help="--robot: % by which inertia and damping are made wrong as a check; 0: no.")
+        float,
+        typer.Option("--wrong", help="--robot: % by which inertia and damping are falsified as a check; 0: no check."),
     ] = 20.0,
     audit: Annotated[
         bool, typer.Option("--audit", help="Energy, longest step, coupling with a hand, and what could be felt.")

@@ -37,7 +37,7 @@ def twin(
         bool,
         typer.Option(
             "--poor",
-            help="handle: moved about one axis only; door: only ever seen opening; wheelbarrow: moved too little.",
+            help="handle: moved about one axis only; door: recorded only while opening; wheelbarrow: moved too little.",
         ),
     ] = False,
     clean: Annotated[

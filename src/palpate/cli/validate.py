@@ -1,4 +1,4 @@
-"""palpate validate: a model on data it has not seen."""
+"""palpate validate: a model on unseen data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def validate(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Judge a model by data it has not seen: its errors, beside those of a model fitted to these data."""
+    """Judge a model by unseen data: its errors, beside those of a model fitted to these data."""
     with known_errors():
         path = model_file(model)
         with progress(quiet=quiet or as_json, verbose=verbose, title=Path(experiment).stem) as tell:

@@ -1,4 +1,4 @@
-"""palpate variants: alternatives of a body's model, fitted and ranked."""
+"""palpate variants: alternative models of a body, fitted and ranked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def variants(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Fit alternatives of a body's model and rank them by what they predict of data not seen."""
+    """Fit alternative models of a body and rank them by how well they predict unseen data."""
     with known_errors():
         path = result_folder(out, experiment) / "variants.json"
         with progress(quiet=quiet or as_json, verbose=verbose, title=Path(experiment).stem) as tell:

@@ -16,36 +16,33 @@ from palpate.model import Model
 
 @dataclass(frozen=True, slots=True)
 class Exporter:
-    """One format: the function that writes it into a folder (`suffix`: into a file), and the options it takes."""
+    """One format: the module whose function `export_MODULE` writes it into a folder (`suffix`: into a file), and the
+    options it takes.
+    """
 
     module: str
-    function: str
     options: tuple[str, ...]
-    what: str
     suffix: str = ""
 
 
 _STEPPED = ("dt", "wrench_limit")
 EXPORTERS: Mapping[str, Exporter] = MappingProxyType(
     {
-        "c": Exporter("c", "export_c", _STEPPED, "C99: model.h and model.c, for a controller"),
-        "fmu": Exporter("fmu", "export_fmu", _STEPPED, "FMI 2.0 co-simulation, for Simulink and others", ".fmu"),
-        "mjcf": Exporter("mjcf", "export_mjcf", ("mass",), "MuJoCo"),
-        "urdf": Exporter("urdf", "export_urdf", ("mass",), "URDF: robots' descriptions"),
-        "ros2-control": Exporter(
-            "ros2_control",
-            "export_ros2_control",
-            ("handle", "state", "tool"),
-            "parameters of ros2_control's admittance_controller, an approximation",
-        ),
+        "c": Exporter("c", _STEPPED),
+        "fmu": Exporter("fmu", _STEPPED, ".fmu"),
+        "mjcf": Exporter("mjcf", ("mass",)),
+        "urdf": Exporter("urdf", ("mass",)),
+        "ros2-control": Exporter("ros2_control", ("handle", "state", "tool")),
     }
 )
+"""C99 for a controller, FMI 2.0 co-simulation, MuJoCo, robots' descriptions, and parameters of an admittance_controller
+of ros2_control, which approximate the model."""
 
 
 def export_model(model: Model, to: str, out: str | Path, *, even_if_failed: bool = False, **options: Any) -> Export:
     """Write a model in the format `to` (see `EXPORTERS`) into the folder `out`; returns what could not be said.
 
-    A model whose own verdict is "failed" is refused unless `even_if_failed`. `options` are those of the format: `dt`
+    A model whose verdict is "failed" is refused unless `even_if_failed`. `options` are those of the format: `dt`
     (s) and `wrench_limit` for C and FMU, `mass` (kg) for MJCF and URDF; an option of another format is refused.
     """
     if to not in EXPORTERS:
@@ -63,5 +60,5 @@ def export_model(model: Model, to: str, out: str | Path, *, even_if_failed: bool
     out = Path(out)
     if exporter.suffix and out.suffix != exporter.suffix:
         out = out / f"{model.name}{exporter.suffix}"
-    function = getattr(import_module(f"palpate.export.{exporter.module}"), exporter.function)
-    return function(model, out, **options)
+    module = import_module(f"palpate.export.{exporter.module}")
+    return getattr(module, f"export_{exporter.module}")(model, out, **options)

@@ -100,8 +100,7 @@ FMI2_EXPORT_ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2S
                                           fmi2Boolean logging)
 {
     Instance *it;
-    (void)resources;
-    (void)visible;
+    (void)resources, (void)visible;
     if (functions == NULL || functions->allocateMemory == NULL || functions->freeMemory == NULL)
         return NULL;
     if (type != fmi2CoSimulation || guid == NULL || strcmp(guid, GUID_) != 0) {
@@ -129,8 +128,7 @@ FMI2_EXPORT_ void fmi2FreeInstance(fmi2Component c)
 
 FMI2_EXPORT_ fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean on, size_t count, const fmi2String categories[])
 {
-    (void)count;
-    (void)categories;
+    (void)count, (void)categories;
     ((Instance *)c)->logging = on;
     return fmi2OK;
 }
@@ -138,21 +136,14 @@ FMI2_EXPORT_ fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean on, siz
 FMI2_EXPORT_ fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean has_tolerance, fmi2Real tolerance,
                                            fmi2Real start, fmi2Boolean has_stop, fmi2Real stop)
 {
-    (void)has_tolerance;
-    (void)tolerance;
-    (void)has_stop;
-    (void)stop;
+    (void)has_tolerance, (void)tolerance, (void)has_stop, (void)stop;
     if (!isfinite(start))
         return tell(c, fmi2Error, "the start time is not finite");
     ((Instance *)c)->now.start = start;
     return fmi2OK;
 }
 
-FMI2_EXPORT_ fmi2Status fmi2EnterInitializationMode(fmi2Component c)
-{
-    (void)c;
-    return fmi2OK;
-}
+FMI2_EXPORT_ fmi2Status fmi2EnterInitializationMode(fmi2Component c) { return c != NULL ? fmi2OK : fmi2Error; }
 
 FMI2_EXPORT_ fmi2Status fmi2ExitInitializationMode(fmi2Component c)
 {
@@ -168,11 +159,7 @@ FMI2_EXPORT_ fmi2Status fmi2ExitInitializationMode(fmi2Component c)
     return fmi2OK;
 }
 
-FMI2_EXPORT_ fmi2Status fmi2Terminate(fmi2Component c)
-{
-    (void)c;
-    return fmi2OK;
-}
+FMI2_EXPORT_ fmi2Status fmi2Terminate(fmi2Component c) { return c != NULL ? fmi2OK : fmi2Error; }
 
 FMI2_EXPORT_ fmi2Status fmi2Reset(fmi2Component c)
 {
@@ -217,59 +204,38 @@ FMI2_EXPORT_ fmi2Status fmi2GetInteger(fmi2Component c, const fmi2ValueReference
     return fmi2OK;
 }
 
-FMI2_EXPORT_ fmi2Status fmi2SetInteger(fmi2Component c, const fmi2ValueReference vr[], size_t count,
-                                      const fmi2Integer value[])
-{
-    (void)vr;
-    (void)value;
-    return count == 0 ? fmi2OK : tell(c, fmi2Error, "no integer variable can be set");
-}
+/* Variables of kinds that the model does not have, or that nobody can set. */
+#define NONE_(function, type, message)                                                                           \
+    FMI2_EXPORT_ fmi2Status function(fmi2Component c, const fmi2ValueReference vr[], size_t count, type value[]) \
+    {                                                                                                            \
+        (void)vr, (void)value;                                                                                   \
+        return count == 0 ? fmi2OK : tell(c, fmi2Error, message);                                                \
+    }
+NONE_(fmi2SetInteger, const fmi2Integer, "no integer variable can be set")
+NONE_(fmi2GetBoolean, fmi2Boolean, "there is no boolean variable")
+NONE_(fmi2SetBoolean, const fmi2Boolean, "there is no boolean variable")
+NONE_(fmi2GetString, fmi2String, "there is no string variable")
+NONE_(fmi2SetString, const fmi2String, "there is no string variable")
 
-FMI2_EXPORT_ fmi2Status fmi2GetBoolean(fmi2Component c, const fmi2ValueReference vr[], size_t count, fmi2Boolean value[])
+/* Copy a state to where the caller keeps it. */
+static fmi2Status keep(Instance *it, fmi2FMUstate *saved, const void *state)
 {
-    (void)vr;
-    (void)value;
-    return count == 0 ? fmi2OK : tell(c, fmi2Error, "there is no boolean variable");
-}
-
-FMI2_EXPORT_ fmi2Status fmi2SetBoolean(fmi2Component c, const fmi2ValueReference vr[], size_t count,
-                                      const fmi2Boolean value[])
-{
-    (void)vr;
-    (void)value;
-    return count == 0 ? fmi2OK : tell(c, fmi2Error, "there is no boolean variable");
-}
-
-FMI2_EXPORT_ fmi2Status fmi2GetString(fmi2Component c, const fmi2ValueReference vr[], size_t count, fmi2String value[])
-{
-    (void)vr;
-    (void)value;
-    return count == 0 ? fmi2OK : tell(c, fmi2Error, "there is no string variable");
-}
-
-FMI2_EXPORT_ fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference vr[], size_t count,
-                                     const fmi2String value[])
-{
-    (void)vr;
-    (void)value;
-    return count == 0 ? fmi2OK : tell(c, fmi2Error, "there is no string variable");
-}
-
-FMI2_EXPORT_ fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *saved)
-{
-    Instance *it = c;
     if (*saved == NULL)
         *saved = it->functions.allocateMemory(1, sizeof it->now);
     if (*saved == NULL)
         return tell(it, fmi2Error, "there is no memory for the state");
-    memcpy(*saved, &it->now, sizeof it->now);
+    memcpy(*saved, state, sizeof it->now);
     return fmi2OK;
+}
+
+FMI2_EXPORT_ fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *saved)
+{
+    return keep(c, saved, &((Instance *)c)->now);
 }
 
 FMI2_EXPORT_ fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate saved)
 {
-    Instance *it = c;
-    memcpy(&it->now, saved, sizeof it->now);
+    memcpy(&((Instance *)c)->now, saved, sizeof(Memory));
     return fmi2OK;
 }
 
@@ -284,8 +250,7 @@ FMI2_EXPORT_ fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *saved)
 
 FMI2_EXPORT_ fmi2Status fmi2SerializedFMUstateSize(fmi2Component c, fmi2FMUstate saved, size_t *size)
 {
-    (void)c;
-    (void)saved;
+    (void)c, (void)saved;
     *size = sizeof(Memory);
     return fmi2OK;
 }
@@ -300,47 +265,28 @@ FMI2_EXPORT_ fmi2Status fmi2SerializeFMUstate(fmi2Component c, fmi2FMUstate save
 
 FMI2_EXPORT_ fmi2Status fmi2DeSerializeFMUstate(fmi2Component c, const fmi2Byte bytes[], size_t size, fmi2FMUstate *saved)
 {
-    Instance *it = c;
-    if (size != sizeof(Memory))
-        return tell(it, fmi2Error, "this is no state of this FMU");
-    if (*saved == NULL)
-        *saved = it->functions.allocateMemory(1, sizeof it->now);
-    if (*saved == NULL)
-        return tell(it, fmi2Error, "there is no memory for the state");
-    memcpy(*saved, bytes, sizeof it->now);
-    return fmi2OK;
+    return size == sizeof(Memory) ? keep(c, saved, bytes) : tell(c, fmi2Error, "this is no state of this FMU");
 }
 
 FMI2_EXPORT_ fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReference unknown[], size_t unknowns,
                                                     const fmi2ValueReference known[], size_t knowns,
                                                     const fmi2Real by[], fmi2Real value[])
 {
-    (void)unknown;
-    (void)unknowns;
-    (void)known;
-    (void)knowns;
-    (void)by;
-    (void)value;
+    (void)unknown, (void)unknowns, (void)known, (void)knowns, (void)by, (void)value;
     return tell(c, fmi2Error, "directional derivatives are not offered");
 }
 
 FMI2_EXPORT_ fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t count,
                                                    const fmi2Integer order[], const fmi2Real value[])
 {
-    (void)vr;
-    (void)count;
-    (void)order;
-    (void)value;
+    (void)vr, (void)count, (void)order, (void)value;
     return tell(c, fmi2Error, "inputs are held, not interpolated");
 }
 
 FMI2_EXPORT_ fmi2Status fmi2GetRealOutputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t count,
                                                     const fmi2Integer order[], fmi2Real value[])
 {
-    (void)vr;
-    (void)count;
-    (void)order;
-    (void)value;
+    (void)vr, (void)count, (void)order, (void)value;
     return tell(c, fmi2Error, "derivatives of outputs are not offered");
 }
 
@@ -374,13 +320,17 @@ FMI2_EXPORT_ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real time, fmi2Real leng
 
 FMI2_EXPORT_ fmi2Status fmi2CancelStep(fmi2Component c) { return tell(c, fmi2Error, "steps do not run in the background"); }
 
-FMI2_EXPORT_ fmi2Status fmi2GetStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Status *value)
-{
-    (void)c;
-    (void)kind;
-    *value = fmi2OK;
-    return fmi2Discard;
-}
+/* Statuses that a step in the foreground never has. */
+#define NO_STATUS_(function, type, nothing)                                                       \
+    FMI2_EXPORT_ fmi2Status function(fmi2Component c, const fmi2StatusKind kind, type *value)     \
+    {                                                                                             \
+        (void)c, (void)kind;                                                                      \
+        *value = nothing;                                                                         \
+        return fmi2Discard;                                                                       \
+    }
+NO_STATUS_(fmi2GetStatus, fmi2Status, fmi2OK)
+NO_STATUS_(fmi2GetIntegerStatus, fmi2Integer, 0)
+NO_STATUS_(fmi2GetStringStatus, fmi2String, "")
 
 FMI2_EXPORT_ fmi2Status fmi2GetRealStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Real *value)
 {
@@ -391,25 +341,9 @@ FMI2_EXPORT_ fmi2Status fmi2GetRealStatus(fmi2Component c, const fmi2StatusKind 
     return fmi2OK;
 }
 
-FMI2_EXPORT_ fmi2Status fmi2GetIntegerStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Integer *value)
-{
-    (void)c;
-    (void)kind;
-    *value = 0;
-    return fmi2Discard;
-}
-
 FMI2_EXPORT_ fmi2Status fmi2GetBooleanStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Boolean *value)
 {
     (void)c;
     *value = 0;
     return kind == fmi2Terminated ? fmi2OK : fmi2Discard;
-}
-
-FMI2_EXPORT_ fmi2Status fmi2GetStringStatus(fmi2Component c, const fmi2StatusKind kind, fmi2String *value)
-{
-    (void)c;
-    (void)kind;
-    *value = "";
-    return fmi2Discard;
 }

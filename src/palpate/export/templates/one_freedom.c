@@ -3,7 +3,7 @@ static int same_side(double a, double b)
     return (a > 0.0) == (b > 0.0) && (a < 0.0) == (b < 0.0);
 }
 
-/* The new speed if the stops are as pressed as at the angle `ahead`, how much that is, and the status. */
+/* The new speed if the stops are as pressed as at the position `ahead`, how much that is, and the status. */
 static double towards(const @name@_parameters *p, double q, double v, double ahead, const double *w, double dt,
                       double *pressed, int *status)
 {
@@ -50,10 +50,10 @@ static double towards(const @name@_parameters *p, double q, double v, double ahe
     return (momentum - copysign(lost, momentum)) / (inertia + stiff + dt * (0.0 > damping ? 0.0 : damping));
 }
 
-/* Angle and speed after a time dt, whether a stop was touched, and the status. */
-static int part(const @name@_parameters *p, double *angle, double *speed, const double *w, double dt, int *touched)
+/* Position and speed after a time dt, whether a stop was touched, and the status. */
+static int part(const @name@_parameters *p, double *position, double *speed, const double *w, double dt, int *touched)
 {
-    const double q = *angle, v = *speed;
+    const double q = *position, v = *speed;
     double there = q + dt * v, new_speed = v, pressed = 0.0;
     int i, status = @NAME@_OK;
     *touched = 0;
@@ -78,12 +78,12 @@ static int part(const @name@_parameters *p, double *angle, double *speed, const 
         break;
 #endif
     }
-    if (!(LOW_ <= there && there <= HIGH_)) { /* a linkage that is stretched stops the door, and gives nothing back */
+    if (!(LOW_ <= there && there <= HIGH_)) { /* a linkage that is stretched stops the object, and gives nothing back */
         there = there < LOW_ ? LOW_ : HIGH_;
         new_speed = (there - q) / dt;
         status = @NAME@_AT_LIMIT;
     }
-    *angle = there;
+    *position = there;
     *speed = new_speed;
     return status;
 }
