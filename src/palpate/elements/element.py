@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -107,6 +107,10 @@ class Element(ABC):
     """What its one parameter is, where a format knows only constants along a coordinate."""
     needs: ClassVar[str] = "move it in more ways"
     """Which motion tells more about it."""
+    choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+    """Options that the data may decide, with the values to try: variants of a model."""
+    optional: ClassVar[str] = ""
+    """The word for it in variants, if a model may be better with or without it."""
 
     @property
     @abstractmethod
@@ -130,6 +134,29 @@ class Element(ABC):
     def borders(self) -> tuple[str, ...]:
         """Which shapes are borders of a zone of the coordinates that it looks at."""
         return ()
+
+    @property
+    def sees(self) -> tuple[str, ...]:
+        """What of the motion shows its shapes, in words that are the same for elements that `visited` alike."""
+        return ()
+
+    def visited(self, k: Kinematics) -> tuple[FloatArray, tuple[float, float]]:
+        """Of an element that `sees`: values of the motion that may show a shape, and the quantiles that limit it."""
+        del k
+        raise NotImplementedError
+
+    def limits(self, shape: Shape, seen: tuple[float, float]) -> tuple[float, float]:
+        """Between which values a shape is looked for; `seen`: the quantiles of what was `visited`."""
+        del seen
+        if not np.isfinite(shape.bounds).all():
+            raise PalpateError(
+                f"{shape.name}: to be estimated it needs bounds, a lowest and a highest value in {shape.unit}"
+            )
+        return shape.bounds
+
+    def unseen(self, seen: tuple[float, float]) -> str:
+        """Why its shapes cannot be known from this motion; empty where they may. NaN: nothing was visited."""
+        return "there is no motion" if np.isnan(seen[0]) else ""
 
     @property
     def looks_at(self) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ class Hysteresis(Element):
     basis: Basis = "hats"
     type: ClassVar[str] = "hysteresis"
     options: ClassVar[Mapping[str, str]] = {"knots": "rad"}
+    optional: ClassVar[str] = "hysteresis"
     needs: ClassVar[str] = "move it slowly both ways"
     dry: ClassVar[bool] = True
     dissipates: ClassVar[bool] = True

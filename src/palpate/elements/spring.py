@@ -29,6 +29,7 @@ class PolynomialSpring(Element):
     reference: float = 0.0
     type: ClassVar[str] = "spring"
     options: ClassVar[Mapping[str, str]] = {"reference": "rad"}
+    choices: ClassVar[Mapping[str, tuple[int, ...]]] = {"order": (2, 3, 4, 5)}
     stores: ClassVar[bool] = True
     needs: ClassVar[str] = "hold it still at more positions over the whole travel"
 

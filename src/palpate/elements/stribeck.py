@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+import numpy as np
+
 from palpate.elements.element import Element, Parameter, Shape
 from palpate.errors import PalpateError
+from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
 
@@ -28,6 +31,7 @@ class Stribeck(Element):
     estimate: bool = False
     type: ClassVar[str] = "stribeck"
     options: ClassVar[Mapping[str, str]] = {"v_s": "rad/s"}
+    optional: ClassVar[str] = "Stribeck"
     needs: ClassVar[str] = "move it slowly both ways"
     dry: ClassVar[bool] = True
     dissipates: ClassVar[bool] = True
@@ -48,6 +52,20 @@ class Stribeck(Element):
     def shapes(self) -> tuple[Shape, ...]:
         """The Stribeck speed."""
         return (Shape("v_s", self.unit("rad/s"), self.v_s, bounds=(_SLOWEST, _FASTEST), free=self.estimate),)
+
+    @property
+    def sees(self) -> tuple[str, ...]:
+        """The speed of its coordinate."""
+        return (self.acts_on,)
+
+    def visited(self, k: Kinematics) -> tuple[FloatArray, tuple[float, float]]:
+        """The speeds at which it may change: neither the slowest nor the fastest."""
+        speed = np.asarray(k.coordinates[self.acts_on].speed, dtype=float)
+        return np.abs(speed[speed != 0]), (0.02, 0.7)
+
+    def limits(self, shape: Shape, seen: tuple[float, float]) -> tuple[float, float]:
+        """The speeds that were seen."""
+        return max(shape.bounds[0], seen[0]), min(shape.bounds[1], seen[1])
 
     def estimating(self, free: bool) -> Self:
         """With its speed free or fixed."""

@@ -7,15 +7,25 @@ from dataclasses import dataclass, replace
 from math import isfinite, pi, radians
 from typing import ClassVar, Literal, Self, get_args
 
+import numpy as np
+
 from palpate.elements.element import Element, Parameter, Shape
 from palpate.errors import PalpateError, UnknownName
+from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
+from palpate.physics.units import shown
 
 When = Literal["both", "opening", "closing"]
 Flow = Literal["laminar", "turbulent", "mixed"]
 
 _NARROWEST, _WIDEST = 1e-4, pi
+_WIDTHS = {"rad": (radians(0.3), radians(10.0)), "m": (5e-4, 0.05)}
+"""Between which a width is looked for."""
+_SLOW = 0.05
+"""Motion below this share of the RMS speed shows no damper."""
+_TAIL = 0.002
+"""Share of the samples at either end of what was visited that is not enough to see a border."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +50,7 @@ class ZoneDamper(Element):
     estimate: bool = False
     type: ClassVar[str] = "zone-damper"
     options: ClassVar[Mapping[str, str]] = {"above": "rad", "below": "rad", "width": "rad"}
+    choices: ClassVar[Mapping[str, tuple[Flow, ...]]] = {"flow": get_args(Flow)}
     needs: ClassVar[str] = "move it faster through its zone, in its direction"
     dissipates: ClassVar[bool] = True
 
@@ -91,6 +102,43 @@ class ZoneDamper(Element):
     def borders(self) -> tuple[str, ...]:
         """Those that exist."""
         return tuple(s.name for s in self.shapes if s.name != "width")
+
+    @property
+    def sees(self) -> tuple[str, ...]:
+        """The coordinate of the zone, while it moves as the damper wants."""
+        return (self.acts_on, self.over, self.when)
+
+    def visited(self, k: Kinematics) -> tuple[FloatArray, tuple[float, float]]:
+        """Where the zone's coordinate was while it moved so; the outermost samples are not enough to see a border."""
+        speed = np.asarray(k.coordinates[self.acts_on].speed, dtype=float)
+        along = np.abs(speed) if self.when == "both" else speed if self.when == "opening" else -speed
+        moving = along > _SLOW * rms(speed)
+        return np.asarray(k.coordinates[self.over].position, dtype=float)[moving], (_TAIL, 1 - _TAIL)
+
+    def limits(self, shape: Shape, seen: tuple[float, float]) -> tuple[float, float]:
+        """What was visited for a border, each of two on its side of the middle; usual widths for the width."""
+        if shape.name == "width":
+            narrow, wide = _WIDTHS[shape.unit]
+            return min(narrow, shape.value), max(wide, shape.value)
+        if self.above is None or self.below is None:
+            return seen
+        middle = (self.above + self.below) / 2
+        return (seen[0], middle) if shape.name == "above" else (middle, seen[1])
+
+    def unseen(self, seen: tuple[float, float]) -> str:
+        """Where the zone was not visited or its border not crossed."""
+        low, high = seen
+        doing = "motion" if self.when == "both" else self.when
+        if np.isnan(low):
+            return f"the zone was never visited: there is no {doing} in the segments"
+        unit = self.unit("rad", self.over)
+        for border in (self.above, self.below):
+            if border is not None and not low < border < high:
+                return (
+                    f"the zone's border at {shown(border, unit)} was never crossed: {doing} was seen from "
+                    f"{shown(low, unit, named=False)} to {shown(high, unit)} only"
+                )
+        return ""
 
     def estimating(self, free: bool) -> Self:
         """With its borders and their width free or fixed."""

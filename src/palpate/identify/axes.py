@@ -11,7 +11,6 @@ from itertools import permutations, product
 
 import numpy as np
 
-from palpate.elements import RigidBody
 from palpate.identify.compression import Compressed
 from palpate.physics.arrays import FloatArray, symmetric_inverse
 from palpate.physics.functions import FLOATS
@@ -56,7 +55,7 @@ def _regression(compressed: Compressed) -> tuple[FloatArray, FloatArray, FloatAr
         return None
     at = 0
     for element in model.elements:
-        if isinstance(element, RigidBody):
+        if any(p.map == "inertia" for p in element.parameters):
             break
         at += len(element.features(_STILL, {}, FLOATS))
     else:

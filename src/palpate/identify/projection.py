@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.elements import Element, Shape, Stribeck, ZoneDamper
-from palpate.errors import PalpateError
+from palpate.elements import Element
 from palpate.identify.balance import Rows
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, symmetric_solve
@@ -284,19 +282,16 @@ def _basis(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.ascontiguousarray(Q.T), inverse / scale[:, None]
 
 
-NARROWEST, WIDEST = np.radians(0.3), np.radians(10.0)
-"""Widths of a zone's border, unless told otherwise."""
-SLOW = 0.05
-"""Motion below this share of the RMS speed shows no damper."""
 FEWEST = 20
 """Samples in motion without which a zone was not visited."""
-_TAIL = 0.002
-"""Share of the samples at either end of the visited angles that is not enough to see a border."""
 GRID = (20, 2, 8)
 """Cells of the coarse grid: of a border, of a shape beside a border, of a shape that is alone."""
 ROUGH_GRID = (12, 1, 5)
 """The same where others follow."""
-_LONGEST_RAD, _LONGEST_LOG = np.radians(4.0), 0.8
+_LONGEST: Mapping[str, float] = {"rad": float(np.radians(4.0)), "m": 0.02}
+"""Longest step of a border, by its unit ..."""
+_LONGEST_LOG = 0.8
+"""... and of the logarithm of any other shape."""
 
 
 def free_shapes(
@@ -321,13 +316,13 @@ def free_shapes(
         own = [(next(names), s) for s in e.shapes]
         free = [(name, s) for name, s in own if s.free and name not in held]
         seen = _seen(e, k, memory) if free else (0.0, 0.0)
-        reason = _unseen(e, seen) if free else ""
+        reason = e.unseen(seen) if free else ""
         for name, s in free:
             if reason:
                 untold.append((name, reason))
             else:
-                low, high = given.get(name) or _limits(e, s, name, seen)
-                border = _is_border(e, s)
+                low, high = given.get(name) or e.limits(s, seen)
+                border = s.name in e.borders
                 found.append(
                     FreeShape(
                         name=name,
@@ -338,66 +333,22 @@ def free_shapes(
                         low=float(low),
                         high=float(high),
                         logarithmic=not border and low > 0,
-                        most=_LONGEST_RAD if border else _LONGEST_LOG,
+                        most=_LONGEST[s.unit] if border else _LONGEST_LOG,
                     )
                 )
     return tuple(found), tuple(untold)
 
 
-def _is_border(e: Element, s: Shape) -> bool:
-    return isinstance(e, ZoneDamper) and s.name in ("above", "below")
-
-
-def _limits(e: Element, s: Shape, name: str, seen: tuple[float, float]) -> tuple[float, float]:
-    if isinstance(e, ZoneDamper):
-        if not _is_border(e, s):
-            return min(NARROWEST, s.value), max(WIDEST, s.value)
-        if e.above is None or e.below is None:
-            return seen
-        middle = (e.above + e.below) / 2  # each on its side, or the zone would be none
-        return (seen[0], middle) if s.name == "above" else (middle, seen[1])
-    if isinstance(e, Stribeck):
-        return max(s.bounds[0], seen[0]), min(s.bounds[1], seen[1])
-    if not np.isfinite(s.bounds).all():
-        raise PalpateError(f"{name}: to be estimated it needs bounds, a lowest and a highest value in {s.unit}")
-    return s.bounds
-
-
 def _seen(e: Element, k: Kinematics, memory: dict[tuple[str, ...], tuple[float, float]]) -> tuple[float, float]:
-    """The angles at which a zone damper's coordinate moved as it wants, or the speeds at which Stribeck friction may
-    change; NaN where there are none.
-    """
-    if not isinstance(e, ZoneDamper | Stribeck):
+    """The quantiles of what an element visited; NaN where that is too little, infinite where it does not matter."""
+    if not e.sees:
         return float("-inf"), float("inf")
-    key = (e.acts_on, e.over, e.when) if isinstance(e, ZoneDamper) else (e.acts_on,)
+    key = (e.type, *e.sees)
     if key not in memory:
-        speed = cast("FloatArray", k.coordinates[e.acts_on].speed)
-        if isinstance(e, ZoneDamper):
-            along = np.abs(speed) if e.when == "both" else speed if e.when == "opening" else -speed
-            moving = along > SLOW * np.sqrt(np.mean(speed**2))
-            at, tails = cast("FloatArray", k.coordinates[e.over].position)[moving], (_TAIL, 1 - _TAIL)
-        else:
-            at, tails = np.abs(speed[speed != 0]), (0.02, 0.7)
-        enough = len(at) >= FEWEST
-        low, high = np.quantile(at, tails) if enough else (np.nan, np.nan)
+        at, tails = e.visited(k)
+        low, high = np.quantile(at, tails) if len(at) >= FEWEST else (np.nan, np.nan)
         memory[key] = float(low), float(high)
     return memory[key]
-
-
-def _unseen(e: Element, seen: tuple[float, float]) -> str:
-    """Why the shapes of an element cannot be known from this motion; empty where they may."""
-    low, high = seen
-    if isinstance(e, ZoneDamper):
-        doing = "motion" if e.when == "both" else e.when
-        if np.isnan(low):
-            return f"the zone was never visited: there is no {doing} in the segments"
-        for angle in (e.above, e.below):
-            if angle is not None and not low < angle < high:
-                return (
-                    f"the zone's border at {np.degrees(angle):.1f} deg was never crossed: {doing} was seen from "
-                    f"{np.degrees(low):.1f} to {np.degrees(high):.1f} deg only"
-                )
-    return "there is no motion" if np.isnan(low) else ""
 
 
 def start_of(free: Sequence[FreeShape], values: Mapping[str, float] | None = None) -> FloatArray:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import pi
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.elements import Coulomb, Element, Hysteresis, PolynomialSpring, Stribeck, ZoneDamper
+from palpate.elements import Element, Hysteresis, Stribeck
 from palpate.errors import DataProblem, PalpateError
 from palpate.identify.balance import Balance, Rows, Segment, stack_rows
 from palpate.identify.projection import (
@@ -35,7 +35,6 @@ from palpate.physics.functions import ARRAYS
 ORDERS = (2, 3, 4, 5)
 SEARCH_ROWS = 3000
 """About so many rows serve the search; all of them the last step and the errors."""
-_FLOWS = ("laminar", "turbulent", "mixed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,19 +107,19 @@ def door_variants(
 ) -> list[Variant]:
     """Every combination of flow, hysteresis, Stribeck friction and spring order that the model's elements allow.
 
-    By the types of the elements: a model without zone dampers has no flow, one without spring no order. Hysteresis is
-    a Coulomb level of second order over the spring's coordinate, `span` rad (by default where a door of 0 to 90 deg
-    takes it).
+    A model without elements that choose a flow has none, one without spring no order. Hysteresis is a Coulomb level of
+    second order over the spring's coordinate, `span` rad (by default where a door of 0 to 90 deg takes it).
     """
-    dampers = any(isinstance(e, ZoneDamper) for e in model.elements)
-    springs = [e for e in model.elements if isinstance(e, PolynomialSpring)]
-    near = sorted({*orders, *(s.order for s in springs)}) if springs else [0]
-    flows = _FLOWS if dampers else ("",)
+    springs = [e.polynomial for e in model.elements if e.polynomial is not None]
+    near = sorted({*orders, *(order for _, order in springs)}) if springs else [0]
+    flows = next((e.choices["flow"] for e in model.elements if "flow" in e.choices), ("",))
+    added = {Hysteresis.optional: lambda: _hysteresis(model, span), Stribeck.optional: lambda: _stribeck(model)}
     found: list[Variant] = []
     for flow, hysteresis, stribeck, order in product(flows, (False, True), (False, True), near):
-        elements = [_as(e, flow, order) for e in model.elements]
-        elements = _dry(elements, Hysteresis, hysteresis, lambda: _hysteresis(model, span))
-        elements = _dry(elements, Stribeck, stribeck, lambda: _stribeck(model))
+        chosen = {"flow": flow, "order": order}
+        elements = [_as(e, {o: chosen[o] for o in e.choices if o in chosen}) for e in model.elements]
+        for word, wanted in zip(added, (hysteresis, stribeck), strict=True):
+            elements = _with(elements, word, added[word]) if wanted else [e for e in elements if e.optional != word]
         parts = [flow, "hysteresis" if hysteresis else "", "Stribeck" if stribeck else ""]
         parts += [f"spring of order {order}"] if springs else []
         name = ", ".join(p for p in parts if p) or "plain"
@@ -128,23 +127,19 @@ def door_variants(
     return found
 
 
-def _as(e: Element, flow: str, order: int) -> Element:
-    if isinstance(e, ZoneDamper):
-        return replace(e, flow=cast("Any", flow))
-    return replace(e, order=order) if isinstance(e, PolynomialSpring) else e
+def _as(e: Element, options: Mapping[str, Any]) -> Element:
+    return replace(e, **options)
 
 
-def _dry(elements: list[Element], kind: type[Any], wanted: bool, make: Any) -> list[Element]:
-    """With or without the elements of a kind: those of the model, or a new one."""
-    if not wanted:
-        return [e for e in elements if not isinstance(e, kind)]
-    if any(isinstance(e, kind) for e in elements):
-        return [replace(e, estimate=True) if isinstance(e, Stribeck) else e for e in elements]
+def _with(elements: list[Element], word: str, make: Callable[[], Element]) -> list[Element]:
+    """With the elements of this word, their shapes free: those of the model, or a new one."""
+    if any(e.optional == word for e in elements):
+        return [e.estimating(True) if e.optional == word else e for e in elements]
     return [*elements, make()]
 
 
 def _hysteresis(model: Model, span: tuple[float, float] | None) -> Hysteresis:
-    on = next((e.acts_on for e in model.elements if isinstance(e, PolynomialSpring)), "")
+    on = next((e.acts_on for e in model.elements if e.polynomial is not None), "")
     on = on or next(iter(model.mechanism.coordinates))
     if span is None:
         state = [np.linspace(0.0, pi / 2, 91), *([0.0] * (len(model.mechanism.state) - 1))]
@@ -156,7 +151,7 @@ def _hysteresis(model: Model, span: tuple[float, float] | None) -> Hysteresis:
 
 
 def _stribeck(model: Model) -> Stribeck:
-    on = next((e.acts_on for e in model.elements if isinstance(e, Coulomb)), "")
+    on = next((e.acts_on for e in model.elements if e.constant == "friction"), "")
     return Stribeck(_name("b_st", model), on or next(iter(model.mechanism.coordinates)), estimate=True)
 
 

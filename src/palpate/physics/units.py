@@ -128,6 +128,12 @@ def along(unit: str, coordinate_unit: str) -> str:
     return unit.replace("kg m2", "kg").replace("N m", "N").replace("rad", coordinate_unit)
 
 
+def shown(value: float, unit: str, *, digits: int = 1, named: bool = True) -> str:
+    """A position for people: angles in deg, lengths in mm, with so many digits behind the point."""
+    scale, name = {"rad": (180 / pi, "deg"), "m": (1e3, "mm")}.get(unit, (1.0, unit))
+    return f"{scale * value:.{digits}f}" + (f" {name}" if named else "")
+
+
 def example(unit: str) -> str:
     """A quantity in this unit as one writes it."""
     return "30 %" if unit == "1" else f"1.5 {unit}"
