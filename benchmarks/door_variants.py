@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from benchmarks.timing import interleaved
 from palpate.elements import ZoneDamper
 from palpate.identify.balance import Balance, build_balance
-from palpate.identify.shapes import fit_shapes, map_shapes, with_shapes
+from palpate.identify.shapes import fit_shapes, with_shapes
 from palpate.identify.variants import door_variants, rank_variants
 from palpate.mechanisms import Hinge
 from palpate.model import load_object
@@ -86,8 +86,6 @@ def rows(rounds: int = 3) -> list[tuple[str, str, str]]:
     balance = case()
     segments = [(0.0, SECONDS)]
     variants = door_variants(balance.model)
-    grid = (np.radians(np.linspace(8, 60, 30)), np.radians(np.linspace(40, 85, 30)))
-    names = ("b_s.above", "b_bc.above")
     times = interleaved(
         {
             "ranking": lambda: rank_variants(balance, variants, segments),
@@ -95,7 +93,6 @@ def rows(rounds: int = 3) -> list[tuple[str, str, str]]:
             "unbounded": lambda: stacked_fit(balance, bounded=False),
             "fit": lambda: fit_shapes(balance, segments, profiles=False),
             "profile": lambda: fit_shapes(balance, segments),
-            "map": lambda: map_shapes(balance, segments, names, grid),
         },
         rounds,
     )
@@ -105,7 +102,6 @@ def rows(rounds: int = 3) -> list[tuple[str, str, str]]:
         "unbounded": "SciPy stack, differences: one variant",
         "fit": "palpate: zones of one variant",
         "profile": "palpate: zones of one variant with profiles",
-        "map": "palpate: 30 x 30 map of two borders",
     }
     return [(labels[n], f"{times[n]:.2f} s", f"{times[n] / times['ranking']:.2f}") for n in labels]
 

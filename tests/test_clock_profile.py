@@ -1,4 +1,4 @@
-"""The balance as a witness of a load cell's clock and of the capture frame's tilt."""
+"""The balance as a witness of a load cell's clock."""
 
 from __future__ import annotations
 
@@ -15,24 +15,21 @@ from palpate.elements import Element, Parameter, RigidBody, SensorBias
 from palpate.errors import DataProblem
 from palpate.identify import build_balance, compress
 from palpate.identify.clock_profile import (
-    fit_shapes,
+    fit_valley,
     profile_clock,
-    profile_load_cell,
     residuals,
-    tilt_from_balance,
 )
 from palpate.model import Model, load_object
 from palpate.motion import design_lowpass
 from palpate.motion.clocks.clock import ClockMap, clock_map
-from palpate.motion.frames.roles import level_motion
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
 from palpate.physics.motion import Motion
 from palpate.physics.regressor import body_regressor
-from palpate.physics.so3 import exp_rotation
 from palpate.twin.hand import HandMotion, random_hand
 from palpate.twin.handle import random_handle
 from tests.capture_twin import G, hinge_hand
+from tests.load_cell_clock import profile_load_cell
 from tests.own_parts import SwingDoor, Viscous
 
 Array = NDArray[np.float64]
@@ -202,34 +199,12 @@ def test_shapes_equal_least_squares_where_the_answer_is_known() -> None:
         rest = y - column * (column @ y) / (column @ column)
         return (rest**2).reshape(100, -1).sum(axis=1)
 
-    found = fit_shapes(at, [0.5], [0.01])
+    found = fit_valley(at, [0.5], [0.01])
     p, cov = curve_fit(lambda t, a, x: a * np.exp(-x * t), t, y, p0=[1, 0.5])
     assert found.values[0] == pytest.approx(p[1], abs=1e-3 * np.sqrt(cov[1, 1]) + 1e-4)
     assert found.covariance[0, 0] == pytest.approx(cov[1, 1], rel=0.4)  # 100 pieces: 14 % of a variance is chance
     with pytest.raises(DataProblem, match="no minimum"):
-        fit_shapes(lambda _: np.ones(20), [0.5], [0.01])
-
-
-def test_the_balance_tells_the_tilt() -> None:
-    for seed in range(3):
-        rng = np.random.default_rng([seed, 6])
-        hand, phi = random_hand(rng, 40.0, G), random_handle(rng)
-        t = np.arange(4000) / 100
-        truth = np.radians(0.5) * rng.normal(size=2)
-        R = exp_rotation(np.array([*truth, 0.0])) @ hand.rotation(t)  # as the capture frame sees it
-        m = hand.motion(t)
-        w = body_regressor(m.specific_acceleration, m.omega, m.omega_dot) @ phi
-        w = w + np.array(HANDLE_SIGMA) * rng.normal(size=w.shape)
-        up = exp_rotation(np.array([*truth, 0.0]))[:, 2]
-        naive = m.specific_acceleration + np.einsum("nij,i->nj", R, G * (np.array([0, 0, 1.0]) - up))
-        motion = Motion(t, naive + 0.1 * rng.normal(size=naive.shape), m.omega, m.omega_dot)
-        balance = build_balance(load_object("handle"), motion, w, sigma=HANDLE_SIGMA)
-        found = tilt_from_balance(balance, motion, R, [(2.0, 38.0)], gravity=G)
-        error = np.array([found.x_rad, found.y_rad]) - truth
-        assert np.degrees(np.abs(error)).max() < 0.1
-        assert (np.abs(error) < 4 * found.std_rad).all()
-        right = level_motion(motion, R, found, G).specific_acceleration
-        assert np.abs(right - m.specific_acceleration).mean() < 0.1
+        fit_valley(lambda _: np.ones(20), [0.5], [0.01])
 
 
 def shaken_along_one_axis(seed: int, hz: float, sign: float = 1.0) -> tuple[float, Motion, Array, Array]:

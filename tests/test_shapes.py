@@ -15,7 +15,7 @@ from palpate.errors import DataProblem, PalpateError, UnknownName
 from palpate.identify import compress, solve
 from palpate.identify.balance import Balance, build_balance, stack_rows
 from palpate.identify.projection import solve_positive
-from palpate.identify.shapes import Shaped, fit_shapes, map_shapes, with_shapes
+from palpate.identify.shapes import Shaped, fit_shapes, with_shapes
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
 from palpate.motion.derivatives.filters import design_lowpass
@@ -309,29 +309,6 @@ def test_nothing_free_is_no_error() -> None:
     assert (shaped.names, shaped.profiles, shaped.dp_dz.shape) == ((), (), (10, 0))
     assert shaped.p == pytest.approx(PAPER, rel=1e-6)
     assert (shaped.widening == 0).all()
-
-
-def test_the_map_has_the_costs_of_separate_fits(noisy: tuple[Balance, Shaped]) -> None:
-    balance, _ = noisy
-    names, grid = ("b_s.above", "b_bc.above"), (np.radians([20.0, 30.0, 40.0]), np.radians([50.0, 64.0]))
-    found = map_shapes(balance, [(0.0, 40.0)], names, grid)
-    swapped = map_shapes(balance, [(0.0, 40.0)], names[::-1], grid[::-1])
-    same = map_shapes(balance, [(0.0, 40.0)], ("b_s.above", "b_s.width"), (grid[0], np.radians([1.0, 4.0])))
-    assert found.costs.shape == (3, 2)
-    np.testing.assert_allclose(swapped.costs.T, found.costs, rtol=1e-9)
-    assert np.unravel_index(found.costs.argmin(), (3, 2)) == (1, 1)
-    rows = stack_rows(balance, [(0.0, 40.0)])
-    for z, cost in (
-        ({"b_s.above": 20.0, "b_bc.above": 64.0}, found.costs[0, 1]),
-        ({"b_s.above": 30.0, "b_s.width": 4.0}, same.costs[1, 1]),
-    ):
-        model = with_shapes(balance.model, radians(z))
-        X = np.concatenate([rows.columns(e) for e in model.elements]).T
-        p = np.linalg.lstsq(X, rows.y[0], rcond=None)[0]
-        assert (p[:6] > 0).all()
-        assert cost == pytest.approx(np.sum((rows.y[0] - X @ p) ** 2), rel=1e-7)
-    with pytest.raises(UnknownName, match="no shape 'above'"):
-        map_shapes(balance, [(0.0, 40.0)], ("above", "b_s.above"), grid)
 
 
 def test_the_same_data_give_the_same_numbers() -> None:

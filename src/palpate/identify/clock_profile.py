@@ -1,4 +1,4 @@
-"""The balance as a witness: a clock offset, a drift or a tilt is right where the residual is smallest.
+"""The balance as a witness: a clock's offset and drift are right where the residual is smallest.
 
 It needs no signal that both instruments measure, so it applies to every object whose balance can be written down.
 """
@@ -6,31 +6,19 @@ It needs no signal that both instruments measure, so it applies to every object 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from palpate.errors import DataProblem
-from palpate.identify.balance import Balance, Segment, build_balance
-from palpate.identify.compression import Compressed, compress
+from palpate.identify.compression import Compressed
 from palpate.model import Model
 from palpate.motion.clocks.clock import ClockMap
 from palpate.motion.clocks.offset import Offset
-from palpate.motion.derivatives.filters import Lowpass, design_lowpass
-from palpate.motion.frames.roles import Tilt, level_motion
 from palpate.physics.arrays import FloatArray, least_squares, symmetric_inverse
-from palpate.physics.functions import ARRAYS
-from palpate.physics.motion import Motion
-from palpate.physics.units import STANDARD_GRAVITY
 
-BANDWIDTH_HZ = 5.0
-"""A hand's motion; the noise of accelerations that come from markers lies above it."""
-_PERIOD = 0.05
-"""Step of the first search, in periods of the bandwidth: ten in each valley, as half a period may be one."""
 _STEP_S = 0.002
-_PIECE_S = 1.0
 _LARGEST_INFLATION = 2.0
-_FEWEST_PIECES = 10
 _SHORTEST_FOR_DRIFT_S = 20.0
 _WORST_STD_S = 0.01
 _RISE = 0.01
@@ -42,11 +30,10 @@ the scatter (standard deviations).
 _MOST_STEPS = 8
 _VALLEYS = 16
 _DEEP, _MOST = 0.5, 0.9
-_DEPENDENT = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ShapeFit:
+class ValleyFit:
     """Nonlinear parameters of a balance at its smallest residual, all linear parameters following."""
 
     values: FloatArray
@@ -57,14 +44,14 @@ class ShapeFit:
     freedom: int
 
 
-def fit_shapes(
+def fit_valley(
     residuals_at: Callable[[FloatArray], FloatArray],
     start: Sequence[float] | FloatArray,
     steps: Sequence[float] | FloatArray,
     *,
     linear: int = 0,
     what: str = "shape parameters",
-) -> ShapeFit:
+) -> ValleyFit:
     """Newton's method on the profiled sum of squares (variable projection: Golub & Pereyra 1973).
 
     residuals_at: values of the parameters -> sum of squares of each piece of time at the best linear parameters
@@ -90,7 +77,7 @@ def fit_shapes(
     count, freedom = len(scores), max(1, len(scores) - k)
     inflation = min(count / max(count - k - linear, 1), _LARGEST_INFLATION)
     covariance = inverse @ (scatter.T @ scatter) @ inverse.T * inflation
-    return ShapeFit(x, covariance, float(pieces.sum()), freedom)
+    return ValleyFit(x, covariance, float(pieces.sum()), freedom)
 
 
 def profile_clock(
@@ -105,7 +92,7 @@ def profile_clock(
 ) -> Offset:
     """Offset (reference time minus device time at `at_s`, s) and drift at which the balance leaves least.
 
-    residuals_at: as for `fit_shapes`, for a clock relation. lags_s: offsets to try first, evenly spaced. length_s: how
+    residuals_at: as for `fit_valley`, for a clock relation. lags_s: offsets to try first, evenly spaced. length_s: how
     much time the balance spans; the drift is fitted where that is long enough. possible_at: the same residuals at the
     best parameters that an object can have; it decides between valleys, as half a period beside the true offset a
     negative mass fits a shake. Refuses (`DataProblem`) what is flat, at the end of the range, ambiguous or impossible.
@@ -125,7 +112,7 @@ def profile_clock(
     _refuse_ambiguous(best, others, what)
     unknowns = 2 if length_s > _SHORTEST_FOR_DRIFT_S else 1
     steps = np.array([_STEP_S, 4e6 * _STEP_S / max(length_s, 1e-9)])[:unknowns]
-    fit = fit_shapes(at, np.array([best.lag_s, 0.0])[:unknowns], steps, linear=linear, what=what)
+    fit = fit_valley(at, np.array([best.lag_s, 0.0])[:unknowns], steps, linear=linear, what=what)
     std = float(np.sqrt(fit.covariance[0, 0]))
     if not std < _WORST_STD_S:
         raise DataProblem(
@@ -145,125 +132,11 @@ def profile_clock(
     return Offset(value, std, explained, runner_up, lags_s, total / worst, drift, drift_std, middle, fit.freedom)
 
 
-def profile_load_cell(
-    model: Model,
-    motion: Motion,
-    times_s: FloatArray,
-    wrench: FloatArray,
-    *,
-    sigma: Sequence[float] | FloatArray,
-    around_s: float = 0.0,
-    reach_s: float = 1.0,
-    segments: Sequence[Segment] | None = None,
-    bandwidth_hz: float = BANDWIDTH_HZ,
-    what: str = "clock offset of the load cell",
-) -> Offset:
-    """Offset of a load cell against the motion (the reference), by the residual of the object's own balance.
-
-    motion: on the reference clock, NaN where it was not seen. times_s (n,), even, s, and wrench (n, 6), in the body
-    frame and the sense "person on object": on the load cell's clock, NaN where lost. Searched is around_s +- reach_s
-    (reference minus load-cell time). segments: s on the reference clock; by default all that both saw. Both sides
-    pass the same low-pass.
-    """
-    from scipy.interpolate import CubicSpline
-
-    grid, slow = _lowpassed(motion.times_s, _stack(motion), bandwidth_hz)
-    device, w = _lowpassed(times_s, wrench, bandwidth_hz)
-    blind = ~np.isfinite(w).all(axis=1)
-    spline = CubicSpline(device[~blind], w[~blind])
-    slow_motion = Motion(grid, slow[:, :3], slow[:, 3:6], slow[:, 6:])
-    lost = np.concatenate([[-np.inf, device[0]], device[blind], [device[-1], np.inf]])
-    at = grid - around_s
-    after = np.searchsorted(lost, at)
-    clear = np.minimum(at - lost[after - 1], lost[after] - at) > reach_s + 0.05
-    inside = (at > device[0]) & (at < device[-1])
-    seen = np.asarray(np.isfinite(slow).all(axis=1) & clear & inside)
-    spans = _runs(grid, seen) if segments is None else list(segments)
-    if not spans or not all(seen[(grid >= a) & (grid < b)].all() for a, b in spans):
-        raise DataProblem(
-            what,
-            f"motion and load cell did not both see the segments within +- {reach_s:g} s",
-            remedy="leave gaps out of the segments, search less far, or give a better first guess (around_s)",
-        )
-    length, middle = spans[-1][1] - spans[0][0], (spans[-1][1] + spans[0][0]) / 2
-    base = build_balance(model, slow_motion, np.zeros((len(grid), 6)), sigma=sigma)
-    residuals_of = _fixed_columns(base, spans)
-
-    def at_clock(clock: ClockMap, possible: bool = False) -> FloatArray:
-        return residuals_of(np.asarray(spline(clock.from_reference(grid)), dtype=float), possible)
-
-    step = _PERIOD / bandwidth_hz
-    count = max(3, round(reach_s / step))
-    return profile_clock(
-        at_clock,
-        around_s + step * np.arange(-count, count + 1, dtype=float),
-        at_s=middle,
-        length_s=length,
-        linear=len(model.parameters),
-        what=what,
-        possible_at=lambda clock: at_clock(clock, True),
-    )
-
-
-def tilt_from_balance(
-    balance: Balance,
-    motion: Motion,
-    rotation: FloatArray,
-    segments: Sequence[Segment],
-    *,
-    gravity: float = STANDARD_GRAVITY,
-) -> Tilt:
-    """Tilt of the capture frame at which the balance leaves least; mass, inertia and bias of the sensor follow.
-
-    motion: as the balance was built from, with gravity along the capture's z; rotation: R_capture_body (samples, 3, 3)
-    at its times.
-    """
-
-    def at(x: FloatArray) -> FloatArray:
-        turned = Tilt(float(x[0]), float(x[1]), np.zeros((2, 2)), np.zeros(3), np.zeros(3), "")
-        k = balance.model.mechanism.observe(level_motion(motion, rotation, turned, gravity))
-        return residuals(compress(replace(balance, kinematics=k), segments, pieces=_pieces(segments)))
-
-    linear = len(balance.model.parameters)
-    fit = fit_shapes(at, [0.0, 0.0], [0.005, 0.005], linear=linear, what="tilt of the capture frame")
-    x, y = (float(v) for v in fit.values)
-    unsure = float(np.sqrt(np.diag(fit.covariance).max())) > np.radians(0.1)
-    weak = "the balance hardly tells the tilt: turn the object through more orientations" if unsure else ""
-    return Tilt(x, y, fit.covariance, np.zeros(3), np.full(3, np.inf), weak, fit.freedom)
-
-
 def residuals(compressed: Compressed) -> FloatArray:
     """Weighted sum of squares of each piece, at the linear parameters that are best for all (no constraints)."""
     R = compressed.factor()
     p = least_squares(R[:, :-1], R[:, -1])
     return np.asarray(compressed.squares(p) @ compressed.weights**2, dtype=float)
-
-
-def _fixed_columns(balance: Balance, segments: Sequence[Segment]) -> Callable[[FloatArray, bool], FloatArray]:
-    """Wrench (samples, 6), whether parameters must be possible -> residuals of each piece.
-
-    Only the wrench changes, so columns are decomposed once.
-    """
-    Y = np.concatenate([balance.rows(s)[:, :, :-1] for s in segments]) * balance.weights[:, None]
-    flat = Y.reshape(-1, Y.shape[2])
-    U, s, Vt = np.linalg.svd(flat / np.maximum(np.linalg.norm(flat, axis=0), 1e-300), full_matrices=False)
-    rank = int((s > _DEPENDENT * s[0]).sum())
-    basis, small, least = U[:, :rank], s[:rank, None] * Vt[:rank], least_values(balance.model)
-    rows = np.concatenate([np.arange(*balance.indices(s)) for s in segments])
-    count = _pieces(segments)
-    piece = np.arange(len(rows)) * count // len(rows)
-    project, k = balance.model.mechanism.project, balance.kinematics
-
-    def of(wrench: FloatArray, possible: bool) -> FloatArray:
-        projected = project(k, [wrench[:, i] for i in range(6)], ARRAYS)
-        y = np.array(projected, dtype=float).T[rows] * balance.weights
-        explained = basis.T @ y.ravel()
-        if possible:
-            explained = small @ bounded(small, explained, least)
-        squares = ((y.ravel() - basis @ explained).reshape(y.shape) ** 2).sum(axis=1)
-        return np.asarray(np.bincount(piece, squares, count), dtype=float)
-
-    return of
 
 
 def least_values(model: Model) -> FloatArray:
@@ -283,10 +156,6 @@ def bounded(A: FloatArray, b: FloatArray, least: FloatArray) -> FloatArray:
     from scipy.optimize import lsq_linear
 
     return np.asarray(lsq_linear(A, b, bounds=(least, np.inf), method="trf" if len(A) < len(least) else "bvls").x)
-
-
-def _pieces(segments: Sequence[Segment]) -> int:
-    return max(_FEWEST_PIECES, int(sum(b - a for a, b in segments) / _PIECE_S))
 
 
 def _differences(
@@ -375,23 +244,3 @@ def _refuse_ambiguous(best: _Minimum, others: list[_Minimum], what: str) -> None
                 f"it cannot be known: the balance fits as well at {other.lag_s:.3f} s as at {best.lag_s:.3f} s",
                 remedy="move the object less evenly, or state the samples that coincide (clocks:)",
             )
-
-
-def _stack(motion: Motion) -> FloatArray:
-    return np.hstack([motion.specific_acceleration, motion.omega, motion.omega_dot])
-
-
-def _lowpassed(times_s: FloatArray, x: FloatArray, bandwidth_hz: float) -> tuple[FloatArray, FloatArray]:
-    """(samples, channels) below the bandwidth, decimated; NaN spread by the filter."""
-    rate = float((len(times_s) - 1) / (times_s[-1] - times_s[0]))
-    lowpass: Lowpass = design_lowpass(rate, min(bandwidth_hz, 0.3 * rate))
-    half = len(lowpass.taps) // 2
-    return times_s[half : len(times_s) - half : lowpass.step], lowpass.apply(np.ascontiguousarray(x.T)).T
-
-
-def _runs(times_s: FloatArray, seen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[Segment]:
-    """Runs of seen samples of at least a piece's length, as segments."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], seen, [False]]).astype(np.int8)))
-    step = (times_s[-1] - times_s[0]) / (len(times_s) - 1)
-    found = [(float(times_s[a]), float(times_s[b - 1] + step / 2)) for a, b in edges.reshape(-1, 2)]
-    return [(a, b) for a, b in found if b - a >= _PIECE_S]

@@ -27,7 +27,6 @@ from palpate.identify.projection import (
     polish,
     project,
     search_grid,
-    solve_positive,
     start_of,
 )
 from palpate.identify.uncertainty import Uncertainty, uncertainty
@@ -272,18 +271,6 @@ class Shaped:
         return found[name]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ShapeMap:
-    """The cost over two shapes, a picture of how well they are known together."""
-
-    names: tuple[str, str]
-    units: tuple[str, str]
-    first: FloatArray
-    second: FloatArray
-    costs: FloatArray
-    """(first, second): weighted sum of squares, linear parameters refitted, other shapes as in the model."""
-
-
 def with_shapes(model: Model, values: Mapping[str, float]) -> Model:
     """The same model with other shapes, by the model's names (`Model.shapes`), SI."""
     for name in values:
@@ -349,59 +336,6 @@ def _find(projection: Projection, coarse: Rows) -> Trial:
     return min(ends, key=lambda t: t.cost)
 
 
-def map_shapes(
-    balance: Balance,
-    segments: Sequence[Segment],
-    names: tuple[str, str],
-    grid: tuple[Sequence[float] | FloatArray, Sequence[float] | FloatArray],
-) -> ShapeMap:
-    """The cost over a grid of two shapes (SI), for a picture; the other shapes are the model's.
-
-    Columns depend on the shapes of their own element only: for two elements, n + m builds serve n x m cells.
-    """
-    rows = stack_rows(balance, segments)
-    shapes = dict(_shapes(balance.model))
-    for name in names:
-        if name not in shapes:
-            raise UnknownName("shape", name, shapes, where=f"model {balance.model.name!r}")
-    one, two = (np.asarray(g, dtype=float) for g in grid)
-    (a, own_a), (b, own_b) = (_owner(balance.model, name) for name in names)
-    projection = project(rows, balance.model, (), moved=(a, b))
-
-    def columns(element: int, **new: float) -> FloatArray:
-        e = balance.model.elements[element]
-        return rows.columns(e, {**{s.name: s.value for s in e.shapes}, **new})
-
-    if a == b:
-        blocks = np.array([columns(a, **{own_a: x, own_b: v}) for x in one for v in two])
-        own, cross = blocks @ blocks.swapaxes(1, 2), blocks @ projection.fixed.T
-        grams = projection.assembled(cross, own, blocks @ rows.y[0])
-    else:
-        grams = _of_two(
-            projection,
-            np.array([columns(a, **{own_a: x}) for x in one]),
-            np.array([columns(b, **{own_b: v}) for v in two]),
-            first_before=a < b,
-        )
-    costs = solve_positive(grams, projection.positive)[1].reshape(len(one), len(two))
-    return ShapeMap(names, (shapes[names[0]].unit, shapes[names[1]].unit), one, two, costs)
-
-
-def _of_two(projection: Projection, A: FloatArray, B: FloatArray, *, first_before: bool) -> FloatArray:
-    """X'X for each pair of blocks of two elements: (n, m, columns, columns)."""
-    n, m, k, l = len(A), len(B), A.shape[1], B.shape[1]
-    flat_a, flat_b = A.reshape(n * k, -1), B.reshape(m * l, -1)
-    mixed = (flat_a @ flat_b.T).reshape(n, k, m, l).transpose(0, 2, 1, 3)
-    at_a, at_b = (slice(0, k), slice(k, k + l)) if first_before else (slice(l, l + k), slice(0, l))
-    own = np.empty((n, m, k + l, k + l))
-    own[..., at_a, at_a], own[..., at_b, at_b] = (A @ A.swapaxes(1, 2))[:, None], B @ B.swapaxes(1, 2)
-    own[..., at_a, at_b], own[..., at_b, at_a] = mixed, mixed.swapaxes(2, 3)
-    cross, with_y = np.empty((n, m, k + l, len(projection.fixed))), np.empty((n, m, k + l))
-    cross[..., at_a, :], cross[..., at_b, :] = (A @ projection.fixed.T)[:, None], B @ projection.fixed.T
-    with_y[..., at_a], with_y[..., at_b] = (A @ projection.rows.y[0])[:, None], B @ projection.rows.y[0]
-    return projection.assembled(cross, own, with_y)
-
-
 def _profiles(projection: Projection, best: Trial, noise: Spread) -> tuple[list[Profile], Trial, Spread]:
     """Walk along every shape; begin again where a walk finds something better than the best."""
     floor = _nothing(projection, best)
@@ -462,12 +396,6 @@ def _nothing(projection: Projection, trial: Trial) -> float:
 
 def _shapes(model: Model) -> list[tuple[str, Shape]]:
     return list(zip(model.shapes, (s for e in model.elements for s in e.shapes), strict=True))
-
-
-def _owner(model: Model, name: str) -> tuple[int, str]:
-    """The element that has this shape, and its own name for it."""
-    places = [(i, s.name) for i, e in enumerate(model.elements) for s in e.shapes]
-    return dict(zip(model.shapes, places, strict=True))[name]
 
 
 def _unknown(model: Model, name: str, reason: str) -> Profile:

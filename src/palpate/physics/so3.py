@@ -42,18 +42,6 @@ def right_jacobian(phi: ArrayLike) -> FloatArray:
     return np.eye(3) - b[..., None, None] * S + c[..., None, None] * (S @ S)
 
 
-def right_jacobian_inverse(phi: ArrayLike) -> FloatArray:
-    """The inverse of `right_jacobian`, for angles below 2 pi. (..., 3) -> (..., 3, 3)."""
-    phi = np.asarray(phi, dtype=float)
-    square = (phi**2).sum(axis=-1)
-    a, b, _ = _coefficients(square)
-    # (1 - (angle / 2) cot(angle / 2)) / angle^2, and its series (Bernoulli numbers) where that loses digits
-    series = 1 / 12 + square * (1 / 720 + square * (1 / 30240 + square * (1 / 1209600 + square / 47900160)))
-    d = np.where(square < 0.02, series, (1 - a / (2 * b)) / np.where(square < 0.02, 1.0, square))
-    S = skew(phi)
-    return np.eye(3) + 0.5 * S + d[..., None, None] * (S @ S)
-
-
 def body_rates(phi: FloatArray, phi_dot: FloatArray, phi_ddot: FloatArray) -> tuple[FloatArray, FloatArray]:
     """omega (rad/s) and omega_dot (rad/s2) in the frame R_0 exp(phi(t)), from the vector and its derivatives (..., 3).
 
