@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from typing import Any, cast
 
+from palpate.elements import ELEMENTS
 from palpate.errors import PalpateError, UnknownName
 from palpate.experiment.file.reading import Experiment
-from palpate.experiment.file.schema import BodyPart, Options
+from palpate.experiment.file.schema import Options
+from palpate.mechanisms import LINKAGES, MECHANISMS
 from palpate.model import Model, load_object
 from palpate.physics.units import parse_quantity
 
-ANGLES = frozenset({"above", "below", "width", "at", "reference", "inclination", "direction", "range", "knots"})
-"""Options that are angles: a bare number there might be meant in degrees."""
 SHORTEST_M, LONGEST_M = 0.01, 3.0
 """Links of what people move by hand."""
-UNITS = {"lengths": "m", "radius": "m", "track": "m", "v_s": "rad/s", "gravity": "m/s2"}
+
+TYPES: Mapping[str, type[Any]] = {**MECHANISMS, **LINKAGES, **ELEMENTS}
+"""Everything that an object consists of, by the type that a file names."""
 
 
-def object_model(experiment: Experiment[BodyPart]) -> Model:
+def object_model(experiment: Experiment[Any]) -> Model:
     """The object with what this experiment says differs; a model without values."""
     config = experiment.config
     path = experiment.source.parent / config.object
@@ -30,28 +34,22 @@ def object_model(experiment: Experiment[BodyPart]) -> Model:
         if name not in parts:
             raise experiment.problem(f"without.{i}", str(UnknownName("element", name, parts)))
         del parts[name]
-    for i, given in enumerate(config.elements):
-        options = _si(experiment, f"elements.{i}", given)
+    given = {**base.to_dict()["mechanism"], "gravity": config.gravity}
+    mechanism = _merged(given, _si(experiment, "mechanism", config.mechanism, given))
+    places: dict[str, str] = {}
+    model = _built(experiment, "mechanism", base.name, mechanism, [])
+    for i, options in enumerate(config.elements):
         name = options.get("name")
         if not isinstance(name, str):
             raise experiment.problem(f"elements.{i}.name", "this key is missing: which element is it?")
-        if name in [other.get("name") for other in config.elements[:i]]:
+        if name in places:
             raise experiment.problem(f"elements.{i}.name", f"there are two elements {name!r} in this list")
-        parts[name] = options
-    own: Options = {**base.to_dict()["mechanism"], "gravity": config.gravity}
-    mechanism = _merged(own, _si(experiment, "mechanism", config.mechanism))
-    model = base
-    places = {str(options["name"]): f"elements.{i}" for i, options in enumerate(config.elements)}
-    steps: list[tuple[str | None, list[Options]]] = [
-        ("mechanism", []),
-        *((places.get(name), [part]) for name, part in parts.items()),
-    ]
-    for key, elements in (*steps, ("elements", list(parts.values()))):
-        try:
-            model = Model.from_dict({"name": base.name, "mechanism": mechanism, "elements": elements})
-        except PalpateError as error:
-            # an element of the object itself may miss a coordinate that the experiment's mechanism has not
-            raise experiment.problem(key or "mechanism", str(error)) from error
+        places[name] = f"elements.{i}"
+        parts[name] = _si(experiment, places[name], options, options, model.mechanism.coordinates)
+    for name, part in parts.items():
+        # an element of the object itself may miss a coordinate that the experiment's mechanism has not
+        _built(experiment, places.get(name, "mechanism"), base.name, mechanism, [part])
+    model = _built(experiment, "elements", base.name, mechanism, list(parts.values()))
     for key in ("fixed", "known"):
         for name, value in getattr(config, key).items():
             if name not in model.parameters:
@@ -63,46 +61,78 @@ def object_model(experiment: Experiment[BodyPart]) -> Model:
     return model
 
 
-def _check_lengths(experiment: Experiment[BodyPart], model: Model) -> None:
+def option_units(part: Mapping[str, Any], coordinates: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Units of a mechanism's, a linkage's or an element's options, by its type; others have none.
+
+    Those of an element follow from the coordinate that it looks at, else from the one that it acts on; `coordinates`:
+    name -> "rad" or "m".
+    """
+    kind = TYPES.get(str(part.get("type")))
+    if kind is None or kind not in ELEMENTS.values() or coordinates is None:
+        return {} if kind is None else dict(kind.options)
+    element = kind()
+    named = (element.acts_on, *element.looks_at)
+    choices = {f.name for f in fields(kind) if f.init and f.name != "name" and getattr(element, f.name) in named}
+    element = replace(element, **{name: part[name] for name in choices if name in part}).on(coordinates)
+    along = (element.acts_on, *element.looks_at)[-1]
+    return {name: element.unit(unit, along) for name, unit in kind.options.items()}
+
+
+def _built(experiment: Experiment[Any], key: str, name: str, mechanism: Options, elements: list[Options]) -> Model:
+    try:
+        return Model.from_dict({"name": name, "mechanism": mechanism, "elements": elements})
+    except PalpateError as error:
+        raise experiment.problem(key, str(error)) from error
+
+
+def _check_lengths(experiment: Experiment[Any], model: Model) -> None:
     """Refuse links as long as houses: only their ratios count in the balance, so nothing else would show it."""
-    linkage = getattr(model.mechanism, "linkage", None)
-    lengths = cast("tuple[float, ...]", getattr(linkage, "lengths", ()))
+    linkage = model.mechanism.linkage
+    lengths = () if linkage is None else linkage.lengths
     if any(not SHORTEST_M <= length <= LONGEST_M for length in lengths):
-        told = f"links of {', '.join(f'{length:g}' for length in lengths)} m are none of an object that people move"
-        raise experiment.problem("mechanism.linkage.lengths", told, "write the unit, such as 286 mm or 11.25 in")
+        wrong = f"links of {', '.join(f'{length:g}' for length in lengths)} m are none of an object that people move"
+        raise experiment.problem("mechanism.linkage.lengths", wrong, "write the unit, such as 286 mm or 11.25 in")
 
 
 def _merged(base: Options, given: Options) -> Options:
     """Options of the base, replaced by those given; parts of parts likewise, unless they are of another type."""
-    found = dict(base)
+    merged = dict(base)
     for key, value in given.items():
-        old = found.get(key)
+        old = merged.get(key)
         if isinstance(old, dict) and isinstance(value, dict):
             one, other = cast("Options", old), cast("Options", value)
-            found[key] = _merged(one, other) if other.get("type", one["type"]) == one["type"] else other
+            merged[key] = _merged(one, other) if other.get("type", one["type"]) == one["type"] else other
         else:
-            found[key] = value
-    return found
+            merged[key] = value
+    return merged
 
 
-def _si(experiment: Experiment[BodyPart], key: str, options: Options) -> Options:
-    """Options with quantities as numbers in SI; an angle without its unit is refused."""
-    return {name: _value(experiment, f"{key}.{name}", name, value) for name, value in options.items()}
+def _si(
+    experiment: Experiment[Any],
+    key: str,
+    options: Options,
+    typed: Mapping[str, Any],
+    coordinates: Mapping[str, str] | None = None,
+) -> Options:
+    """Options with quantities as numbers in SI; an angle without its unit is refused. `typed` says their type."""
+    units = option_units({**typed, **options}, coordinates)
 
+    def value(name: str, given: Any) -> Any:
+        place = f"{key}.{name}"
+        if isinstance(given, dict):
+            inner = typed.get(name)
+            return _si(experiment, place, cast("Options", given), cast("Options", inner or given))
+        if isinstance(given, list):
+            return [value(name, entry) for entry in cast("list[Any]", given)]
+        number = isinstance(given, int | float) and not isinstance(given, bool)
+        if name not in units or not (number or isinstance(given, str)):
+            return given
+        angle = units[name] == "rad"
+        if angle and number and given != 0:
+            raise experiment.problem(place, f"{given} has no unit", f"write {given} deg, or {given} rad")
+        try:
+            return parse_quantity(given, "deg" if angle else units[name])
+        except PalpateError as error:
+            raise experiment.problem(place, str(error)) from error
 
-def _value(experiment: Experiment[BodyPart], key: str, name: str, value: Any) -> Any:
-    if isinstance(value, dict):
-        return _si(experiment, key, cast("Options", value))
-    if isinstance(value, list):
-        return [_value(experiment, key, name, v) for v in cast("list[Any]", value)]
-    if name not in ANGLES and name not in UNITS:
-        return value
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if name in ANGLES and number and value != 0:
-        raise experiment.problem(key, f"{value} has no unit", f"write {value} deg, or {value} rad")
-    if not number and not isinstance(value, str):
-        return value
-    try:
-        return parse_quantity(cast("float | str", value), UNITS.get(name, "deg"))
-    except PalpateError as error:
-        raise experiment.problem(key, str(error)) from error
+    return {name: value(name, given) for name, given in options.items()}

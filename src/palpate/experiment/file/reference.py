@@ -44,20 +44,33 @@ def reference() -> str:
     described: set[Any] = set()
     for root in dict.fromkeys(ROOTS.values()):
         stages = [f"`{stage}`" for stage, other in ROOTS.items() if other is root]
-        waiting: list[tuple[str, Any]] = [("", root)]
-        while waiting:
-            key, part = waiting.pop(0)
-            if (key, part) in described:
+        lines += ["", f"# Stage {' or '.join(stages)}"]
+        for part, keys in _places(root).items():
+            if part in described:
                 continue
-            described.add((key, part))
-            heading = f"## `{key}`" if key else f"# Stage {' or '.join(stages)}: the whole file"
-            lines += ["", heading, "", _words(part), "", "| key | meaning | default |", "|---|---|---|"]
+            described.add(part)
+            heading = ", ".join(f"`{key}`" for key in keys if key) or "The whole file"
+            heading += "".join(f" of type `{t}`" for t in _types(part))
+            lines += ["", f"## {heading}", "", _words(part), "", "| key | meaning | default |", "|---|---|---|"]
             for name, field in part.model_fields.items():
-                children = schema_classes(field.annotation)
-                meaning = _meaning(field, children, conditions=part is not MotionPart)
+                meaning = _meaning(field, schema_classes(field.annotation), conditions=part is not MotionPart)
                 lines.append(f"| `{name}` | {meaning} | {_default(field)} |")
-                waiting += [(f"{key}.{name}".lstrip("."), child) for child in children]
     return "\n".join([*lines, *_units()]) + "\n"
+
+
+def _types(part: type[Part]) -> list[str]:
+    return literals(part.model_fields["type"].annotation) if "type" in part.model_fields else []
+
+
+def _places(root: type[Part]) -> dict[type[Part], list[str]]:
+    """Every part inside a schema, the outer ones first, and the keys under which it stands."""
+    places: dict[type[Part], list[str]] = {}
+    waiting: list[tuple[str, type[Part]]] = [("", root)]
+    for key, part in waiting:  # grows on the way
+        places.setdefault(part, []).append(key)
+        for name, field in part.model_fields.items():
+            waiting += [(f"{key}.{name}".lstrip("."), child) for child in schema_classes(field.annotation)]
+    return places
 
 
 def _units() -> list[str]:

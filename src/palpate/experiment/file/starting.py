@@ -3,106 +3,121 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import fields
 from importlib import resources
+from math import degrees
 from pathlib import Path
 from typing import Any, cast
 
 from palpate.errors import PalpateError, unknown_name
-from palpate.experiment.file.object_model import ANGLES, UNITS
-from palpate.mechanisms import Free, Hinge, Rolling
+from palpate.experiment.file.object_model import TYPES, option_units
+from palpate.experiment.file.schema import AxleMarkersPart, Options
 from palpate.model import Model, load_object
 
-STARTS = {
-    "handle": ("handle", "A handle"),
-    "door": ("body", "A door with a closer"),
-    "wheelbarrow": ("rolling", "A wheelbarrow"),
-    "wheelbarrow-planar": ("rolling", "A wheelbarrow that goes straight"),
-    "hand-truck": ("rolling", "A hand truck"),
-    "motion": ("motion", "A capture"),
-}
-"""What `palpate new` knows by name: which template, and its heading."""
+CAPTURE = "motion"
+"""The name of the file that identifies nothing."""
+HINGE = """\
+  hinge:
+    axis: [M7, M8]                  # on the hinge's line, two or more; without axis it is found from the motion
+    towards: Frame1                 # the hinge's x axis points to this marker, of which only its place at rest counts
+    points: down                    # which way z points: the angle must grow when the object opens; else up"""
+SLIDE = "  # the line along which the object slides is found from its motion"
+TRAVEL = {"rad": ("deg", 92, "0.2 deg"), "m": ("mm", 400, "1 mm")}
+"""Unit of a coordinate -> how people write it, a usual range, how well its zero is known."""
+
+
+def starting_names() -> list[str]:
+    """What `palpate new` knows by name: the objects that ship, and a capture of motion alone."""
+    shipped = resources.files("palpate.objects").iterdir()
+    return [*sorted(p.name.removesuffix(".yaml") for p in shipped if p.name.endswith(".yaml")), CAPTURE]
 
 
 def starting_experiment(name: str, *, file: str | None = None, object_path: str | None = None) -> str:
-    """The text of an experiment file for `name`: one of STARTS, or the path of an object file.
+    """The text of an experiment file for `name`: one of `starting_names`, or the path of an object file.
 
     `file`: what it will be called; `object_path`: the object file as seen from there.
     """
-    if Path(name).suffix.lower() in (".yaml", ".yml"):
-        model = load_object(Path(name))
-        base, parts = _base(name, model), _parts(model)
-        # in quotes, as names and paths may hold what YAML takes for its own
-        title, shown = json.dumps(f"The object {model.name}"), json.dumps(object_path or name)
-    elif name in STARTS:
-        (base, title), shown = STARTS[name], name
-        parts = _template(name) if base == "body" else _wheels(load_object(name)) if base == "rolling" else ""
-    else:
-        unknown = unknown_name("object", name, STARTS)
+    words = {"heading": f"A {name.replace('-', ' ')}", "name": name, "object": name, "file": file or f"{name}.yaml"}
+    own = Path(name).suffix.lower() in (".yaml", ".yml")
+    if not own and name not in starting_names():
+        unknown = unknown_name("object", name, starting_names())
         raise PalpateError(f"{unknown}; or give the path of an object file, such as my-gate.yaml")
-    filled = {
-        "heading": title.strip('"'),
-        "title": title,
-        "name": name,
-        "object": shown,
-        "parts": parts.rstrip(),
-        "file": file or f"{name}.yaml",
-    }
-    text = _template(base)
-    for key, value in filled.items():
+    if name == CAPTURE:
+        return _filled(CAPTURE, words)
+    model = load_object(Path(name) if own else name)
+    if own:  # in quotes, as names and paths may hold what YAML takes for its own
+        title = json.dumps(f"The object {model.name}")
+        words |= {"title": title, "heading": title.strip('"'), "object": json.dumps(object_path or name)}
+    main, parameters = model.mechanism.main, list(model.parameters)
+    words = {"title": words["heading"], **words, "parts": _parts(model, own=own)}
+    if main is not None:
+        unit, most, zero = TRAVEL[model.mechanism.coordinates[main]]
+        turns = [joint.kind for joint in model.mechanism.joints] == ["turn"]
+        words |= {"frame": HINGE if turns else SLIDE, "stops": f"[0 {unit}, {most} {unit}]", "zero": zero}
+        words |= {"first": parameters[0], "last": parameters[-1]}
+    held = "rolling" if model.mechanism.wheel is not None else "handle"
+    return _filled("body" if main is not None else held, words)
+
+
+def _filled(template: str, words: Mapping[str, str]) -> str:
+    folder = resources.files("palpate.experiment.file.templates")
+    text = (folder / f"{template}.yaml").read_text(encoding="utf-8")
+    for key, value in words.items():
         text = text.replace(f"@{key}@", value)
     return text
 
 
-def _base(name: str, model: Model) -> str:
-    """Which stage identifies such an object."""
-    if isinstance(model.mechanism, Free):
-        return "handle"
-    if isinstance(model.mechanism, Hinge):
-        return "body"
-    if isinstance(model.mechanism, Rolling):
-        return "rolling"
-    raise PalpateError(
-        f"{name}: no stage identifies an object on the mechanism {model.to_dict()['mechanism']['type']!r} yet"
-    )
+def _parts(model: Model, *, own: bool) -> str:
+    """Mechanism and elements of the object: what this experiment may say differently.
 
-
-def _template(name: str) -> str:
-    return (resources.files("palpate.experiment.file.templates") / f"{name}.yaml").read_text(encoding="utf-8")
-
-
-def _parts(model: Model) -> str:
-    """Mechanism and elements of an object as comments: what the experiment may say differently."""
-    data = model.to_dict()
+    Of an object that ships, what differs from one exemplar to the next is to be edited: lengths, and zones, which are
+    searched for from where they are. All else stands in comments.
+    """
+    data, coordinates = model.to_dict(), model.mechanism.coordinates
+    mechanism: Options = data["mechanism"]
+    lengths = {} if own else _lengths(mechanism)
     lines = ["# The object's own mechanism and elements. Uncomment what differs here:"]
-    lines += [f"# mechanism: {_flow(data['mechanism'])}", "# elements:"]
-    lines += [f"# - {_flow(element)}" for element in data["elements"]]
-    lines.append(f"# without: [{data['elements'][-1]['name']}]" if data["elements"] else "")
-    return "\n".join(lines)
+    lines += [f"# mechanism: {_flow(mechanism, coordinates)}"]
+    if lengths:
+        lines = [f"mechanism: {_flow(lengths, coordinates, mechanism)}   # EDIT: measured on yours", *lines[:1]]
+    zones = [e.name for e in model.elements if e.borders and not own]
+    if zones:
+        lines += ["elements:                           # with estimate: true, zones are searched for from these on"]
+    for element in data["elements"]:
+        zone = element["name"] in zones
+        shown = _flow(element | ({"estimate": True} if zone else {}), coordinates)
+        lines.append(f"- {shown}" if zone else f"# - {shown}")
+    if not zones:
+        lines.insert(len(lines) - len(data["elements"]), "# elements:")
+    return "\n".join([*lines, f"# without: [{data['elements'][-1]['name']}]"] if data["elements"] else lines)
 
 
-def _wheels(model: Model) -> str:
-    """What a rolling object that ships may be told: how far its wheels are apart, and what it lacks."""
-    track = model.to_dict()["mechanism"]["track"]
-    speed = "# mechanism: {wheel_speed: published}   # as in the paper; its friction can create energy"
-    apart = f"mechanism: {{track: {track:g} m}}           # EDIT: between the middles of the wheels"
-    less = f"# without: [{model.elements[-1].name}]                  # an effect that yours has not"
-    return f"{apart if track else speed}\n{less}"
+def _lengths(part: Options) -> Options:
+    """The lengths that somebody must measure on this exemplar, apart from those that the markers' part states."""
+    units, stated = option_units(part), AxleMarkersPart.model_fields
+    lengths = {k: v for k, v in part.items() if units.get(k) == "m" and v and k not in stated}
+    inside = {k: _lengths(cast("Options", v)) for k, v in part.items() if isinstance(v, dict)}
+    return lengths | {k: v for k, v in inside.items() if v}
 
 
-def _flow(part: Any, name: str = "") -> str:
-    """A value as it is written in an experiment file, with its unit; what is not given is left out."""
-    if isinstance(part, dict):
-        options = cast("dict[str, Any]", part)
-        given = {k: v for k, v in options.items() if v is not None and v != ""}
-        return "{" + ", ".join(f"{k}: {_flow(v, k)}" for k, v in given.items()) + "}"
-    if isinstance(part, list):
-        return "[" + ", ".join(_flow(v, name) for v in cast("list[Any]", part)) + "]"
-    if isinstance(part, bool):
-        return "true" if part else "false"
-    if isinstance(part, int | float) and name in ANGLES:
-        from math import degrees
+def _flow(part: Options, coordinates: Mapping[str, str], typed: Options | None = None) -> str:
+    """Options as they are written in an experiment file, with their units; what is not given or usual is left out."""
+    typed = part if typed is None else typed
+    units, kind = option_units(typed, coordinates), TYPES.get(str(typed.get("type")))
+    usual = {} if kind is None else {f.name: f.default for f in fields(kind) if f.name != "name"}
 
-        return f"{degrees(part):.10g} deg"
-    if isinstance(part, int | float):
-        return f"{part:.10g} {UNITS[name]}" if name in UNITS else f"{part:.10g}"
-    return str(part)
+    def shown(name: str, value: Any) -> str:
+        if isinstance(value, dict):
+            return _flow(cast("Options", value), coordinates, typed[name])
+        if isinstance(value, list):
+            return "[" + ", ".join(shown(name, entry) for entry in cast("list[Any]", value)) + "]"
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return str(value).lower() if isinstance(value, bool) else str(value)
+        unit = units.get(name, "")
+        return f"{degrees(value):.10g} deg" if unit == "rad" else f"{value:.10g} {unit}".rstrip()
+
+    given = {
+        k: v for k, v in part.items() if v is not None and v not in ("", []) and not (k in usual and usual[k] == v)
+    }
+    return "{" + ", ".join(f"{k}: {shown(k, v)}" for k, v in given.items()) + "}"
