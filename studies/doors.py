@@ -18,7 +18,7 @@ from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.hinge_inputs import Filtering
 from palpate.identify.shapes import with_shapes
 from palpate.physics.arrays import FloatArray
-from palpate.twin.door import write_door_twin
+from palpate.twin.door import door_twin, write_door_twin
 from studies.running import map_seeds
 
 TITLE = "Doors: simulated experiments"
@@ -58,7 +58,7 @@ class Run:
 
 def run_one(seed: int) -> Run:
     with TemporaryDirectory() as folder:
-        path = write_door_twin(Path(folder), seed=seed)
+        path = write_door_twin(Path(folder), door_twin(seed))
         truth: dict[str, Any] = json.loads((Path(folder) / "truth.json").read_text())
         experiment = read_experiment(path)
         prepared = prepare_body(experiment)

@@ -15,7 +15,7 @@ from palpate.experiment.capture import align_body
 from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.motion import CapturedMotion, build_motion
 from palpate.motion.markers.cloud import markers_of, mean_cloud
-from palpate.twin.handle import CLEAN, Faults, capture_twin, marker_recording, write_capture_twin
+from palpate.twin.handle import CLEAN, Faults, capture_twin, captured_markers, write_capture_twin
 from studies.running import map_seeds
 
 TITLE = "Motion: simulated captures with faults"
@@ -83,7 +83,7 @@ def _build(folder: Path, seed: int, faults: Faults) -> tuple[CapturedMotion, dic
 
 
 def _told_of_clean(seed: int) -> int:
-    recording, _ = marker_recording(capture_twin(seed, faults=CLEAN))
+    recording, _ = captured_markers(capture_twin(seed, faults=CLEAN))
     markers = markers_of(recording)
     return len(align_body(recording, markers, mean_cloud(markers)).checked.faults)
 

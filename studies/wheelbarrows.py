@@ -24,7 +24,7 @@ from palpate.identify.solution import Status
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import is_consistent
 from palpate.rendering.hands import Hands, compare_held, growth, intended
-from palpate.twin.rolling import WheelbarrowTwin
+from palpate.twin.rolling import RollingTwin
 from palpate.twin.wheelbarrow import wheelbarrow_twin, write_wheelbarrow_twin
 from studies.running import map_seeds
 
@@ -102,7 +102,7 @@ class Run:
 
 def run_one(seed: int) -> Run:
     with TemporaryDirectory() as folder:
-        path = write_wheelbarrow_twin(Path(folder), seed=seed)
+        path = write_wheelbarrow_twin(Path(folder), wheelbarrow_twin(seed))
         truth: dict[str, Any] = json.loads((Path(folder) / "truth.json").read_text())
         experiment = read_experiment(path)
         prepared = prepare_rolling(experiment)
@@ -176,13 +176,13 @@ def _moved(fit: RollingFit, estimates: tuple[Told, ...]) -> float:
     return worst
 
 
-def wheeled(twin: WheelbarrowTwin, times_s: FloatArray) -> tuple[FloatArray, FloatArray]:
+def wheeled(twin: RollingTwin, times_s: FloatArray) -> tuple[FloatArray, FloatArray]:
     """States and accelerations of what the simulated person does, as the mechanism names them."""
     path = twin.wheeling.path(times_s)
     return np.hstack([twin.wheeling.contact(times_s), path.value[1:].T, path.rate.T]), path.acceleration.T
 
 
-def _held(fit: RollingFit, p: FloatArray, twin: WheelbarrowTwin) -> tuple[Held, Held | None]:
+def _held(fit: RollingFit, p: FloatArray, twin: RollingTwin) -> tuple[Held, Held | None]:
     """Truth and model in the same hands, which mean to do what was done in the train segment."""
     begin = next(s.begin_s for s in twin.wheeling.segments if s.name == "train")
     times = begin + 1.0 + np.arange(round(HELD_S * HELD_HZ) + 1) / HELD_HZ

@@ -13,7 +13,7 @@ from palpate.recording.dspace_mat import write as write_dspace
 from palpate.recording.vicon_csv import write as write_vicon
 from palpate.twin.hand import Kind, Segment
 from palpate.twin.instruments import CAPTURE_HZ, T_MARKER, DeviceClock
-from palpate.twin.rolling import WheelbarrowTwin, wheelbarrow_recordings
+from palpate.twin.rolling import RollingTwin, rolling_recordings
 from palpate.twin.wheelbarrow import ACROSS, AXLE, FEET, SENSORS, wheelbarrow_twin
 
 SEED = 5
@@ -51,14 +51,14 @@ segments: {{static: [0.2, 2.0], train: [{TRAIN[0]}, {TRAIN[1]}], test: [{TEST[0]
 
 
 @cache
-def _recorded(wheel_inertia: float, poor: bool) -> tuple[WheelbarrowTwin, Recording, Recording, dict[str, Any]]:
+def _recorded(wheel_inertia: float, poor: bool) -> tuple[RollingTwin, Recording, Recording, dict[str, Any]]:
     """Fifteen seconds of all kinds of motion on one clock, with a put-down in between; simulated once."""
     kinds: tuple[Kind, ...] = ("push",) if poor else ("push", "roll", "scrub", "lift", "mixed")
     spans = (Segment("train", *TRAIN, kinds), Segment("test", *TEST, kinds[-1:]))
     twin = wheelbarrow_twin(SEED, segments=spans, tilt_deg=0.0, wheel_inertia=wheel_inertia, poor=poor)
     together = DeviceClock(0.0, 0.0)
     twin = replace(twin, imu=together, load_cell=together)
-    markers, cells, _, truth = wheelbarrow_recordings(twin)
+    markers, cells, _, truth = rolling_recordings(twin)
     return twin, markers, cells, truth
 
 

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from palpate.twin import TWINS
-from palpate.twin.door import write_door_twin
+from palpate.twin.door import door_twin, write_door_twin
 from palpate.twin.hand import Segment
-from palpate.twin.wheelbarrow import planar_twin, write_related_twin
+from palpate.twin.rolling import write_rolling_twin
+from palpate.twin.wheelbarrow import planar_twin
 from tests.command import palpate
 from tests.door_files import SEED, SESSION
 
@@ -131,11 +132,11 @@ def test_twin_refuses_an_unknown_kind(tmp_path: Path) -> None:
 
 def test_demo_runs_every_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Short recordings: the paper's, four times as long, are fitted in the studies and by `make demo`."""
-    short = partial(write_door_twin, seed=SEED, session=SESSION)
+    short = partial(write_door_twin, twin=door_twin(SEED, session=SESSION))
     ahead = (Segment("train", 4.0, 16.0, ("push", "lift", "mixed")), Segment("test", 18.5, 22.0, ("mixed",)))
 
     def barrow(folder: Path) -> Path:
-        return write_related_twin(folder, planar_twin(1, segments=ahead))
+        return write_rolling_twin(folder, planar_twin(1, segments=ahead))
 
     monkeypatch.setattr("palpate.twin.TWINS", {**TWINS, "door": short, "wheelbarrow": barrow})
     done = palpate("demo", tmp_path / "demo")

@@ -143,7 +143,7 @@ def on_load_cell(seed: int) -> tuple[Array, Array, Motion, Array]:
     Q = np.asarray(Rotation.random(random_state=seed).as_matrix(), dtype=float)
     r = rng.uniform(-0.1, 0.1, 3)
     hand = random_hand(rng, 40.0, 9.81)
-    cell, imu, _ = handle_recordings(HandleTwin(random_handle(rng), hand, 40.0, 0.4, Q, r, 9.81, seed))
+    cell, imu, _ = handle_recordings(HandleTwin(random_handle(rng), hand, 40.0, 0.4, seed, 9.81, Q, r))
     (tp, x), (tr, stored) = ((f[next(iter(f))].clock.times_s, f.stack(list(f))) for f in (imu, cell))
     m = imu_motion(tp, x[:, :3], x[:, 3:], np.eye(4), PARALLEL)
     m = Motion(m.times_s + 0.4, m.specific_acceleration, m.omega, m.omega_dot)

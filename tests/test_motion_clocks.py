@@ -56,7 +56,7 @@ def shaken_handle(seed: int, duration_s: float = 40.0) -> tuple[float, Array, Ar
     R, r = nearest_rotation([[0.0877, -0.9962, 0], [-0.9962, -0.0877, 0], [0, 0, -1]]), np.array([-0.09, 0.01, -0.03])
     hand = random_hand(rng, duration_s, 9.81)
     offset = float(rng.uniform(-2, 3))
-    cell, imu, _ = handle_recordings(HandleTwin(random_handle(rng), hand, duration_s, offset, R, r, 9.81, seed))
+    cell, imu, _ = handle_recordings(HandleTwin(random_handle(rng), hand, duration_s, offset, seed, 9.81, R, r))
     (tp, x), (tr, wrench) = ((f[next(iter(f))].clock.times_s, f.stack(list(f))) for f in (imu, cell))
     return offset, tp, features(imu_motion(tp, x[:, :3], x[:, 3:], transform(R, r), PARALLEL)), tr, wrench
 

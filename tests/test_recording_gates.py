@@ -41,7 +41,7 @@ def twin(seed: int, noise_in_steps: float | None = None) -> tuple[Recording, Rec
     hand = random_hand(rng, 20.0, 9.81, still_s=1.0)
     lever = np.array([-0.0861, 0.0125, -0.0290])
     wrench, imu, _ = handle_recordings(
-        HandleTwin(random_handle(rng), hand, 20.0, 1.0, np.eye(3), lever, 9.81, seed, tools)
+        HandleTwin(random_handle(rng), hand, 20.0, 1.0, seed, 9.81, np.eye(3), lever, tools)
     )
     return wrench, imu
 

@@ -23,8 +23,7 @@ from palpate.experiment.reproduce_choices import ORDER, Window
 from palpate.experiment.reproduce_files import look
 from palpate.experiment.reproduce_paper import PAPER, Printed
 from palpate.experiment.reproduce_table import Line
-from palpate.twin.authors import write_authors_twin
-from palpate.twin.handle import write_own_experiment, write_paper_twin
+from palpate.twin.authors import write_authors_twin, write_paper_handle, write_shipped_experiment
 from tests.browser import chromium, violations
 from tests.command import palpate
 from tests.oracles import published
@@ -105,7 +104,7 @@ def test_as_published_is_what_an_independent_script_of_the_authors_choices_gives
 
 def test_as_published_begins_at_the_prior_where_the_data_contradict_it(tmp_path: Path) -> None:
     """Another handle than the prior's: the cost has two valleys, and the authors go down from the prior."""
-    write_paper_twin(tmp_path, "wheelbarrow-handle", seed=10)
+    write_paper_handle(tmp_path, name="wheelbarrow-handle", seed=10)
     ours = reproduce(tmp_path, as_published=True).entries["wheelbarrow-handle"].published
     theirs = published.handle(tmp_path, "wheelbarrow-handle")
     assert ours is not None
@@ -203,8 +202,8 @@ def test_the_experiment_of_a_twin_names_the_handle_beside_it(
 
     monkeypatch.setattr(handle_of_body, "run_handle", remember)
     for body in ("door", "wheelbarrow"):
-        own = write_own_experiment(part, shipped_experiments()[f"{body}-handle"], "truth.json")
-        experiment = read_experiment(write_own_experiment(part, shipped_experiments()[body], "truth.json"))
+        own = write_shipped_experiment(part, f"{body}-handle", "truth.json")
+        experiment = read_experiment(write_shipped_experiment(part, body, "truth.json"))
         with pytest.raises(DataProblem, match="enough"):
             handle_of_body.handle_of(experiment, lambda _: None)
         assert asked[-1].source == own

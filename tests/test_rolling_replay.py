@@ -31,7 +31,7 @@ from palpate.physics.spatial import transform
 from palpate.rendering.hands import Compared, Hands, Intention, compare_held, growth, hold, intended
 from palpate.runtime.replay import Replay, replay
 from palpate.twin.hand import Segment
-from palpate.twin.rolling import WheelbarrowTwin, body_poses, pushes
+from palpate.twin.rolling import RollingTwin, body_poses, pushes
 from palpate.twin.wheelbarrow import wheelbarrow_twin
 from studies.wheelbarrows import wheeled
 from tests.conftest import needs
@@ -44,13 +44,13 @@ SEEDS = st.integers(0, 100_000)
 
 
 @pytest.fixture(scope="module")
-def twin() -> WheelbarrowTwin:
+def twin() -> RollingTwin:
     spans = (Segment("train", *TRAIN, ("push", "roll", "scrub", "lift", "mixed")), Segment("test", *TEST, ("mixed",)))
     return wheelbarrow_twin(5, segments=spans)
 
 
 @pytest.fixture(scope="module")
-def fit(twin: WheelbarrowTwin) -> RollingFit:
+def fit(twin: RollingTwin) -> RollingFit:
     """Identified from poses and wrenches with the noise that markers and load cells leave."""
     rng = np.random.default_rng(7)
     times = np.arange(4000) / 100.0
@@ -83,7 +83,7 @@ def fit(twin: WheelbarrowTwin) -> RollingFit:
     return fit_rolling(inputs, {"train": [TRAIN], "test": [TEST]}, believed)
 
 
-def true_parameters(twin: WheelbarrowTwin) -> np.ndarray:
+def true_parameters(twin: RollingTwin) -> np.ndarray:
     b = twin.barrow
     return np.array([*b.phi, b.b_v, b.b_c, b.b_psi])
 
@@ -94,7 +94,7 @@ def played(fit: RollingFit) -> Replay:
 
 
 @pytest.fixture(scope="module")
-def of_truth(fit: RollingFit, twin: WheelbarrowTwin) -> dict[str, float]:
+def of_truth(fit: RollingFit, twin: RollingTwin) -> dict[str, float]:
     """Errors of the true parameters on the same input."""
     return replay_errors(replay_rolling(fit, [TEST], true_parameters(twin)))
 
@@ -118,7 +118,7 @@ def test_the_model_goes_where_the_truth_goes(played: Replay, of_truth: dict[str,
 )
 def test_a_wrong_parameter_shows(
     fit: RollingFit,
-    twin: WheelbarrowTwin,
+    twin: RollingTwin,
     of_truth: dict[str, float],
     which: slice,
     factor: float,
@@ -130,7 +130,7 @@ def test_a_wrong_parameter_shows(
     assert min(found[name] / of_truth[name] for name in where) > 1.5
 
 
-def test_the_step_is_not_what_is_seen(fit: RollingFit, twin: WheelbarrowTwin, of_truth: dict[str, float]) -> None:
+def test_the_step_is_not_what_is_seen(fit: RollingFit, twin: RollingTwin, of_truth: dict[str, float]) -> None:
     inputs, at = fit.inputs, slice(*fit.balance.indices(TEST))
     model = inputs.model.with_values(true_parameters(twin))
     state = inputs.rolling.states(inputs.motion())[at]
@@ -140,7 +140,7 @@ def test_the_step_is_not_what_is_seen(fit: RollingFit, twin: WheelbarrowTwin, of
 
 
 def test_a_zero_that_was_estimated_along_does_not_push(
-    fit: RollingFit, twin: WheelbarrowTwin, of_truth: dict[str, float]
+    fit: RollingFit, twin: RollingTwin, of_truth: dict[str, float]
 ) -> None:
     p, zero = true_parameters(twin), np.array([3.0, -2.0, 1.0, 0.5, -0.4, 0.3])
     shifted = replace(fit.balance, wrench=fit.balance.wrench + zero)

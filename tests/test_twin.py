@@ -44,7 +44,7 @@ def test_the_stored_wrench_is_minus_mujocos(seed: int) -> None:
 
     rng = np.random.default_rng(seed)
     hand, phi = random_hand(rng, 12.0, 9.81), random_handle(rng)
-    twin = HandleTwin(phi, hand, 12.0, 1.5, np.eye(3), np.zeros(3), 9.81, seed, PERFECT)
+    twin = HandleTwin(phi, hand, 12.0, 1.5, seed, 9.81, np.eye(3), np.zeros(3), PERFECT)
     load_cell, imu, truth = handle_recordings(twin)
     names = [f"{k}{a}1_RawZero" for k in "FT" for a in "xyz"]
     stored = load_cell.stack(names)
@@ -63,7 +63,7 @@ def test_the_imu_reads_what_a_point_of_the_moving_body_does() -> None:
     hand = random_hand(np.random.default_rng(1), 12.0, 9.81)
     R = Rotation.random(rng=np.random.default_rng(2)).as_matrix()
     r = np.array([0.05, -0.1, 0.02])
-    twin = HandleTwin(random_handle(np.random.default_rng(1)), hand, 12.0, 0.0, R, r, 9.81, 1, PERFECT)
+    twin = HandleTwin(random_handle(np.random.default_rng(1)), hand, 12.0, 0.0, 1, 9.81, R, r, PERFECT)
     a = handle_recordings(twin)[1].stack([f"acceleration.{x}" for x in "xyz"])
     h, t = 1e-4, np.arange(12000)[1000:11000:100] / 1000
     path = [hand.coordinates(t + d)[0][3:].T + hand.rotation(t + d) @ r for d in (-h, 0.0, h)]

@@ -19,6 +19,7 @@ from palpate.model import Model
 from palpate.physics.inertia import PHI_NAMES
 from palpate.recording import Recording, load
 from palpate.runtime import Status, Stepper
+from palpate.twin.authors import paper_door_twin
 from palpate.twin.door import (
     TABLE,
     DoorTruth,
@@ -27,10 +28,10 @@ from palpate.twin.door import (
     door_twin,
     hinge_in_capture,
     paper_door,
-    paper_door_twin,
     person_wrench,
     random_door,
     simulate_door,
+    stop_at,
     write_door_twin,
 )
 from palpate.twin.hand import Phase, Session
@@ -179,8 +180,8 @@ def test_between_person_and_load_cell_is_mujocos_handle(
 
 
 def test_the_hand_lets_go_hits_both_stops_and_pulls_every_way(twin: DoorTwin, truth: DoorTruth) -> None:
-    assert truth.angle.max() > twin.stop("widest")
-    pressed = truth.angle < twin.stop("frame")
+    assert truth.angle.max() > stop_at(twin.model, "widest")
+    pressed = truth.angle < stop_at(twin.model, "frame")
     assert (pressed & (truth.grip == 1)).any()
     gone = truth.grip == 0
     held = person_wrench(twin, truth, truth.times_s)
@@ -289,7 +290,7 @@ def test_the_same_seed_gives_the_same_recordings(twin: DoorTwin, truth: DoorTrut
 
 
 def test_a_folder_has_all_that_the_stages_need(tmp_path: Path) -> None:
-    file = write_door_twin(tmp_path / "new", seed=7, session=SHORT)
+    file = write_door_twin(tmp_path / "new", door_twin(7, session=SHORT))
     assert file.name == "body.yaml"
     folder = file.parent
     formats = {name: load(folder / name).format for name in ("Trajectories.csv", "Static.csv", "wrench.mat", "imu.csv")}
@@ -337,7 +338,7 @@ def test_a_wedged_door_is_never_closed() -> None:
     twin = door_twin(2, session=replace(SHORT, step=math.radians(20)), never_closed=True)
     truth = simulate_door(twin, dt=DT)
     assert truth.angle.min() > math.radians(13)
-    assert abs(truth.angle[0] - twin.stop("frame")) < math.radians(0.2)
+    assert abs(truth.angle[0] - stop_at(twin.model, "frame")) < math.radians(0.2)
     assert np.ptp(truth.angle) > math.radians(50)
 
 

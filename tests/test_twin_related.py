@@ -23,8 +23,8 @@ from palpate.recording import load
 from palpate.twin import TWINS
 from palpate.twin.hand import Segment
 from palpate.twin.instruments import Instruments
-from palpate.twin.rolling import WheelbarrowTwin, body_poses, pushes, wheelbarrow_recordings
-from palpate.twin.wheelbarrow import hand_truck_twin, planar_twin, random_truck, write_related_twin
+from palpate.twin.rolling import RollingTwin, body_poses, pushes, rolling_recordings, write_rolling_twin
+from palpate.twin.wheelbarrow import hand_truck_twin, planar_twin, random_truck
 from tests.command import palpate
 from tests.conftest import needs
 from tests.oracles.planar_lagrange import hands_in_a_plane
@@ -36,13 +36,13 @@ AXES = [f"{kind}{axis}" for kind in "FT" for axis in "xyz"]
 HIDDEN = {"c_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz"}
 
 
-def perfect(twin: WheelbarrowTwin) -> WheelbarrowTwin:
+def perfect(twin: RollingTwin) -> RollingTwin:
     return replace(twin, instruments=PERFECT, noise_m=0.0, hidden=(0.0, 0.0))
 
 
-def passed_on(twin: WheelbarrowTwin) -> tuple[np.ndarray, np.ndarray]:
+def passed_on(twin: RollingTwin) -> tuple[np.ndarray, np.ndarray]:
     """True times within the segments, and what the load cells stored there: (n, 6) at the contact in its axes."""
-    cells = wheelbarrow_recordings(twin)[1]
+    cells = rolling_recordings(twin)[1]
     t = twin.load_cell.true(cells["Fx1_RawZero"].clock.times_s)
     inside = np.any([(t > s.begin_s) & (t < s.end_s) for s in twin.wheeling.segments], axis=0)
     at = np.flatnonzero(inside)[::53]
@@ -116,7 +116,7 @@ def test_a_hand_truck_moves_as_mujocos(sensors: int) -> None:
 
 
 @pytest.mark.parametrize("twin", [planar_twin(1, sway=0.0), hand_truck_twin(1)], ids=["planar", "truck"])
-def test_their_object_files_need_the_same_hands(twin: WheelbarrowTwin) -> None:
+def test_their_object_files_need_the_same_hands(twin: RollingTwin) -> None:
     """Two derivations that share nothing: the twin's Newton-Euler balance and the mechanism with its elements."""
     barrow, model = twin.barrow, load_object(twin.build.object)
     assert isinstance(model.mechanism, Rolling)
@@ -139,7 +139,7 @@ def test_their_object_files_need_the_same_hands(twin: WheelbarrowTwin) -> None:
 @pytest.mark.parametrize(
     "twin", [planar_twin(3, sway=0.0), hand_truck_twin(3), hand_truck_twin()], ids=["planar", "truck", "own"]
 )
-def test_feet_stand_or_are_clear_and_nothing_leans(twin: WheelbarrowTwin) -> None:
+def test_feet_stand_or_are_clear_and_nothing_leans(twin: RollingTwin) -> None:
     t = np.arange(0, twin.duration_s, 0.01)
     R, r = body_poses(twin, t)
     heights = (twin.barrow.feet @ R.transpose(0, 2, 1) + r[:, None])[:, :, 2]
@@ -246,9 +246,9 @@ def test_an_object_that_does_not_hold_what_it_says_is_named() -> None:
 # Identified
 
 
-def short(folder: Path, twin: WheelbarrowTwin) -> tuple[Path, dict[str, float]]:
+def short(folder: Path, twin: RollingTwin) -> tuple[Path, dict[str, float]]:
     """A short session with the handle's true model; the experiment file and the true parameters."""
-    file = write_related_twin(folder, twin, handle=False)
+    file = write_rolling_twin(folder, twin, handle=False)
     load_object("handle").of_object().with_values(twin.handle).save(folder / "handle.json")
     file.write_text(file.read_text().replace("handle/handle.yaml", "handle.json"))
     truth = json.loads((folder / "truth.json").read_text())["parameters"]

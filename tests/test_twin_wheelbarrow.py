@@ -18,25 +18,17 @@ from palpate.model import load_object
 from palpate.physics.functions import ARRAYS
 from palpate.physics.inertia import is_consistent, mass_properties
 from palpate.recording import Recording, load
+from palpate.twin.authors import paper_wheelbarrow_twin, write_paper_wheelbarrow
 from palpate.twin.hand import KINDS, Kind, Segment
 from palpate.twin.handle import off_by, random_handle
 from palpate.twin.instruments import T_MARKER, DeviceClock, Instruments
-from palpate.twin.rolling import (
-    WheelbarrowTwin,
-    body_poses,
-    kinematics,
-    markers_in_capture,
-    pushes,
-    wheelbarrow_recordings,
-)
+from palpate.twin.rolling import RollingTwin, body_poses, kinematics, markers_in_capture, pushes, rolling_recordings
 from palpate.twin.wheelbarrow import (
     TABLE,
-    dress,
+    dress_rolling,
     paper_barrow,
-    paper_wheelbarrow_twin,
     random_barrow,
     wheelbarrow_twin,
-    write_paper_wheelbarrow_twin,
     write_wheelbarrow_twin,
 )
 from tests.conftest import needs
@@ -47,25 +39,25 @@ AXES = [f"{kind}{axis}" for kind in "FT" for axis in "xyz"]
 G = 9.80665
 
 
-def made() -> WheelbarrowTwin:
+def made() -> RollingTwin:
     return wheelbarrow_twin(3, segments=SHORT, vigour=1.4, wheel_inertia=0.08, tilt_deg=0.0, instruments=PERFECT)
 
 
 @pytest.fixture(scope="module")
-def twin() -> WheelbarrowTwin:
+def twin() -> RollingTwin:
     """All four kinds of motion in 26 s, a wheel with spin inertia, perfect instruments and an upright capture."""
     return replace(made(), noise_m=0.0, hidden=(0.0, 0.0))
 
 
 @pytest.fixture(scope="module")
-def recordings(twin: WheelbarrowTwin) -> tuple[Recording, Recording, Recording, dict[str, Any]]:
-    return wheelbarrow_recordings(twin)
+def recordings(twin: RollingTwin) -> tuple[Recording, Recording, Recording, dict[str, Any]]:
+    return rolling_recordings(twin)
 
 
 class Seen:
     """The motion at a few times from poses alone, by differences: nothing of the twin's own derivatives."""
 
-    def __init__(self, twin: WheelbarrowTwin, t: np.ndarray, h: float = 2e-4) -> None:
+    def __init__(self, twin: RollingTwin, t: np.ndarray, h: float = 2e-4) -> None:
         fine = (t[:, None] + h * np.arange(-2, 3)).ravel()
         R, r = body_poses(twin, fine)
         R, r = R.reshape(-1, 5, 3, 3), r.reshape(-1, 5, 3)
@@ -97,13 +89,11 @@ def axial(S: np.ndarray) -> np.ndarray:
     return np.stack([S[:, 2, 1] - S[:, 1, 2], S[:, 0, 2] - S[:, 2, 0], S[:, 1, 0] - S[:, 0, 1]], axis=1) / 2
 
 
-def lifted_times(twin: WheelbarrowTwin, every: float = 0.037) -> np.ndarray:
+def lifted_times(twin: RollingTwin, every: float = 0.037) -> np.ndarray:
     return np.concatenate([np.arange(a + 0.01, b - 0.01, every) for a, b in twin.wheeling.lifted])
 
 
-def stored_at(
-    twin: WheelbarrowTwin, cells: Recording, times_s: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def stored_at(twin: RollingTwin, cells: Recording, times_s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The nearest samples' true times and the two stored wrenches there."""
     t = twin.load_cell.true(cells["Fx1_RawZero"].clock.times_s)
     i = np.searchsorted(t, times_s)
@@ -111,7 +101,7 @@ def stored_at(
     return t[i], right, left
 
 
-def hands_on_body(twin: WheelbarrowTwin, seen: Seen, right: np.ndarray, left: np.ndarray) -> np.ndarray:
+def hands_on_body(twin: RollingTwin, seen: Seen, right: np.ndarray, left: np.ndarray) -> np.ndarray:
     """(n, 6) of both load cells in world axes about the contact."""
     total = np.zeros_like(right)
     for i, wrench in enumerate((right, left)):
@@ -126,7 +116,7 @@ def hands_on_body(twin: WheelbarrowTwin, seen: Seen, right: np.ndarray, left: np
 # The physics
 
 
-def test_the_wheel_rolls_without_slip(twin: WheelbarrowTwin) -> None:
+def test_the_wheel_rolls_without_slip(twin: RollingTwin) -> None:
     """From ideal markers: height, and the sideways speed that a sphere has while it leans."""
     h = 1e-3
     t = np.sort(np.concatenate([lifted_times(twin, 0.2) + d for d in (-h, 0.0, h)]))
@@ -146,7 +136,7 @@ def test_the_wheel_rolls_without_slip(twin: WheelbarrowTwin) -> None:
     assert np.abs(v).max() > 0.3
 
 
-def test_rates_are_the_derivatives_of_the_poses(twin: WheelbarrowTwin) -> None:
+def test_rates_are_the_derivatives_of_the_poses(twin: RollingTwin) -> None:
     t = lifted_times(twin, 0.11)
     seen, k = Seen(twin, t), kinematics(twin.wheeling.path(t), twin.barrow.radius)
     to_contact = seen.R_C.transpose(0, 2, 1)
@@ -163,7 +153,7 @@ def test_rates_are_the_derivatives_of_the_poses(twin: WheelbarrowTwin) -> None:
 
 
 def test_stored_wrenches_and_ground_move_mujocos_body(
-    twin: WheelbarrowTwin, recordings: tuple[Recording, Recording, Recording, dict[str, Any]]
+    twin: RollingTwin, recordings: tuple[Recording, Recording, Recording, dict[str, Any]]
 ) -> None:
     """Of the ground: two constraint forces are free, the rest is rolling resistance, scrub and the wheel's f_x."""
     needs("mujoco", "mujoco")
@@ -215,7 +205,7 @@ def test_the_objects_own_model_needs_the_same_hands() -> None:
     assert (ours.std(axis=1) > 5).all()
 
 
-def test_work_of_the_hands_is_energy_and_friction(twin: WheelbarrowTwin) -> None:
+def test_work_of_the_hands_is_energy_and_friction(twin: RollingTwin) -> None:
     """Both load cells' power, integrated over a whole segment with its lifting and putting down."""
     begin, end = twin.wheeling.lifted[0]
     t = np.arange(begin, end, 1e-3)
@@ -238,7 +228,7 @@ def test_work_of_the_hands_is_energy_and_friction(twin: WheelbarrowTwin) -> None
     assert (lost * 1e-3).sum() > 5
 
 
-def test_feet_stand_or_are_clear(twin: WheelbarrowTwin) -> None:
+def test_feet_stand_or_are_clear(twin: RollingTwin) -> None:
     t = np.arange(0, twin.duration_s, 0.01)
     R, r = body_poses(twin, t)
     heights = (twin.barrow.feet @ R.transpose(0, 2, 1) + r[:, None])[:, :, 2]
@@ -255,7 +245,7 @@ def test_feet_stand_or_are_clear(twin: WheelbarrowTwin) -> None:
 
 
 def test_untouched_sensors_carry_the_handles(
-    twin: WheelbarrowTwin, recordings: tuple[Recording, Recording, Recording, dict[str, Any]]
+    twin: RollingTwin, recordings: tuple[Recording, Recording, Recording, dict[str, Any]]
 ) -> None:
     _, right, left = stored_at(twin, recordings[1], np.array([0.4]))
     R = body_poses(twin, np.array([0.4, 0.5]))[0][0]
@@ -265,7 +255,7 @@ def test_untouched_sensors_carry_the_handles(
         assert np.abs(wrench - [*weight, *np.cross(com, weight)]).max() < 1e-9
 
 
-def test_hands_squeeze_lift_and_share(twin: WheelbarrowTwin) -> None:
+def test_hands_squeeze_lift_and_share(twin: RollingTwin) -> None:
     done = pushes(twin, lifted_times(twin))
     force = done.sides[:, :, :3]
     assert (force[:, :, 0].mean(axis=1) < -20).all()  # x_B is down: both lift
@@ -328,7 +318,7 @@ def test_the_papers_table_is_a_body() -> None:
 # What the instruments store
 
 
-def test_markers_give_the_frames(twin: WheelbarrowTwin) -> None:
+def test_markers_give_the_frames(twin: RollingTwin) -> None:
     """FORMATS, Wheelbarrow and Sensor frame, word by word."""
     p = {i + 1: place for i, place in enumerate(twin.places)}
     z = (p[11] - p[8]) / np.linalg.norm(p[11] - p[8])
@@ -354,7 +344,7 @@ def test_markers_give_the_frames(twin: WheelbarrowTwin) -> None:
 
 def test_the_cameras_see_noise_gaps_and_the_floor() -> None:
     twin = wheelbarrow_twin(5, segments=SHORT, tilt_deg=0.3)
-    markers = wheelbarrow_recordings(twin)[0]
+    markers = rolling_recordings(twin)[0]
     assert list(markers) == [f"WBObject:WB_ID{i}" for i in range(1, 24)]
     points = np.stack([markers[n].samples for n in markers], axis=1)
     t = markers["WBObject:WB_ID1"].clock.times_s
@@ -375,7 +365,7 @@ def test_the_cameras_see_noise_gaps_and_the_floor() -> None:
 
 
 def test_the_imu_feels_the_right_sensors_motion(
-    twin: WheelbarrowTwin, recordings: tuple[Recording, Recording, Recording, dict[str, Any]]
+    twin: RollingTwin, recordings: tuple[Recording, Recording, Recording, dict[str, Any]]
 ) -> None:
     imu = recordings[2]
     t = twin.imu.true(imu["acceleration.x"].clock.times_s)
@@ -395,16 +385,16 @@ def test_the_imu_feels_the_right_sensors_motion(
 
 
 def test_the_same_seed_gives_the_same_recordings(
-    twin: WheelbarrowTwin, recordings: tuple[Recording, Recording, Recording, dict[str, Any]]
+    twin: RollingTwin, recordings: tuple[Recording, Recording, Recording, dict[str, Any]]
 ) -> None:
-    again = wheelbarrow_recordings(made())
+    again = rolling_recordings(made())
     assert json.dumps(again[3]) == json.dumps(recordings[3])
     np.testing.assert_array_equal(again[1]["Tz2_RawZero"].samples, recordings[1]["Tz2_RawZero"].samples)
     assert wheelbarrow_twin(4).barrow.radius != twin.barrow.radius
 
 
 def test_a_folder_has_all_that_the_stages_need(tmp_path: Path) -> None:
-    file = write_wheelbarrow_twin(tmp_path / "new", seed=7, segments=SHORT)
+    file = write_wheelbarrow_twin(tmp_path / "new", wheelbarrow_twin(7, segments=SHORT))
     folder = file.parent
     formats = {name: load(folder / name).format for name in ("WB Trajectories.csv", "wrench.mat", "imu.csv")}
     assert list(formats.values()) == ["vicon-csv", "dspace-mat", "microstrain-csv"]
@@ -461,8 +451,8 @@ def test_the_papers_samples_are_one_instant() -> None:
 
 @pytest.mark.skipif("wheelbarrow" not in shipped_experiments(), reason="its experiment file does not ship yet")
 def test_the_authors_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palpate.twin.wheelbarrow._WINDOWS", {"train": ((379, 600),)})
-    file = write_paper_wheelbarrow_twin(tmp_path)
+    monkeypatch.setattr("palpate.twin.authors._WINDOWS", {"train": ((379, 600),)})
+    file = write_paper_wheelbarrow(tmp_path)
     assert "wheelbarrow-truth.json" in file.read_text()
     assert (tmp_path / "handles" / "data" / "exp1_036.mat").exists()
     handle = json.loads((tmp_path / "truth.json").read_text())
@@ -482,7 +472,7 @@ def test_the_authors_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_person_who_only_pushes() -> None:
     kinds: tuple[Kind, ...] = ("push",)
     segments = (Segment("train", 2.5, 9.0, kinds),)
-    twin = dress(paper_barrow(), np.zeros(10), 0, segments, [DeviceClock(0.0, 0.0)] * 2, vigour=0.4)
+    twin = dress_rolling(paper_barrow(), np.zeros(10), 0, segments, [DeviceClock(0.0, 0.0)] * 2, vigour=0.4)
     path = twin.wheeling.path(np.arange(2.5, 9.0, 0.01))
     assert np.degrees(np.abs(path.value[2])).max() < 2
     assert path.acceleration[0].std() < 1.0

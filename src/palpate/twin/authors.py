@@ -1,14 +1,19 @@
-"""A simulated copy of the repository of the paper's authors: its folders, file names, start samples and segments."""
+"""The paper's objects as its authors recorded them: for the experiments that ship with palpate, and for `reproduce`.
+
+Without a seed the truth is the paper's Table, made realisable where rounding broke it; with one it is random.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from palpate.experiment import read_experiment
+from palpate.experiment import read_experiment, shipped_experiments
 from palpate.experiment.reproduce import TRUTH_FILE
 from palpate.experiment.reproduce_choices import HANDLES
 from palpate.experiment.reproduce_files import recordings_in
@@ -16,71 +21,189 @@ from palpate.experiment.reproduce_paper import PAPER
 from palpate.files import write_text
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import PHI_NAMES, is_consistent, nearest_consistent
-from palpate.recording.dspace_mat import write as write_dspace
-from palpate.recording.microstrain_csv import write as write_microstrain
-from palpate.recording.vicon_csv import write as write_vicon
-from palpate.twin.door import door_recordings, paper_door_twin, simulate_door
-from palpate.twin.hand import random_hand
+from palpate.recording import Recording
+from palpate.twin.door import (
+    DT_S,
+    DoorTwin,
+    door_recordings,
+    door_twin,
+    dress_door,
+    paper_door,
+    simulate_door,
+    write_door_twin,
+)
+from palpate.twin.hand import Segment, Session, random_hand
 from palpate.twin.handle import HandleTwin, handle_recordings, random_handle
-from palpate.twin.instruments import IMU_PLACE, R_SENSOR_IMU, RATE_HZ
-from palpate.twin.wheelbarrow import write_paper_recordings
+from palpate.twin.instruments import RATE_HZ, DeviceClock, write_recordings, write_truth
+from palpate.twin.rolling import RollingTwin, rolling_recordings
+from palpate.twin.wheelbarrow import (
+    PAPER_RADIUS,
+    dress_rolling,
+    mixture,
+    paper_barrow,
+    random_barrow,
+    wheelbarrow_twin,
+    write_wheelbarrow_twin,
+)
 
 _SECONDS, _G = 125.0, 9.81
+PAPER_SESSION = Session(
+    0.01 * (1058 + 900 - 1), 5.5, 54.73, blocks=(("train", 48.1), ("test", 32.95), ("train", 8.72)), tail_s=5.0
+)
+"""The authors' window begins with Vicon frame 1058 + 900, and frame 1 is time zero (FORMATS, Door)."""
+PAPER_FLOOR_M = -0.0095
+"""Height of the floor in the authors' capture: its zero is the centre of a marker on the floor."""
+_FIRST = 1008
+_WINDOWS = {
+    "train": ((1879, 4883),),
+    "test": ((6000, 7755), (9265, 11646), (12422, 14345), (15713, 17817), (18586, 20859)),
+}
+"""The authors' segments: sample k of their window is Vicon frame 1008 + k (FORMATS, Wheelbarrow)."""
+
+
+def paper_handle_twin(name: str, seed: int | None, *, own_seed: int) -> HandleTwin:
+    """The handle of this name in the authors' session; own_seed: draws its motion and noise."""
+    rng, first = np.random.default_rng([own_seed, 2]), HANDLES[name].window.first
+    return HandleTwin(
+        phi=_table_phi(name) if seed is None else random_handle(rng),
+        hand=random_hand(rng, _SECONDS, _G),
+        duration_s=_SECONDS,
+        load_cell_minus_imu_s=(first["wrench"] - first["imu"]) / RATE_HZ,
+        seed=own_seed,
+        g=_G,
+    )
+
+
+def paper_door_twin(phi: FloatArray, *, seed: int | None = None) -> DoorTwin:
+    """The paper's door with a handle of this phi in the authors' session; with a seed, other values on the same links
+    and zones.
+    """
+    rng = None if seed is None else np.random.default_rng([seed, 24])
+    # samples of one instant: Vicon 1058, load cell 2082, IMU 787, each decimated to 100 Hz (FORMATS, Door)
+    clocks = [DeviceClock(0.01 * (first - 1058), 0.0) for first in (787, 2082)]
+    return replace(dress_door(paper_door(rng), phi, seed or 0, PAPER_SESSION, clocks), gravity=_G)
+
+
+def paper_wheelbarrow_twin(phi: FloatArray, *, seed: int | None = None) -> RollingTwin:
+    """The paper's wheelbarrow with handles of this phi in the authors' session; with a seed, another one on the same
+    wheel.
+    """
+    rng = np.random.default_rng([seed or 0, 34])
+    barrow = paper_barrow() if seed is None else random_barrow(rng, radius=PAPER_RADIUS)
+    # samples of one instant: Vicon 1008, load cells 2005, IMU 1439, each decimated to 100 Hz (FORMATS, Wheelbarrow)
+    clocks = [DeviceClock(0.01 * (first - _FIRST), 0.0) for first in (1439, 2005)]
+    segments = [
+        Segment(name, 0.01 * (_FIRST + a - 1), 0.01 * (_FIRST + b - 1), mixture(rng, 5 if name == "train" else 3))
+        for name, windows in _WINDOWS.items()
+        for a, b in windows
+    ]
+    return replace(dress_rolling(barrow, phi, seed or 0, segments, clocks), floor_m=PAPER_FLOOR_M, gravity=_G)
+
+
+def write_paper_handle(folder: Path, *, name: str, seed: int | None = None) -> Path:
+    """The handle with its truth in truth.json; returns the experiment file."""
+    write_truth(folder / "truth.json", _write_handle(folder, name, seed, seed or 0))
+    return write_shipped_experiment(folder, name, "truth.json")
+
+
+def write_paper_door(folder: Path, *, seed: int | None = None) -> Path:
+    """The door with its truth in door-truth.json and its handle's in truth.json; returns the experiment file."""
+    return _write_body(folder, "door", seed)
+
+
+def write_paper_wheelbarrow(folder: Path, *, seed: int | None = None) -> Path:
+    """The wheelbarrow with its truth in wheelbarrow-truth.json and its handles' in truth.json; returns the experiment
+    file.
+    """
+    return _write_body(folder, "wheelbarrow", seed)
+
+
+def write_any_door(folder: Path, *, seed: int | None = None, poor: bool = False) -> Path:
+    """The paper's door without a seed, a random one with it; `poor`: only ever seen opening."""
+    if seed is None and not poor:
+        return write_paper_door(folder)
+    return write_door_twin(folder, door_twin(seed or 0, one_way=poor))
+
+
+def write_any_wheelbarrow(folder: Path, *, seed: int | None = None, poor: bool = False) -> Path:
+    """The paper's wheelbarrow without a seed, a random one with it; `poor`: only ever pushed."""
+    if seed is None and not poor:
+        return write_paper_wheelbarrow(folder)
+    return write_wheelbarrow_twin(folder, wheelbarrow_twin(seed or 0, poor=poor))
 
 
 def write_authors_twin(folder: Path, *, seed: int | None = None) -> Path:
     """door/, handles/ and wheelbarrow/ as in nate-baum/large-objects-sys-id, for `palpate reproduce`; returns `folder`.
 
-    Without a seed the truth is the paper's Table, made realisable where rounding broke it; with one it is random. The
-    truth is in palpate-truth.json, which no real copy has.
+    The truth is in palpate-truth.json, which no real copy has.
     """
     truth: dict[str, Any] = {}
     for number, name in enumerate(HANDLES):  # each moved in its own way
-        truth[name] = _handle(folder, name, seed, number)
-    phi = {name: np.array([found["phi"][n] for n in PHI_NAMES]) for name, found in truth.items()}
-    truth["door"] = _door(folder, phi["door-handle"], seed)
-    write_paper_recordings(folder, phi["wheelbarrow-handle"], seed=seed)
-    beside = folder / "wheelbarrow-truth.json"
-    truth["wheelbarrow"] = json.loads(beside.read_text(encoding="utf-8"))
-    beside.unlink()
-    write_text(folder / TRUTH_FILE, json.dumps({"palpate_truth": 1, "experiments": truth}, indent=1) + "\n")
+        truth[name] = _write_handle(folder, name, seed, 2 * (seed or 0) + number)
+    truth["door"] = _write_door(folder, _phi(truth["door-handle"]), seed, dt=1e-3)
+    truth["wheelbarrow"] = _write_wheelbarrow(folder, _phi(truth["wheelbarrow-handle"]), seed)
+    write_truth(folder / TRUTH_FILE, {"palpate_truth": 1, "experiments": truth})
     for name in truth:
         read_experiment(name, data=folder)
     return folder
 
 
-def _handle(folder: Path, name: str, seed: int | None, number: int) -> dict[str, Any]:
-    own = 2 * (seed or 0) + number
-    rng, first, files = np.random.default_rng([own, 2]), HANDLES[name].window.first, recordings_in(name)
-    twin = HandleTwin(
-        phi=_table_phi(name) if seed is None else random_handle(rng),
-        hand=random_hand(rng, _SECONDS, _G),
-        duration_s=_SECONDS,
-        load_cell_minus_imu_s=(first["wrench"] - first["imu"]) / RATE_HZ,
-        R_sensor_imu=R_SENSOR_IMU,
-        r_sensor_imu=IMU_PLACE,
-        g=_G,
-        seed=own,
+def write_shipped_experiment(folder: Path, name: str, truth: str) -> Path:
+    """A shipped experiment beside the recordings of its twin, with the truth as a reference; returns its path.
+
+    It names the handle's experiment that lies beside it instead of the shipped one, so that what is changed there
+    counts.
+    """
+    source = shipped_experiments()[name]
+    text = source.read_text(encoding="utf-8").replace(
+        "\nreference:\n  label: paper\n", f"\nreference:\n- {{label: truth, file: {truth}}}\n- label: paper\n"
     )
-    load_cell, imu, truth = handle_recordings(twin)
-    write_dspace(folder / files["wrench"]["file"], load_cell)
-    write_microstrain(folder / files["imu"]["file"], imu, g=twin.g)
+    text = re.sub(r"\nhandle: ([a-z-]+) +# ships with palpate", r"\nhandle: \1.yaml  # beside this file", text)
+    write_text(folder / source.name, text)
+    read_experiment(folder / source.name)
+    return folder / source.name
+
+
+def _write_body(folder: Path, name: str, seed: int | None) -> Path:
+    write_paper_handle(folder, name=f"{name}-handle", seed=seed)
+    phi = _phi(json.loads((folder / "truth.json").read_text(encoding="utf-8")))
+    truth = _write_door(folder, phi, seed) if name == "door" else _write_wheelbarrow(folder, phi, seed)
+    write_truth(folder / f"{name}-truth.json", truth)
+    return write_shipped_experiment(folder, name, f"{name}-truth.json")
+
+
+def _write_handle(folder: Path, name: str, seed: int | None, own_seed: int) -> dict[str, Any]:
+    load_cell, imu, truth = handle_recordings(paper_handle_twin(name, seed, own_seed=own_seed))
+    _write(folder, name, wrench=load_cell, imu=imu)
     return truth
 
 
+def _write_door(folder: Path, phi: FloatArray, seed: int | None, *, dt: float = DT_S) -> dict[str, Any]:
+    twin = paper_door_twin(phi, seed=seed)
+    markers, static, cell, imu, truth = door_recordings(twin, simulate_door(twin, dt=dt))
+    _write(folder, "door", mocap=markers, static=static, wrench=cell, imu=imu)
+    return truth
+
+
+def _write_wheelbarrow(folder: Path, phi: FloatArray, seed: int | None) -> dict[str, Any]:
+    markers, cells, imu, truth = rolling_recordings(paper_wheelbarrow_twin(phi, seed=seed))
+    _write(folder, "wheelbarrow", mocap=markers, wrench=cells, imu=imu)
+    return truth
+
+
+def _write(folder: Path, name: str, **recordings: Recording) -> None:
+    """Under the names that the shipped experiment gives the files."""
+    files = recordings_in(name)
+    write_recordings(folder, {files[key]["file"]: recording for key, recording in recordings.items()}, g=_G)
+
+
+def _phi(truth: dict[str, Any]) -> FloatArray:
+    return np.array([truth["phi"][name] for name in PHI_NAMES])
+
+
 def _table_phi(name: str) -> FloatArray:
-    """(10,): the Table's row, the nearest possible body where its rounded numbers are none."""
+    """(10,): the Table's row, or the nearest possible body where its rounded numbers are none."""
     row = {n: printed.value for n, printed in PAPER[name].parameters.items()}
     com = np.array([row["c_x"], row["c_y"], row["c_z"]])
     phi = np.array([row["m"], *(row["m"] * com), *(row[n] for n in PHI_NAMES[4:])])
     return phi if is_consistent(phi) else nearest_consistent(phi)
-
-
-def _door(folder: Path, phi: FloatArray, seed: int | None) -> dict[str, Any]:
-    twin, files = paper_door_twin(phi, seed=seed), recordings_in("door")
-    markers, static, cell, imu, truth = door_recordings(twin, simulate_door(twin, dt=1e-3))
-    write_vicon(folder / files["mocap"]["file"], markers)
-    write_vicon(folder / files["static"]["file"], static)
-    write_dspace(folder / files["wrench"]["file"], cell)
-    write_microstrain(folder / files["imu"]["file"], imu, g=twin.gravity)
-    return truth

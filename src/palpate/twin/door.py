@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
@@ -11,40 +10,39 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from palpate.elements import Coulomb, EndStop, Hysteresis, PolynomialSpring, Stribeck, ZoneDamper
+from palpate.elements import Coulomb, Element, EndStop, Hysteresis, PolynomialSpring, Stribeck, ZoneDamper
 from palpate.errors import PalpateError, UnknownName
-from palpate.experiment import shipped_experiments
 from palpate.files import write_text
-from palpate.mechanisms import FourBar, Hinge
+from palpate.mechanisms import FourBar
 from palpate.model import Model, load_object
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS
-from palpate.physics.inertia import PHI_NAMES
 from palpate.physics.motion import Motion
-from palpate.physics.regressor import body_regressor
 from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import nearest_rotation, transport_acceleration, wrench_transmission
 from palpate.physics.units import STANDARD_GRAVITY
 from palpate.recording import Recording
-from palpate.recording.dspace_mat import write as write_dspace
-from palpate.recording.microstrain_csv import write as write_microstrain
-from palpate.recording.vicon_csv import write as write_vicon
 from palpate.runtime import Status, Stepper
 from palpate.twin.hand import Arm, Phase, Session, plan, smooth_noise, wanted
-from palpate.twin.handle import random_handle, write_handle_twin, write_own_experiment, write_paper_twin
+from palpate.twin.handle import random_handle, write_handle_twin
 from palpate.twin.instruments import (
     CAPTURE_HZ,
-    IMU_PLACE,
-    R_SENSOR_IMU,
     T_MARKER,
     DeviceClock,
     Instruments,
-    device_times,
-    imu_recording,
-    imu_signals,
-    load_cell_recording,
-    load_cell_signals,
-    marker_file,
+    clocks_truth,
+    handle_wrench,
+    hide,
+    imu_pose_text,
+    marker_recording,
+    phi_truth,
+    random_clocks,
+    record_imu,
+    record_wrenches,
+    sensor_text,
+    tilted,
+    write_recordings,
+    write_truth,
 )
 
 Variant = Literal["laminar", "turbulent", "mixed", "hysteresis", "stribeck", "none"]
@@ -58,10 +56,14 @@ _STOPS = (2e4, 1e4)
 
 def paper_door(rng: np.random.Generator | None = None) -> Model:
     """The paper's Table with end stops; with a generator, other values on the same links and zones."""
-    if rng is None:
-        door = load_object("door")
-        return _with_stops(door, TABLE, math.radians(92.0))
-    return random_door(rng, like_paper=True)
+    if rng is not None:
+        return random_door(rng, like_paper=True)
+    return _with_stops(load_object("door"), TABLE, math.radians(92.0))
+
+
+def stop_at(model: Model, name: str) -> float:
+    """Where the end stop of this name is, rad."""
+    return next(e.stops.at for e in model.elements if e.stops is not None and e.name == name)
 
 
 def random_door(
@@ -75,9 +77,9 @@ def random_door(
         raise UnknownName("variant", variant, get_args(Variant), where="door twin")
     base = load_object("door")
     for _ in range(2000):
-        found = _draw(rng, base, variant, spring_order, like_paper)
-        if found is not None and _plausible(found):
-            return found
+        door = _draw(rng, base, variant, spring_order, like_paper)
+        if door is not None and _plausible(door):
+            return door
     raise PalpateError("no plausible door was found")
 
 
@@ -91,10 +93,8 @@ def _draw(rng: np.random.Generator, base: Model, variant: Variant, spring_order:
         zones = (rng.uniform(15, 35), rng.uniform(1, 4), rng.uniform(55, 78), rng.uniform(1, 4))
     latch, latch_width, check, check_width = (math.radians(float(x)) for x in zones)
     flow = variant if variant in ("turbulent", "mixed") else "laminar"
-    values = [*_log_uniform(rng, (3.0, 1.0), (15.0, 6.0))]
-    parts: list[Any] = [*base.elements[:2]]
-    parts.append(Coulomb())
-    values += [*_log_uniform(rng, (0.6,), (2.5,))]
+    parts: list[Element] = [*base.elements[:2], Coulomb()]
+    values = [*_log_uniform(rng, (3.0, 1.0), (15.0, 6.0)), *_log_uniform(rng, (0.6,), (2.5,))]
     if variant == "hysteresis":  # of the closer's seals and teeth: strongest in the middle of its way
         low, high = (float(linkage.transmit(math.radians(a), FLOATS)[0]) for a in (0.0, 92.0))
         parts.append(Hysteresis("hysteresis", "closer", (low, (low + high) / 2, high), "polynomial"))
@@ -102,17 +102,15 @@ def _draw(rng: np.random.Generator, base: Model, variant: Variant, spring_order:
     if variant == "stribeck":
         parts.append(Stribeck("b_st", v_s=float(rng.uniform(0.05, 0.15))))
         values += [float(rng.uniform(1.0, 2.5))]
-    parts.append(
+    parts += [
         ZoneDamper("b_bc", "closer", when="opening", above=check, width=check_width, flow=flow),
-    )
-    parts.append(
         ZoneDamper("b_s", "closer", when="closing", above=latch, width=latch_width, otherwise="b_l", flow=flow),
-    )
+    ]
     for b in _log_uniform(rng, (4.0, 2.5, 1.2), (12.0, 7.0, 4.0)):
         values += {"laminar": [b], "turbulent": [0.7 * b], "mixed": [0.5 * b, 0.35 * b]}[flow]
     parts.append(PolynomialSpring("spring", "closer", spring_order))
     values += _spring(rng, linkage, spring_order)
-    model = replace(base, mechanism=replace(_hinge(base), linkage=linkage), elements=tuple(parts))
+    model = replace(base, mechanism=replace(base.mechanism, linkage=linkage), elements=tuple(parts))
     return _with_stops(model, values, math.radians(float(rng.uniform(86, 94))))
 
 
@@ -120,12 +118,12 @@ def _links(rng: np.random.Generator) -> FourBar | None:
     """Other links, which close over the door's range and stay clear of dead centres."""
     L1, L2, L3, L4 = (float(f"{x:.4f}") for x in np.array(FourBar().lengths) * rng.uniform(0.85, 1.15, 4))
     try:
-        found = FourBar((L1, L2, L3, L4), range=(-0.1, math.radians(105.0)))
+        links = FourBar((L1, L2, L3, L4), range=(-0.1, math.radians(105.0)))
     except PalpateError:
         return None
-    _, nu, _ = found.transmit(np.radians(np.linspace(-3, 95, 99)), ARRAYS)
+    _, nu, _ = links.transmit(np.radians(np.linspace(-3, 95, 99)), ARRAYS)
     ok = bool(np.min(nu) > 0.7 and np.max(nu) < 6.5)
-    return replace(found, range=(0.0, math.radians(95.0))) if ok else None
+    return replace(links, range=(0.0, math.radians(95.0))) if ok else None
 
 
 def _spring(rng: np.random.Generator, linkage: FourBar, order: int) -> list[float]:
@@ -137,8 +135,8 @@ def _spring(rng: np.random.Generator, linkage: FourBar, order: int) -> list[floa
     bent = rng.uniform(-0.3, 0.3, max(order - 1, 0)) * (wide - shut)
     c = [shut, wide - shut - bent.sum(), *bent][: order + 1]
     x = Polynomial([-ends[0], 1.0]) / (ends[1] - ends[0])
-    found = Polynomial([-float(value) for value in c])(x)
-    return [float(value) for value in np.resize(np.append(found.coef, np.zeros(order)), order + 1)]
+    torque = Polynomial([-float(value) for value in c])(x)
+    return [float(value) for value in np.resize(np.append(torque.coef, np.zeros(order)), order + 1)]
 
 
 def _plausible(model: Model) -> bool:
@@ -150,7 +148,7 @@ def _plausible(model: Model) -> bool:
     hold = np.asarray(smooth.wrench(resting, ARRAYS)[0]) + zero
     damping = (np.asarray(smooth.wrench(closing, ARRAYS)[0]) - hold) / slow
     dry = sum(abs(ratio[0]) * level for ratio, level in model.dry_forces(resting, ARRAYS)) + zero
-    free = angle < min(e.at for e in model.elements if isinstance(e, EndStop) and e.name == WIDEST)
+    free = angle < stop_at(model, WIDEST)
     hold, damping, dry = hold[free], damping[free], dry[free]
     if hold.min() < 4.0 or hold.max() > 32.0 or (hold - dry).min() < 2.5:
         return False
@@ -169,11 +167,6 @@ def _with_stops(door: Model, values: list[float] | tuple[float, ...], widest: fl
     stops = (frame, EndStop(WIDEST, at=widest))
     with_stops = replace(door, elements=(*door.elements, *stops), values={})
     return with_stops.with_values([*values, *_STOPS, *_STOPS])
-
-
-def _hinge(model: Model) -> Hinge:
-    assert isinstance(model.mechanism, Hinge)
-    return model.mechanism
 
 
 def _log_uniform(rng: np.random.Generator, low: tuple[float, ...], high: tuple[float, ...]) -> list[float]:
@@ -224,17 +217,13 @@ class DoorTwin:
     def handle_inertia(self) -> float:
         """kg m2, of the handle about the hinge."""
         turning = sensor_motion(self, *(np.array([x]) for x in (0.0, 0.0, 1.0)), gravity=0.0)
-        A = body_regressor(turning.specific_acceleration, turning.omega, turning.omega_dot)[0]
-        return float((wrench_transmission(self.R_hinge_sensor, self.r_hinge_sensor) @ A @ self.phi)[5])
+        wrench = handle_wrench(turning, self.phi)[0]
+        return float((wrench_transmission(self.R_hinge_sensor, self.r_hinge_sensor) @ wrench)[5])
 
     @property
     def whole(self) -> Model:
         """Body and handle: what the person moves."""
         return replace(self.model, values={**self.model.values, "I": self.model.values["I"] + self.handle_inertia})
-
-    def stop(self, name: str) -> float:
-        """Where an end stop is, rad."""
-        return next(e.at for e in self.model.elements if isinstance(e, EndStop) and e.name == name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -275,7 +264,7 @@ def simulate_door(twin: DoorTwin, *, dt: float = DT_S) -> DoorTruth:
     rng = np.random.default_rng([twin.seed, 21])
     stepper, out, wrench = Stepper(twin.whole, dt), [0.0] * 3, [0.0] * 6
     K, D, most, tanh = twin.arm.stiffness, twin.arm.damping, twin.arm.strongest, math.tanh
-    _settle(stepper, dt, twin.stop(FRAME))
+    _settle(stepper, dt, stop_at(twin.model, FRAME))
     learned = _learned(twin)
     q, v = stepper.state.tolist()
     aim, held = q, False
@@ -366,10 +355,8 @@ def marker_places(rng: np.random.Generator, R: FloatArray, r: FloatArray) -> Flo
 
 def capture_frame(rng: np.random.Generator) -> tuple[FloatArray, FloatArray, float]:
     """Tilt of the capture frame against the world, place of the hinge in it (m), and yaw of the shut door (rad)."""
-    direction = rng.uniform(0, 2 * np.pi)
-    tilt = np.radians(0.3) * np.array([np.cos(direction), np.sin(direction), 0.0])
-    place = np.array([1.1, 0.1, 1.1]) + rng.uniform(-0.2, 0.2, 3)
-    return exp_rotation(tilt), place, float(rng.uniform(-np.pi, np.pi))
+    R_capture_world = tilted(rng, 0.3)
+    return R_capture_world, np.array([1.1, 0.1, 1.1]) + rng.uniform(-0.2, 0.2, 3), float(rng.uniform(-np.pi, np.pi))
 
 
 def hinge_in_capture(twin: DoorTwin) -> FloatArray:
@@ -404,10 +391,7 @@ def person_wrench(twin: DoorTwin, truth: DoorTruth, times_s: FloatArray) -> Floa
     at_grip = np.stack([along, across, lift, *twist], axis=1)
     R = twin.R_hinge_sensor.T
     moved = at_grip @ wrench_transmission(R, R @ (twin.r_hinge_grip - twin.r_hinge_sensor)).T
-    found = np.empty((len(times_s), 6))
-    for i in range(6):
-        found[:, i] = np.interp(times_s, t, moved[:, i])
-    return found
+    return np.array([np.interp(times_s, t, moved[:, i]) for i in range(6)]).T
 
 
 def _settle(stepper: Stepper, dt: float, shut: float) -> None:
@@ -421,7 +405,7 @@ def _settle(stepper: Stepper, dt: float, shut: float) -> None:
 
 def _learned(twin: DoorTwin) -> tuple[FloatArray, FloatArray]:
     """Angles (rad), and most of what holding the door there takes (N m): people know what they are up against."""
-    angle = np.linspace(twin.stop(FRAME), twin.stop(WIDEST), 100)  # where no stop is pressed
+    angle = np.linspace(stop_at(twin.model, FRAME), stop_at(twin.model, WIDEST), 100)  # where no stop is pressed
     zero = np.zeros_like(angle)
     k = twin.model.mechanism.expand((angle, zero), (zero,), {}, ARRAYS)
     return angle, 0.8 * np.asarray(twin.model.without_dry().wrench(k, ARRAYS)[0])
@@ -429,10 +413,10 @@ def _learned(twin: DoorTwin) -> tuple[FloatArray, FloatArray]:
 
 def _widened(mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """With one step more on either side."""
-    found = mask.copy()
-    found[1:] |= mask[:-1]
-    found[:-1] |= mask[1:]
-    return found
+    wide = mask.copy()
+    wide[1:] |= mask[:-1]
+    wide[:-1] |= mask[1:]
+    return wide
 
 
 SUBJECT = "WB Sys Redo"
@@ -442,41 +426,36 @@ HINGE_MARKERS = tuple(MARKERS[i - 1] for i in (13, 14, 16, 17, 19, 20))
 BODY_MARKERS = (*MARKERS[:10], *HINGE_MARKERS)
 _NOISE_M, _HIDDEN, _HIDDEN_SENSOR = 3e-4, 0.05, 0.6
 _STATIC_S = 4.0
-PAPER_SESSION = Session(
-    0.01 * (1058 + 900 - 1), 5.5, 54.73, blocks=(("train", 48.1), ("test", 32.95), ("train", 8.72)), tail_s=5.0
-)
-"""The authors' window begins with Vicon frame 1058 + 900, and frame 1 is time zero (FORMATS, Door)."""
+SESSION, INSTRUMENTS = Session(), Instruments()
 
 
 def door_twin(
     seed: int,
     *,
-    variant: Variant | None = None,
+    variant: Variant = "laminar",
     spring_order: int = 3,
-    session: Session | None = None,
+    session: Session = SESSION,
     one_way: bool = False,
     never_closed: bool = False,
-    instruments: Instruments | None = None,
+    instruments: Instruments = INSTRUMENTS,
 ) -> DoorTwin:
     """A random door with its handle, hand and instruments; the handle is that of `write_handle_twin(seed=seed)`.
 
     `one_way`: only ever pushed open, slowly, and not recorded while it closes; `never_closed`: a wedge keeps it open.
     """
     rng = np.random.default_rng([seed, 20])
-    variant = "laminar" if variant is None else variant
     model = random_door(rng, variant=variant, spring_order=spring_order)
     if never_closed:
         wedge = math.radians(float(rng.uniform(15, 25)))
-        parts = tuple(replace(e, at=wedge) if isinstance(e, EndStop) and e.name == FRAME else e for e in model.elements)
-        model = replace(model, elements=parts)
-    clocks = [DeviceClock(float(rng.uniform(low, 4.0)), float(rng.uniform(-60, 60))) for low in (-2.0, 0.3)]
+        parts = (EndStop(FRAME, at=wedge, side="lowest") if e.name == FRAME else e for e in model.elements)
+        model = replace(model, elements=tuple(parts))
+    clocks = random_clocks(rng, -2.0, 0.3)
     phi = random_handle(np.random.default_rng([seed, 0]))
-    return dress(
-        model, phi, seed, session or Session(), clocks, one_way=one_way, variant=variant, instruments=instruments
-    )
+    twin = dress_door(model, phi, seed, session, clocks, one_way=one_way)
+    return replace(twin, variant=variant, instruments=instruments)
 
 
-def dress(
+def dress_door(
     model: Model,
     phi: FloatArray,
     seed: int,
@@ -484,14 +463,11 @@ def dress(
     clocks: list[DeviceClock],
     *,
     one_way: bool = False,
-    variant: Variant = "laminar",
-    gravity: float = STANDARD_GRAVITY,
-    instruments: Instruments | None = None,
 ) -> DoorTwin:
     """A given door with sensor, markers and a person; clocks: of IMU and load cell."""
     rng = np.random.default_rng([seed, 23])
     R, r = sensor_pose(rng)
-    stops = {e.name: e.at for e in model.elements if isinstance(e, EndStop)}
+    shut, widest = (stop_at(model, name) for name in (FRAME, WIDEST))
     inertia, stiffness = model.values["I"], float(rng.uniform(140, 300))
     R_capture_world, r_capture_hinge, yaw = capture_frame(rng)
     return DoorTwin(
@@ -501,9 +477,7 @@ def dress(
         r_hinge_sensor=r,
         r_hinge_grip=r + np.array([rng.uniform(-0.02, 0.05), -rng.uniform(0.05, 0.09), rng.uniform(-0.08, 0.08)]),
         arm=Arm(stiffness, 2 * float(rng.uniform(0.35, 0.7)) * math.sqrt(stiffness * inertia)),
-        phases=plan(
-            rng, session, stops[FRAME], stops[WIDEST], vigour=min(1.0, math.sqrt(7.0 / inertia)), one_way=one_way
-        ),
+        phases=plan(rng, session, shut, widest, vigour=min(1.0, math.sqrt(7.0 / inertia)), one_way=one_way),
         session=session,
         places=marker_places(rng, R, r),
         R_capture_world=R_capture_world,
@@ -512,100 +486,45 @@ def dress(
         imu=clocks[0],
         load_cell=clocks[1],
         seed=seed,
-        variant=variant,
-        gravity=gravity,
-        instruments=instruments or Instruments(),
     )
-
-
-def paper_door_twin(phi: FloatArray, *, seed: int | None = None) -> DoorTwin:
-    """The paper's door in the authors' session; with a seed, other values on the same links and zones."""
-    rng = None if seed is None else np.random.default_rng([seed, 24])
-    # samples of one instant: Vicon 1058, load cell 2082, IMU 787, each decimated to 100 Hz (FORMATS, Door)
-    clocks = [DeviceClock(0.01 * (first - 1058), 0.0) for first in (787, 2082)]
-    return dress(paper_door(rng), phi, seed or 0, PAPER_SESSION, clocks, gravity=9.81)
 
 
 def door_recordings(
     twin: DoorTwin, truth: DoorTruth
 ) -> tuple[Recording, Recording, Recording, Recording, dict[str, Any]]:
     """Markers of the session and of the static file, load cell, IMU: as stored; and truth.json."""
-    rng, tools = np.random.default_rng([twin.seed, 25]), twin.instruments
-    seconds = twin.session.duration_s
-    cell_s, imu_s = (device_times(seconds, clock) for clock in (twin.load_cell, twin.imu))
-    stored, zero = _stored_wrench(rng, twin, truth, cell_s)
-    moved = _sensor_motion(twin, truth, twin.imu.true(imu_s))
-    a, w, _ = imu_signals(rng, tools, moved, R_SENSOR_IMU, IMU_PLACE)
-    session, static = marker_recordings(rng, twin, truth)
-    cell, imu = load_cell_recording(cell_s, stored[None]), imu_recording(imu_s, a, w)
-    return session, static, cell, imu, _truth(twin, truth, zero)
+    rng, slow = (np.random.default_rng([twin.seed, stream]) for stream in (25, 26))
+    tools, seconds = twin.instruments, twin.session.duration_s
+
+    def motion(true_s: FloatArray) -> Motion:
+        return sensor_motion(twin, true_s, truth.at("speed", true_s), truth.at("acceleration", true_s))
+
+    def wrench(true_s: FloatArray) -> list[FloatArray]:
+        return [person_wrench(twin, truth, true_s) - handle_wrench(motion(true_s), twin.phi)]
+
+    cell, (zero,) = record_wrenches(rng, [slow], tools, twin.load_cell, seconds, wrench)
+    imu = record_imu(rng, tools, twin.imu, seconds, motion)
+    return *_marker_recordings(rng, twin, truth), cell, imu, _truth(twin, truth, zero)
 
 
-def write_door_twin(
-    folder: Path,
-    *,
-    seed: int = 0,
-    variant: Variant | None = None,
-    spring_order: int = 3,
-    one_way: bool = False,
-    never_closed: bool = False,
-    session: Session | None = None,
-    instruments: Instruments | None = None,
-) -> Path:
-    """A random door: recordings, handle/ with the handle's own experiment, body.yaml, truth.json; returns body.yaml."""
-    twin = door_twin(
-        seed,
-        variant=variant,
-        spring_order=spring_order,
-        one_way=one_way,
-        never_closed=never_closed,
-        session=session,
-        instruments=instruments,
-    )
+def write_door_twin(folder: Path, twin: DoorTwin) -> Path:
+    """Recordings, handle/ with the handle's own experiment, body.yaml, truth.json; returns body.yaml."""
     markers, static, cell, imu, truth = door_recordings(twin, simulate_door(twin))
-    write_vicon(folder / "Trajectories.csv", markers)
-    write_vicon(folder / "Static.csv", static)
-    write_dspace(folder / "wrench.mat", cell)
-    write_microstrain(folder / "imu.csv", imu, g=twin.gravity)
-    write_text(folder / "truth.json", json.dumps(truth, indent=1) + "\n")
-    write_handle_twin(folder / "handle", seed=seed)
+    files = {"Trajectories.csv": markers, "Static.csv": static, "wrench.mat": cell, "imu.csv": imu}
+    write_recordings(folder, files, g=twin.gravity)
+    write_truth(folder / "truth.json", truth)
+    write_handle_twin(folder / "handle", seed=twin.seed)
     write_text(folder / "body.yaml", _experiment(twin))
     return folder / "body.yaml"
 
 
-def write_any_door_twin(folder: Path, *, seed: int | None = None, poor: bool = False) -> Path:
-    """The paper's door in its authors' layout without a seed, a random one with it; `poor`: only ever seen opening."""
-    if seed is None and not poor:
-        return write_paper_door_twin(folder)
-    return write_door_twin(folder, seed=seed or 0, one_way=poor)
-
-
-def write_paper_door_twin(folder: Path, *, seed: int | None = None) -> Path:
-    """The door in the authors' layout, so that the experiment file that ships with palpate runs on it.
-
-    Without a seed the truth is the paper's Table, the handle's as well. The door's truth is door-truth.json.
-    """
-    source = shipped_experiments()["door"]
-    write_paper_twin(folder, "door-handle", seed=seed)
-    handle = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
-    twin = paper_door_twin(np.array([handle["phi"][name] for name in PHI_NAMES]), seed=seed)
-    markers, static, cell, imu, truth = door_recordings(twin, simulate_door(twin))
-    data = folder / "door" / "data"
-    write_vicon(data / "Trajectories.csv", markers)
-    write_vicon(data / "Static.csv", static)
-    write_dspace(data / "exp1_021.mat", cell)
-    write_microstrain(data / "IMU_Door.csv", imu, g=twin.gravity)
-    write_text(folder / "door-truth.json", json.dumps(truth, indent=1) + "\n")
-    return write_own_experiment(folder, source, "door-truth.json")
-
-
-def marker_recordings(rng: np.random.Generator, twin: DoorTwin, truth: DoorTruth) -> tuple[Recording, Recording]:
+def _marker_recordings(rng: np.random.Generator, twin: DoorTwin, truth: DoorTruth) -> tuple[Recording, Recording]:
     """What the cameras store of the session, and of the shut door before it."""
     t = np.arange(round(twin.session.duration_s * CAPTURE_HZ)) / CAPTURE_HZ
     points = markers_in_capture(twin, truth.at("angle", t))
     points += _NOISE_M * rng.normal(size=points.shape)
-    points[:, :3][_hidden(rng, (len(t), 3), _HIDDEN_SENSOR)] = np.nan
-    points[:, 3:][_hidden(rng, (len(t), len(MARKERS) - 3), _HIDDEN)] = np.nan
+    for markers, share in ((range(3), _HIDDEN_SENSOR), (range(3, len(MARKERS)), _HIDDEN)):
+        hide(rng, points, markers, share, longest_s=1.0 + 4.0 * share**2)
     points[truth.at("recorded", t) < 1.0] = np.nan
     still = markers_in_capture(twin, np.zeros(round(_STATIC_S * CAPTURE_HZ)))
     # before the session somebody moved the free-standing frame a little
@@ -613,63 +532,32 @@ def marker_recordings(rng: np.random.Generator, twin: DoorTwin, truth: DoorTruth
     centre = still.mean(axis=(0, 1))
     still = (still - centre) @ knocked.T + centre + rng.normal(0, 0.01, 3)
     still = np.asarray(still + _NOISE_M * rng.normal(size=still.shape), dtype=float)
-    return marker_file(t, points, SUBJECT, MARKERS), marker_file(t[: len(still)], still, SUBJECT, MARKERS)
-
-
-def _hidden(rng: np.random.Generator, shape: tuple[int, int], share: float) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Stretches in which a marker is not seen, 0.05 to 1 s, longer where much is hidden."""
-    hidden = np.zeros(shape, dtype=bool)
-    longest = 1.0 + 4.0 * share**2
-    while hidden.mean() < share:
-        first, length = int(rng.integers(shape[0])), int(CAPTURE_HZ * rng.uniform(0.05, longest))
-        hidden[first : first + length, rng.integers(shape[1])] = True
-    return hidden
-
-
-def _sensor_motion(twin: DoorTwin, truth: DoorTruth, times_s: FloatArray) -> Motion:
-    return sensor_motion(twin, times_s, truth.at("speed", times_s), truth.at("acceleration", times_s))
-
-
-def _stored_wrench(
-    rng: np.random.Generator, twin: DoorTwin, truth: DoorTruth, cell_s: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """(samples, 6) and the zero error: person - handle's A phi + zero + noise (FORMATS, Sign), in steps."""
-    true_s, tools = twin.load_cell.true(cell_s), twin.instruments
-    step = np.repeat([tools.force_step, tools.moment_step], 3)
-    fine = replace(tools, force_step=1e-12, moment_step=1e-12)  # the steps come after the person
-    handle, zero = load_cell_signals(
-        rng, np.random.default_rng([twin.seed, 26]), fine, _sensor_motion(twin, truth, true_s), twin.phi
-    )
-    return np.round((handle + person_wrench(twin, truth, true_s)) / step) * step, zero
+    return marker_recording(t, points, SUBJECT, MARKERS), marker_recording(t[: len(still)], still, SUBJECT, MARKERS)
 
 
 def _truth(twin: DoorTwin, truth: DoorTruth, zero: FloatArray) -> dict[str, Any]:
     model = twin.model
-    stops = [e for e in model.elements if isinstance(e, EndStop)]
-    own = replace(model, elements=tuple(e for e in model.elements if e not in stops), values={})
-    parameters = {n: {"value": model.values[n], "unit": p.unit} for n, p in own.parameters.items()}
+    stops = (FRAME, WIDEST)
+    free = replace(model, elements=tuple(e for e in model.elements if e.stops is None), values={})
     linkage = _linkage(model)
     return {
         "palpate_truth": 1,
-        "parameters": parameters,
-        "shapes": {n: {"value": v, "unit": "rad/s" if n.endswith("v_s") else "rad"} for n, v in own.shapes.items()},
+        "parameters": {n: {"value": model.values[n], "unit": p.unit} for n, p in free.parameters.items()},
+        "shapes": {n: {"value": v, "unit": "rad/s" if n.endswith("v_s") else "rad"} for n, v in free.shapes.items()},
         "variant": twin.variant,
-        "linkage": {"lengths": list(linkage.lengths), "assembly": linkage.assembly},
+        "linkage": {key: linkage[key] for key in ("lengths", "assembly")},
         "I_whole": twin.whole.values["I"],
-        "phi": dict(zip(PHI_NAMES, twin.phi.tolist(), strict=True)),
+        "phi": phi_truth(twin.phi),
         "handle": {"inertia_about_hinge": twin.handle_inertia},
         "sensor": {"R_hinge_sensor": twin.R_hinge_sensor.tolist(), "r_hinge_sensor": twin.r_hinge_sensor.tolist()},
-        "clocks": {
-            n: {"offset_s": c.offset_s, "drift_ppm": c.drift_ppm}
-            for n, c in (("imu", twin.imu), ("wrench", twin.load_cell))
-        },
+        "clocks": clocks_truth(imu=twin.imu, wrench=twin.load_cell),
         "preload": zero.tolist(),
         "angle": {
             "first_rad": float(truth.angle[0]),
             "smallest_rad": float(truth.angle.min()),
             "largest_rad": float(truth.angle.max()),
         },
-        "stops": {e.name: {"at_rad": e.at, "k": model.values[f"{e.name}_k"]} for e in stops},
+        "stops": {name: {"at_rad": stop_at(model, name), "k": model.values[f"{name}_k"]} for name in stops},
         "R_capture_hinge": hinge_in_capture(twin).tolist(),
         "r_capture_hinge": twin.r_capture_hinge.tolist(),
         "up_in_capture_frame": twin.R_capture_world[:, 2].tolist(),
@@ -680,10 +568,9 @@ def _truth(twin: DoorTwin, truth: DoorTruth, zero: FloatArray) -> dict[str, Any]
     }
 
 
-def _linkage(model: Model) -> FourBar:
-    assert isinstance(model.mechanism, Hinge)
-    assert isinstance(model.mechanism.linkage, FourBar)
-    return model.mechanism.linkage
+def _linkage(model: Model) -> dict[str, Any]:
+    """The options of the closer's linkage."""
+    return model.to_dict()["mechanism"]["linkage"]
 
 
 def _experiment(twin: DoorTwin) -> str:
@@ -696,14 +583,11 @@ def _experiment(twin: DoorTwin) -> str:
         seed=twin.seed,
         body=", ".join(BODY_MARKERS),
         axis=", ".join(HINGE_MARKERS),
-        sensor=", ".join(MARKERS[:3]),
+        sensor=sensor_text(MARKERS[:3]),
         towards=MARKERS[10],
-        turned=T_MARKER[:3, :3].tolist(),
-        shifted=T_MARKER[:3, 3].tolist(),
-        rotation=np.round(R_SENSOR_IMU, 9).tolist(),
-        translation=IMU_PLACE.tolist(),
-        lengths=list(linkage.lengths),
-        assembly=linkage.assembly,
+        imu_pose=imu_pose_text(),
+        lengths=linkage["lengths"],
+        assembly=linkage["assembly"],
         static=spans("static"),
         quasi_static=spans("quasi_static"),
         train=spans("train"),
@@ -727,14 +611,7 @@ markers:
   body: [{body}]
   hinge: {{axis: [{axis}], towards: {towards}, points: down}}
   sensor:                        # three markers on the sensor module, and the pose of their frame in the sensor frame
-    markers: [{sensor}]
-    offset:
-      rotation: {turned}
-      translation: {shifted}
-imu_pose:                        # of the IMU in the sensor frame, from the drawing
-  rotation: {rotation}
-  translation: {translation}
-handle: handle/handle.yaml       # identified first, or a model.json
+{sensor}{imu_pose}handle: handle/handle.yaml       # identified first, or a model.json
 clocks: auto
 mechanism: {{linkage: {{lengths: {lengths}, assembly: {assembly}}}}}
 elements:                        # added, or replacing the object's element of that name

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from palpate.elements import RigidBody, SensorBias
-from palpate.experiment import read_experiment, shipped_experiments
+from palpate.elements import SensorBias
 from palpate.files import write_text
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import (
-    DRAWING_NAMES,
-    DRAWING_UNITS,
-    PHI_NAMES,
-    drawing_values,
-    is_consistent,
-    mass_properties,
-    nearest_consistent,
     phi_from_mass_properties,
     phi_from_pseudo_inertia,
     pseudo_inertia,
@@ -30,10 +20,8 @@ from palpate.physics.inertia import (
 )
 from palpate.physics.regressor import body_regressor
 from palpate.physics.so3 import exp_rotation
+from palpate.physics.units import STANDARD_GRAVITY
 from palpate.recording import Recording
-from palpate.recording.dspace_mat import write as write_dspace
-from palpate.recording.microstrain_csv import write as write_microstrain
-from palpate.recording.vicon_csv import write as write_vicon
 from palpate.twin.hand import HandMotion, random_hand
 from palpate.twin.instruments import (
     CAPTURE_HZ,
@@ -43,12 +31,25 @@ from palpate.twin.instruments import (
     T_MARKER,
     DeviceClock,
     Instruments,
-    device_times,
+    clocks_truth,
+    drawing_truth,
+    handle_wrench,
+    hide,
+    imu_pose_text,
     imu_recording,
     imu_signals,
     load_cell_recording,
     load_cell_signals,
-    marker_file,
+    marker_recording,
+    phi_truth,
+    prior_text,
+    random_clocks,
+    record_imu,
+    record_wrenches,
+    sensor_text,
+    tilted,
+    write_recordings,
+    write_truth,
 )
 
 
@@ -61,21 +62,20 @@ class HandleTwin:
     duration_s: float
     load_cell_minus_imu_s: float
     """Load-cell time minus IMU time of the same instant."""
-    R_sensor_imu: FloatArray
-    r_sensor_imu: FloatArray
-    g: float
-    """What the IMU calls one g."""
     seed: int
+    g: float = STANDARD_GRAVITY
+    """What the IMU calls one g."""
+    R_sensor_imu: FloatArray = field(default_factory=R_SENSOR_IMU.copy)
+    r_sensor_imu: FloatArray = field(default_factory=IMU_PLACE.copy)
     instruments: Instruments = field(default_factory=Instruments)
 
 
 def handle_recordings(twin: HandleTwin) -> tuple[Recording, Recording, dict[str, Any]]:
     """Load-cell and IMU recordings as the instruments would store them, and the truth."""
-    rng = np.random.default_rng([twin.seed, 1])
+    rng, slow = (np.random.default_rng([twin.seed, stream]) for stream in (1, 3))
     tools = twin.instruments
     load_cell_s = np.arange(round(twin.duration_s * RATE_HZ)) / RATE_HZ
-    slow = np.random.default_rng([twin.seed, 3])
-    stored, zero = load_cell_signals(rng, slow, tools, twin.hand.motion(load_cell_s), twin.phi)
+    stored, zero = load_cell_signals(rng, slow, tools, -handle_wrench(twin.hand.motion(load_cell_s), twin.phi))
 
     # the IMU starts when its own clock shows zero
     imu_s = np.arange(round((twin.duration_s - twin.load_cell_minus_imu_s) * RATE_HZ)) / RATE_HZ
@@ -83,8 +83,17 @@ def handle_recordings(twin: HandleTwin) -> tuple[Recording, Recording, dict[str,
     a, w, a_zero = imu_signals(rng, tools, moved, twin.R_sensor_imu, twin.r_sensor_imu)
 
     # a constant error of the accelerometer looks to the fit like a bias of the load cell
-    seen = body_regressor((twin.R_sensor_imu @ a_zero)[None], np.zeros((1, 3)), np.zeros((1, 3)))[0] @ twin.phi
-    return load_cell_recording(load_cell_s, stored[None]), imu_recording(imu_s, a, w), _truth(twin, -zero - seen)
+    apparent = body_regressor((twin.R_sensor_imu @ a_zero)[None], np.zeros((1, 3)), np.zeros((1, 3)))[0] @ twin.phi
+    bias = zip(SensorBias().parameters, -zero - apparent, strict=True)
+    truth = {
+        "palpate_truth": 1,
+        "parameters": drawing_truth(twin.phi) | {p.name: {"value": float(v), "unit": p.unit} for p, v in bias},
+        "phi": phi_truth(twin.phi),
+        "load_cell_minus_imu_s": twin.load_cell_minus_imu_s,
+        "seed": twin.seed,
+        "note": "bias: what the load cell's and the accelerometer's zero errors together look like to a fit",
+    }
+    return load_cell_recording(load_cell_s, stored[None]), imu_recording(imu_s, a, w), truth
 
 
 def write_handle_twin(folder: Path, *, seed: int = 0, spread: float = 0.2, poor: bool = False) -> Path:
@@ -95,62 +104,23 @@ def write_handle_twin(folder: Path, *, seed: int = 0, spread: float = 0.2, poor:
     rng = np.random.default_rng([seed, 0])
     twin = HandleTwin(
         phi=random_handle(rng),
-        hand=random_hand(rng, 70.0, 9.80665, poor=poor),
+        hand=random_hand(rng, 70.0, STANDARD_GRAVITY, poor=poor),
         duration_s=70.0,
         load_cell_minus_imu_s=float(rng.uniform(-2.0, 3.0)),
-        R_sensor_imu=R_SENSOR_IMU,
-        r_sensor_imu=IMU_PLACE,
-        g=9.80665,
         seed=seed,
     )
-    prior = mass_properties(off_by(rng, twin.phi, spread))
-    _write(folder, twin, "wrench.mat", "imu.csv")
-    text = _EXPERIMENT.format(
-        seed=seed,
-        spread=100 * spread,
-        rotation=np.round(R_SENSOR_IMU, 9).tolist(),
-        translation=twin.r_sensor_imu.tolist(),
-        mass=prior.mass,
-        com=[float(f"{v:.6g}") for v in prior.com],
-        inertia=[[float(f"{v:.8g}") for v in row] for row in prior.inertia_com],
-    )
+    drawn = off_by(rng, twin.phi, spread)
+    write_handle_recordings(folder, twin, "wrench.mat", "imu.csv")
+    text = _EXPERIMENT.format(seed=seed, imu_pose=imu_pose_text(), prior=prior_text(drawn, spread))
     write_text(folder / "handle.yaml", text)
     return folder / "handle.yaml"
 
 
-def write_paper_twin(folder: Path, name: str, *, seed: int | None = None) -> Path:
-    """A twin in the layout of the paper's authors, so that the experiment file that ships with palpate runs on it.
-
-    Without a seed the truth is the paper's Table, made realisable where rounding broke it; with one it is random.
-    """
-    source = shipped_experiments()[name]
-    rng = np.random.default_rng([seed or 0, 2])
-    layout = _LAYOUTS[name]
-    twin = HandleTwin(
-        phi=_table_phi(layout.table) if seed is None else random_handle(rng),
-        hand=random_hand(rng, 125.0, 9.81),
-        duration_s=125.0,
-        load_cell_minus_imu_s=(layout.load_cell - layout.imu) / RATE_HZ,
-        R_sensor_imu=R_SENSOR_IMU,
-        r_sensor_imu=IMU_PLACE,
-        g=9.81,
-        seed=seed or 0,
-    )
-    _write(folder, twin, layout.wrench_file, layout.imu_file)
-    return write_own_experiment(folder, source, "truth.json")
-
-
-def write_own_experiment(folder: Path, source: Path, truth: str) -> Path:
-    """A shipped experiment beside the recordings of its twin: with the truth as a reference, and with the handle's
-    experiment that lies beside it instead of the shipped one, so that what is changed there counts. Returns its path.
-    """
-    text = source.read_text(encoding="utf-8").replace(
-        "\nreference:\n  label: paper\n", f"\nreference:\n- {{label: truth, file: {truth}}}\n- label: paper\n"
-    )
-    text = re.sub(r"\nhandle: ([a-z-]+) +# ships with palpate", r"\nhandle: \1.yaml  # beside this file", text)
-    write_text(folder / source.name, text)
-    read_experiment(folder / source.name)
-    return folder / source.name
+def write_handle_recordings(folder: Path, twin: HandleTwin, wrench_file: str, imu_file: str) -> None:
+    """The recordings under these names, and truth.json."""
+    load_cell, imu, truth = handle_recordings(twin)
+    write_recordings(folder, {wrench_file: load_cell, imu_file: imu}, g=twin.g)
+    write_truth(folder / "truth.json", truth)
 
 
 def random_handle(rng: np.random.Generator) -> FloatArray:
@@ -176,87 +146,7 @@ def off_by(rng: np.random.Generator, phi: FloatArray, spread: float, *, mass_kno
     return drawn * (phi[0] / drawn[0]) if mass_known else drawn
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    wrench_file: str
-    imu_file: str
-    load_cell: int
-    imu: int
-    table: tuple[float, ...]
-
-
-_LAYOUTS = {
-    # start samples: FORMATS, Handles; the Table's m, c_x, c_y, c_z, Ixx, Ixy, Ixz, Iyy, Iyz, Izz
-    "wheelbarrow-handle": _Layout(
-        "handles/data/exp1_036.mat",
-        "handles/data/IMU_Single.csv",
-        17757,
-        9463,
-        (0.856, 0.0001, 0.0001, 0.077, 0.0126, 0.0001, 0.0002, 0.0124, 0.0003, 0.0004),
-    ),
-    "door-handle": _Layout(
-        "handles/data/exp1_038.mat",
-        "handles/data/IMU_Door.csv",
-        16309,
-        9760,
-        (1.571, -0.001, -0.001, 0.025, 0.0077, -0.0078, -0.0002, 0.0157, 0.0006, 0.0180),
-    ),
-}
-
-
-def _table_phi(table: tuple[float, ...]) -> FloatArray:
-    row = np.array(table)
-    phi = np.concatenate([row[:1], row[0] * row[1:4], row[4:]])
-    return phi if is_consistent(phi) else nearest_consistent(phi)
-
-
-def _truth(twin: HandleTwin, bias: FloatArray) -> dict[str, Any]:
-    values = np.concatenate([drawing_values(twin.phi), bias])
-    names = [*DRAWING_NAMES, *(p.name for p in SensorBias().parameters)]
-    units = [*DRAWING_UNITS, *(p.unit for p in SensorBias().parameters)]
-    return {
-        "palpate_truth": 1,
-        "parameters": {n: {"value": float(v), "unit": u} for n, v, u in zip(names, values, units, strict=True)},
-        "phi": dict(zip((p.name for p in RigidBody().parameters), (float(v) for v in twin.phi), strict=True)),
-        "load_cell_minus_imu_s": twin.load_cell_minus_imu_s,
-        "seed": twin.seed,
-        "note": "bias: what the load cell's and the accelerometer's zero errors together look like to a fit",
-    }
-
-
-def _write(folder: Path, twin: HandleTwin, wrench_file: str, imu_file: str) -> None:
-    load_cell, imu, truth = handle_recordings(twin)
-    write_dspace(folder / wrench_file, load_cell)
-    write_microstrain(folder / imu_file, imu, g=twin.g)
-    write_text(folder / "truth.json", json.dumps(truth, indent=1) + "\n")
-
-
-_EXPERIMENT = """\
-# A simulated handle (seed {seed}). The truth is in truth.json; nothing but the reference column reads it.
-palpate: 1
-title: Simulated handle {seed}
-object: handle
-stage: handle
-recordings:
-  wrench: {{file: wrench.mat, format: dspace-mat, device: Platform}}
-  imu: {{file: imu.csv, format: microstrain-csv}}
-imu_pose:                        # of the IMU in the sensor frame, from the drawing
-  rotation: {rotation}
-  translation: {translation}
-sensor: ati-omega85
-clocks: auto
-segments:                        # seconds on the load cell's clock
-  train: [6, 44]
-  test: [45, 63]
-prior:                           # a drawing that is off by that much
-  mass: {mass:.6g} kg
-  com: {com}
-  inertia_com: {inertia}
-  damping: auto
-  spread: {spread:.3g} %
-reference: {{label: truth, file: truth.json}}
-"""
-
+# --- seen by a motion-capture system ----------------------------------------------------------------------------------
 
 SUBJECT = "Handle"
 
@@ -288,8 +178,6 @@ class CaptureTwin:
     duration_s: float
     imu: DeviceClock
     load_cell: DeviceClock
-    R_sensor_imu: FloatArray
-    r_sensor_imu: FloatArray
     seed: int
     faults: Faults
 
@@ -299,55 +187,50 @@ def capture_twin(
 ) -> CaptureTwin:
     """A random handle in a random hand, seen by a capture system that stands askew."""
     rng = np.random.default_rng([seed, 10])
-    own = np.array([[0.03, -0.06, 0], [0, 0, 0], [0.09, 0, 0]])  # p1, p2, p3 in their own frame
-    own[0, :2] += rng.uniform(-0.01, 0.01, 2)
-    own[2, 0] += rng.uniform(-0.01, 0.02)
-    own = own @ T_MARKER[:3, :3].T + T_MARKER[:3, 3]
-    direction = rng.uniform(0, 2 * np.pi)
-    tilt = np.radians(tilt_deg) * np.array([np.cos(direction), np.sin(direction), 0.0])
-    clocks = [DeviceClock(float(rng.uniform(-2.0, 4.0)), float(rng.uniform(-60, 60))) for _ in range(2)]
+    module = np.array([[0.03, -0.06, 0], [0, 0, 0], [0.09, 0, 0]])  # p1, p2, p3 in their own frame
+    module[0, :2] += rng.uniform(-0.01, 0.01, 2)
+    module[2, 0] += rng.uniform(-0.01, 0.02)
+    module = module @ T_MARKER[:3, :3].T + T_MARKER[:3, 3]
+    askew = tilted(rng, tilt_deg)
+    imu, load_cell = random_clocks(rng, -2.0, -2.0)
     return CaptureTwin(
-        hand=random_hand(rng, duration_s, 9.80665),
+        hand=random_hand(rng, duration_s, STANDARD_GRAVITY),
         phi=random_handle(rng),
-        points=np.vstack([own, _scattered(rng, own, 5)]),
-        R_capture_world=exp_rotation(tilt) @ exp_rotation(np.array([0.0, 0.0, rng.uniform(-np.pi, np.pi)])),
+        points=np.vstack([module, _scattered(rng, module, 5)]),
+        R_capture_world=askew @ exp_rotation(np.array([0.0, 0.0, rng.uniform(-np.pi, np.pi)])),
         duration_s=duration_s,
-        imu=clocks[0],
-        load_cell=clocks[1],
-        R_sensor_imu=R_SENSOR_IMU,
-        r_sensor_imu=IMU_PLACE,
+        imu=imu,
+        load_cell=load_cell,
         seed=seed,
         faults=faults or Faults(),
     )
 
 
-def marker_recording(twin: CaptureTwin) -> tuple[Recording, list[dict[str, Any]]]:
+def captured_markers(twin: CaptureTwin) -> tuple[Recording, list[dict[str, Any]]]:
     """What the capture system stores, and which faults it holds."""
-    rng = np.random.default_rng([twin.seed, 11])
-    t = np.arange(round(twin.duration_s * CAPTURE_HZ)) / CAPTURE_HZ
+    rng, seconds = np.random.default_rng([twin.seed, 11]), twin.duration_s
+    t = np.arange(round(seconds * CAPTURE_HZ)) / CAPTURE_HZ
     markers = [f"M{i + 1}" for i in range(len(twin.points))]
-    names = [f"{SUBJECT}:{name}" for name in markers]
     body = np.broadcast_to(twin.points, (len(t), *twin.points.shape)).copy()
-    found: list[dict[str, Any]] = []
-    if twin.faults.moved_m > 0:
-        which, when = int(rng.integers(3, len(names))), float(rng.uniform(0.3, 0.7) * twin.duration_s)
+    faults: list[dict[str, Any]] = []
+    if (size := twin.faults.moved_m) > 0:
+        which, when = int(rng.integers(3, len(markers))), float(rng.uniform(0.3, 0.7) * seconds)
         way = rng.normal(size=3)
-        body[t >= when, which] += twin.faults.moved_m * way / np.linalg.norm(way)
-        found.append({"kind": "moved", "names": [names[which]], "from_s": when, "size_m": twin.faults.moved_m})
+        body[t >= when, which] += size * way / np.linalg.norm(way)
+        faults.append({"kind": "moved", "names": [f"{SUBJECT}:{markers[which]}"], "from_s": when, "size_m": size})
     R = twin.R_capture_world @ twin.hand.rotation(t)
     origin = (twin.hand.coordinates(t)[0][3:].T + np.array([0.4, -0.2, 1.1])) @ twin.R_capture_world.T
     points = body @ R.swapaxes(1, 2) + origin[:, None]
     points += twin.faults.noise_m * rng.normal(size=points.shape)
     if twin.faults.swapped:
-        a, b = (int(i) for i in rng.choice(np.arange(3, len(names)), 2, replace=False))
-        start, length = float(rng.uniform(0.1, 0.8) * twin.duration_s), float(rng.uniform(1.0, 8.0))
+        a, b = (int(i) for i in rng.choice(np.arange(3, len(markers)), 2, replace=False))
+        start, length = float(rng.uniform(0.1, 0.8) * seconds), float(rng.uniform(1.0, 8.0))
         when = (t >= start) & (t < start + length)
         points[when, a], points[when, b] = points[when, b], points[when, a]
-        found.append(
-            {"kind": "swapped", "names": sorted([names[a], names[b]]), "from_s": start, "to_s": start + length}
-        )
-    points[_hidden(rng, points.shape[:2], twin.faults.hidden)] = np.nan
-    return marker_file(t, points, SUBJECT, markers), found
+        both = sorted(f"{SUBJECT}:{markers[i]}" for i in (a, b))
+        faults.append({"kind": "swapped", "names": both, "from_s": start, "to_s": start + length})
+    hide(rng, points, range(len(markers)), twin.faults.hidden)
+    return marker_recording(t, points, SUBJECT, markers), faults
 
 
 def write_capture_twin(
@@ -355,63 +238,56 @@ def write_capture_twin(
 ) -> Path:
     """Recordings in the instruments' formats, an experiment file of the motion stage, and truth.json."""
     twin = capture_twin(seed, faults=faults or (CLEAN if clean else Faults()), duration_s=duration_s)
-    rng, tools = np.random.default_rng([seed, 12]), Instruments()
-    if not twin.faults.accelerometer_zero:
-        tools = Instruments(acceleration_zero=0.0)
-    markers, found = marker_recording(twin)
-    cell_s, imu_s = (device_times(twin.duration_s, clock) for clock in (twin.load_cell, twin.imu))
-    at_cell, at_imu = twin.hand.motion(twin.load_cell.true(cell_s)), twin.hand.motion(twin.imu.true(imu_s))
-    stored, _ = load_cell_signals(rng, np.random.default_rng([seed, 13]), tools, at_cell, twin.phi)
-    a, w, _ = imu_signals(rng, tools, at_imu, twin.R_sensor_imu, twin.r_sensor_imu)
-    write_vicon(folder / "markers.csv", markers)
-    write_dspace(folder / "wrench.mat", load_cell_recording(cell_s, stored[None]))
-    write_microstrain(folder / "imu.csv", imu_recording(imu_s, a, w), g=9.80665)
-    up = twin.R_capture_world[:, 2]
+    rng, slow = (np.random.default_rng([seed, stream]) for stream in (12, 13))
+    tools = Instruments() if twin.faults.accelerometer_zero else Instruments(acceleration_zero=0.0)
+    markers, marker_faults = captured_markers(twin)
+    wrench, _ = record_wrenches(
+        rng, [slow], tools, twin.load_cell, duration_s, lambda t: [-handle_wrench(twin.hand.motion(t), twin.phi)]
+    )
+    imu = record_imu(rng, tools, twin.imu, duration_s, twin.hand.motion)
+    write_recordings(folder, {"markers.csv": markers, "wrench.mat": wrench, "imu.csv": imu}, g=STANDARD_GRAVITY)
     truth = {
         "palpate_truth": 1,
-        "clocks": {
-            n: {"offset_s": c.offset_s, "drift_ppm": c.drift_ppm}
-            for n, c in (("imu", twin.imu), ("wrench", twin.load_cell))
-        },
-        "up_in_capture_frame": up.tolist(),
-        "phi": dict(zip(PHI_NAMES, twin.phi.tolist(), strict=True)),
-        "marker_faults": found,
+        "clocks": clocks_truth(imu=twin.imu, wrench=twin.load_cell),
+        "up_in_capture_frame": twin.R_capture_world[:, 2].tolist(),
+        "phi": phi_truth(twin.phi),
+        "marker_faults": marker_faults,
         "points_in_sensor_frame_m": dict(zip(markers, twin.points.tolist(), strict=True)),
         "seed": seed,
         "note": "device time = capture time * (1 + drift) + offset",
     }
-    write_text(folder / "truth.json", json.dumps(truth, indent=1) + "\n")
-    text = _CAPTURE_EXPERIMENT.format(
-        seed=seed,
-        turned=T_MARKER[:3, :3].tolist(),
-        shifted=T_MARKER[:3, 3].tolist(),
-        rotation=np.round(twin.R_sensor_imu, 9).tolist(),
-        translation=twin.r_sensor_imu.tolist(),
-    )
+    write_truth(folder / "truth.json", truth)
+    text = _CAPTURE_EXPERIMENT.format(seed=seed, sensor=sensor_text(("M1", "M2", "M3")), imu_pose=imu_pose_text())
     write_text(folder / "motion.yaml", text)
     return folder / "motion.yaml"
 
 
-def _scattered(rng: np.random.Generator, own: FloatArray, count: int) -> FloatArray:
+def _scattered(rng: np.random.Generator, module: FloatArray, count: int) -> FloatArray:
     """Places for more markers, at least 3 cm from each other."""
-    points = list(own)
-    while len(points) < len(own) + count:
+    points = list(module)
+    while len(points) < len(module) + count:
         new = rng.uniform(-0.15, 0.15, 3) + np.array([0, 0, 0.05])
         if min(np.linalg.norm(new - p) for p in points) > 0.03:
             points.append(new)
-    return np.array(points[len(own) :])
+    return np.array(points[len(module) :])
 
 
-def _hidden(rng: np.random.Generator, shape: tuple[int, ...], share: float) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Stretches of 0.05 to 1 s in which a marker is not seen."""
-    hidden = np.zeros(shape, dtype=bool)
-    frames, markers = shape
-    while hidden.mean() < share:
-        first, length = int(rng.integers(frames)), int(CAPTURE_HZ * rng.uniform(0.05, 1.0))
-        hidden[first : first + length, rng.integers(markers)] = True
-    return hidden
-
-
+_EXPERIMENT = """\
+# A simulated handle (seed {seed}). The truth is in truth.json; nothing but the reference column reads it.
+palpate: 1
+title: Simulated handle {seed}
+object: handle
+stage: handle
+recordings:
+  wrench: {{file: wrench.mat, format: dspace-mat, device: Platform}}
+  imu: {{file: imu.csv, format: microstrain-csv}}
+{imu_pose}sensor: ati-omega85
+clocks: auto
+segments:                        # seconds on the load cell's clock
+  train: [6, 44]
+  test: [45, 63]
+{prior}reference: {{label: truth, file: truth.json}}
+"""
 _CAPTURE_EXPERIMENT = """\
 # A simulated capture (seed {seed}). The truth is in truth.json; nothing reads it.
 palpate: 1
@@ -423,12 +299,5 @@ recordings:
   wrench: {{file: wrench.mat, format: dspace-mat, device: Platform}}
 markers:
   sensor:                        # three markers on the sensor module, and the pose of their frame in the sensor frame
-    markers: [M1, M2, M3]
-    offset:
-      rotation: {turned}
-      translation: {shifted}
-imu_pose:                        # of the IMU in the sensor frame, from the drawing
-  rotation: {rotation}
-  translation: {translation}
-clocks: auto
+{sensor}{imu_pose}clocks: auto
 """

@@ -1,39 +1,35 @@
-"""Simulated instruments: what a load cell and an IMU store of a known motion."""
+"""Simulated instruments: what load cells, an IMU and cameras store of a known motion, their clocks, and the files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from palpate.files import write_text
 from palpate.physics.arrays import FloatArray
+from palpate.physics.inertia import DRAWING_NAMES, DRAWING_UNITS, PHI_NAMES, drawing_values, mass_properties
 from palpate.physics.motion import Motion
 from palpate.physics.regressor import body_regressor
+from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import nearest_rotation, transport_acceleration
 from palpate.recording import Channel, Clock, Recording
+from palpate.recording.dspace_mat import write as write_dspace
+from palpate.recording.microstrain_csv import write as write_microstrain
+from palpate.recording.vicon_csv import write as write_vicon
 
-RATE_HZ = 1000.0
+RATE_HZ, CAPTURE_HZ = 1000.0, 100.0
 DEVICES = ("Platform", "Platform_2")
-"""The load cells' names: right or the only one, left."""
-CAPTURE_HZ = 100.0
+"""Names of the load cells: the right or only one, the left one."""
 T_MARKER = np.array([[0.0997, -0.9950, 0, -0.0897], [0.9950, 0.0997, 0, -0.0201], [0, 0, 1, -0.0066], [0, 0, 0, 1]])
-"""Pose of the three markers' frame in the sensor frame, machined (FORMATS, Sensor frame)."""
+"""Pose of the frame of three markers in the sensor frame, machined (FORMATS, Sensor frame)."""
 R_SENSOR_IMU = nearest_rotation([[0.0877, -0.9962, 0], [-0.9962, -0.0877, 0], [0, 0, -1]])
 IMU_PLACE = np.array([-0.0861, 0.0125, -0.0290])
-"""Of the IMU in the (first) sensor's frame, m (FORMATS, IMU)."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceClock:
-    """Device time = true time * (1 + drift) + offset."""
-
-    offset_s: float
-    drift_ppm: float
-
-    def true(self, device_s: FloatArray) -> FloatArray:
-        """True times of a device's samples, s."""
-        return (device_s - self.offset_s) / (1 + 1e-6 * self.drift_ppm)
+"""Place of the IMU in the (first) sensor frame, m (FORMATS, IMU)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +53,52 @@ class Instruments:
     rate_zero: float = 0.002
 
 
-def device_times(duration_s: float, clock: DeviceClock) -> FloatArray:
-    """A device's own times, from its zero to shortly before the cameras stop."""
-    return np.arange(round((duration_s + clock.offset_s - 0.1) * RATE_HZ)) / RATE_HZ
+@dataclass(frozen=True, slots=True)
+class DeviceClock:
+    """Device time = true time * (1 + drift) + offset."""
+
+    offset_s: float
+    drift_ppm: float
+
+    def true(self, device_s: FloatArray) -> FloatArray:
+        """True times of a device's samples, s."""
+        return (device_s - self.offset_s) / (1 + 1e-6 * self.drift_ppm)
+
+    def samples(self, duration_s: float) -> FloatArray:
+        """Device times from its zero to shortly before the cameras stop, s."""
+        return np.arange(round((duration_s + self.offset_s - 0.1) * RATE_HZ)) / RATE_HZ
+
+
+def random_clocks(rng: np.random.Generator, *earliest_s: float) -> list[DeviceClock]:
+    """One clock for each earliest offset (s); the latest is 4 s."""
+    return [DeviceClock(float(rng.uniform(low, 4.0)), float(rng.uniform(-60, 60))) for low in earliest_s]
+
+
+def tilted(rng: np.random.Generator, degrees: float) -> FloatArray:
+    """R_capture_world of a capture system that stands askew by this angle, in a random direction."""
+    direction = rng.uniform(0, 2 * np.pi)
+    return exp_rotation(np.radians(degrees) * np.array([np.cos(direction), np.sin(direction), 0.0]))
+
+
+# --- signals ----------------------------------------------------------------------------------------------------------
+
+
+def handle_wrench(motion: Motion, phi: FloatArray) -> FloatArray:
+    """A phi: the wrench that moves a handle with its sensor, (samples, 6) N and N m."""
+    return body_regressor(motion.specific_acceleration, motion.omega, motion.omega_dot) @ phi
 
 
 def load_cell_signals(
-    rng: np.random.Generator, slow: np.random.Generator, tools: Instruments, motion: Motion, phi: FloatArray
+    rng: np.random.Generator, slow: np.random.Generator, tools: Instruments, wrench: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """What the load cell stores while the handle moves so, (samples, 6), and its zero error, (6,): N and N m."""
+    """What a load cell stores of this wrench, (samples, 6), and its zero error, (6,): N and N m.
+
+    wrench: what reaches the body, person - A phi (FORMATS, Sign). slow: draws the noise that wanders.
+    """
     zero = np.concatenate([rng.normal(0, tools.force_zero, 3), rng.normal(0, tools.moment_zero, 3)])
     noise = np.repeat([tools.force_noise, tools.moment_noise], 3)
     step = np.repeat([tools.force_step, tools.moment_step], 3)
-    moving = body_regressor(motion.specific_acceleration, motion.omega, motion.omega_dot) @ phi
-    stored = -moving + zero + rng.normal(size=moving.shape) * noise  # what the handle passes on (FORMATS, Sign)
+    stored = wrench + zero + rng.normal(size=wrench.shape) * noise
     stored += _wander(slow, len(stored)) * np.repeat([tools.force_wander, tools.moment_wander], 3)
     return np.round(stored / step) * step, zero
 
@@ -90,8 +118,33 @@ def imu_signals(
     return a, w, a_zero
 
 
+def hide(
+    rng: np.random.Generator, points: FloatArray, markers: Sequence[int], share: float, *, longest_s: float = 1.0
+) -> None:
+    """Sets stretches of 0.05 s to `longest_s` of these markers to NaN, in place, until this share is hidden."""
+    hidden = np.zeros((len(points), len(markers)), dtype=bool)
+    while hidden.mean() < share:
+        first, length = int(rng.integers(len(points))), int(CAPTURE_HZ * rng.uniform(0.05, longest_s))
+        hidden[first : first + length, rng.integers(len(markers))] = True
+    for marker, unseen in zip(markers, hidden.T, strict=True):
+        points[unseen, marker] = np.nan
+
+
+def _wander(rng: np.random.Generator, samples: int, *, memory_s: float = 1.0) -> FloatArray:
+    """Six channels of noise with standard deviation one that forgets itself within `memory_s` (Ornstein-Uhlenbeck)."""
+    from scipy.signal import lfilter
+
+    keep = float(np.exp(-1 / (memory_s * RATE_HZ)))
+    start = keep * rng.normal(size=(1, 6))
+    steps = np.sqrt(1 - keep**2) * rng.normal(size=(samples, 6))
+    return np.asarray(lfilter([1.0], [1.0, -keep], steps, axis=0, zi=start)[0], dtype=float)
+
+
+# --- recordings -------------------------------------------------------------------------------------------------------
+
+
 def load_cell_recording(times_s: FloatArray, stored: FloatArray) -> Recording:
-    """stored: (sensors, samples, 6) as dSPACE stores devices of one clock."""
+    """As dSPACE stores devices of one clock; stored: (sensors, samples, 6)."""
     channels: dict[str, Channel] = {}
     for number, (device, wrench) in enumerate(zip(DEVICES, stored, strict=False), start=1):
         clock = Clock(device, times_s)
@@ -99,13 +152,6 @@ def load_cell_recording(times_s: FloatArray, stored: FloatArray) -> Recording:
             name = f"{kind}{axis}{number}_RawZero"
             channels[name] = Channel(name, wrench[:, i], clock, "N" if kind == "F" else "N m", "sensor")
     return Recording(channels, None, "dspace-mat")
-
-
-def marker_file(times_s: FloatArray, points: FloatArray, subject: str, names: Sequence[str]) -> Recording:
-    """points: (frames, markers, 3) m, as a capture system stores them."""
-    clock = Clock("mocap", times_s)
-    full = [f"{subject}:{name}" for name in names]
-    return Recording({n: Channel(n, points[:, i], clock, "m", "capture") for i, n in enumerate(full)})
 
 
 def imu_recording(times_s: FloatArray, a: FloatArray, w: FloatArray) -> Recording:
@@ -118,11 +164,109 @@ def imu_recording(times_s: FloatArray, a: FloatArray, w: FloatArray) -> Recordin
     return Recording(channels, None, "microstrain-csv")
 
 
-def _wander(rng: np.random.Generator, samples: int, *, memory_s: float = 1.0) -> FloatArray:
-    """Six channels of noise with standard deviation one that forgets itself within `memory_s` (Ornstein-Uhlenbeck)."""
-    from scipy.signal import lfilter
+def marker_recording(times_s: FloatArray, points: FloatArray, subject: str, names: Sequence[str]) -> Recording:
+    """As a capture system stores it; points: (frames, markers, 3) m."""
+    clock = Clock("mocap", times_s)
+    full = [f"{subject}:{name}" for name in names]
+    return Recording(
+        {n: Channel(n, points[:, i], clock, "m", "capture") for i, n in enumerate(full)}, None, "vicon-csv"
+    )
 
-    keep = float(np.exp(-1 / (memory_s * RATE_HZ)))
-    start = keep * rng.normal(size=(1, 6))
-    steps = np.sqrt(1 - keep**2) * rng.normal(size=(samples, 6))
-    return np.asarray(lfilter([1.0], [1.0, -keep], steps, axis=0, zi=start)[0], dtype=float)
+
+def record_wrenches(
+    rng: np.random.Generator,
+    slow: Sequence[np.random.Generator],
+    tools: Instruments,
+    clock: DeviceClock,
+    duration_s: float,
+    wrenches: Callable[[FloatArray], Sequence[FloatArray] | FloatArray],
+) -> tuple[Recording, FloatArray]:
+    """The load cells' recording, and their zero errors, (sensors, 6).
+
+    wrenches: of true times (s) -> what reaches the body through each sensor, (samples, 6). slow: one for each sensor.
+    """
+    times_s = clock.samples(duration_s)
+    each = [
+        load_cell_signals(rng, other, tools, w) for other, w in zip(slow, wrenches(clock.true(times_s)), strict=True)
+    ]
+    return load_cell_recording(times_s, np.array([stored for stored, _ in each])), np.array([zero for _, zero in each])
+
+
+def record_imu(
+    rng: np.random.Generator,
+    tools: Instruments,
+    clock: DeviceClock,
+    duration_s: float,
+    motion: Callable[[FloatArray], Motion],
+) -> Recording:
+    """The recording of an IMU at its usual place in the sensor frame; motion: of true times (s)."""
+    times_s = clock.samples(duration_s)
+    a, w, _ = imu_signals(rng, tools, motion(clock.true(times_s)), R_SENSOR_IMU, IMU_PLACE)
+    return imu_recording(times_s, a, w)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def write_recordings(folder: Path, recordings: Mapping[str, Recording], *, g: float) -> None:
+    """File name -> recording, each in its own format; g: what the IMU calls one g, m/s2."""
+    for name, recording in recordings.items():
+        if recording.format == "vicon-csv":
+            write_vicon(folder / name, recording, rate_hz=CAPTURE_HZ)
+        elif recording.format == "dspace-mat":
+            write_dspace(folder / name, recording)
+        else:
+            write_microstrain(folder / name, recording, g=g)
+
+
+def write_truth(path: Path, truth: Mapping[str, Any]) -> None:
+    """truth.json, which only the reference column of a result reads."""
+    write_text(path, json.dumps(truth, indent=1) + "\n")
+
+
+def drawing_truth(phi: FloatArray) -> dict[str, dict[str, Any]]:
+    """Mass, centre of mass and inertias as parameters of truth.json."""
+    rows = zip(DRAWING_NAMES, drawing_values(phi), DRAWING_UNITS, strict=True)
+    return {n: {"value": float(v), "unit": u} for n, v, u in rows}
+
+
+def phi_truth(phi: FloatArray) -> dict[str, float]:
+    """phi by its names, for truth.json."""
+    return dict(zip(PHI_NAMES, phi.tolist(), strict=True))
+
+
+def clocks_truth(**clocks: DeviceClock) -> dict[str, dict[str, float]]:
+    """Clocks by the keys of the experiment file, for truth.json."""
+    return {n: {"offset_s": c.offset_s, "drift_ppm": c.drift_ppm} for n, c in clocks.items()}
+
+
+def sensor_text(names: Sequence[str]) -> str:
+    """The entries of an experiment file below markers.sensor."""
+    return f"""\
+    markers: [{", ".join(names)}]
+    offset:
+      rotation: {T_MARKER[:3, :3].tolist()}
+      translation: {T_MARKER[:3, 3].tolist()}
+"""
+
+
+def imu_pose_text(sensor: str = "sensor") -> str:
+    """The key imu_pose of an experiment file; sensor: the one that carries the IMU."""
+    return f"""\
+imu_pose:                        # of the IMU in the {sensor} frame, from the drawing
+  rotation: {np.round(R_SENSOR_IMU, 9).tolist()}
+  translation: {IMU_PLACE.tolist()}
+"""
+
+
+def prior_text(drawn: FloatArray, spread: float) -> str:
+    """The key prior of an experiment file; drawn: phi of a drawing that is off by this fraction."""
+    body = mass_properties(drawn)
+    return f"""\
+prior:                           # a drawing that is off by that much
+  mass: {body.mass:.6g} kg
+  com: {[float(f"{v:.6g}") for v in body.com]}
+  inertia_com: {[[float(f"{v:.8g}") for v in row] for row in body.inertia_com]}
+  damping: auto
+  spread: {100 * spread:.3g} %
+"""

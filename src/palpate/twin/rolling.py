@@ -1,50 +1,59 @@
-"""A simulated object that rolls: how a person moves it, the forces that takes, what instruments store and the files."""
+"""A simulated object that rolls: the wrench that hands must pass to it, what the instruments store, and the files.
+
+Newton and Euler at the contact point; nothing here uses palpate's own mechanisms, elements or regressor for the body.
+In axes of the contact frame C, about its origin:
+
+    rate of momentum = hands + ground,   ground = [f_x, f_y, F_N; -tau_r z_B - b_psi omega_z z_C]
+
+The ground turns the wheel back with tau_r = b_v spin + b_c sgn(spin) about the axle and scrubs against the body's yaw.
+The wheel alone, about its axle: I_w spin_dot = -tau_r - R cos(camber) f_x, which gives f_x. f_y and F_N are what
+rolling without slip needs; the hands' three moments and forward force are determined, their sideways force is a habit,
+and their upward force follows from the moments. Two wheels on one axle hold the camber, a guide holds the heading too:
+what the hands do against that is a habit, and the ground takes the rest. Each of two wheels rolls at its own speed,
+(v_x -+ track / 2 omega_z) / R, and the ground's force on it has a lever arm about the vertical.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from palpate.files import write_text
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import (
-    DRAWING_NAMES,
-    DRAWING_UNITS,
-    PHI_NAMES,
-    drawing_values,
     mass_properties,
     move_phi,
 )
 from palpate.physics.motion import Motion
-from palpate.physics.regressor import body_regressor
 from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import transport_acceleration
 from palpate.physics.units import STANDARD_GRAVITY
 from palpate.recording import Recording
-from palpate.recording.dspace_mat import write as write_dspace
-from palpate.recording.microstrain_csv import write as write_microstrain
-from palpate.recording.vicon_csv import write as write_vicon
 from palpate.twin.hand import Course, Kind, Manner, Wheeling, smooth_noise
-from palpate.twin.handle import off_by
+from palpate.twin.handle import off_by, write_handle_twin
 from palpate.twin.instruments import (
     CAPTURE_HZ,
     DEVICES,
-    IMU_PLACE,
-    R_SENSOR_IMU,
-    T_MARKER,
     DeviceClock,
     Instruments,
-    device_times,
-    imu_recording,
-    imu_signals,
-    load_cell_recording,
-    load_cell_signals,
-    marker_file,
+    clocks_truth,
+    drawing_truth,
+    handle_wrench,
+    hide,
+    imu_pose_text,
+    marker_recording,
+    phi_truth,
+    prior_text,
+    record_imu,
+    record_wrenches,
+    sensor_text,
+    write_recordings,
+    write_truth,
 )
 
 Moves = Literal["full", "upright", "planar"]
@@ -150,8 +159,8 @@ class Barrow:
     def friction(self) -> dict[str, float]:
         """By the names of the object file; viscous in N m s/rad, dry in N m."""
         left, right = self.b_sides
-        found = {"b_v": self.b_v} | ({"b_left": left, "b_right": right} if self.track else {"b_c": self.b_c})
-        return found if self.moves == "planar" else found | {"b_psi": self.b_psi}
+        rolling = {"b_v": self.b_v} | ({"b_left": left, "b_right": right} if self.track else {"b_c": self.b_c})
+        return rolling if self.moves == "planar" else rolling | {"b_psi": self.b_psi}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,6 +204,64 @@ class Push:
     """(samples,) 1 where the hands do everything, less where the feet help, 0 where nobody holds on."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Build:
+    """What tells the objects that roll apart: sensors, markers (counted from 1) and how people move them."""
+
+    object: str
+    subject: str
+    prefix: str
+    """Subject and the letters before the numbers in the markers' names."""
+    drawn: FloatArray
+    """(markers, 3) m in B, about; those on the axle of two wheels, on sensor modules and feet follow from these."""
+    axle: tuple[int, int]
+    """Right end and left."""
+    across: tuple[tuple[int, int], ...]
+    feet: tuple[int, int]
+    """Right and left."""
+    sensors: tuple[tuple[int, int, int], ...]
+    """p1, p2, p3 of each sensor module."""
+    axes: tuple[ArrayLike, ...]
+    """R_body_sensor of each sensor as drawn."""
+    places: tuple[tuple[float, float, float], ...]
+    """m in B, of each sensor as drawn."""
+    manner: Manner
+    kinds: tuple[Kind, ...]
+
+    def names(self, numbers: Sequence[int] | None = None) -> list[str]:
+        """Names of these markers, or of all."""
+        return [f"{self.prefix}{i}" for i in (numbers or range(1, len(self.drawn) + 1))]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RollingTwin:
+    """All that determines a simulated experiment with an object that rolls."""
+
+    barrow: Barrow
+    """The pre-sensor part."""
+    handle: FloatArray
+    """(10,) phi of each of the equal handles in its sensor's frame."""
+    sides: Sides
+    habits: Habits
+    wheeling: Wheeling
+    places: FloatArray
+    """(markers, 3) m, in B."""
+    duration_s: float
+    R_capture_world: FloatArray
+    imu: DeviceClock
+    load_cell: DeviceClock
+    """Of all load cells."""
+    seed: int
+    build: Build
+    floor_m: float = 0.0
+    """Height of the floor in the capture frame, at its origin."""
+    gravity: float = STANDARD_GRAVITY
+    noise_m: float = 3e-4
+    hidden: tuple[float, float] = (0.03, 0.10)
+    """Share of samples in which a marker, and one on a sensor module, is not seen."""
+    instruments: Instruments = field(default_factory=Instruments)
+
+
 def momentum_rate(barrow: Barrow, k: Kinematics, gravity: float) -> FloatArray:
     """(samples, 6) N and N m at C, weight included: m (a_c + g), and that at the centre of mass plus dH/dt.
 
@@ -214,17 +281,14 @@ def momentum_rate(barrow: Barrow, k: Kinematics, gravity: float) -> FloatArray:
     return np.hstack([force, moment])
 
 
-def push(
-    barrow: Barrow, sides: Sides, habits: Habits, wheeling: Wheeling, t: FloatArray, gravity: float = STANDARD_GRAVITY
-) -> Push:
-    """What the hands do at true times t (s), so that the object moves so."""
-    path = wheeling.path(t)
-    k = kinematics(path, barrow.radius)
-    wanted = momentum_rate(barrow, k, gravity)
+def pushes(twin: RollingTwin, t: FloatArray) -> Push:
+    """What the hands pass to the body at true times t (s), so that it moves as it does."""
+    barrow, sides, habits = twin.barrow, twin.sides, twin.habits
+    k = kinematics(twin.wheeling.path(t), barrow.radius)
+    wanted = momentum_rate(barrow, k, twin.gravity)
     resistance, turning = _resistance(barrow, k, habits, t)
     ground = np.zeros_like(wanted)
-    cos = np.cos(k.camber)
-    ground[:, 0] = -(resistance + barrow.wheel_inertia * k.spin_dot) / (barrow.radius * cos)
+    ground[:, 0] = -(resistance + barrow.wheel_inertia * k.spin_dot) / (barrow.radius * np.cos(k.camber))
     ground[:, 3:] = -resistance[:, None] * k.R_contact_body[:, :, 2]
     ground[:, 5] += turning - barrow.b_psi * k.omega[:, 2]
     total = wanted - ground
@@ -238,14 +302,12 @@ def push(
         needed += np.hstack([wrench[:, :3], wrench[:, 3:] + np.cross(point, wrench[:, :3])])
     taken = [1, 2, *held]
     ground[:, taken] = (wanted - needed)[:, taken]
-    own = np.empty_like(at_grips)
-    turned = k.R_contact_body
+    at_sensors = np.empty_like(at_grips)
     for i, wrench in enumerate(at_grips):
-        force = np.einsum("nji,nj->ni", turned, wrench[:, :3])
-        own[i, :, :3] = force
-        own[i, :, 3:] = np.einsum("nji,nj->ni", turned, wrench[:, 3:])
-        own[i, :, 3:] += np.cross(sides.r_body_grip[i] - sides.r_body_sensor[i], force)
-    return Push(needed, own, ground, resistance, _holding(wheeling, t))
+        force, moment = (np.einsum("nji,nj->ni", k.R_contact_body, part) for part in (wrench[:, :3], wrench[:, 3:]))
+        arm = sides.r_body_grip[i] - sides.r_body_sensor[i]
+        at_sensors[i] = np.hstack([force, moment + np.cross(arm, force)])
+    return Push(needed, at_sensors, ground, resistance, _holding(twin.wheeling, t))
 
 
 def _resistance(barrow: Barrow, k: Kinematics, habits: Habits, t: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -275,19 +337,19 @@ def _shared(
     rng = np.random.default_rng([habits.seed, 2])
     points = np.stack([k.R_contact_body @ r for r in sides.r_body_grip]) + np.array([0.0, 0.0, barrow.radius])
     n, grips = len(t), len(points)
-    found = np.zeros((grips, n, 6))
+    hands = np.zeros((grips, n, 6))
     noise = np.array([smooth_noise(rng, t, 0.1, 3.0, 8) for _ in range(8)])
-    found[:, :, 3:] = 0.05 * habits.tremble * noise[: 3 * grips].reshape(grips, 3, n).transpose(0, 2, 1)
+    hands[:, :, 3:] = 0.05 * habits.tremble * noise[: 3 * grips].reshape(grips, 3, n).transpose(0, 2, 1)
     lateral = habits.sideways * total[:, 5] / points[:, :, 0].mean(axis=0) + habits.tremble * noise[6]
-    found[:, :, 1] = lateral / grips
+    hands[:, :, 1] = lateral / grips
     if grips == 2:
         squeeze = habits.squeeze * (1 + 0.4 * noise[7])
-        found[0, :, 1] += squeeze
-        found[1, :, 1] -= squeeze
+        hands[0, :, 1] += squeeze
+        hands[1, :, 1] -= squeeze
     unknown = ((0, 0), (1, 0), (0, 2), (1, 2)) if grips == 2 else ((0, 0), (0, 2), (0, 3), (0, 5))
     for grip, component in unknown:
-        found[grip, :, component] = 0.0
-    given = found[:, :, 3:] + np.cross(points, found[:, :, :3])
+        hands[grip, :, component] = 0.0
+    given = hands[:, :, 3:] + np.cross(points, hands[:, :, :3])
     rest = total[:, [0, 3, 4, 5]].copy()
     rest[:, 1:] -= given.sum(axis=0)
     A = np.zeros((n, 4, 4))
@@ -296,100 +358,33 @@ def _shared(
         A[:, 0, column] = unit[0]
         A[:, 1:, column] = unit[3:] + np.cross(points[grip], unit[:3])
     for (grip, component), force in zip(unknown, np.linalg.solve(A, rest[:, :, None])[:, :, 0].T, strict=True):
-        found[grip, :, component] = force
-    return found, points
+        hands[grip, :, component] = force
+    return hands, points
 
 
 def _holding(wheeling: Wheeling, t: FloatArray) -> FloatArray:
     """1 while the feet are in the air; the hands come 0.6 s before and go 0.6 s after, or hold on for a short rest."""
     away_s, come_s = 0.2, 0.6
-    found = np.zeros_like(t)
+    share = np.zeros_like(t)
     for begin, end in wheeling.lifted:
         up, down = (t - begin + away_s + come_s) / come_s, (end + away_s + come_s - t) / come_s
         u = np.clip(np.minimum(up, down), 0.0, 1.0)
-        found = np.maximum(found, u * u * (3 - 2 * u))
-    return found
+        share = np.maximum(share, u * u * (3 - 2 * u))
+    return share
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Which marker, counted from 1, sits where; the letters before the numbers, and the subject's name."""
-
-    subject: str
-    prefix: str
-    count: int
-    axle: tuple[int, int]
-    """Right end and left."""
-    across: tuple[tuple[int, int], ...]
-    feet: tuple[int, int]
-    """Right and left."""
-    sensors: tuple[tuple[int, int, int], ...]
-    """p1, p2, p3 of each."""
-
-    def names(self, numbers: tuple[int, ...] | None = None) -> list[str]:
-        """Of these markers, or of all."""
-        return [f"{self.prefix}{i}" for i in (numbers or range(1, self.count + 1))]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Build:
-    """What tells apart the objects that roll: their file's name, markers, sensors and how people move them."""
-
-    object: str
-    layout: Layout
-    sensors: Callable[[np.random.Generator], Sides]
-    places: Callable[[np.random.Generator, Barrow, Sides], FloatArray]
-    """(markers, 3) m in B."""
-    manner: Manner
-    kinds: tuple[Kind, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WheelbarrowTwin:
-    """All that determines a simulated experiment with an object that rolls."""
-
-    barrow: Barrow
-    """The pre-sensor part."""
-    handle: FloatArray
-    """(10,) phi of each of the equal handles in its sensor's frame."""
-    sides: Sides
-    habits: Habits
-    wheeling: Wheeling
-    places: FloatArray
-    """(markers, 3) m, in B."""
-    duration_s: float
-    R_capture_world: FloatArray
-    imu: DeviceClock
-    load_cell: DeviceClock
-    """Of all load cells."""
-    seed: int
-    build: Build
-    floor_m: float = 0.0
-    """Height of the floor in the capture frame, at its origin."""
-    gravity: float = STANDARD_GRAVITY
-    noise_m: float = 3e-4
-    hidden: tuple[float, float] = (0.03, 0.10)
-    """Share of samples in which a marker, and one on a sensor module, is not seen."""
-    instruments: Instruments = field(default_factory=Instruments)
-
-
-def pushes(twin: WheelbarrowTwin, times_s: FloatArray) -> Push:
-    """What the hands pass to the body at true times (s)."""
-    return push(twin.barrow, twin.sides, twin.habits, twin.wheeling, times_s, twin.gravity)
-
-
-def sensor_motion(twin: WheelbarrowTwin, times_s: FloatArray, side: int) -> Motion:
+def sensor_motion(twin: RollingTwin, times_s: FloatArray, side: int) -> Motion:
     """Of the right (0, or the only) or left (1) sensor frame, expressed in it."""
     k = kinematics(twin.wheeling.path(times_s), twin.barrow.radius)
     up = np.array([0.0, 0.0, twin.gravity])
     to_body = k.R_contact_body.transpose(0, 2, 1)
-    a, w, b = (_turned(to_body, v) for v in (k.acceleration + up, k.omega, k.omega_dot))
+    a, w, b = (np.einsum("nij,nj->ni", to_body, v) for v in (k.acceleration + up, k.omega, k.omega_dot))
     R = twin.sides.R_body_sensor[side]
     a = transport_acceleration(a, w, b, twin.sides.r_body_sensor[side])
     return Motion(times_s, a @ R, w @ R, b @ R)
 
 
-def body_poses(twin: WheelbarrowTwin, times_s: FloatArray) -> tuple[FloatArray, FloatArray]:
+def body_poses(twin: RollingTwin, times_s: FloatArray) -> tuple[FloatArray, FloatArray]:
     """R_world_body (samples, 3, 3) and the axle's middle (samples, 3) m; the floor is z = 0 of the world."""
     path = twin.wheeling.path(times_s)
     k = kinematics(path, twin.barrow.radius)
@@ -399,148 +394,114 @@ def body_poses(twin: WheelbarrowTwin, times_s: FloatArray) -> tuple[FloatArray, 
     return exp_rotation(heading) @ k.R_contact_body, np.hstack([twin.wheeling.contact(times_s), height])
 
 
-def markers_in_capture(twin: WheelbarrowTwin, times_s: FloatArray) -> FloatArray:
+def markers_in_capture(twin: RollingTwin, times_s: FloatArray) -> FloatArray:
     """(frames, markers, 3) m, as an ideal camera sees them."""
     R, r = body_poses(twin, times_s)
     world = twin.places @ R.transpose(0, 2, 1) + r[:, None]
     return world @ twin.R_capture_world.T + [0.0, 0.0, twin.floor_m]
 
 
-def store(twin: WheelbarrowTwin) -> tuple[Recording, Recording, Recording, FloatArray]:
-    """Markers, load cells, IMU: as stored; and the load cells' zero errors, (sensors, 6) N and N m."""
-    rng = np.random.default_rng([twin.seed, 35])
-    cell_s, imu_s = (device_times(twin.duration_s, clock) for clock in (twin.load_cell, twin.imu))
-    stored, zeros = _stored_wrenches(rng, twin, cell_s)
-    moved = sensor_motion(twin, twin.imu.true(imu_s), 0)
-    a, w, _ = imu_signals(rng, twin.instruments, moved, R_SENSOR_IMU, IMU_PLACE)
-    return _markers(rng, twin), load_cell_recording(cell_s, stored), imu_recording(imu_s, a, w), zeros
+def rolling_recordings(twin: RollingTwin) -> tuple[Recording, Recording, Recording, dict[str, Any]]:
+    """Markers, load cells, IMU: as stored; and truth.json."""
+    rng, tools = np.random.default_rng([twin.seed, 35]), twin.instruments
+    slow = [np.random.default_rng([twin.seed, 36, i]) for i in range(len(twin.sides.R_body_sensor))]
+    cells, zeros = record_wrenches(rng, slow, tools, twin.load_cell, twin.duration_s, lambda t: _wrenches(twin, t))
+    imu = record_imu(rng, tools, twin.imu, twin.duration_s, lambda t: sensor_motion(twin, t, 0))
+    return _markers(rng, twin), cells, imu, _truth(twin, zeros)
 
 
-def _turned(R: FloatArray, v: FloatArray) -> FloatArray:
-    return np.einsum("nij,nj->ni", R, v)
+def write_rolling_twin(
+    folder: Path, twin: RollingTwin, *, spread: float | None = None, handle: bool = True, markers_file: str = ""
+) -> Path:
+    """Recordings, handle/ with the handle's own experiment if that is wanted, body.yaml, truth.json; returns body.yaml.
 
-
-def _stored_wrenches(
-    rng: np.random.Generator, twin: WheelbarrowTwin, cell_s: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """(sensors, samples, 6) and the zero errors (sensors, 6): what reaches the body + zero + noise, in steps.
-
-    What reaches it (FORMATS, Sign) is person - handle's A phi. Where nobody holds on that is -A phi, and the feet
-    carry the rest.
+    spread: by which fraction a drawing is off, as it declares; None: there is no drawing.
     """
-    true_s, tools = twin.load_cell.true(cell_s), twin.instruments
-    step = np.repeat([tools.force_step, tools.moment_step], 3)
-    fine = replace(tools, force_step=1e-12, moment_step=1e-12)  # the steps come after the person
-    done = pushes(twin, true_s)
-    count = len(twin.sides.R_body_sensor)
-    stored, zeros = np.empty((count, len(cell_s), 6)), np.empty((count, 6))
+    markers, cells, imu, truth = rolling_recordings(twin)
+    name = markers_file or f"{twin.build.subject} Trajectories.csv"
+    write_recordings(folder, {name: markers, "wrench.mat": cells, "imu.csv": imu}, g=twin.gravity)
+    write_truth(folder / "truth.json", truth)
+    if handle:
+        write_handle_twin(folder / "handle", seed=twin.seed)
+    write_text(folder / "body.yaml", _experiment(twin, spread, name))
+    return folder / "body.yaml"
+
+
+def _wrenches(twin: RollingTwin, true_s: FloatArray) -> list[FloatArray]:
+    """What reaches the body through each sensor, (samples, 6) in its axes: of the person, less what moves the handle.
+
+    Where nobody holds on that is -A phi alone, and the feet carry the rest.
+    """
+    hands = pushes(twin, true_s)
+    held, wrenches = hands.holding[:, None], list[FloatArray]()
     for i, R in enumerate(twin.sides.R_body_sensor):
-        moved = sensor_motion(twin, true_s, i)
-        slow = np.random.default_rng([twin.seed, 36, i])
-        noise, zeros[i] = load_cell_signals(rng, slow, fine, moved, np.zeros(10))
-        hanging = body_regressor(moved.specific_acceleration, moved.omega, moved.omega_dot) @ twin.handle
-        passed = np.hstack([done.sides[i, :, :3] @ R, done.sides[i, :, 3:] @ R])
-        held = done.holding[:, None]
-        stored[i] = np.round((held * passed - (1 - held) * hanging + noise) / step) * step
-    return stored, zeros
+        passed = np.hstack([hands.sides[i, :, :3] @ R, hands.sides[i, :, 3:] @ R])
+        wrenches.append(held * passed - (1 - held) * handle_wrench(sensor_motion(twin, true_s, i), twin.handle))
+    return wrenches
 
 
-def _markers(rng: np.random.Generator, twin: WheelbarrowTwin) -> Recording:
+def _markers(rng: np.random.Generator, twin: RollingTwin) -> Recording:
     t = np.arange(round(twin.duration_s * CAPTURE_HZ)) / CAPTURE_HZ
     points = markers_in_capture(twin, t)
     points += twin.noise_m * rng.normal(size=points.shape)
-    layout = twin.build.layout
-    modules = [i - 1 for numbers in layout.sensors for i in numbers]
-    others = [i for i in range(layout.count) if i not in modules]
-    for columns, share in zip((others, modules), twin.hidden, strict=True):
-        while np.isnan(points[:, columns, 0]).mean() < share:  # stretches of 0.05 to 1 s
-            first, length = int(rng.integers(len(t))), int(CAPTURE_HZ * rng.uniform(0.05, 1.0))
-            points[first : first + length, rng.choice(columns)] = np.nan
-    return marker_file(t, points, layout.subject, layout.names())
+    build = twin.build
+    modules = [i - 1 for numbers in build.sensors for i in numbers]
+    others = [i for i in range(len(build.drawn)) if i not in modules]
+    for markers, share in zip((others, modules), twin.hidden, strict=True):
+        hide(rng, points, markers, share)
+    return marker_recording(t, points, build.subject, build.names())
 
 
-def wheelbarrow_recordings(twin: WheelbarrowTwin) -> tuple[Recording, Recording, Recording, dict[str, Any]]:
-    """Markers, load cells, IMU: as stored; and truth.json."""
-    markers, cells, imu, zeros = store(twin)
-    return markers, cells, imu, _truth(twin, zeros)
-
-
-def write_recordings(folder: Path, twin: WheelbarrowTwin, names: tuple[str, str, str, str]) -> None:
-    """names: of the files of markers, load cells, IMU and truth."""
-    markers, cells, imu, truth = wheelbarrow_recordings(twin)
-    write_vicon(folder / names[0], markers, rate_hz=CAPTURE_HZ)
-    write_dspace(folder / names[1], cells)
-    write_microstrain(folder / names[2], imu, g=twin.gravity)
-    write_text(folder / names[3], json.dumps(truth, indent=1) + "\n")
-
-
-def experiment_text(twin: WheelbarrowTwin, spread: float | None, markers: str = "WB Trajectories.csv") -> str:
-    """body.yaml. spread: by which fraction the drawing is off, as it declares; None: there is no drawing. markers: the
-    name of their file."""
-    barrow, layout, name = twin.barrow, twin.build.layout, twin.build.object
-    segments = twin.wheeling.segments
-    spans = {name: [s for s in segments if s.name == name] for name in ("train", "test")}
-    two = len(layout.sensors) == 2
+def _experiment(twin: RollingTwin, spread: float | None, markers: str) -> str:
+    """body.yaml; markers: the name of their file."""
+    barrow, build, segments = twin.barrow, twin.build, twin.wheeling.segments
+    two = len(build.sensors) == 2
 
     def names(numbers: Sequence[int]) -> str:
-        return ", ".join(layout.names(tuple(numbers)))
+        return ", ".join(build.names(numbers))
 
-    sensor = {"turned": T_MARKER[:3, :3].tolist(), "shifted": T_MARKER[:3, 3].tolist()}
-    wrench = [
-        f"  {key}: {{file: wrench.mat, format: dspace-mat, device: {d}}}" for key, d in zip(_KEYS, DEVICES, strict=True)
-    ]
+    def spans(name: str) -> str:
+        return ", ".join(f"[{s.begin_s:g}, {s.end_s:g}]" for s in segments if s.name == name)
+
+    wrench = [f"  {key}: {{file: wrench.mat, format: dspace-mat, device: {d}}}" for key, d in _DEVICES.items()]
+    prior = ""
+    if spread is not None:
+        rng = np.random.default_rng([twin.seed, 37])
+        prior = prior_text(off_by(rng, barrow.phi, spread, mass_known=True), spread)
     return _EXPERIMENT.format(
         seed=twin.seed,
-        what=name.replace("-", " "),
-        object=name,
+        what=build.object.replace("-", " "),
+        object=build.object,
         handles="both handles" if two else "its handle",
         wrench=f"{wrench[0]}       # right\n{wrench[1]}   # left" if two else wrench[0],
         file=markers,
-        markers=names(range(1, layout.count + 1)),
-        axle=names(layout.axle),
-        across=", ".join(f"[{names(pair)}]" for pair in layout.across),
+        markers=", ".join(build.names()),
+        axle=names(build.axle),
+        across=", ".join(f"[{names(pair)}]" for pair in build.across),
         radius=barrow.radius,
         right="right: three" if two else "three",
-        sensor=_SENSOR.format(markers=names(layout.sensors[0]), **sensor),
-        left=("  sensor_2:                      # left\n" + _SENSOR.format(markers=names(layout.sensors[1]), **sensor))
-        if two
-        else "",
-        feet=names(layout.feet),
-        which="right sensor's" if two else "sensor's",
-        rotation=np.round(R_SENSOR_IMU, 9).tolist(),
-        translation=IMU_PLACE.tolist(),
+        sensor=sensor_text(build.names(build.sensors[0])),
+        left="  sensor_2:                      # left\n" + sensor_text(build.names(build.sensors[1])) if two else "",
+        feet=names(build.feet),
+        imu_pose=imu_pose_text("right sensor's" if two else "sensor's"),
         of="of both handles; " if two else "",
         mechanism=f"mechanism: {{track: {barrow.track:g} m}}\n" if barrow.track else "",
         mass=f"{barrow.phi[0]:.6g}",
         tilt=max(0.1, float(np.degrees(np.arccos(min(1.0, twin.R_capture_world[2, 2]))))),
         static=f"[0.5, {min(s.begin_s for s in segments) - twin.wheeling.lifting_s - 1.2:g}]",
-        prior="" if spread is None else _prior(twin, spread),
-        **{name: ", ".join(f"[{s.begin_s:g}, {s.end_s:g}]" for s in found) for name, found in spans.items()},
+        prior=prior,
+        train=spans("train"),
+        test=spans("test"),
     )
 
 
-def _prior(twin: WheelbarrowTwin, spread: float) -> str:
-    drawn = mass_properties(off_by(np.random.default_rng([twin.seed, 37]), twin.barrow.phi, spread, mass_known=True))
-    return _PRIOR.format(
-        mass=f"{twin.barrow.phi[0]:.6g}",
-        com=[float(f"{v:.6g}") for v in drawn.com],
-        inertia=[[float(f"{v:.8g}") for v in row] for row in drawn.inertia_com],
-        spread=f"{100 * spread:.3g} %",
-    )
-
-
-def _standing(twin: WheelbarrowTwin) -> list[list[float]]:
+def _standing(twin: RollingTwin) -> list[list[float]]:
     """From, to (s): when the feet are on the ground."""
     edges = [0.0, *(edge for pair in twin.wheeling.lifted for edge in pair), twin.duration_s]
     return [[round(a, 4), round(b, 4)] for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def _parameters(phi: FloatArray) -> dict[str, dict[str, Any]]:
-    rows = zip(DRAWING_NAMES, drawing_values(phi), DRAWING_UNITS, strict=True)
-    return {n: {"value": float(v), "unit": u} for n, v, u in rows}
-
-
-def _truth(twin: WheelbarrowTwin, zeros: FloatArray) -> dict[str, Any]:
+def _truth(twin: RollingTwin, zeros: FloatArray) -> dict[str, Any]:
     barrow, sides = twin.barrow, twin.sides
     viscous = ("b_v", "b_psi")
     friction = {n: {"value": v, "unit": "N m s/rad" if n in viscous else "N m"} for n, v in barrow.friction.items()}
@@ -549,13 +510,13 @@ def _truth(twin: WheelbarrowTwin, zeros: FloatArray) -> dict[str, Any]:
     )
     two = len(zeros) == 2
     names = ("right", "left") if two else ("middle",)
-    clocks = [("imu", twin.imu), *((key, twin.load_cell) for key in _KEYS[: len(zeros)])]
+    clocks = {"imu": twin.imu} | dict.fromkeys([*_DEVICES][: len(zeros)], twin.load_cell)
     return {
         "palpate_truth": 1,
-        "parameters": {**_parameters(barrow.phi), **friction},
-        "parameters_whole": {**_parameters(whole), **friction},
-        "body_phi": dict(zip(PHI_NAMES, barrow.phi.tolist(), strict=True)),
-        "phi": dict(zip(PHI_NAMES, twin.handle.tolist(), strict=True)),
+        "parameters": {**drawing_truth(barrow.phi), **friction},
+        "parameters_whole": {**drawing_truth(whole), **friction},
+        "body_phi": phi_truth(barrow.phi),
+        "phi": phi_truth(twin.handle),
         "wheel": {"radius_m": barrow.radius, "inertia": barrow.wheel_inertia}
         | ({"track_m": barrow.track} if barrow.track else {}),
         "sensors": {
@@ -567,7 +528,7 @@ def _truth(twin: WheelbarrowTwin, zeros: FloatArray) -> dict[str, Any]:
             {"segment": s.name, "from_s": s.begin_s, "to_s": s.end_s, "kinds": list(s.kinds)}
             for s in twin.wheeling.segments
         ],
-        "clocks": {n: {"offset_s": c.offset_s, "drift_ppm": c.drift_ppm} for n, c in clocks},
+        "clocks": clocks_truth(**clocks),
         "up_in_capture_frame": twin.R_capture_world[:, 2].tolist(),
         "floor_m": twin.floor_m,
         "gravity": twin.gravity,
@@ -579,7 +540,7 @@ def _truth(twin: WheelbarrowTwin, zeros: FloatArray) -> dict[str, Any]:
     }
 
 
-_KEYS = ("wrench", "wrench_2")
+_DEVICES = dict(zip(("wrench", "wrench_2"), DEVICES, strict=True))
 _EXPERIMENT = """\
 # A simulated {what} (seed {seed}). The truth is in truth.json; nothing but the reference column reads it.
 palpate: 1
@@ -596,10 +557,7 @@ markers:
   axle: {{axle: [{axle}], across: [{across}], radius: {radius:g} m}}
   sensor:                        # {right} markers on the module, and the pose of their frame in the sensor frame
 {sensor}{left}  feet: [{feet}]         # right, left
-{mechanism}imu_pose:                        # of the IMU in the {which} frame, from the drawing
-  rotation: {rotation}
-  translation: {translation}
-handle: handle/handle.yaml       # {of}identified first, or a model.json
+{mechanism}{imu_pose}handle: handle/handle.yaml       # {of}identified first, or a model.json
 clocks: auto
 known_mass: {{value: {mass} kg, of: body}}
 segments:                        # seconds on the markers' clock
@@ -608,18 +566,4 @@ segments:                        # seconds on the markers' clock
   test: [{test}]
 {prior}uncertain: {{tilt: {tilt:.3g} deg}}  # of the capture frame against the vertical
 reference: {{label: truth, file: truth.json}}
-"""
-_SENSOR = """\
-    markers: [{markers}]
-    offset:
-      rotation: {turned}
-      translation: {shifted}
-"""
-_PRIOR = """\
-prior:                           # a drawing that is off by that much
-  mass: {mass} kg
-  com: {com}
-  inertia_com: {inertia}
-  damping: auto
-  spread: {spread}
 """

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from palpate.experiment import shipped_experiments
-from palpate.files import write_text
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import (
-    PHI_NAMES,
     is_consistent,
     nearest_consistent,
     phi_from_mass_properties,
@@ -24,18 +19,9 @@ from palpate.physics.inertia import (
 from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import nearest_rotation
 from palpate.twin.hand import AS_A_HAND_TRUCK, AS_A_WHEELBARROW, KINDS, Kind, Segment, random_wheeling
-from palpate.twin.handle import random_handle, write_handle_twin, write_own_experiment, write_paper_twin
-from palpate.twin.instruments import T_MARKER, DeviceClock, Instruments
-from palpate.twin.rolling import (
-    Barrow,
-    Build,
-    Habits,
-    Layout,
-    Sides,
-    WheelbarrowTwin,
-    experiment_text,
-    write_recordings,
-)
+from palpate.twin.handle import random_handle
+from palpate.twin.instruments import T_MARKER, DeviceClock, Instruments, random_clocks, tilted
+from palpate.twin.rolling import Barrow, Build, Habits, RollingTwin, Sides, write_rolling_twin
 
 TABLE = (45.0, -0.115, 0.445, 0.012, 13.56, 2.63, 0.28, 2.80, 0.61, 12.55)
 """The paper's Table: m, c_x, c_y, c_z, Ixx, Ixy, Ixz, Iyy, Iyz, Izz; then b_v, b_c, b_psi."""
@@ -47,21 +33,16 @@ SENSORS = ((5, 4, 3), (14, 15, 16))
 ACROSS = ((9, 6), (10, 13))
 _FOOT_MARKER_M = 0.021
 """Height of a foot's marker while it stands."""
-# Where the authors' markers are in B, cm: found from the excerpts of their motion capture.
-_PLACES_CM = (
-    [[-5, 138, -26], [-6, 117, -27], [0, 0, 0], [0, 0, 0], [0, 0, 0], [-4, 87, -25], [0, 0, 0], [0, 0, -15]],
-    [[-4, -14, -13], [-4, -14, 13], [0, 0, 15], [0, 0, 0], [-4, 87, 25], [0, 0, 0], [0, 0, 0], [0, 0, 0]],
-    [[-7, 117, 28], [-6, 138, 30], [-25, 84, 18], [-45, 21, 32], [-54, -9, 2], [-45, 21, -31], [-25, 84, -15]],
+# Where the authors' markers are in B, from the excerpts of their motion capture.
+_PLACES = 0.01 * np.array(
+    [
+        *([-5, 138, -26], [-6, 117, -27], [0, 0, 0], [0, 0, 0], [0, 0, 0], [-4, 87, -25], [0, 0, 0], [0, 0, -15]),
+        *([-4, -14, -13], [-4, -14, 13], [0, 0, 15], [0, 0, 0], [-4, 87, 25], [0, 0, 0], [0, 0, 0], [0, 0, 0]),
+        *([-7, 117, 28], [-6, 138, 30], [-25, 84, 18], [-45, 21, 32], [-54, -9, 2], [-45, 21, -31], [-25, 84, -15]),
+    ]
 )
-_OWN = np.array([[-0.069, -0.055, -0.007], [-0.090, -0.020, -0.007], [-0.086, 0.020, -0.007]])
+_MODULE = np.array([[-0.069, -0.055, -0.007], [-0.090, -0.020, -0.007], [-0.086, 0.020, -0.007]])
 """p1, p2, p3 in the sensor frame, m."""
-_SENSOR_AXES = (
-    [[-0.46, 0.89, -0.05], [0.05, 0.08, 0.99], [0.88, 0.46, -0.08]],
-    [[1.0, 0.04, 0.0], [0.0, 0.12, 0.99], [0.04, -0.99, 0.12]],
-)
-_SENSOR_PLACES = ((-0.043, 1.076, -0.240), (-0.042, 1.075, 0.249))
-_MIDDLE_AXES, _MIDDLE_PLACE = ([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]],), ((-0.043, 1.076, 0.0),)
-"""One load cell between both shafts and a bar: its z back, its x left."""
 
 
 def paper_barrow() -> Barrow:
@@ -104,57 +85,37 @@ def turned(rng: np.random.Generator, inertia: FloatArray) -> FloatArray:
     return R @ inertia @ R.T
 
 
-def mounted(rng: np.random.Generator, axes: Sequence[ArrayLike], places: Sequence[Sequence[float]]) -> Sides:
-    """Sensors as drawn (R_body_sensor, m in B), a little otherwise; the hands hold 10 to 16 cm behind."""
-    drawn = np.array([nearest_rotation(a, tolerance=0.05) for a in axes])
+def mounted(rng: np.random.Generator, build: Build) -> Sides:
+    """Sensors nearly as drawn; the hands hold 10 to 16 cm behind them."""
+    drawn = np.array([nearest_rotation(axes, tolerance=0.05) for axes in build.axes])
     count = len(drawn)
     R = exp_rotation(np.radians(1.5) * rng.normal(size=(count, 3))) @ drawn
-    r = np.array(places) + rng.uniform(-0.01, 0.01, (count, 3))
+    r = np.array(build.places) + rng.uniform(-0.01, 0.01, (count, 3))
     grip = R @ np.array([0.0, 0.0, 1.0]) * rng.uniform(0.10, 0.16, (count, 1))
     return Sides(R, r, r + grip)
 
 
-def sensor_poses(rng: np.random.Generator) -> Sides:
-    """As the authors mounted them."""
-    return mounted(rng, _SENSOR_AXES, _SENSOR_PLACES)
-
-
-def middle_sensor(rng: np.random.Generator) -> Sides:
-    """One load cell, behind which a bar joins both shafts."""
-    return mounted(rng, _MIDDLE_AXES, _MIDDLE_PLACE)
-
-
-def marker_places(rng: np.random.Generator, barrow: Barrow, sides: Sides) -> FloatArray:
-    """(23, 3) m in B, as the authors'."""
-    return attached(rng, np.array([p for group in _PLACES_CM for p in group]) / 100.0, LAYOUT, barrow, sides)
-
-
-def places_with_one(rng: np.random.Generator, barrow: Barrow, sides: Sides) -> FloatArray:
-    """As the authors', with three of them on the load cell in the middle."""
-    drawn = np.array([p for group in _PLACES_CM for p in group]) / 100.0
-    drawn[[i - 1 for i in SENSORS[1]]] = [[-0.05, 0.55, 0.24], [-0.06, 0.70, 0.25], [-0.02, 0.99, 0.26]]
-    return attached(rng, drawn, LAYOUT_OF_ONE, barrow, sides)
-
-
-def attached(rng: np.random.Generator, drawn: FloatArray, layout: Layout, barrow: Barrow, sides: Sides) -> FloatArray:
+def attached(rng: np.random.Generator, build: Build, barrow: Barrow, sides: Sides) -> FloatArray:
     """(markers, 3) m in B, from where they are drawn. The axle's ends and the across markers define B and are where
     they say; three are on each sensor module, one above each foot.
     """
-    places = drawn.copy()
+    places = build.drawn.copy()
+    if barrow.track:
+        places[[i - 1 for i in build.axle], 2] = np.array([-1, 1]) * (0.5 * barrow.track + _HUB_M)
     free = np.ones(len(places), dtype=bool)
-    free[[i - 1 for pair in (*layout.across, layout.axle) for i in pair]] = False
+    free[[i - 1 for pair in (*build.across, build.axle) for i in pair]] = False
     places[free] += rng.uniform(-0.02, 0.02, (int(free.sum()), 3))
-    for (right, left), reach in zip(zip(*layout.across, strict=True), rng.uniform(-0.01, 0.01, 2), strict=True):
+    for (right, left), reach in zip(zip(*build.across, strict=True), rng.uniform(-0.01, 0.01, 2), strict=True):
         places[right - 1, 1] += reach
         places[left - 1, 1] += reach
     frame = nearest_rotation(T_MARKER[:3, :3])
-    for numbers, R, r in zip(layout.sensors, sides.R_body_sensor, sides.r_body_sensor, strict=True):
-        local = (_OWN - T_MARKER[:3, 3]) @ frame
-        own = np.array([[*local[0, :2], 0], [0, 0, 0], [np.linalg.norm(local[2] - local[1]), 0, 0]])
-        own[0, :2] += rng.uniform(-0.003, 0.003, 2)
-        places[[i - 1 for i in numbers]] = (own @ frame.T + T_MARKER[:3, 3]) @ R.T + r
+    for numbers, R, r in zip(build.sensors, sides.R_body_sensor, sides.r_body_sensor, strict=True):
+        local = (_MODULE - T_MARKER[:3, 3]) @ frame
+        module = np.array([[*local[0, :2], 0], [0, 0, 0], [np.linalg.norm(local[2] - local[1]), 0, 0]])
+        module[0, :2] += rng.uniform(-0.003, 0.003, 2)
+        places[[i - 1 for i in numbers]] = (module @ frame.T + T_MARKER[:3, 3]) @ R.T + r
     up = np.array([-np.cos(barrow.standing), np.sin(barrow.standing), 0.0])
-    for number, foot in zip(layout.feet, barrow.feet, strict=True):
+    for number, foot in zip(build.feet, barrow.feet, strict=True):
         places[number - 1] = foot + _FOOT_MARKER_M * up
     return places
 
@@ -165,19 +126,43 @@ def _feet(radius: float, standing: float, back: float, half: float) -> FloatArra
     return np.array([[down, back, -half], [down, back, half]])
 
 
-LAYOUT = Layout("WBObject", "WB_ID", 23, AXLE, ACROSS, FEET, SENSORS)
-LAYOUT_OF_ONE = replace(LAYOUT, sensors=SENSORS[:1])
-WHEELBARROW = Build("wheelbarrow", LAYOUT, sensor_poses, marker_places, AS_A_WHEELBARROW, KINDS)
+WHEELBARROW = Build(
+    "wheelbarrow",
+    "WBObject",
+    "WB_ID",
+    _PLACES,
+    AXLE,
+    ACROSS,
+    FEET,
+    SENSORS,
+    axes=(
+        [[-0.46, 0.89, -0.05], [0.05, 0.08, 0.99], [0.88, 0.46, -0.08]],
+        [[1.0, 0.04, 0.0], [0.0, 0.12, 0.99], [0.04, -0.99, 0.12]],
+    ),
+    places=((-0.043, 1.076, -0.240), (-0.042, 1.075, 0.249)),
+    manner=AS_A_WHEELBARROW,
+    kinds=KINDS,
+)
 
+
+def _with_one_sensor(build: Build) -> Build:
+    """One load cell between both shafts and a bar: its z back, its x left; its left twin's markers are on the shaft."""
+    drawn = build.drawn.copy()
+    drawn[[i - 1 for i in SENSORS[1]]] = [[-0.05, 0.55, 0.24], [-0.06, 0.70, 0.25], [-0.02, 0.99, 0.26]]
+    axes = ([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]],)
+    return replace(build, drawn=drawn, sensors=SENSORS[:1], axes=axes, places=((-0.043, 1.076, 0.0),))
+
+
+# --- hand trucks: standing on its plate one is upright, y of its frame, towards the handle, points up and x back ------
 
 TYPICAL_RADIUS, TYPICAL_TRACK = 0.125, 0.45
-_ONE = Layout("HandTruck", "HT_ID", 18, (1, 2), ((3, 4), (5, 6)), (7, 8), ((9, 10, 11),))
-_TWO = Layout("HandTruck", "HT_ID", 18, (1, 2), ((3, 4), (5, 6)), (7, 8), ((9, 10, 11), (12, 13, 14)))
-# Where markers are in B, cm: ends of the axle, two up each tube, plate, sensors, tubes, load.
-_TRUCK_PLACES_CM = (
-    [[0, 0, 0], [0, 0, 0], [4, 18, -15], [4, 78, -15], [4, 18, 15], [4, 78, 15], [0, 0, 0], [0, 0, 0]],
-    [[0, 0, 0], [0, 0, 0], [0, 0, 0], [7, 45, -17], [7, 92, 17], [7, 60, 2]],
-    [[-38, 12, -20], [-36, 55, -19], [-35, 58, 20], [-15, 70, 4]],
+# Where markers are in B: ends of the axle, two up each tube, plate, sensors, tubes, load.
+_TRUCK_PLACES = 0.01 * np.array(
+    [
+        *([0, 0, 0], [0, 0, 0], [4, 18, -15], [4, 78, -15], [4, 18, 15], [4, 78, 15], [0, 0, 0], [0, 0, 0]),
+        *([0, 0, 0], [0, 0, 0], [0, 0, 0], [7, 45, -17], [7, 92, 17], [7, 60, 2]),
+        *([-38, 12, -20], [-36, 55, -19], [-35, 58, 20], [-15, 70, 4]),
+    ]
 )
 _HUB_M = 0.03
 _TILTED_BACK = np.radians(40.0)
@@ -241,50 +226,37 @@ def _truck_feet(radius: float, standing: float, ahead: float, half: float) -> Fl
     return np.array([[x, y, -half], [x, y, half]])
 
 
-def _truck_sensors(rng: np.random.Generator, across: tuple[float, ...]) -> Sides:
-    """Their z runs along the handle's shaft, up and back; their x left."""
+def _truck_build(sensors: tuple[tuple[int, int, int], ...], *across: float) -> Build:
+    """Sensors with z along the handle's shaft, up and back, x left, that far left of the middle (m)."""
     cos, sin = np.cos(_TILTED_BACK), np.sin(_TILTED_BACK)
-    axes = [[0.0, cos, sin], [0.0, -sin, cos], [1.0, 0.0, 0.0]]
-    return mounted(rng, [axes] * len(across), [(0.08, 1.08, z) for z in across])
+    return Build(
+        "hand-truck",
+        "HandTruck",
+        "HT_ID",
+        _TRUCK_PLACES,
+        axle=(1, 2),
+        across=((3, 4), (5, 6)),
+        feet=(7, 8),
+        sensors=sensors,
+        axes=([[0.0, cos, sin], [0.0, -sin, cos], [1.0, 0.0, 0.0]],) * len(across),
+        places=tuple((0.08, 1.08, z) for z in across),
+        manner=AS_A_HAND_TRUCK,
+        kinds=("push", "scrub", "lift"),
+    )
 
 
-def _in_the_middle(rng: np.random.Generator) -> Sides:
-    return _truck_sensors(rng, (0.0,))
-
-
-def _on_both_sides(rng: np.random.Generator) -> Sides:
-    return _truck_sensors(rng, (-0.16, 0.16))
-
-
-def _places_of(layout: Layout, rng: np.random.Generator, barrow: Barrow, sides: Sides) -> FloatArray:
-    places = np.array([p for group in _TRUCK_PLACES_CM for p in group]) / 100.0
-    for number, side in zip(layout.axle, (-1, 1), strict=True):
-        places[number - 1] = [0.0, 0.0, side * (0.5 * barrow.track + _HUB_M)]
-    return attached(rng, places, layout, barrow, sides)
-
-
-def _places(rng: np.random.Generator, barrow: Barrow, sides: Sides) -> FloatArray:
-    return _places_of(_ONE if len(sides.R_body_sensor) == 1 else _TWO, rng, barrow, sides)
-
-
-ONE_HANDLE = Build("hand-truck", _ONE, _in_the_middle, _places, AS_A_HAND_TRUCK, ("push", "scrub", "lift"))
+ONE_HANDLE = _truck_build(((9, 10, 11),), 0.0)
 """One load cell between the tubes and a bar that both hands hold."""
-TWO_HANDLES = Build("hand-truck", _TWO, _on_both_sides, _places, AS_A_HAND_TRUCK, ("push", "scrub", "lift"))
+TWO_HANDLES = _truck_build(((9, 10, 11), (12, 13, 14)), -0.16, 0.16)
 
 
-PAPER_FLOOR_M = -0.0095
-"""Of the floor in the authors' capture: its zero is the centre of a marker on the floor."""
+# --- experiments ------------------------------------------------------------------------------------------------------
+
 SPREAD = 0.3
 _PUSHED = (("train", 8.0, 42.0), ("test", 48.0, 64.0))
 _GENTLE, _STILL = 0.4, 0.05
 """Shares of the accelerations meant, and of what yaw, camber and pitch sway, where it is only pushed."""
 _TAIL_S = 4.0
-_FIRST = 1008
-_WINDOWS = {
-    "train": ((1879, 4883),),
-    "test": ((6000, 7755), (9265, 11646), (12422, 14345), (15713, 17817), (18586, 20859)),
-}
-"""The authors' segments: sample k of their window is Vicon frame 1008 + k (FORMATS, Wheelbarrow)."""
 
 
 def wheelbarrow_twin(
@@ -296,7 +268,7 @@ def wheelbarrow_twin(
     wheel_inertia: float = 0.0,
     instruments: Instruments | None = None,
     poor: bool = False,
-) -> WheelbarrowTwin:
+) -> RollingTwin:
     """A random wheelbarrow; its handles are that of `write_handle_twin(seed=seed)`.
 
     vigour: a factor of the accelerations. tilt_deg: of the capture frame against floor and gravity. wheel_inertia: the
@@ -309,29 +281,11 @@ def wheelbarrow_twin(
         build, vigour = replace(build, manner=build.manner.held(_STILL)), _GENTLE * vigour
     rng = np.random.default_rng([seed, 30])
     barrow = replace(random_barrow(rng), wheel_inertia=wheel_inertia)
-    clocks = [DeviceClock(float(rng.uniform(low, 4.0)), float(rng.uniform(-60, 60))) for low in (-2.0, 0.3)]
-    phi = random_handle(np.random.default_rng([seed, 0]))
-    spans = segments or random_segments(rng)
-    twin = dress(barrow, phi, seed, spans, clocks, build=build, vigour=vigour, tilt_deg=tilt_deg)
+    twin = _dressed(rng, barrow, build, seed, segments, vigour, tilt_deg)
     return replace(twin, instruments=instruments or Instruments())
 
 
-def paper_wheelbarrow_twin(phi: FloatArray, *, seed: int | None = None) -> WheelbarrowTwin:
-    """The paper's Table in the authors' session; with a seed, another wheelbarrow on the same wheel."""
-    rng = np.random.default_rng([seed or 0, 34])
-    barrow = paper_barrow() if seed is None else random_barrow(rng, radius=PAPER_RADIUS)
-    # samples of one instant: Vicon 1008, load cells 2005, IMU 1439, each decimated to 100 Hz (FORMATS, Wheelbarrow)
-    clocks = [DeviceClock(0.01 * (first - _FIRST), 0.0) for first in (1439, 2005)]
-    segments = [
-        Segment(name, 0.01 * (_FIRST + a - 1), 0.01 * (_FIRST + b - 1), _mix(rng, 5 if name == "train" else 3))
-        for name, windows in _WINDOWS.items()
-        for a, b in windows
-    ]
-    twin = dress(barrow, phi, seed or 0, segments, clocks, tilt_deg=0.1)
-    return replace(twin, floor_m=PAPER_FLOOR_M, gravity=9.81)
-
-
-def dress(
+def dress_rolling(
     barrow: Barrow,
     phi: FloatArray,
     seed: int,
@@ -340,26 +294,25 @@ def dress(
     *,
     build: Build = WHEELBARROW,
     vigour: float = 1.0,
-    tilt_deg: float = 0.0,
-) -> WheelbarrowTwin:
+    tilt_deg: float = 0.1,
+) -> RollingTwin:
     """A given object with sensors, markers and a person; clocks: of IMU and load cells."""
     rng = np.random.default_rng([seed, 31])
-    sides = build.sensors(rng)
-    direction = rng.uniform(0, 2 * np.pi)
-    tilt = np.radians(tilt_deg) * np.array([np.cos(direction), np.sin(direction), 0.0])
+    sides = mounted(rng, build)
+    R_capture_world = tilted(rng, tilt_deg)
     habits = Habits(float(rng.uniform(0.0, 0.3)), float(rng.uniform(0, 6)), float(rng.uniform(3, 7)), seed)
     wheeling = random_wheeling(
         rng, segments, standing=barrow.standing, radius=barrow.radius, manner=build.manner, vigour=vigour
     )
-    return WheelbarrowTwin(
+    return RollingTwin(
         barrow=barrow,
         handle=phi,
         sides=sides,
         habits=habits,
         wheeling=wheeling,
-        places=build.places(rng, barrow, sides),
+        places=attached(rng, build, barrow, sides),
         duration_s=max(s.end_s for s in segments) + _TAIL_S,
-        R_capture_world=exp_rotation(tilt),
+        R_capture_world=R_capture_world,
         imu=clocks[0],
         load_cell=clocks[1],
         seed=seed,
@@ -370,66 +323,15 @@ def dress(
 def random_segments(rng: np.random.Generator, kinds: tuple[Kind, ...] = KINDS) -> tuple[Segment, ...]:
     """A train segment with all kinds of motion, and three test segments with other mixtures."""
     spans = (("train", 8.0, 42.0, 5), ("test", 48.0, 64.0, 4), ("test", 69.0, 81.0, 1), ("test", 86.0, 100.0, 3))
-    return tuple(Segment(name, a, b, _mix(rng, count, kinds)) for name, a, b, count in spans)
+    return tuple(Segment(name, a, b, mixture(rng, count, kinds)) for name, a, b, count in spans)
 
 
-def write_wheelbarrow_twin(
-    folder: Path,
-    *,
-    seed: int = 0,
-    poor: bool = False,
-    spread: float = SPREAD,
-    tilt_deg: float = 0.1,
-    wheel_inertia: float = 0.0,
-    segments: Sequence[Segment] | None = None,
-    instruments: Instruments | None = None,
-) -> Path:
-    """A random wheelbarrow: recordings, handle/ with the handles' own experiment, body.yaml, truth.json; returns
-    body.yaml.
-
-    `poor`: see `wheelbarrow_twin`. spread: by which fraction the drawing is off, as it declares.
-    """
-    twin = wheelbarrow_twin(
-        seed,
-        segments=segments,
-        tilt_deg=tilt_deg,
-        wheel_inertia=wheel_inertia,
-        instruments=instruments,
-        poor=poor,
-    )
-    write_recordings(folder, twin, ("WB Trajectories.csv", "wrench.mat", "imu.csv", "truth.json"))
-    write_handle_twin(folder / "handle", seed=seed)
-    write_text(folder / "body.yaml", experiment_text(twin, spread))
-    return folder / "body.yaml"
+def write_wheelbarrow_twin(folder: Path, twin: RollingTwin, *, spread: float = SPREAD) -> Path:
+    """The files of a wheelbarrow with a drawing that is off by this fraction; returns body.yaml."""
+    return write_rolling_twin(folder, twin, spread=spread, markers_file="WB Trajectories.csv")
 
 
-def write_any_wheelbarrow_twin(folder: Path, *, seed: int | None = None, poor: bool = False) -> Path:
-    """The paper's wheelbarrow in its authors' layout without a seed, a random one with it; `poor`: only ever pushed."""
-    if seed is None and not poor:
-        return write_paper_wheelbarrow_twin(folder)
-    return write_wheelbarrow_twin(folder, seed=seed or 0, poor=poor)
-
-
-def write_paper_wheelbarrow_twin(folder: Path, *, seed: int | None = None) -> Path:
-    """The wheelbarrow in the authors' layout, so that the experiment file that ships with palpate runs on it.
-
-    Without a seed the truth is the paper's Table, the handles' as well. Its truth is wheelbarrow-truth.json.
-    """
-    source = shipped_experiments()["wheelbarrow"]
-    write_paper_twin(folder, "wheelbarrow-handle", seed=seed)
-    handle = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
-    write_paper_recordings(folder, np.array([handle["phi"][name] for name in PHI_NAMES]), seed=seed)
-    return write_own_experiment(folder, source, "wheelbarrow-truth.json")
-
-
-def write_paper_recordings(folder: Path, phi: FloatArray, *, seed: int | None = None) -> None:
-    """wheelbarrow/data/ as the authors have it, with handles of these phi, and wheelbarrow-truth.json."""
-    data = "wheelbarrow/data"
-    names = (f"{data}/WB Trajectories.csv", f"{data}/exp1_039.mat", f"{data}/WB_Object_IMU.csv")
-    write_recordings(folder, paper_wheelbarrow_twin(phi, seed=seed), (*names, "wheelbarrow-truth.json"))
-
-
-def _mix(rng: np.random.Generator, count: int, kinds: tuple[Kind, ...] = KINDS) -> tuple[Kind, ...]:
+def mixture(rng: np.random.Generator, count: int, kinds: tuple[Kind, ...] = KINDS) -> tuple[Kind, ...]:
     """Of four: all kinds in any order; of more: and then everything at once; of fewer, some; one alone is everything
     at once.
     """
@@ -448,16 +350,15 @@ def planar_twin(
     sway: float = SWAY,
     segments: Sequence[Segment] | None = None,
     vigour: float = 1.0,
-) -> WheelbarrowTwin:
+) -> RollingTwin:
     """A wheelbarrow that is pushed straight ahead, pulled back and lifted; without a seed, the paper's.
 
     sway: how much is left of the sway of a person who does not care; 0, a guide keeps it straight and upright.
     vigour: a factor of the accelerations.
     """
-    build = replace(WHEELBARROW, object="wheelbarrow-planar", kinds=("push", "lift"))
-    if sensors == 1:
-        build = replace(build, layout=LAYOUT_OF_ONE, sensors=middle_sensor, places=places_with_one)
-    build = replace(build, manner=build.manner.straight(sway))
+    build = WHEELBARROW if sensors == 2 else _with_one_sensor(WHEELBARROW)
+    manner = build.manner.straight(sway)
+    build = replace(build, object="wheelbarrow-planar", kinds=("push", "lift"), manner=manner)
     rng = np.random.default_rng([seed or 0, 40])
     barrow = paper_barrow() if seed is None else random_barrow(rng)
     barrow = replace(barrow, b_psi=0.0, moves="planar", guided=sway == 0)
@@ -466,7 +367,7 @@ def planar_twin(
 
 def hand_truck_twin(
     seed: int | None = None, *, sensors: int = 1, segments: Sequence[Segment] | None = None, vigour: float = 1.0
-) -> WheelbarrowTwin:
+) -> RollingTwin:
     """A hand truck that is pushed, tilted and turned; without a seed, a typical one.
 
     sensors: one load cell behind a bar that both hands hold, or one for each hand. vigour: a factor of the
@@ -477,30 +378,14 @@ def hand_truck_twin(
     return _dressed(rng, truck, ONE_HANDLE if sensors == 1 else TWO_HANDLES, seed or 0, segments, vigour)
 
 
-def write_related_twin(
-    folder: Path, twin: WheelbarrowTwin, *, spread: float | None = None, handle: bool = True
-) -> Path:
-    """Recordings, handle/ with the handle's own experiment unless that is not wanted, body.yaml, truth.json; returns
-    body.yaml.
-
-    spread: by which fraction a drawing is off, as it declares; None: there is no drawing.
-    """
-    markers = f"{twin.build.layout.subject} Trajectories.csv"
-    write_recordings(folder, twin, (markers, "wrench.mat", "imu.csv", "truth.json"))
-    if handle:
-        write_handle_twin(folder / "handle", seed=twin.seed)
-    write_text(folder / "body.yaml", experiment_text(twin, spread, markers))
-    return folder / "body.yaml"
-
-
-def write_planar_twin(folder: Path, *, seed: int | None = None) -> Path:
+def write_planar_wheelbarrow(folder: Path, *, seed: int | None = None) -> Path:
     """A wheelbarrow in a plane; what that does not show has no drawing either."""
-    return write_related_twin(folder, planar_twin(seed))
+    return write_rolling_twin(folder, planar_twin(seed))
 
 
-def write_hand_truck_twin(folder: Path, *, seed: int | None = None) -> Path:
+def write_hand_truck(folder: Path, *, seed: int | None = None) -> Path:
     """A hand truck with one load cell, and no drawing."""
-    return write_related_twin(folder, hand_truck_twin(seed))
+    return write_rolling_twin(folder, hand_truck_twin(seed))
 
 
 def _dressed(
@@ -510,9 +395,10 @@ def _dressed(
     seed: int,
     segments: Sequence[Segment] | None,
     vigour: float,
-) -> WheelbarrowTwin:
-    """With the handle of `write_handle_twin(seed=seed)`."""
-    clocks = [DeviceClock(float(rng.uniform(low, 4.0)), float(rng.uniform(-60, 60))) for low in (-2.0, 0.3)]
-    phi: FloatArray = random_handle(np.random.default_rng([seed, 0]))
+    tilt_deg: float = 0.1,
+) -> RollingTwin:
+    """With random clocks and the handle of `write_handle_twin(seed=seed)`."""
+    clocks = random_clocks(rng, -2.0, 0.3)
+    phi = random_handle(np.random.default_rng([seed, 0]))
     spans = segments or random_segments(rng, build.kinds)
-    return dress(barrow, phi, seed, spans, clocks, build=build, vigour=vigour, tilt_deg=0.1)
+    return dress_rolling(barrow, phi, seed, spans, clocks, build=build, vigour=vigour, tilt_deg=tilt_deg)
