@@ -20,10 +20,11 @@ from palpate.experiment.view import CoordinateSeries, ReplayCurve, ReplayWindow,
 from palpate.mechanisms import Free, Hinge
 from palpate.mechanisms.mechanism import Row
 from palpate.model import Model, load_object
+from palpate.physics.arrays import runs
 from palpate.physics.functions import ARRAYS
 from palpate.report import parameter_table, rms_table
 from palpate.report.identification import report_sections, write_report
-from palpate.report.model_plots import damping, dry_force, holding_force, medians, runs, zone_borders
+from palpate.report.model_plots import damping, dry_force, holding_force, medians, zone_borders
 from palpate.report.page import Table
 from palpate.report.tables import shape_table
 from tests.conftest import needs
@@ -266,11 +267,6 @@ def test_running_median_follows_a_curve_and_not_its_outliers(seed, samples):
     known = np.isfinite(middle)
     assert known.sum() >= 4
     assert np.abs(middle - 3 * at)[known].max() < 1.5
-
-
-def test_runs_of_true():
-    assert runs(np.array([1, 1, 0, 0, 1, 0, 1], dtype=bool)) == [(0, 2), (4, 5), (6, 7)]
-    assert runs(np.zeros(3, dtype=bool)) == []
 
 
 # --- what is on the page ----------------------------------------------------------------------------------------------

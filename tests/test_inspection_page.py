@@ -408,7 +408,7 @@ def test_overlaid_signals_agree_only_once_aligned(figures, title, reference, dev
 
 @pytest.mark.parametrize(("name", "word"), [("imu", "IMU"), ("wrench", "load cell")])
 def test_misfit_has_its_valley_at_the_offset(captured, figures, name, word):
-    lags, share = trace(figures[f"Clock of the {word}: how well the signals fit at other lags"], "unexplained")
+    lags, share = trace(figures[f"Clock of the {word}"], "unexplained")
     assert abs(lags[share.argmin()]) < 0.05  # ms
     at_zero = float(share[np.flatnonzero(lags == 0)][0])
     assert at_zero == pytest.approx(100 * (1 - captured.devices[name].offset.explained), rel=1e-4)

@@ -21,7 +21,7 @@ from palpate.experiment import read_experiment, run_experiment
 from palpate.recording import load
 from palpate.report import SECTIONS, without, write_figures, write_report, write_tables
 from palpate.report.fit_plots import autocorrelation
-from palpate.report.identification import report_sections, split_remedy, verdict_sentence
+from palpate.report.identification import findings_table, report_sections, verdict_sentence
 from palpate.report.page import Figure, Section, Table, Words, figures_in
 from palpate.report.paper import draw, escape_latex, numbers, symbol
 from palpate.twin import TWINS
@@ -282,20 +282,21 @@ def test_verdict_is_one_sentence(handle, door, barrow):
     assert "swap wrench and wrench_2" in failed
 
 
-@pytest.mark.parametrize(
-    ("text", "what", "helps"),
-    [
-        ("the clock is lost; state the samples", "the clock is lost", "state the samples"),
-        ("no static segment: give one in which nobody pulls", "no static segment", "give one in which nobody pulls"),
-        ("did somebody touch it? `robust: true` helps", "did somebody touch it?", "`robust: true` helps"),
-        ("what it does there is extrapolated", "what it does there is extrapolated", "move the object there too"),
-        ("something new", "something new", "look at the figures"),
-    ],
-)
-def test_each_warning_stands_beside_its_remedy(text, what, helps):
-    found = split_remedy(text)
-    assert found[0] == what
-    assert found[1].startswith(helps)
+def test_findings_stand_with_their_place_and_remedy(door):
+    """They are shown as data; a result without them shows its sentences as they are."""
+    clock = {"cause": "clock", "place": "clocks", "evidence": "the clock is lost", "remedy": "state the samples"}
+    doubt = {"cause": "slow", "place": "", "evidence": "there is no slow sweep", "remedy": "record one"}
+    findings = [clock | {"severity": "fatal"}, doubt | {"severity": "warning"}]
+    data = {**door.data, "findings": findings, "verdict": {"passed": False, "reasons": ["clocks: the clock is lost"]}}
+    against, warnings = findings_table(data, fatal=True), findings_table(data, fatal=False)
+    assert (against.title, warnings.title) == ("Why it failed", "Warning")
+    assert against.headings == ("where", "what was noticed", "what helps")
+    assert against.rows == (("clocks", "the clock is lost", "state the samples"),)
+    assert (warnings.headings[0], warnings.rows) == ("what was noticed", (("there is no slow sweep", "record one"),))
+    assert verdict_sentence(data).endswith("is not to be trusted: clocks: the clock is lost.")
+    plain = {**data, "findings": [], "warnings": ["a; use b"]}
+    assert findings_table(plain, fatal=False).rows == (("a; use b",),)
+    assert "the clock is lost" in verdict_sentence(plain)
 
 
 def test_parameter_table_has_each_kind_of_uncertainty(handle):

@@ -166,7 +166,7 @@ def _free(
     import numpy as np
 
     from palpate.errors import PalpateError
-    from palpate.report.closed_loop import printed, run_table, write_run_page
+    from palpate.report.closed_loop import run_table, write_run_page
     from palpate.runtime.simulate import read_wrench, steady_wrench, through_the_frame
     from palpate.runtime.simulate import simulate as run_model
 
@@ -184,7 +184,7 @@ def _free(
     warnings = [text for text in (through_the_frame(model, run.motion[:, 0]),) if text]
     last = {f"{n} [{u}]": float(v) for n, u, v in zip(run.names, run.units, run.motion[-1], strict=True)}
     data = {"steps": len(run.times_s), "dt_s": step, "last": last, "warnings": warnings, "file": str(out)}
-    return data, [printed(run_table(run)), *(f"Warning: {text}" for text in warnings)], paths, True
+    return data, [run_table(run), *(f"Warning: {text}" for text in warnings)], paths, True
 
 
 def _page(path: Path, write: Callable[..., None], *arguments: Any) -> list[Path]:

@@ -75,7 +75,8 @@ def _channel_findings(recording: Recording) -> tuple[Finding, ...]:
     """Clipping, dead and frozen channels; not of markers, which have checks of their own."""
     names = [name for name, channel in recording.channels.items() if channel.samples.ndim == 1]
     found = check_channels(recording, names) if names else ()
-    return tuple(replace(f, fatal=False) for f in found)  # whether it matters depends on what the channel is for
+    # whether it matters depends on what the channel is for
+    return tuple(replace(f, severity=Severity.WARNING) for f in found)
 
 
 def _body(recordings: Sequence[Recording], findings: list[Finding]) -> Body | None:
@@ -92,7 +93,7 @@ def _body(recordings: Sequence[Recording], findings: list[Finding]) -> Body | No
             continue
         loose = not_rigid(body)
         if loose:
-            findings += [replace(f, fatal=False) for f in loose]
+            findings += [replace(f, severity=Severity.WARNING) for f in loose]
             continue
         findings += [replace(f.finding, severity=Severity.WARNING) for f in body.checked.faults]
         return body

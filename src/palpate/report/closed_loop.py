@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from cmath import phase
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +14,27 @@ from palpate.rendering.felt import DELAY, Felt
 from palpate.rendering.loop import DELAYS_S, PASS_PERCENT, STIFFNESSES, Trial
 from palpate.rendering.passivity import Coupling, Passivity
 from palpate.rendering.stability import apparent, true_apparent
+from palpate.report import plots
 from palpate.report.page import Block, Figure, Json, Lead, Remarks, Section, Table, Words, write_page
-from palpate.report.plots import curve, layout, line, log_scale
+from palpate.report.plots import COLOURS, DARK, Panel, curve, line
 from palpate.runtime.advance import Status
-from palpate.runtime.simulate import Run
+from palpate.runtime.simulate import WRENCH_NAMES, WRENCH_UNITS, Run
+
+_TRUE, _ROBOT = DARK, COLOURS[1]
+_DOTTED = {"color": _ROBOT, "width": 1.2, "dash": "dot"}
+
+
+# --- pages ------------------------------------------------------------------------------------------------------------
 
 
 def write_run_page(path: Path, name: str, run: Run) -> None:
     """Motion of a model under a given wrench."""
-    used = [i for i in range(6) if np.any(run.wrench[:, i])]
-    wrench = [line(run.times_s, run.wrench[:, i], f"{n}, {u}", i) for i, (n, u) in enumerate(_wrench()) if i in used]
-    rows = [f"{n}, {u}" for n, u in zip(run.names, run.units, strict=True)]
-    traces = [line(run.times_s, run.motion[:, i], n, i, row=i + 2, showlegend=False) for i, n in enumerate(run.names)]
-    figure = Figure(
-        "Wrench and motion",
-        "Force in on top, motion out below.",
-        (*wrench, *traces),
-        layout(["wrench, N and N m", *rows], {"title": {"text": "time, s"}}),
-    )
+    parts = zip(WRENCH_NAMES, WRENCH_UNITS, run.wrench.T, strict=True)
+    wrench = tuple(line(run.times_s, x, f"{n}, {u}", i) for i, (n, u, x) in enumerate(parts) if x.any())
+    moved = zip(run.names, run.units, run.motion.T, strict=True)
+    motion = [Panel(f"{n}, {u}", (line(run.times_s, x, n, i, showlegend=False),)) for i, (n, u, x) in enumerate(moved)]
+    panels = [Panel("wrench, N and N m", wrench), *motion]
+    figure = plots.stacked("Wrench and motion", "Force in on top, motion out below.", panels, plots.since(0.0))
     write_page(path, f"{name}: force in, motion out", [Section("Simulation", (run_table(run), figure))])
 
 
@@ -47,30 +50,23 @@ def write_trial_page(path: Path, found: Trial) -> None:
     write_page(path, title, sections, subtitle="A hand on the robot's handle, and the same hand on the object itself")
 
 
-def write_audit_page(
-    path: Path,
-    report: Passivity,
-) -> None:
+def write_audit_page(path: Path, report: Passivity) -> None:
     """Energy, coupling and what could be felt."""
-    found, felt = report.audit, report.felt
-    good = found.passive
-    lead = (
-        "No step creates energy: the model is safe to render as far as energy goes."
-        if good
-        else "Energy comes from nothing: do not render this model."
-    )
-    people: tuple[Block, ...] = ()
-    if felt:
+    good, people = report.audit.passive, list[Block]()
+    lead = "Energy comes from nothing: do not render this model."
+    if good:
+        lead = "No step creates energy: the model is safe to render as far as energy goes."
+    if report.felt:
         strict = (
             "Each threshold was measured with nothing else to feel; in an object that has inertia, damping and "
             "friction at once people notice less, so this is strict."
         )
-        cited = tuple(Words(text, quiet=True) for text in (*sources(felt), DELAY))
-        people = (felt_table(felt), Words(strict), *cited)
+        cited = (Words(text, quiet=True) for text in (*sources(report.felt), DELAY))
+        people = [felt_table(report.felt), Words(strict), *cited]
     sections = [
         Section("Passivity", (Lead(lead, good), audit_table(report))),
         Section("Stability in a hand", (coupling_table(report.couplings),) if report.couplings else ()),
-        Section("What people notice", people),
+        Section("What people notice", tuple(people)),
         Section("Remarks", (Remarks("What was not looked at", report.remarks),) if report.remarks else ()),
     ]
     write_page(path, f"{report.model.name}: passivity and stability", sections)
@@ -78,125 +74,75 @@ def write_audit_page(
 
 def _verdict(found: Trial) -> Lead:
     c = found.comparison
-    worst = float(np.max(c.force_percent))
     of = "the model itself as the true object, so all of it is the robot's error" if found.same else "the true object"
-    most = f"at most {PASS_PERCENT:g} %"
+    differs = f"the force differs by {float(np.max(c.force_percent)):.1f} % of its range (at most {PASS_PERCENT:g} %)"
     if not c.stable:
-        why = found.robot.ended or "the arm shook at the limit of its torque"
-        return Lead(f"Not stable: {why}. {remedy(found)}", False)
-    if not c.passed:
         return Lead(
-            f"No: the force differs by {worst:.1f} % of its range (at most {PASS_PERCENT:g} %) from {of}.", False
+            f"Not stable: {found.robot.ended or 'the arm shook at the limit of its torque'}. {remedy(found)}", False
         )
-    if found.wrong is not None and found.wrong.passed:
-        return Lead(
-            "It passes, but so does an object that is wrong on purpose: this hand cannot tell them apart.", False
-        )
-    return Lead(f"Yes: the force differs by {worst:.1f} % of its range ({most}) from {of}.", True)
+    if c.passed and found.wrong is not None and found.wrong.passed:
+        same = "It passes, but so does an object that is wrong on purpose: this hand cannot tell them apart."
+        return Lead(same, False)
+    return Lead(f"{'Yes' if c.passed else 'No'}: {differs} from {of}.", c.passed)
 
 
-def _motion(found: Trial) -> tuple[Figure, ...]:
-    figures: list[Figure] = []
+def _motion(found: Trial) -> Iterator[Figure]:
     true, robot = found.true, found.robot
     count = min(len(true.times_s), len(robot.times_s))
+    t = true.times_s[:count]
     for i, way in enumerate(true.ways):
-        t = true.times_s[:count]
-        force, place = (x[:count, i] for x in (true.force, true.way))
-        data = (
-            line(t, force, "true object", "#222222"),
-            line(t, robot.force[:count, i], "robot", 1, line={"color": "#d55e00", "width": 1.2, "dash": "dot"}),
-            line(t, robot.force[:count, i] - force, "robot - true", 0, row=2, showlegend=False),
-            line(t, 1e3 * place, "true object", "#222222", row=3, showlegend=False),
-            line(
-                t,
-                1e3 * robot.way[:count, i],
-                "robot",
-                1,
-                row=3,
-                showlegend=False,
-                line={"color": "#d55e00", "width": 1.2, "dash": "dot"},
-            ),
+        force, place, rendered, went = (x[:count, i] for x in (true.force, true.way, robot.force, robot.way))
+        difference = line(t, rendered - force, "robot - true", 0, showlegend=False)
+        yield plots.stacked(
+            f"Force and motion of the hand, {way}",
+            "Both forces should lie on each other; the middle row shows what is left.",
+            [
+                Panel("force, N", (line(t, force, "true object", _TRUE), line(t, rendered, "robot", line=_DOTTED))),
+                Panel("difference, N", (difference,)),
+                Panel(
+                    "way, mm", (line(t, 1e3 * place, "true object", _TRUE), line(t, 1e3 * went, "robot", line=_DOTTED))
+                ),
+            ],
+            plots.since(0.0),
+            f"The forces differ by {found.comparison.force_percent[i]:.2f} % RMS of their range.",
         )
-        percent = found.comparison.force_percent[i]
-        figures.append(
-            Figure(
-                f"Force and motion of the hand, {way}",
-                "Both forces should lie on each other; the middle row shows what is left.",
-                data,
-                layout(["force, N", "difference, N", "way, mm"], {"title": {"text": "time, s"}}),
-                message=f"The forces differ by {percent:.2f} % RMS of their range.",
-            )
-        )
-    return tuple(figures)
 
 
 def _apparent(found: Trial) -> Figure:
     f = np.geomspace(0.1, 40.0, 120)
     truth, rendered = np.abs(true_apparent(found.line, f)), np.abs(apparent(found.line, f))
-    points = found.apparent() if found.robot.stable else []
-    hz = np.array([p[0] for p in points])
-    data: list[Json] = [
-        curve(f, truth, "object with handle, linear", "#222222"),
-        curve(f, rendered, "robot with handle, linear", 1, line={"color": "#d55e00", "width": 1.5, "dash": "dot"}),
-        _dots(hz, np.array([abs(p[1]) for p in points]), "true object, simulated", "#222222", "circle-open"),
-        _dots(hz, np.array([abs(p[2]) for p in points]), "robot, simulated", "#d55e00", "x"),
-    ]
+    entries = found.apparent() if found.robot.stable else []
+    hz, simulated, robot = (np.array([abs(p[k]) for p in entries]) for k in range(3))
     shown = np.concatenate([truth, rendered])
-    scale = log_scale(max(float(shown.min()), 0.1), float(shown.max()))
+    scale = plots.log_scale(max(float(shown.min()), 0.1), float(shown.max()))
     return Figure(
         "What the hand feels at each frequency",
         "Force over acceleration at the hand. Dots: the simulation with all friction; curves: the linear loop.",
-        tuple(data),
-        layout(["kg"], {"title": {"text": "Hz"}, **log_scale(0.1, 40.0)}, y={1: scale}),
+        (
+            curve(f, truth, "object with handle, linear", _TRUE),
+            curve(f, rendered, "robot with handle, linear", line=_DOTTED | {"width": 1.5}),
+            plots.points(hz, simulated, "true object, simulated", _TRUE, 9, "circle-open"),
+            plots.points(hz, robot, "robot, simulated", _ROBOT, 9, "x"),
+        ),
+        plots.layout(["kg"], plots.x_title("Hz") | plots.log_scale(0.1, 40.0), y={0: scale}),
     )
-
-
-def _dots(x: np.ndarray, y: np.ndarray, name: str, colour: str, symbol: str) -> Json:  # type: ignore[type-arg]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": name,
-        "x": x.tolist(),
-        "y": y.tolist(),
-        "marker": {"size": 9, "color": colour, "symbol": symbol},
-    }
 
 
 def _map(found: Trial) -> Figure:
     stable = found.map < 1.0 - 1e-9
-    z = [[1 if ok else 0 for ok in row] for row in stable.tolist()]
-    delays, stiffnesses = (1e3 * DELAYS_S).tolist(), STIFFNESSES.tolist()
-    data: tuple[Json, ...] = (
-        {
-            "type": "heatmap",
-            "x": [f"{k:g}" for k in stiffnesses],
-            "y": [f"{d:g}" for d in delays],
-            "z": z,
-            "zmin": 0,
-            "zmax": 1,
-            "colorscale": [[0, "#d55e00"], [0.5, "#d55e00"], [0.5, "#cfe8dc"], [1, "#cfe8dc"]],
-            "showscale": False,
-            "xgap": 2,
-            "ygap": 2,
-            "text": [["stable" if ok else "unstable" for ok in row] for row in stable.tolist()],
-            "texttemplate": "%{text}",
-            "textfont": {"size": 9, "color": "#222222"},
-            "hovertemplate": "%{y} ms, %{x} N/m: %{text}<extra></extra>",
-        },
-    )
-    share = 100 * float(stable.mean())
+    words = [["stable" if ok else "unstable" for ok in row] for row in stable.tolist()]
+    heat: Json = {"type": "heatmap", "x": [f"{k:g}" for k in STIFFNESSES], "y": [f"{1e3 * d:g}" for d in DELAYS_S]}
+    heat |= {"z": stable.astype(int).tolist(), "zmin": 0, "zmax": 1, "showscale": False, "xgap": 2, "ygap": 2}
+    heat |= {"colorscale": [[0, _ROBOT], [0.5, _ROBOT], [0.5, "#cfe8dc"], [1, "#cfe8dc"]], "text": words}
+    heat |= {"texttemplate": "%{text}", "textfont": {"size": 9, "color": "#222222"}}
+    heat |= {"hovertemplate": "%{y} ms, %{x} N/m: %{text}<extra></extra>"}
+    axis: Json = plots.x_title("stiffness of the hand, N/m") | {"type": "category"}
     return Figure(
         "Delay and stiffness of the hand",
         "Where hand and robot together are stable; the hand's mass and damping stay as they are.",
-        data,
-        layout(
-            ["delay, ms"],
-            {"title": {"text": "stiffness of the hand, N/m"}, "type": "category"},
-            height=430,
-            y={1: {"type": "category"}},
-            showlegend=False,
-        ),
-        message=f"{share:.0f} % of the map is stable.",
+        (heat,),
+        plots.layout(["delay, ms"], axis, height=430, y={0: {"type": "category"}}, showlegend=False),
+        message=f"{100 * float(stable.mean()):.0f} % of the map is stable.",
     )
 
 
@@ -213,7 +159,7 @@ def _trade(found: Trial) -> tuple[Words, ...]:
 
 def _how(found: Trial) -> tuple[str, ...]:
     s, inner, sensor, hand = found.setup, found.setup.robot.inner, found.setup.robot.sensor, found.setup.hand
-    fed = " and ".join(n for n in ("velocity", "acceleration") if getattr(inner, n)) or "nothing"
+    fed = " and ".join(n for n, on in (("velocity", inner.velocity), ("acceleration", inner.acceleration)) if on)
     place = ", ".join(f"{x:.3g}" for x in found.grip.place)
     return (
         f"A hand of {hand.mass:g} kg, {hand.damping:g} N s/m and {hand.stiffness:g} N/m holds the handle and rocks it "
@@ -226,7 +172,7 @@ def _how(found: Trial) -> tuple[str, ...]:
         "(0.9 kg), so nobody has to render it.",
         f"The arm is a simulated seven-axis arm (MuJoCo) with friction that nobody compensates; its controller takes "
         f"all masses for {100 * inner.wrong:.0f} % heavier than they are. Position over its reference has "
-        f"{inner.bandwidth_hz:g} Hz (-3 dB). Fed forward from the model: {fed}.",
+        f"{inner.bandwidth_hz:g} Hz (-3 dB). Fed forward from the model: {fed or 'nothing'}.",
         "The true object is one simulation of object, handle and hand, without robot and sensor, at half the step."
         if not found.same
         else "The true object is the model itself, simulated with handle and hand, without robot and sensor, at half "
@@ -235,32 +181,21 @@ def _how(found: Trial) -> tuple[str, ...]:
     )
 
 
-def _wrench() -> tuple[tuple[str, str], ...]:
-    from palpate.runtime.simulate import WRENCH_NAMES, WRENCH_UNITS
-
-    return tuple(zip(WRENCH_NAMES, WRENCH_UNITS, strict=True))
+# --- tables -----------------------------------------------------------------------------------------------------------
 
 
 def comparison_table(found: Trial) -> Table:
     """Force and motion of the robot beside the true object."""
+    c, wrong, limit = found.comparison, found.wrong, f"{PASS_PERCENT:g} %"
     rows: list[tuple[str, ...]] = []
-    c = found.comparison
     for i, way in enumerate(c.ways):
-        rows.append(_percents(f"force, {way}", c.force_rms[i], c.force_range[i], c.force_percent[i], "N", PASS_PERCENT))
-        rows.append(_percents(f"motion, {way}", 1e3 * c.way_rms[i], 1e3 * c.way_range[i], c.way_percent[i], "mm", None))
-    wrong, percent = found.wrong, round(100 * found.setup.wrong)
-    for i, way in enumerate(() if wrong is None else wrong.ways):
-        assert wrong is not None
-        rows.append(
-            _percents(
-                f"force, {way}: inertia and damping {percent} % too large",
-                wrong.force_rms[i],
-                wrong.force_range[i],
-                wrong.force_percent[i],
-                "N",
-                PASS_PERCENT,
-            )
-        )
+        rows.append((f"force, {way}", *_percents(c.force_rms[i], c.force_range[i], c.force_percent[i]), "N", limit))
+        moved = _percents(1e3 * c.way_rms[i], 1e3 * c.way_range[i], c.way_percent[i])
+        rows.append((f"motion, {way}", *moved, "mm", ""))
+    if wrong is not None:
+        too = f"inertia and damping {round(100 * found.setup.wrong)} % too large"
+        sizes = zip(wrong.ways, wrong.force_rms, wrong.force_range, wrong.force_percent, strict=True)
+        rows += [(f"force, {way}: {too}", *_percents(*size), "N", limit) for way, *size in sizes]
     heads = ("", "RMS difference", "range", "% of range", "unit", "at most")
     note = "" if wrong is None else "The last rows are there to fail: they show that the trial would notice."
     return Table(heads, tuple(rows), words=(0, 4), note=note)
@@ -399,7 +334,7 @@ def felt_table(found: Sequence[Felt]) -> Table:
 
 def trial_text(found: Trial) -> list[Any]:
     """What the terminal shows of a trial: tables, notes and the verdict."""
-    tables = [printed(t) for t in (comparison_table(found), apparent_table(found), limits_table(found)) if t.rows]
+    tables = [t for t in (comparison_table(found), apparent_table(found), limits_table(found)) if t.rows]
     return [*tables, *(f"Note: {text}" for text in found.remarks), trial_verdict(found)]
 
 
@@ -424,7 +359,7 @@ def audit_text(report: Passivity) -> list[Any]:
     tables += [felt_table(report.felt)] if report.felt else []
     verdict = "Verdict: passive" if report.audit.passive else "Verdict: failed: energy comes from nothing"
     remarks = [f"Not looked at: {text}" for text in report.remarks]
-    return [*(printed(t) for t in tables), *sources(report.felt), *remarks, verdict]
+    return [*tables, *sources(report.felt), *remarks, verdict]
 
 
 def sources(found: Sequence[Felt]) -> tuple[str, ...]:
@@ -448,25 +383,8 @@ def run_table(run: Run) -> Table:
     return Table(heads, tuple(rows), words=(0, 1), note=note)
 
 
-def printed(table: Table) -> Any:
-    """A table of the page for the terminal."""
-    from rich.console import Group
-    from rich.table import Table as Printed
-    from rich.text import Text
-
-    made = Printed(box=None, pad_edge=False, header_style="bold")
-    for i, head in enumerate(table.headings):
-        made.add_column(head, justify="left" if i in table.words else "right")
-    for row in table.rows:
-        made.add_row(*row)
-    title = Text(f"\n{table.title}", style="bold") if table.title else Text("")
-    return Group(title, made, *([Text(table.note, style="dim")] if table.note else []))
-
-
-def _percents(name: str, rms: float, span: float, percent: float, unit: str, most: float | None) -> tuple[str, ...]:
-    limit = "" if most is None else f"{most:g} %"
-    value = f"{percent:.2f}" if np.isfinite(percent) else "?"
-    return name, f"{rms:.3g}", f"{span:.3g}", value, unit, limit
+def _percents(rms: float, span: float, percent: float) -> tuple[str, str, str]:
+    return f"{rms:.3g}", f"{span:.3g}", f"{percent:.2f}" if np.isfinite(percent) else "?"
 
 
 def _limit(value: float, text: str) -> str:

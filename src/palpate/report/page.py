@@ -11,6 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Group, RenderableType
+from rich.table import Table as RichTable
+from rich.text import Text
+
 from palpate.errors import MissingExtra
 from palpate.files import write_text
 
@@ -60,6 +64,25 @@ class Table:
     prose: bool = False
     """Sentences rather than words: lines break, and columns share the width."""
 
+    def folded(self, summary: str, longest: int, most: int = 1000) -> tuple[Block, ...]:
+        """The table, or a long one folded below its marked rows, where these are at most `most`."""
+        if len(self.rows) <= longest:
+            return (self,)
+        marked = tuple(self.rows[i] for i in self.marked)
+        few = (Table(self.headings, marked, words=self.words),) if 0 < len(marked) <= most else ()
+        return (*few, Folded(summary, (self,)))
+
+    def __rich__(self) -> RenderableType:
+        """For the terminal: title, cells and note; a bracket in a name is no markup."""
+        table = RichTable(box=None, pad_edge=False, header_style="bold")
+        for i, heading in enumerate(self.headings):
+            table.add_column(Text(heading), justify="left" if i in self.words else "right")
+        for i, row in enumerate(self.rows):
+            cells = (Text(cell, style=_STYLES.get(cell, "")) for cell in row)
+            table.add_row(*cells, style="yellow" if i in self.marked else None)
+        title = [Text(f"\n{self.title}", style="bold")] if self.title else []
+        return Group(*title, table, *([Text(self.note, style="dim")] if self.note else []))
+
 
 @dataclass(frozen=True, slots=True)
 class Remarks:
@@ -102,7 +125,12 @@ class Section:
 
 
 _STATUSES = ("identified", "prior-dominated", "not-identifiable")
-"""Cells that have a colour."""
+"""Cells that have a colour on the page."""
+_STYLES = {
+    **{"identified": "green", "prior-dominated": "yellow", "fixed": "dim", "not-identifiable": "red"},
+    **{"passed": "green", "failed": "red"},
+}
+"""Cells that have a colour on the terminal."""
 _IN_SIGHT = 5
 """Remarks of one kind that show at once."""
 
