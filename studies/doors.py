@@ -85,8 +85,8 @@ def run_one(seed: int) -> Run:
         published=_published(fit, prepared.measured.segments, truth),
         ratio=_rms(fit.residuals(test)) / rms_oracle,
         smoothing=rms_oracle / min(_rms(_with_window(oracle, w).residuals(test)) for w in WINDOWS_S),
-        replay_deg=float(np.degrees(played.score)),
-        replay_truth_deg=float(np.degrees(played_truth.score)),
+        replay_deg=float(np.degrees(played.rms)),
+        replay_truth_deg=float(np.degrees(played_truth.rms)),
         clock_error_s=float(clock.offset_at(at) + true_clock["offset_s"] + 1e-6 * true_clock["drift_ppm"] * at),
         refused=len(refused),
     )

@@ -132,7 +132,7 @@ def test_a_stiffer_spring_needs_a_shorter_step_to_be_accurate_not_to_be_stable()
 
 def test_what_is_no_hinge_and_does_not_roll_is_refused() -> None:
     handle = load_object("handle")
-    with pytest.raises(PalpateError, match="hinges and rolling"):
+    with pytest.raises(PalpateError, match="guided or rolls"):
         audit(handle.with_values([1.0, 0, 0, 0, 0.01, 0, 0, 0.01, 0, 0.01, *[0.0] * (len(handle.parameters) - 10)]))
 
 

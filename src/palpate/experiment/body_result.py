@@ -142,7 +142,7 @@ def _replay(played: Replay | None) -> dict[str, Any] | None:
     if played is None:
         return None
     return {
-        "rms": finite(played.score),
+        "rms": finite(played.rms),
         "unit": "rad",
         "windows": len(played.scored),
         "window_s": 10.0,

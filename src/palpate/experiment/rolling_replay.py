@@ -56,7 +56,7 @@ def replay_rolling(
 
 def replay_errors(played: Replay) -> dict[str, float]:
     """RMS error of the contact's place (m, a distance) and of each angle (rad) over all windows; empty without any."""
-    scores = played.scores
+    scores = {name: value for name, (value, _) in played.errors.items()}
     if not scores:
         return {}
     place = np.hypot(scores["x"], scores.get("y", 0.0))

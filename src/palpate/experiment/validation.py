@@ -166,7 +166,7 @@ def _of_hinge(model: Model, experiment: Experiment[Any], tell: Tell) -> Unseen:
     tell("replaying")
     there = {"model": fit.solution.model.with_values(model.p), "refit": fit.solution.model}
     played = {name: replayed(replace(fit, solution=replace(fit.solution, model=m))) for name, m in there.items()}
-    scores = {name: None if found is None else finite(found.score) for name, found in played.items()}
+    scores = {name: None if found is None else finite(found.rms) for name, found in played.items()}
     return Unseen(inputs.model, rows, fit.solution, measured.segments, measured.findings, scores)
 
 

@@ -32,7 +32,7 @@ from palpate.runtime.advance import BRAKE_S, kept
 from palpate.runtime.equations import Equations, Kernels, limits
 from palpate.runtime.pairing import FRAME, doubt, wrench_words
 from palpate.runtime.simulate import missing_stops
-from palpate.runtime.stepper import check_step, check_wrench_limit, has_one_freedom, moving, reach, rest
+from palpate.runtime.stepper import check_step, check_wrench_limit, has_one_freedom, moving, rest
 
 _WORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
@@ -195,7 +195,7 @@ def _kernels(model: Model, parameters: Sequence[str], dt: float) -> tuple[list[s
     e = Equations(model, parameters)
     if has_one_freedom(model):
         kernels, fades, has_stops = advance.one_freedom_kernels(e)
-        low, high = reach(model)
+        low, high = model.mechanism.reach
         defines: dict[str, object] = {
             **{"FADES": int(fades), "TURNS": 0, "STOPS": int(has_stops)},
             **{"LOW": f"({c_number(low)})", "HIGH": f"({c_number(high)})"},
@@ -234,7 +234,7 @@ def _possible(model: Model) -> str:
     """What else a state must be, as `Stepper.reset` asks."""
     places = limits(model.mechanism)
     if has_one_freedom(model):
-        places = [*places, (0, *reach(model))]
+        places = [*places, (0, *model.mechanism.reach)]
     conditions = [f"{c_number(low)} <= s[{i}] && s[{i}] <= {c_number(high)}" for i, low, high in places]
     if advance.has_quaternion(model):
         conditions.append("fabs(s[3] * s[3] + s[4] * s[4] + s[5] * s[5] + s[6] * s[6] - 1.0) < 2e-3")

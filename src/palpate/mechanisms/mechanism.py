@@ -173,6 +173,11 @@ class Mechanism(ABC):
         return unit, f"{unit}/s", f"{unit}/s2"
 
     @property
+    def position_units(self) -> tuple[str, ...]:
+        """Units of the positions of the state: "rad", "m", or "1" for a quaternion."""
+        return self.units[: len(self.state) - len(self.accelerations)]
+
+    @property
     def constant_projection(self) -> bool:
         """Whether `project` and the coordinates' ratios are the same at every sample.
 

@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from palpate.elements import SENSOR
 from palpate.errors import PalpateError
 from palpate.model import Model
 
@@ -106,7 +105,7 @@ def _kinds(model: Model) -> dict[str, tuple[Threshold | None, str]]:
     for e in model.elements:
         for p in e.parameters:
             name, unit = next(names), p.unit
-            if e.acts_on == SENSOR:
+            if e.instrument:
                 continue
             if e.dry:
                 found[name] = (FORCE, "")

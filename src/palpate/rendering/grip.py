@@ -10,15 +10,14 @@ import numpy as np
 
 from palpate.elements import RigidBody
 from palpate.errors import PalpateError
-from palpate.mechanisms import Hinge, Rolling
+from palpate.mechanisms import Mechanism
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
-from palpate.physics.inertia import move_phi, phi_from_mass_properties
-from palpate.physics.spatial import skew
+from palpate.physics.inertia import inertia_matrix, move_phi, phi_from_mass_properties
 
 HEIGHT = 1.0
-"""m above the ground: where a hinge is held."""
+"""m above the ground: where an object is held that does not stand on it."""
 _OUT = 0.07
 """m from the sensor to the hand."""
 
@@ -45,23 +44,21 @@ class Grip:
 
 
 def grip_of(model: Model, radius: float | None = None) -> Grip:
-    """A hinge is held `radius` (m, 0.8 unless told) from its axis, a wheelbarrow at its handles.
+    """The object is held where its mechanism says, or `radius` (m) from its axis in the same direction.
 
-    Held is the x axis of a hinge's body frame: any other place at the same distance moves alike. The handle is a bar
-    of 0.9 kg.
+    Any other place of a hinge at the same distance moves alike. The handle is a bar of 0.9 kg.
     """
     mechanism = model.mechanism
     if radius is not None and not (math.isfinite(radius) and 0.1 <= radius <= 1.3):
         raise PalpateError(f"grip: the hand must be 0.1 to 1.3 m from the axis, within the arm's reach, not {radius!r}")
-    if isinstance(mechanism, Hinge):
-        place, out = np.array([0.8 if radius is None else radius, 0.0, 0.0]), np.array([0.0, -1.0, 0.0])
-    elif isinstance(mechanism, Rolling) and mechanism.moves == "planar":
-        place, out = np.array([-0.15, 1.25 if radius is None else radius, 0.0]), np.array([0.0, 1.0, 0.0])
-    else:
+    if not (mechanism.main is not None or (mechanism.wheel is not None and mechanism.wheel.moves == "planar")):
         raise PalpateError(
-            f"model {model.name!r}: one hand at one point cannot hold it: the closed loop is for hinges and for a body "
-            "that rolls in a plane (moves: planar)"
+            f"model {model.name!r}: one hand at one point cannot hold it: the closed loop is for what moves in one "
+            "way, such as a hinge, and for a body that rolls in a plane (moves: planar)"
         )
+    place, out = np.array(mechanism.hand), np.array(mechanism.outward)
+    if radius is not None:
+        place[np.argmax(np.abs(place))] = radius
     bar = phi_from_mass_properties(0.9, 0.04 * out, np.diag([2e-3, 2e-3, 8e-4]))
     return Grip(place, place + _OUT * out, bar)
 
@@ -94,39 +91,27 @@ class Moving:
 def place_of(model: Model) -> Callable[[Sequence[float]], Frame]:
     """Bind where the body is in a world whose z points up: state -> frame."""
     mechanism = model.mechanism
-    if isinstance(mechanism, Hinge):
-        R_hinge, origin = _upright(mechanism), np.array([0.0, 0.0, HEIGHT])
+    zero = mechanism.place([0.0] * len(mechanism.state), FLOATS)[0]
+    R_world_mechanism = np.array(mechanism.R_world_body) @ np.array(zero, dtype=float).T
+    origin = np.array([0.0, 0.0, HEIGHT if mechanism.wheel is None else 0.0])
 
-        def turned(state: Sequence[float]) -> Frame:
-            c, s = math.cos(state[0]), math.sin(state[0])
-            return R_hinge @ np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), origin
+    def placed(state: Sequence[float]) -> Frame:
+        R, p = mechanism.place(state, FLOATS)
+        return R_world_mechanism @ np.array(R, dtype=float), origin + R_world_mechanism @ np.array(p, dtype=float)
 
-        return turned
-    if isinstance(mechanism, Rolling) and mechanism.moves == "planar":
-        radius = mechanism.radius
-
-        def rolled(state: Sequence[float]) -> Frame:
-            c, s = math.cos(state[1]), math.sin(state[1])
-            return np.array([[-s, -c, 0.0], [0.0, 0.0, 1.0], [-c, s, 0.0]]), np.array([state[0], 0.0, radius])
-
-        return rolled
-    raise PalpateError(f"model {model.name!r}: its place in the world is known for hinges and planar rolling only")
+    return placed
 
 
 def motion_of(model: Model) -> Callable[[Sequence[float], Sequence[float]], Moving]:
     """Bind how the body moves in the world: state and accelerations -> its frame in motion."""
-    mechanism, place, zero = model.mechanism, place_of(model), np.zeros(3)
-    if isinstance(mechanism, Hinge):
-        mechanism = replace(mechanism, linkage=None)  # what it drives does not matter here
-    up = np.array([0.0, 0.0, mechanism.gravity]) if isinstance(mechanism, Hinge | Rolling) else zero
-    ahead = mechanism.state.index("forward_speed") if isinstance(mechanism, Rolling) else None
+    mechanism, place = model.mechanism, place_of(model)
+    up = np.array([0.0, 0.0, mechanism.gravity])
 
     def moving(state: Sequence[float], acc: Sequence[float]) -> Moving:
         R, p = place(state)
         k = mechanism.expand(state, acc, {}, FLOATS)
-        v = zero if ahead is None else np.array([state[ahead], 0.0, 0.0])
-        a = zero if ahead is None else R @ np.array(k.specific_acceleration) - up
-        return Moving(R, p, v, a, R @ np.array(k.omega), R @ np.array(k.omega_dot))
+        v, felt = np.array(mechanism.velocity(state, FLOATS)), np.array(k.specific_acceleration)
+        return Moving(R, p, R @ v, R @ felt - up, R @ np.array(k.omega), R @ np.array(k.omega_dot))
 
     return moving
 
@@ -140,9 +125,8 @@ def held(model: Model, grip: Grip, hand_mass: float) -> Model:
     """The object with the handle and the hand's mass on it: what moves when a person holds the true object."""
     phi = grip.handle_phi + grip.hand_phi(hand_mass)
     model = model.of_object()
-    values = [*model.p.tolist(), *phi.tolist()]
     elements = (*model.elements, RigidBody("held"))
-    return replace(model, elements=elements, values={}).with_values(values)
+    return replace(model, elements=elements, values={}).with_values([*model.p, *phi])
 
 
 def apparent_mass(model: Model, grip: Grip, state: Sequence[float], direction: FloatArray) -> float:
@@ -168,12 +152,45 @@ def apparent_mass(model: Model, grip: Grip, state: Sequence[float], direction: F
     return 1.0 / float(direction @ gained)
 
 
+def handle_mass(grip: Grip, model: Model) -> float:
+    """kg of the handle alone, seen from the hand, when both move with the object."""
+    phi, axis = grip.handle_phi, _turns_about(model.mechanism)
+    if axis is None:
+        return float(phi[0])
+    return float(axis @ inertia_matrix(phi) @ axis) / lever(model, grip) ** 2
+
+
+def lever(model: Model, grip: Grip) -> float:
+    """m that the hand moves per unit of the main coordinate."""
+    axis = _turns_about(model.mechanism)
+    return 1.0 if axis is None else math.hypot(*cross(axis, grip.hand))
+
+
 def directions(model: Model, grip: Grip, R: FloatArray) -> tuple[tuple[str, FloatArray], ...]:
     """The ways in which the hand can move the object, as names and unit vectors in the world; R: R_world_body now."""
-    if isinstance(model.mechanism, Hinge):
-        along = R @ cross(np.array([0.0, 0.0, 1.0]), grip.hand)
-        return (("along its way", along / np.linalg.norm(along)),)
-    return (("ahead", np.array([1.0, 0.0, 0.0])), ("up", np.array([0.0, 0.0, 1.0])))
+    mechanism = model.mechanism
+    if mechanism.main is None:
+        return (("ahead", np.array([1.0, 0.0, 0.0])), ("up", np.array([0.0, 0.0, 1.0])))
+    axis = _turns_about(mechanism)
+    along = R @ (np.array(mechanism.joints[-1].axis) if axis is None else cross(axis, grip.hand))
+    return (("along its way", along / np.linalg.norm(along)),)
+
+
+def way_along(model: Model, grip: Grip, places: FloatArray) -> FloatArray:
+    """(samples,) m, how far the hand is along its way, of places (samples, 3) in the world: an arc about an axis."""
+    R, origin = place_of(model)([0.0] * len(model.mechanism.state))
+    r, axis = (places - origin) @ R, _turns_about(model.mechanism)
+    if axis is None:
+        return (r - grip.hand) @ np.array(model.mechanism.joints[-1].axis)
+    across = cross(axis, grip.hand)
+    return np.unwrap(np.arctan2(r @ across, r @ cross(across, axis))) * lever(model, grip)
+
+
+def hand_jacobian(model: Model, grip: Grip, state: Sequence[float]) -> FloatArray:
+    """(3, freedoms): velocity of the hand's place in the world for each speed of the state."""
+    n, moving = len(model.mechanism.accelerations), motion_of(model)
+    units = ([float(i == j) for j in range(n)] for i in range(n))
+    return np.array([moving([*state[:-n], *unit], [0.0] * n).point(grip.hand)[1] for unit in units]).T
 
 
 def cross(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -182,23 +199,8 @@ def cross(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.array([y * w - z * v, z * u - x * w, x * v - y * u])
 
 
-def hand_jacobian(model: Model, grip: Grip, state: Sequence[float]) -> FloatArray:
-    """(3, freedoms): velocity of the hand's place in the world for each speed of the state."""
-    n, moving = len(model.mechanism.accelerations), motion_of(model)
-    positions = list(state[:-n])
-    columns = [
-        moving([*positions, *(float(i == j) for j in range(n))], [0.0] * n).point(grip.hand)[1] for i in range(n)
-    ]
-    return np.array(columns).T
-
-
-def _upright(mechanism: Hinge) -> FloatArray:
-    """R_world_hinge at angle zero: the third row is up, seen from the hinge's frame."""
-    lean, way = mechanism.inclination, mechanism.direction
-    up = np.array([math.sin(lean) * math.cos(way), math.sin(lean) * math.sin(way), math.cos(lean)])
-    if lean == 0.0:
-        return np.eye(3)
-    other = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
-    x = other - (other @ up) * up
-    x /= np.linalg.norm(x)
-    return np.array([x, skew(up) @ x, up])
+def _turns_about(mechanism: Mechanism) -> FloatArray | None:
+    """The axis about which the main coordinate turns, in the body frame; None where it slides, or there is none."""
+    if mechanism.main is None or mechanism.joints[-1].kind != "turn":
+        return None
+    return np.array(mechanism.joints[-1].axis)

@@ -16,9 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from palpate.elements import EndStop
 from palpate.errors import DataProblem, PalpateError
-from palpate.mechanisms import Hinge
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.rendering.grip import (
@@ -29,7 +27,7 @@ from palpate.rendering.grip import (
     grip_of,
     held,
     motion_of,
-    place_of,
+    way_along,
     wrench_at,
 )
 from palpate.rendering.person import Hand, Intention, on_object, rocking
@@ -239,17 +237,12 @@ def _trace(
     counts: Mapping[str, int] | None = None,
 ) -> Trace:
     place, a, R, pulls = (np.array([row[i] for row in rows]) for i in range(4))
-    weight = np.array([0.0, 0.0, hand.mass * getattr(model.mechanism, "gravity", 0.0)])
+    weight = np.array([0.0, 0.0, hand.mass * model.mechanism.gravity])
     force = pulls - hand.mass * a - weight
     names = tuple(name for name, _ in directions(model, grip, R[0]))
     units = np.array([[u for _, u in directions(model, grip, turn)] for turn in R])
-    if isinstance(model.mechanism, Hinge):
-        R0, origin = place_of(model)([0.0, 0.0])
-        own = (place - origin) @ R0
-        angle = np.unwrap(np.arctan2(own[:, 1], own[:, 0]) - math.atan2(grip.hand[1], grip.hand[0]))
-        way = (angle * math.hypot(grip.hand[0], grip.hand[1]))[:, None]
-    else:
-        way = np.einsum("twi,ti->tw", units, place)
+    main = model.mechanism.main is not None
+    way = way_along(model, grip, place)[:, None] if main else np.einsum("twi,ti->tw", units, place)
     return Trace(
         intention.times_s[1 : len(rows) + 1],
         place,
@@ -383,7 +376,7 @@ def trial(model: Model, truth: Model | None = None, setup: Setup | None = None) 
     if not (math.isfinite(setup.seconds) and 3.0 <= setup.seconds <= 600.0):
         raise PalpateError(f"a trial takes 3 to 600 s, not {setup.seconds!r}")
     true_model = model if truth is None else truth
-    if type(true_model.mechanism) is not type(model.mechanism):
+    if true_model.mechanism.state != model.mechanism.state:
         raise PalpateError(f"{true_model.name!r} moves in another way than {model.name!r}: they cannot be compared")
     grip, hand = grip_of(model, setup.radius), setup.hand
     intention = rocking(true_model, grip, hand, setup.seconds, DT_S)
@@ -436,7 +429,7 @@ def wrong_by(model: Model, part: float) -> Model:
         for p in e.parameters:
             name = next(names)
             slows = e.dry or " s" in p.unit.split("/")[0]
-            if not isinstance(e, EndStop) and (slows or p.unit.startswith("kg")):
+            if e.stops is None and (slows or p.unit.startswith("kg")):
                 values[name] *= 1.0 + part
     return replace(model, values=values)
 

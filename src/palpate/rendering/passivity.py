@@ -14,17 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from palpate.elements import EndStop
 from palpate.errors import PalpateError
-from palpate.mechanisms import Hinge, Rolling
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS
 from palpate.rendering.felt import Felt, felt
 from palpate.rendering.grip import grip_of
-from palpate.rendering.person import Hand
+from palpate.rendering.person import Hand, held_state
 from palpate.rendering.robot import Inner
 from palpate.rendering.stability import Line, line_of, longest_delay, slowest_rate, smallest_inertia, stiffest_hand
+from palpate.runtime.simulate import drive_wrench
 from palpate.runtime.stepper import Status, Stepper, feet_height, has_feet, moving_range
 
 _GAUSS = np.polynomial.legendre.leggauss(5)
@@ -38,9 +37,14 @@ _SUNK_M = 2e-3
 _LONGEST_S, _FINEST_S = 0.1, 2.5e-4
 _ARM_KG = 7.0
 """Of the built-in arm at its tip (`Arm.effective_mass`)."""
-_SPEEDS = {"speed": 3.0, "forward_speed": 1.5, "yaw_rate": 1.5, "camber_rate": 1.0, "pitch_rate": 2.0}
+_SPEED = {"rad": 3.0, "m": 1.0}
+"""Everyday speeds of a main coordinate, by its unit."""
+_EVERYDAY = {
+    **{"x": 1.0, "y": 1.0, "yaw": math.pi, "camber": 0.4, "pitch": 0.6},
+    **{"forward_speed": 1.5, "yaw_rate": 1.5, "camber_rate": 1.0, "pitch_rate": 2.0},
+}
+"""Everyday positions and speeds of what rolls, by the names in its state."""
 _DRAWS = 60
-_POSITIONS = {"x": 1.0, "y": 1.0, "yaw": math.pi, "camber": 0.4, "pitch": 0.6}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +145,7 @@ def accurate_step(model: Model, *, part: float = 0.01, seed: int = 0) -> float:
     def path(dt: float) -> FloatArray:
         """(starts, steps, positions)"""
         steps = round(seconds / dt)
-        wrench = np.zeros((steps, 6))
-        wrench[:, 5] = 20.0 * np.sin(2 * np.pi * (np.arange(steps) + 0.5) * dt)
+        wrench = np.outer(20.0 * np.sin(2 * np.pi * (np.arange(steps) + 0.5) * dt), drive_wrench(model))
         out = np.empty((len(starts), steps, stepper_size))
         for start, found in zip(starts, out, strict=True):
             stepper = Stepper(model, dt)
@@ -168,9 +171,7 @@ def couplings(
 ) -> tuple[Coupling, ...]:
     """A hand on the model, rendered by three robots: an ideal one, and the 20 Hz arm with and without feed-forward."""
     grip, hand = grip_of(model, radius), Hand() if hand is None else hand
-    low, high = moving_range(model)
-    state = [0.5 * (low + high), 0.0] if isinstance(model.mechanism, Hinge) else [0.0, 0.2, 0.0, 0.0]
-    own = line_of(model, grip, state, hand, _ARM_KG)
+    own = line_of(model, grip, held_state(model, 0.5), hand, _ARM_KG)
     found: list[Coupling] = []
     for name, ideal, inner in (
         ("ideal: exactly where the model is", True, Inner()),
@@ -188,8 +189,8 @@ def couplings(
 
 def _forward(model: Model) -> Model:
     model = model.of_object()
-    if not isinstance(model.mechanism, Hinge | Rolling):
-        raise PalpateError(f"model {model.name!r}: energy can be counted of hinges and rolling bodies only")
+    if model.mechanism.main is None and model.mechanism.wheel is None:
+        raise PalpateError(f"model {model.name!r}: energy can be counted only of what is guided or rolls")
     return model
 
 
@@ -207,14 +208,11 @@ def random_states(model: Model, rng: np.random.Generator, count: int) -> FloatAr
 
 
 def _drawn(model: Model, rng: np.random.Generator, count: int) -> FloatArray:
-    columns: list[FloatArray] = []
-    for name in model.mechanism.state:
-        if name == "angle":
-            columns.append(rng.uniform(*moving_range(model), count))
-        else:
-            most = {**_SPEEDS, **_POSITIONS}[name]
-            columns.append(rng.uniform(-most, most, count))
-    return np.column_stack(columns)
+    mechanism = model.mechanism
+    if mechanism.main is not None:
+        most = _SPEED[mechanism.coordinates[mechanism.main]]
+        return np.column_stack([rng.uniform(*moving_range(model), count), rng.uniform(-most, most, count)])
+    return np.column_stack([rng.uniform(-_EVERYDAY[name], _EVERYDAY[name], count) for name in mechanism.state])
 
 
 def _row_speeds(model: Model, states: FloatArray) -> FloatArray:
@@ -260,7 +258,7 @@ def _of_springs(model: Model, before: FloatArray, after: FloatArray, dt: float) 
     """
     if len(model.mechanism.accelerations) > 1:
         return np.zeros(len(before))
-    free = replace(model, elements=tuple(e for e in model.elements if not isinstance(e, EndStop)), values={})
+    free = replace(model, elements=tuple(e for e in model.elements if e.stops is None), values={})
     free = replace(free, values={name: model.values[name] for name in free.parameters})
     way = after[:, 0] - before[:, 0]
     explicit = _rows(free, before[:, :1], None, None)[0] * way

@@ -9,20 +9,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from palpate.errors import PalpateError
-from palpate.mechanisms import Hinge
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
-from palpate.physics.units import STANDARD_GRAVITY
 from palpate.rendering.grip import (
     Grip,
     apparent_mass,
     directions,
+    handle_mass,
     held,
+    lever,
     place_of,
     wrench_at,
 )
 from palpate.runtime.stepper import moving_range
+
+_SWEEP = {"rad": 0.25, "m": 0.2}
+"""How far the slow way there and back goes to either side, by the unit of the main coordinate."""
+_LIFTED = 0.2
+"""rad, pitch of what rolls in a plane and is held at its handles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,25 +82,23 @@ def rocking(
 
     The pace is that of the hand's spring with the object on it, sqrt(k / m) / 2 pi: the pace at which people rock what
     they weigh in their hand, and at which an error of inertia or damping shows most. Faster than that a soft hand sets
-    the force by itself, slower only springs and friction are felt. `size`: m, amplitude of the rocking; `middle`: rad,
-    of a hinge.
+    the force by itself, slower only springs and friction are felt. `size`: m, amplitude of the rocking; `middle`: rad
+    or m, the main position about which it goes.
     """
     t = np.arange(round(seconds / dt) + 1, dtype=float) * dt
-    low, high = moving_range(model)
-    at = (low + 0.45 * (high - low) if middle is None else middle) if isinstance(model.mechanism, Hinge) else 0.2
-    start = [at, 0.0] if isinstance(model.mechanism, Hinge) else [0.0, at, 0.0, 0.0]
+    mechanism, (low, high) = model.mechanism, moving_range(model)
+    start = held_state(model, 0.45, middle)
     mass = object_mass(model, grip, start) + hand.mass
     pace = min(max(math.sqrt(max(hand.stiffness, 1.0) / mass) / (2 * math.pi), 0.3), 2.0)
     lines = (0.2, pace, max(2.1, pace + 0.5), 2.9)
     way = size * (np.sin(2 * np.pi * pace * t) + 0.2 * np.sin(2 * np.pi * lines[2] * t + 2.0))
     way = _begin(t) * (way + 0.12 * size * np.sin(2 * np.pi * lines[3] * t + 1.0))
     slow = _begin(t) * (1.0 - np.cos(2 * np.pi * lines[0] * t))
-    if isinstance(model.mechanism, Hinge):
-        radius = math.hypot(grip.hand[0], grip.hand[1])
-        sweep = min(0.25, 0.2 * (high - low))
-        positions = (at - sweep + sweep * slow + way / radius)[:, None]
+    if mechanism.main is not None:
+        sweep = min(_SWEEP[mechanism.coordinates[mechanism.main]], 0.2 * (high - low))
+        positions = (start[0] - sweep + sweep * slow + way / lever(model, grip))[:, None]
     else:
-        positions = np.stack([way + 0.1 * slow, at + 0.03 * slow], axis=1)
+        positions = np.stack([way + 0.1 * slow, start[1] + 0.03 * slow], axis=1)
     place, velocity = _way(model, grip, positions, dt)
     return Intention(t, positions, place, velocity, _lifted(model, grip, hand, positions[0]), pace, lines)
 
@@ -111,16 +114,17 @@ def object_mass(model: Model, grip: Grip, state: Sequence[float]) -> float:
     """kg of object and handle that the hand feels along its way."""
     R, _ = place_of(model)(state)
     (_, along), *_ = directions(model, grip, R)
-    own = apparent_mass(model, grip, state, along)
-    return own + handle_mass(grip, model)
+    return apparent_mass(model, grip, state, along) + handle_mass(grip, model)
 
 
-def handle_mass(grip: Grip, model: Model) -> float:
-    """kg of the handle alone, seen from the hand, when both move with the object."""
-    phi = grip.handle_phi
-    if isinstance(model.mechanism, Hinge):
-        return float(phi[9]) / float(grip.hand[0] ** 2 + grip.hand[1] ** 2)
-    return float(phi[0])
+def held_state(model: Model, part: float, middle: float | None = None) -> list[float]:
+    """The object at rest in a hand: at this part of its range, or at `middle`; what rolls is lifted by 0.2 rad."""
+    state, (low, high) = [0.0] * len(model.mechanism.state), moving_range(model)
+    if model.mechanism.main is None:
+        state[1] = _LIFTED
+    else:
+        state[0] = low + part * (high - low) if middle is None else middle
+    return state
 
 
 def _way(model: Model, grip: Grip, positions: FloatArray, dt: float) -> tuple[FloatArray, FloatArray]:
@@ -139,9 +143,8 @@ def _begin(t: FloatArray) -> FloatArray:
 
 def _lifted(model: Model, grip: Grip, hand: Hand, positions: FloatArray) -> FloatArray:
     """N in the world at the hand: the object's own weight where it must be lifted, and the hand's."""
-    own = np.array([0.0, 0.0, hand.mass * getattr(model.mechanism, "gravity", STANDARD_GRAVITY)])
-    if isinstance(model.mechanism, Hinge):
-        return own
+    if model.mechanism.main is not None:
+        return np.array([0.0, 0.0, hand.mass * model.mechanism.gravity])
     whole, n = held(model, grip, hand.mass), len(model.mechanism.accelerations)
     state = [*positions.tolist(), *(0.0,) * n]
     k = whole.mechanism.expand(state, [0.0] * n, {}, FLOATS)

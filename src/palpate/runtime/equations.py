@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from palpate.elements import EndStop, Foot
 from palpate.errors import PalpateError
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
@@ -14,8 +13,6 @@ from palpate.runtime.flat import Term, Trace
 
 Kernels = dict[str, tuple[str, Sequence[Term]]]
 """What a step evaluates, by name: the arguments (`s, w`) and the results; as a function of Python, or of C."""
-
-_STOPS = (EndStop, Foot)
 
 
 class Equations:
@@ -49,7 +46,7 @@ class Equations:
         k = self._model.mechanism.expand([*positions, *self._zeros], self._zeros, {}, self.trace.fn)
         found: list[Scalar] = [0.0] * self.n
         for e, p in zip(self._model.elements, self._p, strict=True):
-            if isinstance(e, _STOPS):
+            if e.contact:
                 (row,) = e.columns(e.features(k, {z.name: z.value for z in e.shapes}, self.trace.fn))
                 force = sum(c * x for c, x in zip(row, p, strict=True))
                 found = [f + r * force for f, r in zip(found, k.coordinates[e.acts_on].ratio, strict=True)]
@@ -58,7 +55,7 @@ class Equations:
     def pressed(self, positions: Sequence[Any]) -> list[Term]:
         """Of each end stop how far it is pressed here; 0 if it is not."""
         k = self._model.mechanism.expand([*positions, *self._zeros], self._zeros, {}, self.trace.fn)
-        stops = [e for e in self._model.elements if isinstance(e, _STOPS)]
+        stops = [e for e in self._model.elements if e.contact]
         features = [e.features(k, {z.name: z.value for z in e.shapes}, self.trace.fn)[0] for e in stops]
         return [self.trace.fn.abs(f) for f in features]
 
@@ -99,7 +96,7 @@ class Equations:
         momentum = [dot(row, self.speeds) for row in self.inertia]
         held = [x - y for x, y in zip(self.at_rest, self.stops(self.positions), strict=True)]
         stops = zip(self._model.elements, self._p, strict=True)
-        firsts = [p[0] for e, p in stops if isinstance(e, _STOPS)]  # the stiffness
+        firsts = [p[0] for e, p in stops if e.contact]  # the stiffness
         pressed = zip(firsts, self.pressed(self.positions), strict=True)
         stored = trace.term(sum(0.5 * k * d * d for k, d in pressed))
         return 0.5 * dot(speeds, momentum), dot(speeds, held), stored

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from palpate.errors import PalpateError
-from palpate.mechanisms import Free
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
@@ -197,7 +196,7 @@ def _check_pairing(model: Model, sensors: Sequence[HandleSensor]) -> None:
     for handle in handles:
         if handle is None:
             continue
-        if not isinstance(handle.mechanism, Free) or any(name not in handle.values for name in PHI_NAMES):
+        if len(handle.mechanism.rows) != 6 or any(name not in handle.values for name in PHI_NAMES):
             raise PalpateError(
                 f"{what}: {handle.name!r} is no model of a handle; give the model.json of a handle stage"
             )

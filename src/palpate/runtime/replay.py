@@ -8,31 +8,39 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from palpate.elements import EndStop
 from palpate.errors import DataProblem, PalpateError
-from palpate.mechanisms import Hinge
-from palpate.mechanisms.hinge import HINGE
 from palpate.model import Model
-from palpate.physics.arrays import BoolArray, FloatArray
+from palpate.physics.arrays import BoolArray, FloatArray, rms
 from palpate.physics.functions import FLOATS
 from palpate.runtime.advance import Status
-from palpate.runtime.stepper import Stepper
+from palpate.runtime.stepper import Stepper, end_stops, shown
 
-_MARGIN = math.radians(10.0)
-"""A simulated door this far (rad) beyond all angles that were ever measured went through its frame."""
+_MARGIN = {"rad": math.radians(10.0), "m": 0.05}
+"""A window may start this far beyond an end stop of the model: an error of the measured zero."""
+_TRAVEL = {"rad": math.radians(40.0), "m": 0.15}
+"""What a window must travel to count, where end stops or a person's hand keep the object on its way."""
+_WINDOW_S, _STEP_S = 10.0, 1e-3
+_FALLING_S, _FALLING_STEP_S = 0.5, 5e-3
+"""Where nobody holds the object, what leans falls over, and errors grow tenfold in so short a time. The step's own
+error is a tenth of what 0.3 mm of marker noise does to the speeds at the start."""
+_STOP_HZ = 20.0
+_STOP_DAMPING = {"rad": 2.0, "m": 4.0}
+"""s/rad and s/m, Hunt and Crossley's damping over stiffness: a door at 1 rad/s and a drawer at 0.5 m/s bounce alike."""
 _UNEVEN = 0.5
 """Samples may be off an even grid by this part of their period."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Track:
-    """One position of the state in a window, measured and simulated; m or rad."""
+    """One position of the state in a window, measured and simulated."""
 
     name: str
+    unit: str
+    """"rad", "m", or "1" for a quaternion."""
     measured: FloatArray
     simulated: FloatArray
     """Both (samples,); the first sample is the measured start."""
@@ -40,47 +48,32 @@ class Track:
     """Of simulated - measured, without the first sample."""
     travel: float
     """From the lowest to the highest measured value."""
-    beyond: float
-    """How far the simulation leaves all that was visited in the whole recording; 0 if it does not."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Window:
-    """One piece of the recording, replayed: a track for each position; of a hinge the angle is the first and only."""
+    """One piece of the recording, replayed: a track for each position."""
 
     start_s: float
     times_s: FloatArray
     tracks: tuple[Track, ...]
+    unit: str
+    """Of what is judged: all angles together, or all lengths where nothing turns."""
 
     @property
-    def measured(self) -> FloatArray:
-        """(samples,) of the first position."""
-        return self.tracks[0].measured
-
-    @property
-    def simulated(self) -> FloatArray:
-        """(samples,) of the first position."""
-        return self.tracks[0].simulated
+    def judged(self) -> tuple[Track, ...]:
+        """The tracks in the judged unit."""
+        return tuple(t for t in self.tracks if t.unit == self.unit)
 
     @property
     def rms(self) -> float:
-        """Of the first position."""
-        return self.tracks[0].rms
+        """Root of the sum of squares over what is judged."""
+        return math.hypot(*(t.rms for t in self.judged))
 
     @property
     def travel(self) -> float:
-        """Of the first position."""
-        return self.tracks[0].travel
-
-    @property
-    def beyond(self) -> float:
-        """Of the first position."""
-        return self.tracks[0].beyond
-
-    @property
-    def left(self) -> bool:
-        """Whether a hinge left the visited range by more than 10 deg: a model without end stops, or a bad one."""
-        return self.beyond > _MARGIN
+        """The largest of what is judged."""
+        return max(t.travel for t in self.judged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +91,9 @@ class Replay:
 
     windows: tuple[Window, ...]
     skipped: tuple[Skipped, ...]
+    unit: str
+    """Of `rms` and `least_travel`: "rad", or "m" where nothing turns."""
+    window_s: float
     least_travel: float
 
     @property
@@ -106,98 +102,100 @@ class Replay:
         return tuple(w for w in self.windows if w.travel >= self.least_travel)
 
     @property
-    def score(self) -> float:
-        """RMS of the first position over all samples of the windows that count; NaN if there are none."""
-        return _pooled(self.scored)
+    def rms(self) -> float:
+        """Over all samples of the windows that count, which have the same length; NaN if there are none."""
+        return rms(np.array([w.rms for w in self.scored])) if self.scored else math.nan
 
     @property
-    def scores(self) -> dict[str, float]:
-        """The same of every position, by its name in the state (m, rad); empty if there are no windows that count."""
-        names = [t.name for t in self.scored[0].tracks] if self.scored else []
-        return {name: _pooled(self.scored, i) for i, name in enumerate(names)}
-
-    @property
-    def score_inside(self) -> float:
-        """The same without the windows that left the visited range; it flatters a bad model, so say how many."""
-        return _pooled(tuple(w for w in self.scored if not w.left))
+    def errors(self) -> dict[str, tuple[float, str]]:
+        """The RMS and unit of every position, by its name in the state; empty if no window counts."""
+        tracks = zip(*(w.tracks for w in self.scored), strict=True)
+        return {t[0].name: (rms(np.array([x.rms for x in t])), t[0].unit) for t in tracks}
 
 
 def replay(
     model: Model,
     times_s: FloatArray,
     wrench: FloatArray,
-    state: FloatArray,
+    states: FloatArray,
     *,
-    window_s: float = 10.0,
-    dt: float = 1e-3,
-    least_travel: float = math.radians(40.0),
+    window_s: float | None = None,
+    dt: float | None = None,
+    least_travel: float | None = None,
 ) -> Replay:
     """Step the model through a recording, window by window, each from the measured state at its first sample.
 
     `times_s` (samples,), even; `wrench` (samples, 6) of the person on the object, in the body frame about its origin;
-    `state` (samples, states) as the mechanism names it, measured. NaN is what was not seen: a window has none. Between
-    samples the wrench is linear. The step is the longest up to `dt` that divides the period of the samples; positions
-    and speeds are staggered by half of it (`half_step_back`), so that what is seen is the model's error, not the
-    step's. A window counts if its first position travels at least `least_travel` (m, rad).
+    `states` (samples, len(state)) as the mechanism names them, measured. NaN is what was not seen: a window has none.
+    Between samples the wrench is linear. The step is the longest up to `dt` that divides the period of the samples;
+    positions and speeds are staggered by half of it (`half_step_back`), so that what is seen is the model's error, not
+    the step's. A window counts if it travels at least `least_travel` (rad, or m where nothing turns).
 
-        found = replay(model, times_s, wrench, np.column_stack([angle, speed]))
-        math.degrees(found.score)
+    Without these options, an object with a main coordinate is replayed in windows of 10 s that travel 40 deg or 15 cm;
+    one that nobody holds falls: windows of 0.5 s, and all of them count.
+
+        played = replay(model, times_s, wrench, np.column_stack([angle, speed]))
+        math.degrees(played.rms)
     """
-    names = model.mechanism.state
-    count = len(times_s)
-    if times_s.shape != (count,) or wrench.shape != (count, 6) or state.shape != (count, len(names)):
+    mechanism, count = model.mechanism, len(times_s)
+    guided, names = mechanism.main is not None, mechanism.state
+    units = mechanism.position_units
+    unit = "rad" if "rad" in units else "m"
+    window_s = (_WINDOW_S if guided else _FALLING_S) if window_s is None else window_s
+    dt = (_STEP_S if guided else _FALLING_STEP_S) if dt is None else dt
+    least_travel = (_TRAVEL[unit] if guided else 0.0) if least_travel is None else least_travel
+    if times_s.shape != (count,) or wrench.shape != (count, 6) or states.shape != (count, len(names)):
         raise DataProblem(
             "replay",
-            f"times, wrench and state must be (n,), (n, 6) and (n, {len(names)}), "
-            f"not {times_s.shape}, {wrench.shape} and {state.shape}",
+            f"times, wrench and states must be (n,), (n, 6) and (n, {len(names)}), "
+            f"not {times_s.shape}, {wrench.shape} and {states.shape}",
         )
     if not (dt > 0 and window_s > 0):
         raise PalpateError(f"replay: window and step must be positive times in s, not {window_s!r} and {dt!r}")
     period = _period(times_s)
     if not math.isfinite(period):
-        return Replay((), (Skipped(math.nan, math.nan, "fewer than two samples with increasing times"),), least_travel)
+        skipped = Skipped(math.nan, math.nan, "fewer than two samples with increasing times")
+        return Replay((), (skipped,), unit, window_s, least_travel)
     steps = max(1, math.ceil(period / dt - 1e-6))
-    grid = (steps, period / steps)
-    stepper = Stepper(model, grid[1])
-    known = np.isfinite(times_s) & np.isfinite(wrench).all(axis=1) & np.isfinite(state).all(axis=1)
-    visited = _visited(state)
-    length = max(1, round(window_s / period))
+    stepper = Stepper(model, period / steps)
+    known = np.isfinite(times_s) & np.isfinite(wrench).all(axis=1) & np.isfinite(states).all(axis=1)
     windows: list[Window] = []
-    pieces, skipped = _cut(times_s, known, period, length)
+    pieces, rest = _cut(times_s, known, period, max(1, round(window_s / period)))
     for piece in pieces:
-        found = _replayed(model, stepper, times_s[piece], wrench[piece], state[piece], grid, visited)
-        if isinstance(found, Window):
-            windows.append(found)
-        else:
-            skipped.append(Skipped(float(times_s[piece][0]), float(times_s[piece][-1]), found))
-    skipped.sort(key=lambda s: s.start_s)
-    return Replay(tuple(windows), tuple(skipped), least_travel)
+        path = _stepped(model, stepper, wrench[piece], states[piece], steps, period / steps)
+        if isinstance(path, str):
+            rest.append(Skipped(float(times_s[piece][0]), float(times_s[piece][-1]), path))
+            continue
+        columns = zip(names, units, states[piece].T, path.T, strict=False)
+        tracks = tuple(
+            Track(name, own, measured, simulated, rms((simulated - measured)[1:]), float(np.ptp(measured)))
+            for name, own, measured, simulated in columns
+        )
+        windows.append(Window(float(times_s[piece][0]), times_s[piece], tracks, unit))
+    return Replay(tuple(windows), tuple(sorted(rest, key=lambda s: s.start_s)), unit, window_s, least_travel)
 
 
 def with_stops(model: Model, lowest: float, highest: float) -> Model:
-    """The hinge with hard end stops at these angles (rad), where it has none on that side.
+    """The object with hard end stops at these main positions (rad or m), where it has none on that side.
 
     Pressed, the body would swing on them at 20 Hz, and it hardly bounces: a frame and a doorstop whose stiffness nobody
     measured, so that a replay does not go through them.
     """
-    if not isinstance(model.mechanism, Hinge):
-        raise PalpateError(f"model {model.name!r}: end stops can be added to a hinge only")
+    mechanism = model.mechanism
+    if mechanism.main is None:
+        raise PalpateError(f"model {model.name!r}: it has no main coordinate that end stops could act on")
     still, moved = (
-        model.wrench(model.mechanism.expand((0.5 * (lowest + highest), 0.0), (a,), {}, FLOATS), FLOATS)[0]
-        for a in (0.0, 1.0)
+        model.wrench(mechanism.expand((0.5 * (lowest + highest), 0.0), (a,), {}, FLOATS), FLOATS)[0] for a in (0.0, 1.0)
     )
-    k = (moved - still) * (2 * math.pi * 20.0) ** 2
-    low, high = _between(model)
-    elements: list[Any] = list(model.elements)
-    values = model.p.tolist()
-    for stop, there in (
-        (EndStop("lowest_stop", at=lowest, side="lowest"), low > -math.inf),
-        (EndStop("highest_stop", at=highest, side="highest"), high < math.inf),
-    ):
-        if not there:
-            elements.append(stop)
-            values += [k, 2.0 * k]
-    return replace(model, elements=tuple(elements), values={}).with_values(values)
+    k = (moved - still) * (2 * math.pi * _STOP_HZ) ** 2
+    values = (k, _STOP_DAMPING[mechanism.coordinates[mechanism.main]] * k)
+    low, high = end_stops(model)
+    stops = (
+        *([EndStop("lowest_stop", mechanism.main, lowest, "lowest")] if math.isinf(low) else []),
+        *([EndStop("highest_stop", mechanism.main, highest, "highest")] if math.isinf(high) else []),
+    )
+    stopped = replace(model, elements=(*model.elements, *stops), values={})
+    return stopped.with_values([*model.p, *values * len(stops)])
 
 
 def _period(times_s: FloatArray) -> float:
@@ -252,63 +250,25 @@ def half_step_back(stepper: Stepper, state: FloatArray, wrench: FloatArray, dt: 
     stepper.reset(start)
 
 
-def _replayed(
-    model: Model,
-    stepper: Stepper,
-    times_s: FloatArray,
-    wrench: FloatArray,
-    state: FloatArray,
-    grid: tuple[int, float],
-    visited: FloatArray,
-) -> Window | str:
-    """One window, or why it cannot be. `grid`: steps a sample, and their length; `visited`: lowest, highest."""
-    steps, dt = grid
-    start, between = state[0].copy(), _between(model)
-    # a stop that is pressed by an error of the zero angle would throw the door out
-    start[0] = min(max(start[0], between[0]), between[1])
-    if abs(start[0] - state[0, 0]) > _MARGIN:
-        return f"it starts {math.degrees(abs(start[0] - state[0, 0])):.0f} deg beyond an end stop of the model"
+def _stepped(
+    model: Model, stepper: Stepper, wrench: FloatArray, states: FloatArray, steps: int, dt: float
+) -> FloatArray | str:
+    """Positions (samples, positions) through one window, or why they cannot be; `steps` a sample of `dt` each."""
+    start, (low, high), unit = states[0].copy(), end_stops(model), model.mechanism.position_units[0]
+    # a stop that is pressed by an error of the zero position would throw the object out
+    start[0] = min(max(start[0], low), high)
+    inside = abs(start[0] - states[0, 0])
+    if inside > _MARGIN.get(unit, math.inf):
+        return f"it starts {shown(inside, unit)} beyond an end stop of the model"
     try:
         half_step_back(stepper, start, wrench[0], dt)
     except PalpateError as error:
         return str(error)
     share = (np.arange(steps) / steps)[:, None]
     between_samples = wrench[:-1, None] * (1 - share) + wrench[1:, None] * share
-    path = np.empty((steps * (len(times_s) - 1), stepper.size))
+    path = np.empty((steps * (len(states) - 1), stepper.size))
     status = stepper.run(between_samples.reshape(-1, 6), path)
     if (status == Status.NOT_FINITE).any():
         return f"a step leads nowhere after {np.argmax(status == Status.NOT_FINITE) / steps:.0f} samples"
-    names = model.mechanism.state[: state.shape[1] - len(model.mechanism.accelerations)]
-    tracks = tuple(
-        _track(name, state[:, i], np.concatenate([state[:1, i], path[steps - 1 :: steps, i]]), visited[:, i])
-        for i, name in enumerate(names)
-    )
-    return Window(float(times_s[0]), times_s, tracks)
-
-
-def _track(name: str, measured: FloatArray, simulated: FloatArray, visited: FloatArray) -> Track:
-    rms = float(np.sqrt(np.mean((simulated - measured)[1:] ** 2)))
-    beyond = max(0.0, float(simulated.max() - visited[1]), float(visited[0] - simulated.min()))
-    return Track(name, measured, simulated, rms, float(np.ptp(measured)), beyond)
-
-
-def _between(model: Model) -> tuple[float, float]:
-    """The angles (rad) between a hinge's own end stops."""
-    stops = [e for e in model.elements if isinstance(e, EndStop) and e.acts_on == HINGE]
-    if not isinstance(model.mechanism, Hinge):
-        stops = []
-    lowest = max((e.at for e in stops if e.side == "lowest"), default=-math.inf)
-    return lowest, min((e.at for e in stops if e.side == "highest"), default=math.inf)
-
-
-def _visited(state: FloatArray) -> FloatArray:
-    """(2, states): the lowest and highest value of each that was seen."""
-    seen = np.isfinite(state)
-    low, high = np.where(seen, state, np.inf), np.where(seen, state, -np.inf)
-    return np.array([low.min(axis=0, initial=np.inf), high.max(axis=0, initial=-np.inf)])
-
-
-def _pooled(windows: tuple[Window, ...], position: int = 0) -> float:
-    """Windows have the same length, so their mean squares have the same weight."""
-    squares = [w.tracks[position].rms ** 2 for w in windows]
-    return math.sqrt(sum(squares) / len(squares)) if squares else math.nan
+    positions = states.shape[1] - len(model.mechanism.accelerations)
+    return np.vstack([states[:1, :positions], path[steps - 1 :: steps, :positions]])

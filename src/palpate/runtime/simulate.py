@@ -10,19 +10,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.elements import EndStop
 from palpate.errors import FileProblem, PalpateError
 from palpate.files import read_bytes
-from palpate.mechanisms import Hinge, Rolling
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
-from palpate.runtime.stepper import Status, Stepper, moving_range, rest
+from palpate.runtime.stepper import Status, Stepper, end_stops, moving_range, rest, shown
 
 WRENCH_NAMES = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
 WRENCH_UNITS = ("N", "N", "N", "N m", "N m", "N m")
 _UNITS = {"N": ("N",), "N m": ("N m", "Nm", "N·m", "N*m"), "s": ("s",)}
-_MARGIN = math.radians(2.0)
+_MARGIN = {"rad": math.radians(2.0), "m": 0.01}
 _LONGEST = 10_000_000
 """Steps of one simulation."""
 
@@ -115,48 +113,58 @@ def steady_wrench(
 ) -> FloatArray:
     """(steps, 6): a torque (N m) about z of the body frame and a force (N), steady or swinging.
 
-    On a hinge the force acts across the door, `lever` (m) from its axis; on what rolls at the axle, ahead as it stands;
-    on others along x of the body frame.
+    The force drives the only joint of a mechanism: across a door, `lever` (m) from its axis, or along what slides. What
+    rolls is pushed at the axle, ahead as it stands; others along x of the body frame.
     """
     for name, value in (("--torque", torque), ("--force", force), ("--sine", sine_hz)):
         if not math.isfinite(value) or (name == "--sine" and value < 0):
             raise PalpateError(f"{name}: must be a finite number, a frequency at least 0, not {value!r}")
     t = (np.arange(_steps(seconds, dt)) + 0.5) * dt
     swing = np.sin(2 * np.pi * sine_hz * t) if sine_hz else np.ones(len(t))
-    found, hinge = np.zeros((len(t), 6)), isinstance(model.mechanism, Hinge)
-    found[:, 5] = (torque + (force * lever if hinge else 0.0)) * swing
-    along = (1.0, 0.0, 0.0)
-    if isinstance(model.mechanism, Rolling):
-        along = model.mechanism.place(rest(model), FLOATS)[0][0]
-    if not hinge:
-        found[:, :3] = np.outer(force * swing, along)
-    return found
+    push = np.array([0.0, 0.0, 0.0, 0.0, 0.0, torque])
+    if model.mechanism.main is not None:
+        drive = drive_wrench(model)
+        push += drive * (force * lever if drive[3:].any() else force)
+    elif model.mechanism.wheel is not None:
+        push[:3] = force * np.array(model.mechanism.place(rest(model), FLOATS)[0][0])
+    else:
+        push[0] = force
+    return np.outer(swing, push)
+
+
+def drive_wrench(model: Model) -> FloatArray:
+    """(6,) 1 N m about the axis of the last joint or 1 N along it, in the body frame: what moves the object."""
+    joint = model.mechanism.joints[-1]
+    return np.array([0.0, 0.0, 0.0, *joint.axis] if joint.kind == "turn" else [*joint.axis, 0.0, 0.0, 0.0])
 
 
 def missing_stops(model: Model) -> str:
-    """Which end stops a hinge has not got, in a sentence; empty if it has both, or is no hinge."""
-    if not isinstance(model.mechanism, Hinge):
+    """Which end stops of the main coordinate the model has not got, in a sentence; empty if none is missing."""
+    main = model.mechanism.main
+    if main is None:
         return ""
-    there = {e.side for e in model.elements if isinstance(e, EndStop) and e.acts_on == "hinge"}
-    missing = [side for side in ("lowest", "highest") if side not in there]
+    missing = [side for side, at in zip(("lowest", "highest"), end_stops(model), strict=True) if math.isinf(at)]
     if not missing:
         return ""
+    turns = model.mechanism.coordinates[main] == "rad"
+    what, example = ("angle", "0,92 (deg)") if turns else ("position", "0,0.4 (m)")
     return (
-        f"the model has no end stop at the {' and the '.join(missing)} angle: nothing holds it there, neither frame "
-        "nor wall. Add end stops with the option stops, such as 0,92 (deg)."
+        f"the model has no end stop at the {' and the '.join(missing)} {what}: nothing holds it there, neither frame "
+        f"nor wall. Add end stops with the option stops, such as {example}."
     )
 
 
-def through_the_frame(model: Model, angle: FloatArray) -> str:
-    """Whether a door left the angles for which its linkage was described, in words; empty if not."""
-    if not isinstance(model.mechanism, Hinge) or model.mechanism.linkage is None:
+def through_the_frame(model: Model, positions: FloatArray) -> str:
+    """Whether a door left the main positions for which its linkage was described, in words; empty if not."""
+    mechanism = model.mechanism
+    if mechanism.main is None or mechanism.linkage is None:
         return ""
-    low, high = moving_range(model)
-    if float(angle.min()) > low - _MARGIN and float(angle.max()) < high + _MARGIN:
+    unit, (low, high) = mechanism.coordinates[mechanism.main], moving_range(model)
+    if float(positions.min()) > low - _MARGIN[unit] and float(positions.max()) < high + _MARGIN[unit]:
         return ""
     return (
-        f"it left {math.degrees(low):.0f} to {math.degrees(high):.0f} deg, where its linkage was described: the model "
-        "has no end stop there. Add stops with --stops"
+        f"it left {shown(low, unit).removesuffix(' deg')} to {shown(high, unit)}, where its linkage was described: the "
+        "model has no end stop there. Add stops with --stops"
     )
 
 

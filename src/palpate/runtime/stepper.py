@@ -10,10 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.elements import EndStop, Foot
 from palpate.errors import PalpateError
-from palpate.mechanisms import Hinge
-from palpate.mechanisms.hinge import HINGE
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
@@ -26,6 +23,8 @@ _PROBLEMS = (ArithmeticError, ValueError, TypeError, IndexError)
 LONGEST_STEP_S = 0.1
 """Steps up to this are stable whatever the dampers, springs and stops; longer ones would jump over what they must meet.
 For an error of the motion below 1 %, take a hundredth of the shortest swing or fade of the object: usually 1 ms."""
+_EITHER_SIDE = {"rad": math.pi / 4, "m": 0.25}
+"""How far an object without stops moves to either side, by the unit of its main coordinate."""
 
 
 class Stepper:
@@ -52,7 +51,7 @@ class Stepper:
         self._limit = None if wrench_limit is None else check_wrench_limit(wrench_limit)
         model = moving(model)
         self._mechanism = model.mechanism
-        self._reach = reach(model)
+        self._reach = model.mechanism.reach
         self._turns = has_quaternion(model)
         self._still = (0.0,) * len(model.mechanism.accelerations)
         self._now: State = rest(model)
@@ -91,10 +90,8 @@ class Stepper:
             raise PalpateError(f"the state must be {len(names)} numbers ({', '.join(names)}), not {found}")
         low, high = self._reach
         if not low <= found[0] <= high:
-            raise PalpateError(
-                f"at {math.degrees(found[0]):.1f} deg the linkage is out of reach, "
-                f"{math.degrees(low):.1f} to {math.degrees(high):.1f} deg"
-            )
+            at, first, last = (shown(x, self._mechanism.position_units[0], 1) for x in (found[0], low, high))
+            raise PalpateError(f"at {at} the linkage is out of reach, {first.removesuffix(' deg')} to {last}")
         for i, least, most in limits(self._mechanism):
             if not least <= found[i] <= most:
                 raise PalpateError(f"{names[i]} must be from {least:.4g} to {most:.4g}, not {found[i]:.4g}")
@@ -170,6 +167,11 @@ class Stepper:
         return self._braked(now), Status.NOT_FINITE
 
 
+def shown(x: float, unit: str, digits: int = 0) -> str:
+    """An angle in deg, a length in m, for people; `digits` of a degree."""
+    return f"{math.degrees(x):.{digits}f} deg" if unit == "rad" else f"{x:.{digits + 2}f} {unit}"
+
+
 def check_step(dt: float) -> None:
     """Refuse what is no time step (s), or too long a one."""
     if not (math.isfinite(dt) and dt > 0):
@@ -201,36 +203,38 @@ def has_one_freedom(model: Model) -> bool:
 
 
 def rest(model: Model) -> State:
-    """The state in which a stepper begins: zero, or the angle next to it that a linkage reaches; what has feet stands
-    on them.
+    """The state in which a stepper begins: zero, or the position next to it that a linkage reaches; what has feet
+    stands on them.
     """
-    found = [1.0 if name == "q_w" else 0.0 for name in model.mechanism.state]
-    if has_feet(model) and "pitch" in model.mechanism.state:
-        found[model.mechanism.state.index("pitch")] = _standing(model)
-    if isinstance(model.mechanism, Hinge):
-        low, high = reach(model)
-        found[0] = min(max(0.0, low), high)
-    return tuple(found)
+    mechanism = model.mechanism
+    state = [1.0 if name == "q_w" else 0.0 for name in mechanism.state]
+    turns = [j.position for j in mechanism.joints if j.kind == "turn" and j.position is not None]
+    if has_feet(model) and turns:
+        state[turns[-1]] = _standing(model, turns[-1])
+    low, high = mechanism.reach
+    state[0] = min(max(state[0], low), high)
+    return tuple(state)
 
 
 def has_feet(model: Model) -> bool:
     """Whether it can stand on feet."""
-    return any(isinstance(e, Foot) for e in model.elements)
+    return any(e.ground and e.contact for e in model.elements)
 
 
 def feet_height(model: Model, state: Sequence[float]) -> float:
     """m, of the lowest foot above the ground in this state; negative if it is in the ground, infinite without feet."""
-    names = [e.acts_on for e in model.elements if isinstance(e, Foot)]
+    names = [e.acts_on for e in model.elements if e.ground and e.contact]
     k = model.mechanism.expand(state, [0.0] * len(model.mechanism.accelerations), model.shapes, FLOATS)
     return min((float(k.coordinates[name].position) for name in names), default=math.inf)
 
 
-def _standing(model: Model) -> float:
-    """The pitch (rad) nearest to zero at which the lowest foot just touches the ground; zero where none can."""
-    at = model.mechanism.state.index("pitch")
+def _standing(model: Model, at: int) -> float:
+    """The angle (rad, `at` in the state) nearest to zero at which the lowest foot just touches the ground; zero where
+    none can.
+    """
 
-    def height(pitch: float) -> float:
-        return feet_height(model, [pitch if i == at else 0.0 for i in range(len(model.mechanism.state))])
+    def height(angle: float) -> float:
+        return feet_height(model, [angle if i == at else 0.0 for i in range(len(model.mechanism.state))])
 
     for degrees, way in ((d, way) for d in range(90) for way in (1, -1)):
         a, b = math.radians(way * degrees), math.radians(way * (degrees + 1))
@@ -242,19 +246,23 @@ def _standing(model: Model) -> float:
     return 0.0
 
 
-def reach(model: Model) -> tuple[float, float]:
-    """The angles (rad) between which a linkage follows."""
-    linkage = model.mechanism.linkage if isinstance(model.mechanism, Hinge) else None
-    found: tuple[float, float] = getattr(linkage, "reach", (-math.inf, math.inf))
-    return found
+def end_stops(model: Model) -> tuple[float, float]:
+    """The main positions (rad, m) between the model's own end stops; infinite where there is none."""
+    main = model.mechanism.main
+    stops = [e.stops for e in model.elements if e.stops is not None and e.acts_on == main]
+    low = max((s.at for s in stops if s.side == "lowest"), default=-math.inf)
+    return low, min((s.at for s in stops if s.side == "highest"), default=math.inf)
 
 
 def moving_range(model: Model) -> tuple[float, float]:
-    """The angles between which a hinge moves, rad: its stops, else its linkage's reach, else 45 deg to either side."""
-    if not isinstance(model.mechanism, Hinge):
+    """The main positions between which the object moves: its stops, else what its linkage was described for, else 45
+    deg or 0.25 m to either side; zeros where the mechanism has no main coordinate.
+    """
+    mechanism = model.mechanism
+    if mechanism.main is None:
         return 0.0, 0.0
-    reach: tuple[float, float] = getattr(model.mechanism.linkage, "range", (-math.pi / 4, math.pi / 4))
-    stops = [e for e in model.elements if isinstance(e, EndStop) and e.acts_on == HINGE]
-    low = max((e.at for e in stops if e.side == "lowest"), default=reach[0])
-    high = min((e.at for e in stops if e.side == "highest"), default=reach[1])
-    return (low, high) if high > low else reach
+    most = _EITHER_SIDE[mechanism.coordinates[mechanism.main]]
+    span = (-most, most) if mechanism.linkage is None else mechanism.linkage.range
+    low, high = end_stops(model)
+    low, high = (low if low > -math.inf else span[0]), (high if high < math.inf else span[1])
+    return (low, high) if high > low else span
