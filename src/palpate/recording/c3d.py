@@ -43,11 +43,6 @@ class _Content:
     first_frame: int
 
 
-def recognises(head: bytes, path: Path) -> bool:
-    """Whether the file has C3D's key and, at the place that it names, a processor type."""
-    return kind(head, path) == NAME
-
-
 def read(path: str | Path, *, point_unit: str = "") -> Recording:
     """Read markers (n, 3) in m, frame "capture", NaN where hidden (residual < 0 or three zeros), and analog channels.
 

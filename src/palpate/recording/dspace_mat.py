@@ -16,7 +16,6 @@ from palpate.errors import FileProblem, UnknownName
 from palpate.files import replacing
 from palpate.recording.mat import load_variables
 from palpate.recording.recording import Array, Channel, Clock, Recording
-from palpate.recording.signature import kind
 from palpate.recording.text import clock_of
 
 NAME = "dspace-mat"
@@ -31,11 +30,6 @@ class _Signal:
     device: str
     samples: Array
     axis: int
-
-
-def recognises(head: bytes, path: Path) -> bool:
-    """Whether the file is a MATLAB file."""
-    return kind(head, path) == NAME
 
 
 def read(path: str | Path, *, device: str | None = None) -> Recording:

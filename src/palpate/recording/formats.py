@@ -16,13 +16,12 @@ from palpate.recording.signature import head_of, kind
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One file format: how to know, read and write it, and which options its reader takes."""
+    """One file format: how to read and write it, and which options its reader takes."""
 
     name: str
     description: str
     read: Callable[..., Recording]
     write: Callable[..., None]
-    recognises: Callable[[bytes, Path], bool]
     options: tuple[str, ...] = ()
 
 
@@ -49,11 +48,11 @@ def load(*paths: str | Path, format: str | None = None, **options: Any) -> Recor
 def recognise(path: str | Path) -> str:
     """The name of a file's format, judged by its first bytes."""
     path = Path(path)
-    found = kind(head_of(path), path)
-    if found not in FORMATS:
+    name = kind(head_of(path), path)
+    if name not in FORMATS:
         listed = "; ".join(f"{entry.name}: {entry.description}" for entry in FORMATS.values())
-        raise FileProblem(path, f"this looks like {found}", remedy=f"palpate reads {listed}")
-    return found
+        raise FileProblem(path, f"this looks like {name}", remedy=f"palpate reads {listed}")
+    return name
 
 
 def _format(name: str, module: str, description: str, options: tuple[str, ...] = (), suffix: str = "") -> Format:
@@ -65,10 +64,7 @@ def _format(name: str, module: str, description: str, options: tuple[str, ...] =
     def write(path: str | Path, recording: Recording, **chosen: Any) -> None:
         getattr(import_module(f"palpate.recording.{module}"), f"write{suffix}")(path, recording, **chosen)
 
-    def recognises(head: bytes, path: Path) -> bool:
-        return kind(head, path) == name
-
-    return Format(name, description, read, write, recognises, options)
+    return Format(name, description, read, write, options)
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType(

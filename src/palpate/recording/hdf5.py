@@ -33,11 +33,6 @@ _UNIT, _LABELS = ("units", "unit"), ("labels", "columns", "names", "channels")
 _NUMBERS = "iufb"
 
 
-def recognises(head: bytes, path: Path) -> bool:
-    """Whether the file has HDF5's signature and is none of MATLAB's."""
-    return kind(head, path) == NAME
-
-
 def read(
     path: str | Path,
     *,

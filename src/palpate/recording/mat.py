@@ -26,11 +26,6 @@ MatArray = NDArray[Any]
 KINDS = ("dspace-mat", "mat")
 
 
-def recognises(head: bytes, path: Path) -> bool:
-    """Whether the file is MATLAB's and does not begin with a struct, as ControlDesk's captures do."""
-    return kind(head, path) == NAME
-
-
 def read(
     path: str | Path,
     *,

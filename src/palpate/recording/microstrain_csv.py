@@ -42,11 +42,6 @@ _COLUMN_NAMES = (
 _START_NS = 1_704_067_200_000_000_000
 
 
-def recognises(head: bytes, path: Path) -> bool:
-    """Whether the file has MicroStrain's marker or column names, or a long preamble before seven columns."""
-    return kind(head, path) == NAME
-
-
 def read(path: str | Path, *, g: float = STANDARD_GRAVITY) -> Recording:
     """Read acceleration (m/s2: specific force times `g`), angular rate (rad/s), gravity estimate (m/s2).
 

@@ -54,11 +54,6 @@ class _Series:
     values: list[tuple[float, ...]] = field(default_factory=list[tuple[float, ...]])
 
 
-def recognises(head: bytes, path: Path) -> bool:
-    """Whether the file is a ROS bag, MCAP or SQLite, or the metadata of a ROS 2 bag."""
-    return kind(head, path) == NAME
-
-
 def read(
     path: str | Path, *, topics: Sequence[str] | None = None, stamps: Literal["header", "bag"] = "header"
 ) -> Recording:
@@ -81,11 +76,16 @@ def read(
 
 
 def write(path: str | Path, recording: Recording) -> None:
-    """Write a ROS 1 bag, or MCAP where the path ends in .mcap; see `ros_writing`."""
-    from palpate.recording.rosbag import write_bag
+    """Write a ROS 1 bag, or MCAP where the path ends in .mcap; each group "topic/..." of channels is one topic.
 
+    A channel that fits no message is refused. Values are stored as they are. Names without a topic get that of their
+    clock. An IMU may lack its orientation.
+    """
+    path = Path(path)
     library("rosbags.highlevel", "writing ROS bags")
-    write_bag(Path(path), recording)
+    topics = _topics(path, recording)
+    with tempfile.TemporaryDirectory() as folder, replacing(path) as temporary:
+        copyfile(_write(Path(folder) / "bag", topics, mcap=path.suffix.lower() == ".mcap"), temporary)
 
 
 def _collect(path: Path, head: bytes, topics: Sequence[str] | None) -> list[_Series]:
@@ -316,39 +316,26 @@ def _wxyz(q: Any) -> tuple[float, float, float, float]:
     return (q.w, q.x, q.y, q.z) if q.w or q.x or q.y or q.z else (NAN, NAN, NAN, NAN)
 
 
-def _wrench_stamped(m: Any) -> Iterator[Sample]:
-    w = m.wrench
-    yield Sample("", "wrench", _stamp(m.header), m.header.frame_id, (*_xyz(w.force), *_xyz(w.torque)))
-
-
-def _wrench(m: Any) -> Iterator[Sample]:
-    yield Sample("", "wrench", 0, "", (*_xyz(m.force), *_xyz(m.torque)))
+def _stamped(m: Any, layout: str, *values: float, part: str = "") -> Iterator[Sample]:
+    yield Sample(part, layout, _stamp(m.header), m.header.frame_id, values)
 
 
 def _imu(m: Any) -> Iterator[Sample]:
     """A covariance that begins with -1 says that the quantity is not measured (sensor_msgs/Imu)."""
     nothing = (NAN, NAN, NAN)
-    values = (
-        *(_xyz(m.linear_acceleration) if m.linear_acceleration_covariance[0] != -1 else nothing),
-        *(_xyz(m.angular_velocity) if m.angular_velocity_covariance[0] != -1 else nothing),
-        *(_wxyz(m.orientation) if m.orientation_covariance[0] != -1 else (NAN, *nothing)),
-    )
-    yield Sample("", "imu", _stamp(m.header), m.header.frame_id, values)
+    acceleration = _xyz(m.linear_acceleration) if m.linear_acceleration_covariance[0] != -1 else nothing
+    rate = _xyz(m.angular_velocity) if m.angular_velocity_covariance[0] != -1 else nothing
+    orientation = _wxyz(m.orientation) if m.orientation_covariance[0] != -1 else (NAN, *nothing)
+    return _stamped(m, "imu", *acceleration, *rate, *orientation)
 
 
-def _pose_stamped(m: Any) -> Iterator[Sample]:
-    p = m.pose
-    yield Sample("", "pose", _stamp(m.header), m.header.frame_id, (*_xyz(p.position), *_wxyz(p.orientation)))
-
-
-def _pose_with_covariance(m: Any) -> Iterator[Sample]:
-    p = m.pose.pose
-    yield Sample("", "pose", _stamp(m.header), m.header.frame_id, (*_xyz(p.position), *_wxyz(p.orientation)))
+def _pose(m: Any, p: Any) -> Iterator[Sample]:
+    return _stamped(m, "pose", *_xyz(p.position), *_wxyz(p.orientation))
 
 
 def _transform(m: Any) -> Iterator[Sample]:
-    t, child = m.transform, m.child_frame_id.lstrip("/")
-    yield Sample(child, "pose", _stamp(m.header), m.header.frame_id, (*_xyz(t.translation), *_wxyz(t.rotation)))
+    t = m.transform
+    return _stamped(m, "pose", *_xyz(t.translation), *_wxyz(t.rotation), part=m.child_frame_id.lstrip("/"))
 
 
 def _tf(m: Any) -> Iterator[Sample]:
@@ -356,47 +343,29 @@ def _tf(m: Any) -> Iterator[Sample]:
         yield from _transform(transform)
 
 
-def _point_stamped(m: Any) -> Iterator[Sample]:
-    yield Sample("", "point", _stamp(m.header), m.header.frame_id, _xyz(m.point))
-
-
 def _joint_state(m: Any) -> Iterator[Sample]:
     for place, name in enumerate(m.name):
-        values = tuple(
-            float(numbers[place]) if place < len(numbers) else NAN for numbers in (m.position, m.velocity, m.effort)
-        )
-        yield Sample(name, "joint", _stamp(m.header), m.header.frame_id, values)
+        values = (float(x[place]) if place < len(x) else NAN for x in (m.position, m.velocity, m.effort))
+        yield from _stamped(m, "joint", *values, part=name)
 
 
 EXTRACT: Mapping[str, Callable[[Any], Iterator[Sample]]] = MappingProxyType(
     {
-        "geometry_msgs/msg/WrenchStamped": _wrench_stamped,
-        "geometry_msgs/msg/Wrench": _wrench,
+        "geometry_msgs/msg/WrenchStamped": lambda m: _stamped(
+            m, "wrench", *_xyz(m.wrench.force), *_xyz(m.wrench.torque)
+        ),
+        "geometry_msgs/msg/Wrench": lambda m: iter([Sample("", "wrench", 0, "", (*_xyz(m.force), *_xyz(m.torque)))]),
         "sensor_msgs/msg/Imu": _imu,
-        "geometry_msgs/msg/PoseStamped": _pose_stamped,
-        "geometry_msgs/msg/PoseWithCovarianceStamped": _pose_with_covariance,
+        "geometry_msgs/msg/PoseStamped": lambda m: _pose(m, m.pose),
+        "geometry_msgs/msg/PoseWithCovarianceStamped": lambda m: _pose(m, m.pose.pose),
         "geometry_msgs/msg/TransformStamped": _transform,
-        "geometry_msgs/msg/PointStamped": _point_stamped,
+        "geometry_msgs/msg/PointStamped": lambda m: _stamped(m, "point", *_xyz(m.point)),
         "tf2_msgs/msg/TFMessage": _tf,
         "tf/msg/tfMessage": _tf,
         "sensor_msgs/msg/JointState": _joint_state,
     }
 )
 """Message types that palpate reads, by their ROS 2 names."""
-
-
-def write_bag(path: Path, recording: Recording) -> None:
-    """Write each group "topic/..." of channels as one topic; a channel that fits no message is refused.
-
-    Values are stored as they are. Names without a topic get that of their clock. An IMU may lack its orientation.
-    """
-    topics = _topics(path, recording)
-    with tempfile.TemporaryDirectory() as folder, replacing(path) as temporary:
-        if path.suffix.lower() == ".mcap":
-            made = _write_2(Path(folder) / "bag", topics)
-        else:
-            made = _write_1(Path(folder) / "bag.bag", topics)
-        copyfile(made, temporary)
 
 
 def _topics(path: Path, recording: Recording) -> dict[str, tuple[str, str, Array, Array]]:
@@ -435,85 +404,60 @@ def _layout(path: Path, topic: str, held: Sequence[str]) -> str:
     )
 
 
-def _write_1(path: Path, topics: Mapping[str, tuple[str, str, Array, Array]]) -> Path:
-    from rosbags.rosbag1 import Writer
+def _write(path: Path, topics: Mapping[str, tuple[str, str, Array, Array]], *, mcap: bool) -> Path:
+    """Write a bag of ROS 1, or of ROS 2 in MCAP; returns the file."""
+    from rosbags import rosbag1, rosbag2
     from rosbags.typesys import Stores, get_typestore
 
-    store = get_typestore(Stores.ROS1_NOETIC)
-    with Writer(path) as writer:
+    store: Any = get_typestore(Stores.LATEST if mcap else Stores.ROS1_NOETIC)
+    bag: Any = (
+        rosbag2.Writer(path, version=9, storage_plugin=rosbag2.StoragePlugin.MCAP) if mcap else rosbag1.Writer(path)
+    )
+    with bag as writer:
         for topic, (layout, frame, times_s, values) in topics.items():
             connection = writer.add_connection(f"/{topic}", _TYPES[layout], typestore=store)
             for stamp_ns, message in _messages(store.types, layout, frame, times_s, values):
-                writer.write(connection, stamp_ns, store.serialize_ros1(message, _TYPES[layout]))
-    return path
-
-
-def _write_2(path: Path, topics: Mapping[str, tuple[str, str, Array, Array]]) -> Path:
-    from rosbags.rosbag2 import StoragePlugin, Writer
-    from rosbags.typesys import Stores, get_typestore
-
-    store = get_typestore(Stores.LATEST)
-    with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-        for topic, (layout, frame, times_s, values) in topics.items():
-            connection = writer.add_connection(f"/{topic}", _TYPES[layout], typestore=store)
-            for stamp_ns, message in _messages(store.types, layout, frame, times_s, values):
-                writer.write(connection, stamp_ns, store.serialize_cdr(message, _TYPES[layout]))
-    return path / f"{path.name}.mcap"
+                raw = (store.serialize_cdr if mcap else store.serialize_ros1)(message, _TYPES[layout])
+                writer.write(connection, stamp_ns, raw)
+    return path / f"{path.name}.mcap" if mcap else path
 
 
 def _messages(
     types: Mapping[str, Any], layout: str, frame: str, times_s: Array, values: Array
 ) -> Iterator[tuple[int, Any]]:
-    build = _BUILD[layout]
     header, time = types["std_msgs/msg/Header"], types["builtin_interfaces/msg/Time"]
     numbered = "seq" in header.__dataclass_fields__
     stamps = np.rint(times_s * 1e9).astype(np.int64) + _START_NS
     for place, (stamp_ns, row) in enumerate(zip(stamps.tolist(), values.tolist(), strict=True)):
         stamp = time(sec=stamp_ns // 1_000_000_000, nanosec=stamp_ns % 1_000_000_000)
         more = {"seq": place} if numbered else {}
-        yield stamp_ns, build(types, header(stamp=stamp, frame_id=frame, **more), row)
+        yield stamp_ns, _message(types, layout, header(stamp=stamp, frame_id=frame, **more), row)
 
 
-def _vector(types: Mapping[str, Any], row: Sequence[float], kind: str = "Vector3") -> Any:
-    return types[f"geometry_msgs/msg/{kind}"](x=row[0], y=row[1], z=row[2])
+def _message(types: Mapping[str, Any], layout: str, header: Any, row: Sequence[float]) -> Any:
+    """A message of this layout from the numbers of one sample."""
 
+    def vector(first: int, kind: str = "Vector3") -> Any:
+        return types[f"geometry_msgs/msg/{kind}"](x=row[first], y=row[first + 1], z=row[first + 2])
 
-def _quaternion(types: Mapping[str, Any], row: Sequence[float]) -> Any:
-    w, x, y, z = row if row[0] == row[0] else (0.0, 0.0, 0.0, 0.0)
-    return types["geometry_msgs/msg/Quaternion"](x=x, y=y, z=z, w=w)
+    def quaternion(first: int) -> Any:
+        w, x, y, z = row[first : first + 4] if row[first] == row[first] else (0.0, 0.0, 0.0, 0.0)
+        return types["geometry_msgs/msg/Quaternion"](x=x, y=y, z=z, w=w)
 
-
-def _wrench_message(types: Mapping[str, Any], header: Any, row: Sequence[float]) -> Any:
-    wrench = types["geometry_msgs/msg/Wrench"](force=_vector(types, row), torque=_vector(types, row[3:]))
-    return types[_TYPES["wrench"]](header=header, wrench=wrench)
-
-
-def _imu_message(types: Mapping[str, Any], header: Any, row: Sequence[float]) -> Any:
-    unknown, absent = np.zeros(9), np.array([-1.0, *[0.0] * 8])
-    return types[_TYPES["imu"]](
-        header=header,
-        orientation=_quaternion(types, row[6:]),
-        orientation_covariance=unknown if row[6] == row[6] else absent,
-        angular_velocity=_vector(types, row[3:]),
-        angular_velocity_covariance=unknown,
-        linear_acceleration=_vector(types, row),
-        linear_acceleration_covariance=unknown,
-    )
-
-
-def _pose(types: Mapping[str, Any], header: Any, row: Sequence[float]) -> Any:
-    position, orientation = _vector(types, row, "Point"), _quaternion(types, row[3:])
-    pose = types["geometry_msgs/msg/Pose"](position=position, orientation=orientation)
-    return types[_TYPES["pose"]](header=header, pose=pose)
-
-
-def _point(types: Mapping[str, Any], header: Any, row: Sequence[float]) -> Any:
-    return types[_TYPES["point"]](header=header, point=_vector(types, row, "Point"))
-
-
-_BUILD: Mapping[str, Callable[[Mapping[str, Any], Any, Sequence[float]], Any]] = {
-    "wrench": _wrench_message,
-    "imu": _imu_message,
-    "pose": _pose,
-    "point": _point,
-}
+    if layout == "wrench":
+        content = {"wrench": types["geometry_msgs/msg/Wrench"](force=vector(0), torque=vector(3))}
+    elif layout == "pose":
+        content = {"pose": types["geometry_msgs/msg/Pose"](position=vector(0, "Point"), orientation=quaternion(3))}
+    elif layout == "point":
+        content = {"point": vector(0, "Point")}
+    else:
+        unknown, absent = np.zeros(9), np.array([-1.0, *[0.0] * 8])
+        content = {
+            "orientation": quaternion(6),
+            "orientation_covariance": unknown if row[6] == row[6] else absent,
+            "angular_velocity": vector(3),
+            "angular_velocity_covariance": unknown,
+            "linear_acceleration": vector(0),
+            "linear_acceleration_covariance": unknown,
+        }
+    return types[_TYPES[layout]](header=header, **content)

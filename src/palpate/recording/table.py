@@ -69,11 +69,6 @@ class _Table:
         raise UnknownName("column", column, (h for h in self.headers if h), where=str(self.path))
 
 
-def recognises(head: bytes, path: Path) -> bool:
-    """Whether the file is a plain CSV table."""
-    return kind(head, path) == CSV
-
-
 def read(
     path: str | Path,
     *,

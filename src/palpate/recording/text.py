@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from palpate.errors import FileProblem, PalpateError
 from palpate.physics.units import Unit, parse_unit
-from palpate.recording.recording import Array, Clock, describe_disorder, first_disorder
+from palpate.recording.recording import Array, Clock, Recording, describe_disorder, first_disorder
 
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "-")
 _DECIMAL_COMMA = re.compile(rb"\d,\d")
@@ -216,6 +216,24 @@ def _count(content: NDArray[np.uint8], mark: str) -> int:
     """How often a character occurs; in pieces that fit the cache, several times faster than all at once."""
     pieces = range(0, len(content), 1 << 16)
     return sum(int(np.count_nonzero(content[start : start + (1 << 16)] == ord(mark))) for start in pieces)
+
+
+def marker_columns(path: Path, recording: Recording, format_name: str, forbidden: str) -> list[pl.Series]:
+    """Positions (n, 3) in m as columns x, y, z in mm, for a file whose header takes no name with `forbidden` signs."""
+    for channel in recording.channels.values():
+        if channel.samples.ndim != 2 or channel.unit != "m":
+            raise FileProblem(
+                path, f"channel {channel.name!r} is not a position (n, 3) in m and has no place in {format_name}"
+            )
+        if re.search(forbidden, channel.name):
+            raise FileProblem(
+                path, f"the name {channel.name!r} cannot stand in a {format_name} header", remedy="rename the marker"
+            )
+    return [
+        pl.Series(f"{place} {axis}", channel.samples[:, axis] * 1e3, nan_to_null=True)
+        for place, channel in enumerate(recording.channels.values())
+        for axis in range(3)
+    ]
 
 
 def time_name(name: str) -> str | None:

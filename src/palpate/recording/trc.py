@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,7 +13,18 @@ from palpate.errors import DataProblem, FileProblem, PalpateError
 from palpate.files import read_bytes, replacing
 from palpate.recording.recording import Array, Channel, Clock, Recording
 from palpate.recording.signature import HEAD_BYTES, is_number, kind, wrong_format
-from palpate.recording.text import Rows, as_utf8, clock_of, distinct, first_lines, parse_rows, split, to_si, trimmed_end
+from palpate.recording.text import (
+    Rows,
+    as_utf8,
+    clock_of,
+    distinct,
+    first_lines,
+    marker_columns,
+    parse_rows,
+    split,
+    to_si,
+    trimmed_end,
+)
 
 NAME = "trc"
 _TAB = "\t"
@@ -25,11 +35,6 @@ _HIDDEN = 9_999_999.0
 """What Cortex writes, in the file's unit, where a marker was not seen."""
 _ROUNDED_S = 0.6e-3
 """Times with three decimals are this close to those that the rate gives."""
-
-
-def recognises(head: bytes, path: Path) -> bool:
-    """Whether the file begins with PathFileType."""
-    return kind(head, path) == NAME
 
 
 def read(path: str | Path) -> Recording:
@@ -78,13 +83,7 @@ def write(path: str | Path, recording: Recording) -> None:
     clock = recording.one_clock()
     rate = float(f"{clock.rate_hz:.9g}")
     frames = _frames(path, clock, rate)
-    for channel in recording.channels.values():
-        if channel.samples.ndim != 2 or channel.unit != "m":
-            raise FileProblem(
-                path, f"channel {channel.name!r} is not a position (n, 3) in m and has no place in {NAME}"
-            )
-        if re.search(r"[\t\r\n\"]", channel.name):
-            raise FileProblem(path, f"the name {channel.name!r} cannot stand in a TRC header", remedy="rename it")
+    markers = marker_columns(path, recording, NAME, r"[\t\r\n\"]")
     n, count = len(clock), len(recording)
     fields = ("DataRate", "CameraRate", "NumFrames", "NumMarkers", "Units")
     fields += ("OrigDataRate", "OrigDataStartFrame", "OrigNumFrames")
@@ -97,11 +96,7 @@ def write(path: str | Path, recording: Recording) -> None:
         "\t" + "".join(f"\tX{k}\tY{k}\tZ{k}" for k in range(1, count + 1)),
         "",
     )
-    table = pl.DataFrame({"frame": frames, "time": clock.times_s}).with_columns(
-        pl.Series(f"{place} {axis}", channel.samples[:, axis] * 1e3, nan_to_null=True)
-        for place, channel in enumerate(recording.channels.values())
-        for axis in range(3)
-    )
+    table = pl.DataFrame({"frame": frames, "time": clock.times_s}).with_columns(markers)
     with replacing(path) as temporary, temporary.open("wb") as file:
         file.write(("\n".join(head) + "\n").encode())
         table.write_csv(file, include_header=False, separator=_TAB, float_precision=6)

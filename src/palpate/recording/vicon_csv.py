@@ -13,8 +13,18 @@ import polars as pl
 from palpate.errors import DataProblem, FileProblem, PalpateError
 from palpate.files import read_bytes, replacing
 from palpate.recording.recording import Array, Channel, Clock, Recording
-from palpate.recording.signature import VICON_BLOCKS, is_number, kind, separator_of, wrong_format
-from palpate.recording.text import Rows, as_utf8, clock_of, first_lines, parse_rows, split, to_si, trimmed_end
+from palpate.recording.signature import VICON_BLOCKS, is_number, separator_of, wrong_format
+from palpate.recording.text import (
+    Rows,
+    as_utf8,
+    clock_of,
+    first_lines,
+    marker_columns,
+    parse_rows,
+    split,
+    to_si,
+    trimmed_end,
+)
 
 NAME = "vicon-csv"
 _HEADER_LINES = 5
@@ -45,11 +55,6 @@ class _Group:
     columns: tuple[int, ...]
 
 
-def recognises(head: bytes, path: Path) -> bool:
-    """Whether the file begins like a Nexus block: its name, then the rate."""
-    return kind(head, path) == NAME
-
-
 def read(path: str | Path) -> Recording:
     """Read every block with frames; a marker is one channel (n, 3) in m, frame "capture", NaN where hidden.
 
@@ -78,11 +83,7 @@ def write(path: str | Path, recording: Recording, *, rate_hz: float | None = Non
     clock = recording.one_clock()
     rate = float(f"{clock.rate_hz if rate_hz is None else rate_hz:.9g}")
     columns = {"frame": _frames(path, clock, rate), "sub": np.zeros(len(clock), dtype=np.int64)}
-    table = pl.DataFrame(columns).with_columns(
-        pl.Series(f"{place} {axis}", channel.samples[:, axis] * 1e3, nan_to_null=True)
-        for place, channel in enumerate(_markers(path, recording))
-        for axis in range(3)
-    )
+    table = pl.DataFrame(columns).with_columns(marker_columns(path, recording, NAME, r"[,;\r\n\"]"))
     head = (
         "Trajectories",
         f"{rate:.9g}",
@@ -236,19 +237,6 @@ def _clock(path: Path, block: _Block, frames: Array, subframes: Array | None) ->
     if subframes is not None and (subframes > 0).any():
         counts = counts * (np.nanmax(subframes) + 1.0) + subframes
     return clock_of(path, block.name, counts / block.rate_hz, lines)
-
-
-def _markers(path: Path, recording: Recording) -> list[Channel]:
-    for channel in recording.channels.values():
-        if channel.samples.ndim != 2 or channel.unit != "m":
-            raise FileProblem(
-                path, f"channel {channel.name!r} is not a position (n, 3) in m and has no place in {NAME}"
-            )
-        if re.search(r"[,;\r\n\"]", channel.name):
-            raise FileProblem(
-                path, f"the name {channel.name!r} cannot stand in a CSV header", remedy="rename the marker"
-            )
-    return list(recording.channels.values())
 
 
 def _frames(path: Path, clock: Clock, rate_hz: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
