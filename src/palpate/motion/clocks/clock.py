@@ -84,7 +84,7 @@ def evenly_sampled(times_s: FloatArray, x: FloatArray, *, what: str, longest_gap
     even = start + period * np.arange(int(rows[-1]) + 1, dtype=float)
     _refuse_uneven(times_s, stamps - even[rows], period, what)
     at = rows[seen]
-    filled = x if len(at) == len(even) else _bridge(at, x[seen], len(even))
+    filled = x if len(at) == len(even) else interpolated(np.arange(len(even), dtype=float), at.astype(float), x[seen])
     return Even(even, filled, _lost(at, even, period, longest_gap_s), float(np.abs(times_s - even[rows]).max()), rows)
 
 
@@ -395,9 +395,9 @@ def _despiked(x: FloatArray) -> FloatArray:
     return np.asarray(median_filter(x, 5, mode="nearest"), dtype=float)
 
 
-def _bridge(index: IntArray, values: FloatArray, n: int) -> FloatArray:
-    grid = np.arange(n, dtype=float)
-    return np.array([np.interp(grid, index, values[:, j]) for j in range(values.shape[1])], dtype=float).T
+def interpolated(at_s: FloatArray, times_s: FloatArray, x: FloatArray) -> FloatArray:
+    """(samples, channels) at other times, by straight lines."""
+    return np.array([np.interp(at_s, times_s, column) for column in x.T], dtype=float).T
 
 
 @dataclass(frozen=True, slots=True)

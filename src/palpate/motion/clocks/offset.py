@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from palpate.errors import DataProblem
 from palpate.motion.clocks.clock import ClockMap as ClockMap
 from palpate.motion.clocks.clock import clock_map as clock_map
-from palpate.motion.clocks.clock import noise_floor
+from palpate.motion.clocks.clock import interpolated, noise_floor
 from palpate.motion.derivatives.filters import design_lowpass
-from palpate.physics.arrays import FloatArray, least_squares, symmetric_inverse
+from palpate.physics.arrays import FloatArray, least_squares, rate_hz, symmetric_inverse
 from palpate.physics.poses import Poses
 
 _BANDWIDTH_HZ = 20.0
@@ -172,7 +172,7 @@ def _pair(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, alike: b
     from scipy.interpolate import CubicSpline
 
     known, seen = np.isfinite(P).all(axis=1), np.isfinite(Q).all(axis=1)
-    spline = CubicSpline(tp, P if known.all() else _interpolate(tp, tp[known], P[known]).T)
+    spline = CubicSpline(tp, P if known.all() else interpolated(tp, tp[known], P[known]))
     blind = None if known.all() else (tp, np.asarray(~known, dtype=float))
     first, last = float(tp[0]), float(tp[-1])
     return _Pair(
@@ -182,16 +182,16 @@ def _pair(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, alike: b
 
 def _band_limited(times_s: FloatArray, x: FloatArray, bandwidth_hz: float) -> tuple[FloatArray, FloatArray]:
     """Low-pass and decimate (samples, channels) on an even version of its own clock; NaN spread by the filter."""
-    rate = (len(times_s) - 1) / (times_s[-1] - times_s[0])
+    rate = rate_hz(times_s)
     even = times_s[0] + np.arange(len(times_s)) / rate
-    rows = _interpolate(even, times_s, x)
+    rows = interpolated(even, times_s, x)
     if rate <= 2.6 * bandwidth_hz:
-        return even, rows.T
+        return even, rows
     lowpass = design_lowpass(rate, bandwidth_hz)
     if len(even) < 2 * len(lowpass.taps):
-        return even, rows.T
+        return even, rows
     half = len(lowpass.taps) // 2
-    return even[half : len(even) - half : lowpass.step], lowpass.apply(rows).T
+    return even[half : len(even) - half : lowpass.step], lowpass.apply(rows.T).T
 
 
 def _candidates(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, alike: bool) -> list[float]:
@@ -234,14 +234,9 @@ def _correlation(p: FloatArray, q: FloatArray) -> FloatArray:
 def _coarse(times_s: FloatArray, x: FloatArray, alike: bool) -> FloatArray:
     """On the coarse grid, without mean, each channel (or, where they are alike, all together) of norm one."""
     grid = np.arange(times_s[0], times_s[-1], 1 / _COARSE_HZ)
-    y = _interpolate(grid, times_s, x).T
+    y = interpolated(grid, times_s, x)
     y = np.where(np.isfinite(y).all(axis=1, keepdims=True), y - np.nanmean(y, axis=0), 0.0)
     return y / np.maximum(np.linalg.norm(y) if alike else np.linalg.norm(y, axis=0), 1e-300)
-
-
-def _interpolate(at_s: FloatArray, times_s: FloatArray, x: FloatArray) -> FloatArray:
-    """(samples, channels) -> (channels, other samples), linearly."""
-    return np.array([np.interp(at_s, times_s, x[:, j]) for j in range(x.shape[1])], dtype=float)
 
 
 def _compared(pair: _Pair, offset_s: float) -> tuple[FloatArray, FloatArray]:
@@ -457,7 +452,7 @@ def window_mean(times_s: FloatArray, x: FloatArray, half_s: float) -> FloatArray
     steps = np.diff(times_s)[:, None] * (filled[1:] + filled[:-1]) / 2
     total = np.vstack([np.zeros(x.shape[1]), np.cumsum(steps, axis=0)])
     early, late = times_s - half_s, times_s + half_s
-    mean = (_linear(late, times_s, total) - _linear(early, times_s, total)) / (2 * half_s)
+    mean = (interpolated(late, times_s, total) - interpolated(early, times_s, total)) / (2 * half_s)
     period = (times_s[-1] - times_s[0]) / (len(times_s) - 1)
     lost = np.concatenate([[0.0], np.cumsum(bad)])
     met = lost[np.searchsorted(times_s, late + period)] > lost[np.searchsorted(times_s, early - period)]
@@ -494,7 +489,7 @@ def bridge_short(at: FloatArray, omega: FloatArray) -> tuple[FloatArray, FloatAr
         raise DataProblem("poses", "no angular velocity is known")
     count = round((t[-1] - t[0]) / float(np.median(np.diff(at)))) + 1
     grid = np.linspace(float(t[0]), float(t[-1]), max(count, 2))
-    filled = _linear(grid, t, w)
+    filled = interpolated(grid, t, w)
     for i in np.flatnonzero(np.diff(t) > _BRIDGED_S):
         filled[(grid > t[i]) & (grid < t[i + 1])] = np.nan
     return grid, filled
@@ -518,7 +513,7 @@ def _without_outliers(
 ) -> FloatArray:
     """NaN where the markers' angular velocity is far from what the gyroscope says at this offset."""
     there = found.clock.from_reference(at)
-    predicted = _linear(there, times_s, gyroscope)
+    predicted = interpolated(there, times_s, gyroscope)
     use = np.isfinite(omega).all(axis=1) & np.isfinite(predicted).all(axis=1)
     use &= (there >= times_s[0]) & (there <= times_s[-1])
     x = np.column_stack([predicted[use], np.ones(use.sum())])
@@ -527,8 +522,3 @@ def _without_outliers(
     kept = omega.copy()
     kept[np.flatnonzero(use)[(np.abs(rest) > _OUTLYING * np.maximum(scale, 1e-12)).any(axis=1)]] = np.nan
     return kept
-
-
-def _linear(at_s: FloatArray, times_s: FloatArray, x: FloatArray) -> FloatArray:
-    """(samples, channels) at other times, linearly."""
-    return np.array([np.interp(at_s, times_s, x[:, j]) for j in range(x.shape[1])], dtype=float).T

@@ -18,7 +18,7 @@ from palpate.errors import DataProblem
 from palpate.motion.clocks.clock import Interval
 from palpate.motion.derivatives.bandwidth import Bandwidth, pose_bandwidth, signal_bandwidth
 from palpate.motion.derivatives.filters import filter_weights, savitzky_golay
-from palpate.physics.arrays import BoolArray, FloatArray
+from palpate.physics.arrays import BoolArray, FloatArray, rate_hz
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import body_rates, exp_rotation, log_rotation
@@ -300,7 +300,7 @@ def windowed_motion(
     noise: standard deviation of the white noise of the positions, of all or (n,) of each, in their units. A sample in
     no stretch has the first one's window. No low-pass needs to follow.
     """
-    rate = float((len(times_s) - 1) / (times_s[-1] - times_s[0]))
+    rate = rate_hz(times_s)
     columns = position.reshape(len(position), -1)
     windows = np.empty(columns.shape, dtype=np.int64)
     for j, level in enumerate(np.broadcast_to(noise, columns.shape[1])):
@@ -332,7 +332,7 @@ def best_window(
     apart from a shorter window, less what noise alone sets them apart (an unbiased estimate of risk: Stein 1981; of a
     local polynomial's: Fan & Gijbels 1995), made good for the bias that the shorter one has itself.
     """
-    rate = float((len(times_s) - 1) / (times_s[-1] - times_s[0]))
+    rate = rate_hz(times_s)
     first, scale = order + 5 - order % 2, (noise * rate**2) ** 2
     acceleration: dict[int, FloatArray] = {}
 

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
 from palpate.findings import Finding, Severity
-from palpate.motion.clocks.clock import ClockMap, resample
+from palpate.motion.clocks.clock import ClockMap, interpolated, resample
 from palpate.motion.clocks.offset import angular_velocity, bridge_short, window_mean
 from palpate.motion.derivatives.filters import Lowpass, design_lowpass
 from palpate.motion.frames.roles import BIAS_STD, Tilt, up_vector
-from palpate.physics.arrays import FloatArray, least_squares, symmetric_inverse, symmetric_solve
+from palpate.physics.arrays import FloatArray, least_squares, rate_hz, symmetric_inverse, symmetric_solve
 from palpate.physics.kinematics import Kinematics
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
@@ -123,8 +123,7 @@ def gyroscope_rotation(poses: Poses, times_s: FloatArray, angular_rate: FloatArr
 
 def _turn_between(at: FloatArray, omega: FloatArray, gyroscope: FloatArray) -> Placement:
     grid, bridged = bridge_short(at, omega)
-    same = np.array([np.interp(grid, at, gyroscope[:, j]) for j in range(3)], dtype=float).T
-    t, (a, b) = one_lowpass(grid, bridged, same)
+    t, (a, b) = one_lowpass(grid, bridged, interpolated(grid, at, gyroscope))
     return fit_rotation(t, a, b)
 
 
@@ -353,7 +352,7 @@ def one_lowpass(
     (x_-1 - 2 x_0 + x_1) / dt2 is the second derivative of (x_-1 + 10 x_0 + x_1) / 12 to fourth order in omega dt
     (Numerov), 4e-5 at 5 of 100 Hz: so the two outputs of one signal belong together.
     """
-    rate = float((len(times_s) - 1) / (times_s[-1] - times_s[0]))
+    rate = rate_hz(times_s)
     lowpass = design_lowpass(rate, min(bandwidth_hz, 0.3 * rate))
     three = np.array([1.0, -2.0, 1.0]) * rate**2 if second else np.array([1.0, 10.0, 1.0]) / 12
     lowpass = Lowpass(np.convolve(lowpass.taps, three), lowpass.step)

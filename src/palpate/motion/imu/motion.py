@@ -19,7 +19,7 @@ from palpate.errors import DataProblem
 from palpate.motion.clocks.clock import Interval, without_lost
 from palpate.motion.derivatives.bandwidth import pose_bandwidth
 from palpate.motion.derivatives.filters import savitzky_golay
-from palpate.physics.arrays import FloatArray, symmetric_inverse
+from palpate.physics.arrays import FloatArray, rate_hz, symmetric_inverse
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import (
@@ -81,13 +81,13 @@ def imu_motion(
     axes; T_sensor_imu: pose of the IMU in the sensor frame (4 x 4, m). An accelerometer reads a - g, which is what
     the balance needs (FORMATS, IMU).
     """
-    rate_hz = (len(times_s) - 1) / (times_s[-1] - times_s[0])
+    rate = rate_hz(times_s)
     R, r = T_sensor_imu[:3, :3], T_sensor_imu[:3, 3]
     omega = angular_rate @ R.T
-    slope_window = _odd(smoothing.slope_window_s * rate_hz)
-    omega_dot = savitzky_golay(omega, slope_window, smoothing.slope_order, derivative=1, rate_hz=rate_hz)
+    slope_window = _odd(smoothing.slope_window_s * rate)
+    omega_dot = savitzky_golay(omega, slope_window, smoothing.slope_order, derivative=1, rate_hz=rate)
     a = transport_acceleration(acceleration @ R.T, omega, omega_dot, -r)
-    window = _odd(smoothing.window_s * rate_hz)
+    window = _odd(smoothing.window_s * rate)
     a, omega, omega_dot = (savitzky_golay(x, window, smoothing.order) for x in (a, omega, omega_dot))
     return Motion(times_s, a, omega, omega_dot)
 
@@ -199,7 +199,7 @@ def fuse(
 
 def _even(times_s: FloatArray) -> float:
     """Samples per second of a clock from which none is missing."""
-    rate = (len(times_s) - 1) / float(times_s[-1] - times_s[0])
+    rate = rate_hz(times_s)
     off = np.abs(times_s - times_s[0] - np.arange(len(times_s)) / rate)
     if not off.max() * rate < 0.5:
         raise DataProblem(

@@ -12,13 +12,12 @@ from math import log
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
 
 from palpate.findings import Finding
 from palpate.motion.clocks.clock import Even, without_lost
 from palpate.motion.derivatives.filters import Lowpass
 from palpate.motion.imu.motion import Smoothing, imu_motion
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, rms
 
 _STILL_S, _MOVING_S, _HOP = 0.5, 1.0, 4
 """Windows of the spectra, which begin every quarter of one."""
@@ -41,7 +40,6 @@ _MATTERS = 1e-4
 """Share of a signal's power below which no noise is worth a word."""
 _HELD = 0.15
 _CHANNELS = {"accelerometer": slice(0, 3), "gyroscope": slice(3, 6)}
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,8 +50,6 @@ class ImuNoise:
     """(6,): standard deviation per sample of the white noise that leaves as much in the balance; None: not known."""
     halves: FloatArray | None
     """(6,): the same of what split halves take out; equal to `level` where the noise is white."""
-    measured_s: float
-    """s: how long the windows lasted in all."""
     instead_of_halves: FloatArray | None
     """(6,): `level` where split halves would take out the wrong amount, so that it should be taken out; else None."""
     findings: tuple[Finding, ...]
@@ -65,62 +61,51 @@ def judge_imu_noise(imu: Even, smoothing: Smoothing, lowpass: Lowpass | None, lo
     smoothing, lowpass (of signals at the even `lowpass_times_s`): what the balance does to them. Still windows are
     preferred; while the IMU moves, only what is steady above a hand's frequencies is taken for noise.
     """
-    rate_hz = _rate_hz(imu.times_s)
+    rate = rate_hz(imu.times_s)
     held = _held_findings(imu.x)
-    if rate_hz < 4 * _LOWEST_HZ or len(imu.x) < 2 * _MOVING_S * rate_hz:
-        return ImuNoise(None, None, 0.0, None, held)
+    if rate < 4 * _LOWEST_HZ or len(imu.x) < 2 * _MOVING_S * rate:
+        return ImuNoise(None, None, None, held)
     x = without_lost(imu.times_s, imu.x, imu.lost)
-    still = _still_spectra(x, rate_hz)
+    still = _still_spectra(x, rate)
     enough = still is not None and still.duration_s >= _ENOUGH_S
-    seen = still if enough else _moving_spectra(x, rate_hz) or still
-    if seen is None:
+    spectra = still if enough else _moving_spectra(x, rate) or still
+    if spectra is None:
         evidence = "its noise cannot be judged: it is never still, and what it shows above 25 Hz is not steady"
-        return ImuNoise(None, None, 0.0, None, (*held, Finding("imu-noise", evidence, "IMU", _REMEDY)))
-    passes = _Passes(smoothing, lowpass, _rate_hz(lowpass_times_s), rate_hz)
-    inside = passes.gains(seen.frequency_hz)
-    needed, taken = seen.level(inside), seen.level(inside[::-1])
+        return ImuNoise(None, None, None, (*held, Finding("imu-noise", evidence, "IMU", _REMEDY)))
+    passes = _Passes(smoothing, lowpass, rate_hz(lowpass_times_s), rate)
+    inside = passes.gains(spectra.frequency_hz)
+    needed, taken = spectra.level(inside), spectra.level(inside[::-1])
     least = 1e-12 * needed.max() + 1e-300
     ratio = np.log((needed + least) / (taken + least))
-    wrong = _differs(ratio, np.hypot(seen.log_std(inside), seen.log_std(inside[::-1])))
+    wrong = _differs(ratio, np.hypot(spectra.log_std(inside), spectra.log_std(inside[::-1])))
     wrong &= passes.matters(np.nan_to_num(x), np.abs(needed - taken))
-    found = _Found(np.sqrt(needed), np.sqrt(taken), seen.duration_s, seen.still)
-    instead = found.level if held or wrong.any() else None
-    return ImuNoise(found.level, found.halves, found.duration_s, instead, held or found.findings(wrong))
+    level, halves = np.sqrt(needed), np.sqrt(taken)
+    instead = level if held or wrong.any() else None
+    return ImuNoise(level, halves, instead, held or _coloured_findings(level, halves, wrong, spectra))
 
 
 _REMEDY = "leave the IMU still for some seconds at the beginning or end of the recording"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Found:
-    level: FloatArray
-    halves: FloatArray
-    duration_s: float
-    still: bool
-
-    def findings(self, wrong: BoolArray) -> tuple[Finding, ...]:
-        """What to tell about channels whose noise is not white."""
-        levels: list[str] = []
-        for name, unit in (("accelerometer", "m/s2"), ("gyroscope", "rad/s")):
-            at = _CHANNELS[name]
-            if wrong[at].any():
-                level, halves = (float(np.sqrt(np.mean(v[at] ** 2))) for v in (self.level, self.halves))
-                levels.append(
-                    f"{name} like {level:.3g} {unit} of white noise per sample, samples side by side {halves:.3g}"
-                )
-        if not levels:
-            return ()
-        where = f"in {self.duration_s:.1f} s " + ("of stillness" if self.still else "of motion, above 25 Hz")
-        advice = "turn the IMU's own filter off" + ("" if self.still else f", or {_REMEDY}")
-        evidence = (
-            f"its noise is not white ({'; '.join(levels)}; measured {where}): split halves do not remove it, the "
-            "measured level was used instead"
-        )
-        return (Finding("imu-noise", evidence, "IMU", advice),)
-
-
-def _rate_hz(times_s: FloatArray) -> float:
-    return (len(times_s) - 1) / float(times_s[-1] - times_s[0])
+def _coloured_findings(
+    level: FloatArray, halves: FloatArray, wrong: BoolArray, spectra: _Spectra
+) -> tuple[Finding, ...]:
+    """What to say about channels whose noise is not white."""
+    noise: list[str] = []
+    for name, unit in (("accelerometer", "m/s2"), ("gyroscope", "rad/s")):
+        at = _CHANNELS[name]
+        if wrong[at].any():
+            white = f"{name} like {rms(level[at]):.3g} {unit} of white noise per sample"
+            noise.append(f"{white}, samples side by side {rms(halves[at]):.3g}")
+    if not noise:
+        return ()
+    where = f"in {spectra.duration_s:.1f} s " + ("of stillness" if spectra.still else "of motion, above 25 Hz")
+    advice = "turn the IMU's own filter off" + ("" if spectra.still else f", or {_REMEDY}")
+    evidence = (
+        f"its noise is not white ({'; '.join(noise)}; measured {where}): split halves do not remove it, the measured "
+        "level was used instead"
+    )
+    return (Finding("imu-noise", evidence, "IMU", advice),)
 
 
 def _differs(ratio: FloatArray, std: FloatArray) -> BoolArray:

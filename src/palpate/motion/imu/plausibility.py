@@ -331,9 +331,10 @@ def _spread(means: FloatArray) -> FloatArray:
     return ((means - means.mean(axis=0)) ** 2).sum(axis=1).mean(axis=0)
 
 
-def _cross(u: FloatArray, v: FloatArray) -> FloatArray:
-    """u x v along the first axis; np.cross takes several times as long."""
-    return np.stack([u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]])
+def _cross(u: FloatArray, v: FloatArray, axis: int = 0) -> FloatArray:
+    """u x v along an axis; np.cross takes several times as long."""
+    (ux, uy, uz), (vx, vy, vz) = (np.moveaxis(x, axis, 0) for x in (u, v))
+    return np.stack([uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx], axis=axis)
 
 
 # Words
@@ -617,11 +618,11 @@ def _equations(motion: _Motion, done: FloatArray, rate_hz: float) -> tuple[Float
     s, n, _ = forces.shape
     phi = _integral(np.concatenate([R[..., _ENTRIES[0]] * turning[:, :, None, _ENTRIES[1]], R], axis=3), rate_hz)
     scales = (R[..., None] * forces[:, :, None, None, :]).reshape(s, n, 3, 9)
-    in_world = np.concatenate([f, _cross_vectors(f, phi), R, scales, late], axis=3)
+    in_world = np.concatenate([f, _cross(f, phi, axis=2), R, scales, late], axis=3)
     paths = np.concatenate([_integral(_integral(in_world, rate_hz), rate_hz), R @ motion.arm], axis=3)
     arc = R @ motion.arm @ done[25:28][:, None]
     paths[..., :1] -= arc
-    paths[..., 1:13] -= _cross_vectors(arc, phi)  # an error of R turns the pivot's arc, too
+    paths[..., 1:13] -= _cross(arc, phi, axis=2)  # an error of R turns the pivot's arc, too
     paths = paths.reshape(s, n, -1)
     parabola = np.linalg.qr(np.vander(np.linspace(-1, 1, n), 3))[0]
     paths = (paths - parabola @ (parabola.T @ paths)).reshape(s, 3 * n, -1)
@@ -639,19 +640,13 @@ def _orientations(rates: FloatArray, rate_hz: float) -> FloatArray:
     ends = 2 * rates[:, [0, -1]] - rates[:, [1, -2]]
     w = np.concatenate([ends[:, :1], rates, ends[:, 1:]], axis=1)
     steps = (13 * (w[:, 1:-2] + w[:, 2:-1]) - w[:, :-3] - w[:, 3:]) / (24 * rate_hz)
-    steps = steps + _cross_vectors(w[:, 1:-2, :, None], w[:, 2:-1, :, None])[..., 0] / (12 * rate_hz**2)
+    steps = steps + _cross(w[:, 1:-2, :, None], w[:, 2:-1, :, None], axis=2)[..., 0] / (12 * rate_hz**2)
     turns = Rotation.from_rotvec(steps.reshape(-1, 3)).as_matrix().reshape(s, n - 1, 3, 3)
     R = np.empty((s, n, 3, 3))
     R[:, 0] = np.eye(3)
     for k in range(n - 1):
         R[:, k + 1] = R[:, k] @ turns[:, k]
     return R
-
-
-def _cross_vectors(u: FloatArray, v: FloatArray) -> FloatArray:
-    """u x v along the third axis; np.cross takes several times as long."""
-    (ux, uy, uz), (vx, vy, vz) = (np.moveaxis(x, 2, 0) for x in (u, v))
-    return np.stack([uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx], axis=2)
 
 
 def _integral(x: FloatArray, rate_hz: float) -> FloatArray:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, UnknownName
-from palpate.motion.markers.rigid import REASONS, Alignment, BoolArray, Reason, align, known_points, runs
-from palpate.physics.arrays import FloatArray
+from palpate.motion.markers.rigid import REASONS, Alignment, Reason, align, known_points
+from palpate.physics.arrays import BoolArray, FloatArray, runs
 from palpate.physics.poses import Poses
 from palpate.recording import Recording
 
@@ -493,32 +493,32 @@ def _by_spline(
 
     there = np.isfinite(x[:, 0])
     known = np.flatnonzero(there)
-    for first, last in runs(~there):
-        if first == 0 or last == len(x) - 1 or times[last + 1] - times[first - 1] > longest_s + 1e-9:
+    for first, stop in runs(~there):
+        if first == 0 or stop == len(x) or times[stop] - times[first - 1] > longest_s + 1e-9:
             continue
-        if from_seen and (source[first - 1] != Source.SEEN or source[last + 1] != Source.SEEN):
+        if from_seen and (source[first - 1] != Source.SEEN or source[stop] != Source.SEEN):
             continue
         place = int(np.searchsorted(known, first))
         beside = known[max(place - _KNOTS, 0) : place + _KNOTS]
         # samples from beyond another gap that is too long say nothing here
-        beside = beside[np.abs(times[beside] - times[first]) < 2 * longest_s + times[last] - times[first]]
+        beside = beside[np.abs(times[beside] - times[first]) < 2 * longest_s + times[stop - 1] - times[first]]
         if len(beside) >= 4:
-            x[first : last + 1] = CubicSpline(times[beside], x[beside])(times[first : last + 1])
-            source[first : last + 1] = Source.SPLINE
+            x[first:stop] = CubicSpline(times[beside], x[beside])(times[first:stop])
+            source[first:stop] = Source.SPLINE
 
 
 def _report(name: str, times: FloatArray, seen: BoolArray, source: NDArray[np.int8]) -> MarkerGaps:
     stretches = runs(~seen)
-    lengths = [float(times[min(b + 1, len(times) - 1)] - times[max(a - 1, 0)]) for a, b in stretches]
+    lengths = [float(times[min(b, len(times) - 1)] - times[max(a - 1, 0)]) for a, b in stretches]
     counts = [int((source == s).sum()) for s in (Source.BODY, Source.SPLINE, Source.HIDDEN)]
     return MarkerGaps(name, len(stretches), max(lengths, default=0.0), *counts)
 
 
 def _intervals(times: FloatArray, known: BoolArray, longest_s: float, step_s: float) -> tuple[tuple[float, float], ...]:
     """Half-open intervals (s) of frames that are known and follow each other without a longer break."""
-    found: list[tuple[float, float]] = []
-    for first, last in runs(known):
-        breaks = first + 1 + np.flatnonzero(np.diff(times[first : last + 1]) > longest_s)
-        for a, b in zip([first, *breaks.tolist()], [*breaks.tolist(), last + 1], strict=True):
-            found.append((float(times[a]), float(times[b - 1] + step_s)))
-    return tuple(found)
+    intervals: list[tuple[float, float]] = []
+    for first, stop in runs(known):
+        breaks = first + 1 + np.flatnonzero(np.diff(times[first:stop]) > longest_s)
+        for a, b in pairwise([first, *breaks.tolist(), stop]):
+            intervals.append((float(times[a]), float(times[b - 1] + step_s)))
+    return tuple(intervals)

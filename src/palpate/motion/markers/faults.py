@@ -11,7 +11,7 @@ import numpy as np
 
 from palpate.findings import Finding, Severity
 from palpate.motion.markers.cloud import BodyFit, Cloud, Markers, body_points, nan_mean, nan_median, select_markers
-from palpate.motion.markers.rigid import BoolArray, align, runs
+from palpate.motion.markers.rigid import align
 from palpate.motion.markers.robust import (
     Exchange,
     Scale,
@@ -22,7 +22,7 @@ from palpate.motion.markers.robust import (
     some_frames,
     typical_misfit,
 )
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import BoolArray, FloatArray, runs
 
 Kind = Literal["swapped", "ghost", "moved", "unsteady", "confused", "static", "weak"]
 Vector = tuple[float, float, float]
@@ -154,21 +154,21 @@ def report_ghosts(r: FloatArray, t: FloatArray, ghost: BoolArray, limit: FloatAr
     """One fault per stretch; stretches with short breaks count as one, few single frames barely away for none."""
     faults: list[Fault] = []
     stretches = _merged(runs(ghost), t)
-    barely = [(a, b) for a, b in stretches if a == b and np.linalg.norm(r[a]) < _BARELY * limit[a]]
+    barely = [(a, b) for a, b in stretches if a + 1 == b and np.linalg.norm(r[a]) < _BARELY * limit[a]]
     if len(barely) <= _MANY:
         stretches = [stretch for stretch in stretches if stretch not in barely]
-    blinks = [(a, b) for a, b in stretches if t[b] - t[a] < _BLINK_S]
+    blinks = [(a, b) for a, b in stretches if t[b - 1] - t[a] < _BLINK_S]
     if len(blinks) > _MANY:
         stretches = [stretch for stretch in stretches if stretch not in blinks]
         faults.append(_blinks(r, t, ghost, blinks, i, case))
-    for first, last in stretches:
-        part = slice(first, last + 1)
+    for first, stop in stretches:
+        part, interval = slice(first, stop), (float(t[first]), float(t[stop - 1]))
         size, count = float(np.median(np.linalg.norm(r[part][ghost[part]], axis=1))), int(ghost[part].sum())
         text = (
-            f"{1e3 * size:.0f} mm off its place from {t[first]:.2f} to {t[last]:.2f} s ({count} frames), a ghost that "
-            "was hidden"
+            f"{1e3 * size:.0f} mm off its place from {interval[0]:.2f} to {interval[1]:.2f} s ({count} frames), a "
+            "ghost that was hidden"
         )
-        interval, finding = (float(t[first]), float(t[last])), Finding("marker-ghost", text, case.short(i))
+        finding = Finding("marker-ghost", text, case.short(i))
         faults.append(Fault("ghost", (case.cloud.names[i],), interval, count, size, finding))
     return faults
 
@@ -177,7 +177,7 @@ def _blinks(
     r: FloatArray, t: FloatArray, ghost: BoolArray, stretches: list[tuple[int, int]], i: int, case: Case
 ) -> Fault:
     """One fault for many moments."""
-    at = np.concatenate([a + np.flatnonzero(ghost[a : b + 1]) for a, b in stretches])
+    at = np.concatenate([a + np.flatnonzero(ghost[a:b]) for a, b in stretches])
     start, end, size = float(t[at[0]]), float(t[at[-1]]), float(np.median(np.linalg.norm(r[at], axis=1)))
     text = (
         f"flickers, {1e3 * size:.0f} mm off its place for a moment, {len(stretches)} times between {start:.2f} and "
@@ -239,8 +239,8 @@ def report_confused(confused: BoolArray, case: Case) -> list[Fault]:
     """Stretches in which the markers make no body."""
     faults: list[Fault] = []
     t = case.markers.times_s
-    for first, last in _merged(runs(confused), t):
-        start, end, count = float(t[first]), float(t[last]), int(confused[first : last + 1].sum())
+    for first, stop in _merged(runs(confused), t):
+        start, end, count = float(t[first]), float(t[stop - 1]), int(confused[first:stop].sum())
         text = (
             f"no majority of the markers fits the cloud from {start:.2f} to {end:.2f} s ({count} frames); all were "
             "hidden there"
@@ -311,9 +311,9 @@ def weak_orientation(fit: BodyFit, limit_deg: float = _WEAK_DEG) -> Fault | None
 
 def _merged(stretches: list[tuple[int, int]], t: FloatArray) -> list[tuple[int, int]]:
     merged: list[tuple[int, int]] = []
-    for first, last in stretches:
-        if merged and t[first] - t[merged[-1][1]] < _MERGE_S:
-            merged[-1] = (merged[-1][0], last)
+    for first, stop in stretches:
+        if merged and t[first] - t[merged[-1][1] - 1] < _MERGE_S:
+            merged[-1] = (merged[-1][0], stop)
         else:
-            merged.append((first, last))
+            merged.append((first, stop))
     return merged

@@ -21,7 +21,7 @@ from palpate.motion.markers.faults import (
     report_swaps,
     report_unsteady,
 )
-from palpate.motion.markers.rigid import Alignment, BoolArray, deletion, known_points, runs
+from palpate.motion.markers.rigid import Alignment, deletion, known_points
 from palpate.motion.markers.robust import (
     Exchange,
     IntArray,
@@ -36,7 +36,7 @@ from palpate.motion.markers.robust import (
     robust_align,
     whole_exchanges,
 )
-from palpate.physics.arrays import FloatArray, least_squares
+from palpate.physics.arrays import BoolArray, FloatArray, least_squares, runs
 
 _LEAST_M = 3e-3
 _BENDING_M_PER_S = 0.05
@@ -127,19 +127,19 @@ def check_markers(markers: Markers, cloud: Cloud, *, least_m: float = _LEAST_M) 
         state = _aligned(case, levels)
         if [len(mine) for mine in levels] == [len(mine) for mine in before]:
             break
-    found = report_swaps(flips + state.exchanges, case) + report_confused(state.confused, case)
+    faults = report_swaps(flips + state.exchanges, case) + report_confused(state.confused, case)
     points, turned = state.points.copy(), np.nan_to_num(state.alignment.rotation)
     for i in range(len(cloud.names)):
-        found += report_moves(levels[i], i, case)
+        faults += report_moves(levels[i], i, case)
         shift = _shift(levels[i], len(points))
-        hide, faults = _judge(state, shift, i, case)
-        found += faults
+        hide, others = _judge(state, shift, i, case)
+        faults += others
         points[:, i] -= np.einsum("nij,nj->ni", turned, shift)
         stray = ~state.alignment.usable & shift.any(axis=1)  # moved, and no pose that could carry it back
         points[hide | stray | state.confused, i] = np.nan
-    named = {name for f in found if f.kind == "moved" for name in f.names}
-    found += compare_clouds(cloud, Markers(chosen.names, chosen.times_s, state.points), but=named)
-    ordered = tuple(sorted(found, key=lambda f: (f.interval_s[0], f.names)))
+    named = {name for f in faults if f.kind == "moved" for name in f.names}
+    faults += compare_clouds(cloud, Markers(chosen.names, chosen.times_s, state.points), but=named)
+    ordered = tuple(sorted(faults, key=lambda f: (f.interval_s[0], f.names)))
     scale, enough = case.scale, chosen.seen.sum(axis=1) >= 3
     return Checked(
         Markers(chosen.names, chosen.times_s, points),
@@ -257,11 +257,11 @@ def _levels(state: _State, known: list[list[Level]], i: int, case: Case) -> list
     rest = r - _shift(known[i], frames)[shown]
     good = np.linalg.norm(r, axis=1) < _FARTHEST_M
     brief, all_ghosts = good.copy(), good.copy()
-    for first, last, jump in _away(rest, t, np.full(len(r), tolerance)):
-        if jump and t[last] - t[first] < _BRIEF_S:
-            brief[first : last + 1] = False
-        if jump and first > 0 and last < len(r) - 1:
-            all_ghosts[first : last + 1] = False
+    for first, stop, jump in _away(rest, t, np.full(len(r), tolerance)):
+        if jump and t[stop - 1] - t[first] < _BRIEF_S:
+            brief[first:stop] = False
+        if jump and first > 0 and stop < len(r):
+            all_ghosts[first:stop] = False
     # A long stretch away may be a ghost or, with few markers, a move that some frames fail to see.
     levels: list[Level] = []
     for known_good in (brief, brief & all_ghosts):
@@ -320,18 +320,18 @@ def _judge(state: _State, shift: FloatArray, i: int, case: Case) -> tuple[BoolAr
     r, t = residual[shown], case.markers.times_s[shown]
     limit = np.maximum(case.tolerance(r, t), 7 * case.scale.spread_m * _pose_noise(state, i, case)[shown])
     ghost = np.zeros(len(r), dtype=bool)
-    for first, last, jump in _away(r, t, limit):
-        ghost[first : last + 1] = jump
+    for first, stop, jump in _away(r, t, limit):
+        ghost[first:stop] = jump
     size = np.linalg.norm(r, axis=1)
     # noise on top of a smaller deviation exceeds the limit here and there: a wandering marker does so on the average
     away = (size > limit) & (_course(r, t, ~ghost) > limit) & ~ghost
     between = (ghost | away) & _on_the_way(t, size, shift[shown])
     hide[shown[ghost | between]] = True
     ghost, away = ghost & ~between, away & ~between
-    found = report_ghosts(r, t, ghost, limit, i, case)
+    faults = report_ghosts(r, t, ghost, limit, i, case)
     if away.sum() >= _FEW:
-        found.append(report_unsteady(r, t, away, i, case))
-    return hide, found
+        faults.append(report_unsteady(r, t, away, i, case))
+    return hide, faults
 
 
 def _on_the_way(t: FloatArray, size: FloatArray, shift: FloatArray) -> BoolArray:
@@ -356,17 +356,17 @@ def _pose_noise(state: _State, i: int, case: Case) -> FloatArray:
 
 
 def _away(r: FloatArray, t: FloatArray, limit: FloatArray) -> list[tuple[int, int, bool]]:
-    """Stretches away from the place: first, last, and whether it began or ended faster than a body bends."""
-    found: list[tuple[int, int, bool]] = []
+    """Stretches [first, stop) away from the place, and whether each began or ended faster than a body bends."""
+    stretches: list[tuple[int, int, bool]] = []
     away = np.linalg.norm(r, axis=1) > limit
-    for first, last in runs(away):
+    for first, stop in runs(away):
         jump = False
-        for a, b in ((first - 1, first), (last, last + 1)):
+        for a, b in ((first - 1, first), (stop - 1, stop)):
             if a >= 0 and b < len(r):
                 allowed = 0.5 * min(limit[a], limit[b]) + _BENDING_M_PER_S * (t[b] - t[a])
                 jump |= bool(np.linalg.norm(r[b] - r[a]) > allowed) and _lasting_jump(r, t, limit, (a, b), away)
-        found.append((first, last, jump))
-    return found
+        stretches.append((first, stop, jump))
+    return stretches
 
 
 def _lasting_jump(r: FloatArray, t: FloatArray, limit: FloatArray, at: tuple[int, int], away: BoolArray) -> bool:

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
-from palpate.physics.arrays import FloatArray
-
-BoolArray = NDArray[np.bool_]
+from palpate.physics.arrays import BoolArray, FloatArray
 
 NOISE_M = 3e-4
 """Usual noise of a marker's coordinate, for want of a measured one."""
@@ -408,9 +406,3 @@ def _cross(d: FloatArray) -> FloatArray:
     x, y, z = np.moveaxis(d, -1, 0)
     o = np.zeros_like(x)
     return np.stack([np.stack([o, -z, y], -1), np.stack([z, o, -x], -1), np.stack([-y, x, o], -1)], -2)
-
-
-def runs(active: BoolArray) -> list[tuple[int, int]]:
-    """First and last index of each stretch of true values."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], active, [False]]).astype(np.int8)))
-    return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]

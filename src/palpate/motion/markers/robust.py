@@ -16,16 +16,14 @@ from palpate.motion.markers.cloud import averaged, nan_median
 from palpate.motion.markers.rigid import (
     NOISE_M,
     Alignment,
-    BoolArray,
     Reason,
     align,
     copy_frames,
     frames_of,
     known_points,
-    runs,
     without_outliers,
 )
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import BoolArray, FloatArray, runs
 
 IntArray = NDArray[np.int64]
 
@@ -510,12 +508,12 @@ def believed_exchanges(
         active[np.concatenate(lists)] = True
         shown = np.flatnonzero(active | seen[:, group].any(axis=1))
         silent = _silent(active[shown], np.asarray(home[shown][:, group].any(axis=1)), longest)
-        for first, last in runs(active[shown] | silent):
-            at = shown[first : last + 1]
+        for first, stop in runs(active[shown] | silent):
+            at = shown[first:stop]
             sure = at[active[at]]
             proven = ((places[sure][:, group] >= 0) & seen[sure][:, group]).sum(axis=1).max() > 1
-            found = Exchange(group, at, _pairs(places[sure], seen[sure], group))
-            (certain if proven or len(sure) >= _CHANCE_FRAMES else doubtful).append(found)
+            exchange = Exchange(group, at, _pairs(places[sure], seen[sure], group))
+            (certain if proven or len(sure) >= _CHANCE_FRAMES else doubtful).append(exchange)
     for one in doubtful:
         if any(one.pairs <= other.pairs and _gap(one, other) <= longest for other in certain):
             exchanges.append(one)
@@ -534,10 +532,9 @@ def _gap(a: Exchange, b: Exchange) -> int:
 def _silent(active: BoolArray, home: BoolArray, longest: int) -> BoolArray:
     """Frames between two of an exchange, few, none of which shows one of its markers at home."""
     silent = np.zeros(len(active), dtype=bool)
-    for first, last in runs(~active):
-        inner = first > 0 and last < len(active) - 1
-        if inner and last - first < longest and not home[first : last + 1].any():
-            silent[first : last + 1] = True
+    for first, stop in runs(~active):
+        if first > 0 and stop < len(active) and stop - first <= longest and not home[first:stop].any():
+            silent[first:stop] = True
     return silent
 
 
