@@ -105,14 +105,14 @@ def test_an_element_may_look_at_another_coordinate_than_the_one_it_acts_on() -> 
 
 
 def test_a_dry_element_must_tell_its_level() -> None:
-    class Silent(Coulomb):
-        level = None
+    class Silent(Viscous):
+        dry = True
 
     class Wrong(Coulomb):
-        def level(self, *_: Any) -> Sequence[Scalar]:
+        def features(self, *_: Any) -> Sequence[Scalar]:
             return (2.0,)
 
-    with pytest.raises(PalpateError, match=r"element 'b_c' \(Silent\): it is dry, so it must have level\(k, z, fn\)"):
+    with pytest.raises(PalpateError, match=r"\(Silent\): it is dry, so it must have level\(k, z, fn\)"):
         check_element(Silent())
     with pytest.raises(PalpateError, match="its columns are not its level times the sign of the speed"):
         check_element(Wrong())

@@ -151,7 +151,7 @@ def _check_dissipation(element: Element, columns: FloatArray, Y: FloatArray) -> 
 def _check_level(element: Element, k: Kinematics, z: dict[str, float], speed: FloatArray, Y: FloatArray) -> None:
     try:
         found = element.level(k, z, ARRAYS)
-    except (PalpateError, TypeError) as error:
+    except PalpateError as error:
         reason = "it is dry, so it must have level(k, z, fn), its columns without the sign of the speed"
         _fail(element, reason, error)
     level = np.array([np.broadcast_to(x, speed.shape) for x in found])

@@ -32,12 +32,3 @@ class Coulomb(Element):
         """The same at every speed."""
         del k, z, fn
         return (1.0,)
-
-    def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
-        """The sign of the speed."""
-        del z
-        return (fn.sign(k.coordinates[self.acts_on].speed),)
-
-    def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
-        """As it is."""
-        return [[f[0]]]

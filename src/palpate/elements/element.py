@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -68,8 +68,8 @@ class Stop:
 class Element(ABC):
     """One physical effect: a frozen dataclass that derives from this class, one file each.
 
-    Its fields are its options in an object file. It must declare `type`, `parameters`, `features` and `columns`, and
-    what else holds for it: everything below has a default. Nothing outside asks an element for its class.
+    Its fields are its options in an object file. It must declare `type`, `parameters` and `features` (a dry one
+    `level`), and what else holds for it: everything below has a default. Nothing outside asks an element for its class.
 
     Units follow from the coordinate that the element acts on. An element writes them as for an angle,
     `self.unit("N m s/rad")`; a model tells it the coordinate's unit, and along a length that becomes "N s/m".
@@ -117,13 +117,17 @@ class Element(ABC):
     def parameters(self) -> tuple[Parameter, ...]:
         """The linear parameters p, one per column."""
 
-    @abstractmethod
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
-        """The nonlinear part: a few numbers per sample, from + - * / and the functions of `fn` only."""
+        """The nonlinear part: a few numbers per sample, from + - * / and the functions of `fn` only.
 
-    @abstractmethod
+        Of a dry element: its level with the sign of the speed.
+        """
+        sign = fn.sign(k.coordinates[self.acts_on].speed)
+        return [level * sign for level in self.level(k, z, fn)]
+
     def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
-        """Rows x parameters, linear in the features with constant coefficients."""
+        """Rows x parameters, linear in the features with constant coefficients; one row of them unless overridden."""
+        return [list(f)]
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
@@ -220,9 +224,9 @@ class Element(ABC):
         return self
 
     def estimating(self, free: bool) -> Self:
-        """The same element with its shapes free or fixed; itself where it has none to estimate."""
-        del free
-        return self
+        """The same element with its shapes free or fixed (option `estimate`); itself where it has none to estimate."""
+        options = {"estimate": free} if any(f.name == "estimate" for f in fields(self)) else {}
+        return replace(self, **options)
 
 
 def row_count(element: Element) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import radians
-from typing import ClassVar, Self, get_args
+from typing import ClassVar, get_args
 
 from palpate.elements.element import Element, Parameter, Shape, Side, Stop
 from palpate.errors import UnknownName
@@ -55,10 +55,6 @@ class EndStop(Element):
         """Itself."""
         return Stop(self.at, self.side)
 
-    def estimating(self, free: bool) -> Self:
-        """With its place free or fixed."""
-        return replace(self, estimate=free)
-
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """How far it is pressed, and that times the speed of pressing; negative at the lowest end."""
         q = k.coordinates[self.acts_on]
@@ -67,7 +63,3 @@ class EndStop(Element):
             return (pressed, pressed * fn.maximum(q.speed, 0.0))
         pressed = fn.maximum(z["at"] - q.position, 0.0)
         return (-pressed, pressed * fn.minimum(q.speed, 0.0))
-
-    def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
-        """As they are."""
-        return [[f[0], f[1]]]

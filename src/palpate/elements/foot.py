@@ -36,10 +36,6 @@ class Foot(Element):
         pressed = fn.maximum(-q.position, 0.0)
         return (-pressed, pressed * fn.minimum(q.speed, 0.0))
 
-    def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
-        """As they are."""
-        return [[f[0], f[1]]]
-
 
 @dataclass(frozen=True, slots=True)
 class FootFriction(Element):
@@ -71,11 +67,3 @@ class FootFriction(Element):
     def level(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """The spring's part of the normal force; the position of a slip is the foot's height."""
         return (z["stiffness"] * fn.maximum(-k.coordinates[self.acts_on].position, 0.0),)
-
-    def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
-        """Level and sign of the slip."""
-        return (self.level(k, z, fn)[0] * fn.sign(k.coordinates[self.acts_on].speed),)
-
-    def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
-        """As it is."""
-        return [[f[0]]]

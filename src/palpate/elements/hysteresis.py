@@ -57,12 +57,3 @@ class Hysteresis(Element):
         del z
         basis = hats if self.basis == "hats" else bernstein
         return basis(k.coordinates[self.acts_on].position, self.knots, fn)
-
-    def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
-        """Levels and sign of the speed."""
-        sign = fn.sign(k.coordinates[self.acts_on].speed)
-        return [h * sign for h in self.level(k, z, fn)]
-
-    def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
-        """As they are."""
-        return [list(f)]

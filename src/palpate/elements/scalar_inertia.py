@@ -34,7 +34,3 @@ class ScalarInertia(Element):
         """The acceleration."""
         del z, fn
         return (k.coordinates[self.acts_on].acceleration,)
-
-    def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
-        """As it is."""
-        return [[f[0]]]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -67,19 +67,7 @@ class Stribeck(Element):
         """The speeds that were seen."""
         return max(shape.bounds[0], seen[0]), min(shape.bounds[1], seen[1])
 
-    def estimating(self, free: bool) -> Self:
-        """With its speed free or fixed."""
-        return replace(self, estimate=free)
-
     def level(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """One at rest, gone at speeds far above v_s."""
         ratio = k.coordinates[self.acts_on].speed / z["v_s"]
         return (fn.exp(-(ratio * ratio)),)
-
-    def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
-        """Level and sign of the speed."""
-        return (self.level(k, z, fn)[0] * fn.sign(k.coordinates[self.acts_on].speed),)
-
-    def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
-        """As it is."""
-        return [[f[0]]]

@@ -63,7 +63,3 @@ class Table(Element):
         """The shape functions at this angle."""
         del z
         return hats(k.coordinates[self.acts_on].position, self.knots, fn)
-
-    def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
-        """As they are."""
-        return [list(f)]

@@ -31,7 +31,3 @@ class Viscous(Element):
         """The speed."""
         del z, fn
         return (k.coordinates[self.acts_on].speed,)
-
-    def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
-        """As it is."""
-        return [[f[0]]]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isfinite, pi, radians
-from typing import ClassVar, Literal, Self, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -140,10 +140,6 @@ class ZoneDamper(Element):
                 )
         return ""
 
-    def estimating(self, free: bool) -> Self:
-        """With its borders and their width free or fixed."""
-        return replace(self, estimate=free)
-
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """For each zone its weight times speed, speed |speed|, or both."""
         speed = k.coordinates[self.acts_on].speed
@@ -154,10 +150,6 @@ class ZoneDamper(Element):
         flows += [speed * fn.abs(speed)] if self.flow != "laminar" else []
         weights = [weight, 1.0 - weight] if self.otherwise else [weight]
         return [w * flow for w in weights for flow in flows]
-
-    def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
-        """As they are."""
-        return [list(f)]
 
     def _weight(self, q: Scalar, z: Mapping[str, Scalar], fn: Functions) -> Scalar:
         weight: Scalar = 1.0

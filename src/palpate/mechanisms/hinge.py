@@ -10,10 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from palpate.errors import DataProblem
-from palpate.mechanisms.mechanism import Joint, Linkage, Matrix, Mechanism, Row
+from palpate.mechanisms.mechanism import Joint, Linkage, Matrix, Mechanism, OneFreedom, Row
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
-from palpate.physics.kinematics import Coordinate, Kinematics, Triple
+from palpate.physics.kinematics import Kinematics, Triple
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
 
@@ -25,7 +25,7 @@ _TILTED = math.cos(math.radians(10.0))
 
 
 @dataclass(frozen=True, slots=True)
-class Hinge(Mechanism):
+class Hinge(OneFreedom):
     """The body frame has its origin on the axis and z along it; at angle zero it is the hinge's frame in the world.
 
     State: angle (rad), speed (rad/s). `inclination` (rad): from the axis z to the vertical, 0 for an upright hinge (pi
@@ -57,22 +57,6 @@ class Hinge(Mechanism):
     def state(self) -> tuple[str, ...]:
         """Angle and speed."""
         return ("angle", "speed")
-
-    @property
-    def accelerations(self) -> tuple[str, ...]:
-        """Of the angle."""
-        return ("acceleration",)
-
-    @property
-    def coordinates(self) -> Mapping[str, str]:
-        """The hinge, and what it drives."""
-        driven = {} if self.linkage is None else {self.linkage.coordinate: self.linkage.unit}
-        return {HINGE: "rad", **driven}
-
-    @property
-    def constant_projection(self) -> bool:
-        """A linkage's ratio changes with the angle."""
-        return self.linkage is None
 
     def with_gravity(self, gravity: Sequence[float] | FloatArray) -> Hinge:
         """The same hinge with gravity (m/s2) as a vector in its frame at angle zero: R_world_hinge' g_world."""
@@ -120,15 +104,13 @@ class Hinge(Mechanism):
 
     def states(self, motion: Motion) -> FloatArray:
         """The angle from the poses, and omega about z."""
-        return np.stack([self._angle(motion), motion.omega[:, 2]], axis=1)
+        return np.stack([self._position(motion), motion.omega[:, 2]], axis=1)
 
     def observe(self, motion: Motion) -> Kinematics:
         """Motion of the hinge's frame on the body, its poses seen from the same frame at angle zero (see `motion`)."""
-        angle = self._angle(motion)
-        if self.linkage is not None:
-            self.linkage.check_reach(angle)
+        angle = self._position(motion)
         k = Kinematics.from_arrays(motion.specific_acceleration, motion.omega, motion.omega_dot)
-        return replace(k, coordinates=self._coordinates(angle, k.omega[2], k.omega_dot[2], ARRAYS))
+        return replace(k, coordinates=self._moving(angle, k.omega[2], k.omega_dot[2], ARRAYS))
 
     def expand(
         self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions
@@ -141,7 +123,7 @@ class Hinge(Mechanism):
             (across * fn.cos(lean), across * fn.sin(lean), up),
             (0.0, 0.0, state[1]),
             (0.0, 0.0, acc[0]),
-            self._coordinates(state[0], state[1], acc[0], fn),
+            self._moving(state[0], state[1], acc[0], fn),
         )
 
     def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
@@ -153,21 +135,6 @@ class Hinge(Mechanism):
         """The moment about the axis."""
         del k, fn
         return (wrench[5],)
-
-    def _angle(self, motion: Motion) -> FloatArray:
-        if motion.poses is None:
-            raise DataProblem(
-                "hinge", "the motion does not tell the angle", remedy="build it from the angle with Hinge.motion"
-            )
-        return self.coordinates_of(motion.poses)[:, 0]
-
-    def _coordinates(self, angle: Scalar, speed: Scalar, acceleration: Scalar, fn: Functions) -> dict[str, Coordinate]:
-        hinge = {HINGE: Coordinate(angle, speed, acceleration)}
-        if self.linkage is None:
-            return hinge
-        position, nu, nu_1 = self.linkage.transmit(angle, fn)
-        driven = Coordinate(position, nu * speed, nu * acceleration + nu_1 * speed * speed, (nu,))
-        return {**hinge, self.linkage.coordinate: driven}
 
 
 def _counted(angle: FloatArray) -> FloatArray:

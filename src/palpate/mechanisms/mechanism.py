@@ -12,10 +12,10 @@ from typing import ClassVar, Literal, Protocol, Self
 
 import numpy as np
 
-from palpate.errors import PalpateError
+from palpate.errors import DataProblem, PalpateError
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
-from palpate.physics.kinematics import Kinematics, Triple
+from palpate.physics.kinematics import Coordinate, Kinematics, Triple
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
 from palpate.physics.units import STANDARD_GRAVITY
@@ -312,6 +312,55 @@ class Mechanism(ABC):
         """The measured states (samples, len(state)) of a motion that `observe` takes: the inverse of `motion`."""
         del motion
         raise PalpateError(f"mechanism {self.type!r}: it does not tell its states from a motion")
+
+
+@dataclass(frozen=True, slots=True)
+class OneFreedom(Mechanism):
+    """A mechanism with one position, its speed and one row, which may drive a linkage: a hinge, a slide.
+
+    Its position is `main`; a subclass has the option `linkage`.
+    """
+
+    @property
+    def coordinates(self) -> Mapping[str, str]:
+        """The main coordinate, an angle unless a subclass says otherwise, and what it drives."""
+        return self._with_driven("rad")
+
+    @property
+    def constant_projection(self) -> bool:
+        """A linkage's ratio changes with the position."""
+        return self.linkage is None
+
+    @property
+    def accelerations(self) -> tuple[str, ...]:
+        """Of the position."""
+        return ("acceleration",)
+
+    def _with_driven(self, unit: str) -> Mapping[str, str]:
+        driven = {} if self.linkage is None else {self.linkage.coordinate: self.linkage.unit}
+        return {str(self.main): unit, **driven}
+
+    def _moving(self, position: Scalar, speed: Scalar, acceleration: Scalar, fn: Functions) -> dict[str, Coordinate]:
+        """The coordinates of a motion."""
+        main = {str(self.main): Coordinate(position, speed, acceleration)}
+        if self.linkage is None:
+            return main
+        driven, nu, nu_1 = self.linkage.transmit(position, fn)
+        other = Coordinate(driven, nu * speed, nu * acceleration + nu_1 * speed * speed, (nu,))
+        return {**main, self.linkage.coordinate: other}
+
+    def _position(self, motion: Motion) -> FloatArray:
+        """The measured position; refuses what the linkage cannot follow."""
+        if motion.poses is None:
+            raise DataProblem(
+                self.type,
+                f"the motion does not tell the {self.state[0]}",
+                remedy=f"build it from the {self.state[0]} with the mechanism's motion()",
+            )
+        position = self.coordinates_of(motion.poses)[:, 0]
+        if self.linkage is not None:
+            self.linkage.check_reach(position)
+        return position
 
 
 def unwrapped(angle: FloatArray) -> FloatArray:
