@@ -27,22 +27,22 @@ def shown(value: Any) -> str:
 def number(value: Any) -> float:
     """A number without a unit."""
     try:
-        found = float("" if isinstance(value, bool | list | dict) or value is None else value)
+        plain = float("" if isinstance(value, bool | list | dict) or value is None else value)
     except ValueError:
         raise ValueError(f"{shown(value)} is not a number") from None
-    if not isfinite(found):
+    if not isfinite(plain):
         raise ValueError(f"{shown(value)} is not a finite number")
-    return found
+    return plain
 
 
 def whole(value: Any) -> int:
     """A count: a whole number from 1 on."""
-    found = number(value)
-    if found != int(found) or isinstance(value, str):
+    count = number(value)
+    if count != int(count) or isinstance(value, str):
         raise ValueError(f"{shown(value)} is not a whole number")
-    if found < 1:
+    if count < 1:
         raise ValueError(f"{shown(value)} is not possible: counting begins with 1")
-    return int(found)
+    return int(count)
 
 
 def quantity(unit: str, *, positive: bool = False, bare: bool = True) -> Reader:
@@ -52,16 +52,16 @@ def quantity(unit: str, *, positive: bool = False, bare: bool = True) -> Reader:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise ValueError(f"{shown(value)} is not a number")
         try:
-            found = parse_quantity(value, unit)
+            si = parse_quantity(value, unit)
         except PalpateError as error:
             raise ValueError(str(error)) from None
-        if not isfinite(found):
+        if not isfinite(si):
             raise ValueError(f"{shown(value)} is not a finite number")
-        if positive and not found > 0:
+        if positive and not si > 0:
             raise ValueError(f"{shown(value)} is not possible: it must be positive")
         if not bare and not _has_unit(value):
             raise ValueError(f"{shown(value)} has no unit: write {value} {unit} if that is meant")
-        return found
+        return si
 
     return read
 
@@ -141,36 +141,32 @@ def _direction(axis: list[float]) -> list[float]:
 
 def pairs(value: Any, read: Callable[[Any], Any]) -> list[tuple[Any, Any]]:
     """One segment [a, b], or a list of such."""
-    given = cast("list[Any]", value) if isinstance(value, list) else None
-    if given is None:
+    if not isinstance(value, list):
         raise ValueError(f"{shown(value)} is not a segment [from, to] or a list of such")
+    given = cast("list[Any]", value)
     if not given:
         raise ValueError("there is no segment in it")
-    rows = cast("list[Any]", given if any(isinstance(row, list) for row in given) else [given])
-    found: list[tuple[Any, Any]] = []
-    for row in rows:
+    segments: list[tuple[Any, Any]] = []
+    for row in given if any(isinstance(row, list) for row in given) else [given]:
         ends = cast("list[Any]", row) if isinstance(row, list) else [row]
         if len(ends) != 2:
-            raise ValueError(f"{shown(row)} is not a segment: {_counted(len(ends))} instead of [from, to]")
-        found.append((read(ends[0]), read(ends[1])))
-    return found
-
-
-def _counted(n: int) -> str:
-    return "one number" if n == 1 else f"{n} numbers"
+            count = "one number" if len(ends) == 1 else f"{len(ends)} numbers"
+            raise ValueError(f"{shown(row)} is not a segment: {count} instead of [from, to]")
+        segments.append((read(ends[0]), read(ends[1])))
+    return segments
 
 
 def damping(value: Any) -> float | str:
     """The word auto, or a number that is not negative."""
-    if isinstance(value, str) and value == "auto":
-        return value
+    if value == "auto":
+        return "auto"
     try:
-        found = number(value)
+        strength = number(value)
     except ValueError:
         raise ValueError(f"{shown(value)} is neither a number nor 'auto'") from None
-    if found < 0:
+    if strength < 0:
         raise ValueError(f"{shown(value)} is not possible: it must not be negative")
-    return found
+    return strength
 
 
 def unit_of_channel(value: str) -> str:

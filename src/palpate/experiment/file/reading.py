@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, cast, get_args, get_origin
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 
 from palpate.errors import DataProblem, ExperimentProblem, FileProblem, UnknownName, unknown_name
 from palpate.experiment.file.quantities import Position, shown
@@ -60,11 +61,15 @@ class Experiment(Generic[Config]):
         """A file named in the experiment."""
         return self.data / file
 
-    def problem(self, key: str, problem: str, remedy: str = "") -> ExperimentProblem:
+    def problem(self, key: str | Place, problem: str, remedy: str = "") -> ExperimentProblem:
         """An error at a key such as "segments.train"."""
-        return ExperimentProblem(
-            self.source, key, problem, line=line_of(self.lines, tuple(key.split("."))), remedy=remedy
-        )
+        place = tuple(key.split(".")) if isinstance(key, str) else key
+        return ExperimentProblem(self.source, ".".join(place), problem, line=self.line(place), remedy=remedy)
+
+    def line(self, place: Place) -> int | None:
+        """The line of a key, or of what it belongs to."""
+        ends = range(len(place), 0, -1)
+        return next((self.lines[place[:end]] for end in ends if place[:end] in self.lines), None)
 
 
 def shipped_experiments() -> dict[str, Path]:
@@ -89,8 +94,8 @@ def read_experiment(source: str | Path, *, data: str | Path | None = None) -> Ex
     elif path.suffix.lower() not in (".yaml", ".yml") and not path.is_file():
         raise UnknownName("experiment file or shipped experiment", str(source), shipped)
     tree, lines = parse(path)
-    config = _validate(path, tree, lines)
-    experiment = Experiment(path, path.parent if data is None else Path(data), config, lines)
+    experiment = Experiment(path, path.parent if data is None else Path(data), cast("Any", None), lines)
+    experiment = replace(experiment, config=_validate(experiment, tree))
     _check(experiment)
     return experiment
 
@@ -135,15 +140,14 @@ def wrench_channels(part: WrenchPart, available: Sequence[str]) -> list[str]:
 
 
 def check_reference_names(experiment: Experiment[ExperimentPart], known: Iterable[str], rows: Iterable[Row]) -> None:
-    """Refuse reference values for what a result does not tell; `known` are the names of its parameters."""
+    """Refuse reference values of what a result does not have; `known` are the names of its parameters."""
     names = [*known, *COMPARED, *(f"rms_{row.name}" for row in rows)]
     for i, part in enumerate(experiment.config.reference):
         for name in part.values or {}:
             if name not in names:
-                told = unknown_name("parameter", name, names)
-                if name.lower() == "mass" and "m" in names and "Did you mean" not in told:
-                    told = told.replace(" There is:", " Did you mean 'm'? There is:")
-                raise experiment.problem(f"{_reference_key(experiment, i)}.values.{name}", told)
+                place = f"{_reference_key(experiment, i)}.values.{name}"
+                mass = "the mass is called m" if name.lower() == "mass" and "m" in names else ""
+                raise experiment.problem(place, unknown_name("parameter", name, names), mass)
 
 
 def _reference_key(experiment: Experiment[Any], i: int) -> str:
@@ -151,19 +155,19 @@ def _reference_key(experiment: Experiment[Any], i: int) -> str:
     return f"reference.{i}" if ("reference", str(i)) in experiment.lines else "reference"
 
 
-def _validate(path: Path, tree: dict[str, Any], lines: Mapping[Place, int]) -> Any:
+def _validate(experiment: Experiment[Any], tree: dict[str, Any]) -> ExperimentPart | MotionPart:
     stage = tree.get("stage", "handle")
     if stage not in ROOTS:
-        told = unknown_name("stage", str(stage), ROOTS)
-        raise ExperimentProblem(path, "stage", told, line=line_of(lines, ("stage",)))
-    root = ROOTS[stage]
+        raise experiment.problem("stage", unknown_name("stage", str(stage), ROOTS))
     try:
-        config = root.model_validate(tree)
+        config = ROOTS[stage].model_validate(tree)
     except ValidationError as error:
-        raise problem_of(path, root, tree, lines, error) from None
-    empty = nothing_given(path, root, tree, lines)
-    if empty is not None:
-        raise empty
+        raise _most_telling(experiment, ROOTS[stage], tree, error) from None
+    empty = _first_empty(tree, ())
+    if empty is not None:  # an unfinished line, not a wish for the default
+        wanted = remedy(ROOTS[stage], empty)
+        complete = "remove the key, or complete it" + (f"; {wanted}" if wanted else "")
+        raise experiment.problem(empty, "nothing is given after this key", complete)
     return config
 
 
@@ -407,13 +411,6 @@ def parse(path: Path) -> tuple[dict[str, Any], dict[Place, int]]:
     return _plain(tree, (), lines), lines  # pyright: ignore[reportUnknownArgumentType]
 
 
-def line_of(lines: Mapping[Place, int], at: Place) -> int | None:
-    """The line of a place, or of what it belongs to."""
-    while at and at not in lines:
-        at = at[:-1]
-    return lines.get(at)
-
-
 def _problem(path: Path, error: Exception) -> FileProblem:
     mark = getattr(error, "problem_mark", None)
     line = None if mark is None else int(mark.line) + 1
@@ -447,56 +444,43 @@ _LIMITS = {
     "less_than": "below",
     "less_than_equal": "at most",
 }
+_UNUSABLE = {
+    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "is no group of keys"),
+    **dict.fromkeys(("list_type", "tuple_type"), "is not a list"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "is neither true nor false"),
+}
+"""What is wrong with a value, by pydantic's type of the error."""
 
 
-def problem_of(
-    path: Path, root: Any, tree: Mapping[str, Any], lines: Mapping[Place, int], error: ValidationError
-) -> ExperimentProblem:
-    """The most telling of pydantic's errors, in our own words; `root` is the schema of the whole file."""
-    at, first = _most_telling(tree, error.errors())
-    kind, line = first["type"], line_of(lines, at)
+def _most_telling(experiment: Experiment[Any], root: Any, tree: Any, error: ValidationError) -> ExperimentProblem:
+    """The most telling of pydantic's errors, in our own words; `root` is the schema of the whole file.
+
+    An unknown key before all, as it explains the missing one; else what lies deepest: the branch of a union that was
+    meant.
+    """
+    located = [(_location(tree, e["loc"], missing=e["type"] == "missing"), e) for e in error.errors()]
+    at, first = max(located, key=lambda pair: (pair[1]["type"] == "extra_forbidden", len(pair[0])))
+    kind = first["type"]
     if kind == "extra_forbidden":
-        problem = _unknown_key(root, at, _node(tree, at[:-1]))
-        return ExperimentProblem(path, ".".join(at[:-1]), problem, line=line)
+        unknown = _unknown_key(root, at, tree)
+        return ExperimentProblem(experiment.source, ".".join(at[:-1]), unknown, line=experiment.line(at))
     if kind == "missing":
-        return ExperimentProblem(
-            path, ".".join(at), "this key is missing", line=line_of(lines, at[:-1]), remedy=remedy(root, at)
-        )
+        return experiment.problem(at, "this key is missing", remedy(root, at))
     if kind.startswith("union_tag"):
         at = (*at, "type")
     if kind == "union_tag_not_found":
-        known = " or ".join(sorted(_literals(t for m in _models(root, at[:-1]) for t in _types(m, "type"))))
-        return ExperimentProblem(path, ".".join(at), "this key is missing", line=line, remedy=f"write {known}")
-    return ExperimentProblem(
-        path, ".".join(at), _words(root, at, first), line=line_of(lines, at), remedy=remedy(root, at)
-    )
-
-
-def nothing_given(path: Path, root: Any, tree: Any, lines: Mapping[Place, int]) -> ExperimentProblem | None:
-    """A key without a value is an unfinished line, not a wish for the default."""
-    at = _first_empty(tree, ())
-    if at is None:
-        return None
-    told = remedy(root, at)
-    return ExperimentProblem(
-        path,
-        ".".join(at),
-        "nothing is given after this key",
-        line=line_of(lines, at),
-        remedy=f"remove the key, or complete it; {told}" if told else "remove the key, or complete it",
-    )
+        return experiment.problem(at, "this key is missing", f"write {' or '.join(sorted(_choices(root, at)))}")
+    return experiment.problem(at, _words(root, at, first), remedy(root, at))
 
 
 def remedy(root: Any, at: Place) -> str:
-    """The schema's own words on a place, and an example."""
+    """The schema's words on a place, and an example."""
     for end in range(len(at), 0, -1):
-        for model in _models(root, at[: end - 1]):
-            field = model.model_fields.get(at[end - 1])
-            if field is not None and (field.description or field.examples):
-                told = [f"wanted: {field.description}"] if field.description else []
-                examples = cast("list[str]", field.examples or [])
-                told += [f"for example {at[end - 1]}: {example}" for example in examples[:1]]
-                return ", ".join(told)
+        for field in _fields(root, at[:end]):
+            words = [f"wanted: {field.description}"] if field.description else []
+            words += [f"for example {at[end - 1]}: {example}" for example in (field.examples or [])[:1]]
+            if words:
+                return ", ".join(words)
     return ""
 
 
@@ -507,8 +491,12 @@ def _words(root: Any, at: Place, error: Any) -> str:
         return "nothing is given after this key"
     if kind == "value_error":
         return str(context["error"])
-    if kind == "literal_error" or kind == "union_tag_invalid":
-        return _not_possible(root, at, context["tag"] if kind == "union_tag_invalid" else value)
+    if kind in ("literal_error", "union_tag_invalid"):
+        known = {str(v): repr(v) for v in _choices(root, at)}
+        value = context.get("tag", value)
+        near = get_close_matches(str(value), known, n=1, cutoff=0.5)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        return f"{shown(value)} is not possible here.{hint} Possible: {', '.join(known.values())}"
     if kind in _LIMITS:
         limit = next(iter(context.values()))
         wanted = "positive" if kind == "greater_than" and limit == 0 else f"{_LIMITS[kind]} {limit:g}"
@@ -516,42 +504,27 @@ def _words(root: Any, at: Place, error: Any) -> str:
     if kind in ("too_short", "too_long"):
         wanted = context.get("min_length", context.get("max_length"))
         return f"{shown(value)} has {context['actual_length']} entries instead of {wanted}"
-    if kind in ("model_type", "model_attributes_type", "dict_type"):
-        return f"{shown(value)} is no group of keys"
-    if kind in ("list_type", "tuple_type"):
-        return f"{shown(value)} is not a list"
     if kind == "string_type":
         quoted = f': write "{value}" in quotes if that is meant' if isinstance(value, int | float) else ""
         return f"{shown(value)} is not a text{quoted}"
-    if kind in ("bool_type", "bool_parsing"):
-        return f"{shown(value)} is neither true nor false"
-    return f"{shown(value)} cannot be used here"
+    return f"{shown(value)} {_UNUSABLE.get(kind, 'cannot be used here')}"
 
 
-def _not_possible(root: Any, at: Place, value: Any) -> str:
-    known = {str(v): repr(v) for v in _literals(t for m in _models(root, at[:-1]) for t in _types(m, at[-1]))}
-    near = get_close_matches(str(value), known, n=1, cutoff=0.5)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"{shown(value)} is not possible here.{hint} Possible: {', '.join(known.values())}"
-
-
-def _unknown_key(root: Any, at: Place, around: Any) -> str:
+def _unknown_key(root: Any, at: Place, tree: Any) -> str:
     """Keys of the branch that the file chose by its type, where it did."""
-    models = _models(root, at[:-1])
-    chosen = cast("Mapping[str, Any]", around).get("type") if isinstance(around, dict) else None
-    meant = [m for m in models if chosen is not None and chosen in _literals(_types(m, "type"))]
-    known = {name for model in meant or models for name in model.model_fields}
+    around = tree
+    for step in at[:-1]:
+        around = around[int(step) if isinstance(around, list) else step]
+    parts = _parts(root, at[:-1])
+    chosen = [
+        p
+        for p in parts
+        if "type" in p.model_fields and around.get("type") in literals(p.model_fields["type"].annotation)
+    ]
+    known = {name for part in chosen or parts for name in part.model_fields}
     if at[-1] in known:
         return f"the key {at[-1]!r} does not go with the others here: say which type is meant"
     return unknown_name("key", at[-1], known)
-
-
-def _most_telling(tree: Any, errors: Sequence[Any]) -> tuple[Place, Any]:
-    """An unknown key before all (it explains the missing one); else what lies deepest: the branch of a union that was
-    meant.
-    """
-    located = [(_location(tree, e["loc"], missing=e["type"] == "missing"), e) for e in errors]
-    return max(located, key=lambda pair: (pair[1]["type"] == "extra_forbidden", len(pair[0])))
 
 
 def _location(tree: Any, loc: Sequence[int | str], *, missing: bool) -> Place:
@@ -565,13 +538,6 @@ def _location(tree: Any, loc: Sequence[int | str], *, missing: bool) -> Place:
     return (*at, str(loc[-1])) if missing else tuple(at)
 
 
-def _node(tree: Any, at: Place) -> Any:
-    node: Any = tree
-    for step in at:
-        node = node[int(step) if isinstance(node, list) else step]
-    return node
-
-
 def _first_empty(node: Any, at: Place) -> Place | None:
     if node is None:
         return at
@@ -580,22 +546,26 @@ def _first_empty(node: Any, at: Place) -> Place | None:
         inside = cast("dict[str, Any]", node).items()
     elif isinstance(node, list):
         inside = enumerate(cast("list[Any]", node))
-    return next((found for k, v in inside if (found := _first_empty(v, (*at, str(k)))) is not None), None)
+    return next((place for k, v in inside if (place := _first_empty(v, (*at, str(k)))) is not None), None)
 
 
-def _models(root: Any, at: Place) -> list[Any]:
-    """The schema's classes that may stand at a place of the file; names of a map and numbers of a list lead no
-    further.
-    """
-    models: list[Any] = [root]
+def _parts(root: Any, at: Place) -> list[Any]:
+    """The parts of the schema that may stand at a place; names of a map and numbers of a list lead no further."""
+    parts: list[Any] = [root]
     for step in at:
-        if any(step in model.model_fields for model in models):
-            models = [c for model in models for t in _types(model, step) for c in schema_classes(t)]
-    return models
+        if any(step in part.model_fields for part in parts):
+            fields = [part.model_fields[step] for part in parts if step in part.model_fields]
+            parts = [c for field in fields for c in schema_classes(field.annotation)]
+    return parts
 
 
-def _types(model: Any, name: str) -> list[Any]:
-    return [model.model_fields[name].annotation] if name in model.model_fields else []
+def _fields(root: Any, at: Place) -> list[FieldInfo]:
+    """The keys of the schema that may be meant at a place."""
+    return [part.model_fields[at[-1]] for part in _parts(root, at[:-1]) if at[-1] in part.model_fields]
+
+
+def _choices(root: Any, at: Place) -> list[Any]:
+    return [value for field in _fields(root, at) for value in literals(field.annotation)]
 
 
 def schema_classes(annotation: Any) -> list[Any]:
@@ -603,10 +573,6 @@ def schema_classes(annotation: Any) -> list[Any]:
     if hasattr(annotation, "model_fields"):
         return [annotation]
     return [c for a in get_args(annotation) for c in schema_classes(a)]
-
-
-def _literals(annotations: Iterable[Any]) -> list[Any]:
-    return [value for annotation in annotations for value in literals(annotation)]
 
 
 def literals(annotation: Any) -> list[Any]:

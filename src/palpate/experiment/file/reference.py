@@ -6,7 +6,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from importlib import resources
 from typing import Any, cast
 
@@ -114,11 +114,11 @@ def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
     value = field.get_default(call_default_factory=True)
-    if value is None or value == [] or value == "":
-        return "-"
     if isinstance(value, Part):
-        return f"`{value.type}`" if hasattr(value, "type") else "-"  # pyright: ignore
-    return f"`{value}`"
+        value = dict(value).get("type")
+    if value is None or value in ("", [], {}):
+        return "-"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
 _INTRODUCTION = """\
@@ -165,11 +165,11 @@ def _words(kind: type[Any]) -> str:
 
 
 def _options(kind: type[Any]) -> list[str]:
-    own = [f for f in fields(kind) if f.init]
-    if not own:
-        return []
-    shown = [f"`{f.name}`" + (f" ({_shown(f.default)})" if f.default is not MISSING else "") for f in own]
-    return [f"Options (default): {', '.join(shown)}.", ""]
+    """Options with their defaults and units, as for an angle."""
+    options = [f for f in fields(kind) if f.init]
+    units = {name: f", {unit}" for name, unit in kind.options.items()}
+    shown = [f"`{f.name}` ({_shown(f.default)}{units.get(f.name, '')})" for f in options]
+    return [f"Options (default): {', '.join(shown)}.", ""] if options else []
 
 
 def _parameters(kind: type[Any]) -> list[str]:
@@ -177,12 +177,10 @@ def _parameters(kind: type[Any]) -> list[str]:
     if kind not in ELEMENTS.values():
         return []
     element = kind()
-    found: list[str] = []
-    if element.parameters:
-        found += [f"Parameters: {_named((p.name, p.unit, p.map) for p in element.parameters)}.", ""]
-    if element.shapes:
-        found += [f"Shapes: {_named((s.name, s.unit, '') for s in element.shapes)}.", ""]
-    return found
+    parameters = _named((p.name, p.unit, p.map) for p in element.parameters)
+    shapes = _named((s.name, s.unit, "") for s in element.shapes)
+    lists = {"Parameters": parameters, "Shapes": shapes}
+    return [line for name, text in lists.items() if text for line in (f"{name}: {text}.", "")]
 
 
 def _named(entries: Iterable[tuple[str, str, str]]) -> str:
