@@ -49,11 +49,11 @@ def _phases() -> tuple[Phase, ...]:
 
 
 def short_door(
-    seed: int = SEED, *, variant: Variant | None = None, one_way: bool = False, never_closed: bool = False
+    seed: int = SEED, *, variant: Variant = "laminar", one_way: bool = False, never_closed: bool = False
 ) -> DoorTwin:
     """A door moved for half a minute; its clocks agree."""
     twin = door_twin(
-        seed, variant=variant, session=SESSION if one_way else None, one_way=one_way, never_closed=never_closed
+        seed, variant=variant, session=SESSION if one_way else Session(), one_way=one_way, never_closed=never_closed
     )
     phases = twin.phases if one_way else _phases()
     together = DeviceClock(0.0, 0.0)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
+from scipy.ndimage import binary_dilation
 
 from palpate.elements import Coulomb, Element, EndStop, Hysteresis, PolynomialSpring, Stribeck, ZoneDamper
 from palpate.errors import PalpateError, UnknownName
@@ -18,12 +19,13 @@ from palpate.model import Model, load_object
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS
 from palpate.physics.motion import Motion
+from palpate.physics.regressor import body_regressor
 from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import nearest_rotation, transport_acceleration, wrench_transmission
 from palpate.physics.units import STANDARD_GRAVITY
 from palpate.recording import Recording
 from palpate.runtime import Status, Stepper
-from palpate.twin.hand import Arm, Phase, Session, plan, smooth_noise, wanted
+from palpate.twin.hand import Arm, Phase, Session, intention, plan, smooth_noise
 from palpate.twin.handle import random_handle, write_handle_twin
 from palpate.twin.instruments import (
     CAPTURE_HZ,
@@ -201,11 +203,11 @@ class DoorTwin:
     phases: tuple[Phase, ...]
     session: Session
     places: FloatArray
-    """(20, 3) m, of the markers in B with the door shut; the first ten move with the door."""
+    """(20, 3) places of the markers in B with the door shut, m; the first ten move with the door."""
     R_capture_world: FloatArray
     r_capture_hinge: FloatArray
     yaw: float
-    """rad, of the shut door in the world."""
+    """Of the shut door in the world, rad."""
     imu: DeviceClock
     load_cell: DeviceClock
     seed: int
@@ -215,10 +217,10 @@ class DoorTwin:
 
     @property
     def handle_inertia(self) -> float:
-        """kg m2, of the handle about the hinge."""
+        """Inertia of the handle about the hinge, kg m2."""
         turning = sensor_motion(self, *(np.array([x]) for x in (0.0, 0.0, 1.0)), gravity=0.0)
-        wrench = handle_wrench(turning, self.phi)[0]
-        return float((wrench_transmission(self.R_hinge_sensor, self.r_hinge_sensor) @ wrench)[5])
+        A = body_regressor(turning.specific_acceleration, turning.omega, turning.omega_dot)[0]
+        return float((wrench_transmission(self.R_hinge_sensor, self.r_hinge_sensor) @ A @ self.phi)[5])
 
     @property
     def whole(self) -> Model:
@@ -228,38 +230,38 @@ class DoorTwin:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DoorTruth:
-    """What really happened, each (steps,), on the markers' clock."""
+    """What really happened: series of (steps,) on the markers' clock."""
 
     times_s: FloatArray
     angle: FloatArray
-    """rad, zero where the door is shut, positive when open."""
+    """rad; zero where the door is shut, positive when open."""
     speed: FloatArray
     acceleration: FloatArray
     torque: FloatArray
-    """N m about the hinge, of the person on the whole."""
+    """Of the person on body and handle about the hinge, N m."""
     pushed: FloatArray
-    """The same as the stepper got it: they differ by its error of first order."""
+    """The torque that the stepper got; it differs from `torque` by the stepper's error of first order."""
     grip: FloatArray
-    """0: nobody touches the door."""
+    """0 where nobody touches the door."""
     sticking: FloatArray
-    """1 where dry friction holds it."""
+    """1 where dry friction holds the door."""
     stopped: FloatArray
     """1 where an end stop is pressed."""
     recorded: FloatArray
     """0 where the cameras are off."""
 
     def at(self, name: str, times_s: FloatArray) -> FloatArray:
-        """One of the series at other times; as at the beginning before, as at the end after."""
+        """One of the series, interpolated; before its beginning and after its end it is constant."""
         series: FloatArray = getattr(self, name)
         return np.interp(times_s, self.times_s, series)
 
 
 def simulate_door(twin: DoorTwin, *, dt: float = DT_S) -> DoorTruth:
-    """Let the arm move the whole by the stepper, with real sticking.
+    """The arm moves body and handle through the stepper, with real sticking.
 
     A step is read as leapfrog (Hairer, Lubich, Wanner, Geometric Numerical Integration, I.1.4): angles at the steps,
     speeds between them, so speed and acceleration are central differences. While the door slides free of its stops the
-    torque is the one which that motion needs (inverse dynamics), so the balance holds to second order in dt.
+    torque is what that motion needs (inverse dynamics), so the balance holds to second order in dt.
     """
     rng = np.random.default_rng([twin.seed, 21])
     stepper, out, wrench = Stepper(twin.whole, dt), [0.0] * 3, [0.0] * 6
@@ -275,11 +277,11 @@ def simulate_door(twin: DoorTwin, *, dt: float = DT_S) -> DoorTruth:
     ends = [0, *(round(s / dt) for s in accumulate(phase.seconds for phase in twin.phases))]
     for phase, (first, last) in zip(twin.phases, pairwise(ends), strict=True):
         t = np.arange(last - first, dtype=float) * dt
-        want = wanted(phase, rng, t, aim if held else q, held=held)
+        angles, grip_levels = intention(phase, rng, t, aim if held else q, held=held)
         tremor = _TREMOR * smooth_noise(rng, t, 0.3, 3.0, 8)
-        rate = np.diff(want.angle, append=want.angle[-1:]) / dt
-        ahead = np.interp(want.angle, *learned) + D * rate + tremor
-        for goal, more, grip in zip(want.angle.tolist(), ahead.tolist(), want.grip.tolist(), strict=True):
+        rate = np.diff(angles, append=angles[-1:]) / dt
+        ahead = np.interp(angles, *learned) + D * rate + tremor
+        for goal, more, grip in zip(angles.tolist(), ahead.tolist(), grip_levels.tolist(), strict=True):
             tau = most * tanh(grip * (K * (goal - q) - D * v + more) / most)
             wrench[5] = tau
             status.append(stepper.step(wrench, out))
@@ -290,16 +292,16 @@ def simulate_door(twin: DoorTwin, *, dt: float = DT_S) -> DoorTruth:
                 status += status[-1:] * left
                 break
             q, v = out[0], out[1]
-        grips.append(want.grip)
+        grips.append(grip_levels)
         recorded.append(np.full(len(t), float(phase.recorded)))
         held = phase.target is not None
-        aim = float(want.angle[-1]) if len(t) else aim
+        aim = float(angles[-1]) if len(t) else aim
     angle, before, after, pushed = np.array(rows).T
     states = np.array(status)
     if (states == Status.NOT_FINITE).any():
         raise PalpateError(f"the simulated door {twin.seed} came to an impossible state")
     speed, acceleration = (before + after) / 2, (after - before) / dt
-    stopped = _widened(states == Status.AT_LIMIT)
+    stopped = binary_dilation(states == Status.AT_LIMIT)  # and one step more on either side
     slides = (before * after > 0) & ~stopped
     k = twin.model.mechanism.expand((angle, speed), (acceleration,), {}, ARRAYS)
     needed = np.asarray(twin.whole.wrench(k, ARRAYS)[0], dtype=float)
@@ -343,14 +345,14 @@ def sensor_pose(rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
 
 def marker_places(rng: np.random.Generator, R: FloatArray, r: FloatArray) -> FloatArray:
     """(20, 3) m in B at the shut door: three on the sensor module, seven on the door, ten on the frame."""
-    own = np.array([[-0.018, -0.036, 0], [0, 0, 0], [0.04, 0, 0]])  # p1, p2, p3 in their own frame
-    own[:, :2] += np.array([[1, 1], [0, 0], [1, 0]]) * rng.uniform(-0.004, 0.004, (3, 2))
-    own = own @ nearest_rotation(T_MARKER[:3, :3]).T + T_MARKER[:3, 3]
+    module = np.array([[-0.018, -0.036, 0], [0, 0, 0], [0.04, 0, 0]])  # p1, p2, p3 in their own frame
+    module[:, :2] += np.array([[1, 1], [0, 0], [1, 0]]) * rng.uniform(-0.004, 0.004, (3, 2))
+    module = module @ nearest_rotation(T_MARKER[:3, :3]).T + T_MARKER[:3, 3]
     others = np.array([p for group in _PLACES_CM for p in group]) / 100.0
     on_axis = np.hypot(others[:, 0], others[:, 1]) == 0
     others += np.where(on_axis[:, None], [0.0, 0.0, 0.01], 0.015) * rng.uniform(-1, 1, others.shape)
     others[on_axis] += 5e-4 * rng.normal(size=(int(on_axis.sum()), 3))  # glued by eye
-    return np.vstack([own @ R.T + r, others])
+    return np.vstack([module @ R.T + r, others])
 
 
 def capture_frame(rng: np.random.Generator) -> tuple[FloatArray, FloatArray, float]:
@@ -377,8 +379,8 @@ def markers_in_capture(twin: DoorTwin, angle: FloatArray) -> FloatArray:
 def person_wrench(twin: DoorTwin, truth: DoorTruth, times_s: FloatArray) -> FloatArray:
     """Of the hand on the handle at these times, (samples, 6) N and N m in the sensor frame.
 
-    Its moment about the hinge is the torque that moves the door; beside it the hand pulls along the door, lifts, and
-    twists the handle, of which the door shows nothing.
+    Its moment about the hinge is the torque that moves the door; the hand also pulls along the door, lifts, and twists
+    the handle, which does not move the door.
     """
     rng = np.random.default_rng([twin.seed, 22])
     t, grip, torque = truth.times_s, truth.grip, truth.torque
@@ -404,19 +406,11 @@ def _settle(stepper: Stepper, dt: float, shut: float) -> None:
 
 
 def _learned(twin: DoorTwin) -> tuple[FloatArray, FloatArray]:
-    """Angles (rad), and most of what holding the door there takes (N m): people know what they are up against."""
+    """Angles (rad) and most of the torque that holds the door there (N m), which people learn."""
     angle = np.linspace(stop_at(twin.model, FRAME), stop_at(twin.model, WIDEST), 100)  # where no stop is pressed
     zero = np.zeros_like(angle)
     k = twin.model.mechanism.expand((angle, zero), (zero,), {}, ARRAYS)
     return angle, 0.8 * np.asarray(twin.model.without_dry().wrench(k, ARRAYS)[0])
-
-
-def _widened(mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """With one step more on either side."""
-    wide = mask.copy()
-    wide[1:] |= mask[:-1]
-    wide[:-1] |= mask[1:]
-    return wide
 
 
 SUBJECT = "WB Sys Redo"

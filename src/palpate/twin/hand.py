@@ -107,17 +107,13 @@ def random_hand(
 
 _RELEASE_S, _GRASP_S = 0.15, 0.3
 _LET_GO_S = 6.5
-"""For which the door is left alone."""
-_SLOWEST_HZ, _FASTEST_HZ = 0.6, 3.0
-"""Of shaking."""
+"""How long the door is left alone."""
+_SHAKING_HZ = (0.6, 3.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """What the arm is about the hinge: tau = K (wanted - angle) + D (wanted' - speed), up to a strongest torque.
-
-    Hogan 1985, Impedance control.
-    """
+    """An arm about the hinge: tau = K (wanted - angle) + D (wanted' - speed), up to a strongest torque (Hogan 1985)."""
 
     stiffness: float
     """N m/rad."""
@@ -146,54 +142,49 @@ class Session:
     """What is done when, s on the markers' clock: a door left alone, a sweep in steps, and dynamic blocks."""
 
     start_s: float = 0.0
-    """Until then nobody touches the door, and nobody looks."""
+    """Until then nobody touches the door and nothing is recorded of use."""
     still_s: float = 5.5
     sweep_s: float = 54.7
     step: float = radians(4.0)
-    """rad, of the sweep (paper, Data Collection)."""
+    """Step of the sweep, rad (paper, Data Collection)."""
     blocks: tuple[tuple[str, float], ...] = (("train", 48.1), ("test", 33.0), ("train", 8.7))
     tail_s: float = 4.0
 
     @property
     def duration_s(self) -> float:
-        """Of the whole recording."""
+        """Length of the whole recording."""
         return self.start_s + self.still_s + self.sweep_s + sum(s for _, s in self.blocks) + self.tail_s
 
     @property
     def segments(self) -> dict[str, list[tuple[float, float]]]:
         """Name -> from, to (s), a little inside of what happens."""
         sweep = self.start_s + self.still_s
-        found = {
+        spans = {
             "static": [(self.start_s + 0.5, sweep - 1.0)],
             "quasi_static": [(sweep + 0.5, sweep + self.sweep_s - 0.2)],
         }
         t = sweep + self.sweep_s
         for name, seconds in self.blocks:
-            found.setdefault(name, []).append((t + 0.2, t + seconds - 0.2))
+            spans.setdefault(name, []).append((t + 0.2, t + seconds - 0.2))
             t += seconds
-        return {name: [(round(a, 2), round(b, 2)) for a, b in pairs] for name, pairs in found.items()}
+        return {name: [(round(a, 2), round(b, 2)) for a, b in pairs] for name, pairs in spans.items()}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Wanted:
-    """The intention of one phase on the steps of a simulation."""
+def intention(
+    phase: Phase, rng: np.random.Generator, t: FloatArray, start: float, *, held: bool
+) -> tuple[FloatArray, FloatArray]:
+    """The wanted angle (rad) and the grip, 0 (let go) to 1, at times t of a phase (s) that begins at the angle `start`.
 
-    angle: FloatArray
-    """rad, beside where the phase begins."""
-    grip: FloatArray
-    """0 (let go) to 1."""
-
-
-def wanted(phase: Phase, rng: np.random.Generator, t: FloatArray, start: float, *, held: bool) -> Wanted:
-    """What is wanted at times t of a phase (s) that begins at the angle `start`; `held`: the hand was on the door."""
+    `held`: the hand was on the door before.
+    """
     if phase.target is None:
         grip = 1.0 - _smooth(t / _RELEASE_S) if held else np.zeros_like(t)
-        return Wanted(np.full_like(t, start), grip)
-    angle = start + (phase.target - start) * _minimum_jerk(t / max(phase.moving_s, 0.01))
+        return np.full_like(t, start), grip
+    angle = start + (phase.target - start) * _smooth(t / max(phase.moving_s, 0.01))
     if phase.shake > 0:
         edge = _smooth(t / 0.4) * _smooth((phase.seconds - t) / 0.4)
-        angle = angle + phase.shake * edge * smooth_noise(rng, t, _SLOWEST_HZ, _FASTEST_HZ, 4)
-    return Wanted(angle, np.ones_like(t) if held else _smooth(t / _GRASP_S))
+        angle = angle + phase.shake * edge * smooth_noise(rng, t, *_SHAKING_HZ, 4)
+    return angle, np.ones_like(t) if held else _smooth(t / _GRASP_S)
 
 
 def smooth_noise(rng: np.random.Generator, t: FloatArray, low_hz: float, high_hz: float, sines: int) -> FloatArray:
@@ -238,12 +229,12 @@ def _sweep(session: Session, shut: float, widest: float, one_way: bool) -> list[
 def _slow_openings(rng: np.random.Generator, seconds: float, widest: float) -> list[Phase]:
     count = max(1, round(seconds / 13.0))
     each = seconds / count
-    found: list[Phase] = []
+    pushed = max(0.5 * each, each - _LET_GO_S)
+    phases: list[Phase] = []
     for _ in range(count):
-        pushed = max(0.5 * each, each - _LET_GO_S)
-        found.append(Phase(pushed, widest - radians(float(rng.uniform(4, 10))), 0.95 * pushed))
-        found.append(Phase(each - pushed, None, recorded=False))
-    return found
+        phases.append(Phase(pushed, widest - radians(float(rng.uniform(4, 10))), 0.95 * pushed))
+        phases.append(Phase(each - pushed, None, recorded=False))
+    return phases
 
 
 _CYCLE = ("let go", "swing", "shake", "slam", "swing", "shake", "shut", "swing", "shake", "swing")
@@ -251,7 +242,7 @@ _CYCLE = ("let go", "swing", "shake", "slam", "swing", "shake", "shut", "swing",
 
 def _strokes(rng: np.random.Generator, seconds: float, shut: float, widest: float, vigour: float) -> list[Phase]:
     """Strokes at different speeds through all zones, shaking, letting go, hitting the stops: in any order."""
-    found: list[Phase] = []
+    phases: list[Phase] = []
     left, at = seconds, shut
     todo: list[str] = []
     while left > 1.0:
@@ -264,10 +255,10 @@ def _strokes(rng: np.random.Generator, seconds: float, shut: float, widest: floa
         length = sum(p.seconds for p in new)
         if length > left:
             continue
-        found += new
+        phases += new
         left -= length
         at = shut if new[-1].target is None else new[-1].target
-    return [*found, Phase(left, at)] if left > 1e-9 else found
+    return [*phases, Phase(left, at)] if left > 1e-9 else phases
 
 
 def _stroke(rng: np.random.Generator, kind: str, at: float, shut: float, widest: float, vigour: float) -> list[Phase]:
@@ -296,12 +287,9 @@ def _stroke(rng: np.random.Generator, kind: str, at: float, shut: float, widest:
 
 
 def _smooth(u: FloatArray) -> FloatArray:
-    """0 to 1 with the derivatives zero at both ends."""
+    """0 to 1 with the derivatives zero at both ends: a minimum-jerk stroke (Flash and Hogan 1985)."""
     u = np.clip(u, 0.0, 1.0)
     return u * u * u * (10 - 15 * u + 6 * u * u)
-
-
-_minimum_jerk = _smooth  # Flash and Hogan 1985: the same polynomial
 
 
 Kind = Literal["push", "roll", "scrub", "lift", "mixed"]
@@ -316,28 +304,29 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Manner:
-    """How far and how fast an object is moved. Four numbers each are of distance (m), yaw, camber, pitch (rad): the
-    amplitude of slow sines and the rms acceleration of fast ones; zeros are held.
+    """How far and how fast an object is moved: amplitudes of slow sines and rms accelerations of fast ones.
+
+    Four numbers each, for distance (m), yaw, camber and pitch (rad); what is zero is held.
     """
 
     meant: tuple[FloatArray, FloatArray]
     sway: tuple[FloatArray, FloatArray]
     """What the other coordinates do meanwhile: nobody holds an object quite still."""
     clear: tuple[float, float]
-    """rad: by how much the pitch stays away from that of standing feet, between these."""
+    """Between these angles (rad) the pitch keeps away from that of standing feet."""
     lifted_by: float = 1.0
     """1: the handles go up to take the feet off the ground; -1: down."""
     lifting_s: float = 0.8
-    """How long taking the feet off lasts, before a segment, and putting them down, after it."""
+    """How long it takes to lift the feet before a segment, and to put them down after it."""
 
     def straight(self, sway: float = 0.0) -> Manner:
-        """The same ahead and in pitch alone; what yaw and camber sway is multiplied by a factor."""
+        """The same motion ahead and in pitch alone; the sway of yaw and camber is multiplied by a factor."""
         meant, less = np.array([1.0, 0.0, 0.0, 1.0]), np.array([1.0, sway, sway, 1.0])
         slow, fast = self.meant
         return replace(self, meant=(slow * meant, fast * meant), sway=(self.sway[0] * less, self.sway[1] * less))
 
     def held(self, sway: float) -> Manner:
-        """The same by somebody who keeps all else still: what it sways is multiplied by a factor."""
+        """The same motion by somebody who keeps all else still: every sway is multiplied by a factor."""
         return replace(self, sway=(self.sway[0] * sway, self.sway[1] * sway))
 
 
@@ -358,7 +347,7 @@ AS_A_HAND_TRUCK = Manner(
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One stretch with the feet in the air, s on the markers' clock, and what is done in it, one after the other."""
+    """A stretch with the feet in the air, s on the markers' clock, and what is done in it, one after the other."""
 
     name: str
     begin_s: float
@@ -402,39 +391,36 @@ class Course:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wheeling:
-    """What is done with the wheelbarrow; between the segments it stands on its feet and nothing moves."""
+    """How an object is wheeled about; between the segments it stands on its feet and nothing moves."""
 
     blocks: tuple[Block, ...]
     segments: tuple[Segment, ...]
     standing: float
-    """rad, pitch at which both feet stand."""
+    """Pitch at which both feet stand, rad."""
     radius: float
     place: tuple[float, float]
-    """m, of the contact in the world at the beginning."""
+    """Of the contact point in the world at the beginning, m."""
     heading: float
-    """rad, of x_C in the world at the beginning."""
+    """Of x_C in the world at the beginning, rad."""
     lifting_s: float = AS_A_WHEELBARROW.lifting_s
 
     def path(self, t: FloatArray) -> Course:
         """Closed formulas: values and derivatives agree to the last digit."""
-        found = np.zeros((3, 4, len(t)))
-        found[0, 1], found[0, 3] = self.heading, self.standing
+        course = np.zeros((3, 4, len(t)))
+        course[0, 1], course[0, 3] = self.heading, self.standing
         for block in self.blocks:
             inside = np.flatnonzero((t >= block.rise[0]) & (t <= sum(block.fall)))
             up, down = (_step(t[inside], *ramp) for ramp in (block.rise, block.fall))
             e0, e1, e2 = (a - b for a, b in zip(up, down, strict=True))
             s0, s1, s2 = block.series(t[inside])
-            found[0][:, inside] += e0 * s0
-            found[1][:, inside] += e1 * s0 + e0 * s1
-            found[2][:, inside] += e2 * s0 + 2 * e1 * s1 + e0 * s2
-        return Course(t, *found)
+            course[0][:, inside] += e0 * s0
+            course[1][:, inside] += e1 * s0 + e0 * s1
+            course[2][:, inside] += e2 * s0 + 2 * e1 * s1 + e0 * s2
+        return Course(t, *course)
 
     def standing_at(self, t: FloatArray) -> NDArray[np.bool_]:
         """Whether the feet stand on the ground."""
-        found = np.ones(len(t), dtype=bool)
-        for a, b in self.lifted:
-            found &= (t <= a) | (t >= b)
-        return found
+        return np.all([(t <= a) | (t >= b) for a, b in self.lifted], axis=0)
 
     @property
     def lifted(self) -> list[tuple[float, float]]:

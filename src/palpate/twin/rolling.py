@@ -58,9 +58,9 @@ from palpate.twin.instruments import (
 
 Moves = Literal["full", "upright", "planar"]
 _AT_REST = 1e-9
-"""rad/s of the wheel."""
+"""The wheel rests below this speed, rad/s."""
 _AGAINST_M = 0.3
-"""N m per N of trembling: what hands do against what cannot move."""
+"""Moment of the hands against what cannot turn, N m per N of trembling."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,17 +70,17 @@ class Kinematics:
     R_contact_body: FloatArray
     """(samples, 3, 3)."""
     acceleration: FloatArray
-    """m/s2 of the axle's middle, without gravity."""
+    """Of the axle's middle without gravity, m/s2."""
     omega: FloatArray
     omega_dot: FloatArray
     spin: FloatArray
-    """(samples,) rad/s of the wheel about its axle, against the world."""
+    """(samples,) of the wheel about its axle, relative to the world, rad/s."""
     spin_dot: FloatArray
     camber: FloatArray
 
 
 def kinematics(path: Course, radius: float) -> Kinematics:
-    """Differentiated by hand in C, which turns with the yaw rate about up.
+    """Derivatives by hand in axes of C, which turns with the yaw rate about the vertical.
 
     R_CB = R_x(camber) R_y(pitch) [-z, -x, y]: at zero angles x_B points down, y_B back, z_B left.
     """
@@ -127,15 +127,15 @@ class Barrow:
     """kg m2 about the axle."""
     moves: Moves = "full"
     guided: bool = True
-    """planar: held by a guide; else a person keeps it straight as well as persons can."""
+    """Where it moves in a plane: a guide holds it; otherwise a person keeps it straight as well as possible."""
     track: float = 0.0
-    """m between two wheels; 0: one."""
+    """Distance between two wheels, m; 0 for a single wheel."""
     b_sides: tuple[float, float] = (0.0, 0.0)
-    """N m, dry friction of the left and the right wheel, in place of b_c."""
+    """Dry friction of the left and the right wheel, N m, instead of b_c."""
 
     @property
     def standing(self) -> float:
-        """rad, pitch at which both feet are on the ground: x cos(pitch) - y sin(pitch) = R.
+        """Pitch at which both feet are on the ground, rad: x cos(pitch) - y sin(pitch) = R.
 
         Feet ahead of the axle (x < 0) are on the ground with the handles up, those behind it with the handles down.
         """
@@ -144,7 +144,7 @@ class Barrow:
 
     @property
     def wheels(self) -> tuple[tuple[float, float], ...]:
-        """Of each wheel: how far left of the middle it is, in radii; and its dry friction, N m."""
+        """For each wheel, its distance left of the middle in radii and its dry friction, N m."""
         if self.track == 0:
             return ((0.0, self.b_c),)
         d = 0.5 * self.track / self.radius
@@ -152,7 +152,7 @@ class Barrow:
 
     @property
     def held(self) -> tuple[int, ...]:
-        """Which components of the wrench at the contact the ground or a guide gives besides f_y and F_N."""
+        """Components of the wrench at the contact that the ground or a guide gives besides f_y and F_N."""
         return {"full": (), "upright": (3,), "planar": (3, 5) if self.guided else ()}[self.moves]
 
     @property
@@ -165,26 +165,24 @@ class Barrow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sides:
-    """What is on the right and on the left, or in the middle alone: the first axis of each array has two entries, or
-    one.
-    """
+    """Sensors and grips: the first axis of each array is right and left, or the middle alone."""
 
     R_body_sensor: FloatArray
     r_body_sensor: FloatArray
     r_body_grip: FloatArray
-    """(sensors, 3) m in B: where the hands hold."""
+    """(sensors, 3) points that the hands hold, m in B."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Habits:
-    """How the two hands share: none of it moves the object."""
+    """How the hands share the work; none of it moves the object."""
 
     sideways: float
-    """Share of the turning moment that is done by pushing sideways."""
+    """Share of the turning moment that comes from pushing sideways."""
     squeeze: float
     """N, towards each other."""
     tremble: float
-    """N, and a twentieth of it in N m."""
+    """N; moments tremble by a twentieth of it in N m."""
     seed: int
 
 
@@ -213,7 +211,7 @@ class Build:
     prefix: str
     """Subject and the letters before the numbers in the markers' names."""
     drawn: FloatArray
-    """(markers, 3) m in B, about; those on the axle of two wheels, on sensor modules and feet follow from these."""
+    """(markers, 3) rough places, m in B; those on sensor modules, feet and the axle of two wheels are worked out."""
     axle: tuple[int, int]
     """Right end and left."""
     across: tuple[tuple[int, int], ...]
@@ -224,7 +222,7 @@ class Build:
     axes: tuple[ArrayLike, ...]
     """R_body_sensor of each sensor as drawn."""
     places: tuple[tuple[float, float, float], ...]
-    """m in B, of each sensor as drawn."""
+    """Place of each sensor as drawn, m in B."""
     manner: Manner
     kinds: tuple[Kind, ...]
 
@@ -250,7 +248,7 @@ class RollingTwin:
     R_capture_world: FloatArray
     imu: DeviceClock
     load_cell: DeviceClock
-    """Of all load cells."""
+    """Of every load cell."""
     seed: int
     build: Build
     floor_m: float = 0.0
@@ -258,7 +256,7 @@ class RollingTwin:
     gravity: float = STANDARD_GRAVITY
     noise_m: float = 3e-4
     hidden: tuple[float, float] = (0.03, 0.10)
-    """Share of samples in which a marker, and one on a sensor module, is not seen."""
+    """Shares of samples in which a marker is hidden: anywhere else, and on a sensor module."""
     instruments: Instruments = field(default_factory=Instruments)
 
 
@@ -374,7 +372,7 @@ def _holding(wheeling: Wheeling, t: FloatArray) -> FloatArray:
 
 
 def sensor_motion(twin: RollingTwin, times_s: FloatArray, side: int) -> Motion:
-    """Of the right (0, or the only) or left (1) sensor frame, expressed in it."""
+    """Motion of the right (or only: 0) or left (1) sensor frame, expressed in it."""
     k = kinematics(twin.wheeling.path(times_s), twin.barrow.radius)
     up = np.array([0.0, 0.0, twin.gravity])
     to_body = k.R_contact_body.transpose(0, 2, 1)
@@ -496,7 +494,7 @@ def _experiment(twin: RollingTwin, spread: float | None, markers: str) -> str:
 
 
 def _standing(twin: RollingTwin) -> list[list[float]]:
-    """From, to (s): when the feet are on the ground."""
+    """Spans (s) in which the feet are on the ground."""
     edges = [0.0, *(edge for pair in twin.wheeling.lifted for edge in pair), twin.duration_s]
     return [[round(a, 4), round(b, 4)] for a, b in zip(edges[::2], edges[1::2], strict=True)]
 

@@ -146,7 +146,7 @@ WHEELBARROW = Build(
 
 
 def _with_one_sensor(build: Build) -> Build:
-    """One load cell between both shafts and a bar: its z back, its x left; its left twin's markers are on the shaft."""
+    """One load cell between both shafts and a bar, z back and x left; the left module's markers are on the shaft."""
     drawn = build.drawn.copy()
     drawn[[i - 1 for i in SENSORS[1]]] = [[-0.05, 0.55, 0.24], [-0.06, 0.70, 0.25], [-0.02, 0.99, 0.26]]
     axes = ([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]],)
@@ -255,7 +255,7 @@ TWO_HANDLES = _truck_build(((9, 10, 11), (12, 13, 14)), -0.16, 0.16)
 SPREAD = 0.3
 _PUSHED = (("train", 8.0, 42.0), ("test", 48.0, 64.0))
 _GENTLE, _STILL = 0.4, 0.05
-"""Shares of the accelerations meant, and of what yaw, camber and pitch sway, where it is only pushed."""
+"""Where it is only pushed: shares of the usual accelerations, and of the usual sway of yaw, camber and pitch."""
 _TAIL_S = 4.0
 
 
@@ -269,7 +269,7 @@ def wheelbarrow_twin(
     instruments: Instruments | None = None,
     poor: bool = False,
 ) -> RollingTwin:
-    """A random wheelbarrow; its handles are that of `write_handle_twin(seed=seed)`.
+    """A random wheelbarrow; both its handles are that of `write_handle_twin(seed=seed)`.
 
     vigour: a factor of the accelerations. tilt_deg: of the capture frame against floor and gravity. wheel_inertia: the
     wheel's own about its axle, kg m2. poor: only pushed straight ahead and back, gently; handles and lean are kept
@@ -332,15 +332,15 @@ def write_wheelbarrow_twin(folder: Path, twin: RollingTwin, *, spread: float = S
 
 
 def mixture(rng: np.random.Generator, count: int, kinds: tuple[Kind, ...] = KINDS) -> tuple[Kind, ...]:
-    """Of four: all kinds in any order; of more: and then everything at once; of fewer, some; one alone is everything
-    at once.
+    """What is done in a segment: with a count of four every kind in any order; with more, everything at once after
+    that; with fewer, some kinds and then everything at once.
     """
     order: list[Kind] = [kinds[i] for i in rng.permutation(len(kinds))]
     return (*order,) if count == 4 else (*order[: count - 1], "mixed")
 
 
 SWAY = 0.5
-"""Of a person who pays attention; yaw then strays by a degree, camber by a few tenths."""
+"""Sway of a person who pays attention: yaw strays by a degree, camber by a few tenths."""
 
 
 def planar_twin(
@@ -379,7 +379,7 @@ def hand_truck_twin(
 
 
 def write_planar_wheelbarrow(folder: Path, *, seed: int | None = None) -> Path:
-    """A wheelbarrow in a plane; what that does not show has no drawing either."""
+    """A wheelbarrow in a plane, without a drawing of what that motion does not show."""
     return write_rolling_twin(folder, planar_twin(seed))
 
 
