@@ -9,6 +9,7 @@ import pytest
 from palpate.errors import PalpateError
 from palpate.experiment.file.object_model import object_model
 from palpate.experiment.file.reading import CONDITIONS, ROOTS, Experiment, check_keys, read_experiment, schema_classes
+from palpate.experiment.file.schema import SignalsPart
 
 POSE = "{rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: [0, 0, 0]}"
 MARKERS = f"""\
@@ -111,6 +112,23 @@ MISSING: list[tuple[str, str, str, str]] = [
 def test_a_missing_key_is_named(tmp_path: Path, file: str, old: str, new: str, said: str) -> None:
     assert old in file
     assert said in refusal(tmp_path, file.replace(old, new))
+
+
+def test_a_table_has_one_pair_of_a_position_and_a_force() -> None:
+    table = {"file": "a.csv", "columns": {}}
+    turns = SignalsPart.model_validate({**table, "angle": "q", "torque": "tau"})
+    slides = SignalsPart.model_validate({**table, "position": "x", "force": "f"})
+    point, force = ["x", "y", "z"], ["a", "b", "c"]
+    path = SignalsPart.model_validate({**table, "point": point, "force": force})
+    assert turns.pair("rad") == (("angle", "q"), ("torque", "tau"))
+    assert slides.pair("m") == (("position", "x"), ("force", "f"))
+    assert turns.pair("m") is slides.pair("rad") is path.pair("m") is turns.path is slides.path is None
+    assert path.path == (point, force)
+    several = {"angle": "q", "torque": "t", "position": "x", "force": "f"}
+    mixed = [{"position": "x", "torque": "t"}, {"position": "x", "force": force}, {"point": point, "force": "f"}]
+    for wrong in ({"angle": "q"}, {"force": "f"}, several, *mixed):
+        with pytest.raises(ValueError, match=r"give exactly one of the pairs|one name beside position"):
+            SignalsPart.model_validate({**table, **wrong})
 
 
 def test_every_condition_is_used_and_known() -> None:

@@ -346,8 +346,8 @@ def _check_object(experiment: Experiment[ExperimentPart], model: Model) -> None:
         stated = {"stops": config.stops or [], "uncertain.closed": [] if closed is None else [closed]}
         for place, values in stated.items():
             if any(isinstance(value, Position) and value.unit != unit for value in values):
-                kinds = ("an angle", "length") if unit == "rad" else ("a length", "angle")
-                raise experiment.problem(place, f"the position of {model.name!r} is {kinds[0]}, not a {kinds[1]}")
+                right, wrong = ("an angle", "a length")[:: 1 if unit == "rad" else -1]
+                raise experiment.problem(place, f"the position of {model.name!r} is {right}, not {wrong}")
         if config.bias == "estimated":
             wrong = "with one freedom, a constant force of the load cell is the same as a preloaded spring"
             raise experiment.problem("bias", f"it cannot be estimated here: {wrong}", "write bias: still or none")
