@@ -22,10 +22,11 @@ from palpate.mechanisms.mechanism import Row
 from palpate.model import Model, load_object
 from palpate.physics.arrays import runs
 from palpate.physics.functions import ARRAYS
+from palpate.physics.kinematics import Coordinate, Kinematics
 from palpate.report import parameter_table, rms_table
 from palpate.report.identification import report_sections, write_report
 from palpate.report.model_plots import damping, dry_force, holding_force, medians, zone_borders
-from palpate.report.page import Table
+from palpate.report.page import Table, Words
 from palpate.report.tables import shape_table
 from tests.conftest import needs
 from tests.oracles import door_ode
@@ -164,6 +165,37 @@ class Barrow(Free):
     """Several rows and no coordinate: what a wheelbarrow's mechanism looks like to a report."""
 
     rows: ClassVar[tuple[Row, ...]] = (Row("n_x", "N m"), Row("n_y", "N m"), Row("n_z", "N m"), Row("f_x", "N"))
+
+
+@dataclass(frozen=True, slots=True)
+class Drawer(Free):
+    """One coordinate in m and one row in N."""
+
+    main: ClassVar[str | None] = "slide"
+    way: ClassVar[tuple[str, str]] = ("pulling", "pushing")
+    rows: ClassVar[tuple[Row, ...]] = (Row("f_x", "N"),)
+    coordinates: ClassVar[dict[str, str]] = {"slide": "m"}
+    state: ClassVar[tuple[str, ...]] = ("position", "speed")
+    accelerations: ClassVar[tuple[str, ...]] = ("acceleration",)
+
+    def expand(self, state, acc, z, fn):
+        del z, fn
+        still = (0.0, 0.0, 0.0)
+        return Kinematics((acc[0], 0.0, self.gravity), still, still, {"slide": Coordinate(state[0], state[1], acc[0])})
+
+
+def drawer_view() -> View:
+    elements = (ScalarInertia(acts_on="slide"), Viscous(acts_on="slide"), Coulomb(acts_on="slide"))
+    model = Model("drawer", Drawer(), elements, {"I": 6.0, "b_v": 4.0, "b_c": 3.0})
+    t = np.arange(0.0, 40.0, 0.01)
+    x, v, a = 0.2 * (1 - np.cos(t)), 0.2 * np.sin(t), 0.2 * np.cos(t)
+    estimate = np.asarray(model.wrench(model.mechanism.expand((x, v), (a,), {}, ARRAYS), ARRAYS)).reshape(-1, 1)
+    reference = estimate + 0.1 * np.random.default_rng(0).normal(size=estimate.shape)
+    moving = np.abs(v) > 1e-3
+    window = ReplayWindow(t[:1000], (ReplayCurve("position", "m", x[:1000], x[:1000] + 1e-3, 1e-3),))
+    segments = {"train": ((1.0, 20.0),), "test": ((21.0, 39.0),)}
+    coordinate = CoordinateSeries("slide", "m", x, v, a)
+    return View(model, t, reference, estimate, moving, ~moving, segments, (coordinate,), replay=(window,))
 
 
 def barrow_view() -> View:
@@ -552,3 +584,31 @@ def test_without_viscous_parts_only_the_dampers_count():
     angle = np.array([0.2, 0.9])
     np.testing.assert_allclose(damping(model, angle, 0.3), 2.5)
     np.testing.assert_allclose(holding_force(model, angle), 3.0 * angle)
+
+
+def test_lines_across_a_row_stay_on_the_axes_that_there_are(figures):
+    for title, figure in figures.items():
+        for shape in figure.layout.get("shapes", ()):
+            for ref in (shape["xref"], shape["yref"]):
+                axis = ref.removesuffix(" domain")
+                assert ref == "paper" or f"{axis[0]}axis{axis[1:]}" in figure.layout, (title, ref)
+
+
+def test_a_drawer_gets_the_same_page_in_metres():
+    """Units decide what is shown, never the mechanism's kind."""
+    view = drawer_view()
+    data = door_data(view.model) | {"replay": {"rms": 1e-3, "unit": "m", "windows": 1, "window_s": 10.0}}
+    sections = body_sections(data, view)
+    figures = figures_of(sections)
+    over_time = figures["Test segment, 21 to 39 s"].layout
+    titles = [over_time[f"yaxis{n}"]["title"]["text"] for n in ("", "2", "3")]
+    assert titles == ["(a) position, m", "(b) force f_x, N", "(c) |residual|, N"]
+    assert figures["Damping at 0.3 m/s"].layout["yaxis"]["title"]["text"] == "d force / d speed, N s/m"
+    assert trace(figures["Damping at 0.3 m/s"], "pulling")[1][20] == pytest.approx(4.0)
+    holding = figures["Spring and dry friction over the travel"]
+    assert holding.layout["xaxis"]["title"]["text"] == "position, m"
+    np.testing.assert_allclose(trace(holding, "dry friction, ±")[1], 3.0)
+    assert {"Residual against position", "Residual against speed", "Residual against acceleration"} <= set(figures)
+    words = " ".join(b.text for s in sections for b in walk(s.blocks, Words))
+    assert "RMS error of the position: 1.0 mm over all windows" in words
+    assert not any("deg" in str(f.layout) or "opening" in str(f) for f in figures.values())

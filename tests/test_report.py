@@ -401,10 +401,10 @@ def test_replay_of_several_coordinates(barrow):
 def test_residuals_of_what_rolls_are_drawn_against_its_accelerations(barrow):
     """The slope of the forward speed is what a cart is accelerated with: on a circle it is not that of the speed."""
     titles = [f.title for f in all_figures(barrow)]
-    for name in ("way ahead acceleration", "yaw acceleration", "pitch acceleration", "pitch", "camber speed"):
+    for name in ("forward acceleration", "yaw acceleration", "pitch acceleration", "pitch", "camber speed"):
         assert f"Residual against {name}" in titles
-    assert not any(f"Residual against {name}" in titles for name in ("x", "y", "x speed", "way ahead"))
-    ahead = next(c for c in barrow.view.coordinates if c.name == "way ahead")
+    assert not any(f"Residual against {name}" in titles for name in ("x", "y", "x speed", "forward"))
+    ahead = next(c for c in barrow.view.coordinates if c.name == "forward")
     x, y, yaw = (next(c for c in barrow.view.coordinates if c.name == n) for n in ("x", "y", "yaw"))
     path = np.hypot(np.gradient(x.position, barrow.view.times_s), np.gradient(y.position, barrow.view.times_s))
     known = np.isfinite(ahead.speed) & np.isfinite(path)

@@ -259,7 +259,7 @@ def test_a_stage_ends_in_a_model_with_feet(folder: Path, prepared: PreparedRolli
     assert set(result.data["rms"]["test"]) == {"n_x", "n_y", "n_z", "f_x"}
     assert result.data["parameters"]["m"]["status"] == "fixed"
     assert result.view is not None
-    assert {c.name for c in result.view.coordinates} == {"x", "y", "way ahead", "pitch", "camber", "yaw"}
+    assert {c.name for c in result.view.coordinates} == {"x", "y", "forward", "pitch", "camber", "yaw"}
     assert Model.from_dict(result.model.to_dict()).values == result.model.values
     shown = [trace["name"] for figure in over_time(result.view, "test") for trace in figure.data]
     assert {"x", "pitch", "camber", "yaw", "measured", "estimated", "absolute residual"} <= set(shown)

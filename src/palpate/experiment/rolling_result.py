@@ -232,7 +232,7 @@ def _coordinates(fit: RollingFit) -> tuple[CoordinateSeries, ...]:
     return (
         CoordinateSeries("x", "m", x, unknown),
         CoordinateSeries("y", "m", y, unknown),
-        CoordinateSeries("way ahead", "m", unknown, ahead, _slope(times, ahead)),
+        CoordinateSeries("forward", "m", unknown, ahead, _slope(times, ahead)),
         *(CoordinateSeries(n, "rad", np.asarray(angles[n]), v, _slope(times, v)) for n, v in speeds.items()),
     )
 

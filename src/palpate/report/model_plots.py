@@ -164,7 +164,7 @@ def _lettered(title: str, look_for: str, panels: Sequence[Panel], zero: float, g
     levels = [p.level[1] for p in panels if p.level is not None]
     if grey:
         look_for += " Grey: not compared (at rest, at a stop, or not seen)."
-        named[0] = replace(named[0], data=(*named[0].data, plots.key("not compared", "#dddddd")))
+        named[-1] = replace(named[-1], data=(*named[-1].data, plots.key("not compared", "#dddddd")))
     return plots.stacked(
         title,
         look_for,

@@ -67,16 +67,15 @@ def draw(figure: Figure) -> tuple[Any, Any]:
             return drawn, style(_STYLE)
         axes = dict(_axes(drawn, layout, height))
         for name, ax in axes.items():
-            own = [trace for trace in figure.data if trace.get("yaxis", "y") == name]
-            for trace in own:
-                if trace["type"] == "bar" and not _are_names(trace):
-                    _draw_histogram(ax, trace)
-                elif trace["type"] != "bar":
-                    _draw_curve(ax, trace)
-            _draw_groups(ax, [trace for trace in own if trace["type"] == "bar" and _are_names(trace)])
+            traces = [trace for trace in figure.data if trace.get("yaxis", "y") == name]
+            groups = [trace for trace in traces if trace["type"] == "bar" and _are_names(trace)]
+            for trace in (trace for trace in traces if trace not in groups):
+                (_draw_histogram if trace["type"] == "bar" else _draw_curve)(ax, trace)
+            _draw_groups(ax, groups)
         _filled(axes, figure)
         for name, ax in axes.items():
-            _limits(ax, layout[_long(name)], layout[_long(_anchor(layout, name))])
+            y = layout[_long(name)]
+            _limits(ax, y, layout[_long(str(y.get("anchor", "x")))])
         for shape in layout.get("shapes", ()):
             _draw_shape(axes, shape)
         for note in layout.get("annotations", ()):
@@ -107,23 +106,19 @@ def plain(text: str) -> str:
 def _axes(drawn: Any, layout: Json, height: float) -> Iterator[tuple[str, Any]]:
     """Axes by the name of their vertical one, where the layout has them."""
     left, right, low, high = 0.1, 0.985, 0.48 / height, 1 - 0.32 / height
-    lowest = min(layout[k].get("domain", [0, 1])[0] for k in layout if k.startswith("yaxis"))
+    keys = [k for k in layout if k.startswith("yaxis")]
+    below = {k: _long(str(layout[k].get("anchor", "x"))) for k in keys}
+    lowest = min(layout[k].get("domain", [0, 1])[0] for k in keys)
     shared: dict[str, Any] = {}
-    for key in (k for k in layout if k.startswith("yaxis")):
-        y, x_key = layout[key], _long(str(layout[key].get("anchor", "x")))
-        x = layout[x_key]
+    for key in keys:
+        x, y = layout[below[key]], layout[key]
         (x0, x1), (y0, y1) = x.get("domain", [0, 1]), y.get("domain", [0, 1])
-        place = [
-            left + x0 * (right - left),
-            low + y0 * (high - low),
-            (x1 - x0) * (right - left),
-            (y1 - y0) * (high - low),
-        ]
-        ax = drawn.add_axes(place, sharex=shared.get(x_key))
-        shared.setdefault(x_key, ax)
+        wide, tall = right - left, high - low
+        place = [left + x0 * wide, low + y0 * tall, (x1 - x0) * wide, (y1 - y0) * tall]
+        ax = drawn.add_axes(place, sharex=shared.get(below[key]))
+        shared.setdefault(below[key], ax)
         ax.set_ylabel(plain(y.get("title", {}).get("text", "")))
-        alone = sum(_long(str(layout[k].get("anchor", "x"))) == x_key for k in layout if k.startswith("yaxis")) == 1
-        if alone or y0 <= lowest:
+        if list(below.values()).count(below[key]) == 1 or y0 <= lowest:
             ax.set_xlabel(plain(x.get("title", {}).get("text", "")))
         else:
             ax.tick_params(labelbottom=False)
@@ -134,20 +129,14 @@ def _draw_curve(ax: Any, trace: Json) -> None:
     x, y = numbers(trace["x"]), numbers(trace["y"])
     if len(x) == 0 or trace.get("fill"):
         return
-    name, mode = plain(str(trace.get("name", ""))), str(trace.get("mode", "lines"))
-    label = name if trace.get("showlegend", True) and name else "_nolegend_"
-    style, marker = trace.get("line", {}), trace.get("marker", {})
+    mode, style, marker = str(trace.get("mode", "lines")), trace.get("line", {}), trace.get("marker", {})
     colour = style.get("color") or marker.get("color", "#222222")
-    drawn_lines = "lines" in mode and style.get("width", 1.2) > 0
-    options: dict[str, Any] = {"label": label, "alpha": trace.get("opacity", 1.0), "color": colour}
-    if drawn_lines:
-        options |= {
-            "linewidth": 0.7 * style.get("width", 1.2),
-            "linestyle": _DASHES.get(style.get("dash", "solid"), "solid"),
-        }
+    options: dict[str, Any] = {"label": _name(trace), "alpha": trace.get("opacity", 1.0), "color": colour}
+    options["linestyle"] = "none"
+    if "lines" in mode and style.get("width", 1.2) > 0:
+        dashes = _DASHES.get(style.get("dash", "solid"), "solid")
+        options |= {"linewidth": 0.7 * style.get("width", 1.2), "linestyle": dashes}
         options |= {"drawstyle": "steps-mid"} if style.get("shape") == "hvh" else {}
-    else:
-        options |= {"linestyle": "none"}
     if "markers" in mode:
         symbol = _SYMBOLS.get(str(marker.get("symbol", "circle")), "o")
         options |= {"marker": symbol, "markersize": 0.5 * float(marker.get("size", 5)), "markeredgewidth": 0.5}
@@ -170,18 +159,18 @@ def _draw_groups(ax: Any, traces: Sequence[Json]) -> None:
         names, sizes = (trace["y"], trace["x"]) if flat else (trace["x"], trace["y"])
         thick = 0.7 / len(traces)
         places = np.arange(len(names)) + thick * (i - (len(traces) - 1) / 2)
-        if flat:
-            ax.barh(places, numbers(sizes), height=thick, **_bar_style(trace))
-            ax.set_yticks(np.arange(len(names)), names)
-        else:
-            ax.bar(places, numbers(sizes), width=thick, **_bar_style(trace))
-            ax.set_xticks(np.arange(len(names)), names)
+        (ax.barh if flat else ax.bar)(places, numbers(sizes), thick, **_bar_style(trace))
+        (ax.set_yticks if flat else ax.set_xticks)(np.arange(len(names)), names)
 
 
 def _bar_style(trace: Json) -> dict[str, Any]:
+    return {"color": trace.get("marker", {}).get("color", "#0072b2"), "label": _name(trace)}
+
+
+def _name(trace: Json) -> str:
+    """What the legend calls it."""
     name = plain(str(trace.get("name", "")))
-    label = name if trace.get("showlegend", True) and name else "_nolegend_"
-    return {"color": trace.get("marker", {}).get("color", "#0072b2"), "label": label}
+    return name if trace.get("showlegend", True) and name else "_nolegend_"
 
 
 def _are_names(trace: Json) -> bool:
@@ -278,17 +267,13 @@ def _legend(drawn: Any, figure: Figure, height: float) -> None:
 def _draw_space(drawn: Any, figure: Figure) -> None:
     import_module("mpl_toolkits.mplot3d")  # registers the projection
     ax = drawn.add_axes([0.02, 0.02, 0.96, 0.9], projection="3d")
-    for trace in figure.data:
-        if trace.get("visible") == "legendonly":
-            continue
+    for trace in (trace for trace in figure.data if trace.get("visible") != "legendonly"):
         x, y, z = (numbers(trace[k]) for k in "xyz")
-        name = plain(str(trace.get("name", "")))
-        label = name if trace.get("showlegend", True) and name else "_nolegend_"
         colour = (trace.get("line") or trace.get("marker", {})).get("color", "#222222")
-        if "lines" in trace["mode"]:
-            ax.plot(x, y, z, color=colour, linewidth=0.8, label=label)
-        else:
-            ax.plot(x, y, z, color=colour, marker="o", markersize=2.5, linestyle="none", label=label)
+        style = (
+            {"linewidth": 0.8} if "lines" in trace["mode"] else {"marker": "o", "markersize": 2.5, "linestyle": "none"}
+        )
+        ax.plot(x, y, z, color=colour if isinstance(colour, str) else "#222222", label=_name(trace), **style)
         for px, py, pz, text in zip(x, y, z, trace.get("text", []) if "text" in trace["mode"] else [], strict=False):
             if text:
                 ax.text(px, py, pz, text, fontsize=7)
@@ -297,10 +282,6 @@ def _draw_space(drawn: Any, figure: Figure) -> None:
     ax.set(**{f"{k}lim": scene[f"{k}axis"]["range"] for k in "xyz"})
     ax.set_box_aspect([scene["aspectratio"][k] for k in "xyz"])
     _legend(drawn, figure, float(figure.layout.get("height", 320)) / _PIXELS_PER_INCH)
-
-
-def _anchor(layout: Json, name: str) -> str:
-    return str(layout[_long(name)].get("anchor", "x"))
 
 
 def _long(name: str) -> str:

@@ -302,7 +302,7 @@ def stacked(title: str, look_for: str, panels: Sequence[Panel], x: Json, message
             listed.add(name)
             data.append(trace | shown | in_row(i))
     levels = [(i, panel.level) for i, panel in enumerate(panels) if panel.level is not None]
-    shapes = [*more.pop("shapes", ()), *(level(value, i, DARK, 1.5) for i, (value, _) in levels)]
+    shapes = [*more.pop("shapes", ()), *(level(value, i, DARK, 1.5) | {"xref": "x domain"} for i, (value, _) in levels)]
     corner: Json = {"x": 1, "y": 1, "xref": "paper", "xanchor": "right", "yanchor": "bottom"}
     labels = [_label(text) | corner | {"yref": f"{axis_of('y', i)} domain"} for i, (_, text) in levels]
     labels = [*more.pop("annotations", ()), *labels]
