@@ -23,9 +23,9 @@ from palpate.identify.solution import Estimate as Told
 from palpate.identify.solution import Status
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import is_consistent
-from palpate.rendering.hands import Hands, compare_held, growth, intended
 from palpate.twin.rolling import RollingTwin
 from palpate.twin.wheelbarrow import wheelbarrow_twin, write_wheelbarrow_twin
+from studies.hands import Hands, compare_held, growth, intended
 from studies.running import map_seeds
 
 TITLE = "Wheelbarrows: simulated experiments"

@@ -28,11 +28,11 @@ from palpate.physics.inertia import phi_from_mass_properties
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import transform
-from palpate.rendering.hands import Compared, Hands, Intention, compare_held, growth, hold, intended
 from palpate.runtime.replay import Replay, replay
 from palpate.twin.hand import Segment
 from palpate.twin.rolling import RollingTwin, body_poses, pushes
 from palpate.twin.wheelbarrow import wheelbarrow_twin
+from studies.hands import Compared, Hands, Intention, compare_held, growth, hold, intended
 from studies.wheelbarrows import wheeled
 from tests.conftest import needs
 

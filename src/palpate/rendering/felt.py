@@ -94,32 +94,32 @@ def felt(model: Model, result: Mapping[str, Any]) -> tuple[Felt, ...]:
     missing = [name for name in kinds if name not in entries]
     if len(missing) == len(kinds):
         raise PalpateError(f"the result is not of model {model.name!r}: it holds nothing of {', '.join(missing)}")
-    found = [_judged(name, cast("Mapping[str, Any]", entries), kinds) for name in kinds if name in entries]
-    return (*found, *_unseen(result))
+    judged = [_judged(name, cast("Mapping[str, Any]", entries), kinds) for name in kinds if name in entries]
+    return (*judged, *_unseen(result))
 
 
 def _kinds(model: Model) -> dict[str, tuple[Threshold | None, str]]:
     """Parameter -> threshold, and what its interval is compared with ("", "first moments" or "inertias")."""
     names = iter(model.parameters)
-    found: dict[str, tuple[Threshold | None, str]] = {}
+    kinds: dict[str, tuple[Threshold | None, str]] = {}
     for e in model.elements:
         for p in e.parameters:
             name, unit = next(names), p.unit
             if e.instrument:
                 continue
             if e.dry:
-                found[name] = (FORCE, "")
+                kinds[name] = (FORCE, "")
             elif unit == "kg m":
-                found[name] = (FORCE, "first moments")
+                kinds[name] = (FORCE, "first moments")
             elif unit.startswith("kg"):
-                found[name] = (INERTIA, "inertias" if unit == "kg m2" and p.map == "inertia" else "")
+                kinds[name] = (INERTIA, "inertias" if unit == "kg m2" and p.map == "inertia" else "")
             elif " s" in unit.split("/")[0]:
-                found[name] = (VISCOSITY, "")
+                kinds[name] = (VISCOSITY, "")
             elif unit in ("N m/rad", "N/m") and len(e.parameters) <= 2:
-                found[name] = (STIFFNESS, "")  # a straight line: its slope is what is felt
+                kinds[name] = (STIFFNESS, "")  # a straight line: its slope is what is felt
             else:
-                found[name] = (None, "part of a curve: not judged")
-    return found
+                kinds[name] = (None, "part of a curve: not judged")
+    return kinds
 
 
 def _judged(name: str, entries: Mapping[str, Any], kinds: Mapping[str, tuple[Threshold | None, str]]) -> Felt:

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import DataProblem, PalpateError
+from palpate.files import finite
 from palpate.model import Model
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import FloatArray, rms
 from palpate.rendering.grip import (
     Grip,
     Moving,
@@ -197,9 +198,9 @@ def compare(robot: Trace, true: Trace, *, after_s: float = 0.5) -> Comparison:
     force, way = robot.force[part] - true.force[part], robot.way[part] - true.way[part]
     return Comparison(
         true.ways,
-        _rms(force),
+        rms(force, axis=0),
         np.ptp(true.force[part], axis=0),
-        _rms(way),
+        rms(way, axis=0),
         np.ptp(true.way[part], axis=0),
         stable=robot.stable,
     )
@@ -255,10 +256,6 @@ def _trace(
     )
 
 
-def _rms(x: FloatArray) -> FloatArray:
-    return np.asarray(np.sqrt(np.mean(x * x, axis=0)), dtype=float)
-
-
 DELAYS_S = np.array([0.0, 0.001, 0.002, 0.004, 0.006, 0.008, 0.012, 0.016, 0.024, 0.032, 0.048, 0.064])
 STIFFNESSES = np.array([100.0, 200, 300, 500, 700, 1000, 1500, 2000, 3000, 5000, 10e3, 20e3])
 """N/m, of the hand: a relaxed arm to a person who leans on it."""
@@ -305,14 +302,14 @@ class Trial:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know before the numbers."""
-        found: list[str] = []
+        remarks: list[str] = []
         if self.same:
-            found.append(
+            remarks.append(
                 "no --truth is given: the model is compared with itself, which judges the robot, not the model"
             )
         if not model_of(self.model):
-            found.append("the model does not say what it is of (about: model_of): it is taken for the body alone")
-        return tuple(found)
+            remarks.append("the model does not say what it is of (about: model_of): it is taken for the body alone")
+        return tuple(remarks)
 
     def apparent(self) -> list[tuple[float, complex, complex]]:
         """Hz, kg of the true object, kg of the robot: force over acceleration at each frequency of the intention."""
@@ -362,9 +359,9 @@ class Trial:
                 "passed": self.wrong.passed,
             },
             "apparent_inertia": [
-                {"hz": f, "true_kg": _finite(abs(a)), "robot_kg": _finite(abs(b))} for f, a, b in self.apparent()
+                {"hz": f, "true_kg": finite(abs(a)), "robot_kg": finite(abs(b))} for f, a, b in self.apparent()
             ],
-            "limits": {name: _finite(value) for name, value in self.limits.items()},
+            "limits": {name: finite(value) for name, value in self.limits.items()},
             "passed": self.passed,
         }
 
@@ -387,7 +384,7 @@ def trial(model: Model, truth: Model | None = None, setup: Setup | None = None) 
     if setup.wrong:
         wrong = compare(run_robot(wrong_by(model, setup.wrong), grip, hand, intention, setup.robot), true)
     line = loop_line(model, grip, hand, intention, setup.robot)
-    found = {
+    limits = {
         "longest_delay_s": longest_delay(line),
         "stiffest_hand": stiffest_hand(line),
         "smallest_inertia": smallest_inertia(line),
@@ -405,7 +402,7 @@ def trial(model: Model, truth: Model | None = None, setup: Setup | None = None) 
         wrong,
         line,
         stability_map(line, DELAYS_S, STIFFNESSES),
-        found,
+        limits,
     )
 
 
@@ -432,7 +429,3 @@ def wrong_by(model: Model, part: float) -> Model:
             if e.stops is None and (slows or p.unit.startswith("kg")):
                 values[name] *= 1.0 + part
     return replace(model, values=values)
-
-
-def _finite(x: float) -> float | None:
-    return x if math.isfinite(x) else None

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import PalpateError
+from palpate.files import finite
 from palpate.model import Model
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.functions import ARRAYS
 from palpate.rendering.felt import Felt, felt
 from palpate.rendering.grip import grip_of
@@ -147,10 +148,10 @@ def accurate_step(model: Model, *, part: float = 0.01, seed: int = 0) -> float:
         steps = round(seconds / dt)
         wrench = np.outer(20.0 * np.sin(2 * np.pi * (np.arange(steps) + 0.5) * dt), drive_wrench(model))
         out = np.empty((len(starts), steps, stepper_size))
-        for start, found in zip(starts, out, strict=True):
+        for start, rows in zip(starts, out, strict=True):
             stepper = Stepper(model, dt)
             stepper.reset(start)
-            stepper.run(wrench, found)
+            stepper.run(wrench, rows)
         return out[:, :, : -2 * n]
 
     stepper_size = Stepper(model, 1e-3).size
@@ -158,8 +159,8 @@ def accurate_step(model: Model, *, part: float = 0.01, seed: int = 0) -> float:
     way = np.ptp(exact, axis=1)
     good = math.nan
     for steps in (2, 4, 8, 16, 32, 80, 200, 400):
-        found = path(_FINEST_S * steps)
-        error = np.sqrt(np.mean((found - exact[:, steps - 1 :: steps]) ** 2, axis=1))
+        coarse = path(_FINEST_S * steps)
+        error = rms(coarse - exact[:, steps - 1 :: steps], axis=1)
         if not bool((error <= part * np.maximum(way, 1e-6)).all()):
             break
         good = _FINEST_S * steps
@@ -171,20 +172,19 @@ def couplings(
 ) -> tuple[Coupling, ...]:
     """A hand on the model, rendered by three robots: an ideal one, and the 20 Hz arm with and without feed-forward."""
     grip, hand = grip_of(model, radius), Hand() if hand is None else hand
-    own = line_of(model, grip, held_state(model, 0.5), hand, _ARM_KG)
-    found: list[Coupling] = []
+    base = line_of(model, grip, held_state(model, 0.5), hand, _ARM_KG)
+    base = replace(base, delay_s=delay_s, dt=dt)
+    robots: list[Coupling] = []
     for name, ideal, inner in (
         ("ideal: exactly where the model is", True, Inner()),
         ("20 Hz arm, speed and acceleration fed forward", False, Inner()),
         ("20 Hz arm, position only", False, Inner(velocity=False, acceleration=False)),
     ):
-        line = Line(
-            own.mass, own.damping, own.stiffness, own.handle, hand, own.arm, inner, delay_s=delay_s, dt=dt, ideal=ideal
-        )
-        found.append(
+        line = replace(base, inner=inner, ideal=ideal)
+        robots.append(
             Coupling(name, line, longest_delay(line), stiffest_hand(line), smallest_inertia(line), slowest_rate(line))
         )
-    return tuple(found)
+    return tuple(robots)
 
 
 def _forward(model: Model) -> Model:
@@ -196,15 +196,15 @@ def _forward(model: Model) -> Model:
 
 def random_states(model: Model, rng: np.random.Generator, count: int) -> FloatArray:
     """(count, states), within the range of each position and at everyday speeds; feet are not in the ground."""
-    found = _drawn(model, rng, count)
+    states = _drawn(model, rng, count)
     for _ in range(_DRAWS if has_feet(model) else 0):
-        sunk = np.array([feet_height(model, row) < -_SUNK_M for row in found.tolist()])
+        sunk = np.array([feet_height(model, row) < -_SUNK_M for row in states.tolist()])
         if not sunk.any():
-            return found
-        found[sunk] = _drawn(model, rng, int(sunk.sum()))
+            return states
+        states[sunk] = _drawn(model, rng, int(sunk.sum()))
     if has_feet(model):
         raise PalpateError(f"model {model.name!r}: its feet are in the ground in all everyday poses")
-    return found
+    return states
 
 
 def _drawn(model: Model, rng: np.random.Generator, count: int) -> FloatArray:
@@ -333,15 +333,15 @@ class Passivity:
             "model": self.model.name,
             "passive": self.audit.passive,
             "energy": asdict(self.audit),
-            "longest_step_s": _finite(self.longest_step_s),
-            "accurate_step_s": _finite(self.accurate_step_s),
+            "longest_step_s": finite(self.longest_step_s),
+            "accurate_step_s": finite(self.accurate_step_s),
             "coupling": [
                 {
                     "robot": c.robot,
-                    "longest_delay_s": _finite(c.longest_delay_s),
-                    "stiffest_hand_N_per_m": _finite(c.stiffest_hand),
-                    "smallest_inertia_kg": _finite(c.smallest_inertia),
-                    "slowest_hz": _finite(c.slowest_hz),
+                    "longest_delay_s": finite(c.longest_delay_s),
+                    "stiffest_hand_N_per_m": finite(c.stiffest_hand),
+                    "smallest_inertia_kg": finite(c.smallest_inertia),
+                    "slowest_hz": finite(c.slowest_hz),
                 }
                 for c in self.couplings
             ],
@@ -370,7 +370,7 @@ def passivity_of(
 ) -> Passivity:
     """Everything about a model that a robot's builder asks; `result`: the content of result.json, for its intervals."""
     remarks: list[str] = []
-    found, longest = audit(model, dt=dt), longest_step(model)
+    energy, longest = audit(model, dt=dt), longest_step(model)
     coupled: tuple[Coupling, ...] = ()
     try:
         coupled = couplings(model, radius=radius, hand=hand, delay_s=delay_s, dt=dt)
@@ -381,8 +381,4 @@ def passivity_of(
         remarks.append("whether the uncertainty could be felt: give --result result.json")
     else:
         people = felt(model, result)
-    return Passivity(model, found, longest, accurate_step(model), coupled, people, tuple(remarks))
-
-
-def _finite(x: float) -> float | None:
-    return x if math.isfinite(x) else None
+    return Passivity(model, energy, longest, accurate_step(model), coupled, people, tuple(remarks))

@@ -26,6 +26,8 @@ from palpate.runtime.stepper import moving_range
 
 _SWEEP = {"rad": 0.25, "m": 0.2}
 """How far the slow way there and back goes to either side, by the unit of the main coordinate."""
+_ROCKED = 0.12
+"""Amplitude of the rocking over the range, at most: the hand stays off the stops."""
 _LIFTED = 0.2
 """rad, pitch of what rolls in a plane and is held at its handles."""
 
@@ -95,6 +97,7 @@ def rocking(
     way = _begin(t) * (way + 0.12 * size * np.sin(2 * np.pi * lines[3] * t + 1.0))
     slow = _begin(t) * (1.0 - np.cos(2 * np.pi * lines[0] * t))
     if mechanism.main is not None:
+        way *= min(1.0, _ROCKED * (high - low) * lever(model, grip) / size)
         sweep = min(_SWEEP[mechanism.coordinates[mechanism.main]], 0.2 * (high - low))
         positions = (start[0] - sweep + sweep * slow + way / lever(model, grip))[:, None]
     else:

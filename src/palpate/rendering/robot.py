@@ -291,8 +291,8 @@ def _xml(
             f'diaginertia="{across} {across} {along}"/>'
         )
         close += "</body>"
-    own = mass_properties(handle)
-    I = own.inertia_com
+    bar = mass_properties(handle)
+    I = bar.inertia_com
     held = (
         f'<body name="hand" pos="{_text(hand)}"><inertial pos="0 0 0" mass="{hand_mass}" '
         'diaginertia="1e-6 1e-6 1e-6"/></body>'
@@ -301,7 +301,7 @@ def _xml(
     )
     grip = (
         f'<body name="handle" pos="0 0 {_FLANGE}" quat="{_text(quaternion_from_rotation(R_fb))}">'
-        f'<inertial pos="{_text(own.com)}" mass="{own.mass}" '
+        f'<inertial pos="{_text(bar.com)}" mass="{bar.mass}" '
         f'fullinertia="{I[0, 0]} {I[1, 1]} {I[2, 2]} {I[0, 1]} {I[0, 2]} {I[1, 2]}"/>'
         f'<site name="sensor" quat="{_text(quaternion_from_rotation(R_fb.T))}"/>{held}</body>'
     )

@@ -62,7 +62,7 @@ def line_of(model: Model, grip: Grip, state: Sequence[float], hand: Hand, arm: f
     if len(model.mechanism.accelerations) == 1:
         lever = float(along @ hand_jacobian(model, grip, state)[:, 0])  # m of the hand per unit of the coordinate
         damping, stiffness = (x / lever**2 for x in _slopes(model, float(state[0])))
-    own = Line(
+    line = Line(
         mass=apparent_mass(model, grip, state, along),
         damping=max(damping, 0.0),
         stiffness=stiffness,
@@ -70,7 +70,7 @@ def line_of(model: Model, grip: Grip, state: Sequence[float], hand: Hand, arm: f
         hand=hand,
         arm=arm,
     )
-    return replace(own, **more)  # type: ignore[arg-type]
+    return replace(line, **more)  # type: ignore[arg-type]
 
 
 def transition(line: Line) -> FloatArray:
@@ -79,8 +79,7 @@ def transition(line: Line) -> FloatArray:
     State: place and speed of the handle, the arm's last command, place and speed of the model, then the forces on
     their way from the sensor to the loop, youngest first.
     """
-    count = round(line.delay_s / line.dt)
-    return _ideal(line, count) if line.ideal else _with_arm(line, count)
+    return _ideal(line) if line.ideal else _driven(line)[0]
 
 
 def spectral_radius(line: Line) -> float:
@@ -98,8 +97,8 @@ def stability_map(line: Line, delays_s: FloatArray, stiffnesses: FloatArray) -> 
 def longest_delay(line: Line, most_s: float = 0.2) -> float:
     """s of delay up to which the loop is stable, whole samples; NaN if not even without, infinite beyond `most_s`."""
     count = round(most_s / line.dt)
-    found = _first_unstable(lambda n: replace(line, delay_s=n * line.dt), 0, count)
-    return math.nan if found == 0 else math.inf if found > count else (found - 1) * line.dt
+    first = _first_unstable(lambda n: replace(line, delay_s=n * line.dt), 0, count)
+    return math.nan if first == 0 else math.inf if first > count else (first - 1) * line.dt
 
 
 def smallest_inertia(line: Line) -> float:
@@ -114,10 +113,10 @@ def smallest_inertia(line: Line) -> float:
 def stiffest_hand(line: Line) -> float:
     """N/m of the hand up to which the loop is stable; infinite if for every hand, NaN if not even as it stands."""
     start = max(line.hand.stiffness, 1.0)
-    found = _limit(
+    factor = _limit(
         line, lambda part: replace(line, hand=replace(line.hand, stiffness=start * part)), 1.0, _STIFFEST / start
     )
-    return start * found
+    return start * factor
 
 
 def slowest_rate(line: Line) -> float:
@@ -130,13 +129,13 @@ def slowest_rate(line: Line) -> float:
         dt = 1.0 / hz
         return replace(line, dt=dt, delay_s=math.ceil(line.delay_s / dt - 1e-9) * dt)
 
-    own = 1.0 / line.dt
-    if not at(own).stable:
-        own = next((hz for hz in (own * 2.0**i for i in range(7)) if hz <= _FASTEST_HZ and at(hz).stable), math.nan)
-        if math.isnan(own):
+    rate = 1.0 / line.dt
+    if not at(rate).stable:
+        rate = next((hz for hz in (rate * 2.0**i for i in range(7)) if hz <= _FASTEST_HZ and at(hz).stable), math.nan)
+        if math.isnan(rate):
             return math.nan
-    found = _limit(at(own), lambda part: at(own * part), 1.0, _SLOWEST_HZ / own)
-    return own * found
+    factor = _limit(at(rate), lambda part: at(rate * part), 1.0, _SLOWEST_HZ / rate)
+    return rate * factor
 
 
 def apparent(line: Line, frequencies_hz: FloatArray) -> ComplexArray:
@@ -145,11 +144,11 @@ def apparent(line: Line, frequencies_hz: FloatArray) -> ComplexArray:
     The response of the loop without a hand to a force on the handle, force over acceleration.
     """
     free = replace(line, hand=Hand(0.0, 0.0, 0.0))
-    A, B, C = _driven(free)
+    A, B = _driven(free)
     z = np.exp(2j * np.pi * frequencies_hz * line.dt)
     eye = np.eye(len(A))
-    columns = [np.asarray(np.linalg.solve(x * eye - A, B), dtype=complex) for x in z.tolist()]
-    way = np.array(columns) @ C
+    responses = [np.asarray(np.linalg.solve(x * eye - A, B), dtype=complex) for x in z.tolist()]
+    way = np.array(responses)[:, 0]
     return np.asarray(-1.0 / ((2 * np.pi * frequencies_hz) ** 2 * way), dtype=complex)
 
 
@@ -171,19 +170,14 @@ def _slopes(model: Model, at: float) -> tuple[float, float]:
     return damping, (torque(at + step, 0.0) - torque(at - step, 0.0)) / (2 * step)
 
 
-def _with_arm(line: Line, count: int) -> FloatArray:
-    return _driven(replace(line, delay_s=count * line.dt))[0]
-
-
-def _driven(line: Line) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Transition, how a force held on the handle enters it, and how the handle's place is read from it."""
+def _driven(line: Line) -> tuple[FloatArray, FloatArray]:
+    """Transition, and how a force held on the handle enters it; the handle's place is its first state."""
     from scipy.linalg import expm
 
     if line.ideal:
         raise PalpateError("an ideal robot has no arm to be pushed")
     h, dt, w, count = line.hand, line.dt, line.inner.omega, round(line.delay_s / line.dt)
-    behind = h.mass + line.handle
-    total = line.arm + h.mass
+    behind, total = h.mass + line.handle, line.arm + h.mass
     believed = (line.arm - line.handle) * (1.0 + line.inner.wrong) + line.handle
     # the arm: total x'' = believed u - k x - b x' + f, u and f held
     plant = np.zeros((4, 4))
@@ -191,50 +185,52 @@ def _driven(line: Line) -> tuple[FloatArray, FloatArray, FloatArray]:
     plant[1] = [-h.stiffness / total, -h.damping / total, believed / total, 1.0 / total]
     held = expm(plant * dt)
     n = 5 + count
-    X, V, U, XR, VR = range(5)
-    # what the sensor reads at a sample, before the new command: -k x - b x' - m_behind x''
-    read = np.zeros(n)
-    read[[X, V, U]] = [-h.stiffness, -h.damping, 0.0]
-    read[: U + 1] -= behind * np.array([plant[1, 0], plant[1, 1], plant[1, 2]])
-    force = np.zeros(n)
-    if count:
-        force[n - 1] = 1.0
-    else:
-        force = read
-    speed, place, acceleration, _ = _model_step(line, VR, XR, force)
+    X, V, U, XR, VR, PUSH = *range(5), n
+    # what the sensor reads at a sample, before the new command: -k x - b x' - m_behind x'' + f
+    read = np.zeros(n + 1)
+    read[[X, V, PUSH]] = [-h.stiffness, -h.damping, 1.0]
+    read[[X, V, U, PUSH]] -= behind * plant[1]
+    speed, place, acceleration = _model_step(line, VR, XR, _arriving(read, count, n))
     command = acceleration * line.inner.acceleration + 2 * w * line.inner.velocity * speed + w * w * place
     command[V] -= 2 * w
     command[X] -= w * w
-    A = np.zeros((n, n))
-    A[X, [X, V]], A[V, [X, V]] = held[0, :2], held[1, :2]
-    A[X] += held[0, 2] * command
-    A[V] += held[1, 2] * command
+    A = np.zeros((n, n + 1))
+    A[[X, V]] = held[:2, [2]] * command
+    A[np.ix_([X, V], [X, V, PUSH])] += held[:2, [0, 1, 3]]
     A[U], A[XR], A[VR] = command, place, speed
-    if count:
-        A[5] = read
-        A[np.arange(6, n), np.arange(5, n - 1)] = 1.0
-    B = np.zeros(n)
-    B[[X, V]] = held[:2, 3]
-    # a force on the handle is read too, less what the mass behind the sensor takes of it
-    share = 1.0 - behind / total
-    if count:
-        B[5] += share
-    else:
-        entered = _model_step(line, VR, XR, np.zeros(n), push=share)[3]
-        u = entered[2] * line.inner.acceleration + 2 * w * line.inner.velocity * entered[0] + w * w * entered[1]
-        B[[X, V]] += held[:2, 2] * u
-        B[U], B[XR], B[VR] = u, entered[1], entered[0]
-    C = np.zeros(n)
-    C[X] = 1.0
-    return A, B, C
+    _delay(A, read, count, 5)
+    return A[:, :n], A[:, n]
 
 
-def _model_step(
-    line: Line, VR: int, XR: int, force: FloatArray, push: float = 0.0
-) -> tuple[FloatArray, FloatArray, FloatArray, tuple[float, float, float]]:
+def _ideal(line: Line) -> FloatArray:
+    """The robot is where the model is: state: place, speed, last acceleration, then forces on their way."""
+    h, count = line.hand, round(line.delay_s / line.dt)
+    X, V, LAST = range(3)
+    read = np.zeros(3 + count)
+    read[[X, V, LAST]] = [-h.stiffness, -h.damping, -(h.mass + line.handle)]
+    A = np.zeros((len(read), len(read)))
+    A[V], A[X], A[LAST] = _model_step(line, V, X, _arriving(read, count, len(read)))
+    _delay(A, read, count, 3)
+    return A
+
+
+def _arriving(read: FloatArray, count: int, states: int) -> FloatArray:
+    """The force that the model is given: what the sensor reads now, or the oldest of `count` on their way."""
+    return np.eye(len(read))[states - 1] if count else read
+
+
+def _delay(A: FloatArray, read: FloatArray, count: int, first: int) -> None:
+    """Forces on their way from the sensor to the loop, from state `first` on, the youngest first."""
+    if count:
+        A[first] = read
+        later = np.arange(first + 1, first + count)
+        A[later, later - 1] = 1.0
+
+
+def _model_step(line: Line, VR: int, XR: int, force: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Speed, place and acceleration of the model after a step as rows over the state: the Stepper's balance.
 
-    (M + dt B) u = M v + dt (f - K x); and what a force `push` adds to the three.
+    (M + dt B) u = M v + dt (f - K x).
     """
     dt, below = line.dt, line.mass + line.dt * line.damping
     speed = dt / below * force
@@ -244,28 +240,7 @@ def _model_step(
     place[XR] += 1.0
     acceleration = speed / dt
     acceleration[VR] -= 1.0 / dt
-    added = dt / below * push
-    return speed, place, acceleration, (added, dt * added, added / dt)
-
-
-def _ideal(line: Line, count: int) -> FloatArray:
-    """The robot is where the model is: state: place, speed, last acceleration, then forces on their way."""
-    h, n = line.hand, 3 + count
-    X, V, LAST = range(3)
-    read = np.zeros(n)
-    read[[X, V, LAST]] = [-h.stiffness, -h.damping, -(h.mass + line.handle)]
-    force = np.zeros(n)
-    if count:
-        force[n - 1] = 1.0
-    else:
-        force = read
-    speed, place, acceleration, _ = _model_step(line, V, X, force)
-    A = np.zeros((n, n))
-    A[X], A[V], A[LAST] = place, speed, acceleration
-    if count:
-        A[3] = read
-        A[np.arange(4, n), np.arange(3, n - 1)] = 1.0
-    return A
+    return speed, place, acceleration
 
 
 def _limit(line: Line, at: Callable[[float], Line], stable: float, worst: float) -> float:

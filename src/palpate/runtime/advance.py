@@ -231,8 +231,8 @@ def many_freedoms(model: Model, dt: float) -> Advance:
 
     def hold(state: State, u: list[float], Z: list[list[float]]) -> list[float]:
         """The new speeds with dry friction, from those without (u) and what unit impulses take (Z)."""
-        found = ways(state)
-        C = [found[i : i + n] for i in range(0, m * n, n)]
+        slopes = ways(state)
+        C = [slopes[i : i + n] for i in range(0, m * n, n)]
         G = [[dot_floats(c, z) for z in Z] for c in C]
         free = [dot_floats(c, u) for c in C]
         most = [dt * x for x in levels((*state[:-n], *(0.0,) * n))]
@@ -252,8 +252,8 @@ def many_freedoms(model: Model, dt: float) -> Advance:
 
     def towards(state: State, ahead: State, wrench: Sequence[float]) -> list[float] | None:
         """The new speeds if the stops are as pressed as at the positions `ahead`."""
-        found = system(state, ahead, wrench)
-        columns = solved([list(found[i : i + width]) for i in range(0, n * width, width)])
+        rows = system(state, ahead, wrench)
+        columns = solved([list(rows[i : i + width]) for i in range(0, n * width, width)])
         if columns is None:
             return None
         u = [v + x for v, x in zip(state[-n:], columns[0], strict=True)]
@@ -264,10 +264,10 @@ def many_freedoms(model: Model, dt: float) -> Advance:
         there, u = move(q, v), list(v)
         touched = [x > 0.0 for x in pressed(there)]
         for _ in range(TOUCHES):
-            found = towards(state, there, wrench)
-            if found is None:
+            speeds = towards(state, there, wrench)
+            if speeds is None:
                 return (*state, *(0.0,) * n), Status.NOT_FINITE
-            u = found
+            u = speeds
             there, before = move(q, u), touched
             touched = [x > 0.0 for x in pressed(there)]
             if touched == before:
@@ -380,14 +380,14 @@ def _turned(q: State, omega: Sequence[float], dt: float) -> State:
     c, s = math.cos(half), (math.sin(half) / speed if speed > 0.0 else 0.0)
     x, y, z = (s * w for w in omega)
     a, b, g, d = q
-    found = (
+    turned = (
         a * c - b * x - g * y - d * z,
         a * x + b * c + g * z - d * y,
         a * y - b * z + g * c + d * x,
         a * z + b * y - g * x + d * c,
     )
-    size = math.sqrt(dot_floats(found, found))
-    return tuple(f / size for f in found)
+    size = math.sqrt(dot_floats(turned, turned))
+    return tuple(f / size for f in turned)
 
 
 SWEEPS = 200
@@ -401,10 +401,10 @@ Matrix = Sequence[Sequence[float]]
 
 def dot_floats(a: Sequence[float], b: Sequence[float]) -> float:
     """The sum of products, first to last: `sum` is another one from Python 3.12 on."""
-    found = 0.0
+    total = 0.0
     for x, y in zip(a, b, strict=True):
-        found += x * y
-    return found
+        total += x * y
+    return total
 
 
 def solved(rows: list[list[float]]) -> list[list[float]] | None:
@@ -432,10 +432,10 @@ def solved(rows: list[list[float]]) -> list[list[float]] | None:
         x = [0.0] * n
         for i in range(n - 1, -1, -1):
             row = rows[i]
-            found = row[c]
+            rest = row[c]
             for j in range(i + 1, n):
-                found -= row[j] * x[j]
-            x[i] = found / row[i]
+                rest -= row[j] * x[j]
+            x[i] = rest / row[i]
         columns.append(x)
     return columns
 
@@ -457,8 +457,8 @@ def dry_impulses(G: Matrix, free: Sequence[float], most: Sequence[float], start:
                 f[j] = new
         if settled:
             break
-        if sweep == TURN and (found := _pivoted(G, free, most, f)) is not None:
-            return found
+        if sweep == TURN and (exact := _pivoted(G, free, most, f)) is not None:
+            return exact
     return f
 
 
@@ -478,10 +478,10 @@ def _pivoted(G: Matrix, free: Sequence[float], most: Sequence[float], f: Sequenc
         x = [s * bound for s, bound in zip(side, most, strict=True)]
         rows = [[*(A[i][j] for j in held), free[i] - dot_floats(A[i], x)] for i in held]
         if held:
-            found = solved(rows)
-            if found is None:
+            columns = solved(rows)
+            if columns is None:
                 return None
-            for i, y in zip(held, found[0], strict=True):
+            for i, y in zip(held, columns[0], strict=True):
                 x[i] = y
         wrong = -1
         old = list(side)
@@ -521,10 +521,10 @@ def brake(advance: Advance, n: int, dt: float, *, turns: bool) -> Callable[[Stat
         slow = tuple(keep * x for x in v)
         there, u = q, [0.0] * n
         try:
-            found, status = advance((*q, *slow), _NOTHING)
-            new = found[len(q) : -n]
-            if status is not Status.NOT_FINITE and math.isfinite(sum(found)) and dot_floats(new, slow) > 0.0:
-                there, u = found[: len(q)], list(new)
+            moved, status = advance((*q, *slow), _NOTHING)
+            new = moved[len(q) : -n]
+            if status is not Status.NOT_FINITE and math.isfinite(sum(moved)) and dot_floats(new, slow) > 0.0:
+                there, u = moved[: len(q)], list(new)
                 had, has = dot_floats(slow, slow), dot_floats(new, new)
                 if has > had:
                     part = math.sqrt(had / has)

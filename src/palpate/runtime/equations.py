@@ -44,13 +44,13 @@ class Equations:
     def stops(self, positions: Sequence[Any]) -> list[Term]:
         """What the end stops alone add to the bias of a body that rests here."""
         k = self._model.mechanism.expand([*positions, *self._zeros], self._zeros, {}, self.trace.fn)
-        found: list[Scalar] = [0.0] * self.n
+        rows: list[Scalar] = [0.0] * self.n
         for e, p in zip(self._model.elements, self._p, strict=True):
             if e.contact:
                 (row,) = e.columns(e.features(k, {z.name: z.value for z in e.shapes}, self.trace.fn))
                 force = sum(c * x for c, x in zip(row, p, strict=True))
-                found = [f + r * force for f, r in zip(found, k.coordinates[e.acts_on].ratio, strict=True)]
-        return [self.trace.term(row) for row in found]
+                rows = [f + r * force for f, r in zip(rows, k.coordinates[e.acts_on].ratio, strict=True)]
+        return [self.trace.term(row) for row in rows]
 
     def pressed(self, positions: Sequence[Any]) -> list[Term]:
         """Of each end stop how far it is pressed here; 0 if it is not."""
@@ -61,7 +61,7 @@ class Equations:
 
     def dry(self) -> list[tuple[list[Term], list[Term], Term]]:
         """Of each dry element how its force enters the rows, how the speeds enter its own, and its level (N, N m)."""
-        found: list[tuple[list[Term], list[Term], Term]] = []
+        parts: list[tuple[list[Term], list[Term], Term]] = []
         for e, p in zip(self._model.elements, self._p, strict=True):
             if not e.dry:
                 continue
@@ -71,8 +71,8 @@ class Equations:
             level = sum(c * x for c, x in zip(e.level(self.k, z, self.trace.fn), p, strict=True))
             along = self.k.coordinates[e.acts_on]
             slopes = [self.trace.derivative(along.speed, v) for v in self.speeds]
-            found.append(([self.trace.term(r) for r in along.ratio], slopes, self.trace.term(level)))
-        return found
+            parts.append(([self.trace.term(r) for r in along.ratio], slopes, self.trace.term(level)))
+        return parts
 
     def forward(self) -> list[Term]:
         """Rows [M | right] of M a = right, one after the other; what slips does so at its level, at rest it is free."""
@@ -113,7 +113,7 @@ class Equations:
     def _balance(self, state: Sequence[Any], acc: Sequence[Any]) -> list[Term]:
         trace = self.trace
         columns = self._smooth.columns(self._model.mechanism.expand(state, acc, {}, trace.fn), trace.fn)
-        p = [x for e, own in zip(self._model.elements, self._p, strict=True) if not e.dry for x in own]
+        p = [x for e, values in zip(self._model.elements, self._p, strict=True) if not e.dry for x in values]
         rows = [sum(c[i] * x for c, x in zip(columns, p, strict=True)) for i in range(self.n)]
         return [trace.term(row) for row in rows]
 
@@ -125,7 +125,7 @@ def limits(mechanism: Mechanism) -> list[tuple[int, float, float]]:
 
 def dot(a: Sequence[Term], b: Sequence[Term]) -> Term:
     """The sum of products."""
-    found = a[0] * b[0]
+    total = a[0] * b[0]
     for x, y in zip(a[1:], b[1:], strict=True):
-        found = found + x * y
-    return found
+        total = total + x * y
+    return total

@@ -132,9 +132,9 @@ class Trace:
         """The function of these arguments (`x, w`) that returns the results as a tuple."""
         lines, names = self.source(results, _PYTHON, "{0} = {1}")
         code = "\n    ".join([f"def flat({arguments}):", *lines, f"return ({''.join(f'{n}, ' for n in names)})"])
-        found: dict[str, Any] = dict(_NAMES)
-        exec(compile(code, "<flat>", "exec"), found)  # only our own operators and numbers are in it
-        return found["flat"]
+        scope: dict[str, Any] = dict(_NAMES)
+        exec(compile(code, "<flat>", "exec"), scope)  # only our own operators and numbers are in it
+        return scope["flat"]
 
     def source(self, results: Sequence[Any], table: Mapping[str, str], line: str) -> tuple[list[str], list[str]]:
         """Straight-line code: its lines, made with `line` of a name and what it is, and the name of each result.
@@ -208,20 +208,20 @@ def _call(trace: Trace, name: str) -> Callable[..., Term]:
 
 def _uses(terms: Sequence[Term]) -> Counter[int]:
     """How often each term is written in the source; a result counts once."""
-    found = Counter(t.key for t in terms)
+    uses = Counter(t.key for t in terms)
     for t in _ordered(terms):
         for i, a in enumerate(t.args):
-            found[a.key] += _PYTHON[t.op].count(f"{{{i}}}")
-    return found
+            uses[a.key] += _PYTHON[t.op].count(f"{{{i}}}")
+    return uses
 
 
 def _ordered(terms: Iterable[Term]) -> list[Term]:
     """These terms and all that they need; what is needed comes first."""
-    found: dict[int, Term] = {}
+    needed: dict[int, Term] = {}
     todo = list(terms)
     while todo:
         t = todo.pop()
-        if t.key not in found:
-            found[t.key] = t
+        if t.key not in needed:
+            needed[t.key] = t
             todo += t.args
-    return [found[key] for key in sorted(found)]  # a term is made after its arguments
+    return [needed[key] for key in sorted(needed)]  # a term is made after its arguments

@@ -33,10 +33,10 @@ FRAME = "in the body frame about its origin"
 
 def model_of(model: Model) -> str:
     """What the model says it is of: "body", "whole", "handle", "weight-only"; "" if it says nothing."""
-    told = str(model.about.get("model_of", ""))
-    if told.startswith(_OLD_WEIGHT_ONLY):
+    words = str(model.about.get("model_of", ""))
+    if words.startswith(_OLD_WEIGHT_ONLY):
         return "weight-only"
-    return told.split(" ", 1)[0]
+    return words.split(" ", 1)[0]
 
 
 def wrench_words(model: Model) -> str:
@@ -206,7 +206,7 @@ def _check_pairing(model: Model, sensors: Sequence[HandleSensor]) -> None:
 
 
 def _numbers(given: Sequence[float] | FloatArray, count: int, what: str) -> FloatArray:
-    found = np.array(given, dtype=float)
-    if found.shape != (count,) or not np.isfinite(found).all():
+    numbers = np.array(given, dtype=float)
+    if numbers.shape != (count,) or not np.isfinite(numbers).all():
         raise PalpateError(f"{what} must be {count} finite numbers, not {given!r}")
-    return found
+    return numbers

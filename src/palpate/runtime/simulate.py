@@ -101,11 +101,11 @@ def read_wrench(path: Path, seconds: float | None, dt: float) -> FloatArray:
         raise FileProblem(path, "times must increase, and there must be two at least", line=int((*back, 0)[0]) + 3)
     end = float(t[-1] - t[0]) if seconds is None else min(seconds, float(t[-1] - t[0]))
     middle = t[0] + (np.arange(_steps(end, dt)) + 0.5) * dt
-    found = np.zeros((len(middle), 6))
+    wrench = np.zeros((len(middle), 6))
     for i, name in enumerate(WRENCH_NAMES):
         if name in columns:
-            found[:, i] = np.interp(middle, t, columns[name])
-    return found
+            wrench[:, i] = np.interp(middle, t, columns[name])
+    return wrench
 
 
 def steady_wrench(
@@ -180,5 +180,5 @@ def _steps(seconds: float, dt: float) -> int:
 
 def _head(text: str) -> tuple[str, str | None]:
     """Name and unit of a column."""
-    found = re.fullmatch(r"\s*([A-Za-z_]+)\s*(?:[\[(]([^\])]*)[\])])?\s*", text)
-    return (found[1].strip(), found[2].strip() if found[2] else None) if found else (text.strip(), None)
+    parts = re.fullmatch(r"\s*([A-Za-z_]+)\s*(?:[\[(]([^\])]*)[\])])?\s*", text)
+    return (parts[1].strip(), parts[2].strip() if parts[2] else None) if parts else (text.strip(), None)

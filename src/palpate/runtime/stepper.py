@@ -84,24 +84,24 @@ class Stepper:
 
     def reset(self, state: Sequence[float] | FloatArray) -> None:
         """Go on from this state; one that is not possible is refused."""
-        found = tuple(float(x) for x in state)
+        values = tuple(float(x) for x in state)
         names = self._mechanism.state
-        if len(found) != len(names) or not all(math.isfinite(x) for x in found):
-            raise PalpateError(f"the state must be {len(names)} numbers ({', '.join(names)}), not {found}")
+        if len(values) != len(names) or not all(math.isfinite(x) for x in values):
+            raise PalpateError(f"the state must be {len(names)} numbers ({', '.join(names)}), not {values}")
         low, high = self._reach
-        if not low <= found[0] <= high:
-            at, first, last = (shown(x, self._mechanism.position_units[0], 1) for x in (found[0], low, high))
+        if not low <= values[0] <= high:
+            at, first, last = (shown(x, self._mechanism.position_units[0], 1) for x in (values[0], low, high))
             raise PalpateError(f"at {at} the linkage is out of reach, {first.removesuffix(' deg')} to {last}")
         for i, least, most in limits(self._mechanism):
-            if not least <= found[i] <= most:
-                raise PalpateError(f"{names[i]} must be from {least:.4g} to {most:.4g}, not {found[i]:.4g}")
+            if not least <= values[i] <= most:
+                raise PalpateError(f"{names[i]} must be from {least:.4g} to {most:.4g}, not {values[i]:.4g}")
         if self._turns:
-            size = math.hypot(*found[3:7])
+            size = math.hypot(*values[3:7])
             if abs(size - 1.0) > 1e-3:
-                raise PalpateError(f"the quaternion {found[3:7]} is not a unit quaternion")
+                raise PalpateError(f"the quaternion {values[3:7]} is not a unit quaternion")
             if abs(size - 1.0) > 1e-12:  # what a step has left is taken as it is
-                found = (*found[:3], *(x / size for x in found[3:7]), *found[7:])
-        self._now = found
+                values = (*values[:3], *(x / size for x in values[3:7]), *values[7:])
+        self._now = values
 
     def step(self, wrench: Sequence[float] | FloatArray, out: MutableSequence[float] | FloatArray) -> Status:
         """Apply a wrench for one step; `out` receives the new state and the mean accelerations (see `names`).
@@ -116,10 +116,10 @@ class Stepper:
             w = []
         try:
             if len(out) == self.size:
-                found, status = self._attempt(self._now, w if len(w) == 6 else _LOST)
-                for i, x in enumerate(found):
+                result, status = self._attempt(self._now, w if len(w) == 6 else _LOST)
+                for i, x in enumerate(result):
                     out[i] = x
-                self._now = found[: len(self._now)]
+                self._now = result[: len(self._now)]
                 return status
         except _PROBLEMS:
             pass
@@ -142,9 +142,9 @@ class Stepper:
         statuses: list[Status] = []
         rows: list[list[float]] = wrenches.tolist()
         for w in rows:
-            found, status = attempt(now, w)
-            now = found[:count]
-            path.append(found)
+            result, status = attempt(now, w)
+            now = result[:count]
+            path.append(result)
             statuses.append(status)
         if path:
             out[:] = path
@@ -159,9 +159,9 @@ class Stepper:
                 within = [min(max(x, -most), most) for x, most in zip(wrench, self._limit, strict=True)]
                 beyond, wrench = within != wrench, within
             try:
-                found, status = self._advance(now, wrench)
-                if status is not Status.NOT_FINITE and math.isfinite(sum(found)):
-                    return found, Status.SATURATED if beyond else status
+                result, status = self._advance(now, wrench)
+                if status is not Status.NOT_FINITE and math.isfinite(sum(result)):
+                    return result, Status.SATURATED if beyond else status
             except _PROBLEMS:
                 pass
         return self._braked(now), Status.NOT_FINITE
@@ -182,10 +182,10 @@ def check_step(dt: float) -> None:
 
 def check_wrench_limit(limit: Sequence[float] | FloatArray) -> tuple[float, ...]:
     """The range of a sensor as six positive numbers; infinite where there is none."""
-    found = tuple(float(x) for x in limit)
-    if len(found) != 6 or not all(x > 0 for x in found):
-        raise PalpateError(f"wrench_limit must be six positive numbers (N, N m), not {found}")
-    return found
+    numbers = tuple(float(x) for x in limit)
+    if len(numbers) != 6 or not all(x > 0 for x in numbers):
+        raise PalpateError(f"wrench_limit must be six positive numbers (N, N m), not {numbers}")
+    return numbers
 
 
 def moving(model: Model) -> Model:
