@@ -288,12 +288,12 @@ def _part(path: Path, column: str, signals: Sequence[_Signal]) -> _Part:
                 f"{name}.{label}": _Part(signal, values[:, k], frozenset({units[k]}))
                 for k, (label, _) in enumerate(columns)
             }
-    found = [column] if column in known else [name for name in known if name.endswith(f"/{column}")]
-    if not found:
+    matches = [column] if column in known else [name for name in known if name.endswith(f"/{column}")]
+    if not matches:
         raise UnknownName("array", column, known, where=str(path))
-    if len(found) > 1:
-        raise FileProblem(path, f"{column!r} could be {' or '.join(found)}", remedy="write the whole name")
-    return known[found[0]]
+    if len(matches) > 1:
+        raise FileProblem(path, f"{column!r} could be {' or '.join(matches)}", remedy="write the whole name")
+    return known[matches[0]]
 
 
 def _named(path: Path, spec: ColumnSpec, stored: Iterable[Stored]) -> Stored:

@@ -299,7 +299,7 @@ def check_bytes(path: Path, data: bytes) -> None:
 def _walk(path: Path, data: bytes, place: int, order: str) -> dict[tuple[str, str], _Parameter]:
     """The parameters by group and name; every record must lie inside the file and lead on to the next."""
     groups: dict[int, str] = {}
-    found: dict[tuple[int, str], _Parameter] = {}
+    parameters: dict[tuple[int, str], _Parameter] = {}
     while True:
         length, number = _unpack(path, data, "bb", place, order)
         name = data[place + 2 : place + 2 + abs(length)]
@@ -314,8 +314,8 @@ def _walk(path: Path, data: bytes, place: int, order: str) -> dict[tuple[str, st
             groups[-number] = key
             end = after + 3 + _unpack(path, data, "B", after + 2, order)[0]
         else:
-            found[number, key] = _parameter(path, data, after + 2, key, order)
-            one = found[number, key]
+            parameters[number, key] = _parameter(path, data, after + 2, key, order)
+            one = parameters[number, key]
             end = one.place + one.count * _SIZES[one.type]
             end += 1 + _unpack(path, data, "B", end, order)[0]
         if offset == 0:
@@ -323,10 +323,10 @@ def _walk(path: Path, data: bytes, place: int, order: str) -> dict[tuple[str, st
         if after + offset < end or after + offset >= len(data):
             raise _damaged(path, f"the parameter {key} does not lead on to the next")
         place = after + offset
-    nameless = [key for number, key in found if number not in groups]
+    nameless = [key for number, key in parameters if number not in groups]
     if nameless:
         raise _damaged(path, f"the parameter {nameless[0]} belongs to no group")
-    return {(groups[number], key): parameter for (number, key), parameter in found.items()}
+    return {(groups[number], key): parameter for (number, key), parameter in parameters.items()}
 
 
 def _parameter(path: Path, data: bytes, place: int, name: str, order: str) -> _Parameter:

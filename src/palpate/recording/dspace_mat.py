@@ -75,13 +75,13 @@ def write(path: str | Path, recording: Recording) -> None:
 
 def _load(path: Path) -> Struct:
     """The capture struct."""
-    found = load_variables(path, NAME)
-    for value in found.values():
+    variables = load_variables(path, NAME)
+    for value in variables.values():
         if value.dtype.names and {"X", "Y"} <= set(value.dtype.names) and value.size == 1:
             return value.reshape(-1)[0]
     raise FileProblem(
         path,
-        f"there is no ControlDesk capture (a struct with X and Y), only {', '.join(found) or 'nothing'}",
+        f"there is no ControlDesk capture (a struct with X and Y), only {', '.join(variables) or 'nothing'}",
         remedy="export the measurement from ControlDesk as .mat, or read plain variables with format='mat'",
     )
 

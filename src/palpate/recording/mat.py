@@ -50,8 +50,8 @@ def read(
         for name, value in arrays.items()
         if value.size > 1 and value.ndim <= 2
     ]  # fmt: skip
-    told = columns is not None or time is not None or rate is not None
-    if not told and any({"X", "Y"} <= set(value.dtype.names or ()) for value in variables.values()):
+    stated_by_user = columns is not None or time is not None or rate is not None
+    if not stated_by_user and any({"X", "Y"} <= set(value.dtype.names or ()) for value in variables.values()):
         raise FileProblem(path, "this is a ControlDesk capture", remedy="read it with format='dspace-mat'")
     return recording_of(path, NAME, stored, columns, time, rate)
 
@@ -168,10 +168,10 @@ def _is_references(item: Any) -> bool:
 
 
 def _each(file: Any, references: Any) -> MatArray:
-    found = np.empty(np.shape(references), dtype=object)
+    values = np.empty(np.shape(references), dtype=object)
     for place, reference in np.ndenumerate(references):
-        found[place] = _value(file, file[reference])
-    return found
+        values[place] = _value(file, file[reference])
+    return values
 
 
 def _class(item: Any) -> str:

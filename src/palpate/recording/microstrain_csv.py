@@ -115,14 +115,14 @@ def _find_rows(path: Path, data: bytes) -> tuple[list[str], int]:
 def _named_columns(path: Path, names: Sequence[str], line: int) -> dict[str, int]:
     """Columns by their names, prefixes ignored; empty where the line before the data names none of them."""
     bare = [name.rsplit(":", 1)[-1].lower() for name in names]
-    found = {
+    places = {
         f"{quantity}.{axis}": place
         for quantity, stem in _STEMS.items()
         for axis in AXES
         for place, name in enumerate(bare)
         if re.fullmatch(rf"(?:.*[^a-z])?{stem}[ _.]?{axis}(?:\s*[\[(].*)?", name)
     }
-    missing = [name for name in (*ACCELERATION, *ANGULAR_RATE) if name not in found]
+    missing = [name for name in (*ACCELERATION, *ANGULAR_RATE) if name not in places]
     if len(missing) == _LEAST_COLUMNS - 1:
         return {}
     if missing:
@@ -132,7 +132,7 @@ def _named_columns(path: Path, names: Sequence[str], line: int) -> dict[str, int
             line=line,
             remedy="export all axes of scaledAccel and scaledGyro",
         )
-    return found
+    return places
 
 
 def _channels(

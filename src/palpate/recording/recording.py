@@ -113,13 +113,13 @@ class Recording:
 
     def __getitem__(self, name: str) -> Channel:
         """The channel of this name, or the only one whose name ends in ":name" or "/name"."""
-        found = self._matches(name)
-        if not found:
+        matches = self._matches(name)
+        if not matches:
             raise UnknownName("channel", name, self.channels, where=self._where)
-        if len(found) > 1:
-            several = " or ".join(repr(full) for full in found)
+        if len(matches) > 1:
+            several = " or ".join(repr(full) for full in matches)
             raise DataProblem(self._where, f"{name!r} could be {several}", remedy="write the whole name")
-        return self.channels[found[0]]
+        return self.channels[matches[0]]
 
     def __contains__(self, name: object) -> bool:
         """Whether `recording[name]` finds exactly one channel."""

@@ -92,7 +92,7 @@ def _collect(path: Path, head: bytes, topics: Sequence[str] | None) -> list[_Ser
     any_reader = library("rosbags.highlevel", "reading ROS bags").AnyReader
     from rosbags.typesys import Stores, get_typestore
 
-    found: dict[tuple[str, str, str], _Series] = {}
+    by_source: dict[tuple[str, str, str], _Series] = {}
     read = 0
     try:
         # Bags of older ROS 2 versions hold no definitions; these messages did not change since.
@@ -104,7 +104,7 @@ def _collect(path: Path, head: bytes, topics: Sequence[str] | None) -> list[_Ser
             for connection, bag_ns, raw in bag.messages(chosen):
                 message = bag.deserialize(raw, connection.msgtype)
                 for sample in EXTRACT[connection.msgtype](message):
-                    _add(path, found, connection.topic.lstrip("/"), sample, bag_ns)
+                    _add(path, by_source, connection.topic.lstrip("/"), sample, bag_ns)
                 read += 1
     except PalpateError:
         raise
@@ -115,7 +115,7 @@ def _collect(path: Path, head: bytes, topics: Sequence[str] | None) -> list[_Ser
             f"the bag is damaged, not closed or of another program{where} ({type(error).__name__}: {error})",
             remedy="copy it again, or repair it with 'rosbag reindex' (ROS 1), 'mcap recover' or 'ros2 bag reindex'",
         ) from error
-    return list(found.values())
+    return list(by_source.values())
 
 
 @contextmanager
@@ -148,12 +148,12 @@ def _chosen(path: Path, connections: Sequence[Any], topics: Sequence[str] | None
     return [c for c in connections if c.topic.lstrip("/") in wanted and c.msgtype in EXTRACT]
 
 
-def _add(path: Path, found: dict[tuple[str, str, str], _Series], topic: str, sample: Sample, bag_ns: int) -> None:
+def _add(path: Path, by_source: dict[tuple[str, str, str], _Series], topic: str, sample: Sample, bag_ns: int) -> None:
     # A child may hang on several parents in turn; other instruments stay where they are.
     key = (topic, sample.part, sample.frame if sample.layout == "pose" and sample.part else "")
-    series = found.get(key)
+    series = by_source.get(key)
     if series is None:
-        series = found[key] = _Series(topic, sample.part, sample.layout, sample.frame)
+        series = by_source[key] = _Series(topic, sample.part, sample.layout, sample.frame)
     if sample.frame != series.frame or sample.layout != series.layout:
         raise FileProblem(
             path,
@@ -374,7 +374,7 @@ def _topics(path: Path, recording: Recording) -> dict[str, tuple[str, str, Array
     for name, channel in recording.channels.items():
         topic = name.rpartition("/")[0] or re.sub(r"\W+", "_", channel.clock.name)
         groups.setdefault(topic, []).append(name)
-    found: dict[str, tuple[str, str, Array, Array]] = {}
+    topics: dict[str, tuple[str, str, Array, Array]] = {}
     for topic, names in groups.items():
         part = recording.select(names)
         held = {name.rpartition("/")[2]: part.channels[name] for name in names}
@@ -387,8 +387,8 @@ def _topics(path: Path, recording: Recording) -> dict[str, tuple[str, str, Array
             if channel is not None and (channel.unit != entry.unit or channel.samples.size != blank.size):
                 raise FileProblem(path, f"channel {channel.name!r} is not in {entry.unit} and has no place in a bag")
             columns.append(blank if channel is None else channel.samples.reshape(blank.shape))
-        found[topic] = (layout, part.channels[names[0]].frame, clock.times_s, np.hstack(columns))
-    return found
+        topics[topic] = (layout, part.channels[names[0]].frame, clock.times_s, np.hstack(columns))
+    return topics
 
 
 def _layout(path: Path, topic: str, held: Sequence[str]) -> str:

@@ -49,13 +49,15 @@ def head_of(path: Path) -> bytes:
 
 def wrong_format(path: Path, data: bytes, wanted: str) -> FileProblem:
     """The error for a file of another format than the wanted one, naming what it looks like."""
-    found = kind(data[:HEAD_BYTES], path)
-    if found == wanted:
+    likely = kind(data[:HEAD_BYTES], path)
+    if likely == wanted:
         return FileProblem(path, f"begins like {wanted} but cannot be read as such", remedy="export it again")
     remedy = (
-        f"read it with format={found!r}" if found in FORMAT_NAMES else "export it again in a format that palpate reads"
+        f"read it with format={likely!r}"
+        if likely in FORMAT_NAMES
+        else "export it again in a format that palpate reads"
     )
-    return FileProblem(path, f"this is not a {wanted} file; it looks like {found}", remedy=remedy)
+    return FileProblem(path, f"this is not a {wanted} file; it looks like {likely}", remedy=remedy)
 
 
 def numeric_from(lines: Sequence[str], separator: str, least: int) -> int | None:

@@ -51,15 +51,15 @@ def split(line: str, separator: str) -> list[str]:
 
 def distinct(names: Sequence[str]) -> list[str]:
     """The same names with "#2" and so on behind those that were there before; empty ones stay empty."""
-    found: list[str] = []
+    unique: list[str] = []
     taken: set[str] = set()
     for name in names:
         number, free = 1, name
         while free and free in taken:
             number, free = number + 1, f"{name}#{number + 1}"
         taken.add(free)
-        found.append(free)
-    return found
+        unique.append(free)
+    return unique
 
 
 def as_utf8(data: bytes) -> bytes:
@@ -238,8 +238,8 @@ def marker_columns(path: Path, recording: Recording, format_name: str, forbidden
 
 def time_name(name: str) -> str | None:
     """The unit that the name of a column of times states ("time_ms": "ms"), "" for none; None for other columns."""
-    found = _TIME.fullmatch(name.strip())
-    return None if found is None else found[1] or ""
+    match = _TIME.fullmatch(name.strip())
+    return None if match is None else match[1] or ""
 
 
 def clock_of(path: Path, name: str, times_s: Array, lines: NDArray[np.intp] | None = None) -> Clock:
@@ -307,7 +307,7 @@ def to_si(unit: str) -> tuple[float, str]:
     word = unit.strip().lower()
     unit = _WORDS.get(word, _WORDS.get(word.removesuffix("s"), unit))
     wanted = parse_unit(unit)
-    name = re.sub(r"[A-Za-z%]+", lambda found: _SI_ATOMS.get(found[0], found[0]), unit.strip()) or "1"
+    name = re.sub(r"[A-Za-z%]+", lambda match: _SI_ATOMS.get(match[0], match[0]), unit.strip()) or "1"
     plain = parse_unit(name)
     if plain.dimension == wanted.dimension and abs(plain.factor - 1.0) < 1e-12:
         return wanted.factor, name
@@ -319,10 +319,10 @@ def split_header(header: str) -> tuple[str, str]:
 
     A unit that palpate does not know stays part of the name. "g" at an accelerometer is gravity, not gram.
     """
-    found = _BRACKETS.match(header.strip())
-    if not found or not found[1]:
+    match = _BRACKETS.match(header.strip())
+    if not match or not match[1]:
         return header.strip(), ""
-    name, unit = found[1].strip(), found[2].strip()
+    name, unit = match[1].strip(), match[2].strip()
     if unit.lower() == "g" and re.search(r"acc|specific.?force|^a[ _.]?[xyz]$", name, re.IGNORECASE):
         unit = "gn"
     try:

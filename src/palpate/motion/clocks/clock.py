@@ -16,7 +16,7 @@ IntArray = NDArray[np.int64]
 
 _WIDEST = 512
 """Rows; over longer windows the rate of a clock may change by itself."""
-_SURE = 6.0
+_GAP_STDS = 6.0
 """A step of the count against the stamps is believed from this many standard deviations on."""
 _STALL_S = 0.2
 """Stamps may be late this long, while a computer was busy, without a sample being missing."""
@@ -131,8 +131,8 @@ def _unpacked(t: FloatArray) -> FloatArray:
     last = np.append(steps > _TOGETHER * _period(_scales(t, 0.0), 0.0).period, True)
     ends = np.flatnonzero(last)
     period = float(np.median(np.diff(t[ends]) / np.diff(ends)))
-    own = ends[np.cumsum(last) - last]  # the packet's last row, for each row
-    apart = t[own] - period * (own - np.arange(len(t)))
+    packet_end = ends[np.cumsum(last) - last]  # the packet's last row, for each row
+    apart = t[packet_end] - period * (packet_end - np.arange(len(t)))
     before, after = (float(np.mean(np.abs(np.diff(x) - period))) for x in (t, apart))
     return apart if after < 0.5 * before else t
 
@@ -175,7 +175,7 @@ def _scales(t: FloatArray, rounding_s: float) -> list[_Scale]:
     mean_period = float(t[-1] - t[0]) / (len(t) - 1)
     # numbers near zero keep their digits in sums over all rows
     total = _sums(t - t[0] - mean_period * np.arange(len(t)))
-    found: list[_Scale] = []
+    scales: list[_Scale] = []
     width = 1
     while width <= min(_WIDEST, max(1, len(t) // 8)):
         jump = _jumps(total, width)
@@ -183,15 +183,15 @@ def _scales(t: FloatArray, rounding_s: float) -> list[_Scale]:
         off = np.abs(jump - middle)
         half, most, all_but_gaps = np.quantile(off, [0.5, 0.8, 0.99])
         # most of the windows contain no gap, or at least half do not and means scatter less than half as many did
-        white = 0.7 * found[-1].noise_s if found else np.inf
+        white = 0.7 * scales[-1].noise_s if scales else np.inf
         scatter = min(most / 1.2816, max(half / 0.6745, white))
         noise_s = max(float(scatter), rounding_s * np.sqrt(2 / width))
         period = mean_period + middle / width
         # most samples "missing", and at many places: these are packets
         packets = mean_period > 1.5 * period and np.mean(off > 0.5 * abs(period)) > 0.01
-        found.append(_Scale(width, period, np.inf if packets else noise_s, 2 * float(all_but_gaps)))
+        scales.append(_Scale(width, period, np.inf if packets else noise_s, 2 * float(all_but_gaps)))
         width *= 2
-    return found
+    return scales
 
 
 def _period(scales: list[_Scale], rounding_s: float) -> _Scale:
@@ -204,7 +204,7 @@ def _period(scales: list[_Scale], rounding_s: float) -> _Scale:
 
 def _fine(scales: list[_Scale], period: float) -> int:
     """Which are the shortest windows that show a single missing sample; else those that come nearest to it."""
-    sure = [i for i, s in enumerate(scales) if _SURE * s.noise_s < 0.5 * period]
+    sure = [i for i, s in enumerate(scales) if _GAP_STDS * s.noise_s < 0.5 * period]
     return sure[0] if sure else min(range(len(scales)), key=lambda i: scales[i].noise_s)
 
 
@@ -221,7 +221,7 @@ def _with_gaps(t: FloatArray, rounding_s: float) -> IntArray:
     # first the gaps that few rows prove, so that they do not blur those that need many
     passes = [(s.width, 0, s.extreme_s) for s in coarse if s.width in (1, 8, 64)]
     # at last the windows stand apart, because gaps that nearly touch look like no step, but like a slope
-    passes += [(fine.width, apart, _SURE * fine.noise_s) for apart in (0, 2 * fine.width)]
+    passes += [(fine.width, apart, _GAP_STDS * fine.noise_s) for apart in (0, 2 * fine.width)]
     level = _despiked((t - t[0]) / period - count)
     for width, apart, least_s in passes:
         for _ in range(10):  # gaps closer than the windows appear one after the other
@@ -320,7 +320,7 @@ def _refuse_two_rates(t: FloatArray, count: IntArray, what: str) -> None:
         part = t[_BLOCK * b : _BLOCK * (b + 1)]
         width = min(fine.width, len(part) // 4)
         period = float(np.median(_jumps(_sums(part), width))) / width
-        if abs(period / common - 1) > max(0.05, _SURE * fine.noise_s / (common * width)):
+        if abs(period / common - 1) > max(0.05, _GAP_STDS * fine.noise_s / (common * width)):
             raise DataProblem(
                 what,
                 f"it is not sampled evenly: {1 / common:.6g} Hz, but {1 / period:.6g} Hz at {part[0]:.3f} s",

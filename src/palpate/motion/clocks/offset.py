@@ -25,14 +25,14 @@ _PROMINENT, _AROUND_S = 0.01, 4.0
 """A lag is another one where the correlation falls by this share of the largest on the way to any better lag nearby."""
 _SAME_S = 0.005
 _FEWEST_ROWS, _ROWS = 100, 30_000
-"""So many samples each side must have; candidates are compared on so many at most, the winner then on all."""
+"""Fewest samples of each side, and most on which candidates are compared; the winner is judged on all."""
 _STRAY_S = 0.02
 """The line of the offset stays so close to the lag it starts from."""
 _SHOWN_S = 0.03
 _NEAR_S = (0.02, 0.25)
-"""A quarter of a period is taken between these; ..."""
+"""Bounds of a quarter of a period, s."""
 _QUARTERS, _MOVES, _VALLEYS = 6, 5, 4
-"""... so many of them around the best lag are searched, again where a better one is found there."""
+"""Quarters of a period that are searched around the best lag, and again around a better one."""
 _FLAT = 0.01
 """A direction that hardly correlates (share of the best one) tells nothing of handedness."""
 _SHORTEST_S = 2.0
@@ -64,9 +64,9 @@ class Offset:
     runner_up: float
     """The same share at the best lag elsewhere (a quarter of a period away or more): near it, the offset is a guess."""
     lags_s: FloatArray
-    """Lags around the best one (and ...)."""
+    """Lags around the best one, s."""
     misfit: FloatArray
-    """... the unexplained share of the variance there: the profile to look at."""
+    """The unexplained share of the variance at these lags: the profile to look at."""
     drift_ppm: float = float("nan")
     """By how much the offset grows, us per s of response time; NaN where it cannot be known."""
     drift_std_ppm: float = float("nan")
@@ -312,8 +312,8 @@ def _settle(pair: _Pair, misfit: float, lag: float) -> tuple[tuple[float, float]
         scan = np.array([_misfit(pair, x) for x in lags], dtype=float)
         valleys = 1 + np.flatnonzero((scan[1:-1] <= scan[:-2]) & (scan[1:-1] <= scan[2:]))
         valleys = valleys[np.abs(steps[valleys]) >= 2]
-        found = [_ground(pair, float(lags[i]), quarter / 2) for i in valleys[np.argsort(scan[valleys])][:_VALLEYS]]
-        better = min(found, default=(1.0, lag))
+        bottoms = [_ground(pair, float(lags[i]), quarter / 2) for i in valleys[np.argsort(scan[valleys])][:_VALLEYS]]
+        better = min(bottoms, default=(1.0, lag))
         elsewhere = min(better[0], float(scan[np.abs(steps) >= 2].min()))
         if better[0] >= misfit:
             break
@@ -327,9 +327,9 @@ class _Line:
 
     at_s: float
     value_s: float
-    """At this time, where it is known best, ..."""
+    """The offset at `at_s`, where it is known best."""
     std_s: float
-    """... and its standard deviation there; infinite where there is no such line."""
+    """Its standard deviation at `at_s`; infinite where there is no such line."""
     drift_ppm: float
     drift_std_ppm: float
     freedom: int
@@ -414,10 +414,10 @@ def marker_clock(poses: Poses, times_s: FloatArray, angular_rate: FloatArray, *,
     at, omega, half_s = angular_velocity(poses, what=what)
     gyroscope = window_mean(times_s, angular_rate, half_s)
     omega = _without_jumps(omega, angular_rate)
-    found = _compare(at, omega, times_s, gyroscope, what)
-    cleaned = _without_outliers(found, at, omega, times_s, gyroscope)
+    offset = _compare(at, omega, times_s, gyroscope, what)
+    cleaned = _without_outliers(offset, at, omega, times_s, gyroscope)
     if np.isfinite(cleaned).sum() == np.isfinite(omega).sum():
-        return found
+        return offset
     return _compare(at, cleaned, times_s, gyroscope, what)
 
 
@@ -509,10 +509,10 @@ def _without_jumps(omega: FloatArray, angular_rate: FloatArray) -> FloatArray:
 
 
 def _without_outliers(
-    found: Offset, at: FloatArray, omega: FloatArray, times_s: FloatArray, gyroscope: FloatArray
+    offset: Offset, at: FloatArray, omega: FloatArray, times_s: FloatArray, gyroscope: FloatArray
 ) -> FloatArray:
     """NaN where the markers' angular velocity is far from what the gyroscope says at this offset."""
-    there = found.clock.from_reference(at)
+    there = offset.clock.from_reference(at)
     predicted = interpolated(there, times_s, gyroscope)
     use = np.isfinite(omega).all(axis=1) & np.isfinite(predicted).all(axis=1)
     use &= (there >= times_s[0]) & (there <= times_s[-1])

@@ -1,7 +1,7 @@
 """Bandwidth: up to which frequency a recording tells accelerations, and over which window to differentiate it.
 
 Everything is seen in the spectrum of the acceleration, taken from second differences. Noise of the positions grows in
-it with the fourth power of the frequency, the motion falls: where they meet, the recording ends to be of use. The
+it with the fourth power of the frequency, the motion falls: where they meet, the recording ceases to be of use. The
 noise is measured, in a still segment or as the flat floor at high frequencies; where there is neither, nothing is
 guessed.
 """
@@ -24,7 +24,7 @@ from palpate.physics.poses import Poses
 from palpate.physics.so3 import log_rotation
 
 _PIECE_S = 2.5
-"""Length of the pieces whose spectra are averaged: 0.4 Hz are told apart."""
+"""Length of the pieces whose spectra are averaged: frequencies 0.4 Hz apart are resolved."""
 _FLATNESS = 0.001
 """What a light window may take from an acceleration at the bandwidth."""
 SHORTEST = 64
@@ -32,9 +32,9 @@ SHORTEST = 64
 _FLOOR = ((0.45, 0.65), (0.65, 0.95))
 """Bands, in Nyquist rates, in which white noise is equally strong."""
 _FLAT = 1.6
-"""By how much (power) they may differ, ..."""
-_SURE = 4.0
-"""... beyond this many standard deviations."""
+"""Largest ratio of the noise power in the two bands that still counts as flat."""
+_FLAT_STDS = 4.0
+"""Standard deviations of that ratio that are allowed in addition."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,9 +73,9 @@ class Bandwidth:
     frequencies_hz: FloatArray
     spectra: dict[str, Spectrum]
     windows_s: FloatArray
-    """Windows that were compared, and ..."""
+    """The windows that were compared."""
     error: FloatArray
-    """... the error of the second derivative (RMS over the RMS of the acceleration; all quantities together) with each:
+    """The error of the second derivative (RMS over the RMS of the acceleration; all quantities together) with each:
     what the window takes from the motion and what it lets pass of the noise.
     """
 
@@ -216,13 +216,13 @@ def _together(spectra: dict[str, Spectrum], what: str) -> tuple[FloatArray, Floa
 
 def _best_lowpass(rate: float, size: int, signal: FloatArray, noise: FloatArray) -> float:
     """The bandwidth (Hz) of the low-pass of parallel filtering after which the acceleration has the least error."""
-    found: list[tuple[float, float]] = []
+    errors: list[tuple[float, float]] = []
     first, last, count = rate / size, 0.38 * rate, 60
     for k in range(count):
         bandwidth = first * (last / first) ** (k / (count - 1))
         gain = _response(design_lowpass(rate, bandwidth).taps, size)
-        found.append((float(((1 - gain) ** 2 @ signal) + gain**2 @ noise), bandwidth))
-    return min(found)[1]
+        errors.append((float(((1 - gain) ** 2 @ signal) + gain**2 @ noise), bandwidth))
+    return min(errors)[1]
 
 
 def _windows(rate_hz: float, order: int) -> list[int]:
@@ -296,7 +296,7 @@ def white_floor(second: FloatArray, rate: float, what: str) -> float:
         raise DataProblem(what, "there is no noise to see", remedy="state the window, or a still segment")
     # pieces overlap by half: about one free number for two pieces and two frequencies
     scatter = float(np.sqrt(sum(1 / (len(band) / 2 * max(pieces / 2, 1)) for band in bands)))
-    if max(low / high, high / low) > _FLAT + _SURE * scatter:
+    if max(low / high, high / low) > _FLAT + _FLAT_STDS * scatter:
         way = "falls towards" if low > high else "rises towards"
         raise DataProblem(
             what,
@@ -321,12 +321,12 @@ def still_level(
             f"the still segment {still[0]:.3f} to {still[1]:.3f} s has {inside.sum()} samples, or gaps",
             remedy=f"name one of at least {64 / rate:.1f} s without gaps",
         )
-    own = frequencies(size, rate)
-    level = spectrum(part, size, rate)[0] / seen_of_white(size, own, rate)
+    here = frequencies(size, rate)
+    level = spectrum(part, size, rate)[0] / seen_of_white(size, here, rate)
     # octaves: noise is smooth, its measured spectrum is not. Below the lowest, it is taken to go on as it is
     edges = rate / 2 * 2.0 ** -np.arange(int(np.log2(size)) - 2, -1, -1)
     middle = np.sqrt(edges[:-1] * edges[1:])
-    mean = np.array([level[(own >= a) & (own <= b)].mean() for a, b in pairwise(edges)])
+    mean = np.array([level[(here >= a) & (here <= b)].mean() for a, b in pairwise(edges)])
     if not (mean > 0).all():
         raise DataProblem(what, "the still segment shows no noise at all", remedy="state the window")
     return np.exp(np.interp(np.log(f), np.log(middle), np.log(mean)))

@@ -29,14 +29,14 @@ Span = tuple[int, int]
 _CHUNK = 1 << 16
 """Samples differentiated at a time: what is at hand stays in the processor's cache."""
 _FARTHEST = 3.0
-"""rad; rotation vectors are told apart up to pi."""
+"""rad; rotation vectors are unique up to pi."""
 _UNEVEN = 0.1
 """Periods; a clock whose steps deviate more is not even."""
 SHORTER = 0.6
 """A window is judged against one shorter by this factor."""
 ORDER_OF_BIAS = 4
 """The bias of a second derivative of polynomials of order 4 (and 5) grows with this power of the window."""
-SURE, FEWEST = 4.0, 4
+_BIAS_STDS, _FEWEST_BIASES = 4.0, 4
 """Standard deviations by which a bias stands out, and how many windows must show it to draw a line."""
 
 
@@ -349,19 +349,19 @@ def best_window(
         difference = difference[np.isfinite(difference)]
         if len(difference) == 0:
             break
-        own, apart = filter_weights(window, order, 2), filter_weights(window, order, 2).copy()
+        weights, apart = filter_weights(window, order, 2), filter_weights(window, order, 2).copy()
         outer = (window - shorter) // 2
         apart[outer : outer + shorter] -= filter_weights(shorter, order, 2)
         expected = scale * float(apart @ apart)
         excess = float(np.mean(difference**2)) - expected
         # neighbours within the shorter window say the same
         scatter = expected * float(np.sqrt(2 * shorter / len(difference)))
-        noises.append(scale * float(own @ own))
+        noises.append(scale * float(weights @ weights))
         biases.append(excess / (1 - (shorter / window) ** ORDER_OF_BIAS) ** 2)
         sure.append(excess / scatter if scatter > 0 else np.inf)
     if not noises:
         return first
-    risk = np.array(noises) + _smooth_bias(windows[: len(noises)], np.array(biases), np.array(sure) > SURE)
+    risk = np.array(noises) + _smooth_bias(windows[: len(noises)], np.array(biases), np.array(sure) > _BIAS_STDS)
     return int(windows[int(np.argmin(risk))])
 
 
@@ -370,7 +370,7 @@ def _smooth_bias(windows: NDArray[np.int64], bias: FloatArray, sure: BoolArray) 
 
     Where it does, a power fits well over the few octaves that matter; where it does not, an estimate is mostly noise.
     """
-    if sure.sum() < FEWEST:
+    if sure.sum() < _FEWEST_BIASES:
         return np.maximum(bias, 0.0)
     slope, level = np.polyfit(np.log(windows[sure]), np.log(bias[sure]), 1)
     return np.exp(level + max(float(slope), 0.0) * np.log(windows))

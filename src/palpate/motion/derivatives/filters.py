@@ -105,8 +105,8 @@ def signal_noise(x: FloatArray, window: int, order: int) -> float:
     ]
     if not parts:
         return float("nan")
-    own = float(filter_weights(window, order, 0)[window // 2])
-    return float(np.median(np.abs(np.concatenate(parts))) / 0.6745 / np.sqrt(1 - own))
+    middle = float(filter_weights(window, order, 0)[window // 2])
+    return float(np.median(np.abs(np.concatenate(parts))) / 0.6745 / np.sqrt(1 - middle))
 
 
 def derivative_noise(noise: float, window: int, order: int, derivative: int, rate_hz: float) -> float:
@@ -115,7 +115,7 @@ def derivative_noise(noise: float, window: int, order: int, derivative: int, rat
 
 
 def at_rest(speed: FloatArray, noise: float) -> BoolArray:
-    """(samples,): where the speed cannot be told from zero; what is not known counts as moving."""
+    """(samples,): where the speed cannot be distinguished from zero; an unknown speed counts as moving."""
     return np.asarray(np.abs(speed) < AT_REST * noise)
 
 

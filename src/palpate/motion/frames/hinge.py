@@ -59,9 +59,9 @@ class Hinge:
     point_std_m: float
     """Root mean square distance of the origin from the true axis; NaN where it was not estimated."""
     tilt_rms_rad: float
-    """By how much the body's axis tilts away from the world's (and ...)."""
+    """RMS angle between the body's axis and the world's over all frames: near zero for a real hinge."""
     slide_rms_m: float
-    """... by how much its origin slides away, over all frames: near zero for a real hinge."""
+    """RMS distance of the body's hinge origin from the world's over all frames: near zero for a real hinge."""
     range_rad: float
     """From the smallest to the largest angle."""
 
@@ -119,9 +119,9 @@ def hinge_from_motion(
     across_body, across_world = across(z_body), across(z_world)
     # R c_body + r - c_world across the axis, linear in two components of c_body - near and two of c_world
     J = np.concatenate([across_world.T @ R @ across_body, np.broadcast_to(-np.eye(2), (len(R), 2, 2))], axis=2)
-    found = least_squares(J.reshape(-1, 4), -(path @ across_world).ravel())
-    c_body = anchor + across_body @ found[:2]
-    c_world = across_world @ found[2:] + z_world * float((path @ z_world).mean())
+    centres = least_squares(J.reshape(-1, 4), -(path @ across_world).ravel())
+    c_body = anchor + across_body @ centres[:2]
+    c_world = across_world @ centres[2:] + z_world * float((path @ z_world).mean())
 
     side = (anchor if towards is None else np.asarray(towards, dtype=float)) - c_body
     if float(np.linalg.norm(side @ across_body)) < _ON_AXIS_M:
@@ -177,7 +177,7 @@ def hinge_motion(poses: Poses, hinge: Hinge) -> HingeMotion:
 
     The rotation is split into a turn about z, then a tilt (swing and twist). Whole turns are counted from the first
     frame, which is taken to be within half a turn of zero; frames between which the body turns by more than half a turn
-    unseen cannot be told apart from a turn the other way.
+    unseen look like a turn the other way.
     """
     R_hinge, r_hinge = hinge.T_world_hinge[:3, :3], hinge.T_world_hinge[:3, 3]
     there = poses.attached(hinge.T_body_hinge)

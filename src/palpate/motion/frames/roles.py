@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from palpate.errors import DataProblem, UnknownName
+from palpate.errors import DataProblem
 from palpate.findings import Finding, Severity
+from palpate.motion.markers.cloud import Cloud, marker_index
 from palpate.physics.arrays import FloatArray
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
@@ -35,20 +36,6 @@ _HOPPING = 0.1
 _STEEPEST = np.cos(np.radians(80.0))
 BIAS_STD = 0.05
 """m/s2: what an accelerometer's zero may be off, where nobody says better."""
-
-
-class MarkerCloud(Protocol):
-    """The reference cloud of a rigid body: named points in its own frame."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the markers."""
-        ...
-
-    @property
-    def points(self) -> FloatArray:
-        """(markers, 3), m."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +73,7 @@ class AxleRoles:
 Roles = SensorRoles | HingeRoles | AxleRoles
 
 
-def frames_of(roles: Mapping[str, Roles], cloud: MarkerCloud, *, up: ArrayLike = UP) -> dict[str, FloatArray]:
+def frames_of(roles: Mapping[str, Roles], cloud: Cloud, *, up: ArrayLike = UP) -> dict[str, FloatArray]:
     """T_cloud_frame (4, 4) of each role. up: in the cloud's frame, for hinges that point up or down.
 
     The cloud of a static file has the world's axes, so that its up is the world's. Raises `UnknownName` for a marker
@@ -95,11 +82,11 @@ def frames_of(roles: Mapping[str, Roles], cloud: MarkerCloud, *, up: ArrayLike =
     return {name: frame_of(role, cloud, up=up, what=name) for name, role in roles.items()}
 
 
-def frame_of(role: Roles, cloud: MarkerCloud, *, up: ArrayLike = UP, what: str = "frame") -> FloatArray:
+def frame_of(role: Roles, cloud: Cloud, *, up: ArrayLike = UP, what: str = "frame") -> FloatArray:
     """T_cloud_frame (4, 4) of one role; see `frames_of`."""
 
     def at(names: Sequence[str]) -> FloatArray:
-        return _find(cloud, names, what)
+        return cloud.points[[marker_index(cloud.names, name, what) for name in names]]
 
     match role:
         case SensorRoles():
@@ -147,7 +134,7 @@ def hinge_frame(axis: ArrayLike, towards: ArrayLike, along: ArrayLike, *, what: 
     """T_cloud_hinge (4, 4) from markers (k, 3) on the hinge's line, m.
 
     z: their principal direction, on the side of the direction `along`; origin: their mean; x: towards a point, made
-    orthogonal. Raises `DataProblem` where the markers are no line or the sign cannot be told.
+    orthogonal. Raises `DataProblem` where the markers do not lie on a line or the sign stays open.
     """
     points = np.asarray(axis, dtype=float)
     if len(points) < 2:
@@ -190,23 +177,6 @@ def _refuse_parallel(v: FloatArray, z: FloatArray, what: str) -> None:
             f"{np.degrees(np.arcsin(_FLATTEST)):.1f} deg are needed",
             remedy="choose markers to the side of the axis",
         )
-
-
-def _find(cloud: MarkerCloud, names: Sequence[str], what: str) -> FloatArray:
-    """Points (k, 3) of the named markers; "Door1" also finds "Subject:Door1" when it is unique."""
-    rows: list[int] = []
-    for name in names:
-        found = [i for i, full in enumerate(cloud.names) if full == name]
-        found = found or [i for i, full in enumerate(cloud.names) if full.endswith((f":{name}", f"/{name}"))]
-        if not found:
-            raise UnknownName("marker", name, cloud.names, where=what)
-        if len(found) > 1:
-            several = " or ".join(repr(cloud.names[i]) for i in found)
-            raise DataProblem(what, f"marker {name!r} could be {several}", remedy="write the whole name")
-        if not np.isfinite(cloud.points[found[0]]).all():
-            raise DataProblem(what, f"marker {cloud.names[found[0]]!r} has no place in the reference cloud")
-        rows += found
-    return cloud.points[rows]
 
 
 def across(z: FloatArray) -> FloatArray:
@@ -336,11 +306,11 @@ class Tilt:
     covariance: FloatArray
     """(2, 2), rad2."""
     bias: FloatArray
-    """(3,): zero error that was fitted along, in the instrument's axes and unit, and ..."""
+    """(3,): the instrument's zero error, fitted together with the tilt, in its axes and unit."""
     bias_std: FloatArray
-    """... its standard deviation: as declared where the recording does not tell it from the tilt."""
+    """(3,): standard deviation of `bias`; the declared one where the recording cannot separate it from the tilt."""
     weak: str
-    """What the recording does not tell, in words; empty where all is well."""
+    """What the recording leaves open, in words; empty where all is well."""
     freedom: int = 1000
 
     @property

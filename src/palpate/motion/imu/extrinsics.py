@@ -49,7 +49,7 @@ _RELABELLED = float(np.radians(8.0))
 """rad: a turn this close to exchanged axes is exchanged axes."""
 _LEAST = 1e-6
 """rad, m: nothing is known better."""
-_SURE = 3.0
+_DIFFERENT_STDS = 3.0
 """Standard deviations from which a difference is one."""
 
 
@@ -110,15 +110,15 @@ def gyroscope_rotation(poses: Poses, times_s: FloatArray, angular_rate: FloatArr
     gyroscope = resample(times_s[inner], there[inner], at, clock=clock)
     speed = np.linalg.norm(omega, axis=1) - np.linalg.norm(gyroscope, axis=1)  # the same in every frame
     omega = _without(omega, speed[:, None])
-    found = _turn_between(at, omega, gyroscope)
-    found = _turn_between(at, _without(omega, omega - gyroscope @ found.R_ab.T), gyroscope)
-    if found.explained < 0.5:
+    placement = _turn_between(at, omega, gyroscope)
+    placement = _turn_between(at, _without(omega, omega - gyroscope @ placement.R_ab.T), gyroscope)
+    if placement.explained < 0.5:
         raise DataProblem(
             "rotation of the IMU",
-            f"the gyroscope explains only {100 * found.explained:.0f} % of the markers' angular velocity",
+            f"the gyroscope explains only {100 * placement.explained:.0f} % of the markers' angular velocity",
             remedy="check that both sit on one body, the clock offset, and that the object was turned",
         )
-    return found
+    return placement
 
 
 def _turn_between(at: FloatArray, omega: FloatArray, gyroscope: FloatArray) -> Placement:
@@ -460,39 +460,39 @@ def _millimetres(std: float) -> str:
 
 
 def check_placement(
-    found: Placement, R_ab: FloatArray | None = None, r_ab: FloatArray | None = None, *, what: str = "IMU"
+    placement: Placement, R_ab: FloatArray | None = None, r_ab: FloatArray | None = None, *, what: str = "IMU"
 ) -> tuple[Finding, ...]:
     """Compare an estimated placement with a drawing's rotation and lever arm (m), as far as the motion tells them."""
     findings: list[Finding] = []
     if R_ab is not None:
-        findings += _turn(found, np.asarray(R_ab, dtype=float), what)
+        findings += _turn(placement, np.asarray(R_ab, dtype=float), what)
     if r_ab is not None:
-        findings += _move(found, np.asarray(r_ab, dtype=float), what)
+        findings += _move(placement, np.asarray(r_ab, dtype=float), what)
     return tuple(findings)
 
 
-def _turn(found: Placement, drawing: FloatArray, what: str) -> list[Finding]:
-    covariance = found.covariance[:3, :3] + _LEAST**2 * np.eye(3)
+def _turn(placement: Placement, drawing: FloatArray, what: str) -> list[Finding]:
+    covariance = placement.covariance[:3, :3] + _LEAST**2 * np.eye(3)
     values, vectors = np.linalg.eigh(covariance)
     known = vectors[:, np.sqrt(np.maximum(values, 0.0)) < UNKNOWN_TURN]
     if known.shape[1] < 2:
-        return [_unchecked("rotation", found, what)]
+        return [_unchecked("rotation", placement, what)]
     if known.shape[1] == 2:  # only where the axis of the motion points is known
         axis = vectors[:, 2]
-        seen, drawn = found.R_ab.T @ axis, drawing.T @ axis
+        seen, drawn = placement.R_ab.T @ axis, drawing.T @ axis
         v = drawing @ np.cross(seen, drawn)
         v = v / max(float(np.linalg.norm(v)), 1e-300) * float(np.arctan2(np.linalg.norm(v), seen @ drawn))
     else:
-        v = log_rotation(found.R_ab @ drawing.T)
+        v = log_rotation(placement.R_ab @ drawing.T)
     angle = float(np.linalg.norm(v))
     along = known.T @ v
     std = (
         float(np.sqrt(max(v @ covariance @ v, 0.0)) / max(angle, 1e-300)) if known.shape[1] == 3 else _worst(covariance)
     )
-    sure = float(along @ np.linalg.solve(known.T @ covariance @ known, along)) > _SURE**2
+    sure = float(along @ np.linalg.solve(known.T @ covariance @ known, along)) > _DIFFERENT_STDS**2
     if angle < SMALL_TURN or not sure:
         return []
-    words = _relabelled(found.R_ab, drawing) if known.shape[1] == 3 else ""
+    words = _relabelled(placement.R_ab, drawing) if known.shape[1] == 3 else ""
     if words:
         evidence = f"its axes are not as in the drawing: {words}"
     else:
@@ -502,16 +502,16 @@ def _turn(found: Placement, drawing: FloatArray, what: str) -> list[Finding]:
     return [Finding("placement", evidence, what, "check how it is mounted, or correct the drawing", severity)]
 
 
-def _move(found: Placement, drawing: FloatArray, what: str) -> list[Finding]:
-    covariance = found.covariance[3:, 3:] + _LEAST**2 * np.eye(3)
+def _move(placement: Placement, drawing: FloatArray, what: str) -> list[Finding]:
+    covariance = placement.covariance[3:, 3:] + _LEAST**2 * np.eye(3)
     values, vectors = np.linalg.eigh(covariance)
     known = vectors[:, np.sqrt(np.maximum(values, 0.0)) < UNKNOWN_LEVER]
     if known.shape[1] == 0:
-        return [_unchecked("place", found, what)]
-    along = known.T @ (found.r_ab - drawing)
+        return [_unchecked("place", placement, what)]
+    along = known.T @ (placement.r_ab - drawing)
     inner = known.T @ covariance @ known
     size = float(np.linalg.norm(along))
-    if size < SMALL_MOVE or float(along @ np.linalg.solve(inner, along)) < _SURE**2:
+    if size < SMALL_MOVE or float(along @ np.linalg.solve(inner, along)) < _DIFFERENT_STDS**2:
         return []
     std = float(np.sqrt(along @ inner @ along)) / size
     moved = ", ".join(f"{1e3 * c:+.0f}" for c in known @ along)
@@ -520,9 +520,9 @@ def _move(found: Placement, drawing: FloatArray, what: str) -> list[Finding]:
     return [Finding("placement", evidence, what, "measure it again")]
 
 
-def _relabelled(found: FloatArray, drawing: FloatArray) -> str:
+def _relabelled(estimate: FloatArray, drawing: FloatArray) -> str:
     """Which axes are exchanged or flipped, where that explains a large turn; else nothing."""
-    S = drawing.T @ found  # b's axes as found, seen from b's axes as drawn
+    S = drawing.T @ estimate  # b's axes as found, seen from b's axes as drawn
     best, words = _RELABELLED, ""
     for order, signs in product(permutations(range(3)), product((1, -1), repeat=3)):
         P = np.zeros((3, 3))
@@ -540,6 +540,6 @@ def _worst(covariance: FloatArray) -> float:
     return float(np.sqrt(np.linalg.eigvalsh(covariance)[1]))
 
 
-def _unchecked(quantity: str, found: Placement, what: str) -> Finding:
-    reason = found.weak[0] if found.weak else "the motion does not tell it"
+def _unchecked(quantity: str, placement: Placement, what: str) -> Finding:
+    reason = placement.weak[0] if placement.weak else "the motion does not tell it"
     return Finding("placement-unknown", f"its {quantity} cannot be checked: {reason}", what)

@@ -260,8 +260,8 @@ def _solve(data: FusionData) -> tuple[SplineMotion, FloatArray, int]:
 
 def _first_guess(data: FusionData) -> SplineMotion:
     """Smooth splines through the markers alone; second differences are penalised, which bridges gaps."""
-    found = data.grid.smooth(data.at, np.hstack([data.quaternion, data.position]), _START_HZ)
-    return SplineMotion(found[:, :4], found[:, 4:], np.zeros(6))
+    coefficients = data.grid.smooth(data.at, np.hstack([data.quaternion, data.position]), _START_HZ)
+    return SplineMotion(coefficients[:, :4], coefficients[:, 4:], np.zeros(6))
 
 
 def _turned(grid: Grid, quaternion: FloatArray, turn: FloatArray) -> FloatArray:
@@ -322,9 +322,9 @@ class SplineMotion:
     """A motion as splines, and the IMU's constant errors."""
 
     quaternion: FloatArray
-    """Coefficients (intervals + degree, 4), and of the ..."""
+    """Coefficients of the quaternion (intervals + degree, 4)."""
     position: FloatArray
-    """... position (intervals + degree, 3), m."""
+    """Coefficients of the position (intervals + degree, 3), m."""
     bias: FloatArray
     """(6,) of rate and acceleration, in the body's axes."""
 

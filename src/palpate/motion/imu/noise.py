@@ -32,7 +32,7 @@ _ENOUGH_S = 2.0
 """Of stillness; with less, the motion tells the noise better if it can."""
 _KNOCK = 3.0
 """Windows louder than this many medians hold a knock."""
-_WHITE, _SURE = log(1.25), 4.5
+_WHITE, _WHITE_STDS = log(1.25), 4.5
 """Noise powers closer than this ratio, or than this many standard deviations, are the same."""
 _STEADY = 1.6
 """Scatter between moving windows, over that of noise alone, beyond which it is not the IMU's noise they show."""
@@ -110,10 +110,10 @@ def _coloured_findings(
 
 def _differs(ratio: FloatArray, std: FloatArray) -> BoolArray:
     """Whether logarithms of ratios (6,) are not zero: of a channel, or of its instrument's three together."""
-    wrong = np.abs(ratio) > np.maximum(_WHITE, _SURE * std)
+    wrong = np.abs(ratio) > np.maximum(_WHITE, _WHITE_STDS * std)
     for at in _CHANNELS.values():
         together = float(np.abs(ratio[at].mean()))
-        wrong[at] |= together > max(_WHITE, _SURE * float(np.sqrt((std[at] ** 2).sum())) / 3)
+        wrong[at] |= together > max(_WHITE, _WHITE_STDS * float(np.sqrt((std[at] ** 2).sum())) / 3)
     return wrong
 
 

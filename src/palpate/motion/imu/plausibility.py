@@ -55,11 +55,11 @@ _PATH_FEWEST, _PATH_MOST = 4, 40
 _APART_S = 1.5
 """Deviations of the path this far apart have nothing to do with each other."""
 _TURNS_RAD = 0.1
-"""RMS angle, beside a straight line, by which a stretch turns about an axis whose scale can be told: the integrated
+"""RMS angle, beside a straight line, by which a stretch turns about an axis whose scale can be known: the integrated
 noise and drift of a gyroscope are far smaller, and a scale of noise alone "explains" what that noise has done.
 """
 _APART = 0.5
-"""Sine of the angle from the axes of which gravity tells, beyond which an axis is another one."""
+"""Sine of the angle to the axes about which gravity turns, beyond which an axis counts as another one."""
 _STEPS, _SETTLED = 8, 1e-4
 _WARNING, _FATAL = 0.015, 0.04
 _WARNING_STDS, _FATAL_STDS = 4.0, 5.0
@@ -76,7 +76,7 @@ _FINEST = 0.002
 
 # What is unknown besides the three scales, with usual sizes (standard deviations): the gyroscope's cross axes (6) and
 # zero (3, rad/s), the accelerometer's zero (3, m/s2), scales and cross axes (9), the delay between the two (1, s), a
-# pivot about which a hand turns (3, m), and scales of their own about axes of which gravity does not tell (3).
+# pivot about which a hand turns (3, m), and separate scales about axes about which gravity does not turn (3).
 _USUAL = np.repeat([0.3, 0.01, 0.05, 0.2, 0.01, 0.005, 1.0, 0.3], [3, 6, 3, 3, 9, 1, 3, 3])
 _ENTRIES = ([0, 1, 2, 0, 0, 1, 1, 2, 2], [0, 1, 2, 1, 2, 0, 2, 0, 1])
 """Entries of the gyroscope's matrix in the order of the unknowns."""
@@ -177,10 +177,10 @@ class _Whole:
 
     def confirms(self, reading: _Reading) -> bool:
         """Whether the path of the IMU speaks for a scale: pushing to and fro can look like turning by too little."""
-        found = gyro_scale(self.a, self.omega @ reading.matrix.T, self.rate_hz)
-        if found is None or found.path_m > _REACH_M:
+        scale = gyro_scale(self.a, self.omega @ reading.matrix.T, self.rate_hz)
+        if scale is None or scale.path_m > _REACH_M:
             return False
-        return found.std < _CONFIRMED and abs(found.error) < 3 * _CONFIRMED
+        return scale.std < _CONFIRMED and abs(scale.error) < 3 * _CONFIRMED
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,14 +226,14 @@ def _check_gyroscope(turning: _Turning, whole: _Whole) -> list[Finding]:
     if not possible:
         return []
     best = _refined(turning, _best(turning, possible))
-    found = _deviations(turning, [best])[0]
-    wins = _votes(found, as_stored, turning.unturned)
-    losses = _votes(as_stored, found, turning.unturned)
+    as_read = _deviations(turning, [best])[0]
+    wins = _votes(as_read, as_stored, turning.unturned)
+    losses = _votes(as_stored, as_read, turning.unturned)
     if wins < max(_FEWEST, len(turning.a) / 3) or wins <= 4 * losses:
         return []
     if best.scale not in _UNITS and not whole.confirms(best):
         return []
-    at = float(turning.start_s[int(np.argmax(as_stored - found))])
+    at = float(turning.start_s[int(np.argmax(as_stored - as_read))])
     where = f"in {wins} of {len(turning.a)} stretches of {_STRETCH_S:g} s that turn (most from {at:.1f} s)"
     return [*_wrong_scale(best.scale, where), *_wrong_axes(best.axes, where)]
 
@@ -436,20 +436,20 @@ class GyroScale:
 
 def check_gyro_scale(a: FloatArray, omega: FloatArray, rate_hz: float) -> tuple[Finding, ...]:
     """Warn of a scale that gravity contradicts; silent where it cannot tell. Arguments as for `gyro_scale`."""
-    found = gyro_scale(a, omega, rate_hz)
-    if found is None or found.explains < _EXPLAINS or abs(found.error) > _LARGEST:
+    scale = gyro_scale(a, omega, rate_hz)
+    if scale is None or scale.explains < _EXPLAINS or abs(scale.error) > _LARGEST:
         return ()
-    said = [(found.error, found.std, "")]
-    said += [(float(e), float(s), f" about {n}") for e, s, n in zip(found.errors, found.stds, "xyz", strict=True)]
+    errors = [(scale.error, scale.std, "")]
+    errors += [(float(e), float(s), f" about {n}") for e, s, n in zip(scale.errors, scale.stds, "xyz", strict=True)]
     for severity, least, stds in (
         (Severity.FATAL, _FATAL, _FATAL_STDS),
         (Severity.WARNING, _WARNING, _WARNING_STDS),
     ):
-        for error, std, axis in said:
+        for error, std, axis in errors:
             if std < _VAGUE and abs(error) > max(least, stds * std):
                 evidence = (
                     f"its scale{axis} is off by {100 * error:+.1f} % (+- {200 * std:.1f} %) against gravity in "
-                    f"{found.stretches} stretches of {found.stretch_s:.3g} s: inertias are wrong by up to twice as much"
+                    f"{scale.stretches} stretches of {scale.stretch_s:.3g} s: inertias are wrong by up to twice as much"
                 )
                 return (Finding("gyro-scale", evidence, "gyroscope", "calibrate it or check its range", severity),)
     return ()
@@ -521,10 +521,10 @@ def _motion(forces: FloatArray, rates: FloatArray, rate_hz: float) -> _Motion | 
     up = (R @ forces[..., None]).mean(axis=1, keepdims=True)
     up = (R.swapaxes(2, 3) @ (up / np.linalg.norm(up, axis=2, keepdims=True)))[..., 0]
     axes = _turned_axes(rates, rate_hz)
-    told = _turned_axes(rates - up * (up * rates).sum(axis=2, keepdims=True), rate_hz)
-    if told.shape[1] == 0:
+    gravity_axes = _turned_axes(rates - up * (up * rates).sum(axis=2, keepdims=True), rate_hz)
+    if gravity_axes.shape[1] == 0:
         return None
-    U, size, _ = np.linalg.svd(axes - told @ (told.T @ axes), full_matrices=False)
+    U, size, _ = np.linalg.svd(axes - gravity_axes @ (gravity_axes.T @ axes), full_matrices=False)
     apart = np.zeros((9, 3))
     for k in np.flatnonzero(size > _APART):
         apart[:, k] = np.outer(U[:, k], U[:, k])[_ENTRIES]
@@ -581,12 +581,12 @@ def _solve(Z: FloatArray, y: FloatArray, rate_hz: float, done: FloatArray, befor
     )
 
 
-def _summary(fit: _Fit, found: FloatArray, without: float, stretches: int, stretch_s: float) -> GyroScale:
+def _summary(fit: _Fit, correction: FloatArray, without: float, stretches: int, stretch_s: float) -> GyroScale:
     """found: (3,) with true = (1 + found) * stored."""
     from scipy.special import stdtrit
 
     few = float(stdtrit(stretches - 1, 0.975)) / 1.96
-    errors, slope = -found / (1 + found), 1 / (1 + found) ** 2
+    errors, slope = -correction / (1 + correction), 1 / (1 + correction) ** 2
     C = few**2 * fit.covariance[:3, :3] * slope[:, None] * slope + _FINEST**2 * np.eye(3)
     weights = np.linalg.solve(C, np.ones(3))
     std = float(1 / np.sqrt(weights.sum()))

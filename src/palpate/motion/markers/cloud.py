@@ -88,7 +88,7 @@ class Cloud:
 
     def select(self, names: Iterable[str]) -> Cloud:
         """The same cloud with these markers only; a name may leave out the subject ("Subject:name")."""
-        places = [_place(self.names, name) for name in names]
+        places = [marker_index(self.names, name) for name in names]
         return Cloud(tuple(self.names[i] for i in places), self.points[places])
 
     def centred(self) -> Cloud:
@@ -235,9 +235,9 @@ def completed(cloud: Cloud, markers: Markers) -> Cloud:
         return cloud
     body = body_points(markers.points, align(markers.points, places))
     added = nan_median(body[:, lacking], axis=0)
-    found = known_points(added)
-    names = _chosen(_chosen(markers.names, lacking), found)
-    return Cloud(cloud.names + names, np.concatenate([cloud.points, added[found]]))
+    placed = known_points(added)
+    names = _chosen(_chosen(markers.names, lacking), placed)
+    return Cloud(cloud.names + names, np.concatenate([cloud.points, added[placed]]))
 
 
 def body_points(points: FloatArray, alignment: Alignment) -> FloatArray:
@@ -253,7 +253,7 @@ def between(markers: Markers, start_s: float, end_s: float) -> Markers:
 
 def select_markers(markers: Markers, names: Iterable[str]) -> Markers:
     """The named markers, in that order; a name may leave out the subject ("Subject:name")."""
-    places = [_place(markers.names, name) for name in names]
+    places = [marker_index(markers.names, name) for name in names]
     return Markers(tuple(markers.names[i] for i in places), markers.times_s, markers.points[:, places])
 
 
@@ -354,14 +354,17 @@ def _size(points: FloatArray) -> float:
     return float(np.linalg.norm(points - points.mean(axis=0), axis=1).max())
 
 
-def _place(names: tuple[str, ...], name: str) -> int:
-    """Index of a name, or of the only one that ends in ":name"."""
+def marker_index(names: tuple[str, ...], name: str, where: str = "") -> int:
+    """Index of a name, or of the only one that ends in ":name" or "/name"."""
     if name in names:
         return names.index(name)
-    found = [i for i, full in enumerate(names) if full.endswith(f":{name}")]
-    if len(found) != 1:
-        raise UnknownName("marker", name, names)
-    return found[0]
+    matches = [i for i, full in enumerate(names) if full.endswith((f":{name}", f"/{name}"))]
+    if len(matches) > 1:
+        several = " or ".join(repr(names[i]) for i in matches)
+        raise DataProblem(where or "markers", f"marker {name!r} could be {several}", remedy="write the whole name")
+    if not matches:
+        raise UnknownName("marker", name, names, where=where)
+    return matches[0]
 
 
 class Source(IntEnum):
@@ -385,11 +388,11 @@ class MarkerGaps:
     longest_s: float
     """From the last frame before to the first after the longest gap."""
     from_body: int
-    """Frames filled from the body's other markers, ..."""
+    """Frames filled from the body's other markers."""
     by_spline: int
-    """... by a spline, ..."""
+    """Frames filled by a spline."""
     left: int
-    """... and not at all."""
+    """Frames that stay hidden."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

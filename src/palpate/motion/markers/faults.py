@@ -31,9 +31,9 @@ _MERGE_S = 0.5
 """Two ghosts of one label closer than this are one."""
 _BLINK_S = 0.1
 _MANY = 3
-"""More than so many ghosts of a marker that last less than a blink are reported together."""
+"""Ghosts of one marker that last less than a blink are reported together where there are more than this."""
 _BARELY = 2.0
-"""One frame less than so many tolerances away is hidden and not told, unless there are many."""
+"""A single frame closer than this many tolerances is hidden without a report, unless there are many."""
 _SPREADS = 2.0
 _LEAST_M = 3e-3
 _ROUNDS = 10
@@ -66,9 +66,9 @@ class Level:
     """One lasting value."""
 
     first: int
-    """First ..."""
+    """Its first sample."""
     last: int
-    """... and last sample of it."""
+    """Its last sample."""
     value: FloatArray
     """(3,)."""
 
@@ -256,18 +256,18 @@ def compare_clouds(static: Cloud, markers: Markers, *, but: Collection[str] = ()
     The recording's own robust mean gives the poses; the static cloud is laid on it by the markers that agree. A marker
     is named if it is elsewhere nine tenths of the time, by more than two recordings of one body differ (1 mm and
     0.1 % of its size) and twice the marker's own spread: one that moved, or bends to and fro, was at its place for a
-    while. The names in `but` take part and are not told.
+    while. The markers in `but` take part and are not reported.
     """
     chosen = select_markers(markers, static.names)
     if len(static.names) < 3 or not (chosen.seen.sum(axis=1) >= 3).any():
         return ()
     p = some_frames(chosen.points)
-    own = own_places(p, static.points)
-    scale = Scale(typical_misfit(p, own, _LEAST_M), _LEAST_M)
-    body = body_points(p, robust_align(p, own, scale, 1).alignment)
+    mean_places = own_places(p, static.points)
+    scale = Scale(typical_misfit(p, mean_places, _LEAST_M), _LEAST_M)
+    body = body_points(p, robust_align(p, mean_places, scale, 1).alignment)
     spread = nan_median(np.linalg.norm(body - nan_median(body, axis=0), axis=2), axis=0) / 1.538
-    limit = repeatable_m(own) + _SPREADS * np.nan_to_num(spread)
-    away = np.linalg.norm(body - _laid_on(own, static.points, limit), axis=2)
+    limit = repeatable_m(mean_places) + _SPREADS * np.nan_to_num(spread)
+    away = np.linalg.norm(body - _laid_on(mean_places, static.points, limit), axis=2)
     off, near = nan_median(away, axis=0), nan_mean(np.where(np.isnan(away), np.nan, away < limit), axis=0)
     wrong = [int(i) for i in np.argsort(-off) if near[i] < _SELDOM and static.names[i] not in but]
     if not wrong:
@@ -281,15 +281,15 @@ def compare_clouds(static: Cloud, markers: Markers, *, but: Collection[str] = ()
     return (Fault("static", names, interval, len(t), float(off[wrong[0]]), finding),)
 
 
-def _laid_on(own: FloatArray, static: FloatArray, limit: FloatArray) -> FloatArray:
+def _laid_on(mean_places: FloatArray, static: FloatArray, limit: FloatArray) -> FloatArray:
     """The static places (k, 3) in the frame of the recording's own, by the majority that agrees, else by all."""
-    agree = consistent(static[None], own, float(np.sqrt(2.0) * limit.min()))
-    fit = align(static[None], own, agree.astype(float), noise_m=0.0)
-    if agree.sum() <= len(own) / 2 or not fit.usable[0]:  # a few may agree by chance, or lie on a line
-        fit = align(static[None], own, noise_m=0.0)
+    agree = consistent(static[None], mean_places, float(np.sqrt(2.0) * limit.min()))
+    fit = align(static[None], mean_places, agree.astype(float), noise_m=0.0)
+    if agree.sum() <= len(mean_places) / 2 or not fit.usable[0]:  # a few may agree by chance, or lie on a line
+        fit = align(static[None], mean_places, noise_m=0.0)
     for _ in range(_ROUNDS):
         width = np.maximum(limit, float(np.median(fit.error)))
-        fit = align(static[None], own, 1 / (1 + (fit.error / width) ** 2) ** 2, noise_m=0.0)  # Geman-McClure
+        fit = align(static[None], mean_places, 1 / (1 + (fit.error / width) ** 2) ** 2, noise_m=0.0)  # Geman-McClure
     return body_points(static[None], fit)[0]
 
 

@@ -1,4 +1,4 @@
-"""Faults of markers: exchanged labels, ghosts, markers that moved on the body; found, named and repaired."""
+"""Faults of markers (exchanged labels, ghosts, moves on the body): how they are found, named and repaired."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def check_markers(markers: Markers, cloud: Cloud, *, least_m: float = _LEAST_M) 
     A point that wanders off without a jump is reported as unsteady, for bodies bend, and left as it is. Where no
     majority of the markers fits the cloud, all are hidden. What is less than least_m or seven times the markers' own
     spread from its place (the larger) is no fault; of a cloud's constant misfit not more than 1 mm and 0.1 % of the
-    body's size add to the spread. Markers that are elsewhere throughout and have not been named otherwise are told as
-    a cloud that does not fit (`compare_clouds`).
+    body's size add to the spread. Markers that are elsewhere throughout, without another fault, are reported as a cloud
+    that does not fit (`compare_clouds`).
     """
     chosen = select_markers(markers, cloud.names)
     if len(cloud.names) < 3:
@@ -403,11 +403,11 @@ class _Bins:
     starts: NDArray[np.int64]
     """First sample of each bin."""
     t: FloatArray
-    """Times of all samples, ..."""
+    """Times of all samples."""
     x: FloatArray
-    """... and the samples, NaN where they tell nothing, ..."""
+    """The samples, NaN where they are of no use."""
     raw: FloatArray
-    """... and all samples as they are."""
+    """All samples as they were measured."""
 
 
 def levels_of(
@@ -415,7 +415,7 @@ def levels_of(
 ) -> list[Level]:
     """Lasting levels of x (samples, 3) that differ by steps of at least least_m; none where x stays at its one level.
 
-    A single level counts where it is steady and farther than away_m from zero. Samples that are not good tell nothing.
+    A single level counts where it is steady and farther than away_m from zero. Samples that are not good do not count.
     """
     bins = _binned(times_s, np.where(good[:, None], x, np.nan), x)
     there = np.flatnonzero(np.isfinite(bins.values[:, 0]))
@@ -448,8 +448,8 @@ def _binned(times_s: FloatArray, x: FloatArray, raw: FloatArray) -> _Bins:
     rows = np.full((len(starts), int((ends - starts).max()), 3), np.nan)
     rows[which, np.arange(len(x)) - starts[which]] = x
     # What few samples say, most being in doubt, may be an error of the pose.
-    told = np.isfinite(rows[:, :, 0]).sum(axis=1)
-    values = np.where((2 * told >= ends - starts)[:, None], nan_median(rows, axis=1), np.nan)
+    known = np.isfinite(rows[:, :, 0]).sum(axis=1)
+    values = np.where((2 * known >= ends - starts)[:, None], nan_median(rows, axis=1), np.nan)
     return _Bins((times_s[starts] + times_s[ends - 1]) / 2, values, starts, times_s, x, raw)
 
 

@@ -12,7 +12,7 @@ from palpate.errors import DataProblem
 from palpate.physics.arrays import BoolArray, FloatArray
 
 NOISE_M = 3e-4
-"""Usual noise of a marker's coordinate, for want of a measured one."""
+"""Usual noise of a marker's coordinate, where none was measured."""
 _BLOCK = 1024
 """Frames at a time: their temporaries, 12 numbers a frame, stay in the cache and below the 128 KiB from which on malloc
 asks the system for fresh pages each time (three times slower).

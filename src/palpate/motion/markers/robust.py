@@ -69,9 +69,9 @@ class Scale:
     bending_m: float = 0.0
     """Standard deviation of a coordinate, in the body, that changes slowly. A constant misfit is neither of them."""
     misfit_m: float = 0.0
-    """Constant misfit of the cloud, as a standard deviation; two recordings of one body differ a little, ..."""
+    """Constant misfit of the cloud, as a standard deviation: two recordings of one body differ a little."""
     allowed_m: float = 0.0
-    """... and no more of it than this is forgiven."""
+    """The largest constant misfit that is forgiven."""
 
     @property
     def spread_m(self) -> float:
@@ -196,8 +196,8 @@ def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale, window: in
 
     Frames that a plain alignment explains are left at that. In the others the markers whose mutual distances are wrong
     are taken away, the worst first; the rest gives a pose, refined with weights 1 / (1 + (e / s)^2)^2 (Geman and
-    McClure 1985) and at last with the markers within the tolerance alone. A marker that is often wrong within so many
-    frames (`window`) before and after takes no part in the pose if the others suffice.
+    McClure 1985) and at last with the markers within the tolerance alone. A marker that is often wrong within `window`
+    frames before and after takes no part in the pose if the others suffice.
     """
     fit = align(points, cloud, noise_m=scale.pose_noise_m)
     seen = known_points(points) & known_points(cloud)
@@ -310,7 +310,7 @@ def _without_distrusted(
 
 
 def _moving_sum(x: BoolArray, window: int) -> IntArray:
-    """Number of true values within so many rows before and after."""
+    """Number of true values within `window` rows before and after."""
     total = np.concatenate([np.zeros((1, x.shape[1]), dtype=np.int64), np.cumsum(x, axis=0)])
     rows = np.arange(len(x))
     return total[np.minimum(rows + window + 1, len(x))] - total[np.maximum(rows - window, 0)]
@@ -364,15 +364,15 @@ def _try_exchanges(
         moved = np.empty_like(p)
         moved[:, to] = p
         now = align(moved, cloud, consistent(moved, cloud, scale.pair_m).astype(float), noise_m=scale.pose_noise_m)
-        told = seen[:, to != identity].any(axis=1)
-        better = np.flatnonzero(told & now.usable & (_support(now, scale) > best))
+        shown = seen[:, to != identity].any(axis=1)
+        better = np.flatnonzero(shown & now.usable & (_support(now, scale) > best))
         if len(better) == 0:
             continue
         score = _support(_agreeing(moved[better], cloud, now.used[better], scale), scale)
         better, score = better[score > best[better]], score[score > best[better]]
         best[better], chosen[better] = score, to
-    found = (chosen != identity).any(axis=1)
-    at, chosen, p = at[found], chosen[found], p[found]
+    exchanged = (chosen != identity).any(axis=1)
+    at, chosen, p = at[exchanged], chosen[exchanged], p[exchanged]
     moved = np.empty_like(p)
     np.put_along_axis(moved, chosen[:, :, None], p, axis=1)
     now = _agreeing(moved, cloud, consistent(moved, cloud, scale.pair_m), scale)
@@ -431,8 +431,8 @@ def other_places(points: FloatArray, cloud: FloatArray, scale: Scale, fit: Robus
     """
     places = fit.places.copy()
     seen = known_points(points)
-    own = (places == np.arange(len(cloud))).all(axis=1)  # frames that exchanges explained already are done
-    away = seen & fit.alignment.usable[:, None] & ~fit.sound & own[:, None]
+    unchanged = (places == np.arange(len(cloud))).all(axis=1)  # frames that exchanges explained already are done
+    away = seen & fit.alignment.usable[:, None] & ~fit.sound & unchanged[:, None]
     frames = np.flatnonzero(away.any(axis=1))
     for at in np.array_split(frames, 1 + len(frames) * len(cloud) // _DISTANCES_AT_ONCE):
         rotation, position = fit.alignment.rotation[at], fit.alignment.position[at]
@@ -446,13 +446,13 @@ def _claimed(body: FloatArray, cloud: FloatArray, scale: Scale, seen: BoolArray,
     n, k = int(seen.shape[0]), int(seen.shape[1])
     row, column = np.arange(n)[:, None], np.arange(k)[None]
     distance = np.linalg.norm(body[:, :, None] - cloud[None, None], axis=3)
-    own = distance[:, np.arange(k), np.arange(k)]
+    from_home = distance[:, np.arange(k), np.arange(k)]
     distance[np.isnan(distance)] = np.inf
     distance = np.where((away | ~seen)[:, None, :], distance, np.inf)  # only places that are free
     distance[:, np.arange(k), np.arange(k)] = np.inf
     to = distance.argmin(axis=2)
     gap = distance[row, column, to]
-    claims = away & (gap < 0.5 * own)
+    claims = away & (gap < 0.5 * from_home)
     # Points in each other's places prove each other, also if one of the markers has moved a little.
     apart = np.linalg.norm(cloud[:, None] - cloud[None], axis=2)[column, to]
     near = claims & (gap < np.maximum(scale.tolerance_m, np.minimum(_LOOSE * apart, _LOOSEST_M)))
@@ -547,14 +547,14 @@ def _fill(places: IntArray, exchange: Exchange) -> None:
     """Exchange the labels also in those frames of an exchange that do not tell, if its pairs are one permutation."""
     group, to = exchange.markers, dict(exchange.pairs)
     if len(to) == len(exchange.pairs) == len(group) and sorted(to.values()) == list(group):
-        own = exchange.frames[(places[exchange.frames][:, group] == group).all(axis=1)]
-        places[own[:, None], group] = [to[i] for i in group]
+        unchanged = exchange.frames[(places[exchange.frames][:, group] == group).all(axis=1)]
+        places[unchanged[:, None], group] = [to[i] for i in group]
 
 
 def whole_exchanges(places: IntArray) -> list[IntArray]:
     """The permutations (k,) of which rows of places (frames, k) show a part: chains of labels, closed to circles."""
     k = int(places.shape[1])
-    found: set[tuple[int, ...]] = set()
+    permutations_seen: set[tuple[int, ...]] = set()
     patterns, counts = np.unique(places, axis=0, return_counts=True)
     for pattern in patterns[counts >= _CHANCE_FRAMES].tolist():
         to = {i: place for i, place in enumerate(pattern) if place not in (i, -1)}
@@ -565,8 +565,8 @@ def whole_exchanges(places: IntArray) -> list[IntArray]:
             to[last] = first
         whole = tuple(to.get(i, i) for i in range(k))
         if to and len(set(whole)) == k:
-            found.add(whole)
-    return [np.array(whole) for whole in sorted(found)]
+            permutations_seen.add(whole)
+    return [np.array(whole) for whole in sorted(permutations_seen)]
 
 
 def _groups(pattern: IntArray) -> list[tuple[int, ...]]:
@@ -620,13 +620,13 @@ def _nearest(body: FloatArray, cloud: FloatArray, within_m: float, otherwise: In
     to = distance.argmin(axis=1)
     if len(np.unique(to)) < len(to) or distance.min(axis=1).max() > within_m:
         return otherwise
-    found = np.full(len(cloud), -1)
-    found[seen] = to
+    labels = np.full(len(cloud), -1)
+    labels[seen] = to
     left = [place for place in range(len(cloud)) if place not in set(to.tolist())]
-    hidden = [label for label in range(len(cloud)) if found[label] < 0]
+    hidden = [label for label in range(len(cloud)) if labels[label] < 0]
     for label in [x for x in hidden if x in left]:
-        found[label] = label
+        labels[label] = label
         left.remove(label)
-    for label in [x for x in hidden if found[x] < 0]:
-        found[label] = left.pop()
-    return found
+    for label in [x for x in hidden if labels[x] < 0]:
+        labels[label] = left.pop()
+    return labels
