@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -126,9 +127,10 @@ def _check_units(
     scales += scales[9:]  # other coordinates that it looks at have the same unit
     scaled = columns * np.array(scales)[:, None]
     z_new = {s.name: z[s.name] * factor(parse_unit(s.unit).dimension) for s in element.shapes}
-    Y_new = _evaluate(
-        element, _features(element, _kinematics(element, list(scaled)), z_new, ARRAYS, "arrays"), (_SAMPLES,)
-    )
+    options = {name: factor(parse_unit(element.unit(text)).dimension) for name, text in element.options.items()}
+    other = replace(element, **{n: _times(getattr(element, n), s) for n, s in options.items()})
+    other = other.on(dict.fromkeys((other.acts_on, *other.looks_at), unit))
+    Y_new = _evaluate(other, _features(other, _kinematics(other, list(scaled)), z_new, ARRAYS, "arrays"), (_SAMPLES,))
     # a force along a coordinate has the unit of work per coordinate
     along = tuple(m - c for m, c in zip(_MOMENT, q, strict=True))
     rows = [_FORCE] * 3 + [_MOMENT] * 3 if row_count(element) == 6 else [along]
@@ -137,6 +139,13 @@ def _check_units(
             expected = Y[i, j] * factor(row) / factor(parse_unit(p.unit).dimension)
             if not np.allclose(Y_new[i, j], expected, rtol=1e-9, atol=1e-12):
                 _fail(element, f"the unit {p.unit!r} of {p.name} does not fit its column in row {i + 1}")
+
+
+def _times(option: Any, scale: float) -> Any:
+    """An option that is a number, several or none, in another unit."""
+    if isinstance(option, tuple):
+        return tuple(scale * x for x in cast("tuple[float, ...]", option))
+    return None if option is None else scale * option
 
 
 def _check_dissipation(element: Element, columns: FloatArray, Y: FloatArray) -> None:
