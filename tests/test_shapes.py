@@ -186,7 +186,7 @@ def test_profiles_and_intervals(noisy: tuple[Balance, Shaped]) -> None:
         inside = (profile.values > low) & (profile.values < high)
         assert (profile.costs[inside] <= 1).all()
         assert (profile.costs[~inside] >= 1).all()
-    assert shaped.told == ()
+    assert shaped.messages == ()
     with pytest.raises(UnknownName, match="no free shape 'b_s'"):
         shaped["b_s"]
 
@@ -239,7 +239,7 @@ def test_a_zone_never_visited_stays_as_given_and_says_so() -> None:
     assert shaped.model.shapes["b_bc.above"] == door().shapes["b_bc.above"]
     for name in ("b_bc.above", "b_bc.width"):
         assert shaped[name].interval is None
-        assert "border at 69.0 deg was never crossed: opening was seen from" in shaped[name].told
+        assert "border at 69.0 deg was never crossed: opening was seen from" in shaped[name].message
     assert shaped["b_s.above"].in_data
 
 
@@ -250,7 +250,7 @@ def test_a_door_that_only_opens_knows_no_closing_zone() -> None:
     motion = truth.mechanism.motion(t, states, np.zeros((400, 1)))
     balance = build_balance(truth, motion, np.ones((400, 6)), sigma=[1.0])
     shaped = fit_shapes(balance, [(0.0, 4.0)])
-    assert "never visited: there is no closing in the segments" in shaped["b_s.above"].told
+    assert "never visited: there is no closing in the segments" in shaped["b_s.above"].message
     assert not any(p.in_data for p in shaped.profiles)
 
 
@@ -261,7 +261,7 @@ def test_a_border_that_changes_nothing_is_not_in_the_data() -> None:
     balance = recorded(with_shapes(door(), radians(ZONES)), p, door(), noise=0.5)
     shaped = fit_shapes(balance, [(0.0, 40.0)])
     assert shaped["b_s.above"].interval is None or shaped["b_s.width"].interval is None
-    assert any("not in the data" in told for told in shaped.told)
+    assert any("not in the data" in message for message in shaped.messages)
     assert shaped["b_bc.above"].in_data
 
 
@@ -270,14 +270,14 @@ def test_a_damper_that_is_not_there_has_no_border() -> None:
     p[3] = 1e-9
     shaped = fit_shapes(recorded(door(), p, door(), noise=0.5, seed=3), [(0.0, 40.0)])
     assert shaped["b_bc.above"].interval is None
-    assert shaped["b_bc.above"].told
+    assert shaped["b_bc.above"].message
     assert shaped["b_s.above"].in_data
 
 
 def test_too_short_for_the_noise_means_no_interval() -> None:
     shaped = fit_shapes(papers(noise=0.5), [(0.0, 4.0)])
     assert not any(p.in_data for p in shaped.profiles)
-    assert all(p.told for p in shaped.profiles)
+    assert all(p.message for p in shaped.profiles)
 
 
 def test_a_stribeck_speed_on_a_plain_hinge_is_found() -> None:

@@ -67,8 +67,8 @@ class Model:
     def parameters(self) -> dict[str, Parameter]:
         """All linear parameters in column order; a name that two elements share gets the element's name in front."""
         owners = [(e.name, p) for e in self.elements for p in e.parameters]
-        seen = [p.name for _, p in owners]
-        return {p.name if seen.count(p.name) == 1 else f"{owner}.{p.name}": p for owner, p in owners}
+        names = [p.name for _, p in owners]
+        return {p.name if names.count(p.name) == 1 else f"{owner}.{p.name}": p for owner, p in owners}
 
     @property
     def p(self) -> FloatArray:
@@ -82,7 +82,7 @@ class Model:
     @property
     def shapes(self) -> dict[str, float]:
         """The nonlinear parameters' values; a name that two elements share gets the element's name in front."""
-        return {name: s.value for own in self._shape_names() for name, s in own}
+        return {name: s.value for shapes in self._shape_names() for name, s in shapes}
 
     def with_values(self, p: Sequence[float] | FloatArray, **about: str) -> Model:
         """The same model with these values, in column order."""
@@ -99,8 +99,8 @@ class Model:
 
     def features(self, k: Kinematics, fn: Functions, z: Mapping[str, Scalar] | None = None) -> list[Scalar]:
         """The features of all elements, one after the other."""
-        own = zip(self.elements, self._own_shapes(z), strict=True)
-        return [f for e, z_own in own for f in e.features(k, z_own, fn)]
+        parts = zip(self.elements, self._shape_values(z), strict=True)
+        return [f for e, shapes in parts for f in e.features(k, shapes, fn)]
 
     def coefficients(self) -> FloatArray:
         """Constant coefficients [row, feature, parameter] with which the features make up Y.
@@ -111,8 +111,8 @@ class Model:
             raise PalpateError(f"model {self.name!r}: its rows are not constant combinations of features")
         state, acc = [0.0] * len(self.mechanism.state), [0.0] * len(self.mechanism.accelerations)
         still = self.mechanism.expand(state, acc, self.shapes, FLOATS)  # any motion would do
-        own = zip(self.elements, self._own_shapes(None), strict=True)
-        counts = [len(e.features(still, z_own, FLOATS)) for e, z_own in own]
+        parts = zip(self.elements, self._shape_values(None), strict=True)
+        counts = [len(e.features(still, shapes, FLOATS)) for e, shapes in parts]
         T = np.zeros((len(self.mechanism.rows), sum(counts), len(self.parameters)))
         f0, p0 = 0, 0
         for e, count in zip(self.elements, counts, strict=True):
@@ -124,11 +124,11 @@ class Model:
 
     def columns(self, k: Kinematics, fn: Functions, z: Mapping[str, Scalar] | None = None) -> list[list[Scalar]]:
         """Y: for each parameter its column over the free rows."""
-        found: list[list[Scalar]] = []
-        for e, z_own in zip(self.elements, self._own_shapes(z), strict=True):
-            rows = e.columns(e.features(k, z_own, fn))
-            found += [self._lift(e, k, [row[j] for row in rows], fn) for j in range(len(e.parameters))]
-        return found
+        columns: list[list[Scalar]] = []
+        for e, shapes in zip(self.elements, self._shape_values(z), strict=True):
+            rows = e.columns(e.features(k, shapes, fn))
+            columns += [self._lift(e, k, [row[j] for row in rows], fn) for j in range(len(e.parameters))]
+        return columns
 
     def wrench(self, k: Kinematics, fn: Functions) -> list[Scalar]:
         """Inverse dynamics: the free rows of the wrench that this motion needs, N and N m."""
@@ -142,17 +142,17 @@ class Model:
         Sign(0) is everything from -1 to 1; v are the speeds that belong to the free rows; level >= 0 (N, N m).
         """
         values, p0 = [float(value) for value in self.p], 0
-        found: list[tuple[tuple[Scalar, ...], Scalar]] = []
-        for e, z_own in zip(self.elements, self._own_shapes(None), strict=True):
+        forces: list[tuple[tuple[Scalar, ...], Scalar]] = []
+        for e, shapes in zip(self.elements, self._shape_values(None), strict=True):
             p = values[p0 : p0 + len(e.parameters)]
             p0 += len(p)
             if not e.dry:
                 continue
             if e.acts_on not in k.coordinates:
                 raise PalpateError(f"model {self.name!r}: {e.name!r} is dry, so it must act on a coordinate")
-            level = sum(c * v for c, v in zip(e.level(k, z_own, fn), p, strict=True))
-            found.append((k.coordinates[e.acts_on].ratio, level))
-        return found
+            level = sum(c * v for c, v in zip(e.level(k, shapes, fn), p, strict=True))
+            forces.append((k.coordinates[e.acts_on].ratio, level))
+        return forces
 
     def map(
         self,
@@ -200,7 +200,7 @@ class Model:
         kept = replace(self, elements=elements, values={})
         names = iter(self.parameters)
         old = [[next(names) for _ in e.parameters] for e in self.elements]
-        stay = [n for e, own in zip(self.elements, old, strict=True) if e in elements for n in own]
+        stay = [n for e, names_of in zip(self.elements, old, strict=True) if e in elements for n in names_of]
         pairs = zip(kept.parameters, stay, strict=True)
         return replace(kept, values={new: self.values[n] for new, n in pairs if n in self.values})
 
@@ -212,15 +212,15 @@ class Model:
 
     def _shape_names(self) -> list[list[tuple[str, Shape]]]:
         """For each element its shapes with the names that they have in the model."""
-        seen = [s.name for e in self.elements for s in e.shapes]
+        names = [s.name for e in self.elements for s in e.shapes]
         return [
-            [(s.name if seen.count(s.name) == 1 else f"{e.name}.{s.name}", s) for s in e.shapes] for e in self.elements
+            [(s.name if names.count(s.name) == 1 else f"{e.name}.{s.name}", s) for s in e.shapes] for e in self.elements
         ]
 
-    def _own_shapes(self, z: Mapping[str, Scalar] | None) -> list[dict[str, Scalar]]:
+    def _shape_values(self, z: Mapping[str, Scalar] | None) -> list[dict[str, Scalar]]:
         """For each element its shapes' values under its own names; `z` has the model's names."""
         values = self.shapes if z is None else z
-        return [{s.name: values[name] for name, s in own} for own in self._shape_names()]
+        return [{s.name: values[name] for name, s in shapes} for shapes in self._shape_names()]
 
     def to_dict(self) -> dict[str, Any]:
         """The model as plain data; `Model.from_dict` reads it back."""
@@ -276,13 +276,13 @@ class Model:
         names = list(self.parameters)
         start = 0
         for e in self.elements:
-            own = names[start : start + len(e.parameters)]
-            start += len(own)
-            if not all(n in self.values for n in own):
+            mine = names[start : start + len(e.parameters)]
+            start += len(mine)
+            if not all(n in self.values for n in mine):
                 continue
-            if own and e.parameters[0].map == "inertia":
-                check_consistent([self.values[n] for n in own], f"model {self.name!r}, element {e.name!r}")
-            for n, p in zip(own, e.parameters, strict=True):
+            if mine and e.parameters[0].map == "inertia":
+                check_consistent([self.values[n] for n in mine], f"model {self.name!r}, element {e.name!r}")
+            for n, p in zip(mine, e.parameters, strict=True):
                 if not np.isfinite(self.values[n]) or (p.map == "positive" and self.values[n] <= 0):
                     raise PalpateError(f"model {self.name!r}: {n} = {self.values[n]:g} {p.unit} is not possible")
 

@@ -16,14 +16,14 @@ DEFAULT_KNOTS = tuple(math.radians(15.0 * i) for i in range(7))
 def checked_knots(knots: Sequence[float], element: str) -> tuple[float, ...]:
     """The knots as floats; refuse what is not at least two increasing numbers."""
     try:
-        found = tuple(float(k) for k in knots)
+        numbers = tuple(float(k) for k in knots)
     except (TypeError, ValueError):
-        found = ()
-    if len(found) < 2 or not all(a < b < math.inf for a, b in pairwise(found)):
+        numbers = ()
+    if len(numbers) < 2 or not all(a < b < math.inf for a, b in pairwise(numbers)):
         raise PalpateError(
             f"element {element!r}: knots must be at least two increasing numbers in rad or m, not {knots!r}"
         )
-    return found
+    return numbers
 
 
 def hats(x: Scalar, knots: Sequence[float], fn: Functions) -> list[Scalar]:

@@ -159,11 +159,11 @@ def _check_dissipation(element: Element, columns: FloatArray, Y: FloatArray) -> 
 
 def _check_level(element: Element, k: Kinematics, z: dict[str, float], speed: FloatArray, Y: FloatArray) -> None:
     try:
-        found = element.level(k, z, ARRAYS)
+        levels = element.level(k, z, ARRAYS)
     except PalpateError as error:
         reason = "it is dry, so it must have level(k, z, fn), its columns without the sign of the speed"
         _fail(element, reason, error)
-    level = np.array([np.broadcast_to(x, speed.shape) for x in found])
+    level = np.array([np.broadcast_to(x, speed.shape) for x in levels])
     if level.shape != Y[0].shape or (level < 0).any() or not np.allclose(level * np.sign(speed), Y[0]):
         _fail(element, "its columns are not its level times the sign of the speed, with a level >= 0 per parameter")
 
@@ -219,8 +219,8 @@ def _evaluate_symbols(element: Element, values: list[float], z: dict[str, float]
     return np.array(function(values), dtype=float)
 
 
-def _compare(element: Element, kind: str, found: FloatArray, expected: FloatArray) -> None:
-    if not np.allclose(found.reshape(expected.shape), expected, rtol=1e-12, atol=1e-12):
+def _compare(element: Element, kind: str, columns: FloatArray, expected: FloatArray) -> None:
+    if not np.allclose(columns.reshape(expected.shape), expected, rtol=1e-12, atol=1e-12):
         _fail(element, f"its columns differ between arrays and {kind}; use only + - * / and the functions of fn")
 
 

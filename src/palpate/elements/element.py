@@ -149,18 +149,18 @@ class Element(ABC):
         del k
         raise NotImplementedError
 
-    def limits(self, shape: Shape, seen: tuple[float, float]) -> tuple[float, float]:
-        """Between which values a shape is looked for; `seen`: the quantiles of what was `visited`."""
-        del seen
+    def limits(self, shape: Shape, visited: tuple[float, float]) -> tuple[float, float]:
+        """Between which values a shape is looked for; `visited`: quantiles of what the method of this name gives."""
+        del visited
         if not np.isfinite(shape.bounds).all():
             raise PalpateError(
                 f"{shape.name}: to be estimated it needs bounds, a lowest and a highest value in {shape.unit}"
             )
         return shape.bounds
 
-    def unseen(self, seen: tuple[float, float]) -> str:
+    def unseen(self, visited: tuple[float, float]) -> str:
         """Why its shapes cannot be known from this motion; empty where they may. NaN: nothing was visited."""
-        return "there is no motion" if np.isnan(seen[0]) else ""
+        return "there is no motion" if np.isnan(visited[0]) else ""
 
     @property
     def looks_at(self) -> tuple[str, ...]:

@@ -63,9 +63,9 @@ class Stribeck(Element):
         speed = np.asarray(k.coordinates[self.acts_on].speed, dtype=float)
         return np.abs(speed[speed != 0]), (0.02, 0.7)
 
-    def limits(self, shape: Shape, seen: tuple[float, float]) -> tuple[float, float]:
+    def limits(self, shape: Shape, visited: tuple[float, float]) -> tuple[float, float]:
         """The speeds that were seen."""
-        return max(shape.bounds[0], seen[0]), min(shape.bounds[1], seen[1])
+        return max(shape.bounds[0], visited[0]), min(shape.bounds[1], visited[1])
 
     def level(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """One at rest, gone at speeds far above v_s."""

@@ -81,22 +81,22 @@ class ZoneDamper(Element):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The laminar coefficient bears the element's name; in the zone first, then otherwise."""
-        found: list[Parameter] = []
+        parameters: list[Parameter] = []
         for name in (self.name, self.otherwise) if self.otherwise else (self.name,):
             if self.flow != "turbulent":
-                found.append(Parameter(name, self.unit("N m s/rad"), "positive"))
+                parameters.append(Parameter(name, self.unit("N m s/rad"), "positive"))
             if self.flow != "laminar":
-                found.append(Parameter(f"{name}_turbulent", self.unit("N m s2/rad2"), "positive"))
-        return tuple(found)
+                parameters.append(Parameter(f"{name}_turbulent", self.unit("N m s2/rad2"), "positive"))
+        return tuple(parameters)
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """The borders that exist, and their width."""
         unit = self.unit("rad", self.over)
         borders = [("above", self.above), ("below", self.below)]
-        found = [Shape(name, unit, angle, free=self.estimate) for name, angle in borders if angle is not None]
+        shapes = [Shape(name, unit, angle, free=self.estimate) for name, angle in borders if angle is not None]
         width = Shape("width", unit, self.width, bounds=(_NARROWEST, _WIDEST), free=self.estimate)
-        return (*found, width) if found else ()
+        return (*shapes, width) if shapes else ()
 
     @property
     def borders(self) -> tuple[str, ...]:
@@ -115,19 +115,19 @@ class ZoneDamper(Element):
         moving = along > _SLOW * rms(speed)
         return np.asarray(k.coordinates[self.over].position, dtype=float)[moving], (_TAIL, 1 - _TAIL)
 
-    def limits(self, shape: Shape, seen: tuple[float, float]) -> tuple[float, float]:
+    def limits(self, shape: Shape, visited: tuple[float, float]) -> tuple[float, float]:
         """What was visited for a border, each of two on its side of the middle; usual widths for the width."""
         if shape.name == "width":
             narrow, wide = _WIDTHS[shape.unit]
             return min(narrow, shape.value), max(wide, shape.value)
         if self.above is None or self.below is None:
-            return seen
+            return visited
         middle = (self.above + self.below) / 2
-        return (seen[0], middle) if shape.name == "above" else (middle, seen[1])
+        return (visited[0], middle) if shape.name == "above" else (middle, visited[1])
 
-    def unseen(self, seen: tuple[float, float]) -> str:
+    def unseen(self, visited: tuple[float, float]) -> str:
         """Where the zone was not visited or its border not crossed."""
-        low, high = seen
+        low, high = visited
         doing = "motion" if self.when == "both" else self.when
         if np.isnan(low):
             return f"the zone was never visited: there is no {doing} in the segments"

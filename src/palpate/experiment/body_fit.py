@@ -145,7 +145,7 @@ def _shapes_in_data(balance: Balance, segments: Sequence[Segment]) -> Shaped:
     kept = {p.name: p for p in again.profiles}
     for p in lost:
         factor, unit = (180 / np.pi, "deg") if p.unit == "rad" else (1.0, p.unit)
-        told = f"{p.told}; it stays as given, {factor * given[p.name]:.3g} {unit}" if p.told else ""
+        told = f"{p.message}; it stays as given, {factor * given[p.name]:.3g} {unit}" if p.message else ""
         kept[p.name] = replace(p, value=given[p.name], told=told)
     return replace(again, profiles=tuple(kept[p.name] for p in found.profiles))
 

@@ -46,7 +46,7 @@ def build_body_result(
     warnings = [
         *(f.sentence for f in measured.findings if not f.fatal),
         *_extrapolated(fit, measured.segments),
-        *(() if fit.shaped is None else fit.shaped.told),
+        *(() if fit.shaped is None else fit.shaped.messages),
         *([] if refused else resting_doubts(fit, (*measured.segments["quasi_static"], *measured.segments["train"]))),
         *scale_doubts(config.known, solution),
         *bandwidth_doubts(fit),

@@ -37,10 +37,10 @@ def axis_problems(compressed: Compressed) -> tuple[str, ...]:
 
 def _followed(compressed: Compressed) -> tuple[FloatArray, FloatArray, float, float] | None:
     """d force / d acceleration, d moment / d acceleration, and the standard deviation of their entries."""
-    found = _regression(compressed)
-    if found is None:
+    regression = _regression(compressed)
+    if regression is None:
         return None
-    B, inverse, left, at = found
+    B, inverse, left, at = regression
     spread = float(np.sqrt(max(np.diag(inverse)[at : at + 3].max(), 0.0)))
     force, moment = (spread * float(np.sqrt(max(left[rows].max(), 0.0))) for rows in (slice(0, 3), slice(3, 6)))
     return B[at : at + 3, :3].T, B[at : at + 3, 3:].T, force, moment
@@ -103,10 +103,10 @@ def scale_problems(compressed: Compressed) -> tuple[str, ...]:
     The first moments of mass stand in the forces, f = ... - h x omega_dot, and in the moments, n = h x a + ...: with
     right units they are the same.
     """
-    found = _regression(compressed)
-    if found is None:
+    regression = _regression(compressed)
+    if regression is None:
         return ()
-    B, inverse, left, at = found
+    B, inverse, left, at = regression
     in_force, in_moment = -_axial(B[at + 3 : at + 6, :3].T), _axial(B[at : at + 3, 3:].T)
     std = np.sqrt(np.maximum(np.diag(inverse)[at + 3 : at + 6].max() * left[:3].max(), 0.0))
     size_f, size_m = float(np.linalg.norm(in_force)), float(np.linalg.norm(in_moment))
@@ -156,13 +156,13 @@ def _told(P: FloatArray, left: str, right: str) -> str:
 
 
 def _permutations() -> list[FloatArray]:
-    found: list[FloatArray] = []
+    matrices: list[FloatArray] = []
     for order in permutations(range(3)):
         for signs in product((1.0, -1.0), repeat=3):
             P = np.zeros((3, 3))
             P[range(3), order] = signs
-            found.append(P)
-    return found
+            matrices.append(P)
+    return matrices
 
 
 _PERMUTATIONS = _permutations()

@@ -93,11 +93,11 @@ class Balance:
     def check_seen(self, segment: Segment) -> None:
         """Refuse a segment with samples that not every instrument saw."""
         start, stop = self.indices(segment)
-        seen = _finite(self.kinematics, start, stop) & np.isfinite(self.wrench[start:stop]).all(axis=1)
+        known = _finite(self.kinematics, start, stop) & np.isfinite(self.wrench[start:stop]).all(axis=1)
         if self.used is not None:
-            seen |= ~self.used[start:stop]
-        if not seen.all():
-            lost = self.times_s[start:stop][~seen]
+            known |= ~self.used[start:stop]
+        if not known.all():
+            lost = self.times_s[start:stop][~known]
             raise DataProblem(
                 _name(segment),
                 f"{len(lost)} samples were not seen by every instrument (gap or not a number), "
@@ -198,12 +198,12 @@ def _cut(k: Kinematics, start: int, stop: int) -> Kinematics:
 
 def _finite(k: Kinematics, start: int, stop: int) -> BoolArray:
     cut = _cut(k, start, stop)
-    seen = np.ones(stop - start, dtype=bool)
+    finite = np.ones(stop - start, dtype=bool)
     for x in (*cut.specific_acceleration, *cut.omega, *cut.omega_dot):
-        seen &= np.isfinite(x)
+        finite &= np.isfinite(x)
     for c in cut.coordinates.values():
-        seen &= np.isfinite(c.position + c.speed + c.acceleration)
-    return seen
+        finite &= np.isfinite(c.position + c.speed + c.acceleration)
+    return finite
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -231,11 +231,11 @@ class Rows:
     def raw(self, part: Model, z: Mapping[str, Scalar]) -> FloatArray:
         """The columns as they are at every sample, of an element `alone`: (parameters, free rows, samples)."""
         columns = part.columns(self.kinematics, ARRAYS, z)
-        found = np.empty((len(columns), len(self._weights), self._spans[-1][1]))
+        samples = np.empty((len(columns), len(self._weights), self._spans[-1][1]))
         for i, column in enumerate(columns):
             for j, entry in enumerate(column):
-                found[i, j] = entry
-        return found if self._used is None else _weighed(found, self._used, self._fade)
+                samples[i, j] = entry
+        return samples if self._used is None else _weighed(samples, self._used, self._fade)
 
     @property
     def visited(self) -> Kinematics:
@@ -252,8 +252,8 @@ class Rows:
 
     def columns(self, element: Element, z: Mapping[str, Scalar] | None = None) -> FloatArray:
         """(parameters, rows), with the shapes z instead of the element's own."""
-        own = {s.name: s.value for s in element.shapes} if z is None else z
-        return self.passed(self.raw(self.alone(element), own))
+        shapes = {s.name: s.value for s in element.shapes} if z is None else z
+        return self.passed(self.raw(self.alone(element), shapes))
 
     def by_piece(self, products: FloatArray) -> FloatArray:
         """Sums of (..., rows) over the rows of each piece: (..., pieces)."""
@@ -263,12 +263,12 @@ class Rows:
         """Consecutive pieces with about the same number of samples each: their rows, and how many samples."""
         which = (np.cumsum(self.samples) - 1) * number // int(self.samples.sum())
         ends = np.append(self._starts, self.y.shape[1])
-        found: list[tuple[slice[int, int], int]] = []
+        folds: list[tuple[slice[int, int], int]] = []
         for fold in range(number):
             at = np.flatnonzero(which == fold)
             if len(at) and self.samples[at].sum() > 0:
-                found.append((slice(int(ends[at[0]]), int(ends[at[-1] + 1])), int(self.samples[at].sum())))
-        return found
+                folds.append((slice(int(ends[at[0]]), int(ends[at[-1] + 1])), int(self.samples[at].sum())))
+        return folds
 
 
 def stack_rows(balance: Balance, segments: Sequence[Segment], *, most: int | None = None) -> Rows:
@@ -316,8 +316,8 @@ def stack_rows(balance: Balance, segments: Sequence[Segment], *, most: int | Non
 
 def _weighed(x: FloatArray, used: BoolArray, fade: FloatArray | None) -> FloatArray:
     """(..., samples) without what is left out (`Balance.used`, `Balance.fade`)."""
-    found = np.where(used, x, 0.0)
-    return found if fade is None else found * fade
+    weighed = np.where(used, x, 0.0)
+    return weighed if fade is None else weighed * fade
 
 
 def _cut_up(

@@ -192,18 +192,18 @@ def _minima(at: Callable[[FloatArray], FloatArray], lags_s: FloatArray, total: F
     depth = here - (right - left) ** 2 / (8 * np.maximum(left + right - 2 * here, 1e-12 * here + 1e-300))
     order = np.argsort(depth)[:_VALLEYS]
     order = order[(np.arange(len(order)) < 1) | (depth[order] < _DEEP * total.max())]
-    found = [_ground(at, float(lags_s[i - 1]), float(lags_s[i + 1])) for i in inner[order]]
-    found.sort(key=lambda m: float(m.pieces.sum()))
+    minima = [_ground(at, float(lags_s[i - 1]), float(lags_s[i + 1])) for i in inner[order]]
+    minima.sort(key=lambda m: float(m.pieces.sum()))
     for end, next_ in ((0, 1), (-1, -2)):  # where it still falls at an end, the valley may lie beyond
-        if total[end] < total[next_] and (not found or total[end] < _MUCH * found[0].pieces.sum()):
+        if total[end] < total[next_] and (not minima or total[end] < _MUCH * minima[0].pieces.sum()):
             raise DataProblem(
                 what,
                 f"the residual falls towards the end of the range, {lags_s[end]:.3f} s",
                 remedy="search further, or give a better first guess",
             )
-    if not found:
+    if not minima:
         raise DataProblem(what, "it cannot be known: the residual of the balance has no minimum")
-    return found
+    return minima
 
 
 def _ground(at: Callable[[FloatArray], FloatArray], low: float, high: float) -> _Minimum:
@@ -221,15 +221,15 @@ def _possible(minima: list[_Minimum], at: Callable[[float], FloatArray], worst: 
 
     Not all: between two kinds of friction, noise of the motion alone makes a small one negative.
     """
-    found = [m for m in minima if worst - at(m.lag_s).sum() > _MOST * (worst - m.pieces.sum())]
-    if not found or found[0].pieces.sum() > _MUCH * minima[0].pieces.sum():
+    possible = [m for m in minima if worst - at(m.lag_s).sum() > _MOST * (worst - m.pieces.sum())]
+    if not possible or possible[0].pieces.sum() > _MUCH * minima[0].pieces.sum():
         raise DataProblem(
             what,
             f"it cannot be known: at {minima[0].lag_s:.3f} s the balance fits, but with a negative mass, moment of "
             "inertia or friction, and nowhere else as well",
             remedy="check the sign of the wrench and the frames, or state the samples that coincide (clocks:)",
         )
-    return found
+    return possible
 
 
 def _refuse_ambiguous(best: _Minimum, others: list[_Minimum], what: str) -> None:

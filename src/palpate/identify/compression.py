@@ -152,7 +152,7 @@ def compress(
             balance.check_seen(segment)
     good = _well_conditioned(gram.sum(axis=0))
     roots = _roots(gram) if good else np.concatenate([_by_qr(balance, part) for part in parts])
-    found = Compressed(
+    compressed = Compressed(
         model=balance.model,
         roots=np.sqrt(step) * roots,
         lift=balance.lift,
@@ -162,7 +162,7 @@ def compress(
         weights=balance.weights,
         noise=None if noise is None else step * np.concatenate([_noise(balance, noise, part) for part in parts]),
     )
-    return found if balance.used is None else found.select(np.flatnonzero(counts))
+    return compressed if balance.used is None else compressed.select(np.flatnonzero(counts))
 
 
 def _used(balance: Balance, used: BoolArray, part: _Part) -> NDArray[np.int64]:

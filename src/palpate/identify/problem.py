@@ -169,7 +169,7 @@ class Ending(Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class Minimum:
     """Where the search ended, at which cost (weighted sum of squares with the prior's term), after how many steps."""
 
     theta: FloatArray
@@ -220,15 +220,15 @@ class Problem:
         return self.map_.curvature(theta, slope)
 
 
-def search(problem: Problem, start: FloatArray, *, polish: bool = True) -> Found:
+def search(problem: Problem, start: FloatArray, *, polish: bool = True) -> Minimum:
     """Minimise the cost from a start; where the way leads to a body too thin for arithmetic, the start at the edge."""
     try:
         return _search(problem, start, polish=polish)
     except np.linalg.LinAlgError:
-        return Found(_last_possible(problem.map_, start), problem.cost(start), 0, Ending.EDGE)
+        return Minimum(_last_possible(problem.map_, start), problem.cost(start), 0, Ending.EDGE)
 
 
-def _search(problem: Problem, start: FloatArray, *, polish: bool) -> Found:
+def _search(problem: Problem, start: FloatArray, *, polish: bool) -> Minimum:
     """Minimise the cost from a start.
 
     Levenberg-Marquardt with the step from QR of the stacked rows, never from A'A; mu follows Nielsen (1999). Undamped
@@ -251,23 +251,23 @@ def _search(problem: Problem, start: FloatArray, *, polish: bool) -> Found:
             least = problem.cost(end)
             if (settled and least <= cost) or expected <= NEAREST * cost:
                 if not _possible(problem.map_, end):
-                    return Found(_last_possible(problem.map_, end), cost, step, Ending.EDGE)
-                return Found(end, least, step, Ending.CONVERGED)
+                    return Minimum(_last_possible(problem.map_, end), cost, step, Ending.EDGE)
+                return Minimum(end, least, step, Ending.CONVERGED)
         # the edge of possible bodies is at infinite theta: a search for a thin one would never end
         idle = idle + 1 if expected <= problem.negligible else 0
         if idle > IDLE_STEPS:
-            return Found(_last_possible(problem.map_, theta), cost, step, Ending.FLAT)
+            return Minimum(_last_possible(problem.map_, theta), cost, step, Ending.FLAT)
         trial = problem.cost(theta + move)
         gain = (cost - trial) / expected
         if gain > 0:
             last, theta, cost = theta, theta + move, trial
             if step % EDGE_EVERY == 0 and not _possible(problem.map_, theta):
-                return Found(_last_possible(problem.map_, last), cost, step, Ending.EDGE)
+                return Minimum(_last_possible(problem.map_, last), cost, step, Ending.EDGE)
             rows = problem.rows(theta)
             mu, nu = max(1e-15, mu * max(1 / 10, 1 - (2 * gain - 1) ** 3)), 2.0
         else:
             mu, nu = mu * nu, 2 * nu
-    return Found(_last_possible(problem.map_, theta), cost, MOST_STEPS, Ending.SLOW)
+    return Minimum(_last_possible(problem.map_, theta), cost, MOST_STEPS, Ending.SLOW)
 
 
 def _possible(map_: Stacked, theta: FloatArray) -> bool:

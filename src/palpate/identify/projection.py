@@ -101,7 +101,7 @@ class FreeShape:
     name: str
     """In the model."""
     element: int
-    own: str
+    shape: str
     """In the element."""
     unit: str
     value: float
@@ -161,17 +161,17 @@ class Projection:
 
     def parameters(self, p: FloatArray) -> FloatArray:
         """The model's parameters in its own order."""
-        found, k = np.empty(len(self.order)), len(self.from_basis)
-        found[self.order[:k]] = self.from_basis @ p[:k]
-        found[self.order[k:]] = p[k:]
-        return found
+        parameters, k = np.empty(len(self.order)), len(self.from_basis)
+        parameters[self.order[:k]] = self.from_basis @ p[:k]
+        parameters[self.order[k:]] = p[k:]
+        return parameters
 
     def shapes(self, u: FloatArray, element: int) -> dict[str, Scalar]:
         """The shapes of one element, the free ones from u."""
         e = self.model.elements[element]
         values: dict[str, Scalar] = {s.name: s.value for s in e.shapes}
-        found = {f.own: f.to_value(float(v)) for f, v in zip(self.free, u, strict=True) if f.element == element}
-        return {**values, **found}
+        free = {f.shape: f.to_value(float(v)) for f, v in zip(self.free, u, strict=True) if f.element == element}
+        return {**values, **free}
 
     def values(self, u: FloatArray) -> dict[str, float]:
         """All free shapes by the model's names."""
@@ -185,20 +185,20 @@ class Projection:
         p, cost = solve_positive(gram, self.positive)
         return Trial(u, p, float(cost), gram, moving, raw)
 
-    def assembled(self, cross: FloatArray, own: FloatArray, with_y: FloatArray) -> FloatArray:
+    def assembled(self, cross: FloatArray, inner: FloatArray, with_y: FloatArray) -> FloatArray:
         """X'X of [fixed, moving, y] from the moving columns' products; stacks of them, too."""
-        f, m = len(self.fixed), own.shape[-1]
-        gram = np.empty((*own.shape[:-2], f + m + 1, f + m + 1))
+        f, m = len(self.fixed), inner.shape[-1]
+        gram = np.empty((*inner.shape[:-2], f + m + 1, f + m + 1))
         gram[..., :f, :f], gram[..., -1, -1] = self.inner[:f, :f], self.inner[f, f]
         gram[..., :f, -1], gram[..., -1, :f] = self.inner[:f, f], self.inner[:f, f]
         gram[..., f:-1, :f], gram[..., :f, f:-1] = cross, np.swapaxes(cross, -1, -2)
-        gram[..., f:-1, f:-1] = own
+        gram[..., f:-1, f:-1] = inner
         gram[..., f:-1, -1], gram[..., -1, f:-1] = with_y, with_y
         return gram
 
     def slopes(self, trial: Trial, of: Sequence[int]) -> FloatArray:
         """d (Y p) / du at constant p for some of the shapes, (shapes, rows), by differences."""
-        found = np.empty((len(of), *trial.raw[0].shape[1:])) if of else np.empty((0, 1, 1))
+        slopes = np.empty((len(of), *trial.raw[0].shape[1:])) if of else np.empty((0, 1, 1))
         begin = len(self.fixed)
         for moved, raw in zip(self.moved, trial.raw, strict=True):
             p, begin = trial.p[begin : begin + len(raw)], begin + len(raw)
@@ -208,8 +208,8 @@ class Projection:
                     up = self.free[i].to_value(u[i] + _DIFFERENCE)
                     u[i] += _DIFFERENCE if up < self.free[i].high else -_DIFFERENCE
                     there = self.rows.raw(self.parts[moved], self.shapes(u, moved))
-                    found[n] = np.einsum("i,ijn->jn", p / (u[i] - trial.u[i]), there - raw)
-        return self.rows.passed(found) if of else np.empty((0, self.rows.y.shape[1]))
+                    slopes[n] = np.einsum("i,ijn->jn", p / (u[i] - trial.u[i]), there - raw)
+        return self.rows.passed(slopes) if of else np.empty((0, self.rows.y.shape[1]))
 
     def residual(self, trial: Trial) -> FloatArray:
         """Y - Y p of each row."""
@@ -234,12 +234,12 @@ def project(
     columns: list[FloatArray] = []
     fixed, moving, begin = list[int](), list[int](), 0
     for i, e in enumerate(model.elements):
-        own = range(begin, begin + len(e.parameters))
-        begin += len(own)
+        places = range(begin, begin + len(e.parameters))
+        begin += len(places)
         if i in moved:
-            moving += own
+            moving += places
         else:
-            fixed += own
+            fixed += places
             columns.append(build(e))
     parameters = list(model.parameters.values())
     X = np.concatenate([np.empty((0, rows.y.shape[1])), *columns])
@@ -309,25 +309,25 @@ def free_shapes(
     """
     memory = {} if memory is None else memory
     given = dict[str, tuple[float, float]]() if bounds is None else bounds
-    found: list[FreeShape] = []
+    shapes: list[FreeShape] = []
     untold: list[tuple[str, str]] = []
     names = iter(model.shapes)
     for i, e in enumerate(model.elements):
-        own = [(next(names), s) for s in e.shapes]
-        free = [(name, s) for name, s in own if s.free and name not in held]
-        seen = _seen(e, k, memory) if free else (0.0, 0.0)
-        reason = e.unseen(seen) if free else ""
+        named = [(next(names), s) for s in e.shapes]
+        free = [(name, s) for name, s in named if s.free and name not in held]
+        visited = _visited(e, k, memory) if free else (0.0, 0.0)
+        reason = e.unseen(visited) if free else ""
         for name, s in free:
             if reason:
                 untold.append((name, reason))
             else:
-                low, high = given.get(name) or e.limits(s, seen)
+                low, high = given.get(name) or e.limits(s, visited)
                 border = s.name in e.borders
-                found.append(
+                shapes.append(
                     FreeShape(
                         name=name,
                         element=i,
-                        own=s.name,
+                        shape=s.name,
                         unit=s.unit,
                         value=float(np.clip(s.value, low, high)),
                         low=float(low),
@@ -336,10 +336,10 @@ def free_shapes(
                         most=_LONGEST[s.unit] if border else _LONGEST_LOG,
                     )
                 )
-    return tuple(found), tuple(untold)
+    return tuple(shapes), tuple(untold)
 
 
-def _seen(e: Element, k: Kinematics, memory: dict[tuple[str, ...], tuple[float, float]]) -> tuple[float, float]:
+def _visited(e: Element, k: Kinematics, memory: dict[tuple[str, ...], tuple[float, float]]) -> tuple[float, float]:
     """The quantiles of what an element visited; NaN where that is too little, infinite where it does not matter."""
     if not e.sees:
         return float("-inf"), float("inf")
@@ -353,8 +353,8 @@ def _seen(e: Element, k: Kinematics, memory: dict[tuple[str, ...], tuple[float, 
 
 def start_of(free: Sequence[FreeShape], values: Mapping[str, float] | None = None) -> FloatArray:
     """The values given, or the shapes' own, on the scale of the search."""
-    told = dict[str, float]() if values is None else values
-    return np.array([f.to_search(float(np.clip(told.get(f.name, f.value), f.low, f.high))) for f in free])
+    given = dict[str, float]() if values is None else values
+    return np.array([f.to_search(float(np.clip(given.get(f.name, f.value), f.low, f.high))) for f in free])
 
 
 def ends_of(free: Sequence[FreeShape]) -> tuple[FloatArray, FloatArray]:
@@ -374,36 +374,36 @@ def search_grid(
         before = dict(chosen)
         for i in projection.moved:
             chosen[i] = int(np.argmin(_costs(projection, u, i, blocks[i])))
-            u[_own(projection.free, i)] = cells[i][chosen[i]]
+            u[_of_element(projection.free, i)] = cells[i][chosen[i]]
         if chosen == before:
             break
     return u
 
 
-def _own(free: Sequence[FreeShape], element: int) -> list[int]:
+def _of_element(free: Sequence[FreeShape], element: int) -> list[int]:
     return [n for n, f in enumerate(free) if f.element == element]
 
 
 def _cells(free: Sequence[FreeShape], element: int, start: FloatArray, grid: tuple[int, int, int]) -> FloatArray:
     """(cells, shapes of the element), with the start among them."""
-    own = _own(free, element)
-    borders = sum(not free[n].logarithmic for n in own)
+    mine = _of_element(free, element)
+    borders = sum(not free[n].logarithmic for n in mine)
     axes = list[FloatArray]()
-    for n in own:
+    for n in mine:
         low, high = ends_of([free[n]])
-        count = max(5, int(grid[0] / borders)) if not free[n].logarithmic else grid[1 if len(own) > 1 else 2]
+        count = max(5, int(grid[0] / borders)) if not free[n].logarithmic else grid[1 if len(mine) > 1 else 2]
         axes.append(np.linspace(float(low[0]), float(high[0]), count + 2, dtype=float)[1:-1])
-    return np.array([start[own], *product(*axes)])
+    return np.array([start[mine], *product(*axes)])
 
 
 def _blocks(projection: Projection, element: int, cells: FloatArray, start: FloatArray) -> FloatArray:
     """The element's columns in each cell, (cells, columns, rows)."""
-    own, u = _own(projection.free, element), start.copy()
-    found: list[FloatArray] = []
+    mine, u = _of_element(projection.free, element), start.copy()
+    blocks: list[FloatArray] = []
     for cell in cells:
-        u[own] = cell
-        found.append(projection.rows.columns(projection.model.elements[element], projection.shapes(u, element)))
-    return np.array(found)
+        u[mine] = cell
+        blocks.append(projection.rows.columns(projection.model.elements[element], projection.shapes(u, element)))
+    return np.array(blocks)
 
 
 def _costs(projection: Projection, u: FloatArray, element: int, blocks: FloatArray) -> FloatArray:
@@ -416,14 +416,14 @@ def _costs(projection: Projection, u: FloatArray, element: int, blocks: FloatArr
     begin = sum(len(o) for o, i in zip(others, projection.moved, strict=True) if i < element)
     at = slice(begin, begin + blocks.shape[1])
     still = np.concatenate(others)
-    own = np.tile(still @ still.T, (len(blocks), 1, 1))
+    inner = np.tile(still @ still.T, (len(blocks), 1, 1))
     cross = np.tile(still @ projection.fixed.T, (len(blocks), 1, 1))
     with_y = np.tile(still @ rows.y[0], (len(blocks), 1))
     beside = blocks @ still.T
-    own[:, at, :], own[:, :, at] = beside, beside.swapaxes(1, 2)
-    own[:, at, at] = blocks @ blocks.swapaxes(1, 2)
+    inner[:, at, :], inner[:, :, at] = beside, beside.swapaxes(1, 2)
+    inner[:, at, at] = blocks @ blocks.swapaxes(1, 2)
     cross[:, at], with_y[:, at] = blocks @ projection.fixed.T, blocks @ rows.y[0]
-    return solve_positive(projection.assembled(cross, own, with_y), projection.positive)[1]
+    return solve_positive(projection.assembled(cross, inner, with_y), projection.positive)[1]
 
 
 def polish(projection: Projection, start: Trial, of: Sequence[int], *, negligible: float, steps: int = 15) -> Trial:

@@ -65,7 +65,7 @@ class Profile:
     """95 %."""
     reaches: tuple[str, ...]
     """Of "low" and "high"."""
-    told: str
+    message: str
     """What a person should know; empty if the data know the shape."""
 
     @property
@@ -145,7 +145,7 @@ def walk(projection: Projection, best: Trial, i: int, noise: Spread, *, floor: f
     rise = max(float(noise.rise[i]), floor)
     first = _FIRST * float(np.sqrt(max(noise.covariance[i, i], 0.0)))
     first = float(np.clip(first, 1e-4 * (high - low), (high - low) / _ACROSS))
-    found = [best]
+    trials = [best]
     for side in (-1.0, 1.0):
         trial, step = best, first
         end = low if side < 0 else high
@@ -154,9 +154,9 @@ def walk(projection: Projection, best: Trial, i: int, noise: Spread, *, floor: f
             left = side * (end - u[i])
             u[i] = end if left < 1.3 * step else u[i] + side * step
             trial = polish(projection, projection.at(u), others, negligible=0.01 * rise, steps=4)
-            found.append(trial)
+            trials.append(trial)
             step = _GROWTH * step if trial.cost - best.cost < rise else max(step, (high - low) / _ACROSS)
-    return found, min(found, key=lambda t: t.cost)
+    return trials, min(trials, key=lambda t: t.cost)
 
 
 def judge(free: FreeShape, i: int, trials: list[Trial], best: Trial, noise: Spread) -> Profile:
@@ -182,28 +182,28 @@ def judge(free: FreeShape, i: int, trials: list[Trial], best: Trial, noise: Spre
         hull=hull,
         interval=hull if closed else None,
         reaches=reaches,
-        told="" if closed else _told(free, reaches, hull, noise.enough),
+        message="" if closed else _message(free, reaches, hull, noise.enough),
     )
 
 
-def flat(free: FreeShape, told: str) -> Profile:
+def flat(free: FreeShape, message: str) -> Profile:
     """The profile of a shape that changes nothing."""
     ends = (free.low, free.high)
     return Profile(
         *(free.name, free.unit, free.value, ends, np.array(ends), np.zeros(2), ends),
         interval=None,
         reaches=("low", "high"),
-        told=told,
+        message=message,
     )
 
 
-def unknown(name: str, unit: str, value: float, told: str) -> Profile:
+def unknown(name: str, unit: str, value: float, message: str) -> Profile:
     """The profile of a shape that was not looked for."""
     return Profile(
         *(name, unit, value, (value, value), np.array([value]), np.zeros(1), (float("-inf"), float("inf"))),
         interval=None,
         reaches=("low", "high"),
-        told=told,
+        message=message,
     )
 
 
@@ -213,7 +213,7 @@ def _crossing(inside: float, outside: float, a: float, b: float) -> float:
     return float(inside + (outside - inside) * (1.0 - low) / max(high - low, 1e-300))
 
 
-def _told(free: FreeShape, reaches: tuple[str, ...], hull: tuple[float, float], enough: bool) -> str:
+def _message(free: FreeShape, reaches: tuple[str, ...], hull: tuple[float, float], enough: bool) -> str:
     if not enough:
         return f"{free.name}: the segments are too short to know the noise, so there is no interval"
     shown = [f"{np.degrees(v):.3g} deg" if free.unit == "rad" else f"{v:.3g} {free.unit}" for v in hull]
@@ -259,16 +259,16 @@ class Shaped:
         return self.dp_dz @ self.covariance @ self.dp_dz.T
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def messages(self) -> tuple[str, ...]:
         """What a person should know."""
-        return tuple(p.told for p in self.profiles if p.told)
+        return tuple(p.message for p in self.profiles if p.message)
 
     def __getitem__(self, name: str) -> Profile:
         """A profile by the shape's name."""
-        found = {p.name: p for p in self.profiles}
-        if name not in found:
-            raise UnknownName("free shape", name, found)
-        return found[name]
+        profiles = {p.name: p for p in self.profiles}
+        if name not in profiles:
+            raise UnknownName("free shape", name, profiles)
+        return profiles[name]
 
 
 def with_shapes(model: Model, values: Mapping[str, float]) -> Model:
@@ -279,8 +279,8 @@ def with_shapes(model: Model, values: Mapping[str, float]) -> Model:
     names = iter(model.shapes)
     elements: list[Any] = []
     for e in model.elements:
-        own = {s.name: next(names) for s in e.shapes}
-        new = {field: float(values[name]) for field, name in own.items() if name in values}
+        names_of = {s.name: next(names) for s in e.shapes}
+        new = {field: float(values[name]) for field, name in names_of.items() if name in values}
         elements.append(replace(cast("Any", e), **new) if new else e)
     return replace(model, elements=tuple(elements))
 
@@ -306,20 +306,20 @@ def fit_shapes(
     projection = project(rows, model, free)
     best = _find(projection, stack_rows(balance, segments, most=COARSE_ROWS))
     noise = spread(projection, best) if free else None
-    found: list[Profile] = []
+    walked: list[Profile] = []
     if noise is not None and profiles:
-        found, best, noise = _profiles(projection, best, noise)
+        walked, best, noise = _profiles(projection, best, noise)
     reasons = dict(untold)
-    own = {p.name: p for p in found}
+    by_name = {p.name: p for p in walked}
     names = [name for name, s in _shapes(model) if s.free and name not in held] if profiles else []
     return Shaped(
         model=with_shapes(model, projection.values(best.u)),
         names=tuple(f.name for f in free),
         values=np.array(list(projection.values(best.u).values())),
-        covariance=_covariance(projection, best, noise, found),
+        covariance=_covariance(projection, best, noise, walked),
         p=projection.parameters(best.p),
-        dp_dz=_sensitivity(projection, best, found),
-        profiles=tuple(own[n] if n in own else _unknown(model, n, reasons[n]) for n in names),
+        dp_dz=_sensitivity(projection, best, walked),
+        profiles=tuple(by_name[n] if n in by_name else _unknown(model, n, reasons[n]) for n in names),
         cost=best.cost,
     )
 
@@ -340,31 +340,31 @@ def _profiles(projection: Projection, best: Trial, noise: Spread) -> tuple[list[
     """Walk along every shape; begin again where a walk finds something better than the best."""
     floor = _nothing(projection, best)
     for attempt in range(_RESTARTS + 1):
-        found: list[Profile] = []
+        profiles: list[Profile] = []
         for i, f in enumerate(projection.free):
             if noise.dead[i]:
-                found.append(flat(f, f"{f.name} is not in the data: its damper comes out as nothing"))
+                profiles.append(flat(f, f"{f.name} is not in the data: its damper comes out as nothing"))
                 continue
             trials, lowest = walk(projection, best, i, noise, floor=floor)
             if lowest.cost < best.cost - floor and attempt < _RESTARTS:
                 best = polish(projection, lowest, range(len(projection.free)), negligible=floor)
                 noise = spread(projection, best)
                 break
-            found.append(judge(f, i, trials, best, noise))
-        if len(found) == len(projection.free):
-            return found, best, noise
+            profiles.append(judge(f, i, trials, best, noise))
+        if len(profiles) == len(projection.free):
+            return profiles, best, noise
     raise AssertionError
 
 
-def _covariance(projection: Projection, best: Trial, noise: Spread | None, found: list[Profile]) -> FloatArray:
+def _covariance(projection: Projection, best: Trial, noise: Spread | None, profiles: list[Profile]) -> FloatArray:
     """Correlations of the linearised fit, as wide as the profiles say (as the linearised fit, where there are none)."""
     if noise is None:
         return np.empty((0, 0))
     std_u = np.sqrt(np.maximum(np.diag(noise.covariance), 1e-300))
     correlation = noise.covariance / std_u[:, None] / std_u
-    if found:
-        std = np.array([(p.hull[1] - p.hull[0]) / 2 / noise.critical for p in found])
-        unknown = np.array([len(p.reaches) == 2 for p in found])
+    if profiles:
+        std = np.array([(p.hull[1] - p.hull[0]) / 2 / noise.critical for p in profiles])
+        unknown = np.array([len(p.reaches) == 2 for p in profiles])
         correlation = np.where(unknown[:, None] | unknown, np.eye(len(std)), correlation)
     else:
         low, high = ends_of(projection.free)
@@ -374,12 +374,12 @@ def _covariance(projection: Projection, best: Trial, noise: Spread | None, found
     return correlation * std[:, None] * std
 
 
-def _sensitivity(projection: Projection, best: Trial, found: list[Profile]) -> FloatArray:
+def _sensitivity(projection: Projection, best: Trial, profiles: list[Profile]) -> FloatArray:
     """dp / dz by differences as long as half of what the data leave open to either side."""
     columns: list[FloatArray] = []
     for i, f in enumerate(projection.free):
         value = f.to_value(float(best.u[i]))
-        low, high = found[i].hull if found else (0.999 * value, 1.001 * value)
+        low, high = profiles[i].hull if profiles else (0.999 * value, 1.001 * value)
         ends = [f.to_value(f.to_search(max(x, f.low))) for x in ((value + low) / 2, (value + high) / 2)]
         p: list[FloatArray] = []
         for end in ends:

@@ -11,7 +11,7 @@ import numpy as np
 
 from palpate.errors import DataProblem, PalpateError
 from palpate.identify.compression import Compressed
-from palpate.identify.problem import Ending, Found, Penalty, Prior, Problem, build_penalty, search
+from palpate.identify.problem import Ending, Minimum, Penalty, Prior, Problem, build_penalty, search
 from palpate.identify.uncertainty import (
     KAPPA_LIMIT,
     Conditioning,
@@ -158,33 +158,35 @@ def solve(
     level = abs(float(R[-1, -1])) / np.sqrt(float(compressed.samples.sum()) * len(compressed.weights))
     problem = Problem(R, map_, penalty, damping, negligible=(NOTHING * level) ** 2)
     if prior is not None and prior.damping is None:
-        problem, found = solve_automatic(problem, compressed, prior.spread, begin)
+        problem, minimum = solve_automatic(problem, compressed, prior.spread, begin)
     else:
-        found = solve_given(problem, begin)
-    condition = conditioning(problem, found.theta)
-    p = map_.forward(found.theta)
-    unsure = uncertainty(compressed.scores(p), problem, found.theta)
-    estimates = _report(model, problem, found.theta, unsure, converged=found.ending in (Ending.CONVERGED, Ending.FLAT))
+        minimum = solve_given(problem, begin)
+    condition = conditioning(problem, minimum.theta)
+    p = map_.forward(minimum.theta)
+    unsure = uncertainty(compressed.scores(p), problem, minimum.theta)
+    estimates = _report(
+        model, problem, minimum.theta, unsure, converged=minimum.ending in (Ending.CONVERGED, Ending.FLAT)
+    )
 
     @cache
     def covariance() -> FloatArray:
         return free_covariance(compressed.scores(p_free), R)
 
-    if found.ending is Ending.FLAT and not problem.damping:
+    if minimum.ending is Ending.FLAT and not problem.damping:
         estimates = widened_at_the_edge(estimates, map_, p, covariance(), unsure.critical)
     if compressed.noise is not None:
-        estimates = _attenuated(estimates, model, problem, replace(compressed, noise=None), found.theta)
+        estimates = _attenuated(estimates, model, problem, replace(compressed, noise=None), minimum.theta)
     return Solution(
         model=model.with_values(p),
         estimates=estimates,
-        theta=found.theta,
+        theta=minimum.theta,
         problem=problem,
         uncertainty=unsure,
         conditioning=condition,
-        ending=found.ending,
-        steps=found.steps,
+        ending=minimum.ending,
+        steps=minimum.steps,
         impossible=sign_problems(model, p_free, covariance),
-        warnings=_warnings(found, condition, unsure, _against_prior(map_, p_free, covariance, estimates)),
+        warnings=_warnings(minimum, condition, unsure, _against_prior(map_, p_free, covariance, estimates)),
     )
 
 
@@ -240,9 +242,9 @@ def _attenuated(
 ) -> tuple[Estimate, ...]:
     """The estimates with what the same fit would have given with the motion's noise left in."""
     there = replace(problem, R=noisy.factor())
-    found = search(there, theta, polish=False)
-    unsure = uncertainty(noisy.scores(there.map_.forward(found.theta)), there, found.theta)
-    naive = _report(model, there, found.theta, unsure, converged=True)
+    minimum = search(there, theta, polish=False)
+    unsure = uncertainty(noisy.scores(there.map_.forward(minimum.theta)), there, minimum.theta)
+    naive = _report(model, there, minimum.theta, unsure, converged=True)
     return tuple(replace(e, attenuation=n.value - e.value) for e, n in zip(estimates, naive, strict=True))
 
 
@@ -262,20 +264,20 @@ def _status(fixed: bool, is_open: bool, noise: float, pull: float, share: float,
     return Status.IDENTIFIED if share > 0.99 and pull <= 0.5 * noise else Status.PRIOR_DOMINATED
 
 
-def _warnings(found: Found, condition: Conditioning, unsure: Uncertainty, against: list[str]) -> tuple[str, ...]:
-    told: list[str] = []
+def _warnings(minimum: Minimum, condition: Conditioning, unsure: Uncertainty, against: list[str]) -> tuple[str, ...]:
+    warnings: list[str] = []
     if not unsure.enough:
-        told.append("the train segments are too short to know the noise: no intervals; use at least ten seconds")
-    if found.ending is not Ending.CONVERGED:
-        told.append(found.ending.value)
+        warnings.append("the train segments are too short to know the noise: no intervals; use at least ten seconds")
+    if minimum.ending is not Ending.CONVERGED:
+        warnings.append(minimum.ending.value)
     if condition.kappa_eff >= KAPPA_LIMIT:
-        told.append(
+        warnings.append(
             f"kappa_eff = {condition.kappa_eff:.0f} is not below {KAPPA_LIMIT:.0f}: some direction is hardly excited; "
             "turn and shake the object about every axis"
         )
     if against:
-        told.append(f"the data contradict the prior: {'; '.join(against)}; check the drawing, its axes and signs")
-    return tuple(told)
+        warnings.append(f"the data contradict the prior: {'; '.join(against)}; check the drawing, its axes and signs")
+    return tuple(warnings)
 
 
 def _against_prior(
@@ -314,14 +316,14 @@ def starts(map_: Stacked, penalty: Penalty, unconstrained: FloatArray) -> list[F
     return [np.where(penalty.damped, penalty.theta, data), data] if penalty.damped.any() else [data]
 
 
-def solve_given(problem: Problem, begin: list[FloatArray]) -> Found:
+def solve_given(problem: Problem, begin: list[FloatArray]) -> Minimum:
     """Search from the start with the lowest cost."""
     return search(problem, min(begin, key=problem.cost))
 
 
 def solve_automatic(
     problem: Problem, compressed: Compressed, spread: float, begin: list[FloatArray]
-) -> tuple[Problem, Found]:
+) -> tuple[Problem, Minimum]:
     """Lambda so that the prior counts as what it is: one observation, off by its declared spread.
 
     lambda = level / spread, with `level` the noise of a weighted residual as the sandwich sees it (after a first fit
@@ -407,7 +409,7 @@ def contradictions(
     free, gradient = _as_drawn(map_, p_free)
     stated = [(unit, abs(v)) for unit, v in zip(units, prior, strict=True) if v is not None]
     sizes = {unit: max(v for other, v in stated if other == unit) for unit, _ in stated}
-    told: list[str] = []
+    messages: list[str] = []
     for i, before in enumerate(prior):
         if before is None or not np.isfinite(free[i]):
             continue
@@ -419,8 +421,8 @@ def contradictions(
         if off <= CONTRADICTING * np.hypot(allowed, std):
             continue
         sign = ", other sign" if free[i] * before < 0 else ""
-        told.append(f"{names[i]} = {free[i]:.4g} {units[i]} (prior {before:.4g} +- {prior_std[i]:.2g}{sign})")
-    return told
+        messages.append(f"{names[i]} = {free[i]:.4g} {units[i]} (prior {before:.4g} +- {prior_std[i]:.2g}{sign})")
+    return messages
 
 
 def _as_drawn(map_: Stacked, p: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -454,14 +456,16 @@ def sign_problems(model: Model, p: FloatArray, covariance: Callable[[], FloatArr
 
     covariance: of p, asked for only where something is negative; what noise alone can do is not accused.
     """
-    told: list[str] = []
+    messages: list[str] = []
     for i, (name, parameter) in enumerate(model.parameters.items()):
         if parameter.map == "inertia" and parameter.name == "m":
             part = slice(i, i + 10)
-            told += _inertia_problems(p[part], lambda part=part: covariance()[part, part])
+            messages += _inertia_problems(p[part], lambda part=part: covariance()[part, part])
         elif parameter.map == "positive" and p[i] < 0 and p[i] < -IMPOSSIBLE * np.sqrt(covariance()[i, i]):
-            told.append(f"without constraints {name} = {p[i]:.3g} {parameter.unit} is negative: look for a wrong sign")
-    return tuple(told)
+            messages.append(
+                f"without constraints {name} = {p[i]:.3g} {parameter.unit} is negative: look for a wrong sign"
+            )
+    return tuple(messages)
 
 
 def _inertia_problems(phi: FloatArray, covariance: Callable[[], FloatArray]) -> list[str]:

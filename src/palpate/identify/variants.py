@@ -114,7 +114,7 @@ def door_variants(
     near = sorted({*orders, *(order for _, order in springs)}) if springs else [0]
     flows = next((e.choices["flow"] for e in model.elements if "flow" in e.choices), ("",))
     added = {Hysteresis.optional: lambda: _hysteresis(model, span), Stribeck.optional: lambda: _stribeck(model)}
-    found: list[Variant] = []
+    variants: list[Variant] = []
     for flow, hysteresis, stribeck, order in product(flows, (False, True), (False, True), near):
         chosen = {"flow": flow, "order": order}
         elements = [_as(e, {o: chosen[o] for o in e.choices if o in chosen}) for e in model.elements]
@@ -123,8 +123,8 @@ def door_variants(
         parts = [flow, "hysteresis" if hysteresis else "", "Stribeck" if stribeck else ""]
         parts += [f"spring of order {order}"] if springs else []
         name = ", ".join(p for p in parts if p) or "plain"
-        found.append(make_variant(name, replace(model, elements=tuple(elements), values={})))
-    return found
+        variants.append(make_variant(name, replace(model, elements=tuple(elements), values={})))
+    return variants
 
 
 def _as(e: Element, options: Mapping[str, Any]) -> Element:
@@ -182,10 +182,10 @@ def rank_variants(
 
 def _search(projection: Projection, start: FloatArray | None) -> FloatArray:
     """The shapes, well enough for a last step to first order: from the start, or also from a rough grid."""
-    own = start_of(projection.free) if start is None else start
-    begins = [projection.at(own)]
+    begin = start_of(projection.free) if start is None else start
+    begins = [projection.at(begin)]
     if start is None and projection.free:
-        begins.append(projection.at(search_grid(projection, own, grid=ROUGH_GRID)))
+        begins.append(projection.at(search_grid(projection, begin, grid=ROUGH_GRID)))
     begins = sorted(begins, key=lambda t: t.cost)
     every, few = range(len(projection.free)), 0.5 * WORTH * begins[0].cost
     return min((polish(projection, t, every, negligible=few, steps=5) for t in begins), key=lambda t: t.cost).u
@@ -302,25 +302,25 @@ def fit_variants(
     visited = rows.visited
     all_ = [_member(m, free_shapes(m, visited, memory=memory)[0]) for m in models]
     starts: list[dict[str, float]] = []
-    found: dict[int, Fitted] = {}
+    fits: dict[int, Fitted] = {}
     for members in _families(all_, sizes):
         head = all_[members[0]]
         projection = project(coarse, head.model, head.free, kept=few)
         begin = start_of(head.free, _start(starts, head)) if starts else None
         u = search(projection, begin)
         starts.append(_named(head, projection.values(u)))
-        own = [all_[i] for i in members]
-        pools = [(_pool(rows, columns, own, projection, u, folds), u)]
+        family = [all_[i] for i in members]
+        pools = [(_pool(rows, columns, family, projection, u, folds), u)]
         for i in members:
             fitted = _nearby(pools, all_[i])
             if fitted is None:
                 projection = project(coarse, all_[i].model, all_[i].free, kept=few)
                 u = search(projection, pools[-1][1])
-                pools.append((_pool(rows, columns, own, projection, u, folds), u))
+                pools.append((_pool(rows, columns, family, projection, u, folds), u))
                 fitted = _linear(*pools[-1], all_[i], anywhere=True)
             assert fitted is not None
-            found[i] = fitted
-    return [found[i] for i in range(len(models))]
+            fits[i] = fitted
+    return [fits[i] for i in range(len(models))]
 
 
 def _member(model: Model, free: tuple[FreeShape, ...]) -> _Member:
@@ -348,13 +348,13 @@ def _nearby(pools: list[tuple[_Pool, FloatArray]], member: _Member) -> Fitted | 
 
 def _names(member: _Member) -> dict[str, str]:
     """Free shapes -> names that are the same in every variant with the same element."""
-    return {f.name: f"{member.keys[f.element]}.{f.own}" for f in member.free}
+    return {f.name: f"{member.keys[f.element]}.{f.shape}" for f in member.free}
 
 
 def _named(member: _Member, values: dict[str, float]) -> dict[str, float]:
     """By such names, and by ones that forget all but element and shape: flows differ, zones hardly do."""
     names, elements = _names(member), member.model.elements
-    loose = {f"{elements[f.element].name}.{f.own}": values[f.name] for f in member.free}
+    loose = {f"{elements[f.element].name}.{f.shape}": values[f.name] for f in member.free}
     return {**loose, **{names[n]: v for n, v in values.items()}}
 
 
@@ -364,7 +364,7 @@ def _start(starts: list[dict[str, float]], member: _Member) -> dict[str, float]:
     for known in reversed(starts):
         if all(key in known for key in names.values()):
             return {name: known[key] for name, key in names.items()}
-    loose = {f.name: f"{elements[f.element].name}.{f.own}" for f in member.free}
+    loose = {f.name: f"{elements[f.element].name}.{f.shape}" for f in member.free}
     return {name: starts[0][key] for name, key in loose.items() if key in starts[0]}
 
 
@@ -412,27 +412,27 @@ def _basis(columns: FloatArray, e: Element) -> FloatArray:
     free = np.array([p.map != "positive" for p in e.parameters])
     if free.sum() < 2:
         return columns
-    found = columns.copy()
-    found[free] = np.linalg.qr(columns[free].T)[0].T
-    return found
+    basis = columns.copy()
+    basis[free] = np.linalg.qr(columns[free].T)[0].T
+    return basis
 
 
 def _linear(pool: _Pool, u: FloatArray, member: _Member, *, anywhere: bool = False) -> Fitted | None:
     """Fit a model by X'X alone, its shapes to first order about u; None where they go too far for that."""
     at = {**pool.fixed, **pool.moving}
-    own = np.concatenate([np.arange(at[k].start, at[k].stop, dtype=np.int64) for k in member.keys])
+    mine = np.concatenate([np.arange(at[k].start, at[k].stop, dtype=np.int64) for k in member.keys])
     free, positive = member.free, member.positive
     whole = pool.grams.sum(axis=0)
     y = len(whole) - 1
     place = np.full(len(whole), -1)
-    place[own] = np.arange(len(own))
-    p, cost = solve_positive(whole[np.ix_([*own, y], [*own, y])], positive)
+    place[mine] = np.arange(len(mine))
+    p, cost = solve_positive(whole[np.ix_([*mine, y], [*mine, y])], positive)
     low, high = ends_of(free)
     near = _near(free, u)
     move = np.zeros(len(u))
-    T = np.zeros((len(whole), len(own) + len(u) + 1))
-    T[own, np.arange(len(own))], T[y, -1] = 1.0, 1.0
-    d = slice(len(own), len(own) + len(u))
+    T = np.zeros((len(whole), len(mine) + len(u) + 1))
+    T[mine, np.arange(len(mine))], T[y, -1] = 1.0, 1.0
+    d = slice(len(mine), len(mine) + len(u))
     for _ in range(_ROUNDS if len(u) else 0):
         for n, (columns, slopes) in enumerate(pool.slopes):
             T[slopes, d.start + n] = p[place[columns]]
@@ -458,12 +458,12 @@ def _linear(pool: _Pool, u: FloatArray, member: _Member, *, anywhere: bool = Fal
     values = {f.name: f.to_value(float(x)) for f, x in zip(free, u + move, strict=True)}
     both = np.append(positive, np.zeros(len(u), dtype=bool))
     guess = np.append((p != 0) | ~positive, np.ones(len(u), dtype=bool))
-    return Fitted(values, float(cost), _unseen(gram, both, guess, d, near, float(cost)))
+    return Fitted(values, float(cost), _left_out(gram, both, guess, d, near, float(cost)))
 
 
 def _near(free: Sequence[FreeShape], u: FloatArray) -> FloatArray:
     """How far each shape may move for its slope to hold."""
-    widths = {f.element: f.to_value(float(x)) for f, x in zip(free, u, strict=True) if f.own == "width"}
+    widths = {f.element: f.to_value(float(x)) for f, x in zip(free, u, strict=True) if f.shape == "width"}
     return np.array([_NEAR_LOG if f.logarithmic else _NEAR_BORDER * widths.get(f.element, 0.05) for f in free])
 
 
@@ -478,7 +478,7 @@ def _reduced(gram: FloatArray, held: BoolArray, d: Span) -> tuple[FloatArray, Fl
     return left[:-1, :-1], left[:-1, -1]
 
 
-def _unseen(
+def _left_out(
     grams: FloatArray, positive: BoolArray, guess: BoolArray, d: Span, near: FloatArray, cost: float
 ) -> FloatArray:
     """Squares on each fold of the fit to all others."""

@@ -105,9 +105,9 @@ class Free(Mechanism):
 
     def coordinates_of(self, poses: Poses) -> FloatArray:
         """Place and quaternion, whose sign does not jump."""
-        turns, seen = np.full((len(poses), 4), np.nan), poses.seen
-        turns[seen] = continuous_quaternions(quaternion_from_rotation(poses.rotation[seen]))
-        return np.hstack([np.where(seen[:, None], poses.position, np.nan), turns])
+        turns, known = np.full((len(poses), 4), np.nan), poses.seen
+        turns[known] = continuous_quaternions(quaternion_from_rotation(poses.rotation[known]))
+        return np.hstack([np.where(known[:, None], poses.position, np.nan), turns])
 
     def speeds_of(self, q: FloatArray, q_dot: FloatArray) -> FloatArray:
         """Velocity, and omega = 2 q* q'."""

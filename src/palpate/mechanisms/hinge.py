@@ -90,8 +90,8 @@ class Hinge(OneFreedom):
 
     def coordinates_of(self, poses: Poses) -> FloatArray:
         """The turn about z, without what tilts off it; within half a turn of zero at the first sample seen."""
-        R, seen = poses.rotation, poses.seen
-        tilted = np.flatnonzero(seen & (R[:, 2, 2] < _TILTED))
+        R, known = poses.rotation, poses.seen
+        tilted = np.flatnonzero(known & (R[:, 2, 2] < _TILTED))
         if len(tilted):
             raise DataProblem(
                 "hinge",
@@ -99,7 +99,7 @@ class Hinge(OneFreedom):
                 remedy="poses must be those of the hinge's frame, seen from the same frame at angle zero",
             )
         angle = np.full((len(R), 1), np.nan)
-        angle[seen, 0] = _counted(np.arctan2(R[seen, 1, 0] - R[seen, 0, 1], R[seen, 0, 0] + R[seen, 1, 1]))
+        angle[known, 0] = _counted(np.arctan2(R[known, 1, 0] - R[known, 0, 1], R[known, 0, 0] + R[known, 1, 1]))
         return angle
 
     def states(self, motion: Motion) -> FloatArray:

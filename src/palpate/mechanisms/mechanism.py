@@ -365,6 +365,6 @@ class OneFreedom(Mechanism):
 
 def unwrapped(angle: FloatArray) -> FloatArray:
     """An angle without jumps of whole turns; NaN stays, and what follows it counts on from what was seen before."""
-    found, seen = np.array(angle), np.isfinite(angle)
-    found[seen] = np.unwrap(found[seen])
-    return found
+    turned, known = np.array(angle), np.isfinite(angle)
+    turned[known] = np.unwrap(turned[known])
+    return turned

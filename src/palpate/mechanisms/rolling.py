@@ -285,16 +285,16 @@ class Rolling(Mechanism):
         v, h1, c1, p1 = (s[name] for name in _SPEEDS)
         sin, cos = fn.sin(s["yaw"]), fn.cos(s["yaw"])
         side = -self.radius * c1
-        found = {"x": v * cos - side * sin, "y": v * sin + side * cos, "yaw": h1, "camber": c1, "pitch": p1}
-        return tuple(found[name] for name in self.state[: -len(self._kept)])
+        rates = {"x": v * cos - side * sin, "y": v * sin + side * cos, "yaw": h1, "camber": c1, "pitch": p1}
+        return tuple(rates[name] for name in self.state[: -len(self._kept)])
 
     def row_speeds(self, state: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """The speeds that the free rows work on: omega in axes of C and v_x - R omega_y."""
         s = self._filled(state)
         v, h1, c1, p1 = (s[name] for name in _SPEEDS)
         ahead = p1 * fn.cos(s["camber"])
-        found = (c1, ahead, h1 + p1 * fn.sin(s["camber"]), v - self.radius * ahead)
-        return tuple(found[i] for i in self._kept)
+        speeds = (c1, ahead, h1 + p1 * fn.sin(s["camber"]), v - self.radius * ahead)
+        return tuple(speeds[i] for i in self._kept)
 
     def velocity(self, state: Sequence[Scalar], fn: Functions) -> Triple:
         """Ahead with the forward speed, aside as the sphere rolls over its camber."""
@@ -306,8 +306,8 @@ class Rolling(Mechanism):
         """Of B in a world whose z points up: the contact is straight below it."""
         camber, pitch, heading = self._angles(poses)
         x, y = np.where(poses.seen[:, None], poses.position[:, :2], np.nan).T
-        found = {"x": x, "y": y, "yaw": heading, "camber": camber, "pitch": pitch}
-        return np.stack([found[name] for name in self.state[: -len(self._kept)]], axis=1)
+        positions = {"x": x, "y": y, "yaw": heading, "camber": camber, "pitch": pitch}
+        return np.stack([positions[name] for name in self.state[: -len(self._kept)]], axis=1)
 
     def speeds_of(self, q: FloatArray, q_dot: FloatArray) -> FloatArray:
         """The forward speed is that of the contact along the heading."""
@@ -330,11 +330,11 @@ class Rolling(Mechanism):
         assert poses is not None  # observe has refused it otherwise
         assert velocity is not None
         ahead = -np.sin(c[PITCH].position) * velocity[:, 0] - np.cos(c[PITCH].position) * velocity[:, 1]
-        found = {"x": poses.position[:, 0], "y": poses.position[:, 1], "forward_speed": ahead}
+        states = {"x": poses.position[:, 0], "y": poses.position[:, 1], "forward_speed": ahead}
         for name, coordinate in (("yaw", HEADING), ("camber", CAMBER), ("pitch", PITCH)):
             if coordinate in c:
-                found |= {name: c[coordinate].position, f"{name}_rate": c[coordinate].speed}
-        return np.stack([found[name] for name in self.state], axis=1)
+                states |= {name: c[coordinate].position, f"{name}_rate": c[coordinate].speed}
+        return np.stack([states[name] for name in self.state], axis=1)
 
     def _yaw(self, q: FloatArray) -> FloatArray:
         return q[:, self.state.index("yaw")] if "yaw" in self.state else np.zeros(len(q))
@@ -420,8 +420,8 @@ class Rolling(Mechanism):
         for i, foot in enumerate(self.feet):
             r = _out_of(turn, foot)
             full |= _foot(f"foot_{i + 1}", r, w, v, R)
-        own = {n: replace(full[n], ratio=tuple(full[n].ratio[i] for i in self._kept)) for n in self.coordinates}
-        return replace(k, coordinates=own)
+        kept = {n: replace(full[n], ratio=tuple(full[n].ratio[i] for i in self._kept)) for n in self.coordinates}
+        return replace(k, coordinates=kept)
 
 
 def _foot(name: str, r: Triple, w: Triple, v: Triple, radius: float) -> dict[str, Coordinate]:
@@ -459,9 +459,9 @@ def _triple(v: Sequence[Scalar]) -> Triple:
 def _points(given: Sequence[Any], where: str) -> tuple[tuple[float, float, float], ...]:
     """The option as tuples of three floats; JSON and YAML give lists."""
     try:
-        found = tuple((float(x), float(y), float(z)) for x, y, z in given)
+        points = tuple((float(x), float(y), float(z)) for x, y, z in given)
     except (TypeError, ValueError):
-        found = ((math.nan, math.nan, math.nan),)
-    if not all(math.isfinite(x) for point in found for x in point):
+        points = ((math.nan, math.nan, math.nan),)
+    if not all(math.isfinite(x) for point in points for x in point):
         raise PalpateError(f"{where}: feet must be points of three numbers in m, not {given!r}")
-    return found
+    return points

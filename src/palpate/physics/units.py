@@ -92,8 +92,8 @@ def parse_unit(text: str) -> Unit:
     for place, part in enumerate(text.strip().split("/")):
         sign = 1 if place == 0 else -1
         for word in part.replace("*", " ").replace("·", " ").split():
-            found = _FACTOR.match(word)
-            name, power = (found[1], sign * int(found[2] or 1)) if found else (word, sign)
+            match = _FACTOR.match(word)
+            name, power = (match[1], sign * int(match[2] or 1)) if match else (word, sign)
             if name not in UNITS:
                 raise PalpateError(f"in the unit {text!r} {_unknown(name)}")
             unit = UNITS[name]
@@ -109,16 +109,16 @@ def parse_quantity(value: float | str, unit: str) -> float:
     wanted = parse_unit(unit)
     if not isinstance(value, str):
         return float(value) * wanted.factor
-    found = re.match(r"^\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(.*?)\s*$", value)
-    if not found:
+    match = re.match(r"^\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(.*?)\s*$", value)
+    if not match:
         raise PalpateError(f"{value!r} is not {_kind(unit, 'a number with a unit')}, such as {example(unit)!r}")
-    given = parse_unit(found[2]) if found[2] else wanted
+    given = parse_unit(match[2]) if match[2] else wanted
     if not given.fits(wanted):
         raise PalpateError(f"{value!r} is not {_kind(unit, f'a quantity in {_alike(unit)}')}")
     try:
-        return float(found[1]) * given.factor
+        return float(match[1]) * given.factor
     except ValueError:
-        raise PalpateError(f"{found[1]!r} is not a number") from None
+        raise PalpateError(f"{match[1]!r} is not a number") from None
 
 
 def along(unit: str, coordinate_unit: str) -> str:
