@@ -10,12 +10,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-
 from palpate.experiment.body import fit_body, prepare_body, replayed
 from palpate.experiment.body_fit import BodyFit, fit_two_steps
 from palpate.experiment.body_judge import judged
-from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.hinge_inputs import Filtering
+
+from palpate.experiment.file.reading import read_experiment
 from palpate.identify.shapes import with_shapes
 from palpate.physics.arrays import FloatArray
 from palpate.twin.door import door_twin, write_door_twin

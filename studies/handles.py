@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from palpate.experiment.handle import prepare_handle, prior_of
 
 from palpate.experiment.file.reading import read_experiment
-from palpate.experiment.handle import prepare_handle, prior_of
 from palpate.identify import Solution, compress, solve
 from palpate.physics.inertia import is_consistent
 from palpate.twin.handle import write_handle_twin

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from palpate.experiment.capture import align_body
 from palpate.experiment.file.reading import read_experiment
-from palpate.experiment.motion import CapturedMotion, build_motion
+from palpate.experiment.stage.capture import CapturedMotion, align_body, build_motion
 from palpate.motion.markers.cloud import markers_of, mean_cloud
 from palpate.twin.handle import CLEAN, Faults, capture_twin, captured_markers, write_capture_twin
 from studies.running import map_seeds

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from palpate.experiment.hinge_inputs import Filtering, HingeInputs
 
 from palpate.elements import Coulomb, EndStop, Hysteresis, Stribeck, ZoneDamper
-from palpate.experiment.hinge_inputs import Filtering, HingeInputs
 from palpate.identify import Balance
 from palpate.identify.balance import Segment
 from palpate.identify.variants import Ranking, door_variants, rank_variants

@@ -12,13 +12,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-
-from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.rolling_body import fit_prepared, prepare_rolling
 from palpate.experiment.rolling_fit import RollingFit, refit
 from palpate.experiment.rolling_inputs import SPEED_WINDOW_S
 from palpate.experiment.rolling_judge import judged
 from palpate.experiment.rolling_replay import replay_errors, replay_rolling
+
+from palpate.experiment.file.reading import read_experiment
 from palpate.identify.solution import Estimate as Told
 from palpate.identify.solution import Status
 from palpate.physics.arrays import FloatArray

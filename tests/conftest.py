@@ -19,8 +19,9 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from palpate.experiment import Result
     from palpate.experiment.body import PreparedBody
+
+    from palpate.experiment import Result
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "real"
 """Recordings beside the project; they are not part of it."""
@@ -67,8 +68,9 @@ def door_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def door_prepared(door_folder: Path) -> PreparedBody:
     """The short door before anything is fitted."""
-    from palpate.experiment import read_experiment
     from palpate.experiment.body import prepare_body
+
+    from palpate.experiment import read_experiment
 
     return prepare_body(read_experiment(door_folder / "body.yaml"))
 

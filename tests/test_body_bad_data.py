@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from palpate.experiment.body import prepare_body
 from typer.testing import CliRunner
 
 from palpate.cli.app import app
 from palpate.experiment import Result, read_experiment, run_experiment
-from palpate.experiment.body import prepare_body
 from palpate.recording import Channel, Recording, load
 from palpate.recording.dspace_mat import write as write_dspace
 from tests.door_files import own_copy, short_door, write_short_door

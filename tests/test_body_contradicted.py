@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from palpate.experiment.body import PreparedBody
 from palpate.experiment.body_checks import fit_findings
 from palpate.experiment.body_fit import fit_joint
+
 from palpate.findings import Finding
 from palpate.mechanisms import FourBar, Hinge
 from palpate.physics.so3 import exp_rotation

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from palpate.experiment.body import PreparedBody
+from palpate.experiment.body_clock import clock_by_balance
+from palpate.experiment.body_fit import fit_joint, fit_two_steps, quasi_static_spring
+from palpate.experiment.hinge_inputs import Filtering
 from typer.testing import CliRunner
 
 from palpate import Model, Stepper
 from palpate.cli.app import app
 from palpate.experiment import Result, read_experiment, run_experiment
-from palpate.experiment.body import PreparedBody
-from palpate.experiment.body_clock import clock_by_balance
-from palpate.experiment.body_fit import fit_joint, fit_two_steps, quasi_static_spring
-from palpate.experiment.hinge_inputs import Filtering
 from palpate.identify.shapes import with_shapes
 from palpate.motion.clocks.clock import ClockMap
 from palpate.twin.door import DoorTwin

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from palpate.experiment.handle import prepare_handle
+from palpate.experiment.segments import default_segments, segments_in_seconds
 
 from palpate.errors import PalpateError
 from palpate.experiment import Result, read_experiment, run_experiment, shipped_experiments
-from palpate.experiment.handle import prepare_handle
-from palpate.experiment.segments import default_segments, segments_in_seconds
 from palpate.model import Model
 from palpate.physics.inertia import is_consistent
 from palpate.recording import FORMATS, load

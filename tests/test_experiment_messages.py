@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from palpate.experiment.segments import check_overlap, segments_in_seconds
 
 from palpate.errors import PalpateError
 from palpate.experiment import read_experiment
 from palpate.experiment.file.reading import Experiment, check_reference_names, load_options, wrench_channels
 from palpate.experiment.file.reference import object_reference, reference
 from palpate.experiment.file.schema import SENSORS, SegmentsPart, SensorPart, WrenchPart
-from palpate.experiment.segments import check_overlap, segments_in_seconds
 from palpate.mechanisms.mechanism import WRENCH_ROWS
 from palpate.physics.units import STANDARD_GRAVITY, UNITS
 from palpate.recording import load

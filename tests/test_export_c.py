@@ -14,7 +14,7 @@ import pytest
 
 from palpate.elements import Coulomb, EndStop, Foot, FootFriction, ScalarInertia, Stribeck, Viscous
 from palpate.errors import PalpateError
-from palpate.experiment.result_parts import DRIVEN_BY
+from palpate.experiment.stage.result import DRIVEN_BY
 from palpate.export.c import _C, c_source, export_c, template
 from palpate.export.fmu import export_fmu
 from palpate.mechanisms import Hinge, Rolling

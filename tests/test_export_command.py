@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from palpate.errors import PalpateError
-from palpate.experiment.result_parts import DRIVEN_BY
+from palpate.experiment.stage.result import DRIVEN_BY
 from palpate.export import EXPORTERS, export_model
 from tests.command import palpate
 from tests.conftest import needs_program

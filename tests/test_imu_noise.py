@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from palpate.experiment.handle import prepare_handle
+from palpate.experiment.motion_noise import limit_noise
 from scipy.signal import butter, freqz, lfilter
 
 from palpate.experiment import Result, read_experiment, run_experiment
 from palpate.experiment.gates import expected_noise
-from palpate.experiment.handle import prepare_handle
-from palpate.experiment.motion_noise import limit_noise
 from palpate.identify import compress
 from palpate.motion import PARALLEL, design_lowpass, noise_floor
 from palpate.motion.clocks.clock import Even

@@ -21,7 +21,7 @@ from rich.console import Console
 from palpate.errors import FileProblem, MissingExtra
 from palpate.experiment.file.reading import load_options, read_experiment, recordings_of
 from palpate.experiment.inspection import Inspection, inspect_motion, inspect_recordings
-from palpate.experiment.motion import DeviceOnClock, build_motion
+from palpate.experiment.stage.capture import DeviceOnClock, build_motion
 from palpate.findings import Finding, Severity
 from palpate.motion.markers.cloud import Source
 from palpate.recording import Channel, Clock, Recording, load

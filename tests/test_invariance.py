@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.typing import NDArray
+from palpate.experiment.handle import prepare_handle
 
 from palpate.experiment import Result, read_experiment, run_experiment
-from palpate.experiment.handle import prepare_handle
 from palpate.identify import Balance, compress
 from palpate.identify.axes import axis_problems
 from palpate.physics.units import parse_unit

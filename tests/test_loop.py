@@ -19,7 +19,7 @@ from scipy.linalg import expm
 from palpate.elements import ScalarInertia, Viscous
 from palpate.errors import MissingExtra, PalpateError
 from palpate.experiment import Result
-from palpate.experiment.result_parts import DRIVEN_BY
+from palpate.experiment.stage.result import DRIVEN_BY
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
 from palpate.physics.inertia import phi_from_mass_properties

@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import PalpateError
-from palpate.experiment.result_parts import DRIVEN_BY
+from palpate.experiment.stage.result import DRIVEN_BY
 from palpate.model import Model, load_object
 from palpate.physics.inertia import move_phi
 from palpate.physics.regressor import body_regressor

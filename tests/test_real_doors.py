@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from palpate.experiment.body_signals import slower
 
 from palpate.experiment import read_experiment, run_experiment
-from palpate.experiment.body_signals import slower
-from palpate.experiment.result import Result
+from palpate.experiment.stage.result import Result
 from palpate.motion.clocks.clock import Even
 
 Array = NDArray[np.float64]

@@ -18,11 +18,10 @@ from hypothesis import strategies as st
 from palpate.errors import DataProblem, PalpateError
 from palpate.experiment import handle_of_body, read_experiment
 from palpate.experiment.file.reading import parse, shipped_experiments
-from palpate.experiment.reproduce import reproduce
-from palpate.experiment.reproduce_choices import ORDER, Window
-from palpate.experiment.reproduce_files import look
-from palpate.experiment.reproduce_paper import PAPER, Printed
-from palpate.experiment.reproduce_table import Line
+from palpate.experiment.paper.choices import ORDER, PAPER, Printed, Window
+from palpate.experiment.paper.files import look
+from palpate.experiment.paper.reproduce import reproduce
+from palpate.experiment.paper.table import Line
 from palpate.twin.authors import write_authors_twin, write_paper_handle, write_shipped_experiment
 from tests.browser import chromium, violations
 from tests.command import palpate

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from palpate.experiment.hinge_inputs import faded
 from scipy.signal import savgol_coeffs
 
-from palpate.experiment.hinge_inputs import faded
 from palpate.identify import build_balance, compress, solve
 from palpate.identify.balance import Balance
 from palpate.mechanisms import Hinge

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from palpate.elements import Coulomb, WheelSpin
-from palpate.errors import ExperimentProblem, PalpateError
-from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.rolling_body import PreparedRolling, fit_prepared, prepare_rolling
 from palpate.experiment.rolling_capture import _model  # pyright: ignore[reportPrivateUsage]
 from palpate.experiment.rolling_fit import RollingFit, refit, solve_as
 from palpate.experiment.rolling_judge import judged, motion_for
 from palpate.experiment.rolling_load import load_on_wheel, resistance
+
+from palpate.elements import Coulomb, WheelSpin
+from palpate.errors import ExperimentProblem, PalpateError
+from palpate.experiment.file.reading import read_experiment
 from palpate.identify import Solution
 from palpate.identify.solution import Status
 from palpate.mechanisms import Rolling

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.rolling_body import fit_findings, fit_prepared, prepare_rolling
 from palpate.experiment.rolling_fit import RollingFit
 from palpate.experiment.rolling_inputs import RollingInputs
 from palpate.experiment.rolling_judge import judged, motion_hints
+
+from palpate.experiment.file.reading import read_experiment
 from palpate.findings import Finding
 from palpate.identify.solution import Status
 from palpate.twin.wheelbarrow import wheelbarrow_twin

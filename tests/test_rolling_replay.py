@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.integrate import solve_ivp
-
-from palpate.elements import PolynomialSpring, RigidBody, ScalarInertia, Viscous, WheelSpin
-from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.hinge_inputs import Filtering
 from palpate.experiment.rolling_fit import Believed, RollingFit, fit_rolling
 from palpate.experiment.rolling_inputs import RollingInputs, Sensor, with_radius
 from palpate.experiment.rolling_replay import replay_entry, replay_errors, replay_rolling, replay_windows
+from scipy.integrate import solve_ivp
+
+from palpate.elements import PolynomialSpring, RigidBody, ScalarInertia, Viscous, WheelSpin
+from palpate.errors import DataProblem, PalpateError
 from palpate.mechanisms import Free, Hinge, Mechanism, Rolling
 from palpate.model import Model, load_object
 from palpate.motion.clocks.clock import Even

@@ -12,13 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.console import Console
-
-from palpate.errors import ExperimentProblem
-from palpate.experiment import rolling_body
-from palpate.experiment.file.reading import Experiment, read_experiment
-from palpate.experiment.file.schema import SensorPart
-from palpate.experiment.result import Result
 from palpate.experiment.rolling_body import PreparedRolling, believed_of, fit_prepared, prepare_rolling, run_rolling
 from palpate.experiment.rolling_capture import _zero  # pyright: ignore[reportPrivateUsage]
 from palpate.experiment.rolling_feet import with_feet
@@ -34,6 +27,13 @@ from palpate.experiment.rolling_judge import (
 )
 from palpate.experiment.rolling_result import build_rolling_result
 from palpate.experiment.rolling_zero import split_zero, zero_changes
+from rich.console import Console
+
+from palpate.errors import ExperimentProblem
+from palpate.experiment import rolling_body
+from palpate.experiment.file.reading import Experiment, read_experiment
+from palpate.experiment.file.schema import SensorPart
+from palpate.experiment.stage.result import Result
 from palpate.findings import Finding, Severity
 from palpate.identify.solution import Status
 from palpate.model import Model

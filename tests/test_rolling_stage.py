@@ -12,11 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from palpate.errors import ExperimentProblem
 from palpate.experiment.body import run_body
-from palpate.experiment.file.reading import read_experiment
-from palpate.experiment.file.schema import BodyUncertainPart
 from palpate.experiment.rolling_body import PreparedRolling, believed_of, fit_findings, fit_prepared, prepare_rolling
 from palpate.experiment.rolling_clock import rolling_clock
 from palpate.experiment.rolling_fit import (
@@ -32,6 +28,10 @@ from palpate.experiment.rolling_judge import feet_findings, judged, swap_finding
 from palpate.experiment.rolling_rest import AtRest
 from palpate.experiment.rolling_result import build_rolling_result
 from palpate.experiment.rolling_windows import windowed_rows
+
+from palpate.errors import ExperimentProblem
+from palpate.experiment.file.reading import read_experiment
+from palpate.experiment.file.schema import BodyUncertainPart
 from palpate.identify import Balance, Solution
 from palpate.identify.solution import Status
 from palpate.mechanisms import Rolling

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from palpate import read_experiment, run_experiment
 from palpate.experiment.rolling_held import held_findings
 from palpate.experiment.rolling_rest import AtRest
+
+from palpate import read_experiment, run_experiment
 from palpate.mechanisms.rolling import Rolling
 from palpate.model import load_object
 from palpate.physics.functions import ARRAYS

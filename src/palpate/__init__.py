@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from palpate.experiment import run_experiment as run_experiment
     from palpate.experiment.comparison import compare as compare
     from palpate.experiment.inspection import inspect_recordings as inspect_recordings
-    from palpate.experiment.motion import build_motion as build_motion
-    from palpate.experiment.result_file import read_result as read_result
+    from palpate.experiment.stage.capture import build_motion as build_motion
+    from palpate.experiment.stage.result import read_result as read_result
     from palpate.experiment.validation import validate as validate
     from palpate.export import export_model as export_model
     from palpate.identify import Prior as Prior
@@ -65,14 +65,14 @@ _PUBLIC = {
     "SensorStepper": "palpate.runtime",
     "Stepper": "palpate.runtime",
     "compare": "palpate.experiment.comparison",
-    "read_result": "palpate.experiment.result_file",
+    "read_result": "palpate.experiment.stage.result",
     "validate": "palpate.experiment.validation",
     "export_model": "palpate.export",
     "write_figures": "palpate.report.identification",
     "write_report": "palpate.report.identification",
     "write_tables": "palpate.report.identification",
     "inspect_recordings": "palpate.experiment.inspection",
-    "build_motion": "palpate.experiment.motion",
+    "build_motion": "palpate.experiment.stage.capture",
     "fit_body": "palpate.motion.markers.cloud",
     "mean_cloud": "palpate.motion.markers.cloud",
     "static_cloud": "palpate.motion.markers.cloud",

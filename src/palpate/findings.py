@@ -37,8 +37,9 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """For people: "place: evidence; remedy"."""
-        return (f"{self.place}: " if self.place else "") + self.evidence + (f"; {self.remedy}" if self.remedy else "")
+        """For people: "place: evidence; remedy"; evidence that begins with its place says it once."""
+        named = not self.place or self.evidence.startswith(self.place)
+        return ("" if named else f"{self.place}: ") + self.evidence + (f"; {self.remedy}" if self.remedy else "")
 
     def as_json(self) -> dict[str, str]:
         """For result.json."""

@@ -89,6 +89,32 @@ class Model:
         values = {name: float(v) for name, v in zip(self.parameters, p, strict=True)}
         return replace(self, values=values, about={**self.about, **about})
 
+    def names_of(self, element: Element) -> tuple[str, ...]:
+        """The names of an element's parameters in this model."""
+        names = iter(self.parameters)
+        by_element = {e.name: tuple(next(names) for _ in e.parameters) for e in self.elements}
+        return by_element[element.name]
+
+    def advice(self, name: str) -> str:
+        """Which motion would tell more about a parameter, by its name in a result; empty where nothing is known."""
+        if name in self.mechanism.advice:
+            return self.mechanism.advice[name]
+        owner = next((e for e in self.elements if name in self.names_of(e)), None)
+        if owner is None or owner.instrument:
+            return ""
+        return self.mechanism.advice.get(owner.acts_on, owner.needs)
+
+    @property
+    def mass_parameter(self) -> str | None:
+        """The parameter that is the whole mass of a body that only moves along a line; None: there is none."""
+        scalar = (n for e in self.elements if e.constant == "inertia" for n in self.names_of(e))
+        return next((n for n in scalar if self.parameters[n].unit == "kg"), None)
+
+    def with_wheel(self, radius: float) -> Model:
+        """The same object on a wheel of another radius, m; elements that know it follow."""
+        mechanism, elements = self.mechanism.with_radius(radius), tuple(e.on_wheel(radius) for e in self.elements)
+        return replace(self, mechanism=mechanism, elements=elements)
+
     def of_object(self) -> Model:
         """The object alone, without what belongs to the instruments."""
         return self._only(tuple(e for e in self.elements if not e.instrument))

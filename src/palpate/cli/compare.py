@@ -24,7 +24,7 @@ def compare(
     with known_errors():
         from palpate.experiment.comparison import compare as compare_results
         from palpate.experiment.comparison import mean_model
-        from palpate.experiment.result_file import read_result
+        from palpate.experiment.stage.result import read_result
         from palpate.model import Model
         from palpate.report.tables import comparison_text
 

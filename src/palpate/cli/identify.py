@@ -81,8 +81,8 @@ def save_result(result: Any, folder: Path, extras: Extras | None = None) -> list
     Without the libraries of the extra `report` there is no page, and a message says so.
     """
     paths: list[Path] = list(result.save(folder))
-    if result.handle is not None:
-        _save_report(result.handle, folder / "handle", extras or Extras())
+    for name, handle in zip(("handle", "handle_2"), result.handles, strict=False):
+        _save_report(handle, folder / name, extras or Extras())
     return paths + _save_report(result, folder, extras or Extras())
 
 

@@ -67,7 +67,7 @@ def inspect(
                 tell("writing the table")
                 _write_table(table, inspection.motion)
         with _closed_pipe_is_no_error():
-            from palpate.experiment.inspection_data import inspection_data
+            from palpate.experiment.inspection import inspection_data
             from palpate.report.inspection import describe, inspection_text, recordings_text
 
             described = [describe(r, hint) for r, hint in zip(inspection.recordings, hints, strict=True)]
@@ -102,8 +102,8 @@ def _inspect(files: Sequence[Path], given: _Given, tell: Tell) -> tuple[Any, lis
 def _inspect_experiment(files: Sequence[Path], tell: Tell) -> tuple[Any, list[str]]:
     """What an experiment file names, read as it says."""
     from palpate.experiment.file.reading import read_experiment, recordings_of
-    from palpate.experiment.handle_inputs import load_part
     from palpate.experiment.inspection import inspect_motion, inspect_recordings
+    from palpate.experiment.stage.recordings import load_part
 
     tell("reading")
     experiment = read_experiment(files[0])
@@ -112,7 +112,7 @@ def _inspect_experiment(files: Sequence[Path], tell: Tell) -> tuple[Any, list[st
     hints = [f"recordings.{name}.time: {{column: ..., unit: ms}}" for name in parts]
     title = experiment.config.title or files[0].name
     if experiment.config.stage == "motion":
-        from palpate.experiment.motion import build_motion
+        from palpate.experiment.stage.capture import build_motion
 
         return inspect_motion(title, recordings, build_motion(experiment, tell)), hints
     tell("comparing clocks")
@@ -145,7 +145,7 @@ def _read(path: Path, given: _Given, *, alone: bool) -> Any:
 
 
 def _write_table(path: Path, motion: Any) -> None:
-    from palpate.experiment.motion_table import motion_recording
+    from palpate.experiment.inspection import motion_recording
     from palpate.recording import FORMATS
 
     if motion is None:

@@ -31,15 +31,15 @@ def reproduce(
 ) -> None:
     """Identify the paper's four models from its authors' recordings and compare them with its Table."""
     with known_errors():
-        from palpate.experiment.reproduce import check_previous
-        from palpate.experiment.reproduce import reproduce as run
+        from palpate.experiment.paper.reproduce import check_previous
+        from palpate.experiment.paper.reproduce import reproduce as run
 
         check_folder(out)
         check_previous(out)
         with progress(quiet=quiet or as_json, verbose=verbose, title="reproducing") as tell:
             reproduction = run(folder, as_published=as_published, tell=tell)
             tell("writing")
-            from palpate.experiment.reproduce_table import reproduction_data
+            from palpate.experiment.paper.table import reproduction_data
             from palpate.report.reproduction import reproduction_text, write_reproduction
 
             paths, lost = write_reproduction(out, reproduction)

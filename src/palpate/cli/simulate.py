@@ -88,7 +88,7 @@ def simulate(
     """Simulate a model: force in, motion out, or in closed loop with a robot."""
     with known_errors():
         from palpate.errors import PalpateError
-        from palpate.experiment.result_file import read_result
+        from palpate.experiment.stage.result import read_result
         from palpate.model import Model
         from palpate.rendering.person import Hand
 

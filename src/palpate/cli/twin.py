@@ -51,7 +51,7 @@ def twin(
     with known_errors():
         with progress(quiet=quiet or as_json, verbose=False, title="simulating") as tell:
             from palpate.errors import FileProblem, PalpateError, UnknownName
-            from palpate.experiment.reproduce import TRUTH_FILE
+            from palpate.experiment.paper.reproduce import TRUTH_FILE
             from palpate.twin import TWINS
 
             if kind not in TWINS:
@@ -94,7 +94,7 @@ def demo(
                 result = run_experiment(experiment, tell)
                 tell("writing the report")
                 save_result(result, folder)
-            stages = {"": result} if result.handle is None else {"handle": result.handle, "": result}
+            stages = {**dict(zip(("handle",), result.handles, strict=False)), "": result}
             for name, stage in stages.items():
                 results[str(folder / name)] = dict(stage.data)
                 if not as_json and not quiet:

@@ -27,7 +27,7 @@ def variants(
         path = result_folder(out, experiment) / "variants.json"
         with progress(quiet=quiet or as_json, verbose=verbose, title=Path(experiment).stem) as tell:
             from palpate.experiment import read_experiment
-            from palpate.experiment.body_variants import rank_body, ranking_data
+            from palpate.experiment.variants import rank_body, ranking_data
             from palpate.report.tables import variants_text
 
             read = read_experiment(experiment, data=data)

@@ -7,7 +7,7 @@ element that resists motion therefore has positive columns along the velocity.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self
@@ -54,6 +54,20 @@ class Shape:
     std: float = 0.0
     bounds: tuple[float, float] = (-np.inf, np.inf)
     free: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where and in which direction a parameter acts."""
+
+    acts_on: str
+    over: str
+    """The coordinate of the zone."""
+    when: Literal["both", "opening", "closing"]
+    where: str
+    """In words: "above 69 deg"; empty: everywhere."""
+    weight: Callable[[FloatArray], FloatArray]
+    """Positions -> from 0 (outside) to 1 (inside)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +179,11 @@ class Element(ABC):
     @property
     def looks_at(self) -> tuple[str, ...]:
         """Coordinates that it depends on beside the one it acts on; the mechanism must have them."""
+        return ()
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """Where each parameter acts, one per parameter; none: all act everywhere."""
         return ()
 
     @property

@@ -9,10 +9,10 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from palpate.elements.element import Element, Parameter, Shape
+from palpate.elements.element import Element, Parameter, Scope, Shape
 from palpate.errors import PalpateError, UnknownName
 from palpate.physics.arrays import FloatArray, rms
-from palpate.physics.functions import Functions, Scalar
+from palpate.physics.functions import ARRAYS, Functions, Scalar
 from palpate.physics.kinematics import Kinematics
 from palpate.physics.units import shown
 
@@ -139,6 +139,28 @@ class ZoneDamper(Element):
                     f"{shown(low, unit, named=False)} to {shown(high, unit)} only"
                 )
         return ""
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """The zone and, for the coefficient of `otherwise`, what is outside it."""
+        z = {s.name: s.value for s in self.shapes}
+
+        def inside(q: FloatArray) -> FloatArray:
+            return np.broadcast_to(np.asarray(self._weight(q, z, ARRAYS), dtype=float), q.shape)
+
+        zone = Scope(self.acts_on, self.over, self.when, self._where(outside=False), inside)
+        outside = Scope(self.acts_on, self.over, self.when, self._where(outside=True), lambda q: 1.0 - inside(q))
+        count = 2 if self.flow == "mixed" else 1
+        return (zone,) * count + ((outside,) * count if self.otherwise else ())
+
+    def _where(self, *, outside: bool) -> str:
+        """The zone in words."""
+        unit = self.unit("rad", self.over)
+        above, below = (None if x is None else shown(x, unit) for x in (self.above, self.below))
+        if above is not None and below is not None:
+            return f"{'outside' if outside else 'within'} {above} to {below}"
+        border = above or below
+        return "" if border is None else f"{'above' if (above is not None) != outside else 'below'} {border}"
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """For each zone its weight times speed, speed |speed|, or both."""

@@ -1,7 +1,7 @@
-"""The experiment file, and the stages it runs."""
+"""The experiment file, and the stage that it runs."""
 
 from palpate.experiment.file.reading import Experiment as Experiment
 from palpate.experiment.file.reading import read_experiment as read_experiment
 from palpate.experiment.file.reading import shipped_experiments as shipped_experiments
-from palpate.experiment.result import Result as Result
-from palpate.experiment.running import run_experiment as run_experiment
+from palpate.experiment.stage.result import Result as Result
+from palpate.experiment.stage.run import run_experiment as run_experiment

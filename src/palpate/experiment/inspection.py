@@ -4,18 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from palpate.errors import DataProblem
-from palpate.experiment.capture import Body, align_body, on_even_frames
-from palpate.experiment.motion import CapturedMotion, DeviceOnClock, imu_clock, not_rigid, wrench_clock
+from palpate.experiment.stage.capture import (
+    Body,
+    CapturedMotion,
+    DeviceOnClock,
+    align_body,
+    imu_clock,
+    not_rigid,
+    on_even_frames,
+    wrench_clock,
+)
+from palpate.experiment.stage.recordings import Instrument
+from palpate.files import finite
 from palpate.findings import Finding, Severity
-from palpate.motion.clocks.clock import evenly_sampled
+from palpate.motion.clocks.clock import evenly_sampled, resample
 from palpate.motion.clocks.offset import clock_map
 from palpate.motion.imu.plausibility import check_imu
 from palpate.motion.markers.cloud import markers_of, mean_cloud
-from palpate.recording import Channel, Recording
+from palpate.physics.arrays import FloatArray
+from palpate.physics.so3 import continuous_quaternions, quaternion_from_rotation
+from palpate.recording import Channel, Clock, Recording
 from palpate.recording.gates import check_channels
 
 FEWEST_MARKERS = 4
@@ -63,8 +76,8 @@ def inspect_recordings(recordings: Sequence[Recording], title: str = "") -> Insp
         devices["wrench"] = wrench
         if body is not None or imu is not None:
             try:
-                found = wrench_clock(None if body is None else body.poses, wrench.even, devices.get("imu"))
-                devices["wrench"] = DeviceOnClock(wrench.recording, wrench.names, wrench.even, found.clock, found)
+                offset = wrench_clock(None if body is None else body.poses, wrench.even, devices.get("imu"))
+                devices["wrench"] = replace(wrench, clock=offset.clock, offset=offset)
             except DataProblem as error:
                 findings.append(Finding("clock", str(error)))
     reference = "mocap" if body is not None else "imu" if imu is not None and wrench is not None else ""
@@ -74,9 +87,10 @@ def inspect_recordings(recordings: Sequence[Recording], title: str = "") -> Insp
 def _channel_findings(recording: Recording) -> tuple[Finding, ...]:
     """Clipping, dead and frozen channels; not of markers, which have checks of their own."""
     names = [name for name, channel in recording.channels.items() if channel.samples.ndim == 1]
-    found = check_channels(recording, names) if names else ()
-    # whether it matters depends on what the channel is for
-    return tuple(replace(f, severity=Severity.WARNING) for f in found)
+    faults = check_channels(recording, names) if names else ()
+    return tuple(
+        replace(f, severity=Severity.WARNING) for f in faults
+    )  # whether it matters depends on what the channel is for
 
 
 def _body(recordings: Sequence[Recording], findings: list[Finding]) -> Body | None:
@@ -116,7 +130,7 @@ def _device(
             except DataProblem as error:
                 findings.append(Finding("clock", str(error)))
                 continue
-            return DeviceOnClock(recording, names, even, None, None)
+            return DeviceOnClock(Instrument(recording, names, even, {}), None, None)
     return None
 
 
@@ -128,11 +142,129 @@ def _on_clock(imu: DeviceOnClock, body: Body | None, findings: list[Finding]) ->
     """The IMU beside the cameras; alone, it is the reference itself."""
     if body is None:
         middle = float(np.mean(imu.even.times_s[[0, -1]]))
-        own = clock_map(0.0, 0.0, middle, 0.0, 0.0)
-        return DeviceOnClock(imu.recording, imu.names, imu.even, own, None)
+        return replace(imu, clock=clock_map(0.0, 0.0, middle, 0.0, 0.0))
     try:
-        found = imu_clock(body.poses, imu.even)
+        offset = imu_clock(body.poses, imu.even)
     except DataProblem as error:
         findings.append(Finding("clock", str(error)))
         return imu
-    return DeviceOnClock(imu.recording, imu.names, imu.even, found.clock, found)
+    return replace(imu, clock=offset.clock, offset=offset)
+
+
+def inspection_data(inspection: Inspection) -> dict[str, Any]:
+    """Markers, clocks, vertical, frames and findings; SI units."""
+    return {
+        "markers": None if inspection.body is None else _markers_data(inspection.body),
+        "reference_clock": inspection.reference or None,
+        "clocks": {name: _clock_data(device) for name, device in inspection.devices.items()},
+        "motion": None if inspection.motion is None else _motion_data(inspection.motion),
+        "findings": [f.as_json() for f in inspection.findings],
+    }
+
+
+def _markers_data(body: Body) -> dict[str, Any]:
+    name, error, at = body.fit.largest()
+    return {
+        "reference": body.reference,
+        "noise_m": finite(body.checked.noise_m),
+        "bending_m": finite(body.checked.bending_m),
+        "mean_error_m": finite(body.fit.mean_error_m),
+        "mean_error_as_stored_m": finite(body.raw.mean_error_m),
+        "largest_error": {"name": name, "error_m": finite(error), "at_s": finite(at)},
+        "by_marker": [
+            {"name": n, "mean_error_m": finite(mean), "largest_error_m": finite(most), "at_s": finite(t), "hidden": h}
+            for n, mean, most, t, h in body.raw.rows()
+        ],
+        "frames_without_pose": body.fit.unknown(),
+        "faults": [
+            {"kind": f.kind, "names": list(f.names), "interval_s": list(f.interval_s), "size_m": finite(f.size_m)}
+            for f in body.checked.faults
+        ],
+        "gaps": body.filled.sentence(),
+        "usable_s": [list(pair) for pair in body.filled.usable],
+    }
+
+
+def _clock_data(device: DeviceOnClock) -> dict[str, Any] | None:
+    """reference time = device time + offset_s + drift (reference time - at_s)."""
+    clock = device.clock
+    if clock is None:
+        return None
+    low, high = clock.interval_at(np.array(clock.at_s))
+    return {
+        "offset_s": clock.offset_s,
+        "ci95_s": [float(low), float(high)],
+        "at_s": clock.at_s,
+        "drift_ppm": clock.drift_ppm if clock.drift_observed else None,
+        "drift_ci95_ppm": list(clock.drift_interval_ppm()),
+        "drift_observed": clock.drift_observed,
+        "estimated": device.offset is not None,
+    }
+
+
+def _motion_data(motion: CapturedMotion) -> dict[str, Any]:
+    placement, derivatives = motion.placement, motion.derivatives
+    data: dict[str, Any] = {
+        "frame": motion.frame,
+        "frames": {name: T.tolist() for name, T in motion.body.frames.items()},
+        "up_in_capture_frame": motion.up.tolist(),
+        "window_s": None if derivatives is None else derivatives.window_s,
+        "bandwidth_hz": None
+        if derivatives is None or derivatives.bandwidth is None
+        else derivatives.bandwidth.bandwidth_hz,
+    }
+    if placement is not None:
+        data["imu"] = {
+            "rotation": placement.R_ab.tolist(),
+            "rotation_std_rad": placement.turn_std_rad.tolist(),
+            "translation_m": placement.r_ab.tolist(),
+            "translation_std_m": placement.lever_std.tolist(),
+            "not_told": list(placement.weak),
+        }
+        if placement.tilt is not None:
+            tilt = placement.tilt
+            data["tilt"] = {"x_rad": tilt.x_rad, "y_rad": tilt.y_rad, "ci95_rad": tilt.interval_rad().tolist()}
+    if motion.hinge is not None and motion.hinge_motion is not None:
+        data["hinge"] = {
+            "T_world_hinge": motion.hinge.T_world_hinge.tolist(),
+            "direction_std_rad": finite(motion.hinge.direction_std_rad),
+            "point_std_m": finite(motion.hinge.point_std_m),
+            "range_rad": finite(motion.hinge.range_rad),
+            "inclination_rad": None if motion.inclination_rad is None else motion.inclination_rad[0],
+            "inclination_std_rad": None if motion.inclination_rad is None else finite(motion.inclination_rad[1]),
+        }
+    return data
+
+
+def motion_recording(motion: CapturedMotion) -> Recording:
+    """Pose, velocities and accelerations of the frame, hinge angle and wrench, on the clock of motion capture.
+
+    Position (m) and quaternion w x y z of the frame in the capture frame; specific acceleration a - g (m/s2), omega and
+    omega_dot in the frame itself; the wrench in the load cell's axes, low-passed for the frame rate; empty where
+    something was not seen.
+    """
+    poses = motion.poses
+    columns: dict[str, tuple[FloatArray, str]] = {}
+    for i, axis in enumerate("xyz"):
+        columns[f"position.{axis}"] = (poses.position[:, i], "m")
+    quaternion, seen = np.full((len(poses), 4), np.nan), poses.seen
+    quaternion[seen] = continuous_quaternions(quaternion_from_rotation(poses.rotation[seen]))
+    for i, part in enumerate("wxyz"):
+        columns[f"quaternion.{part}"] = (quaternion[:, i], "1")
+    if motion.motion is not None:
+        signals = {"specific_acceleration": "m/s2", "omega": "rad/s", "omega_dot": "rad/s2"}
+        for name, unit in signals.items():
+            for i, axis in enumerate("xyz"):
+                columns[f"{name}.{axis}"] = (getattr(motion.motion, name)[:, i], unit)
+    if motion.hinge_motion is not None:
+        columns["hinge.angle"] = (motion.hinge_motion.angle_rad, "rad")
+    if motion.angle is not None:
+        columns["hinge.speed"] = (motion.angle.speed, "rad/s")
+        columns["hinge.acceleration"] = (motion.angle.acceleration, "rad/s2")
+    wrench = motion.devices.get("wrench")
+    if wrench is not None and wrench.clock is not None:
+        there = resample(wrench.even.times_s, wrench.even.seen_x, poses.times_s, clock=wrench.clock)
+        for i, (name, unit) in enumerate((f"{k}_{a}", u) for k, u in (("f", "N"), ("n", "N m")) for a in "xyz"):
+            columns[name] = (there[:, i], unit)
+    clock = Clock("time", poses.times_s)
+    return Recording({n: Channel(n, x, clock, unit) for n, (x, unit) in columns.items()}, None, "csv")

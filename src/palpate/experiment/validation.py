@@ -10,28 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from palpate.elements import SENSOR
-from palpate.errors import PalpateError
-from palpate.experiment.body import PreparedBody, fit_body, prepare_body, replayed
-from palpate.experiment.body_judge import WORST_PERCENT
+from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.file.object_model import object_model
 from palpate.experiment.file.reading import Experiment
-from palpate.experiment.handle import prepare_handle
-from palpate.experiment.result import provenance
-from palpate.experiment.result_file import read_result
-from palpate.experiment.rolling_body import believed_of, prepare_rolling
-from palpate.experiment.rolling_fit import fit_rolling
-from palpate.experiment.rolling_replay import CONTACT, replay_errors, replay_rolling
-from palpate.experiment.telling import Tell
+from palpate.experiment.gates.case import MISFIT_PERCENT
+from palpate.experiment.stage.capture import Tell
+from palpate.experiment.stage.fit import Plan, fit_inputs
+from palpate.experiment.stage.inputs import Belief
+from palpate.experiment.stage.mount import shown_as
+from palpate.experiment.stage.result import provenance, read_result
+from palpate.experiment.stage.run import prepare_experiment, replay_fit
 from palpate.files import finite, sha256
-from palpate.findings import Finding
-from palpate.identify import Solution, compress, solve
+from palpate.findings import Finding, sentences
+from palpate.identify import Solution
 from palpate.identify.balance import Segment
-from palpate.mechanisms import Free, Mechanism, Rolling
-from palpate.mechanisms.mechanism import Row
+from palpate.mechanisms import Row
 from palpate.model import Model
-from palpate.physics.arrays import FloatArray, least_squares
-from palpate.runtime.replay import Replay
+from palpate.physics.arrays import FloatArray, least_squares, rms
 
 VALIDATION_FORMAT = 1
 WORSE = 2.0
@@ -40,7 +35,7 @@ APART, FAR_APART, MATTERS = 3.0, 5.0, 0.1
 """Standard deviations by which two identifications of one number rarely differ; and beyond which, with a difference of
 this share of it, the model is refuted.
 """
-ASTRAY_RAD = np.radians(0.3)
+ASTRAY = {"rad": float(np.radians(0.3)), "m": 1.5e-3}
 """A replay within this is good, however good that of the refit may be."""
 
 
@@ -56,7 +51,8 @@ class Unseen:
     segments: Mapping[str, Sequence[Segment]]
     findings: tuple[Finding, ...]
     replay: Mapping[str, float | None] | None = None
-    """rad: measured force in, angles out, with the model and with the fit."""
+    """Measured force in, motion out, with the model and with the fit: RMS in `replay_unit`."""
+    replay_unit: str = "rad"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,25 +81,25 @@ def validate(
     measured = unseen.samples[:, :, -1]
     error = _residuals(unseen, model)
     best = _residuals(unseen, unseen.refit.model.with_values(unseen.refit.p))
-    rms = {
+    rms_ = {
         row.name: _entry(row, *columns)
         for row, *columns in zip(_rows(unseen), error.T, best.T, measured.T, strict=True)
     }
     parameters = {e["name"]: e for e in _parameters(unseen, model, known)}
     seen = _already_seen(known, experiment, unseen.segments)
-    why = [f.sentence for f in unseen.findings if f.fatal] + _reasons(rms) + _refuted(parameters, unseen.replay)
-    warnings = [*seen, *(f.sentence for f in unseen.findings if not f.fatal), *_moved(parameters)]
+    reasons = [*sentences(unseen.findings, fatal=True), *_reasons(rms_), *_refuted(parameters, unseen)]
+    warnings = [*seen, *sentences(unseen.findings, fatal=False), *_moved(parameters)]
     return Validation(
         {
             "palpate_validation": VALIDATION_FORMAT,
             "title": experiment.config.title or experiment.source.stem,
             "model": {"name": model.name, "file": None if path is None else path.name, "about": dict(model.about)},
-            "rms": rms,
+            "rms": rms_,
             "samples": len(error),
             "parameters": parameters,
             "replay": unseen.replay,
-            "verdict": {"passed": not why, "reasons": why},
-            "warnings": list(dict.fromkeys(w for w in warnings if w not in why)),
+            "verdict": {"passed": not reasons, "reasons": reasons},
+            "warnings": list(dict.fromkeys(w for w in warnings if w not in reasons)),
             "provenance": provenance(experiment, unseen.segments)
             | {"palpate": version("palpate"), "model": None if path is None else sha256(path)},
         }
@@ -111,14 +107,40 @@ def validate(
 
 
 def _unseen(model: Model, experiment: Experiment[Any], tell: Tell) -> Unseen:
-    """The experiment's balance in the columns of this model."""
+    """The experiment's balance in the columns of this model: its own effects and zones, on these recordings."""
     config = experiment.config
     if config.stage not in ("handle", "body"):
         raise experiment.problem("stage", f"a model is not validated by the {config.stage} stage", "handle or body")
     _check_kind(model, experiment)
-    if config.stage == "handle":
-        return _of_handle(experiment, tell)
-    return (_of_rolling if isinstance(model.mechanism, Rolling) else _of_hinge)(model, experiment, tell)
+    prepared = prepare_experiment(experiment, tell)
+    inputs, segments = prepared.inputs, prepared.segments
+    elements = tuple(e.estimating(False) for e in model.elements)
+    instruments = tuple(e for e in inputs.model.elements if e.instrument)
+    ours = replace(model, mechanism=inputs.mechanism, elements=(*elements, *instruments), values={})
+    belief = Belief(mass=inputs.belief.mass, factor=inputs.belief.factor)
+    moved = sorted([*segments["train"], *segments["test"]])  # a refit is one to all of these data
+    tell("solving")
+    try:
+        fit = fit_inputs(
+            replace(inputs.with_model(ours), belief=belief),
+            {**segments, "train": moved, "test": []},
+            Plan((*segments["quasi_static"], *moved)),
+            noise=lambda _: prepared.noise,
+            find_contact=inputs.main is not None and config.stops is None and not inputs.filtering.published,
+        )
+    except DataProblem as error:
+        raise experiment.problem("segments", str(error)) from error
+    spans = sorted(s for kind, own in segments.items() if kind != "static" for s in own)
+    tell("replaying")
+    values = {**dict(zip(ours.parameters, fit.p.tolist(), strict=True)), **model.values}
+    p = np.array([values[n] for n in ours.parameters])
+    everything = replace(prepared, segments={**segments, "test": moved})
+    played = {"model": replay_fit(fit, everything, p), "refit": replay_fit(fit, everything)}
+    scores = {name: None if p is None else finite(p.rms) for name, p in played.items()}
+    unit = next((p.unit for p in played.values() if p is not None), "rad")
+    rows = fit.prediction.rows[fit.prediction.inside(spans)]
+    replay = None if inputs.imu is not None else scores
+    return Unseen(ours, rows, fit.solution, segments, prepared.findings, replay, unit)
 
 
 def _check_kind(model: Model, experiment: Experiment[Any]) -> None:
@@ -127,79 +149,13 @@ def _check_kind(model: Model, experiment: Experiment[Any]) -> None:
     about = str(model.about.get("model_of", "")).split(" ", 1)[0]
     wanted = "handle" if config.stage == "handle" else str(config.model_of)
     if about and about not in (wanted, "body" if wanted == "weight-only" else wanted):
-        told = f"the experiment is about the {wanted}, the model is one of the {about}"
-        raise experiment.problem(
-            "stage" if config.stage == "handle" else "model_of", told, "give the model of the same part"
-        )
-    kind = Free if config.stage == "handle" else type(object_model(experiment).mechanism)
-    if type(model.mechanism) is not kind:
-        told = f"the model {model.name!r} moves otherwise ({_kind(model.mechanism)}) than the experiment's object"
-        raise experiment.problem("object", told, "give the model of the same object")
-
-
-def _kind(mechanism: Mechanism) -> str:
-    return str(getattr(mechanism, "type", type(mechanism).__name__))
-
-
-def _of_handle(experiment: Experiment[Any], tell: Tell) -> Unseen:
-    prepared = prepare_handle(experiment, tell)
-    tell("solving")
-    spans = sorted([*prepared.train, *prepared.test])
-    refit = solve(compress(prepared.balance, spans, noise=prepared.noise))
-    rows = np.concatenate([prepared.balance.rows(s) for s in spans])
-    segments = {"train": prepared.train, "test": prepared.test}
-    return Unseen(prepared.balance.model, rows, refit, segments, prepared.findings)
-
-
-def _of_hinge(model: Model, experiment: Experiment[Any], tell: Tell) -> Unseen:
-    prepared = prepare_body(experiment, tell)
-    measured = prepared.measured
-    # the model's own effects and zones, on these recordings
-    mechanism = measured.inputs.model.mechanism
-    inputs = measured.inputs.with_model(replace(_settled(model), mechanism=mechanism, values={}))
-    plain = replace(experiment, config=experiment.config.model_copy(update={"procedure": "joint", "fixed": {}}))
-    moved = sorted([*measured.segments["train"], *measured.segments["test"]])  # a refit is one to all of these data
-    everything = replace(measured, inputs=inputs, segments={**measured.segments, "train": moved, "test": []})
-    fit = fit_body(plain, PreparedBody(everything, prepared.offset), tell)
-    spans = sorted(s for name, own in measured.segments.items() if name != "static" for s in own)
-    rows = np.concatenate([fit.prediction.rows(s)[fit.used(s)] for s in spans])
-    tell("replaying")
-    there = {"model": fit.solution.model.with_values(model.p), "refit": fit.solution.model}
-    played = {name: replayed(replace(fit, solution=replace(fit.solution, model=m))) for name, m in there.items()}
-    scores = {name: None if found is None else finite(found.rms) for name, found in played.items()}
-    return Unseen(inputs.model, rows, fit.solution, measured.segments, measured.findings, scores)
-
-
-def _settled(model: Model) -> Model:
-    """Zones as they are, not to be looked for again."""
-    parts: list[Any] = list(model.elements)
-    return replace(model, elements=tuple(replace(e, estimate=False) if hasattr(e, "estimate") else e for e in parts))
-
-
-def _of_rolling(model: Model, experiment: Experiment[Any], tell: Tell) -> Unseen:
-    prepared = prepare_rolling(experiment, tell)
-    tell("solving")
-    measured = prepared.measured
-    spans = sorted([*measured.segments["train"], *measured.segments["test"]])
-    believed = replace(believed_of(experiment, measured), prior=None)
-    fit = fit_rolling(measured.inputs, {**measured.segments, "train": spans, "test": []}, believed)
-    missing = [n for n in fit.inputs.model.of_object().parameters if n not in model.values]
-    if missing:
-        told = f"the experiment's object has {', '.join(missing)}, the model {model.name!r} has not"
-        raise experiment.problem("object", told, "give the model of the same object")
-    tell("replaying")
-    zeros = _zeros(fit.inputs.model)
-    names = list(fit.inputs.model.parameters)
-    own = np.array([v if n in zeros else model.values[n] for n, v in zip(names, fit.solution.p, strict=True)])
-    scores = {name: _turned(replay_rolling(fit, spans, p)) for name, p in (("model", own), ("refit", fit.solution.p))}
-    rows = fit.seen.rows[fit.inside(spans)]
-    return Unseen(fit.inputs.model, rows, fit.solution, measured.segments, measured.findings, scores)
-
-
-def _turned(played: Replay) -> float | None:
-    """rad: errors of all angles of a rolling object together."""
-    errors = [v for name, v in replay_errors(played).items() if name != CONTACT]
-    return float(np.linalg.norm(errors)) if errors else None
+        wrong = f"the experiment is about the {wanted}, the model is one of the {about}"
+        place = "stage" if config.stage == "handle" else "model_of"
+        raise experiment.problem(place, wrong, "give the model of the same part")
+    theirs = object_model(experiment)
+    if model.mechanism.type != theirs.mechanism.type:
+        wrong = f"the model {model.name!r} moves otherwise ({model.mechanism.type}) than the experiment's object"
+        raise experiment.problem("object", wrong, "give the model of the same object")
 
 
 def _rows(unseen: Unseen) -> Sequence[Row]:
@@ -223,7 +179,7 @@ def _residuals(unseen: Unseen, model: Model) -> FloatArray:
 def _zeros(model: Model) -> list[str]:
     """Parameters that belong to the instruments."""
     names = iter(model.parameters)
-    return [n for e in model.elements for n in [next(names) for _ in e.parameters] if e.acts_on == SENSOR]
+    return [n for e in model.elements for n in [next(names) for _ in e.parameters] if e.instrument]
 
 
 def _value(model: Model, name: str) -> float:
@@ -234,7 +190,7 @@ def _value(model: Model, name: str) -> float:
 
 
 def _entry(row: Row, error: FloatArray, best: FloatArray, measured: FloatArray) -> dict[str, Any]:
-    value, least, span = float(np.sqrt(np.mean(error**2))), float(np.sqrt(np.mean(best**2))), float(np.ptp(measured))
+    value, least, span = rms(error), rms(best), float(np.ptp(measured))
     return {
         "value": value,
         "unit": row.unit,
@@ -273,22 +229,22 @@ def _drawn(model: Model) -> dict[str, float]:
     return found
 
 
-def _reasons(rms: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    told: list[str] = []
-    for name, e in rms.items():
+def _reasons(entries: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    reasons: list[str] = []
+    for name, e in entries.items():
         if e["times_refit"] is not None and e["times_refit"] > WORSE:
-            told.append(
+            reasons.append(
                 f"{name}: the error {e['value']:.3g} {e['unit']} is {e['times_refit']:.1f} times what a model fitted "
                 "to these data leaves: the object has changed, or it is another"
             )
-        elif e["percent_of_range"] is not None and e["percent_of_range"] > WORST_PERCENT:
-            told.append(f"{name}: the error is {e['percent_of_range']:.1f} % of the range: not explained")
-    return told
+        elif e["percent_of_range"] is not None and e["percent_of_range"] > MISFIT_PERCENT:
+            reasons.append(f"{name}: the error is {e['percent_of_range']:.1f} % of the range: not explained")
+    return reasons
 
 
-def _refuted(parameters: Mapping[str, Mapping[str, Any]], replay: Mapping[str, float | None] | None) -> list[str]:
+def _refuted(parameters: Mapping[str, Mapping[str, Any]], unseen: Unseen) -> list[str]:
     """Numbers that these data exclude, and a replay that goes elsewhere."""
-    told: list[str] = []
+    reasons, replay = list[str](), unseen.replay
     far = [
         f"{n} = {e['value']:.3g} {e['unit']} instead of {e['refit']:.3g}"
         for n, e in parameters.items()
@@ -297,15 +253,16 @@ def _refuted(parameters: Mapping[str, Mapping[str, Any]], replay: Mapping[str, f
         and abs(e["value"] - e["refit"]) > MATTERS * abs(e["refit"])
     ]
     if far:
-        told.append(f"these data exclude numbers of the model: {', '.join(far)}")
+        reasons.append(f"these data exclude numbers of the model: {', '.join(far)}")
     if replay is not None and replay["model"] is not None and replay["refit"] is not None:
         here, best = replay["model"], replay["refit"]
-        if here > max(WORSE * best, ASTRAY_RAD):
-            told.append(
-                f"its replay goes astray by {np.degrees(here):.2f} deg RMS, that of a model fitted to these data by "
-                f"{np.degrees(best):.2f}"
+        if here > max(WORSE * best, ASTRAY[unseen.replay_unit]):
+            show = shown_as(unseen.replay_unit)
+            reasons.append(
+                f"its replay goes astray by {show(here, '.2f')} RMS, that of a model fitted to these data by "
+                f"{show(best, '.2f')}"
             )
-    return told
+    return reasons
 
 
 def _moved(parameters: Mapping[str, Mapping[str, Any]]) -> list[str]:

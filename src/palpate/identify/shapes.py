@@ -16,6 +16,7 @@ import numpy as np
 
 from palpate.elements import Shape
 from palpate.errors import PalpateError, UnknownName
+from palpate.findings import Finding
 from palpate.identify.balance import Balance, Rows, Segment, stack_rows
 from palpate.identify.problem import Problem, build_penalty
 from palpate.identify.projection import (
@@ -72,6 +73,11 @@ class Profile:
     def in_data(self) -> bool:
         """Whether the data know it."""
         return self.interval is not None
+
+    def held_at(self, value: float) -> Profile:
+        """The same, with the shape left as it was given."""
+        shown = f"{np.degrees(value):.3g} deg" if self.unit == "rad" else f"{value:.3g} {self.unit}"
+        return replace(self, value=value, message=f"{self.message}; it stays as given, {shown}" if self.message else "")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,12 +221,12 @@ def _crossing(inside: float, outside: float, a: float, b: float) -> float:
 
 def _message(free: FreeShape, reaches: tuple[str, ...], hull: tuple[float, float], enough: bool) -> str:
     if not enough:
-        return f"{free.name}: the segments are too short to know the noise, so there is no interval"
+        return "the segments are too short to know the noise, so there is no interval"
     shown = [f"{np.degrees(v):.3g} deg" if free.unit == "rad" else f"{v:.3g} {free.unit}" for v in hull]
     if len(reaches) == 2:
-        return f"{free.name} is not in the data: all from {shown[0]} to {shown[1]} fits as well"
+        return f"it is not in the data: all from {shown[0]} to {shown[1]} fits as well"
     bound = f"at most {shown[1]}" if reaches == ("low",) else f"at least {shown[0]}"
-    return f"{free.name} is not in the data beyond this: {bound}"
+    return f"it is not in the data beyond this: {bound}"
 
 
 COARSE_ROWS = 3000
@@ -259,9 +265,9 @@ class Shaped:
         return self.dp_dz @ self.covariance @ self.dp_dz.T
 
     @property
-    def messages(self) -> tuple[str, ...]:
-        """What a person should know."""
-        return tuple(p.message for p in self.profiles if p.message)
+    def findings(self) -> tuple[Finding, ...]:
+        """About shapes that the data do not tell."""
+        return tuple(Finding("shape", p.message, p.name) for p in self.profiles if p.message)
 
     def __getitem__(self, name: str) -> Profile:
         """A profile by the shape's name."""

@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 
 from palpate.errors import DataProblem, PalpateError
+from palpate.findings import Finding, Severity
 from palpate.identify.compression import Compressed
 from palpate.identify.problem import Ending, Minimum, Penalty, Prior, Problem, build_penalty, search
 from palpate.identify.uncertainty import (
@@ -94,9 +95,9 @@ class Solution:
     conditioning: Conditioning
     ending: Ending
     steps: int
-    impossible: tuple[str, ...]
+    impossible: tuple[Finding, ...]
     """What the data ask for and no object can have: a wrong sign, unit, axis or frame."""
-    warnings: tuple[str, ...]
+    warnings: tuple[Finding, ...]
 
     @property
     def p(self) -> FloatArray:
@@ -149,8 +150,11 @@ def solve(
     except DataProblem:
         return _with_warning(
             solve(replace(compressed, noise=None), prior=prior, factor=factor, known_mass=known_mass, fixed=fixed),
-            "in some direction the noise of the motion is larger than the motion itself and could not be taken out; "
-            "move the object more in every direction",
+            Finding(
+                "noise-in-motion",
+                "in some direction the noise of the motion is larger than the motion itself and could not be taken out",
+                remedy="move the object more in every direction",
+            ),
         )
     p_free = unconstrained(R)
     begin = starts(map_, penalty, p_free)
@@ -248,7 +252,7 @@ def _attenuated(
     return tuple(replace(e, attenuation=n.value - e.value) for e, n in zip(estimates, naive, strict=True))
 
 
-def _with_warning(solution: Solution, warning: str) -> Solution:
+def _with_warning(solution: Solution, warning: Finding) -> Solution:
     return replace(solution, warnings=(*solution.warnings, warning))
 
 
@@ -264,19 +268,23 @@ def _status(fixed: bool, is_open: bool, noise: float, pull: float, share: float,
     return Status.IDENTIFIED if share > 0.99 and pull <= 0.5 * noise else Status.PRIOR_DOMINATED
 
 
-def _warnings(minimum: Minimum, condition: Conditioning, unsure: Uncertainty, against: list[str]) -> tuple[str, ...]:
-    warnings: list[str] = []
+def _warnings(
+    minimum: Minimum, condition: Conditioning, unsure: Uncertainty, against: list[str]
+) -> tuple[Finding, ...]:
+    warnings: list[Finding] = []
     if not unsure.enough:
-        warnings.append("the train segments are too short to know the noise: no intervals; use at least ten seconds")
+        evidence = "the train segments are too short to know the noise: no intervals"
+        warnings.append(Finding("short", evidence, remedy="use at least ten seconds"))
     if minimum.ending is not Ending.CONVERGED:
-        warnings.append(minimum.ending.value)
+        warnings.append(Finding("search", minimum.ending.value))
     if condition.kappa_eff >= KAPPA_LIMIT:
-        warnings.append(
-            f"kappa_eff = {condition.kappa_eff:.0f} is not below {KAPPA_LIMIT:.0f}: some direction is hardly excited; "
-            "turn and shake the object about every axis"
+        evidence = (
+            f"kappa_eff = {condition.kappa_eff:.0f} is not below {KAPPA_LIMIT:.0f}: some direction is hardly excited"
         )
+        warnings.append(Finding("conditioning", evidence, remedy="move the object in every way that it can"))
     if against:
-        warnings.append(f"the data contradict the prior: {'; '.join(against)}; check the drawing, its axes and signs")
+        evidence = f"the data contradict the prior: {'; '.join(against)}"
+        warnings.append(Finding("prior", evidence, "prior", "check the drawing, its axes and signs"))
     return tuple(warnings)
 
 
@@ -451,31 +459,29 @@ def unconstrained(R: FloatArray) -> FloatArray:
     return least_squares(X / scale, y, rcond=1e-10) / scale
 
 
-def sign_problems(model: Model, p: FloatArray, covariance: Callable[[], FloatArray]) -> tuple[str, ...]:
+def sign_problems(model: Model, p: FloatArray, covariance: Callable[[], FloatArray]) -> tuple[Finding, ...]:
     """What the unconstrained fit p has that no object can have, with the likely cause.
 
     covariance: of p, asked for only where something is negative; what noise alone can do is not accused.
     """
-    messages: list[str] = []
+    problems: list[Finding] = []
     for i, (name, parameter) in enumerate(model.parameters.items()):
         if parameter.map == "inertia" and parameter.name == "m":
             part = slice(i, i + 10)
-            messages += _inertia_problems(p[part], lambda part=part: covariance()[part, part])
+            problems += _inertia_problems(p[part], lambda part=part: covariance()[part, part])
         elif parameter.map == "positive" and p[i] < 0 and p[i] < -IMPOSSIBLE * np.sqrt(covariance()[i, i]):
-            messages.append(
-                f"without constraints {name} = {p[i]:.3g} {parameter.unit} is negative: look for a wrong sign"
-            )
-    return tuple(messages)
+            evidence = f"without constraints it is {p[i]:.3g} {parameter.unit}, which is negative"
+            problems.append(Finding("sign", evidence, name, "look for a wrong sign", Severity.FATAL))
+    return tuple(problems)
 
 
-def _inertia_problems(phi: FloatArray, covariance: Callable[[], FloatArray]) -> list[str]:
+def _inertia_problems(phi: FloatArray, covariance: Callable[[], FloatArray]) -> list[Finding]:
     if phi[0] <= 0:
         if phi[0] > -IMPOSSIBLE * np.sqrt(covariance()[0, 0]):
             return []
-        return [
-            f"without constraints the mass is {phi[0]:.3g} kg: the wrench has the wrong sign (recordings.wrench.sign), "
-            "or the rotation of the IMU is wrong"
-        ]
+        evidence = f"without constraints the mass is {phi[0]:.3g} kg"
+        remedy = "the wrench has the wrong sign (recordings.wrench.sign), or a sensor or IMU is turned"
+        return [Finding("sign", evidence, "m", remedy, Severity.FATAL)]
     _, com, I = mass_properties(phi)
     values, axes = np.linalg.eigh(0.5 * np.trace(I) * np.eye(3) - I)  # how far the mass spreads along each axis
     if values[0] > -BEYOND * values[-1]:
@@ -491,7 +497,5 @@ def _inertia_problems(phi: FloatArray, covariance: Callable[[], FloatArray]) -> 
         if a < 0
         else f"the principal moments of inertia are {a:.3g}, {b:.3g} and {c:.3g} kg m2, one larger than the others' sum"
     )
-    return [
-        f"without constraints {what}: look for a wrong sign, a swapped axis, a left-handed frame or a wrong lever arm "
-        "of the IMU"
-    ]
+    remedy = "look for a wrong sign, a swapped axis, a left-handed frame or a wrong lever arm"
+    return [Finding("sign", f"without constraints {what}", "inertia", remedy, Severity.FATAL)]

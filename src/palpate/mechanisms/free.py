@@ -17,6 +17,13 @@ from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import continuous_quaternions, quaternion_from_rotation, quaternion_product
 
+_ADVICE: Mapping[str, str] = {
+    "m": "lift and shake it along every axis",
+    **{f"c_{axis}": f"tilt its {axis} axis out of the vertical" for axis in "xyz"},
+    **{f"I{axis}{axis}": f"turn it back and forth faster about {axis}" for axis in "xyz"},
+    **{f"I{a}{b}": f"turn it faster about {a} and about {b}" for a, b in ("xy", "xz", "yz")},
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Free(Mechanism):
@@ -58,6 +65,11 @@ class Free(Mechanism):
         """Lengths and angles in turn; a quaternion has no unit."""
         moving = (*["m/s"] * 3, *["rad/s"] * 3, *["m/s2"] * 3, *["rad/s2"] * 3)
         return (*["m"] * 3, *["1"] * 4, *moving)
+
+    @property
+    def advice(self) -> Mapping[str, str]:
+        """By the axes of the sensor."""
+        return _ADVICE
 
     @property
     def joints(self) -> tuple[Joint, ...]:

@@ -71,6 +71,15 @@ class Hinge(OneFreedom):
         return (Joint(HINGE, "turn", (0.0, 0.0, 1.0), 0),)
 
     @property
+    def leaning(self) -> float:
+        """How far off the axis is from the vertical, rad."""
+        return min(self.inclination, math.pi - self.inclination)
+
+    def with_zero_at(self, position: float) -> Hinge:
+        """The vertical stays where it is in the world."""
+        return replace(self, direction=self.direction + position)
+
+    @property
     def R_world_body(self) -> Matrix:
         """The hinge's frame in a world whose z points up: up leans from its z by the inclination, in its direction."""
         c, s = math.cos(self.inclination), math.sin(self.inclination)

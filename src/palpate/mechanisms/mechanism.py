@@ -230,6 +230,44 @@ class Mechanism(ABC):
         """Which motion would tell more, by a coordinate or by a parameter as on a drawing (m, c_x, Ixx, ...)."""
         return {}
 
+    @property
+    def row_components(self) -> tuple[int, ...]:
+        """Which component of a wrench in the body frame each row is, where it is one: of a single freedom."""
+        names = [row.name for row in WRENCH_ROWS]
+        return tuple(names.index(row.name) for row in self.rows)
+
+    @property
+    def leaning(self) -> float:
+        """How far off the mechanism stands from where the body's weight does not move it, rad."""
+        return 0.0
+
+    def at_rest(self) -> Mechanism | None:
+        """The same mechanism with its rows combined so that dry friction of `moving` drops out; None: none is left."""
+        return None
+
+    def turned(self, k: Kinematics) -> Kinematics:
+        """Kinematics of a mechanism that this one was made of (`at_rest`), as this one sees it."""
+        return k
+
+    def with_zero_at(self, position: float) -> Self:
+        """The same mechanism with its main coordinate counted from elsewhere: what was zero is now `position`."""
+        del position
+        return self
+
+    def with_linkage(self, linkage: Linkage) -> Self:
+        """The same mechanism with another linkage."""
+        return replace(self, linkage=linkage)  # pyright: ignore[reportCallIssue]
+
+    def with_radius(self, radius: float) -> Self:
+        """The same mechanism on wheels of another radius, m; itself where it has none."""
+        del radius
+        return self
+
+    def with_feet(self, feet: Sequence[tuple[float, float, float]]) -> Self:
+        """The same mechanism with other feet, points of the body (m); itself where it has none."""
+        del feet
+        return self
+
     def forward(self) -> Self:
         """The same mechanism as a runtime must see it: friction that takes energy out."""
         return self

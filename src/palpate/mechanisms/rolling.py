@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -184,6 +184,18 @@ class Rolling(Mechanism):
     def advice(self) -> Mapping[str, str]:
         """x of the frame points down, y to the handles, z left along the axle."""
         return {**_ADVICE, **(_UPRIGHT_ADVICE if self.moves == "upright" else {})}
+
+    def at_rest(self) -> AtRest:
+        """With rows that friction of the wheels does not enter."""
+        return AtRest(**{f.name: getattr(self, f.name) for f in fields(self)})
+
+    def with_radius(self, radius: float) -> Rolling:
+        """On another wheel."""
+        return replace(self, radius=radius)
+
+    def with_feet(self, feet: Sequence[tuple[float, float, float]]) -> Rolling:
+        """On other feet."""
+        return replace(self, feet=tuple(feet))
 
     @property
     def wheel(self) -> Wheel:
@@ -422,6 +434,50 @@ class Rolling(Mechanism):
             full |= _foot(f"foot_{i + 1}", r, w, v, R)
         kept = {n: replace(full[n], ratio=tuple(full[n].ratio[i] for i in self._kept)) for n in self.coordinates}
         return replace(k, coordinates=kept)
+
+
+@dataclass(frozen=True, slots=True)
+class AtRest(Rolling):
+    """`Rolling` with its rows combined so that a couple along the axle on the wheel drops out.
+
+    The couple tau enters n_y with cos c, n_z with sin c and f_x with 1 / (R cos c), c the camber. So n_y less
+    R cos^2 c f_x (about the moment about the axle) and n_z - tan c n_y are free of it, n_x is anyway, and of f_x
+    nothing is left. At rest tau is whatever friction allows: these rows hold all the same. Of two wheels each has its
+    own couple and a lever arm about the vertical: nothing is left of n_z either.
+    """
+
+    def observe(self, motion: Motion) -> Kinematics:
+        """As of the moving object, with ratios of the combined rows."""
+        return self.turned(Rolling.observe(self, motion))
+
+    def expand(
+        self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions
+    ) -> Kinematics:
+        """As of the moving object, with ratios of the combined rows."""
+        return self.turned(Rolling.expand(self, state, acc, z, fn))
+
+    def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
+        """The rows of the moving object, combined."""
+        return self._combined(k, Rolling.project(self, k, wrench, fn))
+
+    def turned(self, k: Kinematics) -> Kinematics:
+        """Kinematics of the moving object with ratios of the combined rows."""
+        turned = {name: replace(c, ratio=tuple(self._combined(k, c.ratio))) for name, c in k.coordinates.items()}
+        return replace(k, coordinates=turned)
+
+    def _combined(self, k: Kinematics, rows: Sequence[Scalar]) -> Sequence[Scalar]:
+        """No row may be missing here but n_x and n_z: what holds the camber holds it at zero."""
+        names = [row.name for row in self.rows]
+        full: dict[str, Scalar] = dict.fromkeys((row.name for row in _ROWS), 0.0) | dict(zip(names, rows, strict=True))
+        camber = k.coordinates[CAMBER].position
+        cos, sin = ARRAYS.cos(camber), ARRAYS.sin(camber)
+        free = {
+            "n_x": full["n_x"],
+            "n_y": full["n_y"] - self.radius * cos * cos * full["f_x"],
+            "n_z": 0.0 * full["n_z"] if self.track > 0 else full["n_z"] - sin / cos * full["n_y"],
+            "f_x": 0.0 * full["f_x"],
+        }
+        return [free[name] for name in names]
 
 
 def _foot(name: str, r: Triple, w: Triple, v: Triple, radius: float) -> dict[str, Coordinate]:

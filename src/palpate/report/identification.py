@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from palpate.errors import UnknownName
-from palpate.experiment.result import Result
+from palpate.experiment.stage.result import Result
 from palpate.experiment.view import View
 from palpate.files import write_text
 from palpate.findings import Severity

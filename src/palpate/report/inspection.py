@@ -11,9 +11,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from palpate.errors import DataProblem
-from palpate.experiment.capture import Body
 from palpate.experiment.inspection import Inspection
-from palpate.experiment.motion import CapturedMotion, DeviceOnClock
+from palpate.experiment.stage.capture import Body, CapturedMotion, DeviceOnClock
 from palpate.files import finite
 from palpate.findings import Finding, sentences
 from palpate.motion.frames.hinge import Hinge

@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
-from palpate.experiment.capture import Body
-from palpate.experiment.handle import wrench_features
 from palpate.experiment.inspection import Inspection
-from palpate.experiment.motion import DeviceOnClock
+from palpate.experiment.stage.capture import Body, DeviceOnClock, wrench_features
 from palpate.experiment.view import ClockEvidence
 from palpate.motion import PARALLEL, imu_motion
 from palpate.motion.clocks.clock import ClockMap, without_lost

@@ -14,11 +14,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from palpate.errors import MissingExtra
-from palpate.experiment.reproduce import Entry, Reproduction
-from palpate.experiment.reproduce_choices import BODIES
-from palpate.experiment.reproduce_paper import PAPER
-from palpate.experiment.reproduce_published import BODY_HZ, Trace
-from palpate.experiment.reproduce_table import (
+from palpate.experiment.paper.choices import BODIES, PAPER
+from palpate.experiment.paper.published import BODY_HZ, Trace
+from palpate.experiment.paper.reproduce import Entry, Reproduction
+from palpate.experiment.paper.table import (
     Line,
     choices_text,
     comparison,

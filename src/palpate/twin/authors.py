@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from palpate.experiment import read_experiment, shipped_experiments
-from palpate.experiment.reproduce import TRUTH_FILE
-from palpate.experiment.reproduce_choices import HANDLES
-from palpate.experiment.reproduce_files import recordings_in
-from palpate.experiment.reproduce_paper import PAPER
+from palpate.experiment.paper.choices import HANDLES, PAPER
+from palpate.experiment.paper.files import recordings_in
+from palpate.experiment.paper.reproduce import TRUTH_FILE
 from palpate.files import write_text
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import PHI_NAMES, is_consistent, nearest_consistent

@@ -1,1 +1,1 @@
-"""Experiment files of the paper that palpate implements."""
+"""The paper: its experiment files, its authors' choices, and their reproduction."""

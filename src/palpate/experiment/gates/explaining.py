@@ -1,0 +1,350 @@
+"""How well the model explains the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from palpate.errors import PalpateError
+from palpate.experiment.gates.case import (
+    ASTRAY,
+    BAND_OFF,
+    BAND_STDS,
+    CARRY_OVER,
+    DRIFT_SHARE,
+    DRIFT_STDS,
+    EXTRAPOLATED,
+    FAR_S,
+    MISFIT_PERCENT,
+    NOISE_RATIO,
+    ONE_WAY,
+    OUTLYING,
+    QUIET_ROW,
+    REST_FROM_STOP,
+    REST_S,
+    REST_SHARE,
+    STILL_RAD_S,
+    STILL_S,
+    Case,
+)
+from palpate.experiment.stage.mount import ATTENUATION_DB
+from palpate.findings import Finding, Severity
+from palpate.identify import Balance
+from palpate.identify.problem import Ending
+from palpate.identify.solution import Status
+from palpate.identify.uncertainty import KAPPA_LIMIT
+from palpate.model import Model
+from palpate.motion.derivatives.filters import design_lowpass
+from palpate.physics.arrays import FloatArray, runs
+from palpate.physics.functions import ARRAYS
+
+
+def ending(case: Case) -> Iterator[Finding]:
+    """A search that did not end, data that are too short."""
+    if case.solution.ending not in (Ending.CONVERGED, Ending.FLAT):
+        yield Finding("search", case.solution.ending.value, severity=Severity.FATAL)
+    if not case.solution.uncertainty.enough:
+        yield Finding(
+            "short", "the train segments are too short to know the noise", "segments.train", severity=Severity.FATAL
+        )
+
+
+def conditioning(case: Case) -> Iterator[Finding]:
+    """A combination of a free body's parameters that the motion leaves open."""
+    kappa = case.solution.conditioning.kappa_eff
+    if case.fit.inputs.imu is not None and kappa >= KAPPA_LIMIT:
+        evidence = (
+            f"kappa_eff = {kappa:.0f} is not below {KAPPA_LIMIT:.0f}: the motion leaves a combination of parameters "
+            "open"
+        )
+        yield Finding("conditioning", evidence, severity=Severity.FATAL)
+
+
+def carry_over(case: Case) -> Iterator[Finding]:
+    """A test error far above the train error, or no test at all."""
+    rms = case.rms
+    if not rms.get("test"):
+        evidence = "nothing of the test segments can be used: the object rests, or is at a stop, throughout"
+        yield Finding("test", evidence, "segments.test", severity=Severity.FATAL)
+    for row, test in rms.get("test", {}).items():
+        train = rms["train"][row]["value"]
+        if test["value"] > CARRY_OVER * train:
+            evidence = (
+                f"the test error {test['value']:.3g} {test['unit']} is more than twice the train error {train:.3g}; "
+                "the fit does not carry over"
+            )
+            yield Finding("carry-over", evidence, row, severity=Severity.FATAL)
+
+
+def misfit(case: Case) -> Iterator[Finding]:
+    """Rows that carry a signal and are not explained."""
+    rms = {kind: rows for kind, rows in case.rms.items() if kind in ("train", "test", "quasi_static")}
+    ranges: dict[str, float] = {}
+    units = {row.name: row.unit for row in case.model.mechanism.rows}
+    for rows in rms.values():  # a quiet segment is not to be blamed for its small range
+        for row, e in rows.items():
+            if e["percent_of_range"]:
+                ranges[row] = max(ranges.get(row, 0.0), 100 * e["value"] / e["percent_of_range"])
+    bad: list[str] = []
+    for row, reach in ranges.items():
+        loudest = max(v for other, v in ranges.items() if units[other] == units[row])
+        shares = {
+            kind: 100 * rows[row]["value"] / max(reach, QUIET_ROW * loudest)
+            for kind, rows in rms.items()
+            if row in rows and rows[row]["value"] > NOISE_RATIO * _in_band_noise(case, rows[row])
+        }
+        worse = [f"{kind.replace('_', '-')} {p:.0f} %" for kind, p in shares.items() if p > MISFIT_PERCENT]
+        if worse:
+            bad.append(f"{row} {', '.join(worse)}")
+    if not bad:
+        return
+    if case.config.motion_from == "markers" and len(case.fit.inputs.sensors) == 1 and case.model.mechanism.wheel:
+        evidence = "only one load cell is given: if both hands held the object, recordings.wrench_2 is missing"
+        yield Finding("misfit", evidence, severity=Severity.FATAL)
+    yield Finding(
+        "misfit",
+        f"the model does not explain the wrench (error of range: {'; '.join(bad)})",
+        remedy="look for a wrong sign, unit, scale, frame, clock or lever arm, a dead or clipped channel, somebody who "
+        "touched the object, or an effect that the object file lacks",
+        severity=Severity.FATAL,
+    )
+
+
+def _in_band_noise(case: Case, entry: Mapping[str, Any]) -> float:
+    """The load cell's noise, where the error is told in the band of the fit."""
+    return (entry["noise"] or 0.0) if case.fit.inputs.imu is not None else 0.0
+
+
+def noise(case: Case) -> Iterator[Finding]:
+    """Errors in the band of the fit that are more than the load cell's noise."""
+    if case.fit.inputs.imu is None:
+        return
+    worse = [
+        f"{row} {e['value'] / e['noise']:.0f} times"
+        for row, e in case.rms.get("test", {}).items()
+        if e["noise"] and e["value"] > NOISE_RATIO * e["noise"] and (e["percent_of_range"] or 0.0) > 0.5
+    ]
+    if worse:
+        yield Finding(
+            "noise",
+            f"the residuals exceed the load cell's own noise ({', '.join(worse)}); the intervals contain noise, not "
+            "such errors",
+            remedy="look at frames, the IMU's lever arm, clocks and the stiffness of the adapters",
+        )
+
+
+def outlying(case: Case) -> Iterator[Finding]:
+    """When the pieces were that a robust fit takes less seriously."""
+    train, inputs = case.fit.train, case.fit.inputs
+    length = train.samples / inputs.rate_hz
+    ends = np.cumsum(length)
+    starts, when = ends - length, list[str]()
+    if len(case.fit.outlying) != len(starts):
+        return
+    for i in np.flatnonzero(case.fit.outlying < OUTLYING):
+        before = 0.0
+        for a, b in case.fit.plan.segments:  # the time of a piece inside its segment
+            if starts[i] < before + (b - a):
+                when.append(f"{a + starts[i] - before:.1f} s")
+                break
+            before += b - a
+    if not when:
+        return
+    evidence = f"{len(when)} pieces of {len(starts)} do not fit, at about {', '.join(when[:12])}"
+    if case.fit.plan.robust:
+        yield Finding("outlying", f"{evidence}; they count less")
+    elif inputs.imu is not None:
+        yield Finding("outlying", evidence, remedy="did somebody touch it? `robust: true` helps")
+
+
+def zero_drift(case: Case) -> Iterator[Finding]:
+    """A load cell's zero that wanders: the residual's mean per piece against time, from the factors alone.
+
+    The score of a bias column is the weighted sum of that row's residuals.
+    """
+    train = case.fit.train
+    names, scores = list(train.model.parameters), train.scores(case.solution.p)
+    t = np.cumsum(train.samples) / train.samples.sum() - 0.5
+    moved: list[str] = []
+    for row, weight, span in zip(train.model.mechanism.rows, train.weights, train.range(), strict=True):
+        if f"bias_{row.name}" not in names or case.fit.inputs.imu is None:
+            continue
+        mean = scores[:, names.index(f"bias_{row.name}")] / (weight**2 * train.samples)
+        slope = float(t @ (mean - mean.mean()) / (t @ t))
+        std = float(np.std(mean - slope * t) / np.sqrt(t @ t))
+        if abs(slope) > max(DRIFT_STDS * std, DRIFT_SHARE * span):
+            moved.append(f"{row.name} {slope:+.2g} {row.unit}")
+    if moved:
+        evidence = f"the load cell's zero drifts during the train segments ({', '.join(moved)})"
+        yield Finding("zero-drift", evidence, remedy="let it warm up, zero it again")
+
+
+def zero_change(case: Case) -> Iterator[Finding]:
+    """What the load cell reads beyond the model in the first still stretch against the last one.
+
+    The model knows the weight, so the object may lie differently.
+    """
+    inputs, balance = case.fit.inputs, case.fit.balance
+    if inputs.imu is None:
+        return
+    still = _still(balance, inputs.rate_hz)
+    if len(still) < 2 or still[-1][0] - still[0][1] < FAR_S:
+        return
+    v = np.append(-case.solution.p, 1.0)
+    (a, b), (c, d) = still[0], still[-1]
+    ends = ((a, min(b, a + 3 * STILL_S)), (max(c, d - 3 * STILL_S), d))
+    first, last = (_means(balance.rows(s) @ v) for s in ends)
+    change = last.mean(axis=0) - first.mean(axis=0)
+    std = np.hypot(first.std(axis=0), last.std(axis=0)) / np.sqrt(len(first))
+    allowed = np.maximum(DRIFT_SHARE * np.ptp(balance.wrench, axis=0), DRIFT_STDS * std)
+    rows = zip(balance.model.mechanism.rows, change.tolist(), allowed.tolist(), strict=True)
+    moved = [f"{row.name} {by:+.2g} {row.unit}" for row, by, most in rows if abs(by) > most]
+    if moved:
+        evidence = (
+            f"the load cell's zero is not the same in the still stretches at {a:.1f} and {c:.1f} s ({', '.join(moved)})"
+        )
+        remedy = "let it warm up and zero it again, or something touched the handle there"
+        yield Finding("zero-change", evidence, remedy=remedy)
+
+
+def _means(x: FloatArray) -> FloatArray:
+    """Means of ten parts of (samples, rows): their scatter tells how well the mean of all is known."""
+    size = len(x) // 10
+    return np.asarray(x[: 10 * size].reshape(10, size, -1).mean(axis=1), dtype=float)
+
+
+def _still(balance: Balance, rate: float) -> list[tuple[float, float]]:
+    """Stretches in which nothing turns, seen by all instruments: seconds, in order."""
+    size = int(STILL_S * rate)
+    count = len(balance.times_s) // size
+    omega = np.array([x[: count * size] for x in balance.kinematics.omega], dtype=float).reshape(3, count, size)
+    quiet = (np.ptp(omega, axis=2) < STILL_RAD_S).all(axis=0)  # NaN is not quiet
+    quiet &= np.isfinite(balance.wrench[: count * size]).reshape(count, -1).all(axis=1)
+    return [(float(balance.times_s[a * size]), float(balance.times_s[b * size - 1])) for a, b in runs(quiet)]
+
+
+def bandwidth(case: Case) -> Iterator[Finding]:
+    """Numbers that depend on the filter: what it cancels out of the balance must not move them."""
+    inputs, f = case.fit.inputs, case.fit.inputs.filtering
+    if f.bandwidth_hz is None or f.lowpass is None or not case.solution.uncertainty.enough or not case.one_row:
+        return
+    try:
+        low = design_lowpass(inputs.rate_hz, f.bandwidth_hz / 2, attenuation_db=ATTENUATION_DB)
+        slow = replace(inputs, filtering=replace(f, lowpass=low, bandwidth_hz=f.bandwidth_hz / 2))
+        there = case.fit.again(slow)[1]
+    except PalpateError:
+        return
+    stored = {n for e in case.model.elements if e.stores for n in case.model.names_of(e)}
+    moved: list[str] = []
+    for e, other in zip(case.solution.estimates, there.estimates, strict=True):
+        apart = abs(other.value - e.value)
+        if e.ci95 is None or e.status is not Status.IDENTIFIED or e.name in stored:
+            continue
+        if apart > BAND_STDS * float(np.hypot(e.noise, other.noise)) and apart > BAND_OFF * abs(e.value):
+            moved.append(f"{e.name} {e.value:.3g} to {other.value:.3g} {e.unit}")
+    if moved:
+        evidence = (
+            f"at half the filter's bandwidth ({f.bandwidth_hz:.1f} Hz) these come out differently: {'; '.join(moved)}. "
+            "Noise of the motion may be in the wrench too (a controller), something may be soft, or an effect missing"
+        )
+        yield Finding("bandwidth", evidence)
+
+
+def rest(case: Case) -> Iterator[Finding]:
+    """Where the object rests, friction is anywhere within its level: the spring must be within that of the effort."""
+    fit, inputs = case.fit, case.fit.inputs
+    if case.refused or not case.one_row or inputs.main is None:
+        return
+    effort = fit.balance.wrench[:, inputs.mechanism.row_components[0]]
+    length = 2 * (round(2 * REST_S * inputs.rate_hz) // 2) + 1
+    resting = fit.moved.resting & inputs.inside(case.moved)
+    long = np.convolve(resting, np.ones(length), mode="same") > length - 0.5  # a turning point is no rest
+    position = inputs.q[:, inputs.main]
+    low, high = inputs.stops or (-np.inf, np.inf)
+    clear = (position > low + REST_FROM_STOP * inputs.step) & (position < high - REST_FROM_STOP * inputs.step)
+    at = np.flatnonzero(long & np.isfinite(effort) & clear)
+    if len(at) < 100:
+        return
+    held, limit = holding(case.solution.model, position[at])
+    excess = np.abs(effort[at] - held) - limit
+    share = float(np.mean(excess > 2 * fit.level[0]))
+    if share >= REST_SHARE:
+        evidence = (
+            f"in {100 * share:.0f} % of the samples at rest the effort differs from the spring's by more than the "
+            "friction in motion could hold: static friction may be higher, or the position of rest is wrong"
+        )
+        yield Finding("rest", evidence, remedy="try a stribeck element")
+
+
+def holding(model: Model, position: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Effort (N m, N) that holds an object still without friction, and how far dry friction may stray from it."""
+    still = np.zeros_like(position)
+    k = model.mechanism.expand([position, still], [still], model.shapes, ARRAYS)
+    without = np.broadcast_to(model.without_dry().wrench(k, ARRAYS)[0], position.shape)
+    dry = sum(np.abs(ratio[0]) * level for ratio, level in model.dry_forces(k, ARRAYS))
+    return np.asarray(without, dtype=float), np.broadcast_to(np.asarray(dry, dtype=float), position.shape)
+
+
+def one_way(case: Case) -> Iterator[Finding]:
+    """Moved one way only, friction has one sign: the same as a force that holds the object everywhere."""
+    inputs = case.fit.inputs
+    if inputs.main is None:
+        return
+    dry = [e.name for e in case.model.elements if e.dry]
+    static = [n for e in case.model.elements if e.stores and e.acts_on != "wrench" for n in case.model.names_of(e)]
+    position = inputs.q[np.isfinite(inputs.q[:, inputs.main]), inputs.main]
+    least = ONE_WAY * float(np.ptp(position))
+    back, forth = (float((np.maximum.accumulate(x) - x).max()) for x in (position, -position))
+    if not dry or not static or min(back, forth) > least:
+        return
+    way, fixed = "opened" if back <= least else "closed", inputs.belief.fixed
+    held = [f"{name} = {fixed[name]:g}" for name in static if name in fixed]
+    evidence = f"the object is only ever {way}: friction ({', '.join(dry)}) and a force that is the same everywhere"
+    if held:
+        yield Finding("one way", f"{evidence} are told apart only by what is fixed ({', '.join(held)})")
+        return
+    remedy = f"move it both ways, or fix one of {static[0]} to {static[-1]}, or leave {', '.join(dry)} out"
+    yield Finding("one way", f"{evidence} cannot be told apart", remedy=remedy)
+
+
+def extrapolated(case: Case) -> Iterator[Finding]:
+    """Positions that the model speaks about and the fit has not seen."""
+    inputs = case.fit.inputs
+    if inputs.main is None:
+        return
+    position = inputs.q[case.fit.prediction.at[case.fit.prediction.inside(case.fit.plan.segments)], inputs.main]
+    if len(position) == 0:
+        return
+    low, high = float(np.nanmin(position)), float(np.nanmax(position))
+    if low > EXTRAPOLATED * inputs.step:
+        evidence = (
+            f"the object was never seen moving below {case.shown(low, '.0f')}: what it does near the closed position "
+            "is extrapolated"
+        )
+        yield Finding("extrapolated", evidence)
+    springs = any(e.stores and e.acts_on != "wrench" for e in case.model.elements)
+    if springs and not case.prepared.segments["quasi_static"] and case.config.motion_from == "markers":
+        yield Finding("extrapolated", "there is no quasi-static segment: the spring is known from fast motion only")
+    if not high > low:
+        yield Finding("extrapolated", "the object did not move")
+
+
+def replayed(case: Case) -> Iterator[Finding]:
+    """A replay that went elsewhere, or that there is none."""
+    if case.replay is None or case.fit.inputs.main is None:
+        return
+    if not case.replay.scored:
+        travel = case.shown(case.replay.least_travel, ".0f")
+        evidence = f"there is no replay: no ten seconds in which the object travels {travel} are seen throughout"
+        yield Finding("replay", evidence)
+        return
+    worst = max(w.rms for w in case.replay.scored)
+    if worst >= ASTRAY * case.fit.inputs.step:
+        evidence = (
+            f"the replay goes astray, by up to {case.shown(worst, '.0f')} RMS in a window: the object is unstable "
+            "there, meets stops or hands that the model does not know, or the model is wrong"
+        )
+        yield Finding("replay", evidence, remedy="look at the windows on the page")

@@ -1,0 +1,305 @@
+"""What the balance says about instruments, frames, clocks and contact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from palpate.errors import DataProblem, PalpateError
+from palpate.experiment.gates.case import (
+    BESIDE_M,
+    BESIDE_SHARE,
+    BESIDE_STDS,
+    LATE_S,
+    LEVER_M,
+    OTHER_LINKAGE,
+    PIECE_S,
+    STATED_LATE_S,
+    SWAPPED_SHARE,
+    TOUCH_S,
+    TOUCHED,
+    Case,
+)
+from palpate.experiment.stage.fit import Fit
+from palpate.experiment.stage.ground import feet_findings, wheel_findings
+from palpate.experiment.stage.inputs import AT_STOP
+from palpate.experiment.stage.mount import SWAPPED, swapped
+from palpate.findings import Finding, Severity
+from palpate.identify.axes import axis_problems, scale_problems
+from palpate.identify.clock_profile import residuals
+from palpate.motion import imu_motion, resample_motion
+from palpate.motion.imu.extrinsics import check_placement, imu_on_load_cell
+from palpate.physics.arrays import FloatArray, least_squares
+
+
+def axes(case: Case) -> Iterable[Finding]:
+    """Axes of load cell and IMU against each other, units of forces against moments."""
+    if case.fit.inputs.imu is None:
+        return ()
+    turned = [Finding("axes", text, severity=Severity.FATAL) for text in axis_problems(case.fit.train)]
+    return turned + [Finding("scale", text, severity=Severity.FATAL) for text in scale_problems(case.fit.train)]
+
+
+def placement(case: Case) -> Iterator[Finding]:
+    """Whether the IMU sits as the drawing says, seen by the load cell: what carries both is rigid."""
+    inputs = case.fit.inputs
+    mounted, clock = inputs.imu, inputs.clock
+    if mounted is None or clock is None or any(f.cause == "gyro-scale" and f.fatal for f in case.prepared.findings):
+        return  # a wrong scale looks like a wrong place
+    even = mounted.even
+    at_imu = imu_motion(even.times_s, even.x[:, :3], even.x[:, 3:], np.eye(4), mounted.smoothing)
+    longest = max(case.fit.plan.segments, key=lambda s: s[1] - s[0])
+    start, stop = case.fit.balance.indices(longest)
+    on_clock = replace(at_imu, times_s=clock.to_reference(at_imu.times_s))
+    motion = resample_motion(on_clock, inputs.times_s[start:stop])
+    try:
+        place = imu_on_load_cell(motion, inputs.sensors[0].wrench.x[start:stop])
+    except DataProblem:
+        return  # too little motion to tell, which other gates say in their own words
+    T = mounted.T_body_imu
+    for finding in check_placement(place, T[:3, :3], T[:3, 3]):
+        # a millimetre is a percent of a small handle's inertia: what is told here is no small matter
+        if finding.cause == "placement":
+            yield replace(finding, severity=Severity.FATAL)
+
+
+def signs(case: Case) -> Iterator[Finding]:
+    """Negative masses, inertias and frictions without constraints; where most are, one cause is enough."""
+    impossible = [f for f in case.solution.impossible if f.place not in case.refused]
+    if len(case.solution.impossible) < 3 or case.fit.inputs.imu is not None:
+        yield from impossible
+        return
+    names = ", ".join(f.place for f in case.solution.impossible)
+    yield Finding(
+        "sign",
+        f"without constraints {names} come out impossible",
+        remedy="check the sign of the wrench (sign: of the recording), the frames of sensors and mechanism "
+        "(markers.hinge.points), and that right and left are not exchanged",
+        severity=Severity.FATAL,
+    )
+
+
+def touched(case: Case) -> Iterator[Finding]:
+    """Somebody touches a handle in the static segment: its wrench then changes more than its noise does."""
+    inputs = case.fit.inputs
+    if inputs.static is None or inputs.zero != "still" or case.config.motion_from == "table":
+        return
+    at, count = inputs.inside([inputs.static]), max(1, round(TOUCH_S * inputs.rate_hz))
+    for i, w in enumerate(inputs.measured):
+        inside = w[at][np.isfinite(w[at]).all(axis=1)]
+        which = f"load cell {i + 1}" if len(inputs.measured) > 1 else "the load cell"
+        if len(inside) < 2 * count:
+            evidence = f"{which} saw hardly anything there, so that its zero is not known"
+            yield Finding("zero", evidence, "segments.static", severity=Severity.FATAL)
+            continue
+        sums = np.cumsum(np.concatenate([np.zeros((1, 6)), inside]), axis=0)
+        change = np.ptp((sums[count:] - sums[:-count]) / count, axis=0)
+        extent = np.maximum(np.ptp(np.nanpercentile(w, [1, 99], axis=0), axis=0), 1e-300)
+        quick = np.median(np.abs(np.diff(inside, axis=0)), axis=0) / 0.6745 / np.sqrt(2)
+        share = np.where(change > 10 * quick / np.sqrt(count), change / extent, 0.0)
+        if share.max() <= TOUCHED:
+            continue
+        k = int(share.argmax())
+        evidence = (
+            f"the wrench of {which} changes by {change[k]:.2g} {'N' if k < 3 else 'N m'} "
+            f"({('f_x', 'f_y', 'f_z', 'n_x', 'n_y', 'n_z')[k]}, {100 * share[k]:.0f} % of all that is recorded): "
+            "somebody touches a handle there or the object moves, so the sensor's preload is wrong"
+        )
+        yield Finding("preload", evidence, "segments.static", severity=Severity.FATAL)
+
+
+def lever(case: Case) -> Iterator[Finding]:
+    """Moments at a sensor are forces times the way to the hand: a way that no handle has is a wrong unit."""
+    if case.config.motion_from != "markers":
+        return
+    for i, measured in enumerate(case.fit.inputs.measured):
+        w = np.asarray(measured - np.nanmedian(measured, axis=0), dtype=float)
+        force, moment = (float(np.sqrt(3 * np.nanmean(part**2))) for part in (w[:, :3], w[:, 3:]))
+        way = moment / max(force, 1e-300)
+        if LEVER_M[0] < way < LEVER_M[1]:
+            continue
+        place = "recordings.wrench" if i == 0 else f"recordings.wrench_{i + 1}"
+        evidence = (
+            f"forces of {force:.2g} N and moments of {moment:.2g} N m would mean a hand {way:.2g} m from the sensor"
+        )
+        yield Finding("units", evidence, place, "check the units of its channels", Severity.FATAL)
+
+
+def beside(case: Case) -> Iterator[Finding]:
+    """A sensor that sits otherwise than stated, and a clock or a table's effort that is late: of one row."""
+    if not case.one_row or case.fit.inputs.imu is not None:
+        return
+    names, value, std = _beside_balance(case.fit)
+    late, late_std = float(value[-1]), float(std[-1])
+    by, way = f"{1e3 * abs(late):.1f} ms (+- {1.96e3 * late_std:.1f})", "later" if late > 0 else "earlier"
+    if case.config.motion_from == "table":
+        if abs(late) > max(LATE_S, BESIDE_STDS * late_std):
+            yield Finding(
+                "delay",
+                f"force or torque fit best {by} {way} than stored: damping and friction move with that",
+                "recordings.signals",
+                f"if an amplifier or filter delays it, say delay: {-1e3 * late:.3g} ms",
+                Severity.FATAL,
+            )
+        return
+    row_unit = case.model.mechanism.rows[0].unit
+    shares: list[str] = []
+    for name, v, s in zip(names, value, std, strict=False):
+        unit = "N" if name.startswith("f") else "N m"
+        limit, word = (BESIDE_SHARE, "of") if unit == row_unit else (BESIDE_M, "m")
+        if row_unit == "N" and unit == "N m":
+            limit, word = 1 / BESIDE_M, "1/m"
+        if abs(v) > max(limit, BESIDE_STDS * s):
+            shares.append(f"{v:+.2g} {word} {name}")
+    if shares:
+        yield Finding(
+            "lever arm",
+            f"what moves the object goes with components of the wrench that do not ({', '.join(shares)}): the sensor "
+            "sits otherwise than stated, or an effect is missing that goes with them",
+            "markers.sensor",
+            "check the order of its markers, their offset, and the order and units of recordings.wrench.channels",
+        )
+    if abs(late) > max(STATED_LATE_S, BESIDE_STDS * late_std):
+        yield Finding(
+            "clock",
+            f"the load cell's samples fit best {by} {way} on the markers' clock than stated",
+            "clocks",
+            "check the samples, or write auto",
+            Severity.FATAL,
+        )
+
+
+def _beside_balance(fit: Fit) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
+    """How much of other components of the wrench, and of its slope, the row holds: none, if the sensor's pose is right.
+
+    A hinge's sensor that sits by (x, y) elsewhere adds x f_y - y f_x, one that is turned adds the other components; one
+    that is late adds the row's slope. A component that is the row itself over a lever cannot be told from the scale of
+    all parameters and is left out. Standard deviations hold for residuals that are alike within a second (sandwich).
+    """
+    inputs, balance = fit.inputs, fit.balance
+    low = replace(
+        balance,
+        lowpass=inputs.filtering.lowpass,
+        used=None if balance.used is None else balance.used & ~fit.moved.resting,
+    )
+    idle = _idle_components(fit)
+    row = balance.wrench[:, inputs.mechanism.row_components[0]]
+    raw = np.vstack([*idle.values(), np.gradient(row, balance.times_s)])
+    raw = np.where(np.isfinite(raw), raw, 0.0)
+    own: list[FloatArray] = []
+    more: list[FloatArray] = []
+    pieces: list[Any] = []
+    for a, b in (balance.indices(s) for s in fit.plan.segments):
+        block = low.block(a, b)
+        rows = block[0] if not low.by_features else np.einsum("iN,ip->pN", block[0], low.lift[0])
+        own.append(rows)
+        used = np.ones(b - a, dtype=bool) if low.used is None else low.used[a:b]
+        columns = np.where(used, raw[:, a:b], 0.0)
+        more.append(columns if low.lowpass is None else low.lowpass.apply(columns))
+        step_s = float(balance.times_s[b - 1] - balance.times_s[a]) / max(rows.shape[1], 1)
+        pieces.append(np.asarray(np.arange(rows.shape[1]) * step_s / PIECE_S, dtype=np.int64) + 1_000_000 * len(pieces))
+    rows = np.concatenate(own, axis=1).T
+    X = np.concatenate([rows[:, :-1], np.concatenate(more, axis=1).T], axis=1)
+    scale = np.maximum(np.linalg.norm(X, axis=0), 1e-300)
+    Z, target = X / scale, rows[:, -1]
+    best = least_squares(Z, target)
+    scores = Z * (target - Z @ best)[:, None]
+    _, index = np.unique(np.concatenate(pieces), return_inverse=True)
+    summed = np.stack([np.bincount(index, column) for column in scores.T])
+    inverse = np.asarray(np.linalg.pinv(Z.T @ Z), dtype=float)
+    std = np.sqrt(np.diag(inverse @ summed @ summed.T @ inverse)) / scale
+    n = len(raw)
+    return (*idle, "slope"), (best / scale)[-n:], std[-n:]
+
+
+def _idle_components(fit: Fit) -> dict[str, FloatArray]:
+    """(samples,) each, N and N m at the sensor: what of the wrench does not move an object with one freedom."""
+    inputs, w = fit.inputs, fit.balance.wrench
+    r = inputs.sensors[0].T_body_sensor[:3, 3]
+    force, moment = w[:, :3], w[:, 3:] - np.cross(r, w[:, :3])
+    (joint,) = inputs.mechanism.joints
+    axis = np.array(joint.axis)
+    if joint.kind == "slide":
+        sides = [np.eye(3)[i] for i in range(3) if abs(axis[i]) < 0.5]
+        return {"f_aside": force @ sides[0], "f_across": force @ sides[1]} | {
+            f"n_{name}": moment[:, i] for i, name in enumerate("xyz")
+        }
+    radial = r - axis * float(r @ axis)
+    radial = radial / max(float(np.linalg.norm(radial)), 1e-12)
+    return {
+        "f_radial": force @ radial,
+        "f_axial": force @ axis,
+        "n_radial": moment @ radial,
+        "n_across": moment @ np.cross(axis, radial),
+    }
+
+
+def assembly(case: Case) -> Iterator[Finding]:
+    """Links that can be assembled in another way: the data may know which."""
+    mechanism = case.model.mechanism
+    if mechanism.linkage is None:
+        return
+    ours = float(case.fit.train.rms(case.solution.p)[0])
+    for way, other in mechanism.linkage.others.items():
+        model = replace(case.model, mechanism=mechanism.with_linkage(other), values={})
+        try:
+            train, there = case.fit.again(case.fit.inputs.with_model(model))
+        except PalpateError:
+            continue
+        left = float(train.rms(there.p)[0])
+        if left <= OTHER_LINKAGE * ours:
+            unit = mechanism.rows[0].unit
+            evidence = (
+                f"the links explain more when assembled the other way, {way} (RMS {left:.3g} not {ours:.3g} {unit})"
+            )
+            yield Finding(
+                "assembly", evidence, "mechanism.linkage", "check how the links are assembled", Severity.FATAL
+            )
+
+
+def exchanged(case: Case) -> Iterator[Finding]:
+    """Right and left exchanged, if the wrench is explained far better so."""
+    inputs = case.fit.inputs
+    if len(inputs.sensors) != 2:
+        return
+    try:
+        train, _ = case.fit.again(swapped(inputs))
+        ours, theirs = (float(residuals(t).sum()) for t in (case.fit.train, train))
+    except PalpateError:
+        return
+    if theirs < SWAPPED_SHARE * ours:
+        better = f"far better so: the error falls to {100 * np.sqrt(theirs / ours):.0f} %"
+        yield Finding("swapped", SWAPPED.format(better), severity=Severity.FATAL)
+
+
+def ground(case: Case) -> Iterable[Finding]:
+    """Feet inside segments, and the wheel's radius."""
+    prepared, inputs = case.prepared, case.fit.inputs
+    if prepared.ground is None or inputs.mechanism.wheel is None or inputs.poses is None:
+        return ()
+    findings = feet_findings(prepared.ground, prepared.segments)
+    if inputs.mechanism.wheel.moves == "full" and case.fit.balance.used is not None:
+        order, radius = inputs.filtering.order, inputs.mechanism.wheel.radius
+        findings += wheel_findings(inputs.poses, case.fit.balance.used, radius, order)
+    return findings
+
+
+def contact(case: Case) -> Iterator[Finding]:
+    """Stops that were found farther in than the ends of the travel."""
+    before, inputs = case.prepared.inputs, case.fit.inputs
+    if inputs.stops is None or inputs.stops == before.stops or inputs.main is None:
+        return
+    position = inputs.q[np.isfinite(inputs.q[:, inputs.main]), inputs.main]
+    edge = AT_STOP * inputs.step
+    low, high = inputs.stops[0] + edge, inputs.stops[1] - edge
+    show = case.shown
+    ends = [f"below {show(low, '.1f')}"] if low > position.min() + 1.01 * edge else []
+    ends += [f"above {show(high, '.1f')}"] if high < position.max() - 1.01 * edge else []
+    evidence = (
+        f"{' and '.join(ends) or 'near its ends'} something pushes back that the model lacks (a stop, a seal, a "
+        "catch): what is there was left out"
+    )
+    yield Finding("contact", evidence, remedy="state stops:, or add an element")

@@ -1,0 +1,287 @@
+"""The paper's four identifications on a copy of its authors' repository, with their choices and with palpate's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from palpate.errors import FileProblem, PalpateError
+from palpate.experiment.file.reading import ROOTS, Experiment, parse, shipped_experiments
+from palpate.experiment.paper.choices import BODIES, HANDLES, ORDER
+from palpate.experiment.paper.files import FileState, find_copy, look
+from palpate.experiment.paper.published import (
+    PublishedFit,
+    aligned_door,
+    fit_published,
+    mean_error_m,
+    read_markers,
+)
+from palpate.experiment.stage.capture import Tell
+from palpate.experiment.stage.result import Result, read_result
+from palpate.experiment.stage.run import run_experiment
+from palpate.files import read_bytes
+from palpate.model import Model
+from palpate.motion.markers.cloud import fit_body, mean_cloud
+
+REPRODUCTION_FORMAT = 1
+TRUTH_FILE = "palpate-truth.json"
+"""Beside the folders of a simulated copy (twin/authors.py); no real one has it."""
+Mode = Literal["published", "default"]
+Weight = tuple[float, tuple[float, float, float]]
+LEAST_EXPLAINED = 0.5
+"""Share of the wrench that the motion must explain, row by row in the median; files of one experiment explain nearly
+all of it.
+"""
+NOT_RUN = "not run without"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """One of the four identifications."""
+
+    name: str
+    published: PublishedFit | None = None
+    default: Result | None = None
+    refused: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Mode -> why it did not run."""
+    notes: tuple[str, ...] = ()
+    marker_error_m: float | None = None
+    """Mean distance of a visible marker from its place; also where nothing else could run."""
+    truth: Mapping[str, float] | None = None
+    """Of a simulated copy."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reproduction:
+    """What a copy of the authors' repository gave."""
+
+    folder: Path
+    files: tuple[FileState, ...]
+    entries: Mapping[str, Entry]
+    modes: tuple[Mode, ...]
+
+    @property
+    def missing(self) -> tuple[FileState, ...]:
+        """Files that are not there, or only as pointers."""
+        return tuple(f for f in self.files if f.state == "missing")
+
+    @property
+    def wrong(self) -> tuple[FileState, ...]:
+        """Files that are not what their name says, or too short."""
+        return tuple(f for f in self.files if f.state in ("wrong", "short"))
+
+    @property
+    def ran(self) -> bool:
+        """Whether anything was identified."""
+        return any(e.published is not None or e.default is not None for e in self.entries.values())
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """What speaks against a result: files that are wrong, identifications that failed."""
+        told = [f"{f.file}: {f.told}" for f in self.wrong]
+        waiting = {f.experiment for f in self.files if not f.usable and f.needed}
+        for entry in self.entries.values():
+            if entry.default is not None and not entry.default.passed:
+                told.append(f"{entry.name}: {'; '.join(entry.default.data['verdict']['reasons'])}")
+            if entry.name not in waiting:
+                told += [f"{entry.name} ({mode}): {why}" for mode, why in entry.refused.items()]
+        return tuple(dict.fromkeys(told))
+
+
+def reproduce(folder: str | Path, *, as_published: bool = False, tell: Tell = lambda _: None) -> Reproduction:
+    """Run what can run; `as_published`: the authors' choices only."""
+    copy = find_copy(folder)
+    files = look(copy)
+    modes: tuple[Mode, ...] = ("published",) if as_published else ("published", "default")
+    truth = _truth(copy)
+    entries: dict[str, Entry] = {}
+    for name in ORDER:
+        entry = Entry(name, truth=truth.get(name))
+        if not _complete(name, files):
+            names = dict.fromkeys(f.file for f in files if f.experiment == name and f.needed and not f.usable)
+            why = f"{NOT_RUN} {' and '.join(names)}"
+            entry = replace(entry, refused=dict.fromkeys(modes, why), **_markers_only(name, copy, files))
+        else:
+            entry = _published(entry, copy, files, _named(tell, name, "as published"))
+        entries[name] = entry
+    if not as_published:
+        for body in BODIES:
+            entries |= _defaults(body, copy, files, entries, tell)
+    found = Reproduction(copy, files, {name: entries[name] for name in ORDER}, modes)
+    if not found.ran and all(e.marker_error_m is None for e in found.entries.values()):
+        raise FileProblem(copy, f"nothing of it can be identified: {_first_reason(found)}")
+    return found
+
+
+def experiment_of(
+    name: str, copy: Path, files: tuple[FileState, ...], *, handle: Weight | None = None
+) -> Experiment[Any]:
+    """A shipped experiment on this copy, without recordings that it can do without and that are not there.
+
+    handle: mass and centre of mass instead of the handle's own identification.
+    """
+    source = shipped_experiments()[name]
+    tree, lines = parse(source)
+    for f in files:
+        if f.experiment == name and not f.needed and not f.usable:
+            del tree["recordings"][f.recording]
+    if handle is not None:
+        tree["handle"] = {"mass": handle[0], "com": list(handle[1])}
+    return Experiment(source, copy, ROOTS[tree["stage"]].model_validate(tree), lines)
+
+
+def check_previous(out: Path) -> None:
+    """Refuse to write over what this palpate cannot read: it may be somebody's only copy."""
+    for path in [out / "reproduction.json", *(out / name / "result.json" for name in ORDER)]:
+        if not path.exists():
+            continue
+        try:
+            if path.name == "result.json":
+                read_result(path)
+                continue
+            held: Any = json.loads(read_bytes(path))
+            version = held["palpate_reproduction"]
+        except PalpateError as error:
+            raise FileProblem(
+                path, f"{error}; nothing was overwritten", remedy="choose another output folder"
+            ) from None
+        except (ValueError, KeyError, TypeError) as error:
+            told = f"is damaged or not palpate's ({error!r}); nothing was overwritten"
+            raise FileProblem(path, told, remedy="choose another output folder") from None
+        if version != REPRODUCTION_FORMAT:
+            told = f"has format {version}, this palpate writes format {REPRODUCTION_FORMAT}; nothing was overwritten"
+            raise FileProblem(path, told, remedy="choose another output folder")
+    for path in (out / name / "model.json" for name in ORDER):
+        if path.exists():
+            try:
+                Model.load(path)
+            except PalpateError as error:
+                told = f"{error}; nothing was overwritten"
+                raise FileProblem(path, told, remedy="choose another output folder") from None
+
+
+def _published(entry: Entry, copy: Path, files: tuple[FileState, ...], tell: Tell) -> Entry:
+    try:
+        fit = fit_published(entry.name, experiment_of(entry.name, copy, files), tell)
+    except PalpateError as error:
+        return replace(entry, refused={"published": _plain(entry.name, error, copy)})
+    error_m = fit.data.get("marker_error_m")
+    foreign = _foreign(entry.name, fit, files)
+    if foreign:
+        return replace(entry, refused={"published": foreign}, marker_error_m=error_m)
+    return replace(entry, published=fit, marker_error_m=error_m)
+
+
+def _foreign(name: str, fit: PublishedFit, files: tuple[FileState, ...]) -> str:
+    """What to say where the motion does not explain the wrench at all: files of different experiments."""
+    explained = float(np.median([row["explained"] for row in fit.data["rms"]["train"].values()]))
+    if explained >= LEAST_EXPLAINED:
+        return ""
+    own = list(dict.fromkeys(f.file for f in files if f.experiment == name and f.needed))
+    return (
+        f"{', '.join(own)} do not belong together: at the authors' start samples the motion explains "
+        f"{100 * max(explained, 0.0):.0f} % of the wrench; one of them is of another experiment, or cut otherwise"
+    )
+
+
+def _first_reason(found: Reproduction) -> str:
+    """What stands in the way: a file that is not what it should be, a fit that was refused, or what is missing."""
+    told = {f.file: f.told for f in (*found.wrong, *found.missing) if f.told}
+    if told:
+        file, what = next(iter(told.items()))
+        return f"{file}: {what}" + (f" (and {len(told) - 1} more files)" if len(told) > 1 else "")
+    refused = [why for e in found.entries.values() for why in e.refused.values() if not why.startswith(NOT_RUN)]
+    if refused:
+        return refused[0]
+    return f"there is no {', no '.join(dict.fromkeys(f.file for f in found.missing))}"
+
+
+def _defaults(
+    body: str, copy: Path, files: tuple[FileState, ...], entries: Mapping[str, Entry], tell: Tell
+) -> dict[str, Entry]:
+    """A body and its handle with palpate's own choices. Of the handle, the body alone needs the weight."""
+    handle = f"{body}-handle"
+    found = {n: entries[n] for n in (handle, body)}
+    weight, whose = (BODIES[body].handle_mass, BODIES[body].handle_com), "stated by the authors"
+    if _complete(handle, files):
+        try:
+            result = run_experiment(experiment_of(handle, copy, files), _named(tell, handle, ""))
+        except PalpateError as error:
+            found[handle] = _with_refusal(found[handle], _plain(handle, error, copy))
+        else:
+            found[handle] = replace(found[handle], default=result)
+            if result.passed:
+                weight, whose = _weight(result), "identified above"
+    if _complete(body, files):
+        try:
+            experiment = experiment_of(body, copy, files, handle=weight)
+            result = run_experiment(experiment, _named(tell, body, ""))
+        except PalpateError as error:
+            found[body] = _with_refusal(found[body], _plain(body, error, copy))
+        else:
+            told = f"default: the handle's mass is the one {whose}, {weight[0]:.4g} kg"
+            found[body] = replace(found[body], default=result, notes=(*found[body].notes, told))
+    return found
+
+
+def _complete(name: str, files: tuple[FileState, ...]) -> bool:
+    return not any(f.experiment == name and f.needed and not f.usable for f in files)
+
+
+def _weight(result: Result) -> Weight:
+    """Mass (kg) and centre of mass (m) of an identified handle."""
+    values = {n: float(e["value"]) for n, e in result.data["parameters"].items()}
+    return values["m"], (values["c_x"], values["c_y"], values["c_z"])
+
+
+def _plain(name: str, error: PalpateError, copy: Path) -> str:
+    """An error without the folders of this machine: a report may go to others."""
+    return str(error).replace(str(shipped_experiments()[name]), f"{name}.yaml").replace(f"{copy}/", "")
+
+
+def _with_refusal(entry: Entry, why: str) -> Entry:
+    return replace(entry, refused={**entry.refused, "default": why})
+
+
+def _markers_only(name: str, copy: Path, files: tuple[FileState, ...]) -> dict[str, Any]:
+    """What the markers alone say, where the rest is not there: how rigid the body is, and how far it turned."""
+    own = {f.recording: f for f in files if f.experiment == name}
+    if name in HANDLES or own["mocap"].state not in ("there", "short"):
+        return {}
+    experiment = experiment_of(name, copy, files)
+    try:
+        if name == "door":
+            if not own["static"].usable:
+                return {}
+            body = aligned_door(experiment, BODIES[name], whole=True)
+            frames, error, cloud = len(body.alignment.rms), body.error_m, "the static file"
+        else:
+            markers = read_markers(experiment, "mocap", experiment.config.recordings.mocap)
+            aligned = fit_body(markers, mean_cloud(markers)).alignment
+            frames, error, cloud = len(aligned.rms), mean_error_m(aligned), "their own mean"
+    except PalpateError as problem:
+        return {"notes": (f"the markers could not be aligned: {problem}",)}
+    told = f"markers alone: {1e3 * error:.2f} mm off on average against {cloud}, {frames} frames"
+    return {"notes": (told,), "marker_error_m": error}
+
+
+def _truth(copy: Path) -> dict[str, dict[str, float]]:
+    """The true parameters of a simulated copy, by experiment."""
+    path = copy / TRUTH_FILE
+    if not path.exists():
+        return {}
+    try:
+        held = json.loads(read_bytes(path))["experiments"]
+        return {n: {k: float(v["value"]) for k, v in held[n]["parameters"].items()} for n in ORDER if n in held}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FileProblem(path, f"is damaged ({error!r})", remedy="make the twin again, or remove the file") from None
+
+
+def _named(tell: Tell, name: str, how: str) -> Tell:
+    what = f"{name}, {how}" if how else name
+    return lambda step: tell(f"{what}: {step}")

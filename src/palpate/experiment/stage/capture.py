@@ -1,0 +1,596 @@
+"""The capture: markers, IMU and load cell on one clock -> a body's poses and frames, the vertical, and its motion.
+
+`capture` is what identification needs; `build_motion` is the motion stage, which also differentiates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palpate.errors import DataProblem, PalpateError, UnknownName
+from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.schema import MarkersPart, MotionPart
+from palpate.experiment.stage.recordings import Instrument, load_part, pose_of, read_imu, read_wrench
+from palpate.findings import Finding, Severity
+from palpate.motion import PARALLEL, estimate_offset, imu_motion
+from palpate.motion.clocks.clock import Even, evenly_sampled, without_lost
+from palpate.motion.clocks.offset import ClockMap, Offset, clock_map, marker_clock
+from palpate.motion.derivatives.differentiate import (
+    CoordinateMotion,
+    PoseMotion,
+    coordinate_motion,
+    pose_motion,
+    published_pose_motion,
+)
+from palpate.motion.frames.hinge import (
+    Hinge,
+    HingeMotion,
+    check_hinge,
+    hinge_from_frame,
+    hinge_from_motion,
+    hinge_motion,
+    inclination,
+    pose_std,
+)
+from palpate.motion.frames.joint import JointFrame, of_hinge, slide_from_motion
+from palpate.motion.frames.roles import (
+    AxleRoles,
+    HingeRoles,
+    Roles,
+    Rolling,
+    SensorRoles,
+    check_wheel,
+    frames_of,
+    hinge_inclination,
+    rolling,
+)
+from palpate.motion.imu.extrinsics import Placement, check_placement, imu_on_poses
+from palpate.motion.imu.motion import fuse
+from palpate.motion.imu.plausibility import check_imu
+from palpate.motion.markers.cloud import (
+    BodyFit,
+    Cloud,
+    Filled,
+    Markers,
+    completed,
+    fill_gaps,
+    fit_body,
+    markers_of,
+    mean_cloud,
+    static_cloud,
+    still_cloud,
+)
+from palpate.motion.markers.faults import cloud_before, weak_orientation
+from palpate.motion.markers.labels import Checked, check_markers
+from palpate.physics.arrays import FloatArray
+from palpate.physics.kinematics import Kinematics
+from palpate.physics.motion import Motion
+from palpate.physics.poses import Poses
+from palpate.physics.regressor import body_features
+from palpate.recording import Recording
+
+T = TypeVar("T")
+Tell = Callable[[str], None]
+"""Called with the name of each step as it begins."""
+LARGEST_M = 20.0
+CLOUD_SHARE = 0.3
+"""Error of a marker's place in a cloud beside its noise in a frame: faults and bending do not average out."""
+NOT_RIGID_M = 0.01
+"""Bodies bend by millimetres."""
+ASKEW_DEG = 10.0
+TOGETHER = 0.98
+"""Share of an IMU's signals that the motion of its body explains, at least."""
+
+
+UP = np.array([0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """A body as motion capture saw it."""
+
+    recording: Recording
+    markers: Markers
+    """Those on the body, as they were stored."""
+    cloud: Cloud
+    reference: str
+    """Where the cloud comes from: static, still or mean."""
+    raw: BodyFit
+    """The alignment of the markers as stored, faults included: what the paper calls the marker error."""
+    checked: Checked
+    filled: Filled
+    fit: BodyFit
+    """The alignment without the faults."""
+    poses: Poses
+    """T_capture_cloud, gaps filled."""
+    rows: NDArray[np.intp]
+    """For each row of the file the index of its frame."""
+    frames: dict[str, FloatArray]
+    """T_cloud_frame of each declared role: sensor, sensor_2, hinge, axle."""
+    feet: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
+    """(feet, 3): places of the feet's markers in the cloud, m."""
+
+    def poses_of(self, frame: str) -> Poses:
+        """T_capture_frame of a role; of the cloud itself where it has none."""
+        return self.poses.attached(self.frames[frame]) if frame in self.frames else self.poses
+
+
+def read_body(experiment: Experiment[MotionPart]) -> Body:
+    """Markers to poses, as the experiment file's `markers:` says."""
+    config, part = experiment.config, experiment.config.markers
+    recording = load_part(experiment, "recordings.mocap", config.recordings.mocap)
+    markers, rows = on_even_frames(upright(_markers(experiment, "markers.body", recording, part.body), part.up))
+    whole, reference = _cloud(experiment, markers)
+    cloud = whole.select([name for name in markers.names if name in whole.names])
+    if len(cloud.names) < 3:
+        raise experiment.problem("markers.body", f"the reference cloud has only {', '.join(cloud.names)} of them")
+    try:
+        body = align_body(recording, markers, cloud, reference, longest_gap_s=part.longest_gap)
+    except DataProblem as error:
+        raise experiment.problem("markers.body", str(error), "name the markers of one rigid body") from error
+    # a marker that moved on the body shows a frame where it sat when the frame was measured
+    placed = cloud_before(whole, body.checked.faults)
+    frames = _frames(experiment, placed, body.poses)
+    return replace(body, rows=rows, frames=frames, feet=_feet(experiment, placed))
+
+
+def align_body(
+    recording: Recording, markers: Markers, cloud: Cloud, reference: str = "mean", *, longest_gap_s: float = 0.1
+) -> Body:
+    """Find the markers' faults, fill their gaps, and align them with the cloud."""
+    checked = check_markers(markers, cloud)
+    noise = checked.spread_m
+    filled = fill_gaps(checked.markers, cloud, longest_spline_s=longest_gap_s, noise_m=noise)
+    return Body(
+        recording=recording,
+        markers=markers,
+        cloud=cloud,
+        reference=reference,
+        raw=fit_body(markers, cloud),
+        checked=checked,
+        filled=filled,
+        fit=fit_body(checked.markers, cloud, noise_m=noise),
+        poses=fit_body(filled.markers, cloud, noise_m=noise).poses,
+        rows=np.arange(len(markers.times_s)),
+        frames={},
+    )
+
+
+def upright(markers: Markers, up: str) -> Markers:
+    """The same points in a capture frame whose z axis points up: its axes in turn, which keeps it right-handed."""
+    turn = {"z": [0, 1, 2], "y": [2, 0, 1], "x": [1, 2, 0]}[up]
+    return markers if up == "z" else replace(markers, points=markers.points[:, :, turn])
+
+
+def on_even_frames(markers: Markers) -> tuple[Markers, NDArray[np.intp]]:
+    """Every frame that the cameras took, those without a row in the file as hidden, without jitter; and where each row
+    went.
+
+    An excerpt with long pauses stays as it is.
+    """
+    times, n = markers.times_s, len(markers.times_s)
+    plain = np.arange(n)
+    try:
+        even = evenly_sampled(times, plain[:, None].astype(float), what="markers")
+    except DataProblem:
+        return markers, plain
+    period = float(even.times_s[1] - even.times_s[0])
+    if len(even.times_s) > 3 * n + 100 or even.jitter_s > 2 * period:
+        return markers, plain
+    points = np.full((len(even.times_s), len(markers.names), 3), np.nan)
+    points[even.rows] = markers.points
+    return Markers(markers.names, even.times_s, points), even.rows
+
+
+def _markers(experiment: Experiment[MotionPart], key: str, recording: Recording, names: list[str]) -> Markers:
+    try:
+        return markers_of(recording, names or None)
+    except PalpateError as error:
+        raise experiment.problem(key, str(error)) from error
+
+
+def _cloud(experiment: Experiment[MotionPart], markers: Markers) -> tuple[Cloud, str]:
+    """The reference cloud with all that it can place, also markers that are not on the body."""
+    part, static = experiment.config.markers, experiment.config.recordings.static
+    kind = part.reference or ("static" if static is not None else "still" if part.still is not None else "mean")
+    try:
+        if kind == "static":
+            if static is None:
+                raise experiment.problem("recordings.static", "this key is missing: markers.reference asks for it")
+            at_rest = upright(markers_of(load_part(experiment, "recordings.static", static)), part.up)
+            return completed(static_cloud(at_rest), markers), kind
+        if kind == "still":
+            return still_cloud(markers, None if part.still is None else (part.still[0], part.still[1])), kind
+        return mean_cloud(markers), kind
+    except DataProblem as error:
+        raise experiment.problem("markers.reference", str(error)) from error
+
+
+def _frames(experiment: Experiment[MotionPart], cloud: Cloud, poses: Poses) -> dict[str, FloatArray]:
+    """The declared frames in the cloud; a hinge without markers is not among them."""
+    roles = _roles(experiment, experiment.config.markers)
+    found: dict[str, FloatArray] = {}
+    for name, role in roles.items():
+        try:
+            found |= frames_of({name: role}, cloud, up=_up(poses))
+        except PalpateError as error:
+            raise experiment.problem(f"markers.{name}", str(error)) from error
+    return found
+
+
+def _feet(experiment: Experiment[MotionPart], cloud: Cloud) -> FloatArray:
+    known = {name.rpartition(":")[2]: name for name in cloud.names} | {name: name for name in cloud.names}
+    for i, name in enumerate(experiment.config.markers.feet):
+        if name not in known:
+            raise experiment.problem(f"markers.feet.{i}", str(UnknownName("marker", name, known)))
+    return cloud.places([known[name] for name in experiment.config.markers.feet])
+
+
+def _roles(experiment: Experiment[MotionPart], part: MarkersPart) -> dict[str, Roles]:
+    roles: dict[str, Roles] = {}
+    for name, sensor in (("sensor", part.sensor), ("sensor_2", part.sensor_2)):
+        if sensor is not None:
+            a, b, c = sensor.markers
+            offset = pose_of(experiment, f"markers.{name}.offset", sensor.offset, "the markers' frame")
+            roles[name] = SensorRoles((a, b, c), offset)
+    if part.hinge is not None and part.hinge.axis:
+        assert part.hinge.towards is not None
+        assert part.hinge.points is not None
+        roles["hinge"] = HingeRoles(tuple(part.hinge.axis), part.hinge.towards, part.hinge.points)
+    if part.axle is not None:
+        first, second = part.axle.axle
+        roles["axle"] = AxleRoles((first, second), tuple((a, b) for a, b in part.axle.across))
+    return roles
+
+
+def _up(poses: Poses) -> FloatArray:
+    """Up in the cloud's frame, on the average of the recording: a hinge that points up does so throughout."""
+    mean = poses.rotation[poses.seen].mean(axis=0).T @ UP
+    return mean / max(float(np.linalg.norm(mean)), 1e-300)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceOnClock:
+    """An instrument beside the cameras, and how its clock runs against theirs."""
+
+    instrument: Instrument
+    clock: ClockMap | None
+    """None where it cannot be known."""
+    offset: Offset | None
+    """The evidence, where the clock was found from the signals."""
+
+    @property
+    def even(self) -> Even:
+        """Its samples on its own even clock."""
+        return self.instrument.even
+
+    @property
+    def recording(self) -> Recording:
+        """As it was read."""
+        return self.instrument.recording
+
+    @property
+    def names(self) -> list[str]:
+        """Of its six channels."""
+        return self.instrument.channels
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CapturedMotion:
+    """All that the instruments say about how the body moved; what is not asked for, or cannot be known, is None."""
+
+    body: Body
+    frame: str
+    """Whose motion it is: sensor, axle or body."""
+    poses: Poses
+    """T_capture_frame."""
+    devices: dict[str, DeviceOnClock]
+    placement: Placement | None
+    """The IMU in that frame, and the tilt of the capture frame, as the motion tells."""
+    up: FloatArray
+    """(3,) in the capture frame."""
+    findings: tuple[Finding, ...]
+    motion: Motion | None = None
+    derivatives: PoseMotion | None = None
+    """None also where markers and IMU were fused."""
+    hinge: Hinge | None = None
+    hinge_motion: HingeMotion | None = None
+    angle: CoordinateMotion | None = None
+    """The hinge's angle with speed and acceleration."""
+    inclination_rad: tuple[float, float] | None = None
+    """Angle between hinge and vertical, and its standard deviation: infinite where the vertical was not measured."""
+    rolling: Rolling | None = None
+
+
+@dataclass(slots=True)
+class _Attempts:
+    """Findings as they come; what cannot be known is one of them, and the rest goes on."""
+
+    findings: list[Finding] = field(default_factory=list[Finding])
+
+    def attempt(self, cause: str, what: Callable[[], T]) -> T | None:
+        """The result, or None and a finding that says why not."""
+        try:
+            return what()
+        except DataProblem as error:
+            self.findings.append(Finding(cause, str(error)))
+            return None
+
+
+def capture(experiment: Experiment[Any], tell: Tell = lambda _: None, *, wrench: bool = False) -> CapturedMotion:
+    """Poses and frames of the body, clocks of the instruments beside the cameras, and the vertical.
+
+    wrench: whether the load cell's clock is to be found here, by the motion of the body alone.
+    """
+    attempts = _Attempts()
+    tell("aligning the markers")
+    body = read_body(experiment)
+    attempts.findings += [f.finding for f in body.checked.faults]
+    attempts.findings += [*not_rigid(body), *_weak(body)]
+    frame = next((name for name in ("sensor", "axle") if name in body.frames), "body")
+    poses = body.poses_of(frame)
+    tell("comparing the clocks")
+    devices = _devices(experiment, body, attempts, wrench=wrench)
+    tell("looking for the vertical")
+    placement = _placement(experiment, body, poses, devices.get("imu"), attempts)
+    up = UP if placement is None or placement.tilt is None else placement.tilt.up
+    attempts.findings += _askew(up)
+    return CapturedMotion(body, frame, poses, devices, placement, up, tuple(attempts.findings))
+
+
+def build_motion(experiment: Experiment[MotionPart], tell: Tell = lambda _: None) -> CapturedMotion:
+    """Run the motion stage. What cannot be known is a finding; what is wrong in the file is an error."""
+    config, attempts = experiment.config, _Attempts()
+    captured = capture(experiment, tell, wrench=True)
+    body, poses, up = captured.body, captured.poses, captured.up
+    tell("differentiating")
+    derivatives = attempts.attempt("derivatives", lambda: _derivatives(config, poses, up))
+    motion = None if derivatives is None else derivatives.motion
+    if config.derivatives.method == "fusion":
+        imu = captured.devices.get("imu")
+        motion, derivatives = attempts.attempt("fusion", lambda: _fused(experiment, poses, up, imu)), None
+    hinge = None if config.markers.hinge is None else attempts.attempt("hinge", lambda: hinge_of(config.markers, body))
+    turned = None if hinge is None else hinge_motion(body.poses, hinge)
+    attempts.findings += [] if turned is None else check_hinge(turned)
+    angle = None if turned is None else attempts.attempt("hinge angle", lambda: _angle(config, turned))
+    rolls = None
+    if config.markers.axle is not None:
+        rolls = rolling(body.poses_of("axle"), floor_m=config.markers.axle.floor, up=up)
+        radius = config.markers.axle.radius
+        attempts.findings += [] if radius is None else check_wheel(rolls, radius)
+    return replace(
+        captured,
+        findings=(*captured.findings, *attempts.findings),
+        motion=motion,
+        derivatives=derivatives,
+        hinge=hinge,
+        hinge_motion=turned,
+        angle=angle,
+        inclination_rad=None if hinge is None else _inclination(hinge, captured.placement, up, body),
+        rolling=rolls,
+    )
+
+
+def joint_of(markers: MarkersPart, body: Body, kind: str, axis: tuple[float, float, float]) -> JointFrame:
+    """The frame of a joint of one freedom: by the markers on a hinge, or from the motion itself."""
+    if kind == "turn":
+        return of_hinge(hinge_of(markers, body))
+    return slide_from_motion(body.poses, near=body.cloud.points.mean(axis=0), axis=axis)
+
+
+def _devices(experiment: Experiment[Any], body: Body, attempts: _Attempts, *, wrench: bool) -> dict[str, DeviceOnClock]:
+    recordings, devices = experiment.config.recordings, dict[str, DeviceOnClock]()
+    if recordings.imu is not None:
+        imu = read_imu(experiment, recordings.imu)
+        attempts.findings += [*imu.faults(), *check_imu(imu.even.times_s, imu.even.x[:, :3], imu.even.x[:, 3:])]
+        stated = stated_clock(experiment, "imu", imu.even, body)
+        offset = None if stated else attempts.attempt("clock", lambda: imu_clock(body.poses, imu.even))
+        devices["imu"] = DeviceOnClock(imu, stated or (offset and offset.clock), offset)
+    if wrench and recordings.wrench is not None:
+        cell = read_wrench(experiment, recordings.wrench)
+        attempts.findings += cell.faults()
+        stated = stated_clock(experiment, "wrench", cell.even, body)
+        offset = None
+        if stated is None:
+            offset = attempts.attempt("clock", lambda: wrench_clock(body.poses, cell.even, devices.get("imu")))
+        devices["wrench"] = DeviceOnClock(cell, stated or (offset and offset.clock), offset)
+    return devices
+
+
+def stated_clock(experiment: Experiment[Any], name: str, even: Even, body: Body) -> ClockMap | None:
+    """The clock as the experiment file states it: a frame and a sample of the same instant; None: auto."""
+    clocks = experiment.config.clocks
+    if clocks == "auto":
+        return None
+    sample: int | None = getattr(clocks, name)
+    if sample is None:
+        raise experiment.problem(f"clocks.{name}", "this key is missing: the file has such a recording")
+    for key, number, most in (("mocap", clocks.mocap, len(body.rows)), (name, sample, len(even.rows))):
+        if number > most:
+            raise experiment.problem(f"clocks.{key}", f"there is no sample {number}, the file has {most}")
+    at = float(body.poses.times_s[body.rows[clocks.mocap - 1]])
+    period = float(np.median(np.diff(body.poses.times_s)))
+    # a typed sample is right to half a period, and says nothing about drift
+    return clock_map(at - float(even.times_s[even.rows[sample - 1]]), period / 12**0.5, at)
+
+
+def wrench_features(motion: Motion) -> FloatArray:
+    """What the wrench of any rigid body is a linear combination of, (samples, 15).
+
+    omega itself belongs to them, because a zero error b of the gyroscope turns products of omega into b omega, which
+    would else pass for a lag of some 20 us.
+    """
+    k = Kinematics.from_arrays(motion.specific_acceleration, motion.omega, motion.omega_dot)
+    return np.vstack([np.array(body_features(k), dtype=float), motion.omega.T]).T
+
+
+def imu_clock(poses: Poses, imu: Even) -> Offset:
+    """The IMU against motion capture, by the angular velocity that both saw."""
+    what = "clock of the IMU against motion capture"
+    return marker_clock(poses, imu.times_s, imu.seen_x[:, 3:], what=what)
+
+
+def wrench_clock(poses: Poses | None, wrench: Even, imu: DeviceOnClock | None) -> Offset:
+    """Reference minus load-cell time, from the motion of the body: by the IMU where its clock is known, else by the
+    markers.
+    """
+    what = "clock of the load cell"
+    if imu is not None and imu.clock is not None:
+        x = imu.even.x
+        motion = imu_motion(imu.even.times_s, x[:, :3], x[:, 3:], np.eye(4), PARALLEL)
+        times = imu.clock.to_reference(motion.times_s)
+        features = without_lost(motion.times_s, wrench_features(motion), imu.even.lost, PARALLEL.reach_s)
+        found = estimate_offset(times, features, wrench.times_s, wrench.seen_x, what=what)
+        # the IMU's own clock is not known better than that
+        return replace(
+            _turned_round(found),
+            std_s=float(np.hypot(found.std_s, imu.clock.offset_std_s)),
+            drift_std_ppm=float(np.hypot(found.drift_std_ppm, imu.clock.drift_std_ppm)),
+            freedom=min(found.freedom, imu.clock.freedom),
+        )
+    if poses is None:
+        raise DataProblem(what, "there is no motion to compare it with", remedy="record an IMU or markers with it")
+    motion = pose_motion(poses, gravity=(0.0, 0.0, -9.80665)).motion
+    seen = np.isfinite(motion.omega_dot).all(axis=1)
+    if not seen.any():
+        raise DataProblem(what, "the markers give no motion to compare it with")
+    features = wrench_features(motion)
+    return _turned_round(
+        estimate_offset(motion.times_s, features, wrench.times_s, wrench.seen_x, what=what, bandwidth_hz=8.0)
+    )
+
+
+def _turned_round(offset: Offset) -> Offset:
+    """The same relation, counted from the response (the load cell) to the predictors (the reference)."""
+    return replace(
+        offset,
+        value_s=-offset.value_s,
+        at_s=offset.at_s - offset.value_s,
+        drift_ppm=-offset.drift_ppm,
+        lags_s=-offset.lags_s[::-1],
+        misfit=offset.misfit[::-1],
+    )
+
+
+def not_rigid(body: Body) -> list[Finding]:
+    """Markers that form no rigid body, or hardly ever."""
+    size = float(np.linalg.norm(np.ptp(body.cloud.points, axis=0)))
+    if size > LARGEST_M:
+        evidence = f"the markers span {size:.0f} m: their unit is mm, not m, or they belong to several bodies"
+        return [Finding("markers", evidence, severity=Severity.FATAL)]
+    error, known = body.fit.mean_error_m, float(body.fit.alignment.usable.mean())
+    shown = float((body.markers.seen.sum(axis=1) >= 3).mean())
+    if error <= NOT_RIGID_M and known >= 0.8 * shown and body.checked.confused_share <= 0.2:
+        return []
+    off = (
+        f"{1e3 * error:.0f} mm off on average"
+        if error > NOT_RIGID_M
+        else f"they agree in {100 * known:.0f} % of the frames"
+    )
+    evidence = f"these {len(body.markers.names)} markers are not one rigid body: {off}"
+    remedy = "name those of one body (stage: motion, markers: {body: [...]})"
+    return [Finding("markers", evidence, "", remedy, Severity.FATAL)]
+
+
+def _weak(body: Body) -> list[Finding]:
+    fault = weak_orientation(body.fit)
+    return [] if fault is None else [fault.finding]
+
+
+def _askew(up: FloatArray) -> list[Finding]:
+    angle = float(np.degrees(np.arctan2(np.hypot(up[0], up[1]), up[2])))
+    if angle < ASKEW_DEG:
+        return []
+    evidence = f"the vertical is {angle:.0f} deg off the capture frame's z axis"
+    return [Finding("vertical", evidence, "", "say markers: {up: y}, or level the capture system", Severity.FATAL)]
+
+
+def _frame_covariance(body: Body) -> FloatArray:
+    """(6, 6): how well a frame of three markers is known in the cloud, whose places are good to a part of the noise."""
+    if "sensor" not in body.frames:
+        return np.zeros((6, 6))
+    turn, move = pose_std(body.cloud.points[:3], CLOUD_SHARE * body.checked.noise_m)
+    return np.diag(np.repeat([turn**2, move**2], 3))
+
+
+def _placement(
+    experiment: Experiment[MotionPart], body: Body, poses: Poses, imu: DeviceOnClock | None, attempts: _Attempts
+) -> Placement | None:
+    """Where the IMU sits and how the capture frame stands, beside the drawing where there is one."""
+    if imu is None or imu.clock is None:
+        return None
+    clock, even, drawing = imu.clock, imu.even, experiment.config.imu_pose
+    bias = experiment.config.accelerometer_zero
+    found = attempts.attempt(
+        "placement",
+        lambda: imu_on_poses(poses, even.times_s, even.seen_x[:, :3], even.seen_x[:, 3:], clock, bias_std=bias),
+    )
+    if found is not None:
+        found = replace(found, covariance=found.covariance + _frame_covariance(body))
+    if found is not None and found.explained < TOGETHER:
+        evidence = (
+            f"markers and IMU do not move together: {100 * found.explained:.1f} % of what the IMU feels is explained"
+        )
+        remedy = "is it fixed to the same body, and are rows missing?"
+        attempts.findings.append(Finding("placement", evidence, "", remedy))
+    if found is not None and drawing is not None:
+        T_sensor_imu = pose_of(experiment, "imu_pose", drawing, "the IMU")
+        attempts.findings += check_placement(found, T_sensor_imu[:3, :3], T_sensor_imu[:3, 3])
+    return found
+
+
+def _derivatives(config: MotionPart, poses: Poses, up: FloatArray) -> PoseMotion:
+    part, gravity = config.derivatives, -config.gravity * up
+    if part.method == "published":
+        rate = 1 / float(np.median(np.diff(poses.times_s)))
+        window = 11 if part.window is None else max(5, 2 * round((part.window * rate - 1) / 2) + 1)
+        return published_pose_motion(poses, gravity=gravity, window=window, order=part.order)
+    still = None if config.markers.still is None else (config.markers.still[0], config.markers.still[1])
+    return pose_motion(poses, gravity=gravity, window_s=part.window, order=part.order, still=still)
+
+
+def _fused(experiment: Experiment[MotionPart], poses: Poses, up: FloatArray, imu: DeviceOnClock | None) -> Motion:
+    config = experiment.config
+    if imu is None or config.imu_pose is None:
+        raise experiment.problem(
+            "derivatives.method", "fusion needs recordings.imu and imu_pose", "or write method: local"
+        )
+    if imu.clock is None:
+        raise DataProblem("fusion", "the IMU's clock is not known")
+    T = pose_of(experiment, "imu_pose", config.imu_pose, "the IMU")
+    times, x = imu.clock.to_reference(imu.even.times_s), imu.even.seen_x
+    gravity = -config.gravity * up
+    return fuse(poses, times, x[:, :3], x[:, 3:], T, gravity=gravity, at_s=poses.times_s).motion
+
+
+def _angle(config: MotionPart, turned: HingeMotion) -> CoordinateMotion:
+    part = config.derivatives
+    window = 0.31 if part.method == "published" and part.window is None else part.window
+    return coordinate_motion(turned.times_s, turned.angle_rad, window_s=window, order=part.order)
+
+
+def _inclination(hinge: Hinge, placement: Placement | None, up: FloatArray, body: Body) -> tuple[float, float]:
+    if placement is None or placement.tilt is None:
+        return inclination(hinge.T_world_hinge, up), float("inf")
+    # a hinge of markers is as uncertain as the body's pose
+    std = hinge.direction_std_rad
+    std = std if np.isfinite(std) else pose_std(body.cloud.points, body.fit.mean_error_m)[0]
+    return hinge_inclination(hinge.T_world_hinge[:3, 2], std, placement.tilt)
+
+
+def hinge_of(markers: MarkersPart, body: Body) -> Hinge:
+    """The hinge by its markers, or from the motion where none are named."""
+    part = markers.hinge
+    assert part is not None
+    if "hinge" in body.frames:
+        return hinge_from_frame(body.poses, body.frames["hinge"])
+    points = None if part.points is None else np.array([0.0, 0.0, 1.0 if part.points == "up" else -1.0])
+    towards = None if part.towards is None else body.cloud.places([part.towards])[0]
+    middle = body.cloud.points.mean(axis=0)
+    slow = pose_std(body.cloud.points, body.fit.mean_error_m, at=middle)
+    return hinge_from_motion(body.poses, near=middle, towards=towards, points=points, slow=slow)

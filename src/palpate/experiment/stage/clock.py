@@ -1,0 +1,163 @@
+"""The load cells' clock: what the object's own balance says of it. It needs no signal that both instruments measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from palpate.errors import DataProblem
+from palpate.experiment.stage.inputs import Inputs, body_wrench, fit_balance, move
+from palpate.identify import Balance
+from palpate.identify.balance import Segment
+from palpate.identify.clock_profile import bounded, least_values, profile_clock
+from palpate.identify.shapes import fit_shapes
+from palpate.motion.clocks.clock import resample
+from palpate.motion.clocks.offset import ClockMap, Offset
+from palpate.physics.arrays import FloatArray
+from palpate.physics.functions import ARRAYS
+
+WHAT = "clock of the load cell"
+STEP_S, COARSE_S, NEAR_S = 0.01, 0.04, 0.3
+"""Steps of the search and of the first one over all offsets that are possible at all, and how far the second goes."""
+CANDIDATES = 8
+"""Of the first search that are looked at with parameters that an object can have."""
+Residuals = Callable[[ClockMap, bool], FloatArray]
+
+
+def clock_by_balance(inputs: Inputs, segments: Sequence[Segment]) -> Offset:
+    """Reference minus load-cell time at which the balance leaves least.
+
+    Twice where shapes are to be estimated: with the shapes as given, then with those that the first clock shows.
+    """
+    first = _profiled(inputs, segments)
+    if not any(s.free for e in inputs.model.elements for s in e.shapes):
+        return first
+    on_clock = inputs.on_clock(first.clock)
+    shaped = fit_shapes(fit_balance(on_clock, move(on_clock)), segments, profiles=False)
+    return _profiled(on_clock.with_model(shaped.model), segments)
+
+
+def _profiled(inputs: Inputs, segments: Sequence[Segment]) -> Offset:
+    residuals, span = _residuals(inputs, segments)
+    middle, count = (segments[0][0] + segments[-1][1]) / 2, round(NEAR_S / STEP_S)
+    start = inputs.clock or ClockMap(_guess(residuals, span), 0.0, 0.0, 0.0, 0.0, False)
+    drift = start.drift_ppm
+
+    def tilted(clock: ClockMap) -> ClockMap:
+        return replace(clock, drift_ppm=clock.drift_ppm + drift)
+
+    found = profile_clock(
+        lambda clock: residuals(tilted(clock), False),
+        float(start.offset_at(np.array(middle))) + STEP_S * np.arange(-count, count + 1, dtype=float),
+        at_s=middle,
+        length_s=segments[-1][1] - segments[0][0],
+        linear=len(inputs.model.parameters),
+        what=WHAT,
+        possible_at=lambda clock: residuals(tilted(clock), True),
+    )
+    # the profile's drift counts beside the first guess's, and so does its offset away from the middle
+    return replace(
+        found, drift_ppm=found.drift_ppm + drift, value_s=found.value_s + 1e-6 * drift * (found.at_s - middle)
+    )
+
+
+def _guess(residuals: Residuals, span: Segment) -> float:
+    """The offset (s) of all possible ones at which a possible object leaves least, to a few hundredths of a second."""
+    if not span[0] < span[1]:
+        raise DataProblem(WHAT, "the load cell's recording is shorter than the segments")
+
+    def left(lag: float, possible: bool) -> float:
+        return float(residuals(ClockMap(lag, 0.0, 0.0, 0.0, 0.0, False), possible).sum())
+
+    lags = np.arange(*span, COARSE_S)
+    depth = np.array([left(float(lag), False) for lag in lags])
+    inner = np.flatnonzero((depth <= np.roll(depth, 1)) & (depth <= np.roll(depth, -1)))
+    deepest = lags[inner[np.argsort(depth[inner])][:CANDIDATES]]
+    return float(deepest[int(np.argmin([left(float(lag), True) for lag in deepest]))])
+
+
+def _residuals(inputs: Inputs, segments: Sequence[Segment]) -> tuple[Residuals, Segment]:
+    """Clock, whether parameters must be possible -> sum of squares of pieces of about a second; and the offsets that
+    the recordings allow, s.
+
+    Only the wrench moves, so the columns are decomposed once. A constant wrench in the body frame is fitted along: the
+    load cells' zeros are not known before the clock is. Handles that are added back belong to the object's columns.
+    """
+    from scipy.interpolate import CubicSpline
+
+    moved = move(inputs)
+    silent = replace(inputs, add="nothing", zero="none", at_contact=None)
+    silent = replace(silent, measured=np.zeros((len(inputs.sensors), len(inputs.times_s), 6))).with_zero("estimated")
+    balance = fit_balance(silent, moved)
+    lowpass, rate = balance.lowpass, inputs.rate_hz
+    assert balance.used is not None
+    spans = [(a, b) for a, b in (balance.indices(s) for s in segments) if _outputs(balance, b - a)]
+    if not spans or sum(int(balance.used[a:b].sum()) for a, b in spans) < 10 * len(silent.model.parameters):
+        raise DataProblem(WHAT, "it cannot be known: the object hardly moves", remedy="state the samples that coincide")
+    blocks = [balance.block(a, b) for a, b in spans]
+    Y = np.concatenate([_columns(balance, block) for block in blocks]) * balance.weights[:, None]
+    flat = Y.reshape(-1, Y.shape[2])
+    scale = np.maximum(np.linalg.norm(flat, axis=0), 1e-300)
+    U, s, Vt = np.linalg.svd(flat / scale, full_matrices=False)
+    rank = int((s > 1e-9 * s[0]).sum())
+    basis, small = U[:, :rank], s[:rank, None] * Vt[:rank]
+    least = np.append(least_values(inputs.with_zero("none").model), np.full(6, -np.inf))
+    pieces = max(10, int(sum(b - a for a, b in spans) / rate))
+    piece = np.arange(len(Y)) * pieces // len(Y)
+
+    ends = [(float(x.wrench.times_s[0]), float(x.wrench.times_s[-1])) for x in inputs.sensors]
+    grid = np.arange(max(a for a, _ in ends), min(b for _, b in ends), 1 / rate)
+    total = np.sum([x.to_body(resample(x.wrench.times_s, x.wrench.seen_x, grid)) for x in inputs.sensors], axis=0)
+    known = np.isfinite(total).all(axis=1)
+    if not known.any():
+        raise DataProblem(WHAT, "the load cells never see anything together")
+    spline = CubicSpline(grid[known], total[known])
+    at = np.concatenate([np.arange(a, b) for a, b in spans])
+    times = inputs.times_s[at]
+    weight = np.where(balance.used, 1.0 if balance.fade is None else balance.fade, 0.0)[at]
+    P = np.array([_projected(balance, i) for i in range(6)])[:, :, at] * balance.weights[:, None]  # (6, rows, samples)
+    P = np.where(weight > 0, P, 0.0) * weight
+    if inputs.add != "nothing":  # what the handles add moves with the object, not with the load cell
+        nothing = replace(inputs, measured=np.zeros_like(silent.measured), zero="none", at_contact=None)
+        added = np.where(weight[:, None] > 0, body_wrench(nothing, moved.motion)[at], 0.0)
+    else:
+        added = np.zeros((len(at), 6))
+    edges = np.cumsum([0, *(b - a for a, b in spans)])
+
+    def of(clock: ClockMap, possible: bool) -> FloatArray:
+        y = np.einsum("irn,ni->rn", P, spline(clock.from_reference(times)) + added)
+        low = np.concatenate([_low(balance, y[:, a:b]).T for a, b in pairwise(edges)]).ravel()
+        explained = basis.T @ low
+        if possible:
+            explained = small @ bounded(small, explained, least)
+        squares = ((low - basis @ explained) ** 2).reshape(len(Y), -1).sum(axis=1)
+        return np.asarray(np.bincount(piece, squares, pieces), dtype=float)
+
+    del lowpass
+    first, last = float(grid[known][0]), float(grid[known][-1])
+    return of, (float(times[-1]) - last, float(times[0]) - first)
+
+
+def _columns(balance: Balance, block: FloatArray) -> FloatArray:
+    """(outputs, rows, parameters) of a block."""
+    if not balance.by_features:
+        return block[:, :-1].transpose(2, 0, 1)
+    return np.asarray(np.einsum("iN,rip->Nrp", block[0], balance.lift), dtype=float)[:, :, :-1]
+
+
+def _projected(balance: Balance, i: int) -> FloatArray:
+    """(rows, samples): what one component of a wrench in the body frame does to the rows."""
+    w = [np.full(len(balance.times_s), float(i == j)) for j in range(6)]
+    rows = balance.model.mechanism.project(balance.kinematics, w, ARRAYS)
+    return np.array([np.broadcast_to(np.asarray(row, dtype=float), len(balance.times_s)) for row in rows])
+
+
+def _outputs(balance: Balance, samples: int) -> int:
+    return samples if balance.lowpass is None else balance.lowpass.outputs(samples)
+
+
+def _low(balance: Balance, y: FloatArray) -> FloatArray:
+    return y if balance.lowpass is None else balance.lowpass.apply(y)

@@ -1,0 +1,287 @@
+"""The ground under a rolling object: which way is up, when its feet stand on it, and how large its wheel is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from palpate.experiment.stage.capture import CapturedMotion
+from palpate.experiment.stage.inputs import time_from
+from palpate.findings import Finding, Severity
+from palpate.identify.balance import Segment
+from palpate.mechanisms import Mechanism
+from palpate.motion.derivatives.differentiate import pose_motion, stretches, window_samples
+from palpate.motion.derivatives.filters import derivative_noise, signal_noise
+from palpate.motion.frames.roles import Tilt
+from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rate_hz, segment_mask, symmetric_inverse
+from palpate.physics.poses import Poses
+from palpate.physics.so3 import exp_rotation
+
+LEVEL_RAD = np.radians(0.1)
+"""How far off level a laboratory's floor may be: two millimetres a metre."""
+CAPTURE_RAD = np.radians(1.0)
+"""How far off z of a capture frame that was set up on the floor may be: all that is known across a straight path."""
+BOARD_M = 5e-4
+"""Unevenness of a floor, beside the markers' noise."""
+SIGNIFICANT, SHRUNK = 4.0, 3.0
+DOWN_M = 0.005
+"""A foot that is not higher than this above where it stands may touch the ground."""
+CLEAR_S = 0.1
+"""From a foot on the ground: it knocks."""
+RESTS_S = 0.3
+NEAR_M = 0.04
+"""A marker on a foot is not higher than this above the floor while the foot stands on it."""
+RADIUS_HINT, RADIUS_OFF = 0.01, 0.05
+"""Shares by which the no-slip condition asks for another radius: friction and inertia are off by as much, which is a
+warning; beyond the second something is wrong."""
+PIECE_S, NOISE_S = 1.0, 0.11
+SLOW_S = 0.4
+"""Window of the derivatives by which a radius is judged: noise of a turn's speed would make the wheel look smaller."""
+LEANS_DEG, TURNS_DEG = 3.0, 10.0
+"""What is held may stray so far within a segment: soft tyres, a floor that is not even, a hand."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ground:
+    """A rolling object on its floor."""
+
+    poses: Poses
+    """Of the axle's frame in a world whose z points up."""
+    tilt_std_rad: float
+    """How well up is known, about each level axis."""
+    vertical: str
+    """Where that was taken from, in words."""
+    grounded: BoolArray
+    """(samples,): a foot is on the ground, or may be ..."""
+    blocked: BoolArray
+    """... and the time around it."""
+    points: tuple[tuple[float, float, float], ...]
+    """Where feet touch the ground, m in the object's frame, left first; none where it never stands."""
+    findings: tuple[Finding, ...]
+
+
+def ground_of(
+    captured: CapturedMotion, mechanism: Mechanism, segments: Mapping[str, Sequence[Segment]], static: Segment | None
+) -> Ground:
+    """Level the axle's poses, and find when feet are down."""
+    assert mechanism.wheel is not None
+    axle = captured.body.poses_of("axle")
+    tilt = None if captured.placement is None else captured.placement.tilt
+    up, std, words, findings = _vertical(axle, tilt)
+    poses = _levelled(axle, up)
+    if mechanism.wheel.moves == "planar":  # it goes along x of its frame
+        poses = _straightened(poses)
+    T_axle_cloud = np.linalg.inv(captured.body.frames["axle"])
+    places = captured.body.feet @ T_axle_cloud[:3, :3].T + T_axle_cloud[:3, 3]
+    grounded, points, never = _feet_down(poses, places, static, mechanism.wheel.radius)
+    findings += [*never, *held_findings(poses, segments, mechanism)]
+    if not len(places):
+        evidence = "that the feet are in the air in the segments is taken for granted"
+        findings.append(Finding("feet", evidence, "markers.feet names none"))
+    blocked = time_from(poses.times_s, grounded) <= CLEAR_S
+    return Ground(poses, std, words, grounded, blocked, points, tuple(findings))
+
+
+def _vertical(axle: Poses, tilt: Tilt | None) -> tuple[FloatArray, float, str, list[Finding]]:
+    """Up, its standard deviation, where it comes from, and what disagrees.
+
+    From the plane in which the axle's middle rolls, the IMU and the capture frame, each as good as it can be. A wheel
+    that stays on a level floor keeps its middle at one height: the plane's normal is up as far as the floor is level.
+    An accelerometer's zero tells up to a few tenths of a degree.
+    """
+    seen = axle.seen
+    seconds = float(seen.mean() * (axle.times_s[-1] - axle.times_s[0]))
+    normal, covariance = _plane(axle.position[seen], seconds)
+    slope = normal[:2]
+    information = symmetric_inverse(covariance)
+    total = information @ slope
+    words = f"floor under the wheel {np.degrees(np.hypot(*slope)):.2f} deg off the capture frame's z"
+    findings: list[Finding] = []
+    if tilt is not None:
+        turn = np.array([[0.0, 1.0], [-1.0, 0.0]])  # of rotations about x and y -> of up's components: up = (y, -x, 1)
+        other, by_imu = np.array([tilt.up[0], tilt.up[1]]), turn @ tilt.covariance @ turn.T
+        apart, std = other - slope, np.sqrt(np.diag(by_imu + covariance))
+        if np.any(np.abs(apart) > SIGNIFICANT * std):
+            evidence = (
+                f"by the IMU up is {np.degrees(np.hypot(*apart)):.2f} deg off the normal of the floor on which the "
+                "wheel rolls: the floor slopes, or the accelerometer's zero is off (accelerometer_zero)"
+            )
+            findings.append(Finding("vertical", evidence))
+        information = information + symmetric_inverse(by_imu)
+        total = total + symmetric_inverse(by_imu) @ other
+        words += f", by the IMU {np.degrees(np.hypot(*other)):.2f} deg"
+    information = information + np.eye(2) / CAPTURE_RAD**2
+    best = symmetric_inverse(information) @ total
+    up = np.array([best[0], best[1], 1.0])
+    std = float(np.sqrt(np.diag(symmetric_inverse(information)).max()))
+    return up / np.linalg.norm(up), std, words, findings
+
+
+def _plane(points: FloatArray, seconds: float) -> tuple[FloatArray, FloatArray]:
+    """Unit normal of the plane through points (n, 3), and the covariance (2, 2) of its slopes along x and y."""
+    away = points - points.mean(axis=0)
+    slopes = least_squares(away[:, :2], away[:, 2])
+    left = float(np.std(away[:, 2] - away[:, :2] @ slopes))
+    # neighbours in time say the same, and so do neighbours on the floor
+    scatter = away[:, :2].T @ away[:, :2] / len(away) * max(seconds / PIECE_S, 1.0)
+    covariance = (left**2 + BOARD_M**2) * symmetric_inverse(scatter + 1e-12 * np.eye(2)) + LEVEL_RAD**2 * np.eye(2)
+    normal = np.array([-slopes[0], -slopes[1], 1.0])
+    return normal / np.linalg.norm(normal), np.asarray(covariance, dtype=float)
+
+
+def _levelled(poses: Poses, up: FloatArray) -> Poses:
+    """The same poses in a world whose z is up."""
+    sine = float(np.hypot(up[0], up[1]))
+    axis = np.array([up[1], -up[0], 0.0])
+    R = np.eye(3) if sine < 1e-12 else exp_rotation(axis / sine * float(np.arctan2(sine, up[2])))
+    return Poses(poses.times_s, R @ poses.rotation, poses.position @ R.T)
+
+
+def _straightened(poses: Poses) -> Poses:
+    """The same poses in a world whose x is along the mean heading."""
+    axle = np.nanmean(poses.rotation[:, :2, 2], axis=0)
+    R = exp_rotation(np.array([0.0, 0.0, -float(np.arctan2(-axle[0], axle[1]))]))
+    return Poses(poses.times_s, R @ poses.rotation, poses.position @ R.T)
+
+
+def _feet_down(
+    poses: Poses, places: FloatArray, static: Segment | None, radius_m: float
+) -> tuple[BoolArray, tuple[tuple[float, float, float], ...], list[Finding]]:
+    """When feet (n, 3, m, markers near them in the object's frame) are as low as where they stand, and where they do.
+
+    They stand in the static segment, or where they are lowest and stay for a while, near the floor under the wheel.
+    """
+    grounded, points = np.zeros(len(poses), dtype=bool), list[tuple[float, float, float]]()
+    times, high = poses.times_s, list[float]()
+    for place in places[np.argsort(-places[:, 2])]:
+        if not np.isfinite(place).all():
+            continue
+        height = (poses.position + poses.rotation @ place)[:, 2]
+        lowest = float(np.nanpercentile(height, 0.5))
+        at, stands = np.isfinite(height) & (np.abs(height - lowest) < DOWN_M), False
+        if static is not None:
+            inside = np.isfinite(height) & segment_mask(times, [static])
+            if inside.any() and float(np.median(height[inside])) < lowest + 2 * DOWN_M:
+                lowest, at, stands = float(np.median(height[inside])), inside, True
+        rests = stretches(times, at, max(3, round(RESTS_S / float(np.median(np.diff(times))))))
+        if not rests:
+            continue
+        still = np.concatenate([np.arange(a, b) for a, b in rests])
+        floor = float(poses.position[still, 2].mean()) - radius_m
+        if not stands and lowest - floor > NEAR_M:
+            high.append(lowest - floor)
+            continue
+        grounded |= np.isfinite(height) & (height < lowest + DOWN_M)
+        up = poses.rotation[still, 2, :].mean(axis=0)
+        x, y, z = (place - (lowest - floor) * up).tolist()
+        points.append((x, y, z))
+    if not high:
+        return grounded, tuple(points), []
+    evidence = (
+        f"never nearer than {100 * min(high):.0f} cm to the floor on which the wheel rolls: they are taken to be in "
+        "the air all the time, and where they touch the ground is not known"
+    )
+    return grounded, tuple(points), [Finding("feet", evidence, "markers.feet", "record it standing (segments.static)")]
+
+
+def held_findings(poses: Poses, segments: Mapping[str, Sequence[Segment]], mechanism: Mechanism) -> list[Finding]:
+    """Numbers that the mechanism hides, and segments in which the object leans or turns though it is said not to."""
+    assert mechanism.wheel is not None
+    moves = mechanism.wheel.moves
+    if moves == "full":
+        return []
+    findings: list[Finding] = []
+    if mechanism.hidden:
+        evidence = (
+            "an object that goes straight and upright neither shows nor needs them; without a prior they have no "
+            "number, and what the model holds in their place is any body that moves alike"
+        )
+        findings.append(Finding("hidden", evidence, ", ".join(mechanism.hidden)))
+    strays = [text for kind in ("train", "test") for s in segments[kind] for text in _strays(poses, kind, s, moves)]
+    if strays:
+        held = "goes straight and upright" if moves == "planar" else "stays upright"
+        more = f" and {len(strays) - 3} more" if len(strays) > 3 else ""
+        evidence = (
+            f"the object is said to be one that {held}, but it {', '.join(strays[:3])}{more}: what that takes is left "
+            "in the error"
+        )
+        remedy = "choose an object that may (mechanism: {moves: full} has all freedoms)"
+        findings.append(Finding("held", evidence, remedy=remedy))
+    return findings
+
+
+def _strays(poses: Poses, kind: str, segment: Segment, moves: str) -> list[str]:
+    inside = poses.seen & segment_mask(poses.times_s, [segment])
+    if not inside.any():
+        return []
+    axle, where = poses.rotation[inside, :, 2], f"in segments.{kind} {segment[0]:g} to {segment[1]:g} s"
+    lean = float(np.degrees(np.ptp(np.arcsin(np.clip(axle[:, 2], -1.0, 1.0)))))
+    turn = float(np.degrees(np.ptp(np.unwrap(np.arctan2(-axle[:, 0], axle[:, 1])))))
+    strays = [f"leans by {lean:.1f} deg {where}"] if lean > LEANS_DEG else []
+    return strays + ([f"turns by {turn:.0f} deg {where}"] if moves == "planar" and turn > TURNS_DEG else [])
+
+
+def feet_findings(ground: Ground, segments: Mapping[str, Sequence[Segment]]) -> list[Finding]:
+    """Feet on the ground inside segments: how long, and when."""
+    times, findings = ground.poses.times_s, list[Finding]()
+    for kind in ("train", "test"):
+        down = ground.grounded & segment_mask(times, segments[kind])
+        spans = stretches(times, down, 2)
+        if not spans:
+            continue
+        when = [f"{times[a]:.1f} to {times[b - 1]:.1f} s" for a, b in spans]
+        more = f" and {len(when) - 5} more" if len(when) > 5 else ""
+        evidence = (
+            f"a foot is on the ground for {down.sum() / rate_hz(times):.1f} s ({', '.join(when[:5])}{more}): these "
+            "samples are left out, because the ground carries an unknown part there"
+        )
+        findings.append(Finding("feet", evidence, f"segments.{kind}"))
+    return findings
+
+
+def wheel_findings(poses: Poses, used: BoolArray, radius_m: float, order: int) -> list[Finding]:
+    """The radius that rolling without slip asks for: the middle of the axle moves aside by v_y = -R camber rate.
+
+    poses: of the axle, as measured; order: of the polynomials that differentiate them.
+    """
+    motion = pose_motion(poses, gravity=(0.0, 0.0, 0.0), window_s=SLOW_S, order=order).motion
+    assert motion.poses is not None
+    assert motion.velocity is not None
+    used = used & np.isfinite(motion.omega).all(axis=1)
+    R = motion.poses.rotation[used]
+    y = R[:, :, 2] * [1.0, 1.0, 0.0]
+    y = y / np.linalg.norm(y, axis=1, keepdims=True)
+    x = np.cross(y, [0.0, 0.0, 1.0])
+    aside = np.einsum("ni,nij,nj->n", y, R, motion.velocity[used])
+    leaning = np.einsum("ni,nij,nj->n", x, R, motion.omega[used])
+    if len(leaning) < 100 or not np.std(leaning) > 0:
+        return []
+    radius = -float(aside @ leaning / (leaning @ leaning))
+    scores = leaning * (aside + radius * leaning)
+    piece = np.arange(len(scores)) // max(1, round(PIECE_S * rate_hz(motion.times_s)))
+    std = float(np.sqrt(np.sum(np.bincount(piece, scores) ** 2)) / (leaning @ leaning))
+    # noise of a regressor shrinks the slope by its share of the squares, or less where the axle shakes along
+    noise = _lean_noise(poses, order)
+    shrunk = SHRUNK * radius_m * noise**2 * len(leaning) / float(leaning @ leaning)
+    off, unsure = abs(radius - radius_m), SIGNIFICANT * std + shrunk
+    if not off > max(RADIUS_HINT * radius_m, unsure):
+        return []
+    fatal = off > max(RADIUS_OFF * radius_m, unsure)
+    evidence = (
+        f"when the object leans, its axle moves aside as on a wheel of {1e3 * radius:.1f} mm "
+        f"(+- {1e3 * (1.96 * std + shrunk):.1f}), the radius is stated as {1e3 * radius_m:.1f} mm"
+    )
+    if not fatal:
+        evidence += "; a wrong one puts friction and inertia off by as large a share, which their intervals do not hold"
+    remedy = "measure it again under its load (markers.axle.radius), or the wheel slips or is no sphere"
+    return [Finding("wheel-radius", evidence, remedy=remedy, severity=Severity.FATAL if fatal else Severity.WARNING)]
+
+
+def _lean_noise(poses: Poses, order: int) -> float:
+    """rad/s: what noise of the poses leaves of the rate of leaning with the window `SLOW_S`."""
+    rate = rate_hz(poses.times_s)
+    short, long = (window_samples(w, rate, order) for w in (NOISE_S, SLOW_S))
+    lean = np.arcsin(np.clip(poses.rotation[:, 2, 2], -1.0, 1.0))
+    return derivative_noise(signal_noise(lean, short, order), long, order, 1, rate)

@@ -1,0 +1,478 @@
+"""What a balance is made of: a motion, the wrenches at the sensors, filters and what is believed before.
+
+Everything that is uncertain is a change of one of these values (`stage/variations.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from palpate.elements import SensorBias
+from palpate.identify import Balance, Compressed, MotionNoise, Prior, build_balance, compress
+from palpate.identify.balance import Segment
+from palpate.identify.compression import merge
+from palpate.mechanisms import Mechanism
+from palpate.model import Model
+from palpate.motion import Smoothing, every_second, imu_motion, noise_floor, resample_motion, without_lost
+from palpate.motion.clocks.clock import Even, resample
+from palpate.motion.clocks.offset import ClockMap
+from palpate.motion.derivatives.differentiate import (
+    CoordinateMotion,
+    coordinate_motion,
+    published_pose_motion,
+    window_samples,
+)
+from palpate.motion.derivatives.filters import Lowpass, at_rest, derivative_noise, signal_noise
+from palpate.physics.arrays import BoolArray, FloatArray, nearest, rate_hz, segment_mask
+from palpate.physics.functions import ARRAYS
+from palpate.physics.log_cholesky import Factor
+from palpate.physics.motion import Motion
+from palpate.physics.poses import Poses
+from palpate.physics.regressor import body_regressor
+from palpate.physics.spatial import transport_acceleration, wrench_transmission
+
+Conversion = Literal["anti-aliased", "plain"]
+Added = Literal["nothing", "all", "weight"]
+Zero = Literal["still", "estimated", "none"]
+
+STEP = {"rad": np.radians(1.0), "m": 0.005}
+"""A small step of a coordinate by its unit: a degree, or as much of a drawer's travel as that is of a door's. Limits of
+positions and travels are told in such steps.
+"""
+AT_STOP = 1.0
+"""Steps: nearer to a stop, the frame may take a part of the force."""
+FADE = 0.25
+"""Length of the fading at samples that are left out, in periods of the low-pass's bandwidth."""
+UNWANTED = 1e6
+"""A row with so large a standard deviation beside the others does not count."""
+NOISE_WINDOW_S, SPEED_WINDOW_S = 0.11, 0.15
+"""Windows by which the noise of a position, and rest, are judged: speeds need no such short ones as accelerations."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Filtering:
+    """How coordinates are differentiated, and what columns and wrench then pass."""
+
+    window_s: float
+    order: int
+    lowpass: Lowpass | None
+    bandwidth_hz: float | None
+    published: bool = False
+    """As the paper's authors: ends kept, no sample left out but those not seen."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sensor:
+    """A force/torque sensor on the object, with the handle behind it."""
+
+    wrench: Even
+    """What it passes on to the object of the model, in its own frame, on its own clock, N and N m."""
+    T_body_sensor: FloatArray
+    """(4, 4)."""
+    handle: FloatArray | None = None
+    """(10,) phi in the sensor frame; None: not known, or a part of the object."""
+    turn_root: FloatArray = field(default_factory=lambda: np.zeros((3, 0)))
+    """(3, n): columns are turns in its own frame (rad) that together make up how uncertain its rotation is."""
+
+    def to_body(self, w: FloatArray) -> FloatArray:
+        """(samples, 6) of its frame in that of the object."""
+        return np.asarray(w @ wrench_transmission(self.T_body_sensor[:3, :3], self.T_body_sensor[:3, 3]).T, dtype=float)
+
+    def handle_wrench(self, motion: Motion, *, moving: bool = True) -> FloatArray:
+        """(samples, 6): what it takes to move the handle so, in its frame; without `moving`, to carry it.
+
+        motion: of the object's frame.
+        """
+        if self.handle is None:
+            return np.zeros((len(motion.times_s), 6))
+        R, r = self.T_body_sensor[:3, :3], self.T_body_sensor[:3, 3]
+        omega, omega_dot = float(moving) * motion.omega, float(moving) * motion.omega_dot
+        a = transport_acceleration(motion.specific_acceleration, omega, omega_dot, r)
+        return np.asarray(body_regressor(a @ R, omega @ R, omega_dot @ R) @ self.handle, dtype=float)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ImuMotion:
+    """An IMU that tells the motion by itself."""
+
+    even: Even
+    """Specific force (3, m/s2) and angular rate (3, rad/s) in the IMU's axes, on the IMU's clock."""
+    T_body_imu: FloatArray
+    smoothing: Smoothing
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """What is known before the data are asked."""
+
+    prior: Prior | None = None
+    factor: Factor = "UtU"
+    mass: float | None = None
+    """kg, of the part that the model describes."""
+    fixed: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inputs:
+    """Everything that a balance is made of, on the reference clock."""
+
+    model: Model
+    times_s: FloatArray
+    """(samples,), even: those of motion capture where there is any, else of the load cell."""
+    sensors: tuple[Sensor, ...]
+    filtering: Filtering
+    q: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    """(samples, positions of the state) as measured, NaN where not seen; empty where an IMU tells the motion."""
+    poses: Poses | None = None
+    """Of the body in the mechanism's frame, where `q` was taken from poses."""
+    imu: ImuMotion | None = None
+    """Where an IMU tells the motion."""
+    clock: ClockMap | None = None
+    """Of the instruments beside the reference: the load cells, or the IMU; None: they share the reference clock."""
+    measured: FloatArray = field(default_factory=lambda: np.zeros((0, 0, 6)))
+    """(sensors, samples, 6): the wrenches on the reference clock (`on_clock`); NaN where not seen."""
+    add: Added = "nothing"
+    """What of the handles' wrenches is added to the sensors', so that the model contains it (FORMATS, erratum 7)."""
+    zero: Zero = "none"
+    """Where the load cells' zero comes from. Estimated are six numbers in all: constant wrenches of several sensors on
+    one body are one constant wrench in its frame.
+    """
+    static: Segment | None = None
+    """When the object rests and nobody touches it, s."""
+    stops: tuple[float, float] | None = None
+    """Where the main coordinate meets its stops; None: nowhere."""
+    blocked: BoolArray | None = None
+    """(samples,): something beside the hands carries the object (a foot on the ground); None: never."""
+    belief: Belief = Belief()
+    sigma: FloatArray | None = None
+    """(rows,) N and N m, whose ratios weight the rows; None: from what each row leaves."""
+    unwanted: tuple[str, ...] = ()
+    """Rows that do not count."""
+    tilt_std_rad: float = 0.0
+    """How well the vertical is known, about each level axis."""
+    conversion: Conversion = "anti-aliased"
+    at_contact: FloatArray | None = None
+    """(6,): a constant wrench at the contact that belongs to the model, as the paper's authors have it, N and N m."""
+    zero_error: FloatArray | None = None
+    """(sensors, 6): by how much the zeros are taken to be off, N and N m."""
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """Of the model."""
+        return self.model.mechanism
+
+    @property
+    def rate_hz(self) -> float:
+        """Of the reference clock."""
+        return rate_hz(self.times_s)
+
+    @property
+    def main(self) -> int | None:
+        """Which position of the state pictures and stops speak about; None: none."""
+        name = self.mechanism.main
+        return None if name is None else 0
+
+    @property
+    def step(self) -> float:
+        """`STEP` of the main coordinate."""
+        assert self.mechanism.main is not None
+        return float(STEP[self.mechanism.coordinates[self.mechanism.main]])
+
+    def on_clock(self, clock: ClockMap | None) -> Inputs:
+        """The same with another clock of the instruments beside the reference."""
+        if self.imu is not None:
+            wrench = self.sensors[0].wrench
+            seen = without_lost(wrench.times_s, wrench.x, wrench.lost)
+            return replace(self, clock=clock, measured=seen[None])
+        found = [wrench_at(self.times_s, s.wrench, clock, self.conversion) for s in self.sensors]
+        return replace(self, clock=clock, measured=np.array(found))
+
+    def with_zero(self, zero: Zero) -> Inputs:
+        """The same with the load cells' zero from elsewhere; estimated, it is an element of the model."""
+        elements = tuple(e for e in self.model.elements if not e.instrument)
+        if zero == "estimated":
+            elements = (*elements, SensorBias())
+        return replace(self, zero=zero, model=replace(self.model, elements=elements, values={}))
+
+    def with_model(self, model: Model) -> Inputs:
+        """The same measurements for another model of the same mechanism."""
+        return replace(self, model=model)
+
+    def inside(self, segments: Sequence[Segment]) -> BoolArray:
+        """(samples,): in one of these segments."""
+        return segment_mask(self.times_s, segments)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moved:
+    """The motion of some inputs, differentiated once and used by all that follows."""
+
+    motion: Motion
+    known: BoolArray
+    """(samples,): the motion is known, and nothing beside the hands carries the object."""
+    resting: BoolArray
+    """(samples,): a coordinate with dry friction cannot be told to move."""
+
+
+def move(inputs: Inputs, window_s: float | None = None, resting: BoolArray | None = None) -> Moved:
+    """The motion with the window of the fit or another; resting: where that is known already."""
+    motion = motion_of(inputs, window_s)
+    known = np.isfinite(motion.omega_dot).all(axis=1) & np.isfinite(motion.specific_acceleration).all(axis=1)
+    known &= _from_contact_s(inputs) > (window_s or inputs.filtering.window_s) / 2
+    rests = rest_of(inputs) if resting is None else resting
+    return Moved(motion, known, rests)
+
+
+def motion_of(inputs: Inputs, window_s: float | None = None, imu: Even | None = None) -> Motion:
+    """Of the body frame; of an IMU by these samples or all, else of the coordinates with this window or the fit's."""
+    if inputs.imu is not None:
+        return _by_imu(inputs, inputs.imu, inputs.imu.even if imu is None else imu)
+    f, mechanism = inputs.filtering, inputs.mechanism
+    if f.published and mechanism.wheel is not None and inputs.poses is not None:
+        samples = window_samples(window_s or f.window_s, inputs.rate_hz, f.order)
+        gravity = (0.0, 0.0, -mechanism.gravity)
+        return published_pose_motion(inputs.poses, gravity=gravity, window=samples, order=f.order).motion
+    c = coordinates_of(inputs, window_s)
+    speeds = mechanism.speeds_of(c.position, c.speed)
+    accelerations = mechanism.accelerations_of(c.position, c.speed, c.acceleration)
+    return mechanism.motion(inputs.times_s, np.hstack([c.position, speeds]), accelerations)
+
+
+def coordinates_of(inputs: Inputs, window_s: float | None = None) -> CoordinateMotion:
+    """Positions of the state, (samples, positions) each, with their derivatives."""
+    f = inputs.filtering
+    return coordinate_motion(inputs.times_s, inputs.q, window_s=window_s or f.window_s, order=f.order, ends=f.published)
+
+
+def _by_imu(inputs: Inputs, mounted: ImuMotion, even: Even) -> Motion:
+    """The body's motion on the load cell's clock."""
+    m = imu_motion(even.times_s, even.x[:, :3], even.x[:, 3:], mounted.T_body_imu, mounted.smoothing)
+    clock = inputs.clock
+    if clock is None:
+        lost, shifted = mounted.even.lost, m
+    else:
+        lost = tuple((float(a), float(b)) for a, b in (clock.to_reference(np.array(gap)) for gap in mounted.even.lost))
+        shifted = replace(m, times_s=clock.to_reference(m.times_s))
+    return resample_motion(shifted, inputs.times_s, lost=lost, reach_s=mounted.smoothing.reach_s)
+
+
+def imu_noise(inputs: Inputs, method: str, balance: Balance, level: FloatArray | None = None) -> MotionNoise | None:
+    """The noise of a motion by an IMU as two balances that differ by it.
+
+    level (6,): the noise's white equivalent per sample, where split halves would not show it.
+    """
+    mounted = inputs.imu
+    if mounted is None or method == "ignored":
+        return None
+    even = mounted.even
+    if method == "instrumental" and level is None:
+        one, other = (_with_samples(inputs, balance, every_second(even, first)) for first in (0, 1))
+        return MotionNoise(one, other, 0.5)
+    level = noise_floor(even.x) if level is None else level
+    added = np.random.default_rng(0).normal(size=even.x.shape) * level
+    return MotionNoise(_with_samples(inputs, balance, replace(even, x=even.x + added)), balance, 1.0)
+
+
+def _with_samples(inputs: Inputs, balance: Balance, even: Even) -> Balance:
+    """The same balance with a motion by other samples of the IMU."""
+    return replace(balance, kinematics=inputs.mechanism.observe(motion_of(inputs, imu=even)))
+
+
+def position_noise(inputs: Inputs) -> FloatArray:
+    """(positions,): standard deviation of the measured coordinates, rad and m."""
+    order, rate = inputs.filtering.order, inputs.rate_hz
+    # with fewer samples a polynomial goes through all of them, and nothing is left to judge by
+    window = window_samples(max(min(inputs.filtering.window_s, NOISE_WINDOW_S), (order + 3) / rate), rate, order)
+    return np.array([signal_noise(x, window, order) for x in inputs.q.T])
+
+
+def rest_of(inputs: Inputs) -> BoolArray:
+    """(samples,): where nobody can tell which way a coordinate with dry friction moves."""
+    rests = np.zeros(len(inputs.times_s), dtype=bool)
+    mechanism = inputs.mechanism
+    if inputs.imu is not None or not mechanism.moving:
+        return rests
+    order, rate = inputs.filtering.order, inputs.rate_hz
+    window = window_samples(max(inputs.filtering.window_s, SPEED_WINDOW_S), rate, order)
+    c = coordinate_motion(
+        inputs.times_s, inputs.q, window_s=window / rate, order=order, ends=inputs.filtering.published
+    )
+    noise = [derivative_noise(n, window, order, 1, rate) for n in position_noise(inputs)]
+    speeds = _coordinate_speeds(mechanism, c.position, c.speed)
+    limits = {name: np.zeros(len(rests)) for name in mechanism.moving}
+    for i, std in enumerate(noise):  # speeds of coordinates are linear in those of the positions
+        unit = np.zeros_like(c.speed)
+        unit[:, i] = std
+        for name, reached in _coordinate_speeds(mechanism, c.position, unit).items():
+            limits[name] = np.hypot(limits[name], reached)
+    for name in mechanism.moving:
+        limit = float(np.sqrt(np.nanmean(limits[name] ** 2)))
+        rests |= at_rest(np.where(np.isfinite(speeds[name]), speeds[name], np.inf), limit)
+    return rests
+
+
+def _coordinate_speeds(mechanism: Mechanism, q: FloatArray, q_dot: FloatArray) -> dict[str, FloatArray]:
+    """(samples,) each, of the coordinates with dry friction."""
+    states = np.hstack([q, mechanism.speeds_of(q, q_dot)])
+    still = [np.zeros(len(q)) for _ in mechanism.accelerations]
+    k = mechanism.expand(list(states.T), still, {}, ARRAYS)
+    return {name: np.broadcast_to(np.asarray(k.coordinates[name].speed), len(q)) for name in mechanism.moving}
+
+
+def _from_contact_s(inputs: Inputs) -> FloatArray:
+    """(samples,): time to the nearest touch of a stop or of the ground, s: a blow is in the derivatives for half a
+    window.
+    """
+    touched = np.zeros(len(inputs.times_s), dtype=bool) if inputs.blocked is None else inputs.blocked.copy()
+    if inputs.stops is not None and inputs.main is not None:
+        position, (low, high) = inputs.q[:, inputs.main], inputs.stops
+        touched |= (position < low + AT_STOP * inputs.step) | (position > high - AT_STOP * inputs.step)
+    return time_from(inputs.times_s, touched)
+
+
+def time_from(times_s: FloatArray, mask: BoolArray) -> FloatArray:
+    """(samples,): time to the nearest sample of a mask, s; infinite where it has none."""
+    ends = np.concatenate([[-np.inf], times_s[mask], [np.inf]])
+    after = np.searchsorted(ends, times_s)
+    return np.minimum(times_s - ends[after - 1], ends[np.minimum(after, len(ends) - 1)] - times_s)
+
+
+def zeros_of(inputs: Inputs) -> FloatArray:
+    """(sensors, 6): what the sensors show untouched, less what the handles weigh (paper, Door); zero where that is not
+    taken off.
+    """
+    if inputs.zero != "still" or inputs.static is None:
+        return np.zeros((len(inputs.sensors), 6))
+    at = inputs.inside([inputs.static])
+    shown = np.nanmean(inputs.measured[:, at], axis=1)
+    still = still_motion(inputs, np.nanmean(inputs.q[at], axis=0)[None])
+    # what a handle passes on is minus what carries it (FORMATS, Sign)
+    carried = [s.handle_wrench(still)[0] for s in inputs.sensors]
+    return np.asarray(shown + np.array(carried), dtype=float)
+
+
+def still_motion(inputs: Inputs, q: FloatArray) -> Motion:
+    """The object held still at these positions (samples, positions)."""
+    mechanism = inputs.mechanism
+    speeds, accelerations = (np.zeros((len(q), len(mechanism.accelerations))) for _ in range(2))
+    return mechanism.motion(np.arange(len(q), dtype=float), np.hstack([q, speeds]), accelerations)
+
+
+def body_wrench(inputs: Inputs, motion: Motion) -> FloatArray:
+    """(samples, 6): what moves the object of the model, in the body frame, N and N m."""
+    total = np.zeros((len(inputs.times_s), 6))
+    zeros = zeros_of(inputs)
+    if inputs.zero_error is not None:
+        zeros = zeros - inputs.zero_error
+    for sensor, w, zero in zip(inputs.sensors, inputs.measured, zeros, strict=True):
+        shown = w - zero
+        if inputs.add != "nothing":
+            shown = shown + sensor.handle_wrench(motion, moving=inputs.add == "all")
+        total += sensor.to_body(shown)
+    if inputs.at_contact is not None:
+        total -= _from_contact(inputs, motion, inputs.at_contact)
+    return total
+
+
+def _from_contact(inputs: Inputs, motion: Motion, w: FloatArray) -> FloatArray:
+    """(samples, 6): a wrench (6,) at the contact under a wheel, in its axes, as one of the body frame."""
+    assert motion.poses is not None
+    assert inputs.mechanism.wheel is not None
+    R = motion.poses.rotation
+    y = R[:, :, 2] * [1.0, 1.0, 0.0]
+    y = y / np.linalg.norm(y, axis=1, keepdims=True)
+    up = np.broadcast_to([0.0, 0.0, 1.0], y.shape)
+    axes = np.stack([np.cross(y, up), y, up], axis=2)
+    force, moment = axes @ w[:3], axes @ w[3:]
+    moment = moment - inputs.mechanism.wheel.radius * np.cross(up, force)
+    return np.hstack([np.einsum("nij,ni->nj", R, v) for v in (force, moment)])
+
+
+def whole_balance(inputs: Inputs, moved: Moved) -> Balance:
+    """The balance without a low-pass, of all samples that are seen: to look at, to predict with."""
+    wrench = body_wrench(inputs, moved.motion)
+    plain = np.where([row.name in inputs.unwanted for row in inputs.mechanism.rows], UNWANTED, 1.0)
+    sigma = plain if inputs.sigma is None else inputs.sigma
+    built = build_balance(inputs.model, moved.motion, wrench, sigma=sigma)
+    if inputs.imu is not None:  # segments with gaps are refused: nothing is left out
+        return built
+    return replace(built, used=moved.known & np.isfinite(wrench).all(axis=1))
+
+
+def with_wrench(inputs: Inputs, balance: Balance, moved: Moved) -> Balance:
+    """The same columns with the wrench of these inputs."""
+    wrench = body_wrench(inputs, moved.motion)
+    used = None if balance.used is None else moved.known & np.isfinite(wrench).all(axis=1)
+    return replace(balance, wrench=np.asfortranarray(wrench), used=used)
+
+
+def low_balance(inputs: Inputs, balance: Balance, used: BoolArray | None) -> Balance:
+    """A whole balance, low-passed, of these samples only (None: all)."""
+    f = inputs.filtering
+    fade = None
+    if used is not None and f.bandwidth_hz is not None:
+        fade = faded(inputs.times_s, used, FADE / f.bandwidth_hz)
+    return replace(balance, lowpass=f.lowpass, used=used, fade=fade)
+
+
+def fit_balance(inputs: Inputs, moved: Moved, balance: Balance | None = None) -> Balance:
+    """The balance of the fit: low-passed, without samples at rest, whose friction is not known."""
+    whole = whole_balance(inputs, moved) if balance is None else balance
+    if whole.used is None or inputs.filtering.published:
+        return low_balance(inputs, whole, whole.used)
+    return low_balance(inputs, whole, whole.used & ~moved.resting)
+
+
+def compressed(
+    inputs: Inputs,
+    moved: Moved,
+    segments: Sequence[Segment],
+    balance: Balance | None = None,
+    noise: MotionNoise | None = None,
+) -> Compressed:
+    """The segments' balance. Where something rests, only the rows that its friction does not enter.
+
+    balance: of `whole_balance`, where it is at hand.
+    """
+    whole = whole_balance(inputs, moved) if balance is None else balance
+    found = compress(fit_balance(inputs, moved, whole), segments, noise=noise)
+    still = inputs.mechanism.at_rest()
+    if still is None or whole.used is None or inputs.filtering.published:
+        return found
+    rests = moved.resting & whole.used
+    if not (rests & inputs.inside(segments)).any():
+        return found
+    at = replace(whole, model=replace(inputs.model, mechanism=still), kinematics=still.turned(whole.kinematics))
+    more = compress(low_balance(inputs, at, rests), segments)
+    return merge(found, replace(more, model=found.model))
+
+
+def faded(times_s: FloatArray, used: BoolArray, over_s: float) -> FloatArray:
+    """(samples,): 1 in the midst of what is used, down to 0 at its ends over so many seconds (Hann's window)."""
+    away = time_from(times_s, ~used)
+    return np.where(used, np.sin(0.5 * np.pi * np.minimum(away / over_s, 1.0)) ** 2, 0.0)
+
+
+def wrench_at(times_s: FloatArray, even: Even, clock: ClockMap | None, conversion: Conversion) -> FloatArray:
+    """(len(times_s), 6): a sensor's wrench at these times of the reference clock, NaN where it was not seen.
+
+    plain: the nearest sample, as the paper's authors take every tenth one.
+    """
+    if conversion == "anti-aliased":
+        return resample(even.times_s, even.seen_x, times_s, clock=clock)
+    there = times_s if clock is None else clock.from_reference(times_s)
+    index = nearest(even.times_s, there)
+    found = np.full((len(there), 6), np.nan)
+    inside = (index >= 0) & (index < len(even.times_s))
+    found[inside] = even.seen_x[index[inside]]
+    return found
+
+
+def projected(balance: Balance) -> FloatArray:
+    """(samples, rows): the measured free rows, N m and N."""
+    w = [balance.wrench[:, i] for i in range(6)]
+    return np.array(balance.model.mechanism.project(balance.kinematics, w, ARRAYS), dtype=float).T

@@ -1,0 +1,447 @@
+"""From an experiment file to what its balance is made of: recordings on one clock, frames, sensors, segments.
+
+Three ways in, by what tells the motion: an IMU, markers, or a table of one coordinate. They end in the same values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from palpate.errors import DataProblem, PalpateError
+from palpate.experiment.file.object_model import object_model
+from palpate.experiment.file.reading import Experiment, check_keys
+from palpate.experiment.file.schema import FixedBiasPart, PublishedPart
+from palpate.experiment.stage.belief import Handles, belief_of
+from palpate.experiment.stage.capture import CapturedMotion, Tell, capture, joint_of, stated_clock
+from palpate.experiment.stage.clock import clock_by_balance
+from palpate.experiment.stage.ground import Ground, ground_of
+from palpate.experiment.stage.imu import prepare_by_imu
+from palpate.experiment.stage.inputs import STEP, Added, Filtering, Inputs, Sensor, Zero
+from palpate.experiment.stage.prepared import Prepared, check_seen_segments, segments_of
+from palpate.experiment.stage.recordings import pose_of, read_table, read_wrenches, travel_findings
+from palpate.findings import Finding, Severity
+from palpate.identify.balance import Segment
+from palpate.model import Model
+from palpate.motion import Offset, design_lowpass
+from palpate.motion.derivatives.bandwidth import light_window_s, signal_bandwidth
+from palpate.motion.frames.joint import JointFrame, check_joint
+from palpate.motion.frames.roles import sensor_frame
+from palpate.physics.arrays import FloatArray, rate_hz, segment_mask
+from palpate.physics.poses import Poses
+from palpate.physics.so3 import log_rotation
+
+FASTEST_HZ = 15.0
+"""Hands and what they move are slower; a low-pass needs room up to half the rate."""
+ATTENUATION_DB = 45.0
+"""Of the low-pass of a balance by markers: what it lets through of the rest is less than a hundredth."""
+SLOPE = 1.5
+"""Up to this multiple of the bandwidth the low-pass lets something through that counts."""
+MOVES, SHUT, BEYOND = 0.5, 1.0, 3.0
+"""Steps (`STEP`): what rests may seem to move by that much, two shut positions may differ, a stop gives way."""
+UPRIGHT_RAD = np.radians(1.0)
+SETTLED = ("clock", "placement", "derivatives", "fusion")
+"""Findings of a capture that the balance settles in its own way."""
+ADDED: Mapping[str, Added] = {"body": "nothing", "whole": "all", "weight-only": "weight"}
+
+
+def prepare(experiment: Experiment[Any], tell: Tell = lambda _: None, *, handles: Handles | None = None) -> Prepared:
+    """Read everything and bring it onto one clock; handles: those behind the sensors of a body."""
+    model = object_model(experiment)
+    check_keys(experiment, model)
+    if experiment.config.motion_from == "imu":
+        return prepare_by_imu(experiment, model, tell)
+    if experiment.config.motion_from == "table":
+        return _by_table(experiment, model, tell)
+    return _by_markers(experiment, model, tell, handles or Handles())
+
+
+# --- a table of one coordinate --------------------------------------------------------------------------------------
+
+
+def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
+    config, mechanism = experiment.config, model.mechanism
+    assert mechanism.main is not None
+    tell("reading the table")
+    table = read_table(experiment, config.recordings.signals, mechanism)
+    even, unit = table.even, mechanism.coordinates[mechanism.main]
+    segments = segments_of(experiment, even.times_s, even.rows)
+    position = even.seen_x[:, 0]
+    findings = [*table.findings, *travel_findings(experiment, position, unit)]
+    static = segments["static"][0] if segments["static"] else None
+    if static is not None:
+        zero, moves = _shut(position[segment_mask(even.times_s, [static])])
+        position = position - zero
+        findings += _static_moves(moves, unit)
+    wrench = np.zeros((len(even.times_s), 6))
+    wrench[:, mechanism.row_components[0]] = even.x[:, 1]
+    q = position[:, None]
+    inputs = Inputs(
+        model=model,
+        times_s=even.times_s,
+        sensors=(Sensor(replace(even, x=wrench), np.eye(4)),),
+        filtering=_filtering(experiment, model, even.times_s, q, static),
+        q=q,
+        measured=np.where(np.isfinite(even.seen_x[:, 1:2]), wrench, np.nan)[None],
+        zero="none" if static is None else "still",
+        static=static,
+        stops=None if config.stops is None else _stops(experiment, position, unit),
+        belief=belief_of(experiment, model),
+    )
+    _check_reach(experiment, model, position, findings)
+    check_seen_segments(experiment, inputs, segments)
+    return Prepared(inputs, segments, {}, tuple(findings))
+
+
+# --- markers and load cells -----------------------------------------------------------------------------------------
+
+
+def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: Handles) -> Prepared:
+    config = experiment.config
+    model = _with_wheel(experiment, model)
+    tell("reading the load cells")
+    cells = read_wrenches(experiment)
+    captured = capture(experiment, tell)
+    findings = [f for f in captured.findings if f.fatal or f.cause not in SETTLED]
+    findings += [*handles.findings, *(f for cell in cells for f in cell.faults())]
+    times = captured.body.poses.times_s
+    segments = segments_of(experiment, times, captured.body.rows)
+    static = segments["static"][0] if segments["static"] else None
+    located = _located(experiment, model, captured, segments, static)
+    model, T_cloud_body = located.model, located.T_cloud_body
+    findings += [*located.findings, *_without_handle(experiment, model, handles)]
+    T_body_cloud = np.linalg.inv(T_cloud_body)
+    zero, at_contact = _zero(experiment, model, handles)
+    rows = model.mechanism.rows
+    sensors = tuple(
+        Sensor(cell.even, T_body_cloud @ captured.body.frames[name], phi, _turn_root(experiment, captured, name))
+        for name, cell, phi in zip(("sensor", "sensor_2"), cells, handles.phis, strict=False)
+    )
+    inputs = Inputs(
+        model=model,
+        times_s=times,
+        sensors=sensors,
+        filtering=_filtering(experiment, model, times, located.q, static),
+        q=located.q,
+        poses=located.poses,
+        add=ADDED[config.model_of],
+        static=static,
+        stops=located.stops,
+        blocked=None if located.ground is None else located.ground.blocked,
+        belief=belief_of(experiment, model, handles, [s.T_body_sensor for s in sensors]),
+        unwanted=tuple(r.name for r in rows if config.rows == "moments" and r.unit == "N"),
+        tilt_std_rad=located.tilt_std_rad,
+        conversion="plain" if isinstance(config.filtering, PublishedPart) else "anti-aliased",
+        at_contact=at_contact,
+    ).with_zero(zero)
+    check_seen_segments(experiment, inputs, segments)
+    offset, clock = None, None
+    if config.clocks == "auto":
+        tell("comparing the clocks by the balance")
+        offset = _clock(experiment, inputs, segments)
+        clock = offset.clock
+    else:
+        clock = stated_clock(experiment, "wrench", cells[0].even, captured.body)
+    inputs = inputs.on_clock(clock)
+    keys = ("wrench", "wrench_2")[: len(cells)]
+    beside = {name: device.instrument for name, device in captured.devices.items()}
+    instruments = dict(zip(keys, cells, strict=True)) | beside
+    return Prepared(
+        inputs,
+        segments,
+        instruments,
+        tuple(findings),
+        offset,
+        captured,
+        located.joint,
+        located.ground,
+        handles.results,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Located:
+    """A mechanism in the capture: its frame on the body, and where the body was."""
+
+    model: Model
+    """With gravity as it is in the mechanism's frame."""
+    T_cloud_body: FloatArray
+    """The body frame on the cloud of markers."""
+    poses: Poses
+    """Of the body frame in the mechanism's."""
+    q: FloatArray
+    findings: list[Finding]
+    stops: tuple[float, float] | None = None
+    tilt_std_rad: float = 0.0
+    joint: JointFrame | None = None
+    ground: Ground | None = None
+
+
+def _located(
+    experiment: Experiment[Any],
+    model: Model,
+    captured: CapturedMotion,
+    segments: Mapping[str, list[Segment]],
+    static: Segment | None,
+) -> _Located:
+    if model.mechanism.wheel is not None:
+        ground = ground_of(captured, model.mechanism, segments, static)
+        q = model.mechanism.coordinates_of(ground.poses)
+        frame = captured.body.frames["axle"]
+        return _Located(model, frame, ground.poses, q, list(ground.findings), None, ground.tilt_std_rad, None, ground)
+    if len(model.mechanism.joints) != 1 or model.mechanism.main is None:
+        told = f"the object {model.name!r} is free: its motion must come from an IMU"
+        raise experiment.problem("object", told, "stage: handle identifies it")
+    (axis,) = model.mechanism.joints
+    try:
+        joint = joint_of(experiment.config.markers, captured.body, axis.kind, axis.axis)
+    except DataProblem as error:
+        raise experiment.problem("markers.hinge" if axis.kind == "turn" else "markers", str(error)) from error
+    gravity = -experiment.config.gravity * captured.up @ joint.T_world_frame[:3, :3]
+    mechanism = model.mechanism.with_gravity(gravity)
+    located = replace(model, mechanism=mechanism)
+    poses = joint.poses(captured.body.poses)
+    q = mechanism.coordinates_of(poses)
+    unit = mechanism.coordinates[model.mechanism.main]
+    shifted, findings = _from_shut(experiment, captured, joint, located, q[:, 0], segments)
+    findings = [*check_joint(joint, captured.body.poses), *findings]
+    stops = _stops(experiment, shifted, unit)
+    _check_reach(experiment, located, shifted, findings)
+    return _Located(located, joint.T_body_frame, poses, shifted[:, None], findings, stops, joint=joint)
+
+
+def _from_shut(
+    experiment: Experiment[Any],
+    captured: CapturedMotion,
+    joint: JointFrame,
+    model: Model,
+    position: FloatArray,
+    segments: Mapping[str, list[Segment]],
+) -> tuple[FloatArray, list[Finding]]:
+    """The main coordinate, zero where the object is shut: in the static segment, else in the static recording, else at
+    first.
+    """
+    assert model.mechanism.main is not None
+    unit, findings, recorded = model.mechanism.coordinates[model.mechanism.main], list[Finding](), None
+    step, deg = STEP[unit], shown_as(unit)
+    if captured.body.reference == "static":
+        here = Poses(np.zeros(1), np.eye(3)[None], np.zeros((1, 3)))
+        recorded = float(model.mechanism.coordinates_of(joint.poses(here))[0, 0])
+    if segments["static"]:
+        inside = position[segment_mask(captured.body.poses.times_s, segments["static"][:1])]
+        if not np.isfinite(inside).any():
+            raise experiment.problem("segments.static", "the markers do not tell where the object is there")
+        zero, moves = _shut(inside)
+        findings += _static_moves(moves, unit)
+        if recorded is not None and abs(zero - recorded) > SHUT * step:
+            evidence = (
+                f"the object stands {deg(zero - recorded, '+.1f')} from where it is in recordings.static: it must be "
+                "shut in both, because its position counts from there"
+            )
+            least = float(np.nanmin(position)) - recorded
+            if least > SHUT * step:
+                evidence += f"; it is never seen shut, the nearest it comes is {deg(least, '.1f')}"
+            findings.append(Finding("closed", evidence, "segments.static", "", Severity.FATAL))
+            zero = recorded
+    else:
+        zero = recorded if recorded is not None else float(position[np.isfinite(position)][0])
+        evidence = "the sensor's preload is taken as zero, and what it shows untouched goes into the spring"
+        remedy = "give a segment in which nobody touches the handle"
+        findings.append(Finding("preload", evidence, "segments.static is missing", remedy))
+        if recorded is None:
+            severity = Severity.WARNING if model.mechanism.linkage is None else Severity.FATAL
+            evidence = (
+                "neither segments.static nor recordings.static says where the object is shut: its position counts from "
+                "the first sample"
+            )
+            findings.append(Finding("closed", evidence, severity=severity))
+    shifted = position - zero
+    low, high = float(np.nanmin(shifted)), float(np.nanmax(shifted))
+    if low < -2 * SHUT * step:
+        evidence, remedy = f"the position reaches {deg(low, '.1f')}: the object was not shut where it counts from", ""
+        if -low > high:
+            evidence = f"opening counts negative (the position runs from {deg(low, '.1f')} to {deg(high, '.1f')})"
+            remedy = "let markers.hinge.points name the other way"
+        findings.append(Finding("closed", evidence, remedy=remedy, severity=Severity.FATAL))
+    return shifted, findings
+
+
+def _shut(position: FloatArray) -> tuple[float, float]:
+    """Where an object that rests is, and by how much it moves all the same."""
+    return float(np.nanmedian(position)), float(np.ptp(np.nanpercentile(position, [2, 98])))
+
+
+def _static_moves(moves: float, unit: str) -> list[Finding]:
+    if moves <= MOVES * STEP[unit]:
+        return []
+    evidence = (
+        f"the object moves by {shown_as(unit)(moves, '.1f')}: it must be shut and untouched there, because its "
+        "position and the sensor's preload count from it"
+    )
+    return [Finding("static", evidence, "segments.static", "", Severity.FATAL)]
+
+
+def shown_as(unit: str) -> Any:
+    """A position for people: degrees or millimetres, with a number format."""
+    factor, word = (180 / np.pi, "deg") if unit == "rad" else (1e3, "mm")
+    return lambda value, spec: f"{format(factor * value, spec)} {word}"
+
+
+def _stops(experiment: Experiment[Any], position: FloatArray, unit: str) -> tuple[float, float]:
+    """Where the object meets its stops: as stated, or the ends of what was visited."""
+    stops, show = experiment.config.stops, shown_as(unit)
+    least, most = float(np.nanmin(position)), float(np.nanmax(position))
+    if stops is None:
+        return least, most
+    low, high = stops
+    if low >= high:
+        wrong = f"{show(low, 'g')} is not below {show(high, 'g')}"
+        raise experiment.problem("stops", wrong, "the smaller one comes first")
+    if least < low - BEYOND * STEP[unit] or most > high + BEYOND * STEP[unit]:
+        wrong = (
+            f"the object is seen from {show(least, '.1f')} to {show(most, '.1f')}, beyond its stops at "
+            f"{show(low, 'g')} and {show(high, 'g')}"
+        )
+        raise experiment.problem("stops", wrong, "leave the key out: the ends of what was visited are then taken")
+    return low, high
+
+
+def _check_reach(experiment: Experiment[Any], model: Model, position: FloatArray, doubts: list[Finding]) -> None:
+    """Refuse positions that the linkage cannot reach."""
+    if model.mechanism.linkage is None:
+        return
+    try:
+        model.mechanism.linkage.check_reach(position)
+    except DataProblem as error:
+        known = next((f.sentence for f in doubts if f.fatal), "")
+        raise experiment.problem("mechanism", f"{error}; {known}" if known else str(error)) from error
+
+
+def _without_handle(experiment: Experiment[Any], model: Model, handles: Handles) -> list[Finding]:
+    """Without the handle's weight the preload is right only where weight does not move the object."""
+    if handles.known or model.mechanism.wheel is not None:
+        return []
+    leaning = model.mechanism.leaning
+    if leaning > UPRIGHT_RAD:
+        wrong = f"this key is missing: the axis leans by {np.degrees(leaning):.1f} deg, so the handle's weight matters"
+        raise experiment.problem("handle", wrong)
+    evidence = "its weight is taken as a part of the preload, which is right only where weight does not move the object"
+    return [Finding("handle", evidence, "no handle is given")]
+
+
+def _with_wheel(experiment: Experiment[Any], model: Model) -> Model:
+    """The object on the wheel that markers.axle or the mechanism's options state, and nowhere else otherwise."""
+    axle = experiment.config.markers.axle
+    if model.mechanism.wheel is None or axle is None or axle.radius is None:
+        return model
+    stated = {options.get("name") for options in experiment.config.elements if "radius" in options}
+    given = experiment.config.mechanism.get("radius")
+    if given is not None and abs(model.mechanism.wheel.radius - axle.radius) > 1e-6:
+        wrong = f"{model.mechanism.wheel.radius:g} m differs from {axle.radius:g} m under markers.axle.radius"
+        raise experiment.problem("mechanism.radius", wrong, "state it once")
+    for element in model.elements:
+        if element.name in stated and element.wheel_radius not in (None, axle.radius):
+            wrong = (
+                f"{element.name}: {element.wheel_radius:g} m differs from {axle.radius:g} m under markers.axle.radius"
+            )
+            raise experiment.problem("elements", wrong, "leave radius out there")
+    return model.with_wheel(axle.radius)
+
+
+def _zero(experiment: Experiment[Any], model: Model, handles: Handles) -> tuple[Zero, FloatArray | None]:
+    """Where the load cells' zero comes from, and a wrench that is stated."""
+    bias, static = experiment.config.bias, experiment.config.segments.static
+    if len(model.mechanism.rows) == 1 and bias is None:
+        # of one row, a constant is the same as a preloaded spring: it is not estimated
+        return ("none" if static is None else "still"), None
+    if bias is None or isinstance(bias, FixedBiasPart):
+        fixed = None if bias is None else np.array(bias.at_contact, dtype=float)
+        # a stated wrench corrects what is left after the zero, as the authors have it
+        return ("still" if static is not None and handles.known else "none" if bias is not None else "estimated"), fixed
+    if bias == "still" and static is None:
+        wrong = "this key is missing: the zero is to be taken while nobody touches the handles"
+        raise experiment.problem("segments.static", wrong, "or write bias: estimated")
+    if bias == "still" and not handles.known:
+        wrong = "this key is missing: what a handle weighs is a part of what its sensor shows untouched"
+        raise experiment.problem("handle", wrong, "or write bias: estimated")
+    return bias, None
+
+
+def _clock(experiment: Experiment[Any], inputs: Inputs, segments: Mapping[str, list[Segment]]) -> Offset:
+    """By all segments in which the object is moved: a clock is the instruments', not the object's, and its drift shows
+    over the whole recording. The parameters that are fitted along are not kept.
+    """
+    spans = sorted(s for kind in ("quasi_static", "train", "test") for s in segments[kind])
+    blind = inputs.on_clock(None)
+    try:
+        return clock_by_balance(blind, spans)
+    except DataProblem as error:
+        if len(inputs.sensors) == 2:
+            try:
+                clock_by_balance(swapped(blind), spans)
+            except DataProblem:
+                pass
+            else:
+                raise experiment.problem("recordings.wrench_2", SWAPPED.format("only so")) from error
+        raise experiment.problem("clocks", str(error), "state the samples that coincide") from error
+
+
+SWAPPED = (
+    "right and left load cell seem to be exchanged (the wrench is explained {}): exchange recordings.wrench and "
+    "recordings.wrench_2, or markers.sensor and markers.sensor_2"
+)
+
+
+def swapped(inputs: Inputs) -> Inputs:
+    """The same with two load cells exchanged, right for left."""
+    wrenches = [s.wrench for s in reversed(inputs.sensors)]
+    sensors = tuple(replace(s, wrench=w) for s, w in zip(inputs.sensors, wrenches, strict=True))
+    return replace(inputs, sensors=sensors, measured=inputs.measured[::-1])
+
+
+def _turn_root(experiment: Experiment[Any], captured: CapturedMotion, name: str) -> FloatArray:
+    """(3, 3), see `Sensor.turn_root`: what errors of its three markers' places in the cloud do to a sensor's frame."""
+    body, part = captured.body, getattr(experiment.config.markers, name)
+    std = body.checked.noise_m / np.sqrt(len(body.markers.times_s))
+    full = {n.rpartition(":")[2]: n for n in body.cloud.names} | {n: n for n in body.cloud.names}
+    corners = body.cloud.places([full.get(n, n) for n in part.markers])
+    offset = pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")
+    R = sensor_frame(corners[0], corners[1], corners[2], offset)[:3, :3]
+    turns: list[FloatArray] = []
+    for i, j in np.ndindex(3, 3):
+        moved = corners.copy()
+        moved[i, j] += std
+        turns.append(log_rotation((R.T @ sensor_frame(moved[0], moved[1], moved[2], offset)[:3, :3])[None])[0])
+    values, vectors = np.linalg.eigh(np.array(turns).T @ np.array(turns))
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=float)
+
+
+# --- what every way shares ------------------------------------------------------------------------------------------
+
+
+def _filtering(
+    experiment: Experiment[Any], model: Model, times_s: FloatArray, q: FloatArray, static: Segment | None
+) -> Filtering:
+    """As the file says; what it leaves open is chosen from the noise and spectrum of the coordinates."""
+    part = experiment.config.filtering
+    if isinstance(part, PublishedPart):
+        return Filtering(part.window, part.order, None, None, published=True)
+    order, rate = experiment.config.derivatives.order, rate_hz(times_s)
+    limit = min(FASTEST_HZ, 0.2 * rate)
+    chosen = limit
+    try:
+        units = dict(zip(model.mechanism.state, model.mechanism.position_units, strict=False))
+        chosen = signal_bandwidth(times_s, q, still=static, order=order, units=units).bandwidth_hz
+    except DataProblem as error:
+        if part.bandwidth is None:
+            raise experiment.problem("filtering.bandwidth", str(error), "state it, such as bandwidth: 6 Hz") from error
+    band = part.bandwidth or min(chosen, limit)
+    try:
+        lowpass = design_lowpass(rate, band, attenuation_db=ATTENUATION_DB)
+    except PalpateError as error:
+        raise experiment.problem("filtering.bandwidth", str(error)) from error
+    # what the low-pass lets through on its slope must not be lost either: accelerations of hands go on there
+    return Filtering(part.window or light_window_s(rate, SLOPE * band, order), order, lowpass, band)

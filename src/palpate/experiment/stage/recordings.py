@@ -1,0 +1,286 @@
+"""Recordings as an experiment file describes them: channels in SI, each on its even clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from palpate.errors import PalpateError
+from palpate.experiment.file.reading import Experiment, RecordingPart, load_options, wrench_channels
+from palpate.experiment.file.schema import SENSORS, ImuPart, PosePart, SensorPart, SignalsPart, WrenchPart
+from palpate.findings import Finding, Severity
+from palpate.mechanisms import Mechanism
+from palpate.motion import evenly_sampled
+from palpate.motion.clocks.clock import Even
+from palpate.motion.frames.joint import coordinate_of_path
+from palpate.physics.arrays import FloatArray, rate_hz
+from palpate.physics.spatial import nearest_rotation, transform
+from palpate.physics.units import parse_unit
+from palpate.recording import Recording, load
+from palpate.recording.gates import check_channels
+
+CHANNEL_UNITS = {"wrench": ["N"] * 3 + ["N m"] * 3, "acceleration": ["m/s2"] * 3, "angular_rate": ["rad/s"] * 3}
+IDLE = 1e-6
+"""N, N m: a load cell whose numbers change by less does not measure."""
+TABLE_HZ = 100.0
+"""Faster tables gain nothing: hands, doors and pendulums are slow."""
+JITTER = 0.2
+"""Share of a step by which times may deviate from an even clock before that is said."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instrument:
+    """A recording on its own even clock."""
+
+    recording: Recording
+    channels: list[str]
+    even: Even
+    noise: dict[str, float]
+    """What its data sheet promises, by channel: standard deviation of a sample; empty where nothing is stated."""
+
+    def faults(self, segments: list[tuple[float, float]] | None = None) -> tuple[Finding, ...]:
+        """Of its channels; segments: what is used, s on its own clock."""
+        return check_channels(self.recording, self.channels, noise=self.noise or None, segments=segments)
+
+
+def read_wrench(experiment: Experiment[Any], part: WrenchPart, key: str = "wrench") -> Instrument:
+    """A load cell: the wrench that moves what is behind the sensor (the handle), N and N m (FORMATS, Sign)."""
+    place = f"recordings.{key}"
+    recording = load_part(experiment, place, part)
+    try:
+        names = wrench_channels(part, list(recording))
+    except PalpateError as error:
+        raise experiment.problem(f"{place}.channels", str(error)) from error
+    x = _stack(experiment, f"{place}.channels", recording, names, CHANNEL_UNITS["wrench"])
+    sign = -1.0 if part.sign == "on-other-side" else 1.0
+    even = _even(experiment, place, recording, names[0], sign * x, "load cell")
+    sensor = sensor_of(getattr(experiment.config, "sensor", "ati-omega85"))
+    return Instrument(recording, names, even, _data_sheet(names, sensor.noise_force, sensor.noise_moment))
+
+
+def read_wrenches(experiment: Experiment[Any]) -> list[Instrument]:
+    """All load cells of a body: what each passes on to it, the opposite of what moves the handle."""
+    recordings = experiment.config.recordings
+    found: list[Instrument] = []
+    for key, part in (("wrench", recordings.wrench), ("wrench_2", recordings.wrench_2)):
+        if part is None:
+            continue
+        try:
+            instrument = read_wrench(experiment, part, key)
+        except PalpateError as error:
+            if key == "wrench":
+                raise
+            raise experiment.problem("recordings.wrench_2", f"as a second load cell: {error}") from error
+        if float(np.nanmax(np.nanstd(instrument.even.x, axis=0))) < IDLE:
+            raise experiment.problem(f"recordings.{key}", "its numbers never change: this load cell did not measure")
+        found.append(replace(instrument, even=replace(instrument.even, x=-instrument.even.x)))
+    if len(found) == 2 and np.array_equal(found[0].even.x, found[1].even.x):
+        same = "it holds the same numbers as recordings.wrench: name the other device or other channels"
+        raise experiment.problem("recordings.wrench_2", same)
+    return found
+
+
+def read_imu(experiment: Experiment[Any], part: ImuPart) -> Instrument:
+    """An IMU: specific force (m/s2) and angular rate (rad/s)."""
+    recording = load_part(experiment, "recordings.imu", part)
+    groups = {"acceleration": part.acceleration, "angular_rate": part.angular_rate}
+    stacks = [_stack(experiment, f"recordings.imu.{k}", recording, v, CHANNEL_UNITS[k]) for k, v in groups.items()]
+    names = [*part.acceleration, *part.angular_rate]
+    even = _even(experiment, "recordings.imu", recording, names[0], np.hstack(stacks), "IMU")
+    return Instrument(recording, names, even, _data_sheet(names, part.noise_acceleration, part.noise_rate))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A plain table of one coordinate and the force or torque along it, on an even clock."""
+
+    even: Even
+    """(samples, 2): coordinate (rad, m) and effort (N m, N)."""
+    findings: tuple[Finding, ...]
+
+
+def read_table(experiment: Experiment[Any], part: SignalsPart, mechanism: Mechanism) -> Table:
+    """Coordinate and effort of a mechanism with one freedom, at `TABLE_HZ` at most."""
+    assert mechanism.main is not None
+    recording = load_part(experiment, "recordings.signals", part)
+    sign = -1.0 if part.sign == "on-hand" else 1.0
+    unit = mechanism.coordinates[mechanism.main]
+    findings: list[Finding] = []
+    if part.path is None:
+        keys = part.pair(unit)
+        if keys is None:
+            pair = "angle and torque" if unit == "rad" else "position and force"
+            raise experiment.problem(
+                "recordings.signals", f"the mechanism {mechanism.type!r} needs {pair}", "or point and force"
+            )
+        units = (unit, mechanism.rows[0].unit)
+        position, effort = (
+            _channel(experiment, recording, name, key, u) for (key, name), u in zip(keys, units, strict=True)
+        )
+        names = [name for _, name in keys]
+        x = np.column_stack([_unwrapped(position) if unit == "rad" else position, sign * effort])
+    else:
+        x, note = _from_path(experiment, recording, part, sign, unit)
+        names = [*part.path[0], *part.path[1]]
+        findings.append(note)
+    findings += check_channels(recording, names)
+    even = _even(experiment, "recordings.signals.time", recording, names[0], x, "signals")
+    findings += _jitter(even)
+    if not part.rate_known:
+        what = (
+            "the table has no times and its rate is a guess: numbers that depend on speed or acceleration are refused"
+        )
+        findings.append(Finding("rate", what, "recordings.signals"))
+    return Table(slower(_in_time(even, part.delay)), tuple(findings))
+
+
+def load_part(experiment: Experiment[Any], key: str, part: RecordingPart) -> Recording:
+    """A recording as the experiment file describes it."""
+    try:
+        return load(experiment.path(part.file), format=part.format, **load_options(part))
+    except PalpateError as error:
+        raise experiment.problem(key, str(error)) from error
+
+
+def pose_of(experiment: Experiment[Any], key: str, part: PosePart, what: str) -> FloatArray:
+    """A pose of the experiment file as a transform (4, 4)."""
+    try:
+        return transform(nearest_rotation(part.rotation, what=f"rotation of {what}"), part.translation)
+    except PalpateError as error:
+        raise experiment.problem(f"{key}.rotation", str(error)) from error
+
+
+def sensor_of(sensor: str | SensorPart) -> SensorPart:
+    """A force/torque sensor by name, or as described."""
+    return SENSORS[sensor] if isinstance(sensor, str) else sensor
+
+
+def slower(even: Even, most_hz: float = TABLE_HZ) -> Even:
+    """Means of as many samples as bring a fast table down to about this rate.
+
+    They leave white noise white, and take the same from motion and force, so that it cancels out of the balance.
+    """
+    n = len(even.times_s)
+    each = max(1, int(rate_hz(even.times_s) / most_hz + 1e-6))
+    if each == 1:
+        return even
+    kept = n // each
+    times, x = (a[: kept * each].reshape(kept, each, -1).mean(axis=1) for a in (even.times_s[:, None], even.x))
+    # a mean with a bridged sample is no measurement either
+    beside = (each - 2) / 2 * float(even.times_s[1] - even.times_s[0])
+    lost = tuple((a - beside, b + beside) for a, b in even.lost)
+    return replace(even, times_s=times[:, 0], x=x, lost=lost, rows=np.minimum(even.rows // each, kept - 1))
+
+
+def _stack(
+    experiment: Experiment[Any], key: str, recording: Recording, names: list[str], units: list[str]
+) -> FloatArray:
+    try:
+        x = recording.stack(names)
+    except PalpateError as error:
+        raise experiment.problem(key, str(error)) from error
+    for name, unit in zip(names, units, strict=True):
+        _check_unit(experiment, key, recording, name, unit)
+    if len(set(names)) < len(names):
+        raise experiment.problem(key, f"a channel is named twice: {', '.join(names)}")
+    return x
+
+
+def _channel(experiment: Experiment[Any], recording: Recording, name: str, key: str, unit: str) -> FloatArray:
+    place = f"recordings.signals.{key}"
+    try:
+        channel = recording[name]
+    except PalpateError as error:
+        raise experiment.problem(place, str(error)) from error
+    _check_unit(experiment, place, recording, name, unit)
+    return np.asarray(channel.samples, dtype=float).reshape(-1)
+
+
+def _check_unit(experiment: Experiment[Any], key: str, recording: Recording, name: str, unit: str) -> None:
+    channel = recording[name]
+    if parse_unit(channel.unit).dimension != parse_unit(unit).dimension:
+        wrong = f"the channel {name!r} has the unit {channel.unit!r}, wanted is {unit}"
+        raise experiment.problem(key, wrong, "state its unit under columns:")
+
+
+def _even(experiment: Experiment[Any], key: str, recording: Recording, name: str, x: FloatArray, what: str) -> Even:
+    try:
+        return evenly_sampled(recording[name].clock.times_s, x, what=what)
+    except PalpateError as error:
+        raise experiment.problem(key, str(error)) from error
+
+
+def _data_sheet(names: list[str], *groups: list[float] | None) -> dict[str, float]:
+    """The noise that a data sheet promises, by channel, where the file states it: three channels a group."""
+    return {
+        name: noise
+        for k, group in enumerate(groups)
+        for name, noise in zip(names[3 * k : 3 * k + 3], group or [], strict=False)
+    }
+
+
+def _from_path(
+    experiment: Experiment[Any], recording: Recording, part: SignalsPart, sign: float, unit: str
+) -> tuple[FloatArray, Finding]:
+    """(samples, 2): coordinate along the circle or line that a point describes, and what the force does along it."""
+    assert part.path is not None
+    path, force = (
+        np.column_stack([_channel(experiment, recording, n, key, u) for n in names])
+        for names, key, u in zip(part.path, ("point", "force"), ("m", "N"), strict=True)
+    )
+    try:
+        along = coordinate_of_path(path, sign * force, unit)
+    except PalpateError as error:
+        raise experiment.problem("recordings.signals.point", str(error)) from error
+    return np.column_stack([along.coordinate, along.effort]), Finding("path", along.words)
+
+
+def _jitter(even: Even) -> list[Finding]:
+    """Time stamps that are not even: taken as those of an even clock, which not every table has."""
+    period = float(even.times_s[1] - even.times_s[0])
+    if even.jitter_s < JITTER * period:
+        return []
+    evidence = (
+        f"the times deviate from an even clock by up to {1e3 * even.jitter_s:.2g} ms, "
+        f"{100 * even.jitter_s / period:.0f} % of a step, which is taken for jitter of the stamps"
+    )
+    return [
+        Finding("times", evidence, "recordings.signals.time", "if the samples were really taken then, resample them")
+    ]
+
+
+def _in_time(even: Even, delay_s: float) -> Even:
+    """The effort as it was when the coordinate was taken: stored late by this time."""
+    if delay_s == 0:
+        return even
+    x = even.x.copy()
+    x[:, 1] = np.interp(even.times_s + delay_s, even.times_s, even.x[:, 1])
+    return replace(even, x=x)
+
+
+def _unwrapped(angle: FloatArray) -> FloatArray:
+    """Without jumps by whole turns; NaN where it was not seen."""
+    unwrapped, seen = angle.copy(), np.isfinite(angle)
+    unwrapped[seen] = np.unwrap(angle[seen])
+    return unwrapped
+
+
+def travel_findings(experiment: Experiment[Any], position: FloatArray, unit: str) -> list[Finding]:
+    """Travels that no such object has, or that tell nothing: a wrong unit."""
+    low, high = (float(f(position)) for f in (np.nanmin, np.nanmax))
+    travel, key = high - low, "angle" if unit == "rad" else "position"
+    if travel == 0:
+        raise experiment.problem(f"recordings.signals.{key}", "it is the same throughout: nothing moves")
+    least, most = TRAVEL[unit]
+    if least <= travel <= most:
+        return []
+    shown = f"{travel:.2g} {unit}" if travel > most or unit != "rad" else f"{np.degrees(travel):.2g} deg"
+    other = {"rad": ("deg", "rad"), "m": ("mm", "m")}[unit][0 if travel > most else 1]
+    evidence = f"the {key} spans {'only ' if travel < least else ''}{shown}"
+    return [Finding("travel", evidence, f"recordings.signals.{key}", f"is its unit {other}?", Severity.FATAL)]
+
+
+TRAVEL = {"rad": (float(np.radians(3.0)), 40.0), "m": (0.01, 30.0)}
+"""Travels beyond these are of another unit: wheels turn often, hinges do not."""

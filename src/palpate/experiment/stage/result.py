@@ -1,0 +1,524 @@
+"""The result of an identification: result.json and model.json, documented and versioned, the same for every object."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from palpate.elements import SensorBias
+from palpate.errors import FileProblem, PalpateError
+from palpate.experiment.file.reading import Experiment, recordings_of
+from palpate.experiment.file.schema import HandleWeightPart, SensorPart, sensor_label
+from palpate.experiment.stage.fit import Fit, damping_changes
+from palpate.experiment.stage.imu import expected_noise
+from palpate.experiment.stage.inputs import Sensor, Zero, position_noise, projected, zeros_of
+from palpate.experiment.stage.prepared import Prepared
+from palpate.experiment.stage.recordings import sensor_of
+from palpate.experiment.stage.wheel import resistance, with_feet
+from palpate.experiment.view import View
+from palpate.files import finite, read_bytes, sha256, write_text
+from palpate.findings import Finding, sentences
+from palpate.identify import Solution, compress, cross_validate
+from palpate.identify.balance import Segment
+from palpate.identify.solution import Estimate, Status, damping_curve
+from palpate.identify.weakness import weakest_direction
+from palpate.mechanisms.mechanism import Row
+from palpate.model import Model
+from palpate.motion.clocks.offset import ClockMap
+from palpate.physics.arrays import FloatArray, rms
+from palpate.physics.inertia import PHI_NAMES
+from palpate.physics.kinematics import Kinematics
+from palpate.physics.spatial import wrench_transmission
+from palpate.runtime.replay import Replay
+
+RESULT_FORMAT = 2
+NEEDED = ("title", "stage", "parameters", "rms", "verdict", "provenance")
+OF_A_PARAMETER = ("value", "unit", "ci95", "noise", "status")
+"""What a result.json, and each of its parameters, must hold to be read."""
+SENSOR_NAMES = ("sensor", "sensor_2")
+AXES = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
+DRIVEN_BY = {
+    "handle": "handle (post-sensor part)",
+    "body": "body (pre-sensor part): drive it with the wrench of each sensor minus its zero",
+    "whole": "whole (body and handle): drive it with the person's wrench, that of the handle compensated",
+    "weight-only": "weight-only (of the handle only its weight compensated, as the paper's authors): for reproduction",
+}
+ZEROING = {
+    "handle": "sensor zeroed without the handle; the remaining bias was estimated and is not part of this model",
+    "still": "mean while nobody touched the handles",
+    "estimated": "estimated with the parameters",
+    "none": "as recorded",
+}
+SUM_ONLY = (
+    "the motion shows only what the zeros add up to in the object's frame, six numbers; between the sensors they are "
+    "split so that each is as small beside its sensor's accuracy as the other"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """Everything an identification found, as plain data (`data`, the content of result.json), and the model."""
+
+    data: Mapping[str, Any]
+    model: Model | None
+    """None where a parameter is not known: a model with a guess inside would be believed."""
+    solution: Solution
+    findings: tuple[Finding, ...] = ()
+    """What the checks noticed, as data; those that are fatal fail the verdict."""
+    view: View | None = None
+    """What the figures show."""
+    handles: tuple[Result, ...] = ()
+    """Of the handles' own stages, where those were run."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every quality gate was passed."""
+        return bool(self.data["verdict"]["passed"])
+
+    def save(self, folder: str | Path) -> tuple[Path, ...]:
+        """Write result.json and, where there is one, model.json, each atomically; returns their paths.
+
+        A model.json of an earlier run that no longer holds is removed; handles' results go into folders of their own.
+        """
+        result, model = Path(folder) / "result.json", Path(folder) / "model.json"
+        write_text(result, json.dumps(self.data, indent=1, allow_nan=False) + "\n")
+        for name, handle in zip(("handle", "handle_2"), self.handles, strict=False):
+            handle.save(Path(folder) / name)
+        if self.model is None:
+            model.unlink(missing_ok=True)
+            return (result,)
+        self.model.save(model)
+        return result, model
+
+
+def build_result(
+    experiment: Experiment[Any],
+    prepared: Prepared,
+    fit: Fit,
+    findings: tuple[Finding, ...],
+    rms_: Mapping[str, Any],
+    refused: Mapping[str, Finding],
+    replay: Replay | None,
+    view: View,
+) -> Result:
+    """Put a fit into the words of result.json."""
+    config, solution, inputs = experiment.config, fit.solution, fit.inputs
+    reasons, warnings = sentences(findings, fatal=True), sentences(findings, fatal=False)
+    model, assumed = None, dict[str, float]()
+    if not refused:
+        points = () if prepared.ground is None else prepared.ground.points
+        model, assumed = with_feet(solution.model.of_object(), points)
+        model = model.with_values(model.p, **_about(experiment, fit, reasons, assumed))
+    f, c = inputs.filtering, solution.conditioning
+    data: dict[str, Any] = {
+        "palpate_result": RESULT_FORMAT,
+        "title": config.title or experiment.source.stem,
+        "stage": config.stage,
+        "model_of": _model_of(config),
+        "parameters": {e.name: parameter_entry(e, free_body=inputs.imu is not None) for e in solution.estimates},
+        "shapes": _shapes(fit),
+        "references": read_references(experiment),
+        "rms": rms_,
+        "rms_of_segments": [
+            {"segment": kind, "from_s": s[0], "to_s": s[1], "rms": rms_of(fit, [s])}
+            for kind in ("train", "test")
+            for s in prepared.segments[kind]
+        ],
+        "rms_below_hz": f.bandwidth_hz if inputs.imu is not None else None,
+        "kappa": finite(c.kappa),
+        "kappa_eff": finite(c.kappa_eff),
+        "kappa_eff_paper": finite(c.kappa_eff_paper),
+        "damping": solution.damping,
+        "damping_implies_std": finite(solution.uncertainty.level / solution.damping) if solution.damping else None,
+        "damping_curve": _curve(solution),
+        "damping_changes": damping_changes(fit),
+        "factor": config.factor,
+        "procedure": config.procedure,
+        "rows": config.rows,
+        "weakest_direction": _weakest(fit, refused),
+        "excitation": excitation(fit.balance.kinematics, inputs.inside(fit.plan.segments)),
+        "systematic": {source: dict(by) for source, by in fit.sources.items()},
+        "zero": _zero(fit, sensor_of(config.sensor)),
+        "handles": _handles(experiment, prepared, fit),
+        "replay": replay_entry(replay),
+        "clocks": _clocks(prepared, fit),
+        "mechanism": _mechanism(prepared, fit, assumed, refused),
+        "findings": [finding.as_json() for finding in findings],
+        "verdict": {"passed": not reasons, "reasons": reasons},
+        "warnings": warnings,
+        "provenance": provenance(experiment, prepared.segments)
+        | {"derivatives": {"window_s": f.window_s, "order": f.order}, "low_pass_hz": f.bandwidth_hz},
+    }
+    return Result(data, model, solution, findings, view, tuple(r for r in prepared.handles if r is not None))
+
+
+def _model_of(config: Any) -> str:
+    return "handle" if config.stage == "handle" else str(config.model_of)
+
+
+def parameter_entry(e: Estimate, *, free_body: bool = False) -> dict[str, Any]:
+    """An estimate as result.json has it; what is not known has no number, but of a free body, whose ten numbers hold
+    together.
+    """
+    unknown = e.status is Status.NOT_IDENTIFIABLE and not free_body
+    return {
+        "value": None if unknown else e.value,
+        "unit": e.unit,
+        "ci95": None if e.ci95 is None or unknown else list(e.ci95),
+        "noise": e.noise,
+        "pull": e.pull,
+        "systematic": e.systematic,
+        "attenuation": e.attenuation,
+        "prior": e.prior,
+        "information_from_data": e.information_from_data,
+        "status": e.status.value,
+    }
+
+
+def read_result(path: str | Path) -> dict[str, Any]:
+    """The content of a result.json; of a folder, of the one in it."""
+    path = Path(path)
+    path = path / "result.json" if path.is_dir() else path
+    try:
+        data: Any = json.loads(read_bytes(path))
+    except ValueError as error:
+        raise FileProblem(path, f"the result is damaged ({error})", remedy="identify again") from error
+    if not isinstance(data, dict) or "palpate_result" not in data:
+        raise FileProblem(path, "this JSON is not a palpate result", remedy="give a result.json that palpate wrote")
+    content = cast("dict[str, Any]", data)
+    if content["palpate_result"] != RESULT_FORMAT:
+        wrong = f"the result has format {content['palpate_result']}, this palpate reads format {RESULT_FORMAT}"
+        raise FileProblem(path, wrong, remedy="identify again with this palpate, or read it with that which wrote it")
+    missing = [key for key in NEEDED if key not in content]
+    parameters = content.get("parameters")
+    if not missing and isinstance(parameters, dict):
+        entries = cast("dict[str, Any]", parameters)
+        whole = {n: isinstance(e, dict) and all(key in e for key in OF_A_PARAMETER) for n, e in entries.items()}
+        missing = [f"parameters.{n}" for n, good in whole.items() if not good]
+    elif not missing:
+        missing = ["parameters"]
+    if missing:
+        raise FileProblem(path, f"the result is damaged: {', '.join(missing)} is not whole", remedy="identify again")
+    return content
+
+
+def read_references(experiment: Experiment[Any]) -> dict[str, dict[str, float]]:
+    """The reference values of an experiment file, by label."""
+    references: dict[str, dict[str, float]] = {}
+    for part in experiment.config.reference:
+        if part.values is not None:
+            references[part.label] = dict(part.values)
+            continue
+        path = experiment.source.parent / str(part.file)
+        try:
+            entries = json.loads(read_bytes(path))["parameters"].items()
+            references[part.label] = {name: float(v["value"]) for name, v in entries}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise FileProblem(
+                path, f"holds no parameters with values ({error!r})", remedy="give a truth.json or result.json"
+            ) from error
+    return references
+
+
+def provenance(experiment: Experiment[Any], segments: Mapping[str, Sequence[Segment]]) -> dict[str, Any]:
+    """Where a result comes from: versions, files with checksums, segments, filtering."""
+    files = [part.file for part in recordings_of(experiment).values()]
+    return {
+        "palpate": version("palpate"),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "experiment": {"file": experiment.source.name, "sha256": sha256(experiment.source)},
+        "recordings": [{"file": f, "sha256": sha256(experiment.path(f))} for f in files],
+        "segments": {**{name: [list(s) for s in pairs] for name, pairs in segments.items()}, "unit": "s"},
+        "filtering": experiment.config.filtering.model_dump(),
+    }
+
+
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+
+def rms_of_kinds(prepared: Prepared, fit: Fit) -> dict[str, Any]:
+    """RMS errors by kind of segment, and of the train segments as they come out when each part is left out."""
+    entries = {kind: rms_of(fit, prepared.segments[kind]) for kind in ("train", "test", "quasi_static")}
+    unseen = cross_validate(fit.train, fit.solution)
+    ratios = (unseen / np.maximum(fit.train.rms(fit.p), 1e-300)).tolist()
+    pairs = zip(ratios, entries["train"].items(), strict=False)
+    entries["cross_validated"] = {
+        row: {**entry, "value": r * entry["value"], "percent_of_range": _times(entry["percent_of_range"], r)}
+        for r, (row, entry) in pairs
+    }
+    return {kind: entry for kind, entry in entries.items() if entry}
+
+
+def _times(percent: float | None, ratio: float) -> float | None:
+    return None if percent is None else percent * ratio
+
+
+def rms_of(fit: Fit, segments: Sequence[Segment]) -> dict[str, Any]:
+    """RMS error of each row (N, N m), with percent of the range and the noise that explains a part of it.
+
+    With markers against the wrench at the motion's rate, not smoothed further; with an IMU in the band of the fit.
+    """
+    if not segments:
+        return {}
+    rows = fit.inputs.mechanism.rows
+    if fit.inputs.imu is not None:
+        part = compress(replace(fit.balance, lowpass=fit.inputs.filtering.lowpass), segments)
+        return _rms_entry(rows, part.rms(fit.p), part.range(), expected_noise(fit.inputs))
+    error, reference = fit.residuals(segments), fit.reference(segments)
+    if not len(error):
+        return {}
+    return _rms_entry(rows, rms(error, 0), np.ptp(reference, axis=0), _static_noise(fit))
+
+
+def _rms_entry(
+    rows: Sequence[Row], values: FloatArray, spans: FloatArray, noise: Sequence[float | None]
+) -> dict[str, Any]:
+    return {
+        row.name: {
+            "value": float(v),
+            "unit": row.unit,
+            "percent_of_range": float(100 * v / s) if s > 0 else None,
+            "noise": n,
+        }
+        for row, v, s, n in zip(rows, values, spans, noise, strict=True)
+    }
+
+
+def _static_noise(fit: Fit) -> list[float | None]:
+    """Standard deviation of the measured rows while nobody touches the object; None where that was not recorded."""
+    static = fit.inputs.static
+    if static is None:
+        return [None] * len(fit.inputs.mechanism.rows)
+    at = slice(*fit.balance.indices(static))
+    return [finite(float(v)) for v in np.nanstd(projected(fit.balance)[at], axis=0)]
+
+
+# --- parts of result.json ---------------------------------------------------------------------------------------------
+
+
+def _curve(solution: Solution) -> list[dict[str, float | None]]:
+    """What lambda does over its whole range; nothing where nothing is damped."""
+    if not solution.problem.penalty.damped.any():
+        return []
+    points = damping_curve(solution.problem, solution.theta)
+    return [{**asdict(point), "kappa_eff": finite(point.kappa_eff)} for point in points]
+
+
+def _shapes(fit: Fit) -> dict[str, Any]:
+    """Zone borders and widths: as given, or as the data say."""
+    profiles = {} if fit.shaped is None else {p.name: p for p in fit.shaped.profiles}
+    units = {s.name: s.unit for e in fit.inputs.model.elements for s in e.shapes}
+    entries: dict[str, Any] = {}
+    for name, value in fit.inputs.model.shapes.items():
+        profile = profiles.get(name)
+        ci = None if profile is None or profile.interval is None else list(profile.interval)
+        status = "fixed" if profile is None else "identified" if ci is not None else "not-identifiable"
+        entries[name] = {"value": value, "unit": units[name.rpartition(".")[2]], "ci95": ci, "status": status}
+    return entries
+
+
+def _weakest(fit: Fit, refused: Mapping[str, Finding]) -> dict[str, Any] | None:
+    """The direction held least, with the motion that would help; None where it is hidden by the mechanism's nature."""
+    weakness = weakest_direction(fit.solution)
+    if weakness is None or (refused and len(fit.inputs.mechanism.rows) == 1):
+        return None
+    return None if weakness.first in fit.inputs.mechanism.hidden else asdict(weakness)
+
+
+def excitation(k: Kinematics, inside: Any) -> dict[str, dict[str, float]]:
+    """RMS along each axis of specific acceleration (m/s2), angular rate (rad/s) and acceleration (rad/s2)."""
+    kinds = {"acceleration": k.specific_acceleration, "angular_rate": k.omega, "angular_acceleration": k.omega_dot}
+    entries: dict[str, dict[str, float]] = {}
+    for kind, signals in kinds.items():
+        parts = [np.broadcast_to(np.asarray(s, dtype=float), inside.shape)[inside] for s in signals]
+        entries[kind] = {
+            axis: float(np.sqrt(np.nanmean(x**2))) if np.isfinite(x).any() else 0.0
+            for axis, x in zip("xyz", parts, strict=True)
+        }
+    return entries
+
+
+def _zero(fit: Fit, accuracy: SensorPart) -> dict[str, Any]:
+    """Zeros of the load cells: where from, of each sensor, and how parameters change if they are known otherwise."""
+    inputs = fit.inputs
+    entry: dict[str, Any] = {"from": inputs.zero, "unit": "N, N m"}
+    if inputs.zero == "still":
+        entry["sensors"] = _named(zeros_of(inputs))
+    if inputs.zero == "estimated":
+        total = np.array([fit.solution[p.name].value for p in SensorBias().parameters])
+        entry["in_body_frame"] = dict(zip(AXES, total.tolist(), strict=True))
+        entry["sensors"] = _named(split_zero(inputs.sensors, total, accuracy))
+        entry["note"] = SUM_ONLY
+    if inputs.at_contact is not None:
+        entry["at_contact"] = dict(zip(AXES, inputs.at_contact.tolist(), strict=True))
+    entry["change_if"] = _zero_changes(fit) if inputs.mechanism.wheel is not None else {}
+    return entry
+
+
+def _named(zeros: FloatArray) -> dict[str, dict[str, float]]:
+    return {n: dict(zip(AXES, v, strict=True)) for n, v in zip(SENSOR_NAMES, zeros.tolist(), strict=False)}
+
+
+def split_zero(sensors: Sequence[Sensor], total: FloatArray, accuracy: SensorPart) -> FloatArray:
+    """(sensors, 6): zeros in the sensors' frames that add up to `total` (6,) in the object's, the likeliest ones.
+
+    Each is normal with its sensor's accuracy S: b_i = S W_i' (sum_j W_j S W_j')^-1 total (least squares of least
+    length; Lawson and Hanson 1974).
+    """
+    S = np.diag(np.square([*accuracy.sigma_force, *accuracy.sigma_moment]))
+    Ws = [wrench_transmission(s.T_body_sensor[:3, :3], s.T_body_sensor[:3, 3]) for s in sensors]
+    shared = np.linalg.solve(sum(W @ S @ W.T for W in Ws), total)
+    return np.array([S @ W.T @ shared for W in Ws])
+
+
+def _zero_changes(fit: Fit) -> dict[str, dict[str, float | None]]:
+    """By how much parameters change when the zeros come from elsewhere: way -> parameter -> change.
+
+    From the still segment only where there is one and the handles' weight is known.
+    """
+    inputs = fit.inputs
+    known = inputs.static is not None and all(s.handle is not None for s in inputs.sensors)
+    still: list[Zero] = ["still"] if known else []
+    changes: dict[str, dict[str, float | None]] = {}
+    for way in (*still, "estimated", "none"):
+        if way == inputs.zero:
+            continue
+        try:
+            there = {e.name: e.value for e in fit.again(inputs.with_zero(way))[1].estimates}
+        except PalpateError:
+            continue
+        changes[way] = {e.name: finite(there[e.name] - e.value) for e in fit.solution.estimates if e.name in there}
+    return changes
+
+
+def _handles(experiment: Experiment[Any], prepared: Prepared, fit: Fit) -> dict[str, Any]:
+    """The handle behind each sensor: from where, its ten numbers in the sensor's frame, and what its own stage said."""
+    config, entries = experiment.config, dict[str, Any]()
+    given = (config.handle, config.handle_2 or config.handle)
+    results = (*prepared.handles, *prepared.handles, None, None)[:2]  # one may stand for both
+    for name, part, sensor, result in zip(SENSOR_NAMES, given, fit.inputs.sensors, results, strict=False):
+        if part is None or sensor.handle is None:
+            continue
+        weight = isinstance(part, HandleWeightPart)
+        entries[name] = {
+            "from": "stated weight" if weight else part,
+            "phi": dict(zip(PHI_NAMES[:4] if weight else PHI_NAMES, sensor.handle.tolist(), strict=False)),
+            "parameters": None if result is None else result.data["parameters"],
+            "verdict": None if result is None else result.data["verdict"],
+        }
+    return entries
+
+
+def _clocks(prepared: Prepared, fit: Fit) -> dict[str, Any]:
+    """Reference time minus each device's; the reference is motion capture where there is any, else the load cell."""
+    ours = "imu" if fit.inputs.imu is not None else "wrench"
+    entries: dict[str, Any] = {}
+    if fit.inputs.clock is not None:
+        entries[ours] = _clock_entry(fit.inputs.clock, estimated=prepared.offset is not None)
+        if prepared.offset is not None:
+            o = prepared.offset
+            entries[ours] |= {"std_s": o.std_s, "explained": finite(o.explained), "drift_ppm": finite(o.drift_ppm)}
+            entries[ours]["drift_std_ppm"] = finite(o.drift_std_ppm)
+    for name, device in ({} if prepared.capture is None else prepared.capture.devices).items():
+        if device.clock is not None:
+            entries.setdefault(name, _clock_entry(device.clock, estimated=device.offset is not None))
+    return entries
+
+
+def _clock_entry(clock: ClockMap, *, estimated: bool) -> dict[str, Any]:
+    return {
+        "reference_minus_device_s": clock.offset_s,
+        "std_s": clock.offset_std_s,
+        "at_s": clock.at_s,
+        "drift_ppm": clock.drift_ppm if clock.drift_observed else None,
+        "estimated": estimated,
+    }
+
+
+def _mechanism(
+    prepared: Prepared, fit: Fit, assumed: Mapping[str, float], refused: Mapping[str, Finding]
+) -> dict[str, Any]:
+    """What was seen of the mechanism: range and noise of its positions, samples left out, ground and wheel."""
+    inputs, mechanism = fit.inputs, fit.inputs.mechanism
+    inside = inputs.inside(fit.plan.segments)
+    entry: dict[str, Any] = {
+        "type": mechanism.type,
+        "sensors_m": [s.T_body_sensor[:3, 3].tolist() for s in inputs.sensors],
+    }
+    if inputs.imu is None:
+        names, units = mechanism.state[: inputs.q.shape[1]], mechanism.position_units
+        low, high = np.nanmin(inputs.q, axis=0), np.nanmax(inputs.q, axis=0)
+        entry["positions"] = {
+            name: {"unit": unit, "lowest": float(a), "highest": float(b), "noise": finite(float(n))}
+            for name, unit, a, b, n in zip(names, units, low, high, position_noise(inputs), strict=True)
+        }
+        used = fit.balance.used if fit.balance.used is not None else np.ones(len(inside), dtype=bool)
+        counted = inside & used
+        entry["train_share_at_rest"] = float(np.mean(fit.moved.resting[counted])) if counted.any() else None
+        entry["windows_s"] = {kind: list(windows) for kind, windows in fit.prediction.windows_s.items()}
+    if mechanism.main is not None:
+        entry["leaning_rad"] = mechanism.leaning
+    if len(mechanism.rows) > 1:
+        weights = fit.train.weights
+        entry["sigma_ratios"] = {r.name: float(1 / w) for r, w in zip(mechanism.rows, weights, strict=True) if w > 0}
+    ground = prepared.ground
+    if ground is not None and mechanism.wheel is not None:
+        entry |= {
+            "radius_m": mechanism.wheel.radius,
+            "vertical": {"text": ground.vertical, "std_rad": ground.tilt_std_rad},
+            "feet_m": [list(point) for point in ground.points],
+            "train_share_foot_down": float(np.mean(ground.grounded[inside])),
+            "feet_assumed": dict(assumed),
+            "resistance": None if refused else resistance(fit),
+        }
+    return entry
+
+
+def replay_entry(replay: Replay | None) -> dict[str, Any] | None:
+    """A replay as result.json has it: errors of each position, all angles (or lengths) together, and each window."""
+    if replay is None:
+        return None
+    return {
+        "rms": finite(replay.rms),
+        "unit": replay.unit,
+        "coordinates": {n: {"value": v, "unit": u} for n, (v, u) in replay.errors.items()},
+        "windows": len(replay.scored),
+        "window_s": replay.window_s,
+        "least_travel": replay.least_travel,
+        "each": [{"start_s": w.start_s, "rms": w.rms, "travel": w.travel} for w in replay.scored],
+    }
+
+
+def _about(
+    experiment: Experiment[Any], fit: Fit, reasons: Sequence[str], assumed: Mapping[str, float]
+) -> dict[str, str]:
+    """What people must know of a model."""
+    config, of = experiment.config, _model_of(experiment.config)
+    about = {
+        "model_of": DRIVEN_BY[of],
+        "frame": fit.inputs.mechanism.frame,
+        "zeroing": ZEROING["handle" if of == "handle" else fit.inputs.zero],
+        "verdict": "passed" if not reasons else f"failed: {'; '.join(reasons)}",
+        "identified_from": experiment.source.name,
+        "palpate": version("palpate"),
+    }
+    parts = [p for p in (config.recordings.wrench, config.recordings.wrench_2) if p is not None]
+    if parts:
+        about["sensor"] = ", ".join(sensor_label(config.sensor, p.device) for p in parts)
+    for key, part in (("handle", config.handle), ("handle_2", config.handle_2)):
+        if isinstance(part, HandleWeightPart):
+            about[key] = f"{part.mass:g} kg at {part.com} m, weight only"
+        elif part is not None:
+            path = experiment.source.parent / part
+            about[key] = f"{part}" + (f", sha256 {sha256(path)[:16]}" if path.is_file() else "")
+    if assumed:
+        about["feet"] = f"where they touch the ground is measured; assumed: {', '.join(assumed)}"
+    return about

@@ -1,0 +1,183 @@
+"""The one stage: from an experiment file to a judged result, for any mechanism and any instruments.
+
+record, mount: `prepare`; move, balance, fit: `fit_prepared`; doubt: `variations`; judge: `gates`; tell: `result`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from palpate.errors import DataProblem, PalpateError
+from palpate.experiment.file.reading import Experiment, check_reference_names, read_experiment, shipped_experiments
+from palpate.experiment.file.schema import HandleWeightPart, sensor_label
+from palpate.experiment.gates import judge
+from palpate.experiment.gates.case import Case
+from palpate.experiment.gates.refusal import refuse
+from palpate.experiment.stage.belief import Handles
+from palpate.experiment.stage.capture import Tell
+from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
+from palpate.experiment.stage.mount import prepare
+from palpate.experiment.stage.picture import picture
+from palpate.experiment.stage.prepared import Prepared
+from palpate.experiment.stage.result import Result, build_result, rms_of_kinds
+from palpate.experiment.stage.variations import with_estimated, with_systematic
+from palpate.findings import Finding
+from palpate.model import Model
+from palpate.physics.arrays import FloatArray
+from palpate.physics.inertia import PHI_NAMES, phi_from_mass_properties
+from palpate.runtime.replay import Replay, replay, with_stops
+
+
+def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> Result:
+    """Identify what the experiment file asks for; `tell` hears of each step."""
+    config = experiment.config
+    if config.stage == "motion":
+        remedy = "`palpate inspect` shows the motion; stages that identify are `handle` and `body`"
+        raise experiment.problem("stage", "nothing is identified in the motion stage", remedy)
+    prepared = prepare_experiment(experiment, tell)
+    fit = with_estimated(fit_prepared(experiment, prepared, tell))
+    check_reference_names(experiment, [e.name for e in fit.solution.estimates], fit.inputs.mechanism.rows)
+    signals = config.recordings.signals
+    solution, refused = refuse(fit, rate_known=signals is None or signals.rate_known)
+    fit = replace(fit, solution=solution)
+    if config.uncertain is not None:
+        tell("propagating systematic errors")
+        fit = with_systematic(fit, config.uncertain.stated())
+    tell("replaying")
+    played = None if refused else replay_fit(fit, prepared)
+    tell("judging")
+    rms = rms_of_kinds(prepared, fit)
+    findings = judge(Case(config, prepared, fit, rms, refused, played))
+    view = picture(experiment, prepared, fit, played)
+    return build_result(experiment, prepared, fit, findings, rms, refused, played, view)
+
+
+def prepare_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> Prepared:
+    """An experiment up to its balance: its handles first, then recordings on one clock."""
+    return prepare(experiment, tell, handles=handles_of(experiment, tell))
+
+
+def fit_prepared(experiment: Experiment[Any], prepared: Prepared, tell: Tell = lambda _: None) -> Fit:
+    """Fit as the experiment file says."""
+    config, segments, inputs = experiment.config, prepared.segments, prepared.inputs
+    two_step = config.procedure == "two-step"
+    fitted = tuple(segments["train"]) if two_step else (*segments["quasi_static"], *segments["train"])
+    plan = Plan(fitted, tuple(segments["quasi_static"]) if two_step else None, config.robust)
+    free_ends = inputs.main is not None and config.stops is None and not inputs.filtering.published
+    try:
+        return fit_inputs(inputs, segments, plan, noise=lambda _: prepared.noise, find_contact=free_ends, tell=tell)
+    except DataProblem as error:
+        raise experiment.problem("segments", str(error)) from error
+
+
+def replay_fit(fit: Fit, prepared: Prepared, p: FloatArray | None = None) -> Replay | None:
+    """Measured force in, motion out, window by window from the measured state; None where the model cannot be stepped.
+
+    p: other parameters than the fit's. What has stops is replayed over the whole recording between them; what nobody
+    holds, over the test segments in windows so short that errors do not grow tenfold.
+    """
+    inputs = fit.inputs
+    if inputs.imu is not None:
+        return None
+    model = fit.solution.model if p is None else inputs.model.with_values(p)
+    mechanism, used = inputs.mechanism, fit.balance.used
+    assert used is not None
+    wrench = fit.balance.wrench - _zero_wrench(model)
+    try:
+        if mechanism.main is not None:
+            if inputs.stops is not None:
+                model = with_stops(model, *inputs.stops)
+            states = mechanism.states(fit.moved.motion)
+            return replay(model.of_object(), inputs.times_s, wrench, states)
+        inside = inputs.inside(prepared.segments["test"])
+        states = np.where(used[:, None], mechanism.states(fit.moved.motion), np.nan)
+        return replay(model.of_object(), inputs.times_s[inside], wrench[inside], states[inside])
+    except PalpateError:
+        return None
+
+
+def _zero_wrench(model: Model) -> FloatArray:
+    """(6,) N and N m: the constant wrench of the sensors in the body frame, where it was estimated."""
+    values = [[model.values[n] for n in model.names_of(e)] for e in model.elements if e.instrument]
+    return np.sum(values, axis=0) if values else np.zeros(6)
+
+
+# --- handles ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Handle:
+    phi: FloatArray | None
+    result: Result | None
+    findings: tuple[Finding, ...]
+
+
+def handles_of(experiment: Experiment[Any], tell: Tell) -> Handles:
+    """The handle behind each sensor: identified first, loaded, or stated; refused where it is of another sensor."""
+    config = experiment.config
+    if config.motion_from != "markers":
+        return Handles()
+    sensors = [sensor_label(config.sensor, config.recordings.wrench.device)]
+    if config.recordings.wrench_2 is None:
+        return _gathered([_handle(experiment, "handle", config.handle, sensors, tell)])
+    sensors.append(sensor_label(config.sensor, config.recordings.wrench_2.device))
+    if config.handle_2 is None:  # one stands for both, and may have been measured on either sensor
+        one = _handle(experiment, "handle", config.handle, sensors, tell)
+        return _gathered([one, replace(one, result=None, findings=())])
+    first = _handle(experiment, "handle", config.handle, sensors[:1], tell)
+    second = _handle(experiment, "handle_2", config.handle_2, sensors[1:], tell)
+    return _gathered([first, second])
+
+
+def _gathered(handles: list[_Handle]) -> Handles:
+    return Handles(
+        tuple(h.phi for h in handles),
+        tuple(h.result for h in handles if h.result is not None),
+        tuple(f for h in handles for f in h.findings),
+    )
+
+
+def _handle(experiment: Experiment[Any], key: str, part: Any, sensors: list[str], tell: Tell) -> _Handle:
+    if part is None:
+        return _Handle(None, None, ())
+    if isinstance(part, HandleWeightPart):
+        # only its weight counts: a point would do, and a small ball is a body
+        return _Handle(phi_from_mass_properties(part.mass, part.com, 1e-6 * part.mass * np.eye(3)), None, ())
+    result, path = None, experiment.source.parent / part
+    if path.suffix in (".yaml", ".yml") or part in shipped_experiments():
+        tell("identifying the handle")
+        result = run_experiment(_experiment_of(experiment, key, part, path), tell)
+        model = result.model
+        assert model is not None  # of a free body no number is refused
+    else:
+        try:
+            model = Model.load(path)
+        except PalpateError as error:
+            raise experiment.problem(key, str(error)) from error
+    if (model.mechanism.joints[:1] and model.mechanism.joints[0].kind != "free") or not set(PHI_NAMES) <= set(
+        model.values
+    ):
+        wrong = f"{part} is a model of {model.name!r}, not of a handle"
+        raise experiment.problem(key, wrong, "give the model.json of a handle stage")
+    theirs, verdict = model.about.get("sensor"), model.about.get("verdict", "passed")
+    if theirs is not None and theirs not in sensors:
+        wrong = f"this handle was measured with the sensor {theirs!r}, the body with {' and '.join(map(repr, sensors))}"
+        raise experiment.problem(key, wrong, "give the handle of the same sensor: its frame and zero are that sensor's")
+    doubts = () if verdict == "passed" else (Finding("handle", f"its own identification {verdict}", key),)
+    return _Handle(np.array([model.values[name] for name in PHI_NAMES]), result, doubts)
+
+
+def _experiment_of(experiment: Experiment[Any], key: str, part: str, path: Path) -> Experiment[Any]:
+    try:
+        shipped = part in shipped_experiments() and not path.exists()
+        found = read_experiment(part, data=experiment.data) if shipped else read_experiment(path)
+    except PalpateError as error:
+        raise experiment.problem(key, str(error)) from error
+    if found.config.stage != "handle":
+        wrong = f"{part} is an experiment of the stage {found.config.stage!r}"
+        raise experiment.problem(key, wrong, "give one of stage: handle")
+    return found

@@ -1,0 +1,66 @@
+"""Variants of a body: which effects are in its recordings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from palpate.errors import DataProblem
+from palpate.experiment.file.reading import Experiment
+from palpate.experiment.stage.capture import Tell
+from palpate.experiment.stage.inputs import fit_balance, move
+from palpate.experiment.stage.run import prepare_experiment
+from palpate.identify import Balance
+from palpate.identify.variants import Ranking, door_variants, rank_variants
+
+
+def rank_body(experiment: Experiment[Any], tell: Tell = lambda _: None) -> Ranking:
+    """Fit alternatives of the experiment's object and rank them by cross-validation."""
+    if experiment.config.stage != "body":
+        wrong = f"variants are of bodies, this is an experiment of the stage {experiment.config.stage!r}"
+        raise experiment.problem("stage", wrong, "give one of stage: body")
+    prepared = prepare_experiment(experiment, tell)
+    if prepared.inputs.main is None:
+        raise experiment.problem("object", "variants are of objects with one freedom", "give a door or a drawer")
+    balance = fit_balance(prepared.inputs, move(prepared.inputs))
+    tell("fitting variants")
+    segments = [*prepared.segments["quasi_static"], *prepared.segments["train"]]
+    try:
+        return rank_variants(balance, door_variants(balance.model, span=_span(balance)), segments)
+    except DataProblem as error:
+        raise experiment.problem("segments", str(error)) from error
+
+
+def ranking_data(ranking: Ranking, title: str, unit: str = "N m") -> dict[str, Any]:
+    """A ranking as plain data, for variants.json."""
+    return {
+        "palpate_variants": 1,
+        "title": title,
+        "unit": unit,
+        "chosen": ranking.chosen.variant.name,
+        "best": ranking.best.variant.name,
+        "rule": "the simplest within one standard error of the best, ten folds of consecutive pieces",
+        "variants": [
+            {
+                "name": r.variant.name,
+                "numbers": r.variant.complexity,
+                "cross_validated_rms": r.error,
+                "rms": r.rms,
+                "behind_best": r.behind,
+                "behind_best_std": r.behind_std,
+                "as_good_as_best": r.as_good,
+                "shapes": r.shapes,
+            }
+            for r in ranking.ranked
+        ],
+    }
+
+
+def _span(balance: Balance) -> tuple[float, float] | None:
+    """What the coordinate of a polynomial spring visits."""
+    spring = next((e for e in balance.model.elements if e.polynomial is not None), None)
+    if spring is None or balance.used is None:
+        return None
+    position = np.asarray(balance.kinematics.coordinates[spring.acts_on].position)[balance.used]
+    return float(position.min()), float(position.max())
