@@ -38,15 +38,15 @@ def write_run_page(path: Path, name: str, run: Run) -> None:
     write_page(path, f"{name}: force in, motion out", [Section("Simulation", (run_table(run), figure))])
 
 
-def write_trial_page(path: Path, found: Trial) -> None:
+def write_trial_page(path: Path, trial: Trial) -> None:
     """A model on the simulated robot beside the true object."""
     sections = [
-        Section("Does it feel like the object?", (_verdict(found), comparison_table(found), *_motion(found))),
-        Section("Apparent inertia", (_apparent(found), *((apparent_table(found),) if found.robot.stable else ()))),
-        Section("Stability", (_map(found), limits_table(found), *_trade(found))),
-        Section("How it was simulated", tuple(Words(text) for text in _how(found))),
+        Section("Does it feel like the object?", (_verdict(trial), comparison_table(trial), *_motion(trial))),
+        Section("Apparent inertia", (_apparent(trial), *((apparent_table(trial),) if trial.robot.stable else ()))),
+        Section("Stability", (_map(trial), limits_table(trial), *_trade(trial))),
+        Section("How it was simulated", tuple(Words(text) for text in _how(trial))),
     ]
-    title = f"{found.model.name} on a simulated robot"
+    title = f"{trial.model.name} on a simulated robot"
     write_page(path, title, sections, subtitle="A hand on the robot's handle, and the same hand on the object itself")
 
 
@@ -72,22 +72,22 @@ def write_audit_page(path: Path, report: Passivity) -> None:
     write_page(path, f"{report.model.name}: passivity and stability", sections)
 
 
-def _verdict(found: Trial) -> Lead:
-    c = found.comparison
-    of = "the model itself as the true object, so all of it is the robot's error" if found.same else "the true object"
+def _verdict(trial: Trial) -> Lead:
+    c = trial.comparison
+    of = "the model itself as the true object, so all of it is the robot's error" if trial.same else "the true object"
     differs = f"the force differs by {float(np.max(c.force_percent)):.1f} % of its range (at most {PASS_PERCENT:g} %)"
     if not c.stable:
         return Lead(
-            f"Not stable: {found.robot.ended or 'the arm shook at the limit of its torque'}. {remedy(found)}", False
+            f"Not stable: {trial.robot.ended or 'the arm shook at the limit of its torque'}. {remedy(trial)}", False
         )
-    if c.passed and found.wrong is not None and found.wrong.passed:
+    if c.passed and trial.wrong is not None and trial.wrong.passed:
         same = "It passes, but so does an object that is wrong on purpose: this hand cannot tell them apart."
         return Lead(same, False)
     return Lead(f"{'Yes' if c.passed else 'No'}: {differs} from {of}.", c.passed)
 
 
-def _motion(found: Trial) -> Iterator[Figure]:
-    true, robot = found.true, found.robot
+def _motion(trial: Trial) -> Iterator[Figure]:
+    true, robot = trial.true, trial.robot
     count = min(len(true.times_s), len(robot.times_s))
     t = true.times_s[:count]
     for i, way in enumerate(true.ways):
@@ -104,14 +104,14 @@ def _motion(found: Trial) -> Iterator[Figure]:
                 ),
             ],
             plots.since(0.0),
-            f"The forces differ by {found.comparison.force_percent[i]:.2f} % RMS of their range.",
+            f"The forces differ by {trial.comparison.force_percent[i]:.2f} % RMS of their range.",
         )
 
 
-def _apparent(found: Trial) -> Figure:
+def _apparent(trial: Trial) -> Figure:
     f = np.geomspace(0.1, 40.0, 120)
-    truth, rendered = np.abs(true_apparent(found.line, f)), np.abs(apparent(found.line, f))
-    entries = found.apparent() if found.robot.stable else []
+    truth, rendered = np.abs(true_apparent(trial.line, f)), np.abs(apparent(trial.line, f))
+    entries = trial.apparent() if trial.robot.stable else []
     hz, simulated, robot = (np.array([abs(p[k]) for p in entries]) for k in range(3))
     shown = np.concatenate([truth, rendered])
     scale = plots.log_scale(max(float(shown.min()), 0.1), float(shown.max()))
@@ -128,8 +128,8 @@ def _apparent(found: Trial) -> Figure:
     )
 
 
-def _map(found: Trial) -> Figure:
-    stable = found.map < 1.0 - 1e-9
+def _map(trial: Trial) -> Figure:
+    stable = trial.map < 1.0 - 1e-9
     words = [["stable" if ok else "unstable" for ok in row] for row in stable.tolist()]
     heat: Json = {"type": "heatmap", "x": [f"{k:g}" for k in STIFFNESSES], "y": [f"{1e3 * d:g}" for d in DELAYS_S]}
     heat |= {"z": stable.astype(int).tolist(), "zmin": 0, "zmax": 1, "showscale": False, "xgap": 2, "ygap": 2}
@@ -146,8 +146,8 @@ def _map(found: Trial) -> Figure:
     )
 
 
-def _trade(found: Trial) -> tuple[Words, ...]:
-    if not found.setup.robot.inner.acceleration:
+def _trade(trial: Trial) -> tuple[Words, ...]:
+    if not trial.setup.robot.inner.acceleration:
         return ()
     text = (
         "Feeding the acceleration forward buys fidelity with stability: the mass behind the sensor (handle and hand) "
@@ -157,13 +157,13 @@ def _trade(found: Trial) -> tuple[Words, ...]:
     return (Words(text, quiet=True),)
 
 
-def _how(found: Trial) -> tuple[str, ...]:
-    s, inner, sensor, hand = found.setup, found.setup.robot.inner, found.setup.robot.sensor, found.setup.hand
+def _how(trial: Trial) -> tuple[str, ...]:
+    s, inner, sensor, hand = trial.setup, trial.setup.robot.inner, trial.setup.robot.sensor, trial.setup.hand
     fed = " and ".join(n for n, on in (("velocity", inner.velocity), ("acceleration", inner.acceleration)) if on)
-    place = ", ".join(f"{x:.3g}" for x in found.grip.place)
+    place = ", ".join(f"{x:.3g}" for x in trial.grip.place)
     return (
         f"A hand of {hand.mass:g} kg, {hand.damping:g} N s/m and {hand.stiffness:g} N/m holds the handle and rocks it "
-        f"at {found.intention.pace_hz:.2f} Hz on a slow way there and back, with smaller movements up to 2.9 Hz. The "
+        f"at {trial.intention.pace_hz:.2f} Hz on a slow way there and back, with smaller movements up to 2.9 Hz. The "
         "pace is the one that its spring and the object's inertia prefer: faster, a soft hand sets the force by "
         "itself; slower, only springs and friction are felt. There an error of inertia or damping shows most.",
         f"The sensor is at ({place}) m of the body frame. It reads the wrench of handle and hand "
@@ -174,7 +174,7 @@ def _how(found: Trial) -> tuple[str, ...]:
         f"all masses for {100 * inner.wrong:.0f} % heavier than they are. Position over its reference has "
         f"{inner.bandwidth_hz:g} Hz (-3 dB). Fed forward from the model: {fed or 'nothing'}.",
         "The true object is one simulation of object, handle and hand, without robot and sensor, at half the step."
-        if not found.same
+        if not trial.same
         else "The true object is the model itself, simulated with handle and hand, without robot and sensor, at half "
         "the step: what differs is the robot's error alone. Give --truth to compare with another object.",
         f"Simulated: {s.seconds:g} s.",
@@ -184,16 +184,16 @@ def _how(found: Trial) -> tuple[str, ...]:
 # --- tables -----------------------------------------------------------------------------------------------------------
 
 
-def comparison_table(found: Trial) -> Table:
+def comparison_table(trial: Trial) -> Table:
     """Force and motion of the robot beside the true object."""
-    c, wrong, limit = found.comparison, found.wrong, f"{PASS_PERCENT:g} %"
+    c, wrong, limit = trial.comparison, trial.wrong, f"{PASS_PERCENT:g} %"
     rows: list[tuple[str, ...]] = []
     for i, way in enumerate(c.ways):
         rows.append((f"force, {way}", *_percents(c.force_rms[i], c.force_range[i], c.force_percent[i]), "N", limit))
         moved = _percents(1e3 * c.way_rms[i], 1e3 * c.way_range[i], c.way_percent[i])
         rows.append((f"motion, {way}", *moved, "mm", ""))
     if wrong is not None:
-        too = f"inertia and damping {round(100 * found.setup.wrong)} % too large"
+        too = f"inertia and damping {round(100 * trial.setup.wrong)} % too large"
         sizes = zip(wrong.ways, wrong.force_rms, wrong.force_range, wrong.force_percent, strict=True)
         rows += [(f"force, {way}: {too}", *_percents(*size), "N", limit) for way, *size in sizes]
     heads = ("", "RMS difference", "range", "% of range", "unit", "at most")
@@ -201,7 +201,7 @@ def comparison_table(found: Trial) -> Table:
     return Table(heads, tuple(rows), words=(0, 4), note=note)
 
 
-def apparent_table(found: Trial) -> Table:
+def apparent_table(trial: Trial) -> Table:
     """Force over acceleration at each frequency of the intention; nothing of a loop that shakes."""
     rows = tuple(
         (
@@ -211,7 +211,7 @@ def apparent_table(found: Trial) -> Table:
             f"{100 * (abs(robot) / abs(true) - 1):+.1f}",
             f"{math.degrees(phase(robot / true)):+.1f}",
         )
-        for hz, true, robot in (found.apparent() if found.robot.stable else ())
+        for hz, true, robot in (trial.apparent() if trial.robot.stable else ())
         if abs(true) > 0
     )
     heads = ("Hz", "true object, kg", "robot, kg", "difference, %", "phase, deg")
@@ -219,9 +219,9 @@ def apparent_table(found: Trial) -> Table:
     return Table(heads, rows, title="Apparent inertia", words=(), note=note)
 
 
-def limits_table(found: Trial) -> Table:
+def limits_table(trial: Trial) -> Table:
     """Where the loop stops being stable."""
-    line, limits = found.line, found.limits
+    line, limits = trial.line, trial.limits
     rows = (
         ("delay", _limit(1e3 * limits["longest_delay_s"], "at most {} ms"), f"{1e3 * line.delay_s:.3g} ms"),
         ("stiffness of the hand", _limit(limits["stiffest_hand"], "at most {} N/m"), f"{line.hand.stiffness:.3g} N/m"),
@@ -235,9 +235,9 @@ def limits_table(found: Trial) -> Table:
     return Table(("one at a time", "stable", "here"), rows, title="Limits of stability", words=(0, 1, 2))
 
 
-def remedy(found: Trial) -> str:
+def remedy(trial: Trial) -> str:
     """What would make a loop stable that is not."""
-    least, here = found.limits["smallest_inertia"], found.line.mass
+    least, here = trial.limits["smallest_inertia"], trial.line.mass
     if math.isnan(least):
         return "No inertia would be stable with this delay and this hand: make the delay shorter."
     if least <= here:
@@ -271,27 +271,27 @@ def coupling_table(couplings: Sequence[Coupling]) -> Table:
 
 def audit_table(report: Passivity) -> Table:
     """The account of energy."""
-    found, longest = report.audit, report.longest_step_s
-    created = "none: every step took energy" if found.created_j <= 0 else f"{found.created_j:.2g} J"
-    part = "none" if found.created_part <= 0 else f"{100 * found.created_part:.2g} %"
+    audit, longest = report.audit, report.longest_step_s
+    created = "none: every step took energy" if audit.created_j <= 0 else f"{audit.created_j:.2g} J"
+    part = "none" if audit.created_part <= 0 else f"{100 * audit.created_part:.2g} %"
     rows = (
         (
             "largest energy created in a step",
             created,
-            f"{found.steps} random states and wrenches, steps of {found.dt:g} s",
+            f"{audit.steps} random states and wrenches, steps of {audit.dt:g} s",
         ),
         ("as part of the energy that moved in it", part, "fine below 0.1 %"),
         (
             "... of which no spring gives it back",
-            "none" if found.unexplained_part < 1e-9 else f"{100 * found.unexplained_part:.2g} %",
+            "none" if audit.unexplained_part < 1e-9 else f"{100 * audit.unexplained_part:.2g} %",
             "beyond what a spring's step of first order does; fine below rounding",
         ),
         (
             "won by objects left alone",
-            f"{100 * found.regained_part:.2g} %" if found.regained_part > 0 else "none",
+            f"{100 * audit.regained_part:.2g} %" if audit.regained_part > 0 else "none",
             "of the largest kinetic energy; fine below 2 %",
         ),
-        ("steps that led nowhere", f"{found.held}", "the state is held there"),
+        ("steps that led nowhere", f"{audit.held}", "the state is held there"),
         (
             "longest step without energy from nothing",
             "not even 1 ms" if math.isnan(longest) else f"{1e3 * longest:.3g} ms",
@@ -306,7 +306,7 @@ def audit_table(report: Passivity) -> Table:
     return Table(("", "found", ""), rows, title="Energy", words=(0, 1, 2))
 
 
-def felt_table(found: Sequence[Felt]) -> Table:
+def felt_table(felt: Sequence[Felt]) -> Table:
     """Intervals beside thresholds of people."""
     rows = tuple(
         (
@@ -319,10 +319,10 @@ def felt_table(found: Sequence[Felt]) -> Table:
             f.verdict,
             f.note,
         )
-        for f in found
+        for f in felt
     )
     heads = ("", "value", "unit", "95 % interval", "noticed from", "as", "", "")
-    marked = tuple(i for i, f in enumerate(found) if f.verdict == "could be felt")
+    marked = tuple(i for i, f in enumerate(felt) if f.verdict == "could be felt")
     note = (
         "Intervals include declared systematic errors. A spring curve is not judged: neither its coefficients nor the "
         "curve. The RMS on data not seen is a part of the range, an average: where the force is small, the same error "
@@ -332,22 +332,22 @@ def felt_table(found: Sequence[Felt]) -> Table:
     return Table(heads, rows, title=title, words=(0, 2, 5, 6, 7), marked=marked, note=note)
 
 
-def trial_text(found: Trial) -> list[Any]:
+def trial_text(trial: Trial) -> list[Any]:
     """What the terminal shows of a trial: tables, notes and the verdict."""
-    tables = [t for t in (comparison_table(found), apparent_table(found), limits_table(found)) if t.rows]
-    return [*tables, *(f"Note: {text}" for text in found.remarks), trial_verdict(found)]
+    tables = [t for t in (comparison_table(trial), apparent_table(trial), limits_table(trial)) if t.rows]
+    return [*tables, *(f"Note: {text}" for text in trial.remarks), trial_verdict(trial)]
 
 
-def trial_verdict(found: Trial) -> str:
+def trial_verdict(trial: Trial) -> str:
     """The last line on the terminal."""
-    worst = f"{float(found.comparison.force_percent.max()):.1f} %"
-    if found.passed and found.same:
+    worst = f"{float(trial.comparison.force_percent.max()):.1f} %"
+    if trial.passed and trial.same:
         return f"Verdict: passed: the robot renders this model within {worst} of the force's range"
-    if found.passed:
+    if trial.passed:
         return f"Verdict: passed: it feels like the true object, the force within {worst} of its range"
-    if not found.comparison.stable:
-        return f"Verdict: failed: {found.robot.ended or 'the arm shook at the limit of its torque'}. {remedy(found)}"
-    if found.comparison.passed:
+    if not trial.comparison.stable:
+        return f"Verdict: failed: {trial.robot.ended or 'the arm shook at the limit of its torque'}. {remedy(trial)}"
+    if trial.comparison.passed:
         return "Verdict: failed: an object that is wrong on purpose passes too, so this trial tells nothing"
     return f"Verdict: failed: the force differs by {worst} of its range"
 
@@ -362,9 +362,9 @@ def audit_text(report: Passivity) -> list[Any]:
     return [*tables, *sources(report.felt), *remarks, verdict]
 
 
-def sources(found: Sequence[Felt]) -> tuple[str, ...]:
+def sources(felt: Sequence[Felt]) -> tuple[str, ...]:
     """Where the thresholds come from, each once."""
-    told = {f.threshold.quantity: f.threshold for f in found if f.threshold is not None}
+    told = {f.threshold.quantity: f.threshold for f in felt if f.threshold is not None}
     return tuple(f"{t.quantity}, {100 * t.part:.0f} %: {t.source}" for t in told.values())
 
 

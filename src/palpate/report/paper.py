@@ -250,14 +250,14 @@ def _limits(ax: Any, y: Json, x: Json) -> None:
 
 
 def _legend(drawn: Any, figure: Figure, height: float) -> None:
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for ax in drawn.axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    if len(found) > 1 and figure.layout.get("showlegend", True):
+            entries.setdefault(label, handle)
+    if len(entries) > 1 and figure.layout.get("showlegend", True):
         drawn.legend(
-            found.values(), found, loc="upper left", bbox_to_anchor=(0.085, 1 - 0.02 / height), ncols=8, frameon=False,
-            fontsize=7, handlelength=1.6, columnspacing=1.2, borderpad=0,
+            entries.values(), entries, loc="upper left", bbox_to_anchor=(0.085, 1 - 0.02 / height), ncols=8,
+            frameon=False, fontsize=7, handlelength=1.6, columnspacing=1.2, borderpad=0,
         )  # fmt: skip
 
 
@@ -303,8 +303,8 @@ def result_tables(data: Mapping[str, Any], format: TableFormat) -> dict[str, str
     """Name -> text of each table of a result."""
     if format == "csv":
         return {name: _csv(rows) for name, rows in _records(data).items() if rows}
-    found = {"parameters": parameters_table(data), "errors": errors_table(data), "zones": shapes_table(data)}
-    return {name: latex(table) for name, table in found.items() if table is not None}
+    tables = {"parameters": parameters_table(data), "errors": errors_table(data), "zones": shapes_table(data)}
+    return {name: latex(table) for name, table in tables.items() if table is not None}
 
 
 def latex(table: Table) -> str:
@@ -326,10 +326,10 @@ def symbol(name: str) -> str:
         return f"$I_{{{inertia[1]}}}$"
     if re.fullmatch(r"[A-Za-z]", name):
         return f"${name}$"
-    found = re.fullmatch(r"([A-Za-z])_([A-Za-z0-9]+)", name)
-    if found:
-        lower = found[2] if found[2].isdigit() or found[2] in "xyz" else rf"\mathrm{{{found[2]}}}"
-        return f"${found[1]}_{{{lower}}}$" if found[2] != "psi" else rf"${found[1]}_\psi$"
+    indexed = re.fullmatch(r"([A-Za-z])_([A-Za-z0-9]+)", name)
+    if indexed:
+        lower = indexed[2] if indexed[2].isdigit() or indexed[2] in "xyz" else rf"\mathrm{{{indexed[2]}}}"
+        return f"${indexed[1]}_{{{lower}}}$" if indexed[2] != "psi" else rf"${indexed[1]}_\psi$"
     return escape_latex(name)
 
 

@@ -44,25 +44,25 @@ _TORQUES = {"n_x": "τ_x", "n_y": "τ_y", "n_z": "τ_z"}
 _WAYS = {"published": "as published", "default": "default"}
 
 
-def write_reproduction(folder: Path, found: Reproduction) -> tuple[list[Path], list[str]]:
+def write_reproduction(folder: Path, runs: Reproduction) -> tuple[list[Path], list[str]]:
     """Write everything; returns the paths, and what could not be written for want of a library."""
     paths = [folder / "reproduction.json", folder / "table.csv", folder / "table.tex"]
-    data = json.dumps(reproduction_data(found), indent=1, allow_nan=False) + "\n"
-    for path, text in zip(paths, (data, table_csv(found), table_latex(found)), strict=True):
+    data = json.dumps(reproduction_data(runs), indent=1, allow_nan=False) + "\n"
+    for path, text in zip(paths, (data, table_csv(runs), table_latex(runs)), strict=True):
         write_text(path, text)
     lost: list[str] = []
-    for name, entry in found.entries.items():
+    for name, entry in runs.entries.items():
         if entry.default is not None:
             paths += entry.default.save(folder / name)
     try:
-        figures = {name: figure_of(entry) for name, entry in found.entries.items()}
+        figures = {name: figure_of(entry) for name, entry in runs.entries.items()}
         for name, figure, kind in [(n, f, k) for n, f in figures.items() if f is not None for k in FORMATS]:
             save_figure(folder / "figures" / f"{name}.{kind}", figure)
             paths.append(folder / "figures" / f"{name}.{kind}")
     except MissingExtra as missing:
         lost.append(f"the figures are not written: {missing}")
     try:
-        write_page(folder / "report.html", "The paper reproduced", sections(found), subtitle=SUBTITLE)
+        write_page(folder / "report.html", "The paper reproduced", sections(runs), subtitle=SUBTITLE)
         paths.append(folder / "report.html")
     except MissingExtra as missing:
         lost.append(f"report.html is not written: {missing}")
@@ -72,17 +72,17 @@ def write_reproduction(folder: Path, found: Reproduction) -> tuple[list[Path], l
 # --- the page ---------------------------------------------------------------------------------------------------------
 
 
-def sections(found: Reproduction) -> list[Section]:
+def sections(runs: Reproduction) -> list[Section]:
     """The page: what came out, one section for each identification, then the files."""
-    against = [Remarks("Speaks against it", found.failures, severe=True)] if found.failures else []
+    against = [Remarks("Speaks against it", runs.failures, severe=True)] if runs.failures else []
     return [
-        Section("Result", (*(Words(text) for text, _ in verdicts(found)), *against)),
-        *(Section(PAPER[entry.name].title, tuple(_entry(entry, found))) for entry in found.entries.values()),
-        Section("Files", tuple(_files(found))),
+        Section("Result", (*(Words(text) for text, _ in verdicts(runs)), *against)),
+        *(Section(PAPER[entry.name].title, tuple(_entry(entry, runs))) for entry in runs.entries.values()),
+        Section("Files", tuple(_files(runs))),
     ]
 
 
-def _entry(entry: Entry, found: Reproduction) -> Iterator[Block]:
+def _entry(entry: Entry, runs: Reproduction) -> Iterator[Block]:
     if entry.published is not None or entry.default is not None:
         simulated = entry.truth is not None
         note = "Inside: whether the default's 95 % interval holds the printed number, up to its rounding."
@@ -91,7 +91,7 @@ def _entry(entry: Entry, found: Reproduction) -> Iterator[Block]:
             note += " Inside: whether the default's 95 % interval holds the truth."
         if "Ixx" in PAPER[entry.name].parameters:
             note += " Inertias are matrix entries about the frame's origin (Ixy = -∫xy dm)."
-        yield table_of(entry, found, note)
+        yield table_of(entry, runs, note)
     figure = figure_of(entry)
     if figure is not None:
         yield figure
@@ -102,12 +102,12 @@ def _entry(entry: Entry, found: Reproduction) -> Iterator[Block]:
     yield Table(("as published", "what the authors chose"), choices, words=(0, 1), title="The two ways")
 
 
-def _files(found: Reproduction) -> Iterator[Block]:
-    missing = tuple(missing_sentences(found))
+def _files(runs: Reproduction) -> Iterator[Block]:
+    missing = tuple(missing_sentences(runs))
     if missing:
         yield Remarks("Missing", missing)
-    rows = tuple((f.file, f.experiment, f.recording, f.state, f.told) for f in found.files)
-    off = tuple(i for i, f in enumerate(found.files) if not f.usable)
+    rows = tuple((f.file, f.experiment, f.recording, f.state, f.told) for f in runs.files)
+    off = tuple(i for i, f in enumerate(runs.files) if not f.usable)
     headings = ("file", "identification", "recording", "state", "remark")
     yield Table(headings, rows, words=(0, 1, 2, 3, 4), marked=off)
 
@@ -181,16 +181,16 @@ def _torque(traces: Mapping[str, Trace], row: str, title: str) -> Panel:
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
-def table_of(entry: Entry, found: Reproduction, note: str = "") -> Table:
+def table_of(entry: Entry, runs: Reproduction, note: str = "") -> Table:
     """The paper's numbers beside ours; marked where an interval does not hold the number."""
     lines = comparison(entry)
     off = tuple(i for i, each in enumerate(lines) if each.inside is False)
-    return Table(headings(found), tuple(cells(each, found) for each in lines), words=(0, 1), marked=off, note=note)
+    return Table(headings(runs), tuple(cells(each, runs) for each in lines), words=(0, 1), marked=off, note=note)
 
 
-def headings(found: Reproduction) -> tuple[str, ...]:
+def headings(runs: Reproduction) -> tuple[str, ...]:
     """Of the columns, in order."""
-    simulated, both = _kinds(found)
+    simulated, both = _kinds(runs)
     against = "of truth" if simulated else "of paper"
     return (
         "quantity",
@@ -203,9 +203,9 @@ def headings(found: Reproduction) -> tuple[str, ...]:
     )
 
 
-def cells(each: Line, found: Reproduction) -> tuple[str, ...]:
+def cells(each: Line, runs: Reproduction) -> tuple[str, ...]:
     """The cells of a line as text."""
-    simulated, both = _kinds(found)
+    simulated, both = _kinds(runs)
     digits = _decimals(each)
 
     def number(value: float | None) -> str:
@@ -227,8 +227,8 @@ def cells(each: Line, found: Reproduction) -> tuple[str, ...]:
     )
 
 
-def _kinds(found: Reproduction) -> tuple[bool, bool]:
-    return any(e.truth is not None for e in found.entries.values()), "default" in found.modes
+def _kinds(runs: Reproduction) -> tuple[bool, bool]:
+    return any(e.truth is not None for e in runs.entries.values()), "default" in runs.modes
 
 
 def _difference(percent: float | None) -> str:
@@ -246,13 +246,13 @@ def _decimals(each: Line) -> int:
     return max(printed, min(8, next((d for d in range(9) if half * 10**d >= 9.5), 8)))
 
 
-def table_csv(found: Reproduction) -> str:
+def table_csv(runs: Reproduction) -> str:
     """All lines of all tables, numbers as they are."""
     out = io.StringIO()
     names = ("kind", "name", "unit", "paper", "truth", "published", "published_percent", "default")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("experiment", *names, "low95", "high95", "default_percent", "inside", "status"))
-    for entry in found.entries.values():
+    for entry in runs.entries.values():
         for each in comparison(entry):
             paper = None if each.paper is None else each.paper.text
             row: list[Any] = [entry.name, each.kind, each.name, each.unit, paper, each.truth, each.published]
@@ -261,18 +261,18 @@ def table_csv(found: Reproduction) -> str:
     return out.getvalue()
 
 
-def table_latex(found: Reproduction) -> str:
+def table_latex(runs: Reproduction) -> str:
     """One tabular per identification, for \\input; needs no package."""
     parts: list[str] = ["% made by palpate reproduce"]
-    for entry in found.entries.values():
+    for entry in runs.entries.values():
         if entry.published is None and entry.default is None:
             continue
-        titles = headings(found)
+        titles = headings(runs)
         parts.append(f"% {PAPER[entry.name].title}")
         parts.append(f"\\begin{{tabular}}{{ll{'r' * (len(titles) - 2)}}}\n\\hline")
         parts.append(" & ".join(escape_latex(t) for t in titles) + r" \\ \hline")
         for each in comparison(entry):
-            name, unit, *rest = cells(each, found)
+            name, unit, *rest = cells(each, runs)
             symbol = f"${_LATEX[name]}$" if name in _LATEX else escape_latex(name)
             values = [escape_latex(v).replace("-", "$-$") for v in rest]
             parts.append(" & ".join([symbol, escape_latex(f"[{unit}]"), *values]) + r" \\")
@@ -283,23 +283,23 @@ def table_latex(found: Reproduction) -> str:
 # --- words ------------------------------------------------------------------------------------------------------------
 
 
-def reproduction_text(found: Reproduction) -> RenderableType:
+def reproduction_text(runs: Reproduction) -> RenderableType:
     """Files that are not there, a table an object, and verdicts."""
-    parts: list[RenderableType] = [Text(f"Missing: {text}", style="yellow") for text in missing_sentences(found)]
+    parts: list[RenderableType] = [Text(f"Missing: {text}", style="yellow") for text in missing_sentences(runs)]
     words = {"wrong": "Wrong file", "short": "Too short"}
-    wrong = {f.file: f for f in found.wrong}  # two devices may share a file
+    wrong = {f.file: f for f in runs.wrong}  # two devices may share a file
     parts += [Text(f"{words[f.state]}: {f.file}: {f.told}", style="red") for f in wrong.values()]
-    for entry in found.entries.values():
+    for entry in runs.entries.values():
         parts.append(Text(f"\n{PAPER[entry.name].title}", style="bold"))
         if entry.published is not None or entry.default is not None:
-            parts.append(table_of(entry, found))
+            parts.append(table_of(entry, runs))
         parts += [Text(text, style=style) for text, style in entry_sentences(entry)]
-    return Group(*parts, Text(""), *(Text(text, style=style) for text, style in verdicts(found)))
+    return Group(*parts, Text(""), *(Text(text, style=style) for text, style in verdicts(runs)))
 
 
-def missing_sentences(found: Reproduction) -> list[str]:
+def missing_sentences(runs: Reproduction) -> list[str]:
     """Files that are not there, each once."""
-    return list(dict.fromkeys(f"{f.file} ({f.told})" if f.told else f.file for f in found.missing))
+    return list(dict.fromkeys(f"{f.file} ({f.told})" if f.told else f.file for f in runs.missing))
 
 
 def entry_sentences(entry: Entry) -> list[tuple[str, str]]:
@@ -313,10 +313,10 @@ def entry_sentences(entry: Entry) -> list[tuple[str, str]]:
     return [*texts, *((f"Warning: {warning}", "yellow") for warning in warnings)]
 
 
-def verdicts(found: Reproduction) -> list[tuple[str, str]]:
+def verdicts(runs: Reproduction) -> list[tuple[str, str]]:
     """One sentence for each identification, with a style."""
     texts: list[tuple[str, str]] = []
-    for entry in found.entries.values():
+    for entry in runs.entries.values():
         title = PAPER[entry.name].title
         if entry.default is None:
             what = "as published only" if entry.published is not None else "not identified"
