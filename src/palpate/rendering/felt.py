@@ -70,8 +70,8 @@ class Felt:
     threshold: Threshold | None
     """None where it cannot be felt alone."""
     note: str = ""
-    seen: bool = False
-    """Whether it is no parameter but an error on data not seen."""
+    average: bool = False
+    """Whether it is not a parameter but an average error on data that the fit has not seen."""
 
     @property
     def verdict(self) -> str:
@@ -82,7 +82,7 @@ class Felt:
             return "unknown"
         if self.part > self.threshold.part:
             return "could be felt"
-        return "not felt on average" if self.seen else "not felt"
+        return "not felt on average" if self.average else "not felt"
 
 
 def felt(model: Model, result: Mapping[str, Any]) -> tuple[Felt, ...]:
@@ -153,7 +153,7 @@ def _unseen(result: Mapping[str, Any]) -> list[Felt]:
             float(entry["percent_of_range"]) / 100.0,
             FORCE,
             "RMS error, part of its range, not of the force of the moment",
-            seen=True,
+            average=True,
         )
         for row, entry in test.items()
         if entry.get("percent_of_range") is not None

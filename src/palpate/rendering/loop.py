@@ -48,7 +48,7 @@ from palpate.runtime.stepper import Status, Stepper
 DT_S = 1e-3
 """s: the admittance loop runs at 1 kHz."""
 FINER = 2
-"""Steps of the true object in one of these."""
+"""Steps of the true object in one step of the loop."""
 _AWAY_M, _FAST = 1.0, 10.0
 """m from where the hand wants to be, and m/s, at which a loop has run away."""
 _SHAKING = 0.02
@@ -74,11 +74,11 @@ class Trace:
     place: FloatArray
     """(steps, 3) m, of the hand in the world."""
     force: FloatArray
-    """(steps, ways) N, of the hand on the handle, along the ways in which the object can move ..."""
+    """(steps, ways) N, of the hand on the handle, along the ways in which the object can move."""
     way: FloatArray
-    """... and how far the hand is along them, m (along an arc for a hinge)."""
+    """(steps, ways) m: how far the hand is along each way; for a hinge along its arc."""
     acceleration: FloatArray
-    """m/s2, along them."""
+    """(steps, ways) m/s2, of the hand along each way."""
     ways: tuple[str, ...]
     ended: str = ""
     """Why it was stopped before its end; empty if it was not."""
@@ -97,12 +97,13 @@ class Comparison:
 
     ways: tuple[str, ...]
     force_rms: FloatArray
-    """N, of the difference, along each way ..."""
+    """(ways,) N: RMS of robot minus true object along each way."""
     force_range: FloatArray
-    """... N, of the true force."""
+    """(ways,) N: from the least to the largest true force."""
     way_rms: FloatArray
-    """m, of the difference of the motion, and its range."""
+    """(ways,) m: RMS of robot minus true object of the motion."""
     way_range: FloatArray
+    """(ways,) m: from the least to the largest true motion."""
     stable: bool
 
     @property
@@ -112,7 +113,7 @@ class Comparison:
 
     @property
     def way_percent(self) -> FloatArray:
-        """The same of the motion."""
+        """RMS of the difference of the motion in percent of its range."""
         return 100.0 * self.way_rms / self.way_range
 
     @property
@@ -276,7 +277,7 @@ class Setup:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """What was found."""
+    """A model on the simulated robot beside the true object, and the limits of the loop."""
 
     model: Model
     same: bool

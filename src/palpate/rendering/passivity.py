@@ -30,9 +30,9 @@ from palpate.runtime.stepper import Status, Stepper, feet_height, has_feet, movi
 _GAUSS = np.polynomial.legendre.leggauss(5)
 """Springs and stops are integrated along a step: nodes in each of some pieces."""
 _REGAINED = 0.02
-"""Of the energy in motion: what an object left alone may win from rounding and the step before a step is too long."""
+"""Part of the kinetic energy that an object left alone may win; where it wins more, the step is too long."""
 _ROUNDING = 1e-9
-"""Of the energy that moves in a step."""
+"""Part of the energy that moves in a step which rounding may create."""
 _SUNK_M = 2e-3
 """m that feet may be in the ground in a random state: they stand; deeper, the stops hold energy that nobody put in."""
 _LONGEST_S, _FINEST_S = 0.1, 2.5e-4
@@ -55,16 +55,16 @@ class Audit:
     steps: int
     dt: float
     created_j: float
-    """Largest energy that one step created, J; negative: every step took some ..."""
+    """Largest energy that one step created, J; negative where every step took some."""
     created_part: float
-    """... and the same as part of the energy that moved in that step ..."""
+    """Largest energy that a step created, as part of the energy that moved in it."""
     unexplained_part: float
-    """... and what of it no spring explains: a spring of a hinge is stepped at the force where the step begins, so that
-    a step creates V(q') - V(q) - V'(q) (q' - q), k (u dt)^2 / 2 of a straight one, and gives it back later."""
+    """The same without what springs explain. A spring of one freedom is stepped at the force where the step begins, so
+    that a step creates V(q') - V(q) - V'(q) (q' - q), k (u dt)^2 / 2 of a straight one, and gives it back later."""
     regained_part: float
-    """Objects left alone: energy in the second half of a run above the first, as part of the kinetic energy."""
+    """Of objects left alone: what the second half of a run has above the first, as part of the kinetic energy."""
     held: int
-    """Steps that led nowhere, in which the state was held."""
+    """Number of steps that led nowhere."""
 
     @property
     def passive(self) -> bool:
@@ -315,7 +315,7 @@ def _left_alone(model: Model, dt: float, rng: np.random.Generator) -> tuple[floa
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Passivity:
-    """What was found, and what could not be looked at."""
+    """What a robot's builder asks about a model, and what could not be examined."""
 
     model: Model
     audit: Audit

@@ -61,13 +61,13 @@ class Intention:
     positions: FloatArray
     """(times, positions) of the mechanism's state."""
     place: FloatArray
-    """(times, 3) m: where the hand wants to be in the world ..."""
+    """(times, 3) m: where the hand wants to be in the world."""
     velocity: FloatArray
-    """... and how fast it wants to go, m/s."""
+    """(times, 3) m/s: how fast it wants to go."""
     holds: FloatArray
     """(3,) N in the world: what the person lifts all the time."""
     pace_hz: float
-    """Of the rocking."""
+    """Frequency of the rocking."""
     lines_hz: tuple[float, ...]
     """All frequencies that it holds."""
 

@@ -32,16 +32,17 @@ class Sensor:
     """What stands between the true wrench and the loop."""
 
     noise_n: float = 0.1
-    """N, standard deviation of a sample of each force ..."""
+    """N, standard deviation of a sample of each force."""
     noise_nm: float = 0.005
-    """... and N m of each moment."""
+    """N m, standard deviation of a sample of each moment."""
     delay_s: float = 0.002
     """From the wrench to the loop: filter, bus, computation; rounded to whole steps."""
     rate_hz: float = 1000.0
     """Between its samples the last one is held."""
     range_n: float = 475.0
-    """N and N m at which it saturates (an ATI Omega85 SI-475-20 has these)."""
+    """N at which it saturates, as an ATI Omega85 SI-475-20 does."""
     range_nm: float = 20.0
+    """N m at which it saturates."""
     lost_s: tuple[tuple[float, float], ...] = ()
     """From, to (s): no numbers arrive."""
 

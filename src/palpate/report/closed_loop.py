@@ -313,7 +313,7 @@ def felt_table(felt: Sequence[Felt]) -> Table:
             f.name,
             f"{f.value:.4g}",
             f.unit,
-            "" if f.part is None else f"{'' if f.seen else '±'}{100 * f.part:.2g} %",
+            "" if f.part is None else f"{'' if f.average else '±'}{100 * f.part:.2g} %",
             "" if f.threshold is None else f"{100 * f.threshold.part:.0f} %",
             "" if f.threshold is None else f.threshold.quantity,
             f.verdict,

@@ -5,7 +5,7 @@ are folded, derivatives are exact (Griewank and Walther, Evaluating Derivatives,
 code: at 1 kHz nothing is looked up, bound or allocated that a person would not have written by hand.
 """
 
-# ruff: noqa: D105 - the operators are what they are
+# ruff: noqa: D105 - operators need no docstring
 from __future__ import annotations
 
 import math
@@ -44,6 +44,14 @@ _NESTED = 40
 """Parentheses deeper than this become a line of their own; Python's parser takes 200."""
 
 
+_Operation = Callable[[Any, Any], "Term"]
+
+
+def _operation(op: str) -> tuple[_Operation, _Operation]:
+    """An operator with the term on its left, and with the term on its right."""
+    return lambda self, other: self.trace.make(op, self, other), lambda self, other: self.trace.make(op, other, self)
+
+
 class Term:
     """A constant, a variable, or an operation on other terms; it knows + - * / and nothing else."""
 
@@ -58,29 +66,10 @@ class Term:
     def __neg__(self) -> Term:
         return self.trace.make("-", 0.0, self)
 
-    def __add__(self, other: Any) -> Term:
-        return self.trace.make("+", self, other)
-
-    def __radd__(self, other: Any) -> Term:
-        return self.trace.make("+", other, self)
-
-    def __sub__(self, other: Any) -> Term:
-        return self.trace.make("-", self, other)
-
-    def __rsub__(self, other: Any) -> Term:
-        return self.trace.make("-", other, self)
-
-    def __mul__(self, other: Any) -> Term:
-        return self.trace.make("*", self, other)
-
-    def __rmul__(self, other: Any) -> Term:
-        return self.trace.make("*", other, self)
-
-    def __truediv__(self, other: Any) -> Term:
-        return self.trace.make("/", self, other)
-
-    def __rtruediv__(self, other: Any) -> Term:
-        return self.trace.make("/", other, self)
+    __add__, __radd__ = _operation("+")
+    __sub__, __rsub__ = _operation("-")
+    __mul__, __rmul__ = _operation("*")
+    __truediv__, __rtruediv__ = _operation("/")
 
     def __bool__(self) -> bool:
         raise TypeError("a term is neither true nor false")
