@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palpate.errors import DataProblem, PalpateError
-from palpate.experiment import handle_of_body, read_experiment
+from palpate.experiment import read_experiment
 from palpate.experiment.file.reading import parse, shipped_experiments
 from palpate.experiment.paper.choices import ORDER, PAPER, Printed, Window
 from palpate.experiment.paper.files import look

@@ -481,7 +481,7 @@ def aligned_door(experiment: Experiment[Any], choices: BodyChoices, *, whole: bo
     )
     if markers.names != static.names:
         raise DataProblem(recordings.static.file, f"its markers are not those of {recordings.mocap.file}")
-    points = markers.points if whole else _cut(markers, choices, recordings.mocap.file)
+    points = markers.points if whole else _cut_markers(markers, choices, recordings.mocap.file)
     cloud = _mean(static.points)
     body = [markers.names.index(n) for n in experiment.config.markers.body]
     return Aligned(markers.names, cloud, align(points[:, body], cloud[body]))
@@ -493,7 +493,7 @@ def aligned_barrow(experiment: Experiment[Any], choices: BodyChoices) -> Aligned
     assert recordings.mocap is not None
     assert choices.reference is not None
     markers = read_markers(experiment, "mocap", recordings.mocap)
-    points = _cut(markers, choices, recordings.mocap.file) + np.array([0.0, 0.0, choices.raised_m])
+    points = _cut_markers(markers, choices, recordings.mocap.file) + np.array([0.0, 0.0, choices.raised_m])
     cloud = _mean(points[span(choices.reference)])
     return Aligned(markers.names, cloud, align(points, cloud))
 
@@ -521,7 +521,7 @@ def axle_in_cloud(body: Aligned, axle: Sequence[str], across: Sequence[Sequence[
     return axle_frame(body.place(axle[0]), body.place(axle[1]), along)
 
 
-def _cut(markers: Markers, choices: BodyChoices, file: str) -> FloatArray:
+def _cut_markers(markers: Markers, choices: BodyChoices, file: str) -> FloatArray:
     needed = choices.window.needed("mocap")
     if len(markers.points) < needed:
         raise DataProblem(file, f"it has {len(markers.points)} rows, the authors' window ends with row {needed}")
