@@ -19,7 +19,8 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from palpate.experiment.body import PreparedBody
+    from palpate.experiment import Result
+    from palpate.experiment.stage.prepared import Prepared
 
     from palpate.experiment import Result
 
@@ -66,13 +67,12 @@ def door_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def door_prepared(door_folder: Path) -> PreparedBody:
+def door_prepared(door_folder: Path) -> Prepared:
     """The short door before anything is fitted."""
-    from palpate.experiment.body import prepare_body
-
     from palpate.experiment import read_experiment
+    from palpate.experiment.stage.run import prepare_experiment
 
-    return prepare_body(read_experiment(door_folder / "body.yaml"))
+    return prepare_experiment(read_experiment(door_folder / "body.yaml"))
 
 
 @pytest.fixture(scope="session")
@@ -86,10 +86,10 @@ def door_result(door_folder: Path) -> Result:
 @pytest.fixture(scope="module")
 def remembered_clocks() -> Iterator[None]:
     """The offset of the same two signals is estimated once in a module: half of a handle's run is this search."""
-    from palpate.experiment import handle
+    from palpate.experiment.stage import imu
 
     known: dict[bytes, Any] = {}
-    estimate = handle.estimate_offset
+    estimate = imu.estimate_offset
 
     def remembered(*signals: Any, **options: Any) -> Any:
         key = sha256(b"".join(np.ascontiguousarray(s).tobytes() for s in signals) + repr(options).encode()).digest()
@@ -98,7 +98,7 @@ def remembered_clocks() -> Iterator[None]:
         return known[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(handle, "estimate_offset", remembered)
+        patch.setattr(imu, "estimate_offset", remembered)
         yield
 
 

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from palpate.cli.app import app
 from palpate.experiment import Result, read_experiment, run_experiment
+from palpate.experiment.stage.run import prepare_experiment
 from palpate.recording import Channel, Recording, load
 from palpate.recording.dspace_mat import write as write_dspace
 from tests.door_files import own_copy, short_door, write_short_door
@@ -30,7 +31,7 @@ def failed(path: Path) -> str:
 
 def told(path: Path) -> str:
     """What is said before anything is fitted."""
-    return " | ".join(f.sentence for f in prepare_body(read_experiment(path)).measured.findings if f.fatal)
+    return " | ".join(f.sentence for f in prepare_experiment(read_experiment(path)).findings if f.fatal)
 
 
 def test_a_good_door_passes_without_a_word(door_result: Result) -> None:

@@ -17,6 +17,10 @@ from typer.testing import CliRunner
 from palpate import Model, Stepper
 from palpate.cli.app import app
 from palpate.experiment import Result, read_experiment, run_experiment
+from palpate.experiment.stage.clock import clock_by_balance
+from palpate.experiment.stage.fit import Plan, fit_inputs, quasi_static_spring
+from palpate.experiment.stage.inputs import Filtering, move, whole_balance
+from palpate.experiment.stage.prepared import Prepared
 from palpate.identify.shapes import with_shapes
 from palpate.motion.clocks.clock import ClockMap
 from palpate.twin.door import DoorTwin
@@ -80,25 +84,29 @@ def test_the_whole_contains_the_handle(door: tuple[Path, DoorTwin], door_result:
     assert more == pytest.approx(door[1].handle_inertia, rel=0.1)
 
 
-def test_the_balance_finds_the_clock(door_prepared: PreparedBody) -> None:
+def test_the_balance_finds_the_clock(door_prepared: Prepared) -> None:
     """The load cell's clock is moved by 1.234 s; the balance moves it back, without a first guess and with one."""
-    inputs = door_prepared.measured.inputs
-    even = replace(inputs.wrench, times_s=inputs.wrench.times_s - 1.234)
+    inputs = door_prepared.inputs
+    (sensor,) = inputs.sensors
+    early = replace(sensor, wrench=replace(sensor.wrench, times_s=sensor.wrench.times_s - 1.234))
     for guess in (None, ClockMap(1.2, 0.0, 0.0, 0.0, 0.0, False)):
-        moved = replace(inputs, wrench=even).on_clock(guess)
-        chosen = [*door_prepared.measured.segments["quasi_static"], *door_prepared.measured.segments["train"]]
-        found = clock_by_balance(moved, moved.balance(), chosen).clock
+        moved = replace(inputs, sensors=(early,)).on_clock(guess)
+        chosen = [*door_prepared.segments["quasi_static"], *door_prepared.segments["train"]]
+        found = clock_by_balance(moved, chosen).clock
         low, high = found.interval_at(np.array(20.0))
         assert low - 1e-4 < 1.234 < high + 1e-4
         assert high - low < 5e-3
 
 
-def test_the_quasi_static_spring_is_a_polynomial_through_slow_samples(door_prepared: PreparedBody) -> None:
-    balance = door_prepared.measured.inputs.balance()
-    found = quasi_static_spring(balance, door_prepared.measured.segments["quasi_static"])
+def test_the_quasi_static_spring_is_a_polynomial_through_slow_samples(door_prepared: Prepared) -> None:
+    inputs, slowly = door_prepared.inputs, tuple(door_prepared.segments["quasi_static"])
+    moved = move(inputs)
+    balance = whole_balance(inputs, moved)
+    found = quasi_static_spring(inputs, moved, balance, Plan(tuple(door_prepared.segments["train"]), slowly))
+    assert found is not None
     closer, hinge = balance.kinematics.coordinates["closer"], balance.kinematics.coordinates["hinge"]
     inside = np.zeros(len(balance.times_s), dtype=bool)
-    for s in door_prepared.measured.segments["quasi_static"]:
+    for s in slowly:
         inside[slice(*balance.indices(s))] = True
     slow = inside & (np.abs(np.nan_to_num(hinge.speed, nan=1.0)) < 0.02) & np.isfinite(balance.wrench[:, 5])
     expected = np.polynomial.polynomial.polyfit(
@@ -108,15 +116,16 @@ def test_the_quasi_static_spring_is_a_polynomial_through_slow_samples(door_prepa
 
 
 def test_heavy_windows_bias_what_parallel_filtering_does_not(
-    door: tuple[Path, DoorTwin], door_prepared: PreparedBody
+    door: tuple[Path, DoorTwin], door_prepared: Prepared
 ) -> None:
     """The published way loses damping in the zones; the same data, the zones known in both."""
-    twin, measured = door[1], door_prepared.measured
-    shapes = {name: value for name, value in twin.model.shapes.items() if name in measured.inputs.model.shapes}
-    inputs = measured.inputs.with_model(with_shapes(measured.inputs.model, shapes))
-    published = replace(inputs, filtering=Filtering(0.31, 4, None, None, ends=True), conversion="plain")
-    ours = fit_joint(inputs, measured.segments).solution
-    theirs = fit_two_steps(published.on_clock(published.clock), measured.segments).solution
+    twin, inputs, segments = door[1], door_prepared.inputs, door_prepared.segments
+    shapes = {name: value for name, value in twin.model.shapes.items() if name in inputs.model.shapes}
+    inputs = inputs.with_model(with_shapes(inputs.model, shapes))
+    published = replace(inputs, filtering=Filtering(0.31, 4, None, None, published=True), conversion="plain")
+    slowly, train = tuple(segments["quasi_static"]), tuple(segments["train"])
+    ours = fit_inputs(inputs, segments, Plan((*slowly, *train))).solution
+    theirs = fit_inputs(published.on_clock(published.clock), segments, Plan(train, slowly)).solution
     names = ("b_v", "b_bc", "b_s")
     error = {n: (abs(s[n].value / twin.model.values[n] - 1) for s in (ours, theirs)) for n in names}
     pairs = {n: tuple(pair) for n, pair in error.items()}

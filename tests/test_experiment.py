@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,10 @@ from palpate.experiment.segments import default_segments, segments_in_seconds
 
 from palpate.errors import PalpateError
 from palpate.experiment import Result, read_experiment, run_experiment, shipped_experiments
+from palpate.experiment.file.schema import SegmentsPart
+from palpate.experiment.stage.imu import _default_segments  # pyright: ignore[reportPrivateUsage]
+from palpate.experiment.stage.prepared import segments_of
+from palpate.experiment.stage.run import prepare_experiment
 from palpate.model import Model
 from palpate.physics.inertia import is_consistent
 from palpate.recording import FORMATS, load
@@ -108,9 +113,11 @@ def test_two_recordings_that_do_not_belong_together_are_refused(paper: Path, tmp
 
 
 def test_the_authors_samples_and_our_clock_estimate_agree(paper: Path) -> None:
-    auto = prepare_handle(read_experiment(paper))
-    typed = prepare_handle(read_experiment(variant(paper, ("clocks: auto", "clocks: {wrench: 17757, imu: 9463}"))))
-    assert auto.offset_s == pytest.approx(typed.offset_s, abs=50e-6)
+    auto = prepare_experiment(read_experiment(paper))
+    typed = prepare_experiment(read_experiment(variant(paper, ("clocks: auto", "clocks: {wrench: 17757, imu: 9463}"))))
+    assert auto.inputs.clock is not None
+    assert typed.inputs.clock is not None
+    assert auto.inputs.clock.offset_s == pytest.approx(typed.inputs.clock.offset_s, abs=50e-6)
     assert typed.offset is None
 
 
@@ -119,16 +126,16 @@ def test_the_authors_counting_is_one_based_and_closed() -> None:
     text = experiment.read_text()
     assert "first_sample: 22757" in text
     times = np.arange(130000) / 1000
-    from palpate.experiment.file.schema import SegmentsPart
-
     part = SegmentsPart.model_validate(
         {"first_sample": 22757, "train": {"samples": [20387, 46965]}, "test": {"samples": [[1, 1], [3, 4]]}}
     )
-    ((a, b),) = segments_in_seconds(part, "train", times)
+    config: Any = SimpleNamespace(config=SimpleNamespace(segments=part))
+    segments = segments_of(config, times, np.arange(len(times)))
+    ((a, b),) = segments["train"]
     chosen = np.flatnonzero((times >= a) & (times < b))
     assert chosen[0] == 22757 + 20387 - 1 - 1  # sample 1 is file sample 22757, and file samples count from 1
     assert len(chosen) == 46965 - 20387 + 1
-    first, second = segments_in_seconds(part, "test", times)
+    first, second = segments["test"]
     assert [int(np.count_nonzero((times >= s[0]) & (times < s[1]))) for s in (first, second)] == [1, 2]
 
 
@@ -137,14 +144,14 @@ def test_without_segments_the_first_part_trains_and_the_rest_tests(paper: Path) 
     start, stop = text.index("segments:"), text.index("prior:")
     path = paper.parent / "no-segments.yaml"
     path.write_text(text[:start] + text[stop:])
-    prepared = prepare_handle(read_experiment(path))
-    ((a, b),), ((c, d),) = prepared.train, prepared.test
+    prepared = prepare_experiment(read_experiment(path))
+    ((a, b),), ((c, d),) = prepared.segments["train"], prepared.segments["test"]
     assert b == c
     assert (b - a) / (d - a) == pytest.approx(0.6, abs=1e-4)
     times = np.arange(1001) / 100
     seen = np.ones(1001, dtype=bool)
     seen[300:400] = False  # a gap is left out, and its second does not count
-    first, second = default_segments(times, seen)
+    first, second = _default_segments(times, seen)
     assert np.allclose(first, [(0.0, 3.0), (4.0, 6.4)], atol=0.02)
     assert np.allclose(second, [(6.4, 10.0)], atol=0.02)
 
@@ -152,7 +159,7 @@ def test_without_segments_the_first_part_trains_and_the_rest_tests(paper: Path) 
 def test_result_and_model_files(result: Result, tmp_path: Path) -> None:
     result_path, model_path = result.save(tmp_path / "out")
     data = json.loads(result_path.read_text())
-    assert data["palpate_result"] == 1
+    assert data["palpate_result"] == 2
     assert list(data["parameters"])[:4] == ["m", "c_x", "c_y", "c_z"]
     m = data["parameters"]["m"]
     assert m["unit"] == "kg"

@@ -14,7 +14,9 @@ from palpate.experiment.motion_noise import limit_noise
 from scipy.signal import butter, freqz, lfilter
 
 from palpate.experiment import Result, read_experiment, run_experiment
-from palpate.experiment.gates import expected_noise
+from palpate.experiment.stage.imu import _limited, expected_noise  # pyright: ignore[reportPrivateUsage]
+from palpate.experiment.stage.inputs import fit_balance, imu_noise, move
+from palpate.experiment.stage.run import prepare_experiment
 from palpate.identify import compress
 from palpate.motion import PARALLEL, design_lowpass, noise_floor
 from palpate.motion.clocks.clock import Even
@@ -218,7 +220,7 @@ def test_coloured_noise_leaves_the_truth_inside_the_intervals(colour: Colour, tw
 
 
 def test_a_good_imu_is_judged_without_a_word(twin: Path, tmp_path: Path) -> None:
-    prepared = prepare_handle(read_experiment(noisy(twin, tmp_path, None)))
+    prepared = prepare_experiment(read_experiment(noisy(twin, tmp_path, None)))
     assert prepared.findings == ()
     assert prepared.noise is not None
     assert prepared.noise.scale == 0.5  # split halves, as ever
@@ -226,16 +228,18 @@ def test_a_good_imu_is_judged_without_a_word(twin: Path, tmp_path: Path) -> None
 
 def test_noise_beyond_the_residuals_is_not_taken_out(twin: Path) -> None:
     """As if the IMU had been shaken where it seemed still."""
-    prepared = prepare_handle(read_experiment(twin / "handle.yaml"))
-    noise = prepared.inputs.noise("simulated", prepared.balance, 50 * np.repeat([0.006, 0.002], 3))
+    prepared = prepare_experiment(read_experiment(twin / "handle.yaml"))
+    inputs, train = prepared.inputs, prepared.segments["train"]
+    balance = fit_balance(inputs, move(inputs))
+    noise = imu_noise(inputs, "simulated", balance, 50 * np.repeat([0.006, 0.002], 3))
     assert noise is not None
-    wrench_noise = expected_noise(prepared.inputs)
-    limited, (finding,) = limit_noise(noise, prepared.balance, prepared.train, wrench_noise)
+    wrench_noise = expected_noise(inputs)
+    limited, (finding,) = _limited(noise, balance, train, wrench_noise)
     assert "was the IMU shaken" in finding.sentence
     assert limited.scale < 0.5
-    compress(prepared.balance, prepared.train, noise=limited).factor()  # refuses more noise than there are residuals
-    right = prepared.inputs.noise("simulated", prepared.balance)
+    compress(balance, train, noise=limited).factor()  # refuses more noise than there are residuals
+    right = imu_noise(inputs, "simulated", balance)
     assert right is not None
-    same, nothing = limit_noise(right, prepared.balance, prepared.train, wrench_noise)
+    same, nothing = _limited(right, balance, train, wrench_noise)
     assert same.scale == 1.0
     assert nothing == ()

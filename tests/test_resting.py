@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from palpate.experiment.hinge_inputs import faded
 from scipy.signal import savgol_coeffs
 
+from palpate.experiment.stage.inputs import faded
 from palpate.identify import build_balance, compress, solve
 from palpate.identify.balance import Balance
 from palpate.mechanisms import Hinge
