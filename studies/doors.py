@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from palpate.experiment.body import fit_body, prepare_body, replayed
-from palpate.experiment.body_fit import BodyFit, fit_two_steps
-from palpate.experiment.body_judge import judged
-from palpate.experiment.hinge_inputs import Filtering
 
 from palpate.experiment.file.reading import read_experiment
+from palpate.experiment.gates.refusal import refuse
+from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
+from palpate.experiment.stage.inputs import Filtering, Inputs, move, whole_balance
+from palpate.experiment.stage.prediction import Prediction
+from palpate.experiment.stage.run import fit_prepared, prepare_experiment, replay_fit
+from palpate.experiment.stage.variations import with_estimated
+from palpate.identify.balance import Segment
 from palpate.identify.shapes import with_shapes
 from palpate.physics.arrays import FloatArray
 from palpate.twin.door import door_twin, write_door_twin
@@ -23,6 +26,7 @@ from studies.running import map_seeds
 
 TITLE = "Doors: simulated experiments"
 WINDOWS_S = (0.11, 0.13, 0.15, 0.17, 0.19, 0.21, 0.23, 0.25, 0.27, 0.29, 0.31, 0.35, 0.39, 0.45, 0.51, 0.59)
+Segments = Mapping[str, Sequence[Segment]]
 POSITIVE = ("I", "b_v", "b_c", "b_bc", "b_s", "b_l")
 
 
@@ -61,14 +65,14 @@ def run_one(seed: int) -> Run:
         path = write_door_twin(Path(folder), door_twin(seed))
         truth: dict[str, Any] = json.loads((Path(folder) / "truth.json").read_text())
         experiment = read_experiment(path)
-        prepared = prepare_body(experiment)
-        fit = fit_body(experiment, prepared)
-    solution, refused = judged(fit, rate_known=True)
+        prepared = prepare_experiment(experiment)
+        fit = with_estimated(fit_prepared(experiment, prepared))
+    solution, refused = refuse(fit, rate_known=True)
     fit = replace(fit, solution=solution)
-    test = prepared.measured.segments["test"]
-    oracle = _oracle(fit, truth)
+    test = prepared.segments["test"]
+    oracle = _oracle(fit, truth, prepared.segments)
     rms_oracle = _rms(oracle.residuals(test))
-    played, played_truth = replayed(fit), replayed(oracle)
+    played, played_truth = replay_fit(fit, prepared), replay_fit(oracle, prepared)
     assert played is not None
     assert played_truth is not None
     true_clock = truth["clocks"]["wrench"]
@@ -82,7 +86,7 @@ def run_one(seed: int) -> Run:
             for e in solution.estimates
         ],
         shapes=_shapes(fit, truth),
-        published=_published(fit, prepared.measured.segments, truth),
+        published=_published(fit, prepared.segments, truth),
         ratio=_rms(fit.residuals(test)) / rms_oracle,
         smoothing=rms_oracle / min(_rms(_with_window(oracle, w).residuals(test)) for w in WINDOWS_S),
         replay_deg=float(np.degrees(played.rms)),
@@ -104,24 +108,40 @@ def _rms(x: FloatArray) -> float:
     return float(np.sqrt(np.mean(x**2)))
 
 
-def _oracle(fit: BodyFit, truth: dict[str, Any]) -> BodyFit:
+def _oracle(fit: Fit, truth: dict[str, Any], segments: Segments) -> Fit:
     """The same pipeline with the true parameters and shapes, on the same samples."""
     model = with_shapes(fit.inputs.model, {name: s["value"] for name, s in truth["shapes"].items()})
     p = np.array([_true(truth, name) for name in model.parameters])
-    seen = replace(fit.prediction, model=model)
+    inputs = fit.inputs.with_model(model)
+    rows = fit.prediction.rows.copy()
+    for kind, windows in fit.prediction.windows_s.items():
+        inside = inputs.inside(segments[kind])
+        rows[inside] = _rows(inputs, windows[0])[inside]
     solution = replace(fit.solution, model=model.with_values(p))
-    return replace(fit, inputs=fit.inputs.with_model(model), prediction=seen, solution=solution)
+    return replace(fit, inputs=inputs, prediction=_with_rows(fit, rows), solution=solution)
 
 
-def _with_window(fit: BodyFit, window_s: float) -> BodyFit:
+def _rows(inputs: Inputs, window_s: float) -> FloatArray:
+    """(samples, 1, parameters + 1), differentiated with this window; NaN where not known."""
+    balance = whole_balance(inputs, move(inputs, window_s))
+    rows = balance.rows((float(balance.times_s[0]), float(balance.times_s[-1]) + 1e-9))
+    assert balance.used is not None
+    rows[~balance.used] = np.nan
+    return rows
+
+
+def _with_rows(fit: Fit, rows: FloatArray) -> Prediction:
+    """Other rows at the same samples."""
+    used = fit.prediction.used & np.isfinite(rows).all(axis=(1, 2))
+    return replace(fit.prediction, rows=rows, used=used)
+
+
+def _with_window(fit: Fit, window_s: float) -> Fit:
     """The same samples, differentiated with another window."""
-    seen = fit.inputs.prediction(fit.inputs.derivatives(window_s))
-    assert fit.prediction.used is not None
-    known = np.isfinite(np.asarray(seen.kinematics.omega_dot[2]))
-    return replace(fit, prediction=replace(seen, used=fit.prediction.used & known))
+    return replace(fit, prediction=_with_rows(fit, _rows(fit.inputs, window_s)))
 
 
-def _shapes(fit: BodyFit, truth: dict[str, Any]) -> list[Estimate]:
+def _shapes(fit: Fit, truth: dict[str, Any]) -> list[Estimate]:
     assert fit.shaped is not None
     found: list[Estimate] = []
     for p in fit.shaped.profiles:
@@ -130,13 +150,14 @@ def _shapes(fit: BodyFit, truth: dict[str, Any]) -> list[Estimate]:
     return found
 
 
-def _published(fit: BodyFit, segments: Any, truth: dict[str, Any]) -> dict[str, float]:
+def _published(fit: Fit, segments: Segments, truth: dict[str, Any]) -> dict[str, float]:
     """The paper's way: heavy windows on the angle, plain decimation, the spring first; zones as they truly are."""
     model = with_shapes(fit.inputs.model, {name: s["value"] for name, s in truth["shapes"].items()})
     inputs = replace(
-        fit.inputs.with_model(model), filtering=Filtering(0.31, 4, None, None, ends=True), conversion="plain"
+        fit.inputs.with_model(model), filtering=Filtering(0.31, 4, None, None, published=True), conversion="plain"
     )
-    found = fit_two_steps(inputs.on_clock(inputs.clock), segments)
+    plan = Plan(tuple(segments["train"]), tuple(segments["quasi_static"]))
+    found = fit_inputs(inputs.on_clock(inputs.clock), segments, plan)
     return {e.name: e.value / _true(truth, e.name) - 1 for e in found.solution.estimates}
 
 

@@ -9,9 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from palpate.experiment.handle import prepare_handle, prior_of
 
 from palpate.experiment.file.reading import read_experiment
+from palpate.experiment.stage.belief import prior_of
+from palpate.experiment.stage.inputs import fit_balance, move
+from palpate.experiment.stage.run import prepare_experiment
 from palpate.identify import Solution, compress, solve
 from palpate.physics.inertia import is_consistent
 from palpate.twin.handle import write_handle_twin
@@ -61,20 +63,22 @@ def run_one(seed: int) -> Run:
     with TemporaryDirectory() as folder:
         experiment = read_experiment(write_handle_twin(Path(folder), seed=seed, spread=spread, poor=poor))
         truth = json.loads((Path(folder) / "truth.json").read_text())
-        prepared = prepare_handle(experiment)
-    train = compress(prepared.balance, prepared.train, noise=prepared.noise)
-    test = compress(prepared.balance, prepared.test)
+        prepared = prepare_experiment(experiment)
+    balance = fit_balance(prepared.inputs, move(prepared.inputs))
+    train = compress(balance, prepared.segments["train"], noise=prepared.noise)
+    test = compress(balance, prepared.segments["test"])
     true = {name: v["value"] for name, v in truth["parameters"].items()}
     bias = [v for n, v in true.items() if n.startswith("bias")]
     oracle = test.rms(np.array([*truth["phi"].values(), *bias]))
     automatic, undamped = solve(train, prior=prior_of(experiment)), solve(train)
-    assert prepared.offset is not None
+    clock = prepared.inputs.clock
+    assert clock is not None
     return Run(
         seed,
         poor,
         *(_judge(s, true, float((test.rms(s.p) / oracle).mean())) for s in (automatic, undamped)),
-        clock_error_s=prepared.offset_s - truth["load_cell_minus_imu_s"],
-        clock_std_s=prepared.offset.std_s,
+        clock_error_s=clock.offset_s - truth["load_cell_minus_imu_s"],
+        clock_std_s=clock.offset_std_s,
     )
 
 

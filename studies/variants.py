@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from palpate.experiment.hinge_inputs import Filtering, HingeInputs
 
 from palpate.elements import Coulomb, EndStop, Hysteresis, Stribeck, ZoneDamper
+from palpate.experiment.stage.inputs import Filtering, Inputs, Sensor, fit_balance, move
 from palpate.identify import Balance
 from palpate.identify.balance import Segment
 from palpate.identify.variants import Ranking, door_variants, rank_variants
@@ -57,7 +57,7 @@ def _choose(seed: int, truth: str) -> Choice:
         for s in twin.session.segments[name]  # type: ignore[index]
     ]
     inputs = _inputs(seed, twin, moved)
-    balance = inputs.balance()
+    balance = fit_balance(inputs, move(inputs))
     ranking = rank_variants(balance, door_variants(balance.model, span=_span(balance)), segments)
     chosen = ranking.chosen.variant.model
     return Choice(truth, ranking.chosen.variant.name, _is(chosen, truth), _effect(ranking, truth))
@@ -77,7 +77,7 @@ def _effect(ranking: Ranking, truth: str) -> float:
     return float(np.sqrt(max(plain**2 - right**2, 0.0)) / right)
 
 
-def _inputs(seed: int, twin: DoorTwin, moved: DoorTruth) -> HingeInputs:
+def _inputs(seed: int, twin: DoorTwin, moved: DoorTruth) -> Inputs:
     """What the instruments leave of the truth, without files: angle and torque with noise, zones to be estimated."""
     rng = np.random.default_rng([seed, 77])
     t = np.arange(round(twin.session.duration_s * 100)) / 100
@@ -90,15 +90,12 @@ def _inputs(seed: int, twin: DoorTwin, moved: DoorTruth) -> HingeInputs:
     chosen = signal_bandwidth(t, angle, still=static)
     low = design_lowpass(100.0, chosen.bandwidth_hz, attenuation_db=45.0)
     window = light_window_s(100.0, chosen.bandwidth_hz)
-    inputs = HingeInputs(
+    inputs = Inputs(
         model=_plain(twin.model),
         times_s=t,
-        angle=angle,
-        wrench=Even(fine, wrench, (), 0.0, np.arange(len(fine))),
-        clock=None,
-        measured=np.empty((0, 6)),
-        T_hinge_sensor=np.eye(4),
-        handle=None,
+        sensors=(Sensor(Even(fine, wrench, (), 0.0, np.arange(len(fine))), np.eye(4)),),
+        q=angle[:, None],
+        zero="still",
         static=static,
         stops=(float(angle.min()), float(angle.max())),
         filtering=Filtering(window, 4, low, chosen.bandwidth_hz),

@@ -12,13 +12,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from palpate.experiment.rolling_body import fit_prepared, prepare_rolling
-from palpate.experiment.rolling_fit import RollingFit, refit
-from palpate.experiment.rolling_inputs import SPEED_WINDOW_S
-from palpate.experiment.rolling_judge import judged
-from palpate.experiment.rolling_replay import replay_errors, replay_rolling
 
 from palpate.experiment.file.reading import read_experiment
+from palpate.experiment.gates.refusal import refuse
+from palpate.experiment.stage.fit import Fit
+from palpate.experiment.stage.inputs import SPEED_WINDOW_S, move, whole_balance
+from palpate.experiment.stage.prepared import Prepared
+from palpate.experiment.stage.run import fit_prepared, prepare_experiment, replay_fit
+from palpate.experiment.stage.variations import with_estimated
 from palpate.identify.solution import Estimate as Told
 from palpate.identify.solution import Status
 from palpate.physics.arrays import FloatArray
@@ -105,16 +106,16 @@ def run_one(seed: int) -> Run:
         path = write_wheelbarrow_twin(Path(folder), wheelbarrow_twin(seed))
         truth: dict[str, Any] = json.loads((Path(folder) / "truth.json").read_text())
         experiment = read_experiment(path)
-        prepared = prepare_rolling(experiment)
-        fit = fit_prepared(experiment, prepared)
-    solution, refused = judged(fit)
-    test = prepared.measured.segments["test"]
+        prepared = prepare_experiment(experiment)
+        fit = with_estimated(fit_prepared(experiment, prepared))
+    solution, refused = refuse(fit, rate_known=True)
+    test = prepared.segments["test"]
     p = np.array([*truth["body_phi"].values(), *(_true(truth, n) for n in ("b_v", "b_c", "b_psi"))])
-    oracle = _rms(fit.residuals(test, p))
-    each = np.array([_rms(_with_window(fit, n).residuals(test, p)) for n in WINDOWS])
-    long = SPEED_WINDOW_S
-    played, played_truth = (replay_errors(replay_rolling(fit, test, q, smoothing_s=long)) for q in (None, p))
-    rough, rough_truth = (replay_errors(replay_rolling(fit, test, q)) for q in (None, p))
+    oracle = _rms(fit.prediction.residuals(test, p))
+    each = np.array([_rms(_with_window(fit, n).prediction.residuals(test, p)) for n in WINDOWS])
+    long = replace(fit, moved=move(fit.inputs, SPEED_WINDOW_S, fit.moved.resting))
+    played, played_truth = (_replay_errors(long, prepared, q) for q in (None, p))
+    rough, rough_truth = (_replay_errors(fit, prepared, q) for q in (None, p))
     held, held_by_springs = _held(fit, p, wheelbarrow_twin(seed))
     clock, true_clock = fit.inputs.clock, truth["clocks"]["wrench"]
     assert clock is not None
@@ -156,20 +157,30 @@ def _rms(x: FloatArray) -> FloatArray:
     return np.sqrt(np.mean(x**2, axis=0))
 
 
-def _with_window(fit: RollingFit, samples: int) -> RollingFit:
+def _with_window(fit: Fit, samples: int) -> Fit:
     """The same samples, differentiated with another window."""
-    balance = fit.inputs.whole(samples / fit.inputs.rate_hz)
+    balance = whole_balance(fit.inputs, move(fit.inputs, samples / fit.inputs.rate_hz, fit.moved.resting))
     assert balance.used is not None
     rows = balance.rows((float(balance.times_s[0]), float(balance.times_s[-1]) + 1e-9))
     rows[~balance.used] = np.nan
-    return replace(fit, seen=replace(fit.seen, rows=rows))
+    used = fit.prediction.used & balance.used
+    return replace(fit, prediction=replace(fit.prediction, rows=rows, used=used))
 
 
-def _moved(fit: RollingFit, estimates: tuple[Told, ...]) -> float:
+def _replay_errors(fit: Fit, prepared: Prepared, p: FloatArray | None) -> dict[str, float]:
+    """RMS error of the contact's place (m, a distance) and of each angle (rad)."""
+    played = replay_fit(fit, prepared, p)
+    assert played is not None
+    errors = {name: value for name, (value, _) in played.errors.items()}
+    place = float(np.hypot(errors.pop("x"), errors.pop("y")))
+    return {"contact": place, **errors}
+
+
+def _moved(fit: Fit, estimates: tuple[Told, ...]) -> float:
     """How far identified parameters move with twice and half the lambda, in half widths of their intervals."""
     worst = 0.0
     for factor in (0.5, 2.0):
-        there = refit(fit, fit.inputs, damping=factor * fit.solution.damping)
+        _, there = fit.again(fit.inputs, damping=factor * fit.solution.damping)
         for e in estimates:
             if e.ci95 is not None and e.status is Status.IDENTIFIED:
                 worst = max(worst, abs(there[e.name].value - e.value) / (e.ci95[1] - e.value))
@@ -182,7 +193,7 @@ def wheeled(twin: RollingTwin, times_s: FloatArray) -> tuple[FloatArray, FloatAr
     return np.hstack([twin.wheeling.contact(times_s), path.value[1:].T, path.rate.T]), path.acceleration.T
 
 
-def _held(fit: RollingFit, p: FloatArray, twin: RollingTwin) -> tuple[Held, Held | None]:
+def _held(fit: Fit, p: FloatArray, twin: RollingTwin) -> tuple[Held, Held | None]:
     """Truth and model in the same hands, which mean to do what was done in the train segment."""
     begin = next(s.begin_s for s in twin.wheeling.segments if s.name == "train")
     times = begin + 1.0 + np.arange(round(HELD_S * HELD_HZ) + 1) / HELD_HZ

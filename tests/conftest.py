@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from palpate.experiment import Result
     from palpate.experiment.stage.prepared import Prepared
 
-    from palpate.experiment import Result
-
 REAL = Path(__file__).resolve().parents[2] / "shared" / "real"
 """Recordings beside the project; they are not part of it."""
 

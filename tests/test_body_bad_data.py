@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palpate.experiment.body import prepare_body
 from typer.testing import CliRunner
 
 from palpate.cli.app import app

@@ -8,10 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from palpate.experiment.body import PreparedBody
-from palpate.experiment.body_clock import clock_by_balance
-from palpate.experiment.body_fit import fit_joint, fit_two_steps, quasi_static_spring
-from palpate.experiment.hinge_inputs import Filtering
 from typer.testing import CliRunner
 
 from palpate import Model, Stepper

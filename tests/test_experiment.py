@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from palpate.experiment.handle import prepare_handle
-from palpate.experiment.segments import default_segments, segments_in_seconds
 
 from palpate.errors import PalpateError
 from palpate.experiment import Result, read_experiment, run_experiment, shipped_experiments

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from palpate.experiment.segments import check_overlap, segments_in_seconds
 
 from palpate.errors import PalpateError
 from palpate.experiment import read_experiment
 from palpate.experiment.file.reading import Experiment, check_reference_names, load_options, wrench_channels
 from palpate.experiment.file.reference import object_reference, reference
-from palpate.experiment.file.schema import SENSORS, SegmentsPart, SensorPart, WrenchPart
+from palpate.experiment.file.schema import SENSORS, SensorPart, WrenchPart
 from palpate.experiment.stage.prepared import segments_of
 from palpate.mechanisms.mechanism import WRENCH_ROWS
 from palpate.physics.units import STANDARD_GRAVITY, UNITS
@@ -258,29 +257,40 @@ def test_reference_values_are_for_parameters_only(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("train", "test", "found"),
+    ("train", "test", "wrong"),
     [
-        ([(0, 10)], [(10, 20)], None),
-        ([(0, 11)], [(10, 20)], ((0, 11), (10, 20))),
-        ([(0, 5), (30, 40)], [(10, 20), (39, 50)], ((30, 40), (39, 50))),
-        ([(0, 100)], [(10, 20)], ((0, 100), (10, 20))),
-        ([], [(0, 1)], None),
+        ([(0, 10)], [(10, 20)], ""),
+        ([(0, 11)], [(10, 20)], r"\[10, 20\] overlaps \[0, 11\]"),
+        ([(0, 5), (30, 40)], [(10, 20), (39, 50)], r"\[39, 50\] overlaps \[30, 40\]"),
+        ([(0, 90)], [(10, 20)], r"\[10, 20\] overlaps \[0, 90\]"),
+        ([(2, 3)], [(0, 1)], ""),
     ],
 )
-def test_overlap_of_spans(train: list[tuple[int, int]], test: list[tuple[int, int]], found: object) -> None:
-    assert check_overlap(train, test) == found
+def test_overlap_of_spans(
+    folder: Path, train: list[tuple[int, int]], test: list[tuple[int, int]], wrong: str
+) -> None:
+    text = f"segments: {{train: {[list(s) for s in train]}, test: {[list(s) for s in test]}}}\n"
+    times_s = np.arange(10_000) / 100
+    if not wrong:
+        segments = segments_of(read(folder, text), times_s, np.arange(10_000))
+        assert (segments["train"], segments["test"]) == (train, test)
+        return
+    with pytest.raises(PalpateError, match=rf"segments\.test: .*{wrong}"):
+        segments_of(read(folder, text), times_s, np.arange(10_000))
 
 
-def test_samples_count_rows_of_the_file() -> None:
+def test_samples_count_rows_of_the_file(folder: Path) -> None:
     """A file whose rows 4 and 5 of 0 ... 9 are missing: row 5 of it (from 1) is at 6 ms."""
     times_s = np.arange(10) / 1000
     rows = np.array([0, 1, 2, 3, 6, 7, 8, 9], dtype=np.int64)
-    part = SegmentsPart.model_validate({"first_sample": 2, "train": {"samples": [1, 4]}, "test": {"samples": [8, 9]}})
-    ((a, b),) = segments_in_seconds(part, "train", times_s, rows)
+    text = "segments: {first_sample: 2, train: {samples: [1, 4]}, test: {samples: [5, 6]}}\n"
+    ((a, b),) = segments_of(read(folder, text), times_s, rows)["train"]
     assert (a, b) == pytest.approx((0.0005, 0.0065))
-    assert segments_in_seconds(part, "train", times_s) == [pytest.approx((0.0005, 0.0045))]
+    ((a, b),) = segments_of(read(folder, text), times_s, np.arange(10))["train"]
+    assert (a, b) == pytest.approx((0.0005, 0.0045))
+    beyond = text.replace("[5, 6]", "[8, 9]")
     with pytest.raises(PalpateError, match=r"sample 8 is row 9 of the file: the file has 8 rows: .* 0.000 to 0.009 s"):
-        segments_in_seconds(part, "test", times_s, rows)
+        segments_of(read(folder, beyond), times_s, rows)
 
 
 def test_the_reference_of_objects_is_up_to_date() -> None:

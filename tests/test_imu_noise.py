@@ -9,8 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from palpate.experiment.handle import prepare_handle
-from palpate.experiment.motion_noise import limit_noise
 from scipy.signal import butter, freqz, lfilter
 
 from palpate.experiment import Result, read_experiment, run_experiment

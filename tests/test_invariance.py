@@ -13,9 +13,10 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.typing import NDArray
-from palpate.experiment.handle import prepare_handle
 
 from palpate.experiment import Result, read_experiment, run_experiment
+from palpate.experiment.stage.inputs import fit_balance, move
+from palpate.experiment.stage.run import prepare_experiment
 from palpate.identify import Balance, compress
 from palpate.identify.axes import axis_problems
 from palpate.physics.units import parse_unit
@@ -105,16 +106,18 @@ TURNS = {
 
 @pytest.mark.parametrize("seed", [21, 22])
 def test_axes_of_the_load_cell_against_the_imu_are_named(twin: Path, tmp_path: Path, seed: int) -> None:
-    prepared = prepare_handle(read_experiment(twin if seed == 21 else write_handle_twin(tmp_path, seed=seed)))
-    w = prepared.balance.wrench
+    prepared = prepare_experiment(read_experiment(twin if seed == 21 else write_handle_twin(tmp_path, seed=seed)))
+    inputs, train = prepared.inputs, prepared.segments["train"]
+    balance = fit_balance(inputs, move(inputs))
+    w = balance.wrench
     for name, (P, told) in TURNS.items():
         turned = np.hstack([w[:, :3] @ P.T, w[:, 3:] @ P.T])
-        problems = axis_problems(compress(_with_wrench(prepared.balance, turned), prepared.train))
+        problems = axis_problems(compress(_with_wrench(balance, turned), train))
         assert (told in problems[0]) if told else problems == ()
         if "mirrored" in name or "swapped" in name:
             assert "left-handed" in problems[0]
-    swapped = prepared.balance.wrench[:, [0, 1, 2, 4, 3, 5]]
-    (problem,) = axis_problems(compress(_with_wrench(prepared.balance, swapped), prepared.train))
+    swapped = balance.wrench[:, [0, 1, 2, 4, 3, 5]]
+    (problem,) = axis_problems(compress(_with_wrench(balance, swapped), train))
     assert "moments do not belong to its forces" in problem
 
 

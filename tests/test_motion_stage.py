@@ -171,7 +171,7 @@ def test_from_the_command_line(short: Path, short_built: CapturedMotion, monkeyp
     assert data["clocks"]["imu"]["drift_observed"]
     assert data["motion"]["frame"] == "sensor"
     assert "must end in .csv" in palpate("inspect", short, "--table", short.parent / "motion.xls").stderr
-    monkeypatch.setattr("palpate.experiment.motion.build_motion", lambda *_: short_built)  # the same, once more
+    monkeypatch.setattr("palpate.experiment.stage.capture.build_motion", lambda *_: short_built)  # the same, once more
     shown = palpate("inspect", short).stdout
     assert "bear each other's labels" in shown
     refused = palpate("identify", short)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from palpate.experiment.body_signals import slower
 
 from palpate.experiment import read_experiment, run_experiment
+from palpate.experiment.stage.recordings import slower
 from palpate.experiment.stage.result import Result
 from palpate.motion.clocks.clock import Even
 

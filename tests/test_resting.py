@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from palpate.experiment.hinge_inputs import faded
 from scipy.signal import savgol_coeffs
 
 from palpate.experiment.stage.inputs import faded

@@ -10,11 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from palpate.experiment.rolling_body import PreparedRolling, fit_prepared, prepare_rolling
-from palpate.experiment.rolling_capture import _model  # pyright: ignore[reportPrivateUsage]
-from palpate.experiment.rolling_fit import RollingFit, refit, solve_as
-from palpate.experiment.rolling_judge import judged, motion_for
-from palpate.experiment.rolling_load import load_on_wheel, resistance
 
 from palpate.elements import Coulomb, WheelSpin
 from palpate.errors import ExperimentProblem, PalpateError

@@ -7,10 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from palpate.experiment.rolling_body import fit_findings, fit_prepared, prepare_rolling
-from palpate.experiment.rolling_fit import RollingFit
-from palpate.experiment.rolling_inputs import RollingInputs
-from palpate.experiment.rolling_judge import judged, motion_hints
 
 from palpate.experiment.file.reading import read_experiment
 from palpate.findings import Finding

@@ -11,10 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from palpate.experiment.hinge_inputs import Filtering
-from palpate.experiment.rolling_fit import Believed, RollingFit, fit_rolling
-from palpate.experiment.rolling_inputs import RollingInputs, Sensor, with_radius
-from palpate.experiment.rolling_replay import replay_entry, replay_errors, replay_rolling, replay_windows
 from scipy.integrate import solve_ivp
 
 from palpate.elements import PolynomialSpring, RigidBody, ScalarInertia, Viscous, WheelSpin

@@ -12,25 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from palpate.experiment.rolling_body import PreparedRolling, believed_of, fit_prepared, prepare_rolling, run_rolling
-from palpate.experiment.rolling_capture import _zero  # pyright: ignore[reportPrivateUsage]
-from palpate.experiment.rolling_feet import with_feet
-from palpate.experiment.rolling_fit import RollingFit, refit, solve_as
-from palpate.experiment.rolling_inputs import Sensor
-from palpate.experiment.rolling_judge import (
-    damping_doubts,
-    judged,
-    mass_findings,
-    motion_hints,
-    weighed_findings,
-    why_failed,
-)
-from palpate.experiment.rolling_result import build_rolling_result
-from palpate.experiment.rolling_zero import split_zero, zero_changes
 from rich.console import Console
 
 from palpate.errors import ExperimentProblem
-from palpate.experiment import rolling_body
 from palpate.experiment.file.reading import Experiment, read_experiment
 from palpate.experiment.file.schema import SensorPart
 from palpate.experiment.stage.result import Result

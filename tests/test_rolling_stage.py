@@ -12,22 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from palpate.experiment.body import run_body
-from palpate.experiment.rolling_body import PreparedRolling, believed_of, fit_findings, fit_prepared, prepare_rolling
-from palpate.experiment.rolling_clock import rolling_clock
-from palpate.experiment.rolling_fit import (
-    RollingFit,
-    _widened,  # pyright: ignore[reportPrivateUsage]
-    refit,
-    rolling_systematic,
-    solve_as,
-)
-from palpate.experiment.rolling_ground import SLOW_S, feet_down, lean_noise, vertical_of, wheel_findings
-from palpate.experiment.rolling_inputs import RollingInputs, projected
-from palpate.experiment.rolling_judge import feet_findings, judged, swap_findings, touched_findings
-from palpate.experiment.rolling_rest import AtRest
-from palpate.experiment.rolling_result import build_rolling_result
-from palpate.experiment.rolling_windows import windowed_rows
 
 from palpate.errors import ExperimentProblem
 from palpate.experiment.file.reading import read_experiment

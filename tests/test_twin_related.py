@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from palpate.experiment.rolling_held import held_findings
-from palpate.experiment.rolling_rest import AtRest
 
 from palpate import read_experiment, run_experiment
+from palpate.experiment.stage.ground import held_findings
 from palpate.mechanisms.rolling import Rolling
 from palpate.model import load_object
 from palpate.physics.functions import ARRAYS
@@ -214,7 +213,7 @@ def test_at_rest_no_friction_of_either_wheel_is_left() -> None:
     """Rows for samples in which the one or the other wheel may stand still."""
     truck = Rolling(radius=0.12, moves="upright", track=0.5)
     state = [0.1, 0.2, 0.3, 0.9, 0.2, 1.5, -0.4]
-    still = AtRest(rolling=truck)
+    still = truck.at_rest()
     k = still.turned(truck.expand(state, [0.0, 0.0, 0.0], {}, ARRAYS))
     for name in truck.wheels:
         assert np.abs(np.array(k.coordinates[name].ratio, dtype=float)).max() < 1e-15
@@ -229,17 +228,15 @@ def test_an_object_that_does_not_hold_what_it_says_is_named() -> None:
     t = np.arange(4.0, 28.0, 0.01)
     poses = Poses(t, *body_poses(twin, t))
     segments = {"train": [(4.5, 20.0)], "test": [(23.5, 27.0)]}
-    assert held_findings(poses, segments, load_object("hand-truck")) == []
-    assert held_findings(poses, segments, load_object("wheelbarrow")) == []
-    told = [f.sentence for f in held_findings(poses, segments, load_object("wheelbarrow-planar"))]
+    assert held_findings(poses, segments, load_object("hand-truck").mechanism) == []
+    assert held_findings(poses, segments, load_object("wheelbarrow").mechanism) == []
+    told = [f.sentence for f in held_findings(poses, segments, load_object("wheelbarrow-planar").mechanism)]
     assert "neither shows nor needs" in told[0]
     assert "but it turns by" in told[1]
     assert "4.5 to 20 s" in told[1]
     leaning = exp_rotation(np.stack([0.1 * np.sin(t), 0 * t, 0 * t], axis=1))
-    told = [
-        f.sentence
-        for f in held_findings(replace(poses, rotation=leaning @ poses.rotation), segments, load_object("hand-truck"))
-    ]
+    leans, truck = replace(poses, rotation=leaning @ poses.rotation), load_object("hand-truck").mechanism
+    told = [f.sentence for f in held_findings(leans, segments, truck)]
     assert "stays upright, but it leans by" in told[0]
 
 
