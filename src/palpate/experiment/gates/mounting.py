@@ -210,7 +210,7 @@ def _beside_balance(fit: Fit) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
     _, index = np.unique(np.concatenate(pieces), return_inverse=True)
     summed = np.stack([np.bincount(index, column) for column in scores.T])
     inverse = np.asarray(np.linalg.pinv(Z.T @ Z), dtype=float)
-    std = np.sqrt(np.diag(inverse @ summed @ summed.T @ inverse)) / scale
+    std = np.linalg.norm(inverse @ summed, axis=1) / scale
     n = len(raw)
     return (*idle, "slope"), (best / scale)[-n:], std[-n:]
 
