@@ -58,7 +58,7 @@ def test_the_result_says_what_it_is(door_result: Result, tmp_path: Path) -> None
     model = Model.load(tmp_path / "model.json")
     assert model.about["model_of"].startswith("body")
     assert model.about["sensor"] == "ati-omega85 (Platform)"
-    assert "untouched" in model.about["zeroing"]
+    assert "nobody touched" in model.about["zeroing"]
 
 
 def test_the_model_moves_and_closes(door_result: Result) -> None:
