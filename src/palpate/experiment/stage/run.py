@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from palpate.elements import SensorBias
 from palpate.errors import DataProblem, PalpateError
+from palpate.experiment.file.object_model import object_model
 from palpate.experiment.file.reading import Experiment, check_reference_names, read_experiment, shipped_experiments
 from palpate.experiment.file.schema import HandleWeightPart, sensor_label
 from palpate.experiment.gates import judge
@@ -38,9 +40,10 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> 
     if config.stage == "motion":
         remedy = "`palpate inspect` shows the motion; stages that identify are `handle` and `body`"
         raise experiment.problem("stage", "nothing is identified in the motion stage", remedy)
+    model = object_model(experiment)
+    check_reference_names(experiment, _estimate_names(model), model.mechanism.rows)  # before anything is computed
     prepared = prepare_experiment(experiment, tell)
     fit = with_estimated(fit_prepared(experiment, prepared, tell))
-    check_reference_names(experiment, [e.name for e in fit.solution.estimates], fit.inputs.mechanism.rows)
     signals = config.recordings.signals
     solution, refused = refuse(fit, rate_known=signals is None or signals.rate_known)
     fit = replace(fit, solution=solution)
@@ -54,6 +57,13 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> 
     findings = judge(Case(config, prepared, fit, rms, refused, played))
     view = picture(experiment, prepared, fit, played)
     return build_result(experiment, prepared, fit, findings, rms, refused, played, view)
+
+
+def _estimate_names(model: Model) -> list[str]:
+    """Names of all that a result may hold a number of: centres of mass instead of their moments, zeros of sensors."""
+    parameters = model.parameters.items()
+    names = [n.replace("mc_", "c_") if p.map == "inertia" else n for n, p in parameters]
+    return [*names, *(p.name for p in SensorBias().parameters)] if len(model.mechanism.rows) > 1 else names
 
 
 def prepare_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> Prepared:
