@@ -131,11 +131,13 @@ def solve(
     factor: Factor = "UtU",
     known_mass: float | None = None,
     fixed: Mapping[str, float] | None = None,
+    start: FloatArray | None = None,
 ) -> Solution:
     """Weighted least squares with the prior's damping on theta and none on the bias (paper, eq. optimization).
 
     `factor` is the log-Cholesky convention in which theta, lambda and the prior's term are meant; known_mass in kg;
-    `fixed` parameters keep their value. With `prior.damping` None, lambda is chosen (`identify/damping.py`).
+    `fixed` parameters keep their value. With `prior.damping` None, lambda is chosen (`identify/damping.py`). `start`:
+    theta of a fit to nearly the same data, from where the search goes again if it got lost.
     """
     model = compressed.model
     names = tuple(model.parameters)
@@ -165,6 +167,9 @@ def solve(
         problem, minimum = solve_automatic(problem, compressed, prior.spread, begin)
     else:
         minimum = solve_given(problem, begin)
+        lost = minimum.ending not in (Ending.CONVERGED, Ending.FLAT)
+        if lost and start is not None and start.shape == begin[0].shape:
+            minimum = min(minimum, search(problem, start), key=lambda one: problem.cost(one.theta))
     condition = conditioning(problem, minimum.theta)
     p = map_.forward(minimum.theta)
     unsure = uncertainty(compressed.scores(p), problem, minimum.theta)

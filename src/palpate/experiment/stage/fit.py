@@ -120,7 +120,8 @@ class Fit:
         spring = quasi_static_spring(inputs, balance, self.plan)
         train = replace(compressed(inputs, moved, self.plan.segments, balance), weights=self.train.weights)
         chosen = self.solution.damping if damping is None else damping
-        return train, solve_with(inputs, train, None if spring is None else spring.values, chosen)
+        values = None if spring is None else spring.values
+        return train, solve_with(inputs, train, values, chosen, start=self.solution.theta)
 
     def _moved(self, inputs: Inputs) -> tuple[Moved, Balance]:
         """Only what the other inputs change is computed anew."""
@@ -136,12 +137,21 @@ class Fit:
 
 
 def solve_with(
-    inputs: Inputs, train: Compressed, fixed: Mapping[str, float] | None = None, damping: float | None = None
+    inputs: Inputs,
+    train: Compressed,
+    fixed: Mapping[str, float] | None = None,
+    damping: float | None = None,
+    *,
+    start: FloatArray | None = None,
 ) -> Solution:
-    """Solve with what is believed before; `fixed` besides, and this damping instead of the prior's."""
+    """Solve with what is believed before; `fixed` besides, and this damping instead of the prior's.
+
+    start: theta of a fit to nearly the same data.
+    """
     b = inputs.belief
     prior = b.prior if b.prior is None or damping is None else replace(b.prior, damping=damping)
-    return solve(train, prior=prior, factor=b.factor, known_mass=b.mass, fixed={**(fixed or {}), **b.fixed})
+    given = {**(fixed or {}), **b.fixed}
+    return solve(train, prior=prior, factor=b.factor, known_mass=b.mass, fixed=given, start=start)
 
 
 def fit_inputs(
