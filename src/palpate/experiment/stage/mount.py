@@ -43,6 +43,8 @@ SLOPE = 1.5
 MOVES, SHUT, BEYOND = 0.5, 1.0, 3.0
 """Steps (`STEP`): what rests may seem to move by that much, two shut positions may differ, a stop gives way."""
 UPRIGHT_RAD = np.radians(1.0)
+WHEELS_M = (0.025, 1.5)
+"""Radii of wheels that people push."""
 SETTLED = ("clock", "placement", "derivatives", "fusion")
 """Findings of a capture that the balance settles in its own way."""
 ADDED: Mapping[str, Added] = {"body": "nothing", "whole": "all", "weight-only": "weight"}
@@ -335,20 +337,25 @@ def _without_handle(experiment: Experiment[Any], model: Model, handles: Handles)
 def _with_wheel(experiment: Experiment[Any], model: Model) -> Model:
     """The object on the wheel that markers.axle or the mechanism's options state, and nowhere else otherwise."""
     axle = experiment.config.markers.axle
-    if model.mechanism.wheel is None or axle is None or axle.radius is None:
+    if model.mechanism.wheel is None:
         return model
-    stated = {options.get("name") for options in experiment.config.elements if "radius" in options}
-    given = experiment.config.mechanism.get("radius")
-    if given is not None and abs(model.mechanism.wheel.radius - axle.radius) > 1e-6:
-        wrong = f"{model.mechanism.wheel.radius:g} m differs from {axle.radius:g} m under markers.axle.radius"
+    ours = model.mechanism.wheel.radius
+    radius = ours if axle is None or axle.radius is None else axle.radius
+    if not WHEELS_M[0] <= radius <= WHEELS_M[1]:
+        wrong = f"a wheel of {radius:g} m is none that people push: {WHEELS_M[0]:g} to {WHEELS_M[1]:g} m"
+        raise experiment.problem("markers.axle.radius", wrong, "write the unit with it: 197 mm")
+    if experiment.config.mechanism.get("radius") is not None and abs(ours - radius) > 1e-6:
+        wrong = f"{ours:g} m differs from {radius:g} m under markers.axle.radius"
         raise experiment.problem("mechanism.radius", wrong, "state it once")
+    stated = {options.get("name") for options in experiment.config.elements if "radius" in options}
     for element in model.elements:
-        if element.name in stated and element.wheel_radius not in (None, axle.radius):
-            wrong = (
-                f"{element.name}: {element.wheel_radius:g} m differs from {axle.radius:g} m under markers.axle.radius"
-            )
-            raise experiment.problem("elements", wrong, "leave radius out there")
-    return model.with_wheel(axle.radius)
+        if element.name not in stated:
+            continue
+        try:
+            element.check_wheel(radius)
+        except PalpateError as error:
+            raise experiment.problem("elements", str(error), "leave radius out there") from error
+    return model.with_wheel(radius)
 
 
 def _zero(experiment: Experiment[Any], model: Model, handles: Handles) -> tuple[Zero, FloatArray | None]:
