@@ -7,7 +7,6 @@ verdict. `GATES` is the whole list; the thresholds stand in `case.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from palpate.experiment.gates import explaining, mounting, stated
 from palpate.experiment.gates.case import Case
@@ -67,7 +66,5 @@ def judge(case: Case) -> tuple[Finding, ...]:
     dropped = {follower for cause in causes for follower in FOLLOWS.get(cause, ())}
     if any(f.fatal for f in case.prepared.findings):
         dropped.update(MADE_BY_ANYTHING)
-    if "misfit" in causes:  # no motion helps where the wrench is not explained
-        findings = [replace(f, remedy="") if f.cause == "unknown" else f for f in findings]
     kept = dict.fromkeys(f for f in findings if f.cause not in dropped)
     return tuple(sorted(kept, key=lambda f: not f.fatal))

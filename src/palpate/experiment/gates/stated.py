@@ -17,6 +17,7 @@ from palpate.experiment.gates.case import (
     SCALE_UNKNOWN,
     Case,
 )
+from palpate.experiment.gates.explaining import misfit
 from palpate.experiment.stage.fit import damping_changes, solve_with
 from palpate.findings import Finding, Severity
 from palpate.identify import solve
@@ -157,10 +158,11 @@ def shapes(case: Case) -> Iterable[Finding]:
 
 
 def refused(case: Case) -> Iterable[Finding]:
-    """Numbers that the data do not tell: one finding for each reason."""
+    """Numbers that the data do not tell: one finding for each reason; no motion helps where the wrench is unexplained."""
     reasons: dict[tuple[str, str], list[str]] = {}
+    unexplained = any(True for _ in misfit(case))
     for name, f in case.refused.items():
-        reasons.setdefault((f.evidence, f.remedy), []).append(name)
+        reasons.setdefault((f.evidence, "" if unexplained else f.remedy), []).append(name)
     for (evidence, remedy), names in reasons.items():
         verb = "is" if len(names) == 1 else "are"
         yield Finding(
