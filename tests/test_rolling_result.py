@@ -15,9 +15,29 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from palpate.errors import ExperimentProblem
+from palpate.experiment.file.object_model import object_model
 from palpate.experiment.file.reading import Experiment, read_experiment
 from palpate.experiment.file.schema import SensorPart
-from palpate.experiment.stage.result import Result
+from palpate.experiment.gates import explaining, judge, stated
+from palpate.experiment.gates.case import Case
+from palpate.experiment.gates.refusal import refuse
+from palpate.experiment.stage import run
+from palpate.experiment.stage.belief import Handles, belief_of
+from palpate.experiment.stage.fit import Fit, solve_with
+from palpate.experiment.stage.inputs import Belief, Sensor, whole_balance
+from palpate.experiment.stage.mount import _zero  # pyright: ignore[reportPrivateUsage]
+from palpate.experiment.stage.picture import picture
+from palpate.experiment.stage.prepared import Prepared
+from palpate.experiment.stage.result import (
+    Result,
+    _zero_changes,  # pyright: ignore[reportPrivateUsage]
+    build_result,
+    rms_of_kinds,
+    split_zero,
+)
+from palpate.experiment.stage.run import fit_prepared, prepare_experiment, run_experiment
+from palpate.experiment.stage.variations import with_estimated
+from palpate.experiment.stage.wheel import with_feet
 from palpate.findings import Finding, Severity
 from palpate.identify.solution import Status
 from palpate.model import Model
@@ -56,27 +76,42 @@ def experiment(folder: Path) -> Experiment[Any]:
 
 
 @pytest.fixture(scope="module")
-def prepared(experiment: Experiment[Any]) -> PreparedRolling:
-    return prepare_rolling(experiment)
+def prepared(experiment: Experiment[Any]) -> Prepared:
+    return prepare_experiment(experiment)
 
 
 @pytest.fixture(scope="module")
-def fitted(experiment: Experiment[Any], prepared: PreparedRolling) -> RollingFit:
-    return fit_prepared(experiment, prepared)
+def fitted(experiment: Experiment[Any], prepared: Prepared) -> Fit:
+    return with_estimated(fit_prepared(experiment, prepared))
 
 
 @pytest.fixture(scope="module")
-def fit(fitted: RollingFit) -> RollingFit:
-    return replace(fitted, solution=judged(fitted)[0])
+def fit(fitted: Fit) -> Fit:
+    return replace(fitted, solution=refuse(fitted, rate_known=True)[0])
+
+
+def _believing(fit: Fit, belief: Belief) -> Fit:
+    """The same with something else believed before, not solved again."""
+    return replace(fit, inputs=replace(fit.inputs, belief=belief))
+
+
+def _case(experiment: Experiment[Any], prepared: Prepared, fit: Fit, **more: Any) -> Case:
+    return Case(experiment.config, prepared, fit, **({"rms": {}, "refused": {}, "replay": None} | more))
+
+
+def _built(experiment: Experiment[Any], prepared: Prepared, fit: Fit) -> Result:
+    view = picture(experiment, prepared, fit, None)
+    return build_result(experiment, prepared, fit, (), rms_of_kinds(prepared, fit), {}, None, view)
 
 
 @pytest.fixture(scope="module")
-def result(experiment: Experiment[Any], prepared: PreparedRolling, fitted: RollingFit) -> Result:
+def result(experiment: Experiment[Any], prepared: Prepared, fitted: Fit) -> Result:
     """The whole stage, from what was read and fitted already."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rolling_body, "prepare_rolling", lambda *_: prepared)
-        patch.setattr(rolling_body, "fit_prepared", lambda *_: fitted)
-        return run_rolling(experiment)
+        patch.setattr(run, "prepare_experiment", lambda *_: prepared)
+        patch.setattr(run, "fit_prepared", lambda *_: fitted)
+        patch.setattr(run, "with_estimated", lambda found: found)
+        return run_experiment(experiment)
 
 
 def _text(data: Any) -> str:
@@ -102,41 +137,52 @@ def test_lambda_kappa_and_errors_stand_beside_the_papers(result: Result) -> None
 def test_a_reference_for_what_is_not_told_is_refused_at_once(folder: Path) -> None:
     wrong = read_experiment(changed(folder, ("kappa_eff_paper: 97.5", "kappa_paper: 97.5")))
     with pytest.raises(ExperimentProblem, match="kappa_eff_paper"):
-        run_rolling(wrong, lambda _: pytest.fail("nothing may be computed"))
+        run_experiment(wrong, lambda _: pytest.fail("nothing may be computed"))
 
 
-def test_half_and_twice_the_lambda_stay_inside_the_intervals(fit: RollingFit, result: Result) -> None:
+def test_half_and_twice_the_lambda_stay_inside_the_intervals(
+    experiment: Experiment[Any], prepared: Prepared, fit: Fit, result: Result
+) -> None:
     changes, told = result.data["damping_changes"], result.data["parameters"]
     sure = [n for n, e in told.items() if e["status"] == "identified"]
     assert len(sure) >= 9
     for own in changes.values():
         assert all(abs(own[n]) < (told[n]["ci95"][1] - told[n]["ci95"][0]) / 2 for n in sure)
     # they are what a fit with that lambda gives
-    there = refit(fit, fit.inputs, damping=2 * fit.solution.damping)
+    there = solve_with(fit.inputs, fit.train, damping=2 * fit.solution.damping)
     assert changes["doubled"]["Iyy"] == pytest.approx(there["Iyy"].value - fit.solution["Iyy"].value, rel=1e-6)
     assert changes["doubled"]["Iyy"] != 0
     assert "Half or twice the lambda moves identified parameters by up to" in _text(result.data)
-    assert damping_doubts(fit.solution, changes) == []
+    case = _case(experiment, prepared, fit)
+    assert list(stated.damping(case)) == []
     far = {"doubled": dict.fromkeys(changes["doubled"], 0.0) | {"Iyy": 10.0}}
-    assert "Iyy" in damping_doubts(fit.solution, far)[0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stated, "damping_changes", lambda _: far)
+        (found,) = stated.damping(case)
+    assert found.place == "Iyy"
 
 
-def test_a_stated_lambda_is_named_where_the_data_alone_would_tell(fit: RollingFit) -> None:
-    assert fit.believed.prior is not None
-    strong = replace(
-        fit, believed=replace(fit.believed, prior=replace(fit.believed.prior, damping=100.0, form="theta"))
-    )
-    strong = replace(strong, solution=refit(strong, strong.inputs, damping=100.0))
-    (told,) = motion_hints(strong)
+def test_a_stated_lambda_is_named_where_the_data_alone_would_tell(
+    experiment: Experiment[Any], prepared: Prepared, fit: Fit
+) -> None:
+    belief = fit.inputs.belief
+    assert belief.prior is not None
+
+    def hint(own: Fit) -> str:
+        (finding,) = stated.leaning(_case(experiment, prepared, own))
+        return finding.sentence
+
+    strong = _believing(fit, replace(belief, prior=replace(belief.prior, damping=100.0, form="theta")))
+    strong = replace(strong, solution=solve_with(strong.inputs, strong.train))
+    told = hint(strong)
     assert "lambda is stated as 100, with damping: auto the data alone tell" in told
     assert "rock it" not in told  # no motion is missing
     assert "outside the interval here" not in told
     # a drawing that is off by more than it admits
     flat = phi_from_mass_properties(44.0, [-0.12, 0.46, 0.0], np.diag([3.0, 0.3, 3.0]))
-    prior = replace(fit.believed.prior, damping=100.0, form="theta", values=dict(zip(PHI_NAMES, flat, strict=True)))
-    wrong = replace(fit, believed=replace(fit.believed, prior=prior))
-    wrong = replace(wrong, solution=refit(wrong, wrong.inputs, damping=100.0))
-    (told,) = motion_hints(wrong)
+    prior = replace(belief.prior, damping=100.0, form="theta", values=dict(zip(PHI_NAMES, flat, strict=True)))
+    wrong = _believing(fit, replace(belief, prior=prior))
+    told = hint(replace(wrong, solution=solve_with(wrong.inputs, wrong.train)))
     says = told.partition(" kg m2, outside the interval here")[0].rpartition("Iyy ")[2]
     assert float(says) == pytest.approx(fit.solution["Iyy"].value, rel=0.05)
     # the same status without a stated lambda is the motion's
@@ -144,10 +190,11 @@ def test_a_stated_lambda_is_named_where_the_data_alone_would_tell(fit: RollingFi
         replace(e, status=Status.PRIOR_DOMINATED) if e.name in ("Iyy", "c_x", "c_y") else e
         for e in fit.solution.estimates
     )
-    (told,) = motion_hints(replace(fit, solution=replace(fit.solution, estimates=estimates)))
-    assert told == (
-        "c_x, c_y, Iyy lean on the prior: for c_x, c_y lift the handles through a larger range; for Iyy rock it faster "
-        "from side to side (camber)"
+    told = hint(replace(fit, solution=replace(fit.solution, estimates=estimates)))
+    assert told.startswith("c_x, c_y, Iyy: ")
+    assert "lean on the prior" in told
+    assert told.endswith(
+        "for c_x, c_y lift the handles through a larger range; for Iyy rock it faster from side to side (camber)"
     )
 
 
@@ -173,7 +220,7 @@ def test_the_model_stands_on_its_feet_where_it_is_put_down(result: Result, tmp_p
     assert 0.5 * weight < pressed < 1.1 * weight
     text = _text(result.data)
     assert "Feet: 2, from the markers; how they press and rub is assumed" in text
-    assert set(result.data["rolling"]["feet_assumed"]) < set(model.values)
+    assert set(result.data["mechanism"]["feet_assumed"]) < set(model.values)
     assert "assumed" in model.about["feet"]
 
 
@@ -185,7 +232,7 @@ def test_stated_feet_stay_as_they_are(result: Result) -> None:
 
 
 def test_the_result_carries_both_handles(
-    experiment: Experiment[Any], prepared: PreparedRolling, fit: RollingFit, result: Result
+    experiment: Experiment[Any], prepared: Prepared, fit: Fit, result: Result
 ) -> None:
     handles = result.data["handles"]
     assert handles["sensor_2"]["phi"]["m"] == pytest.approx(1.05 * handles["sensor"]["phi"]["m"])
@@ -196,11 +243,10 @@ def test_the_result_carries_both_handles(
     assert result.model.about["handle_2"].startswith("other.json")
     # where their own stages were run, what these said is kept (any result stands for one here)
     one, other = result, replace(result, data={**result.data, "verdict": {"passed": False, "reasons": ["short"]}})
-    measured = replace(prepared.measured, handles=(one, other))
-    both = build_rolling_result(experiment, measured, prepared.offset, fit, {}, ())
+    both = _built(experiment, replace(prepared, handles=(one, other)), fit)
     assert both.data["handles"]["sensor"]["parameters"] == result.data["parameters"]
     assert both.data["handles"]["sensor_2"]["verdict"]["reasons"] == ["short"]
-    assert both.handle is one
+    assert both.handles == (one, other)
 
 
 def test_what_each_uncertainty_does_is_told(result: Result) -> None:
@@ -215,18 +261,22 @@ def test_the_replay_is_told(result: Result) -> None:
     assert "Replay, measured force in, motion out: contact" in _text(result.data)
 
 
-def test_a_drawing_of_the_other_part_is_converted(folder: Path, prepared: PreparedRolling) -> None:
+def test_a_drawing_of_the_other_part_is_converted(folder: Path, prepared: Prepared) -> None:
     def prior(of: str, model_of: str = "body", *more: tuple[str, str]) -> np.ndarray:
         pairs = ("prior: {", f"prior: {{{of}"), ("stage: body", f"stage: body\nmodel_of: {model_of}"), *more
-        found = believed_of(read_experiment(changed(folder, *pairs)), prepared.measured).prior
+        experiment = read_experiment(changed(folder, *pairs))
+        model = object_model(experiment)
+        found = belief_of(experiment, model, handles, [s.T_body_sensor for s in prepared.inputs.sensors]).prior
         assert found is not None
         return np.array([found.values[n] for n in PHI_NAMES])
 
-    plain, sensors = prior(""), prepared.measured.inputs.sensors
+    sensors = prepared.inputs.sensors
+    handles = Handles(tuple(s.handle for s in sensors))
+    plain = prior("")
     assert np.array_equal(prior("of: body, "), plain)
     assert np.array_equal(prior("of: whole, ", "whole"), plain)
     with_handles = prior("of: body, ", "whole")
-    assert with_handles[0] == pytest.approx(44 + prepared.measured.handle_mass)
+    assert with_handles[0] == pytest.approx(44 + handles.mass)
     places = [
         (s.handle[0], s.T_body_sensor[:3, 3] + s.T_body_sensor[:3, :3] @ s.handle[1:4] / s.handle[0]) for s in sensors
     ]
@@ -254,25 +304,25 @@ def test_a_drawing_of_the_other_part_is_converted(folder: Path, prepared: Prepar
 )
 def test_every_way_to_know_the_zeros_is_a_key(folder: Path, bias: str, zero: str) -> None:
     experiment = read_experiment(changed(folder, ("clocks: auto", f"clocks: auto\nbias: {bias}")))
-    found, fixed = _zero(experiment, [np.ones(10), np.ones(10)])
+    found, fixed = _zero(experiment, object_model(experiment), Handles((np.ones(10), np.ones(10))))
     assert found == zero
     assert (fixed is not None) == ("at_contact" in bias)
 
 
-def test_what_other_zeros_would_change_is_told(fit: RollingFit, result: Result) -> None:
+def test_what_other_zeros_would_change_is_told(fit: Fit, result: Result) -> None:
     found = result.data["zero"]
     assert found["from"] == "still"
     assert set(found["sensors"]) == {"sensor", "sensor_2"}
     assert set(found["change_if"]) == {"estimated", "none"}
-    there = refit(fit, fit.inputs.with_zero("none"))
+    _, there = fit.again(fit.inputs.with_zero("none"))
     assert found["change_if"]["none"]["c_y"] == pytest.approx(there["c_y"].value - fit.solution["c_y"].value, rel=1e-6)
     (line,) = [line for line in _text(result.data).splitlines() if line.startswith("Zeros of the load cells")]
     assert "mean while nobody touched the handles; if estimated along: " in line
     assert "if left as recorded: " in line
     # without a still segment nobody can look there
     other = replace(fit, inputs=replace(fit.inputs.with_zero("estimated"), static=None))
-    other = replace(other, solution=refit(other, other.inputs))
-    assert set(zero_changes(other)) == {"none"}
+    other = replace(other, solution=fit.again(other.inputs)[1])
+    assert set(_zero_changes(other)) == {"none"}
 
 
 numbers = st.lists(st.floats(-5, 5), min_size=6, max_size=6)
@@ -286,10 +336,7 @@ def test_zeros_are_split_so_that_they_add_up_and_are_least(
     accuracy = SensorPart(sigma_force=[force] * 3, sigma_moment=[moment] * 3)
     nothing: Any = None  # no recording is needed
     sensors = [
-        Sensor(
-            nothing, transform(exp_rotation(np.array(places[3 * i : 3 * i + 3])), places[:3]), None, np.zeros((3, 3))
-        )
-        for i in (0, 1)
+        Sensor(nothing, transform(exp_rotation(np.array(places[3 * i : 3 * i + 3])), places[:3])) for i in (0, 1)
     ]
     found = split_zero(sensors, np.array(total), accuracy)
     W = np.hstack([wrench_transmission(s.T_body_sensor[:3, :3], s.T_body_sensor[:3, 3]) for s in sensors])
@@ -299,15 +346,14 @@ def test_zeros_are_split_so_that_they_add_up_and_are_least(
     assert found.ravel() == pytest.approx(least, abs=1e-6)
 
 
-def test_an_estimated_zero_is_told_for_each_sensor(
-    experiment: Experiment[Any], prepared: PreparedRolling, fit: RollingFit
-) -> None:
+def test_an_estimated_zero_is_told_for_each_sensor(experiment: Experiment[Any], prepared: Prepared, fit: Fit) -> None:
     inputs = fit.inputs.with_zero("estimated")
-    train = replace(inputs.compressed(fit.segments), weights=fit.train.weights)
-    solution = solve_as(fit, train)
-    rows = replace(fit.seen, rows=inputs.whole().rows((float(inputs.times_s[0]), float(inputs.times_s[-1]) + 1e-9)))
-    other = replace(fit, inputs=inputs, train=train, solution=solution, balance=inputs.whole(), seen=rows)
-    found = build_rolling_result(experiment, prepared.measured, prepared.offset, other, {}, ()).data["zero"]
+    train, solution = fit.again(inputs)
+    whole = whole_balance(inputs, fit.moved)
+    rows = whole.rows((float(inputs.times_s[0]), float(inputs.times_s[-1]) + 1e-9))
+    seen = replace(fit.prediction, rows=rows, used=fit.prediction.used & np.isfinite(rows).all(axis=(1, 2)))
+    other = replace(fit, inputs=inputs, train=train, solution=solution, balance=whole, prediction=seen)
+    found = _built(experiment, prepared, other).data["zero"]
     total = np.array(list(found["in_body_frame"].values()))
     W = [wrench_transmission(s.T_body_sensor[:3, :3], s.T_body_sensor[:3, 3]) for s in inputs.sensors]
     parts = [np.array(list(v.values())) for v in found["sensors"].values()]
@@ -318,33 +364,42 @@ def test_an_estimated_zero_is_told_for_each_sensor(
 # Causes of failure
 
 
-def test_exchanged_load_cells_are_the_only_reason(fit: RollingFit, result: Result) -> None:
+def test_exchanged_load_cells_are_the_only_reason(
+    experiment: Experiment[Any], prepared: Prepared, fit: Fit, result: Result
+) -> None:
     bad = {"test": {"n_x": dict.fromkeys(("value", "percent_of_range"), 50.0) | {"unit": "N m", "noise": 0.1}}}
     bad["train"] = bad["test"]
-    refused = {"c_x": "the motion does not tell it from others; lift", "Ixx": "the motion does not tell it; turn"}
-    swapped = [Finding("swapped", "right and left load cell seem to be exchanged", severity=Severity.FATAL)]
-    told = why_failed(fit.solution, refused, bad, swapped, 2)
-    assert told == ["right and left load cell seem to be exchanged", "until then c_x, Ixx are not known"]
+    lost = "the motion does not tell it from others"
+    refused = {"c_x": Finding("unknown", lost, "c_x", "lift"), "Ixx": Finding("unknown", lost, "Ixx", "turn")}
+    swapped = Finding("swapped", "right and left load cell seem to be exchanged", severity=Severity.FATAL)
+    exchanged = replace(prepared, findings=(*prepared.findings, swapped))
+    told = judge(_case(experiment, exchanged, fit, rms=bad, refused=refused))
+    assert [f.sentence for f in told if f.fatal] == ["right and left load cell seem to be exchanged"]
     # else the misfit is told, and no motion is asked for that would not help
-    told = why_failed(fit.solution, refused, bad, (), 2)
-    assert [t for t in told if t.startswith("the model does not explain the wrench (error of range, n_x: ")]
-    assert "c_x, Ixx are not known" in told
-    told = why_failed(fit.solution, refused, bad, (), 1)
-    assert "recordings.wrench_2 is missing" in told[0]
-    assert why_failed(fit.solution, {}, result.data["rms"], (), 1) == []
+    told = judge(_case(experiment, prepared, fit, rms=bad, refused=refused))
+    (misfit,) = [f for f in told if f.cause == "misfit"]
+    assert misfit.sentence.startswith("the model does not explain the wrench (error of range: n_x ")
+    (unknown,) = {f.sentence for f in told if f.cause == "unknown"}
+    assert unknown == f"c_x, Ixx are not known: {lost}"
+    one = replace(fit, inputs=replace(fit.inputs, sensors=fit.inputs.sensors[:1]))
+    told = list(explaining.misfit(_case(experiment, prepared, one, rms=bad)))
+    assert "recordings.wrench_2 is missing" in told[0].sentence
+    assert list(explaining.misfit(_case(experiment, prepared, one, rms=result.data["rms"]))) == []
 
 
-def test_a_wrong_mass_is_told_by_what_the_data_weigh(fit: RollingFit) -> None:
-    mass = fit.believed.mass
+def test_a_wrong_mass_is_told_by_what_the_data_weigh(experiment: Experiment[Any], prepared: Prepared, fit: Fit) -> None:
+    mass = fit.inputs.belief.mass
     assert mass is not None
-    assert weighed_findings(fit) == []
+    assert list(stated.known_mass(_case(experiment, prepared, fit))) == []
     for share in (0.9, 1.06):
-        (found,) = weighed_findings(replace(fit, believed=replace(fit.believed, mass=share * mass)))
+        wrong = _believing(fit, replace(fit.inputs.belief, mass=share * mass))
+        (found,) = stated.known_mass(_case(experiment, prepared, wrong))
         assert found.fatal
-        assert f"known_mass makes it {share * mass:.4g} kg" in found.sentence
+        assert f"the known mass makes it {share * mass:.4g} kg" in found.sentence
 
 
-def test_a_mass_that_nobody_weighed_is_told() -> None:
-    assert mass_findings(True) == []
-    (found,) = mass_findings(False)
+def test_a_mass_that_nobody_weighed_is_told(experiment: Experiment[Any], prepared: Prepared, fit: Fit) -> None:
+    config = experiment.config.model_copy(update={"known_mass": None})
+    (found,) = stated.known_mass(_case(replace(experiment, config=config), prepared, fit))
+    assert not found.fatal
     assert "known_mass is missing" in found.sentence
