@@ -87,6 +87,8 @@ def simulate(
 ) -> None:
     """Simulate a model: force in, motion out, or in closed loop with a robot."""
     with known_errors():
+        import numpy as np
+
         from palpate.errors import PalpateError
         from palpate.experiment.stage.result import read_result
         from palpate.model import Model
@@ -100,8 +102,11 @@ def simulate(
             model = with_end_stops(Model.load(path), stops)
             identified = None if result is None else read_result(result)
             if grip is None and identified is not None:
-                hinge: dict[str, Any] = identified.get("hinge") or {}
-                grip = hinge.get("lever_m")
+                sensors: list[list[float]] = (identified.get("mechanism") or {}).get("sensors_m") or []
+                joint = next(iter(model.mechanism.joints), None)
+                if sensors and joint is not None and joint.kind == "turn":
+                    r, axis = np.array(sensors[0]), np.array(joint.axis)
+                    grip = float(np.linalg.norm(r - axis * float(r @ axis)))
             hand = Hand(stiffness=hand_stiffness)
             if robot:
                 tell("the hand on the robot and on the object")

@@ -57,10 +57,8 @@ def clocks_table(data: Mapping[str, Any]) -> Table | None:
     """Offset and drift of each device against the reference clock."""
     clocks: Mapping[str, Any] = data.get("clocks") or {}
     note = "Offset: time of motion capture minus the device's own time of the same instant."
-    alone = "load_cell_minus_imu_s" in clocks
-    rows = [] if alone else [_clock_cells(DEVICES.get(n, n), c) for n, c in clocks.items()]
-    if alone:
-        rows = [_clock_cells("IMU", {**clocks, "reference_minus_device_s": clocks["load_cell_minus_imu_s"]})]
+    rows = [_clock_cells(DEVICES.get(n, n), c) for n, c in clocks.items()]
+    if data.get("stage") == "handle":
         note = "Offset: load-cell time minus IMU time of the same instant."
     headings = ("clock of", "offset, s", "± 95 %, ms", "drift, ppm", "how")
     return Table(headings, tuple(rows), words=(0, 4), note=note) if rows else None

@@ -249,7 +249,7 @@ def replay_words(replay: Data) -> str:
     """RMS errors of a replay, of each coordinate where there are several."""
     unit = str(replay.get("unit", "rad"))
     parts: Mapping[str, Any] = replay.get("coordinates") or {}
-    each = ", ".join(f"{name} {size(e['value'], e['unit'])}" for name, e in parts.items())
+    each = ", ".join(f"{name} {size(e['value'], e['unit'])}" for name, e in parts.items()) if len(parts) > 1 else ""
     return (each or size(replay["rms"], unit)) + f" RMS{over_windows(replay)}"
 
 
@@ -257,7 +257,7 @@ def _replay(data: Data) -> list[str]:
     played = data.get("replay")
     if not played or played["rms"] is None:
         return []
-    several = "coordinates" in played
+    several = len(played.get("coordinates") or {}) > 1
     out = "motion" if several else "angle" if played.get("unit", "rad") == "rad" else "position"
     return [f"Replay, measured force in, {out} out: {replay_words(played)}"]
 
@@ -283,16 +283,17 @@ def _kappa(value: float | None) -> str:
 def _clocks(data: Data) -> list[str]:
     """How the instruments' clocks stand to each other, a line each."""
     clocks = data["clocks"]
-    if "load_cell_minus_imu_s" not in clocks:
+    if data["stage"] != "handle":
         return [_against_reference(name, clock) for name, clock in clocks.items()]
-    text = f"Load-cell clock minus IMU clock: {clocks['load_cell_minus_imu_s']:.6f} s"
-    if not clocks["estimated"]:
+    clock = clocks["imu"]
+    text = f"Load-cell clock minus IMU clock: {clock['reference_minus_device_s']:.6f} s"
+    if not clock["estimated"]:
         return [f"{text} (stated)"]
     drift = "not observable"
-    if clocks["drift_ppm"] is not None:
-        drift = f"{clocks['drift_ppm']:.1f} ± {1.96 * clocks['drift_std_ppm']:.1f} ppm"
-    explained = f"one explains {100 * clocks['explained']:.2f} % of the other"
-    return [f"{text} ± {1.96e6 * clocks['std_s']:.0f} µs, drift {drift}; {explained}"]
+    if clock["drift_ppm"] is not None:
+        drift = f"{clock['drift_ppm']:.1f} ± {1.96 * clock['drift_std_ppm']:.1f} ppm"
+    explained = f"one explains {100 * clock['explained']:.2f} % of the other"
+    return [f"{text} ± {1.96e6 * clock['std_s']:.0f} µs, drift {drift}; {explained}"]
 
 
 def _against_reference(name: str, clock: Data) -> str:
@@ -376,7 +377,7 @@ def _handles(data: Data) -> Iterator[str]:
 
 
 def _feet(data: Data) -> Iterator[str]:
-    rolling: Mapping[str, Any] = data.get("rolling") or {}
+    rolling: Mapping[str, Any] = data.get("mechanism") or {}
     assumed: Mapping[str, float] = rolling.get("feet_assumed") or {}
     if not assumed:
         return
@@ -387,7 +388,7 @@ def _feet(data: Data) -> Iterator[str]:
 
 def _friction(data: Data) -> Iterator[str]:
     """b_c as rolling resistance: at most, and as far as it follows the load."""
-    rolling: Data = data.get("rolling") or {}
+    rolling: Data = data.get("mechanism") or {}
     resistance: Data = rolling.get("resistance") or {}
     if not resistance or resistance["mu_r_at_most"] is None:
         return
