@@ -135,7 +135,7 @@ def door_data(model: Model, rows: tuple[Row, ...] | None = None, *, passed: bool
     rms = {r.name: {"value": 0.43, "unit": r.unit, "percent_of_range": 1.83, "noise": 0.1} for r in rows}
     why = [] if passed else ["b_l is not identifiable: the door was never closed below 25 deg <fast>"]
     return {
-        "palpate_result": 1,
+        "palpate_result": 2,
         "title": "Simulated door 3",
         "stage": "body",
         "model_of": "body",

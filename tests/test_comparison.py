@@ -28,7 +28,7 @@ def take(
         for n, v in values.items()
     }
     return {
-        "palpate_result": 1,
+        "palpate_result": 2,
         "title": "take",
         "stage": "body",
         "model_of": "body",

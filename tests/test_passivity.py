@@ -156,7 +156,7 @@ def result_of(values: Mapping[str, tuple[float, str, tuple[float, float] | None]
         for n, (v, u, ci) in values.items()
     }
     rest = {"title": "door", "stage": "body", "rms": {}, "verdict": {}, "provenance": {}}
-    return {"palpate_result": 1, **rest, "parameters": entries, **more}
+    return {"palpate_result": 2, **rest, "parameters": entries, **more}
 
 
 def curve_only() -> dict[str, tuple[float, str, tuple[float, float] | None]]:

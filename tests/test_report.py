@@ -356,7 +356,7 @@ def test_forces_in_space_turn_the_door_as_measured(door, door_prepared):
     path = scene.paths["path of the sensor"]
     away = path[np.isfinite(path).all(axis=1)] - origin
     radius = np.linalg.norm(away - np.outer(away @ z, z), axis=1)
-    np.testing.assert_allclose(radius, door.data["hinge"]["lever_m"], atol=0.005)
+    np.testing.assert_allclose(radius, np.hypot(*door.data["mechanism"]["sensors_m"][0][:2]), atol=0.005)
     force, moment = scene.arrows
     known = view.within("test") & np.isfinite(door_prepared.measured.inputs.measured).all(axis=1)
     known = np.flatnonzero(known & door_prepared.measured.captured.body.poses.seen)

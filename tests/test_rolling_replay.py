@@ -15,6 +15,12 @@ from scipy.integrate import solve_ivp
 
 from palpate.elements import PolynomialSpring, RigidBody, ScalarInertia, Viscous, WheelSpin
 from palpate.errors import DataProblem, PalpateError
+from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
+from palpate.experiment.stage.inputs import Belief, Filtering, Inputs, Sensor
+from palpate.experiment.stage.picture import _windows  # pyright: ignore[reportPrivateUsage]
+from palpate.experiment.stage.prepared import Prepared
+from palpate.experiment.stage.result import replay_entry
+from palpate.experiment.stage.run import replay_fit
 from palpate.mechanisms import Free, Hinge, Mechanism, Rolling
 from palpate.model import Model, load_object
 from palpate.motion.clocks.clock import Even
@@ -46,7 +52,7 @@ def twin() -> RollingTwin:
 
 
 @pytest.fixture(scope="module")
-def fit(twin: RollingTwin) -> RollingFit:
+def fit(twin: RollingTwin) -> Fit:
     """Identified from poses and wrenches with the noise that markers and load cells leave."""
     rng = np.random.default_rng(7)
     times = np.arange(4000) / 100.0
@@ -59,24 +65,21 @@ def fit(twin: RollingTwin) -> RollingFit:
         w = np.hstack([own[:, :3] @ turn, own[:, 3:] @ turn])
         measured.append(w + rng.normal(size=w.shape) * np.repeat([0.05, 0.0015], 3))
     none = Even(times, np.zeros((len(times), 6)), (), 0.0, np.arange(0))
-    inputs = RollingInputs(
-        model=with_radius(load_object("wheelbarrow"), twin.barrow.radius),
-        poses=poses,
+    model = load_object("wheelbarrow").with_wheel(twin.barrow.radius)
+    inputs = Inputs(
+        model=model,
+        times_s=times,
         sensors=tuple(
-            Sensor(none, transform(turn, at), None, np.zeros((3, 0)))
-            for turn, at in zip(sides.R_body_sensor, sides.r_body_sensor, strict=True)
+            Sensor(none, transform(turn, at)) for turn, at in zip(sides.R_body_sensor, sides.r_body_sensor, strict=True)
         ),
-        add="nothing",
-        clock=None,
-        measured=np.array(measured),
-        zero="none",
-        static=None,
-        grounded=twin.wheeling.standing_at(times),
         filtering=Filtering(0.07, 4, design_lowpass(100.0, 6.0), 6.0),
-        sigma=np.ones(4),
+        q=model.mechanism.coordinates_of(poses),
+        poses=poses,
+        measured=np.array(measured),
+        blocked=twin.wheeling.standing_at(times),
+        belief=Belief(mass=float(twin.barrow.phi[0])),
     )
-    believed = Believed(None, "UtU", float(twin.barrow.phi[0]), {})
-    return fit_rolling(inputs, {"train": [TRAIN], "test": [TEST]}, believed)
+    return fit_inputs(inputs, {"train": [TRAIN], "test": [TEST]}, Plan((TRAIN,)))
 
 
 def true_parameters(twin: RollingTwin) -> np.ndarray:
@@ -84,19 +87,31 @@ def true_parameters(twin: RollingTwin) -> np.ndarray:
     return np.array([*b.phi, b.b_v, b.b_c, b.b_psi])
 
 
-@pytest.fixture(scope="module")
-def played(fit: RollingFit) -> Replay:
-    return replay_rolling(fit, [TEST])
+def _played(fit: Fit, segments: list[tuple[float, float]], p: np.ndarray | None = None) -> Replay:
+    played = replay_fit(fit, Prepared(fit.inputs, {"test": segments}, {}, ()), p)
+    assert played is not None
+    return played
+
+
+def _errors(played: Replay) -> dict[str, float]:
+    """RMS error of the contact's place (m, a distance) and of each angle (rad)."""
+    errors = {name: value for name, (value, _) in played.errors.items()}
+    return {"contact": math.hypot(errors.pop("x"), errors.pop("y")), **errors}
 
 
 @pytest.fixture(scope="module")
-def of_truth(fit: RollingFit, twin: RollingTwin) -> dict[str, float]:
+def played(fit: Fit) -> Replay:
+    return _played(fit, [TEST])
+
+
+@pytest.fixture(scope="module")
+def of_truth(fit: Fit, twin: RollingTwin) -> dict[str, float]:
     """Errors of the true parameters on the same input."""
-    return replay_errors(replay_rolling(fit, [TEST], true_parameters(twin)))
+    return _errors(_played(fit, [TEST], true_parameters(twin)))
 
 
 def test_the_model_goes_where_the_truth_goes(played: Replay, of_truth: dict[str, float]) -> None:
-    errors = replay_errors(played)
+    errors = _errors(played)
     assert list(errors) == ["contact", "yaw", "camber", "pitch"]
     assert max(error / of_truth[name] for name, error in errors.items()) <= 1.2
     assert errors["contact"] < 2e-3
@@ -113,7 +128,7 @@ def test_the_model_goes_where_the_truth_goes(played: Replay, of_truth: dict[str,
     ],
 )
 def test_a_wrong_parameter_shows(
-    fit: RollingFit,
+    fit: Fit,
     twin: RollingTwin,
     of_truth: dict[str, float],
     which: slice,
@@ -122,50 +137,51 @@ def test_a_wrong_parameter_shows(
 ) -> None:
     p = true_parameters(twin)
     p[which] *= factor
-    found = replay_errors(replay_rolling(fit, [TEST], p))
+    found = _errors(_played(fit, [TEST], p))
     assert min(found[name] / of_truth[name] for name in where) > 1.5
 
 
-def test_the_step_is_not_what_is_seen(fit: RollingFit, twin: RollingTwin, of_truth: dict[str, float]) -> None:
+def test_the_step_is_not_what_is_seen(fit: Fit, twin: RollingTwin, of_truth: dict[str, float]) -> None:
     inputs, at = fit.inputs, slice(*fit.balance.indices(TEST))
     model = inputs.model.with_values(true_parameters(twin))
-    state = inputs.rolling.states(inputs.motion())[at]
+    state = inputs.mechanism.states(fit.moved.motion)[at]
     fine = replay(model, inputs.times_s[at], fit.balance.wrench[at], state, window_s=0.5, dt=2e-3, least_travel=0.0)
-    for name, error in replay_errors(fine).items():
+    for name, error in _errors(fine).items():
         assert of_truth[name] == pytest.approx(error, rel=0.05), name
 
 
-def test_a_zero_that_was_estimated_along_does_not_push(
-    fit: RollingFit, twin: RollingTwin, of_truth: dict[str, float]
-) -> None:
+def test_a_zero_that_was_estimated_along_does_not_push(fit: Fit, twin: RollingTwin, of_truth: dict[str, float]) -> None:
     p, zero = true_parameters(twin), np.array([3.0, -2.0, 1.0, 0.5, -0.4, 0.3])
     shifted = replace(fit.balance, wrench=fit.balance.wrench + zero)
     other = replace(fit, inputs=fit.inputs.with_zero("estimated"), balance=shifted)
-    assert replay_errors(replay_rolling(other, [TEST], np.append(p, zero))) == pytest.approx(of_truth, rel=1e-9)
-    pushed = replay_errors(replay_rolling(other, [TEST], np.append(p, 0 * zero)))
+    assert _errors(_played(other, [TEST], np.append(p, zero))) == pytest.approx(of_truth, rel=1e-9)
+    pushed = _errors(_played(other, [TEST], np.append(p, 0 * zero)))
     assert pushed["yaw"] > 2 * of_truth["yaw"]
 
 
-def test_windows_go_around_feet_on_the_ground_and_from_segment_to_segment(fit: RollingFit) -> None:
+def test_windows_go_around_feet_on_the_ground_and_from_segment_to_segment(fit: Fit) -> None:
     used = fit.balance.used
     assert used is not None
     times = fit.inputs.times_s
     down = replace(fit.balance, used=used & ~((times > 35.9) & (times < 36.2)))
-    found = replay_rolling(replace(fit, balance=down), [(35.0, 37.0), (37.5, 38.6)])
+    found = _played(replace(fit, balance=down), [(35.0, 37.0), (37.5, 38.6)])
     assert [w.start_s for w in found.windows] == pytest.approx([35.0, 36.2, 37.5, 38.0], abs=0.011)
     assert all(len(w.times_s) == 51 for w in found.windows)
     assert any(s.why == "wrench or state unknown" for s in found.skipped)
 
 
-def test_what_the_result_and_the_figures_get(fit: RollingFit, played: Replay) -> None:
-    errors, entry = replay_errors(played), replay_entry(played)
+def test_what_the_result_and_the_figures_get(fit: Fit, played: Replay) -> None:
+    errors, entry = _errors(played), replay_entry(played)
+    assert entry is not None
     assert json.loads(json.dumps(entry, allow_nan=False)) == entry
-    assert entry["coordinates"]["contact"] == {"value": errors["contact"], "unit": "m"}
+    x, y = (entry["coordinates"][name] for name in ("x", "y"))
+    assert x["unit"] == y["unit"] == "m"
+    assert math.hypot(x["value"], y["value"]) == pytest.approx(errors["contact"])
     assert entry["rms"] == pytest.approx(math.hypot(errors["yaw"], errors["camber"], errors["pitch"]))
     assert entry["windows"] == len(entry["each"]) == 7
     pooled = math.sqrt(np.mean([w["rms"] ** 2 for w in entry["each"]]))
     assert entry["rms"] == pytest.approx(pooled)
-    windows = replay_windows(played)
+    windows = _windows(played, fit)
     assert len(windows) == 7
     units = [("x", "m"), ("y", "m"), ("yaw", "rad"), ("camber", "rad"), ("pitch", "rad")]
     for shown, window in zip(windows, played.windows, strict=True):
@@ -174,9 +190,11 @@ def test_what_the_result_and_the_figures_get(fit: RollingFit, played: Replay) ->
             assert (c.measured == track.measured).all()
             assert (c.simulated == track.simulated).all()
             assert c.rms == track.rms
-    nothing = replay_rolling(fit, [(35.0, 35.2)])
-    assert replay_entry(nothing)["rms"] is None
-    assert replay_windows(nothing) == ()
+    nothing = _played(fit, [(35.0, 35.2)])
+    entry = replay_entry(nothing)
+    assert entry is not None
+    assert entry["rms"] is None
+    assert _windows(nothing, fit) == ()
 
 
 # --- in somebody's hands ----------------------------------------------------------------------------------------------
@@ -185,7 +203,7 @@ def test_what_the_result_and_the_figures_get(fit: RollingFit, played: Replay) ->
 def truth_and_path(seed: int, seconds: float) -> tuple[Model, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """A true wheelbarrow, its grips, and what a person does with it: times, states, accelerations."""
     twin = wheelbarrow_twin(seed)
-    model = with_radius(load_object("wheelbarrow"), twin.barrow.radius).with_values(true_parameters(twin))
+    model = load_object("wheelbarrow").with_wheel(twin.barrow.radius).with_values(true_parameters(twin))
     times = 9.0 + np.arange(round(100 * seconds) + 1) / 100.0
     return model, twin.sides.r_body_grip, times, *wheeled(twin, times)
 
