@@ -22,6 +22,7 @@ from palpate.experiment.paper.choices import ORDER, PAPER, Printed, Window
 from palpate.experiment.paper.files import look
 from palpate.experiment.paper.reproduce import reproduce
 from palpate.experiment.paper.table import Line
+from palpate.experiment.stage import run as stage_run
 from palpate.twin.authors import write_authors_twin, write_paper_handle, write_shipped_experiment
 from tests.browser import chromium, violations
 from tests.command import palpate
@@ -199,12 +200,12 @@ def test_the_experiment_of_a_twin_names_the_handle_beside_it(
         asked.append(experiment)
         raise DataProblem("handle", "enough")
 
-    monkeypatch.setattr(handle_of_body, "run_handle", remember)
+    monkeypatch.setattr(stage_run, "run_experiment", remember)
     for body in ("door", "wheelbarrow"):
         own = write_shipped_experiment(part, f"{body}-handle", "truth.json")
         experiment = read_experiment(write_shipped_experiment(part, body, "truth.json"))
         with pytest.raises(DataProblem, match="enough"):
-            handle_of_body.handle_of(experiment, lambda _: None)
+            stage_run.handles_of(experiment, lambda _: None)
         assert asked[-1].source == own
         assert [r.label for r in asked[-1].config.reference] == ["truth", "paper"]
 

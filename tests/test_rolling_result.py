@@ -258,7 +258,7 @@ def test_what_each_uncertainty_does_is_told(result: Result) -> None:
 def test_the_replay_is_told(result: Result) -> None:
     played = result.data["replay"]
     assert played["coordinates"]["pitch"]["value"] < np.radians(0.5)
-    assert "Replay, measured force in, motion out: contact" in _text(result.data)
+    assert "Replay, measured force in, motion out: x" in _text(result.data)
 
 
 def test_a_drawing_of_the_other_part_is_converted(folder: Path, prepared: Prepared) -> None:
