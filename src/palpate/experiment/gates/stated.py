@@ -158,7 +158,7 @@ def shapes(case: Case) -> Iterable[Finding]:
 
 
 def refused(case: Case) -> Iterable[Finding]:
-    """Numbers that the data do not tell: one finding for each reason; no motion helps where the wrench is unexplained."""
+    """Numbers that the data do not tell, one finding a reason; no motion helps where the wrench is not explained."""
     reasons: dict[tuple[str, str], list[str]] = {}
     unexplained = any(True for _ in misfit(case))
     for name, f in case.refused.items():
