@@ -266,9 +266,7 @@ def test_reference_values_are_for_parameters_only(folder: Path) -> None:
         ([(2, 3)], [(0, 1)], ""),
     ],
 )
-def test_overlap_of_spans(
-    folder: Path, train: list[tuple[int, int]], test: list[tuple[int, int]], wrong: str
-) -> None:
+def test_overlap_of_spans(folder: Path, train: list[tuple[int, int]], test: list[tuple[int, int]], wrong: str) -> None:
     text = f"segments: {{train: {[list(s) for s in train]}, test: {[list(s) for s in test]}}}\n"
     times_s = np.arange(10_000) / 100
     if not wrong:
