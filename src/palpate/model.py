@@ -32,7 +32,14 @@ _KEYS = ("palpate_model", "name", "mechanism", "elements", "parameters", "about"
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What an object is made of, and how much of it. `about` tells people: frame, model_of, zeroing, origin."""
+    """What an object is made of, and how much of it: mechanism, elements, values of their parameters.
+
+    `about` is for people: frame, model_of, zeroing, origin.
+
+    >>> door = load_object("door")
+    >>> [f"{name} ({p.unit})" for name, p in door.parameters.items()][:3]
+    ['I (kg m2)', 'b_v (N m s/rad)', 'b_c (N m)']
+    """
 
     name: str
     mechanism: Mechanism

@@ -87,6 +87,10 @@ class Element(ABC):
 
     Units follow from the coordinate that the element acts on. An element writes them as for an angle,
     `self.unit("N m s/rad")`; a model tells it the coordinate's unit, and along a length that becomes "N s/m".
+
+    >>> from palpate.elements import Viscous
+    >>> Viscous("b_v", "hinge").parameters
+    (Parameter(name='b_v', unit='N m s/rad', map='positive'),)
     """
 
     name: str

@@ -1,11 +1,13 @@
-"""The balance y = Y p of one stage: model + motion + wrench + weights, ready to be looked at or compressed."""
+"""The balance y = Y p of one stage: model + motion + wrench + weights, ready to be looked at or compressed.
+
+`Rows` keeps the rows of some segments in memory, so that single elements' columns can be built again and again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ from palpate.model import Model
 from palpate.motion.derivatives.filters import Lowpass
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.functions import ARRAYS, Scalar
-from palpate.physics.kinematics import Coordinate, Kinematics, Triple
+from palpate.physics.kinematics import Kinematics
 from palpate.physics.motion import Motion
 
 Segment = tuple[float, float]
@@ -30,9 +32,10 @@ SHORTEST_PIECE_S = 0.25
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Balance:
-    """The rows [Y | y], made block by block and never all at once.
+    """The balance y = Y p of one model with a measured motion and wrench: linear equations for the parameters p.
 
-    `lowpass`, if any, passes over every column and the wrench alike (parallel filtering).
+    The rows [Y | y] are made block by block and never all at once; `rows` shows those of a segment. `lowpass`,
+    if any, passes over every column and the wrench alike (parallel filtering).
     """
 
     model: Model
@@ -63,7 +66,7 @@ class Balance:
         """Samples start:stop, low-passed: features and wrench (1, entries, n), or the rows themselves (rows, columns,
         n).
         """
-        k = _cut(self.kinematics, start, stop)
+        k = self.kinematics.at(slice(start, stop))
         w = [self.wrench[start:stop, i] for i in range(6)]
         y = list(self.model.mechanism.project(k, w, ARRAYS))
         if self.by_features:
@@ -182,22 +185,8 @@ def _name(segment: Segment) -> str:
     return f"segment {segment[0]:.3f} to {segment[1]:.3f} s"
 
 
-def _cut(k: Kinematics, start: int, stop: int) -> Kinematics:
-    def cut(x: Scalar) -> Scalar:
-        return cast("FloatArray", x)[start:stop] if isinstance(x, np.ndarray) else x
-
-    def triple(t: Triple) -> Triple:
-        return (cut(t[0]), cut(t[1]), cut(t[2]))
-
-    coordinates = {
-        name: Coordinate(cut(c.position), cut(c.speed), cut(c.acceleration), tuple(cut(r) for r in c.ratio))
-        for name, c in k.coordinates.items()
-    }
-    return Kinematics(triple(k.specific_acceleration), triple(k.omega), triple(k.omega_dot), coordinates)
-
-
 def _finite(k: Kinematics, start: int, stop: int) -> BoolArray:
-    cut = _cut(k, start, stop)
+    cut = k.at(slice(start, stop))
     finite = np.ones(stop - start, dtype=bool)
     for x in (*cut.specific_acceleration, *cut.omega, *cut.omega_dot):
         finite &= np.isfinite(x)
@@ -240,7 +229,7 @@ class Rows:
     @property
     def visited(self) -> Kinematics:
         """Of the samples that count."""
-        return self.kinematics if self._used is None else _take(self.kinematics, np.flatnonzero(self._used))
+        return self.kinematics if self._used is None else self.kinematics.at(np.flatnonzero(self._used))
 
     def passed(self, raw: FloatArray) -> FloatArray:
         """Low-passed inside each segment and weighted: (columns, free rows, samples) -> (columns, rows)."""
@@ -289,7 +278,7 @@ def stack_rows(balance: Balance, segments: Sequence[Segment], *, most: int | Non
         lowpass = replace(lowpass, step=step * (sum(b - a for a, b in spans) // (step * most)))
     at = np.concatenate([np.arange(a, b) for a, b in spans])
     ends = np.cumsum([b - a for a, b in spans])
-    k = _take(balance.kinematics, at)
+    k = balance.kinematics.at(at)
     inner = tuple((int(e) - (b - a), int(e)) for (a, b), e in zip(spans, ends, strict=True))
     outputs = [b - a if lowpass is None else lowpass.outputs(b - a) for a, b in inner]
     used = None if balance.used is None else balance.used[at]
@@ -337,17 +326,3 @@ def _cut_up(
         samples += [n - m if used is None else int(np.count_nonzero(used[m:n])) for m, n in pairwise(edges)]
         done += count
     return np.array(firsts, dtype=np.int64), np.array(samples, dtype=np.int64)
-
-
-def _take(k: Kinematics, at: NDArray[np.int64]) -> Kinematics:
-    def take(x: Scalar) -> Scalar:
-        return cast("FloatArray", x)[at] if isinstance(x, np.ndarray) else x
-
-    def triple(t: Triple) -> Triple:
-        return (take(t[0]), take(t[1]), take(t[2]))
-
-    coordinates = {
-        name: Coordinate(take(c.position), take(c.speed), take(c.acceleration), tuple(take(r) for r in c.ratio))
-        for name, c in k.coordinates.items()
-    }
-    return Kinematics(triple(k.specific_acceleration), triple(k.omega), triple(k.omega_dot), coordinates)

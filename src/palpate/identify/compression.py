@@ -25,7 +25,7 @@ GRAM_LIMIT = 1e3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compressed:
-    """Factors of consecutive pieces of a balance.
+    """A balance compressed: small factors of its consecutive pieces that hold all that a fit needs.
 
     The rows of free row j in piece b are X_bj = Z_b lift_j, with Z_b the features (or, where the projection changes
     from sample to sample, the rows themselves) and roots[b]' roots[b] = Z_b' Z_b.

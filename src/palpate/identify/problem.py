@@ -1,4 +1,7 @@
-"""The prior: what was believed before, how it pulls, and how far off its author admits it may be."""
+"""The problem of one fit: compressed data, the map to possible parameters and the prior; and the search that solves it.
+
+The prior is what was believed before, how strongly it pulls, and how far off its author admits it may be.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,17 @@ from palpate.physics.maps import Exp, Fixed, LogCholesky, Map, Stacked
 
 DEFAULT_SPREAD = 0.3
 Form = Literal["theta", "divergence"]
+
+
+MOST_STEPS = 200
+POLISH_STEPS = 12
+EDGE_EVERY = 10
+IDLE_STEPS = 6
+"""Steps that change nothing, after which none is expected to."""
+NEAR, NEAREST = 1e-5, 1e-10
+"""Where a step would change the cost by less than the first fraction, Newton's method is worth a try; by less than the
+second, the search is in the last, quadratic valley for sure.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +151,6 @@ def build_penalty(
 
 def _simple_spread(part: Map, p: FloatArray, spread: float) -> FloatArray:
     return np.full(len(p), spread) if isinstance(part, Exp) else spread * np.abs(p)
-
-
-MOST_STEPS = 200
-POLISH_STEPS = 12
-EDGE_EVERY = 10
-IDLE_STEPS = 6
-"""Steps that change nothing, after which none is expected to."""
-NEAR, NEAREST = 1e-5, 1e-10
-"""Where a step would change the cost by less than the first fraction, Newton's method is worth a try; by less than the
-second, the search is in the last, quadratic valley for sure.
-"""
 
 
 class Ending(Enum):

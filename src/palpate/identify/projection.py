@@ -25,6 +25,18 @@ _DIFFERENCE = 1e-6
 """Of a shape on the scale of the search (rad, or the logarithm), for slopes."""
 
 
+FEWEST = 20
+"""Samples in motion without which a zone was not visited."""
+GRID = (20, 2, 8)
+"""Cells of the coarse grid: of a border, of a shape beside a border, of a shape that is alone."""
+ROUGH_GRID = (12, 1, 5)
+"""The same where others follow."""
+_LONGEST: Mapping[str, float] = {"rad": float(np.radians(4.0)), "m": 0.02}
+"""Longest step of a border, by its unit ..."""
+_LONGEST_LOG = 0.8
+"""... and of the logarithm of any other shape."""
+
+
 def solve_positive(
     gram: FloatArray, positive: BoolArray, guess: BoolArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
@@ -280,18 +292,6 @@ def _basis(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     U, s, Vt = np.linalg.svd(R)
     inverse = Vt.T @ np.diag(np.where(s > 1e-12 * s[0], 1 / np.maximum(s, 1e-300), 0.0)) @ U.T
     return np.ascontiguousarray(Q.T), inverse / scale[:, None]
-
-
-FEWEST = 20
-"""Samples in motion without which a zone was not visited."""
-GRID = (20, 2, 8)
-"""Cells of the coarse grid: of a border, of a shape beside a border, of a shape that is alone."""
-ROUGH_GRID = (12, 1, 5)
-"""The same where others follow."""
-_LONGEST: Mapping[str, float] = {"rad": float(np.radians(4.0)), "m": 0.02}
-"""Longest step of a border, by its unit ..."""
-_LONGEST_LOG = 0.8
-"""... and of the logarithm of any other shape."""
 
 
 def free_shapes(

@@ -43,6 +43,13 @@ _ACROSS = 10
 """Steps from one limit to the other once the fit is clearly worse."""
 
 
+COARSE_ROWS = 3000
+"""About so many rows serve the coarse grid."""
+NOTHING = 1e-2
+"""A fall of the cost by less than this share of one row's mean square means nothing."""
+_RESTARTS = 2
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile:
     """One shape: its value, what the data say about it, and the curve that shows it.
@@ -192,21 +199,11 @@ def judge(free: FreeShape, i: int, trials: list[Trial], best: Trial, noise: Spre
     )
 
 
-def flat(free: FreeShape, message: str) -> Profile:
-    """The profile of a shape that changes nothing."""
-    ends = (free.low, free.high)
+def flat(name: str, unit: str, value: float, limits: tuple[float, float] | None, message: str) -> Profile:
+    """The profile of a shape that changes nothing between its limits, or (None) was not looked for."""
+    ends, hull = ((value,), (-np.inf, np.inf)) if limits is None else (limits, limits)
     return Profile(
-        *(free.name, free.unit, free.value, ends, np.array(ends), np.zeros(2), ends),
-        interval=None,
-        reaches=("low", "high"),
-        message=message,
-    )
-
-
-def unknown(name: str, unit: str, value: float, message: str) -> Profile:
-    """The profile of a shape that was not looked for."""
-    return Profile(
-        *(name, unit, value, (value, value), np.array([value]), np.zeros(1), (float("-inf"), float("inf"))),
+        *(name, unit, value, limits or (value, value), np.array(ends), np.zeros(len(ends)), hull),
         interval=None,
         reaches=("low", "high"),
         message=message,
@@ -227,13 +224,6 @@ def _message(free: FreeShape, reaches: tuple[str, ...], hull: tuple[float, float
         return f"it is not in the data: all from {shown[0]} to {shown[1]} fits as well"
     bound = f"at most {shown[1]}" if reaches == ("low",) else f"at least {shown[0]}"
     return f"it is not in the data beyond this: {bound}"
-
-
-COARSE_ROWS = 3000
-"""About so many rows serve the coarse grid."""
-NOTHING = 1e-2
-"""A fall of the cost by less than this share of one row's mean square means nothing."""
-_RESTARTS = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -349,7 +339,8 @@ def _profiles(projection: Projection, best: Trial, noise: Spread) -> tuple[list[
         profiles: list[Profile] = []
         for i, f in enumerate(projection.free):
             if noise.dead[i]:
-                profiles.append(flat(f, f"{f.name} is not in the data: its damper comes out as nothing"))
+                nothing = f"{f.name} is not in the data: its damper comes out as nothing"
+                profiles.append(flat(f.name, f.unit, f.value, (f.low, f.high), nothing))
                 continue
             trials, lowest = walk(projection, best, i, noise, floor=floor)
             if lowest.cost < best.cost - floor and attempt < _RESTARTS:
@@ -406,7 +397,7 @@ def _shapes(model: Model) -> list[tuple[str, Shape]]:
 
 def _unknown(model: Model, name: str, reason: str) -> Profile:
     s = dict(_shapes(model))[name]
-    return unknown(name, s.unit, s.value, f"{name} stays as given: {reason}")
+    return flat(name, s.unit, s.value, None, f"{name} stays as given: {reason}")
 
 
 def _check_bounds(model: Model, bounds: Mapping[str, tuple[float, float]] | None) -> None:

@@ -35,6 +35,20 @@ from palpate.physics.inertia import (
 from palpate.physics.log_cholesky import Factor
 from palpate.physics.maps import Fixed, LogCholesky, Stacked
 
+VAGUE = 0.5
+"""An interval that reaches this share of a body's own size to either side says nothing about it."""
+NOTHING = 0.03
+"""A step that changes the sum of squares by less than the square of this many standard deviations changes nothing."""
+GRID = np.logspace(-4, 4, 41)
+CONTRADICTING = 3.0
+"""Standard deviations of prior and data by which they must differ before they contradict each other."""
+ROUND = 0.02
+"""A symmetric drawing pretends to know its zeros exactly: nothing is known better than to this share of its kind."""
+IMPOSSIBLE = 4.0
+"""Standard deviations by which a number must be impossible before anything is accused."""
+BEYOND = 0.1
+"""A body may come out flatter than nothing by this share of its length, from small errors of geometry alone."""
+
 
 class Status(Enum):
     """What stands behind a number."""
@@ -44,14 +58,18 @@ class Status(Enum):
     FIXED = "fixed"
     NOT_IDENTIFIABLE = "not-identifiable"
 
-
-VAGUE = 0.5
-"""An interval that reaches this share of a body's own size to either side says nothing about it."""
+    @property
+    def closed(self) -> bool:
+        """Whether an interval belongs to it."""
+        return self in (Status.IDENTIFIED, Status.PRIOR_DOMINATED)
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One reported quantity. `noise` and `pull` are standard deviations; the interval holds both."""
+    """One number of a result: value, unit, interval, and what stands behind it.
+
+    `noise` and `pull` are standard deviations; the interval holds both.
+    """
 
     name: str
     value: float
@@ -77,14 +95,23 @@ def natural_size(phi: FloatArray) -> FloatArray:
     return np.repeat([mass, np.sqrt(max(half_trace, 0.0) / mass), half_trace], [1, 3, 6])
 
 
-_CLOSED = (Status.IDENTIFIED, Status.PRIOR_DOMINATED)
-NOTHING = 0.03
-"""A step that changes the sum of squares by less than the square of this many standard deviations changes nothing."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """The result of a fit. `print(solution)` shows the table."""
+    """The result of a fit: a model with values, each an `Estimate` with its interval. `print(solution)` shows a table.
+
+    >>> import numpy as np
+    >>> from palpate import build_balance, compress, load_object, solve
+    >>> model, t = load_object("pendulum"), np.arange(3000) / 100
+    >>> states = np.stack([np.sin(2 * t) + 0.3 * np.sin(5 * t), 2 * np.cos(2 * t) + 1.5 * np.cos(5 * t)], axis=1)
+    >>> acceleration = -4 * np.sin(2 * t) - 7.5 * np.sin(5 * t)
+    >>> motion = model.mechanism.motion(t, states, acceleration[:, None])
+    >>> wrench = np.zeros((len(t), 6))
+    >>> wrench[:, 5] = 0.2 * acceleration + 0.1 * states[:, 1] + 0.01 * np.random.default_rng(0).normal(size=len(t))
+    >>> balance = build_balance(model, motion, wrench, sigma=[0.01])
+    >>> solution = solve(compress(balance, [(0.0, 29.9)]))
+    >>> solution.estimates[0].name, round(solution.estimates[0].value, 2), solution.estimates[0].unit
+    ('I', 0.2, 'kg m2')
+    """
 
     model: Model
     """With values; `model.of_object()` is what a robot loads."""
@@ -234,7 +261,7 @@ def _report(
             unit=units[i],
             noise=float(noise[i]),
             pull=float(pull[i]),
-            ci95=(float(p[i] - half[i]), float(p[i] + half[i])) if statuses[i] in _CLOSED else None,
+            ci95=(float(p[i] - half[i]), float(p[i] + half[i])) if statuses[i].closed else None,
             prior=float(before[i]) if has_prior[i] else None,
             systematic=0.0,
             attenuation=0.0,
@@ -306,9 +333,6 @@ def _check_names(prior: Prior | None, names: tuple[str, ...]) -> None:
     unknown = [] if prior is None else [n for n in prior.values if n not in names]
     if unknown:
         raise PalpateError(f"prior: {', '.join(unknown)}: no such parameter. There is: {', '.join(names)}")
-
-
-GRID = np.logspace(-4, 4, 41)
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,18 +415,12 @@ def _given(covariance: FloatArray, known: BoolArray) -> FloatArray:
 
 
 def _wider(e: Estimate, noise: float, critical: float, size: float) -> Estimate:
-    if e.status not in (Status.IDENTIFIED, Status.PRIOR_DOMINATED) or noise <= e.noise:
+    if not e.status.closed or noise <= e.noise:
         return e
     if critical * noise > VAGUE * size:
         return replace(e, noise=noise, ci95=None, status=Status.NOT_IDENTIFIABLE)
     half = float(np.hypot(critical * noise, 1.96 * e.pull))
     return replace(e, noise=noise, ci95=(e.value - half, e.value + half))
-
-
-CONTRADICTING = 3.0
-"""Standard deviations of prior and data by which they must differ before they contradict each other."""
-ROUND = 0.02
-"""A symmetric drawing pretends to know its zeros exactly: nothing is known better than to this share of its kind."""
 
 
 def contradictions(
@@ -448,12 +466,6 @@ def _as_drawn(map_: Stacked, p: FloatArray) -> tuple[FloatArray, FloatArray]:
             if possible:
                 gradient[ps, ps] = drawing_jacobian(p[ps])
     return values, gradient
-
-
-IMPOSSIBLE = 4.0
-"""Standard deviations by which a number must be impossible before anything is accused."""
-BEYOND = 0.1
-"""A body may come out flatter than nothing by this share of its length, from small errors of geometry alone."""
 
 
 def unconstrained(R: FloatArray) -> FloatArray:

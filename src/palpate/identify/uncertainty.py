@@ -1,7 +1,8 @@
-"""Uncertainty of a solution: noise, the prior's pull, and how much of each number comes from the data at all.
+"""Uncertainty and conditioning of a solution: noise, the prior's pull, how much of each number comes from the data.
 
-Everything is told in whitened coordinates u = T theta, where T'T is what the fit knows: M = [J; lambda A] = Q T. From
-M itself, never from M'M: near the edge of possible bodies theta is so badly scaled that M'M would have lost all digits.
+Everything is expressed in whitened coordinates u = T theta, where T'T is what the fit knows: M = [J; lambda A] = Q T.
+From M itself, never from M'M: near the edge of possible bodies theta is so badly scaled that M'M would have lost all
+digits.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ LAGS = 8
 """Neighbouring pieces whose scores may still be correlated, at least; more where they show it."""
 FEWEST = 10
 """Pieces beyond the number of parameters without which the scatter says nothing about noise."""
+KAPPA_LIMIT = 100.0
+"""Below, parameters count as identifiable (paper, eq. kappa; Schroer 1993)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,10 +154,6 @@ def _lags(influence: FloatArray) -> int:
     memory = float(np.clip(np.trace(solve_columns(now, next_)) / k, -0.5, 0.9))
     alpha = 4 * memory**2 / ((1 - memory) * (1 + memory)) ** 2
     return min(max(LAGS, round(1.1447 * (n * alpha) ** (1 / 3)) - 1), max(1, n // 5))
-
-
-KAPPA_LIMIT = 100.0
-"""Below, parameters count as identifiable (paper, eq. kappa; Schroer 1993)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,17 @@ SEARCH_ROWS = 3000
 """About so many rows serve the search; all of them the last step and the errors."""
 
 
+Span: TypeAlias = "slice[int, int]"
+_NEAR_LOG = 0.5
+"""How far (relative) a width may move before its slope no longer tells."""
+_NEAR_BORDER = 0.7
+"""How far a border may move, in widths."""
+_DIFFERENCE = 1e-6
+WORTH = 2e-3
+"""Share of the cost that a full fit must promise beyond the first-order one: far below any standard error."""
+_ROUNDS = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Variant:
     """A model that may be the right one. `complexity`: how much it can follow."""
@@ -214,18 +225,6 @@ def _rank(variants: Sequence[Variant], fits: Sequence[Fitted], samples: NDArray[
     ]
     chosen = min((r for r in ranked if r.as_good), key=lambda r: (r.variant.complexity, r.error))
     return Ranking(tuple(sorted(ranked, key=lambda r: r.error)), chosen)
-
-
-Span: TypeAlias = "slice[int, int]"
-
-_NEAR_LOG = 0.5
-"""How far (relative) a width may move before its slope no longer tells."""
-_NEAR_BORDER = 0.7
-"""How far a border may move, in widths."""
-_DIFFERENCE = 1e-6
-WORTH = 2e-3
-"""Share of the cost that a full fit must promise beyond the first-order one: far below any standard error."""
-_ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)

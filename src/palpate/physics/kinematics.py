@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Scalar
@@ -42,6 +46,21 @@ class Kinematics:
     omega: Triple
     omega_dot: Triple
     coordinates: Mapping[str, Coordinate] = field(default_factory=lambda: MappingProxyType({}))
+
+    def at(self, index: slice[int, int] | NDArray[np.int64]) -> Kinematics:
+        """The same at some of the samples; what is one number for all of them stays."""
+
+        def take(x: Scalar) -> Scalar:
+            return cast("FloatArray", x)[index] if isinstance(x, np.ndarray) else x
+
+        def triple(t: Triple) -> Triple:
+            return (take(t[0]), take(t[1]), take(t[2]))
+
+        coordinates = {
+            name: Coordinate(take(c.position), take(c.speed), take(c.acceleration), tuple(take(r) for r in c.ratio))
+            for name, c in self.coordinates.items()
+        }
+        return Kinematics(triple(self.specific_acceleration), triple(self.omega), triple(self.omega_dot), coordinates)
 
     @classmethod
     def from_arrays(cls, specific_acceleration: FloatArray, omega: FloatArray, omega_dot: FloatArray) -> Kinematics:

@@ -12,7 +12,14 @@ from palpate.physics.poses import Poses
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Motion:
-    """Motion of a rigid body's frame, expressed in that frame, on the reference clock.
+    """How a rigid body's frame moved, expressed in that frame, sample by sample on the reference clock.
+
+    >>> import numpy as np
+    >>> from palpate.mechanisms import Hinge
+    >>> t = np.linspace(0.0, 1.0, 101)
+    >>> motion = Hinge().motion(t, np.stack([0.5 * t**2, t], axis=1), np.ones((101, 1)))
+    >>> motion.rate_hz, motion.omega[-1].tolist()
+    (100.0, [0.0, 0.0, 1.0])
 
     Arrays are (samples, 3) in column-major order: elements read one component at a time.
     """
