@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from palpate.runtime import Status, Stepper
+from palpate.runtime import Stepper, StepStatus
 from studies.running import map_seeds
 from tests.test_rolling_mechanism import barrow, energies, standing
 
@@ -40,7 +40,7 @@ def _steps(rng: np.random.Generator, *, feet: bool) -> Run:
     after, out, lost = np.empty((n, 9)), np.empty(13), 0
     for i, state in enumerate(before):
         stepper.reset(state)
-        lost += stepper.step((0.0,) * 6, out) is Status.NOT_FINITE
+        lost += stepper.step((0.0,) * 6, out) is StepStatus.NOT_FINITE
         after[i] = out[:9]
     old, new = (sum(energies(x, feet=feet)) for x in (before, after))
     return Run(n, float(((new - old) / (np.abs(old) + energies(before)[0])).max()), lost)

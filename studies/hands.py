@@ -18,7 +18,7 @@ from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS
 from palpate.physics.kinematics import Triple
-from palpate.runtime.advance import Status
+from palpate.runtime.advance import StepStatus
 from palpate.runtime.flat import Term, Trace
 from palpate.runtime.replay import half_step_back
 from palpate.runtime.stepper import Stepper
@@ -186,7 +186,7 @@ def hold(model: Model, hands: Hands, intention: Intention, start: FloatArray, *,
         found = act(now, aim)
         if i % steps == 0:
             states[i // steps], forces[i // steps] = now, found[6:]
-        if stepper.step(found[:6], out) is Status.NOT_FINITE:
+        if stepper.step(found[:6], out) is StepStatus.NOT_FINITE:
             raise PalpateError(f"model {model.name!r}: in the hands, a step leads nowhere at {at[i]:.2f} s")
         now = out[: len(start)]
     freedoms = len(model.mechanism.accelerations)

@@ -38,7 +38,7 @@ from palpate.elements import (
 )
 from palpate.mechanisms import FourBar, Hinge
 from palpate.model import Model, load_object
-from palpate.runtime import Status, Stepper
+from palpate.runtime import Stepper, StepStatus
 from tests.oracles import door_ode
 
 PAPER_LINKS = (0.28575, 0.27305, 0.26035, 0.34925)
@@ -196,7 +196,7 @@ def worst(seeds: Sequence[int], states: int, wrong: type[Any] | None = None) -> 
             tau = rng.normal() * 10 ** rng.uniform(-2, 4) * rng.integers(0, 2)
             stepper.reset((q, v))
             status = stepper.step([*rng.normal(size=5), tau], out)
-            assert status is not Status.NOT_FINITE
+            assert status is not StepStatus.NOT_FINITE
             to, u = out[:2]
             before, after, work = account.energy(q, v), account.energy(to, u), tau * (to - q)
             created = after - before - work - account.allowed(q, v, to, u)
@@ -223,7 +223,7 @@ def test_a_lost_wrench_creates_no_energy() -> None:
         for _ in range(8):
             q, v = rng.uniform(0.0, 1.55), rng.normal() * 10 ** rng.uniform(-5, 0.7)
             stepper.reset((q, v))
-            assert stepper.step([math.nan] * 6, out) is Status.NOT_FINITE
+            assert stepper.step([math.nan] * 6, out) is StepStatus.NOT_FINITE
             to, u = out[:2]
             created = account.energy(to, u) - account.energy(q, v) - account.allowed(q, v, to, u)
             assert created <= ROUNDING * (1.0 + abs(account.smooth(q)) + abs(account.energy(q, v)))
@@ -313,11 +313,11 @@ def test_a_door_at_rest_stays_under_any_wrench_below_its_friction() -> None:
             tau = hold + rng.uniform(-0.999, 0.999) * most
             stepper.reset((q, 0.0))
             for _ in range(20):
-                assert stepper.step([*rng.normal(size=5) * 100, tau], out) is Status.STICKING
+                assert stepper.step([*rng.normal(size=5) * 100, tau], out) is StepStatus.STICKING
             assert out.tolist() == [q, 0.0, 0.0]
             for sign in (1.0, -1.0):
                 stepper.reset((q, 0.0))
-                assert stepper.step([0.0] * 5 + [hold + sign * 1.001 * most], out) is Status.OK
+                assert stepper.step([0.0] * 5 + [hold + sign * 1.001 * most], out) is StepStatus.OK
                 assert out[1] * sign > 0
 
 
@@ -362,5 +362,5 @@ def test_a_door_let_go_closes_through_sweep_and_latch_as_the_oracles_and_ends_at
     touch = int(np.argmax(path[:, 0] < frame))
     assert (np.diff(path[: touch + 1, 0]) < 0).all()  # without a pause on the way
     assert path[-1, 1] == 0.0
-    assert status[-1] == Status.AT_LIMIT
+    assert status[-1] == StepStatus.AT_LIMIT
     assert frame - 2.0 * 20.0 / k < path[-1, 0] < frame  # no farther in than its spring presses

@@ -21,7 +21,7 @@ from palpate.mechanisms import Hinge, Rolling
 from palpate.model import Model, load_object
 from palpate.physics.functions import ARRAYS
 from palpate.physics.inertia import phi_from_mass_properties
-from palpate.runtime import Status, Stepper
+from palpate.runtime import Stepper, StepStatus
 from palpate.runtime.pairing import wrench_words
 from tests.conftest import needs, needs_program
 from tests.generated import FUSED, Generated, generate
@@ -155,7 +155,7 @@ def test_a_minute_of_the_door_is_the_same_in_c(flags: tuple[str, ...], door: Gen
     assert max(angle, speed) < (1e-9 if flags else EXACT)
     assert acceleration < (1e-6 if flags else EXACT)  # (new - old) / dt: a thousand times the rounding of the speed
     assert not len(other)
-    assert set(door_in_python()[2].tolist()) == {Status.OK, Status.STICKING, Status.AT_LIMIT}
+    assert set(door_in_python()[2].tolist()) == {StepStatus.OK, StepStatus.STICKING, StepStatus.AT_LIMIT}
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -187,7 +187,7 @@ def test_a_barrow_on_its_feet_slips_sticks_and_rests_in_c_as_in_python(flags: tu
     assert worst[:9].max() < (1e-9 if len(flags) > 1 else EXACT)
     assert not len(other)
     _, status = found.run(np.zeros((2000, 6)))
-    assert Status.AT_LIMIT in status
+    assert StepStatus.AT_LIMIT in status
 
 
 def hand(t: float, s: np.ndarray) -> list[float]:
@@ -309,7 +309,7 @@ def test_lost_wrenches_brake_in_c_as_in_python(name: str, door: Generated, barro
     assert not len(other)
     _, out, status = in_python(model, wrenches)
     assert np.isfinite(out).all()
-    assert (status[~np.isfinite(wrenches).all(axis=1)] == Status.NOT_FINITE).all()
+    assert (status[~np.isfinite(wrenches).all(axis=1)] == StepStatus.NOT_FINITE).all()
 
 
 def test_every_lost_number_of_a_wrench_is_seen(door: Generated) -> None:
@@ -318,10 +318,10 @@ def test_every_lost_number_of_a_wrench_is_seen(door: Generated) -> None:
         for place in range(6):
             door.reset((0.7, 0.0))
             (out,), (status,) = door.run(np.array([[bad if i == place else 1.0 for i in range(6)]]))
-            assert status == Status.NOT_FINITE
+            assert status == StepStatus.NOT_FINITE
             assert out.tolist() == [0.7, 0.0, 0.0]
     _, (status,) = door.run(np.zeros((1, 6)))
-    assert status == Status.OK
+    assert status == StepStatus.OK
 
 
 def test_a_saturated_sensor_counts_as_its_limit(door: Generated) -> None:
@@ -335,7 +335,7 @@ def test_a_saturated_sensor_counts_as_its_limit(door: Generated) -> None:
     assert door.init() == 0
     assert c_out == pytest.approx(out, abs=EXACT)
     assert c_status.tolist() == status.tolist()
-    assert ((np.abs(wrenches) > limit).any(axis=1) == (status == Status.SATURATED)).all()
+    assert ((np.abs(wrenches) > limit).any(axis=1) == (status == StepStatus.SATURATED)).all()
 
 
 def test_parameters_that_no_object_has_are_refused_and_the_state_held(door: Generated, barrow: Generated) -> None:
@@ -345,15 +345,15 @@ def test_parameters_that_no_object_has_are_refused_and_the_state_held(door: Gene
         for place, parameter in enumerate(model.parameters.values()):
             for bad in (math.nan, math.inf, *([0.0, -1.0] if parameter.map == "positive" else [])):
                 wrong = [bad if i == place else x for i, x in enumerate(p)]
-                assert found.init(wrong) == Status.NOT_READY
+                assert found.init(wrong) == StepStatus.NOT_READY
                 assert check(found.model.parameters) == place + 1
                 out, (status,) = found.run(np.full((1, 6), 100.0))
-                assert status == Status.NOT_READY
+                assert status == StepStatus.NOT_READY
                 assert out[0, : len(start)].tolist() == start
                 with pytest.raises(PalpateError):
                     Stepper(model.with_values(wrong), 1e-3)
         for limit in ([0.0] * 6, [math.nan] * 6, [-1.0] * 6):
-            assert found.init(limit=limit) == Status.NOT_READY
+            assert found.init(limit=limit) == StepStatus.NOT_READY
         assert found.init() == 0
 
 

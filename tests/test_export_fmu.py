@@ -15,7 +15,7 @@ import pytest
 
 from palpate.export.c import compile_c
 from palpate.export.fmu import export_fmu
-from palpate.runtime import Status, Stepper
+from palpate.runtime import Stepper, StepStatus
 from tests.conftest import needs_program
 from tests.generated import STRICT
 from tests.test_export_c import SHIPPED, a_minute_at_the_door, closing_door, door_in_python, pushes, shipped
@@ -135,7 +135,7 @@ def test_a_minute_of_the_door_is_the_same_as_in_python(fmpy: Any, door: Path) ->
     assert len(found) == 60_000
     assert np.abs(found[:, :2] - out[:, :2]).max() < 1e-9
     assert found[:, 3].astype(int).tolist() == status.tolist()
-    assert set(status.tolist()) == {Status.OK, Status.STICKING, Status.AT_LIMIT}
+    assert set(status.tolist()) == {StepStatus.OK, StepStatus.STICKING, StepStatus.AT_LIMIT}
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -227,14 +227,14 @@ def test_bad_input_is_told_and_brakes(slave: Slave, fmpy: Any, door: Path, tmp_p
     for i, bad in enumerate((math.nan, math.inf), start=1):
         slave.step(i, [0, 0, 0, 0, 0, bad])
         stepper.step([0, 0, 0, 0, 0, bad], out)
-        assert (slave.status, slave.angle) == (Status.NOT_FINITE, out[0])
+        assert (slave.status, slave.angle) == (StepStatus.NOT_FINITE, out[0])
     before = slave.angle
     slave.set(parameters__I=-1.0)
     slave.step(3, [0, 0, 0, 0, 0, 30.0])
-    assert (slave.status, slave.angle) == (Status.NOT_READY, before)
+    assert (slave.status, slave.angle) == (StepStatus.NOT_READY, before)
     slave.set(parameters__I=6.0)
     slave.step(4, [0, 0, 0, 0, 0, 30.0])
-    assert slave.status == Status.OK
+    assert slave.status == StepStatus.OK
     assert slave.angle != before
     from fmpy.fmi1 import FMICallException
 

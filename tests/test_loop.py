@@ -30,7 +30,7 @@ from palpate.rendering.loop import (
     Trace,
     Trial,
     apparent_inertia,
-    compare,
+    compare_traces,
     loop_line,
     run_robot,
     run_true,
@@ -38,7 +38,7 @@ from palpate.rendering.loop import (
     wrong_by,
 )
 from palpate.rendering.person import Hand, Intention, on_object, rocking
-from palpate.rendering.robot import Arm, Inner, Reading, Sensor
+from palpate.rendering.robot import Arm, Inner, LoopSensor, Reading
 from palpate.rendering.stability import (
     Line,
     apparent,
@@ -60,7 +60,7 @@ from tests.door_files import short_door
 needs("mujoco", "mujoco")
 
 DT = 1e-3
-PERFECT = Sensor(noise_n=0.0, noise_nm=0.0, delay_s=0.0)
+PERFECT = LoopSensor(noise_n=0.0, noise_nm=0.0, delay_s=0.0)
 
 
 def simple(inertia: float, damping: float = 2.0) -> Model:
@@ -96,12 +96,12 @@ def test_an_identified_door_feels_true_and_one_that_is_wrong_by_a_fifth_does_not
     intention = rocking(truth, grip, hand, 3.0, DT)
     true = run_true(truth, grip, hand, intention)
     intention = on_object(intention, model, grip)
-    identified = compare(run_robot(model, grip, hand, intention), true)
+    identified = compare_traces(run_robot(model, grip, hand, intention), true)
     assert identified.stable
     assert identified.passed
     assert identified.force_percent[0] < 2.0
     for part in (0.2, -0.2):
-        wrong = compare(run_robot(wrong_by(model, part), grip, hand, intention), true)
+        wrong = compare_traces(run_robot(wrong_by(model, part), grip, hand, intention), true)
         assert wrong.stable
         assert not wrong.passed
         assert wrong.force_percent[0] > 6.0
@@ -147,9 +147,9 @@ def test_a_perfect_sensor_leaves_only_the_arms_own_error(
 ) -> None:
     grip, hand, intention, true = session
     found = run_robot(door, grip, hand, intention, Robot(PERFECT, Inner(wrong=0.0)))
-    assert compare(found, true).force_percent[0] < 0.5
+    assert compare_traces(found, true).force_percent[0] < 0.5
     bare = run_robot(door, grip, hand, intention, Robot(PERFECT, Inner(velocity=False, acceleration=False)))
-    assert compare(bare, true).force_percent[0] > 4 * compare(found, true).force_percent[0]
+    assert compare_traces(bare, true).force_percent[0] > 4 * compare_traces(found, true).force_percent[0]
     pace = intention.pace_hz
     assert abs(apparent_inertia(found, pace, from_s=1.0)) == pytest.approx(
         abs(apparent_inertia(true, pace, from_s=1.0)), rel=0.01
@@ -163,7 +163,7 @@ def test_a_wheelbarrow_in_a_plane_is_rendered_too() -> None:
     intention = rocking(model, grip, hand, 3.0, DT)
     assert intention.holds[2] > 100.0  # somebody lifts it
     true = run_true(model, grip, hand, intention)
-    found = compare(run_robot(model, grip, hand, intention), true)
+    found = compare_traces(run_robot(model, grip, hand, intention), true)
     assert found.ways == ("ahead", "up")
     assert found.passed
 
@@ -216,7 +216,7 @@ def test_the_simulated_arm_shakes_where_the_linear_loop_says_so(inner: Inner) ->
     model, hand = simple(6.0), Hand()
     grip = grip_of(model)
     intention = rocking(model, grip, hand, 1.2, DT, size=0.03)
-    robot = Robot(Sensor(noise_n=0.02, noise_nm=1e-3), inner)
+    robot = Robot(LoopSensor(noise_n=0.02, noise_nm=1e-3), inner)
     line = loop_line(model, grip, hand, intention, robot)
     least = smallest_inertia(line) / line.mass
     assert 0.05 < least < 0.9
@@ -228,7 +228,7 @@ def test_the_simulated_arm_shakes_where_the_linear_loop_says_so(inner: Inner) ->
 def test_a_stiff_hand_swings_at_the_rate_of_the_linear_loop(delay_s: float) -> None:
     """After a short pull the force swings; how fast that dies out or grows is the logarithm of the spectral radius."""
     model, hand = simple(6.0), Hand(stiffness=3000.0)
-    grip, robot = grip_of(model), Robot(Sensor(0.0, 0.0, delay_s))
+    grip, robot = grip_of(model), Robot(LoopSensor(0.0, 0.0, delay_s))
     intention = rocking(model, grip, hand, 1.6, DT)
     pull = np.zeros_like(intention.positions)
     pull[20:60] = 0.01
@@ -322,7 +322,7 @@ def test_a_stiffer_hand_and_a_longer_delay_never_help() -> None:
     st.lists(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=6, max_size=6), min_size=1, max_size=30)
 )
 def test_what_the_loop_reads_is_finite_and_within_the_range(rows: list[list[float]]) -> None:
-    sensor = Sensor(delay_s=0.003, range_n=100.0, range_nm=5.0)
+    sensor = LoopSensor(delay_s=0.003, range_n=100.0, range_nm=5.0)
     reading = Reading(sensor, DT, np.random.default_rng(0))
     with np.errstate(invalid="ignore", over="ignore"):
         read = np.array([reading.read(np.array(row)) for row in rows])
@@ -332,7 +332,7 @@ def test_what_the_loop_reads_is_finite_and_within_the_range(rows: list[list[floa
 
 
 def test_delay_and_hold_are_what_they_say() -> None:
-    reading = Reading(Sensor(0.0, 0.0, delay_s=0.003, rate_hz=500.0), DT, np.random.default_rng(0))
+    reading = Reading(LoopSensor(0.0, 0.0, delay_s=0.003, rate_hz=500.0), DT, np.random.default_rng(0))
     read = [float(reading.read(np.full(6, float(i)))[0]) for i in range(12)]
     assert read == [0, 0, 0, 0, 0, 2, 2, 4, 4, 6, 6, 8]
 
@@ -341,7 +341,7 @@ def test_lost_and_saturated_samples_do_not_make_the_loop_jump(
     door: Model, session: tuple[Grip, Hand, Intention, Trace]
 ) -> None:
     grip, hand, intention, good = session
-    bad = Sensor(lost_s=((1.2, 1.23), (1.8, 2.1)), range_n=40.0)
+    bad = LoopSensor(lost_s=((1.2, 1.23), (1.8, 2.1)), range_n=40.0)
     found = run_robot(door, grip, hand, intention, Robot(bad))
     assert found.counts["lost"] > 300
     assert found.counts["saturated"] > 10
@@ -353,7 +353,7 @@ def test_lost_and_saturated_samples_do_not_make_the_loop_jump(
 
 def test_a_runaway_is_stopped_and_told(door: Model, session: tuple[Grip, Hand, Intention, Trace]) -> None:
     grip, _, intention, _ = session
-    found = run_robot(door, grip, Hand(stiffness=5000.0), intention, Robot(Sensor(delay_s=0.15)))
+    found = run_robot(door, grip, Hand(stiffness=5000.0), intention, Robot(LoopSensor(delay_s=0.15)))
     assert not found.stable
 
 
@@ -422,7 +422,7 @@ def test_a_model_beside_itself_judges_the_robot_only(door: Model, session: tuple
     robot = run_robot(door, grip, hand, intention)
     line = loop_line(door, grip, hand, intention, Robot())
     found = Trial(
-        door, True, Setup(), grip, intention, true, robot, compare(robot, true), None, line, np.ones((1, 1)), {}
+        door, True, Setup(), grip, intention, true, robot, compare_traces(robot, true), None, line, np.ones((1, 1)), {}
     )
     assert "the robot renders this model within" in trial_verdict(found)
     assert "feels like the true object" in trial_verdict(replace(found, same=False))

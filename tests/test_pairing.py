@@ -17,7 +17,7 @@ from palpate.physics.inertia import move_phi
 from palpate.physics.regressor import body_regressor
 from palpate.physics.spatial import transport_acceleration, wrench_transmission
 from palpate.rendering.loop import check_pairing
-from palpate.runtime import Status, Stepper
+from palpate.runtime import Stepper, StepStatus
 from palpate.runtime.pairing import HandleSensor, SensorStepper, doubt, model_of, wrench_words
 from tests.test_export_c import BARROW, DOOR
 
@@ -69,7 +69,7 @@ def driven(model: Model, raw: np.ndarray, start: Any, **options: Any) -> np.ndar
     stepper.reset(start)
     found = np.empty((len(raw), 3))
     for row, out in zip(raw, found, strict=True):
-        assert stepper.step(row, out) in (Status.OK, Status.STICKING)
+        assert stepper.step(row, out) in (StepStatus.OK, StepStatus.STICKING)
     return found
 
 
@@ -119,7 +119,7 @@ def test_two_handles_of_a_barrow() -> None:
     sensors = [HandleSensor(R_BS, r) for r in places]
     stepper = SensorStepper(models["body"], DT, sensors)
     stepper.reset(state)
-    assert stepper.step(raw, out) is Status.OK
+    assert stepper.step(raw, out) is StepStatus.OK
     expected, plain = np.empty(13), Stepper(models["body"], DT)
     plain.reset(state)
     plain.step(sum(wrench_transmission(R_BS, r) @ w for r, w in zip(places, raw, strict=True)), expected)
@@ -174,7 +174,7 @@ def test_bad_readings_brake_and_saturated_ones_count_as_the_limit() -> None:
     before = stepper.state
     for bad in ([math.nan] * 6, [0.0] * 5, None, [0.0] * 5 + [math.inf], "x"):
         speed = stepper.state[1]
-        assert stepper.step(bad, out) is Status.NOT_FINITE  # type: ignore[arg-type]
+        assert stepper.step(bad, out) is StepStatus.NOT_FINITE  # type: ignore[arg-type]
         assert np.isfinite(stepper.state).all()
         assert 0.9 * speed < stepper.state[1] == out[1] < 0.96 * speed
     ends = []
@@ -182,7 +182,7 @@ def test_bad_readings_brake_and_saturated_ones_count_as_the_limit() -> None:
         stepper.reset(before)
         status = stepper.step([0.0, force, 0.0, 0.0, 0.0, 0.0], out)
         ends.append(out.tolist())
-    assert status is Status.SATURATED
+    assert status is StepStatus.SATURATED
     assert ends[0] == ends[1]
 
 

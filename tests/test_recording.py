@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from palpate.errors import DataProblem, UnknownName
-from palpate.recording import Channel, Clock, Recording, merge
+from palpate.recording import Channel, Clock, Recording, merge_recordings
 
 
 def recording(names: str, clock: Clock, source: str | None = None) -> Recording:
@@ -108,7 +108,7 @@ def test_stack_is_fortran_ordered_and_of_one_clock():
 def test_merge_prefixes_what_clashes_and_only_that():
     one = recording("Fx Fy", Clock("Platform", np.arange(3.0)), "one.mat")
     two = recording("Fx Tz", Clock("Platform", np.arange(4.0)), "two.mat")
-    both = merge([one, two])
+    both = merge_recordings([one, two])
     assert list(both) == ["one/Fx", "Fy", "two/Fx", "Tz"]
     assert [clock.name for clock in both.clocks] == ["one/Platform", "two/Platform"]
     assert both["Tz"].clock is both["two/Fx"].clock
@@ -117,9 +117,9 @@ def test_merge_prefixes_what_clashes_and_only_that():
 
 def test_merge_of_equal_stems_takes_the_folder_too():
     clock = Clock("a", np.arange(3.0))
-    both = merge([recording("Fx", clock, "monday/x.csv"), recording("Fx", clock, "friday/x.csv")])
+    both = merge_recordings([recording("Fx", clock, "monday/x.csv"), recording("Fx", clock, "friday/x.csv")])
     assert list(both) == ["monday/x/Fx", "friday/x/Fx"]
-    same = merge([recording("Fx", clock, "monday/x.csv")] * 2)
+    same = merge_recordings([recording("Fx", clock, "monday/x.csv")] * 2)
     assert list(same) == ["monday/x#1/Fx", "monday/x#2/Fx"]
 
 

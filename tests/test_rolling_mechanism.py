@@ -23,7 +23,7 @@ from palpate.physics.inertia import inertia_matrix, phi_from_mass_properties
 from palpate.physics.kinematics import Kinematics
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
-from palpate.runtime import Status, Stepper
+from palpate.runtime import Stepper, StepStatus
 from palpate.runtime.equations import Equations
 from tests.conftest import needs
 
@@ -314,7 +314,7 @@ def test_no_step_creates_energy(feet: bool) -> None:
     after, out = np.empty((n, 9)), np.empty(13)
     for i, state in enumerate(before):
         stepper.reset(state)
-        assert stepper.step((0.0,) * 6, out) is not Status.NOT_FINITE
+        assert stepper.step((0.0,) * 6, out) is not StepStatus.NOT_FINITE
         after[i] = out[:9]
     old, new = (sum(energies(x, feet=feet)) for x in (before, after))
     assert (new - old <= 1e-12 * (np.abs(old) + energies(before)[0])).all()
@@ -380,10 +380,10 @@ def test_it_falls_over_to_the_side_it_leans_to_and_lies_there() -> None:
             f = turn_of(s[3], s[4]).T @ [0.0, 0.0, 145 - 1500 * (s[4] - 0.2) - 300 * s[8]]
             status.append(stepper.step((*f, *np.cross(grip, f)), out))
             path.append(out[3])
-            if status[-1] is Status.AT_LIMIT:
+            if status[-1] is StepStatus.AT_LIMIT:
                 break
         assert (np.diff(path) * lean >= 0).all()
-        assert status[-1] is Status.AT_LIMIT
+        assert status[-1] is StepStatus.AT_LIMIT
         assert abs(path[-1]) > 1.3
         assert out[5:9].tolist() == [0.0] * 4
 
@@ -422,7 +422,7 @@ def test_it_stands_on_its_feet_until_pushed_or_lifted() -> None:
     for push in ((0, -0.5 * 0.6 * load, 0, 0, 0, 0), (0, 0, 0.3 * 0.6 * load, 0, 0, 0)):
         for _ in range(120):
             status = stepper.step(push, out)
-        assert status is Status.AT_LIMIT
+        assert status is StepStatus.AT_LIMIT
         assert np.abs(out[:2] - rest[:2]).max() < 2e-3
         assert np.abs(out[5:9]).max() < 1e-4
     for _ in range(75):
@@ -430,7 +430,7 @@ def test_it_stands_on_its_feet_until_pushed_or_lifted() -> None:
     assert out[0] - rest[0] > 0.01
     for _ in range(75):
         status = stepper.step((0, 0, 0, 0, 0, 1.3 * PHI[0] * G * 0.4498), out)
-    assert status is Status.OK
+    assert status is StepStatus.OK
     assert out[4] > 0.01
 
 
@@ -562,7 +562,7 @@ def test_object_files_are_models_that_roll(name: str, tmp_path: Any) -> None:
     assert Model.load(tmp_path / "m.json") == model
     mechanism: Any = model.mechanism
     stepper, out = Stepper(model, 1e-3), np.empty(len(mechanism.state) + len(mechanism.accelerations))
-    assert stepper.step((1.0, -20.0, 2.0, 0.1, 0.2, 190.0), out) is Status.OK
+    assert stepper.step((1.0, -20.0, 2.0, 0.1, 0.2, 190.0), out) is StepStatus.OK
 
 
 def test_feet_survive_a_file() -> None:

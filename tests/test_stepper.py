@@ -35,7 +35,7 @@ from palpate.mechanisms.mechanism import Mechanism, Row
 from palpate.model import Model, load_object
 from palpate.physics.functions import FLOATS, Functions
 from palpate.physics.kinematics import Coordinate, Kinematics
-from palpate.runtime import Status, Stepper
+from palpate.runtime import Stepper, StepStatus
 from palpate.runtime.advance import BRAKE_S, dry_impulses
 from palpate.runtime.flat import Trace
 from tests.conftest import needs
@@ -74,7 +74,7 @@ def torque(tau: float) -> list[float]:
 
 def run(
     model: Model, dt: float, tau: Callable[[float], float], seconds: float, angle: float, speed: float = 0.0
-) -> tuple[np.ndarray, list[Status]]:
+) -> tuple[np.ndarray, list[StepStatus]]:
     """Angle, speed, acceleration at every step (the first is the start), and the status of each."""
     stepper = Stepper(model, dt)
     stepper.reset((angle, speed))
@@ -145,7 +145,7 @@ def test_it_sticks_when_and_where_the_oracle_does() -> None:
     rests, should = found[1:, 1] == 0, reference[1:, 1] == 0
     assert 0.1 < should.mean() < 0.9
     assert (rests != should).mean() < 0.002  # a few steps late or early at each change
-    assert [s is Status.STICKING for s in status] == rests.tolist()
+    assert [s is StepStatus.STICKING for s in status] == rests.tolist()
 
 
 def test_a_door_let_go_closes_through_sweep_and_latch_and_rests_on_its_stop() -> None:
@@ -163,7 +163,7 @@ def test_a_door_let_go_closes_through_sweep_and_latch_and_rests_on_its_stop() ->
     expected = [float((np.abs(reference - middle) < math.radians(15)).sum()) * 1e-3 for middle in (1.2, 0.7)]
     assert seconds == pytest.approx(expected, abs=0.01)
     assert speed[-1] == 0.0
-    assert status[-1] is Status.AT_LIMIT
+    assert status[-1] is StepStatus.AT_LIMIT
     assert frame - 0.005 < angle[-1] < frame
 
 
@@ -181,9 +181,9 @@ def test_a_resting_door_stays_exactly_where_it_is(angle: float, share: float) ->
     (hold,) = model.without_dry().wrench(model.mechanism.expand((angle, 0.0), (0.0,), {}, FLOATS), FLOATS)
     stepper.reset((angle, 0.0))
     for _ in range(50):
-        assert stepper.step(torque(hold + share * 1.79), out) is Status.STICKING
+        assert stepper.step(torque(hold + share * 1.79), out) is StepStatus.STICKING
     assert out.tolist() == [angle, 0.0, 0.0]
-    assert stepper.step(torque(hold + math.copysign(1.01 * 1.79, share)), out) is Status.OK
+    assert stepper.step(torque(hold + math.copysign(1.01 * 1.79, share)), out) is StepStatus.OK
     assert math.copysign(1.0, out[1]) == math.copysign(1.0, share)
 
 
@@ -195,15 +195,15 @@ def test_friction_of_the_closer_holds_through_the_linkage() -> None:
     stepper, out = Stepper(model, 1e-3), np.empty(3)
     stepper.reset((1.0, 0.0))
     for sign in (1.0, -1.0):
-        assert stepper.step(torque(sign * most * 0.9999), out) is Status.STICKING
-    assert stepper.step(torque(-most * 1.0001), out) is Status.OK
+        assert stepper.step(torque(sign * most * 0.9999), out) is StepStatus.STICKING
+    assert stepper.step(torque(-most * 1.0001), out) is StepStatus.OK
 
 
 def test_stribeck_friction_breaks_loose_and_slips_as_solve_ivp_says() -> None:
     I, b_c, b_st, v_s, tau = 2.0, 1.0, 1.5, 0.1, 2.52
     elements = (ScalarInertia(), Coulomb(), Stribeck(v_s=v_s))
     model = Model("m", Hinge(), elements).with_values([I, b_c, b_st])
-    assert set(run(model, 1e-3, lambda _: 2.499, 0.1, 0.0)[1]) == {Status.STICKING}
+    assert set(run(model, 1e-3, lambda _: 2.499, 0.1, 0.0)[1]) == {StepStatus.STICKING}
 
     def slip(_: float, x: np.ndarray) -> list[float]:
         return [x[1], (tau - b_c - b_st * math.exp(-((x[1] / v_s) ** 2))) / I]
@@ -213,7 +213,7 @@ def test_stribeck_friction_breaks_loose_and_slips_as_solve_ivp_says() -> None:
     assert errors[1] < 2e-3 * end
     assert 1.7 < errors[0] / errors[1] < 2.3
     stopping, status = run(model, 1e-3, let_go, 1.0, 0.0, 0.5)
-    assert status[-1] is Status.STICKING
+    assert status[-1] is StepStatus.STICKING
     assert (np.diff(stopping[:, 1]) <= 0).all()
     assert stopping[-1, 1] == 0.0
 
@@ -263,7 +263,7 @@ def test_dampers_and_friction_of_any_strength_only_take_energy_out(seed: int) ->
     tau = rng.normal() * 10 ** rng.uniform(-2, 5) * rng.integers(0, 2)
     stepper, out = Stepper(model, dt), np.empty(3)
     stepper.reset((angle, speed))
-    assert stepper.step(torque(tau), out) is not Status.NOT_FINITE
+    assert stepper.step(torque(tau), out) is not StepStatus.NOT_FINITE
     before = 0.5 * I * speed**2
     assert 0.5 * I * out[1] ** 2 - before - tau * dt * out[1] <= 1e-12 * (before + abs(tau * dt * out[1]))
 
@@ -277,8 +277,8 @@ def test_a_slammed_stop_of_any_stiffness_gives_back_no_more_than_it_took(k: floa
     pressed = np.maximum(found[:, 0] - 1.5, 0.0) + np.maximum(-found[:, 0], 0.0)
     energy = 0.5 * 6.5 * found[:, 1] ** 2 + 0.5 * k * pressed**2
     assert (np.diff(energy) <= 1e-12 * energy[0]).all()
-    assert Status.AT_LIMIT in status
-    assert Status.NOT_FINITE not in status
+    assert StepStatus.AT_LIMIT in status
+    assert StepStatus.NOT_FINITE not in status
     assert pressed.max() <= 1.01 * 5.0 * math.sqrt(6.5 / k)  # all the energy in the stop
 
 
@@ -345,9 +345,9 @@ def test_a_stretched_linkage_stops_the_door_and_lets_it_back() -> None:
     stepper, out = Stepper(model, 1e-3), np.empty(3)
     stepper.reset((links.reach[1] - 0.01, 2.0))
     met = [stepper.step(torque(50.0), out) for _ in range(100)]
-    assert met[-1] is Status.AT_LIMIT
+    assert met[-1] is StepStatus.AT_LIMIT
     assert out.tolist() == [links.reach[1], 0.0, 0.0]
-    assert stepper.step(torque(-50.0), out) is Status.OK
+    assert stepper.step(torque(-50.0), out) is StepStatus.OK
     assert out[1] < 0
 
 
@@ -370,16 +370,16 @@ def test_what_is_no_wrench_is_flagged_and_brakes(wrench: Any) -> None:
     if wrench and wrench[-1] == 1e308:  # finite, but where it leads is not
         wrench = [1e308, 1e308, 0.0, 0.0, 0.0, 1e308]
     stepper.reset((0.7, 0.0))
-    assert stepper.step(wrench, out) is Status.NOT_FINITE
+    assert stepper.step(wrench, out) is StepStatus.NOT_FINITE
     assert out.tolist() == [0.7, 0.0, 0.0]  # at rest it stays, whatever the springs want
     stepper.reset((0.7, 1.0))
-    assert stepper.step(wrench, out) is Status.NOT_FINITE
+    assert stepper.step(wrench, out) is StepStatus.NOT_FINITE
     angle, speed, acceleration = out
     assert 0.0 <= speed <= math.exp(-dt / BRAKE_S)
     assert angle == pytest.approx(0.7 + dt * speed, abs=1e-12)
     assert acceleration == pytest.approx((speed - 1.0) / dt)
     assert stepper.state.tolist() == out[:2].tolist()
-    assert stepper.step(torque(0.0), out) is not Status.NOT_FINITE  # and on it goes
+    assert stepper.step(torque(0.0), out) is not StepStatus.NOT_FINITE  # and on it goes
 
 
 def test_one_lost_sample_is_hardly_felt_and_many_are_a_stop() -> None:
@@ -387,7 +387,7 @@ def test_one_lost_sample_is_hardly_felt_and_many_are_a_stop() -> None:
     stepper, out = Stepper(paper_door(), 1e-3), np.empty((200, 3))
     stepper.reset((0.7, 2.0))
     status = stepper.run(np.full((200, 6), math.nan), out)
-    assert set(status.tolist()) == {Status.NOT_FINITE}
+    assert set(status.tolist()) == {StepStatus.NOT_FINITE}
     speeds = np.concatenate([[2.0], out[:, 1]])
     assert (np.diff(speeds) <= 0).all()
     assert np.abs(np.diff(speeds)).max() < 0.06 * 2.0
@@ -422,7 +422,7 @@ def test_an_out_that_does_not_fit_is_flagged() -> None:
     locked = np.zeros(3)
     locked.flags.writeable = False
     for out in (np.zeros(2), np.zeros(4), locked, None):
-        assert stepper.step(torque(0.0), out) is Status.NOT_FINITE  # type: ignore[arg-type]
+        assert stepper.step(torque(0.0), out) is StepStatus.NOT_FINITE  # type: ignore[arg-type]
         assert stepper.state.tolist() == [0.7, 0.2]
 
 
@@ -475,8 +475,8 @@ def test_a_saturated_sensor_counts_as_its_limit_and_is_told() -> None:
     status = Stepper(door, 1e-3).run(np.clip(wrenches, -np.array(limit), limit), expected)
     assert found.tobytes() == expected.tobytes()
     beyond = (np.abs(wrenches) > limit).any(axis=1)
-    assert told.tolist() == np.where(beyond & (status != Status.NOT_FINITE), Status.SATURATED, status).tolist()
-    assert told[7] == Status.NOT_FINITE
+    assert told.tolist() == np.where(beyond & (status != StepStatus.NOT_FINITE), StepStatus.SATURATED, status).tolist()
+    assert told[7] == StepStatus.NOT_FINITE
 
 
 @pytest.mark.parametrize("name", ["cabinet-door", "door", "hand-truck", "handle", "pendulum", "wheelbarrow"])
@@ -512,7 +512,7 @@ def test_every_object_survives_whatever_it_is_given(name: str) -> None:
                 wrench[rng.integers(0, 6)] = rng.choice([math.nan, math.inf, -math.inf, 1e308])
             status = stepper.step(wrench, out)
             assert np.isfinite(out).all()
-            if status is Status.NOT_FINITE:
+            if status is StepStatus.NOT_FINITE:
                 size = math.hypot(*before[-n:])
                 assert math.hypot(*out[-2 * n : -n]) <= math.exp(-dt / BRAKE_S) * size * (1.0 + 1e-12)
             before = stepper.state
@@ -580,7 +580,7 @@ def test_a_free_body_moves_as_mujocos() -> None:
         stepper.reset([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, *speeds])
         out = np.empty(stepper.size)
         for _ in range(round(1.0 / dt)):
-            assert stepper.step([0.0, 0.0, 0.0, *moment], out) is Status.OK
+            assert stepper.step([0.0, 0.0, 0.0, *moment], out) is StepStatus.OK
         assert np.linalg.norm(out[3:7]) == pytest.approx(1.0, abs=1e-12)
         return out[:13] - [*data.qpos, *data.qvel]
 
@@ -734,7 +734,7 @@ def test_a_freedom_that_sticks_leaves_the_other_free() -> None:
     stepper, out = skate(Coulomb("b", "glide"), values=(3.0,)), np.empty(7)
     stepper.reset((0.1, 0.2, 0.3, 0.0, 0.0))
     for _ in range(500):
-        assert stepper.step([2.9, 100.0, 0.0, 0.0, 0.0, 0.0], out) is Status.STICKING
+        assert stepper.step([2.9, 100.0, 0.0, 0.0, 0.0, 0.0], out) is StepStatus.STICKING
     assert out.tolist() == [0.1, 0.2, 0.3, 0.0, 0.0, 0.0, 0.0]
     stepper.step([2.9, 0.0, 0.0, 0.0, 0.0, 1.0], out)
     assert out[:2].tolist() == [0.1, 0.2]
@@ -752,7 +752,7 @@ def test_a_stop_of_one_of_two_freedoms_gives_no_energy(k: float) -> None:
     pressed = np.maximum(np.abs(path[:, 2]) - 0.2, 0.0)
     energy = path[:, 3] ** 2 + 0.25 * path[:, 4] ** 2 + 0.5 * k * pressed**2
     assert (np.diff(energy, prepend=2.0) <= 1e-9).all()
-    assert (status == Status.AT_LIMIT).any()
+    assert (status == StepStatus.AT_LIMIT).any()
     assert path[:, 3] == pytest.approx(1.0)
 
 
@@ -787,7 +787,7 @@ def test_a_run_is_its_steps_bit_by_bit() -> None:
     assert [int(one.step(w, x)) for w, x in zip(wrenches, path, strict=True)] == status.tolist()
     assert path.tobytes() == out.tobytes()
     assert many.state.tobytes() == one.state.tobytes()
-    assert np.flatnonzero(status == Status.NOT_FINITE).tolist() == [5, 70, 200]
+    assert np.flatnonzero(status == StepStatus.NOT_FINITE).tolist() == [5, 70, 200]
     assert many.run(np.empty((0, 6)), np.empty((0, 3))).tolist() == []
     with pytest.raises(PalpateError, match=r"must be \(n, 6\) and out \(n, 3\)"):
         many.run(wrenches, np.empty((2999, 3)))

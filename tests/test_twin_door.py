@@ -18,7 +18,7 @@ from palpate.mechanisms import Hinge
 from palpate.model import Model
 from palpate.physics.inertia import PHI_NAMES
 from palpate.recording import Recording, load
-from palpate.runtime import Status, Stepper
+from palpate.runtime import Stepper, StepStatus
 from palpate.twin.authors import paper_door_twin
 from palpate.twin.door import (
     TABLE,
@@ -199,7 +199,7 @@ def test_random_doors_close_by_themselves(variant: Any) -> None:
         stepper.reset((math.radians(80), 0.0))
         angle = np.empty(2000)
         for i in range(len(angle)):
-            assert stepper.step([0.0] * 6, out) is not Status.NOT_FINITE
+            assert stepper.step([0.0] * 6, out) is not StepStatus.NOT_FINITE
             angle[i] = out[0]
         assert angle[-1] < math.radians(0.5)
         assert 1.0 < 4e-3 * np.argmax(angle < math.radians(3)) < 6.5

@@ -225,10 +225,10 @@ def with_end_stops(model: palpate.Model, stops: str | None) -> palpate.Model:
 def _robot(delay: float, noise: float, feed_forward: str) -> Any:
     from palpate.errors import UnknownName
     from palpate.rendering.loop import Robot
-    from palpate.rendering.robot import Inner, Sensor
+    from palpate.rendering.robot import Inner, LoopSensor
 
     if feed_forward not in _FEEDS:
         raise UnknownName("--feed-forward", feed_forward, _FEEDS)
     velocity, acceleration = _FEEDS[feed_forward]
-    sensor = Sensor(noise_n=noise, noise_nm=noise / 20.0, delay_s=1e-3 * delay)
+    sensor = LoopSensor(noise_n=noise, noise_nm=noise / 20.0, delay_s=1e-3 * delay)
     return Robot(sensor, Inner(velocity=velocity, acceleration=acceleration))

@@ -91,7 +91,7 @@ class ChannelSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Instrument:
+class InstrumentSummary:
     """A recording and its quality."""
 
     name: str
@@ -191,7 +191,7 @@ class View:
     profiles: tuple[ShapeProfile, ...] = ()
     replay: tuple[ReplayWindow, ...] = ()
     """The windows that count, in the order of time."""
-    instruments: tuple[Instrument, ...] = ()
+    instruments: tuple[InstrumentSummary, ...] = ()
     clocks: tuple[ClockEvidence, ...] = ()
     markers: tuple[MarkerSummary, ...] = ()
     marker_error: Series | None = None

@@ -19,7 +19,7 @@ from palpate.files import replacing
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.units import parse_unit
-from palpate.runtime import Status
+from palpate.runtime import StepStatus
 
 _PLATFORMS = {"linux": ("linux", ".so"), "darwin": ("darwin", ".dylib"), "win32": ("win", ".dll")}
 _HIDDEN = ("-fvisibility=hidden",)
@@ -28,7 +28,7 @@ _WRENCH = (
     *(Variable(f"wrench.n_{axis}", "N m") for axis in "xyz"),
 )
 """The inputs; whose force and moment they are, the model says (`CSource.wrench`)."""
-_STATUSES = ", ".join(f"{s.value} {s.name}" for s in Status)
+_STATUSES = ", ".join(f"{s.value} {s.name}" for s in StepStatus)
 
 
 def export_fmu(
@@ -36,8 +36,8 @@ def export_fmu(
 ) -> Export:
     """Write an FMU with its C sources and, where a compiler is there, the library for this platform.
 
-    Inputs: the wrench (N, N m). Outputs: state, accelerations, status as `palpate.runtime.Status`. The parameters can
-    be tuned between steps; one that is not possible holds the state and gives NOT_READY. `dt` (s): the step inside; a
+    Inputs: the wrench (N, N m). Outputs: state, accelerations, status as `palpate.StepStatus`. The parameters can be
+    tuned between steps; one that is not possible holds the state and gives NOT_READY. `dt` (s): the step inside; a
     communication step takes as many of them as fit.
     """
     path = Path(path)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from palpate.errors import FileProblem, UnknownName
-from palpate.recording.recording import Recording, merge
+from palpate.recording.recording import Recording, merge_recordings
 from palpate.recording.signature import head_of, kind
 
 
@@ -40,7 +40,7 @@ def load(*paths: str | Path, format: str | None = None, **options: Any) -> Recor
         if option not in known:
             names = " and ".join(dict.fromkeys(entry.name for _, entry in chosen))
             raise UnknownName("option", option, known, where=f"reading {names}")
-    return merge(
+    return merge_recordings(
         [entry.read(path, **{k: v for k, v in options.items() if k in entry.options}) for path, entry in chosen]
     )
 

@@ -183,7 +183,7 @@ class Recording:
         return str(self.source) if self.source is not None else "recording"
 
 
-def merge(recordings: Sequence[Recording]) -> Recording:
+def merge_recordings(recordings: Sequence[Recording]) -> Recording:
     """One recording of several files; channels and clocks whose names clash get the file's stem as prefix."""
     if len(recordings) == 1:
         return recordings[0]

@@ -32,7 +32,7 @@ from palpate.rendering.grip import (
     wrench_at,
 )
 from palpate.rendering.person import Hand, Intention, on_object, rocking
-from palpate.rendering.robot import Arm, Inner, Reading, Sensor
+from palpate.rendering.robot import Arm, Inner, LoopSensor, Reading
 from palpate.rendering.stability import (
     Line,
     line_of,
@@ -43,7 +43,7 @@ from palpate.rendering.stability import (
     stiffest_hand,
 )
 from palpate.runtime.pairing import model_of
-from palpate.runtime.stepper import Status, Stepper
+from palpate.runtime.stepper import Stepper, StepStatus
 
 DT_S = 1e-3
 """s: the admittance loop runs at 1 kHz."""
@@ -61,7 +61,7 @@ PASS_PERCENT = 5.0
 class Robot:
     """Sensor and inner loop of the arm."""
 
-    sensor: Sensor = field(default_factory=Sensor)
+    sensor: LoopSensor = field(default_factory=LoopSensor)
     inner: Inner = field(default_factory=Inner)
     seed: int = 0
 
@@ -151,7 +151,7 @@ def run_true(model: Model, grip: Grip, hand: Hand, intention: Intention) -> Trac
     for i in range(len(wants)):
         pulls = hand.stiffness * (wants[i] - p) + hand.damping * (speeds[i] - v) + intention.holds
         status = stepper.step(wrench_at(now.R.T @ pulls, grip.hand), out)
-        if status is Status.NOT_FINITE:
+        if status is StepStatus.NOT_FINITE:
             raise DataProblem("true object", f"a step leads nowhere at {i * dt:.3f} s")
         now = moving(out[:-n], out[-n:])
         p, v, a = now.point(grip.hand)
@@ -178,7 +178,7 @@ def run_robot(model: Model, grip: Grip, hand: Hand, intention: Intention, robot:
     for i in range(len(intention.times_s) - 1):
         read = reading.read(arm.sensed())
         force = read[:3]
-        stops += stepper.step([*force, *(read[3:] + cross(grip.place, force))], out) >= Status.AT_LIMIT
+        stops += stepper.step([*force, *(read[3:] + cross(grip.place, force))], out) >= StepStatus.AT_LIMIT
         target = _at(moving(out[:-n], out[-n:]), grip.place)
         p, v = arm.hand()
         pulls = hand.stiffness * (intention.place[i] - p) + hand.damping * (intention.velocity[i] - v) + intention.holds
@@ -192,7 +192,7 @@ def run_robot(model: Model, grip: Grip, hand: Hand, intention: Intention, robot:
     return _trace(model, grip, hand, intention, rows, ended, counts)
 
 
-def compare(robot: Trace, true: Trace, *, after_s: float = 0.5) -> Comparison:
+def compare_traces(robot: Trace, true: Trace, *, after_s: float = 0.5) -> Comparison:
     """Forces and motion of both; the first `after_s` seconds, in which the hand takes hold, are left out."""
     count = min(len(robot.times_s), len(true.times_s))
     part = slice(min(int(np.searchsorted(true.times_s, after_s)), count - 1), count)
@@ -383,7 +383,7 @@ def trial(model: Model, truth: Model | None = None, setup: Setup | None = None) 
     robot = run_robot(model, grip, hand, intention, setup.robot)
     wrong = None
     if setup.wrong:
-        wrong = compare(run_robot(wrong_by(model, setup.wrong), grip, hand, intention, setup.robot), true)
+        wrong = compare_traces(run_robot(wrong_by(model, setup.wrong), grip, hand, intention, setup.robot), true)
     line = loop_line(model, grip, hand, intention, setup.robot)
     limits = {
         "longest_delay_s": longest_delay(line),
@@ -399,7 +399,7 @@ def trial(model: Model, truth: Model | None = None, setup: Setup | None = None) 
         intention,
         true,
         robot,
-        compare(robot, true),
+        compare_traces(robot, true),
         wrong,
         line,
         stability_map(line, DELAYS_S, STIFFNESSES),

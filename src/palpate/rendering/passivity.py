@@ -25,7 +25,7 @@ from palpate.rendering.person import Hand, held_state
 from palpate.rendering.robot import Inner
 from palpate.rendering.stability import Line, line_of, longest_delay, slowest_rate, smallest_inertia, stiffest_hand
 from palpate.runtime.simulate import drive_wrench
-from palpate.runtime.stepper import Status, Stepper, feet_height, has_feet, moving_range
+from palpate.runtime.stepper import Stepper, StepStatus, feet_height, has_feet, moving_range
 
 _GAUSS = np.polynomial.legendre.leggauss(5)
 """Springs and stops are integrated along a step: nodes in each of some pieces."""
@@ -97,7 +97,7 @@ def audit(model: Model, *, dt: float = 1e-3, count: int = 2000, seed: int = 0) -
     out, after, held = [0.0] * stepper.size, np.empty_like(before), np.zeros(count, dtype=bool)
     for i in range(count):
         stepper.reset(before[i])
-        held[i] = stepper.step(wrenches[i], out) is Status.NOT_FINITE
+        held[i] = stepper.step(wrenches[i], out) is StepStatus.NOT_FINITE
         after[i] = out[:-n]
     created, moved = _account(model, before, after, wrenches, dt)
     worst = int(np.argmax(created / moved))
@@ -303,7 +303,7 @@ def _left_alone(model: Model, dt: float, rng: np.random.Generator) -> tuple[floa
     for start in random_states(model, rng, count):
         path = np.empty((steps, stepper.size))
         stepper.reset(start)
-        held += int((stepper.run(np.zeros((steps, 6)), path) == Status.NOT_FINITE).sum())
+        held += int((stepper.run(np.zeros((steps, 6)), path) == StepStatus.NOT_FINITE).sum())
         states = np.vstack([start, path[:, :-n]])
         kinetic = _kinetic(model, states)
         energy = kinetic + np.concatenate([[0.0], np.cumsum(_taken(model, states[:-1], states[1:], dt, 1))])

@@ -28,7 +28,7 @@ _FADES_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Sensor:
+class LoopSensor:
     """What stands between the true wrench and the loop."""
 
     noise_n: float = 0.1
@@ -59,7 +59,7 @@ class Sensor:
 class Reading:
     """A sensor at work, one `read` a step of `dt` (s)."""
 
-    def __init__(self, sensor: Sensor, dt: float, rng: np.random.Generator) -> None:
+    def __init__(self, sensor: LoopSensor, dt: float, rng: np.random.Generator) -> None:
         self._sensor, self._dt, self._rng = sensor, dt, rng
         self._range = np.repeat([sensor.range_n, sensor.range_nm], 3)
         self._noise = np.repeat([sensor.noise_n, sensor.noise_nm], 3)

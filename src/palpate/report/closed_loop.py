@@ -17,7 +17,7 @@ from palpate.rendering.stability import apparent, true_apparent
 from palpate.report import plots
 from palpate.report.page import Block, Figure, Json, Lead, Remarks, Section, Table, Words, write_page
 from palpate.report.plots import COLOURS, DARK, Panel, curve, line
-from palpate.runtime.advance import Status
+from palpate.runtime.advance import StepStatus
 from palpate.runtime.simulate import WRENCH_NAMES, WRENCH_UNITS, Run
 
 _TRUE, _ROBOT = DARK, COLOURS[1]
@@ -374,7 +374,7 @@ def run_table(run: Run) -> Table:
         (name, unit, *(f"{v:.5g}" for v in (x[0], x[-1], x.min(), x.max())))
         for name, unit, x in zip(run.names, run.units, run.motion.T, strict=True)
     ]
-    counts = [int((run.status == s).sum()) for s in (Status.STICKING, Status.AT_LIMIT)]
+    counts = [int((run.status == s).sum()) for s in (StepStatus.STICKING, StepStatus.AT_LIMIT)]
     share = [f"{100 * c / len(run.status):.1f} %" for c in counts]
     note = (
         f"{len(run.times_s)} steps of {run.times_s[0]:g} s; sticking {share[0]}, at a stop, limit or foot {share[1]}."

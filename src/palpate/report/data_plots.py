@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from palpate.experiment.view import Arrows, ClockEvidence, Instrument, View
+from palpate.experiment.view import Arrows, ClockEvidence, InstrumentSummary, View
 from palpate.physics.arrays import FloatArray, rms
 from palpate.report import plots
 from palpate.report.model_plots import directions as ways
@@ -43,7 +43,7 @@ def instruments_table(view: View) -> Table | None:
     return Table(headings, rows, words=(0, 1), marked=marked, note=note) if rows else None
 
 
-def channels_table(instrument: Instrument) -> Table:
+def channels_table(instrument: InstrumentSummary) -> Table:
     """Range and noise of each channel."""
     rows = tuple(
         (c.name, plots.unit_text(c.unit), f"{c.lowest:.4g}", f"{c.highest:.4g}", f"{c.noise:.3g}")

@@ -15,8 +15,8 @@ from palpate.experiment.inspection import Inspection
 from palpate.experiment.stage.capture import Body, CapturedMotion, DeviceOnClock
 from palpate.files import finite
 from palpate.findings import Finding, sentences
-from palpate.motion.frames.hinge import Hinge
-from palpate.motion.frames.roles import Rolling, Tilt
+from palpate.motion.frames.hinge import HingeAxis
+from palpate.motion.frames.roles import RollingMotion, Tilt
 from palpate.motion.imu.extrinsics import UNKNOWN_LEVER, UNKNOWN_TURN, Placement
 from palpate.motion.markers.cloud import markers_of
 from palpate.physics.arrays import FloatArray
@@ -452,7 +452,7 @@ def _placement_table(placement: Placement, frame: str) -> Table:
     return Table(headings, tuple(rows), f"IMU in the {frame} frame", note=note.strip())
 
 
-def _frames_table(body: Body, hinge: Hinge | None) -> Iterator[Table]:
+def _frames_table(body: Body, hinge: HingeAxis | None) -> Iterator[Table]:
     """Origins and axes of the declared frames in the cloud's."""
     rows = tuple(
         (name, *(f"{1e3 * v:+.1f}" for v in T[:3, 3]), *(_vector(T[:3, i]) for i in range(3)))
@@ -462,7 +462,7 @@ def _frames_table(body: Body, hinge: Hinge | None) -> Iterator[Table]:
     yield from (Table(headings, rows, "Frames in the cloud"),) if rows else ()
 
 
-def _frames_in_cloud(body: Body, hinge: Hinge | None) -> dict[str, FloatArray]:
+def _frames_in_cloud(body: Body, hinge: HingeAxis | None) -> dict[str, FloatArray]:
     """T_cloud_frame of the declared roles, and of a hinge that was found from the motion."""
     return body.frames | ({} if hinge is None or "hinge" in body.frames else {"hinge": hinge.T_body_hinge})
 
@@ -514,7 +514,7 @@ def _hinge_table(motion: CapturedMotion) -> Iterator[Table]:
     yield Table(("hinge", ""), tuple(rows))
 
 
-def _rolling_table(rolls: Rolling | None) -> Iterator[Table]:
+def _rolling_table(rolls: RollingMotion | None) -> Iterator[Table]:
     """How the object stood on its wheel: median and range of 95 % of the time."""
     if rolls is None:
         return

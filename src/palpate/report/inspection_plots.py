@@ -18,7 +18,7 @@ from palpate.motion.clocks.offset import Offset, angular_velocity, window_mean
 from palpate.motion.derivatives.bandwidth import Bandwidth
 from palpate.motion.derivatives.differentiate import PoseMotion, pose_motion
 from palpate.motion.frames.hinge import HingeMotion
-from palpate.motion.frames.roles import Rolling
+from palpate.motion.frames.roles import RollingMotion
 from palpate.motion.markers.cloud import Markers, Source, nan_mean, nan_median
 from palpate.physics.arrays import FloatArray, least_squares
 from palpate.physics.motion import Motion
@@ -463,7 +463,7 @@ def hinge_angle(motion: HingeMotion) -> Figure | None:
     )
 
 
-def wheel(rolls: Rolling) -> Figure | None:
+def wheel(rolls: RollingMotion) -> Figure | None:
     """Height of the axle and how the object stands on its wheel."""
     rows = {
         "axle height, mm": 1e3 * rolls.height_m[:, None],

@@ -2,5 +2,5 @@
 
 from palpate.runtime.pairing import HandleSensor as HandleSensor
 from palpate.runtime.pairing import SensorStepper as SensorStepper
-from palpate.runtime.stepper import Status as Status
 from palpate.runtime.stepper import Stepper as Stepper
+from palpate.runtime.stepper import StepStatus as StepStatus

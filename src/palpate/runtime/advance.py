@@ -21,7 +21,7 @@ from palpate.model import Model
 from palpate.runtime.equations import Equations, Kernels, dot, limits
 
 
-class Status(IntEnum):
+class StepStatus(IntEnum):
     """What a step has met; the highest that applies. Generated C and FMU use the same numbers."""
 
     OK = 0
@@ -39,7 +39,7 @@ class Status(IntEnum):
 
 
 State = tuple[float, ...]
-Advance = Callable[[State, Sequence[float]], tuple[State, Status]]
+Advance = Callable[[State, Sequence[float]], tuple[State, StepStatus]]
 """State and wrench -> the next state with the accelerations behind it, and how the step went."""
 
 SLOW = 1e-6
@@ -93,12 +93,14 @@ def one_freedom(model: Model, dt: float, reach: tuple[float, float]) -> Advance:
     smooth, creep, dry, press = (e.trace.function(*kernel) for kernel in kernels.values())
     low, high = reach
 
-    def towards(q: float, v: float, ahead: float, wrench: Sequence[float], dt: float) -> tuple[float, float, Status]:
+    def towards(
+        q: float, v: float, ahead: float, wrench: Sequence[float], dt: float
+    ) -> tuple[float, float, StepStatus]:
         """The new speed if the stops are as pressed as at the angle `ahead`, how much that is, and the status."""
         s = (q, v, ahead)
         force, loss, inertia, stiffness, stop, pressed = smooth(s, wrench)
         if not inertia > 0.0:
-            return 0.0, 0.0, Status.NOT_FINITE
+            return 0.0, 0.0, StepStatus.NOT_FINITE
         stiff = max(dt * dt * stiffness - RESOLVED * inertia, 0.0)
         momentum = inertia * v + dt * force  # what is left without damping and dry friction
         if stop > 0.0:
@@ -109,9 +111,9 @@ def one_freedom(model: Model, dt: float, reach: tuple[float, float]) -> Advance:
         if damping < 0.0:  # no damper: inertia that changes with the angle
             momentum -= dt * loss
         (held,) = dry((q, 0.0))
-        status = Status.AT_LIMIT if pressed else Status.OK
+        status = StepStatus.AT_LIMIT if pressed else StepStatus.OK
         if abs(momentum) <= dt * held:
-            return 0.0, pressed, status or Status.STICKING
+            return 0.0, pressed, status or StepStatus.STICKING
         if fades:
             (held,) = dry((q, v))
         if slow:
@@ -120,9 +122,9 @@ def one_freedom(model: Model, dt: float, reach: tuple[float, float]) -> Advance:
         new = (momentum - math.copysign(lost, momentum)) / (inertia + stiff + dt * max(damping, 0.0))
         return new, pressed, status
 
-    def part(q: float, v: float, wrench: Sequence[float], dt: float) -> tuple[float, float, bool, Status]:
+    def part(q: float, v: float, wrench: Sequence[float], dt: float) -> tuple[float, float, bool, StepStatus]:
         """Angle and speed after a time dt, whether a stop was touched, and the status."""
-        there, new, pressed, touched, status = q + dt * v, v, 0.0, False, Status.OK
+        there, new, pressed, touched, status = q + dt * v, v, 0.0, False, StepStatus.OK
         for _ in range(TOUCHES):
             ahead = low if there < low else high if there > high else there
             new, pressed, status = towards(q, v, ahead, wrench, dt)
@@ -135,18 +137,20 @@ def one_freedom(model: Model, dt: float, reach: tuple[float, float]) -> Advance:
                 break
         if not low <= there <= high:  # a linkage that is stretched stops the door, and gives nothing back
             there = low if there < low else high
-            new, status = (there - q) / dt, Status.AT_LIMIT
+            new, status = (there - q) / dt, StepStatus.AT_LIMIT
         return there, new, touched, status
 
-    def advance(state: State, wrench: Sequence[float]) -> tuple[State, Status]:
+    def advance(state: State, wrench: Sequence[float]) -> tuple[State, StepStatus]:
         q, v = state
         there, new, touched, status = part(q, v, wrench, dt)
-        if touched and (v or new) and status is not Status.NOT_FINITE:  # at rest on a stop nothing is left to resolve
+        if (
+            touched and (v or new) and status is not StepStatus.NOT_FINITE
+        ):  # at rest on a stop nothing is left to resolve
             there, new, pressed = q, v, False
             for _ in range(PARTS):
                 there, new, touched, status = part(there, new, wrench, dt / PARTS)
                 pressed = pressed or touched
-            status = Status.AT_LIMIT if pressed else status
+            status = StepStatus.AT_LIMIT if pressed else status
         return (there, new, (new - v) / dt), status
 
     return advance
@@ -259,14 +263,14 @@ def many_freedoms(model: Model, dt: float) -> Advance:
         u = [v + x for v, x in zip(state[-n:], columns[0], strict=True)]
         return hold(state, u, columns[1:]) if m else u
 
-    def advance(state: State, wrench: Sequence[float]) -> tuple[State, Status]:
+    def advance(state: State, wrench: Sequence[float]) -> tuple[State, StepStatus]:
         q, v = state[:-n], state[-n:]
         there, u = move(q, v), list(v)
         touched = [x > 0.0 for x in pressed(there)]
         for _ in range(TOUCHES):
             speeds = towards(state, there, wrench)
             if speeds is None:
-                return (*state, *(0.0,) * n), Status.NOT_FINITE
+                return (*state, *(0.0,) * n), StepStatus.NOT_FINITE
             u = speeds
             there, before = move(q, u), touched
             touched = [x > 0.0 for x in pressed(there)]
@@ -275,16 +279,16 @@ def many_freedoms(model: Model, dt: float) -> Advance:
         if bounded is not None:
             within_account = bounded(state, there, u, wrench)
             if within_account is None:
-                return (*state, *(0.0,) * n), Status.NOT_FINITE
+                return (*state, *(0.0,) * n), StepStatus.NOT_FINITE
             there, u = within_account
         if m and all(abs(x) < REST and abs(x - y) < REST * dt for x, y in zip(u, v, strict=True)):
             there, u = q, [0.0] * n
         beyond = any(not low <= there[i] <= high for i, low, high in within)
         if beyond:  # it lies there, and gives nothing back
             there, u = q, [0.0] * n
-        status = Status.AT_LIMIT if beyond or any(touched) else Status.OK
+        status = StepStatus.AT_LIMIT if beyond or any(touched) else StepStatus.OK
         if m and not any(u):
-            status = status or Status.STICKING
+            status = status or StepStatus.STICKING
         return (*there, *u, *((new - old) / dt for new, old in zip(u, v, strict=True))), status
 
     return advance
@@ -523,7 +527,7 @@ def brake(advance: Advance, n: int, dt: float, *, turns: bool) -> Callable[[Stat
         try:
             moved, status = advance((*q, *slow), _NOTHING)
             new = moved[len(q) : -n]
-            if status is not Status.NOT_FINITE and math.isfinite(sum(moved)) and dot_floats(new, slow) > 0.0:
+            if status is not StepStatus.NOT_FINITE and math.isfinite(sum(moved)) and dot_floats(new, slow) > 0.0:
                 there, u = moved[: len(q)], list(new)
                 had, has = dot_floats(slow, slow), dot_floats(new, new)
                 if has > had:

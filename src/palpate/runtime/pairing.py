@@ -16,7 +16,7 @@ from palpate.physics.functions import FLOATS
 from palpate.physics.inertia import PHI_NAMES, move_phi
 from palpate.physics.regressor import body_columns, body_features
 from palpate.physics.spatial import nearest_rotation, wrench_transmission
-from palpate.runtime.stepper import Status, Stepper, check_step, check_wrench_limit, moving
+from palpate.runtime.stepper import Stepper, StepStatus, check_step, check_wrench_limit, moving
 
 _OLD_WEIGHT_ONLY = "body with the handle's weight compensated"
 """As files said it that were written before `weight-only` stood in front."""
@@ -152,7 +152,7 @@ class SensorStepper:
 
     def step(
         self, raw: Sequence[float] | Sequence[Sequence[float]] | FloatArray, out: MutableSequence[float] | FloatArray
-    ) -> Status:
+    ) -> StepStatus:
         """One step under what the sensors read: (6,), or one row per sensor. Never raises: look at the status.
 
         A reading that is not finite brakes the object as `Stepper` says; one beyond its sensor's range counts as the
@@ -171,7 +171,7 @@ class SensorStepper:
         status = self._stepper.step(wrench.tolist(), out)
         if len(out) == self.size:
             self._filtered += self._share * (np.array(out[self.size - len(self._filtered) :]) - self._filtered)
-        return Status.SATURATED if beyond and status is not Status.NOT_FINITE else status
+        return StepStatus.SATURATED if beyond and status is not StepStatus.NOT_FINITE else status
 
 
 def _check_pairing(model: Model, sensors: Sequence[HandleSensor]) -> None:

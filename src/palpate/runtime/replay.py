@@ -16,7 +16,7 @@ from palpate.errors import DataProblem, PalpateError
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, rms
 from palpate.physics.functions import FLOATS
-from palpate.runtime.advance import Status
+from palpate.runtime.advance import StepStatus
 from palpate.runtime.stepper import Stepper, end_stops, shown
 
 _MARGIN = {"rad": math.radians(10.0), "m": 0.05}
@@ -268,7 +268,7 @@ def _stepped(
     between_samples = wrench[:-1, None] * (1 - share) + wrench[1:, None] * share
     path = np.empty((steps * (len(states) - 1), stepper.size))
     status = stepper.run(between_samples.reshape(-1, 6), path)
-    if (status == Status.NOT_FINITE).any():
-        return f"a step leads nowhere after {np.argmax(status == Status.NOT_FINITE) / steps:.0f} samples"
+    if (status == StepStatus.NOT_FINITE).any():
+        return f"a step leads nowhere after {np.argmax(status == StepStatus.NOT_FINITE) / steps:.0f} samples"
     positions = states.shape[1] - len(model.mechanism.accelerations)
     return np.vstack([states[:1, :positions], path[steps - 1 :: steps, :positions]])

@@ -15,7 +15,7 @@ from palpate.files import read_bytes
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
-from palpate.runtime.stepper import Status, Stepper, end_stops, moving_range, rest, shown
+from palpate.runtime.stepper import Stepper, StepStatus, end_stops, moving_range, rest, shown
 
 WRENCH_NAMES = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
 WRENCH_UNITS = ("N", "N", "N", "N m", "N m", "N m")
@@ -57,8 +57,8 @@ def simulate(model: Model, wrench: FloatArray, dt: float, start: FloatArray | No
         stepper.reset(start)
     motion = np.empty((len(wrench), stepper.size))
     status = stepper.run(np.ascontiguousarray(wrench), motion)
-    if (status == Status.NOT_FINITE).any():
-        first = int(np.argmax(status == Status.NOT_FINITE))
+    if (status == StepStatus.NOT_FINITE).any():
+        first = int(np.argmax(status == StepStatus.NOT_FINITE))
         raise PalpateError(f"the model leads nowhere at {first * dt:.4g} s: its state is held from there on")
     times_s = np.arange(1, len(wrench) + 1, dtype=float) * dt
     return Run(times_s, wrench, motion, stepper.names, model.mechanism.units, status)

@@ -15,7 +15,7 @@ from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
 from palpate.runtime.advance import State, brake, has_quaternion, many_freedoms, one_freedom
-from palpate.runtime.advance import Status as Status
+from palpate.runtime.advance import StepStatus as StepStatus
 from palpate.runtime.equations import limits
 
 _LOST = [math.nan] * 6
@@ -64,7 +64,7 @@ class Stepper:
         except (TypeError, ArithmeticError) as error:
             raise PalpateError(f"model {model.name!r} cannot be stepped ({error}); does check_element pass?") from error
         self._braked = brake(self._advance, len(self._still), float(dt), turns=self._turns)
-        if status is Status.NOT_FINITE:
+        if status is StepStatus.NOT_FINITE:
             raise PalpateError(f"model {model.name!r} has no inertia to move: add an inertia or a rigid body")
 
     @property
@@ -103,7 +103,7 @@ class Stepper:
                 values = (*values[:3], *(x / size for x in values[3:7]), *values[7:])
         self._now = values
 
-    def step(self, wrench: Sequence[float] | FloatArray, out: MutableSequence[float] | FloatArray) -> Status:
+    def step(self, wrench: Sequence[float] | FloatArray, out: MutableSequence[float] | FloatArray) -> StepStatus:
         """Apply a wrench for one step; `out` receives the new state and the mean accelerations (see `names`).
 
         `wrench`: force (N) and moment (N m) in the body frame about its origin; a hinge takes only the moment about
@@ -126,12 +126,12 @@ class Stepper:
         with suppress(*_PROBLEMS):
             for i, x in enumerate((*self._now, *self._still)):
                 out[i] = x
-        return Status.NOT_FINITE
+        return StepStatus.NOT_FINITE
 
     def run(self, wrenches: FloatArray, out: FloatArray) -> NDArray[np.int8]:
         """Take one step for each row of `wrenches` (steps, 6); `out` (steps, size) receives what `step` would give.
 
-        The same numbers, bit by bit, in less time. Returns the `Status` of each step.
+        The same numbers, bit by bit, in less time. Returns the `StepStatus` of each step.
         """
         if wrenches.shape != (len(wrenches), 6) or out.shape != (len(wrenches), self.size):
             raise PalpateError(
@@ -139,7 +139,7 @@ class Stepper:
             )
         now, count, attempt = self._now, len(self._now), self._attempt
         path: list[State] = []
-        statuses: list[Status] = []
+        statuses: list[StepStatus] = []
         rows: list[list[float]] = wrenches.tolist()
         for w in rows:
             result, status = attempt(now, w)
@@ -151,7 +151,7 @@ class Stepper:
             self._now = now
         return np.array(statuses, dtype=np.int8)
 
-    def _attempt(self, now: State, wrench: list[float]) -> tuple[State, Status]:
+    def _attempt(self, now: State, wrench: list[float]) -> tuple[State, StepStatus]:
         """One step of six numbers; a braked one where they lead nowhere."""
         if math.isfinite(sum(wrench)):
             beyond = False
@@ -160,11 +160,11 @@ class Stepper:
                 beyond, wrench = within != wrench, within
             try:
                 result, status = self._advance(now, wrench)
-                if status is not Status.NOT_FINITE and math.isfinite(sum(result)):
-                    return result, Status.SATURATED if beyond else status
+                if status is not StepStatus.NOT_FINITE and math.isfinite(sum(result)):
+                    return result, StepStatus.SATURATED if beyond else status
             except _PROBLEMS:
                 pass
-        return self._braked(now), Status.NOT_FINITE
+        return self._braked(now), StepStatus.NOT_FINITE
 
 
 def shown(x: float, unit: str, digits: int = 0) -> str:

@@ -24,7 +24,7 @@ from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import nearest_rotation, transport_acceleration, wrench_transmission
 from palpate.physics.units import STANDARD_GRAVITY
 from palpate.recording import Recording
-from palpate.runtime import Status, Stepper
+from palpate.runtime import Stepper, StepStatus
 from palpate.twin.hand import Arm, Phase, Session, intention, plan, smooth_noise
 from palpate.twin.handle import random_handle, write_handle_twin
 from palpate.twin.instruments import (
@@ -271,7 +271,7 @@ def simulate_door(twin: DoorTwin, *, dt: float = DT_S) -> DoorTruth:
     q, v = stepper.state.tolist()
     aim, held = q, False
     rows: list[tuple[float, float, float, float]] = []
-    status: list[Status] = []
+    status: list[StepStatus] = []
     grips: list[FloatArray] = []
     recorded: list[FloatArray] = []
     ends = [0, *(round(s / dt) for s in accumulate(phase.seconds for phase in twin.phases))]
@@ -298,10 +298,10 @@ def simulate_door(twin: DoorTwin, *, dt: float = DT_S) -> DoorTruth:
         aim = float(angles[-1]) if len(t) else aim
     angle, before, after, pushed = np.array(rows).T
     states = np.array(status)
-    if (states == Status.NOT_FINITE).any():
+    if (states == StepStatus.NOT_FINITE).any():
         raise PalpateError(f"the simulated door {twin.seed} came to an impossible state")
     speed, acceleration = (before + after) / 2, (after - before) / dt
-    stopped = binary_dilation(states == Status.AT_LIMIT)  # and one step more on either side
+    stopped = binary_dilation(states == StepStatus.AT_LIMIT)  # and one step more on either side
     slides = (before * after > 0) & ~stopped
     k = twin.model.mechanism.expand((angle, speed), (acceleration,), {}, ARRAYS)
     needed = np.asarray(twin.whole.wrench(k, ARRAYS)[0], dtype=float)
@@ -313,7 +313,7 @@ def simulate_door(twin: DoorTwin, *, dt: float = DT_S) -> DoorTruth:
         torque=np.where(slides, needed, pushed),
         pushed=pushed,
         grip=np.concatenate(grips),
-        sticking=(states == Status.STICKING).astype(float),
+        sticking=(states == StepStatus.STICKING).astype(float),
         stopped=stopped.astype(float),
         recorded=np.concatenate(recorded),
     )

@@ -30,7 +30,7 @@ from palpate.experiment.gates.case import (
     STILL_S,
     Case,
 )
-from palpate.experiment.stage.mount import ATTENUATION_DB
+from palpate.experiment.stage.inputs import ATTENUATION_DB
 from palpate.findings import Finding, Severity
 from palpate.identify import Balance
 from palpate.identify.problem import Ending

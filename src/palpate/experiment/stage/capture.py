@@ -28,7 +28,7 @@ from palpate.motion.derivatives.differentiate import (
     published_pose_motion,
 )
 from palpate.motion.frames.hinge import (
-    Hinge,
+    HingeAxis,
     HingeMotion,
     check_hinge,
     hinge_from_frame,
@@ -42,7 +42,7 @@ from palpate.motion.frames.roles import (
     AxleRoles,
     HingeRoles,
     Roles,
-    Rolling,
+    RollingMotion,
     SensorRoles,
     check_wheel,
     frames_of,
@@ -298,13 +298,13 @@ class CapturedMotion:
     motion: Motion | None = None
     derivatives: PoseMotion | None = None
     """None also where markers and IMU were fused."""
-    hinge: Hinge | None = None
+    hinge: HingeAxis | None = None
     hinge_motion: HingeMotion | None = None
     angle: CoordinateMotion | None = None
     """The hinge's angle with speed and acceleration."""
     inclination_rad: tuple[float, float] | None = None
     """Angle between hinge and vertical, and its standard deviation: infinite where the vertical was not measured."""
-    rolling: Rolling | None = None
+    rolling: RollingMotion | None = None
 
 
 @dataclass(slots=True)
@@ -574,7 +574,7 @@ def _angle(config: MotionPart, turned: HingeMotion) -> CoordinateMotion:
     return coordinate_motion(turned.times_s, turned.angle_rad, window_s=window, order=part.order)
 
 
-def _inclination(hinge: Hinge, placement: Placement | None, up: FloatArray, body: Body) -> tuple[float, float]:
+def _inclination(hinge: HingeAxis, placement: Placement | None, up: FloatArray, body: Body) -> tuple[float, float]:
     if placement is None or placement.tilt is None:
         return inclination(hinge.T_world_hinge, up), float("inf")
     # a hinge of markers is as uncertain as the body's pose
@@ -583,7 +583,7 @@ def _inclination(hinge: Hinge, placement: Placement | None, up: FloatArray, body
     return hinge_inclination(hinge.T_world_hinge[:3, 2], std, placement.tilt)
 
 
-def hinge_of(markers: MarkersPart, body: Body) -> Hinge:
+def hinge_of(markers: MarkersPart, body: Body) -> HingeAxis:
     """The hinge by its markers, or from the motion where none are named."""
     part = markers.hinge
     assert part is not None

@@ -20,13 +20,14 @@ from palpate.model import Model
 from palpate.motion import Smoothing, every_second, imu_motion, noise_floor, resample_motion, without_lost
 from palpate.motion.clocks.clock import Even, resample
 from palpate.motion.clocks.offset import ClockMap
+from palpate.motion.derivatives.bandwidth import light_window_s, signal_bandwidth
 from palpate.motion.derivatives.differentiate import (
     CoordinateMotion,
     coordinate_motion,
     published_pose_motion,
     window_samples,
 )
-from palpate.motion.derivatives.filters import Lowpass, at_rest, derivative_noise, signal_noise
+from palpate.motion.derivatives.filters import Lowpass, at_rest, derivative_noise, design_lowpass, signal_noise
 from palpate.physics.arrays import BoolArray, FloatArray, nearest, rate_hz, segment_mask
 from palpate.physics.functions import ARRAYS
 from palpate.physics.log_cholesky import Factor
@@ -49,6 +50,12 @@ FADE = 0.25
 """Length of the fading at samples that are left out, in periods of the low-pass's bandwidth."""
 UNWANTED = 1e6
 """A row with so large a standard deviation beside the others does not count."""
+FASTEST_HZ = 15.0
+"""Hands and what they move are slower; a low-pass needs room up to half the rate."""
+ATTENUATION_DB = 45.0
+"""Of the low-pass of a balance by markers: what it lets through of the rest is less than a hundredth."""
+SLOPE = 1.5
+"""Up to this multiple of the bandwidth the low-pass lets something through that counts."""
 NOISE_WINDOW_S, SPEED_WINDOW_S = 0.11, 0.15
 """Windows by which the noise of a position, and rest, are judged: speeds need no such short ones as accelerations."""
 
@@ -63,6 +70,31 @@ class Filtering:
     bandwidth_hz: float | None
     published: bool = False
     """As the paper's authors: ends kept, no sample left out but those not seen."""
+
+
+def choose_filtering(
+    model: Model,
+    times_s: FloatArray,
+    q: FloatArray,
+    *,
+    still: Segment | None = None,
+    order: int = 4,
+    bandwidth_hz: float | None = None,
+    window_s: float | None = None,
+) -> Filtering:
+    """A low-pass and a window of the derivatives that suit measured coordinates (samples, positions), rad and m.
+
+    What is not stated follows from their spectrum and noise; still: a segment (s) in which nothing moves shows the
+    noise best.
+    """
+    rate = rate_hz(times_s)
+    if bandwidth_hz is None:
+        units = dict(zip(model.mechanism.state, model.mechanism.position_units, strict=False))
+        chosen = signal_bandwidth(times_s, q, still=still, order=order, units=units).bandwidth_hz
+        bandwidth_hz = min(chosen, FASTEST_HZ, 0.2 * rate)
+    lowpass = design_lowpass(rate, bandwidth_hz, attenuation_db=ATTENUATION_DB)
+    # what the low-pass lets through on its slope must not be lost either: accelerations of hands go on there
+    return Filtering(window_s or light_window_s(rate, SLOPE * bandwidth_hz, order), order, lowpass, bandwidth_hz)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,26 +20,19 @@ from palpate.experiment.stage.capture import CapturedMotion, Tell, capture, join
 from palpate.experiment.stage.clock import clock_by_balance
 from palpate.experiment.stage.ground import Ground, ground_of
 from palpate.experiment.stage.imu import prepare_by_imu
-from palpate.experiment.stage.inputs import STEP, Added, Filtering, Inputs, Sensor, Zero
+from palpate.experiment.stage.inputs import STEP, Added, Filtering, Inputs, Sensor, Zero, choose_filtering
 from palpate.experiment.stage.prepared import Prepared, check_seen_segments, segments_of
 from palpate.experiment.stage.recordings import pose_of, read_table, read_wrenches, travel_findings
 from palpate.findings import Finding, Severity
 from palpate.identify.balance import Segment
 from palpate.model import Model
-from palpate.motion import Offset, design_lowpass
-from palpate.motion.derivatives.bandwidth import light_window_s, signal_bandwidth
+from palpate.motion import Offset
 from palpate.motion.frames.joint import JointFrame, check_joint
 from palpate.motion.frames.roles import sensor_frame
-from palpate.physics.arrays import FloatArray, rate_hz, segment_mask
+from palpate.physics.arrays import FloatArray, segment_mask
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import log_rotation
 
-FASTEST_HZ = 15.0
-"""Hands and what they move are slower; a low-pass needs room up to half the rate."""
-ATTENUATION_DB = 45.0
-"""Of the low-pass of a balance by markers: what it lets through of the rest is less than a hundredth."""
-SLOPE = 1.5
-"""Up to this multiple of the bandwidth the low-pass lets something through that counts."""
 MOVES, SHUT, BEYOND = 0.5, 1.0, 3.0
 """Steps (`STEP`): what rests may seem to move by that much, two shut positions may differ, a stop gives way."""
 UPRIGHT_RAD = np.radians(1.0)
@@ -436,19 +429,12 @@ def _filtering(
     part = experiment.config.filtering
     if isinstance(part, PublishedPart):
         return Filtering(part.window, part.order, None, None, published=True)
-    order, rate = experiment.config.derivatives.order, rate_hz(times_s)
-    limit = min(FASTEST_HZ, 0.2 * rate)
-    chosen = limit
+    order = experiment.config.derivatives.order
     try:
-        units = dict(zip(model.mechanism.state, model.mechanism.position_units, strict=False))
-        chosen = signal_bandwidth(times_s, q, still=static, order=order, units=units).bandwidth_hz
+        return choose_filtering(
+            model, times_s, q, still=static, order=order, bandwidth_hz=part.bandwidth, window_s=part.window
+        )
     except DataProblem as error:
-        if part.bandwidth is None:
-            raise experiment.problem("filtering.bandwidth", str(error), "state it, such as bandwidth: 6 Hz") from error
-    band = part.bandwidth or min(chosen, limit)
-    try:
-        lowpass = design_lowpass(rate, band, attenuation_db=ATTENUATION_DB)
+        raise experiment.problem("filtering.bandwidth", str(error), "state it, such as bandwidth: 6 Hz") from error
     except PalpateError as error:
         raise experiment.problem("filtering.bandwidth", str(error)) from error
-    # what the low-pass lets through on its slope must not be lost either: accelerations of hands go on there
-    return Filtering(part.window or light_window_s(rate, SLOPE * band, order), order, lowpass, band)

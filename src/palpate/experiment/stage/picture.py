@@ -18,7 +18,7 @@ from palpate.experiment.view import (
     ChannelSummary,
     ClockEvidence,
     CoordinateSeries,
-    Instrument,
+    InstrumentSummary,
     MarkerSummary,
     ReplayCurve,
     ReplayWindow,
@@ -130,7 +130,7 @@ def _windows(replay: Replay | None, fit: Fit) -> tuple[ReplayWindow, ...]:
     )
 
 
-def _instrument(name: str, file: str, even: Even, channels: Sequence[tuple[str, str]]) -> Instrument:
+def _instrument(name: str, file: str, even: Even, channels: Sequence[tuple[str, str]]) -> InstrumentSummary:
     """An instrument on its even clock; channels: names and units of the columns."""
     t, x, noise = even.times_s, even.seen_x, noise_floor(even.x)
     summaries = [
@@ -140,15 +140,15 @@ def _instrument(name: str, file: str, even: Even, channels: Sequence[tuple[str, 
     ]
     longest = max((b - a for a, b in even.lost), default=0.0)
     span = (rate_hz(t), len(t), float(t[0]), float(t[-1]))
-    return Instrument(name, file, *span, len(even.lost), longest, even.jitter_s, tuple(summaries))
+    return InstrumentSummary(name, file, *span, len(even.lost), longest, even.jitter_s, tuple(summaries))
 
 
-def _cameras(body: Body, file: str) -> Instrument:
+def _cameras(body: Body, file: str) -> InstrumentSummary:
     """Motion capture; a gap is a time in which the body's pose is not known."""
     t = body.poses.times_s
     gaps = [(b - a) / rate_hz(t) for a, b in runs(~body.poses.seen)]
     span = (rate_hz(t), len(t), float(t[0]), float(t[-1]))
-    return Instrument("motion capture", file, *span, len(gaps), max(gaps, default=0.0), float("nan"))
+    return InstrumentSummary("motion capture", file, *span, len(gaps), max(gaps, default=0.0), float("nan"))
 
 
 def _evidence(name: str, o: Offset) -> ClockEvidence:

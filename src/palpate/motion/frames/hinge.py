@@ -47,7 +47,7 @@ _GROUPS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hinge:
+class HingeAxis:
     """A frame on the axis, fixed to the body and, at angle zero, the same in the world; z along the axis."""
 
     T_body_hinge: FloatArray
@@ -88,7 +88,7 @@ def hinge_from_motion(
     zero_s: float | None = None,
     slow: tuple[float, float] = (0.0, 0.0),
     what: str = "hinge",
-) -> Hinge:
+) -> HingeAxis:
     """Find the fixed axis of a moving body, with no marker on it.
 
     Direction: u_world, u_body that minimise the sum of |R u_body - u_world|^2, the first singular vectors of the mean
@@ -158,7 +158,7 @@ def pose_std(points: FloatArray, marker_std_m: float, at: ArrayLike | None = Non
 
 def hinge_from_frame(
     poses: Poses, T_body_hinge: FloatArray, *, zero_s: float | None = None, what: str = "hinge"
-) -> Hinge:
+) -> HingeAxis:
     """The hinge of a body whose hinge frame is known, say from markers on it: in the world, its mean over all frames.
 
     zero_s: when the angle is zero; without it, at the first sample.
@@ -172,7 +172,7 @@ def hinge_from_frame(
     return _hinge(poses, T_body_hinge, z / np.linalg.norm(z), there.position[seen].mean(axis=0), zero)
 
 
-def hinge_motion(poses: Poses, hinge: Hinge) -> HingeMotion:
+def hinge_motion(poses: Poses, hinge: HingeAxis) -> HingeMotion:
     """Angle about the hinge, and what of the motion is off it.
 
     The rotation is split into a turn about z, then a tilt (swing and twist). Whole turns are counted from the first
@@ -245,19 +245,19 @@ def _turned(R: FloatArray, z_body: FloatArray) -> FloatArray:
     return np.unwrap(np.arctan2(turned @ y, turned @ x))
 
 
-def _hinge(poses: Poses, T_body_hinge: FloatArray, z: FloatArray, origin: FloatArray, zero: int) -> Hinge:
+def _hinge(poses: Poses, T_body_hinge: FloatArray, z: FloatArray, origin: FloatArray, zero: int) -> HingeAxis:
     """Fix x in the world by the body's at the seen frame `zero`, and measure how the motion fits."""
     seen = poses.seen
     x = poses.rotation[seen][zero] @ T_body_hinge[:3, 0]
     T_world_hinge = transform(axes_of(x, z), origin)
     nan = float("nan")
-    raw = hinge_motion(poses, Hinge(T_body_hinge, T_world_hinge, nan, nan, nan, nan, nan))
+    raw = hinge_motion(poses, HingeAxis(T_body_hinge, T_world_hinge, nan, nan, nan, nan, nan))
     tilt, slide, angle = raw.tilt_rad[seen], raw.slide_m[seen], raw.angle_rad[seen]
     tilt_rms, slide_rms = (float(np.sqrt((off**2).sum(axis=1).mean())) for off in (tilt, slide))
-    return Hinge(T_body_hinge, T_world_hinge, nan, nan, tilt_rms, slide_rms, float(np.ptp(angle)))
+    return HingeAxis(T_body_hinge, T_world_hinge, nan, nan, tilt_rms, slide_rms, float(np.ptp(angle)))
 
 
-def _refuse_vague(hinge: Hinge, turning_rad: float, angles: int, std: list[float], what: str) -> None:
+def _refuse_vague(hinge: HingeAxis, turning_rad: float, angles: int, std: list[float], what: str) -> None:
     """Raise where the motion does not tell an axis."""
     turned, tilt = np.degrees(hinge.range_rad), np.degrees(hinge.tilt_rms_rad)
     remedy = "move the body further about its hinge, or put markers on the hinge"

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from palpate.errors import DataProblem
 from palpate.findings import Finding
-from palpate.motion.frames.hinge import Hinge, check_hinge, hinge_from_path, hinge_motion
+from palpate.motion.frames.hinge import HingeAxis, check_hinge, hinge_from_path, hinge_motion
 from palpate.motion.frames.roles import across, is_reversed
 from palpate.physics.arrays import FloatArray
 from palpate.physics.poses import Poses
@@ -38,7 +38,7 @@ class JointFrame:
     """(4, 4), m: the joint's frame on the body."""
     T_world_frame: FloatArray
     """(4, 4), m: the same in the world at position zero."""
-    hinge: Hinge | None = None
+    hinge: HingeAxis | None = None
     """How a hinge was found."""
 
     def poses(self, body: Poses) -> Poses:
@@ -48,7 +48,7 @@ class JointFrame:
         return Poses(there.times_s, R.T @ there.rotation, (there.position - r) @ R)
 
 
-def of_hinge(hinge: Hinge) -> JointFrame:
+def of_hinge(hinge: HingeAxis) -> JointFrame:
     """The frame of a hinge."""
     return JointFrame("turn", hinge.T_body_hinge, hinge.T_world_hinge, hinge)
 

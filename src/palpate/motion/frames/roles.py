@@ -213,7 +213,7 @@ def sine(v: FloatArray, z: FloatArray) -> float:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rolling:
+class RollingMotion:
     """How a body on a wheel stood on the floor; NaN where it was not seen."""
 
     contact: Poses
@@ -228,7 +228,7 @@ class Rolling:
     """(samples,) of the axle's middle above the floor."""
 
 
-def rolling(axle: Poses, *, floor_m: float = 0.0, up: ArrayLike = UP, what: str = "axle") -> Rolling:
+def rolling(axle: Poses, *, floor_m: float = 0.0, up: ArrayLike = UP, what: str = "axle") -> RollingMotion:
     """Contact frame and angles of a body from the poses of its axle frame (`axle_frame`), eq. zC to pC of the paper.
 
     floor_m: how high the floor is in the world, along up. Where the capture's zero is the centre of a marker that lay
@@ -252,10 +252,10 @@ def rolling(axle: Poses, *, floor_m: float = 0.0, up: ArrayLike = UP, what: str 
     height = axle.position @ z - floor_m
     rotation = np.stack([x, y, np.where(np.isfinite(x), z, np.nan)], axis=2)
     contact = Poses(axle.times_s, rotation, axle.position - height[:, None] * z)
-    return Rolling(contact, pitch, camber, _heading(x, z), height)
+    return RollingMotion(contact, pitch, camber, _heading(x, z), height)
 
 
-def check_wheel(motion: Rolling, radius_m: float) -> tuple[Finding, ...]:
+def check_wheel(motion: RollingMotion, radius_m: float) -> tuple[Finding, ...]:
     """Whether a wheel of this radius (m) can have been under the axle all the time."""
     seen = np.isfinite(motion.height_m)
     if not seen.any():

@@ -358,7 +358,7 @@ def without_outliers(
     left = np.arange(len(points))
     use = use.copy()
     for _ in range(len(cloud) // 2):  # the rest is a majority
-        part = frames_of(now, left)
+        part = alignment_at(now, left)
         off, gain = deletion(points[left], cloud, part)
         wrong = (
             (np.linalg.norm(off, axis=2) > away_m) & (gain > noise_m**2) & (part.used.sum(axis=1) >= _LEAST)[:, None]
@@ -374,7 +374,7 @@ def without_outliers(
         kept = fit.usable
         left = left[kept]
         use[left] = trial[kept]
-        copy_frames(frames_of(fit, np.flatnonzero(kept)), now, left)
+        copy_frames(alignment_at(fit, np.flatnonzero(kept)), now, left)
     return now
 
 
@@ -384,7 +384,7 @@ def copy_frames(source: Alignment, target: Alignment, at: NDArray[np.int64]) -> 
         getattr(target, field.name)[at] = getattr(source, field.name)
 
 
-def frames_of(fit: Alignment, at: NDArray[np.int64]) -> Alignment:
+def alignment_at(fit: Alignment, at: NDArray[np.int64]) -> Alignment:
     """The same alignment, of these frames only."""
     return Alignment(*(getattr(fit, field.name)[at] for field in fields(Alignment)))
 

@@ -18,8 +18,8 @@ from palpate.motion.markers.rigid import (
     Alignment,
     Reason,
     align,
+    alignment_at,
     copy_frames,
-    frames_of,
     known_points,
     without_outliers,
 )
@@ -255,8 +255,8 @@ def _align_doubtful(
     # A pose that all but one marker support needs no rival.
     few = np.flatnonzero(_inside(now, scale).sum(axis=1) < known_points(p).sum(axis=1) - 1)
     other = _agreeing(p[few], cloud, known_points(p[few]), scale)
-    more = np.flatnonzero(_support(other, scale) > _support(frames_of(now, few), scale))
-    copy_frames(frames_of(other, more), now, few[more])
+    more = np.flatnonzero(_support(other, scale) > _support(alignment_at(now, few), scale))
+    copy_frames(alignment_at(other, more), now, few[more])
     copy_frames(now, fit, at)
     sound[at] = _inside(now, scale)
 
@@ -303,9 +303,9 @@ def _without_distrusted(
         # Where a marker has put others in the wrong, they are more.
         others = _agreeing(points[part], cloud, trusted[part], scale)
         more = np.flatnonzero((_support(others, scale, ~doubts) > _support(now, scale, ~doubts) + 1) & others.usable)
-        copy_frames(frames_of(others, more), now, more)
+        copy_frames(alignment_at(others, more), now, more)
         kept = np.flatnonzero(now.usable)
-        copy_frames(frames_of(now, kept), fit, part[kept])
+        copy_frames(alignment_at(now, kept), fit, part[kept])
         sound[part[kept]] = _inside(now, scale)[kept]
 
 
