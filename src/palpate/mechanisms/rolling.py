@@ -185,7 +185,7 @@ class Rolling(Mechanism):
         """x of the frame points down, y to the handles, z left along the axle."""
         return {**_ADVICE, **(_UPRIGHT_ADVICE if self.moves == "upright" else {})}
 
-    def at_rest(self) -> AtRest:
+    def at_rest(self) -> Mechanism | None:
         """With rows that friction of the wheels does not enter."""
         return AtRest(**{f.name: getattr(self, f.name) for f in fields(self)})
 

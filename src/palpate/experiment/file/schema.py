@@ -765,10 +765,6 @@ class ExperimentPart(Part):
         return "table" if self.recordings.signals is not None else "markers"
 
 
-BodyPart = ExperimentPart
-BodyUncertainPart = UncertainPart
-
-
 class CapturePart(Part):
     """Which file holds what; only markers are needed."""
 

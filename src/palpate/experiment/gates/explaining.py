@@ -270,7 +270,7 @@ def rest(case: Case) -> Iterator[Finding]:
         return
     held, limit = holding(case.solution.model, position[at])
     excess = np.abs(effort[at] - held) - limit
-    share = float(np.mean(excess > 2 * fit.level[0]))
+    share = float((excess > 2 * fit.level[0]).mean())
     if share >= REST_SHARE:
         evidence = (
             f"in {100 * share:.0f} % of the samples at rest the effort differs from the spring's by more than the "
@@ -285,7 +285,7 @@ def holding(model: Model, position: FloatArray) -> tuple[FloatArray, FloatArray]
     k = model.mechanism.expand([position, still], [still], model.shapes, ARRAYS)
     without = np.broadcast_to(model.without_dry().wrench(k, ARRAYS)[0], position.shape)
     dry = sum(np.abs(ratio[0]) * level for ratio, level in model.dry_forces(k, ARRAYS))
-    return np.asarray(without, dtype=float), np.broadcast_to(np.asarray(dry, dtype=float), position.shape)
+    return np.array(without, dtype=float), np.array(np.broadcast_to(dry, position.shape), dtype=float)
 
 
 def one_way(case: Case) -> Iterator[Finding]:

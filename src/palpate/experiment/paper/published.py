@@ -144,8 +144,9 @@ def _barrow(name: str, experiment: Experiment[Any], tell: Tell) -> PublishedFit:
     wrench = _cleaned_wrench(experiment, choices, body, T_cloud_axle)
     fixed = _from_contact(poses, np.array(choices.at_contact))
     model = object_model(experiment).with_wheel(axle.radius)
-    options = {f.name: getattr(model.mechanism, f.name) for f in fields(model.mechanism)}
-    model = replace(model, mechanism=PaperContact(**{**options, "wheel_speed": "published"}))
+    options: dict[str, Any] = {f.name: getattr(model.mechanism, f.name) for f in fields(model.mechanism)}
+    options["wheel_speed"] = "published"
+    model = replace(model, mechanism=PaperContact(**options))
     belief = Belief(published_prior(name, experiment), mass=config.known_mass.value)
     segments = _segments(choices)
 
@@ -241,15 +242,15 @@ class PaperContact(Rolling):
     @property
     def rows(self) -> tuple[Row, ...]:
         """The moments (paper, eq. Pi)."""
-        return Rolling.rows.fget(self)[:3]  # type: ignore[misc]
+        return self._plain().rows[:3]
 
     @property
     def coordinates(self) -> Mapping[str, str]:
         """As of the rolling object, and the height."""
-        return {**Rolling.coordinates.fget(self), HEIGHT: "m"}  # type: ignore[misc]
+        return {**self._plain().coordinates, HEIGHT: "m"}
 
     def at_rest(self) -> None:
-        """Nothing is left out as published."""
+        """None: the authors leave no sample out."""
         return
 
     def observe(self, motion: Motion) -> Kinematics:
@@ -311,16 +312,16 @@ def cut_wrench(experiment: Experiment[Any], part: WrenchPart, window: Window, na
     """(samples, 6) as stored, N and N m: decimated, then cut."""
     recording = load_part(experiment, f"recordings.{name}", part)
     names = wrench_channels(part, list(recording))
-    return _cut(recording.stack(names), window, name, part.file)
+    return _cut_rows(recording.stack(names), window, name, part.file)
 
 
 def cut_imu(experiment: Experiment[Any], part: ImuPart, window: Window) -> FloatArray:
     """(samples, 6): specific force and angular rate in the IMU's axes, m/s2 and rad/s."""
     recording = load_part(experiment, "recordings.imu", part)
-    return _cut(recording.stack([*part.acceleration, *part.angular_rate]), window, "imu", part.file)
+    return _cut_rows(recording.stack([*part.acceleration, *part.angular_rate]), window, "imu", part.file)
 
 
-def _cut(x: FloatArray, window: Window, name: str, file: str) -> FloatArray:
+def _cut_rows(x: FloatArray, window: Window, name: str, file: str) -> FloatArray:
     if len(x) < window.needed(name):
         raise DataProblem(file, f"it has {len(x)} rows, the authors' window ends with row {window.needed(name)}")
     found = x[window.rows(name)]

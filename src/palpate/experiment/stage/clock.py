@@ -118,8 +118,8 @@ def _residuals(inputs: Inputs, segments: Sequence[Segment]) -> tuple[Residuals, 
     at = np.concatenate([np.arange(a, b) for a, b in spans])
     times = inputs.times_s[at]
     weight = np.where(balance.used, 1.0 if balance.fade is None else balance.fade, 0.0)[at]
-    P = np.array([_projected(balance, i) for i in range(6)])[:, :, at] * balance.weights[:, None]  # (6, rows, samples)
-    P = np.where(weight > 0, P, 0.0) * weight
+    rows = np.array([_projected(balance, i) for i in range(6)])[:, :, at] * balance.weights[:, None]
+    P = np.where(weight > 0, rows, 0.0) * weight  # (6, rows, samples)
     if inputs.add != "nothing":  # what the handles add moves with the object, not with the load cell
         nothing = replace(inputs, measured=np.zeros_like(silent.measured), zero="none", at_contact=None)
         added = np.where(weight[:, None] > 0, body_wrench(nothing, moved.motion)[at], 0.0)

@@ -5,16 +5,16 @@ Three ways in, by what tells the motion: an IMU, markers, or a table of one coor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.file.object_model import object_model
 from palpate.experiment.file.reading import Experiment, check_keys
-from palpate.experiment.file.schema import FixedBiasPart, PublishedPart
+from palpate.experiment.file.schema import FixedBiasPart, PublishedPart, SensorMarkersPart
 from palpate.experiment.stage.belief import Handles, belief_of
 from palpate.experiment.stage.capture import CapturedMotion, Tell, capture, joint_of, stated_clock
 from palpate.experiment.stage.clock import clock_by_balance
@@ -279,10 +279,14 @@ def _static_moves(moves: float, unit: str) -> list[Finding]:
     return [Finding("static", evidence, "segments.static", "", Severity.FATAL)]
 
 
-def shown_as(unit: str) -> Any:
+def shown_as(unit: str) -> Callable[[float, str], str]:
     """A position for people: degrees or millimetres, with a number format."""
     factor, word = (180 / np.pi, "deg") if unit == "rad" else (1e3, "mm")
-    return lambda value, spec: f"{format(factor * value, spec)} {word}"
+
+    def shown(value: float, spec: str) -> str:
+        return f"{format(factor * value, spec)} {word}"
+
+    return shown
 
 
 def _stops(experiment: Experiment[Any], position: FloatArray, unit: str) -> tuple[float, float]:
@@ -404,7 +408,7 @@ def swapped(inputs: Inputs) -> Inputs:
 
 def _turn_root(experiment: Experiment[Any], captured: CapturedMotion, name: str) -> FloatArray:
     """(3, 3), see `Sensor.turn_root`: what errors of its three markers' places in the cloud do to a sensor's frame."""
-    body, part = captured.body, getattr(experiment.config.markers, name)
+    body, part = captured.body, cast("SensorMarkersPart", getattr(experiment.config.markers, name))
     std = body.checked.noise_m / np.sqrt(len(body.markers.times_s))
     full = {n.rpartition(":")[2]: n for n in body.cloud.names} | {n: n for n in body.cloud.names}
     corners = body.cloud.places([full.get(n, n) for n in part.markers])

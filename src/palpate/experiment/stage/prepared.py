@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +61,7 @@ def segments_of(experiment: Experiment[Any], times_s: FloatArray, rows: NDArray[
                 ends = [[_time_of(part.first_sample, k, times_s, rows) for k in pair] for pair in chosen.samples]
                 segments[kind] = [(a - 0.5 * step, b + 0.5 * step) for a, b in ends]
             else:
-                segments[kind] = [(float(a), float(b)) for a, b in chosen or []]
+                segments[kind] = [(float(a), float(b)) for a, b in cast("list[Segment] | None", chosen) or []]
         except PalpateError as error:
             raise experiment.problem(f"segments.{kind}", str(error)) from error
         for a, b in segments[kind]:
@@ -91,7 +91,7 @@ def _time_of(first_sample: int, sample: int, times_s: FloatArray, rows: NDArray[
 
 def check_seen_segments(experiment: Experiment[Any], inputs: Inputs, segments: Mapping[str, list[Segment]]) -> None:
     """Refuse segments in which nothing was seen, or all of which something beside the hands carries the object."""
-    seen = np.isfinite(inputs.q).all(axis=1)
+    seen = np.asarray(np.isfinite(inputs.q).all(axis=1))
     free = seen if inputs.blocked is None else seen & ~inputs.blocked
     for kind, spans in segments.items():
         for a, b in spans:

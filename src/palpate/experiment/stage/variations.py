@@ -167,7 +167,7 @@ def _level_frame(up: FloatArray) -> FloatArray:
     z = up / np.linalg.norm(up)
     x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
     x = x / np.linalg.norm(x)
-    return np.stack([x, np.cross(z, x), z], axis=1)
+    return np.array([x, np.cross(z, x), z], dtype=float).T
 
 
 def _closed(inputs: Inputs, by: float) -> Inputs:

@@ -86,7 +86,7 @@ def slide_from_motion(
     off = float(np.sqrt(((away - away.mean(axis=0)) @ Vt[1:].T).var(axis=0).sum()))
     mean = nearest_rotation(R.mean(axis=0), what="mean rotation")
     cosine = np.clip((np.einsum("nij,ij->n", R, mean) - 1) / 2, -1.0, 1.0)
-    turn = float(np.sqrt(np.mean(np.arccos(cosine) ** 2)))
+    turn = float(np.sqrt(np.mean(np.arccos(np.asarray(cosine, dtype=float)) ** 2)))
     if np.ptp(along) < max(_SHORTEST_M, _STRAIGHT * off) or turn > _TURN_RAD:
         raise DataProblem(
             what,
@@ -125,7 +125,7 @@ def coordinate_of_path(path_m: FloatArray, force: FloatArray, unit: str) -> Path
             f"(+- {1.96 * circle.radius_std_m:.4f}), {1e3 * circle.rms_m:.1f} mm off the circle on average"
         )
         return PathOfPoint(circle.angle_rad, np.cross(path_m - origin, force) @ z, words)
-    seen = np.isfinite(path_m).all(axis=1)
+    seen = np.asarray(np.isfinite(path_m).all(axis=1))
     upright = np.broadcast_to(np.eye(3), (len(path_m), 3, 3))
     rotation = np.where(seen[:, None, None], upright, np.nan)
     joint = slide_from_motion(Poses(np.arange(len(path_m), dtype=float), rotation, path_m), what="path")
