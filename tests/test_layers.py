@@ -180,14 +180,8 @@ def test_the_checker_lets_pass_what_is_allowed(tmp_path: Path, path: str, text: 
 # What other rooms may ask of mechanisms and elements, and who imports whom among the modules
 
 DECLARING = ("elements", "mechanisms")
-ISINSTANCES = 34
-"""So many isinstance on classes of these rooms are left in all others; it may only fall, to 15."""
-ASKED = 15
-"""So many getattr and hasattr on them are left; it may only fall, to 0."""
-CYCLES = (
-    {f"palpate.experiment.{name}" for name in ("view_parts", "motion", "handle", "handle_result", "handle_view")},
-)
-"""Modules that still import each other; it may only shrink."""
+ISINSTANCES = 15
+"""At most so many isinstance on classes of these rooms in all others."""
 
 
 def classes_of(rooms: tuple[str, ...]) -> set[str]:
@@ -233,9 +227,10 @@ def test_nobody_asks_a_mechanism_or_an_element_whether_it_has_a_member() -> None
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in ("hasattr", "getattr") and node.args:
                 what = ast.unparse(node.args[0]).split(".")[-1]
-                if what in ("mechanism", "linkage", "element", "e"):
+                by_name = len(node.args) > 1 and isinstance(node.args[1], ast.Constant)
+                if by_name and what in ("mechanism", "linkage", "element", "e"):
                     odd.append(f"{path.relative_to(SOURCE).as_posix()}:{node.lineno}: {ast.unparse(node)}")
-    assert len(odd) <= ASKED, odd
+    assert odd == []
 
 
 def imports_between_modules() -> dict[str, set[str]]:
@@ -274,7 +269,7 @@ def cycles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
 
 
 def test_no_modules_import_each_other() -> None:
-    assert [sorted(c) for c in cycles(imports_between_modules()) if not any(c <= known for known in CYCLES)] == []
+    assert cycles(imports_between_modules()) == set()
 
 
 def test_the_search_for_cycles_finds_them() -> None:

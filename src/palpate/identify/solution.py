@@ -163,7 +163,7 @@ def solve(
     """Weighted least squares with the prior's damping on theta and none on the bias (paper, eq. optimization).
 
     `factor` is the log-Cholesky convention in which theta, lambda and the prior's term are meant; known_mass in kg;
-    `fixed` parameters keep their value. With `prior.damping` None, lambda is chosen (`identify/damping.py`). `start`:
+    `fixed` parameters keep their value. With `prior.damping` None, lambda is chosen (`solve_automatic`). `start`:
     theta of a fit to nearly the same data, from where the search goes again if it got lost.
     """
     model = compressed.model
