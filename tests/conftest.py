@@ -68,7 +68,7 @@ def door_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def door_prepared(door_folder: Path) -> Prepared:
     """The short door before anything is fitted."""
     from palpate.experiment import read_experiment
-    from palpate.experiment.stage.run import prepare_experiment
+    from palpate.experiment.run import prepare_experiment
 
     return prepare_experiment(read_experiment(door_folder / "body.yaml"))
 

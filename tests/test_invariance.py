@@ -15,8 +15,8 @@ import pytest
 from numpy.typing import NDArray
 
 from palpate.experiment import Result, read_experiment, run_experiment
+from palpate.experiment.run import prepare_experiment
 from palpate.experiment.stage.inputs import fit_balance, move
-from palpate.experiment.stage.run import prepare_experiment
 from palpate.identify import Balance, compress
 from palpate.identify.axes import axis_problems
 from palpate.physics.units import parse_unit

@@ -15,12 +15,12 @@ from scipy.integrate import solve_ivp
 
 from palpate.elements import PolynomialSpring, RigidBody, ScalarInertia, Viscous, WheelSpin
 from palpate.errors import DataProblem, PalpateError
+from palpate.experiment.run import replay_fit
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
 from palpate.experiment.stage.inputs import Belief, Filtering, Inputs, Sensor
 from palpate.experiment.stage.picture import _windows  # pyright: ignore[reportPrivateUsage]
 from palpate.experiment.stage.prepared import Prepared
 from palpate.experiment.stage.result import replay_entry
-from palpate.experiment.stage.run import replay_fit
 from palpate.mechanisms import Free, Hinge, Mechanism, Rolling
 from palpate.model import Model, load_object
 from palpate.motion.clocks.clock import Even

@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from palpate.errors import ExperimentProblem
+from palpate.experiment import run
 from palpate.experiment.file.object_model import object_model
 from palpate.experiment.file.reading import Experiment, read_experiment
 from palpate.experiment.file.schema import SensorPart
 from palpate.experiment.gates import explaining, judge, stated
 from palpate.experiment.gates.case import Case
 from palpate.experiment.gates.refusal import refuse
-from palpate.experiment.stage import run
+from palpate.experiment.run import fit_prepared, prepare_experiment, run_experiment
 from palpate.experiment.stage.belief import Handles, belief_of
 from palpate.experiment.stage.fit import Fit, solve_with
 from palpate.experiment.stage.inputs import Belief, Sensor, whole_balance
@@ -35,7 +36,6 @@ from palpate.experiment.stage.result import (
     rms_of_kinds,
     split_zero,
 )
-from palpate.experiment.stage.run import fit_prepared, prepare_experiment, run_experiment
 from palpate.experiment.stage.variations import with_estimated
 from palpate.experiment.stage.wheel import with_feet
 from palpate.findings import Finding, Severity

@@ -15,11 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palpate.errors import ExperimentProblem
+from palpate.experiment import run
 from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.gates import mounting
 from palpate.experiment.gates.case import Case
 from palpate.experiment.gates.refusal import refuse
-from palpate.experiment.stage import ground, run, variations
+from palpate.experiment.run import fit_prepared, prepare_experiment, run_experiment
+from palpate.experiment.stage import ground, variations
 from palpate.experiment.stage.belief import Handles, belief_of
 from palpate.experiment.stage.clock import clock_by_balance
 from palpate.experiment.stage.fit import Fit, solve_with
@@ -41,7 +43,6 @@ from palpate.experiment.stage.inputs import (
 from palpate.experiment.stage.mount import swapped
 from palpate.experiment.stage.prediction import _best  # pyright: ignore[reportPrivateUsage]
 from palpate.experiment.stage.prepared import Prepared
-from palpate.experiment.stage.run import fit_prepared, prepare_experiment, run_experiment
 from palpate.experiment.stage.variations import estimated, with_estimated, with_systematic
 from palpate.identify import Balance, Solution
 from palpate.identify.solution import Status

@@ -8,9 +8,9 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment
+from palpate.experiment.run import prepare_experiment
 from palpate.experiment.stage.capture import Tell
 from palpate.experiment.stage.inputs import fit_balance, move
-from palpate.experiment.stage.run import prepare_experiment
 from palpate.identify import Balance
 from palpate.identify.variants import Ranking, door_variants, rank_variants
 

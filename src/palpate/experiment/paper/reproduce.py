@@ -21,9 +21,9 @@ from palpate.experiment.paper.published import (
     mean_error_m,
     read_markers,
 )
+from palpate.experiment.run import run_experiment
 from palpate.experiment.stage.capture import Tell
 from palpate.experiment.stage.result import Result, read_result
-from palpate.experiment.stage.run import run_experiment
 from palpate.files import read_bytes
 from palpate.model import Model
 from palpate.motion.markers.cloud import fit_body, mean_cloud
