@@ -1,4 +1,7 @@
-"""palpate: measure how a real object feels and give that feel to a robot."""
+"""palpate: measure how a real object feels and give that feel to a robot.
+
+Nouns and verbs in the order of a recording's way; docs/python.md shows each of them once, at work.
+"""
 
 from __future__ import annotations
 
@@ -6,37 +9,83 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from palpate.elements import Element as Element
+    from palpate.elements import Parameter as Parameter
+    from palpate.elements import Shape as Shape
     from palpate.elements import check_element as check_element
     from palpate.errors import PalpateError as PalpateError
+    from palpate.experiment import Experiment as Experiment
+    from palpate.experiment import Result as Result
     from palpate.experiment import read_experiment as read_experiment
     from palpate.experiment import run_experiment as run_experiment
     from palpate.experiment.comparison import compare as compare
+    from palpate.experiment.gates.refusal import refuse as refuse
     from palpate.experiment.inspection import inspect_recordings as inspect_recordings
     from palpate.experiment.stage.capture import build_motion as build_motion
+    from palpate.experiment.stage.clock import clock_by_balance as clock_by_balance
+    from palpate.experiment.stage.fit import Fit as Fit
+    from palpate.experiment.stage.fit import Plan as Plan
+    from palpate.experiment.stage.fit import fit_inputs as fit_inputs
+    from palpate.experiment.stage.inputs import Belief as Belief
+    from palpate.experiment.stage.inputs import Filtering as Filtering
+    from palpate.experiment.stage.inputs import ImuMotion as ImuMotion
+    from palpate.experiment.stage.inputs import Inputs as Inputs
+    from palpate.experiment.stage.inputs import Sensor as Sensor
+    from palpate.experiment.stage.inputs import choose_filtering as choose_filtering
+    from palpate.experiment.stage.inputs import fit_balance as fit_balance
+    from palpate.experiment.stage.inputs import move as move
+    from palpate.experiment.stage.inputs import whole_balance as whole_balance
     from palpate.experiment.stage.result import read_result as read_result
+    from palpate.experiment.stage.variations import with_estimated as with_estimated
+    from palpate.experiment.stage.variations import with_systematic as with_systematic
     from palpate.experiment.validation import validate as validate
+    from palpate.experiment.view import View as View
     from palpate.export import export_model as export_model
+    from palpate.findings import Finding as Finding
+    from palpate.findings import Severity as Severity
+    from palpate.identify import Balance as Balance
+    from palpate.identify import Compressed as Compressed
     from palpate.identify import Prior as Prior
+    from palpate.identify import Solution as Solution
     from palpate.identify import build_balance as build_balance
     from palpate.identify import compress as compress
     from palpate.identify import merge as merge
     from palpate.identify import solve as solve
+    from palpate.identify.solution import Estimate as Estimate
+    from palpate.identify.solution import Status as Status
+    from palpate.mechanisms import Mechanism as Mechanism
     from palpate.model import Model as Model
     from palpate.model import load_object as load_object
-    from palpate.motion import estimate_offset as estimate_offset
-    from palpate.motion import imu_motion as imu_motion
+    from palpate.motion.clocks.clock import ClockMap as ClockMap
+    from palpate.motion.clocks.clock import Even as Even
+    from palpate.motion.clocks.clock import evenly_sampled as evenly_sampled
+    from palpate.motion.clocks.offset import Offset as Offset
+    from palpate.motion.clocks.offset import estimate_offset as estimate_offset
     from palpate.motion.clocks.offset import marker_clock as marker_clock
     from palpate.motion.derivatives.differentiate import pose_motion as pose_motion
+    from palpate.motion.frames.hinge import hinge_from_frame as hinge_from_frame
     from palpate.motion.frames.hinge import hinge_from_motion as hinge_from_motion
     from palpate.motion.frames.hinge import hinge_from_path as hinge_from_path
+    from palpate.motion.frames.joint import JointFrame as JointFrame
+    from palpate.motion.frames.joint import joint_of_hinge as joint_of_hinge
+    from palpate.motion.frames.roles import HingeRoles as HingeRoles
+    from palpate.motion.frames.roles import SensorRoles as SensorRoles
     from palpate.motion.frames.roles import frames_of as frames_of
+    from palpate.motion.imu.motion import Smoothing as Smoothing
     from palpate.motion.imu.motion import fuse as fuse
+    from palpate.motion.imu.motion import imu_motion as imu_motion
+    from palpate.motion.markers.cloud import Cloud as Cloud
+    from palpate.motion.markers.cloud import Markers as Markers
     from palpate.motion.markers.cloud import fill_gaps as fill_gaps
     from palpate.motion.markers.cloud import fit_body as fit_body
     from palpate.motion.markers.cloud import markers_of as markers_of
     from palpate.motion.markers.cloud import mean_cloud as mean_cloud
     from palpate.motion.markers.cloud import static_cloud as static_cloud
     from palpate.motion.markers.labels import check_markers as check_markers
+    from palpate.physics.motion import Motion as Motion
+    from palpate.physics.poses import Poses as Poses
+    from palpate.recording import Channel as Channel
+    from palpate.recording import Recording as Recording
     from palpate.recording import load as load
     from palpate.report.identification import write_figures as write_figures
     from palpate.report.identification import write_report as write_report
@@ -44,47 +93,51 @@ if TYPE_CHECKING:
     from palpate.runtime import HandleSensor as HandleSensor
     from palpate.runtime import SensorStepper as SensorStepper
     from palpate.runtime import Stepper as Stepper
+    from palpate.runtime import StepStatus as StepStatus
 
-# Public name -> where it lives. Imported on first use, so that `palpate --help` does not wait for SciPy.
+# Public names by the module that they live in. Imported on first use, so that `palpate --help` does not wait for SciPy.
 _PUBLIC = {
-    "PalpateError": "palpate.errors",
-    "check_element": "palpate.elements",
-    "read_experiment": "palpate.experiment",
-    "run_experiment": "palpate.experiment",
-    "Prior": "palpate.identify",
-    "build_balance": "palpate.identify",
-    "compress": "palpate.identify",
-    "merge": "palpate.identify",
-    "solve": "palpate.identify",
-    "Model": "palpate.model",
-    "load_object": "palpate.model",
-    "estimate_offset": "palpate.motion",
-    "imu_motion": "palpate.motion",
-    "load": "palpate.recording",
-    "HandleSensor": "palpate.runtime",
-    "SensorStepper": "palpate.runtime",
-    "Stepper": "palpate.runtime",
-    "compare": "palpate.experiment.comparison",
-    "read_result": "palpate.experiment.stage.result",
-    "validate": "palpate.experiment.validation",
-    "export_model": "palpate.export",
-    "write_figures": "palpate.report.identification",
-    "write_report": "palpate.report.identification",
-    "write_tables": "palpate.report.identification",
-    "inspect_recordings": "palpate.experiment.inspection",
-    "build_motion": "palpate.experiment.stage.capture",
-    "fit_body": "palpate.motion.markers.cloud",
-    "mean_cloud": "palpate.motion.markers.cloud",
-    "static_cloud": "palpate.motion.markers.cloud",
-    "pose_motion": "palpate.motion.derivatives.differentiate",
-    "frames_of": "palpate.motion.frames.roles",
-    "fuse": "palpate.motion.imu.motion",
-    "fill_gaps": "palpate.motion.markers.cloud",
-    "hinge_from_motion": "palpate.motion.frames.hinge",
-    "hinge_from_path": "palpate.motion.frames.hinge",
-    "check_markers": "palpate.motion.markers.labels",
-    "marker_clock": "palpate.motion.clocks.offset",
-    "markers_of": "palpate.motion.markers.cloud",
+    name: module
+    for module, names in (
+        ("palpate.errors", "PalpateError"),
+        ("palpate.findings", "Finding Severity"),
+        ("palpate.recording", "Channel Recording load"),
+        ("palpate.physics.poses", "Poses"),
+        ("palpate.physics.motion", "Motion"),
+        ("palpate.elements", "Element Parameter Shape check_element"),
+        ("palpate.mechanisms", "Mechanism"),
+        ("palpate.model", "Model load_object"),
+        ("palpate.motion.markers.cloud", "Cloud Markers fill_gaps fit_body markers_of mean_cloud static_cloud"),
+        ("palpate.motion.markers.labels", "check_markers"),
+        ("palpate.motion.frames.roles", "HingeRoles SensorRoles frames_of"),
+        ("palpate.motion.frames.hinge", "hinge_from_frame hinge_from_motion hinge_from_path"),
+        ("palpate.motion.frames.joint", "JointFrame joint_of_hinge"),
+        ("palpate.motion.clocks.clock", "ClockMap Even evenly_sampled"),
+        ("palpate.motion.clocks.offset", "Offset estimate_offset marker_clock"),
+        ("palpate.motion.derivatives.differentiate", "pose_motion"),
+        ("palpate.motion.imu.motion", "Smoothing fuse imu_motion"),
+        ("palpate.identify", "Balance Compressed Prior Solution build_balance compress merge solve"),
+        ("palpate.identify.solution", "Estimate Status"),
+        ("palpate.runtime", "HandleSensor SensorStepper StepStatus Stepper"),
+        ("palpate.experiment", "Experiment Result read_experiment run_experiment"),
+        ("palpate.experiment.view", "View"),
+        ("palpate.experiment.comparison", "compare"),
+        ("palpate.experiment.inspection", "inspect_recordings"),
+        ("palpate.experiment.validation", "validate"),
+        ("palpate.experiment.gates.refusal", "refuse"),
+        ("palpate.experiment.stage.capture", "build_motion"),
+        (
+            "palpate.experiment.stage.inputs",
+            "Belief Filtering ImuMotion Inputs Sensor choose_filtering fit_balance move whole_balance",
+        ),
+        ("palpate.experiment.stage.clock", "clock_by_balance"),
+        ("palpate.experiment.stage.fit", "Fit Plan fit_inputs"),
+        ("palpate.experiment.stage.result", "read_result"),
+        ("palpate.experiment.stage.variations", "with_estimated with_systematic"),
+        ("palpate.export", "export_model"),
+        ("palpate.report.identification", "write_figures write_report write_tables"),
+    )
+    for name in names.split()
 }
 
 

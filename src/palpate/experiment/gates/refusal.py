@@ -32,7 +32,7 @@ SAME = 1e-6
 """Columns whose directions differ by less are one."""
 
 
-def refuse(fit: Fit, *, rate_known: bool) -> tuple[Solution, dict[str, Finding]]:
+def refuse(fit: Fit, *, rate_known: bool = True) -> tuple[Solution, dict[str, Finding]]:
     """The solution with statuses that fit scalar parameters, and for each number that is refused, why.
 
     A coefficient that cannot be told from zero is known as such where all that its interval allows drowns in the

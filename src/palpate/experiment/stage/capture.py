@@ -37,7 +37,7 @@ from palpate.motion.frames.hinge import (
     inclination,
     pose_std,
 )
-from palpate.motion.frames.joint import JointFrame, of_hinge, slide_from_motion
+from palpate.motion.frames.joint import JointFrame, joint_of_hinge, slide_from_motion
 from palpate.motion.frames.roles import (
     AxleRoles,
     HingeRoles,
@@ -379,7 +379,7 @@ def build_motion(experiment: Experiment[MotionPart], tell: Tell = lambda _: None
 def joint_of(markers: MarkersPart, body: Body, kind: str, axis: tuple[float, float, float]) -> JointFrame:
     """The frame of a joint of one freedom: by the markers on a hinge, or from the motion itself."""
     if kind == "turn":
-        return of_hinge(hinge_of(markers, body))
+        return joint_of_hinge(hinge_of(markers, body))
     return slide_from_motion(body.poses, near=body.cloud.points.mean(axis=0), axis=axis)
 
 

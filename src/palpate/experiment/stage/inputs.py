@@ -17,7 +17,7 @@ from palpate.identify.balance import Segment
 from palpate.identify.compression import merge
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
-from palpate.motion import Smoothing, every_second, imu_motion, noise_floor, resample_motion, without_lost
+from palpate.motion import PARALLEL, Smoothing, every_second, imu_motion, noise_floor, resample_motion, without_lost
 from palpate.motion.clocks.clock import Even, resample
 from palpate.motion.clocks.offset import ClockMap
 from palpate.motion.derivatives.bandwidth import light_window_s, signal_bandwidth
@@ -134,7 +134,7 @@ class ImuMotion:
     even: Even
     """Specific force (3, m/s2) and angular rate (3, rad/s) in the IMU's axes, on the IMU's clock."""
     T_body_imu: FloatArray
-    smoothing: Smoothing
+    smoothing: Smoothing = PARALLEL
 
 
 @dataclass(frozen=True, slots=True)

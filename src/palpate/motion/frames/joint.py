@@ -48,7 +48,7 @@ class JointFrame:
         return Poses(there.times_s, R.T @ there.rotation, (there.position - r) @ R)
 
 
-def of_hinge(hinge: HingeAxis) -> JointFrame:
+def joint_of_hinge(hinge: HingeAxis) -> JointFrame:
     """The frame of a hinge."""
     return JointFrame("turn", hinge.T_body_hinge, hinge.T_world_hinge, hinge)
 

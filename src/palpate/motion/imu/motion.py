@@ -51,12 +51,13 @@ class Smoothing:
     """Windows (s) and orders of the Savitzky-Golay filters on IMU signals.
 
     The angular rate is differentiated over `slope_window_s`; then all three signals are smoothed over `window_s`.
+    Without arguments it is just enough to differentiate: the balance's own low-pass follows, on every column alike.
     """
 
-    slope_window_s: float
-    slope_order: int
-    window_s: float
-    order: int
+    slope_window_s: float = 0.021
+    slope_order: int = 3
+    window_s: float = 0.021
+    order: int = 3
 
     @property
     def reach_s(self) -> float:
@@ -64,8 +65,8 @@ class Smoothing:
         return (self.slope_window_s + self.window_s) / 2
 
 
-PARALLEL = Smoothing(0.021, 3, 0.021, 3)
-"""Just enough to differentiate. The balance's own low-pass follows, on every column alike."""
+PARALLEL = Smoothing()
+"""For parallel filtering."""
 
 
 def imu_motion(
@@ -73,7 +74,7 @@ def imu_motion(
     acceleration: FloatArray,
     angular_rate: FloatArray,
     T_sensor_imu: FloatArray,
-    smoothing: Smoothing,
+    smoothing: Smoothing = PARALLEL,
 ) -> Motion:
     """Rotate IMU signals into the sensor frame and move them to its origin, on the IMU's even clock.
 
