@@ -13,8 +13,9 @@ from palpate.mechanisms.mechanism import Mechanism as Mechanism
 from palpate.mechanisms.mechanism import Row as Row
 from palpate.mechanisms.mechanism import Wheel as Wheel
 from palpate.mechanisms.rolling import Rolling as Rolling
+from palpate.mechanisms.slide import Slide as Slide
 
-MECHANISMS: Mapping[str, type[Any]] = MappingProxyType({m.type: m for m in (Free, Hinge, Rolling)})
+MECHANISMS: Mapping[str, type[Any]] = MappingProxyType({m.type: m for m in (Free, Hinge, Slide, Rolling)})
 """The mechanism types that an object file may name."""
 LINKAGES: Mapping[str, type[Any]] = MappingProxyType({FourBar.type: FourBar})
 """The types that a mechanism's option `linkage` may name."""

@@ -1,0 +1,143 @@
+"""A slide: the body moves along one axis and does not turn. One row is free, the force along the axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from palpate.errors import DataProblem
+from palpate.mechanisms.mechanism import Joint, Linkage, Matrix, Mechanism, OneFreedom, Row
+from palpate.physics.arrays import FloatArray
+from palpate.physics.functions import ARRAYS, Functions, Scalar
+from palpate.physics.kinematics import Kinematics, Triple
+from palpate.physics.motion import Motion
+from palpate.physics.poses import Poses
+
+SLIDE = "slide"
+"""The coordinate: position along x of the slide's frame, m, positive when the body opens."""
+
+_TURNED = math.cos(math.radians(10.0))
+"""Poses that are turned further are seen from some other frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slide(OneFreedom):
+    """The body frame has x along the axis; at position zero it is the slide's frame in the world.
+
+    State: position (m), speed (m/s). `inclination` (rad): how far x rises above the horizontal, 0 for a drawer, pi/2
+    for a sash that opens upwards; `direction` (rad): where up leans to across the axis, about x from z of the frame.
+    `linkage`: what the slide drives; it adds a coordinate.
+    """
+
+    inclination: float = 0.0
+    direction: float = 0.0
+    linkage: Linkage | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
+    type: ClassVar[str] = "slide"
+    options: ClassVar[Mapping[str, str]] = {**Mechanism.options, "inclination": "rad", "direction": "rad"}
+    frame: ClassVar[str] = "slide: x along the axis; the position is zero when shut and positive when opening"
+    main: ClassVar[str | None] = SLIDE
+    way: ClassVar[tuple[str, str]] = ("opening", "closing")
+    outline: ClassVar[tuple[tuple[tuple[float, float, float], ...], ...]] = (
+        ((0.0, -0.2, -0.1), (0.0, 0.2, -0.1), (0.0, 0.2, 0.1), (0.0, -0.2, 0.1), (0.0, -0.2, -0.1)),
+        ((-0.4, -0.2, 0.0), (0.0, -0.2, 0.0), (0.0, 0.2, 0.0), (-0.4, 0.2, 0.0), (-0.4, -0.2, 0.0)),
+    )
+    outward: ClassVar[tuple[float, float, float]] = (1.0, 0.0, 0.0)
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The force along the axis."""
+        return (Row("f_x", "N"),)
+
+    @property
+    def coordinates(self) -> Mapping[str, str]:
+        """The position, a length, and what it drives."""
+        return self._with_driven("m")
+
+    @property
+    def state(self) -> tuple[str, ...]:
+        """Position and speed."""
+        return ("position", "speed")
+
+    @property
+    def joints(self) -> tuple[Joint, ...]:
+        """It slides along x."""
+        return (Joint(SLIDE, "slide", (1.0, 0.0, 0.0), 0),)
+
+    @property
+    def leaning(self) -> float:
+        """How far the axis rises or falls from the horizontal, rad."""
+        return abs(self.inclination)
+
+    @property
+    def R_world_body(self) -> Matrix:
+        """The slide's frame in a world whose z points up and whose x is straight below or above the axis."""
+        c, s = math.cos(self.inclination), math.sin(self.inclination)
+        cd, sd = math.cos(self.direction), math.sin(self.direction)
+        return ((c, -s * sd, -s * cd), (0.0, cd, -sd), (s, c * sd, c * cd))
+
+    def with_gravity(self, gravity: Sequence[float] | FloatArray) -> Slide:
+        """The same slide with gravity (m/s2) as a vector in its frame: R_world_slide' g_world."""
+        x, y, z = (-float(g) for g in gravity)
+        across = math.hypot(y, z)
+        direction = math.atan2(y, z) if across > 0 else 0.0
+        return replace(self, gravity=math.hypot(x, across), inclination=math.atan2(x, across), direction=direction)
+
+    def coordinates_of(self, poses: Poses) -> FloatArray:
+        """The position along x; what moves across it is not looked at."""
+        R, seen = poses.rotation, poses.seen
+        turned = np.flatnonzero(seen & (np.diagonal(R, axis1=1, axis2=2).min(axis=1, initial=1.0) < _TURNED))
+        if len(turned):
+            raise DataProblem(
+                "slide",
+                f"sample {turned[0]}: the body frame is turned against the slide's",
+                remedy="poses must be those of the slide's frame, seen from the same frame at position zero",
+            )
+        return np.where(seen, poses.position[:, 0], np.nan)[:, None]
+
+    def states(self, motion: Motion) -> FloatArray:
+        """The position from the poses, and the velocity along x."""
+        return np.stack([self._position(motion), self._speed(motion)], axis=1)
+
+    def observe(self, motion: Motion) -> Kinematics:
+        """Motion of the slide's frame on the body, its poses seen from the same frame at position zero (`motion`).
+
+        The body is taken not to turn: what is measured of that is noise, and no evidence.
+        """
+        a = motion.specific_acceleration
+        along = a[:, 0] - self.gravity * math.sin(self.inclination)
+        coordinates = self._moving(self._position(motion), self._speed(motion), along, ARRAYS)
+        none = (0.0, 0.0, 0.0)
+        return Kinematics((a[:, 0], a[:, 1], a[:, 2]), none, none, coordinates)
+
+    def expand(
+        self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions
+    ) -> Kinematics:
+        """The acceleration along x, and gravity's opposite; never raises."""
+        del z
+        up, none = self.R_world_body[2], (0.0, 0.0, 0.0)
+        felt = (acc[0] + self.gravity * up[0], self.gravity * up[1], self.gravity * up[2])
+        return Kinematics(felt, none, none, self._moving(state[0], state[1], acc[0], fn))
+
+    def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
+        """The force along the axis."""
+        del k, fn
+        return (wrench[0],)
+
+    def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
+        """Not turned, and so far along x."""
+        del fn
+        return ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), (state[0], 0.0, 0.0)
+
+    def velocity(self, state: Sequence[Scalar], fn: Functions) -> Triple:
+        """Along x."""
+        del fn
+        return (state[1], 0.0, 0.0)
+
+    def _speed(self, motion: Motion) -> FloatArray:
+        if motion.velocity is None:
+            raise DataProblem("slide", "the motion tells no velocity", remedy="build it from poses or positions")
+        return motion.velocity[:, 0]

@@ -1,0 +1,114 @@
+"""A drawer that somebody else simulated: SciPy's ODE, noise by NumPy, files by the csv module."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+from scipy.integrate import solve_ivp
+from scipy.spatial.transform import Rotation
+
+TRUTH = {"m": 6.4, "b_v": 9.0, "b_c": 3.2}
+RATE_HZ, FORCE_HZ = 100.0, 1000.0
+LENGTH_S = 60.0
+NOISE_M, NOISE_N, NOISE_NM = 2e-4, 0.05, 2e-3
+
+
+def hand(t: np.ndarray) -> np.ndarray:
+    """Where the hand wants the drawer, m: a slow pass through the travel, then quicker ones; still at first."""
+    slow = 0.2 * (1 - np.cos(2 * np.pi * (t - 5) / 20)) * ((t >= 5) & (t < 25))
+    u = np.clip((t - 27) / 30, 0, 1)
+    quick = 0.2 + 0.12 * np.sin(2 * np.pi * (0.5 + 0.8 * u) * (t - 27)) + 0.05 * np.sin(2 * np.pi * 1.9 * (t - 27))
+    begin = np.clip((t - 26) / 1.5, 0, 1) * np.clip((59 - t) / 1.5, 0, 1)
+    return np.where(t < 25, slow, quick * begin * begin * (3 - 2 * begin))
+
+
+def simulate() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times (s), position (m) and the hand's force (N) at `FORCE_HZ`: a stiff hand, m x'' + b_v x' + b_c sgn x'."""
+    t = np.arange(0, LENGTH_S, 1 / FORCE_HZ)
+    k, d = 900.0, 90.0
+
+    def force(s: float, y: np.ndarray) -> float:
+        ahead = (hand(np.array(s + 1e-4)) - hand(np.array(s - 1e-4))) / 2e-4
+        return float(k * (hand(np.array(s)) - y[0]) + d * (ahead - y[1]))
+
+    def slope(s: float, y: np.ndarray) -> list[float]:
+        friction = TRUTH["b_v"] * y[1] + TRUTH["b_c"] * np.tanh(y[1] / 1e-3)
+        return [y[1], (force(s, y) - friction) / TRUTH["m"]]
+
+    y = solve_ivp(slope, (0, LENGTH_S), [0.0, 0.0], t_eval=t, rtol=1e-8, atol=1e-10, max_step=0.01, method="LSODA").y
+    return t, y[0], np.array([force(s, v) for s, v in zip(t, y.T, strict=True)])
+
+
+def write_table(folder: Path, seed: int = 0) -> Path:
+    """A plain table of position and force, and its experiment file."""
+    rng, (t, x, f) = np.random.default_rng(seed), simulate()
+    at = slice(None, None, int(FORCE_HZ / RATE_HZ))
+    rows = zip(
+        t[at], x[at] + rng.normal(0, NOISE_M, len(t[at])), f[at] + rng.normal(0, NOISE_N, len(t[at])), strict=True
+    )
+    _write(folder / "log.csv", ["t", "x", "F"], rows)
+    path = folder / "table.yaml"
+    path.write_text(
+        """object: drawer
+stage: body
+recordings:
+  signals:
+    file: log.csv
+    time: {column: t, unit: s}
+    columns: {x: {column: x, unit: m}, f: {column: F, unit: N}}
+    position: x
+    force: f
+segments: {static: [0.5, 4.5], quasi_static: [5, 25], train: [28, 46], test: [46.5, 57]}
+"""
+    )
+    return path
+
+
+def write_capture(folder: Path, seed: int = 0) -> Path:
+    """Five markers on the drawer in an oblique capture frame, a load cell behind its handle, clocks apart."""
+    rng, (t, x, f) = np.random.default_rng(seed), simulate()
+    at = slice(None, None, int(FORCE_HZ / RATE_HZ))
+    R = Rotation.from_euler("z", 37, degrees=True).as_matrix()
+    corners = np.array([[0, 0, 0], [0, 0.08, 0.01], [0.01, 0.02, 0.07], [-0.2, 0.15, 0.02], [-0.15, -0.1, 0.05]])
+    path_m = x[at, None] * R[:, 0] + np.array([0.4, -0.3, 0.7])
+    points = path_m[:, None] + corners @ R.T + rng.normal(0, NOISE_M, (len(path_m), 5, 3))
+    names = [f"{n}_{a}" for n in "ABCDE" for a in "xyz"]
+    _write(folder / "markers.csv", ["t", *names], ([s, *p.ravel()] for s, p in zip(t[at], points, strict=True)))
+    # the sensor: x from B to C, z along (A - B) x x, its y the rest
+    ex = (corners[2] - corners[1]) / np.linalg.norm(corners[2] - corners[1])
+    ez = np.cross(corners[0] - corners[1], ex)
+    ez = ez / np.linalg.norm(ez)
+    R_body_sensor = np.stack([ex, -np.cross(ex, ez), ez], axis=1)
+    zero = np.array([1.2, -0.7, 0.4, 0.02, -0.03, 0.01])
+    wrench = np.zeros((len(t), 6))
+    wrench[:, :3] = np.outer(f, [1.0, 0.0, 0.0]) @ R_body_sensor
+    wrench[:, 3:] = np.cross([0.0, 0.0, 0.06], wrench[:, :3])  # the hand holds a knob before the sensor
+    wrench += zero + rng.normal(0, [NOISE_N] * 3 + [NOISE_NM] * 3, (len(t), 6))
+    _write(folder / "wrench.csv", ["t", *"abcdef"], ([s + 1.734, *w] for s, w in zip(t, wrench, strict=True)))
+    columns = ", ".join(f"{n}: {{column: [{n}_x, {n}_y, {n}_z], unit: m}}" for n in "ABCDE")
+    channels = ", ".join(f"{c}: {{column: {c}, unit: {'N' if i < 3 else 'N m'}}}" for i, c in enumerate("abcdef"))
+    path = folder / "capture.yaml"
+    path.write_text(
+        f"""object: drawer
+stage: body
+recordings:
+  mocap: {{file: markers.csv, time: {{column: t, unit: s}}, columns: {{{columns}}}}}
+  wrench: {{file: wrench.csv, time: {{column: t, unit: s}}, columns: {{{channels}}}}}
+markers:
+  body: [A, B, C, D, E]
+  sensor:
+    markers: [A, B, C]
+    offset: {{rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: [0, 0, 0]}}
+segments: {{static: [0.5, 4.5], quasi_static: [5, 25], train: [28, 46], test: [46.5, 57]}}
+"""
+    )
+    return path
+
+
+def _write(path: Path, header: list[str], rows: object) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows([f"{v:.9g}" for v in row] for row in rows)  # type: ignore[attr-defined]

@@ -1,0 +1,83 @@
+"""A drawer, which is a mechanism file and an object file: everything else must follow from what they declare."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import palpate
+from tests.command import palpate as command
+from tests.conftest import needs_program
+from tests.drawer_files import TRUTH, write_capture, write_table
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("drawer")
+
+
+@pytest.fixture(scope="module", params=["table", "capture"])
+def result(request: pytest.FixtureRequest, folder: Path) -> dict[str, Any]:
+    write = {"table": write_table, "capture": write_capture}[request.param]
+    done = command("identify", write(folder), "-o", folder / request.param)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads((folder / request.param / "result.json").read_text())
+
+
+def test_the_truth_is_inside_its_intervals_in_the_units_of_a_length(result: dict[str, Any]) -> None:
+    assert result["verdict"]["passed"]
+    assert {n: p["unit"] for n, p in result["parameters"].items()} == {"m": "kg", "b_v": "N s/m", "b_c": "N"}
+    for name, value in TRUTH.items():
+        p = result["parameters"][name]
+        low, high = p["ci95"]
+        middle, half = (low + high) / 2, (high - low) / 2
+        assert abs(middle - value) < 1.5 * half, name
+        assert half < 0.02 * value, name
+    assert result["rms"]["test"]["f_x"]["unit"] == "N"
+    assert result["mechanism"]["positions"]["position"]["unit"] == "m"
+    assert result["replay"]["unit"] == "m"
+
+
+def test_the_page_shows_it_in_its_own_units(folder: Path, result: dict[str, Any]) -> None:
+    del result
+    page = (folder / "table" / "report.html").read_text()
+    assert "N s/m" in page
+    assert "slide" in page
+
+
+def test_a_pushed_drawer_moves_as_newton_says(folder: Path, result: dict[str, Any]) -> None:
+    del result
+    model = palpate.Model.load(folder / "table" / "model.json")
+    stepper = palpate.Stepper(model, dt=1e-3)
+    out = np.empty(stepper.size)
+    for _ in range(500):
+        stepper.step((20.0, 0, 0, 0, 0, 0), out)
+    m, b_v, b_c = (model.values[n] for n in ("m", "b_v", "b_c"))
+    t, end = 0.5, (20.0 - b_c) / b_v
+    assert out[1] == pytest.approx(end * (1 - np.exp(-b_v / m * t)), rel=2e-3)
+    stepper.reset(np.zeros(2))
+    for _ in range(100):
+        stepper.step((0.9 * b_c, 0, 0, 0, 0, 0), out)
+    assert out[0] == 0  # it sticks
+
+
+@pytest.mark.parametrize("target", ["c", "fmu", "mjcf", "urdf", "ros2-control"])
+def test_every_target_takes_it(target: str, folder: Path, result: dict[str, Any], tmp_path: Path) -> None:
+    del result
+    if target in ("c", "fmu"):
+        needs_program("cc")
+    done = command("export", folder / "table" / "model.json", "--to", target, "-o", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_new_writes_an_experiment_file_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = command("new", "drawer")
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = (tmp_path / "drawer.yaml").read_text()
+    assert "object: drawer" in text
+    assert "mm" in text
