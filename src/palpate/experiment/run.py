@@ -22,6 +22,7 @@ from palpate.experiment.gates.refusal import refuse
 from palpate.experiment.stage.belief import Handles
 from palpate.experiment.stage.capture import Tell
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
+from palpate.experiment.stage.inputs import SPEED_WINDOW_S, move
 from palpate.experiment.stage.mount import prepare
 from palpate.experiment.stage.picture import picture
 from palpate.experiment.stage.prepared import Prepared
@@ -97,14 +98,16 @@ def replay_fit(fit: Fit, prepared: Prepared, p: FloatArray | None = None) -> Rep
     mechanism, used = inputs.mechanism, fit.balance.used
     assert used is not None
     wrench = fit.balance.wrench - _zero_wrench(model)
+    # noise of the speed at the start would be most of the error: speeds need no such short windows as accelerations do
+    start = move(inputs, max(inputs.filtering.window_s, SPEED_WINDOW_S), fit.moved.resting)
     try:
+        states = mechanism.states(start.motion)
         if mechanism.main is not None:
             if inputs.stops is not None:
                 model = with_stops(model, *inputs.stops)
-            states = mechanism.states(fit.moved.motion)
             return replay(model.of_object(), inputs.times_s, wrench, states)
         inside = inputs.inside(prepared.segments["test"])
-        states = np.where(used[:, None], mechanism.states(fit.moved.motion), np.nan)
+        states = np.where(used[:, None], states, np.nan)
         return replay(model.of_object(), inputs.times_s[inside], wrench[inside], states[inside])
     except PalpateError:
         return None
