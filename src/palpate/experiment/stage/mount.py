@@ -38,7 +38,7 @@ MOVES, SHUT, BEYOND = 0.5, 1.0, 3.0
 UPRIGHT_RAD = np.radians(1.0)
 WHEELS_M = (0.025, 1.5)
 """Radii of wheels that people push."""
-SETTLED = ("clock", "placement", "derivatives", "fusion")
+SETTLED = ("clock", "placement", "placement-unknown", "derivatives", "fusion")
 """Findings of a capture that the balance settles in its own way."""
 ADDED: Mapping[str, Added] = {"body": "nothing", "whole": "all", "weight-only": "weight"}
 
