@@ -13,7 +13,7 @@ from palpate.model import Model
 from palpate.motion.clocks.clock import ClockMap
 from palpate.motion.clocks.offset import Offset
 from palpate.motion.derivatives.filters import Lowpass, design_lowpass
-from palpate.physics.arrays import FloatArray, distance_s, rate_hz, runs
+from palpate.physics.arrays import FloatArray, nearest, rate_hz, runs
 from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import Motion
 
@@ -53,7 +53,8 @@ def profile_load_cell(
     spline = CubicSpline(device[~blind], w[~blind])
     slow_motion = Motion(grid, slow[:, :3], slow[:, 3:6], slow[:, 6:])
     at = grid - around_s
-    clear = distance_s(at, np.concatenate([device[:1], device[blind], device[-1:]])) > reach_s + 0.05
+    ends = np.concatenate([device[:1], device[blind], device[-1:]])
+    clear = np.abs(at - ends[nearest(ends, at)]) > reach_s + 0.05
     inside = (at > device[0]) & (at < device[-1])
     seen = np.asarray(np.isfinite(slow).all(axis=1) & clear & inside)
     spans = _runs(grid, seen) if segments is None else list(segments)

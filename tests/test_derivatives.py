@@ -17,7 +17,6 @@ from palpate.motion.derivatives.differentiate import (
     coordinate_motion,
     pose_motion,
     published_pose_motion,
-    windowed_motion,
 )
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
@@ -287,15 +286,13 @@ def test_several_coordinates_are_differentiated_as_each_alone() -> None:
     rng = np.random.default_rng(5)
     x = np.stack([np.sin(2 * t), 0.2 * np.cos(5 * t)], axis=1) + rng.normal(size=(len(t), 2)) * [1e-4, 3e-4]
     x[1000:1040, 1] = np.nan
-    half = [t < 15, t >= 15]
-    both = coordinate_motion(t, x, window_s=0.11), windowed_motion(t, x, np.array([1e-4, 3e-4]), half)
-    for j, noise in enumerate((1e-4, 3e-4)):
-        alone = coordinate_motion(t, x[:, j], window_s=0.11), windowed_motion(t, x[:, j], noise, half)
-        for one, many in zip(alone, both, strict=True):
-            for name in ("position", "speed", "acceleration", "edge", "window_s"):
-                assert np.array_equal(getattr(one, name), getattr(many, name)[:, j], equal_nan=True)
-    assert np.isfinite(both[0].speed[1020, 0])
-    assert np.isnan(both[0].speed[1020, 1])
+    both = coordinate_motion(t, x, window_s=0.11)
+    for j in range(2):
+        alone = coordinate_motion(t, x[:, j], window_s=0.11)
+        for name in ("position", "speed", "acceleration", "edge", "window_s"):
+            assert np.array_equal(getattr(alone, name), getattr(both, name)[:, j], equal_nan=True)
+    assert np.isfinite(both.speed[1020, 0])
+    assert np.isnan(both.speed[1020, 1])
 
 
 def test_one_window_suits_coordinates_of_several_units() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from palpate.physics.inertia import PINOCCHIO_ORDER, phi_from_mass_properties
+from palpate.physics.inertia import phi_from_mass_properties
 from palpate.physics.regressor import body_columns, body_features, body_regressor
 from tests.conftest import needs
 from tests.oracles.point_masses import cloud_phi, cloud_wrench, random_cloud
@@ -41,17 +41,6 @@ def test_the_regressor_is_pinocchios_in_another_order() -> None:
     )
     worst = np.abs(body_regressor(a, omega, omega_dot) - expected).max() / np.abs(expected).max()
     assert worst < 1e-12
-
-
-def test_the_pinocchio_order_exchanges_ixz_and_iyy() -> None:
-    needs("pinocchio", "pinocchio")
-    from tests.oracles import pinocchio_body
-
-    names = np.arange(10.0)
-    assert pinocchio_body.inertia(BARROW).toDynamicParameters() == pytest.approx(
-        BARROW[list(PINOCCHIO_ORDER)], rel=1e-14
-    )
-    assert names[list(PINOCCHIO_ORDER)][list(PINOCCHIO_ORDER)].tolist() == names.tolist()
 
 
 def test_the_wrench_is_the_sum_of_newtons_law_over_points() -> None:

@@ -15,7 +15,6 @@ from palpate.identify import build_balance, compress, solve
 from palpate.identify.balance import Balance
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
-from palpate.motion.derivatives.differentiate import best_window, coordinate_motion, windowed_motion
 from palpate.motion.derivatives.filters import at_rest, derivative_noise, design_lowpass, signal_noise
 
 RATE = 100.0
@@ -47,31 +46,6 @@ def test_noise_of_derivatives_is_that_of_scipys_filter(derivative: int) -> None:
 def test_rest_is_what_noise_alone_could_be() -> None:
     found = at_rest(np.array([0.0, 0.049, -0.049, 0.051, np.nan]), 0.01)
     assert found.tolist() == [True, True, True, False, False]
-
-
-@pytest.mark.parametrize(("hertz", "noise"), [(0.5, 3e-4), (2.0, 3e-4), (2.0, 5e-5)])
-def test_the_best_window_has_nearly_the_least_true_error(hertz: float, noise: float) -> None:
-    t = _times(60)
-    true = 0.3 * np.sin(2 * np.pi * hertz * t) + 0.2 * np.sin(2 * np.pi * 0.37 * hertz * t)
-    second = -0.3 * (2 * np.pi * hertz) ** 2 * np.sin(2 * np.pi * hertz * t)
-    second -= 0.2 * (2 * np.pi * 0.37 * hertz) ** 2 * np.sin(2 * np.pi * 0.37 * hertz * t)
-    x = true + noise * np.random.default_rng(1).normal(size=t.shape)
-
-    def error(window: int) -> float:
-        a = coordinate_motion(t, x, window_s=window / RATE, order=4).acceleration
-        return float(np.sqrt(np.nanmean((a - second) ** 2)))
-
-    chosen = best_window(t, x, noise, np.ones(len(t), dtype=bool))
-    assert error(chosen) < 1.25 * min(error(n) for n in range(9, 70, 2))
-
-
-def test_each_stretch_has_its_own_window() -> None:
-    t = _times(80)
-    quick = t >= 40
-    x = np.where(quick, np.sin(2 * np.pi * 2.5 * t), np.sin(2 * np.pi * 0.1 * t))
-    x = x + 3e-4 * np.random.default_rng(2).normal(size=t.shape)
-    found = windowed_motion(t, x, 3e-4, [t < 39, t > 41])  # away from the kink between them
-    assert found.window_s[100] > 2 * found.window_s[-100]
 
 
 def _door() -> tuple[Model, Balance, np.ndarray]:

@@ -174,7 +174,7 @@ def test_profiles_and_intervals(noisy: tuple[Balance, Shaped]) -> None:
     _, shaped = noisy
     assert [p.name for p in shaped.profiles] == list(ZONES)
     for profile in shaped.profiles:
-        assert profile.in_data
+        assert profile.interval is not None
         assert profile.interval is not None
         low, high = profile.interval
         assert low < profile.value < high
@@ -240,7 +240,7 @@ def test_a_zone_never_visited_stays_as_given_and_says_so() -> None:
     for name in ("b_bc.above", "b_bc.width"):
         assert shaped[name].interval is None
         assert "border at 69.0 deg was never crossed: opening was seen from" in shaped[name].message
-    assert shaped["b_s.above"].in_data
+    assert shaped["b_s.above"].interval is not None
 
 
 def test_a_door_that_only_opens_knows_no_closing_zone() -> None:
@@ -251,7 +251,7 @@ def test_a_door_that_only_opens_knows_no_closing_zone() -> None:
     balance = build_balance(truth, motion, np.ones((400, 6)), sigma=[1.0])
     shaped = fit_shapes(balance, [(0.0, 4.0)])
     assert "never visited: there is no closing in the segments" in shaped["b_s.above"].message
-    assert not any(p.in_data for p in shaped.profiles)
+    assert not any(p.interval is not None for p in shaped.profiles)
 
 
 def test_a_border_that_changes_nothing_is_not_in_the_data() -> None:
@@ -262,7 +262,7 @@ def test_a_border_that_changes_nothing_is_not_in_the_data() -> None:
     shaped = fit_shapes(balance, [(0.0, 40.0)])
     assert shaped["b_s.above"].interval is None or shaped["b_s.width"].interval is None
     assert any("not in the data" in message for message in shaped.messages)
-    assert shaped["b_bc.above"].in_data
+    assert shaped["b_bc.above"].interval is not None
 
 
 def test_a_damper_that_is_not_there_has_no_border() -> None:
@@ -271,12 +271,12 @@ def test_a_damper_that_is_not_there_has_no_border() -> None:
     shaped = fit_shapes(recorded(door(), p, door(), noise=0.5, seed=3), [(0.0, 40.0)])
     assert shaped["b_bc.above"].interval is None
     assert shaped["b_bc.above"].message
-    assert shaped["b_s.above"].in_data
+    assert shaped["b_s.above"].interval is not None
 
 
 def test_too_short_for_the_noise_means_no_interval() -> None:
     shaped = fit_shapes(papers(noise=0.5), [(0.0, 4.0)])
-    assert not any(p.in_data for p in shaped.profiles)
+    assert not any(p.interval is not None for p in shaped.profiles)
     assert all(p.message for p in shaped.profiles)
 
 

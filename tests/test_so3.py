@@ -18,7 +18,6 @@ from palpate.physics.so3 import (
     log_rotation,
     quaternion_from_rotation,
     quaternion_product,
-    right_jacobian,
     rotation_from_quaternion,
 )
 from palpate.physics.spatial import skew
@@ -67,23 +66,6 @@ def test_stacks_of_any_shape_and_nan() -> None:
     R = np.concatenate([np.full((1, 3, 3), np.nan), np.eye(3)[None]])
     assert np.isnan(log_rotation(R)[0]).all()
     assert (log_rotation(R)[1] == 0).all()
-
-
-@given(phi=vectors, d=unit)
-def test_right_jacobian_is_the_slope_of_the_exponential(phi: Array, d: Array) -> None:
-    step = 1e-6
-    there, back = exp_rotation(phi + step * d), exp_rotation(phi - step * d)
-    slope = log_rotation(back.T @ there) / (2 * step)
-    assert np.abs(right_jacobian(phi) @ d - slope).max() < 1e-8
-
-
-@pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-3, 0.1414, 0.1415, 0.5, 1.0, 1.0001, 3.0])
-def test_right_jacobian_is_its_integral(angle: float) -> None:
-    """J_r(phi) = integral of exp(-s phi) over s from 0 to 1 (Chirikjian)."""
-    phi = angle * axes()[0]
-    s, weight = np.polynomial.legendre.leggauss(20)
-    integral = np.tensordot(weight / 2, exp_rotation(-(s[:, None] + 1) / 2 * phi), axes=1)
-    assert np.abs(right_jacobian(phi) - integral).max() < 1e-15 * 4
 
 
 @given(phi=vectors, phi_dot=vectors, phi_ddot=vectors)

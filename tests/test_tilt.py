@@ -4,32 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
-from palpate.motion.frames.roles import Tilt, hinge_inclination, level_motion, up_vector
-from palpate.physics.motion import Motion
-from tests.capture_twin import G
+from palpate.motion.frames.roles import Tilt, hinge_inclination, up_vector
 
 Array = NDArray[np.float64]
 
 
 def plain_tilt(x: float, y: float) -> Tilt:
     return Tilt(x, y, np.eye(2) * 1e-8, np.zeros(3), np.zeros(3), "")
-
-
-@settings(max_examples=30)
-@given(x=st.floats(-0.2, 0.2), y=st.floats(-0.2, 0.2))
-def test_levelled_motion_has_up_along_z(x: float, y: float) -> None:
-    tilt = plain_tilt(x, y)
-    to_world = Rotation.from_rotvec([-x, -y, 0])
-    assert np.abs(to_world.apply(tilt.up) - [0, 0, 1]).max() < 1e-12
-    R = np.asarray(Rotation.random(5, random_state=0).as_matrix(), dtype=float)
-    naive = Motion(np.arange(5.0), G * R[:, 2, :], np.zeros((5, 3)), np.zeros((5, 3)))  # R' e_z, at rest
-    right = level_motion(naive, R, tilt, G).specific_acceleration
-    assert np.abs(right - G * (to_world.as_matrix() @ R)[:, 2, :]).max() < 1e-10
 
 
 @given(x=st.floats(-0.2, 0.2), y=st.floats(-0.2, 0.2), size=st.floats(0.1, 20.0))

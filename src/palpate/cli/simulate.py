@@ -102,7 +102,8 @@ def simulate(
             model = with_end_stops(Model.load(path), stops)
             identified = None if result is None else read_result(result)
             if grip is None and identified is not None:
-                sensors: list[list[float]] = (identified.get("mechanism") or {}).get("sensors_m") or []
+                placed: dict[str, Any] = identified.get("mechanism") or {}
+                sensors: list[list[float]] = placed.get("sensors_m") or []
                 joint = next(iter(model.mechanism.joints), None)
                 if sensors and joint is not None and joint.kind == "turn":
                     r, axis = np.array(sensors[0]), np.array(joint.axis)

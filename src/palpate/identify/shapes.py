@@ -76,11 +76,6 @@ class Profile:
     message: str
     """What a person should know; empty if the data know the shape."""
 
-    @property
-    def in_data(self) -> bool:
-        """Whether the data know it."""
-        return self.interval is not None
-
     def held_at(self, value: float) -> Profile:
         """The same, with the shape left as it was given."""
         shown = f"{np.degrees(value):.3g} deg" if self.unit == "rad" else f"{value:.3g} {self.unit}"

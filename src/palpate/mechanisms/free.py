@@ -35,10 +35,6 @@ class Free(Mechanism):
 
     type: ClassVar[str] = "free"
     frame: ClassVar[str] = "sensor frame of the load cell; inertias are matrix entries about its origin"
-    holds_upright: ClassVar[bool] = True
-    outline: ClassVar[tuple[tuple[tuple[float, float, float], ...], ...]] = tuple(
-        ((0.0, 0.0, 0.0), (0.1 * (i == 0), 0.1 * (i == 1), 0.1 * (i == 2))) for i in range(3)
-    )
 
     @property
     def rows(self) -> tuple[Row, ...]:

@@ -43,9 +43,6 @@ class Hinge(OneFreedom):
     )
     main: ClassVar[str | None] = HINGE
     way: ClassVar[tuple[str, str]] = ("opening", "closing")
-    outline: ClassVar[tuple[tuple[tuple[float, float, float], ...], ...]] = (
-        ((0.0, 0.0, -1.0), (0.9, 0.0, -1.0), (0.9, 0.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.0, -1.0)),
-    )
     hand: ClassVar[tuple[float, float, float]] = (0.8, 0.0, 0.0)
 
     @property

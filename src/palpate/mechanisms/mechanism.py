@@ -131,14 +131,10 @@ class Mechanism(ABC):
     """Units of the options that have one."""
     frame: ClassVar[str] = "body frame of the mechanism"
     """Where the body frame is, in words for people."""
-    holds_upright: ClassVar[bool] = False
-    """Whether z of the mechanism's frame must point up; else gravity may have any direction in it."""
     main: ClassVar[str | None] = None
     """The coordinate that end stops act on and that pictures have on their x-axis: the only freedom, where it is."""
     way: ClassVar[tuple[str, str]] = ("forth", "back")
     """Words for moving along the main coordinate with positive and with negative speed."""
-    outline: ClassVar[tuple[tuple[tuple[float, float, float], ...], ...]] = ()
-    """Lines to draw that stand for the body: points of the body frame, m."""
     hand: ClassVar[tuple[float, float, float]] = (0.0, 0.0, 0.0)
     """Where a hand holds the body unless somebody says otherwise, m in the body frame ..."""
     outward: ClassVar[tuple[float, float, float]] = (0.0, -1.0, 0.0)
@@ -273,8 +269,8 @@ class Mechanism(ABC):
         return self
 
     def with_gravity(self, gravity: Sequence[float] | FloatArray) -> Self:
-        """The same mechanism with gravity (m/s2) as a vector in its frame; its direction must be free (see
-        `holds_upright`).
+        """The same mechanism with gravity (m/s2) as a vector in its frame; where z of that must point up, only its
+        size counts.
         """
         return replace(self, gravity=float(np.linalg.norm(np.asarray(gravity, dtype=float))))
 

@@ -107,14 +107,8 @@ class Rolling(Mechanism):
     frame: ClassVar[str] = (
         "B: origin in the middle of the axle, z left along it, y towards the handles (level at pitch zero), x = y x z"
     )
-    holds_upright: ClassVar[bool] = True
     hand: ClassVar[tuple[float, float, float]] = (-0.15, 1.25, 0.0)
     outward: ClassVar[tuple[float, float, float]] = (0.0, 1.0, 0.0)
-    outline: ClassVar[tuple[tuple[tuple[float, float, float], ...], ...]] = (
-        tuple((0.2 * math.cos(0.25 * math.pi * i), 0.2 * math.sin(0.25 * math.pi * i), 0.0) for i in range(9)),
-        ((0.0, 0.0, 0.0), (-0.15, 1.25, 0.25)),
-        ((0.0, 0.0, 0.0), (-0.15, 1.25, -0.25)),
-    )
 
     def __post_init__(self) -> None:
         """Refuse what cannot roll."""

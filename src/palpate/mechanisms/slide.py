@@ -41,10 +41,6 @@ class Slide(OneFreedom):
     frame: ClassVar[str] = "slide: x along the axis; the position is zero when shut and positive when opening"
     main: ClassVar[str | None] = SLIDE
     way: ClassVar[tuple[str, str]] = ("opening", "closing")
-    outline: ClassVar[tuple[tuple[tuple[float, float, float], ...], ...]] = (
-        ((0.0, -0.2, -0.1), (0.0, 0.2, -0.1), (0.0, 0.2, 0.1), (0.0, -0.2, 0.1), (0.0, -0.2, -0.1)),
-        ((-0.4, -0.2, 0.0), (0.0, -0.2, 0.0), (0.0, 0.2, 0.0), (-0.4, 0.2, 0.0), (-0.4, -0.2, 0.0)),
-    )
     outward: ClassVar[tuple[float, float, float]] = (1.0, 0.0, 0.0)
 
     @property

@@ -98,10 +98,3 @@ def nearest(times_s: FloatArray, at_s: FloatArray) -> NDArray[np.int64]:
     after = np.clip(np.searchsorted(times_s, at_s), 1, max(len(times_s) - 1, 1))
     index = np.where(at_s - times_s[after - 1] <= times_s[np.minimum(after, len(times_s) - 1)] - at_s, after - 1, after)
     return np.asarray(np.minimum(index, len(times_s) - 1), dtype=np.int64)
-
-
-def distance_s(times_s: FloatArray, at_s: FloatArray) -> FloatArray:
-    """For each of `times_s` how far the nearest of the increasing `at_s` is, s; infinite where there is none."""
-    ends = np.concatenate([[-np.inf], at_s, [np.inf]])
-    after = np.minimum(np.searchsorted(ends, times_s), len(ends) - 1)
-    return np.minimum(times_s - ends[after - 1], ends[after] - times_s)

@@ -19,8 +19,6 @@ PHI_NAMES = ("m", "mc_x", "mc_y", "mc_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Iz
 PHI_UNITS = ("kg", "kg m", "kg m", "kg m", "kg m2", "kg m2", "kg m2", "kg m2", "kg m2", "kg m2")
 DRAWING_NAMES = ("m", "c_x", "c_y", "c_z", *PHI_NAMES[4:])
 DRAWING_UNITS = ("kg", "m", "m", "m", *PHI_UNITS[4:])
-PINOCCHIO_ORDER = (0, 1, 2, 3, 4, 5, 7, 6, 8, 9)
-"""phi[..., PINOCCHIO_ORDER] is Pinocchio's `Inertia.toDynamicParameters()` (Ixx Ixy Iyy Ixz Iyz Izz)."""
 
 _ROUNDING = 1e-13
 """Of the largest second moment about the origin: a body thinner than this is flat, and its sign an accident."""

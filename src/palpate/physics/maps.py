@@ -17,7 +17,6 @@ from palpate.errors import PalpateError
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import nearest_consistent, phi_from_mass_properties, relative_changes
 from palpate.physics.log_cholesky import (
-    THETA_NAMES,
     Factor,
     phi_curvature,
     phi_from_theta,
@@ -195,11 +194,6 @@ class LogCholesky:
     def size_theta(self) -> int:
         """Ten, or nine."""
         return 10 if self.known_mass is None else 9
-
-    @property
-    def theta_names(self) -> tuple[str, ...]:
-        """The names of theta in order."""
-        return THETA_NAMES[10 - self.size_theta :]
 
     def forward(self, theta: FloatArray) -> FloatArray:
         """Paper, eq. phi_theta, with eq. alpha when the mass is known."""

@@ -34,14 +34,6 @@ def log_rotation(R: ArrayLike) -> FloatArray:
     return log_quaternion(quaternion_from_rotation(R))
 
 
-def right_jacobian(phi: ArrayLike) -> FloatArray:
-    """J_r with exp(phi + d) = exp(phi) exp(J_r d) to first order. (..., 3) -> (..., 3, 3)."""
-    phi = np.asarray(phi, dtype=float)
-    _, b, c = _coefficients((phi**2).sum(axis=-1))
-    S = skew(phi)
-    return np.eye(3) - b[..., None, None] * S + c[..., None, None] * (S @ S)
-
-
 def body_rates(phi: FloatArray, phi_dot: FloatArray, phi_ddot: FloatArray) -> tuple[FloatArray, FloatArray]:
     """omega (rad/s) and omega_dot (rad/s2) in the frame R_0 exp(phi(t)), from the vector and its derivatives (..., 3).
 

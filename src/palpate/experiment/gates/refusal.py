@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -169,8 +168,3 @@ class _Judge:
     def _path(self, name: str) -> tuple[FloatArray, FloatArray]:
         coordinate = self.kinematics.coordinates[name]
         return np.asarray(coordinate.position)[self.at], np.asarray(coordinate.speed)[self.at]
-
-
-def known_names(estimates: Sequence[Estimate]) -> list[str]:
-    """Those with a number."""
-    return [e.name for e in estimates if e.status is not Status.NOT_IDENTIFIABLE]

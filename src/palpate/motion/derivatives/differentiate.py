@@ -8,7 +8,7 @@ of the noise away (parallel filtering).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from palpate.errors import DataProblem
 from palpate.motion.clocks.clock import Interval
 from palpate.motion.derivatives.bandwidth import Bandwidth, pose_bandwidth, signal_bandwidth
-from palpate.motion.derivatives.filters import filter_weights, savitzky_golay
-from palpate.physics.arrays import BoolArray, FloatArray, rate_hz
+from palpate.motion.derivatives.filters import savitzky_golay
+from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import body_rates, exp_rotation, log_rotation
@@ -32,12 +32,6 @@ _FARTHEST = 3.0
 """rad; rotation vectors are unique up to pi."""
 _UNEVEN = 0.1
 """Periods; a clock whose steps deviate more is not even."""
-SHORTER = 0.6
-"""A window is judged against one shorter by this factor."""
-ORDER_OF_BIAS = 4
-"""The bias of a second derivative of polynomials of order 4 (and 5) grows with this power of the window."""
-_BIAS_STDS, _FEWEST_BIASES = 4.0, 4
-"""Standard deviations by which a bias stands out, and how many windows must show it to draw a line."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -285,92 +279,3 @@ def _differentiate_rotation(
     for x in (fitted, omega, omega_dot):
         x[lost] = np.nan
     return fitted, omega, omega_dot
-
-
-def windowed_motion(
-    times_s: FloatArray,
-    position: FloatArray,
-    noise: float | FloatArray,
-    stretches: Sequence[BoolArray],
-    *,
-    order: int = 4,
-) -> CoordinateMotion:
-    """As `coordinate_motion`, each coordinate and stretch (samples,) with the window whose error is least there.
-
-    noise: standard deviation of the white noise of the positions, of all or (n,) of each, in their units. A sample in
-    no stretch has the first one's window. No low-pass needs to follow.
-    """
-    rate = rate_hz(times_s)
-    columns = position.reshape(len(position), -1)
-    windows = np.empty(columns.shape, dtype=np.int64)
-    for j, level in enumerate(np.broadcast_to(noise, columns.shape[1])):
-        best = [best_window(times_s, columns[:, j], float(level), where, order=order) for where in stretches]
-        windows[:, j] = best[0]
-        for where, window in zip(stretches, best, strict=True):
-            windows[where, j] = window
-    chosen = windows.reshape(position.shape)
-    fitted, edge = np.full((3, *position.shape), np.nan), np.zeros(position.shape, dtype=bool)
-    for window in np.unique(windows).tolist():
-        one, at = coordinate_motion(times_s, position, window_s=window / rate, order=order), chosen == window
-        fitted[:, at] = np.array([one.position, one.speed, one.acceleration])[:, at]
-        edge[at] = one.edge[at]
-    return CoordinateMotion(times_s, fitted[0], fitted[1], fitted[2], edge, chosen / rate, order, None)
-
-
-def best_window(
-    times_s: FloatArray,
-    x: FloatArray,
-    noise: float,
-    where: BoolArray,
-    *,
-    order: int = 4,
-    longest_s: float = 0.7,
-) -> int:
-    """The window (odd number of samples) with the least mean square error of the second derivative there.
-
-    Its noise follows from the white noise of the coordinate x (samples,), in its unit. Its bias shows in what sets it
-    apart from a shorter window, less what noise alone sets them apart (an unbiased estimate of risk: Stein 1981; of a
-    local polynomial's: Fan & Gijbels 1995), made good for the bias that the shorter one has itself.
-    """
-    rate = rate_hz(times_s)
-    first, scale = order + 5 - order % 2, (noise * rate**2) ** 2
-    acceleration: dict[int, FloatArray] = {}
-
-    def second(n: int) -> FloatArray:
-        if n not in acceleration:
-            acceleration[n] = coordinate_motion(times_s, x, window_s=n / rate, order=order).acceleration
-        return acceleration[n]
-
-    windows = np.arange(first, max(int(longest_s * rate), first) + 1, 2)
-    noises, biases, sure = (list[float]() for _ in range(3))
-    for window in (int(n) for n in windows):
-        shorter = max(2 * round((SHORTER * window - 1) / 2) + 1, order + 3 - order % 2)
-        difference = (second(window) - second(shorter))[where]
-        difference = difference[np.isfinite(difference)]
-        if len(difference) == 0:
-            break
-        weights, apart = filter_weights(window, order, 2), filter_weights(window, order, 2).copy()
-        outer = (window - shorter) // 2
-        apart[outer : outer + shorter] -= filter_weights(shorter, order, 2)
-        expected = scale * float(apart @ apart)
-        excess = float(np.mean(difference**2)) - expected
-        # neighbours within the shorter window say the same
-        scatter = expected * float(np.sqrt(2 * shorter / len(difference)))
-        noises.append(scale * float(weights @ weights))
-        biases.append(excess / (1 - (shorter / window) ** ORDER_OF_BIAS) ** 2)
-        sure.append(excess / scatter if scatter > 0 else np.inf)
-    if not noises:
-        return first
-    risk = np.array(noises) + _smooth_bias(windows[: len(noises)], np.array(biases), np.array(sure) > _BIAS_STDS)
-    return int(windows[int(np.argmin(risk))])
-
-
-def _smooth_bias(windows: NDArray[np.int64], bias: FloatArray, sure: BoolArray) -> FloatArray:
-    """The squared bias as a power of the window, through the windows at which it stands out of the noise.
-
-    Where it does, a power fits well over the few octaves that matter; where it does not, an estimate is mostly noise.
-    """
-    if sure.sum() < _FEWEST_BIASES:
-        return np.maximum(bias, 0.0)
-    slope, level = np.polyfit(np.log(windows[sure]), np.log(bias[sure]), 1)
-    return np.exp(level + max(float(slope), 0.0) * np.log(windows))

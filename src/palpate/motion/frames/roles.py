@@ -18,11 +18,9 @@ from palpate.errors import DataProblem
 from palpate.findings import Finding, Severity
 from palpate.motion.markers.cloud import Cloud, marker_index
 from palpate.physics.arrays import FloatArray
-from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import nearest_rotation, transform
-from palpate.physics.units import STANDARD_GRAVITY
 
 _FLATTEST = 0.1
 """Smallest sine between two directions that may span a plane: below it, noise is turned ten times as far."""
@@ -348,16 +346,6 @@ def up_vector(vector: FloatArray, covariance: FloatArray) -> tuple[float, float,
     # to first order in the tilt, which is what an error of a small tilt needs
     J = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0]]) @ (np.eye(3) - np.outer(up, up)) / size
     return float(-turn * up[1]), float(turn * up[0]), J @ covariance @ J.T
-
-
-def level_motion(motion: Motion, rotation: FloatArray, tilt: Tilt, gravity: float = STANDARD_GRAVITY) -> Motion:
-    """Motion derived from poses with gravity along the capture's z, corrected for the tilt.
-
-    rotation: R_capture_body (samples, 3, 3) at the motion's times.
-    """
-    change = gravity * (tilt.up - np.array([0.0, 0.0, 1.0]))
-    a = motion.specific_acceleration + np.einsum("nij,i->nj", rotation, change)
-    return Motion(motion.times_s, a, motion.omega, motion.omega_dot)
 
 
 def hinge_inclination(axis: Sequence[float] | FloatArray, axis_std_rad: float, tilt: Tilt) -> tuple[float, float]:
