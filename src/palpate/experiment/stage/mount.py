@@ -96,6 +96,7 @@ def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared
 
 def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: Handles) -> Prepared:
     config = experiment.config
+    _check_towards(experiment)
     model = _with_wheel(experiment, model)
     tell("reading the load cells")
     cells = read_wrenches(experiment)
@@ -329,6 +330,18 @@ def _without_handle(experiment: Experiment[Any], model: Model, handles: Handles)
         raise experiment.problem("handle", wrong)
     evidence = "its weight is taken as a part of the preload, which is right only where weight does not move the object"
     return [Finding("handle", evidence, "no handle is given")]
+
+
+def _check_towards(experiment: Experiment[Any]) -> None:
+    """The place of a marker that stays behind is known in a static recording only."""
+    config, markers = experiment.config, experiment.config.markers
+    towards = None if markers.hinge is None else markers.hinge.towards
+    if config.recordings.static is not None or towards is None or not markers.body:
+        return
+    if towards.rpartition(":")[2] not in [name.rpartition(":")[2] for name in markers.body]:
+        wrong = f"{towards} is not under markers.body: where it is beside the object is known from recordings.static only"
+        remedy = "give recordings.static, or a marker that moves with the object"
+        raise experiment.problem("markers.hinge.towards", wrong, remedy)
 
 
 def _with_wheel(experiment: Experiment[Any], model: Model) -> Model:
