@@ -339,7 +339,7 @@ def _check_towards(experiment: Experiment[Any]) -> None:
     if config.recordings.static is not None or towards is None or not markers.body:
         return
     if towards.rpartition(":")[2] not in [name.rpartition(":")[2] for name in markers.body]:
-        wrong = f"{towards} is not under markers.body: where it is beside the object is known from recordings.static only"
+        wrong = f"{towards} is not under markers.body: where it is beside the object, only recordings.static shows"
         remedy = "give recordings.static, or a marker that moves with the object"
         raise experiment.problem("markers.hinge.towards", wrong, remedy)
 
