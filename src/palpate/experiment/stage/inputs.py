@@ -329,7 +329,9 @@ def rest_of(inputs: Inputs) -> BoolArray:
     if inputs.imu is not None or not mechanism.moving:
         return rests
     order, rate = inputs.filtering.order, inputs.rate_hz
-    window = window_samples(max(inputs.filtering.window_s, SPEED_WINDOW_S), rate, order)
+    # a guided object's one coordinate is known better than each of many, and short rests at turning points count
+    least_s = SPEED_WINDOW_S if inputs.main is None else 0.0
+    window = window_samples(max(inputs.filtering.window_s, least_s), rate, order)
     c = coordinate_motion(
         inputs.times_s, inputs.q, window_s=window / rate, order=order, ends=inputs.filtering.published
     )
