@@ -94,7 +94,7 @@ def choose_filtering(
         bandwidth_hz = min(chosen, FASTEST_HZ, 0.2 * rate)
     lowpass = design_lowpass(rate, bandwidth_hz, attenuation_db=ATTENUATION_DB)
     # what the low-pass lets through on its slope must not be lost either: accelerations of hands go on there
-    return Filtering(window_s or light_window_s(rate, SLOPE * bandwidth_hz, order), order, lowpass, bandwidth_hz)
+    return Filtering(window_s or light_window_s(rate, _slope(model) * bandwidth_hz, order), order, lowpass, bandwidth_hz)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -510,3 +510,8 @@ def projected(balance: Balance) -> FloatArray:
     """(samples, rows): the measured free rows, N m and N."""
     w = [balance.wrench[:, i] for i in range(6)]
     return np.array(balance.model.mechanism.project(balance.kinematics, w, ARRAYS), dtype=float).T
+
+
+def _slope(model: Model) -> float:
+    """Multiple of the bandwidth up to which derivatives count: what is guided moves slowly, and noise matters more."""
+    return SLOPE if model.mechanism.main is None else 1.0
