@@ -98,7 +98,7 @@ def test_the_quasi_static_spring_is_a_polynomial_through_slow_samples(door_prepa
     inputs, slowly = door_prepared.inputs, tuple(door_prepared.segments["quasi_static"])
     moved = move(inputs)
     balance = whole_balance(inputs, moved)
-    found = quasi_static_spring(inputs, moved, balance, Plan(tuple(door_prepared.segments["train"]), slowly))
+    found = quasi_static_spring(inputs, balance, Plan(tuple(door_prepared.segments["train"]), slowly))
     assert found is not None
     closer, hinge = balance.kinematics.coordinates["closer"], balance.kinematics.coordinates["hinge"]
     inside = np.zeros(len(balance.times_s), dtype=bool)

@@ -94,7 +94,7 @@ def test_a_damaged_model_and_an_older_result_are_refused(saved: Path, door_folde
     result.write_text(json.dumps(data | {"palpate_result": 0}))
     done = palpate("validate", tmp_path / "old", door_folder / "body.yaml")
     assert done.returncode == 1
-    assert "the result has format 0, this palpate reads format 1" in done.stderr
+    assert "the result has format 0, this palpate reads format 2" in done.stderr
     (tmp_path / "old" / "model.json").write_text('{"palpate_model": 1, "name": "door"')
     done = palpate("validate", tmp_path / "old", door_folder / "body.yaml")
     assert done.returncode == 1
