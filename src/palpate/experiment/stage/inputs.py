@@ -94,7 +94,8 @@ def choose_filtering(
         bandwidth_hz = min(chosen, FASTEST_HZ, 0.2 * rate)
     lowpass = design_lowpass(rate, bandwidth_hz, attenuation_db=ATTENUATION_DB)
     # what the low-pass lets through on its slope must not be lost either: accelerations of hands go on there
-    return Filtering(window_s or light_window_s(rate, _slope(model) * bandwidth_hz, order), order, lowpass, bandwidth_hz)
+    window_s = window_s or light_window_s(rate, _slope(model) * bandwidth_hz, order)
+    return Filtering(window_s, order, lowpass, bandwidth_hz)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
