@@ -175,7 +175,6 @@ def test_profiles_and_intervals(noisy: tuple[Balance, Shaped]) -> None:
     assert [p.name for p in shaped.profiles] == list(ZONES)
     for profile in shaped.profiles:
         assert profile.interval is not None
-        assert profile.interval is not None
         low, high = profile.interval
         assert low < profile.value < high
         assert low <= np.radians(ZONES[profile.name]) <= high
@@ -186,7 +185,7 @@ def test_profiles_and_intervals(noisy: tuple[Balance, Shaped]) -> None:
         inside = (profile.values > low) & (profile.values < high)
         assert (profile.costs[inside] <= 1).all()
         assert (profile.costs[~inside] >= 1).all()
-    assert shaped.messages == ()
+    assert shaped.findings == ()
     with pytest.raises(UnknownName, match="no free shape 'b_s'"):
         shaped["b_s"]
 
@@ -261,7 +260,7 @@ def test_a_border_that_changes_nothing_is_not_in_the_data() -> None:
     balance = recorded(with_shapes(door(), radians(ZONES)), p, door(), noise=0.5)
     shaped = fit_shapes(balance, [(0.0, 40.0)])
     assert shaped["b_s.above"].interval is None or shaped["b_s.width"].interval is None
-    assert any("not in the data" in message for message in shaped.messages)
+    assert any("not in the data" in finding.evidence for finding in shaped.findings)
     assert shaped["b_bc.above"].interval is not None
 
 
