@@ -105,7 +105,7 @@ def _clock(motion: CapturedMotion, name: str, truth: dict[str, Any]) -> Clock | 
 
 
 def _compare_faults(motion: CapturedMotion, truth: list[dict[str, Any]]) -> tuple[int, int]:
-    """How many true faults were named with their markers and time, and how many were told besides."""
+    """How many true faults were named with their markers and time, and how many others were named."""
     told = list(motion.body.checked.faults)
     found = 0
     for fault in truth:
@@ -139,7 +139,7 @@ def _troubled(runs: list[Run]) -> list[str]:
     """Which seeds missed a fault or told one that is none; nothing where all is well."""
     lists = {
         "a fault missed": [r.seed for r in runs if r.found < r.faults],
-        "told besides": [r.seed for r in runs if r.false],
+        "false alarms": [r.seed for r in runs if r.false],
         "told on a clean capture": [r.seed for r in runs if r.false_clean],
     }
     told = [f"{what}: {', '.join(map(str, seeds))}" for what, seeds in lists.items() if seeds]
@@ -176,7 +176,7 @@ def table(runs: list[Run]) -> str:
             *lines,
             "",
             f"- Marker faults named with markers and time: {sum(r.found for r in runs)} of "
-            f"{sum(r.faults for r in runs)}; told besides: {sum(r.false for r in runs)}; told on clean captures: "
+            f"{sum(r.faults for r in runs)}; false alarms: {sum(r.false for r in runs)}; on clean captures: "
             f"{sum(r.false_clean for r in runs)}.",
             *_troubled(runs),
             f"- Vertical, accelerometer with a zero error: largest error {tilt.max():.3f} deg, both angles in their "

@@ -265,10 +265,10 @@ def _replay(data: Data) -> list[str]:
 def _conditioning(data: Data) -> str:
     """Lambda and condition numbers; beside those of a reference that tells them."""
     kappa, effective, paper = (_kappa(data[k]) for k in ("kappa", "kappa_eff", "kappa_eff_paper"))
-    if not data["damping"] and "factor" not in data:
-        return f"kappa {kappa}"
-    damping = f"lambda {data['damping']:.4g} ({data['factor']})"
-    text = f"{damping}, kappa {kappa}, kappa_eff {effective} (as the paper computes it: {paper})"
+    text = f"kappa {kappa}"
+    if data["damping"] or data.get("damping_curve"):  # without a prior there is nothing to damp
+        damping = f"lambda {data['damping']:.4g} ({data['factor']})"
+        text = f"{damping}, {text}, kappa_eff {effective} (as the paper computes it: {paper})"
     words = {"damping": "lambda", "kappa": "kappa", "kappa_eff": "kappa_eff", "kappa_eff_paper": "kappa_eff (its way)"}
     for label, values in data["references"].items():
         numbers = [f"{word} {values[name]:.4g}" for name, word in words.items() if name in values]
