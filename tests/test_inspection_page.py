@@ -21,7 +21,7 @@ from rich.console import Console
 from palpate.errors import FileProblem, MissingExtra
 from palpate.experiment.file.reading import load_options, read_experiment, recordings_of
 from palpate.experiment.inspection import Inspection, inspect_motion, inspect_recordings
-from palpate.experiment.stage.capture import DeviceOnClock, build_motion
+from palpate.experiment.stage.capture import build_motion
 from palpate.findings import Finding, Severity
 from palpate.motion.markers.cloud import Source
 from palpate.recording import Channel, Clock, Recording, load
@@ -443,8 +443,8 @@ def test_imu_and_load_cell_without_markers(captured):
 def test_clocks_that_are_not_known_or_stated(captured):
     imu, wrench = captured.devices["imu"], captured.devices["wrench"]
     devices = {
-        "imu": DeviceOnClock(imu.recording, imu.names, imu.even, None, None),
-        "wrench": DeviceOnClock(wrench.recording, wrench.names, wrench.even, wrench.clock, None),
+        "imu": replace(imu, clock=None, offset=None),
+        "wrench": replace(wrench, offset=None),
     }
     inspection = replace(captured, devices=devices, motion=None)
     clocks = next(s for s in inspection_sections(inspection) if s.title == "Clocks")

@@ -358,8 +358,8 @@ def test_forces_in_space_turn_the_door_as_measured(door, door_prepared):
     radius = np.linalg.norm(away - np.outer(away @ z, z), axis=1)
     np.testing.assert_allclose(radius, np.hypot(*door.data["mechanism"]["sensors_m"][0][:2]), atol=0.005)
     force, moment = scene.arrows
-    known = view.within("test") & np.isfinite(door_prepared.measured.inputs.measured).all(axis=1)
-    known = np.flatnonzero(known & door_prepared.measured.captured.body.poses.seen)
+    known = view.within("test") & np.isfinite(door_prepared.inputs.measured[0]).all(axis=1)
+    known = np.flatnonzero(known & door_prepared.capture.body.poses.seen)
     some = known[np.linspace(0, len(known) - 1, len(force.at)).astype(int)]
     torque = (np.cross(force.at - origin, force.vectors) + moment.vectors) @ z
     np.testing.assert_allclose(torque, view.reference[some, 0], atol=0.05 * np.ptp(view.reference[known, 0]))

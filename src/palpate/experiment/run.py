@@ -22,7 +22,6 @@ from palpate.experiment.gates.refusal import refuse
 from palpate.experiment.stage.belief import Handles
 from palpate.experiment.stage.capture import Tell
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
-from palpate.experiment.stage.inputs import SPEED_WINDOW_S, move
 from palpate.experiment.stage.mount import prepare
 from palpate.experiment.stage.picture import picture
 from palpate.experiment.stage.prepared import Prepared
@@ -98,10 +97,8 @@ def replay_fit(fit: Fit, prepared: Prepared, p: FloatArray | None = None) -> Rep
     mechanism, used = inputs.mechanism, fit.balance.used
     assert used is not None
     wrench = fit.balance.wrench - _zero_wrench(model)
-    # noise of the speed at the start would be most of the error: speeds need no such short windows as accelerations do
-    start = move(inputs, max(inputs.filtering.window_s, SPEED_WINDOW_S), fit.moved.resting)
     try:
-        states = mechanism.states(start.motion)
+        states = mechanism.states(fit.moved.motion)
         if mechanism.main is not None:
             if inputs.stops is not None:
                 model = with_stops(model, *inputs.stops)

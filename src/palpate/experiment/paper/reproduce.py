@@ -130,6 +130,8 @@ def experiment_of(
     for f in files:
         if f.experiment == name and not f.needed and not f.usable:
             del tree["recordings"][f.recording]
+            if f.recording == "imu":
+                tree.pop("imu_pose", None)
     if handle is not None:
         tree["handle"] = {"mass": handle[0], "com": list(handle[1])}
     return Experiment(source, copy, ROOTS[tree["stage"]].model_validate(tree), lines)

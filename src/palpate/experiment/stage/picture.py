@@ -99,7 +99,7 @@ def _coordinates(fit: Fit) -> tuple[CoordinateSeries, ...]:
             series.append(CoordinateSeries(name, unit, position, speed, acceleration))
     ahead = mechanism.speeds_of(c.position, c.speed)[at, 0]
     forward = mechanism.accelerations_of(c.position, c.speed, c.acceleration)[at, 0]
-    return (*series, CoordinateSeries("way ahead", "m", unknown, ahead, forward))
+    return (*series, CoordinateSeries("forward", "m", unknown, ahead, forward))
 
 
 def _series(fit: Fit) -> tuple[Series, ...]:

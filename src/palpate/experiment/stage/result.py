@@ -45,7 +45,6 @@ OF_A_PARAMETER = ("value", "unit", "ci95", "noise", "status")
 SENSOR_NAMES = ("sensor", "sensor_2")
 AXES = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
 DRIVEN_BY = {
-    "handle": "handle (post-sensor part)",
     "body": "body (pre-sensor part): drive it with the wrench of each sensor minus its zero",
     "whole": "whole (body and handle): drive it with the person's wrench, that of the handle compensated",
     "weight-only": "weight-only (of the handle only its weight compensated, as the paper's authors): for reproduction",
@@ -503,7 +502,7 @@ def _about(
     """What people must know of a model."""
     config, of = experiment.config, _model_of(experiment.config)
     about = {
-        "model_of": DRIVEN_BY[of],
+        "model_of": "handle (post-sensor part)" if of == "handle" else DRIVEN_BY[of],
         "frame": fit.inputs.mechanism.frame,
         "zeroing": ZEROING["handle" if of == "handle" else fit.inputs.zero],
         "verdict": "passed" if not reasons else f"failed: {'; '.join(reasons)}",
