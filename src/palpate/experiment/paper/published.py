@@ -408,7 +408,10 @@ def sides(fit: Fit, segments: Sequence[Segment], known: Sequence[str] = ()) -> t
     """y and f of the used samples, each (samples, rows); `known` parameters stand on the side of y (paper, eq.
     y_door_scalar).
     """
-    rows = fit.prediction.rows[fit.prediction.inside(segments)]
+    if fit.inputs.imu is None:
+        rows = fit.prediction.rows[fit.prediction.inside(segments)]
+    else:  # a prediction at the load cell's rate may leave samples out
+        rows = np.concatenate([fit.balance.rows(s) for s in segments])
     before = np.array([name in known for name in fit.inputs.model.parameters])
     Y, p = rows[:, :, :-1], fit.p
     return rows[:, :, -1] - Y[:, :, before] @ p[before], np.asarray(Y[:, :, ~before] @ p[~before], dtype=float)

@@ -10,7 +10,7 @@ import numpy as np
 from palpate.experiment.file.reading import Experiment
 from palpate.experiment.stage.capture import Body, CapturedMotion
 from palpate.experiment.stage.fit import Fit
-from palpate.experiment.stage.inputs import coordinates_of, zeros_of
+from palpate.experiment.stage.inputs import coordinates_of, projected, zeros_of
 from palpate.experiment.stage.prepared import Prepared
 from palpate.experiment.stage.result import SENSOR_NAMES, excitation
 from palpate.experiment.view import (
@@ -61,7 +61,7 @@ def picture(experiment: Experiment[Any], prepared: Prepared, fit: Fit, replay: R
     return View(
         model=fit.solution.model,
         times_s=seen.times_s,
-        reference=seen.rows[:, :, -1],
+        reference=seen.rows[:, :, -1] if inputs.imu is not None else projected(fit.balance),
         estimate=estimate,
         used=seen.used,
         resting=fit.moved.resting[seen.at],
