@@ -165,7 +165,7 @@ class Element(ABC):
     def visited(self, k: Kinematics) -> tuple[FloatArray, tuple[float, float]]:
         """Of an element that `sees`: values of the motion that may show a shape, and the quantiles that limit it."""
         del k
-        raise NotImplementedError
+        raise PalpateError(f"element {self.name!r} ({type(self).__name__}): it does not tell what shows its shapes")
 
     def limits(self, shape: Shape, visited: tuple[float, float]) -> tuple[float, float]:
         """Between which values a shape is looked for; `visited`: quantiles of what the method of this name gives."""
