@@ -14,8 +14,7 @@ from palpate.model import load_object
 from palpate.physics.inertia import PHI_NAMES
 from palpate.physics.log_cholesky import theta_from_phi
 from palpate.physics.regressor import body_regressor
-from palpate.twin.hand import random_hand
-from palpate.twin.handle import off_by, random_handle
+from palpate.twin.handle import off_by, random_hand, random_handle
 from tests.oracles.scipy_stack import solve_stacked
 
 SIGMA = np.array([14.25, 14.25, 19.0, 0.5, 0.5, 0.5])

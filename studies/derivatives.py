@@ -17,8 +17,7 @@ from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
 from palpate.physics.regressor import body_regressor
 from palpate.physics.spatial import nearest_rotation, transform, transport_acceleration
-from palpate.twin.hand import HandMotion, random_hand
-from palpate.twin.handle import random_handle
+from palpate.twin.handle import HandMotion, random_hand, random_handle
 from studies.running import map_seeds
 
 Array = NDArray[np.float64]

@@ -19,7 +19,7 @@ from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS
 from palpate.physics.kinematics import Triple
 from palpate.runtime.advance import StepStatus
-from palpate.runtime.flat import Term, Trace
+from palpate.runtime.equations import Term, Trace
 from palpate.runtime.replay import half_step_back
 from palpate.runtime.stepper import Stepper
 

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from palpate.motion.clocks.clock import ClockMap, clock_map
 from palpate.physics.poses import Poses
 from palpate.physics.spatial import transport_acceleration
-from palpate.twin.hand import HandMotion, random_hand
+from palpate.twin.handle import HandMotion, random_hand
 
 Array = NDArray[np.float64]
 G = 9.80665

@@ -22,12 +22,13 @@ from palpate.twin.door import (
     HINGE_MARKERS,
     MARKERS,
     DoorTwin,
+    Phase,
+    Session,
     Variant,
     door_recordings,
     door_twin,
     simulate_door,
 )
-from palpate.twin.hand import Phase, Session
 from palpate.twin.instruments import T_MARKER, DeviceClock
 
 SEED = 3

@@ -11,9 +11,8 @@ from palpate.model import load_object
 from palpate.recording import Recording
 from palpate.recording.dspace_mat import write as write_dspace
 from palpate.recording.vicon_csv import write as write_vicon
-from palpate.twin.hand import Kind, Segment
 from palpate.twin.instruments import CAPTURE_HZ, T_MARKER, DeviceClock
-from palpate.twin.rolling import RollingTwin, rolling_recordings
+from palpate.twin.rolling import Kind, RollingTwin, Segment, rolling_recordings
 from palpate.twin.wheelbarrow import ACROSS, AXLE, FEET, SENSORS, wheelbarrow_twin
 
 SEED = 5

@@ -17,7 +17,7 @@ from palpate.motion.derivatives.bandwidth import light_window_s, pose_bandwidth,
 from palpate.motion.derivatives.differentiate import pose_motion
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation
-from palpate.twin.hand import random_hand
+from palpate.twin.handle import random_hand
 from tests.conftest import needs
 
 Array = NDArray[np.float64]

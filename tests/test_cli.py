@@ -13,8 +13,7 @@ import pytest
 
 from palpate.twin import TWINS
 from palpate.twin.door import door_twin, write_door_twin
-from palpate.twin.hand import Segment
-from palpate.twin.rolling import write_rolling_twin
+from palpate.twin.rolling import Segment, write_rolling_twin
 from palpate.twin.wheelbarrow import planar_twin
 from tests.command import palpate
 from tests.door_files import SEED, SESSION

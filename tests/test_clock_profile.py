@@ -26,8 +26,7 @@ from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
 from palpate.physics.motion import Motion
 from palpate.physics.regressor import body_regressor
-from palpate.twin.hand import HandMotion, random_hand
-from palpate.twin.handle import random_handle
+from palpate.twin.handle import HandMotion, random_hand, random_handle
 from tests.capture_twin import G, hinge_hand
 from tests.load_cell_clock import profile_load_cell
 from tests.own_parts import SwingDoor, Viscous

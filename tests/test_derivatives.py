@@ -22,7 +22,7 @@ from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import transform, transport_acceleration
-from palpate.twin.hand import random_hand
+from palpate.twin.handle import random_hand
 from studies import derivatives as study
 from tests.conftest import needs
 

@@ -19,8 +19,7 @@ from palpate.motion.imu.extrinsics import (
 )
 from palpate.physics.motion import Motion
 from palpate.physics.so3 import exp_rotation
-from palpate.twin.hand import random_hand
-from palpate.twin.handle import HandleTwin, handle_recordings, random_handle
+from palpate.twin.handle import HandleTwin, handle_recordings, random_hand, random_handle
 from tests.capture_twin import capture, hinge_hand
 
 Array = NDArray[np.float64]

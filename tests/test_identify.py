@@ -21,8 +21,7 @@ from palpate.physics.inertia import PHI_NAMES, is_consistent, move_phi
 from palpate.physics.log_cholesky import theta_from_phi
 from palpate.physics.motion import Motion
 from palpate.physics.regressor import body_regressor
-from palpate.twin.hand import random_hand
-from palpate.twin.handle import off_by, random_handle
+from palpate.twin.handle import off_by, random_hand, random_handle
 from tests.oracles.scipy_stack import phi_of_theta, solve_stacked
 
 Array = NDArray[np.float64]

@@ -22,8 +22,7 @@ from palpate.motion.imu.noise import ImuNoise, judge_imu_noise
 from palpate.physics.arrays import FloatArray
 from palpate.recording import Channel, Recording, load
 from palpate.recording.microstrain_csv import write as write_microstrain
-from palpate.twin.hand import random_hand
-from palpate.twin.handle import write_handle_twin
+from palpate.twin.handle import random_hand, write_handle_twin
 from palpate.twin.instruments import Instruments, imu_signals
 
 Colour = Callable[[FloatArray], FloatArray]

@@ -23,7 +23,7 @@ from palpate.experiment.stage.result import DRIVEN_BY
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
 from palpate.physics.inertia import phi_from_mass_properties
-from palpate.rendering.grip import Grip, Moving, grip_of, held, motion_of
+from palpate.rendering.hand import Grip, Hand, Intention, Moving, grip_of, held, motion_of, on_object, rocking
 from palpate.rendering.loop import (
     Robot,
     Setup,
@@ -37,7 +37,6 @@ from palpate.rendering.loop import (
     trial,
     wrong_by,
 )
-from palpate.rendering.person import Hand, Intention, on_object, rocking
 from palpate.rendering.robot import Arm, Inner, LoopSensor, Reading
 from palpate.rendering.stability import (
     Line,
@@ -50,7 +49,7 @@ from palpate.rendering.stability import (
     true_apparent,
 )
 from palpate.report.closed_loop import trial_verdict
-from palpate.runtime.simulate import read_wrench, simulate, steady_wrench
+from palpate.runtime.replay import read_wrench, simulate, steady_wrench
 from palpate.runtime.stepper import Stepper
 from palpate.twin.door import paper_door
 from tests.command import palpate

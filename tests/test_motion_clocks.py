@@ -12,8 +12,7 @@ from palpate.physics.kinematics import Kinematics
 from palpate.physics.motion import Motion
 from palpate.physics.regressor import body_features
 from palpate.physics.spatial import nearest_rotation, transform, transport_acceleration
-from palpate.twin.hand import random_hand
-from palpate.twin.handle import HandleTwin, handle_recordings, random_handle
+from palpate.twin.handle import HandleTwin, handle_recordings, random_hand, random_handle
 
 Array = NDArray[np.float64]
 

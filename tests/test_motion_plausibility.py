@@ -16,7 +16,7 @@ from palpate.motion.imu.plausibility import check_imu, gyro_scale
 from palpate.physics.arrays import FloatArray
 from palpate.physics.spatial import transport_acceleration
 from palpate.recording import load
-from palpate.twin.hand import HandMotion, random_hand
+from palpate.twin.handle import HandMotion, random_hand
 from palpate.twin.instruments import Instruments, imu_signals
 
 Imu = tuple[FloatArray, FloatArray, FloatArray]

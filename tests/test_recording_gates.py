@@ -14,8 +14,7 @@ from palpate.findings import Finding
 from palpate.physics.arrays import FloatArray
 from palpate.recording import Channel, Clock, Recording, load
 from palpate.recording.gates import check_channels
-from palpate.twin.hand import random_hand
-from palpate.twin.handle import HandleTwin, handle_recordings, random_handle
+from palpate.twin.handle import HandleTwin, handle_recordings, random_hand, random_handle
 from palpate.twin.instruments import Instruments
 
 TOOLS = Instruments()

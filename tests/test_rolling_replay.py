@@ -31,8 +31,7 @@ from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import transform
 from palpate.runtime.replay import Replay, replay
-from palpate.twin.hand import Segment
-from palpate.twin.rolling import RollingTwin, body_poses, pushes
+from palpate.twin.rolling import RollingTwin, Segment, body_poses, pushes
 from palpate.twin.wheelbarrow import wheelbarrow_twin
 from studies.hands import Compared, Hands, Intention, compare_held, growth, hold, intended
 from studies.wheelbarrows import wheeled

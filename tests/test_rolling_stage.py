@@ -54,8 +54,7 @@ from palpate.physics.functions import ARRAYS
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation
 from palpate.report.model_plots import over_time
-from palpate.twin.hand import KINDS, Kind, Segment
-from palpate.twin.rolling import body_poses
+from palpate.twin.rolling import KINDS, Kind, Segment, body_poses
 from palpate.twin.wheelbarrow import wheelbarrow_twin
 from tests.rolling_session import TEST, TRAIN, changed, write_session
 

@@ -13,13 +13,11 @@ from palpate.elements import Coulomb, PolynomialSpring, ScalarInertia, Viscous
 from palpate.model import Model
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Triple
-from palpate.rendering.grip import directions, grip_of, lever, way_along
+from palpate.rendering.hand import Hand, directions, grip_of, lever, rocking, way_along
 from palpate.rendering.loop import Setup, run_true, trial
 from palpate.rendering.passivity import accurate_step, audit, couplings
-from palpate.rendering.person import Hand, rocking
 from palpate.runtime import Stepper
-from palpate.runtime.replay import replay, with_stops
-from palpate.runtime.simulate import missing_stops, simulate, steady_wrench
+from palpate.runtime.replay import missing_stops, replay, simulate, steady_wrench, with_stops
 from palpate.runtime.stepper import end_stops, moving_range
 from tests.conftest import needs
 from tests.test_export_slide import Rail

@@ -37,7 +37,7 @@ from palpate.physics.functions import FLOATS, Functions
 from palpate.physics.kinematics import Coordinate, Kinematics
 from palpate.runtime import Stepper, StepStatus
 from palpate.runtime.advance import BRAKE_S, dry_impulses
-from palpate.runtime.flat import Trace
+from palpate.runtime.equations import Trace
 from tests.conftest import needs
 from tests.oracles import door_ode
 

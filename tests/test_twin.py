@@ -13,8 +13,7 @@ from palpate.physics.inertia import is_consistent, phi_from_mass_properties
 from palpate.physics.spatial import transport_acceleration
 from palpate.recording import load
 from palpate.twin import TWINS
-from palpate.twin.hand import random_hand
-from palpate.twin.handle import HandleTwin, handle_recordings, off_by, random_handle
+from palpate.twin.handle import HandleTwin, handle_recordings, off_by, random_hand, random_handle
 from palpate.twin.instruments import Instruments
 from tests.conftest import needs
 

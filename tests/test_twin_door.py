@@ -24,6 +24,8 @@ from palpate.twin.door import (
     TABLE,
     DoorTruth,
     DoorTwin,
+    Phase,
+    Session,
     door_recordings,
     door_twin,
     hinge_in_capture,
@@ -34,7 +36,6 @@ from palpate.twin.door import (
     stop_at,
     write_door_twin,
 )
-from palpate.twin.hand import Phase, Session
 from palpate.twin.handle import random_handle
 from palpate.twin.instruments import T_MARKER, Instruments
 from tests.conftest import needs

@@ -20,9 +20,8 @@ from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation
 from palpate.recording import load
 from palpate.twin import TWINS
-from palpate.twin.hand import Segment
 from palpate.twin.instruments import Instruments
-from palpate.twin.rolling import RollingTwin, body_poses, pushes, rolling_recordings, write_rolling_twin
+from palpate.twin.rolling import RollingTwin, Segment, body_poses, pushes, rolling_recordings, write_rolling_twin
 from palpate.twin.wheelbarrow import hand_truck_twin, planar_twin, random_truck
 from tests.command import palpate
 from tests.conftest import needs

@@ -19,10 +19,19 @@ from palpate.physics.functions import ARRAYS
 from palpate.physics.inertia import is_consistent, mass_properties
 from palpate.recording import Recording, load
 from palpate.twin.authors import paper_wheelbarrow_twin, write_paper_wheelbarrow
-from palpate.twin.hand import KINDS, Kind, Segment
 from palpate.twin.handle import off_by, random_handle
 from palpate.twin.instruments import T_MARKER, DeviceClock, Instruments
-from palpate.twin.rolling import RollingTwin, body_poses, kinematics, markers_in_capture, pushes, rolling_recordings
+from palpate.twin.rolling import (
+    KINDS,
+    Kind,
+    RollingTwin,
+    Segment,
+    body_poses,
+    kinematics,
+    markers_in_capture,
+    pushes,
+    rolling_recordings,
+)
 from palpate.twin.wheelbarrow import (
     TABLE,
     dress_rolling,

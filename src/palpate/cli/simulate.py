@@ -92,7 +92,7 @@ def simulate(
         from palpate.errors import PalpateError
         from palpate.experiment.stage.result import read_result
         from palpate.model import Model
-        from palpate.rendering.person import Hand
+        from palpate.rendering.hand import Hand
 
         if robot and audit:
             raise PalpateError("--robot and --audit are two things: ask for one at a time")
@@ -173,8 +173,8 @@ def _free(
 
     from palpate.errors import PalpateError
     from palpate.report.closed_loop import run_table, write_run_page
-    from palpate.runtime.simulate import read_wrench, steady_wrench, through_the_frame
-    from palpate.runtime.simulate import simulate as run_model
+    from palpate.runtime.replay import read_wrench, steady_wrench, through_the_frame
+    from palpate.runtime.replay import simulate as run_model
 
     file, torque, force, sine, lever = given
     if file is not None:

@@ -31,7 +31,7 @@ from palpate.runtime import advance
 from palpate.runtime.advance import BRAKE_S, kept
 from palpate.runtime.equations import Equations, Kernels, limits
 from palpate.runtime.pairing import FRAME, doubt, wrench_words
-from palpate.runtime.simulate import missing_stops
+from palpate.runtime.replay import missing_stops
 from palpate.runtime.stepper import check_step, check_wrench_limit, has_one_freedom, moving, rest
 
 _WORDS = (

@@ -1,26 +1,29 @@
-"""What all exports share: what was written and what was lost, the parts of a model with their values, XML, a header."""
+"""The formats into which a model can be exported, and what they share: parts of a model, what was lost, XML."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from textwrap import TextWrapper
+from types import MappingProxyType
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.elements import Element
-from palpate.errors import PalpateError
+from palpate.errors import PalpateError, UnknownName
 from palpate.files import check_folder, write_text
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import mass_properties
 from palpate.runtime.pairing import doubt
-from palpate.runtime.simulate import missing_stops
+from palpate.runtime.replay import missing_stops
 
 NO_LIMIT = (
     "no range of the sensor is given: a glitch of any finite size moves the object. Say it with --wrench-limit, such "
@@ -173,3 +176,53 @@ def inertial(phi: FloatArray) -> tuple[float, FloatArray, FloatArray]:
 
 def _one_line(text: str) -> str:
     return " ".join(str(text).split())
+
+
+@dataclass(frozen=True, slots=True)
+class Exporter:
+    """One format: the module whose function `export_MODULE` writes it into a folder (`suffix`: into a file), and the
+    options it takes.
+    """
+
+    module: str
+    options: tuple[str, ...]
+    suffix: str = ""
+
+
+_STEPPED = ("dt", "wrench_limit")
+EXPORTERS: Mapping[str, Exporter] = MappingProxyType(
+    {
+        "c": Exporter("c", _STEPPED),
+        "fmu": Exporter("fmu", _STEPPED, ".fmu"),
+        "mjcf": Exporter("mjcf", ("mass",)),
+        "urdf": Exporter("urdf", ("mass",)),
+        "ros2-control": Exporter("ros2_control", ("handle", "state", "tool")),
+    }
+)
+"""C99 for a controller, FMI 2.0 co-simulation, MuJoCo, robots' descriptions, and parameters of an admittance_controller
+of ros2_control, which approximate the model."""
+
+
+def export_model(model: Model, to: str, out: str | Path, *, even_if_failed: bool = False, **options: Any) -> Export:
+    """Write a model in the format `to` (see `EXPORTERS`) into the folder `out`; returns what could not be said.
+
+    A model whose verdict is "failed" is refused unless `even_if_failed`. `options` are those of the format: `dt`
+    (s) and `wrench_limit` for C and FMU, `mass` (kg) for MJCF and URDF; an option of another format is refused.
+    """
+    if to not in EXPORTERS:
+        raise UnknownName("format", to, EXPORTERS)
+    exporter = EXPORTERS[to]
+    for name in options:
+        if name not in exporter.options:
+            raise PalpateError(f"{to} has no option {name!r}, only {', '.join(exporter.options)}")
+    verdict = model.about.get("verdict", "passed")
+    if verdict != "passed" and not even_if_failed:
+        raise PalpateError(
+            f"model {model.name!r}: its verdict is {verdict!r}; to export it all the same, say --even-if-failed "
+            "(even_if_failed=True)"
+        )
+    out = Path(out)
+    if exporter.suffix and out.suffix != exporter.suffix:
+        out = out / f"{model.name}{exporter.suffix}"
+    module = import_module(f"palpate.export.{exporter.module}")
+    return getattr(module, f"export_{exporter.module}")(model, out, **options)

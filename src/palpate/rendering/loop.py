@@ -20,18 +20,21 @@ from palpate.errors import DataProblem, PalpateError
 from palpate.files import finite
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray, rms
-from palpate.rendering.grip import (
+from palpate.rendering.hand import (
     Grip,
+    Hand,
+    Intention,
     Moving,
     cross,
     directions,
     grip_of,
     held,
     motion_of,
+    on_object,
+    rocking,
     way_along,
     wrench_at,
 )
-from palpate.rendering.person import Hand, Intention, on_object, rocking
 from palpate.rendering.robot import Arm, Inner, LoopSensor, Reading
 from palpate.rendering.stability import (
     Line,

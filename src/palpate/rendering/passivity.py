@@ -20,11 +20,10 @@ from palpate.model import Model
 from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.functions import ARRAYS
 from palpate.rendering.felt import Felt, felt
-from palpate.rendering.grip import grip_of
-from palpate.rendering.person import Hand, held_state
+from palpate.rendering.hand import Hand, grip_of, held_state
 from palpate.rendering.robot import Inner
 from palpate.rendering.stability import Line, line_of, longest_delay, slowest_rate, smallest_inertia, stiffest_hand
-from palpate.runtime.simulate import drive_wrench
+from palpate.runtime.replay import drive_wrench
 from palpate.runtime.stepper import Stepper, StepStatus, feet_height, has_feet, moving_range
 
 _GAUSS = np.polynomial.legendre.leggauss(5)

@@ -21,7 +21,7 @@ from palpate.errors import MissingExtra, PalpateError
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import mass_properties
 from palpate.physics.so3 import quaternion_from_rotation
-from palpate.rendering.grip import Grip, Moving, cross
+from palpate.rendering.hand import Grip, Moving, cross
 
 _FADES_S = 0.05
 """s in which a wrench that is lost goes to 37 %: an object that nobody pushes slows down, and stays where it is."""

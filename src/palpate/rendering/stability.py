@@ -17,8 +17,7 @@ from palpate.errors import PalpateError
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
-from palpate.rendering.grip import Grip, apparent_mass, directions, hand_jacobian, handle_mass, place_of
-from palpate.rendering.person import Hand
+from palpate.rendering.hand import Grip, Hand, apparent_mass, directions, hand_jacobian, handle_mass, place_of
 from palpate.rendering.robot import Inner
 
 ComplexArray = NDArray[np.complex128]

@@ -18,7 +18,7 @@ from palpate.report import plots
 from palpate.report.page import Block, Figure, Json, Lead, Remarks, Section, Table, Words, write_page
 from palpate.report.plots import COLOURS, DARK, Panel, curve, line
 from palpate.runtime.advance import StepStatus
-from palpate.runtime.simulate import WRENCH_NAMES, WRENCH_UNITS, Run
+from palpate.runtime.replay import WRENCH_NAMES, WRENCH_UNITS, Run
 
 _TRUE, _ROBOT = DARK, COLOURS[1]
 _DOTTED = {"color": _ROBOT, "width": 1.2, "dash": "dot"}

@@ -1,15 +1,223 @@
-"""The equations of a model in motion, M a + bias = wrench, on terms, ready to be flattened."""
+"""The equations of a model in motion, M a + bias = wrench, as straight-line code: a Python function of floats, or C.
 
+Elements and mechanisms are run once on `Term`s, which remember what was done to them. Equal terms are one, constants
+are folded, derivatives are exact (Griewank and Walther, Evaluating Derivatives, 3.1), and what is left becomes source
+code: at 1 kHz nothing is looked up, bound or allocated that a person would not have written by hand.
+"""
+
+# ruff: noqa: D105 - operators need no docstring
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import math
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, ClassVar
 
 from palpate.errors import PalpateError
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
-from palpate.physics.functions import Scalar
-from palpate.runtime.flat import Term, Trace
+from palpate.physics.functions import FLOATS, Functions, Scalar
+
+_PYTHON = {
+    "+": "{0} + {1}",
+    "-": "{0} - {1}",
+    "*": "{0} * {1}",
+    "/": "{0} / {1}",
+    "minimum": "{0} if {0} <= {1} else {1}",
+    "maximum": "{0} if {0} >= {1} else {1}",
+    "abs": "abs({0})",
+    "sign": "1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else 0.0",
+    "step": "1.0 if {0} > 0.0 else 0.0",
+    "smaller": "{2} if {0} <= {1} else {3}",
+    **{name: f"{name}({{0}})" for name in ("sin", "cos", "tanh", "exp", "sqrt")},
+    "atan2": "atan2({0}, {1})",
+}
+_NAMES: dict[str, Any] = {
+    **{name: getattr(math, name) for name in ("sin", "cos", "tanh", "exp", "sqrt", "atan2", "inf", "nan")},
+    "abs": abs,
+}
+_FOLD: dict[str, Callable[..., float]] = {
+    **{f.name: getattr(FLOATS, f.name) for f in fields(Functions)},
+    **{"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv},
+}
+
+_NESTED = 40
+"""Parentheses deeper than this become a line of their own; Python's parser takes 200."""
+
+
+_Operation = Callable[[Any, Any], "Term"]
+
+
+def _operation(op: str) -> tuple[_Operation, _Operation]:
+    """An operator with the term on its left, and with the term on its right."""
+    return lambda self, other: self.trace.make(op, self, other), lambda self, other: self.trace.make(op, other, self)
+
+
+class Term:
+    """A constant, a variable, or an operation on other terms; it knows + - * / and nothing else."""
+
+    __array_ufunc__: ClassVar[None] = None
+    """NumPy's numbers leave the arithmetic to it."""
+
+    __slots__ = ("args", "key", "op", "trace", "value")
+
+    def __init__(self, trace: Trace, op: str, args: tuple[Term, ...], key: int, value: Any) -> None:
+        self.trace, self.op, self.args, self.key, self.value = trace, op, args, key, value
+
+    def __neg__(self) -> Term:
+        return self.trace.make("-", 0.0, self)
+
+    __add__, __radd__ = _operation("+")
+    __sub__, __rsub__ = _operation("-")
+    __mul__, __rmul__ = _operation("*")
+    __truediv__, __rtruediv__ = _operation("/")
+
+    def __bool__(self) -> bool:
+        raise TypeError("a term is neither true nor false")
+
+
+class Trace:
+    """Terms of one set of equations; each exists once."""
+
+    def __init__(self) -> None:
+        self._terms: dict[tuple[Any, ...], Term] = {}
+        self.fn = Functions(**{f.name: _call(self, f.name) for f in fields(Functions)})
+
+    def variable(self, source: str) -> Term:
+        """What the function is given: Python source such as `x[0]`."""
+        return self._one("variable", (), source)
+
+    def make(self, op: str, *args: Any) -> Term:
+        """An operation, folded if nothing in it varies or changes."""
+        a = tuple(self.term(x) for x in args)
+        if op == "smaller" and a[2] is a[3]:
+            return a[2]
+        if op != "smaller" and all(x.op == "constant" for x in a):
+            return self.term(_FOLD[op](*(x.value for x in a)))
+        first, last = a[0].value if a[0].op == "constant" else None, a[-1].value if a[-1].op == "constant" else None
+        if (op in "*/" and first == 0.0) or (op == "*" and last == 0.0):
+            return self.term(0.0)
+        if (op in "+-" and last == 0.0) or (op in "*/" and last == 1.0):
+            return a[0]
+        if (op == "+" and first == 0.0) or (op == "*" and first == 1.0):
+            return a[1]
+        return self._one(op, a, None)
+
+    def term(self, x: Any) -> Term:
+        """A number as a constant; a term as it is."""
+        return x if isinstance(x, Term) else self._one("constant", (), float(x))
+
+    def derivative(self, of: Any, by: Term) -> Term:
+        """Exact, by the chain rule; at a kink the side on which the first argument counts."""
+        known: dict[int, Term] = {}
+        for t in _ordered([self.term(of)]):
+            known[t.key] = self._rule(t, [known[a.key] for a in t.args]) if t is not by else self.term(1.0)
+        return known[self.term(of).key]
+
+    def varies(self, of: Any, by: Term) -> bool:
+        """Whether one depends on the other at all."""
+        return any(t is by for t in _ordered([self.term(of)]))
+
+    def function(self, arguments: str, results: Sequence[Any]) -> Callable[..., tuple[float, ...]]:
+        """The function of these arguments (`x, w`) that returns the results as a tuple."""
+        lines, names = self.source(results, _PYTHON, "{0} = {1}")
+        code = "\n    ".join([f"def flat({arguments}):", *lines, f"return ({''.join(f'{n}, ' for n in names)})"])
+        scope: dict[str, Any] = dict(_NAMES)
+        exec(compile(code, "<flat>", "exec"), scope)  # only our own operators and numbers are in it
+        return scope["flat"]
+
+    def source(self, results: Sequence[Any], table: Mapping[str, str], line: str) -> tuple[list[str], list[str]]:
+        """Straight-line code: its lines, made with `line` of a name and what it is, and the name of each result.
+
+        `table`: how each operation is written in that language. The order of operations is the same in all of them,
+        so that their results are.
+        """
+        terms = [self.term(r) for r in results]
+        names: dict[int, str] = {}
+        depths: dict[int, int] = {}
+        uses = _uses(terms)
+        lines: list[str] = []
+        for t in _ordered(terms):
+            if t.op == "constant":
+                names[t.key], depths[t.key] = f"({t.value!r})", 0
+                continue
+            right = t.value if t.op == "variable" else table[t.op].format(*(names[a.key] for a in t.args))
+            depth = 1 + max((depths[a.key] for a in t.args), default=0)
+            if uses[t.key] == 1 and depth < _NESTED and t.op != "variable":  # where it is needed: no name to look up
+                names[t.key], depths[t.key] = f"({right})", depth
+                continue
+            names[t.key], depths[t.key] = f"t{t.key}", 0
+            lines.append(line.format(names[t.key], right))
+        return lines, [names[t.key] for t in terms]
+
+    def _one(self, op: str, args: tuple[Term, ...], value: Any) -> Term:
+        # 0.0 and -0.0 are equal but not the same
+        key = (op, value, math.copysign(1.0, value) if op == "constant" else 0.0, *(a.key for a in args))
+        if key not in self._terms:
+            self._terms[key] = Term(self, op, args, len(self._terms), value)
+        return self._terms[key]
+
+    def _rule(self, t: Term, d: list[Term]) -> Term:
+        a, fn = t.args, self.fn
+        match t.op:
+            case "+":
+                return d[0] + d[1]
+            case "-":
+                return d[0] - d[1]
+            case "*":
+                return d[0] * a[1] + a[0] * d[1]
+            case "/":
+                return (d[0] - t * d[1]) / a[1]
+            case "minimum":
+                return self.make("smaller", a[0], a[1], d[0], d[1])
+            case "maximum":
+                return self.make("smaller", a[1], a[0], d[0], d[1])
+            case "smaller":
+                return self.make("smaller", a[0], a[1], d[2], d[3])
+            case "sin":
+                return fn.cos(a[0]) * d[0]
+            case "cos":
+                return -(fn.sin(a[0]) * d[0])
+            case "tanh":
+                return (1.0 - t * t) * d[0]
+            case "exp":
+                return t * d[0]
+            case "sqrt":
+                return d[0] / (2.0 * t)
+            case "abs":
+                return fn.sign(a[0]) * d[0]
+            case "atan2":
+                return (a[1] * d[0] - a[0] * d[1]) / (a[0] * a[0] + a[1] * a[1])
+            case _:  # constants, other variables, sign, step
+                return self.term(0.0)
+
+
+def _call(trace: Trace, name: str) -> Callable[..., Term]:
+    return lambda *x: trace.make(name, *x)
+
+
+def _uses(terms: Sequence[Term]) -> Counter[int]:
+    """How often each term is written in the source; a result counts once."""
+    uses = Counter(t.key for t in terms)
+    for t in _ordered(terms):
+        for i, a in enumerate(t.args):
+            uses[a.key] += _PYTHON[t.op].count(f"{{{i}}}")
+    return uses
+
+
+def _ordered(terms: Iterable[Term]) -> list[Term]:
+    """These terms and all that they need; what is needed comes first."""
+    needed: dict[int, Term] = {}
+    todo = list(terms)
+    while todo:
+        t = todo.pop()
+        if t.key not in needed:
+            needed[t.key] = t
+            todo += t.args
+    return [needed[key] for key in sorted(needed)]  # a term is made after its arguments
+
 
 Kernels = dict[str, tuple[str, Sequence[Term]]]
 """What a step evaluates, by name: the arguments (`s, w`) and the results; as a function of Python, or of C."""

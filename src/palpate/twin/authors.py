@@ -24,6 +24,7 @@ from palpate.recording import Recording
 from palpate.twin.door import (
     DT_S,
     DoorTwin,
+    Session,
     door_recordings,
     door_twin,
     dress_door,
@@ -31,10 +32,9 @@ from palpate.twin.door import (
     simulate_door,
     write_door_twin,
 )
-from palpate.twin.hand import Segment, Session, random_hand
-from palpate.twin.handle import HandleTwin, handle_recordings, random_handle
+from palpate.twin.handle import HandleTwin, handle_recordings, random_hand, random_handle
 from palpate.twin.instruments import RATE_HZ, DeviceClock, write_recordings, write_truth
-from palpate.twin.rolling import RollingTwin, rolling_recordings
+from palpate.twin.rolling import RollingTwin, Segment, rolling_recordings
 from palpate.twin.wheelbarrow import (
     PAPER_RADIUS,
     dress_rolling,

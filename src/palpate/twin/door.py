@@ -1,4 +1,4 @@
-"""A simulated door with a closer: true models, a person who moves it, and the experiment in the authors' formats."""
+"""A simulated door with a closer: the person who moves it, true models, and the experiment in the authors' formats."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from palpate.physics.spatial import nearest_rotation, transport_acceleration, wr
 from palpate.physics.units import STANDARD_GRAVITY
 from palpate.recording import Recording
 from palpate.runtime import Stepper, StepStatus
-from palpate.twin.hand import Arm, Phase, Session, intention, plan, smooth_noise
 from palpate.twin.handle import random_handle, write_handle_twin
 from palpate.twin.instruments import (
     CAPTURE_HZ,
@@ -42,10 +41,192 @@ from palpate.twin.instruments import (
     record_imu,
     record_wrenches,
     sensor_text,
+    smooth_noise,
     tilted,
     write_recordings,
     write_truth,
 )
+
+_RELEASE_S, _GRASP_S = 0.15, 0.3
+_LET_GO_S = 6.5
+"""How long the door is left alone."""
+_SHAKING_HZ = (0.6, 3.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """An arm about the hinge: tau = K (wanted - angle) + D (wanted' - speed), up to a strongest torque (Hogan 1985)."""
+
+    stiffness: float
+    """N m/rad."""
+    damping: float
+    """N m s/rad."""
+    strongest: float = 55.0
+    """N m; the torque goes to it smoothly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One thing that a person does: go to an angle, stay, perhaps shake; or let go."""
+
+    seconds: float
+    target: float | None
+    """rad; None: nobody touches the door."""
+    moving_s: float = 0.0
+    """How long going there takes; the rest of the phase stays there."""
+    shake: float = 0.0
+    """Amplitude, rad."""
+    recorded: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What is done when, s on the markers' clock: a door left alone, a sweep in steps, and dynamic blocks."""
+
+    start_s: float = 0.0
+    """Until then nobody touches the door and nothing is recorded of use."""
+    still_s: float = 5.5
+    sweep_s: float = 54.7
+    step: float = math.radians(4.0)
+    """Step of the sweep, rad (paper, Data Collection)."""
+    blocks: tuple[tuple[str, float], ...] = (("train", 48.1), ("test", 33.0), ("train", 8.7))
+    tail_s: float = 4.0
+
+    @property
+    def duration_s(self) -> float:
+        """Length of the whole recording."""
+        return self.start_s + self.still_s + self.sweep_s + sum(s for _, s in self.blocks) + self.tail_s
+
+    @property
+    def segments(self) -> dict[str, list[tuple[float, float]]]:
+        """Name -> from, to (s), a little inside of what happens."""
+        sweep = self.start_s + self.still_s
+        spans = {
+            "static": [(self.start_s + 0.5, sweep - 1.0)],
+            "quasi_static": [(sweep + 0.5, sweep + self.sweep_s - 0.2)],
+        }
+        t = sweep + self.sweep_s
+        for name, seconds in self.blocks:
+            spans.setdefault(name, []).append((t + 0.2, t + seconds - 0.2))
+            t += seconds
+        return {name: [(round(a, 2), round(b, 2)) for a, b in pairs] for name, pairs in spans.items()}
+
+
+def intention(
+    phase: Phase, rng: np.random.Generator, t: FloatArray, start: float, *, held: bool
+) -> tuple[FloatArray, FloatArray]:
+    """The wanted angle (rad) and the grip, 0 (let go) to 1, at times t of a phase (s) that begins at the angle `start`.
+
+    `held`: the hand was on the door before.
+    """
+    if phase.target is None:
+        grip = 1.0 - _smooth(t / _RELEASE_S) if held else np.zeros_like(t)
+        return np.full_like(t, start), grip
+    angle = start + (phase.target - start) * _smooth(t / max(phase.moving_s, 0.01))
+    if phase.shake > 0:
+        edge = _smooth(t / 0.4) * _smooth((phase.seconds - t) / 0.4)
+        angle = angle + phase.shake * edge * smooth_noise(rng, t, *_SHAKING_HZ, 4)
+    return angle, np.ones_like(t) if held else _smooth(t / _GRASP_S)
+
+
+def plan(
+    rng: np.random.Generator,
+    session: Session,
+    shut: float,
+    widest: float,
+    *,
+    vigour: float = 1.0,
+    one_way: bool = False,
+) -> tuple[Phase, ...]:
+    """The phases of a session between the stops `shut` and `widest` (rad).
+
+    `vigour`: a factor of the speeds. `one_way`: the door is only ever pushed open, slowly; while it closes nothing is
+    recorded.
+    """
+    phases = [Phase(session.start_s + session.still_s, None)]
+    phases += _sweep(session, shut, widest, one_way)
+    for _, seconds in session.blocks:
+        phases += _slow_openings(rng, seconds, widest) if one_way else _strokes(rng, seconds, shut, widest, vigour)
+    return (*phases, Phase(session.tail_s, None, recorded=not one_way))
+
+
+def _sweep(session: Session, shut: float, widest: float, one_way: bool) -> list[Phase]:
+    """Open and back in steps with holds between."""
+    seconds, count = session.sweep_s, int((widest - math.radians(1.0) - shut) / session.step)
+    up = [shut + session.step * (i + 1) for i in range(count)]
+    if one_way:
+        each = (seconds - _LET_GO_S) / len(up)
+        return [*(Phase(each, a, 0.4 * each) for a in up), Phase(_LET_GO_S, None, recorded=False)]
+    targets = [*up, *up[-2::-1], shut - math.radians(1.5)]
+    each = (seconds - 1.0) / len(targets)
+    return [*(Phase(each, a, 0.4 * each) for a in targets), Phase(1.0, None)]
+
+
+def _slow_openings(rng: np.random.Generator, seconds: float, widest: float) -> list[Phase]:
+    count = max(1, round(seconds / 13.0))
+    each = seconds / count
+    pushed = max(0.5 * each, each - _LET_GO_S)
+    phases: list[Phase] = []
+    for _ in range(count):
+        phases.append(Phase(pushed, widest - math.radians(float(rng.uniform(4, 10))), 0.95 * pushed))
+        phases.append(Phase(each - pushed, None, recorded=False))
+    return phases
+
+
+_CYCLE = ("let go", "swing", "shake", "slam", "swing", "shake", "shut", "swing", "shake", "swing")
+
+
+def _strokes(rng: np.random.Generator, seconds: float, shut: float, widest: float, vigour: float) -> list[Phase]:
+    """Strokes at different speeds through all zones, shaking, letting go, hitting the stops: in any order."""
+    phases: list[Phase] = []
+    left, at = seconds, shut
+    todo: list[str] = []
+    while left > 1.0:
+        if not todo:
+            todo = [str(kind) for kind in rng.permutation(_CYCLE)]
+            if left > 12.0:  # a door that closes by itself is in every block that is long enough
+                todo.remove("let go")
+                todo.insert(len(todo) - 1, "let go")
+        new = _stroke(rng, todo.pop(), at, shut, widest, vigour)
+        length = sum(p.seconds for p in new)
+        if length > left:
+            continue
+        phases += new
+        left -= length
+        at = shut if new[-1].target is None else new[-1].target
+    return [*phases, Phase(left, at)] if left > 1e-9 else phases
+
+
+def _stroke(rng: np.random.Generator, kind: str, at: float, shut: float, widest: float, vigour: float) -> list[Phase]:
+    def go(to: float, fastest: float, stay: float) -> Phase:
+        moving = max(0.6, 1.875 * abs(to - at) / fastest)  # the peak speed of a minimum-jerk stroke
+        return Phase(moving + stay, to, moving)
+
+    def somewhere(low: float, high: float) -> float:
+        return float(rng.uniform(shut + low * (widest - shut), shut + high * (widest - shut)))
+
+    speed, stay = vigour * float(rng.uniform(0.6, 2.0)), float(rng.uniform(0.05, 0.4))
+    match kind:
+        case "shake":
+            to = somewhere(0.08, 0.92)
+            seconds = float(rng.uniform(2.5, 4.0))
+            return [Phase(seconds, to, 0.6 * seconds, vigour * math.radians(float(rng.uniform(5.0, 12.0))))]
+        case "slam":
+            return [go(widest + math.radians(4.0), min(speed, 1.3), 0.4)]
+        case "shut":
+            return [go(shut - math.radians(3.0), min(speed, 1.0), 0.5)]
+        case "let go":
+            return [go(somewhere(0.65, 0.95), speed, stay), Phase(_LET_GO_S, None)]
+        case _:
+            far = somewhere(0.6, 0.97) if at < shut + 0.5 * (widest - shut) else somewhere(0.05, 0.5)
+            return [go(far, speed, stay)]
+
+
+def _smooth(u: FloatArray) -> FloatArray:
+    """0 to 1 with the derivatives zero at both ends: a minimum-jerk stroke (Flash and Hogan 1985)."""
+    u = np.clip(u, 0.0, 1.0)
+    return u * u * u * (10 - 15 * u + 6 * u * u)
+
 
 Variant = Literal["laminar", "turbulent", "mixed", "hysteresis", "stribeck", "none"]
 FRAME, WIDEST = "frame", "widest"
@@ -355,12 +536,6 @@ def marker_places(rng: np.random.Generator, R: FloatArray, r: FloatArray) -> Flo
     return np.vstack([module @ R.T + r, others])
 
 
-def capture_frame(rng: np.random.Generator) -> tuple[FloatArray, FloatArray, float]:
-    """Tilt of the capture frame against the world, place of the hinge in it (m), and yaw of the shut door (rad)."""
-    R_capture_world = tilted(rng, 0.3)
-    return R_capture_world, np.array([1.1, 0.1, 1.1]) + rng.uniform(-0.2, 0.2, 3), float(rng.uniform(-np.pi, np.pi))
-
-
 def hinge_in_capture(twin: DoorTwin) -> FloatArray:
     """R_capture_hinge at the shut door; the hinge is upright, z down, and the door opens towards y."""
     down = np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, -1]])
@@ -463,7 +638,8 @@ def dress_door(
     R, r = sensor_pose(rng)
     shut, widest = (stop_at(model, name) for name in (FRAME, WIDEST))
     inertia, stiffness = model.values["I"], float(rng.uniform(140, 300))
-    R_capture_world, r_capture_hinge, yaw = capture_frame(rng)
+    R_capture_world = tilted(rng, 0.3)
+    r_capture_hinge, yaw = np.array([1.1, 0.1, 1.1]) + rng.uniform(-0.2, 0.2, 3), float(rng.uniform(-np.pi, np.pi))
     return DoorTwin(
         model=model,
         phi=phi,

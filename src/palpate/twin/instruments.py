@@ -118,6 +118,12 @@ def imu_signals(
     return a, w, a_zero
 
 
+def smooth_noise(rng: np.random.Generator, t: FloatArray, low_hz: float, high_hz: float, sines: int) -> FloatArray:
+    """A sum of sines with a standard deviation of about one half: band-limited, smooth."""
+    frequency, phase = rng.uniform(low_hz, high_hz, sines), rng.uniform(0, 2 * np.pi, sines)
+    return np.sin(2 * np.pi * frequency[:, None] * t + phase[:, None]).sum(axis=0) / np.sqrt(2 * sines)
+
+
 def hide(
     rng: np.random.Generator, points: FloatArray, markers: Sequence[int], share: float, *, longest_s: float = 1.0
 ) -> None:

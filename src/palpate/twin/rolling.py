@@ -16,12 +16,12 @@ what the hands do against that is a habit, and the ground takes the rest. Each o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from palpate.files import write_text
 from palpate.physics.arrays import FloatArray
@@ -34,7 +34,6 @@ from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import transport_acceleration
 from palpate.physics.units import STANDARD_GRAVITY
 from palpate.recording import Recording
-from palpate.twin.hand import Course, Kind, Manner, Wheeling, smooth_noise
 from palpate.twin.handle import off_by, write_handle_twin
 from palpate.twin.instruments import (
     CAPTURE_HZ,
@@ -52,9 +51,159 @@ from palpate.twin.instruments import (
     record_imu,
     record_wrenches,
     sensor_text,
+    smooth_noise,
     write_recordings,
     write_truth,
 )
+
+Kind = Literal["push", "roll", "scrub", "lift", "mixed"]
+KINDS: tuple[Kind, ...] = ("push", "roll", "scrub", "lift")
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Manner:
+    """How far and how fast an object is moved: amplitudes of slow sines and rms accelerations of fast ones.
+
+    Four numbers each, for distance (m), yaw, camber and pitch (rad); what is zero is held.
+    """
+
+    meant: tuple[FloatArray, FloatArray]
+    sway: tuple[FloatArray, FloatArray]
+    """What the other coordinates do meanwhile: nobody holds an object quite still."""
+    clear: tuple[float, float]
+    """Between these angles (rad) the pitch keeps away from that of standing feet."""
+    lifted_by: float = 1.0
+    """1: the handles go up to take the feet off the ground; -1: down."""
+    lifting_s: float = 0.8
+    """How long it takes to lift the feet before a segment, and to put them down after it."""
+
+    def straight(self, sway: float = 0.0) -> Manner:
+        """The same motion ahead and in pitch alone; the sway of yaw and camber is multiplied by a factor."""
+        meant, less = np.array([1.0, 0.0, 0.0, 1.0]), np.array([1.0, sway, sway, 1.0])
+        slow, fast = self.meant
+        return replace(self, meant=(slow * meant, fast * meant), sway=(self.sway[0] * less, self.sway[1] * less))
+
+    def held(self, sway: float) -> Manner:
+        """The same motion by somebody who keeps all else still: every sway is multiplied by a factor."""
+        return replace(self, sway=(self.sway[0] * sway, self.sway[1] * sway))
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch with the feet in the air, s on the markers' clock, and what is done in it, one after the other."""
+
+    name: str
+    begin_s: float
+    end_s: float
+    kinds: tuple[Kind, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """A sum of sines under an envelope that rises from `rise` and falls from `fall`, each (begin, length) in s."""
+
+    rise: tuple[float, float]
+    fall: tuple[float, float]
+    base: FloatArray
+    """(4,) m and rad."""
+    amplitude: FloatArray
+    """(4, sines) m and rad."""
+    frequency: FloatArray
+    """(4, sines) rad/s."""
+    phase: FloatArray
+
+    def series(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Values, first and second derivatives without the envelope: three times (4, samples)."""
+        angle = self.frequency[:, :, None] * t + self.phase[:, :, None]
+        a, w = self.amplitude[:, :, None], self.frequency[:, :, None]
+        sine, cosine = a * np.sin(angle), a * w * np.cos(angle)
+        return sine.sum(1) + self.base[:, None], cosine.sum(1), -(w * w * sine).sum(1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Course:
+    """The four free coordinates at times t, each (4, samples): distance ahead (m), yaw, camber, pitch about the axle
+    (rad).
+    """
+
+    times_s: FloatArray
+    value: FloatArray
+    rate: FloatArray
+    acceleration: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wheeling:
+    """How an object is wheeled about; between the segments it stands on its feet and nothing moves."""
+
+    blocks: tuple[Block, ...]
+    segments: tuple[Segment, ...]
+    standing: float
+    """Pitch at which both feet stand, rad."""
+    radius: float
+    place: tuple[float, float]
+    """Of the contact point in the world at the beginning, m."""
+    heading: float
+    """Of x_C in the world at the beginning, rad."""
+    lifting_s: float
+
+    def path(self, t: FloatArray) -> Course:
+        """Closed formulas: values and derivatives agree to the last digit."""
+        course = np.zeros((3, 4, len(t)))
+        course[0, 1], course[0, 3] = self.heading, self.standing
+        for block in self.blocks:
+            inside = np.flatnonzero((t >= block.rise[0]) & (t <= sum(block.fall)))
+            up, down = (_step(t[inside], *ramp) for ramp in (block.rise, block.fall))
+            e0, e1, e2 = (a - b for a, b in zip(up, down, strict=True))
+            s0, s1, s2 = block.series(t[inside])
+            course[0][:, inside] += e0 * s0
+            course[1][:, inside] += e1 * s0 + e0 * s1
+            course[2][:, inside] += e2 * s0 + 2 * e1 * s1 + e0 * s2
+        return Course(t, *course)
+
+    def standing_at(self, t: FloatArray) -> NDArray[np.bool_]:
+        """Whether the feet stand on the ground."""
+        return np.all([(t <= a) | (t >= b) for a, b in self.lifted], axis=0)
+
+    @property
+    def lifted(self) -> list[tuple[float, float]]:
+        """From, to (s): when the feet are off the ground."""
+        return [(s.begin_s - self.lifting_s, s.end_s + self.lifting_s) for s in self.segments]
+
+    def contact(self, t: FloatArray) -> FloatArray:
+        """(samples, 2) m: where the wheel touches the ground, at increasing times.
+
+        The rolling constraint integrated from sample to sample with five Gauss points: steps of 10 ms are exact to
+        rounding.
+        """
+        start = np.linspace(min(0.0, float(t[0])), max(0.0, float(t[0])), 400)
+        lead = self._travelled(start if t[0] >= 0 else start[::-1]).sum(axis=0)
+        travelled = np.vstack([np.zeros((1, 2)), self._travelled(t)])
+        return np.array(self.place) + lead + np.cumsum(travelled, axis=0)
+
+    def _travelled(self, t: FloatArray) -> FloatArray:
+        """(samples - 1, 2) m, from each time to the next."""
+        half, middle = np.diff(t) / 2, (t[1:] + t[:-1]) / 2
+        at = (middle[:, None] + half[:, None] * _NODES).ravel()
+        velocity = self.velocity(self.path(at)).reshape(len(half), len(_NODES), 2)
+        return half[:, None] * np.einsum("k,nkj->nj", _WEIGHTS, velocity)
+
+    def velocity(self, path: Course) -> FloatArray:
+        """(samples, 2) m/s of the contact in the world: v_x along x_C, -R camber_rate along y_C."""
+        cos, sin = np.cos(path.value[1]), np.sin(path.value[1])
+        ahead, left = path.rate[0], -self.radius * path.rate[2]
+        return np.stack([ahead * cos - left * sin, ahead * sin + left * cos], axis=1)
+
+
+def _step(t: FloatArray, begin: float, length: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """0 to 1 with three derivatives zero at both ends, 35 u^4 - 84 u^5 + 70 u^6 - 20 u^7, and two derivatives."""
+    u = np.clip((t - begin) / length, 0.0, 1.0)
+    value = u**4 * (35 + u * (-84 + u * (70 - 20 * u)))
+    slope = 140 * (u * (1 - u)) ** 3
+    bend = 420 * (u * (1 - u)) ** 2 * (1 - 2 * u)
+    return value, slope / length, bend / length**2
+
 
 Moves = Literal["full", "upright", "planar"]
 _AT_REST = 1e-9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +19,94 @@ from palpate.physics.inertia import (
 )
 from palpate.physics.so3 import exp_rotation
 from palpate.physics.spatial import nearest_rotation
-from palpate.twin.hand import AS_A_HAND_TRUCK, AS_A_WHEELBARROW, KINDS, Kind, Segment, random_wheeling
 from palpate.twin.handle import random_handle
 from palpate.twin.instruments import T_MARKER, DeviceClock, Instruments, random_clocks, tilted
-from palpate.twin.rolling import Barrow, Build, Habits, RollingTwin, Sides, write_rolling_twin
+from palpate.twin.rolling import (
+    KINDS,
+    Barrow,
+    Block,
+    Build,
+    Habits,
+    Kind,
+    Manner,
+    RollingTwin,
+    Segment,
+    Sides,
+    Wheeling,
+    write_rolling_twin,
+)
+
+_CHANGING_S = 1.0
+_SLOW_HZ, _FAST_HZ = (0.15, 0.45), (0.7, 3.0)
+_SLOW, _FAST = 2, 4
+_CAMBER_LIMIT = np.radians(7.2)
+_TRIES = 40
+
+
+AS_A_WHEELBARROW = Manner(
+    meant=(np.array([0.25, 0.18, 0.050, 0.050]), np.array([0.4, 2.4, 1.5, 4.0])),
+    sway=(np.array([0.02, 0.02, 0.006, 0.010]), np.array([0.2, 0.4, 0.35, 0.8])),
+    # no camber within the limit lowers a foot so far
+    clear=(float(np.radians(5.5)), float(np.radians(8.0))),
+)
+AS_A_HAND_TRUCK = Manner(
+    meant=(np.array([0.30, 0.30, 0.0, 0.10]), np.array([0.4, 2.0, 0.0, 1.8])),
+    sway=(np.array([0.02, 0.02, 0.0, 0.015]), np.array([0.15, 0.3, 0.0, 0.4])),
+    clear=(float(np.radians(20.0)), float(np.radians(28.0))),
+    lifted_by=-1.0,
+    lifting_s=1.2,
+)
+
+
+def random_wheeling(
+    rng: np.random.Generator,
+    segments: Sequence[Segment],
+    *,
+    standing: float,
+    radius: float,
+    manner: Manner,
+    vigour: float,
+) -> Wheeling:
+    """What a person does in these segments; `vigour`: a factor of the accelerations."""
+    blocks: list[Block] = []
+    lifting_s = manner.lifting_s
+    for segment in segments:
+        inner = np.linspace(segment.begin_s, segment.end_s, len(segment.kinds) + 1)[1:-1] - _CHANGING_S / 2
+        ramps = [(segment.begin_s - lifting_s, lifting_s), *((float(a), _CHANGING_S) for a in inner)]
+        ramps.append((segment.end_s, lifting_s))
+        spans = pairwise(ramps)
+        blocks += [_block(rng, manner, kind, *span, vigour) for kind, span in zip(segment.kinds, spans, strict=True)]
+    place = (float(rng.uniform(-0.3, 0.3)), float(rng.uniform(-0.3, 0.3)))
+    heading = float(rng.uniform(-np.pi, np.pi))
+    return Wheeling(tuple(blocks), tuple(segments), standing, radius, place, heading, lifting_s)
+
+
+def _block(
+    rng: np.random.Generator,
+    manner: Manner,
+    kind: Kind,
+    rise: tuple[float, float],
+    fall: tuple[float, float],
+    vigour: float,
+) -> Block:
+    meant = np.array([kind in (name, "mixed") for name in ("push", "scrub", "roll", "lift")])
+    much = vigour * (0.6 if kind == "mixed" else 1.0) * rng.uniform(0.85, 1.15, 4)
+    slow, fast = (np.where(meant, much * a, b) for a, b in zip(manner.meant, manner.sway, strict=True))
+    frequency = 2 * np.pi * np.hstack([rng.uniform(*_SLOW_HZ, (4, _SLOW)), rng.uniform(*_FAST_HZ, (4, _FAST))])
+    amplitude = np.empty_like(frequency)
+    amplitude[:, :_SLOW] = slow[:, None] * rng.uniform(0.6, 1.2, (4, _SLOW))
+    amplitude[:, _SLOW:] = (fast * np.sqrt(2 / _FAST))[:, None] / frequency[:, _SLOW:] ** 2
+    # people begin and end near the middle of what they do: of many phases those with little at both ramps
+    ramps = np.array([begin + length / 2 for begin, length in (rise, fall)])
+    phases = rng.uniform(0, 2 * np.pi, (_TRIES, *frequency.shape))
+    there = (amplitude[:, :, None] * np.sin(frequency[:, :, None] * ramps + phases[..., None])).sum(axis=2)
+    best = np.abs(there).max(axis=2).argmin(axis=0)
+    block = Block(rise, fall, np.zeros(4), amplitude, frequency, phases[best, np.arange(4)])
+    value = block.series(np.arange(rise[0], sum(fall), 0.005))[0]
+    amplitude[2] *= min(1.0, float(_CAMBER_LIMIT / max(np.abs(value[2]).max(), 1e-12)))
+    block.base[3] = manner.lifted_by * (rng.uniform(*manner.clear) - (manner.lifted_by * value[3]).min())
+    return block
+
 
 TABLE = (45.0, -0.115, 0.445, 0.012, 13.56, 2.63, 0.28, 2.80, 0.61, 12.55)
 """The paper's Table: m, c_x, c_y, c_z, Ixx, Ixy, Ixz, Iyy, Iyz, Izz; then b_v, b_c, b_psi."""
