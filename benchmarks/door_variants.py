@@ -14,7 +14,7 @@ from palpate.identify.shapes import fit_shapes, with_shapes
 from palpate.identify.variants import door_variants, rank_variants
 from palpate.mechanisms import Hinge
 from palpate.model import load_object
-from palpate.motion.derivatives.filters import design_lowpass
+from palpate.motion.derivatives import design_lowpass
 from palpate.physics.functions import ARRAYS
 
 Array = NDArray[np.float64]

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from palpate.identify import build_balance, compress, solve
 from palpate.model import load_object
-from palpate.motion import PARALLEL, Lowpass, design_lowpass, imu_motion
-from palpate.motion.derivatives.differentiate import pose_motion, published_pose_motion
-from palpate.motion.imu.motion import fuse
+from palpate.motion.derivatives import Lowpass, design_lowpass, pose_motion, published_pose_motion
+from palpate.motion.fusion import fuse
+from palpate.motion.imu import PARALLEL, imu_motion
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
 from palpate.physics.regressor import body_regressor

@@ -13,7 +13,7 @@ import numpy as np
 
 from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.stage.capture import CapturedMotion, align_body, build_motion
-from palpate.motion.markers.cloud import markers_of, mean_cloud
+from palpate.motion.cloud import markers_of, mean_cloud
 from palpate.twin.handle import CLEAN, Faults, capture_twin, captured_markers, write_capture_twin
 from studies.running import map_seeds
 

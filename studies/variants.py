@@ -13,9 +13,8 @@ from palpate.identify import Balance
 from palpate.identify.balance import Segment
 from palpate.identify.variants import Ranking, door_variants, rank_variants
 from palpate.model import Model
-from palpate.motion.clocks.clock import Even
-from palpate.motion.derivatives.bandwidth import light_window_s, signal_bandwidth
-from palpate.motion.derivatives.filters import design_lowpass
+from palpate.motion.clock import Even
+from palpate.motion.derivatives import design_lowpass, light_window_s, signal_bandwidth
 from palpate.twin.door import DoorTruth, DoorTwin, door_twin, simulate_door
 from studies.running import map_seeds
 

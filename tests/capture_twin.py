@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from palpate.motion.clocks.clock import ClockMap, clock_map
+from palpate.motion.clock import ClockMap, clock_map
 from palpate.physics.poses import Poses
 from palpate.physics.spatial import transport_acceleration
 from palpate.twin.handle import HandMotion, random_hand

@@ -10,9 +10,9 @@ from palpate.errors import DataProblem
 from palpate.identify.balance import Balance, Segment, build_balance
 from palpate.identify.clock_profile import bounded, least_values, profile_clock
 from palpate.model import Model
-from palpate.motion.clocks.clock import ClockMap
-from palpate.motion.clocks.offset import Offset
-from palpate.motion.derivatives.filters import Lowpass, design_lowpass
+from palpate.motion.clock import ClockMap
+from palpate.motion.derivatives import Lowpass, design_lowpass
+from palpate.motion.offset import Offset
 from palpate.physics.arrays import FloatArray, nearest, rate_hz, runs
 from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import Motion

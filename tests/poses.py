@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem
-from palpate.motion.frames.roles import sensor_frame
+from palpate.motion.frames import sensor_frame
 from palpate.physics.poses import Poses
 
 Array = NDArray[np.float64]

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter, savgol_filter
 
 from palpate.errors import DataProblem
-from palpate.motion import savitzky_golay
-from palpate.motion.derivatives.bandwidth import light_window_s, pose_bandwidth, signal_bandwidth
-from palpate.motion.derivatives.differentiate import pose_motion
+from palpate.motion.derivatives import light_window_s, pose_bandwidth, pose_motion, savitzky_golay, signal_bandwidth
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation
 from palpate.twin.handle import random_hand

@@ -18,7 +18,7 @@ from palpate.experiment.stage.fit import Plan, fit_inputs, quasi_static_spring
 from palpate.experiment.stage.inputs import Filtering, move, whole_balance
 from palpate.experiment.stage.prepared import Prepared
 from palpate.identify.shapes import with_shapes
-from palpate.motion.clocks.clock import ClockMap
+from palpate.motion.clock import ClockMap
 from palpate.twin.door import DoorTwin
 from tests.door_files import copy_of, short_door
 

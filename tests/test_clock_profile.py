@@ -20,8 +20,8 @@ from palpate.identify.clock_profile import (
     residuals,
 )
 from palpate.model import Model, load_object
-from palpate.motion import design_lowpass
-from palpate.motion.clocks.clock import ClockMap, clock_map
+from palpate.motion.clock import ClockMap, clock_map
+from palpate.motion.derivatives import design_lowpass
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.kinematics import Kinematics
 from palpate.physics.motion import Motion

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.signal import lfilter
 
 from palpate.errors import DataProblem
-from palpate.motion.clocks.clock import DRIFT_OF_CRYSTALS_PPM, clock_map
-from palpate.motion.clocks.offset import estimate_offset
+from palpate.motion.clock import DRIFT_OF_CRYSTALS_PPM, clock_map
+from palpate.motion.offset import estimate_offset
 
 
 @given(

@@ -7,8 +7,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem, UnknownName
-from palpate.motion.markers.cloud import Cloud, Markers, completed, fit_body, mean_cloud, static_cloud, still_cloud
-from palpate.motion.markers.rigid import align
+from palpate.motion.cloud import Cloud, Markers, completed, fit_body, mean_cloud, static_cloud, still_cloud
+from palpate.motion.rigid import align
 
 NAMES = tuple(f"Body:m{i}" for i in range(1, 9))
 

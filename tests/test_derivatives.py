@@ -12,12 +12,8 @@ from numpy.typing import NDArray
 from scipy.signal import savgol_filter
 
 from palpate.errors import DataProblem
-from palpate.motion import PARALLEL, imu_motion, resample_motion
-from palpate.motion.derivatives.differentiate import (
-    coordinate_motion,
-    pose_motion,
-    published_pose_motion,
-)
+from palpate.motion.derivatives import coordinate_motion, pose_motion, published_pose_motion
+from palpate.motion.imu import PARALLEL, imu_motion, resample_motion
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation

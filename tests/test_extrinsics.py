@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem
-from palpate.motion import PARALLEL, imu_motion, resample_motion
-from palpate.motion.imu.extrinsics import (
+from palpate.motion.extrinsics import (
     Placement,
     check_placement,
     fit_rotation,
@@ -17,6 +16,7 @@ from palpate.motion.imu.extrinsics import (
     imu_on_load_cell,
     imu_on_poses,
 )
+from palpate.motion.imu import PARALLEL, imu_motion, resample_motion
 from palpate.physics.motion import Motion
 from palpate.physics.so3 import exp_rotation
 from palpate.twin.handle import HandleTwin, handle_recordings, random_hand, random_handle

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem, PalpateError, UnknownName
-from palpate.motion.frames.roles import (
+from palpate.motion.cloud import Cloud
+from palpate.motion.frames import (
     AxleRoles,
     HingeRoles,
     SensorRoles,
@@ -22,7 +23,6 @@ from palpate.motion.frames.roles import (
     rolling,
     sensor_frame,
 )
-from palpate.motion.markers.cloud import Cloud
 from palpate.physics.poses import Poses
 from palpate.physics.spatial import transform
 from tests.poses import measured_sensor_poses, pose_difference

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.interpolate import BSpline
 
 from palpate.errors import DataProblem
-from palpate.motion.derivatives.differentiate import pose_motion
-from palpate.motion.imu.motion import DEGREE, Fusion, FusionNoise, Grid, fuse
+from palpate.motion.derivatives import pose_motion
+from palpate.motion.fusion import DEGREE, Fusion, FusionNoise, Grid, fuse
 from palpate.physics.motion import Motion
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation, log_rotation

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palpate.motion.markers.cloud import Cloud, Markers, Source, fill_gaps
+from palpate.motion.cloud import Cloud, Markers, Source, fill_gaps
 from tests.test_cloud import NAMES, places, recording
 
 

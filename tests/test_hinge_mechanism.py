@@ -14,8 +14,8 @@ from palpate.elements import Gravity, RigidBody, ScalarInertia
 from palpate.errors import DataProblem, UnknownName
 from palpate.mechanisms import FourBar, Hinge
 from palpate.model import Model
-from palpate.motion.derivatives.differentiate import coordinate_motion, pose_motion
-from palpate.motion.frames.hinge import hinge_from_frame, hinge_motion, inclination
+from palpate.motion.derivatives import coordinate_motion, pose_motion
+from palpate.motion.hinge import hinge_from_frame, hinge_motion, inclination
 from palpate.physics.functions import ARRAYS, FLOATS, casadi_functions
 from palpate.physics.inertia import phi_from_mass_properties
 from palpate.physics.kinematics import Kinematics

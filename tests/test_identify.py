@@ -16,7 +16,7 @@ from palpate.identify.problem import Ending
 from palpate.identify.solution import Status
 from palpate.mechanisms import Free
 from palpate.model import load_object
-from palpate.motion import design_lowpass
+from palpate.motion.derivatives import design_lowpass
 from palpate.physics.inertia import PHI_NAMES, is_consistent, move_phi
 from palpate.physics.log_cholesky import theta_from_phi
 from palpate.physics.motion import Motion

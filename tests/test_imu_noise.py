@@ -16,9 +16,9 @@ from palpate.experiment.run import prepare_experiment
 from palpate.experiment.stage.imu import _limited, expected_noise  # pyright: ignore[reportPrivateUsage]
 from palpate.experiment.stage.inputs import fit_balance, imu_noise, move
 from palpate.identify import compress
-from palpate.motion import PARALLEL, design_lowpass, noise_floor
-from palpate.motion.clocks.clock import Even
-from palpate.motion.imu.noise import ImuNoise, judge_imu_noise
+from palpate.motion.clock import Even, noise_floor
+from palpate.motion.derivatives import design_lowpass
+from palpate.motion.imu import PARALLEL, ImuNoise, judge_imu_noise
 from palpate.physics.arrays import FloatArray
 from palpate.recording import Channel, Recording, load
 from palpate.recording.microstrain_csv import write as write_microstrain

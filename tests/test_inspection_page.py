@@ -23,7 +23,7 @@ from palpate.experiment.file.reading import load_options, read_experiment, recor
 from palpate.experiment.inspection import Inspection, inspect_motion, inspect_recordings
 from palpate.experiment.stage.capture import build_motion
 from palpate.findings import Finding, Severity
-from palpate.motion.markers.cloud import Source
+from palpate.motion.cloud import Source
 from palpate.recording import Channel, Clock, Recording, load
 from palpate.report.inspection import inspection_sections, inspection_text, write_inspection
 from palpate.report.page import Figure, Folded, Heading, Section, Table, Words, page_html, write_page

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem
-from palpate.motion.markers.cloud import Cloud, Markers, fit_body, mean_cloud
-from palpate.motion.markers.faults import cloud_before, compare_clouds, weak_orientation
-from palpate.motion.markers.labels import check_markers
-from palpate.motion.markers.rigid import align
+from palpate.motion.cloud import Cloud, Markers, fit_body, mean_cloud
+from palpate.motion.faults import cloud_before, compare_clouds, weak_orientation
+from palpate.motion.labels import check_markers
+from palpate.motion.rigid import align
 
 SEEDS = st.integers(0, 2**32 - 1)
 

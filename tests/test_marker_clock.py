@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem
-from palpate.motion.clocks.offset import angular_velocity, marker_clock, window_mean
+from palpate.motion.offset import angular_velocity, marker_clock, window_mean
 from palpate.physics.poses import Poses
 from palpate.twin.handle import random_hand
 from tests.capture_twin import capture, hinge_hand

@@ -7,7 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
-from palpate.motion import PARALLEL, estimate_offset, evenly_sampled, imu_motion, resample_motion
+from palpate.motion.clock import evenly_sampled
+from palpate.motion.imu import PARALLEL, imu_motion, resample_motion
+from palpate.motion.offset import estimate_offset
 from palpate.physics.kinematics import Kinematics
 from palpate.physics.motion import Motion
 from palpate.physics.regressor import body_features

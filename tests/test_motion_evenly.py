@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
-from palpate.motion.clocks.clock import Even, evenly_sampled, every_second
+from palpate.motion.clock import Even, evenly_sampled, every_second
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]

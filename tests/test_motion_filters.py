@@ -7,7 +7,7 @@ import pytest
 from scipy.signal import savgol_filter
 
 from palpate.errors import PalpateError
-from palpate.motion import design_lowpass, savitzky_golay
+from palpate.motion.derivatives import design_lowpass, savitzky_golay
 
 
 @pytest.mark.parametrize(

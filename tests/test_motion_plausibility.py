@@ -12,7 +12,7 @@ import pytest
 
 from palpate.errors import DataProblem
 from palpate.findings import Finding
-from palpate.motion.imu.plausibility import check_imu, gyro_scale
+from palpate.motion.plausibility import check_imu, gyro_scale
 from palpate.physics.arrays import FloatArray
 from palpate.physics.spatial import transport_acceleration
 from palpate.recording import load

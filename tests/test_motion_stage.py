@@ -15,7 +15,7 @@ from palpate.errors import PalpateError
 from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.inspection import inspect_recordings
 from palpate.experiment.stage.capture import CapturedMotion, build_motion
-from palpate.motion import design_lowpass
+from palpate.motion.derivatives import design_lowpass
 from palpate.recording import Channel, Clock, Recording, load
 from palpate.recording.microstrain_csv import write as write_microstrain
 from palpate.recording.vicon_csv import write as write_vicon

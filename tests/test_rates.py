@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, PalpateError
-from palpate.motion.clocks.clock import clock_map, resample
+from palpate.motion.clock import clock_map, resample
 
 Array = NDArray[np.float64]
 TIMES = np.arange(4000) / 1000.0

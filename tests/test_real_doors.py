@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from palpate.experiment import read_experiment, run_experiment
 from palpate.experiment.stage.recordings import slower
 from palpate.experiment.stage.result import Result
-from palpate.motion.clocks.clock import Even
+from palpate.motion.clock import Even
 
 Array = NDArray[np.float64]
 EXAMPLES = Path(__file__).resolve().parents[1] / "docs" / "examples"

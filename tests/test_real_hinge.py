@@ -10,7 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
-from palpate.motion.frames.hinge import (
+from palpate.motion.cloud import Markers, markers_of
+from palpate.motion.frames import AxleRoles, HingeRoles, SensorRoles, check_wheel, frame_of, frames_of, rolling
+from palpate.motion.hinge import (
     check_hinge,
     hinge_from_frame,
     hinge_from_motion,
@@ -18,16 +20,6 @@ from palpate.motion.frames.hinge import (
     hinge_motion,
     inclination,
 )
-from palpate.motion.frames.roles import (
-    AxleRoles,
-    HingeRoles,
-    SensorRoles,
-    check_wheel,
-    frame_of,
-    frames_of,
-    rolling,
-)
-from palpate.motion.markers.cloud import Markers, markers_of
 from palpate.physics.poses import Poses
 from palpate.recording import load
 from tests.poses import measured_sensor_poses, pose_difference

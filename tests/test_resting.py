@@ -15,7 +15,7 @@ from palpate.identify import build_balance, compress, solve
 from palpate.identify.balance import Balance
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
-from palpate.motion.derivatives.filters import at_rest, derivative_noise, design_lowpass, signal_noise
+from palpate.motion.derivatives import at_rest, derivative_noise, design_lowpass, signal_noise
 
 RATE = 100.0
 

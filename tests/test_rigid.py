@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem
-from palpate.motion.markers.rigid import Reason, align, nearest_rotations
+from palpate.motion.rigid import Reason, align, nearest_rotations
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -23,8 +23,8 @@ from palpate.experiment.stage.prepared import Prepared
 from palpate.experiment.stage.result import replay_entry
 from palpate.mechanisms import Free, Hinge, Mechanism, Rolling
 from palpate.model import Model, load_object
-from palpate.motion.clocks.clock import Even
-from palpate.motion.derivatives.filters import design_lowpass
+from palpate.motion.clock import Even
+from palpate.motion.derivatives import design_lowpass
 from palpate.physics.functions import ARRAYS, FLOATS
 from palpate.physics.inertia import phi_from_mass_properties
 from palpate.physics.poses import Poses

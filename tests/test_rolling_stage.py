@@ -48,8 +48,8 @@ from palpate.identify import Balance, Solution
 from palpate.identify.solution import Status
 from palpate.mechanisms import Rolling
 from palpate.model import Model
-from palpate.motion.clocks.clock import ClockMap
-from palpate.motion.derivatives.differentiate import coordinate_motion
+from palpate.motion.clock import ClockMap
+from palpate.motion.derivatives import coordinate_motion
 from palpate.physics.functions import ARRAYS
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation

@@ -18,7 +18,7 @@ from palpate.identify.projection import solve_positive
 from palpate.identify.shapes import Shaped, fit_shapes, with_shapes
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
-from palpate.motion.derivatives.filters import design_lowpass
+from palpate.motion.derivatives import design_lowpass
 from palpate.physics.functions import ARRAYS
 
 PAPER = np.array([6.53, 4.75, 1.79, 7.52, 4.47, 2.57, 18.01, -17.10, 5.34, -0.70])

@@ -15,7 +15,7 @@ from palpate.identify.shapes import with_shapes
 from palpate.identify.variants import Ranking, Variant, door_variants, make_variant, rank_variants
 from palpate.mechanisms import FourBar, Hinge
 from palpate.model import Model
-from palpate.motion.derivatives.filters import design_lowpass
+from palpate.motion.derivatives import design_lowpass
 from palpate.physics.functions import ARRAYS
 from tests.test_shapes import PAPER, coloured, door, radians, swings
 

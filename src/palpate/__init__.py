@@ -56,32 +56,32 @@ if TYPE_CHECKING:
     from palpate.mechanisms import Mechanism as Mechanism
     from palpate.model import Model as Model
     from palpate.model import load_object as load_object
-    from palpate.motion.clocks.clock import ClockMap as ClockMap
-    from palpate.motion.clocks.clock import Even as Even
-    from palpate.motion.clocks.clock import evenly_sampled as evenly_sampled
-    from palpate.motion.clocks.offset import Offset as Offset
-    from palpate.motion.clocks.offset import estimate_offset as estimate_offset
-    from palpate.motion.clocks.offset import marker_clock as marker_clock
-    from palpate.motion.derivatives.differentiate import pose_motion as pose_motion
-    from palpate.motion.frames.hinge import hinge_from_frame as hinge_from_frame
-    from palpate.motion.frames.hinge import hinge_from_motion as hinge_from_motion
-    from palpate.motion.frames.hinge import hinge_from_path as hinge_from_path
-    from palpate.motion.frames.joint import JointFrame as JointFrame
-    from palpate.motion.frames.joint import joint_of_hinge as joint_of_hinge
-    from palpate.motion.frames.roles import HingeRoles as HingeRoles
-    from palpate.motion.frames.roles import SensorRoles as SensorRoles
-    from palpate.motion.frames.roles import frames_of as frames_of
-    from palpate.motion.imu.motion import Smoothing as Smoothing
-    from palpate.motion.imu.motion import fuse as fuse
-    from palpate.motion.imu.motion import imu_motion as imu_motion
-    from palpate.motion.markers.cloud import Cloud as Cloud
-    from palpate.motion.markers.cloud import Markers as Markers
-    from palpate.motion.markers.cloud import fill_gaps as fill_gaps
-    from palpate.motion.markers.cloud import fit_body as fit_body
-    from palpate.motion.markers.cloud import markers_of as markers_of
-    from palpate.motion.markers.cloud import mean_cloud as mean_cloud
-    from palpate.motion.markers.cloud import static_cloud as static_cloud
-    from palpate.motion.markers.labels import check_markers as check_markers
+    from palpate.motion.clock import ClockMap as ClockMap
+    from palpate.motion.clock import Even as Even
+    from palpate.motion.clock import evenly_sampled as evenly_sampled
+    from palpate.motion.cloud import Cloud as Cloud
+    from palpate.motion.cloud import Markers as Markers
+    from palpate.motion.cloud import fill_gaps as fill_gaps
+    from palpate.motion.cloud import fit_body as fit_body
+    from palpate.motion.cloud import markers_of as markers_of
+    from palpate.motion.cloud import mean_cloud as mean_cloud
+    from palpate.motion.cloud import static_cloud as static_cloud
+    from palpate.motion.derivatives import pose_motion as pose_motion
+    from palpate.motion.frames import HingeRoles as HingeRoles
+    from palpate.motion.frames import SensorRoles as SensorRoles
+    from palpate.motion.frames import frames_of as frames_of
+    from palpate.motion.fusion import fuse as fuse
+    from palpate.motion.hinge import JointFrame as JointFrame
+    from palpate.motion.hinge import hinge_from_frame as hinge_from_frame
+    from palpate.motion.hinge import hinge_from_motion as hinge_from_motion
+    from palpate.motion.hinge import hinge_from_path as hinge_from_path
+    from palpate.motion.hinge import joint_of_hinge as joint_of_hinge
+    from palpate.motion.imu import Smoothing as Smoothing
+    from palpate.motion.imu import imu_motion as imu_motion
+    from palpate.motion.labels import check_markers as check_markers
+    from palpate.motion.offset import Offset as Offset
+    from palpate.motion.offset import estimate_offset as estimate_offset
+    from palpate.motion.offset import marker_clock as marker_clock
     from palpate.physics.motion import Motion as Motion
     from palpate.physics.poses import Poses as Poses
     from palpate.recording import Channel as Channel
@@ -107,15 +107,15 @@ _PUBLIC = {
         ("palpate.elements", "Element Parameter Shape check_element"),
         ("palpate.mechanisms", "Mechanism"),
         ("palpate.model", "Model load_object"),
-        ("palpate.motion.markers.cloud", "Cloud Markers fill_gaps fit_body markers_of mean_cloud static_cloud"),
-        ("palpate.motion.markers.labels", "check_markers"),
-        ("palpate.motion.frames.roles", "HingeRoles SensorRoles frames_of"),
-        ("palpate.motion.frames.hinge", "hinge_from_frame hinge_from_motion hinge_from_path"),
-        ("palpate.motion.frames.joint", "JointFrame joint_of_hinge"),
-        ("palpate.motion.clocks.clock", "ClockMap Even evenly_sampled"),
-        ("palpate.motion.clocks.offset", "Offset estimate_offset marker_clock"),
-        ("palpate.motion.derivatives.differentiate", "pose_motion"),
-        ("palpate.motion.imu.motion", "Smoothing fuse imu_motion"),
+        ("palpate.motion.cloud", "Cloud Markers fill_gaps fit_body markers_of mean_cloud static_cloud"),
+        ("palpate.motion.labels", "check_markers"),
+        ("palpate.motion.frames", "HingeRoles SensorRoles frames_of"),
+        ("palpate.motion.hinge", "JointFrame hinge_from_frame hinge_from_motion hinge_from_path joint_of_hinge"),
+        ("palpate.motion.clock", "ClockMap Even evenly_sampled"),
+        ("palpate.motion.offset", "Offset estimate_offset marker_clock"),
+        ("palpate.motion.derivatives", "pose_motion"),
+        ("palpate.motion.fusion", "fuse"),
+        ("palpate.motion.imu", "Smoothing imu_motion"),
         ("palpate.identify", "Balance Compressed Prior Solution build_balance compress merge solve"),
         ("palpate.identify.solution", "Estimate Status"),
         ("palpate.runtime", "HandleSensor SensorStepper StepStatus Stepper"),

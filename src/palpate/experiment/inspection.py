@@ -22,10 +22,9 @@ from palpate.experiment.stage.capture import (
 from palpate.experiment.stage.recordings import Instrument
 from palpate.files import finite
 from palpate.findings import Finding, Severity
-from palpate.motion.clocks.clock import evenly_sampled, resample
-from palpate.motion.clocks.offset import clock_map
-from palpate.motion.imu.plausibility import check_imu
-from palpate.motion.markers.cloud import markers_of, mean_cloud
+from palpate.motion.clock import clock_map, evenly_sampled, resample
+from palpate.motion.cloud import markers_of, mean_cloud
+from palpate.motion.plausibility import check_imu
 from palpate.physics.arrays import FloatArray
 from palpate.physics.so3 import continuous_quaternions, quaternion_from_rotation
 from palpate.recording import Channel, Clock, Recording

@@ -16,7 +16,7 @@ from palpate.elements import Element
 from palpate.errors import DataProblem
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
-from palpate.motion.derivatives.filters import Lowpass
+from palpate.motion.derivatives import Lowpass
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.functions import ARRAYS, Scalar
 from palpate.physics.kinematics import Kinematics

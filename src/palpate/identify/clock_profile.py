@@ -13,8 +13,8 @@ import numpy as np
 from palpate.errors import DataProblem
 from palpate.identify.compression import Compressed
 from palpate.model import Model
-from palpate.motion.clocks.clock import ClockMap
-from palpate.motion.clocks.offset import Offset
+from palpate.motion.clock import ClockMap
+from palpate.motion.offset import Offset
 from palpate.physics.arrays import FloatArray, least_squares, symmetric_inverse
 
 _STEP_S = 0.002

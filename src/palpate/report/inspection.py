@@ -15,10 +15,10 @@ from palpate.experiment.inspection import Inspection
 from palpate.experiment.stage.capture import Body, CapturedMotion, DeviceOnClock
 from palpate.files import finite
 from palpate.findings import Finding, sentences
-from palpate.motion.frames.hinge import HingeAxis
-from palpate.motion.frames.roles import RollingMotion, Tilt
-from palpate.motion.imu.extrinsics import UNKNOWN_LEVER, UNKNOWN_TURN, Placement
-from palpate.motion.markers.cloud import markers_of
+from palpate.motion.cloud import markers_of
+from palpate.motion.extrinsics import UNKNOWN_LEVER, UNKNOWN_TURN, Placement
+from palpate.motion.frames import RollingMotion, Tilt
+from palpate.motion.hinge import HingeAxis
 from palpate.physics.arrays import FloatArray
 from palpate.recording import FORMATS, Channel, Clock, Recording
 from palpate.recording.gates import check_channels

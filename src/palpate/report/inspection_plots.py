@@ -12,14 +12,13 @@ from palpate.errors import DataProblem
 from palpate.experiment.inspection import Inspection
 from palpate.experiment.stage.capture import Body, DeviceOnClock, wrench_features
 from palpate.experiment.view import ClockEvidence
-from palpate.motion import PARALLEL, imu_motion
-from palpate.motion.clocks.clock import ClockMap, without_lost
-from palpate.motion.clocks.offset import Offset, angular_velocity, window_mean
-from palpate.motion.derivatives.bandwidth import Bandwidth
-from palpate.motion.derivatives.differentiate import PoseMotion, pose_motion
-from palpate.motion.frames.hinge import HingeMotion
-from palpate.motion.frames.roles import RollingMotion
-from palpate.motion.markers.cloud import Markers, Source, nan_mean, nan_median
+from palpate.motion.clock import ClockMap, without_lost
+from palpate.motion.cloud import Markers, Source, nan_mean, nan_median
+from palpate.motion.derivatives import Bandwidth, PoseMotion, pose_motion
+from palpate.motion.frames import RollingMotion
+from palpate.motion.hinge import HingeMotion
+from palpate.motion.imu import PARALLEL, imu_motion
+from palpate.motion.offset import Offset, angular_velocity, window_mean
 from palpate.physics.arrays import FloatArray, least_squares
 from palpate.physics.motion import Motion
 from palpate.report import plots

@@ -37,7 +37,7 @@ from palpate.identify.problem import Ending
 from palpate.identify.solution import Status
 from palpate.identify.uncertainty import KAPPA_LIMIT
 from palpate.model import Model
-from palpate.motion.derivatives.filters import design_lowpass
+from palpate.motion.derivatives import design_lowpass
 from palpate.physics.arrays import FloatArray, runs
 from palpate.physics.functions import ARRAYS
 

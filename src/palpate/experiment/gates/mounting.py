@@ -30,8 +30,8 @@ from palpate.experiment.stage.mount import SWAPPED, swapped
 from palpate.findings import Finding, Severity
 from palpate.identify.axes import axis_problems, scale_problems
 from palpate.identify.clock_profile import residuals
-from palpate.motion import imu_motion, resample_motion
-from palpate.motion.imu.extrinsics import check_placement, imu_on_load_cell
+from palpate.motion.extrinsics import check_placement, imu_on_load_cell
+from palpate.motion.imu import imu_motion, resample_motion
 from palpate.physics.arrays import FloatArray, least_squares
 
 

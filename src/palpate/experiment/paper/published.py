@@ -31,11 +31,11 @@ from palpate.identify.uncertainty import conditioning
 from palpate.mechanisms import Row
 from palpate.mechanisms.rolling import Rolling
 from palpate.model import Model
-from palpate.motion import Smoothing
-from palpate.motion.clocks.clock import Even
-from palpate.motion.frames.roles import axle_frame, hinge_frame
-from palpate.motion.markers.cloud import Markers, markers_of
-from palpate.motion.markers.rigid import Alignment, align
+from palpate.motion.clock import Even
+from palpate.motion.cloud import Markers, markers_of
+from palpate.motion.frames import axle_frame, hinge_frame
+from palpate.motion.imu import Smoothing
+from palpate.motion.rigid import Alignment, align
 from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.inertia import drawing_values

@@ -26,7 +26,7 @@ from palpate.experiment.stage.capture import Tell
 from palpate.experiment.stage.result import Result, read_result
 from palpate.files import read_bytes
 from palpate.model import Model
-from palpate.motion.markers.cloud import fit_body, mean_cloud
+from palpate.motion.cloud import fit_body, mean_cloud
 
 REPRODUCTION_FORMAT = 1
 TRUTH_FILE = "palpate-truth.json"

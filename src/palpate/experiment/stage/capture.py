@@ -17,42 +17,8 @@ from palpate.experiment.file.reading import Experiment
 from palpate.experiment.file.schema import MarkersPart, MotionPart
 from palpate.experiment.stage.recordings import Instrument, load_part, pose_of, read_imu, read_wrench
 from palpate.findings import Finding, Severity
-from palpate.motion import PARALLEL, estimate_offset, imu_motion
-from palpate.motion.clocks.clock import Even, evenly_sampled, without_lost
-from palpate.motion.clocks.offset import ClockMap, Offset, clock_map, marker_clock
-from palpate.motion.derivatives.differentiate import (
-    CoordinateMotion,
-    PoseMotion,
-    coordinate_motion,
-    pose_motion,
-    published_pose_motion,
-)
-from palpate.motion.frames.hinge import (
-    HingeAxis,
-    HingeMotion,
-    check_hinge,
-    hinge_from_frame,
-    hinge_from_motion,
-    hinge_motion,
-    inclination,
-    pose_std,
-)
-from palpate.motion.frames.joint import JointFrame, joint_of_hinge, slide_from_motion
-from palpate.motion.frames.roles import (
-    AxleRoles,
-    HingeRoles,
-    Roles,
-    RollingMotion,
-    SensorRoles,
-    check_wheel,
-    frames_of,
-    hinge_inclination,
-    rolling,
-)
-from palpate.motion.imu.extrinsics import Placement, check_placement, imu_on_poses
-from palpate.motion.imu.motion import fuse
-from palpate.motion.imu.plausibility import check_imu
-from palpate.motion.markers.cloud import (
+from palpate.motion.clock import ClockMap, Even, clock_map, evenly_sampled, without_lost
+from palpate.motion.cloud import (
     BodyFit,
     Cloud,
     Filled,
@@ -65,8 +31,44 @@ from palpate.motion.markers.cloud import (
     static_cloud,
     still_cloud,
 )
-from palpate.motion.markers.faults import cloud_before, weak_orientation
-from palpate.motion.markers.labels import Checked, check_markers
+from palpate.motion.derivatives import (
+    CoordinateMotion,
+    PoseMotion,
+    coordinate_motion,
+    pose_motion,
+    published_pose_motion,
+)
+from palpate.motion.extrinsics import Placement, check_placement, imu_on_poses
+from palpate.motion.faults import cloud_before, weak_orientation
+from palpate.motion.frames import (
+    AxleRoles,
+    HingeRoles,
+    Roles,
+    RollingMotion,
+    SensorRoles,
+    check_wheel,
+    frames_of,
+    hinge_inclination,
+    rolling,
+)
+from palpate.motion.fusion import fuse
+from palpate.motion.hinge import (
+    HingeAxis,
+    HingeMotion,
+    JointFrame,
+    check_hinge,
+    hinge_from_frame,
+    hinge_from_motion,
+    hinge_motion,
+    inclination,
+    joint_of_hinge,
+    pose_std,
+    slide_from_motion,
+)
+from palpate.motion.imu import PARALLEL, imu_motion
+from palpate.motion.labels import Checked, check_markers
+from palpate.motion.offset import Offset, estimate_offset, marker_clock
+from palpate.motion.plausibility import check_imu
 from palpate.physics.arrays import FloatArray
 from palpate.physics.kinematics import Kinematics
 from palpate.physics.motion import Motion

@@ -14,8 +14,8 @@ from palpate.identify import Balance
 from palpate.identify.balance import Segment
 from palpate.identify.clock_profile import bounded, least_values, profile_clock
 from palpate.identify.shapes import fit_shapes
-from palpate.motion.clocks.clock import resample
-from palpate.motion.clocks.offset import ClockMap, Offset
+from palpate.motion.clock import ClockMap, resample
+from palpate.motion.offset import Offset
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS
 

@@ -12,9 +12,8 @@ from palpate.experiment.stage.inputs import time_from
 from palpate.findings import Finding, Severity
 from palpate.identify.balance import Segment
 from palpate.mechanisms import Mechanism
-from palpate.motion.derivatives.differentiate import pose_motion, stretches, window_samples
-from palpate.motion.derivatives.filters import derivative_noise, signal_noise
-from palpate.motion.frames.roles import Tilt
+from palpate.motion.derivatives import derivative_noise, pose_motion, signal_noise, stretches, window_samples
+from palpate.motion.frames import Tilt
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rate_hz, segment_mask, symmetric_inverse
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation

@@ -23,20 +23,11 @@ from palpate.findings import Finding
 from palpate.identify import Balance, MotionNoise, compress
 from palpate.identify.balance import Segment
 from palpate.model import Model
-from palpate.motion import (
-    PARALLEL,
-    Lowpass,
-    Offset,
-    Smoothing,
-    design_lowpass,
-    estimate_offset,
-    imu_motion,
-    noise_floor,
-)
-from palpate.motion.clocks.clock import Even
-from palpate.motion.clocks.offset import ClockMap
-from palpate.motion.imu.noise import judge_imu_noise
-from palpate.motion.imu.plausibility import check_imu
+from palpate.motion.clock import ClockMap, Even, noise_floor
+from palpate.motion.derivatives import Lowpass, design_lowpass
+from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, judge_imu_noise
+from palpate.motion.offset import Offset, estimate_offset
+from palpate.motion.plausibility import check_imu
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs
 
 BANDWIDTH_HZ = 20.0

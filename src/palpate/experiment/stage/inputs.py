@@ -17,17 +17,21 @@ from palpate.identify.balance import Segment
 from palpate.identify.compression import merge
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
-from palpate.motion import PARALLEL, Smoothing, every_second, imu_motion, noise_floor, resample_motion, without_lost
-from palpate.motion.clocks.clock import Even, resample
-from palpate.motion.clocks.offset import ClockMap
-from palpate.motion.derivatives.bandwidth import light_window_s, signal_bandwidth
-from palpate.motion.derivatives.differentiate import (
+from palpate.motion.clock import ClockMap, Even, every_second, noise_floor, resample, without_lost
+from palpate.motion.derivatives import (
     CoordinateMotion,
+    Lowpass,
+    at_rest,
     coordinate_motion,
+    derivative_noise,
+    design_lowpass,
+    light_window_s,
     published_pose_motion,
+    signal_bandwidth,
+    signal_noise,
     window_samples,
 )
-from palpate.motion.derivatives.filters import Lowpass, at_rest, derivative_noise, design_lowpass, signal_noise
+from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, resample_motion
 from palpate.physics.arrays import BoolArray, FloatArray, nearest, rate_hz, segment_mask
 from palpate.physics.functions import ARRAYS
 from palpate.physics.log_cholesky import Factor

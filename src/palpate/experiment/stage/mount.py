@@ -26,9 +26,9 @@ from palpate.experiment.stage.recordings import pose_of, read_table, read_wrench
 from palpate.findings import Finding, Severity
 from palpate.identify.balance import Segment
 from palpate.model import Model
-from palpate.motion import Offset
-from palpate.motion.frames.joint import JointFrame, check_joint
-from palpate.motion.frames.roles import sensor_frame
+from palpate.motion.frames import sensor_frame
+from palpate.motion.hinge import JointFrame, check_joint
+from palpate.motion.offset import Offset
 from palpate.physics.arrays import FloatArray, segment_mask
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import log_rotation

@@ -27,9 +27,8 @@ from palpate.experiment.view import (
     ShapeProfile,
     View,
 )
-from palpate.motion import noise_floor
-from palpate.motion.clocks.clock import Even
-from palpate.motion.clocks.offset import Offset
+from palpate.motion.clock import Even, noise_floor
+from palpate.motion.offset import Offset
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, segment_mask
 from palpate.physics.inertia import PHI_NAMES
 from palpate.physics.poses import Poses

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from palpate.experiment.stage.inputs import Inputs, Moved, fit_balance, move, whole_balance
 from palpate.identify import Balance
 from palpate.identify.balance import Segment
-from palpate.motion.derivatives.filters import filter_weights
+from palpate.motion.derivatives import filter_weights
 from palpate.physics.arrays import BoolArray, FloatArray, segment_mask
 
 LONGEST_S = 0.7

@@ -19,8 +19,8 @@ from palpate.experiment.stage.recordings import Instrument
 from palpate.findings import Finding
 from palpate.identify import MotionNoise
 from palpate.identify.balance import Segment
-from palpate.motion import Offset
-from palpate.motion.frames.joint import JointFrame
+from palpate.motion.hinge import JointFrame
+from palpate.motion.offset import Offset
 from palpate.physics.arrays import FloatArray, rate_hz, segment_mask
 
 KINDS = ("static", "quasi_static", "train", "test")

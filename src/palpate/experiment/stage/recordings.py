@@ -12,9 +12,8 @@ from palpate.experiment.file.reading import Experiment, RecordingPart, load_opti
 from palpate.experiment.file.schema import SENSORS, ImuPart, PosePart, SensorPart, SignalsPart, WrenchPart
 from palpate.findings import Finding, Severity
 from palpate.mechanisms import Mechanism
-from palpate.motion import evenly_sampled
-from palpate.motion.clocks.clock import Even
-from palpate.motion.frames.joint import coordinate_of_path
+from palpate.motion.clock import Even, evenly_sampled
+from palpate.motion.hinge import coordinate_of_path
 from palpate.physics.arrays import FloatArray, rate_hz
 from palpate.physics.spatial import nearest_rotation, transform
 from palpate.physics.units import parse_unit

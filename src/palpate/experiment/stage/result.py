@@ -31,7 +31,7 @@ from palpate.identify.solution import Estimate, Status, damping_curve
 from palpate.identify.weakness import weakest_direction
 from palpate.mechanisms.mechanism import Row
 from palpate.model import Model
-from palpate.motion.clocks.offset import ClockMap
+from palpate.motion.clock import ClockMap
 from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.inertia import PHI_NAMES
 from palpate.physics.kinematics import Kinematics

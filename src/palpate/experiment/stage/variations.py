@@ -15,7 +15,7 @@ from palpate.errors import PalpateError
 from palpate.experiment.stage.fit import Fit, solve_with, widened
 from palpate.experiment.stage.inputs import ImuMotion, Inputs, Sensor
 from palpate.identify import Solution
-from palpate.motion.clocks.offset import ClockMap
+from palpate.motion.clock import ClockMap
 from palpate.physics.arrays import FloatArray
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
 from palpate.findings import Finding, Severity
-from palpate.motion.clocks.clock import ClockMap, interpolated, resample
-from palpate.motion.clocks.offset import angular_velocity, bridge_short, window_mean
-from palpate.motion.derivatives.filters import Lowpass, design_lowpass
-from palpate.motion.frames.roles import BIAS_STD, Tilt, up_vector
+from palpate.motion.clock import ClockMap, interpolated, resample
+from palpate.motion.derivatives import Lowpass, design_lowpass
+from palpate.motion.frames import BIAS_STD, Tilt, up_vector
+from palpate.motion.offset import angular_velocity, bridge_short, window_mean
 from palpate.physics.arrays import FloatArray, least_squares, rate_hz, symmetric_inverse, symmetric_solve
 from palpate.physics.kinematics import Kinematics
 from palpate.physics.motion import Motion

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
-from palpate.motion.clocks.clock import ClockMap as ClockMap
-from palpate.motion.clocks.clock import clock_map as clock_map
-from palpate.motion.clocks.clock import interpolated, noise_floor
-from palpate.motion.derivatives.filters import design_lowpass
+from palpate.motion.clock import ClockMap as ClockMap
+from palpate.motion.clock import clock_map as clock_map
+from palpate.motion.clock import interpolated, noise_floor
+from palpate.motion.derivatives import design_lowpass
 from palpate.physics.arrays import FloatArray, least_squares, rate_hz, symmetric_inverse
 from palpate.physics.poses import Poses
 

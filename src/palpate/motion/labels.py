@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
-from palpate.motion.markers.cloud import Cloud, Markers, body_points, nan_median, select_markers
-from palpate.motion.markers.faults import (
+from palpate.motion.cloud import Cloud, Markers, body_points, nan_median, select_markers
+from palpate.motion.faults import (
     Case,
     Fault,
     Level,
@@ -21,8 +21,8 @@ from palpate.motion.markers.faults import (
     report_swaps,
     report_unsteady,
 )
-from palpate.motion.markers.rigid import Alignment, deletion, known_points
-from palpate.motion.markers.robust import (
+from palpate.motion.rigid import Alignment, deletion, known_points
+from palpate.motion.robust import (
     Exchange,
     IntArray,
     RobustFit,

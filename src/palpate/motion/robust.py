@@ -12,8 +12,8 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.motion.markers.cloud import averaged, nan_median
-from palpate.motion.markers.rigid import (
+from palpate.motion.cloud import averaged, nan_median
+from palpate.motion.rigid import (
     NOISE_M,
     Alignment,
     Reason,

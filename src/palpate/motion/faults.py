@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 
 from palpate.findings import Finding, Severity
-from palpate.motion.markers.cloud import BodyFit, Cloud, Markers, body_points, nan_mean, nan_median, select_markers
-from palpate.motion.markers.rigid import align
-from palpate.motion.markers.robust import (
+from palpate.motion.cloud import BodyFit, Cloud, Markers, body_points, nan_mean, nan_median, select_markers
+from palpate.motion.rigid import align
+from palpate.motion.robust import (
     Exchange,
     Scale,
     consistent,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, UnknownName
-from palpate.motion.markers.rigid import REASONS, Alignment, Reason, align, known_points
+from palpate.motion.rigid import REASONS, Alignment, Reason, align, known_points
 from palpate.physics.arrays import BoolArray, FloatArray, runs
 from palpate.physics.poses import Poses
 from palpate.recording import Recording

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from palpate.errors import DataProblem
 from palpate.findings import Finding, Severity
-from palpate.motion.markers.cloud import Cloud, marker_index
+from palpate.motion.cloud import Cloud, marker_index
 from palpate.physics.arrays import FloatArray
 from palpate.physics.poses import Poses
 from palpate.physics.so3 import exp_rotation

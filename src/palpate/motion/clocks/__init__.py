@@ -1,1 +1,0 @@
-"""Clocks: even sampling, and how the clocks of several instruments run against each other."""

@@ -1,0 +1,698 @@
+"""Linear filters with zero delay: Savitzky-Golay, and the low-pass with decimation of parallel filtering."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from math import factorial
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import ArrayLike, NDArray
+
+from palpate.errors import DataProblem, PalpateError
+from palpate.motion.clock import Interval
+from palpate.physics.arrays import BoolArray, FloatArray
+from palpate.physics.motion import Motion
+from palpate.physics.poses import Poses
+from palpate.physics.so3 import body_rates, exp_rotation, log_rotation
+
+AT_REST = 5.0
+"""Standard deviations of the speed's noise below which nobody can say that something moves."""
+
+
+def savitzky_golay(x: FloatArray, window: int, order: int, *, derivative: int = 0, rate_hz: float = 1.0) -> FloatArray:
+    """Fit a polynomial to each window and take its value, or its derivative, in the middle (Savitzky & Golay 1964).
+
+    x is (samples, ...) at a constant rate; the result has the same shape, in units of x times Hz^derivative. Half a
+    window at each end comes from the outermost full window's polynomial, and is worth less.
+    """
+    if window % 2 == 0 or window <= order or window < 3:
+        raise PalpateError(f"Savitzky-Golay: window {window} must be odd and larger than the order {order}")
+    if len(x) < window:
+        raise PalpateError(f"Savitzky-Golay: {len(x)} samples are fewer than the window of {window}")
+    weights = _savgol_weights(window, order, derivative) * rate_hz**derivative
+    half = window // 2
+    flat = np.asarray(x, dtype=float).reshape(len(x), -1)
+    y = np.empty(flat.shape, order="F")
+    for j in range(flat.shape[1]):
+        column = np.ascontiguousarray(flat[:, j])
+        y[half:-half, j] = np.convolve(column, weights[half][::-1], mode="valid")
+        y[:half, j] = weights[:half] @ column[:window]
+        y[-half:, j] = weights[half + 1 :] @ column[-window:]
+    return y.reshape(np.shape(x), order="A") if np.ndim(x) != 2 else y
+
+
+@lru_cache(maxsize=32)
+def _savgol_weights(window: int, order: int, derivative: int) -> FloatArray:
+    """Row i weights the window's samples so that they give the fit's derivative at sample i of the window."""
+    half = window // 2
+    u = np.arange(-half, half + 1) / half  # scaled, or high orders lose their digits
+    fit = np.linalg.pinv(np.vander(u, order + 1, increasing=True))
+    powers = np.arange(order + 1)
+    slopes = np.zeros((window, order + 1))
+    for n in powers[derivative:]:
+        slopes[:, n] = factorial(n) / factorial(n - derivative) * u ** (n - derivative)
+    return slopes @ fit / half**derivative
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lowpass:
+    """A symmetric FIR low-pass that keeps every `step`-th sample: the filter through which all columns and the wrench
+    pass alike.
+
+    What it does to a signal it does to every term of the balance, so it cancels out of the parameters.
+    """
+
+    taps: FloatArray
+    """(odd number,), symmetric, sum 1."""
+    step: int
+
+    def apply(self, x: FloatArray) -> FloatArray:
+        """(..., samples) -> (..., kept samples); output i is centred on input i * step + len(taps) // 2."""
+        return sliding_window_view(x, len(self.taps), axis=-1)[..., :: self.step, :] @ self.taps
+
+    def outputs(self, samples: int) -> int:
+        """How many outputs `apply` gives for this many inputs."""
+        return max(0, (samples - len(self.taps)) // self.step + 1)
+
+
+def design_lowpass(rate_hz: float, bandwidth_hz: float, *, attenuation_db: float = 65.0) -> Lowpass:
+    """Pass up to the bandwidth, stop from 2.5 times it, decimate to 5 times it (Kaiser window: Oppenheim & Schafer,
+    7.5).
+    """
+    stop = min(2.5 * bandwidth_hz, 0.5 * rate_hz)
+    if bandwidth_hz <= 0 or bandwidth_hz >= 0.8 * stop:
+        raise PalpateError(
+            f"a bandwidth of {bandwidth_hz:g} Hz does not fit signals sampled at {rate_hz:g} Hz: "
+            f"it must be positive and below {0.4 * rate_hz:g} Hz"
+        )
+    transition = 2 * np.pi * (stop - bandwidth_hz) / rate_hz
+    half = int(np.ceil((attenuation_db - 7.95) / (2.285 * transition) / 2))
+    n = np.arange(-half, half + 1)
+    cutoff = (stop + bandwidth_hz) / rate_hz  # the middle, as a fraction of the Nyquist rate
+    taps = np.sinc(cutoff * n) * np.kaiser(2 * half + 1, 0.1102 * (attenuation_db - 8.7))
+    return Lowpass(taps / taps.sum(), max(1, int(rate_hz / (2 * stop))))
+
+
+def signal_noise(x: FloatArray, window: int, order: int) -> float:
+    """Standard deviation of white noise in a smooth signal (samples,), in its own unit; NaN is left out.
+
+    The residual of a local polynomial has the variance 1 - h of the noise, h the filter's weight on its own middle
+    (Cleveland 1979); its median says the same of motion that the polynomial cannot follow here and there.
+    """
+    seen = np.isfinite(x)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], seen, [False]]).astype(int))).reshape(-1, 2)
+    parts = [
+        (x[a:b] - savitzky_golay(x[a:b], window, order))[window // 2 : -(window // 2)]
+        for a, b in edges
+        if b - a >= 2 * window
+    ]
+    if not parts:
+        return float("nan")
+    middle = float(filter_weights(window, order, 0)[window // 2])
+    return float(np.median(np.abs(np.concatenate(parts))) / 0.6745 / np.sqrt(1 - middle))
+
+
+def derivative_noise(noise: float, window: int, order: int, derivative: int, rate_hz: float) -> float:
+    """Standard deviation of a local polynomial's derivative of white noise, in its unit per s^derivative."""
+    return noise * rate_hz**derivative * float(np.linalg.norm(filter_weights(window, order, derivative)))
+
+
+def at_rest(speed: FloatArray, noise: float) -> BoolArray:
+    """(samples,): where the speed cannot be distinguished from zero; an unknown speed counts as moving."""
+    return np.asarray(np.abs(speed) < AT_REST * noise)
+
+
+def filter_weights(window: int, order: int, derivative: int) -> FloatArray:
+    """(window,): what a local polynomial weighs the samples of its window with, for a derivative in its middle."""
+    return savitzky_golay(np.eye(window), window, order, derivative=derivative)[window // 2]
+
+
+_PIECE_S = 2.5
+"""Length of the pieces whose spectra are averaged: frequencies 0.4 Hz apart are resolved."""
+_FLATNESS = 0.001
+"""What a light window may take from an acceleration at the bandwidth."""
+SHORTEST = 64
+"""Samples in a piece, at least."""
+_FLOOR = ((0.45, 0.65), (0.65, 0.95))
+"""Bands, in Nyquist rates, in which white noise is equally strong."""
+_FLAT = 1.6
+"""Largest ratio of the noise power in the two bands that still counts as flat."""
+_FLAT_STDS = 4.0
+"""Standard deviations of that ratio that are allowed in addition."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spectrum:
+    """The acceleration of one quantity, all axes together: what was measured, and which part of it is noise."""
+
+    unit: str
+    """Of the quantity itself, "m" or "rad"."""
+    measured: FloatArray
+    """(frequencies,) unit^2 / s^4 / Hz."""
+    noise: FloatArray
+    """The same, of the noise alone; knocks and flickering markers count as noise where most of the time there is
+    nothing else.
+    """
+    noise_std: float
+    """Standard deviation of the noise of one axis and sample, in the unit, without knocks."""
+
+    @property
+    def signal(self) -> FloatArray:
+        """What is left without noise; never negative."""
+        return np.maximum(self.measured - self.noise, 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bandwidth:
+    """The choice, and the evidence to look at."""
+
+    bandwidth_hz: float
+    """For the balance's low-pass: what it then takes from the motion and leaves of the noise is least."""
+    window_s: float
+    """The light window: it keeps 99.9 % of an acceleration at the bandwidth. The low-pass must follow."""
+    best_window_s: float
+    """The window with the least error of the second derivative, for use without a low-pass."""
+    noise_from: str
+    """Where the noise was measured."""
+    frequencies_hz: FloatArray
+    spectra: dict[str, Spectrum]
+    windows_s: FloatArray
+    """The windows that were compared."""
+    error: FloatArray
+    """The error of the second derivative (RMS over the RMS of the acceleration; all quantities together) with each:
+    what the window takes from the motion and what it lets pass of the noise.
+    """
+
+
+def pose_bandwidth(poses: Poses, *, still: Interval | None = None, order: int = 4) -> Bandwidth:
+    """Choose bandwidth and windows for poses on an even clock; `still` (s) is a time in which nothing moved.
+
+    Raises `DataProblem` where the noise cannot be known: state the window then.
+    """
+    increments = log_rotation(poses.rotation[:-1].swapaxes(1, 2) @ poses.rotation[1:])
+    second = {"position": ("m", np.diff(poses.position, n=2, axis=0)), "rotation": ("rad", np.diff(increments, axis=0))}
+    return _choose(poses.times_s, second, still, order)
+
+
+def signal_bandwidth(
+    times_s: FloatArray,
+    x: FloatArray,
+    *,
+    still: Interval | None = None,
+    order: int = 4,
+    unit: str = "rad",
+    units: Mapping[str, str] | None = None,
+) -> Bandwidth:
+    """As `pose_bandwidth`, for a signal (samples,) or (samples, channels) that is to be differentiated twice.
+
+    All channels are axes of one quantity in `unit`, unless `units` names each with a unit of its own.
+    """
+    second = np.diff(x.reshape(len(x), -1), n=2, axis=0)
+    quantities = {"signal": (unit, second)}
+    if units is not None:
+        quantities = {name: (unit, second[:, j, None]) for j, (name, unit) in enumerate(units.items())}
+    return _choose(times_s, quantities, still, order)
+
+
+def light_window_s(rate_hz: float, bandwidth_hz: float, order: int = 4) -> float:
+    """The longest window that takes at most 0.1 % from the second derivative of anything below the bandwidth, or
+    the shortest possible.
+    """
+    best = _least(order)
+    for window in _windows(rate_hz, order):
+        n = np.arange(-(window // 2), window // 2 + 1)
+        x = 2 * np.pi * bandwidth_hz / rate_hz
+        # the loss grows with frequency up to far beyond the bandwidth
+        if abs(-(np.cos(x * n) @ filter_weights(window, order, 2)) / x**2 - 1) > _FLATNESS:
+            break
+        best = window
+    return best / rate_hz
+
+
+def _choose(
+    times_s: FloatArray, second: dict[str, tuple[str, FloatArray]], still: Interval | None, order: int
+) -> Bandwidth:
+    what = "bandwidth"
+    steps = np.diff(times_s)
+    rate = 1 / float(np.median(steps))
+    # a difference over missing samples is none
+    broken = (steps > 1.5 / rate)[1:] | (steps > 1.5 / rate)[:-1]
+    seen = {name: (unit, np.where(broken[:, None], np.nan, d)) for name, (unit, d) in second.items()}
+    size = _piece_size(rate, [d for _, d in seen.values()], what)
+    f = frequencies(size, rate)
+    spectra: dict[str, Spectrum] = {}
+    for name, (unit, d) in seen.items():
+        where = f"{what}, {name}"
+        if still is None:
+            level = np.full(len(f), white_floor(d, rate, where))
+        else:
+            level = still_level(d, times_s, still, rate, f, where)
+        spectra[name] = _acceleration(d, unit, level, size, rate)
+    signal, noise = _together(spectra, what)
+    bandwidth = _best_lowpass(rate, size, signal, noise)
+    windows = _windows(rate, order)
+    ideal = -((2 * np.pi * f / rate) ** 2)
+    gains = np.array([_response(filter_weights(w, order, 2), size) / ideal for w in windows])
+    squares = ((gains - 1) ** 2) @ signal + (gains**2) @ noise
+    best = windows[int(squares.argmin())]
+    return Bandwidth(
+        bandwidth_hz=bandwidth,
+        window_s=light_window_s(rate, bandwidth, order),
+        best_window_s=best / rate,
+        noise_from="flat floor" if still is None else f"still from {still[0]:.3f} to {still[1]:.3f} s",
+        frequencies_hz=f,
+        spectra=spectra,
+        windows_s=np.array(windows) / rate,
+        error=np.sqrt(squares / signal.sum()),
+    )
+
+
+def _acceleration(second: FloatArray, unit: str, level: FloatArray, size: int, rate: float) -> Spectrum:
+    """The spectrum of the acceleration from second differences, with noise of this spectral level in the quantity."""
+    f = frequencies(size, rate)
+    difference = second_difference(f, rate)
+    # noise of high frequencies, which is strong in second differences, leaks to the low ones
+    leaked = level * (seen_of_white(size, f, rate) - difference)
+    to_acceleration = (2 * np.pi * f) ** 4 / difference
+    mean, median = (np.maximum(x - leaked, 0.0) * to_acceleration for x in spectrum(second, size, rate)[:2])
+    white = level * (2 * np.pi * f) ** 4
+    noise = np.where(_beyond_motion(median, white), np.maximum(mean, white), white)
+    return Spectrum(unit, mean, noise, float(np.sqrt(np.mean(level) * rate / 2 / second.shape[1])))
+
+
+def _piece_size(rate: float, second: list[FloatArray], what: str) -> int:
+    """Samples in a piece: a power of two, shorter where the recording has gaps."""
+    seen = np.logical_and.reduce([np.isfinite(d).all(axis=1) for d in second])
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], seen, [False]])))
+    longest = int(np.diff(edges)[::2].max(initial=0))
+    size = 1 << max(6, round(np.log2(_PIECE_S * rate)))
+    while size > SHORTEST and longest < 4 * size:
+        size //= 2
+    if longest < 2 * size:
+        raise DataProblem(
+            what,
+            f"the longest stretch without a gap has {longest + 2 if longest else 0} samples, too few to tell noise "
+            f"from motion (at least {2 * size + 2})",
+            remedy="state the window",
+        )
+    return size
+
+
+def _beyond_motion(median: FloatArray, white: FloatArray) -> NDArray[np.bool_]:
+    """Frequencies above the last one at which, most of the time, more than noise was seen."""
+    from scipy.ndimage import median_filter
+
+    above = np.flatnonzero(median_filter(median / white, 9, mode="nearest") > 4)  # a hum is four wide
+    return np.arange(len(median)) > above.max(initial=-1)
+
+
+def _together(spectra: dict[str, Spectrum], what: str) -> tuple[FloatArray, FloatArray]:
+    """Signal and noise of all quantities that move, each in units of its own acceleration's variance."""
+    parts: list[tuple[FloatArray, FloatArray]] = []
+    for s in spectra.values():
+        moved = float(s.signal.sum())
+        if moved > float(s.noise[s.signal > 0].sum()):
+            parts.append((s.signal / moved, s.noise / moved))
+    if not parts:
+        raise DataProblem(what, "nothing moves more than the noise", remedy="state the window, or record a motion")
+    return np.add.reduce([x for x, _ in parts]), np.add.reduce([n for _, n in parts])
+
+
+def _best_lowpass(rate: float, size: int, signal: FloatArray, noise: FloatArray) -> float:
+    """The bandwidth (Hz) of the low-pass of parallel filtering after which the acceleration has the least error."""
+    errors: list[tuple[float, float]] = []
+    first, last, count = rate / size, 0.38 * rate, 60
+    for k in range(count):
+        bandwidth = first * (last / first) ** (k / (count - 1))
+        gain = _response(design_lowpass(rate, bandwidth).taps, size)
+        errors.append((float(((1 - gain) ** 2 @ signal) + gain**2 @ noise), bandwidth))
+    return min(errors)[1]
+
+
+def _windows(rate_hz: float, order: int) -> list[int]:
+    """Odd numbers of samples from the fewest possible to a second, in steps of at most a tenth."""
+    longest = max(_least(order) + 2, int(rate_hz))
+    steps = np.unique(np.round(np.geomspace(_least(order), longest, 60)).astype(int) | 1)
+    return [int(w) for w in steps]
+
+
+def _least(order: int) -> int:
+    return order + 1 + order % 2
+
+
+def _response(weights: FloatArray, size: int) -> FloatArray:
+    """What symmetric weights make of cosines at the frequencies of a spectrum of this size."""
+    half = len(weights) // 2
+    folded = np.bincount(np.arange(-half, half + 1) % size, weights, size)
+    return np.asarray(np.fft.rfft(folded).real[1:-1], dtype=float)
+
+
+def frequencies(size: int, rate: float) -> FloatArray:
+    """Of the spectrum, Hz, without rest and half the sampling rate."""
+    return np.asarray(np.fft.rfftfreq(size, 1 / rate)[1:-1], dtype=float)
+
+
+def _hann(size: int) -> FloatArray:
+    return np.hanning(size + 2)[1:-1]
+
+
+def spectrum(x: FloatArray, size: int, rate: float) -> tuple[FloatArray, FloatArray, int]:
+    """Mean and median one-sided spectral density of (samples, channels), summed over channels, and how many pieces.
+
+    Welch 1967 with a Hann window; pieces with NaN are left out. The median is scaled to be the mean of noise (Allen
+    et al. 2012, Phys. Rev. D 85:122006): knocks and swapped markers do not move it.
+    """
+    window = _hann(size)
+    pieces = sliding_window_view(x, size, axis=0)[:: size // 2]
+    pieces = pieces[np.isfinite(pieces).all(axis=(1, 2))]
+    density = 2 / (rate * (window**2).sum()) * np.abs(np.fft.rfft(pieces * window, axis=2)) ** 2
+    density, count = density[:, :, 1:-1], len(pieces)
+    odd = count - (1 - count % 2)
+    bias = float((1 / np.arange(1, odd + 1) * (-1.0) ** np.arange(odd)).sum())
+    median = np.median(density, axis=0).sum(axis=0) / bias
+    return density.mean(axis=0).sum(axis=0), median, count
+
+
+def second_difference(f: FloatArray, rate: float) -> FloatArray:
+    """What taking second differences does to a spectrum."""
+    return (2 - 2 * np.cos(2 * np.pi * f / rate)) ** 2
+
+
+def seen_of_white(size: int, f: FloatArray, rate: float) -> FloatArray:
+    """`second_difference` as `spectrum` sees it of white noise: through its window, from covariances 6, -4, 1."""
+    window = _hann(size)
+    overlap = [float(window[k:] @ window[: size - k]) for k in range(3)]
+    x = 2 * np.pi * f / rate
+    return (6 * overlap[0] - 8 * overlap[1] * np.cos(x) + 2 * overlap[2] * np.cos(2 * x)) / overlap[0]
+
+
+def white_floor(second: FloatArray, rate: float, what: str) -> float:
+    """The level of white noise, if the spectrum ends in a flat floor; refuses otherwise.
+
+    By short pieces, of which knocks and swapped markers spoil few.
+    """
+    f = frequencies(SHORTEST, rate)
+    _, median, pieces = spectrum(second, SHORTEST, rate)
+    density, relative = median / seen_of_white(SHORTEST, f, rate), f / (rate / 2)
+    bands = [density[(relative > a) & (relative < b)] for a, b in _FLOOR]
+    low, high = (float(np.median(band)) for band in bands)  # a hum is a line and no floor
+    if not high > 0:
+        raise DataProblem(what, "there is no noise to see", remedy="state the window, or a still segment")
+    # pieces overlap by half: about one free number for two pieces and two frequencies
+    scatter = float(np.sqrt(sum(1 / (len(band) / 2 * max(pieces / 2, 1)) for band in bands)))
+    if max(low / high, high / low) > _FLAT + _FLAT_STDS * scatter:
+        way = "falls towards" if low > high else "rises towards"
+        raise DataProblem(
+            what,
+            f"the noise cannot be known: the spectrum {way} half the sampling rate (by a factor of "
+            f"{max(low / high, high / low):.3g}) instead of ending in a flat floor",
+            remedy="the capture program may have smoothed it, or it moves too fast for its rate: "
+            "name a still segment, or state the window",
+        )
+    return float(np.median(np.concatenate(bands)))
+
+
+def still_level(
+    second: FloatArray, times_s: FloatArray, still: Interval, rate: float, f: FloatArray, what: str
+) -> FloatArray:
+    """The noise's spectral density at frequencies f as a still segment shows it, white or not."""
+    inside = (times_s[1:-1] > still[0]) & (times_s[1:-1] < still[1])
+    size = min(SHORTEST, 1 << int(np.log2(max(inside.sum() // 2, 1))))
+    part = second[inside]
+    if size < 32 or not np.isfinite(part).all():
+        raise DataProblem(
+            what,
+            f"the still segment {still[0]:.3f} to {still[1]:.3f} s has {inside.sum()} samples, or gaps",
+            remedy=f"name one of at least {64 / rate:.1f} s without gaps",
+        )
+    here = frequencies(size, rate)
+    level = spectrum(part, size, rate)[0] / seen_of_white(size, here, rate)
+    # octaves: noise is smooth, its measured spectrum is not. Below the lowest, it is taken to go on as it is
+    edges = rate / 2 * 2.0 ** -np.arange(int(np.log2(size)) - 2, -1, -1)
+    middle = np.sqrt(edges[:-1] * edges[1:])
+    mean = np.array([level[(here >= a) & (here <= b)].mean() for a, b in pairwise(edges)])
+    if not (mean > 0).all():
+        raise DataProblem(what, "the still segment shows no noise at all", remedy="state the window")
+    return np.exp(np.interp(np.log(f), np.log(middle), np.log(mean)))
+
+
+IntArray = NDArray[np.int64]
+Span = tuple[int, int]
+
+_CHUNK = 1 << 16
+"""Samples differentiated at a time: what is at hand stays in the processor's cache."""
+_FARTHEST = 3.0
+"""rad; rotation vectors are unique up to pi."""
+_UNEVEN = 0.1
+"""Periods; a clock whose steps deviate more is not even."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PoseMotion:
+    """A motion derived from poses, and how."""
+
+    motion: Motion
+    """NaN where the poses do not tell it; with fitted poses."""
+    edge: BoolArray
+    """(samples,) seen, but within half a window of an end of what was seen: NaN, or kept and worth less."""
+    window_s: float
+    order: int
+    bandwidth: Bandwidth | None
+    """How the window was chosen, unless it was given; its `bandwidth_hz` suits the balance's low-pass."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CoordinateMotion:
+    """Coordinates with their derivatives: (samples,) of one, (samples, n) of several; NaN where they are not known.
+
+    Each coordinate keeps its own unit: rad and m, per s, per s^2.
+    """
+
+    times_s: FloatArray
+    position: FloatArray
+    speed: FloatArray
+    acceleration: FloatArray
+    edge: BoolArray
+    """Of the same shape, as in `PoseMotion`."""
+    window_s: FloatArray
+    """Of the same shape: the window with which the sample was differentiated."""
+    order: int
+    bandwidth: Bandwidth | None
+    """As in `PoseMotion`."""
+
+
+def pose_motion(
+    poses: Poses,
+    *,
+    gravity: ArrayLike,
+    window_s: float | None = None,
+    order: int = 4,
+    ends: bool = False,
+    still: Interval | None = None,
+) -> PoseMotion:
+    """The motion of a frame from its poses on an even clock, by local polynomials on SO(3) and in space.
+
+    gravity: (3,) m/s2 in the capture frame, (0, 0, -9.80665) where its z points up. window_s: length of the window;
+    if not given, it is chosen from the recording, with the noise of `still` (s) if stated. Poses that are NaN, and
+    jumps of the clock, split the recording; a stretch shorter than the window stays NaN, as does a turn of more than
+    3 rad within half a window. `ends` keeps the half window at either end of a stretch, fitted from one side.
+    """
+    rate = even_rate(poses.times_s, "poses")
+    chosen = pose_bandwidth(poses, still=still, order=order) if window_s is None else None
+    window = window_samples(_window_s(chosen, window_s), rate, order)
+    n = len(poses)
+    R = np.full((n, 3, 3), np.nan)
+    omega, omega_dot, position, velocity, acceleration = (np.full((n, 3), np.nan) for _ in range(5))
+    spans = stretches(poses.times_s, poses.seen, window)
+    for a, b in spans:
+        R[a:b], omega[a:b], omega_dot[a:b] = _differentiate_rotation(poses.rotation[a:b], window, order, rate)
+        position[a:b], velocity[a:b], acceleration[a:b] = (
+            savitzky_golay(poses.position[a:b], window, order, derivative=d, rate_hz=rate) for d in range(3)
+        )
+    edge = _edges(n, spans, window // 2)
+    if not ends:
+        for x in (R, omega, omega_dot, position, velocity, acceleration):
+            x[edge] = np.nan
+    fitted = Poses(poses.times_s, R, position)
+    motion = _motion(fitted, velocity, acceleration, omega, omega_dot, gravity)
+    return PoseMotion(motion, edge, window / rate, order, chosen)
+
+
+def published_pose_motion(poses: Poses, *, gravity: ArrayLike, window: int = 11, order: int = 4) -> PoseMotion:
+    """As the paper's authors: central differences of R and of the position, each result then filtered by
+    Savitzky-Golay over `window` samples (FORMATS, Wheelbarrow); ends kept, poses as measured.
+
+    For reproduction. It damps fast motion in the columns but not in the wrench, and so biases the parameters.
+    """
+    rate = even_rate(poses.times_s, "poses")
+    n = len(poses)
+    omega, omega_dot, velocity, acceleration = (np.full((n, 3), np.nan) for _ in range(4))
+    spans = stretches(poses.times_s, poses.seen, window)
+    for a, b in spans:
+        R, dt = poses.rotation[a:b], 1 / rate
+        spin = R.swapaxes(1, 2) @ np.gradient(R, dt, axis=0)
+        vee = np.stack([spin[:, 2, 1] - spin[:, 1, 2], spin[:, 0, 2] - spin[:, 2, 0], spin[:, 1, 0] - spin[:, 0, 1]])
+        omega[a:b] = savitzky_golay(0.5 * vee.T, window, order)
+        omega_dot[a:b] = savitzky_golay(np.gradient(omega[a:b], dt, axis=0), window, order)
+        velocity[a:b] = savitzky_golay(np.gradient(poses.position[a:b], dt, axis=0), window, order)
+        acceleration[a:b] = savitzky_golay(np.gradient(velocity[a:b], dt, axis=0), window, order)
+    # two central differences and two windows, one after the other
+    edge = _edges(n, spans, 2 * (window // 2) + 2)
+    motion = _motion(poses, velocity, acceleration, omega, omega_dot, gravity)
+    return PoseMotion(motion, edge, window / rate, order, None)
+
+
+def coordinate_motion(
+    times_s: FloatArray,
+    position: FloatArray,
+    *,
+    window_s: float | None = None,
+    order: int = 4,
+    ends: bool = False,
+    still: Interval | None = None,
+    units: Mapping[str, str] | None = None,
+) -> CoordinateMotion:
+    """Speed and acceleration of coordinates (samples,) or (samples, n) by local polynomials of one window.
+
+    NaN, clock and ends as in `pose_motion`, for each coordinate by itself: a gap of one is none of the others. `units`
+    (name -> unit of each, in their order) is needed to choose a window for several coordinates. With window_s = 0.31
+    and `ends` it is what the paper did with the door (31 samples at 100 Hz, order 4).
+    """
+    if position.ndim not in (1, 2) or position.shape[:1] != times_s.shape:
+        raise ValueError(f"the positions have shape {position.shape}, their times {times_s.shape}")
+    rate = even_rate(times_s, "positions")
+    bandwidth = (
+        None if window_s is not None else signal_bandwidth(times_s, position, still=still, order=order, units=units)
+    )
+    window = window_samples(_window_s(bandwidth, window_s), rate, order)
+    columns = position.reshape(len(position), -1)
+    fitted, edge = np.full((3, *columns.shape), np.nan), np.zeros(columns.shape, dtype=bool)
+    for j, x in enumerate(columns.T):
+        spans = stretches(times_s, np.isfinite(x), window)
+        for a, b in spans:
+            fitted[:, a:b, j] = [savitzky_golay(x[a:b], window, order, derivative=d, rate_hz=rate) for d in range(3)]
+        edge[:, j] = _edges(len(x), spans, window // 2)
+    if not ends:
+        fitted[:, edge] = np.nan
+    value, speed, acceleration = fitted.reshape(3, *position.shape)
+    windows = np.full(position.shape, window / rate)
+    return CoordinateMotion(
+        times_s, value, speed, acceleration, edge.reshape(position.shape), windows, order, bandwidth
+    )
+
+
+def even_rate(times_s: FloatArray, what: str) -> float:
+    """Samples per second of an even clock, on which whole samples may be missing."""
+    if len(times_s) < 3:
+        raise DataProblem(what, f"{len(times_s)} samples are too few to differentiate")
+    steps = np.diff(times_s)
+    period = float(np.median(steps))
+    if not period > 0:
+        raise DataProblem(what, "their times do not increase")
+    # over all regular steps, because the times of one are rounded
+    regular = np.abs(steps - period) < 0.5 * period
+    period = float(steps[regular].mean())
+    off = np.abs(steps / period - np.round(steps / period))
+    if off.max() > _UNEVEN or steps.min() < 0.5 * period:
+        worst = int(np.maximum(off, steps < 0.5 * period).argmax())
+        raise DataProblem(
+            what,
+            f"they are not sampled evenly: a step of {1e3 * steps[worst]:.3g} ms at {times_s[worst]:.3f} s, "
+            f"usual are {1e3 * period:.3g} ms",
+            remedy="put them onto an even clock first (evenly_sampled)",
+        )
+    return 1 / period
+
+
+def window_samples(window_s: float, rate_hz: float, order: int) -> int:
+    """The nearest odd number of samples that a polynomial of this order can be fitted to."""
+    if not window_s > 0:
+        raise DataProblem("derivatives", f"a window of {window_s} s is not possible", remedy="it must be positive")
+    least = order + 1 + order % 2
+    return max(least, 2 * round((window_s * rate_hz - 1) / 2) + 1)
+
+
+def stretches(times_s: FloatArray, seen: BoolArray, shortest: int) -> list[Span]:
+    """Runs [start, stop) of at least `shortest` consecutive samples, all of them seen and none missing between."""
+    period = float(np.median(np.diff(times_s)))
+    joined = seen[1:] & seen[:-1] & (np.diff(times_s) < 1.5 * period)
+    change = np.diff(np.concatenate([[0], joined.astype(np.int8), [0]]))
+    starts, stops = np.flatnonzero(change == 1), np.flatnonzero(change == -1) + 1
+    return [(a, b) for a, b in zip(starts.tolist(), stops.tolist(), strict=True) if b - a >= shortest]
+
+
+def _window_s(chosen: Bandwidth | None, given: float | None) -> float:
+    return chosen.window_s if chosen is not None else float(given or 0.0)
+
+
+def _edges(samples: int, spans: list[Span], reach: int) -> BoolArray:
+    edge = np.zeros(samples, dtype=bool)
+    for a, b in spans:
+        edge[a : a + reach] = True
+        edge[max(b - reach, a) : b] = True
+    return edge
+
+
+def _motion(
+    poses: Poses,
+    velocity: FloatArray,
+    acceleration: FloatArray,
+    omega: FloatArray,
+    omega_dot: FloatArray,
+    gravity: ArrayLike,
+) -> Motion:
+    """Velocity (m/s) and acceleration (m/s2) in the world -> the body frame; gravity (3,) in the world."""
+    g = np.asarray(gravity, dtype=float)
+    if g.shape != (3,):
+        raise ValueError(f"gravity must be a vector (3,) in the capture frame, not of shape {g.shape}")
+    to_body = poses.rotation.swapaxes(1, 2)
+    specific, v = (to_body @ (acceleration - g)[:, :, None])[..., 0], (to_body @ velocity[:, :, None])[..., 0]
+    return Motion(poses.times_s, specific, omega, omega_dot, poses, v)
+
+
+def _differentiate_rotation(
+    R: FloatArray, window: int, order: int, rate_hz: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Fitted rotations (n, 3, 3), omega and omega_dot (n, 3) of one stretch of at least `window` samples.
+
+    Neighbouring windows share a tangent space: phi = log(R_ref' R) with R_ref in their middle. That costs two
+    logarithms a sample instead of one per sample and window, and loses nothing, because `body_rates` is exact. Where
+    the body turns so far that phi would wrap round, each window has its own; where even that is too far, NaN.
+    """
+    n, half = len(R), window // 2
+    fitted, omega, omega_dot = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((n, 3))
+
+    def fit(starts: IntArray, length: int, outputs: slice) -> None:
+        identity = np.eye(length)
+        weights = [savitzky_golay(identity, window, order, derivative=d, rate_hz=rate_hz)[outputs] for d in range(3)]
+        chunk = max(1, _CHUNK // length)
+        for first in range(0, len(starts), chunk):
+            rows = starts[first : first + chunk, None] + np.arange(length)
+            reference = R[rows[:, length // 2], None]
+            phi = log_rotation(reference.swapaxes(2, 3) @ R[rows])
+            phi0, phi1, phi2 = (w @ phi for w in weights)
+            at = rows[:, outputs]
+            fitted[at] = reference @ exp_rotation(phi0)
+            omega[at], omega_dot[at] = body_rates(phi0, phi1, phi2)
+
+    path = np.zeros(n)
+    chord = np.sqrt(((R[1:] - R[:-1]) ** 2).sum(axis=(1, 2)) / 8)  # sine of half the angle from one to the next
+    path[1:] = 2 * np.arcsin(np.minimum(chord, 1.0)).cumsum()
+    shared = min(window, n - window + 1)
+    length = shared + 2 * half
+    starts = np.minimum(np.arange(0, n - 2 * half, shared), n - length)
+    middle = path[starts + length // 2]
+    far = np.maximum(middle - path[starts], path[starts + length - 1] - middle) > _FARTHEST
+    fit(starts[~far], length, slice(half, length - half))
+    fit((starts[far, None] + np.arange(shared)).ravel(), window, slice(half, half + 1))
+    fit(np.array([0]), window, slice(0, half))
+    fit(np.array([n - window]), window, slice(half + 1, window))
+    centre = np.clip(np.arange(n), half, n - 1 - half)
+    lost = np.maximum(path[centre] - path[centre - half], path[centre + half] - path[centre]) > _FARTHEST
+    for x in (fitted, omega, omega_dot):
+        x[lost] = np.nan
+    return fitted, omega, omega_dot

@@ -1,1 +1,0 @@
-"""From positions to speeds and accelerations: filters, the choice of a bandwidth, local polynomials."""
