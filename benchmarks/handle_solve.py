@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from benchmarks.timing import interleaved
 from palpate.identify import Balance, Prior, bootstrap, build_balance, compress, solve
 from palpate.model import load_object
-from palpate.physics.inertia import PHI_NAMES
-from palpate.physics.log_cholesky import theta_from_phi
-from palpate.physics.regressor import body_regressor
+from palpate.physics.inertia import PHI_NAMES, body_regressor
+from palpate.physics.maps import theta_from_phi
 from palpate.twin.handle import off_by, random_hand, random_handle
 from tests.oracles.scipy_stack import solve_stacked
 

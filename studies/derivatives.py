@@ -13,10 +13,8 @@ from palpate.model import load_object
 from palpate.motion.derivatives import Lowpass, design_lowpass, pose_motion, published_pose_motion
 from palpate.motion.fusion import fuse
 from palpate.motion.imu import PARALLEL, imu_motion
-from palpate.physics.motion import Motion
-from palpate.physics.poses import Poses
-from palpate.physics.regressor import body_regressor
-from palpate.physics.spatial import nearest_rotation, transform, transport_acceleration
+from palpate.physics.inertia import body_regressor
+from palpate.physics.motion import Motion, Poses, nearest_rotation, transform, transport_acceleration
 from palpate.twin.handle import HandMotion, random_hand, random_handle
 from studies.running import map_seeds
 

@@ -17,7 +17,7 @@ from palpate.mechanisms import Mechanism
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS
-from palpate.physics.kinematics import Triple
+from palpate.physics.motion import Triple
 from palpate.runtime.advance import StepStatus
 from palpate.runtime.equations import Term, Trace
 from palpate.runtime.replay import half_step_back

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from palpate.motion.clock import ClockMap, clock_map
-from palpate.physics.poses import Poses
-from palpate.physics.spatial import transport_acceleration
+from palpate.physics.motion import Poses, transport_acceleration
 from palpate.twin.handle import HandMotion, random_hand
 
 Array = NDArray[np.float64]

@@ -9,7 +9,7 @@ import numpy as np
 from palpate.elements import Coulomb, PolynomialSpring, Table, Viscous, WheelSpin
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
-from palpate.physics.log_cholesky import phi_from_theta
+from palpate.physics.maps import phi_from_theta
 from palpate.twin.door import paper_door
 from palpate.twin.wheelbarrow import paper_barrow
 

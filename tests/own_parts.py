@@ -11,8 +11,7 @@ import numpy as np
 from palpate.elements import Element, Parameter, Shape
 from palpate.mechanisms import Mechanism, Row
 from palpate.physics.functions import Functions, Scalar
-from palpate.physics.kinematics import Coordinate, Kinematics
-from palpate.physics.motion import Motion
+from palpate.physics.motion import Coordinate, Kinematics, Motion
 
 
 @dataclass(frozen=True, slots=True)

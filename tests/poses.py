@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem
 from palpate.motion.frames import sensor_frame
-from palpate.physics.poses import Poses
+from palpate.physics.motion import Poses
 
 Array = NDArray[np.float64]
 

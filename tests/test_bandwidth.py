@@ -13,8 +13,7 @@ from scipy.signal import lfilter, savgol_filter
 
 from palpate.errors import DataProblem
 from palpate.motion.derivatives import light_window_s, pose_bandwidth, pose_motion, savitzky_golay, signal_bandwidth
-from palpate.physics.poses import Poses
-from palpate.physics.so3 import exp_rotation
+from palpate.physics.motion import Poses, exp_rotation
 from palpate.twin.handle import random_hand
 from tests.conftest import needs
 

@@ -11,7 +11,7 @@ from palpate import read_experiment, run_experiment
 from palpate.experiment import Result
 from palpate.mechanisms import FourBar
 from palpate.physics.arrays import FloatArray
-from palpate.physics.so3 import exp_rotation
+from palpate.physics.motion import exp_rotation
 from palpate.twin.instruments import T_MARKER
 from tests.door_files import copy_of
 

@@ -22,7 +22,7 @@ from palpate.mechanisms.mechanism import Row
 from palpate.model import Model, load_object
 from palpate.physics.arrays import runs
 from palpate.physics.functions import ARRAYS
-from palpate.physics.kinematics import Coordinate, Kinematics
+from palpate.physics.motion import Coordinate, Kinematics
 from palpate.report import parameter_table, rms_table
 from palpate.report.identification import report_sections, write_report
 from palpate.report.model_plots import damping, dry_force, holding_force, medians, zone_borders

@@ -23,9 +23,8 @@ from palpate.model import Model, load_object
 from palpate.motion.clock import ClockMap, clock_map
 from palpate.motion.derivatives import design_lowpass
 from palpate.physics.functions import Functions, Scalar
-from palpate.physics.kinematics import Kinematics
-from palpate.physics.motion import Motion
-from palpate.physics.regressor import body_regressor
+from palpate.physics.inertia import body_regressor
+from palpate.physics.motion import Kinematics, Motion
 from palpate.twin.handle import HandMotion, random_hand, random_handle
 from tests.capture_twin import G, hinge_hand
 from tests.load_cell_clock import profile_load_cell

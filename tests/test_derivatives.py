@@ -14,10 +14,7 @@ from scipy.signal import savgol_filter
 from palpate.errors import DataProblem
 from palpate.motion.derivatives import coordinate_motion, pose_motion, published_pose_motion
 from palpate.motion.imu import PARALLEL, imu_motion, resample_motion
-from palpate.physics.motion import Motion
-from palpate.physics.poses import Poses
-from palpate.physics.so3 import exp_rotation
-from palpate.physics.spatial import transform, transport_acceleration
+from palpate.physics.motion import Motion, Poses, exp_rotation, transform, transport_acceleration
 from palpate.twin.handle import random_hand
 from studies import derivatives as study
 from tests.conftest import needs

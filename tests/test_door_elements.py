@@ -29,13 +29,13 @@ from palpate.elements import (
     ZoneDamper,
     check_element,
 )
-from palpate.elements.bases import bernstein, hats
+from palpate.elements.spring import bernstein, hats
 from palpate.errors import FileProblem, PalpateError
 from palpate.identify.balance import build_balance
 from palpate.mechanisms import FourBar, Hinge
 from palpate.model import Model, load_object
 from palpate.physics.functions import ARRAYS, FLOATS, casadi_functions
-from palpate.physics.kinematics import Coordinate, Kinematics
+from palpate.physics.motion import Coordinate, Kinematics
 from tests.conftest import needs, needs_program
 from tests.oracles import door_ode
 

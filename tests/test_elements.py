@@ -15,8 +15,8 @@ from palpate.elements import ZoneDamper as OurZoneDamper
 from palpate.elements.element import WRENCH, column_coefficients, row_count
 from palpate.errors import PalpateError
 from palpate.physics.functions import ARRAYS, Functions, Scalar
-from palpate.physics.kinematics import Coordinate, Kinematics
-from palpate.physics.regressor import body_regressor
+from palpate.physics.inertia import body_regressor
+from palpate.physics.motion import Coordinate, Kinematics
 from tests.conftest import needs
 from tests.own_parts import Viscous, ZoneDamper
 

@@ -18,9 +18,8 @@ from palpate.mechanisms import Hinge
 from palpate.mechanisms.rolling import Rolling
 from palpate.model import Model, load_object
 from palpate.physics.functions import FLOATS
-from palpate.physics.inertia import phi_from_mass_properties
-from palpate.physics.kinematics import Kinematics
-from palpate.physics.regressor import body_columns, body_features
+from palpate.physics.inertia import body_columns, body_features, phi_from_mass_properties
+from palpate.physics.motion import Kinematics
 from palpate.runtime import Stepper
 from palpate.twin.door import paper_door, random_door
 from tests.conftest import needs

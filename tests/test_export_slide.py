@@ -23,8 +23,7 @@ from palpate.mechanisms import Mechanism, Row
 from palpate.mechanisms.mechanism import Joint, Matrix
 from palpate.model import Model
 from palpate.physics.functions import FLOATS, Functions, Scalar
-from palpate.physics.kinematics import Coordinate, Kinematics, Triple
-from palpate.physics.motion import Motion
+from palpate.physics.motion import Coordinate, Kinematics, Motion, Triple
 from palpate.runtime import Stepper
 from tests.conftest import needs
 from tests.exported_models import BARROW

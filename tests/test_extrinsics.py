@@ -17,8 +17,7 @@ from palpate.motion.extrinsics import (
     imu_on_poses,
 )
 from palpate.motion.imu import PARALLEL, imu_motion, resample_motion
-from palpate.physics.motion import Motion
-from palpate.physics.so3 import exp_rotation
+from palpate.physics.motion import Motion, exp_rotation
 from palpate.twin.handle import HandleTwin, handle_recordings, random_hand, random_handle
 from tests.capture_twin import capture, hinge_hand
 

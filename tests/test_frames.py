@@ -23,8 +23,7 @@ from palpate.motion.frames import (
     rolling,
     sensor_frame,
 )
-from palpate.physics.poses import Poses
-from palpate.physics.spatial import transform
+from palpate.physics.motion import Poses, transform
 from tests.poses import measured_sensor_poses, pose_difference
 
 Array = NDArray[np.float64]

@@ -12,10 +12,7 @@ from scipy.interpolate import BSpline
 from palpate.errors import DataProblem
 from palpate.motion.derivatives import pose_motion
 from palpate.motion.fusion import DEGREE, Fusion, FusionNoise, Grid, fuse
-from palpate.physics.motion import Motion
-from palpate.physics.poses import Poses
-from palpate.physics.so3 import exp_rotation, log_rotation
-from palpate.physics.spatial import transform, transport_acceleration
+from palpate.physics.motion import Motion, Poses, exp_rotation, log_rotation, transform, transport_acceleration
 from palpate.twin.handle import random_hand
 
 Array = NDArray[np.float64]

@@ -20,8 +20,7 @@ from palpate.motion.hinge import (
     inclination,
     pose_std,
 )
-from palpate.physics.poses import Poses
-from palpate.physics.spatial import transform
+from palpate.physics.motion import Poses, transform
 from tests.conftest import needs
 from tests.poses import hinge_poses
 

@@ -18,10 +18,7 @@ from palpate.motion.derivatives import coordinate_motion, pose_motion
 from palpate.motion.hinge import hinge_from_frame, hinge_motion, inclination
 from palpate.physics.functions import ARRAYS, FLOATS, casadi_functions
 from palpate.physics.inertia import phi_from_mass_properties
-from palpate.physics.kinematics import Kinematics
-from palpate.physics.motion import Motion
-from palpate.physics.poses import Poses
-from palpate.physics.spatial import transform
+from palpate.physics.motion import Kinematics, Motion, Poses, transform
 from tests.conftest import needs
 from tests.poses import hinge_poses
 

@@ -17,10 +17,9 @@ from palpate.identify.solution import Status
 from palpate.mechanisms import Free
 from palpate.model import load_object
 from palpate.motion.derivatives import design_lowpass
-from palpate.physics.inertia import PHI_NAMES, is_consistent, move_phi
-from palpate.physics.log_cholesky import theta_from_phi
+from palpate.physics.inertia import PHI_NAMES, body_regressor, is_consistent, move_phi
+from palpate.physics.maps import theta_from_phi
 from palpate.physics.motion import Motion
-from palpate.physics.regressor import body_regressor
 from palpate.twin.handle import off_by, random_hand, random_handle
 from tests.oracles.scipy_stack import phi_of_theta, solve_stacked
 

@@ -26,6 +26,7 @@ from palpate.identify.solution import Status, damping_curve
 from palpate.model import load_object
 from palpate.physics.inertia import (
     PHI_NAMES,
+    body_regressor,
     divergence_rows,
     drawing_values,
     log_det_divergence,
@@ -38,7 +39,6 @@ from palpate.physics.inertia import (
     solid_cylinder,
 )
 from palpate.physics.motion import Motion
-from palpate.physics.regressor import body_regressor
 from palpate.twin.handle import off_by, random_handle
 from tests.test_identify import EVERYTHING, SIGMA, Case
 

@@ -18,7 +18,7 @@ from palpate.experiment import Result, read_experiment, run_experiment
 from palpate.experiment.run import prepare_experiment
 from palpate.experiment.stage.inputs import fit_balance, move
 from palpate.identify import Balance, compress
-from palpate.identify.axes import axis_problems
+from palpate.identify.diagnosis import axis_problems
 from palpate.physics.units import parse_unit
 from palpate.recording import load
 from palpate.twin.handle import write_handle_twin

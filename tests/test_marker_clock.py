@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem
 from palpate.motion.offset import angular_velocity, marker_clock, window_mean
-from palpate.physics.poses import Poses
+from palpate.physics.motion import Poses
 from palpate.twin.handle import random_hand
 from tests.capture_twin import capture, hinge_hand
 

@@ -10,10 +10,8 @@ from palpate.errors import DataProblem
 from palpate.motion.clock import evenly_sampled
 from palpate.motion.imu import PARALLEL, imu_motion, resample_motion
 from palpate.motion.offset import estimate_offset
-from palpate.physics.kinematics import Kinematics
-from palpate.physics.motion import Motion
-from palpate.physics.regressor import body_features
-from palpate.physics.spatial import nearest_rotation, transform, transport_acceleration
+from palpate.physics.inertia import body_features
+from palpate.physics.motion import Kinematics, Motion, nearest_rotation, transform, transport_acceleration
 from palpate.twin.handle import HandleTwin, handle_recordings, random_hand, random_handle
 
 Array = NDArray[np.float64]

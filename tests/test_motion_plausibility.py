@@ -14,7 +14,7 @@ from palpate.errors import DataProblem
 from palpate.findings import Finding
 from palpate.motion.plausibility import check_imu, gyro_scale
 from palpate.physics.arrays import FloatArray
-from palpate.physics.spatial import transport_acceleration
+from palpate.physics.motion import transport_acceleration
 from palpate.recording import load
 from palpate.twin.handle import HandMotion, random_hand
 from palpate.twin.instruments import Instruments, imu_signals

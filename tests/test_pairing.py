@@ -13,9 +13,8 @@ from scipy.spatial.transform import Rotation
 from palpate.errors import PalpateError
 from palpate.experiment.stage.result import DRIVEN_BY
 from palpate.model import Model, load_object
-from palpate.physics.inertia import move_phi
-from palpate.physics.regressor import body_regressor
-from palpate.physics.spatial import transport_acceleration, wrench_transmission
+from palpate.physics.inertia import body_regressor, move_phi
+from palpate.physics.motion import transport_acceleration, wrench_transmission
 from palpate.rendering.loop import check_pairing
 from palpate.runtime import Stepper, StepStatus
 from palpate.runtime.pairing import HandleSensor, SensorStepper, doubt, model_of, wrench_words

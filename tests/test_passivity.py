@@ -18,7 +18,7 @@ from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.inertia import phi_from_mass_properties
-from palpate.physics.kinematics import Kinematics
+from palpate.physics.motion import Kinematics
 from palpate.rendering.felt import FORCE, INERTIA, STIFFNESS, VISCOSITY, felt
 from palpate.rendering.hand import grip_of
 from palpate.rendering.passivity import accurate_step, audit, couplings, longest_step, passivity_of, random_states

@@ -29,7 +29,7 @@ from palpate.physics.inertia import (
     solid_cylinder,
     spread_of_mass,
 )
-from palpate.physics.log_cholesky import theta_from_phi
+from palpate.physics.maps import theta_from_phi
 from palpate.physics.units import parse_unit
 from tests.conftest import needs
 from tests.oracles.point_masses import cloud_phi, random_cloud

@@ -12,16 +12,22 @@ from hypothesis import strategies as st
 
 from palpate.errors import NotConsistent, PalpateError
 from palpate.physics.inertia import is_consistent, mass_properties, pseudo_inertia
-from palpate.physics.log_cholesky import (
+from palpate.physics.maps import (
+    Exp,
     Factor,
+    Fixed,
+    Identity,
+    LogCholesky,
+    Map,
+    Stacked,
     alpha_of_mass,
     phi_from_theta,
     phi_from_theta_m,
     phi_jacobian,
     phi_jacobian_m,
+    stack_maps,
     theta_from_phi,
 )
-from palpate.physics.maps import Exp, Fixed, Identity, LogCholesky, Map, Stacked, stack_maps
 from tests.conftest import needs
 from tests.oracles.point_masses import cloud_phi, random_cloud
 from tests.oracles.scipy_stack import phi_of_theta

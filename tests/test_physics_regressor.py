@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from palpate.physics.inertia import phi_from_mass_properties
-from palpate.physics.regressor import body_columns, body_features, body_regressor
+from palpate.physics.inertia import body_columns, body_features, body_regressor, phi_from_mass_properties
 from tests.conftest import needs
 from tests.oracles.point_masses import cloud_phi, cloud_wrench, random_cloud
 
@@ -101,7 +100,7 @@ def test_the_predicted_wrench_does_the_work_that_becomes_mujocos_energy() -> Non
 
 
 def test_columns_on_numbers_are_the_regressor() -> None:
-    from palpate.physics.kinematics import Kinematics
+    from palpate.physics.motion import Kinematics
 
     a, omega, omega_dot = (x[0] for x in random_motion(8))
     triples = [tuple(float(v) for v in x) for x in (a, omega, omega_dot)]

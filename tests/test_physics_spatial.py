@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import PalpateError
-from palpate.physics.spatial import nearest_rotation, skew, transform, transport_acceleration, wrench_transmission
+from palpate.physics.motion import nearest_rotation, skew, transform, transport_acceleration, wrench_transmission
 from tests.conftest import needs
 
 seeds = st.integers(0, 10_000)

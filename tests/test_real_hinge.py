@@ -20,7 +20,7 @@ from palpate.motion.hinge import (
     hinge_motion,
     inclination,
 )
-from palpate.physics.poses import Poses
+from palpate.physics.motion import Poses
 from palpate.recording import load
 from tests.poses import measured_sensor_poses, pose_difference
 

@@ -20,9 +20,7 @@ from palpate.model import Model, load_object
 from palpate.motion.frames import rolling
 from palpate.physics.functions import ARRAYS, FLOATS, casadi_functions
 from palpate.physics.inertia import inertia_matrix, phi_from_mass_properties
-from palpate.physics.kinematics import Kinematics
-from palpate.physics.motion import Motion
-from palpate.physics.poses import Poses
+from palpate.physics.motion import Kinematics, Motion, Poses
 from palpate.runtime import Stepper, StepStatus
 from palpate.runtime.equations import Equations
 from tests.conftest import needs

@@ -27,9 +27,7 @@ from palpate.motion.clock import Even
 from palpate.motion.derivatives import design_lowpass
 from palpate.physics.functions import ARRAYS, FLOATS
 from palpate.physics.inertia import phi_from_mass_properties
-from palpate.physics.poses import Poses
-from palpate.physics.so3 import exp_rotation
-from palpate.physics.spatial import transform
+from palpate.physics.motion import Poses, exp_rotation, transform
 from palpate.runtime.replay import Replay, replay
 from palpate.twin.rolling import RollingTwin, Segment, body_poses, pushes
 from palpate.twin.wheelbarrow import wheelbarrow_twin

@@ -43,8 +43,7 @@ from palpate.identify.solution import Status
 from palpate.model import Model
 from palpate.physics.functions import FLOATS
 from palpate.physics.inertia import PHI_NAMES, phi_from_mass_properties
-from palpate.physics.so3 import exp_rotation
-from palpate.physics.spatial import transform, wrench_transmission
+from palpate.physics.motion import exp_rotation, transform, wrench_transmission
 from palpate.report import result_text
 from palpate.runtime import Stepper
 from tests.rolling_session import changed, write_session

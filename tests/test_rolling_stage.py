@@ -51,8 +51,7 @@ from palpate.model import Model
 from palpate.motion.clock import ClockMap
 from palpate.motion.derivatives import coordinate_motion
 from palpate.physics.functions import ARRAYS
-from palpate.physics.poses import Poses
-from palpate.physics.so3 import exp_rotation
+from palpate.physics.motion import Poses, exp_rotation
 from palpate.report.model_plots import over_time
 from palpate.twin.rolling import KINDS, Kind, Segment, body_poses
 from palpate.twin.wheelbarrow import wheelbarrow_twin

@@ -30,8 +30,7 @@ from palpate.identify import build_balance, compress, solve
 from palpate.mechanisms import FourBar, Slide
 from palpate.model import Model, load_object
 from palpate.physics.functions import ARRAYS, FLOATS, casadi_functions
-from palpate.physics.motion import Motion
-from palpate.physics.poses import Poses
+from palpate.physics.motion import Motion, Poses
 from palpate.runtime import Stepper
 from tests.conftest import needs
 

@@ -12,7 +12,7 @@ import pytest
 from palpate.elements import Coulomb, PolynomialSpring, ScalarInertia, Viscous
 from palpate.model import Model
 from palpate.physics.functions import Functions, Scalar
-from palpate.physics.kinematics import Triple
+from palpate.physics.motion import Triple
 from palpate.rendering.hand import Hand, directions, grip_of, lever, rocking, way_along
 from palpate.rendering.loop import Setup, run_true, trial
 from palpate.rendering.passivity import accurate_step, audit, couplings

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
-from palpate.physics.so3 import (
+from palpate.physics.motion import (
     body_rates,
     continuous_quaternions,
     exp_rotation,
@@ -19,8 +19,8 @@ from palpate.physics.so3 import (
     quaternion_from_rotation,
     quaternion_product,
     rotation_from_quaternion,
+    skew,
 )
-from palpate.physics.spatial import skew
 
 Array = NDArray[np.float64]
 ANGLES = [0.0, 1e-300, 1e-12, 1e-9, 1e-8, 1e-6, 1e-4, 0.1, 0.99999, 1.0, 1.00001, 2.0, 3.0]

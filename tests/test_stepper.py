@@ -34,7 +34,7 @@ from palpate.mechanisms import FourBar, Free, Hinge
 from palpate.mechanisms.mechanism import Mechanism, Row
 from palpate.model import Model, load_object
 from palpate.physics.functions import FLOATS, Functions
-from palpate.physics.kinematics import Coordinate, Kinematics
+from palpate.physics.motion import Coordinate, Kinematics
 from palpate.runtime import Stepper, StepStatus
 from palpate.runtime.advance import BRAKE_S, dry_impulses
 from palpate.runtime.equations import Trace

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from palpate.physics.inertia import is_consistent, phi_from_mass_properties
-from palpate.physics.spatial import transport_acceleration
+from palpate.physics.motion import transport_acceleration
 from palpate.recording import load
 from palpate.twin import TWINS
 from palpate.twin.handle import HandleTwin, handle_recordings, off_by, random_hand, random_handle

@@ -16,8 +16,7 @@ from palpate.mechanisms.rolling import Rolling
 from palpate.model import load_object
 from palpate.physics.functions import ARRAYS
 from palpate.physics.inertia import is_consistent, mass_properties
-from palpate.physics.poses import Poses
-from palpate.physics.so3 import exp_rotation
+from palpate.physics.motion import Poses, exp_rotation
 from palpate.recording import load
 from palpate.twin import TWINS
 from palpate.twin.instruments import Instruments

@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from palpate.motion.offset import estimate_offset as estimate_offset
     from palpate.motion.offset import marker_clock as marker_clock
     from palpate.physics.motion import Motion as Motion
-    from palpate.physics.poses import Poses as Poses
+    from palpate.physics.motion import Poses as Poses
     from palpate.recording import Channel as Channel
     from palpate.recording import Recording as Recording
     from palpate.recording import load as load
@@ -102,7 +102,7 @@ _PUBLIC = {
         ("palpate.errors", "PalpateError"),
         ("palpate.findings", "Finding Severity"),
         ("palpate.recording", "Channel Recording load"),
-        ("palpate.physics.poses", "Poses"),
+        ("palpate.physics.motion", "Poses"),
         ("palpate.physics.motion", "Motion"),
         ("palpate.elements", "Element Parameter Shape check_element"),
         ("palpate.mechanisms", "Mechanism"),

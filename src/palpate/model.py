@@ -22,9 +22,8 @@ from palpate.mechanisms import LINKAGES, MECHANISMS, Mechanism
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS, Functions, Scalar
 from palpate.physics.inertia import check_consistent
-from palpate.physics.kinematics import Kinematics
-from palpate.physics.log_cholesky import Factor
-from palpate.physics.maps import Exp, Fixed, Identity, LogCholesky, Map, Stacked, stack_maps
+from palpate.physics.maps import Exp, Factor, Fixed, Identity, LogCholesky, Map, Stacked, stack_maps
+from palpate.physics.motion import Kinematics
 
 MODEL_FORMAT = 1
 _KEYS = ("palpate_model", "name", "mechanism", "elements", "parameters", "about")

@@ -1,21 +1,70 @@
 """`check_element`: the conformance test that every element, ours or a user's, must pass."""
 
+# ruff: noqa: D105 - the operators are what they are
+
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
 from importlib import import_module
-from typing import Any, NoReturn, cast
+from typing import Any, ClassVar, NoReturn, cast
 
 import numpy as np
 
-from palpate.elements.arithmetic import SYMBOLS, Symbol
 from palpate.elements.element import SENSOR, WRENCH, Element, column_coefficients, row_count
 from palpate.errors import MissingExtra, PalpateError
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS, Functions, Scalar, casadi_functions
-from palpate.physics.kinematics import Coordinate, Kinematics, Triple
+from palpate.physics.motion import Coordinate, Kinematics, Triple
 from palpate.physics.units import parse_unit
+
+
+class Symbol:
+    """A number that, like a symbol, knows + - * / and no NumPy function, comparison or conversion."""
+
+    __array_ufunc__: ClassVar[None] = None
+    """NumPy's functions refuse it."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value.value if isinstance(value, Symbol) else float(value)
+
+    def __neg__(self) -> Symbol:
+        return Symbol(-self.value)
+
+    def __add__(self, other: Any) -> Symbol:
+        return Symbol(self.value + Symbol(other).value)
+
+    def __sub__(self, other: Any) -> Symbol:
+        return Symbol(self.value - Symbol(other).value)
+
+    def __mul__(self, other: Any) -> Symbol:
+        return Symbol(self.value * Symbol(other).value)
+
+    def __truediv__(self, other: Any) -> Symbol:
+        return Symbol(self.value / Symbol(other).value)
+
+    def __rsub__(self, other: Any) -> Symbol:
+        return Symbol(other) - self
+
+    def __rtruediv__(self, other: Any) -> Symbol:
+        return Symbol(other) / self
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __bool__(self) -> bool:
+        raise TypeError("a symbol is neither true nor false")
+
+
+def _wrapped(function: Callable[..., float]) -> Callable[..., Symbol]:
+    return lambda *x: Symbol(function(*(Symbol(v).value for v in x)))
+
+
+SYMBOLS = Functions(**{f.name: _wrapped(getattr(FLOATS, f.name)) for f in fields(Functions)})
+"""The table of functions for such numbers."""
+
 
 _SAMPLES = 64
 _FORCE, _MOMENT = (1.0, 1.0, -2.0), (1.0, 2.0, -2.0)

@@ -17,7 +17,7 @@ import numpy as np
 from palpate.errors import PalpateError
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Functions, Scalar
-from palpate.physics.kinematics import Kinematics
+from palpate.physics.motion import Kinematics
 from palpate.physics.units import along
 
 WRENCH = "wrench"
@@ -80,7 +80,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Element(ABC):
-    """One physical effect: a frozen dataclass that derives from this class, one file each.
+    """One physical effect: a frozen dataclass that derives from this class.
 
     Its fields are its options in an object file. It must declare `type`, `parameters` and `features` (a dry one
     `level`), and what else holds for it: everything below has a default. Nothing outside asks an element for its class.

@@ -1,15 +1,61 @@
-"""A spring whose force is a polynomial of the coordinate."""
+"""Forces that follow the position of a coordinate: springs, free tables, and friction whose level changes with it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from itertools import pairwise
+from typing import ClassVar, Literal, get_args
 
 from palpate.elements.element import Element, Parameter
-from palpate.errors import PalpateError
+from palpate.errors import PalpateError, UnknownName
 from palpate.physics.functions import Functions, Scalar
-from palpate.physics.kinematics import Kinematics
+from palpate.physics.motion import Kinematics
+
+DEFAULT_KNOTS = tuple(math.radians(15.0 * i) for i in range(7))
+"""Every 15 deg from 0 to 90 deg."""
+
+
+def checked_knots(knots: Sequence[float], element: str) -> tuple[float, ...]:
+    """The knots as floats; refuse what is not at least two increasing numbers."""
+    try:
+        numbers = tuple(float(k) for k in knots)
+    except (TypeError, ValueError):
+        numbers = ()
+    if len(numbers) < 2 or not all(a < b < math.inf for a, b in pairwise(numbers)):
+        raise PalpateError(
+            f"element {element!r}: knots must be at least two increasing numbers in rad or m, not {knots!r}"
+        )
+    return numbers
+
+
+def hats(x: Scalar, knots: Sequence[float], fn: Functions) -> list[Scalar]:
+    """Piecewise linear: function i is one at knot i and zero at all others; constant beyond the ends."""
+    ramps = [_ramp(x, a, b, fn) for a, b in pairwise(knots)]
+    inner = [one - other for one, other in pairwise(ramps)]
+    return [1.0 - ramps[0], *inner, ramps[-1]]
+
+
+def bernstein(x: Scalar, knots: Sequence[float], fn: Functions) -> list[Scalar]:
+    """Polynomials of order len(knots) - 1 from the first to the last knot: C(n, i) s^i (1 - s)^(n - i).
+
+    Positive coefficients make a polynomial that is positive all along; constant beyond the ends.
+    """
+    n = len(knots) - 1
+    s = _ramp(x, knots[0], knots[-1], fn)
+    up: list[Scalar] = [1.0]
+    down: list[Scalar] = [1.0]
+    for _ in range(n):
+        up.append(up[-1] * s)
+        down.append(down[-1] * (1.0 - s))
+    return [math.comb(n, i) * up[i] * down[n - i] for i in range(n + 1)]
+
+
+def _ramp(x: Scalar, a: float, b: float, fn: Functions) -> Scalar:
+    """0 up to a, 1 from b on."""
+    return fn.minimum(fn.maximum((x - a) / (b - a), 0.0), 1.0)
+
 
 _HIGHEST = 9
 
@@ -63,3 +109,102 @@ class PolynomialSpring(Element):
     def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
         """What the person does not have to do."""
         return [[-power for power in f]]
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Element):
+    """tau(q), piecewise linear, tau_i at knot i: what it takes to hold the object there; constant beyond the ends.
+
+    Positive where the object pushes back, such as a spring that closes a door: minus the force of `PolynomialSpring`.
+    Knots in rad or m. `smooth` (N m or N): a prior by which a knot lies on the straight line between its neighbours,
+    give or take this standard deviation; 0 is none.
+    """
+
+    name: str = "table"
+    acts_on: str = "hinge"
+    knots: tuple[float, ...] = DEFAULT_KNOTS
+    smooth: float = 0.0
+    type: ClassVar[str] = "table"
+    options: ClassVar[Mapping[str, str]] = {"knots": "rad", "smooth": "N m"}
+    stores: ClassVar[bool] = True
+    needs: ClassVar[str] = "hold it still at more positions over the whole travel"
+
+    def __post_init__(self) -> None:
+        """Refuse knots out of order."""
+        object.__setattr__(self, "knots", checked_knots(self.knots, self.name))
+        if not self.smooth >= 0:
+            raise PalpateError(f"element {self.name!r}: smooth must be a torque of at least 0 N m, not {self.smooth!r}")
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """One moment per knot."""
+        return tuple(Parameter(f"tau_{i}", self.unit("N m"), "free") for i in range(len(self.knots)))
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """The knots."""
+        return self.knots
+
+    @property
+    def roughness(self) -> list[list[float]]:
+        """How far each inner knot is off that line, in standard deviations: rows over the parameters."""
+        rows: list[list[float]] = []
+        for i in range(1, len(self.knots) - 1) if self.smooth > 0 else ():
+            before, at, after = self.knots[i - 1 : i + 2]
+            share = (after - at) / (after - before)
+            row = [0.0] * len(self.knots)
+            row[i - 1], row[i], row[i + 1] = -share / self.smooth, 1 / self.smooth, (share - 1) / self.smooth
+            rows.append(row)
+        return rows
+
+    def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
+        """The shape functions at this angle."""
+        del z
+        return hats(k.coordinates[self.acts_on].position, self.knots, fn)
+
+
+Basis = Literal["hats", "polynomial"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hysteresis(Element):
+    """tau = h(q) sign(speed), h >= 0: opening needs h more than the mean spring, closing gives h less.
+
+    h is piecewise linear with the value h_i at knot i ("hats"), or a polynomial of order len(knots) - 1 between the
+    first and the last knot, in Bernstein's form, so that positive h_i make it positive. Constant beyond the ends.
+    Whatever the h_i, no energy comes out of it, as it would of two free springs for opening and closing. Knots in
+    rad or m.
+    """
+
+    name: str = "hysteresis"
+    acts_on: str = "hinge"
+    knots: tuple[float, ...] = DEFAULT_KNOTS
+    basis: Basis = "hats"
+    type: ClassVar[str] = "hysteresis"
+    options: ClassVar[Mapping[str, str]] = {"knots": "rad"}
+    optional: ClassVar[str] = "hysteresis"
+    needs: ClassVar[str] = "move it slowly both ways"
+    dry: ClassVar[bool] = True
+    dissipates: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse knots out of order."""
+        object.__setattr__(self, "knots", checked_knots(self.knots, self.name))
+        if self.basis not in get_args(Basis):
+            raise UnknownName("basis", str(self.basis), get_args(Basis), where=f"element {self.name!r}")
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """One level per knot."""
+        return tuple(Parameter(f"h_{i}", self.unit("N m"), "positive") for i in range(len(self.knots)))
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """The knots."""
+        return self.knots
+
+    def level(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
+        """The shape functions at this angle."""
+        del z
+        basis = hats if self.basis == "hats" else bernstein
+        return basis(k.coordinates[self.acts_on].position, self.knots, fn)

@@ -26,7 +26,7 @@ from palpate.motion.clock import clock_map, evenly_sampled, resample
 from palpate.motion.cloud import markers_of, mean_cloud
 from palpate.motion.plausibility import check_imu
 from palpate.physics.arrays import FloatArray
-from palpate.physics.so3 import continuous_quaternions, quaternion_from_rotation
+from palpate.physics.motion import continuous_quaternions, quaternion_from_rotation
 from palpate.recording import Channel, Clock, Recording
 from palpate.recording.gates import check_channels
 

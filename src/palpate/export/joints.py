@@ -16,7 +16,7 @@ from palpate.model import Model
 from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.functions import ARRAYS
 from palpate.physics.inertia import check_consistent, is_consistent, phi_from_mass_properties
-from palpate.physics.kinematics import Kinematics
+from palpate.physics.motion import Kinematics
 from palpate.physics.units import along
 
 STEP = 1e-3

@@ -28,8 +28,7 @@ from palpate.export.joints import FAR, FASTEST, STEP, Curves, OneJoint, Stops, W
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray, rms
-from palpate.physics.kinematics import Coordinate, Kinematics
-from palpate.physics.so3 import quaternion_from_rotation
+from palpate.physics.motion import Coordinate, Kinematics, quaternion_from_rotation
 from palpate.runtime.pairing import wrench_words
 from palpate.runtime.stepper import rest
 

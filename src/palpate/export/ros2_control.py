@@ -24,8 +24,7 @@ from palpate.model import Model
 from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.functions import ARRAYS, FLOATS
 from palpate.physics.inertia import mass_properties
-from palpate.physics.so3 import exp_rotation, quaternion_from_rotation, quaternion_product
-from palpate.physics.spatial import wrench_transmission
+from palpate.physics.motion import exp_rotation, quaternion_from_rotation, quaternion_product, wrench_transmission
 from palpate.runtime import Stepper
 from palpate.runtime.pairing import model_of
 from palpate.runtime.stepper import feet_height, has_feet, rest

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from palpate.errors import DataProblem
-from palpate.identify.compression import Compressed
+from palpate.identify.balance import Compressed
 from palpate.model import Model
 from palpate.motion.clock import ClockMap
 from palpate.motion.offset import Offset

@@ -17,7 +17,7 @@ from palpate.identify.balance import Rows
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, symmetric_solve
 from palpate.physics.functions import Scalar
-from palpate.physics.kinematics import Kinematics
+from palpate.physics.motion import Kinematics
 
 _RIDGE = 1e-12
 """Added to the diagonal of a scaled X'X: columns that are the same up to rounding share their parameter."""

@@ -18,7 +18,7 @@ from palpate.elements import Shape
 from palpate.errors import PalpateError, UnknownName
 from palpate.findings import Finding
 from palpate.identify.balance import Balance, Rows, Segment, stack_rows
-from palpate.identify.problem import Problem, build_penalty
+from palpate.identify.problem import Problem, Uncertainty, build_penalty, uncertainty
 from palpate.identify.projection import (
     FreeShape,
     Projection,
@@ -30,7 +30,6 @@ from palpate.identify.projection import (
     search_grid,
     start_of,
 )
-from palpate.identify.uncertainty import Uncertainty, uncertainty
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray, triangular
 from palpate.physics.maps import Identity, stack_maps

@@ -11,14 +11,20 @@ import numpy as np
 
 from palpate.errors import DataProblem, PalpateError
 from palpate.findings import Finding, Severity
-from palpate.identify.compression import Compressed
-from palpate.identify.problem import Ending, Minimum, Penalty, Prior, Problem, build_penalty, search
-from palpate.identify.uncertainty import (
+from palpate.identify.balance import Compressed
+from palpate.identify.problem import (
     KAPPA_LIMIT,
     Conditioning,
+    Ending,
+    Minimum,
+    Penalty,
+    Prior,
+    Problem,
     Uncertainty,
+    build_penalty,
     conditioning,
     free_covariance,
+    search,
     uncertainty,
 )
 from palpate.model import Model
@@ -32,8 +38,7 @@ from palpate.physics.inertia import (
     mass_properties,
     principal_moments,
 )
-from palpate.physics.log_cholesky import Factor
-from palpate.physics.maps import Fixed, LogCholesky, Stacked
+from palpate.physics.maps import Factor, Fixed, LogCholesky, Stacked
 
 VAGUE = 0.5
 """An interval that reaches this share of a body's own size to either side says nothing about it."""

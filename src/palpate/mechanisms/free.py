@@ -12,10 +12,15 @@ from palpate.errors import DataProblem
 from palpate.mechanisms.mechanism import WRENCH_ROWS, Joint, Matrix, Mechanism, Row
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Functions, Scalar
-from palpate.physics.kinematics import Kinematics, Triple
-from palpate.physics.motion import Motion
-from palpate.physics.poses import Poses
-from palpate.physics.so3 import continuous_quaternions, quaternion_from_rotation, quaternion_product
+from palpate.physics.motion import (
+    Kinematics,
+    Motion,
+    Poses,
+    Triple,
+    continuous_quaternions,
+    quaternion_from_rotation,
+    quaternion_product,
+)
 
 _ADVICE: Mapping[str, str] = {
     "m": "lift and shake it along every axis",

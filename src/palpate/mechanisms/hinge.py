@@ -13,9 +13,7 @@ from palpate.errors import DataProblem
 from palpate.mechanisms.mechanism import Joint, Linkage, Matrix, Mechanism, OneFreedom, Row
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
-from palpate.physics.kinematics import Kinematics, Triple
-from palpate.physics.motion import Motion
-from palpate.physics.poses import Poses
+from palpate.physics.motion import Kinematics, Motion, Poses, Triple
 
 HINGE = "hinge"
 """The coordinate: angle about z of the hinge frame, rad, positive when the body opens."""

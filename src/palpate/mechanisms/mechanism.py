@@ -15,9 +15,7 @@ import numpy as np
 from palpate.errors import DataProblem, PalpateError
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
-from palpate.physics.kinematics import Coordinate, Kinematics, Triple
-from palpate.physics.motion import Motion
-from palpate.physics.poses import Poses
+from palpate.physics.motion import Coordinate, Kinematics, Motion, Poses, Triple
 from palpate.physics.units import STANDARD_GRAVITY
 
 Matrix = tuple[Triple, Triple, Triple]

@@ -30,9 +30,7 @@ from palpate.errors import DataProblem, PalpateError, UnknownName
 from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, Row, Wheel, unwrapped
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
-from palpate.physics.kinematics import Coordinate, Kinematics, Triple
-from palpate.physics.motion import Motion
-from palpate.physics.poses import Poses
+from palpate.physics.motion import Coordinate, Kinematics, Motion, Poses, Triple
 
 WheelSpeed = Literal["conjugate", "published"]
 Moves = Literal["full", "upright", "planar"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from palpate.errors import DataProblem, UnknownName
 from palpate.motion.rigid import REASONS, Alignment, Reason, align, known_points
 from palpate.physics.arrays import BoolArray, FloatArray, runs
-from palpate.physics.poses import Poses
+from palpate.physics.motion import Poses
 from palpate.recording import Recording
 
 _STILL_M = 2e-3

@@ -15,9 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from palpate.errors import DataProblem, PalpateError
 from palpate.motion.clock import Interval
 from palpate.physics.arrays import BoolArray, FloatArray
-from palpate.physics.motion import Motion
-from palpate.physics.poses import Poses
-from palpate.physics.so3 import body_rates, exp_rotation, log_rotation
+from palpate.physics.motion import Motion, Poses, body_rates, exp_rotation, log_rotation
 
 AT_REST = 5.0
 """Standard deviations of the speed's noise below which nobody can say that something moves."""

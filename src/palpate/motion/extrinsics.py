@@ -19,12 +19,8 @@ from palpate.motion.derivatives import Lowpass, design_lowpass
 from palpate.motion.frames import BIAS_STD, Tilt, up_vector
 from palpate.motion.offset import angular_velocity, bridge_short, window_mean
 from palpate.physics.arrays import FloatArray, least_squares, rate_hz, symmetric_inverse, symmetric_solve
-from palpate.physics.kinematics import Kinematics
-from palpate.physics.motion import Motion
-from palpate.physics.poses import Poses
-from palpate.physics.regressor import body_columns, body_features
-from palpate.physics.so3 import exp_rotation, log_rotation
-from palpate.physics.spatial import skew
+from palpate.physics.inertia import body_columns, body_features
+from palpate.physics.motion import Kinematics, Motion, Poses, exp_rotation, log_rotation, skew
 
 BANDWIDTH_HZ = 5.0
 """A hand's motion; above it the second derivative of marker positions is mostly noise."""

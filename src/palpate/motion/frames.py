@@ -18,9 +18,7 @@ from palpate.errors import DataProblem
 from palpate.findings import Finding, Severity
 from palpate.motion.cloud import Cloud, marker_index
 from palpate.physics.arrays import FloatArray
-from palpate.physics.poses import Poses
-from palpate.physics.so3 import exp_rotation
-from palpate.physics.spatial import nearest_rotation, transform
+from palpate.physics.motion import Poses, exp_rotation, nearest_rotation, transform
 
 _FLATTEST = 0.1
 """Smallest sine between two directions that may span a plane: below it, noise is turned ten times as far."""

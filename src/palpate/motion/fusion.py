@@ -18,16 +18,17 @@ from numpy.typing import ArrayLike, NDArray
 from palpate.errors import DataProblem
 from palpate.motion.derivatives import pose_bandwidth
 from palpate.physics.arrays import FloatArray, rate_hz, symmetric_inverse
-from palpate.physics.motion import Motion
-from palpate.physics.poses import Poses
-from palpate.physics.so3 import (
+from palpate.physics.motion import (
+    Motion,
+    Poses,
     continuous_quaternions,
     log_quaternion,
     quaternion_from_rotation,
     quaternion_product,
     rotation_from_quaternion,
+    skew,
+    transport_acceleration,
 )
-from palpate.physics.spatial import skew, transport_acceleration
 
 _KNOTS_PER_CYCLE = 2.5
 """Knots in one period of the highest frequency to follow."""

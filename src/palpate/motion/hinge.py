@@ -21,8 +21,7 @@ from palpate.errors import DataProblem
 from palpate.findings import Finding, Severity
 from palpate.motion.frames import across, axes_of, is_reversed
 from palpate.physics.arrays import FloatArray, least_squares
-from palpate.physics.poses import Poses
-from palpate.physics.spatial import nearest_rotation, skew, transform
+from palpate.physics.motion import Poses, nearest_rotation, skew, transform
 
 _SMALLEST_RAD = np.radians(5.0)
 """Rotation below which no axis is looked for."""

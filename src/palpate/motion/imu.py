@@ -17,8 +17,7 @@ from palpate.findings import Finding
 from palpate.motion.clock import Even, Interval, without_lost
 from palpate.motion.derivatives import Lowpass, savitzky_golay
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, rms
-from palpate.physics.motion import Motion
-from palpate.physics.spatial import transport_acceleration
+from palpate.physics.motion import Motion, transport_acceleration
 
 _STILL_S, _MOVING_S, _HOP = 0.5, 1.0, 4
 """Windows of the spectra, which begin every quarter of one."""

@@ -14,7 +14,7 @@ from palpate.motion.clock import clock_map as clock_map
 from palpate.motion.clock import interpolated, noise_floor
 from palpate.motion.derivatives import design_lowpass
 from palpate.physics.arrays import FloatArray, least_squares, rate_hz, symmetric_inverse
-from palpate.physics.poses import Poses
+from palpate.physics.motion import Poses
 
 _BANDWIDTH_HZ = 20.0
 _COARSE_HZ = 100.0

@@ -7,6 +7,7 @@ inertias about the centre of mass is in this file.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,8 @@ from numpy.typing import ArrayLike
 
 from palpate.errors import NotConsistent
 from palpate.physics.arrays import FloatArray
+from palpate.physics.functions import Scalar
+from palpate.physics.motion import Kinematics
 
 PHI_NAMES = ("m", "mc_x", "mc_y", "mc_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 PHI_UNITS = ("kg", "kg m", "kg m", "kg m", "kg m2", "kg m2", "kg m2", "kg m2", "kg m2", "kg m2")
@@ -245,3 +248,36 @@ def divergence_rows(phi: ArrayLike, J0: FloatArray) -> tuple[FloatArray, FloatAr
 
 PSEUDO_OF_PHI = pseudo_inertia(np.eye(10))
 """(10, 4, 4): J = sum of phi_k times these."""
+
+
+def body_features(k: Kinematics) -> tuple[Scalar, ...]:
+    """The twelve features of a sample: a - g, omega_dot, omega_i omega_j (xx, xy, xz, yy, yz, zz).
+
+    The wrench of a moving rigid body is linear in its inertial parameters, w = A phi (Atkeson et al. 1986; paper, eq.
+    wrench and A), and every entry of A is linear in these with constant coefficients: compression rests on that.
+    """
+    x, y, z = k.omega
+    return (*k.specific_acceleration, *k.omega_dot, x * x, x * y, x * z, y * y, y * z, z * z)
+
+
+def body_columns(f: Sequence[Scalar]) -> list[list[Scalar]]:
+    """A (6 x 10) from the features: force rows, then moment rows about the origin (paper, eq. A and L)."""
+    ax, ay, az, bx, by, bz, xx, xy, xz, yy, yz, zz = f
+    return [
+        [ax, -yy - zz, xy - bz, xz + by, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        [ay, xy + bz, -xx - zz, yz - bx, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        [az, xz - by, yz + bx, -xx - yy, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        [0.0, 0.0, az, -ay, bx, by - xz, bz + xy, -yz, yy - zz, yz],
+        [0.0, -az, 0.0, ax, xz, bx + yz, zz - xx, by, bz - xy, -xz],
+        [0.0, ay, -ax, 0.0, -xy, xx - yy, bx - yz, xy, by + xz, bz],
+    ]
+
+
+def body_regressor(specific_acceleration: FloatArray, omega: FloatArray, omega_dot: FloatArray) -> FloatArray:
+    """A for arrays (samples, 3) in m/s2, rad/s, rad/s2. -> (samples, 6, 10)."""
+    k = Kinematics.from_arrays(specific_acceleration, omega, omega_dot)
+    A = np.empty((*omega.shape[:-1], 6, 10))
+    for i, row in enumerate(body_columns(body_features(k))):
+        for j, entry in enumerate(row):
+            A[..., i, j] = entry
+    return A

@@ -20,7 +20,7 @@ import numpy as np
 from palpate.errors import MissingExtra, PalpateError
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import mass_properties
-from palpate.physics.so3 import quaternion_from_rotation
+from palpate.physics.motion import quaternion_from_rotation
 from palpate.rendering.hand import Grip, Moving, cross
 
 _FADES_S = 0.05

@@ -17,7 +17,7 @@ from palpate.mechanisms.mechanism import Row
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, rms, runs, segment_mask
 from palpate.physics.functions import ARRAYS, Scalar
-from palpate.physics.kinematics import Kinematics
+from palpate.physics.motion import Kinematics
 from palpate.report import plots
 from palpate.report.page import Figure, Json
 from palpate.report.plots import COLOURS, DARK, GREY, LEGEND_ABOVE, LEGEND_ON_TOP, Panel, curve, line, short, shown_in

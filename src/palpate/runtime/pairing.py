@@ -13,9 +13,8 @@ from palpate.errors import PalpateError
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
-from palpate.physics.inertia import PHI_NAMES, move_phi
-from palpate.physics.regressor import body_columns, body_features
-from palpate.physics.spatial import nearest_rotation, wrench_transmission
+from palpate.physics.inertia import PHI_NAMES, body_columns, body_features, move_phi
+from palpate.physics.motion import nearest_rotation, wrench_transmission
 from palpate.runtime.stepper import Stepper, StepStatus, check_step, check_wrench_limit, moving
 
 _OLD_WEIGHT_ONLY = "body with the handle's weight compensated"

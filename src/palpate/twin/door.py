@@ -18,10 +18,8 @@ from palpate.mechanisms import FourBar
 from palpate.model import Model, load_object
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS
-from palpate.physics.motion import Motion
-from palpate.physics.regressor import body_regressor
-from palpate.physics.so3 import exp_rotation
-from palpate.physics.spatial import nearest_rotation, transport_acceleration, wrench_transmission
+from palpate.physics.inertia import body_regressor
+from palpate.physics.motion import Motion, exp_rotation, nearest_rotation, transport_acceleration, wrench_transmission
 from palpate.physics.units import STANDARD_GRAVITY
 from palpate.recording import Recording
 from palpate.runtime import Stepper, StepStatus

@@ -12,15 +12,14 @@ from palpate.elements import SensorBias
 from palpate.files import write_text
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import (
+    body_regressor,
     phi_from_mass_properties,
     phi_from_pseudo_inertia,
     pseudo_inertia,
     solid_box,
     solid_cylinder,
 )
-from palpate.physics.motion import Motion
-from palpate.physics.regressor import body_regressor
-from palpate.physics.so3 import exp_rotation
+from palpate.physics.motion import Motion, exp_rotation
 from palpate.physics.units import STANDARD_GRAVITY
 from palpate.recording import Recording
 from palpate.twin.instruments import (

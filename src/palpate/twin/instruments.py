@@ -12,11 +12,15 @@ import numpy as np
 
 from palpate.files import write_text
 from palpate.physics.arrays import FloatArray
-from palpate.physics.inertia import DRAWING_NAMES, DRAWING_UNITS, PHI_NAMES, drawing_values, mass_properties
-from palpate.physics.motion import Motion
-from palpate.physics.regressor import body_regressor
-from palpate.physics.so3 import exp_rotation
-from palpate.physics.spatial import nearest_rotation, transport_acceleration
+from palpate.physics.inertia import (
+    DRAWING_NAMES,
+    DRAWING_UNITS,
+    PHI_NAMES,
+    body_regressor,
+    drawing_values,
+    mass_properties,
+)
+from palpate.physics.motion import Motion, exp_rotation, nearest_rotation, transport_acceleration
 from palpate.recording import Channel, Clock, Recording
 from palpate.recording.dspace_mat import write as write_dspace
 from palpate.recording.microstrain_csv import write as write_microstrain

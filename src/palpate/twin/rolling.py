@@ -29,9 +29,7 @@ from palpate.physics.inertia import (
     mass_properties,
     move_phi,
 )
-from palpate.physics.motion import Motion
-from palpate.physics.so3 import exp_rotation
-from palpate.physics.spatial import transport_acceleration
+from palpate.physics.motion import Motion, exp_rotation, transport_acceleration
 from palpate.physics.units import STANDARD_GRAVITY
 from palpate.recording import Recording
 from palpate.twin.handle import off_by, write_handle_twin

@@ -17,8 +17,7 @@ from palpate.physics.inertia import (
     solid_box,
     solid_cylinder,
 )
-from palpate.physics.so3 import exp_rotation
-from palpate.physics.spatial import nearest_rotation
+from palpate.physics.motion import exp_rotation, nearest_rotation
 from palpate.twin.handle import random_handle
 from palpate.twin.instruments import T_MARKER, DeviceClock, Instruments, random_clocks, tilted
 from palpate.twin.rolling import (

@@ -33,9 +33,8 @@ from palpate.experiment.gates.case import (
 from palpate.experiment.stage.inputs import ATTENUATION_DB
 from palpate.findings import Finding, Severity
 from palpate.identify import Balance
-from palpate.identify.problem import Ending
+from palpate.identify.problem import KAPPA_LIMIT, Ending
 from palpate.identify.solution import Status
-from palpate.identify.uncertainty import KAPPA_LIMIT
 from palpate.model import Model
 from palpate.motion.derivatives import design_lowpass
 from palpate.physics.arrays import FloatArray, runs

@@ -28,8 +28,8 @@ from palpate.experiment.stage.ground import feet_findings, wheel_findings
 from palpate.experiment.stage.inputs import AT_STOP
 from palpate.experiment.stage.mount import SWAPPED, swapped
 from palpate.findings import Finding, Severity
-from palpate.identify.axes import axis_problems, scale_problems
 from palpate.identify.clock_profile import residuals
+from palpate.identify.diagnosis import axis_problems, scale_problems
 from palpate.motion.extrinsics import check_placement, imu_on_load_cell
 from palpate.motion.imu import imu_motion, resample_motion
 from palpate.physics.arrays import FloatArray, least_squares

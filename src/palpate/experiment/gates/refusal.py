@@ -15,7 +15,7 @@ from palpate.experiment.stage.inputs import STEP
 from palpate.findings import Finding
 from palpate.identify.solution import Estimate, Solution, Status
 from palpate.physics.arrays import FloatArray
-from palpate.physics.kinematics import Kinematics
+from palpate.physics.motion import Kinematics
 
 VAGUE = 0.5
 """An inertia whose interval reaches this share of it to either side is not known."""

@@ -25,9 +25,8 @@ from palpate.experiment.stage.recordings import load_part, sensor_of
 from palpate.files import finite
 from palpate.identify import Prior, Solution
 from palpate.identify.balance import Segment
-from palpate.identify.problem import search
+from palpate.identify.problem import conditioning, search
 from palpate.identify.solution import Status
-from palpate.identify.uncertainty import conditioning
 from palpate.mechanisms import Row
 from palpate.mechanisms.rolling import Rolling
 from palpate.model import Model
@@ -39,10 +38,7 @@ from palpate.motion.rigid import Alignment, align
 from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.inertia import drawing_values
-from palpate.physics.kinematics import Coordinate, Kinematics
-from palpate.physics.motion import Motion
-from palpate.physics.poses import Poses
-from palpate.physics.spatial import transform, wrench_transmission
+from palpate.physics.motion import Coordinate, Kinematics, Motion, Poses, transform, wrench_transmission
 
 HANDLE_HZ, BODY_HZ = 1000.0, 100.0
 HEIGHT = "height"

@@ -70,10 +70,8 @@ from palpate.motion.labels import Checked, check_markers
 from palpate.motion.offset import Offset, estimate_offset, marker_clock
 from palpate.motion.plausibility import check_imu
 from palpate.physics.arrays import FloatArray
-from palpate.physics.kinematics import Kinematics
-from palpate.physics.motion import Motion
-from palpate.physics.poses import Poses
-from palpate.physics.regressor import body_features
+from palpate.physics.inertia import body_features
+from palpate.physics.motion import Kinematics, Motion, Poses
 from palpate.recording import Recording
 
 T = TypeVar("T")

@@ -15,8 +15,7 @@ from palpate.mechanisms import Mechanism
 from palpate.motion.derivatives import derivative_noise, pose_motion, signal_noise, stretches, window_samples
 from palpate.motion.frames import Tilt
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rate_hz, segment_mask, symmetric_inverse
-from palpate.physics.poses import Poses
-from palpate.physics.so3 import exp_rotation
+from palpate.physics.motion import Poses, exp_rotation
 
 LEVEL_RAD = np.radians(0.1)
 """How far off level a laboratory's floor may be: two millimetres a metre."""

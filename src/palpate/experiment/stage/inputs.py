@@ -13,8 +13,7 @@ import numpy as np
 
 from palpate.elements import SensorBias
 from palpate.identify import Balance, Compressed, MotionNoise, Prior, build_balance, compress
-from palpate.identify.balance import Segment
-from palpate.identify.compression import merge
+from palpate.identify.balance import Segment, merge
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
 from palpate.motion.clock import ClockMap, Even, every_second, noise_floor, resample, without_lost
@@ -34,11 +33,9 @@ from palpate.motion.derivatives import (
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, resample_motion
 from palpate.physics.arrays import BoolArray, FloatArray, nearest, rate_hz, segment_mask
 from palpate.physics.functions import ARRAYS
-from palpate.physics.log_cholesky import Factor
-from palpate.physics.motion import Motion
-from palpate.physics.poses import Poses
-from palpate.physics.regressor import body_regressor
-from palpate.physics.spatial import transport_acceleration, wrench_transmission
+from palpate.physics.inertia import body_regressor
+from palpate.physics.maps import Factor
+from palpate.physics.motion import Motion, Poses, transport_acceleration, wrench_transmission
 
 Conversion = Literal["anti-aliased", "plain"]
 Added = Literal["nothing", "all", "weight"]

@@ -30,8 +30,7 @@ from palpate.motion.frames import sensor_frame
 from palpate.motion.hinge import JointFrame, check_joint
 from palpate.motion.offset import Offset
 from palpate.physics.arrays import FloatArray, segment_mask
-from palpate.physics.poses import Poses
-from palpate.physics.so3 import log_rotation
+from palpate.physics.motion import Poses, log_rotation
 
 MOVES, SHUT, BEYOND = 0.5, 1.0, 3.0
 """Steps (`STEP`): what rests may seem to move by that much, two shut positions may differ, a stop gives way."""

@@ -31,7 +31,7 @@ from palpate.motion.clock import Even, noise_floor
 from palpate.motion.offset import Offset
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, segment_mask
 from palpate.physics.inertia import PHI_NAMES
-from palpate.physics.poses import Poses
+from palpate.physics.motion import Poses
 from palpate.runtime.replay import Replay
 
 WRENCH = tuple((n, "N") for n in ("f_x", "f_y", "f_z")) + tuple((n, "N m") for n in ("n_x", "n_y", "n_z"))

@@ -15,7 +15,7 @@ from palpate.mechanisms import Mechanism
 from palpate.motion.clock import Even, evenly_sampled
 from palpate.motion.hinge import coordinate_of_path
 from palpate.physics.arrays import FloatArray, rate_hz
-from palpate.physics.spatial import nearest_rotation, transform
+from palpate.physics.motion import nearest_rotation, transform
 from palpate.physics.units import parse_unit
 from palpate.recording import Recording, load
 from palpate.recording.gates import check_channels

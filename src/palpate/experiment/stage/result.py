@@ -27,15 +27,14 @@ from palpate.files import finite, read_bytes, sha256, write_text
 from palpate.findings import Finding, sentences
 from palpate.identify import Solution, compress, cross_validate
 from palpate.identify.balance import Segment
+from palpate.identify.diagnosis import weakest_direction
 from palpate.identify.solution import Estimate, Status, damping_curve
-from palpate.identify.weakness import weakest_direction
 from palpate.mechanisms.mechanism import Row
 from palpate.model import Model
 from palpate.motion.clock import ClockMap
 from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.inertia import PHI_NAMES
-from palpate.physics.kinematics import Kinematics
-from palpate.physics.spatial import wrench_transmission
+from palpate.physics.motion import Kinematics, wrench_transmission
 from palpate.runtime.replay import Replay
 
 RESULT_FORMAT = 2

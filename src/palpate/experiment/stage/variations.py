@@ -17,9 +17,7 @@ from palpate.experiment.stage.inputs import ImuMotion, Inputs, Sensor
 from palpate.identify import Solution
 from palpate.motion.clock import ClockMap
 from palpate.physics.arrays import FloatArray
-from palpate.physics.poses import Poses
-from palpate.physics.so3 import exp_rotation
-from palpate.physics.spatial import transform
+from palpate.physics.motion import Poses, exp_rotation, transform
 
 STILL_PARTS = 10
 """The scatter between so many parts of the static segment tells how well a zero is known."""

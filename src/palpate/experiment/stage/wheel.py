@@ -19,7 +19,7 @@ from palpate.files import finite
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Functions, Scalar
-from palpate.physics.kinematics import Coordinate, Kinematics
+from palpate.physics.motion import Coordinate, Kinematics
 
 LOAD, WHEEL = "load", "wheel"
 GIVES_M = 1e-3

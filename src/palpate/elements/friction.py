@@ -1,4 +1,4 @@
-"""A damper that acts in one direction and in one zone of a coordinate: backcheck, sweep and latch of a door closer."""
+"""Forces that follow the speed of a coordinate: viscous, Coulomb and Stribeck friction, and dampers of zones."""
 
 from __future__ import annotations
 
@@ -9,12 +9,117 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from palpate.elements.element import Element, Parameter, Scope, Shape
+from palpate.elements.element import Constant, Element, Parameter, Scope, Shape
 from palpate.errors import PalpateError, UnknownName
 from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.functions import ARRAYS, Functions, Scalar
-from palpate.physics.kinematics import Kinematics
+from palpate.physics.motion import Kinematics
 from palpate.physics.units import shown
+
+
+@dataclass(frozen=True, slots=True)
+class Viscous(Element):
+    """tau = b speed (paper, eq. wrench_hinge)."""
+
+    name: str = "b_v"
+    acts_on: str = "hinge"
+    type: ClassVar[str] = "viscous"
+    constant: ClassVar[Constant] = "damping"
+    needs: ClassVar[str] = "move it at several speeds"
+    dissipates: ClassVar[bool] = True
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The coefficient bears the element's name."""
+        return (Parameter(self.name, self.unit("N m s/rad"), "positive"),)
+
+    def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
+        """The speed."""
+        del z, fn
+        return (k.coordinates[self.acts_on].speed,)
+
+
+@dataclass(frozen=True, slots=True)
+class Coulomb(Element):
+    """tau = b sign(speed) (paper, eq. wrench_hinge); at rest anything from -b to b."""
+
+    name: str = "b_c"
+    acts_on: str = "hinge"
+    type: ClassVar[str] = "coulomb"
+    constant: ClassVar[Constant] = "friction"
+    needs: ClassVar[str] = "move it slowly both ways"
+    dry: ClassVar[bool] = True
+    dissipates: ClassVar[bool] = True
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The coefficient bears the element's name."""
+        return (Parameter(self.name, self.unit("N m"), "positive"),)
+
+    def level(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
+        """The same at every speed."""
+        del k, z, fn
+        return (1.0,)
+
+
+_SLOWEST, _FASTEST = 1e-4, 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stribeck(Element):
+    """tau = b exp(-(speed / v_s)^2) sign(speed) (Armstrong-Helouvry et al. 1994, eq. 6), in addition to Coulomb
+    friction.
+
+    `v_s` rad/s or m/s: the speed at which 1/e of it is left.
+    """
+
+    name: str = "b_st"
+    acts_on: str = "hinge"
+    v_s: float = 0.05
+    estimate: bool = False
+    type: ClassVar[str] = "stribeck"
+    options: ClassVar[Mapping[str, str]] = {"v_s": "rad/s"}
+    optional: ClassVar[str] = "Stribeck"
+    needs: ClassVar[str] = "move it slowly both ways"
+    dry: ClassVar[bool] = True
+    dissipates: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse a speed that divides by nothing."""
+        if not _SLOWEST <= self.v_s <= _FASTEST:
+            raise PalpateError(
+                f"element {self.name!r}: v_s must be from {_SLOWEST:g} to {_FASTEST:g} rad/s or m/s, not {self.v_s:g}"
+            )
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The coefficient bears the element's name."""
+        return (Parameter(self.name, self.unit("N m"), "positive"),)
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """The Stribeck speed."""
+        return (Shape("v_s", self.unit("rad/s"), self.v_s, bounds=(_SLOWEST, _FASTEST), free=self.estimate),)
+
+    @property
+    def sees(self) -> tuple[str, ...]:
+        """The speed of its coordinate."""
+        return (self.acts_on,)
+
+    def visited(self, k: Kinematics) -> tuple[FloatArray, tuple[float, float]]:
+        """The speeds at which it may change: neither the slowest nor the fastest."""
+        speed = np.asarray(k.coordinates[self.acts_on].speed, dtype=float)
+        return np.abs(speed[speed != 0]), (0.02, 0.7)
+
+    def limits(self, shape: Shape, visited: tuple[float, float]) -> tuple[float, float]:
+        """The speeds that were seen."""
+        return max(shape.bounds[0], visited[0]), min(shape.bounds[1], visited[1])
+
+    def level(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
+        """One at rest, gone at speeds far above v_s."""
+        ratio = k.coordinates[self.acts_on].speed / z["v_s"]
+        return (fn.exp(-(ratio * ratio)),)
+
 
 When = Literal["both", "opening", "closing"]
 Flow = Literal["laminar", "turbulent", "mixed"]

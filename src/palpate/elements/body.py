@@ -1,0 +1,217 @@
+"""Bodies: what needs a force to accelerate or to be held up; and the zero of the sensor that weighs them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from palpate.elements.element import SENSOR, WRENCH, Constant, Element, Parameter, Shape
+from palpate.errors import PalpateError
+from palpate.physics.arrays import FloatArray
+from palpate.physics.functions import Functions, Scalar
+from palpate.physics.inertia import PHI_NAMES, PHI_UNITS, body_columns, body_features
+from palpate.physics.motion import Kinematics
+
+_TEN = tuple(Parameter(name, unit, "inertia") for name, unit in zip(PHI_NAMES, PHI_UNITS, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class RigidBody(Element):
+    """w = A phi (paper, eq. wrench): N and N m in the body frame, about its origin."""
+
+    name: str = "body"
+    acts_on: str = field(default=WRENCH, init=False)
+    type: ClassVar[str] = "rigid-body"
+    stores: ClassVar[bool] = True
+    inertial: ClassVar[bool] = True
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """phi."""
+        return _TEN
+
+    def phi(self, p: FloatArray) -> FloatArray:
+        """Its own parameters."""
+        return p
+
+    def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
+        """a - g, omega_dot, products of omega."""
+        del z, fn
+        return body_features(k)
+
+    def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
+        """The body regressor."""
+        return body_columns(f)
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarInertia(Element):
+    """tau = I acceleration (paper, eq. f_door_scalar): all that an upright hinge shows of a body.
+
+    Along a length it is a mass. Use it or a rigid body for the same mass, not both.
+    """
+
+    name: str = "I"
+    acts_on: str = "hinge"
+    type: ClassVar[str] = "inertia"
+    inertial: ClassVar[bool] = True
+    constant: ClassVar[Constant] = "inertia"
+    needs: ClassVar[str] = "shake it faster"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The moment of inertia about the axis, or the mass along a length."""
+        return (Parameter(self.name, self.unit("kg m2"), "positive"),)
+
+    def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
+        """The acceleration."""
+        del z, fn
+        return (k.coordinates[self.acts_on].acceleration,)
+
+
+@dataclass(frozen=True, slots=True)
+class Gravity(Element):
+    """tau = mc_x s_y - mc_y s_x with s = -g in the body frame, whose origin is on the axis z: row n_z of a rigid body.
+
+    mc_x, mc_y: mass times place of the centre of mass across the axis. An upright hinge does not show them, a rigid
+    body contains them. Along a length: f = m_g s_x, where m_g is the mass that no counterweight balances.
+    """
+
+    name: str = "gravity"
+    acts_on: str = "hinge"
+    type: ClassVar[str] = "gravity"
+    stores: ClassVar[bool] = True
+    needs: ClassVar[str] = "move it slowly through more of its travel"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Mass times place across the axis, or the mass."""
+        if self._along_a_length:
+            return (Parameter("m_g", "kg", "free"),)
+        return (Parameter("mc_x", "kg m", "free"), Parameter("mc_y", "kg m", "free"))
+
+    @property
+    def _along_a_length(self) -> bool:
+        return self.unit("rad") != "rad"
+
+    def phi(self, p: FloatArray) -> FloatArray | None:
+        """The first moments across the axis."""
+        return None if self._along_a_length else np.concatenate([[0.0], p, np.zeros(7)])
+
+    def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
+        """a - g across the axis, or what gravity has of it along a length."""
+        del z, fn
+        if self._along_a_length:
+            return (k.specific_acceleration[0] - k.coordinates[self.acts_on].acceleration,)
+        return k.specific_acceleration[:2]
+
+    def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
+        """The moment of unit mass at unit distance, or the force on unit mass."""
+        return [[f[0]]] if self._along_a_length else [[f[1], -f[0]]]
+
+
+_SMALLEST, _LARGEST = 1e-3, 10.0
+_SAME = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class WheelSpin(Element):
+    """I_w d/dt (Omega z_B) = I_w (Omega' z_B + omega x Omega z_B), Omega the wheel's speed about its axle z_B.
+
+    Omega counts from the world, not from the body: the ten parameters of the body hold the wheel with its mass and its
+    inertia across the axle, but Izz without I_w. Rolling wheels need the ground's force F = -I_w Omega' / (R cos
+    camber) ahead to spin up; the hands must bring as much, so that the column is the moment together with -F at the
+    contact. `radius`: that of the mechanism, m.
+    """
+
+    name: str = "I_w"
+    radius: float = 0.197
+    acts_on: str = field(default=WRENCH, init=False)
+    type: ClassVar[str] = "wheel-spin"
+    options: ClassVar[Mapping[str, str]] = {"radius": "m"}
+    inertial: ClassVar[bool] = True
+    spin: ClassVar[bool] = True
+    needs: ClassVar[str] = "push and pull it with faster starts and stops"
+
+    def __post_init__(self) -> None:
+        """Refuse a radius that is none."""
+        if not _SMALLEST <= self.radius <= _LARGEST:
+            raise PalpateError(
+                f"element {self.name!r}: the radius must be from {_SMALLEST:g} to {_LARGEST:g} m, not {self.radius!r}"
+            )
+
+    def check_wheel(self, radius: float) -> None:
+        """Refuse a mechanism whose wheel has another radius: the force ahead would belong to neither."""
+        if abs(radius - self.radius) > _SAME * radius:
+            raise PalpateError(
+                f"element {self.name!r}: its radius {self.radius:g} m is not the mechanism's, {radius:g} m: it is one "
+                "wheel, state the same for both"
+            )
+
+    def on_wheel(self, radius: float) -> Self:
+        """The same inertia of a wheel with another radius."""
+        return replace(self, radius=radius)
+
+    @property
+    def looks_at(self) -> tuple[str, ...]:
+        """How the wheel turns, and how it stands."""
+        return ("wheel", "camber", "pitch")
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The moment of inertia about the axle bears the element's name."""
+        return (Parameter(self.name, "kg m2", "positive"),)
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """The wheel's radius."""
+        return (Shape("radius", "m", self.radius, bounds=(_SMALLEST, _LARGEST)),)
+
+    def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
+        """Force ahead in B, and the moment about the axle's middle: none about the axle, which passes no moment."""
+        wheel = k.coordinates["wheel"]
+        camber, pitch = k.coordinates["camber"].position, k.coordinates["pitch"].position
+        sp, cp = fn.sin(pitch), fn.cos(pitch)
+        turned = wheel.acceleration / fn.cos(camber)
+        ahead = turned / z["radius"]
+        lean = turned * fn.sin(camber)
+        x = wheel.speed * k.omega[1] - lean * cp
+        y = lean * sp - wheel.speed * k.omega[0]
+        return (-ahead * sp, -ahead * cp, x, y)
+
+    def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
+        """Forces, then moments."""
+        return [[f[0]], [f[1]], [0.0], [f[2]], [f[3]], [0.0]]
+
+
+_SIX = tuple(
+    Parameter(f"bias_{axis}", unit, "free")
+    for axis, unit in zip(("f_x", "f_y", "f_z", "n_x", "n_y", "n_z"), ["N"] * 3 + ["N m"] * 3, strict=True)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SensorBias(Element):
+    """w = ... + b (paper, eq. optimization): N and N m in the sensor frame."""
+
+    name: str = "bias"
+    acts_on: str = field(default=SENSOR, init=False)
+    type: ClassVar[str] = "sensor-bias"
+    instrument: ClassVar[bool] = True
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """One per channel of the sensor."""
+        return _SIX
+
+    def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
+        """One, whatever the motion."""
+        del k, z, fn
+        return (1.0,)
+
+    def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
+        """The unit matrix times the feature."""
+        return [[f[0] if i == j else 0.0 for j in range(6)] for i in range(6)]
