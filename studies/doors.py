@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from palpate.experiment.file.reading import read_experiment
-from palpate.experiment.gates.refusal import refuse
+from palpate.experiment.gates.numbers import refuse
 from palpate.experiment.run import fit_prepared, prepare_experiment, replay_fit
-from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
+from palpate.experiment.stage.fit import Fit, Plan, Prediction, fit_inputs
 from palpate.experiment.stage.inputs import Filtering, Inputs, move, whole_balance
-from palpate.experiment.stage.prediction import Prediction
 from palpate.experiment.stage.variations import with_estimated
 from palpate.identify.balance import Segment
 from palpate.identify.shapes import with_shapes

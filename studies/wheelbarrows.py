@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from palpate.experiment.file.reading import read_experiment
-from palpate.experiment.gates.refusal import refuse
+from palpate.experiment.gates.numbers import refuse
 from palpate.experiment.run import fit_prepared, prepare_experiment, replay_fit
 from palpate.experiment.stage.fit import Fit
 from palpate.experiment.stage.inputs import SPEED_WINDOW_S, move, whole_balance
-from palpate.experiment.stage.prepared import Prepared
+from palpate.experiment.stage.prepare import Prepared
 from palpate.experiment.stage.variations import with_estimated
 from palpate.identify.solution import Estimate as Told
 from palpate.identify.solution import Status

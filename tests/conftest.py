@@ -20,7 +20,7 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from palpate.experiment import Result
-    from palpate.experiment.stage.prepared import Prepared
+    from palpate.experiment.stage.prepare import Prepared
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "real"
 """Recordings beside the project; they are not part of it."""
@@ -84,10 +84,10 @@ def door_result(door_folder: Path) -> Result:
 @pytest.fixture(scope="module")
 def remembered_clocks() -> Iterator[None]:
     """The offset of the same two signals is estimated once in a module: half of a handle's run is this search."""
-    from palpate.experiment.stage import imu
+    from palpate.experiment.stage import prepare
 
     known: dict[bytes, Any] = {}
-    estimate = imu.estimate_offset
+    estimate = prepare.estimate_offset
 
     def remembered(*signals: Any, **options: Any) -> Any:
         key = sha256(b"".join(np.ascontiguousarray(s).tobytes() for s in signals) + repr(options).encode()).digest()
@@ -96,7 +96,7 @@ def remembered_clocks() -> Iterator[None]:
         return known[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(imu, "estimate_offset", remembered)
+        patch.setattr(prepare, "estimate_offset", remembered)
         yield
 
 

@@ -16,7 +16,7 @@ from palpate.experiment import Result, read_experiment, run_experiment
 from palpate.experiment.stage.clock import clock_by_balance
 from palpate.experiment.stage.fit import Plan, fit_inputs, quasi_static_spring
 from palpate.experiment.stage.inputs import Filtering, move, whole_balance
-from palpate.experiment.stage.prepared import Prepared
+from palpate.experiment.stage.prepare import Prepared
 from palpate.identify.shapes import with_shapes
 from palpate.motion.clock import ClockMap
 from palpate.twin.door import DoorTwin

@@ -14,8 +14,10 @@ from palpate.errors import PalpateError
 from palpate.experiment import Result, read_experiment, run_experiment, shipped_experiments
 from palpate.experiment.file.schema import SegmentsPart
 from palpate.experiment.run import prepare_experiment
-from palpate.experiment.stage.imu import _default_segments  # pyright: ignore[reportPrivateUsage]
-from palpate.experiment.stage.prepared import segments_of
+from palpate.experiment.stage.prepare import (
+    _default_segments,  # pyright: ignore[reportPrivateUsage]
+)
+from palpate.experiment.stage.recordings import segments_of
 from palpate.model import Model
 from palpate.physics.inertia import is_consistent
 from palpate.recording import FORMATS, load

@@ -12,7 +12,7 @@ from palpate.experiment import read_experiment
 from palpate.experiment.file.reading import Experiment, check_reference_names, load_options, wrench_channels
 from palpate.experiment.file.reference import object_reference, reference
 from palpate.experiment.file.schema import SENSORS, SensorPart, WrenchPart
-from palpate.experiment.stage.prepared import segments_of
+from palpate.experiment.stage.recordings import segments_of
 from palpate.mechanisms.mechanism import WRENCH_ROWS
 from palpate.physics.units import STANDARD_GRAVITY, UNITS
 from palpate.recording import load

@@ -15,14 +15,16 @@ from palpate.elements import Coulomb, WheelSpin
 from palpate.errors import ExperimentProblem, PalpateError
 from palpate.experiment.file.object_model import object_model
 from palpate.experiment.file.reading import read_experiment
-from palpate.experiment.gates.refusal import refuse
+from palpate.experiment.gates.numbers import refuse
 from palpate.experiment.run import fit_prepared, prepare_experiment
 from palpate.experiment.stage.fit import Fit, solve_with
+from palpate.experiment.stage.ground import load_on_wheel, resistance
 from palpate.experiment.stage.inputs import Inputs, compressed, whole_balance, zeros_of
-from palpate.experiment.stage.mount import _with_wheel  # pyright: ignore[reportPrivateUsage]
-from palpate.experiment.stage.prepared import Prepared
+from palpate.experiment.stage.prepare import (
+    Prepared,
+    _with_wheel,  # pyright: ignore[reportPrivateUsage]
+)
 from palpate.experiment.stage.variations import with_estimated
-from palpate.experiment.stage.wheel import load_on_wheel, resistance
 from palpate.identify import Solution
 from palpate.identify.solution import Status
 from palpate.mechanisms import Rolling

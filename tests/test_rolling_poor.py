@@ -10,13 +10,12 @@ import pytest
 
 from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.gates import judge
-from palpate.experiment.gates.case import Case
-from palpate.experiment.gates.refusal import refuse
+from palpate.experiment.gates.numbers import refuse
 from palpate.experiment.run import fit_prepared, prepare_experiment
 from palpate.experiment.stage import variations
 from palpate.experiment.stage.fit import Fit
 from palpate.experiment.stage.inputs import Inputs
-from palpate.experiment.stage.result import rms_of_kinds
+from palpate.experiment.stage.result import Case, rms_of_kinds
 from palpate.experiment.stage.variations import Variation, estimated, with_estimated
 from palpate.findings import Finding
 from palpate.identify.solution import Status

@@ -18,9 +18,11 @@ from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.run import replay_fit
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
 from palpate.experiment.stage.inputs import Belief, Filtering, Inputs, Sensor
-from palpate.experiment.stage.picture import _windows  # pyright: ignore[reportPrivateUsage]
-from palpate.experiment.stage.prepared import Prepared
-from palpate.experiment.stage.result import replay_entry
+from palpate.experiment.stage.prepare import Prepared
+from palpate.experiment.stage.result import (
+    _windows,  # pyright: ignore[reportPrivateUsage]
+    replay_entry,
+)
 from palpate.mechanisms import Free, Hinge, Mechanism, Rolling
 from palpate.model import Model, load_object
 from palpate.motion.clock import Even

@@ -19,25 +19,27 @@ from palpate.experiment import run
 from palpate.experiment.file.object_model import object_model
 from palpate.experiment.file.reading import Experiment, read_experiment
 from palpate.experiment.file.schema import SensorPart
-from palpate.experiment.gates import explaining, judge, stated
-from palpate.experiment.gates.case import Case
-from palpate.experiment.gates.refusal import refuse
+from palpate.experiment.gates import explaining, judge
+from palpate.experiment.gates import numbers as gates_of_numbers
+from palpate.experiment.gates.numbers import refuse
 from palpate.experiment.run import fit_prepared, prepare_experiment, run_experiment
-from palpate.experiment.stage.belief import Handles, belief_of
 from palpate.experiment.stage.fit import Fit, solve_with
-from palpate.experiment.stage.inputs import Belief, Sensor, whole_balance
-from palpate.experiment.stage.mount import _zero  # pyright: ignore[reportPrivateUsage]
-from palpate.experiment.stage.picture import picture
-from palpate.experiment.stage.prepared import Prepared
+from palpate.experiment.stage.ground import with_feet
+from palpate.experiment.stage.inputs import Belief, Handles, Sensor, belief_of, whole_balance
+from palpate.experiment.stage.prepare import (
+    Prepared,
+    _zero,  # pyright: ignore[reportPrivateUsage]
+)
 from palpate.experiment.stage.result import (
+    Case,
     Result,
     _zero_changes,  # pyright: ignore[reportPrivateUsage]
     build_result,
+    picture,
     rms_of_kinds,
     split_zero,
 )
 from palpate.experiment.stage.variations import with_estimated
-from palpate.experiment.stage.wheel import with_feet
 from palpate.findings import Finding, Severity
 from palpate.identify.solution import Status
 from palpate.model import Model
@@ -153,11 +155,11 @@ def test_half_and_twice_the_lambda_stay_inside_the_intervals(
     assert changes["doubled"]["Iyy"] != 0
     assert "Half or twice the lambda moves identified parameters by up to" in _text(result.data)
     case = _case(experiment, prepared, fit)
-    assert list(stated.damping(case)) == []
+    assert list(gates_of_numbers.damping(case)) == []
     far = {"doubled": dict.fromkeys(changes["doubled"], 0.0) | {"Iyy": 10.0}}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stated, "damping_changes", lambda _: far)
-        (found,) = stated.damping(case)
+        patch.setattr(gates_of_numbers, "damping_changes", lambda _: far)
+        (found,) = gates_of_numbers.damping(case)
     assert found.place == "Iyy"
 
 
@@ -168,7 +170,7 @@ def test_a_stated_lambda_is_named_where_the_data_alone_would_tell(
     assert belief.prior is not None
 
     def hint(own: Fit) -> str:
-        (finding,) = stated.leaning(_case(experiment, prepared, own))
+        (finding,) = gates_of_numbers.leaning(_case(experiment, prepared, own))
         return finding.sentence
 
     strong = _believing(fit, replace(belief, prior=replace(belief.prior, damping=100.0, form="theta")))
@@ -389,16 +391,16 @@ def test_exchanged_load_cells_are_the_only_reason(
 def test_a_wrong_mass_is_told_by_what_the_data_weigh(experiment: Experiment[Any], prepared: Prepared, fit: Fit) -> None:
     mass = fit.inputs.belief.mass
     assert mass is not None
-    assert list(stated.known_mass(_case(experiment, prepared, fit))) == []
+    assert list(gates_of_numbers.known_mass(_case(experiment, prepared, fit))) == []
     for share in (0.9, 1.06):
         wrong = _believing(fit, replace(fit.inputs.belief, mass=share * mass))
-        (found,) = stated.known_mass(_case(experiment, prepared, wrong))
+        (found,) = gates_of_numbers.known_mass(_case(experiment, prepared, wrong))
         assert found.fatal
         assert f"the known mass makes it {share * mass:.4g} kg" in found.sentence
 
 
 def test_a_mass_that_nobody_weighed_is_told(experiment: Experiment[Any], prepared: Prepared, fit: Fit) -> None:
     config = experiment.config.model_copy(update={"known_mass": None})
-    (found,) = stated.known_mass(_case(replace(experiment, config=config), prepared, fit))
+    (found,) = gates_of_numbers.known_mass(_case(replace(experiment, config=config), prepared, fit))
     assert not found.fatal
     assert "known_mass is missing" in found.sentence

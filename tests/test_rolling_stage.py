@@ -18,13 +18,15 @@ from palpate.errors import ExperimentProblem
 from palpate.experiment import run
 from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.gates import mounting
-from palpate.experiment.gates.case import Case
-from palpate.experiment.gates.refusal import refuse
+from palpate.experiment.gates.numbers import refuse
 from palpate.experiment.run import fit_prepared, prepare_experiment, run_experiment
 from palpate.experiment.stage import ground, variations
-from palpate.experiment.stage.belief import Handles, belief_of
 from palpate.experiment.stage.clock import clock_by_balance
-from palpate.experiment.stage.fit import Fit, solve_with
+from palpate.experiment.stage.fit import (
+    Fit,
+    _best,  # pyright: ignore[reportPrivateUsage]
+    solve_with,
+)
 from palpate.experiment.stage.ground import (
     _feet_down,  # pyright: ignore[reportPrivateUsage]
     _vertical,  # pyright: ignore[reportPrivateUsage]
@@ -32,7 +34,9 @@ from palpate.experiment.stage.ground import (
     wheel_findings,
 )
 from palpate.experiment.stage.inputs import (
+    Handles,
     Inputs,
+    belief_of,
     compressed,
     move,
     projected,
@@ -40,9 +44,8 @@ from palpate.experiment.stage.inputs import (
     with_wrench,
     zeros_of,
 )
-from palpate.experiment.stage.mount import swapped
-from palpate.experiment.stage.prediction import _best  # pyright: ignore[reportPrivateUsage]
-from palpate.experiment.stage.prepared import Prepared
+from palpate.experiment.stage.prepare import Prepared, swapped
+from palpate.experiment.stage.result import Case
 from palpate.experiment.stage.variations import estimated, with_estimated, with_systematic
 from palpate.identify import Balance, Solution
 from palpate.identify.solution import Status

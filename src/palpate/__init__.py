@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from palpate.experiment import read_experiment as read_experiment
     from palpate.experiment import run_experiment as run_experiment
     from palpate.experiment.comparison import compare as compare
-    from palpate.experiment.gates.refusal import refuse as refuse
+    from palpate.experiment.gates.numbers import refuse as refuse
     from palpate.experiment.inspection import inspect_recordings as inspect_recordings
     from palpate.experiment.stage.capture import build_motion as build_motion
     from palpate.experiment.stage.clock import clock_by_balance as clock_by_balance
@@ -124,7 +124,7 @@ _PUBLIC = {
         ("palpate.experiment.comparison", "compare"),
         ("palpate.experiment.inspection", "inspect_recordings"),
         ("palpate.experiment.validation", "validate"),
-        ("palpate.experiment.gates.refusal", "refuse"),
+        ("palpate.experiment.gates.numbers", "refuse"),
         ("palpate.experiment.stage.capture", "build_motion"),
         (
             "palpate.experiment.stage.inputs",

@@ -17,15 +17,12 @@ from palpate.experiment.file.object_model import object_model
 from palpate.experiment.file.reading import Experiment, check_reference_names, read_experiment, shipped_experiments
 from palpate.experiment.file.schema import HandleWeightPart, sensor_label
 from palpate.experiment.gates import judge
-from palpate.experiment.gates.case import Case
-from palpate.experiment.gates.refusal import refuse
-from palpate.experiment.stage.belief import Handles
+from palpate.experiment.gates.numbers import refuse
 from palpate.experiment.stage.capture import Tell
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
-from palpate.experiment.stage.mount import prepare
-from palpate.experiment.stage.picture import picture
-from palpate.experiment.stage.prepared import Prepared
-from palpate.experiment.stage.result import Result, build_result, rms_of_kinds
+from palpate.experiment.stage.inputs import Handles
+from palpate.experiment.stage.prepare import Prepared, prepare
+from palpate.experiment.stage.result import Case, Result, build_result, picture, rms_of_kinds
 from palpate.experiment.stage.variations import with_estimated, with_systematic
 from palpate.findings import Finding
 from palpate.model import Model

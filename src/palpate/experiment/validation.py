@@ -13,12 +13,12 @@ import numpy as np
 from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.file.object_model import object_model
 from palpate.experiment.file.reading import Experiment
-from palpate.experiment.gates.case import MISFIT_PERCENT
+from palpate.experiment.gates.explaining import MISFIT_PERCENT
 from palpate.experiment.run import prepare_experiment, replay_fit
 from palpate.experiment.stage.capture import Tell
 from palpate.experiment.stage.fit import Plan, fit_inputs
 from palpate.experiment.stage.inputs import Belief
-from palpate.experiment.stage.mount import shown_as
+from palpate.experiment.stage.prepare import shown_as
 from palpate.experiment.stage.result import provenance, read_result
 from palpate.files import finite, sha256
 from palpate.findings import Finding, sentences

@@ -1,15 +1,15 @@
 """Gates: everything that is asked of a fit before its numbers are believed, for every object alike.
 
 A gate takes a `Case` and yields findings; it yields nothing where its question does not arise. What is fatal fails the
-verdict. `GATES` is the whole list; the thresholds stand in `case.py`.
+verdict. `GATES` is the whole list; a threshold stands with its gate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from palpate.experiment.gates import explaining, mounting, stated
-from palpate.experiment.gates.case import Case
+from palpate.experiment.gates import explaining, mounting, numbers
+from palpate.experiment.stage.result import Case
 from palpate.findings import Finding
 
 Gate = Callable[[Case], Iterable[Finding]]
@@ -38,15 +38,15 @@ GATES: Sequence[Gate] = (
     explaining.one_way,
     explaining.extrapolated,
     explaining.replayed,
-    stated.known_mass,
-    stated.mass_of_prior,
-    stated.scale,
-    stated.fixed,
-    stated.leaning,
-    stated.damping,
-    stated.shapes,
-    stated.refused,
-    stated.solver,
+    numbers.known_mass,
+    numbers.mass_of_prior,
+    numbers.scale,
+    numbers.fixed,
+    numbers.leaning,
+    numbers.damping,
+    numbers.shapes,
+    numbers.refused,
+    numbers.solver,
 )
 
 FOLLOWS: Mapping[str, tuple[str, ...]] = {

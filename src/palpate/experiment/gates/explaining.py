@@ -9,28 +9,8 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import PalpateError
-from palpate.experiment.gates.case import (
-    ASTRAY,
-    BAND_OFF,
-    BAND_STDS,
-    CARRY_OVER,
-    DRIFT_SHARE,
-    DRIFT_STDS,
-    EXTRAPOLATED,
-    FAR_S,
-    MISFIT_PERCENT,
-    NOISE_RATIO,
-    ONE_WAY,
-    OUTLYING,
-    QUIET_ROW,
-    REST_FROM_STOP,
-    REST_S,
-    REST_SHARE,
-    STILL_RAD_S,
-    STILL_S,
-    Case,
-)
 from palpate.experiment.stage.inputs import ATTENUATION_DB
+from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify import Balance
 from palpate.identify.problem import KAPPA_LIMIT, Ending
@@ -39,6 +19,29 @@ from palpate.model import Model
 from palpate.motion.derivatives import design_lowpass
 from palpate.physics.arrays import FloatArray, runs
 from palpate.physics.functions import ARRAYS
+
+MISFIT_PERCENT = 10.0
+"""Error beyond this share of a row's range: something is wrong, not just noisy (the paper's own door: 5.2 %)."""
+QUIET_ROW = 0.1
+"""A row whose range is less than this share of the largest of its unit is not what the motion is about."""
+NOISE_RATIO = 5.0
+"""Errors in the band of the fit beyond this multiple of the load cell's own noise come from something else."""
+CARRY_OVER = 2.0
+"""A test error beyond this multiple of the train error: the fit does not carry over."""
+BAND_OFF, BAND_STDS = 0.05, 3.0
+"""And a number at half the bandwidth from that at the whole."""
+REST_SHARE, REST_S, REST_FROM_STOP = 0.05, 0.25, 2.0
+"""Share of the samples at rest that friction cannot hold; long enough at rest; steps from a stop."""
+EXTRAPOLATED, ASTRAY = 5.0, 10.0
+"""Steps from the closed position that were never seen; by which a replay goes astray."""
+ONE_WAY = 0.02
+"""Share of the range by which an object that moves one way only may seem to go back."""
+OUTLYING = 0.5
+"""Weight below which a piece of the recording counts as one that does not fit."""
+DRIFT_SHARE, DRIFT_STDS = 0.01, 5.0
+"""Share of a row's range, and standard deviations, by which a zero must move to be said to."""
+STILL_S, STILL_RAD_S, FAR_S = 1.0, 0.05, 5.0
+"""A still stretch lasts at least so long and turns with less than that; two must be that far apart to compare."""
 
 
 def ending(case: Case) -> Iterator[Finding]:

@@ -9,30 +9,32 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import DataProblem, PalpateError
-from palpate.experiment.gates.case import (
-    BESIDE_M,
-    BESIDE_SHARE,
-    BESIDE_STDS,
-    LATE_S,
-    LEVER_M,
-    OTHER_LINKAGE,
-    PIECE_S,
-    STATED_LATE_S,
-    SWAPPED_SHARE,
-    TOUCH_S,
-    TOUCHED,
-    Case,
-)
 from palpate.experiment.stage.fit import Fit
 from palpate.experiment.stage.ground import feet_findings, wheel_findings
 from palpate.experiment.stage.inputs import AT_STOP
-from palpate.experiment.stage.mount import SWAPPED, swapped
+from palpate.experiment.stage.prepare import SWAPPED, swapped
+from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify.clock_profile import residuals
 from palpate.identify.diagnosis import axis_problems, scale_problems
 from palpate.motion.extrinsics import check_placement, imu_on_load_cell
 from palpate.motion.imu import imu_motion, resample_motion
 from palpate.physics.arrays import FloatArray, least_squares
+
+TOUCHED, TOUCH_S = 0.03, 0.2
+"""Share of a component's range by which means over so many seconds may change while nobody touches the handle."""
+LEVER_M = (0.003, 2.0)
+"""From a sensor to the hand on the handle."""
+BESIDE_M, BESIDE_SHARE, LATE_S = 0.02, 0.5, 1e-3
+"""Less is what a ruler, a drawing or a typed sample may be off by: a lever arm, a share, a delay."""
+STATED_LATE_S = 5e-3
+"""The same of a clock that was stated by samples."""
+BESIDE_STDS = 5.0
+OTHER_LINKAGE = 0.7
+"""Another assembly explains the row better when it leaves less than this share of the error ..."""
+SWAPPED_SHARE = 0.5
+"""... and exchanged load cells when they leave less than this share of the squares."""
+PIECE_S = 1.0
 
 
 def axes(case: Case) -> Iterable[Finding]:

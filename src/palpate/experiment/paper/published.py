@@ -17,10 +17,9 @@ from palpate.experiment.file.object_model import object_model
 from palpate.experiment.file.reading import Experiment, wrench_channels
 from palpate.experiment.file.schema import ImuPart, MocapPart, SensorMarkersPart, WrenchPart
 from palpate.experiment.paper.choices import BODIES, HANDLES, PAPER, BodyChoices, Span, Window
-from palpate.experiment.stage.belief import prior_of
 from palpate.experiment.stage.capture import Tell
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
-from palpate.experiment.stage.inputs import Belief, Filtering, ImuMotion, Inputs, Sensor
+from palpate.experiment.stage.inputs import Belief, Filtering, ImuMotion, Inputs, Sensor, prior_of
 from palpate.experiment.stage.recordings import load_part, sensor_of
 from palpate.files import finite
 from palpate.identify import Prior, Solution

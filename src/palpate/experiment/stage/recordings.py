@@ -1,25 +1,28 @@
-"""Recordings as an experiment file describes them: channels in SI, each on its even clock."""
+"""Recordings as an experiment file describes them: channels in SI, each on its even clock, and segments of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from palpate.errors import PalpateError
+from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.file.reading import Experiment, RecordingPart, load_options, wrench_channels
-from palpate.experiment.file.schema import SENSORS, ImuPart, PosePart, SensorPart, SignalsPart, WrenchPart
+from palpate.experiment.file.schema import SENSORS, ImuPart, PosePart, SamplesPart, SensorPart, SignalsPart, WrenchPart
 from palpate.findings import Finding, Severity
+from palpate.identify.balance import Segment
 from palpate.mechanisms import Mechanism
 from palpate.motion.clock import Even, evenly_sampled
 from palpate.motion.hinge import coordinate_of_path
-from palpate.physics.arrays import FloatArray, rate_hz
+from palpate.physics.arrays import FloatArray, rate_hz, segment_mask
 from palpate.physics.motion import nearest_rotation, transform
 from palpate.physics.units import parse_unit
 from palpate.recording import Recording, load
 from palpate.recording.gates import check_channels
 
+KINDS = ("static", "quasi_static", "train", "test")
 CHANNEL_UNITS = {"wrench": ["N"] * 3 + ["N m"] * 3, "acceleration": ["m/s2"] * 3, "angular_rate": ["rad/s"] * 3}
 IDLE = 1e-6
 """N, N m: a load cell whose numbers change by less does not measure."""
@@ -154,6 +157,48 @@ def pose_of(experiment: Experiment[Any], key: str, part: PosePart, what: str) ->
 def sensor_of(sensor: str | SensorPart) -> SensorPart:
     """A force/torque sensor by name, or as described."""
     return SENSORS[sensor] if isinstance(sensor, str) else sensor
+
+
+def segments_of(experiment: Experiment[Any], times_s: FloatArray, rows: NDArray[np.int64]) -> dict[str, list[Segment]]:
+    """The file's segments in seconds, checked; `rows`: the place of each row of the reference's file on the even clock.
+
+    A sample k of the authors' counting is row first_sample + k - 1 of the file, from 1, both ends included.
+    """
+    part, segments = experiment.config.segments, dict[str, list[Segment]]()
+    step = 1 / rate_hz(times_s)
+    for kind in KINDS:
+        chosen = getattr(part, kind)
+        try:
+            if isinstance(chosen, SamplesPart):
+                ends = [[_time_of(part.first_sample, k, times_s, rows) for k in pair] for pair in chosen.samples]
+                segments[kind] = [(a - 0.5 * step, b + 0.5 * step) for a, b in ends]
+            else:
+                segments[kind] = [(float(a), float(b)) for a, b in cast("list[Segment] | None", chosen) or []]
+        except PalpateError as error:
+            raise experiment.problem(f"segments.{kind}", str(error)) from error
+        for a, b in segments[kind]:
+            if a < times_s[0] - 2 * step or b > times_s[-1] + 2 * step:
+                wrong = f"{a:.3f} to {b:.3f} s is not inside the recording, {times_s[0]:.3f} to {times_s[-1]:.3f} s"
+                raise experiment.problem(f"segments.{kind}", wrong)
+    fitted = segment_mask(times_s, [*segments["train"], *segments["quasi_static"]])
+    for a, b in segments["test"]:
+        shared = times_s[fitted & segment_mask(times_s, [(a, b)])]
+        if len(shared):
+            wrong = f"{a:.3f} to {b:.3f} s overlaps a segment of the fit, from {shared[0]:.3f} to {shared[-1]:.3f} s"
+            raise experiment.problem("segments.test", wrong, "a test on data of the fit proves nothing")
+    return segments
+
+
+def _time_of(first_sample: int, sample: int, times_s: FloatArray, rows: NDArray[np.int64]) -> float:
+    row = first_sample + sample - 1
+    if row > len(rows):
+        counted = f"sample {sample}" + (f" is row {row} of the file" if first_sample > 1 else "")
+        raise DataProblem(
+            counted,
+            f"the file has {len(rows)} rows: a segment must lie inside the recording, {times_s[0]:.3f} to "
+            f"{times_s[-1]:.3f} s",
+        )
+    return float(times_s[rows[row - 1]])
 
 
 def slower(even: Even, most_hz: float = TABLE_HZ) -> Even:

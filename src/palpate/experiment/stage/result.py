@@ -1,4 +1,4 @@
-"""The result of an identification: result.json and model.json, documented and versioned, the same for every object."""
+"""The result of an identification: result.json and model.json, documented and versioned, and the view to draw."""
 
 from __future__ import annotations
 
@@ -16,13 +16,26 @@ from palpate.elements import SensorBias
 from palpate.errors import FileProblem, PalpateError
 from palpate.experiment.file.reading import Experiment, recordings_of
 from palpate.experiment.file.schema import HandleWeightPart, SensorPart, sensor_label
+from palpate.experiment.stage.capture import Body, CapturedMotion
 from palpate.experiment.stage.fit import Fit, damping_changes
-from palpate.experiment.stage.imu import expected_noise
-from palpate.experiment.stage.inputs import Sensor, Zero, position_noise, projected, zeros_of
-from palpate.experiment.stage.prepared import Prepared
+from palpate.experiment.stage.ground import resistance, with_feet
+from palpate.experiment.stage.inputs import Sensor, Zero, coordinates_of, position_noise, projected, zeros_of
+from palpate.experiment.stage.prepare import Prepared, expected_noise, shown_as
 from palpate.experiment.stage.recordings import sensor_of
-from palpate.experiment.stage.wheel import resistance, with_feet
-from palpate.experiment.view import View
+from palpate.experiment.view import (
+    Arrows,
+    ChannelSummary,
+    ClockEvidence,
+    CoordinateSeries,
+    InstrumentSummary,
+    MarkerSummary,
+    ReplayCurve,
+    ReplayWindow,
+    Scene,
+    Series,
+    ShapeProfile,
+    View,
+)
 from palpate.files import finite, read_bytes, sha256, write_text
 from palpate.findings import Finding, sentences
 from palpate.identify import Solution, compress, cross_validate
@@ -31,10 +44,11 @@ from palpate.identify.diagnosis import weakest_direction
 from palpate.identify.solution import Estimate, Status, damping_curve
 from palpate.mechanisms.mechanism import Row
 from palpate.model import Model
-from palpate.motion.clock import ClockMap
-from palpate.physics.arrays import FloatArray, rms
+from palpate.motion.clock import ClockMap, Even, noise_floor
+from palpate.motion.offset import Offset
+from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, rms, runs, segment_mask
 from palpate.physics.inertia import PHI_NAMES
-from palpate.physics.motion import Kinematics, wrench_transmission
+from palpate.physics.motion import Kinematics, Poses, wrench_transmission
 from palpate.runtime.replay import Replay
 
 RESULT_FORMAT = 2
@@ -58,6 +72,45 @@ SUM_ONLY = (
     "the motion shows only what the zeros add up to in the object's frame, six numbers; between the sensors they are "
     "split so that each is as small beside its sensor's accuracy as the other"
 )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """A fit with all that a gate may ask about."""
+
+    config: Any
+    prepared: Prepared
+    fit: Fit
+    rms: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    """train, test, ... -> row -> value, unit, percent_of_range, noise."""
+    refused: Mapping[str, Finding]
+    """Parameters that have no number, and why."""
+    replay: Replay | None
+
+    @property
+    def solution(self) -> Solution:
+        """Of the fit."""
+        return self.fit.solution
+
+    @property
+    def model(self) -> Model:
+        """With its mechanism."""
+        return self.fit.inputs.model
+
+    @property
+    def one_row(self) -> bool:
+        """Whether the object has a single freedom."""
+        return len(self.model.mechanism.rows) == 1
+
+    @property
+    def moved(self) -> list[tuple[float, float]]:
+        """All segments in which the object is moved and that were fitted."""
+        return [*self.prepared.segments["quasi_static"], *self.prepared.segments["train"]]
+
+    def shown(self, position: float, spec: str) -> str:
+        """A position of the main coordinate for people, with a number format."""
+        main = self.model.mechanism.main
+        return shown_as("rad" if main is None else self.model.mechanism.coordinates[main])(position, spec)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -520,3 +573,205 @@ def _about(
     if assumed:
         about["feet"] = f"where they touch the ground is measured; assumed: {', '.join(assumed)}"
     return about
+
+
+WRENCH = tuple((n, "N") for n in ("f_x", "f_y", "f_z")) + tuple((n, "N m") for n in ("n_x", "n_y", "n_z"))
+IMU = tuple((n, "m/s2") for n in ("a_x", "a_y", "a_z")) + tuple((n, "rad/s") for n in ("omega_x", "omega_y", "omega_z"))
+NAMES = {"wrench": "load cell", "wrench_2": "second load cell", "imu": "IMU"}
+ARROWS, PATH = 48, 600
+"""Wrenches and points of a path that are drawn."""
+
+
+def picture(experiment: Experiment[Any], prepared: Prepared, fit: Fit, replay: Replay | None) -> View:
+    """Everything that the figures of an identification show."""
+    inputs, seen = fit.inputs, fit.prediction
+    recordings, captured = experiment.config.recordings, prepared.capture
+    estimate = np.where(seen.used[:, None], seen.rows[:, :, :-1] @ fit.p, np.nan)
+    offsets = {"imu" if inputs.imu is not None else "wrench": prepared.offset}
+    marker_error = None
+    if captured is not None:
+        offsets |= {name: d.offset for name, d in captured.devices.items()}
+        marker_error = Series("mean error", "m", _marker_error(captured.body))
+    instruments = [
+        _instrument(NAMES[key], getattr(recordings, key).file, i.even, IMU if key == "imu" else WRENCH)
+        for key, i in prepared.instruments.items()
+    ]
+    if captured is not None:
+        instruments.insert(0, _cameras(captured.body, recordings.mocap.file))
+    return View(
+        model=fit.solution.model,
+        times_s=seen.times_s,
+        reference=seen.rows[:, :, -1] if inputs.imu is not None else projected(fit.balance),
+        estimate=estimate,
+        used=seen.used,
+        resting=fit.moved.resting[seen.at],
+        segments=prepared.segments,
+        coordinates=_coordinates(fit),
+        series=_series(fit),
+        profiles=_profiles(fit),
+        replay=_windows(replay, fit),
+        instruments=tuple(instruments),
+        clocks=tuple(_evidence(name, o) for name, o in offsets.items() if o is not None),
+        markers=() if captured is None else _markers(captured.body),
+        marker_error=marker_error,
+        scene=_scene(fit) if captured is None else _capture_scene(captured, prepared, fit),
+        excitation=excitation(fit.balance.kinematics, inputs.inside(fit.plan.segments)),
+    )
+
+
+def _coordinates(fit: Fit) -> tuple[CoordinateSeries, ...]:
+    """Of the mechanism's state; where a wheel went on the floor counts from its mean, and its way ahead has no
+    position.
+    """
+    inputs, mechanism = fit.inputs, fit.inputs.mechanism
+    if inputs.imu is not None:
+        return ()
+    c, at = coordinates_of(inputs), fit.prediction.at
+    if mechanism.main is not None:
+        columns = (x[at, 0] for x in (c.position, c.speed, c.acceleration))
+        return (CoordinateSeries(mechanism.main, mechanism.position_units[0], *columns),)
+    unknown, series = np.full(len(at), np.nan), list[CoordinateSeries]()
+    for i, (name, unit) in enumerate(zip(mechanism.state, mechanism.position_units, strict=False)):
+        position, speed, acceleration = (x[at, i] for x in (c.position, c.speed, c.acceleration))
+        if unit == "m":
+            series.append(CoordinateSeries(name, unit, position - np.nanmean(position), unknown))
+        else:
+            series.append(CoordinateSeries(name, unit, position, speed, acceleration))
+    ahead = mechanism.speeds_of(c.position, c.speed)[at, 0]
+    forward = mechanism.accelerations_of(c.position, c.speed, c.acceleration)[at, 0]
+    return (*series, CoordinateSeries("forward", "m", unknown, ahead, forward))
+
+
+def _series(fit: Fit) -> tuple[Series, ...]:
+    """A free body's acceleration and angular rate."""
+    if fit.inputs.imu is None:
+        return ()
+    k, at = fit.balance.kinematics, fit.prediction.at
+    groups = (("a", "m/s2", k.specific_acceleration), ("ω", "rad/s", k.omega))
+    return tuple(
+        Series(f"{letter}_{axis}", unit, np.asarray(s)[at])
+        for letter, unit, triple in groups
+        for axis, s in zip("xyz", triple, strict=True)
+    )
+
+
+def _profiles(fit: Fit) -> tuple[ShapeProfile, ...]:
+    profiles = () if fit.shaped is None else fit.shaped.profiles
+    return tuple(ShapeProfile(p.name, p.unit, p.values, p.costs, p.value, p.interval) for p in profiles)
+
+
+def _windows(replay: Replay | None, fit: Fit) -> tuple[ReplayWindow, ...]:
+    units = dict(zip(fit.inputs.mechanism.state, fit.inputs.mechanism.position_units, strict=False))
+    return tuple(
+        ReplayWindow(
+            w.times_s, tuple(ReplayCurve(t.name, units[t.name], t.measured, t.simulated, t.rms) for t in w.tracks)
+        )
+        for w in (() if replay is None else replay.scored)
+    )
+
+
+def _instrument(name: str, file: str, even: Even, channels: Sequence[tuple[str, str]]) -> InstrumentSummary:
+    """An instrument on its even clock; channels: names and units of the columns."""
+    t, x, noise = even.times_s, even.seen_x, noise_floor(even.x)
+    summaries = [
+        ChannelSummary(n, unit, float(np.nanmin(x[:, i])), float(np.nanmax(x[:, i])), float(noise[i]))
+        for i, (n, unit) in enumerate(channels)
+        if np.isfinite(x[:, i]).any()
+    ]
+    longest = max((b - a for a, b in even.lost), default=0.0)
+    span = (rate_hz(t), len(t), float(t[0]), float(t[-1]))
+    return InstrumentSummary(name, file, *span, len(even.lost), longest, even.jitter_s, tuple(summaries))
+
+
+def _cameras(body: Body, file: str) -> InstrumentSummary:
+    """Motion capture; a gap is a time in which the body's pose is not known."""
+    t = body.poses.times_s
+    gaps = [(b - a) / rate_hz(t) for a, b in runs(~body.poses.seen)]
+    span = (rate_hz(t), len(t), float(t[0]), float(t[-1]))
+    return InstrumentSummary("motion capture", file, *span, len(gaps), max(gaps, default=0.0), float("nan"))
+
+
+def _evidence(name: str, o: Offset) -> ClockEvidence:
+    return ClockEvidence(name, o.lags_s - o.value_s, o.misfit, o.std_s, o.explained, o.runner_up)
+
+
+def _markers(body: Body) -> tuple[MarkerSummary, ...]:
+    """Each marker as stored, faults included, with their kinds."""
+    faults = {n: ", ".join(dict.fromkeys(f.kind for f in body.checked.faults if n in f.names)) for n in body.raw.names}
+    return tuple(
+        MarkerSummary(name.rsplit(":", 1)[-1], mean, largest, at, hidden, faults[name])
+        for name, mean, largest, at, hidden in body.raw.rows()
+    )
+
+
+def _marker_error(body: Body) -> FloatArray:
+    """(samples,): mean distance of the markers from their places, m; NaN where none was used."""
+    error = np.where(body.raw.alignment.used, body.raw.alignment.error, np.nan)
+    count = np.isfinite(error).sum(axis=1)
+    return np.nansum(error, axis=1) / np.where(count > 0, count, np.nan)
+
+
+def _scene(fit: Fit) -> Scene | None:
+    """The sensor with its IMU, the centre of mass, and the forces that moved the object, in the sensor's axes."""
+    mounted = fit.inputs.imu
+    if mounted is None:
+        return None
+    reference = fit.prediction.rows[:, :, -1]
+    known = reference[np.isfinite(reference).all(axis=1)]
+    some = known[_spread(len(known))]
+    values = fit.solution.model.values
+    m, *first = (values[n] for n in PHI_NAMES[:4])
+    centre = np.array(first) / m if m > 0 else np.full(3, np.nan)
+    at = np.zeros((len(some), 3))
+    arrows = (
+        Arrows("force at the sensor", "N", at, some[:, :3]),
+        Arrows("moment at the sensor", "N m", at, some[:, 3:]),
+    )
+    frames = {"sensor": np.eye(4), "IMU": mounted.T_body_imu}
+    return Scene("sensor", frames, np.zeros((0, 3)), arrows=arrows, points={"centre of mass": centre})
+
+
+def _capture_scene(captured: CapturedMotion, prepared: Prepared, fit: Fit) -> Scene | None:
+    """Markers and frames at one instant, paths of the sensors, and the wrenches along them in the test segments."""
+    body, seen = captured.body, captured.body.poses.seen
+    if not seen.any():
+        return None
+    during = seen & segment_mask(body.poses.times_s, prepared.segments["test"])
+    inside = during if during.any() else seen
+    at = int(np.flatnonzero(inside)[inside.sum() // 2])
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = body.poses.rotation[at], body.poses.position[at]
+    arrows, paths = list[Arrows](), dict[str, FloatArray]()
+    wrenches: Mapping[str, FloatArray] = dict(
+        zip(SENSOR_NAMES, fit.inputs.measured - zeros_of(fit.inputs)[:, None], strict=False)
+    )
+    for name, w in wrenches.items():
+        poses, word = body.poses_of(name), name.replace("_", " ")
+        path = np.where(seen[:, None], poses.position, np.nan)
+        paths[f"path of the {word}"] = path[:: max(1, -(-len(path) // PATH))]
+        arrows += _wrench_arrows(word, poses, w, inside)
+    return Scene(
+        "capture",
+        {name: T @ frame for name, frame in body.frames.items()},
+        body.cloud.points @ T[:3, :3].T + T[:3, 3],
+        tuple(n.rsplit(":", 1)[-1] for n in body.cloud.names),
+        paths,
+        tuple(arrows),
+    )
+
+
+def _wrench_arrows(name: str, poses: Poses, wrench: FloatArray, inside: BoolArray) -> list[Arrows]:
+    known = np.flatnonzero(inside & np.isfinite(wrench).all(axis=1))
+    some = known[_spread(len(known))]
+    if not len(some):
+        return []
+    R = poses.rotation[some]
+    return [
+        Arrows(f"{kind} at the {name}", unit, poses.position[some], np.einsum("nij,nj->ni", R, wrench[some][:, part]))
+        for kind, unit, part in (("force", "N", slice(0, 3)), ("moment", "N m", slice(3, 6)))
+    ]
+
+
+def _spread(count: int) -> Any:
+    """Indices of at most `ARROWS` of so many, evenly spread."""
+    return np.linspace(0, count - 1, min(ARROWS, count)).astype(int) if count else np.zeros(0, dtype=int)
