@@ -1,4 +1,4 @@
-"""The verbs, each in a module of its own that parses, calls the public API and prints."""
+"""The verbs; each parses, calls the public API and prints."""
 
 from __future__ import annotations
 
@@ -6,16 +6,11 @@ from typing import Annotated
 
 import typer
 
-from palpate.cli.compare import compare
-from palpate.cli.export import export
-from palpate.cli.identify import identify
+from palpate.cli.console import known_errors
+from palpate.cli.identify import compare, identify, reproduce, validate, variants
 from palpate.cli.inspect import inspect
-from palpate.cli.new import new
-from palpate.cli.reproduce import reproduce
-from palpate.cli.simulate import simulate
-from palpate.cli.twin import demo, twin
-from palpate.cli.validate import validate
-from palpate.cli.variants import variants
+from palpate.cli.model import export, simulate
+from palpate.cli.start import demo, new, twin
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -45,4 +40,4 @@ def palpate(
 
 
 for verb in (compare, demo, export, identify, inspect, new, reproduce, simulate, twin, validate, variants):
-    app.command()(verb)
+    app.command()(known_errors()(verb))

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from palpate.errors import PalpateError
+from palpate.errors import MissingExtra, PalpateError
 from palpate.files import check_folder, write_text
 
 KNOWN_ERROR, GATE_FAILED = 1, 3
@@ -93,7 +93,10 @@ def finish(
 
 
 def show(renderable: Any) -> None:
-    """Print a table or text; wide enough for its columns where the output is no terminal."""
+    """Print text or a table; that is wide enough for its columns where the output is no terminal."""
+    if isinstance(renderable, str):
+        typer.echo(renderable)
+        return
     from rich.console import Console
 
     console = Console() if sys.stdout.isatty() else Console(width=140)
@@ -108,6 +111,16 @@ def show_json(data: Any) -> None:
 def save_json(path: Path, data: Any) -> None:
     """Write JSON into a file."""
     write_text(path, json.dumps(data, indent=1, allow_nan=False) + "\n")
+
+
+def save_page(path: Path, write: Callable[..., Any], *arguments: Any, **options: Any) -> list[Path]:
+    """Write a page where its libraries are there; without them a message says so."""
+    try:
+        write(path, *arguments, **options)
+    except MissingExtra as missing:
+        typer.echo(f"palpate: {path.name} is not written: {missing}", err=True)
+        return []
+    return [path]
 
 
 def model_file(path: Path) -> Path:

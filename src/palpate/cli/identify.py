@@ -1,4 +1,4 @@
-"""palpate identify: an experiment file -> result.json, model.json, report.html and a table."""
+"""From recordings to models: palpate identify, reproduce (the paper's four models), variants, validate and compare."""
 
 from __future__ import annotations
 
@@ -9,7 +9,20 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from palpate.cli.console import Data, Json, Quiet, Verbose, finish, known_errors, progress, result_folder
+from palpate.cli.console import (
+    Data,
+    Json,
+    Quiet,
+    Verbose,
+    finish,
+    model_file,
+    progress,
+    result_folder,
+    save_json,
+    save_page,
+)
+from palpate.errors import PalpateError, UnknownName
+from palpate.files import check_folder
 
 
 def identify(
@@ -36,20 +49,18 @@ def identify(
     verbose: Verbose = False,
 ) -> None:
     """Identify a model from recordings."""
-    with known_errors():
-        extras = Extras(figures, tables, tuple(without or ()))
-        if extras != Extras():
-            extras.check()
-        folder = result_folder(out, experiment)
-        with progress(quiet=quiet or as_json, verbose=verbose, title=Path(experiment).stem) as tell:
-            from palpate.experiment import read_experiment, run_experiment
-            from palpate.report import result_text
+    extras = Extras(figures, tables, tuple(without or ()))
+    extras.check()
+    folder = result_folder(out, experiment)
+    with progress(quiet=quiet or as_json, verbose=verbose, title=Path(experiment).stem) as tell:
+        from palpate.experiment import read_experiment, run_experiment
+        from palpate.report import result_text
 
-            result = run_experiment(read_experiment(experiment, data=data), tell)
-        paths = save_result(result, folder, extras)
-        failure = "" if result.passed else f"verdict failed: {'; '.join(result.data['verdict']['reasons'])}"
-        text = partial(result_text, result.data)
-        finish(result.data, text, paths, as_json=as_json, quiet=quiet, failure=failure)
+        result = run_experiment(read_experiment(experiment, data=data), tell)
+    paths = save_result(result, folder, extras)
+    failure = "" if result.passed else f"verdict failed: {'; '.join(result.data['verdict']['reasons'])}"
+    text = partial(result_text, result.data)
+    finish(result.data, text, paths, as_json=as_json, quiet=quiet, failure=failure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +76,6 @@ class Extras:
 
     def check(self) -> None:
         """Refuse what does not exist before anything is computed."""
-        from palpate.errors import UnknownName
         from palpate.report.identification import check_names
         from palpate.report.paper import FORMATS, TABLE_FORMATS
 
@@ -87,18 +97,143 @@ def save_result(result: Any, folder: Path, extras: Extras | None = None) -> list
 
 
 def _save_report(result: Any, folder: Path, extras: Extras) -> list[Path]:
-    from palpate.errors import MissingExtra
     from palpate.report.identification import without, write_figures, write_report, write_tables
 
     paths: list[Path] = []
     if extras.tables is not None:
         write_tables(folder / "tables", result, format=cast("Any", extras.tables))
         paths.append(folder / "tables")
-    try:
-        if extras.figures is not None:
-            write_figures(folder / "figures", result, format=cast("Any", extras.figures))
-            paths.append(folder / "figures")
-        paths.insert(0, write_report(folder / "report.html", result, sections=without(*extras.without)))
-    except MissingExtra as missing:
-        typer.echo(f"palpate: report.html is not written: {missing}", err=True)
-    return paths
+    if extras.figures is not None:
+        paths += save_page(folder / "figures", write_figures, result, format=cast("Any", extras.figures))
+    return save_page(folder / "report.html", write_report, result, sections=without(*extras.without)) + paths
+
+
+def variants(
+    experiment: Annotated[str, typer.Argument(help="Experiment file of a body, or the name of one that ships: door.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for variants.json [default: NAME-result].")
+    ] = None,
+    data: Data = None,
+    everything: Annotated[bool, typer.Option("--all", help="Show every variant, not only the first ones.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Fit alternative models of a body and rank them by how well they predict unseen data."""
+    path = result_folder(out, experiment) / "variants.json"
+    with progress(quiet=quiet or as_json, verbose=verbose, title=Path(experiment).stem) as tell:
+        from palpate.experiment import read_experiment
+        from palpate.experiment.variants import rank_body, ranking_data
+        from palpate.report.tables import variants_text
+
+        read = read_experiment(experiment, data=data)
+        ranking = ranking_data(rank_body(read, tell), read.config.title or read.source.stem)
+    save_json(path, ranking)
+    text = partial(variants_text, ranking, everything=everything)
+    finish(ranking, text, [path], as_json=as_json, quiet=quiet)
+
+
+def validate(
+    model: Annotated[Path, typer.Argument(help="model.json, or the folder of a result.")],
+    experiment: Annotated[
+        str, typer.Argument(help="Experiment file of the unseen recordings, or the name of one that ships.")
+    ],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the numbers, JSON.")] = None,
+    data: Data = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Judge a model by unseen data: its errors, beside those of a model fitted to these data."""
+    path = model_file(model)
+    with progress(quiet=quiet or as_json, verbose=verbose, title=Path(experiment).stem) as tell:
+        from palpate.experiment import read_experiment
+        from palpate.experiment.validation import validate as judge
+        from palpate.model import Model
+        from palpate.report.tables import validation_text
+
+        judged = judge(Model.load(path), read_experiment(experiment, data=data), tell, path=path)
+    if out is not None:
+        save_json(out, judged.data)
+    failure = "" if judged.passed else f"verdict failed: {'; '.join(judged.data['verdict']['reasons'])}"
+    written = [out] if out is not None else []
+    text = partial(validation_text, judged.data)
+    finish(judged.data, text, written, as_json=as_json, quiet=quiet, failure=failure)
+
+
+def compare(
+    results: Annotated[list[Path], typer.Argument(help="Folders of results, or result.json files; two at least.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the numbers, JSON.")] = None,
+    model: Annotated[
+        Path | None, typer.Option("--model", help="Write the mean of the results' models to this file.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare several identifications of one object: each number, the mean, and the spread between takes."""
+    from palpate.experiment import comparison
+    from palpate.experiment.stage.result import read_result
+    from palpate.model import Model
+    from palpate.report.tables import comparison_text
+
+    data = comparison.compare(dict(zip(_labels(results), map(read_result, results), strict=True)))
+    if model is not None:
+        if data["differing"]:
+            named = ", ".join(data["differing"])
+            raise PalpateError(f"there is no mean of these models: they differ in {named} by more than their noise")
+        comparison.mean_model([Model.load(_folder(path) / "model.json") for path in results]).save(model)
+    if out is not None:
+        save_json(out, data)
+    written = [path for path in (model, out) if path is not None]
+    finish(data, lambda: comparison_text(data), written, as_json=as_json, quiet=quiet)
+
+
+def _folder(path: Path) -> Path:
+    return path if path.is_dir() else path.parent
+
+
+def _labels(paths: list[Path]) -> list[str]:
+    """Short names that tell the results apart."""
+    folders = [_folder(path).resolve() for path in paths]
+    for depth in (1, 2, 3):
+        labels = ["/".join(folder.parts[-depth:]) for folder in folders]
+        if len(set(labels)) == len(labels):
+            return labels
+    return [f"{i + 1}: {folder.name}" for i, folder in enumerate(folders)]
+
+
+def reproduce(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A clone of the authors' repository, nate-baum/large-objects-sys-id.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path("reproduction"),
+    as_published: Annotated[
+        bool,
+        typer.Option(
+            "--as-published",
+            help="Only with the authors' choices (decimation, windows, weight-only handle, fixed correction); without "
+            "it, both ways side by side.",
+        ),
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Identify the paper's four models from its authors' recordings and compare them with its Table."""
+    from palpate.experiment.paper.reproduce import check_previous
+    from palpate.experiment.paper.reproduce import reproduce as run
+
+    check_folder(out)
+    check_previous(out)
+    with progress(quiet=quiet or as_json, verbose=verbose, title="reproducing") as tell:
+        reproduction = run(folder, as_published=as_published, tell=tell)
+        tell("writing")
+        from palpate.experiment.paper.table import reproduction_data
+        from palpate.report.reproduction import reproduction_text, write_reproduction
+
+        paths, lost = write_reproduction(out, reproduction)
+    for sentence in lost:
+        typer.echo(f"palpate: {sentence}", err=True)
+    data, text = reproduction_data(reproduction), partial(reproduction_text, reproduction)
+    failure = "; ".join(reproduction.failures)
+    finish(data, text, paths, as_json=as_json, quiet=quiet, failure=failure)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from palpate.cli.console import Json, Quiet, Tell, known_errors, progress, show, show_json
+from palpate.cli.console import Json, Quiet, Tell, progress, show, show_json
 from palpate.errors import PalpateError
 
 _Given = tuple[str | None, str | None, str | None, float | None]
@@ -47,38 +47,37 @@ def inspect(
     quiet: Quiet = False,
 ) -> None:
     """Show what recordings hold: channels, markers, gaps, noise, clocks."""
-    with known_errors():
+    if out is not None:
+        from palpate.report.page import require_plotly
+
+        require_plotly()
+    if table is not None and table.suffix.lower() not in (".csv", ".parquet"):
+        raise PalpateError(f"--table: {table.name} must end in .csv or .parquet")
+    with progress(quiet=quiet or as_json, verbose=False, title="inspecting") as tell:
+        given = (format_, time, time_unit, rate)
+        of_experiment = _is_experiment(files)
+        inspection, hints = _inspect_experiment(files, tell) if of_experiment else _inspect(files, given, tell)
         if out is not None:
-            from palpate.report.page import require_plotly
+            tell("drawing")
+            from palpate.report.inspection import write_inspection
 
-            require_plotly()
-        if table is not None and table.suffix.lower() not in (".csv", ".parquet"):
-            raise PalpateError(f"--table: {table.name} must end in .csv or .parquet")
-        with progress(quiet=quiet or as_json, verbose=False, title="inspecting") as tell:
-            given = (format_, time, time_unit, rate)
-            of_experiment = _is_experiment(files)
-            inspection, hints = _inspect_experiment(files, tell) if of_experiment else _inspect(files, given, tell)
-            if out is not None:
-                tell("drawing")
-                from palpate.report.inspection import write_inspection
+            write_inspection(out, inspection)
+        if table is not None:
+            tell("writing the table")
+            _write_table(table, inspection.motion)
+    with _closed_pipe_is_no_error():
+        from palpate.experiment.inspection import inspection_data
+        from palpate.report.inspection import describe, inspection_text, recordings_text
 
-                write_inspection(out, inspection)
-            if table is not None:
-                tell("writing the table")
-                _write_table(table, inspection.motion)
-        with _closed_pipe_is_no_error():
-            from palpate.experiment.inspection import inspection_data
-            from palpate.report.inspection import describe, inspection_text, recordings_text
-
-            described = [describe(r, hint) for r, hint in zip(inspection.recordings, hints, strict=True)]
-            if as_json:
-                show_json({"recordings": described, **inspection_data(inspection)})
-            elif not quiet:
-                show(recordings_text(described))
-                show(inspection_text(inspection))
-                for written in (out, table):
-                    if written is not None:
-                        typer.echo(f"Written: {written}")
+        described = [describe(r, hint) for r, hint in zip(inspection.recordings, hints, strict=True)]
+        if as_json:
+            show_json({"recordings": described, **inspection_data(inspection)})
+        elif not quiet:
+            show(recordings_text(described))
+            show(inspection_text(inspection))
+            for written in (out, table):
+                if written is not None:
+                    typer.echo(f"Written: {written}")
 
 
 def _is_experiment(files: Sequence[Path]) -> bool:

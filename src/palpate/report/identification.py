@@ -20,7 +20,7 @@ from palpate.experiment.view import View
 from palpate.files import write_text
 from palpate.findings import Severity
 from palpate.physics.arrays import rms
-from palpate.report import data_plots, fit_plots, model_plots, tables
+from palpate.report import fit_plots, model_plots, tables
 from palpate.report.page import Block, Figure, Folded, Lead, Section, Table, Words, figures_in, write_page
 from palpate.report.paper import FORMATS, SUFFIXES, TABLE_FORMATS, Format, TableFormat, result_tables, save_figure
 from palpate.report.plots import quantity, short
@@ -243,40 +243,40 @@ def conditioning(data: Data, view: View | None) -> Section | None:
 def recordings(data: Data, view: View | None) -> Section | None:
     """What the instruments wrote, and its quality."""
     del data
-    table = None if view is None else data_plots.instruments_table(view)
+    table = None if view is None else fit_plots.instruments_table(view)
     if view is None or table is None:
         return None
-    channels = tuple(data_plots.channels_table(i) for i in view.instruments if i.channels)
+    channels = tuple(fit_plots.channels_table(i) for i in view.instruments if i.channels)
     return Section("Recordings", (table, *((Folded("Range and noise of each channel", channels),) if channels else ())))
 
 
 def clocks(data: Data, view: View | None) -> Section | None:
     """How the instruments' clocks stand to each other, and the evidence."""
-    figures = [] if view is None else [data_plots.clock_figure(clock) for clock in view.clocks]
-    return Section("Clocks", (*_there(data_plots.clocks_table(data)), *figures))
+    figures = [] if view is None else [fit_plots.clock_figure(clock) for clock in view.clocks]
+    return Section("Clocks", (*_there(fit_plots.clocks_table(data)), *figures))
 
 
 def markers(data: Data, view: View | None) -> Section | None:
     """How well the markers fit a rigid body."""
     del data
-    table = None if view is None else data_plots.markers_table(view)
+    table = None if view is None else fit_plots.markers_table(view)
     if view is None or table is None:
         return None
-    words, error = Words(data_plots.markers_words(view)), _there(data_plots.marker_error(view))
+    words, error = Words(fit_plots.markers_words(view)), _there(fit_plots.marker_error(view))
     return Section("Markers", (words, *table.folded(f"All {len(table.rows)} markers", _LONG), *error))
 
 
 def frames(data: Data, view: View | None) -> Section | None:
     """Frames, markers and wrenches in space."""
     del data
-    return None if view is None else Section("Frames and wrenches", _there(data_plots.scene(view)))
+    return None if view is None else Section("Frames and wrenches", _there(fit_plots.scene(view)))
 
 
 def excitation(data: Data, view: View | None) -> Section | None:
     """How much there was of each motion."""
     if view is not None and view.main is not None:
-        return Section("Excitation", _there(data_plots.directions(view), data_plots.travel(view)))
-    return Section("Excitation", data_plots.excitation(data, view) or ())
+        return Section("Excitation", _there(fit_plots.ways_table(view), fit_plots.travel(view)))
+    return Section("Excitation", fit_plots.excitation(data, view) or ())
 
 
 def origin(data: Data, view: View | None) -> Section | None:

@@ -23,7 +23,7 @@ from palpate.physics.arrays import FloatArray
 from palpate.recording import FORMATS, Channel, Clock, Recording
 from palpate.recording.gates import check_channels
 from palpate.report import inspection_plots
-from palpate.report.data_plots import DEVICES
+from palpate.report.fit_plots import DEVICES
 from palpate.report.inspection_plots import is_repaired, marker_name
 from palpate.report.page import Block, Figure, Folded, Heading, Remarks, Section, Table, Words, write_page
 from palpate.report.plots import layout, line, time_axis

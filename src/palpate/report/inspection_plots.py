@@ -22,7 +22,7 @@ from palpate.motion.offset import Offset, angular_velocity, window_mean
 from palpate.physics.arrays import FloatArray, least_squares
 from palpate.physics.motion import Motion
 from palpate.report import plots
-from palpate.report.data_plots import DEVICES, clock_figure
+from palpate.report.fit_plots import DEVICES, clock_figure
 from palpate.report.page import Block, Figure, Json
 from palpate.report.plots import COLOURS, DARK, GREY, PALE, Panel, TimeAxis, curve, layout, line, time_axis
 

@@ -1,0 +1,273 @@
+"""What is done with a model: palpate simulate (force in, motion out; in closed loop on a simulated robot; or an audit
+of energy and stability) and palpate export (a model for another program, and what that program will not know of it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import palpate
+from palpate.cli.console import Json, Quiet, Verbose, finish, model_file, numbers, progress, save_json, save_page
+from palpate.errors import PalpateError, UnknownName
+from palpate.files import check_folder, write_text
+
+_FEEDS = {"acceleration": (True, True), "velocity": (True, False), "none": (False, False)}
+_Done = tuple[dict[str, Any], list[Any], list[Path], bool]
+"""Data, what to print, what was written, and whether it passed."""
+
+
+def simulate(
+    path: Annotated[Path, typer.Argument(metavar="MODEL", help="model.json as palpate writes it.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="CSV of the motion; with --robot or --audit a folder [default: MODEL-...]."),
+    ] = None,
+    wrench: Annotated[
+        Path | None, typer.Option("--wrench", help="CSV: time [s] and some of f_x..f_z [N], n_x..n_z [N m].")
+    ] = None,
+    torque: Annotated[float, typer.Option("--torque", help="N m about z of the body frame: a hinge's axis.")] = 0.0,
+    force: Annotated[
+        float,
+        typer.Option("--force", help="N: on a hinge across the door at --grip; on what rolls ahead, at the axle."),
+    ] = 0.0,
+    sine: Annotated[
+        float, typer.Option("--sine", help="Hz: torque and force oscillate instead of being constant.")
+    ] = 0.0,
+    seconds: Annotated[
+        float | None, typer.Option("--for", help="Seconds to simulate [default: 10, or the file's].")
+    ] = None,
+    step: Annotated[float, typer.Option("--step", help="s, fixed.")] = 1e-3,
+    start: Annotated[
+        str | None, typer.Option("--start", help="State to begin with, SI units, such as 0.5,0 [default: rest].")
+    ] = None,
+    stops: Annotated[
+        str | None, typer.Option("--stops", help="Where it is shut and wide open, such as 0,92: deg, m of what slides.")
+    ] = None,
+    robot: Annotated[bool, typer.Option("--robot", help="Render it on a simulated arm, in a person's hand.")] = False,
+    truth: Annotated[
+        Path | None, typer.Option("--truth", help="--robot: model.json of the true object [default: MODEL].")
+    ] = None,
+    grip: Annotated[
+        float | None,
+        typer.Option("--grip", help="m from the axis to the sensor in the handle [default: 0.8, or --result's]."),
+    ] = None,
+    delay: Annotated[float, typer.Option("--delay", help="--robot, --audit: ms from the wrench to the loop.")] = 2.0,
+    hand_stiffness: Annotated[float, typer.Option("--hand-stiffness", help="--robot, --audit: N/m.")] = 500.0,
+    noise: Annotated[
+        float,
+        typer.Option(
+            "--noise", help="--robot: N: noise of the sensor's forces; its moments have a twentieth of it in N m."
+        ),
+    ] = 0.1,
+    feed_forward: Annotated[
+        str, typer.Option("--feed-forward", help="--robot: acceleration, velocity or none, from model to arm.")
+    ] = "acceleration",
+    wrong: Annotated[
+        float,
+        typer.Option("--wrong", help="--robot: % by which inertia and damping are falsified as a check; 0: no check."),
+    ] = 20.0,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Energy, longest step, coupling with a hand, and what could be felt.")
+    ] = False,
+    result: Annotated[
+        Path | None, typer.Option("--result", help="result.json of the model: its intervals, and where the sensor was.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Simulate a model: force in, motion out, or in closed loop with a robot."""
+    from rich.console import Group
+
+    from palpate.model import Model
+    from palpate.rendering.hand import Hand
+
+    if robot and audit:
+        raise PalpateError("--robot and --audit are two things: ask for one at a time")
+    with progress(quiet=quiet or as_json, verbose=verbose, title=path.stem) as tell:
+        tell("model")
+        path = model_file(path)
+        model = with_end_stops(Model.load(path), stops)
+        identified, seen_from_axis = _identified(model, result)
+        grip = seen_from_axis if grip is None else grip
+        hand = Hand(stiffness=hand_stiffness)
+        if robot:
+            from palpate.rendering.loop import Setup, trial
+            from palpate.report.closed_loop import trial_text, write_trial_page
+
+            tell("the hand on the robot and on the object")
+            folder = checked(out or Path(f"{path.stem}-robot"))
+            true = None if truth is None else Model.load(truth)
+            setup = Setup(seconds or 10.0, grip, hand, _robot(delay, noise, feed_forward), wrong=wrong / 100.0)
+            tried = trial(model, true, setup)
+            done = _judged(folder, "loop", tried, write_trial_page, trial_text(tried), tried.passed)
+        elif audit:
+            from palpate.rendering.passivity import passivity_of
+            from palpate.report.closed_loop import audit_text, write_audit_page
+
+            tell("energy and coupling")
+            folder = checked(out or Path(f"{path.stem}-audit"))
+            report = passivity_of(model, identified, radius=grip, hand=hand, delay_s=1e-3 * delay, dt=step)
+            done = _judged(folder, "audit", report, write_audit_page, audit_text(report), report.audit.passive)
+        else:
+            tell("simulation")
+            given = (wrench, torque, force, sine, 0.8 if grip is None else grip)
+            done = _free(model, given, seconds, step, start, out or Path(f"{path.stem}-motion.csv"))
+    data, blocks, paths, passed = done
+    failure = "" if passed else str(blocks[-1])
+    finish(data, lambda: Group(*blocks), paths, as_json=as_json, quiet=quiet, failure=failure)
+
+
+def _identified(model: palpate.Model, path: Path | None) -> tuple[dict[str, Any] | None, float | None]:
+    """A result, and how far its sensor was from the axis about which the object turns (m)."""
+    import numpy as np
+
+    from palpate.experiment.stage.result import read_result
+
+    if path is None:
+        return None, None
+    result = read_result(path)
+    placed: dict[str, Any] = result.get("mechanism") or {}
+    joint = next(iter(model.mechanism.joints), None)
+    if joint is None or joint.kind != "turn" or not placed.get("sensors_m"):
+        return result, None
+    r, axis = np.array(placed["sensors_m"][0]), np.array(joint.axis)
+    return result, float(np.linalg.norm(r - axis * float(r @ axis)))
+
+
+def checked(folder: Path) -> Path:
+    """The folder, unless a file is in its place."""
+    check_folder(folder)
+    return folder
+
+
+def _judged(
+    folder: Path, name: str, done: Any, write: Callable[[Path, Any], None], text: list[Any], passed: bool
+) -> _Done:
+    data = done.data()
+    save_json(folder / f"{name}.json", data)
+    pages = save_page(folder / f"{name}.html", write, done)
+    return data, text, [folder / f"{name}.json", *pages], passed
+
+
+def _free(
+    model: palpate.Model,
+    given: tuple[Path | None, float, float, float, float],
+    seconds: float | None,
+    step: float,
+    start: str | None,
+    out: Path,
+) -> _Done:
+    import numpy as np
+
+    from palpate.report.closed_loop import run_table, write_run_page
+    from palpate.runtime.replay import read_wrench, steady_wrench, through_the_frame
+    from palpate.runtime.replay import simulate as run_model
+
+    file, torque, force, sine, lever = given
+    if file is not None:
+        if torque or force or sine:
+            raise PalpateError("--wrench says it all: leave out --torque, --force and --sine")
+        applied = read_wrench(file, seconds, step)
+    else:
+        length = 10.0 if seconds is None else seconds
+        applied = steady_wrench(model, torque=torque, force=force, sine_hz=sine, lever=lever, seconds=length, dt=step)
+    run = run_model(model, applied, step, None if start is None else np.array(numbers("--start", start)))
+    write_text(out, run.csv())
+    paths = [out, *save_page(out.with_suffix(".html"), write_run_page, model.name, run)]
+    warnings = [text for text in (through_the_frame(model, run.motion[:, 0]),) if text]
+    last = {f"{n} [{u}]": float(v) for n, u, v in zip(run.names, run.units, run.motion[-1], strict=True)}
+    data = {"steps": len(run.times_s), "dt_s": step, "last": last, "warnings": warnings, "file": str(out)}
+    return data, [run_table(run), *(f"Warning: {text}" for text in warnings)], paths, True
+
+
+def with_end_stops(model: palpate.Model, stops: str | None) -> palpate.Model:
+    """The model with end stops at these positions of its main coordinate, deg or m."""
+    from math import radians
+
+    from palpate.runtime.replay import with_stops
+
+    if stops is None:
+        return model
+    ends = numbers("--stops", stops)
+    turns = model.mechanism.coordinates.get(model.mechanism.main or "", "rad") == "rad"
+    if len(ends) != 2 or not ends[0] < ends[1]:
+        what = "angle in deg, such as 0,92" if turns else "position in m, such as 0,0.4"
+        raise PalpateError(f"--stops: must be the lowest and the highest {what}, not {stops!r}")
+    low, high = map(radians, ends) if turns else ends
+    return with_stops(model, low, high)
+
+
+def _robot(delay: float, noise: float, feed_forward: str) -> Any:
+    from palpate.rendering.loop import Robot
+    from palpate.rendering.robot import Inner, LoopSensor
+
+    if feed_forward not in _FEEDS:
+        raise UnknownName("--feed-forward", feed_forward, _FEEDS)
+    velocity, acceleration = _FEEDS[feed_forward]
+    sensor = LoopSensor(noise_n=noise, noise_nm=noise / 20.0, delay_s=1e-3 * delay)
+    return Robot(sensor, Inner(velocity=velocity, acceleration=acceleration))
+
+
+def export(
+    path: Annotated[Path, typer.Argument(metavar="MODEL", help="model.json, or the folder of a result.")],
+    to: Annotated[str, typer.Option("--to", help="Format: c, fmu, mjcf, urdf, ros2-control.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder to write into [default: MODEL-FORMAT].")
+    ] = None,
+    dt: Annotated[float | None, typer.Option("--dt", help="C, FMU: the fixed step in s [default: 0.001].")] = None,
+    mass: Annotated[
+        float | None, typer.Option("--mass", help="MJCF, URDF: kg, where the model knows only its inertia.")
+    ] = None,
+    wrench_limit: Annotated[
+        str | None,
+        typer.Option("--wrench-limit", help="C, FMU: the sensor's range, N,N m such as 500,20, or six numbers."),
+    ] = None,
+    stops: Annotated[
+        str | None, typer.Option("--stops", help="Where it is shut and wide open, such as 0,92: deg, m of what slides.")
+    ] = None,
+    tool: Annotated[
+        Path | None, typer.Option("--tool", help="ros2-control: model.json of the handle that the robot carries.")
+    ] = None,
+    handle: Annotated[
+        str | None,
+        typer.Option("--handle", help="ros2-control: m, the hand's place in the body frame, such as 0.8,0,0."),
+    ] = None,
+    state: Annotated[
+        str | None, typer.Option("--state", help="ros2-control: positions (rad, m) about which it is approximated.")
+    ] = None,
+    even_if_failed: Annotated[
+        bool, typer.Option("--even-if-failed", help="Export a model whose verdict is failed.")
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Export a model: C, FMU, MJCF, URDF or ros2_control."""
+    from palpate.export import export_model
+    from palpate.model import Model
+
+    path = model_file(path)
+    model = with_end_stops(Model.load(path), stops)
+    given: dict[str, Any] = {"dt": dt, "mass": mass, "tool": None if tool is None else Model.load(tool)}
+    given |= {"handle": None if handle is None else numbers("--handle", handle)}
+    given |= {"state": None if state is None else numbers("--state", state)}
+    given |= {"wrench_limit": None if wrench_limit is None else _range(wrench_limit)}
+    options = {name: value for name, value in given.items() if value is not None}
+    folder = out if out is not None else Path(f"{path.stem}-{to}")
+    done = export_model(model, to, folder, even_if_failed=even_if_failed, **options)
+    data = {"files": list(map(str, done.files)), "left_out": list(done.left_out), "notes": list(done.notes)}
+    lines = [f"{model.name} as {to}", *(f"  {line}" for line in done.notes)]
+    lines += ["What it does not say:", *(f"- {line}" for line in done.left_out)] if done.left_out else []
+    finish(data, lambda: "\n".join(lines), done.files, as_json=as_json, quiet=quiet)
+
+
+def _range(text: str) -> list[float]:
+    """Six limits, from six numbers or from one for forces and one for moments."""
+    limits = numbers("--wrench-limit", text)
+    if len(limits) not in (2, 6):
+        raise PalpateError(f"--wrench-limit must be two numbers (N,N m) or six, not {text!r}")
+    return limits if len(limits) == 6 else [limits[0]] * 3 + [limits[1]] * 3
