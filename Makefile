@@ -34,8 +34,8 @@ bench: .venv/.dev
 	$(BIN)/python -m benchmarks
 
 docs: .venv/.dev
-	$(BIN)/python -m palpate.experiment.file.reference > docs/experiment-file.md
-	$(BIN)/python -m palpate.experiment.file.reference object > docs/object-file.md
+	$(BIN)/python -m tests.reference_pages > docs/experiment-file.md
+	$(BIN)/python -m tests.reference_pages object > docs/object-file.md
 	$(BIN)/python -m tests.commands_page > docs/commands.md
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "Written: build/site/index.html"

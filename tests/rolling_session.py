@@ -9,7 +9,7 @@ from typing import Any
 
 from palpate.model import load_object
 from palpate.recording import Recording
-from palpate.recording.dspace_mat import write as write_dspace
+from palpate.recording.mat import write_dspace
 from palpate.recording.vicon_csv import write as write_vicon
 from palpate.twin.instruments import CAPTURE_HZ, T_MARKER, DeviceClock
 from palpate.twin.rolling import Kind, RollingTwin, Segment, rolling_recordings

@@ -12,7 +12,7 @@ import pytest
 from palpate.errors import PalpateError
 from palpate.experiment import read_experiment, run_experiment
 from palpate.recording import Channel, Recording, load
-from palpate.recording.dspace_mat import write as write_dspace
+from palpate.recording.mat import write_dspace
 from palpate.twin.handle import write_handle_twin
 from tests.command import palpate
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from palpate.cli.app import app
 from palpate.experiment import Result, read_experiment, run_experiment
 from palpate.recording import Channel, Recording, load
-from palpate.recording.dspace_mat import write as write_dspace
+from palpate.recording.mat import write_dspace
 from tests.door_files import own_copy, short_door, write_short_door
 from tests.test_body_bad_input import Change, changed, segment
 

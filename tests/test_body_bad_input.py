@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from palpate.cli.app import app
 from palpate.errors import PalpateError
 from palpate.experiment import read_experiment, run_experiment
-from palpate.experiment.file.object_model import object_model
+from palpate.experiment.file.reading import object_model
 from tests.door_files import copy_of, handle_model, own_copy, short_door
 
 Change = tuple[str, str]

@@ -7,8 +7,15 @@ from pathlib import Path
 import pytest
 
 from palpate.errors import PalpateError
-from palpate.experiment.file.object_model import object_model
-from palpate.experiment.file.reading import CONDITIONS, ROOTS, Experiment, check_keys, read_experiment, schema_classes
+from palpate.experiment.file.reading import (
+    CONDITIONS,
+    ROOTS,
+    Experiment,
+    check_keys,
+    object_model,
+    read_experiment,
+    schema_classes,
+)
 from palpate.experiment.file.schema import SignalsPart
 
 POSE = "{rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: [0, 0, 0]}"

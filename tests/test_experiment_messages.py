@@ -10,12 +10,12 @@ import pytest
 from palpate.errors import PalpateError
 from palpate.experiment import read_experiment
 from palpate.experiment.file.reading import Experiment, check_reference_names, load_options, wrench_channels
-from palpate.experiment.file.reference import object_reference, reference
 from palpate.experiment.file.schema import SENSORS, SensorPart, WrenchPart
 from palpate.experiment.stage.recordings import segments_of
 from palpate.mechanisms.mechanism import WRENCH_ROWS
 from palpate.physics.units import STANDARD_GRAVITY, UNITS
 from palpate.recording import load
+from tests.reference_pages import object_reference, reference
 
 HEAD = """\
 object: handle
@@ -293,12 +293,12 @@ def test_samples_count_rows_of_the_file(folder: Path) -> None:
 
 def test_the_reference_of_objects_is_up_to_date() -> None:
     written = Path(__file__).resolve().parents[1] / "docs" / "object-file.md"
-    told = "make it: python -m palpate.experiment.file.reference object"
+    told = "make it: python -m tests.reference_pages object"
     assert written.read_text(encoding="utf-8") == object_reference(), told
 
 
 def test_the_reference_of_the_file_is_up_to_date() -> None:
     written = Path(__file__).resolve().parents[1] / "docs" / "experiment-file.md"
-    assert written.read_text(encoding="utf-8") == reference(), "make it: python -m palpate.experiment.file.reference"
+    assert written.read_text(encoding="utf-8") == reference(), "make it: python -m tests.reference_pages"
     for name in UNITS:
         assert f"`{name}`" in reference().partition("## Units")[2]

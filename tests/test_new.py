@@ -13,8 +13,7 @@ from typer.testing import CliRunner, Result
 from palpate.cli.app import app
 from palpate.errors import PalpateError
 from palpate.experiment import read_experiment, run_experiment
-from palpate.experiment.file.object_model import object_model
-from palpate.experiment.file.reading import check_keys
+from palpate.experiment.file.reading import check_keys, object_model
 from palpate.experiment.file.starting import starting_experiment, starting_names
 from palpate.model import load_object
 from palpate.physics.units import parse_quantity

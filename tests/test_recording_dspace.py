@@ -10,7 +10,8 @@ from scipy.io import loadmat, savemat
 
 from palpate.errors import DataProblem, FileProblem, UnknownName
 from palpate.recording import Channel, Clock, Recording
-from palpate.recording.dspace_mat import read, write
+from palpate.recording.mat import read_dspace as read
+from palpate.recording.mat import write_dspace as write
 
 AXES = ("Fx", "Fy", "Fz", "Tx", "Ty", "Tz")
 

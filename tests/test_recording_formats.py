@@ -75,14 +75,10 @@ def test_every_format_recognises_its_own_files_and_no_others(tmp_path, name):
     assert list(rec) == list(SAMPLES[name]())
 
 
-MODULES = {"vicon-csv": "vicon_csv", "dspace-mat": "dspace_mat", "microstrain-csv": "microstrain_csv", "csv": "table"}
-MODULES |= {name: name for name in ("c3d", "trc", "rosbag", "hdf5", "mat")}
-
-
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", FORMATS)
 def test_listed_options_are_those_of_the_reader(name):
-    module = import_module(f"palpate.recording.{MODULES[name]}")
-    parameters = list(inspect.signature(module.read).parameters)
+    module = import_module(f"palpate.recording.{FORMATS[name].module}")
+    parameters = list(inspect.signature(getattr(module, f"read{FORMATS[name].suffix}")).parameters)
     assert parameters == ["path", *FORMATS[name].options]
 
 

@@ -20,8 +20,7 @@ from palpate.experiment import read_experiment
 from palpate.experiment import run as stage_run
 from palpate.experiment.file.reading import parse, shipped_experiments
 from palpate.experiment.paper.choices import ORDER, PAPER, Printed, Window
-from palpate.experiment.paper.files import look
-from palpate.experiment.paper.reproduce import reproduce
+from palpate.experiment.paper.reproduce import look, reproduce
 from palpate.experiment.paper.table import Line
 from palpate.twin.authors import write_authors_twin, write_paper_handle, write_shipped_experiment
 from tests.browser import chromium, violations

@@ -13,8 +13,7 @@ import pytest
 
 from palpate.elements import Coulomb, WheelSpin
 from palpate.errors import ExperimentProblem, PalpateError
-from palpate.experiment.file.object_model import object_model
-from palpate.experiment.file.reading import read_experiment
+from palpate.experiment.file.reading import object_model, read_experiment
 from palpate.experiment.gates.numbers import refuse
 from palpate.experiment.run import fit_prepared, prepare_experiment
 from palpate.experiment.stage.fit import Fit, solve_with

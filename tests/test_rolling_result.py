@@ -16,8 +16,7 @@ from rich.console import Console
 
 from palpate.errors import ExperimentProblem
 from palpate.experiment import run
-from palpate.experiment.file.object_model import object_model
-from palpate.experiment.file.reading import Experiment, read_experiment
+from palpate.experiment.file.reading import Experiment, object_model, read_experiment
 from palpate.experiment.file.schema import SensorPart
 from palpate.experiment.gates import explaining, judge
 from palpate.experiment.gates import numbers as gates_of_numbers

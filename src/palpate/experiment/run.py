@@ -13,8 +13,13 @@ import numpy as np
 
 from palpate.elements import SensorBias
 from palpate.errors import DataProblem, PalpateError
-from palpate.experiment.file.object_model import object_model
-from palpate.experiment.file.reading import Experiment, check_reference_names, read_experiment, shipped_experiments
+from palpate.experiment.file.reading import (
+    Experiment,
+    check_reference_names,
+    object_model,
+    read_experiment,
+    shipped_experiments,
+)
 from palpate.experiment.file.schema import HandleWeightPart, sensor_label
 from palpate.experiment.gates import judge
 from palpate.experiment.gates.numbers import refuse

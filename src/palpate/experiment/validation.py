@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import DataProblem, PalpateError
-from palpate.experiment.file.object_model import object_model
-from palpate.experiment.file.reading import Experiment
+from palpate.experiment.file.reading import Experiment, object_model
 from palpate.experiment.gates.explaining import MISFIT_PERCENT
 from palpate.experiment.run import prepare_experiment, replay_fit
 from palpate.experiment.stage.capture import Tell

@@ -15,8 +15,8 @@ import numpy as np
 
 from palpate.errors import FileProblem, PalpateError
 from palpate.files import read_bytes, replacing
+from palpate.recording.formats import C3D_PROCESSORS, HEAD_BYTES, kind, library, wrong_format
 from palpate.recording.recording import Array, Channel, Clock, Recording
-from palpate.recording.signature import C3D_PROCESSORS, HEAD_BYTES, kind, library, wrong_format
 from palpate.recording.text import distinct, to_si
 
 NAME = "c3d"

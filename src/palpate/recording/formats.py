@@ -1,28 +1,64 @@
-"""The file formats by name, and `load`, which finds the format by content and merges several files."""
+"""The file formats: how each is recognised by its first bytes, and `load`, which reads and merges files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+import zlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from palpate.errors import FileProblem, UnknownName
+from palpate.errors import FileProblem, MissingExtra, UnknownName
+from palpate.files import read_bytes
 from palpate.recording.recording import Recording, merge_recordings
-from palpate.recording.signature import head_of, kind
+
+HEAD_BYTES = 65536
+VICON_BLOCKS = frozenset({"trajectories", "devices", "model outputs", "segments", "joints", "events"})
+MATLAB_5, MATLAB_73 = b"MATLAB 5.0 MAT-file", b"MATLAB 7.3 MAT-file"
+ROS_1, MCAP, SQLITE = b"#ROSBAG V", b"\x89MCAP", b"SQLite format 3\x00"
+C3D_PROCESSORS = range(83, 87)
+"""83 + 1 Intel, + 2 DEC, + 3 SGI; a few old files have 83."""
+# A preamble this long in front of seven or more number columns is an instrument's export, not a plain table.
+_PREAMBLE_LINES, _IMU_COLUMNS = 10, 7
+# The class of a struct in MATLAB's first element, where its fields' names end, and those of a capture.
+_STRUCT, _STRUCT_BYTES, _FIELDS = 2, 2048, (b"\x00X\x00", b"\x00Y\x00")
+_EXTRAS = {"ezc3d": "c3d", "h5py": "hdf5", "rosbags": "ros"}
+_FOREIGN = {
+    b"PK\x03\x04": "a ZIP archive or Excel workbook",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook",
+    b"\x1f\x8b": "a gzip archive",
+    b"version https://git-lfs": "a Git LFS pointer, not the file itself",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One file format: how to read and write it, and which options its reader takes."""
+    """One file format: how to recognise, read and write it, and which options its reader takes.
+
+    Its module, with SciPy or polars behind it, is imported only when it is used.
+    """
 
     name: str
     description: str
-    read: Callable[..., Recording]
-    write: Callable[..., None]
+    module: str
+    recognises: Callable[[bytes, Path], bool]
     options: tuple[str, ...] = ()
+    suffix: str = ""
+    """Behind `read` and `write` in a module of two formats."""
+
+    def read(self, path: str | Path, **options: Any) -> Recording:
+        """Read a file of this format."""
+        return self._function("read")(path, **options)
+
+    def write(self, path: str | Path, recording: Recording, **options: Any) -> None:
+        """Write a recording in this format."""
+        self._function("write")(path, recording, **options)
+
+    def _function(self, verb: str) -> Any:
+        return getattr(import_module(f"palpate.recording.{self.module}"), verb + self.suffix)
 
 
 def load(*paths: str | Path, format: str | None = None, **options: Any) -> Recording:  # noqa: A002 - the word of experiment files
@@ -55,32 +91,171 @@ def recognise(path: str | Path) -> str:
     return name
 
 
-def _format(name: str, module: str, description: str, options: tuple[str, ...] = (), suffix: str = "") -> Format:
-    """An entry whose module, with SciPy or polars behind it, is imported only when it is used."""
-
-    def read(path: str | Path, **chosen: Any) -> Recording:
-        return getattr(import_module(f"palpate.recording.{module}"), f"read{suffix}")(path, **chosen)
-
-    def write(path: str | Path, recording: Recording, **chosen: Any) -> None:
-        getattr(import_module(f"palpate.recording.{module}"), f"write{suffix}")(path, recording, **chosen)
-
-    return Format(name, description, read, write, options)
+def kind(head: bytes, path: Path) -> str:
+    """The name of palpate's format ("vicon-csv", ...), or words for a foreign file ("a gzip archive")."""
+    foreign = [words for magic, words in _FOREIGN.items() if head.startswith(magic)]
+    known = (name for name, entry in FORMATS.items() if entry.recognises(head, path))
+    return foreign[0] if foreign else next(known, "no kind of file that palpate knows")
 
 
-FORMATS: Mapping[str, Format] = MappingProxyType(
-    {
-        entry.name: entry
-        for entry in (
-            _format("vicon-csv", "vicon_csv", "Vicon Nexus CSV, markers and devices"),
-            _format("dspace-mat", "dspace_mat", "dSPACE ControlDesk .mat", ("device",)),
-            _format("microstrain-csv", "microstrain_csv", "MicroStrain IMU CSV", ("g",)),
-            _format("c3d", "c3d", "C3D, markers and analogs", ("point_unit",)),
-            _format("trc", "trc", "TRC, markers as OpenSim and Motion Analysis write them"),
-            _format("rosbag", "rosbag", "a ROS 1 or ROS 2 bag (.bag, .mcap, .db3 or its folder)", ("topics", "stamps")),
-            _format("hdf5", "hdf5", "HDF5 datasets with times or a rate", ("columns", "time", "rate")),
-            _format("mat", "mat", "MATLAB variables with times or a rate", ("columns", "time", "rate")),
-            _format("csv", "table", "a plain CSV table with a header line", ("columns", "time", "rate", "header")),
-            _format("parquet", "table", "a Parquet table", ("columns", "time", "rate"), "_parquet"),
-        )
-    }
+def head_of(path: Path) -> bytes:
+    """The first bytes of a file that must exist and hold something; of a ROS 2 bag's folder, those of its metadata."""
+    place = path / "metadata.yaml" if path.is_dir() else path
+    try:
+        with place.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError:
+        head = b""
+    return head or read_bytes(path)
+
+
+def check_kind(path: Path, data: bytes, wanted: str, *others: str) -> None:
+    """Refuse a file, of which `data` are at least the first bytes, of another format than these."""
+    if kind(data[:HEAD_BYTES], path) not in (wanted, *others):
+        raise wrong_format(path, data, wanted)
+
+
+def wrong_format(path: Path, data: bytes, wanted: str) -> FileProblem:
+    """The error for a file of another format than the wanted one, naming what it looks like."""
+    likely = kind(data[:HEAD_BYTES], path)
+    if likely == wanted:
+        return FileProblem(path, f"begins like {wanted} but cannot be read as such", remedy="export it again")
+    remedy = (
+        f"read it with format={likely!r}" if likely in FORMATS else "export it again in a format that palpate reads"
+    )
+    return FileProblem(path, f"this is not a {wanted} file; it looks like {likely}", remedy=remedy)
+
+
+def library(module: str, purpose: str) -> Any:
+    """A module of an optional library, or the line that installs it; `purpose` is "reading C3D files"."""
+    name = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtra(name, _EXTRAS[name], purpose) from None
+
+
+def as_utf8(data: bytes) -> bytes:
+    """The same text in UTF-8 without a byte-order mark."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", errors="replace").encode()
+    if data.isascii():
+        return data
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1").encode()
+    return data
+
+
+def numeric_from(lines: Sequence[str], separator: str, least: int) -> int | None:
+    """Index of the first line from which on there are `least` fields or more, numbers after the first."""
+
+    def values(line: str) -> list[str]:
+        return [field for field in line.split(separator)[1:] if field.strip()]
+
+    def all_numbers(line: str) -> bool:
+        return separator in line and all(map(is_number, values(line)))
+
+    for place, line in enumerate(lines):
+        after = lines[place + 1] if place + 1 < len(lines) else ""
+        starts = len(line.split(separator)) >= least and any(values(line))
+        if starts and all_numbers(line) and (not after.strip() or all_numbers(after)):
+            return place
+    return None
+
+
+def is_number(text: str) -> bool:
+    """Whether a field is a number, with point or comma."""
+    try:
+        float(text.strip().strip('"').replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
+def separator_of(line: str) -> str:
+    """The separator of a line of fields: semicolon, tab or comma, the first that occurs."""
+    return next((mark for mark in (";", "\t") if mark in line), ",")
+
+
+def _text_lines(head: bytes) -> list[str]:
+    """The complete lines of a text file; none of a binary one."""
+    text = as_utf8(head)
+    lines = [] if b"\x00" in text else text.decode(errors="replace").splitlines()
+    return lines if len(head) < HEAD_BYTES else lines[:-1]
+
+
+def _vicon(head: bytes, _: Path) -> bool:
+    lines = [line.strip(' ,;\t"') for line in _text_lines(head)]
+    lines = lines[next((place for place, line in enumerate(lines) if line), 0) :]
+    return bool(lines) and lines[0].lower() in VICON_BLOCKS and (len(lines) == 1 or is_number(lines[1]))
+
+
+def _microstrain(head: bytes, _: Path) -> bool:
+    lines = _text_lines(head)
+    if lines and re.search(rb"(?m)^\W*DATA_START\W*$|scaledaccel[xyz]", head, re.IGNORECASE):
+        return True
+    start = numeric_from(lines, ",", _IMU_COLUMNS)
+    return start is not None and start >= _PREAMBLE_LINES
+
+
+def _table(head: bytes, _: Path) -> bool:
+    lines = [line for line in _text_lines(head) if line.strip()]
+    return any(separator_of(line) in line or is_number(line) for line in lines[:2] + lines[-2:])
+
+
+def _c3d(head: bytes, path: Path) -> bool:
+    """The key 0x50, and a processor type in the block that the first byte names."""
+    if head[1:2] != b"\x50":
+        return False
+    place = (head[0] - 1) * 512 + 3
+    return (head[0] > 1 and len(head) > place and head[place] in C3D_PROCESSORS) or path.suffix.lower() == ".c3d"
+
+
+def _capture(head: bytes, _: Path) -> bool:
+    """Whether a MATLAB file's first variable is a struct with the fields X and Y, as ControlDesk's captures are.
+
+    In MATLAB 5 files class and fields are the first bytes of the first element, which may be compressed. In MATLAB
+    7.3 files lists of structs keep their parts in a group "#refs#".
+    """
+    if head.startswith(MATLAB_73):
+        return b"#refs#" in head and all(field in head for field in _FIELDS)
+    if not head.startswith(MATLAB_5):
+        return False
+    element = head[128:]
+    if element[:4] in (b"\x0f\x00\x00\x00", b"\x00\x00\x00\x0f"):
+        try:
+            element = zlib.decompressobj().decompress(element[8:], _STRUCT_BYTES)
+        except zlib.error:
+            return False
+    element = element[:_STRUCT_BYTES]
+    return len(element) > 19 and _STRUCT in (element[16], element[19]) and all(field in element for field in _FIELDS)
+
+
+def _starts(*magic: bytes) -> Callable[[bytes, Path], bool]:
+    return lambda head, _: head.startswith(magic)
+
+
+_TABLE = ("columns", "time", "rate")
+_BAGS = _starts(ROS_1, MCAP, SQLITE, b"rosbag2_bagfile_information:")
+# Order matters: what has a signature comes first, the plain table takes what is left.
+_FORMATS = (
+    Format("vicon-csv", "Vicon Nexus CSV, markers and devices", "vicon_csv", _vicon),
+    Format("dspace-mat", "dSPACE ControlDesk .mat", "mat", _capture, ("device",), "_dspace"),
+    Format("mat", "MATLAB variables with times or a rate", "mat", _starts(MATLAB_5, MATLAB_73), _TABLE),
+    Format("hdf5", "HDF5 datasets with times or a rate", "hdf5", _starts(b"\x89HDF\r\n\x1a\n"), _TABLE),
+    Format("c3d", "C3D, markers and analogs", "c3d", _c3d, ("point_unit",)),
+    Format("rosbag", "a ROS 1 or ROS 2 bag (.bag, .mcap, .db3 or its folder)", "rosbag", _BAGS, ("topics", "stamps")),
+    Format(
+        "trc",
+        "TRC, markers as OpenSim and Motion Analysis write them",
+        "trc",
+        lambda head, _: as_utf8(head[:200]).lower().startswith(b"pathfiletype"),
+    ),
+    Format("parquet", "a Parquet table", "table", _starts(b"PAR1"), _TABLE, "_parquet"),
+    Format("microstrain-csv", "MicroStrain IMU CSV", "microstrain_csv", _microstrain, ("g",)),
+    Format("csv", "a plain CSV table with a header line", "table", _table, (*_TABLE, "header")),
 )
+FORMATS: Mapping[str, Format] = MappingProxyType({entry.name: entry for entry in _FORMATS})

@@ -20,10 +20,9 @@ import numpy as np
 
 from palpate.errors import FileProblem
 from palpate.files import replacing
-from palpate.recording.arrays import Stored, is_rate, recording_of
+from palpate.recording.formats import head_of, kind, library, wrong_format
 from palpate.recording.recording import Recording
-from palpate.recording.signature import head_of, kind, library, wrong_format
-from palpate.recording.table import ColumnLike
+from palpate.recording.table import ColumnLike, Stored, is_rate, recording_of
 from palpate.recording.text import time_name
 
 NAME = "hdf5"

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from palpate.errors import FileProblem
 from palpate.files import read_bytes, replacing
 from palpate.physics.units import STANDARD_GRAVITY
+from palpate.recording.formats import HEAD_BYTES, as_utf8, kind, numeric_from, separator_of, wrong_format
 from palpate.recording.recording import Array, Channel, Clock, Recording
-from palpate.recording.signature import HEAD_BYTES, kind, numeric_from, separator_of, wrong_format
-from palpate.recording.text import Rows, as_utf8, clock_of, first_lines, parse_rows, seconds, split, trimmed_end
+from palpate.recording.text import Rows, clock_of, first_lines, parse_rows, seconds, split, trimmed_end
 
 NAME = "microstrain-csv"
 HEADER_LINES = 38

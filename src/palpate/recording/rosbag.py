@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from shutil import copyfile
 from types import MappingProxyType
@@ -22,23 +23,88 @@ from numpy.typing import NDArray
 
 from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import replacing
+from palpate.recording.formats import MCAP, ROS_1, SQLITE, check_kind, head_of, library
 from palpate.recording.recording import Array, Channel, Clock, Recording
-from palpate.recording.signature import MCAP, ROS_1, SQLITE, head_of, kind, library, wrong_format
 
 NAME = "rosbag"
 _SUFFIXES = {ROS_1: ".bag", MCAP: ".mcap", SQLITE: ".db3"}
-_JUMP_NS = 1_000_000_000
+_SECOND_NS = 1_000_000_000
 """Messages arrive late by less than this; a stamp further back is a clock that was set."""
-_DAY_NS = 86_400 * 1_000_000_000
-NAN = float("nan")
-_START_NS = 1_704_067_200_000_000_000
+_DAY_NS = 86_400 * _SECOND_NS
+_START_NS = 1_704_067_200 * _SECOND_NS
 """The stamp of time zero: 2024-01-01 00:00:00 UTC."""
-_TYPES = {
-    "wrench": "geometry_msgs/msg/WrenchStamped",
-    "imu": "sensor_msgs/msg/Imu",
-    "pose": "geometry_msgs/msg/PoseStamped",
-    "point": "geometry_msgs/msg/PointStamped",
-}
+NAN = float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """An attribute of a message: its name in channels, unit and parts, each a scalar or together a vector (n, 3)."""
+
+    name: str
+    attribute: str
+    unit: str
+    parts: str = "xyz"
+    vector: bool = False
+
+    @property
+    def channels(self) -> list[str]:
+        """The ends of the channels' names."""
+        return [self.name] if self.vector or not self.parts else [f"{self.name}.{part}" for part in self.parts]
+
+    @property
+    def width(self) -> int:
+        """Numbers per channel."""
+        return len(self.parts) if self.vector else 1
+
+    def numbers(self, holder: Any) -> list[float]:
+        """What a message holds. NaN where a covariance begins with -1, which says that the quantity is not measured
+        (sensor_msgs/Imu), and where a quaternion is four zeros, which ROS leaves where it knows no orientation.
+        """
+        held = attrgetter(self.attribute)(holder) if self.attribute else holder
+        values = [float(getattr(held, part)) for part in self.parts]
+        covariance = getattr(holder, f"{self.attribute}_covariance", (0.0,))
+        absent = covariance[0] == -1 or (len(values) == 4 and not any(values))
+        return [NAN] * len(values) if absent else values
+
+
+LAYOUTS: Mapping[str, tuple[_Field, ...]] = MappingProxyType(
+    {
+        "wrench": (_Field("force", "force", "N"), _Field("torque", "torque", "N m")),
+        "imu": (
+            _Field("acceleration", "linear_acceleration", "m/s2"),
+            _Field("angular_rate", "angular_velocity", "rad/s"),
+            _Field("orientation", "orientation", "1", "wxyz"),
+        ),
+        "pose": (
+            _Field("position", "position", "m", vector=True),
+            _Field("orientation", "orientation", "1", "wxyz"),
+        ),
+        "point": (_Field("position", "", "m", vector=True),),
+        "transform": (
+            _Field("position", "translation", "m", vector=True),
+            _Field("orientation", "rotation", "1", "wxyz"),
+        ),
+        # A joint may turn or slide, which the message does not say.
+        "joint": tuple(_Field(name, name, "1", "") for name in ("position", "velocity", "effort")),
+    }
+)
+"""What each kind of message holds, in the order of a sample's values. The words are those of the IMU's own reader."""
+MESSAGES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "geometry_msgs/msg/WrenchStamped": ("wrench", "wrench"),
+        "geometry_msgs/msg/Wrench": ("wrench", ""),
+        "sensor_msgs/msg/Imu": ("imu", ""),
+        "geometry_msgs/msg/PoseStamped": ("pose", "pose"),
+        "geometry_msgs/msg/PoseWithCovarianceStamped": ("pose", "pose.pose"),
+        "geometry_msgs/msg/TransformStamped": ("transform", "transform"),
+        "geometry_msgs/msg/PointStamped": ("point", "point"),
+        "tf2_msgs/msg/TFMessage": ("transform", "transform"),
+        "tf/msg/tfMessage": ("transform", "transform"),
+        "sensor_msgs/msg/JointState": ("joint", ""),
+    }
+)
+"""Message types that palpate reads, by their ROS 2 names: layout, and the attribute that holds it."""
+_WRITTEN = ("WrenchStamped", "Imu", "PoseStamped", "PointStamped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +117,7 @@ class _Series:
     frame: str
     stamps_ns: list[int] = field(default_factory=list[int])
     bag_ns: list[int] = field(default_factory=list[int])
-    values: list[tuple[float, ...]] = field(default_factory=list[tuple[float, ...]])
+    values: list[Sequence[float]] = field(default_factory=list[Sequence[float]])
 
 
 def read(
@@ -65,8 +131,7 @@ def read(
     """
     path = Path(path)
     head = head_of(path)
-    if kind(head, path) != NAME:
-        raise wrong_format(path, head, NAME)
+    check_kind(path, head, NAME)
     if stamps not in ("header", "bag"):
         raise UnknownName("choice of stamps", stamps, ("header", "bag"), where=str(path))
     series = _collect(path, head, topics)
@@ -83,7 +148,11 @@ def write(path: str | Path, recording: Recording) -> None:
     """
     path = Path(path)
     library("rosbags.highlevel", "writing ROS bags")
-    topics = _topics(path, recording)
+    groups: dict[str, list[str]] = {}
+    for name, channel in recording.channels.items():
+        topic = name.rpartition("/")[0] or re.sub(r"\W+", "_", channel.clock.name)
+        groups.setdefault(topic, []).append(name)
+    topics = {topic: _topic(path, topic, recording.select(names)) for topic, names in groups.items()}
     with tempfile.TemporaryDirectory() as folder, replacing(path) as temporary:
         copyfile(_write(Path(folder) / "bag", topics, mcap=path.suffix.lower() == ".mcap"), temporary)
 
@@ -102,9 +171,22 @@ def _collect(path: Path, head: bytes, topics: Sequence[str] | None) -> list[_Ser
         ):
             chosen = _chosen(path, bag.connections, topics)
             for connection, bag_ns, raw in bag.messages(chosen):
-                message = bag.deserialize(raw, connection.msgtype)
-                for sample in EXTRACT[connection.msgtype](message):
-                    _add(path, by_source, connection.topic.lstrip("/"), sample, bag_ns)
+                message, topic = bag.deserialize(raw, connection.msgtype), connection.topic.lstrip("/")
+                layout, attribute = MESSAGES[connection.msgtype]
+                for part, stamp_ns, frame, values in _samples(message, layout, attribute):
+                    # A child may hang on several parents in turn; other instruments stay where they are.
+                    key = (topic, part, frame if layout == "transform" else "")
+                    series = by_source.setdefault(key, _Series(topic, part, layout, frame))
+                    if (frame, layout) != (series.frame, series.layout):
+                        count = len(series.values) + 1
+                        raise FileProblem(
+                            path,
+                            f"message {count} of {topic} is in frame {frame!r}, the first in {series.frame!r}",
+                            remedy="record instruments on topics of their own",
+                        )
+                    series.stamps_ns.append(stamp_ns)
+                    series.bag_ns.append(bag_ns)
+                    series.values.append(values)
                 read += 1
     except PalpateError:
         raise
@@ -140,49 +222,57 @@ def _chosen(path: Path, connections: Sequence[Any], topics: Sequence[str] | None
         if topic.lstrip("/") not in known:
             raise UnknownName("topic", topic, known, where=str(path))
     wanted = known if topics is None else [topic.lstrip("/") for topic in topics]
-    unread = {topic: known[topic] for topic in wanted if known[topic] not in EXTRACT}
+    unread = {topic: known[topic] for topic in wanted if known[topic] not in MESSAGES}
     if (topics is not None and unread) or len(unread) == len(wanted):
         listed = ", ".join(f"{topic} ({kind_})" for topic, kind_ in unread.items()) or "nothing"
-        readable = ", ".join(name.replace("/msg/", "/") for name in EXTRACT)
+        readable = ", ".join(name.replace("/msg/", "/") for name in MESSAGES)
         raise FileProblem(path, f"palpate does not read {listed}", remedy=f"it reads {readable}")
-    return [c for c in connections if c.topic.lstrip("/") in wanted and c.msgtype in EXTRACT]
+    return [c for c in connections if c.topic.lstrip("/") in wanted and c.msgtype in MESSAGES]
 
 
-def _add(path: Path, by_source: dict[tuple[str, str, str], _Series], topic: str, sample: Sample, bag_ns: int) -> None:
-    # A child may hang on several parents in turn; other instruments stay where they are.
-    key = (topic, sample.part, sample.frame if sample.layout == "pose" and sample.part else "")
-    series = by_source.get(key)
-    if series is None:
-        series = by_source[key] = _Series(topic, sample.part, sample.layout, sample.frame)
-    if sample.frame != series.frame or sample.layout != series.layout:
-        raise FileProblem(
-            path,
-            f"message {len(series.values) + 1} of {topic} is in frame {sample.frame!r}, the first in {series.frame!r}",
-            remedy="record instruments on topics of their own",
-        )
-    series.stamps_ns.append(sample.stamp_ns)
-    series.bag_ns.append(bag_ns)
-    series.values.append(sample.values)
+def _samples(message: Any, layout: str, attribute: str) -> Iterator[tuple[str, int, str, Sequence[float]]]:
+    """Whose numbers a message holds below its topic (child frame, joint), their stamp in ns, frame, and themselves."""
+    if hasattr(message, "transforms"):
+        for transform in message.transforms:
+            yield from _samples(transform, layout, attribute)
+        return
+    stamp_ns, frame = 0, ""
+    if hasattr(message, "header"):
+        stamp, frame = message.header.stamp, message.header.frame_id
+        stamp_ns = int(stamp.sec) * _SECOND_NS + int(stamp.nanosec)
+    if layout == "joint":
+        series = [getattr(message, entry.attribute) for entry in LAYOUTS[layout]]
+        for place, name in enumerate(message.name):
+            yield name, stamp_ns, frame, [float(x[place]) if place < len(x) else NAN for x in series]
+    else:
+        holder = attrgetter(attribute)(message) if attribute else message
+        child = getattr(message, "child_frame_id", "").lstrip("/")
+        yield child, stamp_ns, frame, [x for entry in LAYOUTS[layout] for x in entry.numbers(holder)]
 
 
 def _channels(path: Path, series: Sequence[_Series], stamps: str) -> dict[str, Channel]:
-    names = _names(series)
-    times: list[tuple[NDArray[np.int64], bool]] = [_times(path, one, stamps) for one in series]
+    plain = ["/".join(filter(None, (one.topic, one.part))) for one in series]
+    times = [_times(path, one, stamps) for one in series]
     earliest = min(min(one.bag_ns) for one in series)
     near = [int(t.min()) for t, _ in times if abs(int(t.min()) - earliest) < _DAY_NS]
     channels: dict[str, Channel] = {}
-    clocks: list[tuple[str, Clock]] = []
-    for one, name, (times_ns, by_bag) in zip(series, names, times, strict=True):
-        values = np.array(one.values, dtype=np.float64)
-        times_ns, values = _in_order(path, name, times_ns, values)
+    clocks: dict[tuple[str, bytes], Clock] = {}
+    for one, name, (times_ns, by_bag) in zip(series, plain, times, strict=True):
+        # A child that hangs on several parents needs their names to be told apart.
+        name = name if plain.count(name) == 1 else "/".join((one.topic, one.frame.lstrip("/"), one.part))
+        times_ns, values = _in_order(path, name, times_ns, np.array(one.values, dtype=np.float64))
         origin = min(near) if near and abs(int(times_ns[0]) - earliest) < _DAY_NS else int(times_ns[0])
-        clock = _shared(
-            clocks,
-            one.topic,
-            f"{name} (bag time)" if by_bag else name,
-            np.asarray((times_ns - origin) / 1e9, dtype=np.float64),
-        )
-        channels |= _fields(one, name, values, clock)
+        # Joints and transforms of one message share a clock.
+        clock = Clock(f"{name} (bag time)" if by_bag else name, np.asarray((times_ns - origin) / 1e9))
+        clock = clocks.setdefault((one.topic, clock.times_s.tobytes()), clock)
+        column = 0
+        for entry in LAYOUTS[one.layout]:
+            for end in entry.channels:
+                samples = values[:, column] if entry.width == 1 else values[:, column : column + entry.width]
+                column += entry.width
+                if not np.isnan(samples).all():
+                    full = f"{name}/{end}"
+                    channels[full] = Channel(full, samples, clock, entry.unit, one.frame.lstrip("/"))
     if not channels:
         raise FileProblem(path, "the messages hold no numbers", remedy="check what was recorded")
     return channels
@@ -191,12 +281,9 @@ def _channels(path: Path, series: Sequence[_Series], stamps: str) -> dict[str, C
 def _times(path: Path, one: _Series, stamps: str) -> tuple[NDArray[np.int64], bool]:
     """The times in ns, and whether they are those of recording although the stamps were asked for."""
     stamped = np.array(one.stamps_ns, dtype=np.int64)
-    bag = np.array(one.bag_ns, dtype=np.int64)
-    if stamps == "bag":
-        return bag, False
     missing = stamped == 0
-    if missing.all():
-        return bag, True
+    if stamps == "bag" or missing.all():
+        return np.array(one.bag_ns, dtype=np.int64), stamps != "bag"
     # Simulated time begins at zero; anything else near zero is no stamp.
     if missing.any() and int(stamped[~missing].min()) > _DAY_NS:
         row = int(np.argmax(missing))
@@ -208,7 +295,7 @@ def _times(path: Path, one: _Series, stamps: str) -> tuple[NDArray[np.int64], bo
 
 def _in_order(path: Path, name: str, times_ns: NDArray[np.int64], values: Array) -> tuple[NDArray[np.int64], Array]:
     """Sorted by time; what was sent twice with the same numbers counts once, what contradicts itself is refused."""
-    late = np.flatnonzero(np.diff(times_ns) < -_JUMP_NS)
+    late = np.flatnonzero(np.diff(times_ns) < -_SECOND_NS)
     if len(late):
         row = int(late[0]) + 1
         back_s = float(times_ns[row - 1] - times_ns[row]) / 1e9
@@ -219,12 +306,11 @@ def _in_order(path: Path, name: str, times_ns: NDArray[np.int64], values: Array)
         )
     order = np.argsort(times_ns, kind="stable")
     times_ns, values = times_ns[order], values[order]
-    again = np.zeros(len(times_ns), dtype=bool)
-    again[1:] = np.diff(times_ns) == 0
-    same = np.zeros_like(again)
-    same[1:] = ((values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))).all(axis=1)
-    if (again & ~same).any():
-        row = int(order[np.argmax(again & ~same)])
+    again = np.diff(times_ns, prepend=times_ns[0] - 1) == 0
+    differs = ((values[1:] != values[:-1]) & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))).any(axis=1)
+    contradicts = again & np.concatenate([[False], differs])
+    if contradicts.any():
+        row = int(order[np.argmax(contradicts)])
         raise FileProblem(
             path,
             f"message {row + 1} of {name} has the stamp of another with other numbers",
@@ -233,170 +319,27 @@ def _in_order(path: Path, name: str, times_ns: NDArray[np.int64], values: Array)
     return times_ns[~again], values[~again]
 
 
-def _shared(clocks: list[tuple[str, Clock]], topic: str, name: str, times_s: Array) -> Clock:
-    """The clock of these times: joints and transforms of one message share one."""
-    for owner, clock in clocks:
-        if owner == topic and np.array_equal(clock.times_s, times_s):
-            return clock
-    clocks.append((topic, Clock(name, times_s)))
-    return clocks[-1][1]
-
-
-def _fields(one: _Series, name: str, values: Array, clock: Clock) -> dict[str, Channel]:
-    channels: dict[str, Channel] = {}
-    column = 0
-    for entry in LAYOUTS[one.layout]:
-        samples = values[:, column : column + entry.width]
-        column += entry.width
-        if not np.isnan(samples).all():
-            full = f"{name}/{entry.name}"
-            flat = samples[:, 0] if entry.width == 1 else samples
-            channels[full] = Channel(full, flat, clock, entry.unit, one.frame.lstrip("/"))
-    return channels
-
-
-def _names(series: Sequence[_Series]) -> list[str]:
-    """The topic, with the child frame or joint; with the parent where a child has several."""
-    plain = ["/".join(filter(None, (one.topic, one.part))) for one in series]
-    parents: Mapping[int, str] = {place: one.frame.lstrip("/") for place, one in enumerate(series)}
-    return [
-        name if plain.count(name) == 1 else "/".join((one.topic, parents[place], one.part))
-        for place, (one, name) in enumerate(zip(series, plain, strict=True))
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One channel of a message: the end of its name, how many numbers (1 or 3), its unit."""
-
-    name: str
-    width: int
-    unit: str
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """The numbers of one message: whose they are below the topic (child frame, joint), stamp in ns, frame."""
-
-    part: str
-    layout: str
-    stamp_ns: int
-    frame: str
-    values: tuple[float, ...]
-
-
-def _scalars(name: str, unit: str, parts: str = "xyz") -> tuple[Field, ...]:
-    return tuple(Field(f"{name}.{part}", 1, unit) for part in parts)
-
-
-_ORIENTATION = _scalars("orientation", "1", "wxyz")
-LAYOUTS: Mapping[str, tuple[Field, ...]] = MappingProxyType(
-    {
-        "wrench": (*_scalars("force", "N"), *_scalars("torque", "N m")),
-        "imu": (*_scalars("acceleration", "m/s2"), *_scalars("angular_rate", "rad/s"), *_ORIENTATION),
-        "pose": (Field("position", 3, "m"), *_ORIENTATION),
-        "point": (Field("position", 3, "m"),),
-        # A joint may turn or slide, which the message does not say.
-        "joint": (Field("position", 1, "1"), Field("velocity", 1, "1"), Field("effort", 1, "1")),
-    }
-)
-"""Channels per kind of message, in the order of a sample's values. The words are those of the IMU's own reader."""
-
-
-def _stamp(header: Any) -> int:
-    return int(header.stamp.sec) * 1_000_000_000 + int(header.stamp.nanosec)
-
-
-def _xyz(v: Any) -> tuple[float, float, float]:
-    return v.x, v.y, v.z
-
-
-def _wxyz(q: Any) -> tuple[float, float, float, float]:
-    """The quaternion as stored, or nothing where it is none: ROS leaves four zeros where it knows no orientation."""
-    return (q.w, q.x, q.y, q.z) if q.w or q.x or q.y or q.z else (NAN, NAN, NAN, NAN)
-
-
-def _stamped(m: Any, layout: str, *values: float, part: str = "") -> Iterator[Sample]:
-    yield Sample(part, layout, _stamp(m.header), m.header.frame_id, values)
-
-
-def _imu(m: Any) -> Iterator[Sample]:
-    """A covariance that begins with -1 says that the quantity is not measured (sensor_msgs/Imu)."""
-    nothing = (NAN, NAN, NAN)
-    acceleration = _xyz(m.linear_acceleration) if m.linear_acceleration_covariance[0] != -1 else nothing
-    rate = _xyz(m.angular_velocity) if m.angular_velocity_covariance[0] != -1 else nothing
-    orientation = _wxyz(m.orientation) if m.orientation_covariance[0] != -1 else (NAN, *nothing)
-    return _stamped(m, "imu", *acceleration, *rate, *orientation)
-
-
-def _pose(m: Any, p: Any) -> Iterator[Sample]:
-    return _stamped(m, "pose", *_xyz(p.position), *_wxyz(p.orientation))
-
-
-def _transform(m: Any) -> Iterator[Sample]:
-    t = m.transform
-    return _stamped(m, "pose", *_xyz(t.translation), *_wxyz(t.rotation), part=m.child_frame_id.lstrip("/"))
-
-
-def _tf(m: Any) -> Iterator[Sample]:
-    for transform in m.transforms:
-        yield from _transform(transform)
-
-
-def _joint_state(m: Any) -> Iterator[Sample]:
-    for place, name in enumerate(m.name):
-        values = (float(x[place]) if place < len(x) else NAN for x in (m.position, m.velocity, m.effort))
-        yield from _stamped(m, "joint", *values, part=name)
-
-
-EXTRACT: Mapping[str, Callable[[Any], Iterator[Sample]]] = MappingProxyType(
-    {
-        "geometry_msgs/msg/WrenchStamped": lambda m: _stamped(
-            m, "wrench", *_xyz(m.wrench.force), *_xyz(m.wrench.torque)
-        ),
-        "geometry_msgs/msg/Wrench": lambda m: iter([Sample("", "wrench", 0, "", (*_xyz(m.force), *_xyz(m.torque)))]),
-        "sensor_msgs/msg/Imu": _imu,
-        "geometry_msgs/msg/PoseStamped": lambda m: _pose(m, m.pose),
-        "geometry_msgs/msg/PoseWithCovarianceStamped": lambda m: _pose(m, m.pose.pose),
-        "geometry_msgs/msg/TransformStamped": _transform,
-        "geometry_msgs/msg/PointStamped": lambda m: _stamped(m, "point", *_xyz(m.point)),
-        "tf2_msgs/msg/TFMessage": _tf,
-        "tf/msg/tfMessage": _tf,
-        "sensor_msgs/msg/JointState": _joint_state,
-    }
-)
-"""Message types that palpate reads, by their ROS 2 names."""
-
-
-def _topics(path: Path, recording: Recording) -> dict[str, tuple[str, str, Array, Array]]:
-    """By topic: layout, frame, times in s (n,), values (n, k) in the layout's order."""
-    groups: dict[str, list[str]] = {}
-    for name, channel in recording.channels.items():
-        topic = name.rpartition("/")[0] or re.sub(r"\W+", "_", channel.clock.name)
-        groups.setdefault(topic, []).append(name)
-    topics: dict[str, tuple[str, str, Array, Array]] = {}
-    for topic, names in groups.items():
-        part = recording.select(names)
-        held = {name.rpartition("/")[2]: part.channels[name] for name in names}
-        layout = _layout(path, topic, list(held))
-        clock = part.one_clock()
-        columns: list[Array] = []
-        for entry in LAYOUTS[layout]:
-            blank = np.full((len(clock), entry.width), np.nan)
-            channel = held.get(entry.name)
+def _topic(path: Path, topic: str, recording: Recording) -> tuple[str, str, Array, Array]:
+    """Message type, frame, times in s (n,) and values (n, k) in the layout's order of one topic's channels."""
+    held = {name.rpartition("/")[2]: channel for name, channel in recording.channels.items()}
+    kind = _message_type(path, topic, list(held))
+    clock = recording.one_clock()
+    columns: list[Array] = []
+    for entry in LAYOUTS[MESSAGES[kind][0]]:
+        for end in entry.channels:
+            blank, channel = np.full((len(clock), entry.width), np.nan), held.get(end)
             if channel is not None and (channel.unit != entry.unit or channel.samples.size != blank.size):
                 raise FileProblem(path, f"channel {channel.name!r} is not in {entry.unit} and has no place in a bag")
             columns.append(blank if channel is None else channel.samples.reshape(blank.shape))
-        topics[topic] = (layout, part.channels[names[0]].frame, clock.times_s, np.hstack(columns))
-    return topics
+    return kind, next(iter(held.values())).frame, clock.times_s, np.hstack(columns)
 
 
-def _layout(path: Path, topic: str, held: Sequence[str]) -> str:
-    for layout in _TYPES:
-        fields = [entry.name for entry in LAYOUTS[layout]]
-        needed = [name for name in fields if layout != "imu" or not name.startswith("orientation")]
-        if set(needed) <= set(held) <= set(fields):
-            return layout
+def _message_type(path: Path, topic: str, held: Sequence[str]) -> str:
+    for kind, (layout, _) in MESSAGES.items():
+        ends = {end: entry for entry in LAYOUTS[layout] for end in entry.channels}
+        needed = {end for end, entry in ends.items() if layout != "imu" or entry.name != "orientation"}
+        if kind.endswith(_WRITTEN) and needed <= set(held) <= ends.keys():
+            return kind
     raise FileProblem(
         path,
         f"the channels {', '.join(held)} of {topic} are no whole message",
@@ -414,50 +357,37 @@ def _write(path: Path, topics: Mapping[str, tuple[str, str, Array, Array]], *, m
         rosbag2.Writer(path, version=9, storage_plugin=rosbag2.StoragePlugin.MCAP) if mcap else rosbag1.Writer(path)
     )
     with bag as writer:
-        for topic, (layout, frame, times_s, values) in topics.items():
-            connection = writer.add_connection(f"/{topic}", _TYPES[layout], typestore=store)
-            for stamp_ns, message in _messages(store.types, layout, frame, times_s, values):
-                raw = (store.serialize_cdr if mcap else store.serialize_ros1)(message, _TYPES[layout])
-                writer.write(connection, stamp_ns, raw)
+        for topic, (kind, frame, times_s, values) in topics.items():
+            connection = writer.add_connection(f"/{topic}", kind, typestore=store)
+            layout, attribute = MESSAGES[kind]
+            places = [
+                ".".join(filter(None, (attribute, entry.attribute, part)))
+                for entry in LAYOUTS[layout]
+                for part in entry.parts
+            ]
+            stamps = np.rint(times_s * 1e9).astype(np.int64) + _START_NS
+            for count, (stamp_ns, row) in enumerate(zip(stamps.tolist(), values.tolist(), strict=True)):
+                content = {name: 0.0 if value != value else value for name, value in zip(places, row, strict=True)}
+                content |= {"header.stamp.sec": stamp_ns // _SECOND_NS, "header.stamp.nanosec": stamp_ns % _SECOND_NS}
+                content |= {"header.frame_id": frame, "header.seq": count}
+                if layout == "imu" and row[-1] != row[-1]:
+                    content["orientation_covariance"] = np.array([-1.0, *[0.0] * 8])
+                message = _message(store, kind, content)
+                writer.write(
+                    connection, stamp_ns, (store.serialize_cdr if mcap else store.serialize_ros1)(message, kind)
+                )
     return path / f"{path.name}.mcap" if mcap else path
 
 
-def _messages(
-    types: Mapping[str, Any], layout: str, frame: str, times_s: Array, values: Array
-) -> Iterator[tuple[int, Any]]:
-    header, time = types["std_msgs/msg/Header"], types["builtin_interfaces/msg/Time"]
-    numbered = "seq" in header.__dataclass_fields__
-    stamps = np.rint(times_s * 1e9).astype(np.int64) + _START_NS
-    for place, (stamp_ns, row) in enumerate(zip(stamps.tolist(), values.tolist(), strict=True)):
-        stamp = time(sec=stamp_ns // 1_000_000_000, nanosec=stamp_ns % 1_000_000_000)
-        more = {"seq": place} if numbered else {}
-        yield stamp_ns, _message(types, layout, header(stamp=stamp, frame_id=frame, **more), row)
-
-
-def _message(types: Mapping[str, Any], layout: str, header: Any, row: Sequence[float]) -> Any:
-    """A message of this layout from the numbers of one sample."""
-
-    def vector(first: int, kind: str = "Vector3") -> Any:
-        return types[f"geometry_msgs/msg/{kind}"](x=row[first], y=row[first + 1], z=row[first + 2])
-
-    def quaternion(first: int) -> Any:
-        w, x, y, z = row[first : first + 4] if row[first] == row[first] else (0.0, 0.0, 0.0, 0.0)
-        return types["geometry_msgs/msg/Quaternion"](x=x, y=y, z=z, w=w)
-
-    if layout == "wrench":
-        content = {"wrench": types["geometry_msgs/msg/Wrench"](force=vector(0), torque=vector(3))}
-    elif layout == "pose":
-        content = {"pose": types["geometry_msgs/msg/Pose"](position=vector(0, "Point"), orientation=quaternion(3))}
-    elif layout == "point":
-        content = {"point": vector(0, "Point")}
-    else:
-        unknown, absent = np.zeros(9), np.array([-1.0, *[0.0] * 8])
-        content = {
-            "orientation": quaternion(6),
-            "orientation_covariance": unknown if row[6] == row[6] else absent,
-            "angular_velocity": vector(3),
-            "angular_velocity_covariance": unknown,
-            "linear_acceleration": vector(0),
-            "linear_acceleration_covariance": unknown,
-        }
-    return types[_TYPES[layout]](header=header, **content)
+def _message(store: Any, kind: str, content: Mapping[str, Any], prefix: str = "") -> Any:
+    """A message of this type; `content` by the attribute's path, covariances that it lacks are zero: not known."""
+    held: dict[str, Any] = {}
+    for name, (_, inside) in store.fielddefs[kind][1]:
+        at = f"{prefix}{name}"
+        if at in content:
+            held[name] = content[at]
+        elif at.endswith("_covariance"):
+            held[name] = np.zeros(9)
+        else:
+            held[name] = _message(store, inside, content, f"{at}.")
+    return store.types[kind](**held)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -14,11 +15,10 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, FileProblem, PalpateError, UnknownName
 from palpate.files import read_bytes, replacing
+from palpate.recording.formats import HEAD_BYTES, as_utf8, head_of, is_number, kind, separator_of, wrong_format
 from palpate.recording.recording import Array, Channel, Clock, Recording
-from palpate.recording.signature import HEAD_BYTES, head_of, is_number, kind, separator_of, wrong_format
 from palpate.recording.text import (
     Rows,
-    as_utf8,
     clock_of,
     distinct,
     first_lines,
@@ -35,6 +35,14 @@ CSV, PARQUET = "csv", "parquet"
 _SAMPLE_LINES = 200
 _COMMENT = ("#", "%", "//")
 _MARKS = "#%/ "
+_RATE = re.compile(r"(?:actual|sample|sampling|frame|data)?[ _]?(?:rate|freq|frequency)(?:[ _]?hz)?|fs", re.IGNORECASE)
+_AXES = ("x", "y", "z")
+_TIME_UNITS = {
+    **dict.fromkeys(("s", "sec", "second", "seconds"), "s"),
+    **dict.fromkeys(("ms", "msec", "millisecond", "milliseconds"), "ms"),
+    **dict.fromkeys(("us", "usec", "microsecond", "microseconds"), "us"),
+    **dict.fromkeys(("ns", "nsec", "nanosecond", "nanoseconds"), "ns"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,3 +324,283 @@ def _frame(recording: Recording) -> pl.DataFrame:
     if len(columns) != 1 + sum(1 if c.samples.ndim == 1 else 3 for c in recording.channels.values()):
         raise DataProblem("recording", "two channels would share one column", remedy="rename one of them")
     return pl.DataFrame(columns)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stored:
+    """One array of a file: `values` () or (n,) or (n, k), its name "group/name", what the file says of it."""
+
+    name: str
+    values: NDArray[Any]
+    unit: str = ""
+    frame: str = ""
+    labels: tuple[str, ...] = ()
+    """Names of the k columns."""
+    units: tuple[str, ...] = ()
+    """Units of the k columns, where they are not all `unit`."""
+    rate_hz: float | None = None
+    """Its own rate or its group's, where the file says one."""
+    vector: bool = False
+    """Whether three columns are one vector, whatever the unit."""
+
+    @property
+    def group(self) -> str:
+        """Where it stands: "a/b" for "a/b/c", "" for "c"."""
+        return self.name.rpartition("/")[0]
+
+    @property
+    def last(self) -> str:
+        """Its name without the group."""
+        return self.name.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Signal:
+    """An array with its clock; `short` is its name seen from the group that holds the time."""
+
+    stored: Stored
+    values: NDArray[Any]
+    clock: Clock
+    short: str
+
+
+def is_rate(name: str) -> bool:
+    """Whether a single number of this name is a sampling rate in Hz."""
+    return _RATE.fullmatch(name) is not None
+
+
+def recording_of(
+    path: Path,
+    format_name: str,
+    stored: Sequence[Stored],
+    columns: Mapping[str, ColumnLike] | None,
+    time: ColumnLike | None,
+    rate: float | None,
+) -> Recording:
+    """Channels of all arrays that are as long as their time, or of those that `columns` names.
+
+    The time of an array is the option's, else an array named time, t, ... in its group or the nearest one above,
+    else the rate that the file states. An array (n, 3) in a unit of length is one vector; any other (n, k) gives
+    scalars name.x, name.y, name.z or name.1, ..., name.k, or those that its labels say.
+    """
+    wanted = None if columns is None else [name for column in columns.values() for name in _names(spec_of(column))]
+    signals = _signals(path, stored, time, rate, wanted)
+    if not signals:
+        listed = ", ".join(f"{s.name} {s.values.shape}" for s in stored[:12])
+        raise FileProblem(
+            path,
+            f"no array has a time or a rate ({listed or 'there are no numbers'})",
+            remedy="name the array of times with the option time, or give a constant rate in Hz with the option rate",
+        )
+    if columns is None:
+        counts = [signal.short for signal in signals]
+        channels = [
+            channel
+            for signal in signals
+            for channel in _all_of(signal, signal.short if counts.count(signal.short) == 1 else signal.stored.name)
+        ]
+    else:
+        channels = [_mapped(path, name, spec_of(column), signals) for name, column in columns.items()]
+    names = [channel.name for channel in channels]
+    for name in names:
+        if names.count(name) > 1:
+            raise FileProblem(path, f"the name {name!r} stands for two arrays", remedy="rename one, or use columns")
+    return Recording(dict(zip(names, channels, strict=True)), path, format_name)
+
+
+def _signals(
+    path: Path, stored: Sequence[Stored], time: ColumnLike | None, rate: float | None, wanted: Sequence[str] | None
+) -> list[_Signal]:
+    rated = _Clocks(path, stored, {})
+    if rate is not None:
+        if time is not None:
+            raise FileProblem(path, "both a time and a rate are given", remedy="give one of them")
+        if not rate > 0:
+            raise FileProblem(path, f"the rate {rate} Hz is not positive")
+    stated = None if time is None else _named(path, spec_of(time), stored)
+    signals: list[_Signal] = []
+    for one in stored:
+        if one.values.ndim == 0 or one is stated or (time is None and time_name(one.last) is not None):
+            continue
+        if stated is not None:
+            clock, group = rated.of_time(stated, spec_of(time).unit if time is not None else ""), stated.group
+        elif rate is not None:
+            clock, group = rated.of_rate(path.stem, stored, rate), ""
+        else:
+            clock, group = rated.nearest(one)
+        if clock is None:
+            continue
+        values = _fitted(path, one, clock, wanted)
+        if values is not None:
+            short = one.name.removeprefix(f"{group}/") if group else one.name
+            signals.append(_Signal(one, values, clock, short))
+    return signals
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Clocks:
+    """Clocks of a file's arrays; those that were made already are kept, so that arrays of one time share one."""
+
+    path: Path
+    stored: Sequence[Stored]
+    made: dict[object, Clock]
+
+    def nearest(self, one: Stored) -> tuple[Clock | None, str]:
+        """The clock of the nearest time above an array, else of its rate, and the group that it stands in."""
+        group = one.group
+        while True:
+            times = [s for s in self.stored if s.group == group and s.values.ndim and time_name(s.last) is not None]
+            if times:
+                return self.of_time(times[0], ""), group
+            if not group:
+                break
+            group = group.rpartition("/")[0]
+        if one.rate_hz is None or not one.rate_hz > 0:
+            return None, ""
+        neighbours = [s for s in self.stored if s.group == one.group and s.rate_hz == one.rate_hz]
+        return self.of_rate(one.group or self.path.stem, neighbours, one.rate_hz), one.group
+
+    def of_time(self, time: Stored, unit: str) -> Clock:
+        """The clock of an array of times; `unit` is what the user says of it."""
+        if id(time) not in self.made:
+            values = np.ravel(time.values)
+            unit = unit or _time_unit(self.path, time) or time_name(time.last) or ""
+            times_s = seconds(self.path, pl.Series(values), np.arange(1, len(values) + 1), unit=unit)
+            self.made[id(time)] = clock_of(self.path, time.group or self.path.stem, times_s)
+        return self.made[id(time)]
+
+    def of_rate(self, name: str, arrays: Sequence[Stored], rate_hz: float) -> Clock:
+        """As long as the longest of the arrays: what is much shorter is no signal."""
+        key = (name, rate_hz)
+        if key not in self.made:
+            self.made[key] = Clock(name, np.arange(max(max(s.values.shape, default=0) for s in arrays)) / rate_hz)
+        return self.made[key]
+
+
+def _time_unit(path: Path, time: Stored) -> str:
+    """The unit of an array of times; also "seconds" and, as climatologists write, "seconds since ..."."""
+    word = time.unit.strip().lower().partition(" ")[0]
+    if word and word not in _TIME_UNITS:
+        raise FileProblem(
+            path,
+            f"the unit of the times {time.name!r} is {time.unit!r}",
+            remedy=f"state it with the option time: {{column: {time.name}, unit: s}}",
+        )
+    return _TIME_UNITS.get(word, "")
+
+
+def _fitted(path: Path, one: Stored, clock: Clock, wanted: Sequence[str] | None) -> NDArray[Any] | None:
+    """The array with samples along the first axis; None for one that is no signal (a matrix, a table of constants).
+
+    One that does not fit is refused where a column map wants it, or, without one, where its length is near.
+    """
+    values, n = one.values, len(clock)
+    if values.ndim == 2 and 1 in values.shape:
+        values = values.ravel()
+    if values.ndim == 2 and len(values) != n and len(values.T) == n:
+        values = values.T
+    if len(values) == n:
+        return values
+    if wanted is None:
+        refused = n <= 2 * max(one.values.shape) <= 4 * n
+    else:
+        refused = any(f"/{one.name}".endswith((f"/{name}", f"/{name.rpartition('.')[0]}")) for name in wanted)
+    if not refused:
+        return None
+    raise FileProblem(
+        path,
+        f"{one.name!r} has the shape {one.values.shape}, but its clock {clock.name!r} has {n} times",
+        remedy="name its own times with the option time, or store both with one length",
+    )
+
+
+def _all_of(signal: _Signal, name: str) -> list[Channel]:
+    stored, values = signal.stored, signal.values
+    bare, unit = _split(name, stored.unit)
+    factor, si = to_si(unit)
+    if values.ndim == 1 or (values.shape[1] == 3 and not stored.units and (stored.vector or si == "m")):
+        return [Channel(bare, _float(values) * factor, signal.clock, si, stored.frame)]
+    channels: list[Channel] = []
+    for k, (label, column_unit) in enumerate(_columns(stored, values.shape[1])):
+        bare, unit = _split(f"{name}.{label}", column_unit)
+        factor, si = to_si(unit)
+        channels.append(Channel(bare, _float(values[:, k]) * factor, signal.clock, si, stored.frame))
+    return channels
+
+
+def _split(name: str, unit: str) -> tuple[str, str]:
+    """Name and unit; a unit that palpate does not know stays part of the name, as in the header of a table."""
+    return split_header(f"{name} [{unit}]") if unit else (name, "")
+
+
+def _columns(stored: Stored, count: int) -> list[tuple[str, str]]:
+    """Label and unit of each column."""
+    units = stored.units if len(stored.units) == count else [stored.unit] * count
+    return list(zip(_labels(stored, count), units, strict=True))
+
+
+def _labels(stored: Stored, count: int) -> Sequence[str]:
+    if len(stored.labels) == count:
+        return stored.labels
+    return _AXES if count == 3 else [str(k) for k in range(1, count + 1)]
+
+
+def _mapped(path: Path, name: str, spec: ColumnSpec, signals: Sequence[_Signal]) -> Channel:
+    parts = [_part(path, column, signals) for column in _names(spec)]
+    samples = parts[0].values if len(parts) == 1 else np.stack([part.values for part in parts], axis=1)
+    signal = parts[0].signal
+    if any(part.signal.clock is not signal.clock for part in parts):
+        raise FileProblem(path, f"the parts of {name!r} have different clocks", remedy="map arrays of one clock")
+    units = {spec.unit} if spec.unit else {unit for part in parts for unit in part.units}
+    if len(units) != 1 or samples.shape[1:] not in ((), (3,)):
+        raise FileProblem(path, f"channel {name!r} needs one column, or three of one unit", remedy="name the columns")
+    try:
+        factor, unit = to_si(units.pop())
+    except PalpateError as error:
+        raise FileProblem(path, f"channel {name!r}: {error}") from error
+    return Channel(name, _float(samples) * factor, signal.clock, unit, spec.frame or signal.stored.frame)
+
+
+def _names(spec: ColumnSpec) -> list[str]:
+    return [spec.column] if isinstance(spec.column, str) else list(spec.column)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """What a name in a column map stands for: an array or one of its columns, with the units that are in it."""
+
+    signal: _Signal
+    values: NDArray[Any]
+    units: frozenset[str]
+
+
+def _part(path: Path, column: str, signals: Sequence[_Signal]) -> _Part:
+    """A whole array by its name, or one of its columns by "name.label"; groups may be left out where that is clear."""
+    known: dict[str, _Part] = {}
+    for signal in signals:
+        name, values = signal.stored.name, signal.values
+        columns = _columns(signal.stored, values.shape[1] if values.ndim == 2 else 1)
+        units = [_split(name, unit)[1] for _, unit in columns]
+        known[name] = _Part(signal, values, frozenset(units))
+        if values.ndim == 2:
+            known |= {
+                f"{name}.{label}": _Part(signal, values[:, k], frozenset({units[k]}))
+                for k, (label, _) in enumerate(columns)
+            }
+    matches = [column] if column in known else [name for name in known if name.endswith(f"/{column}")]
+    if not matches:
+        raise UnknownName("array", column, known, where=str(path))
+    if len(matches) > 1:
+        raise FileProblem(path, f"{column!r} could be {' or '.join(matches)}", remedy="write the whole name")
+    return known[matches[0]]
+
+
+def _named(path: Path, spec: ColumnSpec, stored: Iterable[Stored]) -> Stored:
+    known = {one.name: one for one in stored if one.values.ndim}
+    if not isinstance(spec.column, str) or spec.column not in known:
+        raise UnknownName("array", str(spec.column), known, where=str(path))
+    return known[spec.column]
+
+
+def _float(values: NDArray[Any]) -> Array:
+    return np.asarray(values, dtype=np.float64)

@@ -62,21 +62,6 @@ def distinct(names: Sequence[str]) -> list[str]:
     return unique
 
 
-def as_utf8(data: bytes) -> bytes:
-    """The same text in UTF-8 without a byte-order mark."""
-    if data.startswith(b"\xef\xbb\xbf"):
-        data = data[3:]
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", errors="replace").encode()
-    if data.isascii():
-        return data
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return data.decode("latin-1").encode()
-    return data
-
-
 def first_lines(data: bytes, start: int, count: int, end: int | None = None) -> tuple[list[str], int]:
     """Up to `count` lines from byte `start` to `end`, and the offset of the line after them."""
     lines: list[str] = []

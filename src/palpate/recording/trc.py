@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, FileProblem, PalpateError
 from palpate.files import read_bytes, replacing
+from palpate.recording.formats import HEAD_BYTES, as_utf8, is_number, kind, wrong_format
 from palpate.recording.recording import Array, Channel, Clock, Recording
-from palpate.recording.signature import HEAD_BYTES, is_number, kind, wrong_format
 from palpate.recording.text import (
     Rows,
-    as_utf8,
     clock_of,
     distinct,
     first_lines,

@@ -12,19 +12,9 @@ import polars as pl
 
 from palpate.errors import DataProblem, FileProblem, PalpateError
 from palpate.files import read_bytes, replacing
+from palpate.recording.formats import VICON_BLOCKS, as_utf8, is_number, separator_of, wrong_format
 from palpate.recording.recording import Array, Channel, Clock, Recording
-from palpate.recording.signature import VICON_BLOCKS, is_number, separator_of, wrong_format
-from palpate.recording.text import (
-    Rows,
-    as_utf8,
-    clock_of,
-    first_lines,
-    marker_columns,
-    parse_rows,
-    split,
-    to_si,
-    trimmed_end,
-)
+from palpate.recording.text import Rows, clock_of, first_lines, marker_columns, parse_rows, split, to_si, trimmed_end
 
 NAME = "vicon-csv"
 _HEADER_LINES = 5

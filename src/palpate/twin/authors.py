@@ -15,8 +15,7 @@ import numpy as np
 
 from palpate.experiment import read_experiment, shipped_experiments
 from palpate.experiment.paper.choices import HANDLES, PAPER
-from palpate.experiment.paper.files import recordings_in
-from palpate.experiment.paper.reproduce import TRUTH_FILE
+from palpate.experiment.paper.reproduce import TRUTH_FILE, recordings_in
 from palpate.files import write_text
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import PHI_NAMES, is_consistent, nearest_consistent

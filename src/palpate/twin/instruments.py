@@ -22,7 +22,7 @@ from palpate.physics.inertia import (
 )
 from palpate.physics.motion import Motion, exp_rotation, nearest_rotation, transport_acceleration
 from palpate.recording import Channel, Clock, Recording
-from palpate.recording.dspace_mat import write as write_dspace
+from palpate.recording.mat import write_dspace
 from palpate.recording.microstrain_csv import write as write_microstrain
 from palpate.recording.vicon_csv import write as write_vicon
 

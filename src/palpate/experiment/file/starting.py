@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from palpate.errors import PalpateError, unknown_name
-from palpate.experiment.file.object_model import TYPES, option_units
+from palpate.experiment.file.reading import TYPES, option_units
 from palpate.experiment.file.schema import AxleMarkersPart, Options
 from palpate.model import Model, load_object
 

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import DataProblem
-from palpate.experiment.file.object_model import object_model
-from palpate.experiment.file.reading import Experiment, wrench_channels
+from palpate.experiment.file.reading import Experiment, object_model, wrench_channels
 from palpate.experiment.file.schema import ImuPart, MocapPart, SensorMarkersPart, WrenchPart
 from palpate.experiment.paper.choices import BODIES, HANDLES, PAPER, BodyChoices, Span, Window
 from palpate.experiment.stage.capture import Tell

@@ -13,8 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from palpate.errors import DataProblem, PalpateError
-from palpate.experiment.file.object_model import object_model
-from palpate.experiment.file.reading import Experiment, check_keys
+from palpate.experiment.file.reading import Experiment, check_keys, object_model
 from palpate.experiment.file.schema import (
     FixedBiasPart,
     PublishedPart,

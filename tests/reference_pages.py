@@ -1,4 +1,4 @@
-"""The reference of the experiment file, written from its schema: `python -m palpate.experiment.file.reference`."""
+"""The reference of the experiment file, written from its schema: `python -m tests.reference_pages`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def reference() -> str:
     lines = [
         "# The experiment file",
         "",
-        "Written from the schema by `python -m palpate.experiment.file.reference`; do not edit. A quantity is a number "
+        "Written from the schema by `python -m tests.reference_pages`; do not edit. A quantity is a number "
         "in SI units or a text with a unit (`0.9 kg`, `15 cm`, `30 %`, `20 Hz`); the [units](#units) are at the end. "
         "Unknown keys, keys without a value and keys that have no effect for this object or these instruments are "
         "refused.",
@@ -124,7 +124,7 @@ def _default(field: FieldInfo) -> str:
 _INTRODUCTION = """\
 # Objects: mechanisms and elements
 
-Written from the code by `python -m palpate.experiment.file.reference object`; do not edit.
+Written from the code by `python -m tests.reference_pages object`; do not edit.
 
 An object file says what an object is made of: how it may move (`mechanism`) and which physical effects act
 (`elements`). An experiment file takes an object by name or path (`object: my-fridge.yaml`) and may change options
