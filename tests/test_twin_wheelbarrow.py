@@ -18,7 +18,7 @@ from palpate.model import load_object
 from palpate.physics.functions import ARRAYS
 from palpate.physics.inertia import is_consistent, mass_properties
 from palpate.recording import Recording, load
-from palpate.twin.authors import paper_wheelbarrow_twin, write_paper_wheelbarrow
+from palpate.twin.authors import paper_wheelbarrow_twin, write_paper_body
 from palpate.twin.handle import off_by, random_handle
 from palpate.twin.instruments import T_MARKER, DeviceClock, Instruments
 from palpate.twin.rolling import (
@@ -461,7 +461,7 @@ def test_the_papers_samples_are_one_instant() -> None:
 @pytest.mark.skipif("wheelbarrow" not in shipped_experiments(), reason="its experiment file does not ship yet")
 def test_the_authors_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("palpate.twin.authors._WINDOWS", {"train": ((379, 600),)})
-    file = write_paper_wheelbarrow(tmp_path)
+    file = write_paper_body(tmp_path, name="wheelbarrow")
     assert "wheelbarrow-truth.json" in file.read_text()
     assert (tmp_path / "handles" / "data" / "exp1_036.mat").exists()
     handle = json.loads((tmp_path / "truth.json").read_text())

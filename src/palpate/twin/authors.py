@@ -19,7 +19,6 @@ from palpate.experiment.paper.reproduce import TRUTH_FILE, recordings_in
 from palpate.files import write_text
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import PHI_NAMES, is_consistent, nearest_consistent
-from palpate.recording import Recording
 from palpate.twin.door import (
     DT_S,
     DoorTwin,
@@ -59,15 +58,15 @@ _WINDOWS = {
 """The authors' segments: sample k of their window is Vicon frame 1008 + k (FORMATS, Wheelbarrow)."""
 
 
-def paper_handle_twin(name: str, seed: int | None, *, own_seed: int) -> HandleTwin:
-    """The handle of this name in the authors' session; own_seed: draws its motion and noise."""
-    rng, first = np.random.default_rng([own_seed, 2]), HANDLES[name].window.first
+def paper_handle_twin(name: str, seed: int | None, *, motion_seed: int) -> HandleTwin:
+    """The handle of this name in the authors' session; motion_seed: draws its motion and noise."""
+    rng, first = np.random.default_rng([motion_seed, 2]), HANDLES[name].window.first
     return HandleTwin(
         phi=_table_phi(name) if seed is None else random_handle(rng),
         hand=random_hand(rng, _SECONDS, _G),
         duration_s=_SECONDS,
         load_cell_minus_imu_s=(first["wrench"] - first["imu"]) / RATE_HZ,
-        seed=own_seed,
+        seed=motion_seed,
         g=_G,
     )
 
@@ -100,33 +99,29 @@ def paper_wheelbarrow_twin(phi: FloatArray, *, seed: int | None = None) -> Rolli
 
 def write_paper_handle(folder: Path, *, name: str, seed: int | None = None) -> Path:
     """The handle with its truth in truth.json; returns the experiment file."""
-    write_truth(folder / "truth.json", _write_handle(folder, name, seed, seed or 0))
+    write_truth(folder / "truth.json", _write(folder, name, seed))
     return write_shipped_experiment(folder, name, "truth.json")
 
 
-def write_paper_door(folder: Path, *, seed: int | None = None) -> Path:
-    """The door with its truth in door-truth.json and its handle's in truth.json; returns the experiment file."""
-    return _write_body(folder, "door", seed)
-
-
-def write_paper_wheelbarrow(folder: Path, *, seed: int | None = None) -> Path:
-    """The wheelbarrow with its truth in wheelbarrow-truth.json and its handles' in truth.json; returns the experiment
-    file.
-    """
-    return _write_body(folder, "wheelbarrow", seed)
+def write_paper_body(folder: Path, *, name: str, seed: int | None = None) -> Path:
+    """Door or wheelbarrow, its truth in NAME-truth.json and its handle's in truth.json; returns the experiment file."""
+    write_paper_handle(folder, name=f"{name}-handle", seed=seed)
+    phi = _phi(json.loads((folder / "truth.json").read_text(encoding="utf-8")))
+    write_truth(folder / f"{name}-truth.json", _write(folder, name, seed, phi))
+    return write_shipped_experiment(folder, name, f"{name}-truth.json")
 
 
 def write_any_door(folder: Path, *, seed: int | None = None, poor: bool = False) -> Path:
     """The paper's door without a seed, a random one with it; `poor`: only ever seen opening."""
     if seed is None and not poor:
-        return write_paper_door(folder)
+        return write_paper_body(folder, name="door")
     return write_door_twin(folder, door_twin(seed or 0, one_way=poor))
 
 
 def write_any_wheelbarrow(folder: Path, *, seed: int | None = None, poor: bool = False) -> Path:
     """The paper's wheelbarrow without a seed, a random one with it; `poor`: only ever pushed."""
     if seed is None and not poor:
-        return write_paper_wheelbarrow(folder)
+        return write_paper_body(folder, name="wheelbarrow")
     return write_wheelbarrow_twin(folder, wheelbarrow_twin(seed or 0, poor=poor))
 
 
@@ -137,10 +132,11 @@ def write_authors_twin(folder: Path, *, seed: int | None = None) -> Path:
     """
     truth: dict[str, Any] = {}
     for number, name in enumerate(HANDLES):  # each moved in its own way
-        truth[name] = _write_handle(folder, name, seed, 2 * (seed or 0) + number)
-    truth["door"] = _write_door(folder, _phi(truth["door-handle"]), seed, dt=1e-3)
-    truth["wheelbarrow"] = _write_wheelbarrow(folder, _phi(truth["wheelbarrow-handle"]), seed)
-    write_truth(folder / TRUTH_FILE, {"palpate_truth": 1, "experiments": truth})
+        truth[name] = _write(folder, name, seed, motion_seed=2 * (seed or 0) + number)
+    for name in ("door", "wheelbarrow"):
+        truth[name] = _write(folder, name, seed, _phi(truth[f"{name}-handle"]), dt=1e-3)
+    truth = {name: {"palpate_truth": 1, **one} for name, one in truth.items()}
+    write_truth(folder / TRUTH_FILE, {"experiments": truth})
     for name in truth:
         read_experiment(name, data=folder)
     return folder
@@ -162,37 +158,33 @@ def write_shipped_experiment(folder: Path, name: str, truth: str) -> Path:
     return folder / source.name
 
 
-def _write_body(folder: Path, name: str, seed: int | None) -> Path:
-    write_paper_handle(folder, name=f"{name}-handle", seed=seed)
-    phi = _phi(json.loads((folder / "truth.json").read_text(encoding="utf-8")))
-    truth = _write_door(folder, phi, seed) if name == "door" else _write_wheelbarrow(folder, phi, seed)
-    write_truth(folder / f"{name}-truth.json", truth)
-    return write_shipped_experiment(folder, name, f"{name}-truth.json")
+def _write(
+    folder: Path,
+    name: str,
+    seed: int | None,
+    phi: FloatArray | None = None,
+    *,
+    motion_seed: int | None = None,
+    dt: float = DT_S,
+) -> dict[str, Any]:
+    """Record a paper's object under the names that its shipped experiment gives the files; returns the truth.
 
-
-def _write_handle(folder: Path, name: str, seed: int | None, own_seed: int) -> dict[str, Any]:
-    load_cell, imu, truth = handle_recordings(paper_handle_twin(name, seed, own_seed=own_seed))
-    _write(folder, name, wrench=load_cell, imu=imu)
-    return truth
-
-
-def _write_door(folder: Path, phi: FloatArray, seed: int | None, *, dt: float = DT_S) -> dict[str, Any]:
-    twin = paper_door_twin(phi, seed=seed)
-    markers, static, cell, imu, truth = door_recordings(twin, simulate_door(twin, dt=dt))
-    _write(folder, "door", mocap=markers, static=static, wrench=cell, imu=imu)
-    return truth
-
-
-def _write_wheelbarrow(folder: Path, phi: FloatArray, seed: int | None) -> dict[str, Any]:
-    markers, cells, imu, truth = rolling_recordings(paper_wheelbarrow_twin(phi, seed=seed))
-    _write(folder, "wheelbarrow", mocap=markers, wrench=cells, imu=imu)
-    return truth
-
-
-def _write(folder: Path, name: str, **recordings: Recording) -> None:
-    """Under the names that the shipped experiment gives the files."""
+    phi: of the handle on a body. dt (s): the step of a door's simulation.
+    """
+    if phi is None:
+        twin = paper_handle_twin(name, seed, motion_seed=(seed or 0) if motion_seed is None else motion_seed)
+        *recordings, truth = handle_recordings(twin)
+        keys = ("wrench", "imu")
+    elif name == "door":
+        door = paper_door_twin(phi, seed=seed)
+        *recordings, truth = door_recordings(door, simulate_door(door, dt=dt))
+        keys = ("mocap", "static", "wrench", "imu")
+    else:
+        *recordings, truth = rolling_recordings(paper_wheelbarrow_twin(phi, seed=seed))
+        keys = ("mocap", "wrench", "imu")
     files = recordings_in(name)
-    write_recordings(folder, {files[key]["file"]: recording for key, recording in recordings.items()}, g=_G)
+    write_recordings(folder, {files[key]["file"]: r for key, r in zip(keys, recordings, strict=True)}, g=_G)
+    return truth
 
 
 def _phi(truth: dict[str, Any]) -> FloatArray:

@@ -13,7 +13,6 @@ from scipy.ndimage import binary_dilation
 
 from palpate.elements import Coulomb, Element, EndStop, Hysteresis, PolynomialSpring, Stribeck, ZoneDamper
 from palpate.errors import PalpateError, UnknownName
-from palpate.files import write_text
 from palpate.mechanisms import FourBar
 from palpate.model import Model, load_object
 from palpate.physics.arrays import FloatArray
@@ -36,13 +35,11 @@ from palpate.twin.instruments import (
     marker_recording,
     phi_truth,
     random_clocks,
-    record_imu,
-    record_wrenches,
+    record,
     sensor_text,
     smooth_noise,
     tilted,
-    write_recordings,
-    write_truth,
+    write_twin,
 )
 
 _RELEASE_S, _GRASP_S = 0.15, 0.3
@@ -662,7 +659,6 @@ def door_recordings(
 ) -> tuple[Recording, Recording, Recording, Recording, dict[str, Any]]:
     """Markers of the session and of the static file, load cell, IMU: as stored; and truth.json."""
     rng, slow = (np.random.default_rng([twin.seed, stream]) for stream in (25, 26))
-    tools, seconds = twin.instruments, twin.session.duration_s
 
     def motion(true_s: FloatArray) -> Motion:
         return sensor_motion(twin, true_s, truth.at("speed", true_s), truth.at("acceleration", true_s))
@@ -670,20 +666,17 @@ def door_recordings(
     def wrench(true_s: FloatArray) -> list[FloatArray]:
         return [person_wrench(twin, truth, true_s) - handle_wrench(motion(true_s), twin.phi)]
 
-    cell, (zero,) = record_wrenches(rng, [slow], tools, twin.load_cell, seconds, wrench)
-    imu = record_imu(rng, tools, twin.imu, seconds, motion)
-    return *_marker_recordings(rng, twin, truth), cell, imu, _truth(twin, truth, zero)
+    clocks = twin.imu, twin.load_cell
+    stored = record(rng, [slow], twin.instruments, clocks, twin.session.duration_s, motion, wrench)
+    return *_marker_recordings(rng, twin, truth), stored.wrench, stored.imu, _truth(twin, truth, stored.zeros[0])
 
 
 def write_door_twin(folder: Path, twin: DoorTwin) -> Path:
     """Recordings, handle/ with the handle's own experiment, body.yaml, truth.json; returns body.yaml."""
     markers, static, cell, imu, truth = door_recordings(twin, simulate_door(twin))
-    files = {"Trajectories.csv": markers, "Static.csv": static, "wrench.mat": cell, "imu.csv": imu}
-    write_recordings(folder, files, g=twin.gravity)
-    write_truth(folder / "truth.json", truth)
     write_handle_twin(folder / "handle", seed=twin.seed)
-    write_text(folder / "body.yaml", _experiment(twin))
-    return folder / "body.yaml"
+    files = {"Trajectories.csv": markers, "Static.csv": static, "wrench.mat": cell, "imu.csv": imu}
+    return write_twin(folder, files, truth, "body.yaml", _experiment(twin), g=twin.gravity)
 
 
 def _marker_recordings(rng: np.random.Generator, twin: DoorTwin, truth: DoorTruth) -> tuple[Recording, Recording]:
@@ -709,7 +702,6 @@ def _truth(twin: DoorTwin, truth: DoorTruth, zero: FloatArray) -> dict[str, Any]
     free = replace(model, elements=tuple(e for e in model.elements if e.stops is None), values={})
     linkage = _linkage(model)
     return {
-        "palpate_truth": 1,
         "parameters": {n: {"value": model.values[n], "unit": p.unit} for n, p in free.parameters.items()},
         "shapes": {n: {"value": v, "unit": "rad/s" if n.endswith("v_s") else "rad"} for n, v in free.shapes.items()},
         "variant": twin.variant,

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from palpate.elements import SensorBias
-from palpate.files import write_text
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import (
     body_regressor,
@@ -26,7 +26,6 @@ from palpate.twin.instruments import (
     CAPTURE_HZ,
     IMU_PLACE,
     R_SENSOR_IMU,
-    RATE_HZ,
     T_MARKER,
     DeviceClock,
     Instruments,
@@ -35,21 +34,30 @@ from palpate.twin.instruments import (
     handle_wrench,
     hide,
     imu_pose_text,
-    imu_recording,
-    imu_signals,
-    load_cell_recording,
-    load_cell_signals,
     marker_recording,
     phi_truth,
     prior_text,
     random_clocks,
-    record_imu,
-    record_wrenches,
+    record,
     sensor_text,
     tilted,
-    write_recordings,
-    write_truth,
+    write_twin,
 )
+
+Series = tuple[FloatArray, FloatArray, FloatArray]
+"""Values, first and second derivatives."""
+
+
+def sines(t: FloatArray, amplitude: FloatArray, frequency: FloatArray, phase: FloatArray) -> Series:
+    """Sums of sines, three times (coordinates, samples); amplitude, frequency (rad/s), phase: (coordinates, sines)."""
+    a, w = amplitude[:, :, None], frequency[:, :, None]
+    angle = w * t + phase[:, :, None]
+    return (a * np.sin(angle)).sum(1), (a * w * np.cos(angle)).sum(1), -(a * w**2 * np.sin(angle)).sum(1)
+
+
+def product(e: Series, s: Series) -> Series:
+    """Two factors, such as an envelope and what is under it."""
+    return e[0] * s[0], e[1] * s[0] + e[0] * s[1], e[2] * s[0] + 2 * e[1] * s[1] + e[0] * s[2]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,13 +78,13 @@ class HandMotion:
     gravity: float
     rise_s: float = 0.6
 
-    def coordinates(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def coordinates(self, t: FloatArray) -> Series:
         """Values, first and second derivatives of roll, pitch, yaw, x, y, z: three times (6, samples)."""
-        angle = self.frequency[:, :, None] * t + self.phase[:, :, None]
-        a, w = self.amplitude[:, :, None], self.frequency[:, :, None]
-        s0, s1, s2 = (a * np.sin(angle)).sum(1), (a * w * np.cos(angle)).sum(1), -(a * w**2 * np.sin(angle)).sum(1)
-        e0, e1, e2 = self._envelope(t)
-        return e0 * s0, e1 * s0 + e0 * s1, e2 * s0 + 2 * e1 * s1 + e0 * s2
+        rising, falling = np.tanh((t - self.begin_s) / self.rise_s), np.tanh((self.end_s - t) / self.rise_s)
+        slope, fall = (1 - rising**2) / (2 * self.rise_s), -(1 - falling**2) / (2 * self.rise_s)
+        up = (1 + rising) / 2, slope, -2 * rising * slope / self.rise_s
+        down = (1 + falling) / 2, fall, 2 * falling * fall / self.rise_s
+        return product(product(up, down), sines(t, self.amplitude, self.frequency, self.phase))
 
     def motion(self, t: FloatArray) -> Motion:
         """The motion of the sensor frame at true times t (s), expressed in it; world z points up.
@@ -101,23 +109,7 @@ class HandMotion:
 
     def rotation(self, t: FloatArray) -> FloatArray:
         """R_world_sensor at times t, (samples, 3, 3)."""
-        roll, pitch, yaw = self.coordinates(t)[0][:3]
-        sf, cf, st, ct, sy, cy = np.sin(roll), np.cos(roll), np.sin(pitch), np.cos(pitch), np.sin(yaw), np.cos(yaw)
-        return np.array(
-            [
-                [cy * ct, cy * st * sf - sy * cf, cy * st * cf + sy * sf],
-                [sy * ct, sy * st * sf + cy * cf, sy * st * cf - cy * sf],
-                [-st, ct * sf, ct * cf],
-            ]
-        ).transpose(2, 0, 1)
-
-    def _envelope(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """From 0 to 1 and back, smooth to every order, with derivatives."""
-        u, d = np.tanh((t - self.begin_s) / self.rise_s), np.tanh((self.end_s - t) / self.rise_s)
-        up, down = (1 + u) / 2, (1 + d) / 2
-        up1, down1 = (1 - u**2) / (2 * self.rise_s), -(1 - d**2) / (2 * self.rise_s)
-        up2, down2 = -2 * u * up1 / self.rise_s, 2 * d * down1 / self.rise_s
-        return up * down, up1 * down + up * down1, up2 * down + 2 * up1 * down1 + up * down2
+        return np.asarray(Rotation.from_euler("ZYX", self.coordinates(t)[0][2::-1].T).as_matrix(), dtype=float)
 
 
 def random_hand(
@@ -162,27 +154,23 @@ class HandleTwin:
 def handle_recordings(twin: HandleTwin) -> tuple[Recording, Recording, dict[str, Any]]:
     """Load-cell and IMU recordings as the instruments would store them, and the truth."""
     rng, slow = (np.random.default_rng([twin.seed, stream]) for stream in (1, 3))
-    tools = twin.instruments
-    load_cell_s = np.arange(round(twin.duration_s * RATE_HZ)) / RATE_HZ
-    stored, zero = load_cell_signals(rng, slow, tools, -handle_wrench(twin.hand.motion(load_cell_s), twin.phi))
-
-    # the IMU starts when its own clock shows zero
-    imu_s = np.arange(round((twin.duration_s - twin.load_cell_minus_imu_s) * RATE_HZ)) / RATE_HZ
-    moved = twin.hand.motion(imu_s + twin.load_cell_minus_imu_s)
-    a, w, a_zero = imu_signals(rng, tools, moved, twin.R_sensor_imu, twin.r_sensor_imu)
-
+    clocks = DeviceClock(-twin.load_cell_minus_imu_s, early_s=0.0), DeviceClock(0.0, early_s=0.0)
+    cell, imu, (zero,), a_zero = record(
+        *(rng, [slow], twin.instruments, clocks, twin.duration_s, twin.hand.motion),
+        lambda t: [-handle_wrench(twin.hand.motion(t), twin.phi)],
+        (twin.R_sensor_imu, twin.r_sensor_imu),
+    )
     # a constant error of the accelerometer looks to the fit like a bias of the load cell
     apparent = body_regressor((twin.R_sensor_imu @ a_zero)[None], np.zeros((1, 3)), np.zeros((1, 3)))[0] @ twin.phi
     bias = zip(SensorBias().parameters, -zero - apparent, strict=True)
     truth = {
-        "palpate_truth": 1,
         "parameters": drawing_truth(twin.phi) | {p.name: {"value": float(v), "unit": p.unit} for p, v in bias},
         "phi": phi_truth(twin.phi),
         "load_cell_minus_imu_s": twin.load_cell_minus_imu_s,
         "seed": twin.seed,
         "note": "bias: what the load cell's and the accelerometer's zero errors together look like to a fit",
     }
-    return load_cell_recording(load_cell_s, stored[None]), imu_recording(imu_s, a, w), truth
+    return cell, imu, truth
 
 
 def write_handle_twin(folder: Path, *, seed: int = 0, spread: float = 0.2, poor: bool = False) -> Path:
@@ -191,25 +179,13 @@ def write_handle_twin(folder: Path, *, seed: int = 0, spread: float = 0.2, poor:
     `poor`: a motion that excites too little.
     """
     rng = np.random.default_rng([seed, 0])
-    twin = HandleTwin(
-        phi=random_handle(rng),
-        hand=random_hand(rng, 70.0, STANDARD_GRAVITY, poor=poor),
-        duration_s=70.0,
-        load_cell_minus_imu_s=float(rng.uniform(-2.0, 3.0)),
-        seed=seed,
-    )
-    drawn = off_by(rng, twin.phi, spread)
-    write_handle_recordings(folder, twin, "wrench.mat", "imu.csv")
-    text = _EXPERIMENT.format(seed=seed, imu_pose=imu_pose_text(), prior=prior_text(drawn, spread))
-    write_text(folder / "handle.yaml", text)
-    return folder / "handle.yaml"
-
-
-def write_handle_recordings(folder: Path, twin: HandleTwin, wrench_file: str, imu_file: str) -> None:
-    """The recordings under these names, and truth.json."""
+    phi, hand = random_handle(rng), random_hand(rng, 70.0, STANDARD_GRAVITY, poor=poor)
+    offset_s = float(rng.uniform(-2.0, 3.0))
+    twin = HandleTwin(phi=phi, hand=hand, duration_s=70.0, load_cell_minus_imu_s=offset_s, seed=seed)
+    prior = prior_text(off_by(rng, phi, spread), spread)
     load_cell, imu, truth = handle_recordings(twin)
-    write_recordings(folder, {wrench_file: load_cell, imu_file: imu}, g=twin.g)
-    write_truth(folder / "truth.json", truth)
+    text = _EXPERIMENT.format(seed=seed, imu_pose=imu_pose_text(), prior=prior)
+    return write_twin(folder, {"wrench.mat": load_cell, "imu.csv": imu}, truth, "handle.yaml", text, g=twin.g)
 
 
 def random_handle(rng: np.random.Generator) -> FloatArray:
@@ -330,13 +306,11 @@ def write_capture_twin(
     rng, slow = (np.random.default_rng([seed, stream]) for stream in (12, 13))
     tools = Instruments() if twin.faults.accelerometer_zero else Instruments(acceleration_zero=0.0)
     markers, marker_faults = captured_markers(twin)
-    wrench, _ = record_wrenches(
-        rng, [slow], tools, twin.load_cell, duration_s, lambda t: [-handle_wrench(twin.hand.motion(t), twin.phi)]
+    cell, imu, _, _ = record(
+        *(rng, [slow], tools, (twin.imu, twin.load_cell), duration_s, twin.hand.motion),
+        lambda t: [-handle_wrench(twin.hand.motion(t), twin.phi)],
     )
-    imu = record_imu(rng, tools, twin.imu, duration_s, twin.hand.motion)
-    write_recordings(folder, {"markers.csv": markers, "wrench.mat": wrench, "imu.csv": imu}, g=STANDARD_GRAVITY)
     truth = {
-        "palpate_truth": 1,
         "clocks": clocks_truth(imu=twin.imu, wrench=twin.load_cell),
         "up_in_capture_frame": twin.R_capture_world[:, 2].tolist(),
         "phi": phi_truth(twin.phi),
@@ -345,10 +319,9 @@ def write_capture_twin(
         "seed": seed,
         "note": "device time = capture time * (1 + drift) + offset",
     }
-    write_truth(folder / "truth.json", truth)
     text = _CAPTURE_EXPERIMENT.format(seed=seed, sensor=sensor_text(("M1", "M2", "M3")), imu_pose=imu_pose_text())
-    write_text(folder / "motion.yaml", text)
-    return folder / "motion.yaml"
+    files = {"markers.csv": markers, "wrench.mat": cell, "imu.csv": imu}
+    return write_twin(folder, files, truth, "motion.yaml", text, g=STANDARD_GRAVITY)
 
 
 def _scattered(rng: np.random.Generator, module: FloatArray, count: int) -> FloatArray:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from palpate.recording.microstrain_csv import write as write_microstrain
 from palpate.recording.vicon_csv import write as write_vicon
 
 RATE_HZ, CAPTURE_HZ = 1000.0, 100.0
+WRENCH_UNITS = ("N", "N", "N", "N m", "N m", "N m")
 DEVICES = ("Platform", "Platform_2")
 """Names of the load cells: the right or only one, the left one."""
 T_MARKER = np.array([[0.0997, -0.9950, 0, -0.0897], [0.9950, 0.0997, 0, -0.0201], [0, 0, 1, -0.0066], [0, 0, 0, 1]])
@@ -38,9 +39,7 @@ IMU_PLACE = np.array([-0.0861, 0.0125, -0.0290])
 
 @dataclass(frozen=True, slots=True)
 class Instruments:
-    """Noise (standard deviation per sample), zero errors (standard deviation of a constant) and resolution of the
-    sensors.
-    """
+    """Of the sensors: noise and zero errors (standard deviations of a sample and of a constant), and resolution."""
 
     force_noise: float = 0.15
     moment_noise: float = 0.004
@@ -62,15 +61,17 @@ class DeviceClock:
     """Device time = true time * (1 + drift) + offset."""
 
     offset_s: float
-    drift_ppm: float
+    drift_ppm: float = 0.0
+    early_s: float = 0.1
+    """How long before the cameras it stops."""
 
     def true(self, device_s: FloatArray) -> FloatArray:
         """True times of a device's samples, s."""
         return (device_s - self.offset_s) / (1 + 1e-6 * self.drift_ppm)
 
     def samples(self, duration_s: float) -> FloatArray:
-        """Device times from its zero to shortly before the cameras stop, s."""
-        return np.arange(round((duration_s + self.offset_s - 0.1) * RATE_HZ)) / RATE_HZ
+        """Device times from its zero on, s."""
+        return np.arange(round((duration_s + self.offset_s - self.early_s) * RATE_HZ)) / RATE_HZ
 
 
 def random_clocks(rng: np.random.Generator, *earliest_s: float) -> list[DeviceClock]:
@@ -153,66 +154,64 @@ def _wander(rng: np.random.Generator, samples: int, *, memory_s: float = 1.0) ->
 # --- recordings -------------------------------------------------------------------------------------------------------
 
 
-def load_cell_recording(times_s: FloatArray, stored: FloatArray) -> Recording:
-    """As dSPACE stores devices of one clock; stored: (sensors, samples, 6)."""
-    channels: dict[str, Channel] = {}
+def load_cell_recording(times_s: FloatArray, stored: Sequence[FloatArray]) -> Recording:
+    """As dSPACE stores devices of one clock; stored: (samples, 6) of each."""
+    channels: list[Channel] = []
     for number, (device, wrench) in enumerate(zip(DEVICES, stored, strict=False), start=1):
         clock = Clock(device, times_s)
-        for i, (kind, axis) in enumerate((k, a) for k in "FT" for a in "xyz"):
-            name = f"{kind}{axis}{number}_RawZero"
-            channels[name] = Channel(name, wrench[:, i], clock, "N" if kind == "F" else "N m", "sensor")
-    return Recording(channels, None, "dspace-mat")
-
-
-def imu_recording(times_s: FloatArray, a: FloatArray, w: FloatArray) -> Recording:
-    """As MicroStrain's program stores it."""
-    clock = Clock("imu", times_s)
-    channels: dict[str, Channel] = {}
-    for kind, unit, x in (("acceleration", "m/s2", a), ("angular_rate", "rad/s", w)):
-        for i, axis in enumerate("xyz"):
-            channels[f"{kind}.{axis}"] = Channel(f"{kind}.{axis}", x[:, i], clock, unit, "imu")
-    return Recording(channels, None, "microstrain-csv")
+        for name, unit, series in zip(("Fx", "Fy", "Fz", "Tx", "Ty", "Tz"), WRENCH_UNITS, wrench.T, strict=True):
+            channels.append(Channel(f"{name}{number}_RawZero", series, clock, unit, "sensor"))
+    return _recording(channels, "dspace-mat")
 
 
 def marker_recording(times_s: FloatArray, points: FloatArray, subject: str, names: Sequence[str]) -> Recording:
     """As a capture system stores it; points: (frames, markers, 3) m."""
-    clock = Clock("mocap", times_s)
-    full = [f"{subject}:{name}" for name in names]
-    return Recording(
-        {n: Channel(n, points[:, i], clock, "m", "capture") for i, n in enumerate(full)}, None, "vicon-csv"
-    )
+    clock, places = Clock("mocap", times_s), points.swapaxes(0, 1)
+    channels = [Channel(f"{subject}:{n}", p, clock, "m", "capture") for n, p in zip(names, places, strict=True)]
+    return _recording(channels, "vicon-csv")
 
 
-def record_wrenches(
+def _recording(channels: Sequence[Channel], form: str) -> Recording:
+    return Recording({c.name: c for c in channels}, None, form)
+
+
+class Recorded(NamedTuple):
+    """What load cells and IMU store, and their zero errors: (sensors, 6) N and N m, (3,) m/s2."""
+
+    wrench: Recording
+    imu: Recording
+    zeros: FloatArray
+    a_zero: FloatArray
+
+
+def record(
     rng: np.random.Generator,
     slow: Sequence[np.random.Generator],
     tools: Instruments,
-    clock: DeviceClock,
-    duration_s: float,
-    wrenches: Callable[[FloatArray], Sequence[FloatArray] | FloatArray],
-) -> tuple[Recording, FloatArray]:
-    """The load cells' recording, and their zero errors, (sensors, 6).
-
-    wrenches: of true times (s) -> what reaches the body through each sensor, (samples, 6). slow: one for each sensor.
-    """
-    times_s = clock.samples(duration_s)
-    each = [
-        load_cell_signals(rng, other, tools, w) for other, w in zip(slow, wrenches(clock.true(times_s)), strict=True)
-    ]
-    return load_cell_recording(times_s, np.array([stored for stored, _ in each])), np.array([zero for _, zero in each])
-
-
-def record_imu(
-    rng: np.random.Generator,
-    tools: Instruments,
-    clock: DeviceClock,
+    clocks: tuple[DeviceClock, DeviceClock],
     duration_s: float,
     motion: Callable[[FloatArray], Motion],
-) -> Recording:
-    """The recording of an IMU at its usual place in the sensor frame; motion: of true times (s)."""
-    times_s = clock.samples(duration_s)
-    a, w, _ = imu_signals(rng, tools, motion(clock.true(times_s)), R_SENSOR_IMU, IMU_PLACE)
-    return imu_recording(times_s, a, w)
+    wrenches: Callable[[FloatArray], Sequence[FloatArray]],
+    imu_pose: tuple[FloatArray, FloatArray] = (R_SENSOR_IMU, IMU_PLACE),
+) -> Recorded:
+    """A session as load cells and IMU store it; clocks: of the IMU and of the load cells.
+
+    motion: of true times (s) -> that of the sensor frame that carries the IMU. wrenches: of true times -> what reaches
+    the body through each sensor, (samples, 6). slow: draws the wandering noise of each load cell.
+    """
+    imu, cell = clocks
+    times_s, imu_s = (clock.samples(duration_s) for clock in (cell, imu))
+    passed = wrenches(cell.true(times_s))
+    each = [load_cell_signals(rng, other, tools, w) for other, w in zip(slow, passed, strict=True)]
+    a, w, a_zero = imu_signals(rng, tools, motion(imu.true(imu_s)), *imu_pose)
+    clock, kinds = Clock("imu", imu_s), (("acceleration", "m/s2", a), ("angular_rate", "rad/s", w))
+    signals = [
+        Channel(f"{kind}.{axis}", series, clock, unit, "imu")
+        for kind, unit, x in kinds
+        for axis, series in zip("xyz", x.T, strict=True)
+    ]
+    stored = load_cell_recording(times_s, [stored for stored, _ in each])
+    return Recorded(stored, _recording(signals, "microstrain-csv"), np.array([zero for _, zero in each]), a_zero)
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -231,7 +230,17 @@ def write_recordings(folder: Path, recordings: Mapping[str, Recording], *, g: fl
 
 def write_truth(path: Path, truth: Mapping[str, Any]) -> None:
     """truth.json, which only the reference column of a result reads."""
-    write_text(path, json.dumps(truth, indent=1) + "\n")
+    write_text(path, json.dumps({"palpate_truth": 1, **truth}, indent=1) + "\n")
+
+
+def write_twin(
+    folder: Path, recordings: Mapping[str, Recording], truth: Mapping[str, Any], name: str, text: str, *, g: float
+) -> Path:
+    """Recordings by their file names, truth.json, and the experiment file, whose path is returned."""
+    write_recordings(folder, recordings, g=g)
+    write_truth(folder / "truth.json", truth)
+    write_text(folder / name, text)
+    return folder / name
 
 
 def drawing_truth(phi: FloatArray) -> dict[str, dict[str, Any]]:

@@ -23,7 +23,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from palpate.files import write_text
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import (
     mass_properties,
@@ -32,7 +31,7 @@ from palpate.physics.inertia import (
 from palpate.physics.motion import Motion, exp_rotation, transport_acceleration
 from palpate.physics.units import STANDARD_GRAVITY
 from palpate.recording import Recording
-from palpate.twin.handle import off_by, write_handle_twin
+from palpate.twin.handle import Series, off_by, product, sines, write_handle_twin
 from palpate.twin.instruments import (
     CAPTURE_HZ,
     DEVICES,
@@ -46,16 +45,15 @@ from palpate.twin.instruments import (
     marker_recording,
     phi_truth,
     prior_text,
-    record_imu,
-    record_wrenches,
+    record,
     sensor_text,
     smooth_noise,
-    write_recordings,
-    write_truth,
+    write_twin,
 )
 
 Kind = Literal["push", "roll", "scrub", "lift", "mixed"]
 KINDS: tuple[Kind, ...] = ("push", "roll", "scrub", "lift")
+Ramp = tuple[float, float]
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
 
 
@@ -99,10 +97,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """A sum of sines under an envelope that rises from `rise` and falls from `fall`, each (begin, length) in s."""
+    """A sum of sines under an envelope that rises from `rise` and falls from `fall`, begin and length in s."""
 
-    rise: tuple[float, float]
-    fall: tuple[float, float]
+    rise: Ramp
+    fall: Ramp
     base: FloatArray
     """(4,) m and rad."""
     amplitude: FloatArray
@@ -111,12 +109,10 @@ class Block:
     """(4, sines) rad/s."""
     phase: FloatArray
 
-    def series(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def series(self, t: FloatArray) -> Series:
         """Values, first and second derivatives without the envelope: three times (4, samples)."""
-        angle = self.frequency[:, :, None] * t + self.phase[:, :, None]
-        a, w = self.amplitude[:, :, None], self.frequency[:, :, None]
-        sine, cosine = a * np.sin(angle), a * w * np.cos(angle)
-        return sine.sum(1) + self.base[:, None], cosine.sum(1), -(w * w * sine).sum(1)
+        value, rate, acceleration = sines(t, self.amplitude, self.frequency, self.phase)
+        return value + self.base[:, None], rate, acceleration
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,11 +149,8 @@ class Wheeling:
         for block in self.blocks:
             inside = np.flatnonzero((t >= block.rise[0]) & (t <= sum(block.fall)))
             up, down = (_step(t[inside], *ramp) for ramp in (block.rise, block.fall))
-            e0, e1, e2 = (a - b for a, b in zip(up, down, strict=True))
-            s0, s1, s2 = block.series(t[inside])
-            course[0][:, inside] += e0 * s0
-            course[1][:, inside] += e1 * s0 + e0 * s1
-            course[2][:, inside] += e2 * s0 + 2 * e1 * s1 + e0 * s2
+            envelope = up[0] - down[0], up[1] - down[1], up[2] - down[2]
+            course[:, :, inside] += product(envelope, block.series(t[inside]))
         return Course(t, *course)
 
     def standing_at(self, t: FloatArray) -> NDArray[np.bool_]:
@@ -194,7 +187,7 @@ class Wheeling:
         return np.stack([ahead * cos - left * sin, ahead * sin + left * cos], axis=1)
 
 
-def _step(t: FloatArray, begin: float, length: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _step(t: FloatArray, begin: float, length: float) -> Series:
     """0 to 1 with three derivatives zero at both ends, 35 u^4 - 84 u^5 + 70 u^6 - 20 u^7, and two derivatives."""
     u = np.clip((t - begin) / length, 0.0, 1.0)
     value = u**4 * (35 + u * (-84 + u * (70 - 20 * u)))
@@ -548,11 +541,14 @@ def markers_in_capture(twin: RollingTwin, times_s: FloatArray) -> FloatArray:
 
 def rolling_recordings(twin: RollingTwin) -> tuple[Recording, Recording, Recording, dict[str, Any]]:
     """Markers, load cells, IMU: as stored; and truth.json."""
-    rng, tools = np.random.default_rng([twin.seed, 35]), twin.instruments
+    rng = np.random.default_rng([twin.seed, 35])
     slow = [np.random.default_rng([twin.seed, 36, i]) for i in range(len(twin.sides.R_body_sensor))]
-    cells, zeros = record_wrenches(rng, slow, tools, twin.load_cell, twin.duration_s, lambda t: _wrenches(twin, t))
-    imu = record_imu(rng, tools, twin.imu, twin.duration_s, lambda t: sensor_motion(twin, t, 0))
-    return _markers(rng, twin), cells, imu, _truth(twin, zeros)
+    stored = record(
+        *(rng, slow, twin.instruments, (twin.imu, twin.load_cell), twin.duration_s),
+        lambda t: sensor_motion(twin, t, 0),
+        lambda t: _wrenches(twin, t),
+    )
+    return _markers(rng, twin), stored.wrench, stored.imu, _truth(twin, stored.zeros)
 
 
 def write_rolling_twin(
@@ -564,12 +560,10 @@ def write_rolling_twin(
     """
     markers, cells, imu, truth = rolling_recordings(twin)
     name = markers_file or f"{twin.build.subject} Trajectories.csv"
-    write_recordings(folder, {name: markers, "wrench.mat": cells, "imu.csv": imu}, g=twin.gravity)
-    write_truth(folder / "truth.json", truth)
     if handle:
         write_handle_twin(folder / "handle", seed=twin.seed)
-    write_text(folder / "body.yaml", _experiment(twin, spread, name))
-    return folder / "body.yaml"
+    files = {name: markers, "wrench.mat": cells, "imu.csv": imu}
+    return write_twin(folder, files, truth, "body.yaml", _experiment(twin, spread, name), g=twin.gravity)
 
 
 def _wrenches(twin: RollingTwin, true_s: FloatArray) -> list[FloatArray]:
@@ -640,12 +634,6 @@ def _experiment(twin: RollingTwin, spread: float | None, markers: str) -> str:
     )
 
 
-def _standing(twin: RollingTwin) -> list[list[float]]:
-    """Spans (s) in which the feet are on the ground."""
-    edges = [0.0, *(edge for pair in twin.wheeling.lifted for edge in pair), twin.duration_s]
-    return [[round(a, 4), round(b, 4)] for a, b in zip(edges[::2], edges[1::2], strict=True)]
-
-
 def _truth(twin: RollingTwin, zeros: FloatArray) -> dict[str, Any]:
     barrow, sides = twin.barrow, twin.sides
     viscous = ("b_v", "b_psi")
@@ -653,11 +641,12 @@ def _truth(twin: RollingTwin, zeros: FloatArray) -> dict[str, Any]:
     whole = barrow.phi + sum(
         move_phi(twin.handle, R, r) for R, r in zip(sides.R_body_sensor, sides.r_body_sensor, strict=True)
     )
+    edges = [0.0, *(round(edge, 4) for pair in twin.wheeling.lifted for edge in pair), round(twin.duration_s, 4)]
+    standing = list(zip(edges[::2], edges[1::2], strict=True))
     two = len(zeros) == 2
     names = ("right", "left") if two else ("middle",)
     clocks = {"imu": twin.imu} | dict.fromkeys([*_DEVICES][: len(zeros)], twin.load_cell)
     return {
-        "palpate_truth": 1,
         "parameters": {**drawing_truth(barrow.phi), **friction},
         "parameters_whole": {**drawing_truth(whole), **friction},
         "body_phi": phi_truth(barrow.phi),
@@ -668,7 +657,7 @@ def _truth(twin: RollingTwin, zeros: FloatArray) -> dict[str, Any]:
             n: {"R_body_sensor": R.tolist(), "r_body_sensor": r.tolist(), "preload": zero.tolist()}
             for n, R, r, zero in zip(names, sides.R_body_sensor, sides.r_body_sensor, zeros, strict=True)
         },
-        "feet": {"in_body_m": barrow.feet.tolist(), "on_ground_s": _standing(twin)},
+        "feet": {"in_body_m": barrow.feet.tolist(), "on_ground_s": standing},
         "motion": [
             {"segment": s.name, "from_s": s.begin_s, "to_s": s.end_s, "kinds": list(s.kinds)}
             for s in twin.wheeling.segments

@@ -28,6 +28,7 @@ from palpate.twin.rolling import (
     Habits,
     Kind,
     Manner,
+    Ramp,
     RollingTwin,
     Segment,
     Sides,
@@ -58,13 +59,7 @@ AS_A_HAND_TRUCK = Manner(
 
 
 def random_wheeling(
-    rng: np.random.Generator,
-    segments: Sequence[Segment],
-    *,
-    standing: float,
-    radius: float,
-    manner: Manner,
-    vigour: float,
+    rng: np.random.Generator, segments: Sequence[Segment], barrow: Barrow, manner: Manner, vigour: float
 ) -> Wheeling:
     """What a person does in these segments; `vigour`: a factor of the accelerations."""
     blocks: list[Block] = []
@@ -77,17 +72,10 @@ def random_wheeling(
         blocks += [_block(rng, manner, kind, *span, vigour) for kind, span in zip(segment.kinds, spans, strict=True)]
     place = (float(rng.uniform(-0.3, 0.3)), float(rng.uniform(-0.3, 0.3)))
     heading = float(rng.uniform(-np.pi, np.pi))
-    return Wheeling(tuple(blocks), tuple(segments), standing, radius, place, heading, lifting_s)
+    return Wheeling(tuple(blocks), tuple(segments), barrow.standing, barrow.radius, place, heading, lifting_s)
 
 
-def _block(
-    rng: np.random.Generator,
-    manner: Manner,
-    kind: Kind,
-    rise: tuple[float, float],
-    fall: tuple[float, float],
-    vigour: float,
-) -> Block:
+def _block(rng: np.random.Generator, manner: Manner, kind: Kind, rise: Ramp, fall: Ramp, vigour: float) -> Block:
     meant = np.array([kind in (name, "mixed") for name in ("push", "scrub", "roll", "lift")])
     much = vigour * (0.6 if kind == "mixed" else 1.0) * rng.uniform(0.85, 1.15, 4)
     slow, fast = (np.where(meant, much * a, b) for a, b in zip(manner.meant, manner.sway, strict=True))
@@ -257,7 +245,7 @@ def typical_truck() -> Barrow:
     """A hand truck of steel tubes with a crate of bottles."""
     phi = _truck_parts([1.6, 4.5, 3.0, 30.0], [-0.16, 0.26, 0.01], [0.32, 0.50, 0.40], TYPICAL_RADIUS, TYPICAL_TRACK)
     feet = _truck_feet(TYPICAL_RADIUS, np.radians(88.0), 0.24, 0.20)
-    return _truck(phi, TYPICAL_RADIUS, TYPICAL_TRACK, feet, 0.20, (0.60, 0.75), 1.2)
+    return Barrow(phi, TYPICAL_RADIUS, 0.20, 0.0, 1.2, feet, moves="upright", track=TYPICAL_TRACK, b_sides=(0.60, 0.75))
 
 
 def random_truck(rng: np.random.Generator) -> Barrow:
@@ -270,14 +258,8 @@ def random_truck(rng: np.random.Generator) -> Barrow:
     phi = _truck_parts([wheel, tubes, plate, load], place, size, R, track, rng)
     feet = _truck_feet(R, np.radians(rng.uniform(86.0, 90.0)), rng.uniform(0.20, 0.28), rng.uniform(0.17, 0.22))
     b_v, left, b_psi = np.exp(rng.uniform(np.log([0.08, 0.25, 0.6]), np.log([0.35, 0.9, 2.5])))
-    right = left * rng.uniform(0.7, 1.4)
-    return _truck(phi, R, track, feet, float(b_v), (float(left), float(right)), float(b_psi))
-
-
-def _truck(
-    phi: FloatArray, R: float, track: float, feet: FloatArray, b_v: float, b_sides: tuple[float, float], b_psi: float
-) -> Barrow:
-    return Barrow(phi, R, b_v, 0.0, b_psi, feet, moves="upright", track=track, b_sides=b_sides)
+    sides = float(left), float(left * rng.uniform(0.7, 1.4))
+    return Barrow(phi, R, float(b_v), 0.0, float(b_psi), feet, moves="upright", track=track, b_sides=sides)
 
 
 def _truck_parts(
@@ -385,9 +367,7 @@ def dress_rolling(
     sides = mounted(rng, build)
     R_capture_world = tilted(rng, tilt_deg)
     habits = Habits(float(rng.uniform(0.0, 0.3)), float(rng.uniform(0, 6)), float(rng.uniform(3, 7)), seed)
-    wheeling = random_wheeling(
-        rng, segments, standing=barrow.standing, radius=barrow.radius, manner=build.manner, vigour=vigour
-    )
+    wheeling = random_wheeling(rng, segments, barrow, build.manner, vigour)
     return RollingTwin(
         barrow=barrow,
         handle=phi,
@@ -410,9 +390,9 @@ def random_segments(rng: np.random.Generator, kinds: tuple[Kind, ...] = KINDS) -
     return tuple(Segment(name, a, b, mixture(rng, count, kinds)) for name, a, b, count in spans)
 
 
-def write_wheelbarrow_twin(folder: Path, twin: RollingTwin, *, spread: float = SPREAD) -> Path:
-    """The files of a wheelbarrow with a drawing that is off by this fraction; returns body.yaml."""
-    return write_rolling_twin(folder, twin, spread=spread, markers_file="WB Trajectories.csv")
+def write_wheelbarrow_twin(folder: Path, twin: RollingTwin) -> Path:
+    """The files of a wheelbarrow with a drawing that is off by a known fraction; returns body.yaml."""
+    return write_rolling_twin(folder, twin, spread=SPREAD, markers_file="WB Trajectories.csv")
 
 
 def mixture(rng: np.random.Generator, count: int, kinds: tuple[Kind, ...] = KINDS) -> tuple[Kind, ...]:
@@ -460,16 +440,6 @@ def hand_truck_twin(
     rng = np.random.default_rng([seed or 0, 50])
     truck = typical_truck() if seed is None else random_truck(rng)
     return _dressed(rng, truck, ONE_HANDLE if sensors == 1 else TWO_HANDLES, seed or 0, segments, vigour)
-
-
-def write_planar_wheelbarrow(folder: Path, *, seed: int | None = None) -> Path:
-    """A wheelbarrow in a plane, without a drawing of what that motion does not show."""
-    return write_rolling_twin(folder, planar_twin(seed))
-
-
-def write_hand_truck(folder: Path, *, seed: int | None = None) -> Path:
-    """A hand truck with one load cell, and no drawing."""
-    return write_rolling_twin(folder, hand_truck_twin(seed))
 
 
 def _dressed(
