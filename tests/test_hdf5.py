@@ -96,7 +96,7 @@ def test_columns_time_and_rate_are_those_of_a_table(tmp_path: Path) -> None:
         load(path, columns={"a": "imu/acc.x"}, time="ft/time")
     with pytest.raises(UnknownName, match=r"no array 'times'"):
         load(path, time="times")
-    with pytest.raises(FileProblem, match="both a time and a rate"):
+    with pytest.raises(FileProblem, match="both a time column and a rate"):
         load(path, time="ft/time", rate=5.0)
 
 

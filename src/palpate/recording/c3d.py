@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from shutil import copyfile
@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from palpate.errors import FileProblem, PalpateError
+from palpate.errors import FileProblem
 from palpate.files import read_bytes, replacing
-from palpate.recording.formats import C3D_PROCESSORS, HEAD_BYTES, kind, library, wrong_format
+from palpate.recording.formats import C3D_PROCESSORS, check_kind, library
 from palpate.recording.recording import Array, Channel, Clock, Recording
-from palpate.recording.text import distinct, to_si
+from palpate.recording.text import distinct, si_or_none
 
 NAME = "c3d"
-_ANALOG = "Analog"
 # Nexus stores the outputs of its models among the points; these parameters list them, and say their units.
 _MODEL_OUTPUTS = {"ANGLES": "ANGLE", "FORCES": "FORCE", "MOMENTS": "MOMENT", "POWERS": "POWER", "SCALARS": "SCALAR"}
 
@@ -31,18 +30,6 @@ _SIZES = {-1: 1, 1: 1, 2: 2, 4: 4}
 """Bytes of a text, a byte, a whole number and a float."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Content:
-    """What ezc3d says: points (n, p, 3) and analogs (m, a) as stored, the rates in Hz, the first frame from 0."""
-
-    parameters: Parameters
-    points: Array
-    analogs: Array
-    rate_hz: float
-    analog_rate_hz: float
-    first_frame: int
-
-
 def read(path: str | Path, *, point_unit: str = "") -> Recording:
     """Read markers (n, 3) in m, frame "capture", NaN where hidden (residual < 0 or three zeros), and analog channels.
 
@@ -51,21 +38,36 @@ def read(path: str | Path, *, point_unit: str = "") -> Recording:
     """
     path = Path(path)
     data = read_bytes(path)
-    if kind(data[:HEAD_BYTES], path) != NAME:
-        raise wrong_format(path, data, NAME)
+    check_kind(path, data, NAME)
     check_bytes(path, data)
-    content = _load(path)
-    channels = _point_channels(path, content, point_unit) + _analog_channels(path, content)
+    file = _open(path)
+    parameters: Parameters = file["parameters"]
+    channels: list[Channel] = []
+    rate_hz, analog_rate_hz = (float(file["header"][part]["frame_rate"]) for part in ("points", "analogs"))
+    outputs = _model_outputs(parameters)
+    for group, name, samples, rate in (
+        ("POINT", "Trajectories", _positions(file), rate_hz),
+        ("ANALOG", "Analog", file["data"]["analogs"][0].T, analog_rate_hz),
+    ):
+        if not samples.size:
+            continue
+        if not (rate > 0 and rate_hz > 0):
+            raise FileProblem(path, f"the rate of {name} is {rate:g} Hz", remedy="export it again with POINT:RATE")
+        clock = Clock(name, _first_frame(file) / rate_hz + np.arange(len(samples)) / rate)
+        labels, count = _all(parameters, group, "LABELS"), samples.shape[1]
+        units = outputs if group == "POINT" else dict(enumerate(_all(parameters, group, "UNITS")))
+        for place, given in enumerate([*labels, *[""] * count][:count]):
+            label, frame = given or f"unnamed{place + 1}", ""
+            if group == "POINT" and label not in outputs:
+                factor, unit, frame = _length(path, parameters, point_unit), "m", "capture"
+            else:
+                label, factor, unit = _known_unit(label, units.get(label, units.get(place, "")))
+            channels.append(Channel(label, samples[:, place] * factor, clock, unit, frame))
     if not channels:
         raise FileProblem(path, "there are neither markers nor analog channels", remedy="export it again")
     names = distinct([channel.name for channel in channels])
     return Recording(
-        {
-            name: Channel(name, channel.samples, channel.clock, channel.unit, channel.frame)
-            for name, channel in zip(names, channels, strict=True)
-        },
-        path,
-        NAME,
+        {name: replace(channel, name=name) for name, channel in zip(names, channels, strict=True)}, path, NAME
     )
 
 
@@ -104,109 +106,50 @@ def write(path: str | Path, recording: Recording) -> None:
         copyfile(made, temporary)
 
 
-def _load(path: Path) -> _Content:
+def _open(path: Path) -> Any:
     ezc3d = library("ezc3d", "reading C3D files")
     try:
-        file: Any = ezc3d.c3d(str(path))
+        return ezc3d.c3d(str(path))
     except Exception as error:
-        raise FileProblem(
-            path, f"the file is damaged ({str(error).strip()})", remedy="copy or export it again"
-        ) from error
+        raise _damaged(path, str(error).strip()) from error
+
+
+def _positions(file: Any) -> Array:
+    """(n, p, 3) as stored, NaN where hidden."""
     points, residuals = np.array(file["data"]["points"][:3]), file["data"]["meta_points"]["residuals"][0]
     # Some programs write three zeros, which no camera ever measured, instead of a negative residual.
     points[:, (residuals < 0) | (points == 0).all(axis=0)] = np.nan
-    header: Any = file["header"]
-    return _Content(
-        file["parameters"],
-        points.transpose(2, 1, 0),
-        file["data"]["analogs"][0].T,
-        float(header["points"]["frame_rate"]),
-        float(header["analogs"]["frame_rate"]),
-        _first_frame(file["parameters"], int(header["points"]["first_frame"])),
-    )
+    return points.transpose(2, 1, 0)
 
 
-def _first_frame(parameters: Parameters, stated: int) -> int:
-    """From TRIAL:ACTUAL_START_FIELD, two 16-bit words counted from 1, where it is: the header's one word overflows."""
-    words = [int(word) & 0xFFFF for word in np.ravel(_values(parameters, "TRIAL", "ACTUAL_START_FIELD"))]
+def _first_frame(file: Any) -> int:
+    """From 0: TRIAL:ACTUAL_START_FIELD, two 16-bit words from 1, where it is, as the header's one word overflows."""
+    words = [int(word) & 0xFFFF for word in np.ravel(_values(file["parameters"], "TRIAL", "ACTUAL_START_FIELD"))]
     start = sum(word << (16 * place) for place, word in enumerate(words[:2]))
-    return start - 1 if start > 0 else stated
-
-
-def _point_channels(path: Path, content: _Content, point_unit: str) -> list[Channel]:
-    count = content.points.shape[1]
-    if count == 0 or not len(content.points):
-        return []
-    labels = _labels(content.parameters, "POINT", count)
-    clock = _clock(path, "Trajectories", len(content.points), content.rate_hz, content.first_frame, content.rate_hz)
-    outputs = _model_outputs(content.parameters)
-    channels: list[Channel] = []
-    for place, label in enumerate(labels):
-        if label in outputs:
-            name, factor, unit = _known_unit(label, outputs[label])
-            channels.append(Channel(name, content.points[:, place] * factor, clock, unit))
-        else:
-            factor = _length(path, content.parameters, point_unit)
-            channels.append(Channel(label, content.points[:, place] * factor, clock, "m", "capture"))
-    return channels
-
-
-def _analog_channels(path: Path, content: _Content) -> list[Channel]:
-    count = content.analogs.shape[1]
-    if count == 0 or not len(content.analogs):
-        return []
-    clock = _clock(path, _ANALOG, len(content.analogs), content.analog_rate_hz, content.first_frame, content.rate_hz)
-    labels, units = _labels(content.parameters, "ANALOG", count), _all(content.parameters, "ANALOG", "UNITS")
-    channels: list[Channel] = []
-    for place, label in enumerate(labels):
-        name, factor, unit = _known_unit(label, units[place] if place < len(units) else "")
-        channels.append(Channel(name, content.analogs[:, place] * factor, clock, unit))
-    return channels
-
-
-def _clock(path: Path, name: str, count: int, rate_hz: float, first_frame: int, frame_rate_hz: float) -> Clock:
-    if not (rate_hz > 0 and frame_rate_hz > 0):
-        raise FileProblem(path, f"the rate of {name} is {rate_hz:g} Hz", remedy="export it again with POINT:RATE")
-    return Clock(name, first_frame / frame_rate_hz + np.arange(count) / rate_hz)
+    return start - 1 if start > 0 else int(file["header"]["points"]["first_frame"])
 
 
 def _length(path: Path, parameters: Parameters, point_unit: str) -> float:
     stated = next(iter(_all(parameters, "POINT", "UNITS")), "") or point_unit
-    try:
-        factor, name = to_si(stated)
-    except PalpateError:
-        factor, name = to_si(stated.lower()) if stated.lower() in ("mm", "m", "cm") else (1.0, "")
+    factor, name = si_or_none(stated) or si_or_none(stated.lower()) or (1.0, "")
     if name != "m":
-        raise FileProblem(
-            path,
-            f"POINT:UNITS is {stated!r}, not a length",
-            remedy="say it with the option point_unit, for example point_unit='mm'"
-            if not stated
-            else "export it in mm",
-        )
+        remedy = "export it in mm" if stated else "say it with the option point_unit, for example point_unit='mm'"
+        raise FileProblem(path, f"POINT:UNITS is {stated!r}, not a length", remedy=remedy)
     return factor
 
 
 def _known_unit(label: str, unit: str) -> tuple[str, float, str]:
     """Name, factor and SI unit; a unit that palpate does not know stays part of the name, the numbers as they are."""
-    try:
-        return label, *to_si(unit)
-    except PalpateError:
-        return f"{label} [{unit}]", 1.0, "1"
+    known = si_or_none(unit)
+    return (f"{label} [{unit}]", 1.0, "1") if known is None else (label, *known)
 
 
-def _model_outputs(parameters: Parameters) -> dict[str, str]:
+def _model_outputs(parameters: Parameters) -> dict[str | int, str]:
     """The labels of points that are no positions, with their units as written."""
     units = {
         plural: next(iter(_all(parameters, "POINT", f"{one}_UNITS")), "") for plural, one in _MODEL_OUTPUTS.items()
     }
     return {label: unit for plural, unit in units.items() for label in _all(parameters, "POINT", plural)}
-
-
-def _labels(parameters: Parameters, group: str, count: int) -> list[str]:
-    labels = _all(parameters, group, "LABELS")[:count]
-    labels += [""] * (count - len(labels))
-    return [label or f"unnamed{place + 1}" for place, label in enumerate(labels)]
 
 
 def _all(parameters: Parameters, group: str, name: str) -> list[str]:
@@ -254,17 +197,8 @@ def _rates(
     return rates[0], rates[-1], max(0, round(float(clocks[0].times_s[0]) * rates[0]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Parameter:
-    """One parameter: the type of its numbers, how many there are, and where the first is."""
-
-    type: int
-    count: int
-    place: int
-
-
 def check_bytes(path: Path, data: bytes) -> None:
-    """Refuse a file whose header, parameters or frames are not all there."""
+    """Refuse a file whose header, parameters or frames are not all there: ezc3d would crash, or read a part."""
     start = (data[0] - 1) * BLOCK
     if len(data) < BLOCK or len(data) < start + 4 or data[start + 3] not in C3D_PROCESSORS:
         raise FileProblem(path, "the header has no parameters behind it", remedy="the file is cut off; copy it again")
@@ -280,44 +214,54 @@ def check_bytes(path: Path, data: bytes) -> None:
             f"the header announces {frames} frames, {wanted} bytes, but the file ends after {len(data)}",
             remedy="the file is cut off; copy or export it again",
         )
-    parameters = _walk(path, data, start + 4, order)
+    try:
+        parameters = _walk(path, data, start + 4, order)
+    except struct.error:
+        raise _damaged(path, "the parameters go beyond the end of the file") from None
     channels = analogs // max(1, per_frame)
     for group, value in {"POINT": points, "ANALOG": channels}.items():
-        stated = _whole(data, parameters.get((group, "USED")), order)
-        if stated is not None and stated != value:
+        kind, count, place = parameters.get((group, "USED"), (0, 0, 0))
+        stated = struct.unpack_from(f"{order}H", data, place)[0] if (kind, count) == (2, 1) else value
+        if stated != value:
             raise _damaged(path, f"{group}:USED is {stated}, but the header says {value}")
     for name in ("SCALE", "OFFSET"):
         # Beyond 255 they go on in SCALE2, SCALE3, ...
-        parts = [
-            one.count for (group, key), one in parameters.items() if group == "ANALOG" and key.rstrip("2345") == name
-        ]
-        held = sum(parts)
+        held = sum(
+            n for (group, key), (_, n, _) in parameters.items() if (group, key.rstrip("2345")) == ("ANALOG", name)
+        )
         if held < channels:
             raise _damaged(path, f"ANALOG:{name} has {held} numbers for {channels} channels")
 
 
-def _walk(path: Path, data: bytes, place: int, order: str) -> dict[tuple[str, str], _Parameter]:
-    """The parameters by group and name; every record must lie inside the file and lead on to the next."""
+def _walk(path: Path, data: bytes, place: int, order: str) -> dict[tuple[str, str], tuple[int, int, int]]:
+    """By group and name: the type of a parameter's numbers, how many there are, and where the first is.
+
+    Every record must lie inside the file and lead on to the next.
+    """
     groups: dict[int, str] = {}
-    parameters: dict[tuple[int, str], _Parameter] = {}
+    parameters: dict[tuple[int, str], tuple[int, int, int]] = {}
     while True:
-        length, number = _unpack(path, data, "bb", place, order)
-        name = data[place + 2 : place + 2 + abs(length)]
+        length, number = struct.unpack_from("bb", data, place)
+        after = place + 2 + abs(length)
         if length == 0:
             break
-        after = place + 2 + abs(length)
-        (offset,) = _unpack(path, data, "H", after, order)
+        (offset,) = struct.unpack_from(f"{order}H", data, after)
+        key = data[place + 2 : after].decode("latin-1").strip().upper()
+        end = after + 2
         if number == 0:
             raise _damaged(path, f"the record at byte {place} is neither group nor parameter")
-        key = name.decode("latin-1").strip().upper()
         if number < 0:
             groups[-number] = key
-            end = after + 3 + _unpack(path, data, "B", after + 2, order)[0]
         else:
-            parameters[number, key] = _parameter(path, data, after + 2, key, order)
-            one = parameters[number, key]
-            end = one.place + one.count * _SIZES[one.type]
-            end += 1 + _unpack(path, data, "B", end, order)[0]
+            kind, dimensions = struct.unpack_from("bB", data, end)
+            if kind not in _SIZES or dimensions > 7:
+                raise _damaged(path, f"the parameter {key} has the type {kind} and {dimensions} dimensions")
+            count, begin = prod(struct.unpack_from(f"{dimensions}B", data, end + 2)), end + 2 + dimensions
+            parameters[number, key] = (kind, count, begin)
+            end = begin + count * _SIZES[kind]
+            if end > len(data):
+                raise _damaged(path, f"the parameter {key} goes beyond the end of the file")
+        end += 1 + struct.unpack_from("B", data, end)[0]
         if offset == 0:
             break
         if after + offset < end or after + offset >= len(data):
@@ -327,30 +271,6 @@ def _walk(path: Path, data: bytes, place: int, order: str) -> dict[tuple[str, st
     if nameless:
         raise _damaged(path, f"the parameter {nameless[0]} belongs to no group")
     return {(groups[number], key): parameter for (number, key), parameter in parameters.items()}
-
-
-def _parameter(path: Path, data: bytes, place: int, name: str, order: str) -> _Parameter:
-    kind, dimensions = _unpack(path, data, "bB", place, order)
-    if kind not in _SIZES or dimensions > 7:
-        raise _damaged(path, f"the parameter {name} has the type {kind} and {dimensions} dimensions")
-    sizes = _unpack(path, data, f"{dimensions}B", place + 2, order)
-    one = _Parameter(kind, prod(sizes), place + 2 + dimensions)
-    if one.place + one.count * _SIZES[kind] > len(data):
-        raise _damaged(path, f"the parameter {name} goes beyond the end of the file")
-    return one
-
-
-def _whole(data: bytes, parameter: _Parameter | None, order: str) -> int | None:
-    if parameter is None or parameter.count != 1 or parameter.type != 2:
-        return None
-    return int(struct.unpack_from(f"{order}H", data, parameter.place)[0])
-
-
-def _unpack(path: Path, data: bytes, layout: str, place: int, order: str) -> tuple[int, ...]:
-    try:
-        return struct.unpack_from(f"{order}{layout}", data, place)
-    except struct.error:
-        raise _damaged(path, "the parameters go beyond the end of the file") from None
 
 
 def _damaged(path: Path, reason: str) -> FileProblem:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -137,39 +137,40 @@ def _load_73(path: Path) -> dict[str, MatArray]:
 
 
 def _value(file: Any, item: Any) -> MatArray:
-    """One variable or field; MATLAB stores columns first, h5py reads rows first."""
+    """One variable or field; MATLAB stores columns first, h5py reads rows first.
+
+    A struct is a group of its fields; an array of structs a group of arrays of references, one per field.
+    """
     if hasattr(item, "keys"):
-        return _struct(file, item)
+        fields: dict[str, Any] = dict(item.items())
+        if fields and all(_is_references(part) for part in fields.values()):
+            parts = {name: _each(file, part[()]).T for name, part in fields.items()}
+        else:
+            parts = {name: _boxed(_value(file, part)) for name, part in fields.items()}
+        array = np.empty(next(iter(parts.values())).shape if parts else (1, 1), [(name, object) for name in parts])
+        for name, values in parts.items():
+            array[name] = values
+        return array
     if item.attrs.get("MATLAB_empty"):
         return np.empty((0, 0))
     values = item[()]
-    matlab_class = _class(item)
     if item.dtype.kind == "O":
         return _each(file, values).T
-    if matlab_class == "char":
+    if _class(item) == "char":
         return np.array(["".join(chr(code) for code in row) for row in np.atleast_2d(values.T)])
     return np.asarray(values).T
 
 
-def _struct(file: Any, group: Any) -> MatArray:
-    """A struct is a group of its fields; an array of structs a group of arrays of references, one per field."""
-    fields: dict[str, Any] = {name: group[name] for name in group}
-    several = [item for item in fields.values() if not hasattr(item, "keys") and _is_references(item)]
-    if several and len(several) == len(fields):
-        parts = {name: _each(file, item[()]).T for name, item in fields.items()}
-        array = np.empty(next(iter(parts.values())).shape, dtype=[(name, object) for name in fields])
-        for name, values in parts.items():
-            array[name] = values
-        return array
-    array = np.empty((1, 1), dtype=[(name, object) for name in fields])
-    for name, item in fields.items():
-        array[name][0, 0] = _value(file, item)
-    return array
-
-
 def _is_references(item: Any) -> bool:
     """Whether a field belongs to an array of structs: it holds references, and is no cell of its own."""
-    return item.dtype.kind == "O" and _class(item) != "cell"
+    return not hasattr(item, "keys") and item.dtype.kind == "O" and _class(item) != "cell"
+
+
+def _boxed(value: MatArray) -> MatArray:
+    """(1, 1): a field of a single struct."""
+    box = np.empty((1, 1), dtype=object)
+    box[0, 0] = value
+    return box
 
 
 def _each(file: Any, references: Any) -> MatArray:
@@ -201,31 +202,51 @@ def read_dspace(path: str | Path, *, device: str | None = None) -> Recording:
     """
     path = Path(path)
     capture = _captured(path)
-    axes = [_vector(path, "X", entry) for entry in _entries(capture["X"])]
-    signals = _signals(path, _entries(capture["Y"]), axes)
-    devices = dict.fromkeys(signal.device for signal in signals)
+    axes = [_vector(path, "X", entry) for entry in np.ravel(capture["X"])]
+    signals = _signals(path, np.ravel(capture["Y"]), axes)
     if device is not None:
+        devices = dict.fromkeys(signal.device for signal in signals)
         if device not in devices:
             raise UnknownName("device", device, devices, where=str(path))
         signals = [signal for signal in signals if signal.device == device]
-    return Recording(_channels(path, signals, axes), path, DSPACE)
+    if not signals:
+        raise FileProblem(path, "the capture holds no signals", remedy="check what was recorded")
+    names, clocks = [signal.name for signal in signals], dict[int, Clock]()
+    channels: dict[str, Channel] = {}
+    for signal in signals:
+        if signal.axis not in clocks:
+            clocks[signal.axis] = _axis_clock(path, signal, axes[signal.axis], signals)
+        name = signal.name if names.count(signal.name) == 1 else f"{signal.device}/{signal.name}"
+        if name in channels:
+            raise FileProblem(path, f"the signal {name!r} is stored twice", remedy="remove one of them in ControlDesk")
+        # by the name's last part: Fx.. is a force, Tx.. a moment, both in the sensor frame
+        quantity = re.match(r"([FT])[xyz](?![a-z])", signal.name.rsplit("/", 1)[-1])
+        unit, frame = ("1", "") if quantity is None else ({"F": "N", "T": "N m"}[quantity[1]], "sensor")
+        clock = clocks[signal.axis]
+        channels[name] = Channel(name, signal.samples[: len(clock)], clock, unit, frame)
+    return Recording(channels, path, DSPACE)
 
 
 def write_dspace(path: str | Path, recording: Recording) -> None:
     """Write scalar channels as ControlDesk does: one device per clock, times of device k in X(2k - 1)."""
-    path = Path(path)
-    clocks = recording.clocks
+    path, clocks = Path(path), recording.clocks
     # The authors' files hold a further axis after each device's own: the second device's times are X(3).
     axes = [clock for clock in clocks for _ in range(2)][: 2 * len(clocks) - 1]
-    x = _struct_array(("Name", "Device", "Data"), [("time", clock.name, clock.times_s[None, :]) for clock in axes])
-    y = _struct_array(
-        ("Name", "Device", "Path", "XIndex", "Data"),
-        [
-            (*_written_labels(path, channel), 2.0 * clocks.index(channel.clock) + 1.0, channel.samples[None, :])
-            for channel in recording.channels.values()
-        ],
-    )
-    _save(path, {_variable(path): {"X": x, "Y": y}}, oned_as="row")
+    x = [("time", clock.name, clock.times_s[None, :]) for clock in axes]
+    y: list[tuple[Any, ...]] = []
+    for channel in recording.channels.values():
+        if channel.samples.ndim != 1:
+            raise FileProblem(path, f"channel {channel.name!r} has three components and has no place in {DSPACE}")
+        name = channel.name.removeprefix(f"{channel.clock.name}/")
+        index = 2.0 * clocks.index(channel.clock) + 1.0
+        y.append((name, channel.clock.name, f"Labels/{name}", index, channel.samples[None, :]))
+    # A MATLAB variable is named after the file.
+    word = re.sub(r"\W", "_", path.stem, flags=re.ASCII)[:63]
+    struct = {
+        "X": np.array([x], dtype=[(field, object) for field in ("Name", "Device", "Data")]),
+        "Y": np.array([y], dtype=[(field, object) for field in ("Name", "Device", "Path", "XIndex", "Data")]),
+    }
+    _save(path, {word if word[:1].isalpha() else f"x{word}"[:63]: struct}, oned_as="row")
 
 
 def _captured(path: Path) -> MatArray:
@@ -269,44 +290,12 @@ def _axis_of_device(order: int, length: int, axes: Sequence[Array]) -> int:
     return min(range(len(axes)), key=lambda axis: abs(len(axes[axis]) - length), default=0)
 
 
-def _channels(path: Path, signals: Sequence[_Signal], axes: Sequence[Array]) -> dict[str, Channel]:
-    if not signals:
-        raise FileProblem(path, "the capture holds no signals", remedy="check what was recorded")
-    clocks = {axis: _axis_clock(path, axis, axes[axis], signals) for axis in dict.fromkeys(s.axis for s in signals)}
-    counts: dict[str, int] = {}
-    for signal in signals:
-        counts[signal.name] = counts.get(signal.name, 0) + 1
-    channels: dict[str, Channel] = {}
-    for signal in signals:
-        name = signal.name if counts[signal.name] == 1 else f"{signal.device}/{signal.name}"
-        if name in channels:
-            raise FileProblem(path, f"the signal {name!r} is stored twice", remedy="remove one of them in ControlDesk")
-        clock = clocks[signal.axis]
-        unit, frame = _quantity(signal.name)
-        channels[name] = Channel(name, signal.samples[: len(clock)], clock, unit, frame)
-    return channels
-
-
-def _axis_clock(path: Path, axis: int, times_s: Array, signals: Sequence[_Signal]) -> Clock:
-    mine = [signal for signal in signals if signal.axis == axis]
-    shared = {signal.axis for signal in signals if signal.device == mine[0].device}
-    name = mine[0].device or "capture"
-    length = min(len(times_s), *(len(signal.samples) for signal in mine))
-    return clock_of(path, name if len(shared) == 1 else f"{name} X({axis + 1})", times_s[:length])
-
-
-def _quantity(name: str) -> tuple[str, str]:
-    """Unit and frame by the name's last part: Fx.. is a force, Tx.. a moment, both in the sensor frame."""
-    last = name.rsplit("/", 1)[-1]
-    if re.match(r"F[xyz](?![a-z])", last):
-        return "N", "sensor"
-    if re.match(r"T[xyz](?![a-z])", last):
-        return "N m", "sensor"
-    return "1", ""
-
-
-def _entries(value: MatArray) -> MatArray:
-    return np.ravel(value)
+def _axis_clock(path: Path, first: _Signal, times_s: Array, signals: Sequence[_Signal]) -> Clock:
+    """The clock of an axis, cut to the shortest of its signals, named after the device of the first of them."""
+    length = min(len(times_s), *(len(signal.samples) for signal in signals if signal.axis == first.axis))
+    alone = all(signal.axis == first.axis for signal in signals if signal.device == first.device)
+    name = first.device or "capture"
+    return clock_of(path, name if alone else f"{name} X({first.axis + 1})", times_s[:length])
 
 
 def _vector(path: Path, what: str, entry: MatArray) -> Array:
@@ -318,25 +307,3 @@ def _vector(path: Path, what: str, entry: MatArray) -> Array:
 
 def _text(value: MatArray) -> str:
     return str(np.ravel(value)[0]) if np.size(value) else ""
-
-
-def _written_labels(path: Path, channel: Channel) -> tuple[str, str, str]:
-    if channel.samples.ndim != 1:
-        raise FileProblem(path, f"channel {channel.name!r} has three components and has no place in {DSPACE}")
-    device = channel.clock.name
-    name = channel.name.removeprefix(f"{device}/")
-    return name, device, f"Labels/{name}"
-
-
-def _struct_array(fields: Sequence[str], rows: Iterable[tuple[object, ...]]) -> MatArray:
-    entries = list(rows)
-    array = np.empty((1, len(entries)), dtype=[(field, object) for field in fields])
-    for place, entry in enumerate(entries):
-        array[0, place] = entry
-    return array
-
-
-def _variable(path: Path) -> str:
-    """A MATLAB variable name made from the file's."""
-    word = re.sub(r"\W", "_", path.stem, flags=re.ASCII)[:63]
-    return word if word[:1].isalpha() else f"x{word}"[:63]

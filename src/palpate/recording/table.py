@@ -1,9 +1,11 @@
-"""Plain tables, CSV or Parquet: named columns, mapped to channels by the user or taken as they are."""
+"""Named columns and arrays, mapped to channels by the user or taken as they are: plain tables (CSV, Parquet), and the
+arrays that HDF5 and MATLAB files hold.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -36,13 +38,7 @@ _SAMPLE_LINES = 200
 _COMMENT = ("#", "%", "//")
 _MARKS = "#%/ "
 _RATE = re.compile(r"(?:actual|sample|sampling|frame|data)?[ _]?(?:rate|freq|frequency)(?:[ _]?hz)?|fs", re.IGNORECASE)
-_AXES = ("x", "y", "z")
-_TIME_UNITS = {
-    **dict.fromkeys(("s", "sec", "second", "seconds"), "s"),
-    **dict.fromkeys(("ms", "msec", "millisecond", "milliseconds"), "ms"),
-    **dict.fromkeys(("us", "usec", "microsecond", "microseconds"), "us"),
-    **dict.fromkeys(("ns", "nsec", "nanosecond", "nanoseconds"), "ns"),
-}
+_TIME_UNIT = re.compile(r"(|m|u|n|milli|micro|nano)(?:s|secs?|seconds?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +48,11 @@ class ColumnSpec:
     column: str | Sequence[str]
     unit: str = ""
     frame: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        """The columns by name."""
+        return [self.column] if isinstance(self.column, str) else list(self.column)
 
 
 ColumnLike = str | ColumnSpec | Mapping[str, Any]
@@ -220,23 +221,49 @@ def _recording(
 ) -> Recording:
     place = _time_place(table.headers, time)
     clock = _clock(table, place, time, rate)
+    specs = {name: spec_of(column) for name, column in (columns or {}).items()}
     if columns is None:
-        specs = _every_number_column(table, place)
-    else:
-        specs = {name: spec_of(column) for name, column in columns.items()}
+        for k, header in enumerate(table.headers):
+            if k != place and header and table.frame[str(k)].dtype.is_numeric():
+                name, unit = split_header(header)
+                specs[header if name in specs else name] = ColumnSpec(header, unit)
     if not specs:
         raise FileProblem(table.path, "there is no column of numbers besides the time", remedy="check the separator")
-    channels = {name: _channel(table, name, spec, clock) for name, spec in specs.items()}
+    channels: dict[str, Channel] = {}
+    for name, spec in specs.items():
+        places = [table.place(column) for column in spec.names]
+        parts = [(_numbers(table, k), split_header(table.headers[k])[1]) for k in places]
+        channels[name] = _channel(table.path, name, spec, clock, parts)
     return Recording(channels, table.path, format_name)
+
+
+def _channel(
+    path: Path, name: str, spec: ColumnSpec, clock: Clock, parts: Sequence[tuple[NDArray[Any], str]], frame: str = ""
+) -> Channel:
+    """A channel of one column or three, each with the unit that the file states; those of `spec` come first."""
+    try:
+        scales = [to_si(spec.unit or unit or "1") for _, unit in parts]
+    except PalpateError as error:
+        raise FileProblem(path, f"channel {name!r}: {error}") from error
+    if len({unit for _, unit in scales}) != 1 or len(parts) not in (1, 3):
+        raise FileProblem(path, f"channel {name!r} needs one column, or three of one unit", remedy="name the columns")
+    samples = np.empty((len(clock), len(parts)), order="F")
+    for k, ((values, _), (factor, _)) in enumerate(zip(parts, scales, strict=True)):
+        samples[:, k] = values * factor
+    return Channel(name, samples[:, 0] if len(parts) == 1 else samples, clock, scales[0][1], spec.frame or frame)
+
+
+def _check_rate(path: Path, time: ColumnLike | None, rate: float) -> None:
+    if time is not None:
+        raise FileProblem(path, "both a time column and a rate are given", remedy="give one of them")
+    if not rate > 0:
+        raise FileProblem(path, f"the rate {rate} Hz is not positive")
 
 
 def _clock(table: _Table, place: int | None, time: ColumnLike | None, rate: float | None) -> Clock:
     name = table.path.stem
     if rate is not None:
-        if time is not None:
-            raise FileProblem(table.path, "both a time column and a rate are given", remedy="give one of them")
-        if not rate > 0:
-            raise FileProblem(table.path, f"the rate {rate} Hz is not positive")
+        _check_rate(table.path, time, rate)
         return Clock(name, np.arange(len(table.frame)) / rate)
     if place is None:
         if time is not None:
@@ -250,35 +277,6 @@ def _clock(table: _Table, place: int | None, time: ColumnLike | None, rate: floa
     unit = (spec_of(time).unit if time is not None else "") or unit or time_name(bare) or ""
     times_s = seconds(table.path, table.frame[str(place)], table.lines, unit=unit)
     return clock_of(table.path, name, times_s, table.lines)
-
-
-def _every_number_column(table: _Table, time_place: int | None) -> dict[str, ColumnSpec]:
-    specs: dict[str, ColumnSpec] = {}
-    for place, header in enumerate(table.headers):
-        if place == time_place or not header or not table.frame[str(place)].dtype.is_numeric():
-            continue
-        name, unit = split_header(header)
-        specs[header if name in specs else name] = ColumnSpec(header, unit)
-    return specs
-
-
-def _channel(table: _Table, name: str, spec: ColumnSpec, clock: Clock) -> Channel:
-    wanted = [spec.column] if isinstance(spec.column, str) else list(spec.column)
-    places = [table.place(column) for column in wanted]
-    scales = [_scale(table, name, spec.unit or split_header(table.headers[place])[1]) for place in places]
-    if len({unit for _, unit in scales}) != 1 or len(scales) not in (1, 3):
-        raise FileProblem(table.path, f"channel {name!r} needs one column, or three of one unit")
-    samples = np.empty((len(clock), len(places)), order="F")
-    for axis, (place, (factor, _)) in enumerate(zip(places, scales, strict=True)):
-        samples[:, axis] = _numbers(table, place) * factor
-    return Channel(name, samples[:, 0] if isinstance(spec.column, str) else samples, clock, scales[0][1], spec.frame)
-
-
-def _scale(table: _Table, name: str, unit: str) -> tuple[float, str]:
-    try:
-        return to_si(unit or "1")
-    except PalpateError as error:
-        raise FileProblem(table.path, f"channel {name!r}: {error}") from error
 
 
 def _numbers(table: _Table, place: int) -> Array:
@@ -349,19 +347,30 @@ class Stored:
         return self.name.rpartition("/")[0]
 
     @property
-    def last(self) -> str:
-        """Its name without the group."""
-        return self.name.rpartition("/")[2]
+    def is_time(self) -> bool:
+        """Whether it is an array of times, by its name."""
+        return self.values.ndim > 0 and time_name(self.name.rpartition("/")[2]) is not None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Signal:
-    """An array with its clock; `short` is its name seen from the group that holds the time."""
+    """An array with samples along the first axis, and its clock; `short`: its name seen from the times' group."""
 
     stored: Stored
     values: NDArray[Any]
     clock: Clock
     short: str
+
+    @property
+    def columns(self) -> list[tuple[str, NDArray[Any], str]]:
+        """Label, samples and unit of each column."""
+        stored, columns = self.stored, np.atleast_2d(self.values.T)
+        count = len(columns)
+        labels = (
+            stored.labels if len(stored.labels) == count else "xyz" if count == 3 else map(str, range(1, count + 1))
+        )
+        units = stored.units if len(stored.units) == count else [stored.unit] * count
+        return list(zip(labels, columns, units, strict=True))
 
 
 def is_rate(name: str) -> bool:
@@ -383,7 +392,8 @@ def recording_of(
     else the rate that the file states. An array (n, 3) in a unit of length is one vector; any other (n, k) gives
     scalars name.x, name.y, name.z or name.1, ..., name.k, or those that its labels say.
     """
-    wanted = None if columns is None else [name for column in columns.values() for name in _names(spec_of(column))]
+    specs = None if columns is None else {name: spec_of(column) for name, column in columns.items()}
+    wanted = None if specs is None else [name for spec in specs.values() for name in spec.names]
     signals = _signals(path, stored, time, rate, wanted)
     if not signals:
         listed = ", ".join(f"{s.name} {s.values.shape}" for s in stored[:12])
@@ -392,15 +402,15 @@ def recording_of(
             f"no array has a time or a rate ({listed or 'there are no numbers'})",
             remedy="name the array of times with the option time, or give a constant rate in Hz with the option rate",
         )
-    if columns is None:
-        counts = [signal.short for signal in signals]
+    if specs is None:
+        shorts = [signal.short for signal in signals]
         channels = [
             channel
             for signal in signals
-            for channel in _all_of(signal, signal.short if counts.count(signal.short) == 1 else signal.stored.name)
+            for channel in _all_of(signal, signal.short if shorts.count(signal.short) == 1 else signal.stored.name)
         ]
     else:
-        channels = [_mapped(path, name, spec_of(column), signals) for name, column in columns.items()]
+        channels = [_mapped(path, name, spec, signals) for name, spec in specs.items()]
     names = [channel.name for channel in channels]
     for name in names:
         if names.count(name) > 1:
@@ -411,82 +421,67 @@ def recording_of(
 def _signals(
     path: Path, stored: Sequence[Stored], time: ColumnLike | None, rate: float | None, wanted: Sequence[str] | None
 ) -> list[_Signal]:
-    rated = _Clocks(path, stored, {})
-    if rate is not None:
-        if time is not None:
-            raise FileProblem(path, "both a time and a rate are given", remedy="give one of them")
-        if not rate > 0:
-            raise FileProblem(path, f"the rate {rate} Hz is not positive")
-    stated = None if time is None else _named(path, spec_of(time), stored)
-    signals: list[_Signal] = []
-    for one in stored:
-        if one.values.ndim == 0 or one is stated or (time is None and time_name(one.last) is not None):
-            continue
-        if stated is not None:
-            clock, group = rated.of_time(stated, spec_of(time).unit if time is not None else ""), stated.group
-        elif rate is not None:
-            clock, group = rated.of_rate(path.stem, stored, rate), ""
-        else:
-            clock, group = rated.nearest(one)
-        if clock is None:
-            continue
-        values = _fitted(path, one, clock, wanted)
-        if values is not None:
-            short = one.name.removeprefix(f"{group}/") if group else one.name
-            signals.append(_Signal(one, values, clock, short))
-    return signals
+    made: dict[object, Clock] = {}
+    """Clocks, each made once, so that arrays of one time share one."""
 
+    def of_time(times: Stored, unit: str = "") -> Clock:
+        if id(times) not in made:
+            values = np.ravel(times.values)
+            unit = unit or _time_unit(path, times) or time_name(times.name.rpartition("/")[2]) or ""
+            times_s = seconds(path, pl.Series(values), np.arange(1, len(values) + 1), unit=unit)
+            made[id(times)] = clock_of(path, times.group or path.stem, times_s)
+        return made[id(times)]
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Clocks:
-    """Clocks of a file's arrays; those that were made already are kept, so that arrays of one time share one."""
+    def of_rate(name: str, arrays: Sequence[Stored], rate_hz: float) -> Clock:
+        """As long as the longest of the arrays: what is much shorter is no signal."""
+        longest = max(max(s.values.shape, default=0) for s in arrays)
+        return made.setdefault((name, rate_hz), Clock(name, np.arange(longest) / rate_hz))
 
-    path: Path
-    stored: Sequence[Stored]
-    made: dict[object, Clock]
-
-    def nearest(self, one: Stored) -> tuple[Clock | None, str]:
+    def nearest(one: Stored) -> tuple[Clock | None, str]:
         """The clock of the nearest time above an array, else of its rate, and the group that it stands in."""
-        group = one.group
-        while True:
-            times = [s for s in self.stored if s.group == group and s.values.ndim and time_name(s.last) is not None]
-            if times:
-                return self.of_time(times[0], ""), group
-            if not group:
-                break
-            group = group.rpartition("/")[0]
+        steps = one.group.split("/") if one.group else []
+        for group in ("/".join(steps[:depth]) for depth in range(len(steps), -1, -1)):
+            times = next((s for s in stored if s.group == group and s.is_time), None)
+            if times is not None:
+                return of_time(times), group
         if one.rate_hz is None or not one.rate_hz > 0:
             return None, ""
-        neighbours = [s for s in self.stored if s.group == one.group and s.rate_hz == one.rate_hz]
-        return self.of_rate(one.group or self.path.stem, neighbours, one.rate_hz), one.group
+        neighbours = [s for s in stored if s.group == one.group and s.rate_hz == one.rate_hz]
+        return of_rate(one.group or path.stem, neighbours, one.rate_hz), one.group
 
-    def of_time(self, time: Stored, unit: str) -> Clock:
-        """The clock of an array of times; `unit` is what the user says of it."""
-        if id(time) not in self.made:
-            values = np.ravel(time.values)
-            unit = unit or _time_unit(self.path, time) or time_name(time.last) or ""
-            times_s = seconds(self.path, pl.Series(values), np.arange(1, len(values) + 1), unit=unit)
-            self.made[id(time)] = clock_of(self.path, time.group or self.path.stem, times_s)
-        return self.made[id(time)]
-
-    def of_rate(self, name: str, arrays: Sequence[Stored], rate_hz: float) -> Clock:
-        """As long as the longest of the arrays: what is much shorter is no signal."""
-        key = (name, rate_hz)
-        if key not in self.made:
-            self.made[key] = Clock(name, np.arange(max(max(s.values.shape, default=0) for s in arrays)) / rate_hz)
-        return self.made[key]
+    if rate is not None:
+        _check_rate(path, time, rate)
+    stated, spec = None, None if time is None else spec_of(time)
+    if spec is not None:
+        known = {one.name: one for one in stored if one.values.ndim}
+        stated = known.get(str(spec.column))
+        if stated is None:
+            raise UnknownName("array", str(spec.column), known, where=str(path))
+    signals: list[_Signal] = []
+    for one in stored:
+        if one.values.ndim == 0 or one is stated or (spec is None and one.is_time):
+            continue
+        if stated is not None and spec is not None:
+            clock, group = of_time(stated, spec.unit), stated.group
+        else:
+            clock, group = (of_rate(path.stem, stored, rate), "") if rate is not None else nearest(one)
+        values = None if clock is None else _fitted(path, one, clock, wanted)
+        if clock is not None and values is not None:
+            signals.append(_Signal(one, values, clock, one.name.removeprefix(f"{group}/") if group else one.name))
+    return signals
 
 
 def _time_unit(path: Path, time: Stored) -> str:
     """The unit of an array of times; also "seconds" and, as climatologists write, "seconds since ..."."""
     word = time.unit.strip().lower().partition(" ")[0]
-    if word and word not in _TIME_UNITS:
+    match = _TIME_UNIT.fullmatch(word)
+    if word and match is None:
         raise FileProblem(
             path,
             f"the unit of the times {time.name!r} is {time.unit!r}",
             remedy=f"state it with the option time: {{column: {time.name}, unit: s}}",
         )
-    return _TIME_UNITS.get(word, "")
+    return "" if match is None else f"{'u' if match[1] == 'micro' else match[1][:1]}s"
 
 
 def _fitted(path: Path, one: Stored, clock: Clock, wanted: Sequence[str] | None) -> NDArray[Any] | None:
@@ -516,15 +511,15 @@ def _fitted(path: Path, one: Stored, clock: Clock, wanted: Sequence[str] | None)
 
 def _all_of(signal: _Signal, name: str) -> list[Channel]:
     stored, values = signal.stored, signal.values
-    bare, unit = _split(name, stored.unit)
-    factor, si = to_si(unit)
-    if values.ndim == 1 or (values.shape[1] == 3 and not stored.units and (stored.vector or si == "m")):
-        return [Channel(bare, _float(values) * factor, signal.clock, si, stored.frame)]
+    parts = [(f"{name}.{label}", column, unit) for label, column, unit in signal.columns]
+    length = to_si(_split(name, stored.unit)[1])[1] == "m"
+    if values.ndim == 1 or (len(parts) == 3 and not stored.units and (stored.vector or length)):
+        parts = [(name, values, stored.unit)]
     channels: list[Channel] = []
-    for k, (label, column_unit) in enumerate(_columns(stored, values.shape[1])):
-        bare, unit = _split(f"{name}.{label}", column_unit)
+    for full, samples, stated in parts:
+        bare, unit = _split(full, stated)
         factor, si = to_si(unit)
-        channels.append(Channel(bare, _float(values[:, k]) * factor, signal.clock, si, stored.frame))
+        channels.append(Channel(bare, np.asarray(samples, dtype=np.float64) * factor, signal.clock, si, stored.frame))
     return channels
 
 
@@ -533,74 +528,26 @@ def _split(name: str, unit: str) -> tuple[str, str]:
     return split_header(f"{name} [{unit}]") if unit else (name, "")
 
 
-def _columns(stored: Stored, count: int) -> list[tuple[str, str]]:
-    """Label and unit of each column."""
-    units = stored.units if len(stored.units) == count else [stored.unit] * count
-    return list(zip(_labels(stored, count), units, strict=True))
-
-
-def _labels(stored: Stored, count: int) -> Sequence[str]:
-    if len(stored.labels) == count:
-        return stored.labels
-    return _AXES if count == 3 else [str(k) for k in range(1, count + 1)]
-
-
 def _mapped(path: Path, name: str, spec: ColumnSpec, signals: Sequence[_Signal]) -> Channel:
-    parts = [_part(path, column, signals) for column in _names(spec)]
-    samples = parts[0].values if len(parts) == 1 else np.stack([part.values for part in parts], axis=1)
-    signal = parts[0].signal
-    if any(part.signal.clock is not signal.clock for part in parts):
-        raise FileProblem(path, f"the parts of {name!r} have different clocks", remedy="map arrays of one clock")
-    units = {spec.unit} if spec.unit else {unit for part in parts for unit in part.units}
-    if len(units) != 1 or samples.shape[1:] not in ((), (3,)):
-        raise FileProblem(path, f"channel {name!r} needs one column, or three of one unit", remedy="name the columns")
-    try:
-        factor, unit = to_si(units.pop())
-    except PalpateError as error:
-        raise FileProblem(path, f"channel {name!r}: {error}") from error
-    return Channel(name, _float(samples) * factor, signal.clock, unit, spec.frame or signal.stored.frame)
-
-
-def _names(spec: ColumnSpec) -> list[str]:
-    return [spec.column] if isinstance(spec.column, str) else list(spec.column)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Part:
-    """What a name in a column map stands for: an array or one of its columns, with the units that are in it."""
-
-    signal: _Signal
-    values: NDArray[Any]
-    units: frozenset[str]
-
-
-def _part(path: Path, column: str, signals: Sequence[_Signal]) -> _Part:
-    """A whole array by its name, or one of its columns by "name.label"; groups may be left out where that is clear."""
-    known: dict[str, _Part] = {}
+    """A channel of whole arrays by their names, or of columns by "name.label"; groups may be left out where that is
+    clear.
+    """
+    known: dict[str, tuple[_Signal, list[tuple[NDArray[Any], str]]]] = {}
     for signal in signals:
-        name, values = signal.stored.name, signal.values
-        columns = _columns(signal.stored, values.shape[1] if values.ndim == 2 else 1)
-        units = [_split(name, unit)[1] for _, unit in columns]
-        known[name] = _Part(signal, values, frozenset(units))
-        if values.ndim == 2:
-            known |= {
-                f"{name}.{label}": _Part(signal, values[:, k], frozenset({units[k]}))
-                for k, (label, _) in enumerate(columns)
-            }
-    matches = [column] if column in known else [name for name in known if name.endswith(f"/{column}")]
-    if not matches:
-        raise UnknownName("array", column, known, where=str(path))
-    if len(matches) > 1:
-        raise FileProblem(path, f"{column!r} could be {' or '.join(matches)}", remedy="write the whole name")
-    return known[matches[0]]
-
-
-def _named(path: Path, spec: ColumnSpec, stored: Iterable[Stored]) -> Stored:
-    known = {one.name: one for one in stored if one.values.ndim}
-    if not isinstance(spec.column, str) or spec.column not in known:
-        raise UnknownName("array", str(spec.column), known, where=str(path))
-    return known[spec.column]
-
-
-def _float(values: NDArray[Any]) -> Array:
-    return np.asarray(values, dtype=np.float64)
+        full = signal.stored.name
+        columns = {label: (column, _split(full, unit)[1]) for label, column, unit in signal.columns}
+        known[full] = (signal, list(columns.values()))
+        if signal.values.ndim == 2:
+            known |= {f"{full}.{label}": (signal, [column]) for label, column in columns.items()}
+    chosen: list[tuple[_Signal, list[tuple[NDArray[Any], str]]]] = []
+    for column in spec.names:
+        matches = [column] if column in known else [other for other in known if other.endswith(f"/{column}")]
+        if not matches:
+            raise UnknownName("array", column, known, where=str(path))
+        if len(matches) > 1:
+            raise FileProblem(path, f"{column!r} could be {' or '.join(matches)}", remedy="write the whole name")
+        chosen.append(known[matches[0]])
+    first = chosen[0][0]
+    if any(signal.clock is not first.clock for signal, _ in chosen):
+        raise FileProblem(path, f"the parts of {name!r} have different clocks", remedy="map arrays of one clock")
+    return _channel(path, name, spec, first.clock, [part for _, parts in chosen for part in parts], first.stored.frame)

@@ -13,10 +13,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palpate.errors import FileProblem, PalpateError
+from palpate.errors import DataProblem, FileProblem, PalpateError
 from palpate.physics.units import Unit, parse_unit
 from palpate.recording.recording import Array, Clock, Recording, describe_disorder, first_disorder
 
+IntArray = NDArray[np.int64]
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "-")
 _DECIMAL_COMMA = re.compile(rb"\d,\d")
 _CUT_OFF = "the file seems to be cut off; copy or export it again"
@@ -221,6 +222,24 @@ def marker_columns(path: Path, recording: Recording, format_name: str, forbidden
     ]
 
 
+def whole_frames(path: Path, clock: Clock, rate_hz: float, *, shifted: bool = False, remedy: str = "") -> IntArray:
+    """(n,) numbers of frames, of which the first, at time 0, is 1; `shifted`: all may be late by a part of a frame."""
+    if not rate_hz > 0:
+        raise DataProblem(
+            str(path), "the rate of fewer than two samples is not known", remedy=remedy.removeprefix(", or ")
+        )
+    counts = clock.times_s * rate_hz
+    frames = np.rint(counts)
+    off = counts - frames - (np.mean(counts - frames) if shifted else 0.0)
+    if len(off) and (np.max(np.abs(off)) > 1e-3 or (frames[0] < 0 and not shifted)):
+        raise FileProblem(
+            path,
+            f"the times of {clock.name!r} are not whole frames at {rate_hz:g} Hz",
+            remedy=f"resample first{remedy}",
+        )
+    return frames.astype(np.int64) + 1
+
+
 def time_name(name: str) -> str | None:
     """The unit that the name of a column of times states ("time_ms": "ms"), "" for none; None for other columns."""
     match = _TIME.fullmatch(name.strip())
@@ -299,6 +318,14 @@ def to_si(unit: str) -> tuple[float, str]:
     return wanted.factor, _from_dimension(wanted)
 
 
+def si_or_none(unit: str) -> tuple[float, str] | None:
+    """The same, or None for a unit that palpate does not know."""
+    try:
+        return to_si(unit)
+    except PalpateError:
+        return None
+
+
 def split_header(header: str) -> tuple[str, str]:
     """Name and unit of a column header: "Fx [N]" -> ("Fx", "N"), "t (s)" -> ("t", "s"), "Fx" -> ("Fx", "").
 
@@ -310,11 +337,7 @@ def split_header(header: str) -> tuple[str, str]:
     name, unit = match[1].strip(), match[2].strip()
     if unit.lower() == "g" and re.search(r"acc|specific.?force|^a[ _.]?[xyz]$", name, re.IGNORECASE):
         unit = "gn"
-    try:
-        to_si(unit)
-    except PalpateError:
-        return header.strip(), ""
-    return name, unit
+    return (header.strip(), "") if si_or_none(unit) is None else (name, unit)
 
 
 def _from_dimension(unit: Unit) -> str:

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palpate.errors import DataProblem, FileProblem, PalpateError
+from palpate.errors import FileProblem
 from palpate.files import read_bytes, replacing
-from palpate.recording.formats import HEAD_BYTES, as_utf8, is_number, kind, wrong_format
+from palpate.recording.formats import as_utf8, check_kind, is_number
 from palpate.recording.recording import Array, Channel, Clock, Recording
 from palpate.recording.text import (
     Rows,
@@ -20,9 +20,10 @@ from palpate.recording.text import (
     first_lines,
     marker_columns,
     parse_rows,
+    si_or_none,
     split,
-    to_si,
     trimmed_end,
+    whole_frames,
 )
 
 NAME = "trc"
@@ -44,14 +45,16 @@ def read(path: str | Path) -> Recording:
     """
     path = Path(path)
     raw = read_bytes(path)
-    if kind(raw[:HEAD_BYTES], path) != NAME:
-        raise wrong_format(path, raw, NAME)
+    check_kind(path, raw, NAME)
     data = as_utf8(raw)
     head, offset = first_lines(data, 0, _HEADER_LINES)
     if len(head) < _HEADER_LINES:
         raise FileProblem(path, "the header is cut off", line=len(head), remedy="export it again")
     about = _about(path, head)
-    factor = _length(path, about)
+    factor, unit = si_or_none(about["Units"]) or (1.0, "")
+    if unit != "m":
+        wrong = f"Units is {about['Units']!r}, not a length"
+        raise FileProblem(path, wrong, line=3, remedy="write mm or m into this line")
     columns = split(head[3], _TAB)
     if len(columns) < _FIRST or columns[0].rstrip("#").lower() != "frame" or columns[1].lower() != "time":
         raise FileProblem(path, f"the columns should begin with 'Frame#' and 'Time', not {head[3][:40]!r}", line=4)
@@ -81,7 +84,7 @@ def write(path: str | Path, recording: Recording) -> None:
     path = Path(path)
     clock = recording.one_clock()
     rate = float(f"{clock.rate_hz:.9g}")
-    frames = _frames(path, clock, rate)
+    frames = whole_frames(path, clock, rate, shifted=True)
     markers = marker_columns(path, recording, NAME, r"[\t\r\n\"]")
     n, count = len(clock), len(recording)
     fields = ("DataRate", "CameraRate", "NumFrames", "NumMarkers", "Units")
@@ -115,18 +118,6 @@ def _number(path: Path, about: Mapping[str, str], name: str) -> float:
     if not is_number(about[name]) or not float(about[name].replace(",", ".")) > 0:
         raise FileProblem(path, f"{name} is {about[name]!r}, not a positive number", line=3)
     return float(about[name].replace(",", "."))
-
-
-def _length(path: Path, about: Mapping[str, str]) -> float:
-    try:
-        factor, name = to_si(about["Units"])
-    except PalpateError:
-        factor, name = 1.0, ""
-    if name != "m":
-        raise FileProblem(
-            path, f"Units is {about['Units']!r}, not a length", line=3, remedy="write mm or m into this line"
-        )
-    return factor
 
 
 def _skip_blank(data: bytes, offset: int) -> tuple[int, int]:
@@ -180,15 +171,3 @@ def _clock(path: Path, frames: Array, times_s: Array, rate_hz: float, lines: NDA
         start = float(times_s[0] if times_s[0] == 0 or spread < 1e-9 else np.mean(away))
         times_s = start + even
     return clock_of(path, "Trajectories", times_s, lines)
-
-
-def _frames(path: Path, clock: Clock, rate_hz: float) -> NDArray[np.int64]:
-    if not rate_hz > 0:
-        raise DataProblem(str(path), "the rate of fewer than two samples is not known")
-    counts = clock.times_s * rate_hz
-    frames = np.rint(counts)
-    if np.max(np.abs(counts - frames - np.mean(counts - frames))) > 1e-3:
-        raise FileProblem(
-            path, f"the times of {clock.name!r} are not whole frames at {rate_hz:g} Hz", remedy="resample first"
-        )
-    return frames.astype(np.int64) + 1
