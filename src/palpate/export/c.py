@@ -208,8 +208,7 @@ def _kernels(model: Model, parameters: Sequence[str], dt: float) -> tuple[list[s
         stops, dry = len(kernels["pressed"][1]), len(kernels["levels"][1])
         defines = {
             **{"FADES": int(fades), "STOPS": stops, "DRY": dry, "TOUCHES": advance.TOUCHES, "REST": advance.REST},
-            **{"RATES": int("rates" in kernels), "ACCOUNT": int("account" in kernels)},
-            "TURNS": int(advance.has_quaternion(model)),
+            **{"RATES": int("rates" in kernels), "TURNS": int(advance.has_quaternion(model))},
             "GAUSS_AT": ", ".join(c_number(at) for at, _ in advance.GAUSS),
             "GAUSS_WEIGHT": ", ".join(c_number(weight) for _, weight in advance.GAUSS),
             **{name: getattr(advance, name) for name in ("SWEEPS", "SETTLED", "TURN", "PIVOTS", "CREEP")},

@@ -18,6 +18,7 @@ from enum import IntEnum
 
 from palpate.errors import PalpateError
 from palpate.model import Model
+from palpate.physics.functions import FLOATS
 from palpate.runtime.equations import Equations, Kernels, dot, limits
 
 
@@ -133,7 +134,7 @@ def one_freedom(model: Model, dt: float, reach: tuple[float, float]) -> Advance:
                 break
             (at_end,) = press((q, v, there))
             touched = touched or pressed != 0.0 or at_end != 0.0
-            if _same_side(at_end, pressed):
+            if (at_end > 0.0, at_end < 0.0) == (pressed > 0.0, pressed < 0.0):  # the same stop, or none
                 break
         if not low <= there <= high:  # a linkage that is stretched stops the door, and gives nothing back
             there = low if there < low else high
@@ -143,9 +144,8 @@ def one_freedom(model: Model, dt: float, reach: tuple[float, float]) -> Advance:
     def advance(state: State, wrench: Sequence[float]) -> tuple[State, StepStatus]:
         q, v = state
         there, new, touched, status = part(q, v, wrench, dt)
-        if (
-            touched and (v or new) and status is not StepStatus.NOT_FINITE
-        ):  # at rest on a stop nothing is left to resolve
+        # at rest on a stop nothing is left to resolve
+        if touched and (v or new) and status is not StepStatus.NOT_FINITE:
             there, new, pressed = q, v, False
             for _ in range(PARTS):
                 there, new, touched, status = part(there, new, wrench, dt / PARTS)
@@ -154,11 +154,6 @@ def one_freedom(model: Model, dt: float, reach: tuple[float, float]) -> Advance:
         return (there, new, (new - v) / dt), status
 
     return advance
-
-
-def _same_side(a: float, b: float) -> bool:
-    """Whether the same stop is pressed, or none."""
-    return (a > 0.0) == (b > 0.0) and (a < 0.0) == (b < 0.0)
 
 
 GAUSS = ((0.5 - math.sqrt(0.15), 5 / 18), (0.5, 8 / 18), (0.5 + math.sqrt(0.15), 5 / 18))
@@ -173,7 +168,7 @@ def many_freedoms_kernels(model: Model, e: Equations, dt: float) -> tuple[Kernel
     """What a step of several freedoms evaluates; whether dry friction changes with the speeds.
 
     `system`: for each row [A | impulse | r_j ...] of the balance in `many_freedoms`; `l` are the positions at which the
-    stops are pressed. `account` and `pushed`: energy and power where the mechanism tells on what its rows work.
+    stops are pressed. `account`, `power` and `pushed`: energy, and the power of springs, weight and wrench.
     """
     n, trace, dry = e.n, e.trace, e.dry()
     rates = e.rates()
@@ -208,12 +203,8 @@ def many_freedoms_kernels(model: Model, e: Equations, dt: float) -> tuple[Kernel
     }
     if rates is not None:
         kernels["rates"] = ("s", rates)
-    energy, work = e.energy(), e.row_work()
-    kernels |= {
-        "account": ("s", (energy[0], energy[2])),
-        "power": ("s", (energy[1],)),
-        "pushed": ("s, w", (work,)),
-    }
+    kinetic, taken, stored, pushed = e.energy()
+    kernels |= {"account": ("s", (kinetic, stored)), "power": ("s", (taken,)), "pushed": ("s, w", (pushed,))}
     return kernels, any(trace.varies(level, v) for _, _, level in dry for v in e.speeds)
 
 
@@ -245,7 +236,7 @@ def many_freedoms(model: Model, dt: float) -> Advance:
             slipping = [dt * x for x in levels(state)]
             most = [a if abs(x) < a else b for x, a, b in zip(f, most, slipping, strict=True)]
             f = dry_impulses(G, free, most, f)
-        new = list(u)
+        new = u
         for x, z in zip(f, Z, strict=True):
             new = [a - x * b for a, b in zip(new, z, strict=True)]
         for x, bound, c in zip(f, most, C, strict=True):
@@ -276,11 +267,10 @@ def many_freedoms(model: Model, dt: float) -> Advance:
             touched = [x > 0.0 for x in pressed(there)]
             if touched == before:
                 break
-        if bounded is not None:
-            within_account = bounded(state, there, u, wrench)
-            if within_account is None:
-                return (*state, *(0.0,) * n), StepStatus.NOT_FINITE
-            there, u = within_account
+        within_account = bounded(state, there, u, wrench)
+        if within_account is None:
+            return (*state, *(0.0,) * n), StepStatus.NOT_FINITE
+        there, u = within_account
         if m and all(abs(x) < REST and abs(x - y) < REST * dt for x, y in zip(u, v, strict=True)):
             there, u = q, [0.0] * n
         beyond = any(not low <= there[i] <= high for i, low, high in within)
@@ -297,17 +287,15 @@ def many_freedoms(model: Model, dt: float) -> Advance:
 _Bounded = Callable[[State, State, list[float], Sequence[float]], tuple[State, list[float]] | None]
 
 
-def _account(flat: dict[str, _Function], move: _Move, dt: float) -> _Bounded | None:
+def _account(flat: dict[str, _Function], move: _Move, dt: float) -> _Bounded:
     """Bind the account of a step: kinetic energy after it is at most what was there, the work, and what was given back.
 
     Inertia that changes with the pose and gyroscopic moments make errors of second order in dt, of either sign. Where
     one would create energy, the step is made smaller: speeds and way by the part s that solves T s^2 + c s = T before,
     c what is taken on the whole way. What curves then still leave, far below rounding's size in position, only the
-    speeds give. Springs and weight: Gauss's rule along the step, exact to dt^7. None if the mechanism does not tell on
-    what its rows work; `bounded` gives None where the numbers are not finite.
+    speeds give. Springs and weight: Gauss's rule along the step, exact to dt^7. `bounded` gives None where the numbers
+    are not finite.
     """
-    if "account" not in flat:
-        return None
     account, power, pushed = flat["account"], flat["power"], flat["pushed"]
 
     def taken_on(q: State, there: State, u: list[float], wrench: Sequence[float]) -> float:
@@ -475,7 +463,7 @@ def _pivoted(G: Matrix, free: Sequence[float], most: Sequence[float], f: Sequenc
     m = len(G)
     size = [row[j] if row[j] > 0.0 else 1.0 for j, row in enumerate(G)]
     A = [[g + CREEP * size[i] if i == j else g for j, g in enumerate(row)] for i, row in enumerate(G)]
-    side = [0.0 if abs(x) < bound else _sign(x) for x, bound in zip(f, most, strict=True)]
+    side = [0.0 if abs(x) < bound else FLOATS.sign(x) for x, bound in zip(f, most, strict=True)]
     slack = SETTLED * max(abs(x) for x in free)
     for turn in range(PIVOTS):
         held = [j for j in range(m) if side[j] == 0.0]
@@ -494,16 +482,12 @@ def _pivoted(G: Matrix, free: Sequence[float], most: Sequence[float], f: Sequenc
             if off > slack:
                 wrong = i
                 if turn < m:
-                    side[i] = _sign(x[i]) if old[i] == 0.0 else 0.0
+                    side[i] = FLOATS.sign(x[i]) if old[i] == 0.0 else 0.0
         if wrong < 0:
             return [min(max(y, -bound), bound) for y, bound in zip(x, most, strict=True)]
         if turn >= m:
-            side[wrong] = _sign(x[wrong]) if old[wrong] == 0.0 else 0.0
+            side[wrong] = FLOATS.sign(x[wrong]) if old[wrong] == 0.0 else 0.0
     return None
-
-
-def _sign(x: float) -> float:
-    return 1.0 if x > 0.0 else -1.0 if x < 0.0 else 0.0
 
 
 BRAKE_S = 0.02

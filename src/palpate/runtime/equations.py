@@ -13,8 +13,10 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from typing import Any, ClassVar
 
+from palpate.elements import Element
 from palpate.errors import PalpateError
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
@@ -83,7 +85,7 @@ class Trace:
 
     def __init__(self) -> None:
         self._terms: dict[tuple[Any, ...], Term] = {}
-        self.fn = Functions(**{f.name: _call(self, f.name) for f in fields(Functions)})
+        self.fn = Functions(**{f.name: partial(self.make, f.name) for f in fields(Functions)})
 
     def variable(self, source: str) -> Term:
         """What the function is given: Python source such as `x[0]`."""
@@ -160,42 +162,27 @@ class Trace:
         return self._terms[key]
 
     def _rule(self, t: Term, d: list[Term]) -> Term:
-        a, fn = t.args, self.fn
-        match t.op:
-            case "+":
-                return d[0] + d[1]
-            case "-":
-                return d[0] - d[1]
-            case "*":
-                return d[0] * a[1] + a[0] * d[1]
-            case "/":
-                return (d[0] - t * d[1]) / a[1]
-            case "minimum":
-                return self.make("smaller", a[0], a[1], d[0], d[1])
-            case "maximum":
-                return self.make("smaller", a[1], a[0], d[0], d[1])
-            case "smaller":
-                return self.make("smaller", a[0], a[1], d[2], d[3])
-            case "sin":
-                return fn.cos(a[0]) * d[0]
-            case "cos":
-                return -(fn.sin(a[0]) * d[0])
-            case "tanh":
-                return (1.0 - t * t) * d[0]
-            case "exp":
-                return t * d[0]
-            case "sqrt":
-                return d[0] / (2.0 * t)
-            case "abs":
-                return fn.sign(a[0]) * d[0]
-            case "atan2":
-                return (a[1] * d[0] - a[0] * d[1]) / (a[0] * a[0] + a[1] * a[1])
-            case _:  # constants, other variables, sign, step
-                return self.term(0.0)
+        rule = _DERIVATIVES.get(t.op)  # there is none for constants, other variables, sign and step
+        return self.term(0.0) if rule is None else rule(t, t.args, d, self.fn)
 
 
-def _call(trace: Trace, name: str) -> Callable[..., Term]:
-    return lambda *x: trace.make(name, *x)
+_DERIVATIVES: dict[str, Callable[[Term, tuple[Term, ...], list[Term], Functions], Term]] = {
+    "+": lambda t, a, d, fn: d[0] + d[1],
+    "-": lambda t, a, d, fn: d[0] - d[1],
+    "*": lambda t, a, d, fn: d[0] * a[1] + a[0] * d[1],
+    "/": lambda t, a, d, fn: (d[0] - t * d[1]) / a[1],
+    "minimum": lambda t, a, d, fn: t.trace.make("smaller", a[0], a[1], d[0], d[1]),
+    "maximum": lambda t, a, d, fn: t.trace.make("smaller", a[1], a[0], d[0], d[1]),
+    "smaller": lambda t, a, d, fn: t.trace.make("smaller", a[0], a[1], d[2], d[3]),
+    "sin": lambda t, a, d, fn: fn.cos(a[0]) * d[0],
+    "cos": lambda t, a, d, fn: -(fn.sin(a[0]) * d[0]),
+    "tanh": lambda t, a, d, fn: (1.0 - t * t) * d[0],
+    "exp": lambda t, a, d, fn: t * d[0],
+    "sqrt": lambda t, a, d, fn: d[0] / (2.0 * t),
+    "abs": lambda t, a, d, fn: fn.sign(a[0]) * d[0],
+    "atan2": lambda t, a, d, fn: (a[1] * d[0] - a[0] * d[1]) / (a[0] * a[0] + a[1] * a[1]),
+}
+"""Of an operation t on the terms a, whose derivatives are d."""
 
 
 def _uses(terms: Sequence[Term]) -> Counter[int]:
@@ -251,21 +238,24 @@ class Equations:
 
     def stops(self, positions: Sequence[Any]) -> list[Term]:
         """What the end stops alone add to the bias of a body that rests here."""
-        k = self._model.mechanism.expand([*positions, *self._zeros], self._zeros, {}, self.trace.fn)
         rows: list[Scalar] = [0.0] * self.n
-        for e, p in zip(self._model.elements, self._p, strict=True):
-            if e.contact:
-                (row,) = e.columns(e.features(k, {z.name: z.value for z in e.shapes}, self.trace.fn))
-                force = sum(c * x for c, x in zip(row, p, strict=True))
-                rows = [f + r * force for f, r in zip(rows, k.coordinates[e.acts_on].ratio, strict=True)]
+        for e, p, features, ratio in self._contacts(positions):
+            (row,) = e.columns(features)
+            force = sum(c * x for c, x in zip(row, p, strict=True))
+            rows = [f + r * force for f, r in zip(rows, ratio, strict=True)]
         return [self.trace.term(row) for row in rows]
 
     def pressed(self, positions: Sequence[Any]) -> list[Term]:
         """Of each end stop how far it is pressed here; 0 if it is not."""
+        return [self.trace.fn.abs(features[0]) for _, _, features, _ in self._contacts(positions)]
+
+    def _contacts(self, positions: Sequence[Any]) -> list[tuple[Element, list[Any], Any, Sequence[Any]]]:
+        """Each end stop with its parameters, its features of a body that rests here, and how it enters the rows."""
         k = self._model.mechanism.expand([*positions, *self._zeros], self._zeros, {}, self.trace.fn)
-        stops = [e for e in self._model.elements if e.contact]
-        features = [e.features(k, {z.name: z.value for z in e.shapes}, self.trace.fn)[0] for e in stops]
-        return [self.trace.fn.abs(f) for f in features]
+        stops = [(e, p) for e, p in zip(self._model.elements, self._p, strict=True) if e.contact]
+        shapes = [{z.name: z.value for z in e.shapes} for e, _ in stops]
+        features = [e.features(k, z, self.trace.fn) for (e, _), z in zip(stops, shapes, strict=True)]
+        return [(e, p, f, k.coordinates[e.acts_on].ratio) for (e, p), f in zip(stops, features, strict=True)]
 
     def dry(self) -> list[tuple[list[Term], list[Term], Term]]:
         """Of each dry element how its force enters the rows, how the speeds enter its own, and its level (N, N m)."""
@@ -297,22 +287,15 @@ class Equations:
             return None
         return [self.trace.term(x) for x in rates]
 
-    def energy(self) -> tuple[Term, Term, Term]:
-        """Kinetic energy (J), what springs and weight take (W), and the energy in the stops (J)."""
+    def energy(self) -> tuple[Term, Term, Term, Term]:
+        """Kinetic energy (J), what springs and weight take (W), energy in the stops (J), power of the wrench (W)."""
         mechanism, trace = self._model.mechanism, self.trace
         speeds = [trace.term(x) for x in mechanism.row_speeds(self.state, trace.fn)]
         momentum = [dot(row, self.speeds) for row in self.inertia]
         held = [x - y for x, y in zip(self.at_rest, self.stops(self.positions), strict=True)]
-        stops = zip(self._model.elements, self._p, strict=True)
-        firsts = [p[0] for e, p in stops if e.contact]  # the stiffness
-        pressed = zip(firsts, self.pressed(self.positions), strict=True)
-        stored = trace.term(sum(0.5 * k * d * d for k, d in pressed))
-        return 0.5 * dot(speeds, momentum), dot(speeds, held), stored
-
-    def row_work(self) -> Term:
-        """Power of the applied wrench (W)."""
-        mechanism = self._model.mechanism
-        return dot(self.applied, [self.trace.term(x) for x in mechanism.row_speeds(self.state, self.trace.fn)])
+        stops = [(p[0], trace.fn.abs(features[0])) for _, p, features, _ in self._contacts(self.positions)]
+        stored = trace.term(sum(0.5 * stiffness * d * d for stiffness, d in stops))
+        return 0.5 * dot(speeds, momentum), dot(speeds, held), stored, dot(self.applied, speeds)
 
     @property
     def _zeros(self) -> list[float]:

@@ -33,9 +33,7 @@ FRAME = "in the body frame about its origin"
 def model_of(model: Model) -> str:
     """What the model says it is of: "body", "whole", "handle", "weight-only"; "" if it says nothing."""
     words = str(model.about.get("model_of", ""))
-    if words.startswith(_OLD_WEIGHT_ONLY):
-        return "weight-only"
-    return words.split(" ", 1)[0]
+    return "weight-only" if words.startswith(_OLD_WEIGHT_ONLY) else words.split(" ", 1)[0]
 
 
 def wrench_words(model: Model) -> str:
@@ -43,27 +41,24 @@ def wrench_words(model: Model) -> str:
     return _WRENCHES.get(model_of(model), _UNKNOWN)
 
 
-def doubt(model: Model) -> str:
-    """Why it is not safe to drive it by a sensor's wrench, in a sentence; empty for a model of the body or whole."""
-    of = model_of(model)
-    if of in ("body", "whole"):
-        return ""
-    if of == "weight-only":
-        return (
-            "model_of is weight-only, for reproduction of the paper: no wrench of a sensor on a robot belongs to it; "
-            "identify with model_of: body or whole."
-        )
-    if of == "handle":
-        return "model_of is handle: this is what a robot carries, not what it renders."
-    if of:
-        return f"model_of is {of!r}, which palpate does not know: which wrench drives it is not known."
-    return "the model does not say what it is of (about: model_of): whether the handle is in it is not known."
-
-
+_DOUBTS = {
+    "body": "",
+    "whole": "",
+    "weight-only": "model_of is weight-only, for reproduction of the paper: no wrench of a sensor on a robot belongs to "
+    "it; identify with model_of: body or whole.",
+    "handle": "model_of is handle: this is what a robot carries, not what it renders.",
+    "": "the model does not say what it is of (about: model_of): whether the handle is in it is not known.",
+}
 _REMEDY = {
     "weight-only": "it is for reproduction of the paper only: identify with model_of: body or whole",
     "handle": "a handle is what the robot carries: step the model of the object",
 }
+
+
+def doubt(model: Model) -> str:
+    """Why it is not safe to drive it by a sensor's wrench, in a sentence; empty for a model of the body or whole."""
+    of = model_of(model)
+    return _DOUBTS.get(of, f"model_of is {of!r}, which palpate does not know: which wrench drives it is not known.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +110,7 @@ class SensorStepper:
         ]
         self._W: FloatArray = np.stack([wrench_transmission(R, r) for R, r in poses])
         self._bias: FloatArray = np.stack(
-            [_numbers([0.0] * 6 if s.bias is None else s.bias, 6, "bias") for s in sensors]
+            [np.zeros(6) if s.bias is None else _numbers(s.bias, 6, "bias") for s in sensors]
         )
         ranges = [check_wrench_limit([math.inf] * 6 if s.limit is None else s.limit) for s in sensors]
         self._limit: FloatArray = np.array(ranges)
@@ -192,9 +187,7 @@ def _check_pairing(model: Model, sensors: Sequence[HandleSensor]) -> None:
             f"{what} is of the whole: without the wrench of the handle on the robot, the handle would be felt twice. "
             "Give the handle's model with each sensor, or the model of the body"
         )
-    for handle in handles:
-        if handle is None:
-            continue
+    for handle in (h for h in handles if h is not None):
         if len(handle.mechanism.rows) != 6 or any(name not in handle.values for name in PHI_NAMES):
             raise PalpateError(
                 f"{what}: {handle.name!r} is no model of a handle; give the model.json of a handle stage"

@@ -188,7 +188,6 @@ static int towards(const @name@_parameters *p, const double *s, const double *ah
     return 1;
 }
 
-#if ACCOUNT_
 /* J that springs and weight take on the way, minus the work that is put in. */
 static double taken_on(const @name@_parameters *p, const double *q, const double *there, const double *u,
                        const double *w)
@@ -244,7 +243,6 @@ static int bounded(const @name@_parameters *p, const double *s, double *there, d
     }
     return 1;
 }
-#endif
 
 /* Which of the stops are pressed at these positions, bit by bit. */
 static unsigned long touching(const @name@_parameters *p, const double *q)
@@ -282,10 +280,8 @@ static int advance(const @name@_parameters *p, const double *s, const double *w,
         if (touched == before)
             break;
     }
-#if ACCOUNT_
     if (!bounded(p, s, there, u, w))
         return @NAME@_NOT_FINITE;
-#endif
 #if DRY_
     {
         int resting = 1;
