@@ -5,7 +5,7 @@ are folded, derivatives are exact (Griewank and Walther, Evaluating Derivatives,
 code: at 1 kHz nothing is looked up, bound or allocated that a person would not have written by hand.
 """
 
-# ruff: noqa: D105 - operators need no docstring
+# ruff: noqa: D105, ARG005 - operators need no docstring, and not every rule all of its arguments
 from __future__ import annotations
 
 import math

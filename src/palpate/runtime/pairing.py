@@ -44,8 +44,8 @@ def wrench_words(model: Model) -> str:
 _DOUBTS = {
     "body": "",
     "whole": "",
-    "weight-only": "model_of is weight-only, for reproduction of the paper: no wrench of a sensor on a robot belongs to "
-    "it; identify with model_of: body or whole.",
+    "weight-only": "model_of is weight-only, for reproduction of the paper: no wrench of a sensor on a robot belongs "
+    "to it; identify with model_of: body or whole.",
     "handle": "model_of is handle: this is what a robot carries, not what it renders.",
     "": "the model does not say what it is of (about: model_of): whether the handle is in it is not known.",
 }
