@@ -64,10 +64,6 @@ def grip_of(model: Model, radius: float | None = None) -> Grip:
     return Grip(place, place + _OUT * out, bar)
 
 
-Frame = tuple[FloatArray, FloatArray]
-"""R_world_body and the place of the body's origin in the world, m."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Moving:
     """A frame in motion, all in the world: rotation, place (m), and the first and second derivatives.
@@ -88,15 +84,19 @@ class Moving:
         turning = cross(self.omega, r)
         return self.p + r, self.v + turning, self.a + cross(self.omega_dot, r) + cross(self.omega, turning)
 
+    def at(self, r: FloatArray) -> Moving:
+        """The frame at a point of the body, in its axes."""
+        return Moving(self.R, *self.point(r), self.omega, self.omega_dot)
 
-def place_of(model: Model) -> Callable[[Sequence[float]], Frame]:
-    """Bind where the body is in a world whose z points up: state -> frame."""
+
+def place_of(model: Model) -> Callable[[Sequence[float]], tuple[FloatArray, FloatArray]]:
+    """Bind where the body is in a world whose z points up: state -> R_world_body and the place of its origin, m."""
     mechanism = model.mechanism
     zero = mechanism.place([0.0] * len(mechanism.state), FLOATS)[0]
     R_world_mechanism = np.array(mechanism.R_world_body) @ np.array(zero, dtype=float).T
     origin = np.array([0.0, 0.0, HEIGHT if mechanism.wheel is None else 0.0])
 
-    def placed(state: Sequence[float]) -> Frame:
+    def placed(state: Sequence[float]) -> tuple[FloatArray, FloatArray]:
         R, p = mechanism.place(state, FLOATS)
         return R_world_mechanism @ np.array(R, dtype=float), origin + R_world_mechanism @ np.array(p, dtype=float)
 
@@ -143,7 +143,7 @@ def apparent_mass(model: Model, grip: Grip, state: Sequence[float], direction: F
         return np.array(smooth.wrench(mechanism.expand(state, acc, {}, FLOATS), FLOATS), dtype=float)
 
     still = rows([0.0] * n)
-    columns = [rows([float(i == j) for j in range(n)]) - still for i in range(n)]
+    columns = [rows(unit) - still for unit in np.eye(n).tolist()]
     R, _ = place_of(model)(state)
     wrench = wrench_at(R.T @ direction, grip.hand)
     k = mechanism.expand(state, [0.0] * n, {}, FLOATS)
@@ -190,8 +190,7 @@ def way_along(model: Model, grip: Grip, places: FloatArray) -> FloatArray:
 def hand_jacobian(model: Model, grip: Grip, state: Sequence[float]) -> FloatArray:
     """(3, freedoms): velocity of the hand's place in the world for each speed of the state."""
     n, moving = len(model.mechanism.accelerations), motion_of(model)
-    units = ([float(i == j) for j in range(n)] for i in range(n))
-    return np.array([moving([*state[:-n], *unit], [0.0] * n).point(grip.hand)[1] for unit in units]).T
+    return np.array([moving([*state[:-n], *u], [0.0] * n).point(grip.hand)[1] for u in np.eye(n).tolist()]).T
 
 
 def cross(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -259,6 +258,12 @@ class Intention:
         """The positions where it begins; the object rests there."""
         return self.positions[0].tolist()
 
+    @property
+    def middle(self) -> list[float]:
+        """The state in the middle of the positions, at rest."""
+        middle = 0.5 * (self.positions.min(axis=0) + self.positions.max(axis=0))
+        return [*middle.tolist(), *(0.0,) * len(middle)]
+
 
 def rocking(
     model: Model, grip: Grip, hand: Hand, seconds: float, dt: float, *, middle: float | None = None, size: float = 0.08
@@ -273,7 +278,8 @@ def rocking(
     t = np.arange(round(seconds / dt) + 1, dtype=float) * dt
     mechanism, (low, high) = model.mechanism, moving_range(model)
     start = held_state(model, 0.45, middle)
-    mass = object_mass(model, grip, start) + hand.mass
+    (_, along), *_ = directions(model, grip, place_of(model)(start)[0])
+    mass = apparent_mass(model, grip, start, along) + handle_mass(grip, model) + hand.mass
     pace = min(max(math.sqrt(max(hand.stiffness, 1.0) / mass) / (2 * math.pi), 0.3), 2.0)
     lines = (0.2, pace, max(2.1, pace + 0.5), 2.9)
     way = size * (np.sin(2 * np.pi * pace * t) + 0.2 * np.sin(2 * np.pi * lines[2] * t + 2.0))
@@ -294,13 +300,6 @@ def on_object(intention: Intention, model: Model, grip: Grip) -> Intention:
     dt = float(intention.times_s[1] - intention.times_s[0])
     place, velocity = _way(model, grip, intention.positions, dt)
     return replace(intention, place=place, velocity=velocity)
-
-
-def object_mass(model: Model, grip: Grip, state: Sequence[float]) -> float:
-    """kg of object and handle that the hand feels along its way."""
-    R, _ = place_of(model)(state)
-    (_, along), *_ = directions(model, grip, R)
-    return apparent_mass(model, grip, state, along) + handle_mass(grip, model)
 
 
 def held_state(model: Model, part: float, middle: float | None = None) -> list[float]:

@@ -24,7 +24,6 @@ from palpate.rendering.hand import (
     Grip,
     Hand,
     Intention,
-    Moving,
     cross,
     directions,
     grip_of,
@@ -36,15 +35,7 @@ from palpate.rendering.hand import (
     wrench_at,
 )
 from palpate.rendering.robot import Arm, Inner, LoopSensor, Reading
-from palpate.rendering.stability import (
-    Line,
-    line_of,
-    longest_delay,
-    slowest_rate,
-    smallest_inertia,
-    stability_map,
-    stiffest_hand,
-)
+from palpate.rendering.stability import Line, limits_of, line_of, stability_map
 from palpate.runtime.pairing import model_of
 from palpate.runtime.stepper import Stepper, StepStatus
 
@@ -171,9 +162,8 @@ def run_robot(model: Model, grip: Grip, hand: Hand, intention: Intention, robot:
     stepper, moving, n = Stepper(model, dt), motion_of(model), len(model.mechanism.accelerations)
     out, still = [0.0] * stepper.size, [0.0] * n
     stepper.reset([*intention.start, *still])
-    middle = 0.5 * (intention.positions.min(axis=0) + intention.positions.max(axis=0))
-    arm = Arm(moving([*middle.tolist(), *still], still), grip, hand.mass, robot.inner, dt)
-    target = _at(moving([*intention.start, *still], still), grip.place)
+    arm = Arm(moving(intention.middle, still), grip, hand.mass, robot.inner, dt)
+    target = moving([*intention.start, *still], still).at(grip.place)
     arm.reset(target.R, target.p, intention.holds)
     reading = Reading(robot.sensor, dt, np.random.default_rng(robot.seed))
     stops, ended = 0, ""
@@ -182,7 +172,7 @@ def run_robot(model: Model, grip: Grip, hand: Hand, intention: Intention, robot:
         read = reading.read(arm.sensed())
         force = read[:3]
         stops += stepper.step([*force, *(read[3:] + cross(grip.place, force))], out) >= StepStatus.AT_LIMIT
-        target = _at(moving(out[:-n], out[-n:]), grip.place)
+        target = moving(out[:-n], out[-n:]).at(grip.place)
         p, v = arm.hand()
         pulls = hand.stiffness * (intention.place[i] - p) + hand.damping * (intention.velocity[i] - v) + intention.holds
         arm.step(target, pulls)
@@ -218,12 +208,6 @@ def apparent_inertia(trace: Trace, frequency_hz: float, *, from_s: float = 2.0) 
     force, acceleration = (x[part, 0] - x[part, 0].mean() for x in (trace.force, trace.acceleration))
     below = complex(weight @ acceleration)
     return complex(weight @ force) / below if below else complex(math.nan, math.nan)
-
-
-def _at(body: Moving, place: FloatArray) -> Moving:
-    """The frame at a place of the body, in its axes."""
-    p, v, a = body.point(place)
-    return Moving(body.R, p, v, a, body.omega, body.omega_dot)
 
 
 def _finer(x: FloatArray) -> FloatArray:
@@ -296,7 +280,7 @@ class Trial:
     map: FloatArray
     """(DELAYS_S, STIFFNESSES) spectral radius."""
     limits: dict[str, float]
-    """longest_delay_s, stiffest_hand (N/m), smallest_inertia (kg at the hand), slowest_hz."""
+    """As `limits_of` names them."""
 
     @property
     def passed(self) -> bool:
@@ -322,6 +306,14 @@ class Trial:
     def data(self) -> dict[str, Any]:
         """The numbers as plain data."""
         c, s = self.comparison, self.setup
+        numbers = {
+            **{"force_rms_N": c.force_rms, "force_range_N": c.force_range, "force_percent": c.force_percent},
+            **{"motion_rms_m": c.way_rms, "motion_range_m": c.way_range, "motion_percent": c.way_percent},
+        }
+        wrong = None
+        if self.wrong is not None:
+            percent = [float(x) for x in self.wrong.force_percent]
+            wrong = {"part": s.wrong, "force_percent": percent, "passed": self.wrong.passed}
         return {
             "palpate_loop": 1,
             "model": self.model.name,
@@ -340,28 +332,13 @@ class Trial:
             "grip_m": self.grip.place.tolist(),
             "pace_hz": self.intention.pace_hz,
             "ways": [
-                {
-                    "way": way,
-                    "force_rms_N": float(c.force_rms[i]),
-                    "force_range_N": float(c.force_range[i]),
-                    "force_percent": float(c.force_percent[i]),
-                    "motion_rms_m": float(c.way_rms[i]),
-                    "motion_range_m": float(c.way_range[i]),
-                    "motion_percent": float(c.way_percent[i]),
-                }
-                for i, way in enumerate(c.ways)
+                {"way": way, **{name: float(x[i]) for name, x in numbers.items()}} for i, way in enumerate(c.ways)
             ],
             "limit_percent": PASS_PERCENT,
             "stable": c.stable,
             "ended": self.robot.ended,
             "steps": {"all": len(self.robot.times_s), **dict(self.robot.counts)},
-            "wrong": None
-            if self.wrong is None
-            else {
-                "part": s.wrong,
-                "force_percent": [float(x) for x in self.wrong.force_percent],
-                "passed": self.wrong.passed,
-            },
+            "wrong": wrong,
             "apparent_inertia": [
                 {"hz": f, "true_kg": finite(abs(a)), "robot_kg": finite(abs(b))} for f, a, b in self.apparent()
             ],
@@ -388,12 +365,6 @@ def trial(model: Model, truth: Model | None = None, setup: Setup | None = None) 
     if setup.wrong:
         wrong = compare_traces(run_robot(wrong_by(model, setup.wrong), grip, hand, intention, setup.robot), true)
     line = loop_line(model, grip, hand, intention, setup.robot)
-    limits = {
-        "longest_delay_s": longest_delay(line),
-        "stiffest_hand": stiffest_hand(line),
-        "smallest_inertia": smallest_inertia(line),
-        "slowest_hz": slowest_rate(line),
-    }
     return Trial(
         model,
         truth is None,
@@ -406,20 +377,17 @@ def trial(model: Model, truth: Model | None = None, setup: Setup | None = None) 
         wrong,
         line,
         stability_map(line, DELAYS_S, STIFFNESSES),
-        limits,
+        limits_of(line),
     )
 
 
 def loop_line(model: Model, grip: Grip, hand: Hand, intention: Intention, robot: Robot) -> Line:
     """The loop along the hand's way, about the middle of what the person intends, with the arm's mass there."""
-    n = len(model.mechanism.accelerations)
-    middle = 0.5 * (intention.positions.min(axis=0) + intention.positions.max(axis=0))
-    state, still = [*middle.tolist(), *(0.0,) * n], [0.0] * n
-    body = motion_of(model)(state, still)
+    body = motion_of(model)(intention.middle, [0.0] * len(model.mechanism.accelerations))
     arm = Arm(body, grip, hand.mass, robot.inner, DT_S)
     arm.reset(body.R, body.point(grip.place)[0], intention.holds)
     (_, along), *_ = directions(model, grip, body.R)
-    line = line_of(model, grip, state, hand, arm.effective_mass(along))
+    line = line_of(model, grip, intention.middle, hand, arm.effective_mass(along))
     return replace(line, inner=robot.inner, delay_s=robot.sensor.delay_s, dt=DT_S)
 
 

@@ -22,7 +22,7 @@ from palpate.physics.functions import ARRAYS
 from palpate.rendering.felt import Felt, felt
 from palpate.rendering.hand import Hand, grip_of, held_state
 from palpate.rendering.robot import Inner
-from palpate.rendering.stability import Line, line_of, longest_delay, slowest_rate, smallest_inertia, stiffest_hand
+from palpate.rendering.stability import Line, limits_of, line_of
 from palpate.runtime.replay import drive_wrench
 from palpate.runtime.stepper import Stepper, StepStatus, feet_height, has_feet, moving_range
 
@@ -173,17 +173,12 @@ def couplings(
     grip, hand = grip_of(model, radius), Hand() if hand is None else hand
     base = line_of(model, grip, held_state(model, 0.5), hand, _ARM_KG)
     base = replace(base, delay_s=delay_s, dt=dt)
-    robots: list[Coupling] = []
-    for name, ideal, inner in (
-        ("ideal: exactly where the model is", True, Inner()),
-        ("20 Hz arm, speed and acceleration fed forward", False, Inner()),
-        ("20 Hz arm, position only", False, Inner(velocity=False, acceleration=False)),
-    ):
-        line = replace(base, inner=inner, ideal=ideal)
-        robots.append(
-            Coupling(name, line, longest_delay(line), stiffest_hand(line), smallest_inertia(line), slowest_rate(line))
-        )
-    return tuple(robots)
+    robots = {
+        "ideal: exactly where the model is": replace(base, ideal=True),
+        "20 Hz arm, speed and acceleration fed forward": base,
+        "20 Hz arm, position only": replace(base, inner=Inner(velocity=False, acceleration=False)),
+    }
+    return tuple(Coupling(name, line, **limits_of(line)) for name, line in robots.items())
 
 
 def _forward(model: Model) -> Model:
@@ -220,10 +215,10 @@ def _row_speeds(model: Model, states: FloatArray) -> FloatArray:
     return np.array([np.broadcast_to(x, len(states)) for x in speeds])
 
 
-def _rows(model: Model, positions: FloatArray, speeds: FloatArray | None, acc: FloatArray | None) -> FloatArray:
-    """(rows, samples): the wrench that this motion needs, without dry friction."""
+def _rows(model: Model, positions: FloatArray, acc: FloatArray | None = None) -> FloatArray:
+    """(rows, samples): the wrench that this needs at rest, without dry friction."""
     zero = np.zeros((len(positions), len(model.mechanism.accelerations)))
-    state = np.column_stack([positions, zero if speeds is None else speeds])
+    state = np.column_stack([positions, zero])
     k = model.mechanism.expand(list(state.T), list((zero if acc is None else acc).T), {}, ARRAYS)
     return np.array([np.broadcast_to(x, len(positions)) for x in model.without_dry().wrench(k, ARRAYS)], dtype=float)
 
@@ -231,7 +226,7 @@ def _rows(model: Model, positions: FloatArray, speeds: FloatArray | None, acc: F
 def _kinetic(model: Model, states: FloatArray) -> FloatArray:
     n = len(model.mechanism.accelerations)
     positions, speeds = states[:, :-n], states[:, -n:]
-    momentum = _rows(model, positions, None, speeds) - _rows(model, positions, None, None)
+    momentum = _rows(model, positions, speeds) - _rows(model, positions)
     return 0.5 * np.sum(momentum * _row_speeds(model, states), axis=0)
 
 
@@ -260,7 +255,7 @@ def _of_springs(model: Model, before: FloatArray, after: FloatArray, dt: float) 
     free = replace(model, elements=tuple(e for e in model.elements if e.stops is None), values={})
     free = replace(free, values={name: model.values[name] for name in free.parameters})
     way = after[:, 0] - before[:, 0]
-    explicit = _rows(free, before[:, :1], None, None)[0] * way
+    explicit = _rows(free, before[:, :1])[0] * way
     v, u, places = before[:, 1], after[:, 1], [before[:, :1] + part * way[:, None] for part in (0.0, 0.5, 1.0)]
     first, middle, last = (_inertia(free, q) for q in places)
     change, bend = np.abs(last - first), np.abs(last - 2.0 * middle + first)
@@ -270,7 +265,7 @@ def _of_springs(model: Model, before: FloatArray, after: FloatArray, dt: float) 
 
 def _inertia(model: Model, positions: FloatArray) -> FloatArray:
     """(samples,) kg m2, of one freedom."""
-    return (_rows(model, positions, None, np.ones_like(positions)) - _rows(model, positions, None, None))[0]
+    return (_rows(model, positions, np.ones_like(positions)) - _rows(model, positions))[0]
 
 
 def _mean_speeds(model: Model, before: FloatArray, after: FloatArray, dt: float) -> FloatArray:
@@ -288,7 +283,7 @@ def _taken(model: Model, before: FloatArray, after: FloatArray, dt: float, piece
     for piece in range(pieces):
         for node, weight in zip(*_GAUSS, strict=True):
             at = start + (piece + 0.5 * (node + 1.0)) / pieces * way
-            power = np.sum(_rows(model, at, None, None) * _row_speeds(model, np.column_stack([at, speeds])), axis=0)
+            power = np.sum(_rows(model, at) * _row_speeds(model, np.column_stack([at, speeds])), axis=0)
             total += 0.5 * weight / pieces * dt * power
     return total
 

@@ -81,15 +81,11 @@ class Reading:
             gone = any(a <= t < b for a, b in self._sensor.lost_s)
             self._sample = np.full(6, np.nan) if gone else clipped
         self._waiting.append(self._sample)
-        return self.guarded(self._waiting[0] if len(self._waiting) == self._waiting.maxlen else self._last)
-
-    def guarded(self, wrench: FloatArray) -> FloatArray:
-        """Six finite numbers: where some are missing, the last ones, fading."""
-        if bool(np.isfinite(wrench).all()):
-            self._last = wrench
-        else:
-            self.lost += 1
-            self._last = self._last * self._fade
+        if len(self._waiting) == self._waiting.maxlen:
+            arrived = self._waiting[0]
+            missing = not np.isfinite(arrived).all()  # then the last numbers, fading
+            self.lost += int(missing)
+            self._last = self._last * self._fade if missing else arrived
         return self._last
 
 
@@ -118,15 +114,6 @@ NARROW = 0.6436
 """-3 dB of w^2 / (s + w)^2 is at this part of w."""
 
 
-def mujoco_library() -> Any:
-    """The module, or the line that installs it."""
-    try:
-        import mujoco
-    except ImportError:
-        raise MissingExtra("mujoco", "mujoco", "the simulated arm") from None
-    return mujoco
-
-
 @dataclass(frozen=True, slots=True)
 class Inner:
     """The arm's own position and velocity loop."""
@@ -153,8 +140,11 @@ class Arm:
 
     def __init__(self, middle: Moving, grip: Grip, hand_mass: float, inner: Inner, dt: float) -> None:
         """`middle`: the object in the middle of its way; the arm's base is placed by it."""
+        try:
+            import mujoco as mj
+        except ImportError:
+            raise MissingExtra("mujoco", "mujoco", "the simulated arm") from None
         place, handle, hand = grip.place, grip.handle, grip.hand
-        mj = mujoco_library()
         where = middle.p + middle.R @ place
         out = (middle.R @ place) * [1.0, 1.0, 0.0]
         size = float(np.linalg.norm(out))
@@ -162,7 +152,8 @@ class Arm:
         self._base = where - _AWAY * out - np.array([0.0, 0.0, _BELOW + 0.36])
         R_flange = np.column_stack([[0.0, 0.0, -1.0], cross(out, np.array([0.0, 0.0, -1.0])), out])
         self._R_fb = R_flange.T @ middle.R
-        self._mj, self._inner, self._dt = mj, inner, dt
+        self._mj: Any = mj
+        self._inner = inner
         yaw = math.atan2(out[1], out[0])
         parts = (self._base, yaw, self._R_fb, handle, hand - place)
         self._model = mj.MjModel.from_xml_string(_xml(*parts, hand_mass, 0.0, dt / 2))

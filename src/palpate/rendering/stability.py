@@ -53,7 +53,7 @@ class Line:
         return spectral_radius(self) < 1.0 - 1e-9
 
 
-def line_of(model: Model, grip: Grip, state: Sequence[float], hand: Hand, arm: float, **more: object) -> Line:
+def line_of(model: Model, grip: Grip, state: Sequence[float], hand: Hand, arm: float) -> Line:
     """The loop about a state of the object at rest; `arm` kg. Damping is the lesser of both directions of motion."""
     R, _ = place_of(model)(state)
     (_, along), *_ = directions(model, grip, R)
@@ -61,7 +61,7 @@ def line_of(model: Model, grip: Grip, state: Sequence[float], hand: Hand, arm: f
     if len(model.mechanism.accelerations) == 1:
         lever = float(along @ hand_jacobian(model, grip, state)[:, 0])  # m of the hand per unit of the coordinate
         damping, stiffness = (x / lever**2 for x in _slopes(model, float(state[0])))
-    line = Line(
+    return Line(
         mass=apparent_mass(model, grip, state, along),
         damping=max(damping, 0.0),
         stiffness=stiffness,
@@ -69,7 +69,6 @@ def line_of(model: Model, grip: Grip, state: Sequence[float], hand: Hand, arm: f
         hand=hand,
         arm=arm,
     )
-    return replace(line, **more)  # type: ignore[arg-type]
 
 
 def transition(line: Line) -> FloatArray:
@@ -93,29 +92,41 @@ def stability_map(line: Line, delays_s: FloatArray, stiffnesses: FloatArray) -> 
     return np.array(rows)
 
 
+def limits_of(line: Line) -> dict[str, float]:
+    """longest_delay_s, stiffest_hand (N/m), smallest_inertia (kg at the hand), slowest_hz."""
+    return {
+        "longest_delay_s": longest_delay(line),
+        "stiffest_hand": stiffest_hand(line),
+        "smallest_inertia": smallest_inertia(line),
+        "slowest_hz": slowest_rate(line),
+    }
+
+
 def longest_delay(line: Line, most_s: float = 0.2) -> float:
     """s of delay up to which the loop is stable, whole samples; NaN if not even without, infinite beyond `most_s`."""
     count = round(most_s / line.dt)
-    first = _first_unstable(lambda n: replace(line, delay_s=n * line.dt), 0, count)
-    return math.nan if first == 0 else math.inf if first > count else (first - 1) * line.dt
+    stride = max(1, count // 40)
+
+    def first(samples: Sequence[int], else_: int) -> int:
+        return next((n for n in samples if not replace(line, delay_s=n * line.dt).stable), else_)
+
+    bad = first((*range(0, count, stride), count), count + 1)
+    bad = first(range(max(0, bad - stride + 1), bad), bad)
+    return math.nan if bad == 0 else math.inf if bad > count else (bad - 1) * line.dt
 
 
 def smallest_inertia(line: Line) -> float:
     """kg of the virtual object below which the loop is not stable; 0 if it always is, NaN if for no inertia."""
-    heavier = (replace(line, mass=line.mass * 1.5**i) for i in range(24))
-    start = next((x for x in heavier if x.stable), None)
-    if start is None:
-        return math.nan
-    return _limit(start, lambda part: replace(start, mass=start.mass * part), 1.0, _LEAST) * start.mass
+    start = next((mass for mass in (line.mass * 1.5**i for i in range(24)) if replace(line, mass=mass).stable), None)
+    return math.nan if start is None else start * _limit(lambda part: replace(line, mass=start * part), _LEAST)
 
 
 def stiffest_hand(line: Line) -> float:
     """N/m of the hand up to which the loop is stable; infinite if for every hand, NaN if not even as it stands."""
     start = max(line.hand.stiffness, 1.0)
-    factor = _limit(
-        line, lambda part: replace(line, hand=replace(line.hand, stiffness=start * part)), 1.0, _STIFFEST / start
+    return start * _limit(
+        lambda part: replace(line, hand=replace(line.hand, stiffness=start * part)), _STIFFEST / start
     )
-    return start * factor
 
 
 def slowest_rate(line: Line) -> float:
@@ -128,13 +139,9 @@ def slowest_rate(line: Line) -> float:
         dt = 1.0 / hz
         return replace(line, dt=dt, delay_s=math.ceil(line.delay_s / dt - 1e-9) * dt)
 
-    rate = 1.0 / line.dt
-    if not at(rate).stable:
-        rate = next((hz for hz in (rate * 2.0**i for i in range(7)) if hz <= _FASTEST_HZ and at(hz).stable), math.nan)
-        if math.isnan(rate):
-            return math.nan
-    factor = _limit(at(rate), lambda part: at(rate * part), 1.0, _SLOWEST_HZ / rate)
-    return rate * factor
+    rates = (2.0**i / line.dt for i in range(7))
+    rate = next((hz for i, hz in enumerate(rates) if (i == 0 or hz <= _FASTEST_HZ) and at(hz).stable), math.nan)
+    return math.nan if math.isnan(rate) else rate * _limit(lambda part: at(rate * part), _SLOWEST_HZ / rate)
 
 
 def apparent(line: Line, frequencies_hz: FloatArray) -> ComplexArray:
@@ -142,12 +149,9 @@ def apparent(line: Line, frequencies_hz: FloatArray) -> ComplexArray:
 
     The response of the loop without a hand to a force on the handle, force over acceleration.
     """
-    free = replace(line, hand=Hand(0.0, 0.0, 0.0))
-    A, B = _driven(free)
+    A, B = _driven(replace(line, hand=Hand(0.0, 0.0, 0.0)))
     z = np.exp(2j * np.pi * frequencies_hz * line.dt)
-    eye = np.eye(len(A))
-    responses = [np.asarray(np.linalg.solve(x * eye - A, B), dtype=complex) for x in z.tolist()]
-    way = np.array(responses)[:, 0]
+    way = np.linalg.solve(z[:, None, None] * np.eye(len(A)) - A, B[:, None])[:, 0, 0]
     return np.asarray(-1.0 / ((2 * np.pi * frequencies_hz) ** 2 * way), dtype=complex)
 
 
@@ -189,7 +193,7 @@ def _driven(line: Line) -> tuple[FloatArray, FloatArray]:
     read = np.zeros(n + 1)
     read[[X, V, PUSH]] = [-h.stiffness, -h.damping, 1.0]
     read[[X, V, U, PUSH]] -= behind * plant[1]
-    speed, place, acceleration = _model_step(line, VR, XR, _arriving(read, count, n))
+    speed, place, acceleration = _model_step(line, VR, XR, np.eye(n + 1)[n - 1] if count else read)
     command = acceleration * line.inner.acceleration + 2 * w * line.inner.velocity * speed + w * w * place
     command[V] -= 2 * w
     command[X] -= w * w
@@ -208,14 +212,9 @@ def _ideal(line: Line) -> FloatArray:
     read = np.zeros(3 + count)
     read[[X, V, LAST]] = [-h.stiffness, -h.damping, -(h.mass + line.handle)]
     A = np.zeros((len(read), len(read)))
-    A[V], A[X], A[LAST] = _model_step(line, V, X, _arriving(read, count, len(read)))
+    A[V], A[X], A[LAST] = _model_step(line, V, X, np.eye(len(read))[-1] if count else read)
     _delay(A, read, count, 3)
     return A
-
-
-def _arriving(read: FloatArray, count: int, states: int) -> FloatArray:
-    """The force that the model is given: what the sensor reads now, or the oldest of `count` on their way."""
-    return np.eye(len(read))[states - 1] if count else read
 
 
 def _delay(A: FloatArray, read: FloatArray, count: int, first: int) -> None:
@@ -227,9 +226,8 @@ def _delay(A: FloatArray, read: FloatArray, count: int, first: int) -> None:
 
 
 def _model_step(line: Line, VR: int, XR: int, force: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Speed, place and acceleration of the model after a step as rows over the state: the Stepper's balance.
-
-    (M + dt B) u = M v + dt (f - K x).
+    """Speed, place and acceleration of the model after a step as rows over the state: the Stepper's balance,
+    (M + dt B) u = M v + dt (f - K x), where f is the force that arrives: the sensor's, or the oldest on its way.
     """
     dt, below = line.dt, line.mass + line.dt * line.damping
     speed = dt / below * force
@@ -242,23 +240,18 @@ def _model_step(line: Line, VR: int, XR: int, force: FloatArray) -> tuple[FloatA
     return speed, place, acceleration
 
 
-def _limit(line: Line, at: Callable[[float], Line], stable: float, worst: float) -> float:
-    """The factor between `stable` and `worst` at which stability ends, nearest to `stable`, to 2 %."""
-    if not line.stable:
+def _limit(at: Callable[[float], Line], worst: float) -> float:
+    """The factor between 1 and `worst` at which stability ends, nearest to 1, to 2 %; NaN if it is not even there."""
+    if not at(1.0).stable:
         return math.nan
-    steps = np.geomspace(stable, worst, 16)
-    bad = next((x for x in steps.tolist() if not at(x).stable), None)
-    if bad is None:
-        return 0.0 if worst < stable else math.inf
-    good = steps[max(int(np.flatnonzero(steps == bad)[0]) - 1, 0)]
+    good = 1.0
+    for bad in np.geomspace(1.0, worst, 16)[1:].tolist():
+        if not at(bad).stable:
+            break
+        good = bad
+    else:
+        return 0.0 if worst < 1.0 else math.inf
     while max(bad / good, good / bad) > _MOST_PER:
         half = math.sqrt(bad * good)
         good, bad = (half, bad) if at(half).stable else (good, half)
     return float(good)
-
-
-def _first_unstable(at: Callable[[int], Line], low: int, high: int) -> int:
-    """The first of the whole numbers at which it is not stable, in strides at first; `high` + 1 if there is none."""
-    stride = max(1, (high - low) // 40)
-    bad = next((n for n in (*range(low, high, stride), high) if not at(n).stable), high + 1)
-    return next((n for n in range(max(low, bad - stride + 1), bad) if not at(n).stable), bad)
