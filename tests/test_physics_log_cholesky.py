@@ -13,19 +13,14 @@ from hypothesis import strategies as st
 from palpate.errors import NotConsistent, PalpateError
 from palpate.physics.inertia import is_consistent, mass_properties, pseudo_inertia
 from palpate.physics.maps import (
-    Exp,
     Factor,
-    Fixed,
-    Identity,
     LogCholesky,
     Map,
-    Stacked,
+    MapKind,
     alpha_of_mass,
+    build_map,
     phi_from_theta,
-    phi_from_theta_m,
     phi_jacobian,
-    phi_jacobian_m,
-    stack_maps,
     theta_from_phi,
 )
 from tests.conftest import needs
@@ -38,13 +33,13 @@ thetas = st.lists(st.floats(-2, 2), min_size=10, max_size=10).map(np.array)
 factors = st.sampled_from(FACTORS)
 
 
-def finite_differences(map_: Map, theta: np.ndarray, h: float = 1e-4) -> np.ndarray:
+def finite_differences(map_: Map | LogCholesky, theta: np.ndarray, h: float = 1e-4) -> np.ndarray:
     """d forward / d theta by differences of sixth order."""
     columns = []
     for step in np.eye(len(theta)) * h:
         d1, d2, d3 = ((map_.forward(theta + i * step) - map_.forward(theta - i * step)) / h for i in (1, 2, 3))
         columns.append(0.75 * d1 - 0.15 * d2 + d3 / 60)
-    return np.array(columns).reshape(len(theta), map_.size_p).T
+    return np.array(columns).reshape(len(theta), len(map_.forward(theta))).T
 
 
 def test_theta_becomes_phi_as_the_paper_prints_it() -> None:
@@ -103,10 +98,11 @@ def test_the_log_cholesky_jacobian_is_the_finite_difference(factor: Factor, know
 
 @given(thetas.map(lambda theta: theta[1:]), st.floats(0.1, 100), factors)
 def test_a_known_mass_is_kept_whatever_the_other_nine(theta_m: np.ndarray, mass: float, factor: Factor) -> None:
-    phi = phi_from_theta_m(theta_m, mass, factor)
+    map_ = LogCholesky(factor, mass)
+    phi = map_.forward(theta_m)
     assert phi[0] == pytest.approx(mass, rel=1e-13)
     assert is_consistent(phi)
-    assert np.abs(phi_jacobian_m(theta_m, mass, factor)[0]).max() < 1e-12 * mass * max(1, np.abs(theta_m).max())
+    assert np.abs(map_.jacobian(theta_m)[0]).max() < 1e-12 * mass * max(1, np.abs(theta_m).max())
 
 
 def test_alpha_of_a_known_mass_is_the_papers() -> None:
@@ -129,33 +125,38 @@ def test_theta_of_an_impossible_body_is_refused() -> None:
         theta_from_phi(phi)
 
 
-@pytest.mark.parametrize("map_", [Identity(3), Exp(3)], ids=["identity", "exp"])
-def test_simple_maps_have_the_jacobian_of_their_differences_and_an_inverse(map_: Map) -> None:
+@pytest.mark.parametrize("kind", ["free", "positive"])
+def test_simple_maps_have_the_jacobian_of_their_differences_and_an_inverse(kind: MapKind) -> None:
+    map_ = build_map([kind] * 3)
     theta = np.array([-2.0, 0.3, 1.7])
     assert map_.jacobian(theta) == pytest.approx(finite_differences(map_, theta), abs=1e-10)
     assert map_.inverse(map_.forward(theta)) == pytest.approx(theta, rel=1e-14)
 
 
-def test_exp_refuses_what_is_not_positive() -> None:
+def test_a_positive_parameter_refuses_what_is_not() -> None:
     with pytest.raises(PalpateError, match=r"a positive parameter cannot be -0.5"):
-        Exp(2).inverse(np.array([1.0, -0.5]))
+        build_map(["positive"] * 2).inverse(np.array([1.0, -0.5]))
 
 
-def test_a_stack_of_maps_is_its_parts_side_by_side() -> None:
-    parts = (LogCholesky("UtU", known_mass=2.0), Exp(), Fixed((7.0, 8.0)), LogCholesky("UUt"), Identity(6), Exp(2))
-    stack = Stacked(parts)
-    theta = np.random.default_rng(1).normal(size=stack.size_theta) * 0.5
-    p = stack.forward(theta)
-    assert (stack.size_theta, stack.size_p) == (9 + 1 + 0 + 10 + 6 + 2, 10 + 1 + 2 + 10 + 6 + 2)
-    assert p[11:13].tolist() == [7.0, 8.0]
-    for part, rows, columns in zip(parts, stack.p_slices(), stack.theta_slices(), strict=True):
-        assert p[rows].tolist() == part.forward(theta[columns]).tolist()
-    assert np.abs(stack.jacobian(theta) - finite_differences(stack, theta)).max() < 1e-10
-    assert stack.inverse(p) == pytest.approx(theta, abs=1e-12)
+def test_a_map_has_its_parameters_side_by_side() -> None:
+    kinds: list[MapKind] = ["inertia"] * 10 + ["positive", "free", "positive"] + ["inertia"] * 10 + ["free"] * 6
+    map_ = build_map([*kinds, "positive"], fixed={11: 7.0, 12: 8.0}, known_mass=2.0)
+    theta = np.random.default_rng(1).normal(size=map_.size_theta) * 0.5
+    p = map_.forward(theta)
+    assert (map_.size_theta, len(p)) == (9 + 1 + 0 + 9 + 6 + 1, 10 + 1 + 2 + 10 + 6 + 1)
+    body = LogCholesky("UtU", known_mass=2.0)
+    assert p[:10].tolist() == body.forward(theta[:9]).tolist()
+    assert p[10:13].tolist() == [np.exp(theta[9]), 7.0, 8.0]
+    assert p[13:23].tolist() == body.forward(theta[10:19]).tolist()
+    assert p[23:].tolist() == [*theta[19:25], np.exp(theta[25])]
+    assert np.flatnonzero(map_.fixed).tolist() == [0, 11, 12, 13]
+    assert np.abs(map_.jacobian(theta) - finite_differences(map_, theta)).max() < 1e-10
+    assert map_.inverse(p) == pytest.approx(theta, abs=1e-12)
 
 
-def test_a_stack_finds_possible_parameters_near_impossible_ones() -> None:
-    stack = Stacked((LogCholesky("UtU"), Exp(2), Fixed((7.0,)), Identity(), LogCholesky("UUt", known_mass=3.0)))
+def test_a_map_finds_possible_parameters_near_impossible_ones() -> None:
+    kinds: list[MapKind] = ["inertia"] * 10 + ["positive"] * 3 + ["free"] + ["inertia"] * 10
+    stack = build_map(kinds, fixed={12: 7.0})
     impossible = np.concatenate([phi_from_theta(THETA), [-0.5, 2.0], [1.0], [-4.0], np.full(10, -1.0)])
     impossible[4] *= 10
     near = stack.nearest(impossible)
@@ -174,10 +175,11 @@ def test_the_curvature_is_the_difference_of_jacobians(factor: Literal["UtU", "UU
     for map_ in (
         LogCholesky(factor),
         LogCholesky(factor, 1.3),
-        Exp(3),
-        stack_maps([LogCholesky(factor), Exp(2), Identity(1)]),
+        build_map(["positive"] * 3),
+        build_map([*["inertia"] * 10, "positive", "positive", "free"], factor=factor),
     ):
-        theta, slope = rng.normal(size=map_.size_theta), rng.normal(size=map_.size_p)
+        theta = rng.normal(size=map_.size_theta)
+        slope = rng.normal(size=len(map_.forward(theta)))
         up, down = (
             np.array([slope @ map_.jacobian(theta + sign * h * e) for e in np.eye(map_.size_theta)]) for sign in (1, -1)
         )

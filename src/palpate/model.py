@@ -22,7 +22,7 @@ from palpate.mechanisms import LINKAGES, MECHANISMS, Mechanism
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS, Functions, Scalar
 from palpate.physics.inertia import check_consistent
-from palpate.physics.maps import Exp, Factor, Fixed, Identity, LogCholesky, Map, Stacked, stack_maps
+from palpate.physics.maps import Factor, Map, build_map
 from palpate.physics.motion import Kinematics
 
 MODEL_FORMAT = 1
@@ -192,7 +192,7 @@ class Model:
         factor: Factor = "UtU",
         known_mass: float | None = None,
         fixed: Mapping[str, float] | None = None,
-    ) -> Stacked:
+    ) -> Map:
         """How unconstrained theta become these parameters; `fixed` parameters keep their value.
 
         The ten of a rigid body are possible or not only together: of them, the mass alone may be known.
@@ -202,16 +202,9 @@ class Model:
         for name in fixed:
             if name not in free:
                 raise UnknownName("parameter to fix", name, free, where=f"model {self.name!r}")
-        parts: list[Map] = []
-        for name, p in self.parameters.items():
-            if p.map == "inertia":
-                if p.name == "m":  # one map for the ten that begin here
-                    parts.append(LogCholesky(factor, known_mass))
-            elif name in fixed:
-                parts.append(Fixed((fixed[name],)))
-            else:
-                parts.append(Exp() if p.map == "positive" else Identity())
-        return stack_maps(parts)
+        places = {i: fixed[name] for i, name in enumerate(self.parameters) if name in fixed}
+        kinds = [p.map for p in self.parameters.values()]
+        return build_map(kinds, fixed=places, factor=factor, known_mass=known_mass)
 
     def roughness(self) -> FloatArray:
         """(rows, parameters): what priors of smoothness expect to be zero, in standard deviations."""

@@ -17,6 +17,7 @@ import numpy as np
 from palpate.errors import PalpateError
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Functions, Scalar
+from palpate.physics.maps import MapKind
 from palpate.physics.motion import Kinematics
 from palpate.physics.units import along
 
@@ -25,7 +26,6 @@ WRENCH = "wrench"
 SENSOR = "sensor"
 """`acts_on`: six rows in the sensor frame, a property of the instrument and not of the object."""
 
-MapKind = Literal["inertia", "positive", "free"]
 Side = Literal["highest", "lowest"]
 Constant = Literal["", "inertia", "damping", "friction"]
 

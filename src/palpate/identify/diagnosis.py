@@ -16,7 +16,7 @@ from palpate.model import Model
 from palpate.physics.arrays import FloatArray, symmetric_inverse
 from palpate.physics.functions import FLOATS
 from palpate.physics.inertia import DRAWING_NAMES, DRAWING_UNITS, drawing_jacobian
-from palpate.physics.maps import LogCholesky
+from palpate.physics.maps import Body
 from palpate.physics.motion import Kinematics, nearest_rotation
 
 TURNED_DEG = 3.0
@@ -193,24 +193,19 @@ class Weakness:
 
 def weakest_direction(solution: Solution) -> Weakness | None:
     """The weakest direction of the (first) rigid body of a solution, else of its free parameters; None: one alone."""
-    for part, ps, ts in zip(
-        solution.problem.map_.parts, solution.problem.map_.p_slices(), solution.problem.map_.theta_slices(), strict=True
-    ):
-        if isinstance(part, LogCholesky):
-            return _of_body(solution, part, ps, ts)
-    return _of_parameters(solution)
+    bodies = solution.problem.map_.bodies
+    return _of_body(solution, bodies[0]) if bodies else _of_parameters(solution)
 
 
-def _of_body(solution: Solution, part: LogCholesky, ps: slice, ts: slice) -> Weakness:
+def _of_body(solution: Solution, body: Body) -> Weakness:
     """In natural coordinates of the body, with everything else projected out."""
+    part, ps, ts = body
     map_, R = solution.problem.map_, solution.problem.R
     p = map_.forward(solution.theta)
     J = R[:, :-1] @ map_.natural(p)
-    body = np.zeros(J.shape[1], dtype=bool)
-    body[ts] = True
-    use = J[:, body]
-    if not body.all():
-        basis = np.linalg.qr(J[:, ~body])[0]
+    use, others = J[:, ts], np.delete(J, ts, axis=1)
+    if others.shape[1]:
+        basis = np.linalg.qr(others)[0]
         use = use - basis @ (basis.T @ use)
     _, s, Vt = np.linalg.svd(use)
     relative = float(solution.uncertainty.level / max(s[-1], 1e-12 * s[0]))

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.errors import NotConsistent, PalpateError
+from palpate.errors import PalpateError
 from palpate.physics.arrays import BoolArray, FloatArray, solve_columns, stacked_solve, symmetric_solve, triangular
 from palpate.physics.inertia import (
     check_consistent,
@@ -22,7 +22,7 @@ from palpate.physics.inertia import (
     pseudo_inertia,
     relative_spread,
 )
-from palpate.physics.maps import Exp, Fixed, LogCholesky, Map, Stacked
+from palpate.physics.maps import Body, Map
 
 DEFAULT_SPREAD = 0.3
 Form = Literal["theta", "divergence"]
@@ -58,27 +58,27 @@ class Prior:
 class Penalty:
     """The prior in the solver's coordinates, per unit of lambda^2."""
 
-    map_: Stacked
+    map_: Map
     theta: FloatArray
     """Where it pulls to (0 where it does not pull)."""
     damped: NDArray[np.bool_]
     root: FloatArray
     """root root' is the covariance of theta that the declared spread means."""
-    inertias: tuple[tuple[slice[int, int], LogCholesky, FloatArray], ...]
-    """Bodies that are pulled by divergence: their theta, their map, and the prior's pseudo-inertia."""
+    inertias: tuple[tuple[Body, FloatArray], ...]
+    """Bodies that are pulled by divergence, and the prior's pseudo-inertia."""
     smooth: FloatArray
     """(rows, theta): what is pulled to zero by priors of smoothness."""
 
     def value(self, theta: FloatArray) -> float:
         """The penalty: |theta - prior|^2, and twice the divergence for bodies, which near the prior is |E|^2."""
         total = float(np.sum((theta - self.theta)[self._plain] ** 2) + np.sum((self.smooth @ theta) ** 2))
-        return total + sum(2 * log_det_divergence(m.forward(theta[s]), J0) for s, m, J0 in self.inertias)
+        return total + sum(2 * log_det_divergence(m.forward(theta[s]), J0) for (m, _, s), J0 in self.inertias)
 
     def rows(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """A and b with value(theta + d) = |A d + b|^2 + constant to second order: rows for a least-squares step."""
         blocks = [np.eye(len(theta))[self._plain], self.smooth]
         b = [(theta - self.theta)[self._plain], self.smooth @ theta]
-        for s, m, J0 in self.inertias:
+        for (m, _, s), J0 in self.inertias:
             F, target = divergence_rows(m.forward(theta[s]), J0)
             block = np.zeros((len(F), len(theta)))
             block[:, s] = F @ m.jacobian(theta[s])
@@ -88,27 +88,23 @@ class Penalty:
 
     def slope(self, theta: FloatArray) -> FloatArray:
         """Half the derivative of the part that is a function of p, with respect to p."""
-        slope = np.zeros(self.map_.size_p)
-        for part, ps, ts in zip(self.map_.parts, self.map_.p_slices(), self.map_.theta_slices(), strict=True):
-            for s, m, J0 in self.inertias:
-                if s == ts and m is part:
-                    F, target = divergence_rows(m.forward(theta[s]), J0)
-                    slope[ps] = F.T @ target
+        slope = np.zeros(len(self.map_.values))
+        for (m, ps, ts), J0 in self.inertias:
+            F, target = divergence_rows(m.forward(theta[ts]), J0)
+            slope[ps] = F.T @ target
         return slope
 
     @property
     def _plain(self) -> NDArray[np.bool_]:
         """What is pulled in theta itself."""
-        if not self.inertias:
-            return self.damped
         plain = self.damped.copy()
-        for s, _, _ in self.inertias:
-            plain[s] = False
+        for (_, _, ts), _ in self.inertias:
+            plain[ts] = False
         return plain
 
 
 def build_penalty(
-    prior: Prior | None, names: tuple[str, ...], map_: Stacked, roughness: FloatArray | None = None
+    prior: Prior | None, names: tuple[str, ...], map_: Map, roughness: FloatArray | None = None
 ) -> Penalty:
     """Express a prior in theta; refuses an inertia that is not physically consistent.
 
@@ -117,40 +113,32 @@ def build_penalty(
     """
     n = map_.size_theta
     theta, damped, root = np.zeros(n), np.zeros(n, dtype=bool), np.zeros((n, n))
-    inertias: list[tuple[slice[int, int], LogCholesky, FloatArray]] = []
+    inertias: list[tuple[Body, FloatArray]] = []
     if prior is None:
         return Penalty(map_, theta, damped, root, (), np.zeros((0, n)))
-    for part, ps, ts in zip(map_.parts, map_.p_slices(), map_.theta_slices(), strict=True):
-        given = np.array([prior.values.get(name, np.nan) for name in names[ps]])
-        known = np.isfinite(given)
-        if isinstance(part, LogCholesky):
-            if not known.all():
-                continue
-            if not given[0] > 0:
-                check_consistent(given, "prior")
-            p = given if part.known_mass is None else given * (part.known_mass / given[0])
-            try:
-                theta[ts], damped[ts] = part.inverse(p), True
-            except NotConsistent:
-                check_consistent(given, "prior")  # the same in the user's own numbers
-                raise
-            S = relative_spread(p, prior.spread, mass_known=part.known_mass is not None)
-            root[ts, ts] = triangular(solve_columns(part.jacobian(theta[ts]), S).T).T
-            if prior.form == "divergence":
-                inertias.append((ts, part, pseudo_inertia(p)))
-        elif not isinstance(part, Fixed):
-            at = ts.start + np.flatnonzero(known)
-            theta[at], damped[at] = part.inverse(np.where(known, given, 1.0))[known], True
-            root[at, at] = _simple_spread(part, given[known], prior.spread)
+    given = np.array([prior.values.get(name, np.nan) for name in names])
+    for body, ps, ts in map_.bodies:
+        stated = given[ps]
+        if not np.isfinite(stated).all():
+            continue
+        check_consistent(stated, "prior")
+        phi = stated if body.known_mass is None else stated * (body.known_mass / stated[0])
+        theta[ts], damped[ts] = body.inverse(phi), True
+        S = relative_spread(phi, prior.spread, mass_known=body.known_mass is not None)
+        root[ts, ts] = triangular(solve_columns(body.jacobian(theta[ts]), S).T).T
+        if prior.form == "divergence":
+            inertias.append(((body, ps, ts), pseudo_inertia(phi)))
+    known = np.isfinite(given[map_.simple])
+    at, value, positive = map_.at[known], given[map_.simple][known], map_.positive[known]
+    if (value[positive] <= 0).any():
+        raise PalpateError(f"a positive parameter cannot be {value[positive].min():.6g}")
+    theta[at], damped[at] = np.where(positive, np.log(np.where(positive, value, 1.0)), value), True
+    root[at, at] = prior.spread * np.where(positive, 1.0, np.abs(value))
     smooth = np.zeros((0, n))
     if roughness is not None and len(roughness):
         smooth = prior.spread * roughness @ map_.jacobian(theta)
         root = np.asarray(np.hstack([root, prior.spread * np.linalg.pinv(smooth)]), dtype=float)
     return Penalty(map_, theta, damped, root, tuple(inertias), smooth)
-
-
-def _simple_spread(part: Map, p: FloatArray, spread: float) -> FloatArray:
-    return np.full(len(p), spread) if isinstance(part, Exp) else spread * np.abs(p)
 
 
 class Ending(Enum):
@@ -188,7 +176,7 @@ class Problem:
     """
 
     R: FloatArray
-    map_: Stacked
+    map_: Map
     penalty: Penalty
     damping: float
     negligible: float = 0.0
@@ -273,7 +261,7 @@ def _search(problem: Problem, start: FloatArray, *, polish: bool) -> Minimum:
     return Minimum(_last_possible(problem.map_, theta), cost, MOST_STEPS, Ending.SLOW)
 
 
-def _possible(map_: Stacked, theta: FloatArray) -> bool:
+def _possible(map_: Map, theta: FloatArray) -> bool:
     """Whether these parameters still differ from impossible ones; the edge itself is at infinite theta."""
     p = map_.forward(theta)
     try:
@@ -283,7 +271,7 @@ def _possible(map_: Stacked, theta: FloatArray) -> bool:
     return bool(np.isfinite(p).all())
 
 
-def _last_possible(map_: Stacked, theta: FloatArray) -> FloatArray:
+def _last_possible(map_: Map, theta: FloatArray) -> FloatArray:
     """theta itself, or possible parameters beside it where rounding makes it impossible."""
     return theta if _possible(map_, theta) else map_.inverse(map_.nearest(map_.forward(theta)))
 
@@ -500,7 +488,8 @@ def _of_interest(problem: Problem) -> BoolArray:
     """Damped parameters; where none is, those that cannot be negative, if there are: the powers of a spring depend on
     each other by their nature, not by the motion.
     """
-    positive = np.concatenate([np.full(part.size_theta, isinstance(part, Exp)) for part in problem.map_.parts])
+    positive = np.zeros(problem.map_.size_theta, dtype=bool)
+    positive[problem.map_.at] = problem.map_.positive
     return positive if positive.any() and not problem.penalty.damped.any() else problem.penalty.damped
 
 

@@ -32,7 +32,7 @@ from palpate.identify.projection import (
 )
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray, triangular
-from palpate.physics.maps import Identity, stack_maps
+from palpate.physics.maps import build_map
 
 _FIRST, _GROWTH = 0.6, 1.5
 """First step of a walk in standard deviations, and how steps grow while the fit is still as good."""
@@ -136,7 +136,7 @@ def _stationary(influence: FloatArray, r: FloatArray) -> FloatArray:
 
 
 def _unsure(X: FloatArray, r: FloatArray, scores: FloatArray) -> Uncertainty:
-    map_ = stack_maps([Identity(len(X))])
+    map_ = build_map(["free"] * len(X))
     R = triangular(np.concatenate([X, r[None]]).T)
     problem = Problem(R, map_, build_penalty(None, (), map_), 0.0)
     return uncertainty(scores, problem, np.zeros(len(X)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
@@ -28,7 +28,7 @@ from palpate.identify.problem import (
     uncertainty,
 )
 from palpate.model import Model
-from palpate.physics.arrays import BoolArray, FloatArray, least_squares
+from palpate.physics.arrays import FloatArray, least_squares
 from palpate.physics.inertia import (
     DRAWING_NAMES,
     DRAWING_UNITS,
@@ -38,7 +38,7 @@ from palpate.physics.inertia import (
     mass_properties,
     principal_moments,
 )
-from palpate.physics.maps import Factor, Fixed, LogCholesky, Stacked
+from palpate.physics.maps import Factor, Map
 
 VAGUE = 0.5
 """An interval that reaches this share of a body's own size to either side says nothing about it."""
@@ -83,14 +83,14 @@ class Estimate:
     pull: float
     ci95: tuple[float, float] | None
     prior: float | None
-    systematic: float
-    """Standard deviation from declared errors of geometry, scale, clock and mass; not part of the interval."""
-    attenuation: float
-    """What noise in the motion would have done to the value, had it not been taken out."""
     prior_std: float
     """What the prior's declared spread means for this quantity; 0 without a prior."""
     information_from_data: float
     status: Status
+    systematic: float = 0.0
+    """Standard deviation from declared errors of geometry, scale, clock and mass; not part of the interval."""
+    attenuation: float = 0.0
+    """What noise in the motion would have done to the value, had it not been taken out."""
 
 
 def natural_size(phi: FloatArray) -> FloatArray:
@@ -174,7 +174,9 @@ def solve(
     model = compressed.model
     names = tuple(model.parameters)
     map_ = model.map(factor=factor, known_mass=known_mass, fixed=fixed)
-    _check_names(prior, names)
+    unknown = [] if prior is None else [n for n in prior.values if n not in names]
+    if unknown:
+        raise PalpateError(f"prior: {', '.join(unknown)}: no such parameter. There is: {', '.join(names)}")
     roughness = model.roughness()
     if len(roughness) and prior is None:
         prior = Prior({}, spread=1.0)
@@ -182,32 +184,31 @@ def solve(
     try:
         R = compressed.factor()
     except DataProblem:
-        return _with_warning(
-            solve(replace(compressed, noise=None), prior=prior, factor=factor, known_mass=known_mass, fixed=fixed),
-            Finding(
-                "noise-in-motion",
-                "in some direction the noise of the motion is larger than the motion itself and could not be taken out",
-                remedy="move the object more in every direction",
-            ),
+        noisy = replace(compressed, noise=None)
+        solution = solve(noisy, prior=prior, factor=factor, known_mass=known_mass, fixed=fixed)
+        warning = Finding(
+            "noise-in-motion",
+            "in some direction the noise of the motion is larger than the motion itself and could not be taken out",
+            remedy="move the object more in every direction",
         )
+        return replace(solution, warnings=(*solution.warnings, warning))
     p_free = unconstrained(R)
     begin = starts(map_, penalty, p_free)
     damping = 0.0 if prior is None or prior.damping is None else prior.damping
     level = abs(float(R[-1, -1])) / np.sqrt(float(compressed.samples.sum()) * len(compressed.weights))
     problem = Problem(R, map_, penalty, damping, negligible=(NOTHING * level) ** 2)
     if prior is not None and prior.damping is None:
-        problem, minimum = solve_automatic(problem, compressed, prior.spread, begin)
+        problem, minimum = solve_automatic(problem, compressed, level, prior.spread, begin)
     else:
-        minimum = solve_given(problem, begin)
+        minimum = search(problem, min(begin, key=problem.cost))
         lost = minimum.ending not in (Ending.CONVERGED, Ending.FLAT)
         if lost and start is not None and start.shape == begin[0].shape:
             minimum = min(minimum, search(problem, start), key=lambda one: problem.cost(one.theta))
     condition = conditioning(problem, minimum.theta)
     p = map_.forward(minimum.theta)
     unsure = uncertainty(compressed.scores(p), problem, minimum.theta)
-    estimates = _report(
-        model, problem, minimum.theta, unsure, converged=minimum.ending in (Ending.CONVERGED, Ending.FLAT)
-    )
+    converged = minimum.ending in (Ending.CONVERGED, Ending.FLAT)
+    estimates = _report(model, problem, minimum.theta, unsure, converged=converged)
 
     @cache
     def covariance() -> FloatArray:
@@ -227,55 +228,60 @@ def solve(
         ending=minimum.ending,
         steps=minimum.steps,
         impossible=sign_problems(model, p_free, covariance),
-        warnings=_warnings(minimum, condition, unsure, _against_prior(map_, p_free, covariance, estimates)),
+        warnings=_warnings(minimum, condition, unsure, contradictions(map_, p_free, covariance, estimates)),
     )
 
 
 def _report(
     model: Model, problem: Problem, theta: FloatArray, unsure: Uncertainty, *, converged: bool
 ) -> tuple[Estimate, ...]:
-    """Estimates in the words of a drawing: mass, centre of mass, inertia; then everything else as it is."""
+    """Estimates in the words of a drawing: mass, centre of mass, inertia; then everything else as it is.
+
+    Identified means more than 99 % from data and a pull below half a standard deviation (Design, Uncertainty). Where
+    the search did not converge or pieces are too few to know the noise, nothing is identified.
+    """
     map_, penalty = problem.map_, problem.penalty
     p, P = map_.forward(theta), map_.jacobian(theta)
-    before, P_before = map_.forward(penalty.theta), map_.jacobian(penalty.theta)
+    before, spread = map_.forward(penalty.theta), map_.jacobian(penalty.theta) @ penalty.root
     names, units = list(model.parameters), [q.unit for q in model.parameters.values()]
-    has_prior, fixed = np.zeros(len(p), dtype=bool), np.zeros(len(p), dtype=bool)
-    size = np.full(len(p), np.inf)
-    spread = P_before @ penalty.root
-    for part, ps, ts in zip(map_.parts, map_.p_slices(), map_.theta_slices(), strict=True):
-        fixed[ps] = isinstance(part, Fixed)
-        has_prior[ps] = penalty.damped[ts] if part.size_p == part.size_theta else bool(penalty.damped[ts].any())
-        if isinstance(part, LogCholesky):
-            P[ps], spread[ps] = drawing_jacobian(p[ps]) @ P[ps], drawing_jacobian(before[ps]) @ spread[ps]
-            size[ps] = natural_size(p[ps])
-            p[ps], before[ps] = drawing_values(p[ps]), drawing_values(before[ps])
-            fixed[ps.start] = part.known_mass is not None
-            prefix = names[int(ps.start)].removesuffix("m")  # "" or the element's name and a dot
-            names[ps], units[ps] = [prefix + n for n in DRAWING_NAMES], list(DRAWING_UNITS)
+    has_prior, size = np.zeros(len(p), dtype=bool), np.full(len(p), np.inf)
+    has_prior[map_.simple] = penalty.damped[map_.at]
+    for _, ps, ts in map_.bodies:
+        has_prior[ps] = penalty.damped[ts].any()
+        P[ps], spread[ps] = drawing_jacobian(p[ps]) @ P[ps], drawing_jacobian(before[ps]) @ spread[ps]
+        size[ps] = natural_size(p[ps])
+        p[ps], before[ps] = drawing_values(p[ps]), drawing_values(before[ps])
+        prefix = names[ps.start].removesuffix("m")  # "" or the element's name and a dot
+        names[ps], units[ps] = [prefix + n for n in DRAWING_NAMES], list(DRAWING_UNITS)
     noise, pull, share, is_open = unsure.of(P)
     half = np.hypot(unsure.critical * noise, 1.96 * pull)
     prior_std = np.linalg.norm(spread, axis=1)
-    known = unsure.enough and converged
-    unknown = is_open | (unsure.critical * noise > VAGUE * size)
-    flags = zip(fixed.tolist(), unknown.tolist(), noise.tolist(), pull.tolist(), share.tolist(), strict=True)
-    statuses = [_status(*row, known=known) for row in flags]
-    return tuple(
-        Estimate(
-            name=names[i],
-            value=float(p[i]),
-            unit=units[i],
-            noise=float(noise[i]),
-            pull=float(pull[i]),
-            ci95=(float(p[i] - half[i]), float(p[i] + half[i])) if statuses[i].closed else None,
-            prior=float(before[i]) if has_prior[i] else None,
-            systematic=0.0,
-            attenuation=0.0,
-            prior_std=float(prior_std[i]) if has_prior[i] else 0.0,
-            information_from_data=0.0 if fixed[i] else float(share[i]),
-            status=statuses[i],
+    unknown = is_open | (unsure.critical * noise > VAGUE * size) | (not (unsure.enough and converged))
+    by_data = (share > 0.99) & (pull <= 0.5 * noise)
+    fixed = map_.fixed
+    estimates: list[Estimate] = []
+    for i, name in enumerate(names):
+        if fixed[i]:
+            status = Status.FIXED
+        elif unknown[i]:
+            status = Status.NOT_IDENTIFIABLE
+        else:
+            status = Status.IDENTIFIED if by_data[i] else Status.PRIOR_DOMINATED
+        estimates.append(
+            Estimate(
+                name=name,
+                value=float(p[i]),
+                unit=units[i],
+                noise=float(noise[i]),
+                pull=float(pull[i]),
+                ci95=(float(p[i] - half[i]), float(p[i] + half[i])) if status.closed else None,
+                prior=float(before[i]) if has_prior[i] else None,
+                prior_std=float(prior_std[i]) if has_prior[i] else 0.0,
+                information_from_data=0.0 if fixed[i] else float(share[i]),
+                status=status,
+            )
         )
-        for i in range(len(p))
-    )
+    return tuple(estimates)
 
 
 def _attenuated(
@@ -287,22 +293,6 @@ def _attenuated(
     unsure = uncertainty(noisy.scores(there.map_.forward(minimum.theta)), there, minimum.theta)
     naive = _report(model, there, minimum.theta, unsure, converged=True)
     return tuple(replace(e, attenuation=n.value - e.value) for e, n in zip(estimates, naive, strict=True))
-
-
-def _with_warning(solution: Solution, warning: Finding) -> Solution:
-    return replace(solution, warnings=(*solution.warnings, warning))
-
-
-def _status(fixed: bool, is_open: bool, noise: float, pull: float, share: float, *, known: bool) -> Status:
-    """Design, Uncertainty: identified means more than 99 % from data and a pull below half a standard deviation.
-
-    Where the search did not converge or pieces are too few to know the noise (`known`), nothing is identified.
-    """
-    if fixed:
-        return Status.FIXED
-    if is_open or not known:
-        return Status.NOT_IDENTIFIABLE
-    return Status.IDENTIFIED if share > 0.99 and pull <= 0.5 * noise else Status.PRIOR_DOMINATED
 
 
 def _warnings(
@@ -325,21 +315,6 @@ def _warnings(
     return tuple(warnings)
 
 
-def _against_prior(
-    map_: Stacked, p_free: FloatArray, covariance: Callable[[], FloatArray], estimates: tuple[Estimate, ...]
-) -> list[str]:
-    names, units, prior = [e.name for e in estimates], [e.unit for e in estimates], [e.prior for e in estimates]
-    if all(v is None for v in prior):
-        return []
-    return contradictions(map_, p_free, covariance, names, units, prior, np.array([e.prior_std for e in estimates]))
-
-
-def _check_names(prior: Prior | None, names: tuple[str, ...]) -> None:
-    unknown = [] if prior is None else [n for n in prior.values if n not in names]
-    if unknown:
-        raise PalpateError(f"prior: {', '.join(unknown)}: no such parameter. There is: {', '.join(names)}")
-
-
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
     """One lambda: what it does to conditioning, to the fit and to the distance from the prior."""
@@ -352,27 +327,21 @@ class CurvePoint:
     """Square root of the prior's penalty."""
 
 
-def starts(map_: Stacked, penalty: Penalty, unconstrained: FloatArray) -> list[FloatArray]:
+def starts(map_: Map, penalty: Penalty, unconstrained: FloatArray) -> list[FloatArray]:
     """Where to begin: the possible parameters nearest to the unconstrained fit, and the prior where there is one."""
     data = map_.inverse(map_.nearest(unconstrained))
     return [np.where(penalty.damped, penalty.theta, data), data] if penalty.damped.any() else [data]
 
 
-def solve_given(problem: Problem, begin: list[FloatArray]) -> Minimum:
-    """Search from the start with the lowest cost."""
-    return search(problem, min(begin, key=problem.cost))
-
-
 def solve_automatic(
-    problem: Problem, compressed: Compressed, spread: float, begin: list[FloatArray]
+    problem: Problem, compressed: Compressed, level: float, spread: float, begin: list[FloatArray]
 ) -> tuple[Problem, Minimum]:
     """Lambda so that the prior counts as what it is: one observation, off by its declared spread.
 
-    lambda = level / spread, with `level` the noise of a weighted residual as the sandwich sees it (after a first fit
-    with the plain residual in its place). A prior so weighted changes nothing that the data know, and holds what they
-    do not.
+    lambda = level / spread, with the noise of a weighted residual as the sandwich sees it (after a first fit with the
+    plain residual in its place, which is the `level` given). A prior so weighted changes nothing that the data know,
+    and holds what they do not.
     """
-    level = abs(float(problem.R[-1, -1])) / np.sqrt(float(compressed.samples.sum()) * len(compressed.weights))
     theta = min(begin, key=problem.cost)
     for _ in range(2):
         trial = problem.with_damping(level / spread)
@@ -396,81 +365,56 @@ def damping_curve(problem: Problem, start: FloatArray) -> tuple[CurvePoint, ...]
 
 
 def widened_at_the_edge(
-    estimates: tuple[Estimate, ...], map_: Stacked, p: FloatArray, covariance: FloatArray, critical: float
+    estimates: tuple[Estimate, ...], map_: Map, p: FloatArray, covariance: FloatArray, critical: float
 ) -> tuple[Estimate, ...]:
-    """Estimates with at least the noise of the unconstrained fit (its covariance, given what is known)."""
-    J, size, known = np.eye(len(p)), np.full(len(p), np.inf), np.zeros(len(p), dtype=bool)
-    for part, ps in zip(map_.parts, map_.p_slices(), strict=True):
-        if isinstance(part, LogCholesky):
-            J[ps, ps], size[ps] = drawing_jacobian(p[ps]), natural_size(p[ps])
-            known[ps.start] = part.known_mass is not None
-        else:
-            known[ps] = isinstance(part, Fixed)
-    noise = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", J, _given(covariance, known), J), 0.0))
-    return tuple(_wider(e, float(n), critical, float(s)) for e, n, s in zip(estimates, noise, size, strict=True))
-
-
-def _given(covariance: FloatArray, known: BoolArray) -> FloatArray:
-    """Of the others, once some are known: a Gaussian's conditional covariance."""
-    if not known.any():
-        return covariance
-    these = np.flatnonzero(known)
-    across = covariance[:, these]
-    return np.asarray(covariance - across @ np.linalg.pinv(across[these]) @ across.T, dtype=float)
-
-
-def _wider(e: Estimate, noise: float, critical: float, size: float) -> Estimate:
-    if not e.status.closed or noise <= e.noise:
-        return e
-    if critical * noise > VAGUE * size:
-        return replace(e, noise=noise, ci95=None, status=Status.NOT_IDENTIFIABLE)
-    half = float(np.hypot(critical * noise, 1.96 * e.pull))
-    return replace(e, noise=noise, ci95=(e.value - half, e.value + half))
+    """Estimates with at least the noise of the unconstrained fit: its covariance, given what is known."""
+    J, size, known = np.eye(len(p)), np.full(len(p), np.inf), np.flatnonzero(map_.fixed)
+    for _, ps, _ in map_.bodies:
+        J[ps, ps], size[ps] = drawing_jacobian(p[ps]), natural_size(p[ps])
+    if len(known):  # a Gaussian's conditional covariance
+        across = covariance[:, known]
+        covariance = covariance - across @ np.linalg.pinv(across[known]) @ across.T
+    wider: list[Estimate] = []
+    for i, (e, j) in enumerate(zip(estimates, J, strict=True)):
+        noise = float(np.sqrt(max(j @ covariance @ j, 0.0)))
+        if e.status.closed and noise > e.noise:
+            half = float(np.hypot(critical * noise, 1.96 * e.pull))
+            e = replace(e, noise=noise, ci95=(e.value - half, e.value + half))
+            if critical * noise > VAGUE * size[i]:
+                e = replace(e, ci95=None, status=Status.NOT_IDENTIFIABLE)
+        wider.append(e)
+    return tuple(wider)
 
 
 def contradictions(
-    map_: Stacked,
-    p_free: FloatArray,
-    covariance: Callable[[], FloatArray],
-    names: Sequence[str],
-    units: Sequence[str],
-    prior: Sequence[float | None],
-    prior_std: FloatArray,
+    map_: Map, p_free: FloatArray, covariance: Callable[[], FloatArray], estimates: tuple[Estimate, ...]
 ) -> list[str]:
     """In words, for each quantity that the unconstrained fit puts far from its prior.
 
     Judged on the fit without the prior, since a strong one pulls its own contradiction away. covariance: of p_free,
-    asked for only where something is far. Quantities of a body are those of a drawing: mass, centre of mass, inertia.
+    asked for only where something is far. Quantities of a body are those of a drawing: mass, centre of mass, inertia;
+    none is judged where its mass is known or not positive.
     """
-    free, gradient = _as_drawn(map_, p_free)
-    stated = [(unit, abs(v)) for unit, v in zip(units, prior, strict=True) if v is not None]
-    sizes = {unit: max(v for other, v in stated if other == unit) for unit, _ in stated}
+    free, gradient = p_free.copy(), np.eye(len(p_free))
+    for body, ps, _ in map_.bodies:
+        possible = body.known_mass is None and p_free[ps.start] > 0
+        free[ps] = drawing_values(p_free[ps]) if possible else np.nan
+        gradient[ps, ps] = drawing_jacobian(p_free[ps]) if possible else 0.0
+    sizes: dict[str, float] = {}
+    for e in estimates:
+        sizes[e.unit] = max(sizes.get(e.unit, 0.0), abs(e.prior or 0.0))
     messages: list[str] = []
-    for i, before in enumerate(prior):
-        if before is None or not np.isfinite(free[i]):
+    for e, value, slope in zip(estimates, free, gradient, strict=True):
+        if e.prior is None or not np.isfinite(value):
             continue
-        allowed = float(np.hypot(prior_std[i], ROUND * sizes[units[i]]))
-        off = abs(float(free[i]) - before)
+        allowed, off = np.hypot(e.prior_std, ROUND * sizes[e.unit]), abs(value - e.prior)
         if off <= CONTRADICTING * allowed:
             continue
-        std = float(np.sqrt(max(gradient[i] @ covariance() @ gradient[i], 0.0)))
-        if off <= CONTRADICTING * np.hypot(allowed, std):
-            continue
-        sign = ", other sign" if free[i] * before < 0 else ""
-        messages.append(f"{names[i]} = {free[i]:.4g} {units[i]} (prior {before:.4g} +- {prior_std[i]:.2g}{sign})")
+        std = np.sqrt(max(slope @ covariance() @ slope, 0.0))
+        if off > CONTRADICTING * np.hypot(allowed, std):
+            sign = ", other sign" if value * e.prior < 0 else ""
+            messages.append(f"{e.name} = {value:.4g} {e.unit} (prior {e.prior:.4g} +- {e.prior_std:.2g}{sign})")
     return messages
-
-
-def _as_drawn(map_: Stacked, p: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The values in the words of a drawing and their gradients by p; NaN where a mass is known or not positive."""
-    values, gradient = p.copy(), np.eye(len(p))
-    for part, ps in zip(map_.parts, map_.p_slices(), strict=True):
-        if isinstance(part, LogCholesky):
-            possible = part.known_mass is None and p[ps.start] > 0
-            values[ps] = drawing_values(p[ps]) if possible else np.nan
-            if possible:
-                gradient[ps, ps] = drawing_jacobian(p[ps])
-    return values, gradient
 
 
 def unconstrained(R: FloatArray) -> FloatArray:

@@ -1,6 +1,7 @@
 """Maps from unconstrained theta to physical parameters p, so that a solver may go anywhere and p stays possible.
 
-Each map is a value with `size_theta`, `size_p`, `forward`, `jacobian` and `inverse`; `Stacked` joins several into one.
+A parameter may take any value (p = theta), be positive (p = e^theta; paper, text after eq. theta), be fixed, or be one
+of the ten of a rigid body.
 
 The log-Cholesky map takes ten free numbers onto exactly the physically consistent phi (Rucker & Wensing 2022).
 theta = [alpha, d1, d2, d3, s12, s23, s13, t1, t2, t3] (paper, eq. theta) fills one upper triangular factor
@@ -14,17 +15,15 @@ theta, damping and conditioning compare only within one convention.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import accumulate, groupby
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from palpate.errors import PalpateError
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.inertia import (
     PHI_OF_PSEUDO,
     check_consistent,
@@ -36,8 +35,8 @@ from palpate.physics.inertia import (
 )
 
 Factor = Literal["UtU", "UUt"]
+MapKind = Literal["inertia", "positive", "free"]
 
-THETA_NAMES = ("alpha", "d1", "d2", "d3", "s12", "s23", "s13", "t1", "t2", "t3")
 _DIAGONAL, _NUMBER = np.arange(3), np.arange(1, 10)
 _ROW, _COLUMN = np.array([0, 1, 2, 0, 1, 0, 0, 1, 2]), np.array([0, 1, 2, 1, 2, 2, 3, 3, 3])
 
@@ -91,22 +90,6 @@ def alpha_of_mass(theta_m: ArrayLike, mass: float, factor: Factor = "UtU") -> fl
     return float(0.5 * np.log(mass / (1 + t @ t if factor == "UtU" else 1.0)))
 
 
-def phi_from_theta_m(theta_m: ArrayLike, mass: float, factor: Factor = "UtU") -> FloatArray:
-    """phi of the nine remaining parameters when the mass (kg) is known (paper, eq. theta_m). (9,) -> (10,)."""
-    return phi_from_theta(np.concatenate([[alpha_of_mass(theta_m, mass, factor)], theta_m]), factor)
-
-
-def phi_jacobian_m(theta_m: ArrayLike, mass: float, factor: Factor = "UtU") -> FloatArray:
-    """d phi / d theta_m with the mass (kg) known, analytic. (9,) -> (10, 9)."""
-    theta_m = np.asarray(theta_m, dtype=float)
-    full = phi_jacobian(np.concatenate([[alpha_of_mass(theta_m, mass, factor)], theta_m]), factor)
-    jacobian = full[:, 1:].copy()
-    if factor == "UtU":  # alpha moves with t: d alpha / dt = -t / (1 + t't)
-        t = theta_m[6:9]
-        jacobian[:, 6:9] -= np.outer(full[:, 0], t / (1 + t @ t))
-    return jacobian
-
-
 def _factor_slopes(theta: FloatArray, U: FloatArray) -> FloatArray:
     """d U / d theta, (10, 4, 4): d/dd_i e^d_i = e^d_i; the others enter U as they are."""
     dU = np.zeros((10, 4, 4))
@@ -124,168 +107,12 @@ def _factor(theta: FloatArray) -> FloatArray:
     return e * np.array([[e1, s12, s13, t1], [0.0, e2, s23, t2], [0.0, 0.0, e3, t3], [0.0, 0.0, 0.0, 1.0]])
 
 
-class Map(Protocol):
-    """theta (size_theta,) -> p (size_p,), smooth and invertible on its image."""
-
-    @property
-    def size_theta(self) -> int: ...  # noqa: D102
-    @property
-    def size_p(self) -> int: ...  # noqa: D102
-    def forward(self, theta: FloatArray) -> FloatArray:
-        """The physical parameters, (size_p,)."""
-        ...
-
-    def jacobian(self, theta: FloatArray) -> FloatArray:
-        """d p / d theta, (size_p, size_theta)."""
-        ...
-
-    def inverse(self, p: FloatArray) -> FloatArray:
-        """The theta of given physical parameters; refuses what the map cannot reach."""
-        ...
-
-    def nearest(self, p: FloatArray) -> FloatArray:
-        """Possible parameters near p, which may be impossible: where a search can begin."""
-        ...
-
-    def curvature(self, theta: FloatArray, slope: FloatArray) -> FloatArray:
-        """sum_k slope_k d2 p_k / d theta2, (size_theta, size_theta): what Gauss-Newton neglects."""
-        ...
-
-    def natural(self, p: FloatArray) -> FloatArray:
-        """How p changes per unit of each natural, mostly relative, change: (size_p, size_theta). Conditioning is told
-        in these.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """p = theta: a quantity that may take any sign (bias, spring coefficients)."""
-
-    size_p: int = 1
-
-    @property
-    def size_theta(self) -> int:
-        """As many as p."""
-        return self.size_p
-
-    def forward(self, theta: FloatArray) -> FloatArray:
-        """P = theta."""
-        return theta.copy()
-
-    def jacobian(self, theta: FloatArray) -> FloatArray:
-        """The unit matrix."""
-        return np.eye(len(theta))
-
-    def inverse(self, p: FloatArray) -> FloatArray:
-        """Theta = p."""
-        return p.copy()
-
-    def nearest(self, p: FloatArray) -> FloatArray:
-        """All are possible."""
-        return p.copy()
-
-    def curvature(self, theta: FloatArray, slope: FloatArray) -> FloatArray:
-        """None."""
-        del slope
-        return np.zeros((len(theta), len(theta)))
-
-    def natural(self, p: FloatArray) -> FloatArray:
-        """By itself."""
-        return np.eye(len(p))
-
-
-@dataclass(frozen=True, slots=True)
-class Exp:
-    """p = e^theta > 0 (paper, text after eq. theta): friction, damping, a scalar inertia."""
-
-    size_p: int = 1
-
-    @property
-    def size_theta(self) -> int:
-        """As many as p."""
-        return self.size_p
-
-    def forward(self, theta: FloatArray) -> FloatArray:
-        """P = e^theta."""
-        return np.exp(theta)
-
-    def jacobian(self, theta: FloatArray) -> FloatArray:
-        """diag(e^theta)."""
-        return np.diag(np.exp(theta))
-
-    def inverse(self, p: FloatArray) -> FloatArray:
-        """Theta = log p."""
-        if (p <= 0).any():
-            raise PalpateError(f"a positive parameter cannot be {p.min():.6g}")
-        return np.log(p)
-
-    def nearest(self, p: FloatArray) -> FloatArray:
-        """A thousandth of its size where p is not positive: far from zero, where e^theta would not move."""
-        return np.maximum(p, 1e-3 * np.maximum(np.abs(p), 1e-3))
-
-    def curvature(self, theta: FloatArray, slope: FloatArray) -> FloatArray:
-        """diag(slope e^theta)."""
-        return np.diag(slope * np.exp(theta))
-
-    def natural(self, p: FloatArray) -> FloatArray:
-        """By its own size."""
-        return np.diag(p)
-
-
-@dataclass(frozen=True, slots=True)
-class Fixed:
-    """p as given, nothing to estimate."""
-
-    values: tuple[float, ...]
-
-    @property
-    def size_p(self) -> int:
-        """As many as values."""
-        return len(self.values)
-
-    @property
-    def size_theta(self) -> int:
-        """None."""
-        return 0
-
-    def forward(self, theta: FloatArray) -> FloatArray:
-        """The values, whatever theta."""
-        del theta
-        return np.array(self.values)
-
-    def jacobian(self, theta: FloatArray) -> FloatArray:
-        """No columns."""
-        del theta
-        return np.empty((len(self.values), 0))
-
-    def inverse(self, p: FloatArray) -> FloatArray:
-        """Nothing."""
-        del p
-        return np.empty(0)
-
-    def nearest(self, p: FloatArray) -> FloatArray:
-        """The values."""
-        del p
-        return np.array(self.values)
-
-    def curvature(self, theta: FloatArray, slope: FloatArray) -> FloatArray:
-        """Nothing."""
-        del theta, slope
-        return np.empty((0, 0))
-
-    def natural(self, p: FloatArray) -> FloatArray:
-        """Not at all."""
-        return np.empty((len(p), 0))
-
-
 @dataclass(frozen=True, slots=True)
 class LogCholesky:
-    """phi of a rigid body from ten theta, or from nine when its mass (kg) is known."""
+    """phi of a rigid body from ten theta, or from nine when its mass (kg) is known (paper, eq. theta_m)."""
 
     factor: Factor = "UtU"
     known_mass: float | None = None
-    size_p: int = 10
 
     @property
     def size_theta(self) -> int:
@@ -294,114 +121,157 @@ class LogCholesky:
 
     def forward(self, theta: FloatArray) -> FloatArray:
         """Paper, eq. phi_theta, with eq. alpha when the mass is known."""
-        if self.known_mass is None:
-            return phi_from_theta(theta, self.factor)
-        return phi_from_theta_m(theta, self.known_mass, self.factor)
+        return phi_from_theta(self._ten(theta), self.factor)
 
     def jacobian(self, theta: FloatArray) -> FloatArray:
-        """Analytic."""
+        """d phi / d theta, analytic."""
+        full = phi_jacobian(self._ten(theta), self.factor)
         if self.known_mass is None:
-            return phi_jacobian(theta, self.factor)
-        return phi_jacobian_m(theta, self.known_mass, self.factor)
+            return full
+        jacobian = full[:, 1:].copy()
+        if self.factor == "UtU":  # alpha moves with t: d alpha / dt = -t / (1 + t't)
+            t = theta[6:9]
+            jacobian[:, 6:9] -= np.outer(full[:, 0], t / (1 + t @ t))
+        return jacobian
 
-    def inverse(self, p: FloatArray) -> FloatArray:
-        """By Cholesky; with a known mass, p is first scaled to it (same centre of mass and shape)."""
+    def inverse(self, phi: FloatArray) -> FloatArray:
+        """By Cholesky; with a known mass, phi is first scaled to it (same centre of mass and shape)."""
         if self.known_mass is None:
-            return theta_from_phi(p, self.factor)
-        return theta_from_phi(p * (self.known_mass / p[0]), self.factor)[1:]
+            return theta_from_phi(phi, self.factor)
+        return theta_from_phi(phi * (self.known_mass / phi[0]), self.factor)[1:]
 
-    def nearest(self, p: FloatArray) -> FloatArray:
+    def nearest(self, phi: FloatArray) -> FloatArray:
         """The same mass and centre with a possible inertia; a ball of 1 kg and 10 cm where the mass is not positive."""
-        if p[0] <= 0:
+        if phi[0] <= 0:
             return phi_from_mass_properties(1.0, np.zeros(3), 0.004 * np.eye(3))
-        return nearest_consistent(p)
+        return nearest_consistent(phi)
 
     def curvature(self, theta: FloatArray, slope: FloatArray) -> FloatArray:
-        """Analytic; with a known mass, by differences of the analytic Jacobian."""
+        """As of `Map`, analytic; with a known mass, by differences of the analytic Jacobian."""
         if self.known_mass is None:
             return phi_curvature(theta, slope, self.factor)
         h, P = 1e-6, self.jacobian(theta)
         extra = np.array([slope @ (self.jacobian(theta + h * e) - P) / h for e in np.eye(len(theta))])
         return (extra + extra.T) / 2
 
-    def natural(self, p: FloatArray) -> FloatArray:
+    def natural(self, phi: FloatArray) -> FloatArray:
         """By relative changes of the body; the mass's is the last."""
-        return relative_changes(p)[:, : self.size_theta]
+        return relative_changes(phi)[:, : self.size_theta]
+
+    def _ten(self, theta: FloatArray) -> FloatArray:
+        if self.known_mass is None:
+            return theta
+        return np.concatenate([[alpha_of_mass(theta, self.known_mass, self.factor)], theta])
 
 
-@dataclass(frozen=True, slots=True)
-class Stacked:
-    """Several maps side by side: theta and p are their concatenations, the Jacobian is block diagonal."""
+Body = tuple[LogCholesky, "slice[int, int]", "slice[int, int]"]
+"""The map of a body, and where its ten p and its theta are."""
 
-    parts: tuple[Map, ...]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Map:
+    """theta (size_theta,) -> p (size_p,) of a whole model, smooth and invertible on its image."""
+
+    size_theta: int
+    values: FloatArray
+    """(size_p,): what is fixed, NaN elsewhere."""
+    simple: NDArray[np.int64]
+    """Which p have one theta each ..."""
+    at: NDArray[np.int64]
+    """... where that is ..."""
+    positive: BoolArray
+    """... and whether p is its exponential."""
+    bodies: tuple[Body, ...]
 
     @property
-    def size_p(self) -> int:
-        """Sum of the parts'."""
-        return sum(part.size_p for part in self.parts)
-
-    @property
-    def size_theta(self) -> int:
-        """Sum of the parts'."""
-        return sum(part.size_theta for part in self.parts)
+    def fixed(self) -> BoolArray:
+        """(size_p,): what theta does not change; the known mass of a body counts."""
+        fixed = np.isfinite(self.values)
+        for body, ps, _ in self.bodies:
+            fixed[ps.start] = body.known_mass is not None
+        return fixed
 
     def forward(self, theta: FloatArray) -> FloatArray:
-        """Each part on its own piece."""
-        return np.concatenate([m.forward(theta[s]) for m, s in zip(self.parts, self.theta_slices(), strict=True)])
+        """The physical parameters, (size_p,)."""
+        p = self.values.copy()
+        p[self.simple] = np.where(self.positive, self._exponential(theta), theta[self.at])
+        for body, ps, ts in self.bodies:
+            p[ps] = body.forward(theta[ts])
+        return p
 
     def jacobian(self, theta: FloatArray) -> FloatArray:
-        """Block diagonal."""
-        J = np.zeros((self.size_p, self.size_theta))
-        for m, rows, columns in zip(self.parts, self.p_slices(), self.theta_slices(), strict=True):
-            J[rows, columns] = m.jacobian(theta[columns])
+        """d p / d theta, (size_p, size_theta)."""
+        J = np.zeros((len(self.values), self.size_theta))
+        J[self.simple, self.at] = self._exponential(theta)
+        for body, ps, ts in self.bodies:
+            J[ps, ts] = body.jacobian(theta[ts])
         return J
 
     def inverse(self, p: FloatArray) -> FloatArray:
-        """Each part on its own piece."""
-        return np.concatenate([m.inverse(p[s]) for m, s in zip(self.parts, self.p_slices(), strict=True)])
+        """The theta of given physical parameters; refuses what the map cannot reach."""
+        theta, x = np.empty(self.size_theta), p[self.simple]
+        if (x[self.positive] <= 0).any():
+            raise PalpateError(f"a positive parameter cannot be {x[self.positive].min():.6g}")
+        theta[self.at] = np.where(self.positive, np.log(np.where(self.positive, x, 1.0)), x)
+        for body, ps, ts in self.bodies:
+            theta[ts] = body.inverse(p[ps])
+        return theta
 
     def nearest(self, p: FloatArray) -> FloatArray:
-        """Each part on its own piece."""
-        return np.concatenate([m.nearest(p[s]) for m, s in zip(self.parts, self.p_slices(), strict=True)])
+        """Possible parameters near p, which may be impossible: where a search can begin.
+
+        What must be positive and is not becomes a thousandth of its size: far from zero, where e^theta would not move.
+        """
+        near, x = self.values.copy(), p[self.simple]
+        near[self.simple] = np.where(self.positive, np.maximum(x, 1e-3 * np.maximum(np.abs(x), 1e-3)), x)
+        for body, ps, _ in self.bodies:
+            near[ps] = body.nearest(p[ps])
+        return near
 
     def curvature(self, theta: FloatArray, slope: FloatArray) -> FloatArray:
-        """Block diagonal."""
+        """sum_k slope_k d2 p_k / d theta2, (size_theta, size_theta): what Gauss-Newton neglects."""
         H = np.zeros((self.size_theta, self.size_theta))
-        for m, rows, columns in zip(self.parts, self.p_slices(), self.theta_slices(), strict=True):
-            H[columns, columns] = m.curvature(theta[columns], slope[rows])
+        H[self.at, self.at] = np.where(self.positive, slope[self.simple] * self._exponential(theta), 0.0)
+        for body, ps, ts in self.bodies:
+            H[ts, ts] = body.curvature(theta[ts], slope[ps])
         return H
 
     def natural(self, p: FloatArray) -> FloatArray:
-        """Block diagonal."""
-        S = np.zeros((self.size_p, self.size_theta))
-        for m, rows, columns in zip(self.parts, self.p_slices(), self.theta_slices(), strict=True):
-            S[rows, columns] = m.natural(p[rows])
+        """How p changes per unit of each natural, mostly relative, change: (size_p, size_theta).
+
+        Conditioning is stated in these.
+        """
+        S = np.zeros((len(self.values), self.size_theta))
+        S[self.simple, self.at] = np.where(self.positive, p[self.simple], 1.0)
+        for body, ps, ts in self.bodies:
+            S[ps, ts] = body.natural(p[ps])
         return S
 
-    def theta_slices(self) -> list[slice[int, int]]:
-        """Where each part's theta sits."""
-        return _slices(tuple([part.size_theta for part in self.parts]))
-
-    def p_slices(self) -> list[slice[int, int]]:
-        """Where each part's p sits."""
-        return _slices(tuple([part.size_p for part in self.parts]))
+    def _exponential(self, theta: FloatArray) -> FloatArray:
+        """e^theta of what is positive, one of what is not."""
+        return np.exp(np.where(self.positive, theta[self.at], 0.0))
 
 
-def stack_maps(parts: Iterable[Map]) -> Stacked:
-    """One map out of several; neighbours of the same simple kind become one, which is faster."""
-    joined: list[Map] = []
-    for kind, group in groupby(parts, key=type):
-        members = list(group)
-        if kind in (Identity, Exp):
-            joined.append(kind(sum(m.size_p for m in members)))
-        elif kind is Fixed:
-            joined.append(Fixed(tuple(v for m in members if isinstance(m, Fixed) for v in m.values)))
-        else:
-            joined += members
-    return Stacked(tuple(joined))
-
-
-@lru_cache(maxsize=64)
-def _slices(sizes: tuple[int, ...]) -> list[slice[int, int]]:
-    ends = list(accumulate(sizes))
-    return [slice(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+def build_map(
+    kinds: Sequence[MapKind],
+    *,
+    fixed: Mapping[int, float] | None = None,
+    factor: Factor = "UtU",
+    known_mass: float | None = None,
+) -> Map:
+    """The map of parameters of these kinds, of which some are `fixed` (place -> value); bodies come in tens."""
+    values = np.full(len(kinds), np.nan)
+    values[list(fixed or ())] = list((fixed or {}).values())
+    simple, at = list[int](), list[int]()
+    bodies: list[Body] = []
+    body, i, size = LogCholesky(factor, known_mass), 0, 0
+    while i < len(kinds):
+        count, thetas = (10, body.size_theta) if kinds[i] == "inertia" else (1, int(np.isnan(values[i])))
+        if kinds[i] == "inertia":
+            bodies.append((body, slice(i, i + 10), slice(size, size + thetas)))
+        elif thetas:
+            simple.append(i)
+            at.append(size)
+        i, size = i + count, size + thetas
+    positive = np.array([kinds[i] == "positive" for i in simple], dtype=bool)
+    return Map(size, values, np.array(simple, dtype=np.int64), np.array(at, dtype=np.int64), positive, tuple(bodies))
