@@ -39,7 +39,6 @@ class RigidBody(Element):
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """a - g, omega_dot, products of omega."""
-        del z, fn
         return body_features(k)
 
     def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:
@@ -57,18 +56,13 @@ class ScalarInertia(Element):
     name: str = "I"
     acts_on: str = "hinge"
     type: ClassVar[str] = "inertia"
+    coefficient: ClassVar[str] = "kg m2"
     inertial: ClassVar[bool] = True
     constant: ClassVar[Constant] = "inertia"
     needs: ClassVar[str] = "shake it faster"
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The moment of inertia about the axis, or the mass along a length."""
-        return (Parameter(self.name, self.unit("kg m2"), "positive"),)
-
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """The acceleration."""
-        del z, fn
         return (k.coordinates[self.acts_on].acceleration,)
 
 
@@ -103,7 +97,6 @@ class Gravity(Element):
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """a - g across the axis, or what gravity has of it along a length."""
-        del z, fn
         if self._along_a_length:
             return (k.specific_acceleration[0] - k.coordinates[self.acts_on].acceleration,)
         return k.specific_acceleration[:2]
@@ -131,6 +124,7 @@ class WheelSpin(Element):
     radius: float = 0.197
     acts_on: str = field(default=WRENCH, init=False)
     type: ClassVar[str] = "wheel-spin"
+    coefficient: ClassVar[str] = "kg m2"
     options: ClassVar[Mapping[str, str]] = {"radius": "m"}
     inertial: ClassVar[bool] = True
     spin: ClassVar[bool] = True
@@ -159,11 +153,6 @@ class WheelSpin(Element):
     def looks_at(self) -> tuple[str, ...]:
         """How the wheel turns, and how it stands."""
         return ("wheel", "camber", "pitch")
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The moment of inertia about the axle bears the element's name."""
-        return (Parameter(self.name, "kg m2", "positive"),)
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
@@ -209,7 +198,6 @@ class SensorBias(Element):
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """One, whatever the motion."""
-        del k, z, fn
         return (1.0,)
 
     def columns(self, f: Sequence[Scalar]) -> list[list[Scalar]]:

@@ -1,9 +1,8 @@
 """`check_element`: the conformance test that every element, ours or a user's, must pass."""
 
-# ruff: noqa: D105 - the operators are what they are
-
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from importlib import import_module
@@ -30,38 +29,18 @@ class Symbol:
     def __init__(self, value: Any) -> None:
         self.value = value.value if isinstance(value, Symbol) else float(value)
 
-    def __neg__(self) -> Symbol:
-        return Symbol(-self.value)
-
-    def __add__(self, other: Any) -> Symbol:
-        return Symbol(self.value + Symbol(other).value)
-
-    def __sub__(self, other: Any) -> Symbol:
-        return Symbol(self.value - Symbol(other).value)
-
-    def __mul__(self, other: Any) -> Symbol:
-        return Symbol(self.value * Symbol(other).value)
-
-    def __truediv__(self, other: Any) -> Symbol:
-        return Symbol(self.value / Symbol(other).value)
-
-    def __rsub__(self, other: Any) -> Symbol:
-        return Symbol(other) - self
-
-    def __rtruediv__(self, other: Any) -> Symbol:
-        return Symbol(other) / self
-
-    __radd__ = __add__
-    __rmul__ = __mul__
-
-    def __bool__(self) -> bool:
+    def __bool__(self) -> bool:  # noqa: D105
         raise TypeError("a symbol is neither true nor false")
 
 
-def _wrapped(function: Callable[..., float]) -> Callable[..., Symbol]:
-    return lambda *x: Symbol(function(*(Symbol(v).value for v in x)))
+def _wrapped(function: Callable[..., float], *, swapped: bool = False) -> Callable[..., Symbol]:
+    return lambda *x: Symbol(function(*(Symbol(v).value for v in (x[::-1] if swapped else x))))
 
 
+for _name in ("add", "sub", "mul", "truediv"):
+    setattr(Symbol, f"__{_name}__", _wrapped(getattr(operator, _name)))
+    setattr(Symbol, f"__r{_name}__", _wrapped(getattr(operator, _name), swapped=True))
+setattr(Symbol, "__neg__", _wrapped(operator.neg))  # noqa: B010 - as the others
 SYMBOLS = Functions(**{f.name: _wrapped(getattr(FLOATS, f.name)) for f in fields(Functions)})
 """The table of functions for such numbers."""
 

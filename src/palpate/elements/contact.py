@@ -85,7 +85,6 @@ class Foot(Element):
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """How far it is pressed, and that times the speed of pressing; negative, since the ground pushes up."""
-        del z
         q = k.coordinates[self.acts_on]
         pressed = fn.maximum(-q.position, 0.0)
         return (-pressed, pressed * fn.minimum(q.speed, 0.0))
@@ -102,16 +101,12 @@ class FootFriction(Element):
     acts_on: str = "foot_1_ahead"
     stiffness: float = 1e5
     type: ClassVar[str] = "foot-friction"
+    coefficient: ClassVar[str] = "1"
     options: ClassVar[Mapping[str, str]] = {"stiffness": "N/m"}
     natural_unit: ClassVar[str] = "m"
     ground: ClassVar[bool] = True
     dry: ClassVar[bool] = True
     dissipates: ClassVar[bool] = True
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The coefficient of friction bears the element's name."""
-        return (Parameter(self.name, "1", "positive"),)
 
     @property
     def shapes(self) -> tuple[Shape, ...]:

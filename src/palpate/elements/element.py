@@ -6,7 +6,6 @@ element that resists motion therefore has positive columns along the velocity.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
@@ -79,11 +78,12 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class Element(ABC):
+class Element:
     """One physical effect: a frozen dataclass that derives from this class.
 
-    Its fields are its options in an object file. It must declare `type`, `parameters` and `features` (a dry one
-    `level`), and what else holds for it: everything below has a default. Nothing outside asks an element for its class.
+    Its fields are its options in an object file. It must declare `type`, `coefficient` or `parameters`, and `features`
+    (a dry one `level`), and what else holds for it: the rest has a default. Nothing outside asks an element for its
+    class.
 
     Units follow from the coordinate that the element acts on. An element writes them as for an angle,
     `self.unit("N m s/rad")`; a model tells it the coordinate's unit, and along a length that becomes "N s/m".
@@ -121,6 +121,8 @@ class Element(ABC):
     """Whether it pushes only while it is pressed: its first feature is how far, its first parameter the stiffness."""
     spin: ClassVar[bool] = False
     """Whether its parameter is the inertia of a wheel about its axle."""
+    coefficient: ClassVar[str] = ""
+    """The unit of its one positive parameter, as for an angle, where it has no others."""
     constant: ClassVar[Constant] = ""
     """What its one parameter is, where a format knows only constants along a coordinate."""
     needs: ClassVar[str] = "move it in more ways"
@@ -131,9 +133,9 @@ class Element(ABC):
     """The word for it in variants, if a model may be better with or without it."""
 
     @property
-    @abstractmethod
     def parameters(self) -> tuple[Parameter, ...]:
-        """The linear parameters p, one per column."""
+        """The linear parameters p, one per column: unless overridden, one that bears the element's name."""
+        return (Parameter(self.name, self.unit(self.coefficient), "positive"),)
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """The nonlinear part: a few numbers per sample, from + - * / and the functions of `fn` only.
@@ -164,12 +166,10 @@ class Element(ABC):
 
     def visited(self, k: Kinematics) -> tuple[FloatArray, tuple[float, float]]:
         """Of an element that `sees`: values of the motion that may show a shape, and the quantiles that limit it."""
-        del k
         raise PalpateError(f"element {self.name!r} ({type(self).__name__}): it does not tell what shows its shapes")
 
     def limits(self, shape: Shape, visited: tuple[float, float]) -> tuple[float, float]:
         """Between which values a shape is looked for; `visited`: quantiles of what the method of this name gives."""
-        del visited
         if not np.isfinite(shape.bounds).all():
             raise PalpateError(
                 f"{shape.name}: to be estimated it needs bounds, a lowest and a highest value in {shape.unit}"
@@ -212,12 +212,10 @@ class Element(ABC):
 
     def level(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """Of a dry element: one number >= 0 per parameter, its columns without the sign of the speed."""
-        del k, z, fn
         raise PalpateError(f"element {self.name!r} ({type(self).__name__}): it does not tell its level")
 
     def phi(self, p: FloatArray) -> FloatArray | None:
         """What it says about the ten inertial parameters of the body, of its own values; None: nothing."""
-        del p
         return None
 
     def unit(self, on_angle: str, coordinate: str = "") -> str:
@@ -239,11 +237,9 @@ class Element(ABC):
 
     def check_wheel(self, radius: float) -> None:
         """Refuse a mechanism on a wheel of this radius (m), if the element is about another one."""
-        del radius
 
     def on_wheel(self, radius: float) -> Self:
         """The same element on a mechanism whose wheel has this radius, m."""
-        del radius
         return self
 
     def estimating(self, free: bool) -> Self:

@@ -24,18 +24,13 @@ class Viscous(Element):
     name: str = "b_v"
     acts_on: str = "hinge"
     type: ClassVar[str] = "viscous"
+    coefficient: ClassVar[str] = "N m s/rad"
     constant: ClassVar[Constant] = "damping"
     needs: ClassVar[str] = "move it at several speeds"
     dissipates: ClassVar[bool] = True
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The coefficient bears the element's name."""
-        return (Parameter(self.name, self.unit("N m s/rad"), "positive"),)
-
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """The speed."""
-        del z, fn
         return (k.coordinates[self.acts_on].speed,)
 
 
@@ -46,19 +41,14 @@ class Coulomb(Element):
     name: str = "b_c"
     acts_on: str = "hinge"
     type: ClassVar[str] = "coulomb"
+    coefficient: ClassVar[str] = "N m"
     constant: ClassVar[Constant] = "friction"
     needs: ClassVar[str] = "move it slowly both ways"
     dry: ClassVar[bool] = True
     dissipates: ClassVar[bool] = True
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The coefficient bears the element's name."""
-        return (Parameter(self.name, self.unit("N m"), "positive"),)
-
     def level(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """The same at every speed."""
-        del k, z, fn
         return (1.0,)
 
 
@@ -78,6 +68,7 @@ class Stribeck(Element):
     v_s: float = 0.05
     estimate: bool = False
     type: ClassVar[str] = "stribeck"
+    coefficient: ClassVar[str] = "N m"
     options: ClassVar[Mapping[str, str]] = {"v_s": "rad/s"}
     optional: ClassVar[str] = "Stribeck"
     needs: ClassVar[str] = "move it slowly both ways"
@@ -90,11 +81,6 @@ class Stribeck(Element):
             raise PalpateError(
                 f"element {self.name!r}: v_s must be from {_SLOWEST:g} to {_FASTEST:g} rad/s or m/s, not {self.v_s:g}"
             )
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The coefficient bears the element's name."""
-        return (Parameter(self.name, self.unit("N m"), "positive"),)
 
     @property
     def shapes(self) -> tuple[Shape, ...]:

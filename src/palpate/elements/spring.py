@@ -99,7 +99,6 @@ class PolynomialSpring(Element):
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """Powers of the coordinate."""
-        del z, fn
         x = k.coordinates[self.acts_on].position - self.reference
         powers: list[Scalar] = [1.0]
         for _ in range(self.order):
@@ -159,7 +158,6 @@ class Table(Element):
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """The shape functions at this angle."""
-        del z
         return hats(k.coordinates[self.acts_on].position, self.knots, fn)
 
 
@@ -205,6 +203,5 @@ class Hysteresis(Element):
 
     def level(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """The shape functions at this angle."""
-        del z
         basis = hats if self.basis == "hats" else bernstein
         return basis(k.coordinates[self.acts_on].position, self.knots, fn)

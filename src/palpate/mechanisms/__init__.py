@@ -8,7 +8,6 @@ from palpate.mechanisms.four_bar import FourBar as FourBar
 from palpate.mechanisms.free import Free as Free
 from palpate.mechanisms.hinge import Hinge as Hinge
 from palpate.mechanisms.mechanism import Joint as Joint
-from palpate.mechanisms.mechanism import Linkage as Linkage
 from palpate.mechanisms.mechanism import Mechanism as Mechanism
 from palpate.mechanisms.mechanism import Row as Row
 from palpate.mechanisms.mechanism import Wheel as Wheel

@@ -85,28 +85,23 @@ class Free(Mechanism):
         self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions
     ) -> Kinematics:
         """a - g turned into the body: R' (a + g e_z), with R of the unit quaternion (e.g. Diebel 2006, eq. 125)."""
-        del z, fn
         felt = _into_body(state[3:7], (acc[0], acc[1], acc[2] + self.gravity))
         return Kinematics(felt, (state[10], state[11], state[12]), (acc[3], acc[4], acc[5]))
 
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """All six rows as they are."""
-        del k, fn
         return wrench
 
     def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
         """Rows of R_world_body, of the unit quaternion (e.g. Diebel 2006, eq. 125), and the place of the origin, m."""
-        del fn
         return _matrix(state[3:7]), (state[0], state[1], state[2])
 
     def velocity(self, state: Sequence[Scalar], fn: Functions) -> Triple:
         """The velocity turned into the body."""
-        del fn
         return _into_body(state[3:7], (state[7], state[8], state[9]))
 
     def rates(self, state: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """Velocity, and q' = q omega / 2 (Diebel 2006, 6.5)."""
-        del fn
         w, x, y, z = state[3:7]
         a, b, c = (0.5 * s for s in state[10:13])
         turns = (-x * a - y * b - z * c, w * a - z * b + y * c, z * a + w * b - x * c, -y * a + x * b + w * c)
@@ -128,7 +123,6 @@ class Free(Mechanism):
 
     def accelerations_of(self, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray) -> FloatArray:
         """Acceleration, and omega_dot = 2 q* q'', whose other part q'* q' turns nothing."""
-        del q_dot
         return np.hstack([q_ddot[:, :3], 2 * quaternion_product(_conjugate(q[:, 3:]), q_ddot[:, 3:])[:, 1:]])
 
     def states(self, motion: Motion) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from palpate.errors import DataProblem
-from palpate.mechanisms.mechanism import Joint, Linkage, Matrix, Mechanism, OneFreedom, Row
+from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, OneFreedom, Row
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
 from palpate.physics.motion import Kinematics, Motion, Poses, Triple
@@ -31,16 +31,11 @@ class Hinge(OneFreedom):
     `linkage`: what the hinge drives, such as a closer; it adds a coordinate.
     """
 
-    inclination: float = 0.0
-    direction: float = 0.0
-    linkage: Linkage | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
     type: ClassVar[str] = "hinge"
-    options: ClassVar[Mapping[str, str]] = {**Mechanism.options, "inclination": "rad", "direction": "rad"}
     frame: ClassVar[str] = (
         "hinge: origin on the axis, z along it; the angle is zero when shut and positive when opening"
     )
     main: ClassVar[str | None] = HINGE
-    way: ClassVar[tuple[str, str]] = ("opening", "closing")
     hand: ClassVar[tuple[float, float, float]] = (0.8, 0.0, 0.0)
 
     @property
@@ -120,7 +115,6 @@ class Hinge(OneFreedom):
         self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions
     ) -> Kinematics:
         """The origin rests, so a - g is gravity's opposite, turned into the body; never raises."""
-        del z
         up, across = self.gravity * math.cos(self.inclination), self.gravity * math.sin(self.inclination)
         lean = self.direction - state[0]
         return Kinematics(
@@ -137,7 +131,6 @@ class Hinge(OneFreedom):
 
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """The moment about the axis."""
-        del k, fn
         return (wrench[5],)
 
 

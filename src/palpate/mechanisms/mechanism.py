@@ -8,11 +8,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Protocol, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
 from palpate.errors import DataProblem, PalpateError
+from palpate.mechanisms.four_bar import FourBar
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
 from palpate.physics.motion import Coordinate, Kinematics, Motion, Poses, Triple
@@ -62,55 +63,6 @@ class Wheel:
     moves: str
     coordinates: tuple[str, ...]
     """The coordinates of wheels that each touch the ground."""
-
-
-class Linkage(Protocol):
-    """What a mechanism drives through a ratio that changes with its position: the closer of a door.
-
-    A frozen dataclass with a `type`, one file per kind; its fields are its options in an object file.
-    """
-
-    @property
-    def coordinate(self) -> str:
-        """The name of the driven coordinate."""
-        ...
-
-    @property
-    def unit(self) -> str:
-        """The unit of the driven coordinate."""
-        ...
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """The driving positions that it was described for."""
-        ...
-
-    @property
-    def reach(self) -> tuple[float, float]:
-        """The driving positions that it can follow."""
-        ...
-
-    @property
-    def lengths(self) -> tuple[float, ...]:
-        """Its links, m."""
-        ...
-
-    @property
-    def others(self) -> Mapping[str, Linkage]:
-        """The same links put together in other ways, by the name of the way."""
-        ...
-
-    def with_lengths(self, lengths: Sequence[float]) -> Linkage:
-        """The same with other links; refuses those that do not close."""
-        ...
-
-    def check_reach(self, position: FloatArray) -> None:
-        """Refuse measured positions that it cannot follow, naming sample and limit; NaN is not judged."""
-        ...
-
-    def transmit(self, position: Scalar, fn: Functions) -> tuple[Scalar, Scalar, Scalar]:
-        """Driven position, its first and its second derivative by the driving one; never raises."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +132,7 @@ class Mechanism(ABC):
         return True
 
     @property
-    def linkage(self) -> Linkage | None:
+    def linkage(self) -> FourBar | None:
         """What the main coordinate drives."""
         return None
 
@@ -245,21 +197,18 @@ class Mechanism(ABC):
 
     def with_zero_at(self, position: float) -> Self:
         """The same mechanism with its main coordinate counted from elsewhere: what was zero is now `position`."""
-        del position
         return self
 
-    def with_linkage(self, linkage: Linkage) -> Self:
+    def with_linkage(self, linkage: FourBar) -> Self:
         """The same mechanism with another linkage."""
         return replace(self, linkage=linkage)  # pyright: ignore[reportCallIssue]
 
     def with_radius(self, radius: float) -> Self:
         """The same mechanism on wheels of another radius, m; itself where it has none."""
-        del radius
         return self
 
     def with_feet(self, feet: Sequence[tuple[float, float, float]]) -> Self:
         """The same mechanism with other feet, points of the body (m); itself where it has none."""
-        del feet
         return self
 
     def forward(self) -> Self:
@@ -288,22 +237,18 @@ class Mechanism(ABC):
 
     def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
         """Rows of the body frame's rotation, and its origin (m), in the mechanism's frame."""
-        del state, fn
         raise PalpateError(f"mechanism {self.type!r}: it does not tell where the body is")
 
     def velocity(self, state: Sequence[Scalar], fn: Functions) -> Triple:
         """Velocity of the body frame's origin, m/s, in the body frame."""
-        del state, fn
         return (0.0, 0.0, 0.0)
 
     def rates(self, state: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """How fast each position of the state changes; linear in the speeds, zero at rest."""
-        del fn
         return state[-len(self.accelerations) :]
 
     def row_speeds(self, state: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """The speeds that the free rows work on, one per row; linear in the speeds of the state."""
-        del fn
         return state[-len(self.accelerations) :]
 
     def coordinates_of(self, poses: Poses) -> FloatArray:
@@ -311,17 +256,14 @@ class Mechanism(ABC):
 
         Angles are unwrapped; NaN where the pose is not known. Refuses poses that the mechanism does not allow.
         """
-        del poses
         raise PalpateError(f"mechanism {self.type!r}: it does not tell its coordinates from poses")
 
     def speeds_of(self, q: FloatArray, q_dot: FloatArray) -> FloatArray:
         """Positions and their derivatives (samples, positions) -> the speeds of the state (samples, freedoms)."""
-        del q
         return q_dot
 
     def accelerations_of(self, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray) -> FloatArray:
         """Positions and their derivatives (samples, positions) -> the accelerations (samples, freedoms)."""
-        del q, q_dot
         return q_ddot
 
     def motion(self, times_s: FloatArray, states: FloatArray, accelerations: FloatArray) -> Motion:
@@ -342,21 +284,29 @@ class Mechanism(ABC):
 
     def states(self, motion: Motion) -> FloatArray:
         """The measured states (samples, len(state)) of a motion that `observe` takes: the inverse of `motion`."""
-        del motion
         raise PalpateError(f"mechanism {self.type!r}: it does not tell its states from a motion")
 
 
 @dataclass(frozen=True, slots=True)
 class OneFreedom(Mechanism):
-    """A mechanism with one position, its speed and one row, which may drive a linkage: a hinge, a slide.
+    """A mechanism with one position, its speed and one row: a hinge, a slide.
 
-    Its position is `main`; a subclass has the option `linkage`.
+    Its position is `main`, in `unit`. `inclination` and `direction` (rad) say how its axis stands to the vertical;
+    `linkage`: what it drives, such as the closer of a door; it adds a coordinate.
     """
+
+    inclination: float = 0.0
+    direction: float = 0.0
+    linkage: FourBar | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
+    options: ClassVar[Mapping[str, str]] = {**Mechanism.options, "inclination": "rad", "direction": "rad"}
+    unit: ClassVar[str] = "rad"
+    way: ClassVar[tuple[str, str]] = ("opening", "closing")
 
     @property
     def coordinates(self) -> Mapping[str, str]:
-        """The main coordinate, an angle unless a subclass says otherwise, and what it drives."""
-        return self._with_driven("rad")
+        """The main coordinate and what it drives."""
+        driven = {} if self.linkage is None else {self.linkage.coordinate: self.linkage.unit}
+        return {str(self.main): self.unit, **driven}
 
     @property
     def constant_projection(self) -> bool:
@@ -367,10 +317,6 @@ class OneFreedom(Mechanism):
     def accelerations(self) -> tuple[str, ...]:
         """Of the position."""
         return ("acceleration",)
-
-    def _with_driven(self, unit: str) -> Mapping[str, str]:
-        driven = {} if self.linkage is None else {self.linkage.coordinate: self.linkage.unit}
-        return {str(self.main): unit, **driven}
 
     def _moving(self, position: Scalar, speed: Scalar, acceleration: Scalar, fn: Functions) -> dict[str, Coordinate]:
         """The coordinates of a motion."""

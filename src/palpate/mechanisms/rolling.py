@@ -248,7 +248,6 @@ class Rolling(Mechanism):
         self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions
     ) -> Kinematics:
         """Derivatives in the turning frame C, plus heading rate z x what is differentiated; then turned into B."""
-        del z
         s = self._filled(state)
         a = dict(zip(self.accelerations, acc, strict=True))
         v, h1, c1, p1 = (s[name] for name in _SPEEDS)

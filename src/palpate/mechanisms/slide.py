@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from palpate.errors import DataProblem
-from palpate.mechanisms.mechanism import Joint, Linkage, Matrix, Mechanism, OneFreedom, Row
+from palpate.mechanisms.mechanism import Joint, Matrix, OneFreedom, Row
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
 from palpate.physics.motion import Kinematics, Motion, Poses, Triple
@@ -31,25 +31,16 @@ class Slide(OneFreedom):
     `linkage`: what the slide drives; it adds a coordinate.
     """
 
-    inclination: float = 0.0
-    direction: float = 0.0
-    linkage: Linkage | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
     type: ClassVar[str] = "slide"
-    options: ClassVar[Mapping[str, str]] = {**Mechanism.options, "inclination": "rad", "direction": "rad"}
     frame: ClassVar[str] = "slide: x along the axis; the position is zero when shut and positive when opening"
     main: ClassVar[str | None] = SLIDE
-    way: ClassVar[tuple[str, str]] = ("opening", "closing")
+    unit: ClassVar[str] = "m"
     outward: ClassVar[tuple[float, float, float]] = (1.0, 0.0, 0.0)
 
     @property
     def rows(self) -> tuple[Row, ...]:
         """The force along the axis."""
         return (Row("f_x", "N"),)
-
-    @property
-    def coordinates(self) -> Mapping[str, str]:
-        """The position, a length, and what it drives."""
-        return self._with_driven("m")
 
     @property
     def state(self) -> tuple[str, ...]:
@@ -111,24 +102,20 @@ class Slide(OneFreedom):
         self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions
     ) -> Kinematics:
         """The acceleration along x, and gravity's opposite; never raises."""
-        del z
         up, none = self.R_world_body[2], (0.0, 0.0, 0.0)
         felt = (acc[0] + self.gravity * up[0], self.gravity * up[1], self.gravity * up[2])
         return Kinematics(felt, none, none, self._moving(state[0], state[1], acc[0], fn))
 
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """The force along the axis."""
-        del k, fn
         return (wrench[0],)
 
     def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
         """Not turned, and so far along x."""
-        del fn
         return ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), (state[0], 0.0, 0.0)
 
     def velocity(self, state: Sequence[Scalar], fn: Functions) -> Triple:
         """Along x."""
-        del fn
         return (state[1], 0.0, 0.0)
 
     def _speed(self, motion: Motion) -> FloatArray:

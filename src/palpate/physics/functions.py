@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any
 
@@ -37,30 +37,17 @@ class Functions:
     maximum: Callable[[Scalar, Scalar], Scalar]
 
 
-ARRAYS = Functions(
-    sin=np.sin,
-    cos=np.cos,
-    tanh=np.tanh,
-    exp=np.exp,
-    sqrt=np.sqrt,
-    abs=np.abs,
-    sign=np.sign,
-    step=lambda x: np.where(np.asarray(x) > 0, 1.0, 0.0),
-    atan2=np.arctan2,
-    minimum=np.minimum,
-    maximum=np.maximum,
-)
+def _table(module: Any, **others: Callable[..., Scalar]) -> Functions:
+    """The functions of a module, where they bear these names, and others."""
+    return Functions(**{f.name: others.get(f.name) or getattr(module, f.name) for f in fields(Functions)})
 
-FLOATS = Functions(
-    sin=math.sin,
-    cos=math.cos,
-    tanh=math.tanh,
-    exp=math.exp,
-    sqrt=math.sqrt,
+
+ARRAYS = _table(np, atan2=np.arctan2, step=lambda x: np.where(np.asarray(x) > 0, 1.0, 0.0))
+FLOATS = _table(
+    math,
     abs=abs,
     sign=lambda x: (x > 0) - (x < 0) + 0.0,
     step=lambda x: 1.0 if x > 0 else 0.0,
-    atan2=math.atan2,
     minimum=min,
     maximum=max,
 )
@@ -72,16 +59,4 @@ def casadi_functions() -> Functions:
         ca: Any = import_module("casadi")  # it has no types
     except ImportError:
         raise MissingExtra("CasADi", "casadi", "evaluating elements on symbols") from None
-    return Functions(
-        sin=ca.sin,
-        cos=ca.cos,
-        tanh=ca.tanh,
-        exp=ca.exp,
-        sqrt=ca.sqrt,
-        abs=ca.fabs,
-        sign=ca.sign,
-        step=lambda x: ca.if_else(x > 0, 1.0, 0.0),
-        atan2=ca.atan2,
-        minimum=ca.fmin,
-        maximum=ca.fmax,
-    )
+    return _table(ca, abs=ca.fabs, minimum=ca.fmin, maximum=ca.fmax, step=lambda x: ca.if_else(x > 0, 1.0, 0.0))
