@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from palpate.elements import ELEMENTS
 from palpate.experiment.file.reading import CONDITIONS, ROOTS, literals, schema_classes
-from palpate.experiment.file.schema import MotionPart, Part
+from palpate.experiment.file.schema import CommonPart, MotionPart, Part
 from palpate.mechanisms import LINKAGES, MECHANISMS
 from palpate.physics.units import UNITS
 
@@ -38,6 +38,7 @@ def reference() -> str:
         "",
         "Written from the schema by `python -m tests.reference_pages`; do not edit. A quantity is a number "
         "in SI units or a text with a unit (`0.9 kg`, `15 cm`, `30 %`, `20 Hz`); the [units](#units) are at the end. "
+        "Tables are files in the formats csv, parquet, hdf5 and mat. "
         "Unknown keys, keys without a value and keys that have no effect for this object or these instruments are "
         "refused.",
     ]
@@ -52,7 +53,8 @@ def reference() -> str:
             heading = ", ".join(f"`{key}`" for key in keys if key) or "The whole file"
             heading += "".join(f" of type `{t}`" for t in _types(part))
             lines += ["", f"## {heading}", "", _words(part), "", "| key | meaning | default |", "|---|---|---|"]
-            for name, field in part.model_fields.items():
+            own = part.__annotations__ if issubclass(part, CommonPart) else part.model_fields
+            for name, field in sorted(part.model_fields.items(), key=lambda entry: entry[0] not in own):
                 meaning = _meaning(field, schema_classes(field.annotation), conditions=part is not MotionPart)
                 lines.append(f"| `{name}` | {meaning} | {_default(field)} |")
     return "\n".join([*lines, *_units()]) + "\n"

@@ -154,7 +154,7 @@ def test_what_has_no_truth_is_compared_with_nothing_on_a_simulated_copy(data: di
             assert (line["published_percent"] is not None) == known, (name, line["name"])
     # on a real one, with the paper; a choice is no result
     for kind, expected in (("rms", 10.0), ("quality", 10.0), ("regression", None)):
-        assert Line(kind, "x", "-", Printed("20"), 22.0, None).published_percent == expected
+        assert Line(kind, "x", "-", Printed("20"), 22.0, None).percent(22.0) == expected
 
 
 @pytest.mark.parametrize("name", ORDER)
@@ -398,7 +398,7 @@ def test_the_independent_script_has_the_linkage_of_the_errata() -> None:
 
 @given(first=st.integers(1, 50), offset=st.integers(0, 20), samples=st.integers(0, 40), every=st.integers(1, 12))
 def test_a_window_is_cut_after_the_decimation(first: int, offset: int, samples: int, every: int) -> None:
-    window = Window({"wrench": first}, offset, samples, {"wrench": every})
+    window = Window(first={"wrench": first}, offset=offset, samples=samples, decimation={"wrench": every})
     rows = np.arange(1500)
     expected = rows[::every][first + offset - 1 : first + offset + samples]
     np.testing.assert_array_equal(rows[window.rows("wrench")], expected)

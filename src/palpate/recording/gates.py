@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
 from palpate.findings import Finding, Severity
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import BoolArray, FloatArray, segment_mask
+from palpate.physics.arrays import runs as runs_of
 from palpate.recording.recording import Channel, Clock, Recording
 
 Span = tuple[float, float]
 IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 _CLIPPED_RUN = 5
 _CLIPPED_FATAL = 1e-3
@@ -114,14 +114,21 @@ def _faults(used: _Used, expected: float | None) -> list[Finding]:
     runs, step, sigma = _Runs.of(used.x), _resolution(used.x), _moving_noise(used.x)
     findings: list[Finding] = []
     frozen = _frozen(used, runs, step)
-    limits = (("maximum", float(np.nanmax(used.x))), ("minimum", float(np.nanmin(used.x))))
-    clipped = [_clipped(used.x, runs, extreme, max(16 * step, 8 * sigma), frozen) for _, extreme in limits]
-    either = clipped[0] | clipped[1]
+    limits = {"maximum": float(np.nanmax(used.x)), "minimum": float(np.nanmin(used.x))}
+    clipped = {w: _clipped(used.x, runs, x, max(16 * step, 8 * sigma), frozen) for w, x in limits.items()}
+    either = np.logical_or(*clipped.values())
     fatal = _share(used, runs.which(either)) > _CLIPPED_FATAL
-    for which, (word, extreme) in zip(clipped, limits, strict=True):
-        findings += _clipping(used, runs.which(which), word, extreme, fatal)
+    for word, which in clipped.items():
+        if which.any():
+            plateaus = f"cut off at its {word}, {used.amount(limits[word])}, {_places(used, runs.which(which))}"
+            remedy = "use a larger range, or segments without these places"
+            findings.append(_finding("clipping", used.where, plateaus, remedy, fatal=fatal))
     frozen &= ~either
-    findings += _freezing(used, runs.which(frozen))
+    if frozen.any():
+        repeats = f"repeats its last value {_places(used, runs.which(frozen))}"
+        remedy = "look for a loose cable or a busy bus, and leave these places out of the segments"
+        fatal = _share(used, runs.which(frozen)) > _FROZEN_FATAL
+        findings.append(_finding("frozen", used.where, repeats, remedy, fatal=fatal))
     return findings if expected is None else [*findings, *_noise(used, expected)]
 
 
@@ -171,15 +178,6 @@ def _is_abrupt(depth: FloatArray, count: int, least: float) -> bool:
     return len(beyond) > t and bool(beyond[t] < 2.7 and np.fmax.reduce(beyond) >= 6)
 
 
-def _clipping(used: _Used, runs: _Runs, word: str, extreme: float, fatal: bool) -> list[Finding]:
-    if len(runs.start) == 0:
-        return []
-    share = _percent(_share(used, runs))
-    plateaus = f"cut off at its {word}, {used.amount(extreme)}, {_places(used, runs)}, {share} of the samples"
-    remedy = "use a larger range, or segments without these places"
-    return [_finding("clipping", used.where, plateaus, remedy, fatal=fatal)]
-
-
 def _frozen(used: _Used, runs: _Runs, step: float) -> BoolArray:
     """Which runs are too long for the noise that stands right before and after them."""
     suspects = runs.length > max(_FROZEN_S * used.rate_hz, 2)
@@ -219,15 +217,6 @@ def _white_noise(x: FloatArray) -> float | None:
     if len(bend) < _BLOCK // 2:
         return None
     return float(np.median(np.abs(bend))) / (0.6745 * sqrt(6)) if np.mean(bend[1:] * bend[:-1] < 0) > 0.4 else 0.0
-
-
-def _freezing(used: _Used, runs: _Runs) -> list[Finding]:
-    if len(runs.start) == 0:
-        return []
-    share = _share(used, runs)
-    repeats = f"repeats its last value {_places(used, runs)}, {_percent(share)} of the samples"
-    remedy = "look for a loose cable or a busy bus, and leave these places out of the segments"
-    return [_finding("frozen", used.where, repeats, remedy, fatal=share > _FROZEN_FATAL)]
 
 
 def _noise(used: _Used, expected: float) -> list[Finding]:
@@ -294,8 +283,7 @@ def _dropouts(clock: Clock, channels: Sequence[Channel], segments: Sequence[Span
         times = clock.times_s[piece]
         unseen = np.any([~np.isfinite(channel.samples[piece]) for channel in channels], axis=0)
         blind += int(np.count_nonzero(unseen))
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], unseen, [False]]).astype(np.int8)))
-        places += [((last - first) * period, float(times[first])) for first, last in edges.reshape(-1, 2)]
+        places += [((last - first) * period, float(times[first])) for first, last in runs_of(unseen)]
         gaps = _gaps(times, period)
         lost += int(np.sum(np.rint((times[gaps + 1] - times[gaps]) / period) - 1))
         places += [(float(times[gap + 1] - times[gap]), float(times[gap])) for gap in gaps]
@@ -323,16 +311,8 @@ def _gaps(times_s: FloatArray, period: float) -> IntArray:
 
 def _pieces(clock: Clock, segments: Sequence[Span] | None) -> list[slice]:
     """Consecutive samples inside the segments; overlapping segments count once."""
-    if segments is None:
-        return [slice(0, len(clock))] if len(clock) else []
-    bounds = [np.searchsorted(clock.times_s, span) for span in sorted(segments)]
-    pieces: list[slice] = []
-    for first, last in ((int(a), int(b)) for a, b in bounds if b > a):
-        if pieces and first <= pieces[-1].stop:
-            pieces[-1] = slice(pieces[-1].start, max(last, pieces[-1].stop))
-        else:
-            pieces.append(slice(first, last))
-    return pieces
+    inside = np.ones(len(clock), dtype=bool) if segments is None else segment_mask(clock.times_s, segments)
+    return [slice(*run) for run in runs_of(inside)]
 
 
 def _share(used: _Used, runs: _Runs) -> float:
@@ -340,12 +320,13 @@ def _share(used: _Used, runs: _Runs) -> float:
 
 
 def _places(used: _Used, runs: _Runs) -> str:
-    """Where the longest run is, and how many others there are."""
+    """Where the longest run is, how many others there are, and their share of the samples."""
     longest = int(np.argmax(runs.length))
     first, count = int(runs.start[longest]), int(runs.length[longest])
     others = len(runs.start) - 1
     more = f" and at {others} more {'place' if others == 1 else 'places'}" if others else ""
-    return f"from {used.times_s[first]:.3f} to {used.times_s[first + count - 1]:.3f} s{more}"
+    share = _percent(_share(used, runs))
+    return f"from {used.times_s[first]:.3f} to {used.times_s[first + count - 1]:.3f} s{more}, {share} of the samples"
 
 
 def _percent(share: float) -> str:

@@ -215,14 +215,14 @@ def cells(each: Line, runs: Reproduction) -> tuple[str, ...]:
 
     ci = "-" if each.ci95 is None else f"{number(each.ci95[0])} … {number(each.ci95[1])}"
     inside = "" if each.inside is None else "yes" if each.inside else "no"
-    ours = (number(each.default), ci, _difference(each.default_percent), "known" if each.fixed else inside)
+    ours = (number(each.default), ci, _difference(each.percent(each.default)), "known" if each.fixed else inside)
     return (
         each.name,
         each.unit,
         "-" if each.paper is None else each.paper.text,
         *((number(each.truth),) if simulated else ()),
         number(each.published),
-        _difference(each.published_percent),
+        _difference(each.percent(each.published)),
         *(ours if both else ()),
     )
 
@@ -256,7 +256,12 @@ def table_csv(runs: Reproduction) -> str:
         for each in comparison(entry):
             paper = None if each.paper is None else each.paper.text
             row: list[Any] = [entry.name, each.kind, each.name, each.unit, paper, each.truth, each.published]
-            row += [each.published_percent, each.default, *(each.ci95 or (None, None)), each.default_percent]
+            row += [
+                each.percent(each.published),
+                each.default,
+                *(each.ci95 or (None, None)),
+                each.percent(each.default),
+            ]
             writer.writerow(["" if cell is None else cell for cell in (*row, each.inside, each.status)])
     return out.getvalue()
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from importlib import resources
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, cast, get_args, get_origin
 
@@ -111,18 +112,8 @@ def read_experiment(source: str | Path, *, data: str | Path | None = None) -> Ex
 
 def load_options(part: RecordingPart) -> dict[str, Any]:
     """The options with which `palpate.load` reads a recording as the experiment file describes it."""
-    options: dict[str, Any] = {}
-    if isinstance(part, WrenchPart) and part.device is not None:
-        options["device"] = part.device
-    if isinstance(part, ImuPart) and "g" in part.model_fields_set:
-        options["g"] = part.g
-    if part.columns is not None:
-        options["columns"] = {name: column.model_dump() for name, column in part.columns.items()}
-    if part.time is not None:
-        options["time"] = part.time.model_dump()
-    if part.rate is not None:
-        options["rate"] = part.rate
-    return options
+    held = part.model_dump(include={"device", "g", "columns", "time", "rate"} & part.model_fields_set)
+    return {name: value for name, value in held.items() if value is not None}
 
 
 def wrench_channels(part: WrenchPart, available: Sequence[str]) -> list[str]:
@@ -294,41 +285,41 @@ def _check_parts(experiment: Experiment[ExperimentPart]) -> None:
             raise experiment.problem(f"{key}.of", wrong, f"write {possible}")
 
 
+_NEEDED = {
+    "imu": ("recordings.wrench", "recordings.imu", "imu_pose"),
+    "markers": ("recordings.mocap", "recordings.wrench", "segments", "markers.sensor"),
+    "table": ("segments",),
+}
+"""Keys that cannot be absent, by what measures the motion."""
+_WHY = {
+    "recordings.mocap": "give mocap and wrench, or signals alone",
+    "markers.sensor": "it says where the load cell sits on the object",
+}
+
+
 def _missing(config: ExperimentPart | MotionPart) -> Iterator[tuple[str, str]]:
     """Keys that the stage and the instruments need, and why where that is not plain."""
     clocks, recordings = config.clocks, config.recordings
     if isinstance(config, ExperimentPart):
-        needed = {
-            "imu": ("recordings.wrench", "recordings.imu", "imu_pose"),
-            "markers": ("recordings.mocap", "recordings.wrench", "segments"),
-            "table": ("segments",),
-        }[config.motion_from]
         if config.stage == "body" and "object" not in config.model_fields_set:
             yield "object", ""
-        for place in needed:
-            group, _, name = place.rpartition(".")
-            if getattr(getattr(config, group) if group else config, name) is None:
-                yield place, "give mocap and wrench, or signals alone" if name == "mocap" else ""
+        yield from ((place, _WHY.get(place, "")) for place in _NEEDED[config.motion_from] if not _held(config, place))
         if config.handle is None and config.model_of != "body":
             yield "handle", f"model_of: {config.model_of} needs it"
         if config.handle is None and config.handle_2 is not None:
             yield "handle", "handle_2 is there"
-        if config.motion_from == "markers":
-            yield from _sensors_missing(config)
+        second = {place: _held(config, place) for place in ("recordings.wrench_2", "markers.sensor_2")}
+        if config.motion_from == "markers" and any(second.values()) and not all(second.values()):
+            there, other = sorted(second, key=lambda place: not second[place])
+            yield other, f"{there} is there, and what the second of two hands does cannot be guessed"
     if isinstance(clocks, ClocksPart):
         for name in ("mocap", "imu", "wrench"):
             if getattr(recordings, name, None) is not None and getattr(clocks, name) is None:
                 yield f"clocks.{name}", "the file has such a recording"
 
 
-def _sensors_missing(config: ExperimentPart) -> Iterator[tuple[str, str]]:
-    if config.markers.sensor is None:
-        yield "markers.sensor", "it says where the load cell sits on the object"
-    second = {"recordings.wrench_2": config.recordings.wrench_2, "markers.sensor_2": config.markers.sensor_2}
-    there = [place for place, part in second.items() if part is not None]
-    if len(there) == 1:
-        (other,) = second.keys() - there
-        yield other, f"{there[0]} is there, and what the second of two hands does cannot be guessed"
+def _held(config: ExperimentPart, place: str) -> bool:
+    return attrgetter(place)(config) is not None
 
 
 def _check_stage(experiment: Experiment[ExperimentPart], model: Model) -> None:

@@ -5,7 +5,7 @@ A key that acts only for some objects or instruments says so once, in `only`; `r
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
 from pydantic import (
     AfterValidator,
@@ -49,6 +49,14 @@ class Part(BaseModel):
     """A group of keys; others are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    one_of: ClassVar[tuple[str, ...]] = ()
+    """Keys of which exactly one must be given."""
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        if self.one_of and sum(getattr(self, name) is not None for name in self.one_of) != 1:
+            raise ValueError(f"give exactly one of {' and '.join(self.one_of)}")
+        return self
 
 
 def _listed(value: Any) -> Any:
@@ -75,16 +83,20 @@ class TimePart(Part):
     unit: q.TimeUnit = key("unit of the times in the file; if absent, the one in the header, else s", "ms", default="")
 
 
-FILE: Any = key("path, relative to the experiment file or to --data", "recording.csv")
+class FilePart(Part):
+    """A file of recordings."""
+
+    file: str = key("path, relative to the experiment file or to --data", "recording.csv")
+    time: TimePart | None = optional("of tables: the column of times", "{column: t, unit: ms}")
+    rate: q.Frequency | None = optional("of tables without times: samples per second", "500 Hz", gt=0)
+
+
 FORMAT: Any = optional("the file's format; recognised if absent")
-TIME: Any = optional("for csv, parquet, hdf5 and mat: the column of times", "{column: t, unit: ms}")
-RATE: Any = optional("for csv, parquet, hdf5 and mat without times: samples per second", "500 Hz", gt=0)
 
 
-class WrenchPart(Part):
+class WrenchPart(FilePart):
     """The load cell's recording."""
 
-    file: str = FILE
     format: Literal["dspace-mat", "csv", "parquet", "c3d", "hdf5", "mat", "rosbag"] | None = FORMAT
     device: str | None = optional("which device of a dSPACE file", "Platform")
     channels: Annotated[Names, Field(min_length=6, max_length=6)] | None = optional(
@@ -93,10 +105,8 @@ class WrenchPart(Part):
         "[fx, fy, fz, tx, ty, tz]",
     )
     columns: dict[str, ColumnPart] | None = optional(
-        "for csv, parquet, hdf5 and mat: channel -> column and unit", '{fx: {column: "Fx (lbf)", unit: lbf}}'
+        "of tables: channel -> column and unit", '{fx: {column: "Fx (lbf)", unit: lbf}}'
     )
-    time: TimePart | None = TIME
-    rate: q.Frequency | None = RATE
     sign: Literal["on-other-side", "on-handle"] = key(
         "what the numbers mean: the wrench that the handle passes on through the sensor (as the paper's dSPACE files "
         "store it), or the one that moves the handle",
@@ -104,10 +114,9 @@ class WrenchPart(Part):
     )
 
 
-class ImuPart(Part):
+class ImuPart(FilePart):
     """The IMU's recording."""
 
-    file: str = FILE
     format: Literal["microstrain-csv", "csv", "parquet", "hdf5", "mat", "rosbag"] | None = FORMAT
     g: q.Acceleration = key(
         "what the unit g of a microstrain-csv is worth (the paper's authors take 9.81)", default=STANDARD_GRAVITY, gt=0
@@ -123,12 +132,10 @@ class ImuPart(Part):
         default=["angular_rate.x", "angular_rate.y", "angular_rate.z"],
     )
     columns: dict[str, ColumnPart] | None = optional(
-        "for csv, parquet, hdf5 and mat: channel -> column and unit; the unit g of a channel listed under acceleration "
+        "of tables: channel -> column and unit; the unit g of a channel listed under acceleration "
         "is standard gravity (gn), elsewhere gram",
         "{ax: {column: AccX, unit: g}}",
     )
-    time: TimePart | None = TIME
-    rate: q.Frequency | None = RATE
     noise_acceleration: q.Accelerations | None = optional(
         "data-sheet noise of the accelerometer (standard deviation of a sample), m/s2; one number or three", "0.02 m/s2"
     )
@@ -152,28 +159,23 @@ class MarkerColumnsPart(Part):
     unit: q.ChannelUnit = key("unit of the numbers in the file; if absent, the one in the headers", "mm", default="")
 
 
-class MocapPart(Part):
+class MocapPart(FilePart):
     """A recording of markers."""
 
-    file: str = FILE
     format: Literal["vicon-csv", "c3d", "trc", "rosbag", "hdf5", "csv", "parquet", "mat"] | None = FORMAT
     columns: dict[str, MarkerColumnsPart] | None = optional(
-        "for csv, parquet, hdf5 and mat: marker -> its three columns and their unit",
+        "of tables: marker -> its three columns and their unit",
         "{hook: {column: [hook_x, hook_y, hook_z], unit: m}}",
     )
-    time: TimePart | None = TIME
-    rate: q.Frequency | None = RATE
 
 
-class SignalsPart(Part):
+class SignalsPart(FilePart):
     """A plain table of an object with one freedom: angle and torque of what turns, position and force of what slides,
     or the path of a point and the force on it.
     """
 
-    file: str = FILE
     format: Literal["csv", "parquet", "hdf5", "mat"] | None = FORMAT
     columns: dict[str, ColumnPart] = key("name -> its column and unit", "{angle: {column: position, unit: rad}}")
-    time: TimePart | None = optional("the column of times", "{column: time, unit: s}")
     rate: q.Frequency | None = optional(
         "for tables without times: samples per second. Inertia and damping are as right as this number", "70 Hz", gt=0
     )
@@ -217,20 +219,22 @@ class SignalsPart(Part):
         return None if position is None else ((keys[0], position), (keys[1], effort))
 
 
-WRENCH: Any = optional("the load cell's recording", "{file: wrench.mat}")
-IMU: Any = optional("the IMU's recording", "{file: imu.csv}")
-STATIC: Any = optional("the same markers at rest: the reference cloud", "{file: s.csv}", only="markers")
+class InstrumentsPart(Part):
+    """The recordings that every stage may have."""
+
+    wrench: WrenchPart | None = optional("the load cell's recording", "{file: wrench.mat}")
+    imu: ImuPart | None = optional("the IMU's recording", "{file: imu.csv}")
+    static: MocapPart | None = optional(
+        "the same markers at rest: the reference cloud", "{file: s.csv}", only="markers"
+    )
 
 
-class RecordingsPart(Part):
+class RecordingsPart(InstrumentsPart):
     """Which file holds what: a load cell with an IMU or markers, or one table of signals."""
 
-    wrench: WrenchPart | None = WRENCH
-    imu: ImuPart | None = IMU
     mocap: MocapPart | None = optional(
         "the markers' recording; its clock is the reference", "{file: a.csv}", only="body"
     )
-    static: MocapPart | None = STATIC
     wrench_2: WrenchPart | None = optional(
         "the second load cell's recording, for objects with two handles; it shares the first one's clock",
         "{file: wrench.mat, device: Platform_2}",
@@ -494,6 +498,7 @@ class PriorPart(Part):
     the frame on its axle.
     """
 
+    one_of = ("inertia_com", "shape")
     of: Literal["handle", "body", "whole"] | None = optional(
         "what these numbers describe: the handle (stage: handle), the body, or the whole with its handles; handles are "
         "then added or subtracted. If absent: what the model describes",
@@ -516,12 +521,6 @@ class PriorPart(Part):
         "divergence with automatic damping, theta with a number",
     )
     spread: q.Fraction = key("by which fraction the prior may be off", "30 %", default=0.3, gt=0, le=2)
-
-    @model_validator(mode="after")
-    def _one_inertia(self) -> PriorPart:
-        if (self.inertia_com is None) == (self.shape is None):
-            raise ValueError("give exactly one of inertia_com and shape")
-        return self
 
 
 class KnownMassPart(Part):
@@ -582,51 +581,55 @@ class FixedBiasPart(Part):
 class ReferencePart(Part):
     """Values to print beside the result."""
 
+    one_of = ("file", "values")
     label: str = key("heading of the column: truth, paper, last year", "paper")
     file: str | None = optional("a truth.json or result.json")
     values: dict[str, q.Number] | None = optional("by parameter name, SI", "{m: 0.856, c_z: 0.077}")
 
-    @model_validator(mode="after")
-    def _one_source(self) -> ReferencePart:
-        if (self.file is None) == (self.values is None):
-            raise ValueError("give exactly one of file and values")
-        return self
-
 
 # --- whole files ------------------------------------------------------------------------------------------------------
 
-VERSION: Any = key("version of this format", default=1)
-TITLE: Any = key("a heading, for people", '"Door 7"', default="")
-GRAVITY: Any = key(
-    "local gravity, m/s2 (the paper's authors: 9.81); stored in the model", default=STANDARD_GRAVITY, gt=9.6, lt=10.0
-)
-IMU_POSE: Any = optional(
-    "pose of the IMU in the sensor frame, from the drawing",
-    "{rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: [0, 0, 0.05]}",
-    only=("load cell", "an IMU"),
-)
-CLOCKS: Any = key(
-    "found from the signals, or samples of all files taken at the same instant",
-    "{wrench: 17757, imu: 9463}",
-    "{mocap: 1058, imu: 7861, wrench: 20811}",
-    default="auto",
-    only="load cell",
-)
-ACCELEROMETER_ZERO: Any = key(
-    "how far off the accelerometer's zero may be (one standard deviation, each axis), m/s2: it limits how well the "
-    "vertical can be known",
-    "5 mm/s2",
-    default=0.05,
-    only=("markers", "an IMU"),
-    ge=0,
-)
+
+class CommonPart(Part):
+    """What every experiment file may say."""
+
+    palpate: Literal[1] = key("version of this format", default=1)
+    title: str = key("a heading, for people", '"Door 7"', default="")
+    markers: MarkersPart = key("what the markers stand for", default=MarkersPart(), only="markers")
+    imu_pose: PosePart | None = optional(
+        "pose of the IMU in the sensor frame, from the drawing",
+        "{rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: [0, 0, 0.05]}",
+        only=("load cell", "an IMU"),
+    )
+    gravity: q.Acceleration = key(
+        "local gravity, m/s2 (the paper's authors: 9.81); stored in the model",
+        default=STANDARD_GRAVITY,
+        gt=9.6,
+        lt=10.0,
+    )
+    accelerometer_zero: q.Acceleration = key(
+        "how far off the accelerometer's zero may be (one standard deviation, each axis), m/s2: it limits how well the "
+        "vertical can be known",
+        "5 mm/s2",
+        default=0.05,
+        only=("markers", "an IMU"),
+        ge=0,
+    )
+    clocks: Literal["auto"] | ClocksPart = key(
+        "found from the signals, or samples of all files taken at the same instant",
+        "{wrench: 17757, imu: 9463}",
+        "{mocap: 1058, imu: 7861, wrench: 20811}",
+        default="auto",
+        only="load cell",
+    )
+    derivatives: DerivativesPart = key(
+        "how positions become velocities and accelerations", "{order: 4}", default=DerivativesPart(), only="body"
+    )
 
 
-class ExperimentPart(Part):
+class ExperimentPart(CommonPart):
     """An experiment: which recordings, how the instruments sit, which times are used, what is believed before."""
 
-    palpate: Literal[1] = VERSION
-    title: str = TITLE
     object: str = key(
         "an object file that ships with palpate, or a path; a body's must be given", "door", default="handle"
     )
@@ -642,8 +645,6 @@ class ExperimentPart(Part):
         only=("body", "load cell"),
     )
     recordings: RecordingsPart = key("which file holds what", "{wrench: {file: wrench.mat}, imu: {file: imu.csv}}")
-    markers: MarkersPart = key("what the markers stand for", default=MarkersPart(), only="markers")
-    imu_pose: PosePart | None = IMU_POSE
     handle: str | HandleWeightPart | None = optional(
         "the handle's experiment file, which is identified first, or its model.json; or mass and centre of mass, where "
         "only its weight counts",
@@ -653,15 +654,12 @@ class ExperimentPart(Part):
     handle_2: str | HandleWeightPart | None = optional(
         "the handle on the second sensor; if absent, the same as the first", "left.yaml", only="two load cells"
     )
-    gravity: q.Acceleration = GRAVITY
-    accelerometer_zero: q.Acceleration = ACCELEROMETER_ZERO
     sensor: Literal["ati-omega85"] | SensorPart = key(
         "a known force/torque sensor, or its accuracy: it weights the rows",
         "{sigma_force: 0.06 N, sigma_moment: 0.002 N m}",
         default="ati-omega85",
         only="load cell",
     )
-    clocks: Literal["auto"] | ClocksPart = CLOCKS
     mechanism: Options = key(
         "options of the object's mechanism that differ", "{linkage: {lengths: [0.286, 0.273, 0.26, 0.349]}}", default={}
     )
@@ -692,9 +690,6 @@ class ExperimentPart(Part):
         "how signals are smoothed and differentiated; without a type: parallel",
         "{type: parallel, bandwidth: 20 Hz}",
         default=ParallelPart(),
-    )
-    derivatives: DerivativesPart = key(
-        "how positions become velocities and accelerations", "{order: 4}", default=DerivativesPart(), only="body"
     )
     noise_in_motion: Literal["instrumental", "simulated", "ignored"] = key(
         "noise of the IMU makes parameters look too small: taken out by the two halves of its samples as instruments "
@@ -765,28 +760,17 @@ class ExperimentPart(Part):
         return "table" if self.recordings.signals is not None else "markers"
 
 
-class CapturePart(Part):
+class CapturePart(InstrumentsPart):
     """Which file holds what; only markers are needed."""
 
     mocap: MocapPart = key("the markers' recording; its clock is the reference", "{file: a.csv}")
-    static: MocapPart | None = STATIC
-    imu: ImuPart | None = IMU
-    wrench: WrenchPart | None = WRENCH
 
 
-class MotionPart(Part):
+class MotionPart(CommonPart):
     """A capture: which recordings, which markers, how the instruments sit."""
 
-    palpate: Literal[1] = VERSION
-    title: str = TITLE
     stage: Literal["motion"] = key("the motion alone: nothing is identified")
     recordings: CapturePart = key("which file holds what", "{mocap: {file: Trajectories.csv}}")
-    markers: MarkersPart = key("what the markers stand for", default=MarkersPart())
-    imu_pose: PosePart | None = IMU_POSE
-    gravity: q.Acceleration = GRAVITY
-    accelerometer_zero: q.Acceleration = ACCELEROMETER_ZERO
-    clocks: Literal["auto"] | ClocksPart = CLOCKS
-    derivatives: DerivativesPart = key("how poses become velocities and accelerations", default=DerivativesPart())
 
     @model_validator(mode="after")
     def _imu_needs_sensor(self) -> MotionPart:

@@ -14,8 +14,8 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment, object_model, wrench_channels
-from palpate.experiment.file.schema import ImuPart, MocapPart, SensorMarkersPart, WrenchPart
-from palpate.experiment.paper.choices import BODIES, HANDLES, PAPER, BodyChoices, Span, Window
+from palpate.experiment.file.schema import SensorMarkersPart
+from palpate.experiment.paper.choices import BODIES, CHOICES, HANDLES, PAPER, Choices, Span, Window
 from palpate.experiment.stage.capture import Tell
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
 from palpate.experiment.stage.inputs import Belief, Filtering, ImuMotion, Inputs, Sensor, prior_of
@@ -29,10 +29,9 @@ from palpate.mechanisms import Row
 from palpate.mechanisms.rolling import Rolling
 from palpate.model import Model
 from palpate.motion.clock import Even
-from palpate.motion.cloud import Markers, markers_of
-from palpate.motion.frames import axle_frame, hinge_frame
+from palpate.motion.cloud import BodyFit, Cloud, Markers, fit_body, markers_of, nan_mean
+from palpate.motion.frames import AxleRoles, HingeRoles, frame_of
 from palpate.motion.imu import Smoothing
-from palpate.motion.rigid import Alignment, align
 from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.inertia import drawing_values
@@ -40,7 +39,6 @@ from palpate.physics.motion import Coordinate, Kinematics, Motion, Poses, transf
 
 HANDLE_HZ, BODY_HZ = 1000.0, 100.0
 HEIGHT = "height"
-UP = (0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,83 +73,80 @@ def fit_published(name: str, experiment: Experiment[Any], tell: Tell) -> Publish
 
 def _handle(name: str, experiment: Experiment[Any], tell: Tell) -> PublishedFit:
     """A handle: w = -data = A phi + bias, weighted, damped towards the prior in theta (paper, eq. optimization)."""
-    choices, config = HANDLES[name], experiment.config
+    choices, config = CHOICES[name], experiment.config
     tell("reading")
-    wrench = _even(-cut_wrench(experiment, config.recordings.wrench, choices.window, "wrench"), HANDLE_HZ)
-    imu = _even(cut_imu(experiment, config.recordings.imu, choices.window), HANDLE_HZ)
+    wrench = _even(-cut_wrench(experiment, "wrench", choices.window), HANDLE_HZ)
+    part = config.recordings.imu
+    recording = load_part(experiment, "recordings.imu", part)
+    imu = _cut(recording.stack([*part.acceleration, *part.angular_rate]), choices.window, "imu", part.file)
     # the drawing's matrix as printed, not the nearest rotation
     T = transform(np.array(config.imu_pose.rotation, dtype=float), np.array(config.imu_pose.translation, dtype=float))
-    (slope, slope_order), smooth = choices.slope, choices.smooth
-    smoothing = Smoothing(slope / HANDLE_HZ, slope_order, smooth / HANDLE_HZ, choices.order)
+    (slope, slope_order), (smooth, order) = choices.slope, choices.smooth
+    smoothing = Smoothing(slope / HANDLE_HZ, slope_order, smooth / HANDLE_HZ, order)
     sensor = sensor_of(config.sensor)
     inputs = Inputs(
         model=object_model(experiment),
         times_s=wrench.times_s,
         sensors=(Sensor(wrench, np.eye(4)),),
         filtering=Filtering(smoothing.slope_window_s, smoothing.slope_order, None, None, published=True),
-        imu=ImuMotion(imu, T, smoothing),
+        imu=ImuMotion(_even(imu, HANDLE_HZ), T, smoothing),
         zero="estimated",
         sigma=np.array([*sensor.sigma_force, *sensor.sigma_moment]),
         belief=Belief(published_prior(name, experiment)),
     )
-    segments = {
-        "train": [seconds(s, HANDLE_HZ) for s in choices.train],
-        "test": [seconds(choices.test, HANDLE_HZ)],
-    }
-    fit = _fitted(inputs, segments, None, tell)
+    segments = _segments(choices, HANDLE_HZ)
+    fit = _fitted(inputs.on_clock(None), segments, tell)
     return PublishedFit(published_data(experiment, fit, segments), None, fit.solution)
 
 
 def _door(name: str, experiment: Experiment[Any], tell: Tell) -> PublishedFit:
     """The door in two steps: the spring from slow samples, then inertia and friction (paper, eq. opt_door)."""
-    choices, config = BODIES[name], experiment.config
+    choices, config = CHOICES[name], experiment.config
     hinge = config.markers.hinge
-    assert choices.quasi_static is not None
     tell("aligning the markers")
-    body = aligned_door(experiment, choices)
-    T_cloud_hinge = hinge_in_cloud(body, hinge.axis, hinge.towards)
-    angle = door_angle(body.rotation(T_cloud_hinge[:3, :3]))
+    cloud, body = aligned(experiment, choices)
+    T_cloud_hinge = frame_of(HingeRoles(tuple(hinge.axis), hinge.towards, hinge.points), cloud)
+    angle = door_angle(body.poses.attached(T_cloud_hinge).rotation)
     tell("reading the load cell")
-    wrench = _cleaned_wrench(experiment, choices, body, T_cloud_hinge)
+    wrench = _cleaned_wrench(experiment, choices, cloud, body.poses, T_cloud_hinge)
     inputs = _body_inputs(object_model(experiment), wrench, choices, Belief(fixed=config.fixed), q=angle[:, None])
-    segments = _segments(choices)
-    fit = _fitted(inputs, segments, segments["quasi_static"], tell)
+    segments = _segments(choices, BODY_HZ)
+    fit = _fitted(inputs, segments, tell)
     assert fit.spring is not None
     known = tuple(fit.spring.values)
     data = published_data(experiment, fit, segments, known)
     trace = _trace(fit, segments["test"], {"angle": angle}, known)
-    return PublishedFit({**data, "marker_error_m": body.error_m}, trace, fit.solution)
+    return PublishedFit({**data, "marker_error_m": body.mean_error_m}, trace, fit.solution)
 
 
 def _barrow(name: str, experiment: Experiment[Any], tell: Tell) -> PublishedFit:
     """The wheelbarrow: moments about the contact, mass known, damped towards the CAD prior (paper, eq.
     optimization_wb).
     """
-    choices, config = BODIES[name], experiment.config
+    choices, config = CHOICES[name], experiment.config
     axle = config.markers.axle
     tell("aligning the markers")
-    body = aligned_barrow(experiment, choices)
-    T_cloud_axle = axle_in_cloud(body, axle.axle, axle.across)
-    times = np.arange(len(body.alignment.rotation)) / BODY_HZ
-    poses = Poses(times, body.rotation(T_cloud_axle[:3, :3]), body.position(T_cloud_axle[:3, 3]))
+    cloud, body = aligned(experiment, choices)
+    T_cloud_axle = frame_of(AxleRoles(tuple(axle.axle), tuple(map(tuple, axle.across))), cloud)
+    poses = body.poses.attached(T_cloud_axle)
     tell("reading the load cells")
-    wrench = _cleaned_wrench(experiment, choices, body, T_cloud_axle)
+    wrench = _cleaned_wrench(experiment, choices, cloud, body.poses, T_cloud_axle)
     fixed = _from_contact(poses, np.array(choices.at_contact))
     model = object_model(experiment).with_wheel(axle.radius)
     options: dict[str, Any] = {f.name: getattr(model.mechanism, f.name) for f in fields(model.mechanism)}
     options["wheel_speed"] = "published"
     model = replace(model, mechanism=PaperContact(**options))
     belief = Belief(published_prior(name, experiment), mass=config.known_mass.value)
-    segments = _segments(choices)
+    segments = _segments(choices, BODY_HZ)
 
     def fitted(w: FloatArray) -> Fit:
         q = model.mechanism.coordinates_of(poses)
-        return _fitted(_body_inputs(model, w, choices, belief, q=q, poses=poses), segments, None, tell)
+        return _fitted(_body_inputs(model, w, choices, belief, q=q, poses=poses), segments, tell)
 
     fit, without = fitted(wrench - fixed), fitted(wrench)
     trace = _trace(fit, segments["test"], barrow_angles(poses))
     more = {
-        "marker_error_m": body.error_m,
+        "marker_error_m": body.mean_error_m,
         "without_correction": {e.name: e.value for e in without.solution.estimates},
     }
     return PublishedFit({**published_data(experiment, fit, segments), **more}, trace, fit.solution)
@@ -161,14 +156,17 @@ def _even(x: FloatArray, rate: float) -> Even:
     return Even(np.arange(len(x)) / rate, x, (), 0.0, np.arange(len(x)))
 
 
-def _segments(choices: BodyChoices) -> dict[str, list[Segment]]:
-    slow = [] if choices.quasi_static is None else [seconds(choices.quasi_static, BODY_HZ)]
-    train, test = [seconds(s, BODY_HZ) for s in choices.train], [seconds(choices.test, BODY_HZ)]
-    return {"quasi_static": slow, "train": train, "test": test}
+def _segments(choices: Choices, rate_hz: float) -> dict[str, list[Segment]]:
+    """The authors' counting as half-open seconds from the window's first sample."""
+    spans = {"quasi_static": [choices.quasi_static], "train": choices.train, "test": [choices.test]}
+    return {
+        kind: [((first - 1.5) / rate_hz, (last - 0.5) / rate_hz) for first, last in filter(None, held)]
+        for kind, held in spans.items()
+    }
 
 
 def _body_inputs(
-    model: Model, wrench: FloatArray, choices: BodyChoices, belief: Belief, *, q: FloatArray, poses: Poses | None = None
+    model: Model, wrench: FloatArray, choices: Choices, belief: Belief, *, q: FloatArray, poses: Poses | None = None
 ) -> Inputs:
     """A body moved by a wrench (samples, 6) in its own frame, without low-pass or samples left out."""
     even = _even(wrench, BODY_HZ)
@@ -186,36 +184,32 @@ def _body_inputs(
     )
 
 
-def _fitted(
-    inputs: Inputs, segments: Mapping[str, Sequence[Segment]], quasi_static: Sequence[Segment] | None, tell: Tell
-) -> Fit:
+def _fitted(inputs: Inputs, segments: Mapping[str, Sequence[Segment]], tell: Tell) -> Fit:
     """The stage's fit, searched from the prior on where there is one."""
-    if inputs.imu is not None:
-        inputs = inputs.on_clock(None)
-    plan = Plan(tuple(segments["train"]), None if quasi_static is None else tuple(quasi_static))
+    plan = Plan(tuple(segments["train"]), tuple(segments["quasi_static"]) or None)
     fit = fit_inputs(inputs, segments, plan, tell=tell)
     return fit if inputs.belief.prior is None else replace(fit, solution=begun_at_prior(fit.solution))
 
 
 def _cleaned_wrench(
-    experiment: Experiment[Any], choices: BodyChoices, body: Aligned, T_cloud_body: FloatArray
+    experiment: Experiment[Any], choices: Choices, cloud: Cloud, poses: Poses, T_cloud_body: FloatArray
 ) -> FloatArray:
-    """(samples, 6): what the sensors pass on without the handles' weight and the preload, in the body's frame."""
+    """(samples, 6): what the sensors pass on without the handles' weight and without the preload, the mean of what that
+    weight does not explain while nobody touches the object; in the body's frame, N and N m.
+    """
     config = experiment.config
-    total: FloatArray | None = None
-    for key, part, markers in (
-        ("wrench", config.recordings.wrench, config.markers.sensor),
-        ("wrench_2", config.recordings.wrench_2, config.markers.sensor_2),
-    ):
-        if part is None or markers is None:
+    total: FloatArray = np.zeros(6)
+    for key, markers in (("wrench", config.markers.sensor), ("wrench_2", config.markers.sensor_2)):
+        if markers is None:
             continue
-        T_cloud_sensor = sensor_in_cloud(body, markers)
-        measured = cut_wrench(experiment, part, choices.window, key)
-        weight = weight_wrench(choices, config.gravity, body.rotation(T_cloud_sensor[:3, :3]))
+        T_cloud_sensor = _sensor_in_cloud(cloud, markers)
+        R_world_sensor = poses.rotation @ T_cloud_sensor[:3, :3]
+        force = choices.handle_mass * (R_world_sensor.swapaxes(1, 2) @ np.array([0.0, 0.0, -config.gravity]))
+        weight = np.hstack([force, np.cross(np.array(choices.handle_com), force)])
+        left = cut_wrench(experiment, key, choices.window) - weight
         T = np.linalg.inv(T_cloud_body) @ T_cloud_sensor
-        w = cleaned(measured, weight, choices.still) @ wrench_transmission(T[:3, :3], T[:3, 3]).T
-        total = w if total is None else total + w
-    assert total is not None
+        preload = np.nanmean(left[_span(choices.still)], axis=0)
+        total = total + (left - preload) @ wrench_transmission(T[:3, :3], T[:3, 3]).T
     return total
 
 
@@ -302,50 +296,25 @@ def begun_at_prior(solution: Solution) -> Solution:
     )
 
 
-def cut_wrench(experiment: Experiment[Any], part: WrenchPart, window: Window, name: str) -> FloatArray:
+def cut_wrench(experiment: Experiment[Any], name: str, window: Window) -> FloatArray:
     """(samples, 6) as stored, N and N m: decimated, then cut."""
+    part = getattr(experiment.config.recordings, name)
     recording = load_part(experiment, f"recordings.{name}", part)
-    names = wrench_channels(part, list(recording))
-    return _cut_rows(recording.stack(names), window, name, part.file)
+    return _cut(recording.stack(wrench_channels(part, list(recording))), window, name, part.file)
 
 
-def cut_imu(experiment: Experiment[Any], part: ImuPart, window: Window) -> FloatArray:
-    """(samples, 6): specific force and angular rate in the IMU's axes, m/s2 and rad/s."""
-    recording = load_part(experiment, "recordings.imu", part)
-    return _cut_rows(recording.stack([*part.acceleration, *part.angular_rate]), window, "imu", part.file)
-
-
-def _cut_rows(x: FloatArray, window: Window, name: str, file: str) -> FloatArray:
+def _cut(x: FloatArray, window: Window, name: str, file: str) -> FloatArray:
     if len(x) < window.needed(name):
         raise DataProblem(file, f"it has {len(x)} rows, the authors' window ends with row {window.needed(name)}")
-    found = x[window.rows(name)]
-    if not np.isfinite(found).all():
+    rows = x[window.rows(name)]
+    if name != "mocap" and not np.isfinite(rows).all():
         raise DataProblem(file, "inside the authors' window there are samples without a number")
-    return found
+    return rows
 
 
-def weight_wrench(choices: BodyChoices, gravity: float, R_world_sensor: FloatArray) -> FloatArray:
-    """(samples, 6): what the weight of the handle alone does to its sensor, in the sensor's frame, N and N m."""
-    force = choices.handle_mass * (R_world_sensor.swapaxes(1, 2) @ np.array([0.0, 0.0, -gravity]))
-    return np.hstack([force, np.cross(np.array(choices.handle_com), force)])
-
-
-def cleaned(measured: FloatArray, weight: FloatArray, still: Span) -> FloatArray:
-    """(samples, 6): the sensor's wrench without the handle's weight and without the preload, the mean of what that
-    weight does not explain.
-    """
-    left = measured - weight
-    return left - np.nanmean(left[span(still)], axis=0)
-
-
-def span(samples: Span) -> slice:
+def _span(samples: Span) -> slice:
     """The authors' counting as a slice."""
     return slice(samples[0] - 1, samples[1])
-
-
-def seconds(samples: Span, rate_hz: float) -> Segment:
-    """The same as half-open seconds from the window's first sample."""
-    return (samples[0] - 1.5) / rate_hz, (samples[1] - 0.5) / rate_hz
 
 
 def door_angle(R_world_hinge: FloatArray) -> FloatArray:
@@ -427,112 +396,42 @@ def errors(fit: Fit, segments: Sequence[Segment], known: Sequence[str] = ()) -> 
     }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Aligned:
-    """A body in the authors' window: the reference cloud, its pose in every sample, and frames in the cloud."""
-
-    names: tuple[str, ...]
-    """Of the cloud, in the file's order, without the subject."""
-    cloud: FloatArray
-    """(markers, 3) m; NaN: never seen."""
-    alignment: Alignment
-
-    def place(self, name: str) -> FloatArray:
-        """(3,) m: a marker in the cloud."""
-        return self.cloud[self.names.index(name)]
-
-    def rotation(self, R_cloud_frame: FloatArray) -> FloatArray:
-        """(samples, 3, 3): a frame of the cloud in the world."""
-        return self.alignment.rotation @ R_cloud_frame
-
-    def position(self, r_cloud: FloatArray) -> FloatArray:
-        """(samples, 3) m: a point of the cloud in the world."""
-        return self.alignment.rotation @ r_cloud + self.alignment.position
-
-    @property
-    def error_m(self) -> float:
-        """The paper's marker error, m."""
-        return mean_error_m(self.alignment)
-
-
-def mean_error_m(alignment: Alignment) -> float:
-    """Mean distance of the visible markers from their places, averaged over the frames with a pose, m."""
-    error = alignment.error[alignment.usable]
-    each = np.asarray(np.nanmean(error, axis=1), dtype=float)
-    return float(each.mean()) if len(each) else float("nan")
-
-
-def read_markers(experiment: Experiment[Any], key: str, part: MocapPart) -> Markers:
+def read_markers(experiment: Experiment[Any], key: str) -> Markers:
     """All markers of a file, names without the subject, in its order."""
-    found = markers_of(load_part(experiment, f"recordings.{key}", part))
-    return Markers(tuple(n.rpartition(":")[2] for n in found.names), found.times_s, found.points)
+    held = markers_of(load_part(experiment, f"recordings.{key}", getattr(experiment.config.recordings, key)))
+    return replace(held, names=tuple(n.rpartition(":")[2] for n in held.names))
 
 
-def aligned_door(experiment: Experiment[Any], choices: BodyChoices, *, whole: bool = False) -> Aligned:
-    """The door against the mean of its static file; `whole`: all rows of the file instead of the authors' window."""
+def aligned(experiment: Experiment[Any], choices: Choices, *, whole: bool = False) -> tuple[Cloud, BodyFit]:
+    """The reference cloud, and the body in the authors' window with heights from the floor, or in the `whole` file.
+
+    The cloud is the mean of the static file, or of some samples of the window.
+    """
     recordings = experiment.config.recordings
-    assert recordings.mocap is not None
-    assert recordings.static is not None
-    markers, static = (
-        read_markers(experiment, "mocap", recordings.mocap),
-        read_markers(experiment, "static", recordings.static),
-    )
-    if markers.names != static.names:
-        raise DataProblem(recordings.static.file, f"its markers are not those of {recordings.mocap.file}")
-    points = markers.points if whole else _cut_markers(markers, choices, recordings.mocap.file)
-    cloud = _mean(static.points)
-    body = [markers.names.index(n) for n in experiment.config.markers.body]
-    return Aligned(markers.names, cloud, align(points[:, body], cloud[body]))
+    markers = read_markers(experiment, "mocap")
+    if not whole:
+        points = _cut(markers.points, choices.window, "mocap", recordings.mocap.file)
+        markers = Markers(markers.names, np.arange(len(points)) / BODY_HZ, points + np.array([0, 0, choices.raised_m]))
+    if choices.reference is None:
+        static = read_markers(experiment, "static")
+        if markers.names != static.names:
+            raise DataProblem(recordings.static.file, f"its markers are not those of {recordings.mocap.file}")
+        mean = nan_mean(static.points, axis=0)
+    else:
+        mean = nan_mean(markers.points[_span(choices.reference)], axis=0)
+    known = np.isfinite(mean).all(axis=1)
+    cloud = Cloud(tuple(name for name, there in zip(markers.names, known, strict=True) if there), mean[known])
+    on_body = [name for name in experiment.config.markers.body or cloud.names if name in cloud.names]
+    return cloud, fit_body(markers, cloud.select(on_body))
 
 
-def aligned_barrow(experiment: Experiment[Any], choices: BodyChoices) -> Aligned:
-    """The wheelbarrow against the mean of some samples of its own window, heights from the floor."""
-    recordings = experiment.config.recordings
-    assert recordings.mocap is not None
-    assert choices.reference is not None
-    markers = read_markers(experiment, "mocap", recordings.mocap)
-    points = _cut_markers(markers, choices, recordings.mocap.file) + np.array([0.0, 0.0, choices.raised_m])
-    cloud = _mean(points[span(choices.reference)])
-    return Aligned(markers.names, cloud, align(points, cloud))
-
-
-def sensor_in_cloud(body: Aligned, part: SensorMarkersPart) -> FloatArray:
+def _sensor_in_cloud(cloud: Cloud, part: SensorMarkersPart) -> FloatArray:
     """T_cloud_sensor (4, 4): x from p2 to p3, z along (p1 - p2) x x, y = -x x z, times the inverse of the machined
     offset as printed (FORMATS, Sensor frame).
     """
-    p1, p2, p3 = (body.place(n) for n in part.markers)
-    x = _unit(p3 - p2)
-    z = _unit(np.cross(p1 - p2, x))
+    p1, p2, p3 = cloud.select(part.markers).points
+    x = (p3 - p2) / np.linalg.norm(p3 - p2)
+    z = np.cross(p1 - p2, x)
+    z = z / np.linalg.norm(z)
     machined = transform(np.array(part.offset.rotation), np.array(part.offset.translation))
     return transform(np.stack([x, -np.cross(x, z), z], axis=1), p2) @ np.linalg.inv(machined)
-
-
-def hinge_in_cloud(body: Aligned, axis: Sequence[str], towards: str) -> FloatArray:
-    """T_cloud_hinge (4, 4), z down."""
-    points = np.array([body.place(n) for n in axis])
-    return hinge_frame(points, body.place(towards), -np.array(UP))
-
-
-def axle_in_cloud(body: Aligned, axle: Sequence[str], across: Sequence[Sequence[str]]) -> FloatArray:
-    """T_cloud_axle (4, 4)."""
-    along = np.sum([body.place(b) - body.place(a) for a, b in across], axis=0)
-    return axle_frame(body.place(axle[0]), body.place(axle[1]), along)
-
-
-def _cut_markers(markers: Markers, choices: BodyChoices, file: str) -> FloatArray:
-    needed = choices.window.needed("mocap")
-    if len(markers.points) < needed:
-        raise DataProblem(file, f"it has {len(markers.points)} rows, the authors' window ends with row {needed}")
-    return markers.points[choices.window.rows("mocap")]
-
-
-def _mean(points: FloatArray) -> FloatArray:
-    """(markers, 3): mean over the samples in which each was seen, NaN where it never was."""
-    seen = np.asarray(np.isfinite(points).all(axis=2))
-    count = seen.sum(axis=0)
-    total = np.where(seen[:, :, None], points, 0.0).sum(axis=0)
-    return np.where(count[:, None] > 0, total / np.maximum(count, 1)[:, None], np.nan)
-
-
-def _unit(v: FloatArray) -> FloatArray:
-    return np.asarray(v / np.linalg.norm(v), dtype=float)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -12,14 +12,8 @@ import numpy as np
 
 from palpate.errors import FileProblem, PalpateError
 from palpate.experiment.file.reading import ROOTS, Experiment, parse, shipped_experiments
-from palpate.experiment.paper.choices import BODIES, HANDLES, ORDER, Window
-from palpate.experiment.paper.published import (
-    PublishedFit,
-    aligned_door,
-    fit_published,
-    mean_error_m,
-    read_markers,
-)
+from palpate.experiment.paper.choices import BODIES, CHOICES, HANDLES, ORDER
+from palpate.experiment.paper.published import PublishedFit, aligned, fit_published, read_markers
 from palpate.experiment.run import run_experiment
 from palpate.experiment.stage.capture import Tell
 from palpate.experiment.stage.result import Result, read_result
@@ -40,7 +34,6 @@ all of it.
 NOT_RUN = "not run without"
 State = Literal["there", "missing", "wrong", "short"]
 FOLDERS = ("door", "handles", "wheelbarrow")
-LFS = b"version https://git-lfs"
 OPTIONAL = (("door", "imu"), ("wheelbarrow", "imu"))
 """The bodies' IMUs tell the vertical; without them the floor and the cameras' frame do."""
 MARKERS: Mapping[str, tuple[str, ...]] = {
@@ -48,7 +41,6 @@ MARKERS: Mapping[str, tuple[str, ...]] = {
     "wheelbarrow": tuple(f"WB_ID{i}" for i in range(1, 24)),
 }
 HEADERS = {"vicon-csv": 5, "microstrain-csv": 38}
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +134,7 @@ def reproduce(folder: str | Path, *, as_published: bool = False, tell: Tell = la
             why = f"{NOT_RUN} {' and '.join(names)}"
             entry = replace(entry, refused=dict.fromkeys(modes, why), **_markers_only(name, copy, files))
         else:
-            entry = _published(entry, copy, files, _named(tell, name, "as published"))
+            entry = _published(entry, copy, files, tell)
         entries[name] = entry
     if not as_published:
         for body in BODIES:
@@ -174,37 +166,31 @@ def experiment_of(
 
 def check_previous(out: Path) -> None:
     """Refuse to write over what this palpate cannot read: it may be somebody's only copy."""
-    for path in [out / "reproduction.json", *(out / name / "result.json" for name in ORDER)]:
-        if not path.exists():
-            continue
+    held: dict[Path, Callable[[Path], Any]] = {out / "reproduction.json": _check_reproduction}
+    held |= {out / name / "result.json": read_result for name in ORDER}
+    held |= {out / name / "model.json": Model.load for name in ORDER}
+    for path, read in held.items():
         try:
-            if path.name == "result.json":
-                read_result(path)
-                continue
-            held: Any = json.loads(read_bytes(path))
-            version = held["palpate_reproduction"]
+            if path.exists():
+                read(path)
         except PalpateError as error:
-            raise FileProblem(
-                path, f"{error}; nothing was overwritten", remedy="choose another output folder"
-            ) from None
-        except (ValueError, KeyError, TypeError) as error:
-            told = f"is damaged or not palpate's ({error!r}); nothing was overwritten"
-            raise FileProblem(path, told, remedy="choose another output folder") from None
-        if version != REPRODUCTION_FORMAT:
-            told = f"has format {version}, this palpate writes format {REPRODUCTION_FORMAT}; nothing was overwritten"
-            raise FileProblem(path, told, remedy="choose another output folder")
-    for path in (out / name / "model.json" for name in ORDER):
-        if path.exists():
-            try:
-                Model.load(path)
-            except PalpateError as error:
-                told = f"{error}; nothing was overwritten"
-                raise FileProblem(path, told, remedy="choose another output folder") from None
+            wrong = f"{error}; nothing was overwritten"
+            raise FileProblem(path, wrong, remedy="choose another output folder") from None
+
+
+def _check_reproduction(path: Path) -> None:
+    try:
+        version = json.loads(read_bytes(path))["palpate_reproduction"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise PalpateError(f"is damaged or not palpate's ({error!r})") from None
+    if version != REPRODUCTION_FORMAT:
+        raise PalpateError(f"has format {version}, this palpate writes format {REPRODUCTION_FORMAT}")
 
 
 def _published(entry: Entry, copy: Path, files: tuple[FileState, ...], tell: Tell) -> Entry:
     try:
-        fit = fit_published(entry.name, experiment_of(entry.name, copy, files), tell)
+        experiment = experiment_of(entry.name, copy, files)
+        fit = fit_published(entry.name, experiment, lambda step: tell(f"{entry.name}, as published: {step}"))
     except PalpateError as error:
         return replace(entry, refused={"published": _plain(entry.name, error, copy)})
     error_m = fit.data.get("marker_error_m")
@@ -243,46 +229,37 @@ def _defaults(
 ) -> dict[str, Entry]:
     """A body and its handle with palpate's own choices. Of the handle, the body alone needs the weight."""
     handle = f"{body}-handle"
-    found = {n: entries[n] for n in (handle, body)}
     weight, whose = (BODIES[body].handle_mass, BODIES[body].handle_com), "stated by the authors"
-    if _complete(handle, files):
-        try:
-            result = run_experiment(experiment_of(handle, copy, files), _named(tell, handle, ""))
-        except PalpateError as error:
-            found[handle] = _with_refusal(found[handle], _plain(handle, error, copy))
-        else:
-            found[handle] = replace(found[handle], default=result)
-            if result.passed:
-                weight, whose = _weight(result), "identified above"
-    if _complete(body, files):
-        try:
-            experiment = experiment_of(body, copy, files, handle=weight)
-            result = run_experiment(experiment, _named(tell, body, ""))
-        except PalpateError as error:
-            found[body] = _with_refusal(found[body], _plain(body, error, copy))
-        else:
-            told = f"default: the handle's mass is the one {whose}, {weight[0]:.4g} kg"
-            found[body] = replace(found[body], default=result, notes=(*found[body].notes, told))
-    return found
+    entry = _default(entries[handle], copy, files, None, tell)
+    if entry.default is not None and entry.default.passed:
+        values = {n: float(e["value"]) for n, e in entry.default.data["parameters"].items()}
+        weight, whose = (values["m"], (values["c_x"], values["c_y"], values["c_z"])), "identified above"
+    other = _default(entries[body], copy, files, weight, tell)
+    if other.default is not None:
+        note = f"default: the handle's mass is the one {whose}, {weight[0]:.4g} kg"
+        other = replace(other, notes=(*other.notes, note))
+    return {handle: entry, body: other}
+
+
+def _default(entry: Entry, copy: Path, files: tuple[FileState, ...], handle: Weight | None, tell: Tell) -> Entry:
+    """The same with palpate's own choices, where its files are there."""
+    name = entry.name
+    if not _complete(name, files):
+        return entry
+    try:
+        experiment = experiment_of(name, copy, files, handle=handle)
+        return replace(entry, default=run_experiment(experiment, lambda step: tell(f"{name}: {step}")))
+    except PalpateError as error:
+        return replace(entry, refused={**entry.refused, "default": _plain(name, error, copy)})
 
 
 def _complete(name: str, files: tuple[FileState, ...]) -> bool:
     return not any(f.experiment == name and f.needed and not f.usable for f in files)
 
 
-def _weight(result: Result) -> Weight:
-    """Mass (kg) and centre of mass (m) of an identified handle."""
-    values = {n: float(e["value"]) for n, e in result.data["parameters"].items()}
-    return values["m"], (values["c_x"], values["c_y"], values["c_z"])
-
-
 def _plain(name: str, error: PalpateError, copy: Path) -> str:
     """An error without the folders of this machine: a report may go to others."""
     return str(error).replace(str(shipped_experiments()[name]), f"{name}.yaml").replace(f"{copy}/", "")
-
-
-def _with_refusal(entry: Entry, why: str) -> Entry:
-    return replace(entry, refused={**entry.refused, "default": why})
 
 
 def _markers_only(name: str, copy: Path, files: tuple[FileState, ...]) -> dict[str, Any]:
@@ -295,16 +272,15 @@ def _markers_only(name: str, copy: Path, files: tuple[FileState, ...]) -> dict[s
         if name == "door":
             if not own["static"].usable:
                 return {}
-            body = aligned_door(experiment, BODIES[name], whole=True)
-            frames, error, cloud = len(body.alignment.rms), body.error_m, "the static file"
+            body, cloud = aligned(experiment, BODIES[name], whole=True)[1], "the static file"
         else:
-            markers = read_markers(experiment, "mocap", experiment.config.recordings.mocap)
-            aligned = fit_body(markers, mean_cloud(markers)).alignment
-            frames, error, cloud = len(aligned.rms), mean_error_m(aligned), "their own mean"
+            markers = read_markers(experiment, "mocap")
+            body, cloud = fit_body(markers, mean_cloud(markers)), "their own mean"
     except PalpateError as problem:
         return {"notes": (f"the markers could not be aligned: {problem}",)}
-    told = f"markers alone: {1e3 * error:.2f} mm off on average against {cloud}, {frames} frames"
-    return {"notes": (told,), "marker_error_m": error}
+    error = body.mean_error_m
+    note = f"markers alone: {1e3 * error:.2f} mm off on average against {cloud}, {len(body.poses)} frames"
+    return {"notes": (note,), "marker_error_m": error}
 
 
 def _truth(copy: Path) -> dict[str, dict[str, float]]:
@@ -319,51 +295,34 @@ def _truth(copy: Path) -> dict[str, dict[str, float]]:
         raise FileProblem(path, f"is damaged ({error!r})", remedy="make the twin again, or remove the file") from None
 
 
-def _named(tell: Tell, name: str, how: str) -> Tell:
-    what = f"{name}, {how}" if how else name
-    return lambda step: tell(f"{what}: {step}")
-
-
 def find_copy(folder: str | Path) -> Path:
     """The folder that holds door/, handles/ and wheelbarrow/: the one given, or the only one in it that does."""
-    top = Path(folder)
+    top, remedy = Path(folder), "give a clone of nate-baum/large-objects-sys-id"
     if not top.is_dir():
-        raise FileProblem(top, "there is no such folder", remedy="give a clone of nate-baum/large-objects-sys-id")
-    if _holds_folders(top):
-        return top
-    below = [p for p in sorted(top.iterdir()) if p.is_dir() and _holds_folders(p)]
-    if len(below) == 1:
-        return below[0]
-    held = ", ".join(sorted(p.name for p in top.iterdir())[:8]) or "nothing"
-    raise FileProblem(
-        top,
-        f"is no copy of the authors' repository: it has none of door/, handles/, wheelbarrow/, but {held}",
-        remedy="give a clone of nate-baum/large-objects-sys-id",
-    )
-
-
-def _holds_folders(folder: Path) -> bool:
-    return any((folder / name).is_dir() for name in FOLDERS)
+        raise FileProblem(top, "there is no such folder", remedy=remedy)
+    inside = sorted(top.iterdir())
+    holding = [p for p in (top, *inside) if any((p / name).is_dir() for name in FOLDERS)]
+    if holding[:1] == [top] or len(holding) == 1:
+        return holding[0]
+    held = ", ".join([p.name for p in inside][:8]) or "nothing"
+    wrong = f"is no copy of the authors' repository: it has none of door/, handles/, wheelbarrow/, but {held}"
+    raise FileProblem(top, wrong, remedy=remedy)
 
 
 def look(folder: Path) -> tuple[FileState, ...]:
     """Every file that the four identifications name, judged without reading it as a whole where that can be."""
-    found: list[FileState] = []
-    for experiment in ORDER:
-        for recording, part in recordings_in(experiment).items():
-            state, told = _judged(folder / part["file"], experiment, recording, str(part["format"]))
-            found.append(FileState(experiment, recording, str(part["file"]), state, told))
-    return tuple(found)
+    return tuple(
+        FileState(
+            experiment, recording, part["file"], *_judged(folder / part["file"], experiment, recording, part["format"])
+        )
+        for experiment in ORDER
+        for recording, part in recordings_in(experiment).items()
+    )
 
 
 def recordings_in(experiment: str) -> dict[str, dict[str, Any]]:
     """The recordings that a shipped experiment file names, as they stand there."""
     return cast("dict[str, dict[str, Any]]", parse(shipped_experiments()[experiment])[0]["recordings"])
-
-
-def window_of(experiment: str) -> Window:
-    """The authors' window of an identification."""
-    return (HANDLES[experiment] if experiment in HANDLES else BODIES[experiment]).window
 
 
 def _judged(path: Path, experiment: str, recording: str, wanted: str) -> tuple[State, str]:
@@ -373,17 +332,16 @@ def _judged(path: Path, experiment: str, recording: str, wanted: str) -> tuple[S
         head = head_of(path)
     except PalpateError as error:
         return "wrong", str(error)
-    if head.startswith(LFS):
+    likely = kind(head, path)
+    if likely.startswith("a Git LFS pointer"):
         return "missing", "this is git-LFS's pointer to the file, not the file: type `git lfs pull` in the clone"
-    found = kind(head, path)
-    if found != wanted:
-        return "wrong", f"it looks like {found}, a {wanted} file is expected"
-    if wanted == "vicon-csv":
-        told = _other_markers(head, experiment)
-        if told:
-            return "wrong", told
+    if likely != wanted:
+        return "wrong", f"it looks like {likely}, a {wanted} file is expected"
+    if wanted == "vicon-csv" and (remark := _other_markers(head, experiment)):
+        return "wrong", remark
     if wanted.endswith("csv") and recording != "static":
-        rows, least = _lines(path, HEADERS[wanted]), window_of(experiment).needed(recording)
+        data, least = read_bytes(path), CHOICES[experiment].window.needed(recording)
+        rows = max(0, data.count(b"\n") + (not data.endswith(b"\n")) - HEADERS[wanted])
         if rows < least:
             return "short", f"it has {rows} rows, the authors' window ends with row {least}: an excerpt?"
     return "there", ""
@@ -399,13 +357,3 @@ def _other_markers(head: bytes, experiment: str) -> str:
     other = next((e for e, own in MARKERS.items() if e != experiment and set(own) <= names), None)
     what = f"; its markers are those of the {other}" if other else ""
     return f"it has no marker {lost[0]} ({len(lost)} of {len(MARKERS[experiment])} are not there){what}"
-
-
-def _lines(path: Path, header: int) -> int:
-    """Rows of a text file below its header."""
-    count, last = 0, b"\n"
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            count += chunk.count(b"\n")
-            last = chunk[-1:]
-    return max(0, count + (last != b"\n") - header)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from palpate.experiment.paper.choices import BODIES, HANDLES, PAPER, PaperColumn, Printed
 from palpate.experiment.paper.reproduce import REPRODUCTION_FORMAT, Entry, Reproduction
 
 Kind = Literal["parameter", "regression", "quality", "rms"]
+WAYS = ("published", "uncorrected", "default")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +44,10 @@ class Line:
             return None
         return self.paper.value
 
-    @property
-    def published_percent(self) -> float | None:
-        """By how much the fit with the authors' choices differs, percent."""
-        return _percent(self.published, self.against)
-
-    @property
-    def uncorrected_percent(self) -> float | None:
-        """The same without the fixed wrench."""
-        return _percent(self.uncorrected, self.against)
-
-    @property
-    def default_percent(self) -> float | None:
-        """By how much palpate's own fit differs, percent."""
-        return _percent(self.default, self.against)
+    def percent(self, value: float | None) -> float | None:
+        """By how much a value differs from what it is compared with, percent."""
+        against = self.against
+        return None if value is None or not against else 100 * (value - against) / abs(against)
 
     @property
     def inside(self) -> bool | None:
@@ -69,71 +60,62 @@ class Line:
 
 def comparison(entry: Entry) -> tuple[Line, ...]:
     """All lines of one identification: parameters in the paper's order, then regression, then RMS errors."""
-    paper = PAPER[entry.name]
-    published = {} if entry.published is None else dict(entry.published.data)
-    default = {} if entry.default is None else dict(entry.default.data)
-    return (*_parameters(entry, paper, published, default), *_regression(entry, paper, published, default))
+    paper, simulated = PAPER[entry.name], entry.truth is not None
+    published: Mapping[str, Any] = {} if entry.published is None else entry.published.data
+    default: Mapping[str, Any] = {} if entry.default is None else entry.default.data
+    return (
+        *_parameters(entry, paper, published, default),
+        *(replace(line, simulated=simulated) for line in _regression(entry, paper, published, default)),
+    )
 
 
 def _parameters(
     entry: Entry, paper: PaperColumn, published: Mapping[str, Any], default: Mapping[str, Any]
-) -> list[Line]:
+) -> Iterator[Line]:
     one, other = published.get("parameters", {}), default.get("parameters", {})
-    plain = published.get("without_correction", {})
-    names = list(dict.fromkeys([*paper.parameters, *(n for n in (*one, *other) if n.startswith("bias_"))]))
-    found: list[Line] = []
-    for name in names:
+    biases = (name for name in (*one, *other) if name.startswith("bias_"))
+    for name in dict.fromkeys([*paper.parameters, *biases]):
         a, b = one.get(name, {}), other.get(name, {})
         ci, status = b.get("ci95"), str(b.get("status", ""))
-        found.append(
-            Line(
-                "parameter",
-                name,
-                str(a.get("unit") or b.get("unit") or ""),
-                paper.parameters.get(name),
-                a.get("value"),
-                b.get("value"),
-                None if ci is None else (float(ci[0]), float(ci[1])),
-                None if entry.truth is None else entry.truth.get(name),
-                status,
-                fixed=bool(a.get("fixed")) or status == "fixed",
-                simulated=entry.truth is not None,
-                uncorrected=plain.get(name),
-            )
+        yield Line(
+            "parameter",
+            name,
+            str(a.get("unit") or b.get("unit") or ""),
+            paper.parameters.get(name),
+            a.get("value"),
+            b.get("value"),
+            None if ci is None else (float(ci[0]), float(ci[1])),
+            None if entry.truth is None else entry.truth.get(name),
+            status,
+            fixed=bool(a.get("fixed")) or status == "fixed",
+            simulated=entry.truth is not None,
+            uncorrected=published.get("without_correction", {}).get(name),
         )
-    return found
 
 
 def _regression(
     entry: Entry, paper: PaperColumn, published: Mapping[str, Any], default: Mapping[str, Any]
-) -> list[Line]:
-    spans, simulated = published.get("seconds", {}), entry.truth is not None
-    chosen = default.get("provenance", {}).get("segments", {})
+) -> Iterator[Line]:
+    spans, chosen = published.get("seconds", {}), default.get("provenance", {}).get("segments", {})
     other, test_s = _default_test(entry.name, default)
     train_s = sum(b - a for a, b in chosen["train"]) if "train" in chosen else None
-    lines = [
-        Line("regression", "train", "s", paper.train_s, spans.get("train"), train_s),
-        Line("regression", "test", "s", paper.test_s, spans.get("test"), test_s),
-    ]
+    yield Line("regression", "train", "s", paper.train_s, spans.get("train"), train_s)
+    yield Line("regression", "test", "s", paper.test_s, spans.get("test"), test_s)
     if paper.damping is not None:
-        damping = [d.get("damping") for d in (published, default)]
-        lines.append(Line("regression", "lambda", "-", paper.damping, damping[0], damping[1]))
-    kappa = [d.get("kappa_eff_paper") for d in (published, default)]
-    if default.get("procedure") == "joint":
-        kappa[1] = None  # of the spring's powers as well, which the paper's number does not hold
-    lines.append(Line("quality", "kappa, as the paper", "-", paper.kappa, kappa[0], kappa[1], simulated=simulated))
-    lines.append(Line("regression", "kappa_eff of palpate", "-", None, None, default.get("kappa_eff")))
+        yield Line("regression", "lambda", "-", paper.damping, published.get("damping"), default.get("damping"))
+    # of a joint fit it is of the spring's powers as well, which the paper's number does not hold
+    kappa = None if default.get("procedure") == "joint" else default.get("kappa_eff_paper")
+    yield Line("quality", "kappa, as the paper", "-", paper.kappa, published.get("kappa_eff_paper"), kappa)
+    yield Line("regression", "kappa_eff of palpate", "-", None, None, default.get("kappa_eff"))
     if paper.marker_error_mm is not None:
         error = None if entry.marker_error_m is None else 1e3 * entry.marker_error_m
-        lines.append(Line("quality", "marker error", "mm", paper.marker_error_mm, error, None, simulated=simulated))
+        yield Line("quality", "marker error", "mm", paper.marker_error_mm, error, None)
     one = published.get("rms", {}).get("test", {})
     for row, (value, percent) in paper.rms.items():
         a, b = one.get(row, {}), other.get(row, {})
         unit = "N" if row.startswith("f") else "N m"
-        lines.append(Line("rms", f"RMS {row}", unit, value, a.get("value"), b.get("value"), simulated=simulated))
-        shares = [x.get("percent_of_range") for x in (a, b)]
-        lines.append(Line("rms", f"RMS {row}, of range", "%", percent, shares[0], shares[1], simulated=simulated))
-    return lines
+        yield Line("rms", f"RMS {row}", unit, value, a.get("value"), b.get("value"))
+        yield Line("rms", f"RMS {row}, of range", "%", percent, a.get("percent_of_range"), b.get("percent_of_range"))
 
 
 def _default_test(name: str, default: Mapping[str, Any]) -> tuple[Mapping[str, Any], float | None]:
@@ -155,8 +137,8 @@ def correction_text(entry: Entry) -> str:
     if entry.truth is None:
         moved = ", ".join(f"{x.name} {x.uncorrected:.4g} ({x.published:.4g})" for x in lines)
         return f"{wrench} is of the authors; without it (with it): {moved}"
-    known = [x for x in lines if x.uncorrected_percent is not None]
-    moved = ", ".join(f"{x.name} {x.uncorrected_percent:+.1f} % ({x.published_percent:+.1f} %)" for x in known)
+    known = [x for x in lines if x.against]
+    moved = ", ".join(f"{x.name} {x.percent(x.uncorrected):+.1f} % ({x.percent(x.published):+.1f} %)" for x in known)
     return (
         f"{wrench} corrects an error of the authors' laboratory that a simulated copy does not have, so that a part of "
         f"the difference printed here is that wrench's own; without it (with it): {moved}"
@@ -176,10 +158,7 @@ def reproduction_data(found: Reproduction) -> dict[str, Any]:
         "palpate_reproduction": REPRODUCTION_FORMAT,
         "palpate": version("palpate"),
         "modes": list(found.modes),
-        "files": [
-            {"experiment": f.experiment, "recording": f.recording, "file": f.file, "state": f.state, "told": f.told}
-            for f in found.files
-        ],
+        "files": [asdict(file) for file in found.files],
         "simulated": any(e.truth is not None for e in found.entries.values()),
         "experiments": {name: _entry_data(entry) for name, entry in found.entries.items()},
         "failures": list(found.failures),
@@ -200,27 +179,12 @@ def _entry_data(entry: Entry) -> dict[str, Any]:
 
 def _line_data(line: Line) -> dict[str, Any]:
     return {
-        "kind": line.kind,
-        "name": line.name,
-        "unit": line.unit,
+        **{name: getattr(line, name) for name in ("kind", "name", "unit", "truth", "inside", "status")},
         "paper": None if line.paper is None else line.paper.value,
-        "truth": line.truth,
-        "published": line.published,
-        "published_percent": line.published_percent,
-        "uncorrected": line.uncorrected,
-        "uncorrected_percent": line.uncorrected_percent,
-        "default": line.default,
         "default_ci95": None if line.ci95 is None else list(line.ci95),
-        "default_percent": line.default_percent,
-        "inside": line.inside,
-        "status": line.status,
+        **{way: getattr(line, way) for way in WAYS},
+        **{f"{way}_percent": line.percent(getattr(line, way)) for way in WAYS},
     }
-
-
-def _percent(value: float | None, against: float | None) -> float | None:
-    if value is None or against is None or against == 0:
-        return None
-    return 100 * (value - against) / abs(against)
 
 
 def choices_text(name: str) -> tuple[tuple[str, str], ...]:
@@ -231,7 +195,7 @@ def choices_text(name: str) -> tuple[tuple[str, str], ...]:
         return (
             ("clocks", f"load-cell sample {first['wrench']} and IMU sample {first['imu']} coincide"),
             ("derivative", f"Savitzky-Golay, {own.slope[0]} ms, order {own.slope[1]}, of the angular rate"),
-            ("smoothing", f"Savitzky-Golay, {own.smooth} ms, order {own.order}, of the motion only"),
+            ("smoothing", f"Savitzky-Golay, {own.smooth[0]} ms, order {own.smooth[1]}, of the motion only"),
             ("noise of the IMU", "left in"),
         )
     own = BODIES[name]
