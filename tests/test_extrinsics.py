@@ -57,18 +57,10 @@ def test_about_a_hinge_the_turn_and_the_lever_arms_direction_are_one_unknown() -
     alone = imu_on_poses(twin.poses, *twin.imu, twin.clock)
     assert any("turn about z is not known" in text for text in alone.weak)
     assert any("lever arm" in text for text in alone.weak)
-    drawing = exp_rotation(np.radians([0.4, -0.3, 0.5])) @ twin.R_frame_imu
-    found = imu_on_poses(twin.poses, *twin.imu, twin.clock, drawing=drawing, drawing_std_rad=np.radians(0.5))
-    assert len(found.weak) == 1
-    assert "lever arm along z" in found.weak[0]
-    assert (np.abs(found.r_ab - twin.r_frame_imu) < 4 * found.lever_std)[:2].all()
-    assert found.lever_std[:2].max() < 5e-3
-    assert (np.abs(turned(found.R_ab, twin.R_frame_imu)) < 4 * found.turn_std_rad).all()
-    for result in (alone, found):  # what the hinge does tell
-        assert result.tilt is not None
-        error = np.array([result.tilt.x_rad, result.tilt.y_rad]) - twin.tilt
-        assert (np.abs(error) < 4 * result.tilt.std_rad).all()
-        assert np.degrees(result.tilt.std_rad).max() < 0.1
+    assert alone.tilt is not None  # what the hinge does tell
+    error = np.array([alone.tilt.x_rad, alone.tilt.y_rad]) - twin.tilt
+    assert (np.abs(error) < 4 * alone.tilt.std_rad).all()
+    assert np.degrees(alone.tilt.std_rad).max() < 0.1
 
 
 @pytest.mark.parametrize("gentle", [False, True])

@@ -196,7 +196,7 @@ def test_what_cannot_be_fused_is_refused() -> None:
     with pytest.raises(DataProblem, match=r"0 poses lie within the IMU's time. Align the clocks"):
         fuse(c.poses, c.times + 100, c.acceleration, c.rate, T_BODY_IMU, gravity=DOWN, noise=NOISE)
     kept = np.r_[0:500, 600 : len(c.times)]
-    with pytest.raises(DataProblem, match="clock is not even"):
+    with pytest.raises(DataProblem, match="even clock"):
         fuse(c.poses, c.times[kept], c.acceleration[kept], c.rate[kept], T_BODY_IMU, gravity=DOWN, noise=NOISE)
     with pytest.raises(DataProblem, match="cannot follow 200 Hz"):
         c.fuse(bandwidth_hz=200.0)

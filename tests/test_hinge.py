@@ -11,7 +11,7 @@ from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem
-from palpate.motion.hinge import (
+from palpate.motion.frames import (
     check_hinge,
     hinge_from_frame,
     hinge_from_motion,

@@ -11,15 +11,20 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
 from palpate.motion.cloud import Markers, markers_of
-from palpate.motion.frames import AxleRoles, HingeRoles, SensorRoles, check_wheel, frame_of, frames_of, rolling
-from palpate.motion.hinge import (
+from palpate.motion.frames import (
+    AxleRoles,
+    HingeRoles,
+    SensorRoles,
     check_hinge,
+    frame_of,
+    frames_of,
     hinge_from_frame,
     hinge_from_motion,
     hinge_from_path,
     hinge_motion,
     inclination,
 )
+from palpate.motion.rolling import check_wheel, rolling
 from palpate.physics.motion import Poses
 from palpate.recording import load
 from tests.poses import measured_sensor_poses, pose_difference

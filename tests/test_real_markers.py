@@ -9,8 +9,7 @@ from scipy.spatial.transform import Rotation
 import palpate
 from palpate.errors import DataProblem
 from palpate.motion.cloud import Cloud, Markers, fill_gaps, fit_body, markers_of, mean_cloud, static_cloud
-from palpate.motion.faults import compare_clouds
-from palpate.motion.labels import check_markers
+from palpate.motion.faults import check_markers, compare_clouds
 
 pytestmark = pytest.mark.real
 ALIGNED = [*range(1, 11), 13, 14, 16, 17, 19, 20]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from palpate.motion.frames import Tilt, hinge_inclination, up_vector
+from palpate.motion.extrinsics import Tilt, hinge_inclination, up_vector
 
 Array = NDArray[np.float64]
 

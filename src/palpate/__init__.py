@@ -67,18 +67,18 @@ if TYPE_CHECKING:
     from palpate.motion.cloud import mean_cloud as mean_cloud
     from palpate.motion.cloud import static_cloud as static_cloud
     from palpate.motion.derivatives import pose_motion as pose_motion
+    from palpate.motion.faults import check_markers as check_markers
     from palpate.motion.frames import HingeRoles as HingeRoles
+    from palpate.motion.frames import JointFrame as JointFrame
     from palpate.motion.frames import SensorRoles as SensorRoles
     from palpate.motion.frames import frames_of as frames_of
+    from palpate.motion.frames import hinge_from_frame as hinge_from_frame
+    from palpate.motion.frames import hinge_from_motion as hinge_from_motion
+    from palpate.motion.frames import hinge_from_path as hinge_from_path
+    from palpate.motion.frames import joint_of_hinge as joint_of_hinge
     from palpate.motion.fusion import fuse as fuse
-    from palpate.motion.hinge import JointFrame as JointFrame
-    from palpate.motion.hinge import hinge_from_frame as hinge_from_frame
-    from palpate.motion.hinge import hinge_from_motion as hinge_from_motion
-    from palpate.motion.hinge import hinge_from_path as hinge_from_path
-    from palpate.motion.hinge import joint_of_hinge as joint_of_hinge
     from palpate.motion.imu import Smoothing as Smoothing
     from palpate.motion.imu import imu_motion as imu_motion
-    from palpate.motion.labels import check_markers as check_markers
     from palpate.motion.offset import Offset as Offset
     from palpate.motion.offset import estimate_offset as estimate_offset
     from palpate.motion.offset import marker_clock as marker_clock
@@ -108,9 +108,9 @@ _PUBLIC = {
         ("palpate.mechanisms", "Mechanism"),
         ("palpate.model", "Model load_object"),
         ("palpate.motion.cloud", "Cloud Markers fill_gaps fit_body markers_of mean_cloud static_cloud"),
-        ("palpate.motion.labels", "check_markers"),
-        ("palpate.motion.frames", "HingeRoles SensorRoles frames_of"),
-        ("palpate.motion.hinge", "JointFrame hinge_from_frame hinge_from_motion hinge_from_path joint_of_hinge"),
+        ("palpate.motion.faults", "check_markers"),
+        ("palpate.motion.frames", "HingeRoles JointFrame SensorRoles frames_of joint_of_hinge"),
+        ("palpate.motion.frames", "hinge_from_frame hinge_from_motion hinge_from_path"),
         ("palpate.motion.clock", "ClockMap Even evenly_sampled"),
         ("palpate.motion.offset", "Offset estimate_offset marker_clock"),
         ("palpate.motion.derivatives", "pose_motion"),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, PalpateError
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import FloatArray, rate_hz
 
 Interval = tuple[float, float]
 IntArray = NDArray[np.int64]
@@ -400,6 +400,21 @@ def interpolated(at_s: FloatArray, times_s: FloatArray, x: FloatArray) -> FloatA
     return np.array([np.interp(at_s, times_s, column) for column in x.T], dtype=float).T
 
 
+def even_rate(times_s: FloatArray, what: str, most: float = _UNEVEN) -> float:
+    """Samples per second of an even clock from which none is missing; refused where it is off by `most` periods."""
+    if len(times_s) < 2 or not times_s[-1] > times_s[0]:
+        raise DataProblem(what, f"{len(times_s)} samples have no rate")
+    rate = rate_hz(times_s)
+    off = np.abs((times_s - times_s[0]) * rate - np.arange(len(times_s)))
+    if not off.max() < most:
+        raise DataProblem(
+            what,
+            f"the times deviate from an even clock by up to {off.max():.2g} periods, at {times_s[off.argmax()]:.3f} s",
+            remedy="put the samples on an even clock first (evenly_sampled)",
+        )
+    return rate
+
+
 @dataclass(frozen=True, slots=True)
 class ClockMap:
     """reference time = device time + offset_s + drift (reference time - at_s): a line with its uncertainty.
@@ -483,37 +498,24 @@ def _quantile(freedom: int) -> float:
     return float(stdtrit(max(freedom, 1), 0.975))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Kernel:
-    """Windowed sinc, as a table over the distance in input samples, 0 to `reach`."""
-
-    reach: int
-    table: FloatArray
-
-
-def resample(
-    times_s: FloatArray,
-    x: FloatArray,
-    at_s: FloatArray,
-    *,
-    clock: ClockMap | None = None,
-    rate_hz: float | None = None,
-) -> FloatArray:
+def resample(times_s: FloatArray, x: FloatArray, at_s: FloatArray, *, clock: ClockMap | None = None) -> FloatArray:
     """(samples, ...) at the times `at_s` (s) of the reference clock, low-passed for their rate: (len(at_s), ...).
 
-    times_s: even, s, on the device's clock; `clock` maps it to the reference (the same clock if None). `rate_hz` is the
-    rate that `at_s` stands for, by default their mean rate. A sinc with a Kaiser window (Oppenheim & Schafer, 7.5) is
-    evaluated at the exact times, so any ratio of rates and any offset are right alike. NaN where the kernel leaves the
-    recording or meets a NaN: gaps stay gaps, wider by the filter's reach.
+    times_s: even, s, on the device's clock; `clock` maps it to the reference (the same clock if None). A sinc with a
+    Kaiser window (Oppenheim & Schafer, 7.5) is evaluated at the exact times, so any ratio of rates and any offset are
+    right alike. NaN where the kernel leaves the recording or meets a NaN: gaps stay gaps, wider by the filter's reach.
     """
-    start, period = _even_clock(times_s)
-    kernel = _kernel(1 / period, rate_hz if rate_hz is not None else _mean_rate(at_s))
+    rate = even_rate(times_s, "rate conversion")
+    if len(at_s) < 2:
+        raise PalpateError("the rate of a single time is unknown")
+    kernel = _kernel(rate, rate_hz(at_s))
     there = at_s if clock is None else clock.from_reference(at_s)
-    return _evaluate(kernel, np.asarray(x, dtype=float), (there - start) / period)
+    return _evaluate(kernel, np.asarray(x, dtype=float), (there - times_s[0]) * rate)
 
 
 @lru_cache(maxsize=8)
-def _kernel(rate_in_hz: float, rate_out_hz: float) -> _Kernel:
+def _kernel(rate_in_hz: float, rate_out_hz: float) -> FloatArray:
+    """Windowed sinc, as a table over the distance in input samples, 0 to its reach."""
     if not (rate_in_hz > 0 and rate_out_hz > 0):
         raise PalpateError(f"rates must be positive, not {rate_in_hz:g} and {rate_out_hz:g} Hz")
     stop = min(1.0, rate_out_hz / rate_in_hz) / 2  # cycles per input sample
@@ -522,46 +524,26 @@ def _kernel(rate_in_hz: float, rate_out_hz: float) -> _Kernel:
     distance = np.arange(reach * _FINENESS + 1) / _FINENESS
     cutoff = (1 + PASS) * stop  # twice the middle of the transition
     window = np.i0(0.1102 * (ATTENUATION_DB - 8.7) * np.sqrt(1 - (distance / reach) ** 2))
-    return _Kernel(reach, cutoff * np.sinc(cutoff * distance) * window / window[0])
+    return cutoff * np.sinc(cutoff * distance) * window / window[0]
 
 
-def _evaluate(kernel: _Kernel, x: FloatArray, at: FloatArray) -> FloatArray:
+def _evaluate(kernel: FloatArray, x: FloatArray, at: FloatArray) -> FloatArray:
     """Weighted sums of the 2 reach samples around each place (in samples)."""
     from scipy.sparse import csr_array
 
+    reach = len(kernel) // _FINENESS
     flat = x.reshape(len(x), -1)
     result = np.full((len(at), flat.shape[1]), np.nan)
-    first = np.floor(at).astype(np.int64) - kernel.reach + 1
-    inside = np.flatnonzero((first >= 0) & (first + 2 * kernel.reach <= len(x)))
-    taps = np.arange(2 * kernel.reach)
+    first = np.floor(at).astype(np.int64) - reach + 1
+    inside = np.flatnonzero((first >= 0) & (first + 2 * reach <= len(x)))
+    taps = np.arange(2 * reach)
     for some in np.array_split(inside, max(1, len(inside) * len(taps) // _WEIGHTS_AT_ONCE)):
         index = first[some, None] + taps
         place = np.abs(at[some, None] - index) * _FINENESS
-        low = np.minimum(place.astype(np.int64), len(kernel.table) - 2)
-        weights = kernel.table[low]
-        weights += (place - low) * (kernel.table[low + 1] - weights)
+        low = np.minimum(place.astype(np.int64), len(kernel) - 2)
+        weights = kernel[low]
+        weights += (place - low) * (kernel[low + 1] - weights)
         weights /= weights.sum(axis=1, keepdims=True)  # a constant stays itself to the last digit
         rows = np.arange(0, index.size + 1, len(taps))
         result[some] = csr_array((weights.ravel(), index.ravel(), rows), shape=(len(some), len(x))) @ flat
     return result.reshape(len(at), *x.shape[1:])
-
-
-def _even_clock(times_s: FloatArray) -> tuple[float, float]:
-    """First time and period, s."""
-    if len(times_s) < 2 or not times_s[-1] > times_s[0]:
-        raise DataProblem("rate conversion", f"{len(times_s)} samples have no rate")
-    start, period = float(times_s[0]), float((times_s[-1] - times_s[0]) / (len(times_s) - 1))
-    off = float(np.abs(times_s - start - period * np.arange(len(times_s))).max()) / period
-    if not off < _UNEVEN:
-        raise DataProblem(
-            "rate conversion",
-            f"the times deviate from an even clock by up to {off:.2g} periods",
-            remedy="put the samples on an even clock first (evenly_sampled)",
-        )
-    return start, period
-
-
-def _mean_rate(at_s: FloatArray) -> float:
-    if len(at_s) < 2:
-        raise PalpateError("the rate of a single time is unknown: state rate_hz")
-    return float((len(at_s) - 1) / (at_s[-1] - at_s[0]))

@@ -18,6 +18,8 @@ from palpate.recording import Recording
 
 _STILL_M = 2e-3
 """A body whose markers stay within this is still."""
+_STILL_S = 1.0
+"""Length of the stillest stretch, where none is stated."""
 _PIECE_S = 0.1
 """Noise is averaged over pieces of this length before movement is judged."""
 _MOST_FRAMES = 3000
@@ -57,6 +59,10 @@ class Markers:
         """(frames, markers) whether the marker was seen."""
         return np.asarray(np.isfinite(self.points).all(axis=2))
 
+    def at(self, frames: slice | NDArray[np.int64]) -> Markers:
+        """The same markers in these frames only."""
+        return Markers(self.names, self.times_s[frames], self.points[frames])
+
 
 def markers_of(recording: Recording, names: Iterable[str] | None = None) -> Markers:
     """The named markers of a recording, or every channel with three components in metres, on their common clock."""
@@ -91,15 +97,10 @@ class Cloud:
         places = [marker_index(self.names, name) for name in names]
         return Cloud(tuple(self.names[i] for i in places), self.points[places])
 
-    def centred(self) -> Cloud:
-        """The same cloud about its centroid, axes unchanged."""
-        return Cloud(self.names, self.points - self.points.mean(axis=0))
-
     def places(self, names: Iterable[str]) -> FloatArray:
         """(names, 3) places of these markers; NaN for those that the cloud does not have."""
-        index = {name: i for i, name in enumerate(self.names)}
-        lost = np.full(3, np.nan)
-        return np.array([self.points[index[n]] if n in index else lost for n in names], dtype=float).reshape(-1, 3)
+        there, lost = dict(zip(self.names, self.points, strict=True)), np.full(3, np.nan)
+        return np.array([there.get(name, lost) for name in names], dtype=float).reshape(-1, 3)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,7 +165,7 @@ def static_cloud(markers: Markers, *, still_m: float = _STILL_M) -> Cloud:
     seen = np.asarray(markers.seen.any(axis=0))
     if seen.sum() < 3:
         raise DataProblem("reference cloud", f"only {int(seen.sum())} markers were seen", remedy="it takes three")
-    moved = movement(markers)
+    moved = _movement(markers)
     # One restless marker is a fault of that marker, several are a body that moves.
     several = np.sort(moved[seen])[-min(3, int(seen.sum()))]
     if several > still_m:
@@ -182,18 +183,16 @@ def static_cloud(markers: Markers, *, still_m: float = _STILL_M) -> Cloud:
     return Cloud(_chosen(markers.names, seen), mean[seen])
 
 
-def still_cloud(
-    markers: Markers, seconds: tuple[float, float] | None = None, *, length_s: float = 1.0, still_m: float = _STILL_M
-) -> Cloud:
-    """The mean over a stretch in which the body is still, in the capture frame: the seconds given, or the stillest.
+def still_cloud(markers: Markers, seconds: tuple[float, float] | None = None) -> Cloud:
+    """The mean over a stretch in which the body is still, in the capture frame: the seconds given, or the stillest one.
 
     Markers that were hidden then get their place from the rest of the recording.
     """
-    start, end = seconds if seconds is not None else _stillest(markers, length_s)
-    part = between(markers, start, end)
+    start, end = seconds if seconds is not None else _stillest(markers)
+    part = markers.at(slice(*np.searchsorted(markers.times_s, [start, end])))
     if len(part.times_s) == 0:
         raise DataProblem("reference cloud", f"there is no frame between {start:g} and {end:g} s")
-    return completed(static_cloud(part, still_m=still_m), markers)
+    return completed(static_cloud(part), markers)
 
 
 def mean_cloud(markers: Markers, *, robust: bool = True) -> Cloud:
@@ -210,21 +209,21 @@ def mean_cloud(markers: Markers, *, robust: bool = True) -> Cloud:
     if len(frames) == 0 or seen[best].sum() < 3:
         raise DataProblem("reference cloud", "no frame shows three markers")
     start = np.where(seen[best, :, None], points[best], np.nan)
-    cloud, first = start, start
+    cloud = start
     for turn in range(_ROUNDS):
-        before = cloud
-        cloud = averaged(points, cloud, robust=robust and turn > 0)
-        if np.isfinite(before[ever]).all() and np.abs(cloud - before)[ever].max() < _CONVERGED * _size(cloud[ever]):
+        before, cloud = cloud, averaged(points, cloud, robust=robust and turn > 0)
+        size = np.linalg.norm(cloud[ever] - cloud[ever].mean(axis=0), axis=1).max()
+        if np.isfinite(before[ever]).all() and np.abs(cloud - before)[ever].max() < _CONVERGED * size:
             break
     if not np.isfinite(cloud[ever]).all():
         lost = _chosen(markers.names, ever & ~known_points(cloud))
         raise DataProblem("reference cloud", f"{', '.join(lost)}: never seen together with three others")
     for _ in range(2):
         cloud = _refined(markers.points, cloud, robust=robust)
-    back = align(cloud[None], first)
+    back = align(cloud[None], start)
     if back.usable[0]:  # the axes of the capture frame, as they were in the first frame
         cloud = (cloud - back.position[0]) @ back.rotation[0]
-    return Cloud(_chosen(markers.names, ever), cloud[ever]).centred()
+    return Cloud(_chosen(markers.names, ever), cloud[ever] - cloud[ever].mean(axis=0))
 
 
 def completed(cloud: Cloud, markers: Markers) -> Cloud:
@@ -245,26 +244,18 @@ def body_points(points: FloatArray, alignment: Alignment) -> FloatArray:
     return np.asarray((points - alignment.position[:, None, :]) @ alignment.rotation)
 
 
-def between(markers: Markers, start_s: float, end_s: float) -> Markers:
-    """The frames of start_s <= t < end_s."""
-    inside = (markers.times_s >= start_s) & (markers.times_s < end_s)
-    return Markers(markers.names, markers.times_s[inside], markers.points[inside])
-
-
 def select_markers(markers: Markers, names: Iterable[str]) -> Markers:
     """The named markers, in that order; a name may leave out the subject ("Subject:name")."""
     places = [marker_index(markers.names, name) for name in names]
     return Markers(tuple(markers.names[i] for i in places), markers.times_s, markers.points[:, places])
 
 
-def movement(markers: Markers) -> FloatArray:
+def _movement(markers: Markers) -> FloatArray:
     """(markers,) how far each one goes from its mean place, m, noise averaged over pieces of 0.1 s; NaN if unseen."""
     times = markers.times_s
     pieces = max(2, int((times[-1] - times[0]) / _PIECE_S)) if len(times) > 1 else 1
-    length = float(times[-1] - times[0]) if len(times) else 0.0
-    cuts = np.asarray([times[0] + length * k / pieces for k in range(1, pieces)], dtype=float)
-    inner = [int(i) for i in times.searchsorted(cuts)]
-    parts = [markers.points[a:b] for a, b in pairwise([0, *inner, len(times)])]
+    cuts = times[0] + (times[-1] - times[0]) * np.arange(1, pieces) / pieces
+    parts = np.split(markers.points, times.searchsorted(cuts))
     means = np.array([nan_mean(part, axis=0) for part in parts if len(part)], dtype=float)
     away = np.linalg.norm(means - nan_mean(means, axis=0), axis=2)
     return np.where(np.isnan(away).all(axis=0), np.nan, np.where(np.isnan(away), -1.0, away).max(axis=0))
@@ -317,41 +308,29 @@ def _refined(points: FloatArray, cloud: FloatArray, *, robust: bool) -> FloatArr
     return np.where(np.isfinite(mean), mean, cloud)
 
 
-def _stillest(markers: Markers, length_s: float) -> tuple[float, float]:
-    """The stretch of this length, among those that start a quarter of it apart, in which the markers move least."""
-    times = markers.times_s
-    if len(times) < 2 or times[-1] - times[0] < length_s:
-        raise DataProblem(
-            "reference cloud", f"the recording is shorter than the still {length_s:g} s", remedy="give the seconds"
-        )
-    starts = np.arange(times[0], times[-1] - length_s, length_s / 4)
-    usual = float(np.median(np.diff(times)))
-    best, least = (float(times[0]), float(times[0] + length_s)), np.inf
-    most = int(markers.seen.sum(axis=1).max())
-    for start in starts.tolist():
-        part = slice(*np.searchsorted(times, [start, start + length_s]))
-        if part.stop - part.start < 0.8 * length_s / usual:  # frames are missing
+def _stillest(markers: Markers) -> tuple[float, float]:
+    """The stretch, among those that start a quarter of its length apart, in which the markers move least."""
+    times, what, remedy = markers.times_s, "reference cloud", "give the seconds"
+    if len(times) < 2 or times[-1] - times[0] < _STILL_S:
+        raise DataProblem(what, f"the recording is shorter than the still {_STILL_S:g} s", remedy=remedy)
+    usual, most = float(np.median(np.diff(times))), int(markers.seen.sum(axis=1).max())
+    scores: list[tuple[float, float]] = []
+    for start in np.arange(times[0], times[-1] - _STILL_S, _STILL_S / 4).tolist():
+        piece = markers.at(slice(*np.searchsorted(times, [start, start + _STILL_S])))
+        if len(piece.times_s) < 0.8 * _STILL_S / usual:  # frames are missing
             continue
-        piece = Markers(markers.names, times[part], markers.points[part])
-        moved = movement(piece)
-        seen = int(np.isfinite(moved).sum())
-        if seen < 3:
-            continue
-        # where equally still, the stretch that shows more markers
-        score = float(np.median(moved[np.isfinite(moved)])) * (1 + most - seen)
-        if score < least:
-            best, least = (start, start + length_s), score
-    if not np.isfinite(least):
-        raise DataProblem("reference cloud", f"no {length_s:g} s show three markers", remedy="give the seconds")
-    return best
+        moved = _movement(piece)
+        moved = moved[np.isfinite(moved)]
+        if len(moved) >= 3:  # where equally still, the stretch that shows more markers
+            scores.append((float(np.median(moved)) * (1 + most - len(moved)), start))
+    if not scores:
+        raise DataProblem(what, f"no {_STILL_S:g} s show three markers", remedy=remedy)
+    start = min(scores)[1]
+    return start, start + _STILL_S
 
 
 def _chosen(names: tuple[str, ...], these: BoolArray) -> tuple[str, ...]:
     return tuple(names[i] for i in np.flatnonzero(these))
-
-
-def _size(points: FloatArray) -> float:
-    return float(np.linalg.norm(points - points.mean(axis=0), axis=1).max())
 
 
 def marker_index(names: tuple[str, ...], name: str, where: str = "") -> int:
@@ -448,9 +427,17 @@ def fill_gaps(
         known = _from_body(times, points, places, source, noise_m)
     if cloud is None:
         known = np.asarray(known_points(points).all(axis=1))
-    report = tuple(_report(name, times, seen[:, i], source[:, i]) for i, name in enumerate(markers.names))
-    usable = _intervals(times, known, max(longest_spline_s, 1.5 * step), step)
-    return Filled(Markers(markers.names, times, points), source, usable, report, step)
+    report: list[MarkerGaps] = []
+    for i, name in enumerate(markers.names):
+        gaps = runs(~seen[:, i])
+        lengths = [float(times[min(b, len(times) - 1)] - times[max(a - 1, 0)]) for a, b in gaps]
+        counts = [int((source[:, i] == s).sum()) for s in (Source.BODY, Source.SPLINE, Source.HIDDEN)]
+        report.append(MarkerGaps(name, len(gaps), max(lengths, default=0.0), *counts))
+    usable: list[tuple[float, float]] = []
+    for first, stop in runs(known):
+        breaks = first + 1 + np.flatnonzero(np.diff(times[first:stop]) > max(longest_spline_s, 1.5 * step))
+        usable += [(float(times[a]), float(times[b - 1] + step)) for a, b in pairwise([first, *breaks.tolist(), stop])]
+    return Filled(Markers(markers.names, times, points), source, tuple(usable), tuple(report), step)
 
 
 def _from_body(
@@ -508,20 +495,3 @@ def _by_spline(
         if len(beside) >= 4:
             x[first:stop] = CubicSpline(times[beside], x[beside])(times[first:stop])
             source[first:stop] = Source.SPLINE
-
-
-def _report(name: str, times: FloatArray, seen: BoolArray, source: NDArray[np.int8]) -> MarkerGaps:
-    stretches = runs(~seen)
-    lengths = [float(times[min(b, len(times) - 1)] - times[max(a - 1, 0)]) for a, b in stretches]
-    counts = [int((source == s).sum()) for s in (Source.BODY, Source.SPLINE, Source.HIDDEN)]
-    return MarkerGaps(name, len(stretches), max(lengths, default=0.0), *counts)
-
-
-def _intervals(times: FloatArray, known: BoolArray, longest_s: float, step_s: float) -> tuple[tuple[float, float], ...]:
-    """Half-open intervals (s) of frames that are known and follow each other without a longer break."""
-    intervals: list[tuple[float, float]] = []
-    for first, stop in runs(known):
-        breaks = first + 1 + np.flatnonzero(np.diff(times[first:stop]) > longest_s)
-        for a, b in pairwise([first, *breaks.tolist(), stop]):
-            intervals.append((float(times[a]), float(times[b - 1] + step_s)))
-    return tuple(intervals)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from palpate.errors import DataProblem, PalpateError
 from palpate.motion.clock import Interval
-from palpate.physics.arrays import BoolArray, FloatArray
+from palpate.physics.arrays import BoolArray, FloatArray, runs
 from palpate.physics.motion import Motion, Poses, body_rates, exp_rotation, log_rotation
 
 AT_REST = 5.0
@@ -101,13 +101,8 @@ def signal_noise(x: FloatArray, window: int, order: int) -> float:
     The residual of a local polynomial has the variance 1 - h of the noise, h the filter's weight on its own middle
     (Cleveland 1979); its median says the same of motion that the polynomial cannot follow here and there.
     """
-    seen = np.isfinite(x)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], seen, [False]]).astype(int))).reshape(-1, 2)
-    parts = [
-        (x[a:b] - savitzky_golay(x[a:b], window, order))[window // 2 : -(window // 2)]
-        for a, b in edges
-        if b - a >= 2 * window
-    ]
+    half, stretches = window // 2, [x[a:b] for a, b in runs(np.isfinite(x)) if b - a >= 2 * window]
+    parts = [(part - savitzky_golay(part, window, order))[half:-half] for part in stretches]
     if not parts:
         return float("nan")
     middle = float(filter_weights(window, order, 0)[window // 2])
@@ -133,7 +128,7 @@ _PIECE_S = 2.5
 """Length of the pieces whose spectra are averaged: frequencies 0.4 Hz apart are resolved."""
 _FLATNESS = 0.001
 """What a light window may take from an acceleration at the bandwidth."""
-SHORTEST = 64
+_SHORTEST = 64
 """Samples in a piece, at least."""
 _FLOOR = ((0.45, 0.65), (0.65, 0.95))
 """Bands, in Nyquist rates, in which white noise is equally strong."""
@@ -241,14 +236,14 @@ def _choose(
     broken = (steps > 1.5 / rate)[1:] | (steps > 1.5 / rate)[:-1]
     seen = {name: (unit, np.where(broken[:, None], np.nan, d)) for name, (unit, d) in second.items()}
     size = _piece_size(rate, [d for _, d in seen.values()], what)
-    f = frequencies(size, rate)
+    f = _frequencies(size, rate)
     spectra: dict[str, Spectrum] = {}
     for name, (unit, d) in seen.items():
         where = f"{what}, {name}"
         if still is None:
-            level = np.full(len(f), white_floor(d, rate, where))
+            level = np.full(len(f), _white_floor(d, rate, where))
         else:
-            level = still_level(d, times_s, still, rate, f, where)
+            level = _still_level(d, times_s, still, rate, f, where)
         spectra[name] = _acceleration(d, unit, level, size, rate)
     signal, noise = _together(spectra, what)
     bandwidth = _best_lowpass(rate, size, signal, noise)
@@ -271,10 +266,10 @@ def _choose(
 
 def _acceleration(second: FloatArray, unit: str, level: FloatArray, size: int, rate: float) -> Spectrum:
     """The spectrum of the acceleration from second differences, with noise of this spectral level in the quantity."""
-    f = frequencies(size, rate)
-    difference = second_difference(f, rate)
+    f = _frequencies(size, rate)
+    difference = _second_difference(f, rate)
     # noise of high frequencies, which is strong in second differences, leaks to the low ones
-    leaked = level * (seen_of_white(size, f, rate) - difference)
+    leaked = level * (_seen_of_white(size, f, rate) - difference)
     to_acceleration = (2 * np.pi * f) ** 4 / difference
     mean, median = (np.maximum(x - leaked, 0.0) * to_acceleration for x in spectrum(second, size, rate)[:2])
     white = level * (2 * np.pi * f) ** 4
@@ -285,10 +280,9 @@ def _acceleration(second: FloatArray, unit: str, level: FloatArray, size: int, r
 def _piece_size(rate: float, second: list[FloatArray], what: str) -> int:
     """Samples in a piece: a power of two, shorter where the recording has gaps."""
     seen = np.logical_and.reduce([np.isfinite(d).all(axis=1) for d in second])
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], seen, [False]])))
-    longest = int(np.diff(edges)[::2].max(initial=0))
+    longest = max((b - a for a, b in runs(seen)), default=0)
     size = 1 << max(6, round(np.log2(_PIECE_S * rate)))
-    while size > SHORTEST and longest < 4 * size:
+    while size > _SHORTEST and longest < 4 * size:
         size //= 2
     if longest < 2 * size:
         raise DataProblem(
@@ -323,9 +317,8 @@ def _together(spectra: dict[str, Spectrum], what: str) -> tuple[FloatArray, Floa
 def _best_lowpass(rate: float, size: int, signal: FloatArray, noise: FloatArray) -> float:
     """The bandwidth (Hz) of the low-pass of parallel filtering after which the acceleration has the least error."""
     errors: list[tuple[float, float]] = []
-    first, last, count = rate / size, 0.38 * rate, 60
-    for k in range(count):
-        bandwidth = first * (last / first) ** (k / (count - 1))
+    first, ratio, count = rate / size, 0.38 * size, 60
+    for bandwidth in [first * ratio ** (k / (count - 1)) for k in range(count)]:
         gain = _response(design_lowpass(rate, bandwidth).taps, size)
         errors.append((float(((1 - gain) ** 2 @ signal) + gain**2 @ noise), bandwidth))
     return min(errors)[1]
@@ -334,11 +327,11 @@ def _best_lowpass(rate: float, size: int, signal: FloatArray, noise: FloatArray)
 def _windows(rate_hz: float, order: int) -> list[int]:
     """Odd numbers of samples from the fewest possible to a second, in steps of at most a tenth."""
     longest = max(_least(order) + 2, int(rate_hz))
-    steps = np.unique(np.round(np.geomspace(_least(order), longest, 60)).astype(int) | 1)
-    return [int(w) for w in steps]
+    return np.unique(np.round(np.geomspace(_least(order), longest, 60)).astype(int) | 1).tolist()
 
 
 def _least(order: int) -> int:
+    """Samples of the shortest window of a polynomial."""
     return order + 1 + order % 2
 
 
@@ -349,7 +342,7 @@ def _response(weights: FloatArray, size: int) -> FloatArray:
     return np.asarray(np.fft.rfft(folded).real[1:-1], dtype=float)
 
 
-def frequencies(size: int, rate: float) -> FloatArray:
+def _frequencies(size: int, rate: float) -> FloatArray:
     """Of the spectrum, Hz, without rest and half the sampling rate."""
     return np.asarray(np.fft.rfftfreq(size, 1 / rate)[1:-1], dtype=float)
 
@@ -375,27 +368,27 @@ def spectrum(x: FloatArray, size: int, rate: float) -> tuple[FloatArray, FloatAr
     return density.mean(axis=0).sum(axis=0), median, count
 
 
-def second_difference(f: FloatArray, rate: float) -> FloatArray:
+def _second_difference(f: FloatArray, rate: float) -> FloatArray:
     """What taking second differences does to a spectrum."""
     return (2 - 2 * np.cos(2 * np.pi * f / rate)) ** 2
 
 
-def seen_of_white(size: int, f: FloatArray, rate: float) -> FloatArray:
-    """`second_difference` as `spectrum` sees it of white noise: through its window, from covariances 6, -4, 1."""
+def _seen_of_white(size: int, f: FloatArray, rate: float) -> FloatArray:
+    """`_second_difference` as `spectrum` sees it of white noise: through its window, from covariances 6, -4, 1."""
     window = _hann(size)
     overlap = [float(window[k:] @ window[: size - k]) for k in range(3)]
     x = 2 * np.pi * f / rate
     return (6 * overlap[0] - 8 * overlap[1] * np.cos(x) + 2 * overlap[2] * np.cos(2 * x)) / overlap[0]
 
 
-def white_floor(second: FloatArray, rate: float, what: str) -> float:
+def _white_floor(second: FloatArray, rate: float, what: str) -> float:
     """The level of white noise, if the spectrum ends in a flat floor; refuses otherwise.
 
     By short pieces, of which knocks and swapped markers spoil few.
     """
-    f = frequencies(SHORTEST, rate)
-    _, median, pieces = spectrum(second, SHORTEST, rate)
-    density, relative = median / seen_of_white(SHORTEST, f, rate), f / (rate / 2)
+    f = _frequencies(_SHORTEST, rate)
+    _, median, pieces = spectrum(second, _SHORTEST, rate)
+    density, relative = median / _seen_of_white(_SHORTEST, f, rate), f / (rate / 2)
     bands = [density[(relative > a) & (relative < b)] for a, b in _FLOOR]
     low, high = (float(np.median(band)) for band in bands)  # a hum is a line and no floor
     if not high > 0:
@@ -414,12 +407,12 @@ def white_floor(second: FloatArray, rate: float, what: str) -> float:
     return float(np.median(np.concatenate(bands)))
 
 
-def still_level(
+def _still_level(
     second: FloatArray, times_s: FloatArray, still: Interval, rate: float, f: FloatArray, what: str
 ) -> FloatArray:
     """The noise's spectral density at frequencies f as a still segment shows it, white or not."""
     inside = (times_s[1:-1] > still[0]) & (times_s[1:-1] < still[1])
-    size = min(SHORTEST, 1 << int(np.log2(max(inside.sum() // 2, 1))))
+    size = min(_SHORTEST, 1 << int(np.log2(max(inside.sum() // 2, 1))))
     part = second[inside]
     if size < 32 or not np.isfinite(part).all():
         raise DataProblem(
@@ -427,8 +420,8 @@ def still_level(
             f"the still segment {still[0]:.3f} to {still[1]:.3f} s has {inside.sum()} samples, or gaps",
             remedy=f"name one of at least {64 / rate:.1f} s without gaps",
         )
-    here = frequencies(size, rate)
-    level = spectrum(part, size, rate)[0] / seen_of_white(size, here, rate)
+    here = _frequencies(size, rate)
+    level = spectrum(part, size, rate)[0] / _seen_of_white(size, here, rate)
     # octaves: noise is smooth, its measured spectrum is not. Below the lowest, it is taken to go on as it is
     edges = rate / 2 * 2.0 ** -np.arange(int(np.log2(size)) - 2, -1, -1)
     middle = np.sqrt(edges[:-1] * edges[1:])
@@ -474,13 +467,6 @@ class CoordinateMotion:
     position: FloatArray
     speed: FloatArray
     acceleration: FloatArray
-    edge: BoolArray
-    """Of the same shape, as in `PoseMotion`."""
-    window_s: FloatArray
-    """Of the same shape: the window with which the sample was differentiated."""
-    order: int
-    bandwidth: Bandwidth | None
-    """As in `PoseMotion`."""
 
 
 def pose_motion(
@@ -501,10 +487,10 @@ def pose_motion(
     """
     rate = even_rate(poses.times_s, "poses")
     chosen = pose_bandwidth(poses, still=still, order=order) if window_s is None else None
-    window = window_samples(_window_s(chosen, window_s), rate, order)
+    window = window_samples(chosen.window_s if chosen else float(window_s or 0.0), rate, order)
     n = len(poses)
     R = np.full((n, 3, 3), np.nan)
-    omega, omega_dot, position, velocity, acceleration = (np.full((n, 3), np.nan) for _ in range(5))
+    omega, omega_dot, position, velocity, acceleration = np.full((5, n, 3), np.nan)
     spans = stretches(poses.times_s, poses.seen, window)
     for a, b in spans:
         R[a:b], omega[a:b], omega_dot[a:b] = _differentiate_rotation(poses.rotation[a:b], window, order, rate)
@@ -527,19 +513,17 @@ def published_pose_motion(poses: Poses, *, gravity: ArrayLike, window: int = 11,
     For reproduction. It damps fast motion in the columns but not in the wrench, and so biases the parameters.
     """
     rate = even_rate(poses.times_s, "poses")
-    n = len(poses)
-    omega, omega_dot, velocity, acceleration = (np.full((n, 3), np.nan) for _ in range(4))
+    omega, omega_dot, velocity, acceleration = np.full((4, len(poses), 3), np.nan)
     spans = stretches(poses.times_s, poses.seen, window)
     for a, b in spans:
         R, dt = poses.rotation[a:b], 1 / rate
         spin = R.swapaxes(1, 2) @ np.gradient(R, dt, axis=0)
         vee = np.stack([spin[:, 2, 1] - spin[:, 1, 2], spin[:, 0, 2] - spin[:, 2, 0], spin[:, 1, 0] - spin[:, 0, 1]])
         omega[a:b] = savitzky_golay(0.5 * vee.T, window, order)
-        omega_dot[a:b] = savitzky_golay(np.gradient(omega[a:b], dt, axis=0), window, order)
-        velocity[a:b] = savitzky_golay(np.gradient(poses.position[a:b], dt, axis=0), window, order)
-        acceleration[a:b] = savitzky_golay(np.gradient(velocity[a:b], dt, axis=0), window, order)
+        for slope, x in ((omega_dot, omega), (velocity, poses.position), (acceleration, velocity)):
+            slope[a:b] = savitzky_golay(np.gradient(x[a:b], dt, axis=0), window, order)
     # two central differences and two windows, one after the other
-    edge = _edges(n, spans, 2 * (window // 2) + 2)
+    edge = _edges(len(poses), spans, 2 * (window // 2) + 2)
     motion = _motion(poses, velocity, acceleration, omega, omega_dot, gravity)
     return PoseMotion(motion, edge, window / rate, order, None)
 
@@ -551,36 +535,26 @@ def coordinate_motion(
     window_s: float | None = None,
     order: int = 4,
     ends: bool = False,
-    still: Interval | None = None,
-    units: Mapping[str, str] | None = None,
 ) -> CoordinateMotion:
     """Speed and acceleration of coordinates (samples,) or (samples, n) by local polynomials of one window.
 
-    NaN, clock and ends as in `pose_motion`, for each coordinate by itself: a gap of one is none of the others. `units`
-    (name -> unit of each, in their order) is needed to choose a window for several coordinates. With window_s = 0.31
-    and `ends` it is what the paper did with the door (31 samples at 100 Hz, order 4).
+    NaN, clock, window and ends as in `pose_motion`, for each coordinate by itself: a gap of one is none of the others.
+    With window_s = 0.31 and `ends` it is what the paper did with the door (31 samples at 100 Hz, order 4).
     """
     if position.ndim not in (1, 2) or position.shape[:1] != times_s.shape:
         raise ValueError(f"the positions have shape {position.shape}, their times {times_s.shape}")
     rate = even_rate(times_s, "positions")
-    bandwidth = (
-        None if window_s is not None else signal_bandwidth(times_s, position, still=still, order=order, units=units)
-    )
-    window = window_samples(_window_s(bandwidth, window_s), rate, order)
+    window_s = signal_bandwidth(times_s, position, order=order).window_s if window_s is None else window_s
+    window = window_samples(window_s, rate, order)
     columns = position.reshape(len(position), -1)
-    fitted, edge = np.full((3, *columns.shape), np.nan), np.zeros(columns.shape, dtype=bool)
+    fitted = np.full((3, *columns.shape), np.nan)
     for j, x in enumerate(columns.T):
         spans = stretches(times_s, np.isfinite(x), window)
         for a, b in spans:
             fitted[:, a:b, j] = [savitzky_golay(x[a:b], window, order, derivative=d, rate_hz=rate) for d in range(3)]
-        edge[:, j] = _edges(len(x), spans, window // 2)
-    if not ends:
-        fitted[:, edge] = np.nan
-    value, speed, acceleration = fitted.reshape(3, *position.shape)
-    windows = np.full(position.shape, window / rate)
-    return CoordinateMotion(
-        times_s, value, speed, acceleration, edge.reshape(position.shape), windows, order, bandwidth
-    )
+        if not ends:
+            fitted[:, _edges(len(x), spans, window // 2), j] = np.nan
+    return CoordinateMotion(times_s, *fitted.reshape(3, *position.shape))
 
 
 def even_rate(times_s: FloatArray, what: str) -> float:
@@ -610,21 +584,14 @@ def window_samples(window_s: float, rate_hz: float, order: int) -> int:
     """The nearest odd number of samples that a polynomial of this order can be fitted to."""
     if not window_s > 0:
         raise DataProblem("derivatives", f"a window of {window_s} s is not possible", remedy="it must be positive")
-    least = order + 1 + order % 2
-    return max(least, 2 * round((window_s * rate_hz - 1) / 2) + 1)
+    return max(_least(order), 2 * round((window_s * rate_hz - 1) / 2) + 1)
 
 
 def stretches(times_s: FloatArray, seen: BoolArray, shortest: int) -> list[Span]:
     """Runs [start, stop) of at least `shortest` consecutive samples, all of them seen and none missing between."""
     period = float(np.median(np.diff(times_s)))
     joined = seen[1:] & seen[:-1] & (np.diff(times_s) < 1.5 * period)
-    change = np.diff(np.concatenate([[0], joined.astype(np.int8), [0]]))
-    starts, stops = np.flatnonzero(change == 1), np.flatnonzero(change == -1) + 1
-    return [(a, b) for a, b in zip(starts.tolist(), stops.tolist(), strict=True) if b - a >= shortest]
-
-
-def _window_s(chosen: Bandwidth | None, given: float | None) -> float:
-    return chosen.window_s if chosen is not None else float(given or 0.0)
+    return [(a, b + 1) for a, b in runs(joined) if b + 1 - a >= shortest]
 
 
 def _edges(samples: int, spans: list[Span], reach: int) -> BoolArray:
@@ -633,6 +600,14 @@ def _edges(samples: int, spans: list[Span], reach: int) -> BoolArray:
         edge[a : a + reach] = True
         edge[max(b - reach, a) : b] = True
     return edge
+
+
+def gravity_vector(gravity: ArrayLike) -> FloatArray:
+    """(3,) m/s2 in the capture frame; anything else is refused."""
+    g = np.asarray(gravity, dtype=float)
+    if g.shape != (3,):
+        raise ValueError(f"gravity must be a vector (3,) in the capture frame, not of shape {g.shape}")
+    return g
 
 
 def _motion(
@@ -644,9 +619,7 @@ def _motion(
     gravity: ArrayLike,
 ) -> Motion:
     """Velocity (m/s) and acceleration (m/s2) in the world -> the body frame; gravity (3,) in the world."""
-    g = np.asarray(gravity, dtype=float)
-    if g.shape != (3,):
-        raise ValueError(f"gravity must be a vector (3,) in the capture frame, not of shape {g.shape}")
+    g = gravity_vector(gravity)
     to_body = poses.rotation.swapaxes(1, 2)
     specific, v = (to_body @ (acceleration - g)[:, :, None])[..., 0], (to_body @ velocity[:, :, None])[..., 0]
     return Motion(poses.times_s, specific, omega, omega_dot, poses, v)

@@ -1,32 +1,73 @@
-"""Faults: what is wrong with the markers of a body, in values and as findings."""
+"""Faults of markers (exchanged labels, ghosts, moves on the body): how they are noticed, named and repaired."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Literal
 
 import numpy as np
 
+from palpate.errors import DataProblem
 from palpate.findings import Finding, Severity
 from palpate.motion.cloud import BodyFit, Cloud, Markers, body_points, nan_mean, nan_median, select_markers
-from palpate.motion.rigid import align
+from palpate.motion.rigid import Alignment, align, deletion, known_points
 from palpate.motion.robust import (
     Exchange,
+    IntArray,
+    RobustFit,
     Scale,
+    believed_exchanges,
     consistent,
-    own_places,
+    explain,
+    find_scale,
+    flipped_places,
+    mean_places,
+    other_places,
+    relabelled,
     repeatable_m,
     robust_align,
     some_frames,
     typical_misfit,
+    whole_exchanges,
 )
-from palpate.physics.arrays import BoolArray, FloatArray, runs
+from palpate.physics.arrays import BoolArray, FloatArray, least_squares, runs
 
 Kind = Literal["swapped", "ghost", "moved", "unsteady", "confused", "static", "weak"]
 Vector = tuple[float, float, float]
 
+_LEAST_M = 3e-3
+_BENDING_M_PER_S = 0.05
+"""A part of a body does not leave its place faster than this by bending."""
+_BRIEF_S = 1.0
+"""A marker that is elsewhere for less than this has not moved: it is a ghost."""
+_FARTHEST_M = 0.1
+"""Nor has one that is farther away than this."""
+_COURSE_S = 0.1
+"""Frames around, before and after, over which a marker's noise averages out and its wandering does not."""
+_AT_EDGE = 5
+"""Frames on either side of a jump that must show it."""
+_FEW = 3
+"""Frames that a marker must be away before it is called unsteady."""
+_ROUNDS = 3
+_NOISIEST_M, _NOISIEST = 5e-3, 0.03
+"""Markers typically farther off than this, in m and relative to the body's size, belong to another cloud."""
+_BIN_S = 0.5
+_STEADY = 0.3
+"""Scatter of a level, relative to the step beside it, up to which it is a level."""
+_ABRUPT = 0.6
+"""Part of a step that must remain beside a slope; bending is slower."""
+_BINS_BESIDE = 6
+_UNSEEN_S = 1.5
+"""A change during a longer gap than this may have been abrupt."""
+_MOMENT_S = 0.15
+_LASTING = 10
+"""Bins."""
+_COARSE = 0.7
+"""Means over several levels differ by less than the levels do."""
+_MOST_CUTS = 40
+"""A series with more cuts than this has no levels."""
 _MERGE_S = 0.5
 """Two ghosts of one label closer than this are one."""
 _BLINK_S = 0.1
@@ -35,11 +76,12 @@ _MANY = 3
 _BARELY = 2.0
 """A single frame closer than this many tolerances is hidden without a report, unless there are many."""
 _SPREADS = 2.0
-_LEAST_M = 3e-3
-_ROUNDS = 10
+_LAYING_ROUNDS = 10
 _SELDOM = 0.1
 """Part of the time that a marker must have been at its place in a static cloud for that place to be right."""
 _WEAK_DEG = 0.5
+_CHI = 1.538
+"""Median of chi with three degrees of freedom."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,28 +104,43 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Level:
-    """One lasting value."""
+class Checked:
+    """Markers of a body, their faults repaired or hidden."""
 
-    first: int
-    """Its first sample."""
-    last: int
-    """Its last sample."""
-    value: FloatArray
-    """(3,)."""
+    markers: Markers
+    """The cloud's markers: labels put right, ghosts hidden, moved markers carried back to their places."""
+    faults: tuple[Fault, ...]
+    noise_m: float
+    """Standard deviation of a coordinate from frame to frame."""
+    tolerance_m: float
+    """Distance from its place beyond which a marker counts as elsewhere."""
+    bending_m: float = 0.0
+    """Standard deviation of a coordinate, in the body, that changes slowly."""
+    confused_share: float = 0.0
+    """Part (0 to 1) of the frames with three markers or more in which no majority of them fits the cloud."""
+
+    @property
+    def spread_m(self) -> float:
+        """Standard deviation of a coordinate about its mean place, noise and bending: what poses are judged by."""
+        return float(np.hypot(self.noise_m, self.bending_m))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Case:
+class _Level:
+    """One lasting value (3,), from its first to its last sample."""
+
+    first: int
+    last: int
+    value: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Case:
     """What every judgement needs."""
 
     markers: Markers
     cloud: Cloud
     scale: Scale
-
-    def short(self, i: int) -> str:
-        """A marker's name without the subject."""
-        return self.cloud.names[i].rsplit(":", 1)[-1]
 
     @property
     def step_s(self) -> float:
@@ -92,46 +149,240 @@ class Case:
         return float(np.median(np.diff(times))) if len(times) > 1 else 1.0
 
     def tolerance(self, r: FloatArray, t: FloatArray) -> float:
-        """The body's tolerance, or more for a marker that is noisier than the others, m."""
-        return max(self.scale.tolerance_m, 8 * _fast_noise(r, t))
+        """The body's tolerance, or more for a marker that is noisier than the others from frame to frame, m."""
+        steps = np.diff(t)
+        near = steps < 1.5 * np.median(steps) if len(steps) else np.zeros(0, dtype=bool)
+        jumps = np.linalg.norm(np.diff(r, axis=0)[near], axis=1)
+        noise = float(np.median(jumps)) / (_CHI * np.sqrt(2)) if len(jumps) else 0.0
+        return max(self.scale.tolerance_m, 8 * noise)
+
+    def fault(
+        self, kind: Kind, members: Sequence[int], interval: tuple[float, float], frames: int, size_m: float, text: str
+    ) -> Fault:
+        """A fault of these markers; the text may name {start}, {end}, {frames} and {mm}."""
+        names = [_short(self.cloud.names[i]) for i in members]
+        place = "" if kind == "confused" else " and ".join([", ".join(names[:-1]), names[-1]][len(names) == 1 :])
+        words = text.format(start=interval[0], end=interval[1], frames=frames, mm=1e3 * size_m)
+        finding = Finding(f"marker-{kind}", words, place)
+        return Fault(kind, tuple(self.cloud.names[i] for i in members), interval, frames, size_m, finding)
+
+    def away(self, kind: Kind, i: int, r: FloatArray, t: FloatArray, at: IntArray, text: str) -> Fault:
+        """A fault of one marker that is off its place by r (samples, 3) at some of the times t."""
+        size = float(np.median(np.linalg.norm(r[at], axis=1)))
+        return self.fault(kind, [i], (float(t[at[0]]), float(t[at[-1]])), len(at), size, text)
 
 
-def _fast_noise(r: FloatArray, t: FloatArray) -> float:
-    """Noise of a coordinate from frame to frame, m, which neither bending nor a shift touches."""
-    steps = np.diff(t)
-    near = steps < 1.5 * np.median(steps) if len(steps) else np.zeros(0, dtype=bool)
-    jumps = np.linalg.norm(np.diff(r, axis=0)[near], axis=1)
-    return float(np.median(jumps)) / (1.538 * np.sqrt(2)) if len(jumps) else 0.0  # 1.538: median of chi, 3 degrees
+def _short(name: str) -> str:
+    """A marker's name without the subject."""
+    return name.rsplit(":", 1)[-1]
 
 
-def report_moves(levels: list[Level], i: int, case: Case) -> list[Fault]:
+def check_markers(markers: Markers, cloud: Cloud, *, least_m: float = _LEAST_M) -> Checked:
+    """Find and repair the faults of a body's markers.
+
+    Poses come from the markers that agree with each other (`robust_align`). A point at another marker's place has the
+    wrong label, and so have points whose labels make the body turn over in a moment; one that jumps away and back is a
+    ghost; one that stays elsewhere, steadily, has moved on the body.
+    A point that wanders off without a jump is reported as unsteady, for bodies bend, and left as it is. Where no
+    majority of the markers fits the cloud, all are hidden. What is less than least_m or seven times the markers' own
+    spread from its place (the larger) is no fault; of a cloud's constant misfit not more than 1 mm and 0.1 % of the
+    body's size add to the spread. Markers that are elsewhere throughout, without another fault, are reported as a cloud
+    that does not fit (`compare_clouds`).
+    """
+    chosen = select_markers(markers, cloud.names)
+    if len(cloud.names) < 3:
+        raise DataProblem("marker faults", f"the cloud has {len(cloud.names)} markers", remedy="it takes three")
+    times = chosen.times_s
+    if len(times) == 0:
+        return Checked(chosen, (), float("nan"), least_m)
+    scale = _fitting_scale(chosen, cloud, least_m)
+    case = _Case(chosen, cloud, scale)
+    levels: list[list[_Level]] = [[] for _ in cloud.names]
+    state = _aligned(case, levels)
+    places = flipped_places(state.points, times, cloud.points, state.alignment)
+    places, flips = believed_exchanges(places, known_points(state.points))
+    if flips:
+        flips += state.exchanges
+        case = _Case(Markers(chosen.names, times, relabelled(state.points, places)), cloud, scale)
+        state = _aligned(case, levels)
+    for _ in range(_ROUNDS):
+        before, levels = levels, _believable([_levels(state, levels, i, case) for i in range(len(levels))], state, case)
+        if not any(before) and not any(levels):
+            break
+        # Once it is known where a marker went, it helps to find the pose.
+        state = _aligned(case, levels)
+        if [len(mine) for mine in levels] == [len(mine) for mine in before]:
+            break
+    faults = _report_swaps(flips + state.exchanges, case) + _report_confused(state.confused, case)
+    points, turned = state.points.copy(), np.nan_to_num(state.alignment.rotation)
+    for i in range(len(cloud.names)):
+        faults += _report_moves(levels[i], i, case)
+        shift = _shift(levels[i], len(points))
+        hide, others = _judge(state, shift, i, case)
+        faults += others
+        points[:, i] -= np.einsum("nij,nj->ni", turned, shift)
+        stray = ~state.alignment.usable & shift.any(axis=1)  # moved, and no pose that could carry it back
+        points[hide | stray | state.confused, i] = np.nan
+    named = {name for f in faults if f.kind == "moved" for name in f.names}
+    faults += compare_clouds(cloud, Markers(chosen.names, times, state.points), but=named)
+    ordered = tuple(sorted(faults, key=lambda f: (f.interval_s[0], f.names)))
+    enough = chosen.seen.sum(axis=1) >= 3
+    confused = float((state.confused & enough).sum() / max(int(enough.sum()), 1))
+    repaired = Markers(chosen.names, times, points)
+    return Checked(repaired, ordered, scale.noise_m, scale.tolerance_m, scale.bending_m, confused)
+
+
+def _fitting_scale(markers: Markers, cloud: Cloud, least_m: float) -> Scale:
+    """The markers' noise; refused where they are not those of the cloud."""
+    scale = find_scale(markers.points, cloud.points, least_m)
+    size = float(np.linalg.norm(cloud.points - cloud.points.mean(axis=0), axis=1).max())
+    misfit = float(np.hypot(scale.spread_m, scale.misfit_m))
+    if misfit > max(_NOISIEST_M, _NOISIEST * size):
+        raise DataProblem(
+            "marker faults",
+            f"the markers do not fit the cloud: they are typically {1e3 * misfit:.0f} mm off their places, "
+            f"on a body of {1e3 * size:.0f} mm",
+            remedy="they are not one rigid body, or the cloud is another's: name the markers of one (markers.body)",
+        )
+    return scale
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _State:
+    """Labels put right, and poses from the sound markers."""
+
+    points: FloatArray
+    exchanges: list[Exchange]
+    alignment: Alignment
+    residual: FloatArray
+    """(frames, k, 3) points in the cloud's frame, minus their places in the cloud, m."""
+    free: FloatArray
+    """The same in the frame that the other markers give: a marker that moved pulls the pose after it."""
+    confused: BoolArray
+
+
+def _aligned(case: _Case, levels: list[list[_Level]]) -> _State:
+    """Put labels right and find the poses, with the places that moved markers have at the time."""
+    original, cloud, scale = case.markers.points, case.cloud.points, case.scale
+    window = max(1, round(_BRIEF_S / case.step_s))
+    epochs = _epochs(levels, len(original), cloud)
+    fits = [robust_align(original[at], now, scale, window) for at, now in epochs]
+    places, home = _placed(original, epochs, scale, fits)
+    whole = whole_exchanges(places)
+    # Labels exchanged in the frames around may be what is wrong in these.
+    for (at, now), fit in zip(epochs, fits, strict=True) if whole else ():
+        away = ~fit.sound & known_points(original[at])
+        left = away & ((places[at] == np.arange(len(cloud))) | (places[at] < 0))
+        unclear = fit.confused | (left.any(axis=1) & (away.sum(axis=1) > 1))
+        explain(fit, np.flatnonzero(unclear), original[at], now, scale, whole)
+    if whole:
+        places, home = _placed(original, epochs, scale, fits)
+    places, exchanges = believed_exchanges(places, known_points(original), home, window)
+    points = relabelled(original, places)
+    fits = [robust_align(points[at], now, scale, window) for at, now in epochs]
+    alignment = Alignment.joined([fit.alignment for fit in fits])
+    residual = body_points(points, alignment) - cloud
+    pairs = zip(epochs, fits, strict=True)
+    free = np.concatenate([deletion(points[at], now, fit.alignment)[0] + (now - cloud) for (at, now), fit in pairs])
+    free = np.where(alignment.used[:, :, None], free, residual)
+    return _State(points, exchanges, alignment, residual, free, np.concatenate([fit.confused for fit in fits]))
+
+
+def _placed(
+    points: FloatArray, epochs: list[tuple[slice, FloatArray]], scale: Scale, fits: list[RobustFit]
+) -> tuple[IntArray, BoolArray]:
+    """(frames, k) to whose place each label's point belongs, and which markers are at home."""
+    pairs = zip(epochs, fits, strict=True)
+    places = np.concatenate([other_places(points[at], now, scale, fit) for (at, now), fit in pairs])
+    return places, np.concatenate([fit.sound for fit in fits])
+
+
+def _epochs(levels: list[list[_Level]], frames: int, cloud: FloatArray) -> list[tuple[slice, FloatArray]]:
+    """Stretches without a move, and the cloud as it is there."""
+    cuts = sorted({0, frames} | {level.first for mine in levels for level in mine[1:]})
+    shifts = [_shift(mine, frames) for mine in levels]
+    return [(slice(a, b), cloud + np.array([shift[a] for shift in shifts])) for a, b in pairwise(cuts)]
+
+
+def _shift(levels: list[_Level], frames: int) -> FloatArray:
+    """(frames, 3) how far a marker is from its place in the cloud, m."""
+    shift = np.zeros((frames, 3))
+    for level in levels:
+        shift[level.first : level.last + 1] = level.value
+    return shift
+
+
+# --- markers that moved -----------------------------------------------------------------------------------------------
+
+
+def _levels(state: _State, known: list[list[_Level]], i: int, case: _Case) -> list[_Level]:
+    """The lasting levels of a marker's residual, by frames, relative to its place; none where it has not moved."""
+    shown = np.flatnonzero(np.isfinite(state.residual[:, i, 0]))
+    if len(shown) == 0:
+        return []
+    frames = len(state.residual)
+    r, free, t = state.residual[shown, i], state.free[shown, i], case.markers.times_s[shown]
+    tolerance = case.tolerance(r, t)
+    good = np.linalg.norm(r, axis=1) < _FARTHEST_M
+    brief, all_ghosts = good.copy(), good.copy()
+    for first, stop, jump in _away(r - _shift(known[i], frames)[shown], t, np.full(len(r), tolerance)):
+        if jump and t[stop - 1] - t[first] < _BRIEF_S:
+            brief[first:stop] = False
+        if jump and first > 0 and stop < len(r):
+            all_ghosts[first:stop] = False
+    # A long stretch away may be a ghost or, with few markers, a move that some frames fail to see.
+    levels: list[_Level] = []
+    for use in (brief, brief & all_ghosts):
+        levels = levels or _without_returns(_lasting(t, free, use, tolerance, case.scale.tolerance_m), tolerance)
+    sizes = [float(np.linalg.norm(level.value)) for level in levels]
+    if not levels or (len(levels) == 1 and sizes[0] < tolerance):
+        return []
+    # The level nearest to the cloud's place is that place, unless none is near.
+    base = levels[int(np.argmin(sizes))].value if min(sizes) < 0.5 * tolerance else np.zeros(3)
+    firsts = [0, *(int(shown[level.first]) for level in levels[1:]), frames]
+    return [_Level(firsts[k], firsts[k + 1] - 1, level.value - base) for k, level in enumerate(levels)]
+
+
+def _without_returns(levels: list[_Level], tolerance: float) -> list[_Level]:
+    """Join levels between which a marker was away and came back: it did not move, it was a ghost or bent."""
+    for k, (a, b) in enumerate(zip(levels, levels[2:], strict=False)):
+        if np.linalg.norm(a.value - b.value) < 0.5 * tolerance:
+            longer = a if a.last - a.first > b.last - b.first else b
+            joined = [*levels[:k], _Level(a.first, b.last, longer.value), *levels[k + 3 :]]
+            return _without_returns(joined, tolerance)
+    return levels
+
+
+def _believable(levels: list[list[_Level]], state: _State, case: _Case) -> list[list[_Level]]:
+    """On a body that bends at several markers, a step that nobody saw happen is bending too."""
+    away = np.nan_to_num(np.linalg.norm(state.residual, axis=2)) > case.scale.tolerance_m
+    if sum(not mine and away[:, i].mean() > 0.1 for i, mine in enumerate(levels)) < 2:
+        return levels
+    kept: list[list[_Level]] = []
+    for i, mine in enumerate(levels):
+        shown = np.flatnonzero(np.isfinite(state.residual[:, i, 0]))
+        t = case.markers.times_s[shown]
+        at = np.searchsorted(shown, [level.first for level in mine[1:]])
+        kept.append([] if (t[at] - t[np.maximum(at - 1, 0)] > _BRIEF_S).any() else mine)
+    return kept
+
+
+def _report_moves(levels: list[_Level], i: int, case: _Case) -> list[Fault]:
     """A fault for each change of level."""
-    times, faults = case.markers.times_s, list[Fault]()
-    if not levels:
-        return faults
-    seen = case.markers.seen[:, i]
-    pairs = pairwise(levels) if len(levels) > 1 else [(None, level) for level in levels]
-    for before, after in pairs:
-        was = before.value if before else np.zeros(3)
-        by = after.value - was
-        size = float(np.linalg.norm(by))
-        start = float(times[after.first])
-        if before is None:
-            when = "before the recording"
-        else:
+    times, seen, faults = case.markers.times_s, case.markers.seen[:, i], list[Fault]()
+    for before, after in list(zip([None, *levels], levels, strict=False))[len(levels) > 1 :]:
+        was, start = before.value if before else np.zeros(3), float(times[after.first])
+        by, when = after.value - was, "before the recording"
+        if before is not None:
             earlier = np.flatnonzero(seen[: after.first])
             last_seen = float(times[earlier[-1]]) if len(earlier) else float(times[0])
-            seen_to = start - last_seen < 3 * case.step_s
-            when = f"at {start:.2f} s" if seen_to else f"between {last_seen:.2f} and {start:.2f} s"
+            close = start - last_seen < 3 * case.step_s
+            when = f"at {start:.2f} s" if close else f"between {last_seen:.2f} and {start:.2f} s"
         direction = ", ".join(f"{1e3 * v:+.1f}" for v in by)
-        text = (
-            f"moved on the body by {1e3 * size:.1f} mm ({direction} mm in the cloud's axes) {when} and was carried "
-            "back to its place"
-        )
-        finding = Finding("marker-moved", text, case.short(i))
-        count = int(seen[after.first : after.last + 1].sum())
-        interval = (start, float(times[after.last]))
-        faults.append(Fault("moved", (case.cloud.names[i],), interval, count, size, finding, _vector(by), _vector(was)))
+        text = f"moved on the body by {{mm:.1f}} mm ({direction} mm in the cloud's axes) {when} and was carried back "
+        count, interval = int(seen[after.first : after.last + 1].sum()), (start, float(times[after.last]))
+        fault = case.fault("moved", [i], interval, count, float(np.linalg.norm(by)), f"{text}to its place")
+        faults.append(replace(fault, shift_m=_vector(by), before_m=_vector(was)))
     return faults
 
 
@@ -150,69 +401,145 @@ def cloud_before(cloud: Cloud, faults: Collection[Fault]) -> Cloud:
     return Cloud(cloud.names, points)
 
 
-def report_ghosts(r: FloatArray, t: FloatArray, ghost: BoolArray, limit: FloatArray, i: int, case: Case) -> list[Fault]:
-    """One fault per stretch; stretches with short breaks count as one, few single frames barely away for none."""
-    faults: list[Fault] = []
-    stretches = _merged(runs(ghost), t)
-    barely = [(a, b) for a, b in stretches if a + 1 == b and np.linalg.norm(r[a]) < _BARELY * limit[a]]
-    if len(barely) <= _MANY:
-        stretches = [stretch for stretch in stretches if stretch not in barely]
-    blinks = [(a, b) for a, b in stretches if t[b - 1] - t[a] < _BLINK_S]
-    if len(blinks) > _MANY:
-        stretches = [stretch for stretch in stretches if stretch not in blinks]
-        faults.append(_blinks(r, t, ghost, blinks, i, case))
-    for first, stop in stretches:
-        part, interval = slice(first, stop), (float(t[first]), float(t[stop - 1]))
-        size, count = float(np.median(np.linalg.norm(r[part][ghost[part]], axis=1))), int(ghost[part].sum())
+# --- ghosts and unsteady markers --------------------------------------------------------------------------------------
+
+
+def _judge(state: _State, shift: FloatArray, i: int, case: _Case) -> tuple[BoolArray, list[Fault]]:
+    """Where to hide a marker, and what is wrong with it beyond its moves."""
+    residual = state.residual[:, i] - shift
+    shown = np.flatnonzero(np.isfinite(residual[:, 0]))
+    hide = np.zeros(len(residual), dtype=bool)
+    if len(shown) == 0:
+        return hide, []
+    r, t = residual[shown], case.markers.times_s[shown]
+    limit = np.maximum(case.tolerance(r, t), 7 * case.scale.spread_m * _pose_noise(state, i, case)[shown])
+    ghost = np.zeros(len(r), dtype=bool)
+    for first, stop, jump in _away(r, t, limit):
+        ghost[first:stop] = jump
+    size = np.linalg.norm(r, axis=1)
+    # noise on top of a smaller deviation exceeds the limit here and there: a wandering marker does so on the average
+    away = (size > limit) & (_course(r, t, ~ghost) > limit) & ~ghost
+    between = np.zeros(len(t), dtype=bool)  # around a move, on the way from one place to the other: part of the move
+    for k in np.flatnonzero((np.diff(shift[shown], axis=0) != 0).any(axis=1)):
+        step = float(np.linalg.norm(shift[shown[k + 1]] - shift[shown[k]]))
+        between |= (np.abs(t - t[k]) < _BRIEF_S) & (size < step)
+    hide[shown[ghost | (away & between)]] = True
+    faults = _report_ghosts(r, t, ghost & ~between, limit, i, case)
+    wandering = np.flatnonzero(away & ~between)
+    if len(wandering) >= _FEW:
         text = (
-            f"{1e3 * size:.0f} mm off its place from {interval[0]:.2f} to {interval[1]:.2f} s ({count} frames), a "
-            "ghost that was hidden"
+            "wanders off its place without a jump, by {mm:.1f} mm in {frames} frames between {start:.2f} and "
+            "{end:.2f} s, and was left as it is: the body bends there or the marker is loose"
         )
-        finding = Finding("marker-ghost", text, case.short(i))
-        faults.append(Fault("ghost", (case.cloud.names[i],), interval, count, size, finding))
-    return faults
+        faults.append(case.away("unsteady", i, r, t, wandering, text))
+    return hide, faults
 
 
-def _blinks(
-    r: FloatArray, t: FloatArray, ghost: BoolArray, stretches: list[tuple[int, int]], i: int, case: Case
-) -> Fault:
-    """One fault for many moments."""
-    at = np.concatenate([a + np.flatnonzero(ghost[a:b]) for a, b in stretches])
-    start, end, size = float(t[at[0]]), float(t[at[-1]]), float(np.median(np.linalg.norm(r[at], axis=1)))
+def _pose_noise(state: _State, i: int, case: _Case) -> FloatArray:
+    """(frames,) noise of a marker relative to a pose from the others, in units of the markers' noise.
+
+    sqrt(1 + 1/n + (d / lever)^2 / n) for n markers and a place at d from their centre: few markers close together
+    tell little about a distant one.
+    """
+    count = np.maximum(state.alignment.used.sum(axis=1), 1)
+    lever = np.where(np.isnan(state.alignment.lever), 1.0, np.maximum(state.alignment.lever, 1e-6))
+    d = float(np.linalg.norm(case.cloud.points[i] - case.cloud.points.mean(axis=0)))
+    return np.sqrt(1 + 1 / count + (d / lever) ** 2 / count)
+
+
+def _away(r: FloatArray, t: FloatArray, limit: FloatArray) -> list[tuple[int, int, bool]]:
+    """Stretches [first, stop) away from the place, and whether each began or ended faster than a body bends."""
+    away = np.linalg.norm(r, axis=1) > limit
+
+    def jumps(a: int, b: int) -> bool:
+        """Whether the edge between a and b is a jump, and the frames on either side show it too, not noise alone."""
+        if a < 0 or b == len(r):
+            return False
+        before, after = _beside(t, away, a, -1), _beside(t, away, b, 1)
+        return all(
+            bool(np.linalg.norm(step) > 0.5 * min(limit[a], limit[b]) + _BENDING_M_PER_S * passed)
+            for step, passed in (
+                (r[b] - r[a], t[b] - t[a]),
+                (np.median(r[after], axis=0) - np.median(r[before], axis=0), t[after].mean() - t[before].mean()),
+            )
+        )
+
+    return [(a, b, jumps(a - 1, a) or jumps(b - 1, b)) for a, b in runs(away)]
+
+
+def _beside(t: FloatArray, away: BoolArray, k: int, step: int) -> IntArray:
+    """Frame k and the next ones in a direction that are on the same side of the limit, shortly before or after."""
+    near = k + step * np.arange(_AT_EDGE)
+    near = near[(near >= 0) & (near < len(t))]
+    same = (away[near] == away[k]) & (np.abs(t[near] - t[k]) < _COURSE_S)
+    return near[np.logical_and.accumulate(same)]
+
+
+def _course(r: FloatArray, t: FloatArray, good: BoolArray) -> FloatArray:
+    """(frames,) m: how far the mean of the good frames around each one is from the place; 0 where there is none."""
+    total = np.concatenate([np.zeros((1, 3)), np.cumsum(np.where(good[:, None], r, 0.0), axis=0)])
+    count = np.concatenate([[0], np.cumsum(good)])
+    first, end = np.searchsorted(t, t - _COURSE_S), np.searchsorted(t, t + _COURSE_S, side="right")
+    mean = (total[end] - total[first]) / np.maximum(count[end] - count[first], 1)[:, None]
+    return np.linalg.norm(mean, axis=1)
+
+
+def _report_ghosts(
+    r: FloatArray, t: FloatArray, ghost: BoolArray, limit: FloatArray, i: int, case: _Case
+) -> list[Fault]:
+    """One fault per stretch; stretches with short breaks count as one, few single frames barely away for none."""
+    stretches = _merged(ghost, t)
+    barely = [at for at in stretches if len(at) == 1 and np.linalg.norm(r[at[0]]) < _BARELY * limit[at[0]]]
+    left = stretches if len(barely) > _MANY else [at for at in stretches if not any(at is b for b in barely)]
+    blinks = [at for at in left if t[at[-1]] - t[at[0]] < _BLINK_S]
+    faults: list[Fault] = []
+    if len(blinks) > _MANY:
+        left = [at for at in left if t[at[-1]] - t[at[0]] >= _BLINK_S]
+        text = "flickers, {mm:.0f} mm off its place for a moment, " + f"{len(blinks)} times between "
+        text += "{start:.2f} and {end:.2f} s ({frames} frames, hidden)"
+        faults.append(case.away("ghost", i, r, t, np.concatenate(blinks), text))
+    text = "{mm:.0f} mm off its place from {start:.2f} to {end:.2f} s ({frames} frames), a ghost that was hidden"
+    return faults + [case.away("ghost", i, r, t, at, text) for at in left]
+
+
+def _report_confused(confused: BoolArray, case: _Case) -> list[Fault]:
+    """Stretches in which the markers make no body."""
+    t, everyone = case.markers.times_s, range(len(case.cloud.names))
     text = (
-        f"flickers, {1e3 * size:.0f} mm off its place for a moment, {len(stretches)} times between {start:.2f} and "
-        f"{end:.2f} s ({len(at)} frames, hidden)"
+        "no majority of the markers fits the cloud from {start:.2f} to {end:.2f} s ({frames} frames); all were hidden "
+        "there"
     )
-    finding = Finding("marker-ghost", text, case.short(i))
-    return Fault("ghost", (case.cloud.names[i],), (start, end), len(at), size, finding)
+    return [
+        case.fault("confused", everyone, (float(t[at[0]]), float(t[at[-1]])), len(at), float("nan"), text)
+        for at in _merged(confused, t)
+    ]
 
 
-def report_unsteady(r: FloatArray, t: FloatArray, away: BoolArray, i: int, case: Case) -> Fault:
-    """A marker that wanders off without a jump."""
-    at = np.flatnonzero(away)
-    start, end, size = float(t[at[0]]), float(t[at[-1]]), float(np.median(np.linalg.norm(r[away], axis=1)))
-    text = (
-        f"wanders off its place without a jump, by {1e3 * size:.1f} mm in {len(at)} frames between {start:.2f} and "
-        f"{end:.2f} s, and was left as it is: the body bends there or the marker is loose"
-    )
-    finding = Finding("marker-unsteady", text, case.short(i))
-    return Fault("unsteady", (case.cloud.names[i],), (start, end), len(at), size, finding)
+def _merged(mask: BoolArray, t: FloatArray) -> list[IntArray]:
+    """The samples of a mask, in groups that are apart in time and not merely interrupted."""
+    at = np.flatnonzero(mask)
+    breaks = 1 + np.flatnonzero((np.diff(at) > 1) & (np.diff(t[at]) >= _MERGE_S))
+    return np.split(at, breaks) if len(at) else []
 
 
-def report_swaps(exchanges: list[Exchange], case: Case) -> list[Fault]:
+# --- exchanged labels -------------------------------------------------------------------------------------------------
+
+
+def _report_swaps(exchanges: list[Exchange], case: _Case) -> list[Fault]:
     """A fault per exchange; what follows shortly and is the same, or the part of it that can be seen, is one."""
-    left, t = list(exchanges), case.markers.times_s
-    merging = True
-    while merging:
-        merging = False
-        for a, b in combinations(range(len(left)), 2):
-            if _one_exchange(left[a], left[b], t):
-                wider = max(left[a], left[b], key=lambda e: len(e.pairs))
-                left[a] = Exchange(wider.markers, np.union1d(left[a].frames, left[b].frames), wider.pairs)
-                del left[b]
-                merging = True
-                break
-    return [_report_swap(exchange, case) for exchange in left]
+    left, t, faults = list(exchanges), case.markers.times_s, list[Fault]()
+    while same := [p for p in combinations(range(len(left)), 2) if _one_exchange(left[p[0]], left[p[1]], t)]:
+        first, second = same[0]
+        b, a = left.pop(second), left[first]
+        wider = max(a, b, key=lambda e: len(e.pairs))
+        left[first] = Exchange(wider.markers, np.union1d(a.frames, b.frames), wider.pairs)
+    text = "they bear each other's labels from {start:.2f} to {end:.2f} s ({frames} frames), which was put right"
+    for one in left:
+        at, places = one.frames, case.cloud.points[list(one.markers)]
+        apart = float(np.linalg.norm(places[:, None] - places[None], axis=2).max())
+        interval = float(t[at[0]]), float(t[at[-1]])
+        faults.append(case.fault("swapped", one.markers, interval, len(at), apart, text))
+    return faults
 
 
 def _one_exchange(a: Exchange, b: Exchange, t: FloatArray) -> bool:
@@ -224,30 +551,7 @@ def _one_exchange(a: Exchange, b: Exchange, t: FloatArray) -> bool:
     return bool(np.abs(t[a.frames] - t[b.frames[near]]).min() < _MERGE_S)
 
 
-def _report_swap(exchange: Exchange, case: Case) -> Fault:
-    """Markers that bear each other's labels."""
-    at, group = exchange.frames, exchange.markers
-    start, end = float(case.markers.times_s[at[0]]), float(case.markers.times_s[at[-1]])
-    names = [case.short(i) for i in group]
-    apart = max(float(np.linalg.norm(case.cloud.points[i] - case.cloud.points[j])) for i in group for j in group)
-    text = f"they bear each other's labels from {start:.2f} to {end:.2f} s ({len(at)} frames), which was put right"
-    finding = Finding("marker-swapped", text, f"{', '.join(names[:-1])} and {names[-1]}")
-    return Fault("swapped", tuple(case.cloud.names[i] for i in group), (start, end), len(at), apart, finding)
-
-
-def report_confused(confused: BoolArray, case: Case) -> list[Fault]:
-    """Stretches in which the markers make no body."""
-    faults: list[Fault] = []
-    t = case.markers.times_s
-    for first, stop in _merged(runs(confused), t):
-        start, end, count = float(t[first]), float(t[stop - 1]), int(confused[first:stop].sum())
-        text = (
-            f"no majority of the markers fits the cloud from {start:.2f} to {end:.2f} s ({count} frames); all were "
-            "hidden there"
-        )
-        finding = Finding("marker-confused", text)
-        faults.append(Fault("confused", case.cloud.names, (start, end), count, float("nan"), finding))
-    return faults
+# --- the cloud and the poses ------------------------------------------------------------------------------------------
 
 
 def compare_clouds(static: Cloud, markers: Markers, *, but: Collection[str] = ()) -> tuple[Fault, ...]:
@@ -262,18 +566,18 @@ def compare_clouds(static: Cloud, markers: Markers, *, but: Collection[str] = ()
     if len(static.names) < 3 or not (chosen.seen.sum(axis=1) >= 3).any():
         return ()
     p = some_frames(chosen.points)
-    mean_places = own_places(p, static.points)
-    scale = Scale(typical_misfit(p, mean_places, _LEAST_M), _LEAST_M)
-    body = body_points(p, robust_align(p, mean_places, scale, 1).alignment)
-    spread = nan_median(np.linalg.norm(body - nan_median(body, axis=0), axis=2), axis=0) / 1.538
-    limit = repeatable_m(mean_places) + _SPREADS * np.nan_to_num(spread)
-    away = np.linalg.norm(body - _laid_on(mean_places, static.points, limit), axis=2)
+    mean = mean_places(p, static.points)
+    scale = Scale(typical_misfit(p, mean, _LEAST_M), _LEAST_M)
+    body = body_points(p, robust_align(p, mean, scale, 1).alignment)
+    spread = nan_median(np.linalg.norm(body - nan_median(body, axis=0), axis=2), axis=0) / _CHI
+    limit = repeatable_m(mean) + _SPREADS * np.nan_to_num(spread)
+    away = np.linalg.norm(body - _laid_on(mean, static.points, limit), axis=2)
     off, near = nan_median(away, axis=0), nan_mean(np.where(np.isnan(away), np.nan, away < limit), axis=0)
     wrong = [int(i) for i in np.argsort(-off) if near[i] < _SELDOM and static.names[i] not in but]
     if not wrong:
         return ()
     t = chosen.times_s
-    listed = ", ".join(f"{static.names[i].rsplit(':', 1)[-1]} {1e3 * off[i]:.1f} mm" for i in wrong)
+    listed = ", ".join(f"{_short(static.names[i])} {1e3 * off[i]:.1f} mm" for i in wrong)
     text = f"it does not fit this recording: {listed} off, throughout"
     remedy = "take a static recording of the body as it is here, or the mean of this recording"
     finding = Finding("marker-static", text, "static cloud", remedy, Severity.FATAL)
@@ -281,15 +585,15 @@ def compare_clouds(static: Cloud, markers: Markers, *, but: Collection[str] = ()
     return (Fault("static", names, interval, len(t), float(off[wrong[0]]), finding),)
 
 
-def _laid_on(mean_places: FloatArray, static: FloatArray, limit: FloatArray) -> FloatArray:
-    """The static places (k, 3) in the frame of the recording's own, by the majority that agrees, else by all."""
-    agree = consistent(static[None], mean_places, float(np.sqrt(2.0) * limit.min()))
-    fit = align(static[None], mean_places, agree.astype(float), noise_m=0.0)
-    if agree.sum() <= len(mean_places) / 2 or not fit.usable[0]:  # a few may agree by chance, or lie on a line
-        fit = align(static[None], mean_places, noise_m=0.0)
-    for _ in range(_ROUNDS):
+def _laid_on(mean: FloatArray, static: FloatArray, limit: FloatArray) -> FloatArray:
+    """The static places (k, 3) in the frame of the recording's mean, by the majority that agrees, else by all."""
+    agree = consistent(static[None], mean, float(np.sqrt(2.0) * limit.min()))
+    fit = align(static[None], mean, agree.astype(float), noise_m=0.0)
+    if agree.sum() <= len(mean) / 2 or not fit.usable[0]:  # a few may agree by chance, or lie on a line
+        fit = align(static[None], mean, noise_m=0.0)
+    for _ in range(_LAYING_ROUNDS):
         width = np.maximum(limit, float(np.median(fit.error)))
-        fit = align(static[None], mean_places, 1 / (1 + (fit.error / width) ** 2) ** 2, noise_m=0.0)  # Geman-McClure
+        fit = align(static[None], mean, 1 / (1 + (fit.error / width) ** 2) ** 2, noise_m=0.0)  # Geman-McClure
     return body_points(static[None], fit)[0]
 
 
@@ -309,11 +613,136 @@ def weak_orientation(fit: BodyFit, limit_deg: float = _WEAK_DEG) -> Fault | None
     return Fault("weak", fit.names, (start, end), len(at), float("nan"), Finding("marker-weak", text))
 
 
-def _merged(stretches: list[tuple[int, int]], t: FloatArray) -> list[tuple[int, int]]:
-    merged: list[tuple[int, int]] = []
-    for first, stop in stretches:
-        if merged and t[first] - t[merged[-1][1] - 1] < _MERGE_S:
-            merged[-1] = (merged[-1][0], stop)
-        else:
-            merged.append((first, stop))
-    return merged
+# --- levels of a series -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bins:
+    """Medians over half a second; a gap in time begins a new bin, and one without enough good samples is left out."""
+
+    times_s: FloatArray
+    values: FloatArray
+    starts: IntArray
+    """First sample of each bin."""
+    t: FloatArray
+    """Times of all samples."""
+    x: FloatArray
+    """The samples, NaN where they are of no use."""
+    raw: FloatArray
+    """All samples as they were measured."""
+
+
+def _lasting(t: FloatArray, x: FloatArray, good: BoolArray, away_m: float, least_m: float) -> list[_Level]:
+    """Lasting levels of x (samples, 3) that differ by steps of at least least_m; none where x stays at its one level.
+
+    A single level counts where it is steady and farther than away_m from zero. Samples that are not good do not count.
+    """
+    bins = _binned(t, np.where(good[:, None], x, np.nan), x)
+    if len(bins.values) == 0:
+        return []
+    cuts = _cuts(bins, least_m, away_m)
+    values = [np.median(bins.values[a:b], axis=0) for a, b in pairwise([0, *cuts, len(bins.values)])]
+    if not cuts:
+        scatter = np.median(np.linalg.norm(bins.values - values[0], axis=1))
+        size = np.linalg.norm(values[0])
+        if len(bins.values) < 2 or size < away_m or scatter > _STEADY * size:
+            return []
+    firsts = [0, *(_exact(bins, cut, *pair) for cut, pair in zip(cuts, pairwise(values), strict=True)), len(x)]
+    return [_Level(a, b - 1, v) for (a, b), v in zip(pairwise(firsts), values, strict=True)]
+
+
+def _binned(t: FloatArray, x: FloatArray, raw: FloatArray) -> _Bins:
+    number = np.floor((t - t[0]) / _BIN_S).astype(np.int64)
+    new = np.concatenate([[True], (np.diff(number) > 0) | (np.diff(t) > _BIN_S)])
+    starts = np.flatnonzero(new)
+    ends = np.append(starts[1:], len(x))
+    # one row per bin, filled up with NaN: all medians at once
+    which = np.cumsum(new) - 1
+    rows = np.full((len(starts), int((ends - starts).max()), 3), np.nan)
+    rows[which, np.arange(len(x)) - starts[which]] = x
+    # What few samples say, most being in doubt, may be an error of the pose.
+    known = np.isfinite(rows[:, :, 0]).sum(axis=1)
+    use = np.flatnonzero(2 * known >= ends - starts)
+    return _Bins(((t[starts] + t[ends - 1]) / 2)[use], nan_median(rows[use], axis=1), starts[use], t, x, raw)
+
+
+def _cuts(bins: _Bins, least_m: float, away_m: float) -> list[int]:
+    """Bins at which a new level begins: cut wherever the means differ, then take back the cuts that are no steps."""
+    cuts = _candidates(bins.values, 0, len(bins.values), least_m)
+    if len(cuts) > _MOST_CUTS:
+        return []
+    while cuts:
+        edges = [0, *cuts, len(bins.values)]
+        sizes = [_step(bins, a, cut, b, least_m, away_m) for a, cut, b in zip(edges, cuts, edges[2:], strict=False)]
+        wrong = [k for k, (_, fine) in enumerate(sizes) if not fine]
+        if not wrong:
+            break
+        cuts.pop(min(wrong, key=lambda k: sizes[k][0]))
+    return cuts
+
+
+def _candidates(x: FloatArray, first: int, end: int, least_m: float) -> list[int]:
+    """Binary segmentation by least squares, down to steps of least_m."""
+    if end - first < 2:
+        return []
+    part = x[first:end]
+    n = np.arange(1, len(part))
+    total = np.cumsum(part, axis=0)
+    before, after = total[:-1] / n[:, None], (total[-1] - total[:-1]) / (len(part) - n)[:, None]
+    squares = ((after - before) ** 2).sum(axis=1)
+    best = int((n * (len(part) - n) * squares).argmax())
+    if squares[best] < (_COARSE * least_m) ** 2:
+        return []
+    cut = first + 1 + best
+    return [*_candidates(x, first, cut, least_m), cut, *_candidates(x, cut, end, least_m)]
+
+
+def _step(bins: _Bins, first: int, cut: int, end: int, least_m: float, away_m: float) -> tuple[float, bool]:
+    """Size of the step between two levels, m, and whether it is one: large, between steady levels, abrupt."""
+    left, right = bins.values[first:cut], bins.values[cut:end]
+    low, high = np.median(left, axis=0), np.median(right, axis=0)
+    size = float(np.linalg.norm(high - low))
+    fine = size >= least_m
+    for side, level in ((left, low), (right, high)):
+        fine &= bool(np.median(np.linalg.norm(side - level, axis=1)) <= _STEADY * size)
+        # One bin alone proves a level only where the cloud says the same.
+        fine &= len(side) > 1 or bool(np.linalg.norm(level) <= 0.5 * away_m)
+    fine = fine and _abrupt(bins, first, cut, end, high - low)
+    # A marker may creep to its new place; then both levels must last.
+    return size, fine and (min(len(left), len(right)) >= _LASTING or _sudden(bins, cut, low, high))
+
+
+def _abrupt(bins: _Bins, first: int, cut: int, end: int, by: FloatArray) -> bool:
+    """Whether a step remains beside a straight line through the bins around it: what bends has a slope instead."""
+    if bins.times_s[cut] - bins.times_s[cut - 1] > _UNSEEN_S:
+        return True
+    near = np.arange(max(first, cut - _BINS_BESIDE), min(end, cut + _BINS_BESIDE))
+    columns = [np.ones(len(near)), (near >= cut).astype(float)]
+    if min(cut - near[0], near[-1] + 1 - cut) >= 3:
+        columns.append(bins.times_s[near] - bins.times_s[cut])
+    step = least_squares(np.stack(columns, axis=1), bins.values[near])[1]
+    return bool(step @ by >= _ABRUPT * (by @ by))
+
+
+def _exact(bins: _Bins, cut: int, before: FloatArray, after: FloatArray) -> int:
+    """The sample at which the new level begins: the split of the two bins around the cut that leaves least over."""
+    start = int(bins.starts[cut - 1])
+    end = int(bins.starts[cut + 1]) if cut + 1 < len(bins.starts) else len(bins.x)
+    part = bins.raw[start:end]
+    gain: FloatArray = np.nan_to_num(((part - before) ** 2).sum(axis=1) - ((part - after) ** 2).sum(axis=1))
+    # What is doubtful, the frames just before or after a move among it, decides where nothing else does.
+    most = float(((after - before) ** 2).sum())
+    gain = np.where(np.isfinite(bins.x[start:end, 0]), gain, gain.clip(-0.1 * most, 0.1 * most))
+    # The sum of what the old level explains better up to each split is smallest where the new one begins.
+    return start + int(np.concatenate([[0.0], np.cumsum(gain)]).argmin())
+
+
+def _sudden(bins: _Bins, cut: int, low: FloatArray, high: FloatArray) -> bool:
+    """Whether the step happens within moments, or unseen."""
+    known = np.flatnonzero(np.isfinite(bins.x[:, 0]))
+    t, split = bins.t[known], int(np.searchsorted(known, _exact(bins, cut, low, high)))
+    if split == 0 or split == len(known) or t[split] - t[split - 1] > 2 * _MOMENT_S:
+        return True
+    a, b = np.searchsorted(t, [t[split - 1] - _MOMENT_S, t[split] + _MOMENT_S])
+    step = np.median(bins.x[known[split:b]], axis=0) - np.median(bins.x[known[a:split]], axis=0)
+    return bool(step @ (high - low) >= _ABRUPT * ((high - low) @ (high - low)))

@@ -1,37 +1,36 @@
-"""Frames: which markers say where the sensor, the hinge and the axle are in the body, how a wheel stands, where up is.
+"""Frames: where sensors, hinge, axle and line sit in the body and in the world, and whether the body moves as they say.
 
 A role is a declaration and names markers. Its frame is computed once, in the reference cloud; poses of the cloud then
-carry it along (`Poses.attached`), so that a sensor has a pose although its own markers are hidden. A wheel is a sphere
-about the middle of the axle (paper, Wheelbarrow): it touches the floor straight below it.
+carry it along (`Poses.attached`), so that a sensor has a pose although its markers are hidden.
+
+A hinge is one frame that the body and the world share: T_world_body = T_world_hinge Rz(angle) T_hinge_body. It comes
+from markers, from the body's motion, or from the path of one point. How well it is known shows in the scatter of what
+it leaves over. Frames at the same angle are no independent witnesses: markers seen from the same side are wrong in the
+same way, and a body at rest repeats one error a thousand times. So a group of frames of about one angle counts as one
+witness, and the estimate is repeated without each of them (delete-a-group jackknife; Efron & Tibshirani, An
+Introduction to the Bootstrap, ch. 11).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from palpate.errors import DataProblem
 from palpate.findings import Finding, Severity
 from palpate.motion.cloud import Cloud, marker_index
-from palpate.physics.arrays import FloatArray
-from palpate.physics.motion import Poses, exp_rotation, nearest_rotation, transform
+from palpate.physics.arrays import FloatArray, least_squares
+from palpate.physics.motion import Poses, nearest_rotation, skew, transform
 
 _FLATTEST = 0.1
 """Smallest sine between two directions that may span a plane: below it, noise is turned ten times as far."""
 _THICKEST = 0.2
 """Largest ratio of the width to the length of a group of markers that passes as a line."""
 UP = (0.0, 0.0, 1.0)
-_RADIUS_OFF = 0.05
-"""Difference between axle height and wheel radius that passes for a soft tyre and markers beside the axle's line."""
-_HOPPING = 0.1
-"""Variation (2.5 to 97.5 %) of the axle's height over the radius from which the wheel does not roll on one floor."""
-_STEEPEST = np.cos(np.radians(80.0))
-BIAS_STD = 0.05
-"""m/s2: what an accelerometer's zero may be off, where nobody says better."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -208,153 +207,569 @@ def sine(v: FloatArray, z: FloatArray) -> float:
     return float(np.linalg.norm(v - (v @ z) * z)) / max(float(np.linalg.norm(v)), 1e-300)
 
 
+_SMALLEST_RAD = np.radians(5.0)
+"""Rotation below which no axis is looked for."""
+_FEWEST_ANGLES = 3
+"""Two positions of a body always have an axis in common; only a third can disagree."""
+_LARGEST_STD_RAD = 0.05
+_CLEARLY = 4.0
+"""By how much the turning must exceed the tilting, as standard deviations."""
+_TILT_RAD, _SLIDE_M = np.radians(0.5), 0.005
+"""Tilting and sliding (rms) from which the hinge is called into question."""
+_JUMP_RAD = np.radians(120.0)
+_ON_AXIS_M = 1e-6
+"""A point nearer to the axis gives no direction; any x is as good."""
+_FEWEST = 8
+_SHORTEST_RAD = np.radians(20.0)
+"""A shorter arc is a line as far as motion capture can tell."""
+_FEWEST_ANGLES_OF_ARC = 4
+_LARGEST_STD = 0.1
+"""Of the radius as a fraction of it, and of the axis in rad."""
+_ROUND = 0.05
+"""Largest rms deviation from the circle, as a fraction of its radius."""
+_FURTHER = "move the point further round its axis"
+_STEPS = 100
+_GROUPS = 8
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class RollingMotion:
-    """How a body on a wheel stood on the floor; NaN where it was not seen."""
+class HingeAxis:
+    """A frame on the axis, fixed to the body and, at angle zero, the same in the world; z along the axis."""
 
-    contact: Poses
-    """T_world_contact: on the floor below the axle's middle; z up, y along the axle's z (left) but level, x ahead."""
-    pitch_rad: FloatArray
-    """(samples,) how far y of the axle's frame rises."""
-    camber_rad: FloatArray
-    """(samples,) how far z of the axle's frame, its left end, rises."""
-    yaw_rad: FloatArray
-    """(samples,) heading of the contact's x from the world's x, about up, unwrapped."""
-    height_m: FloatArray
-    """(samples,) of the axle's middle above the floor."""
+    T_body_hinge: FloatArray
+    """(4, 4), m."""
+    T_world_hinge: FloatArray
+    """(4, 4), m; its x is that of the body at angle zero."""
+    direction_std_rad: float
+    """Root mean square angle between this axis and the true one in the world; NaN where it was not estimated."""
+    point_std_m: float
+    """Root mean square distance of the origin from the true axis; NaN where it was not estimated."""
+    tilt_rms_rad: float
+    """RMS angle between the body's axis and the world's over all frames: near zero for a real hinge."""
+    slide_rms_m: float
+    """RMS distance of the body's hinge origin from the world's over all frames: near zero for a real hinge."""
+    range_rad: float
+    """From the smallest to the largest angle."""
 
 
-def rolling(axle: Poses, *, floor_m: float = 0.0, up: ArrayLike = UP, what: str = "axle") -> RollingMotion:
-    """Contact frame and angles of a body from the poses of its axle frame (`axle_frame`), eq. zC to pC of the paper.
+@dataclass(frozen=True, slots=True, eq=False)
+class HingeMotion:
+    """How a body moved at its hinge; NaN where it was not seen."""
 
-    floor_m: how high the floor is in the world, along up. Where the capture's zero is the centre of a marker that lay
-    on the floor, it is minus the marker's radius (-0.0095 m for 19 mm markers). pitch = asin(y . up), camber =
-    asin(z . up).
+    times_s: FloatArray
+    angle_rad: FloatArray
+    """(samples,) about z of the hinge, unwrapped."""
+    tilt_rad: FloatArray
+    """(samples, 2) rotation off the axis, about x and y of T_world_hinge."""
+    slide_m: FloatArray
+    """(samples, 3) where the body's hinge origin is in T_world_hinge."""
+
+
+def hinge_from_motion(
+    poses: Poses,
+    *,
+    near: ArrayLike = (0.0, 0.0, 0.0),
+    towards: ArrayLike | None = None,
+    points: ArrayLike | None = None,
+    zero_s: float | None = None,
+    slow: tuple[float, float] = (0.0, 0.0),
+    what: str = "hinge",
+) -> HingeAxis:
+    """Find the fixed axis of a moving body, with no marker on it.
+
+    Direction: u_world, u_body that minimise the sum of |R u_body - u_world|^2, the first singular vectors of the mean
+    R. Point: c_world, c_body across them that minimise |R c_body + r - c_world|^2.
+
+    near: a point of the body (m, its frame) beside which the origin is placed on the axis; give the middle of the
+    markers, where the pose is known best. towards: a point of the body to which x points; without one, `near`. points:
+    the side of the world to which z points; without it, the body turns positively on the whole, seen from the first
+    frame, as a door that opens. zero_s: when the angle is zero; without it, at the first sample.
+
+    The standard deviations come from the scatter over the angle (`jackknife`). An error of the poses that varies
+    slowly with the angle (markers that look displaced from another side) leaves no scatter but shifts the axis: state
+    it as `slow` (rad, and m at the hinge), say from `pose_std`, and it is added. Raises `DataProblem` where no axis
+    can be known.
     """
-    z = np.asarray(up, dtype=float)
-    z = z / np.linalg.norm(z)
-    left = axle.rotation[:, :, 2]
-    camber, pitch = _rise(left, z), _rise(axle.rotation[:, :, 1], z)
-    if np.any(np.cos(camber) < _STEEPEST):
-        k = int(np.nanargmin(np.cos(camber)))
-        raise DataProblem(
-            what,
-            f"the axle stands {np.degrees(camber[k]):.0f} deg steep at {axle.times_s[k]:.2f} s and has no heading",
-            remedy="check its two markers and which way is up",
-        )
-    y = left - (left @ z)[:, None] * z
-    y = y / np.linalg.norm(y, axis=1, keepdims=True)
-    x = np.asarray(np.cross(y, z), dtype=float)
-    height = axle.position @ z - floor_m
-    rotation = np.stack([x, y, np.where(np.isfinite(x), z, np.nan)], axis=2)
-    contact = Poses(axle.times_s, rotation, axle.position - height[:, None] * z)
-    return RollingMotion(contact, pitch, camber, _heading(x, z), height)
+    seen = poses.seen
+    R, times = poses.rotation[seen], poses.times_s[seen]
+    if len(R) < _FEWEST_ANGLES:
+        raise DataProblem(what, f"the body was seen in {len(R)} frames, no axis can be known from them")
+    zero = _zero_index(times, zero_s, what)
+    U, _, Vt = np.linalg.svd(R.mean(axis=0))
+    z_world, z_body = U[:, 0], Vt[0]
+    side = R[0].T @ R @ across(z_body)[:, 0] @ across(z_body)  # where x of the body has turned since the first frame
+    opens = float(np.unwrap(np.arctan2(side[:, 1], side[:, 0])).sum())
+    flip = opens < 0 if points is None else is_reversed(z_world, points, what)
+    z_world, z_body = (-z_world, -z_body) if flip else (z_world, z_body)
+
+    anchor = np.asarray(near, dtype=float)
+    path = poses.position[seen] + R @ anchor
+    across_body, across_world = across(z_body), across(z_world)
+    # R c_body + r - c_world across the axis, linear in two components of c_body - near and two of c_world
+    J = np.concatenate([across_world.T @ R @ across_body, np.broadcast_to(-np.eye(2), (len(R), 2, 2))], axis=2)
+    centres = least_squares(J.reshape(-1, 4), -(path @ across_world).ravel())
+    c_body = anchor + across_body @ centres[:2]
+    c_world = across_world @ centres[2:] + z_world * float((path @ z_world).mean())
+
+    side = (anchor if towards is None else np.asarray(towards, dtype=float)) - c_body
+    if float(np.linalg.norm(side @ across_body)) < _ON_AXIS_M:
+        side = across_body[:, 0]
+    hinge = _hinge(poses, transform(axes_of(side, z_body), c_body), z_world, c_world, zero)
+    motion = hinge_motion(poses, hinge)
+    angle = motion.angle_rad[seen]
+    groups = angle_groups(angle)
+    tilt = R @ z_body @ across_world
+    at_hinge = (path + R @ (c_body - anchor) - c_world) @ across_world
+    # an error of its own at each end of the range moves the axis by this multiple of itself
+    lever = 1 / max(np.sin(min(hinge.range_rad, np.pi) / 2), 1e-12)
+    std = [
+        float(np.hypot(np.sqrt(np.trace(jackknife(J, e, groups)[2:, 2:])), lever * error))
+        for e, error in zip((tilt, at_hinge), slow, strict=True)
+    ]
+    _refuse_vague(hinge, float(angle.std()), int(groups.max()) + 1, std, what)
+    return replace(hinge, direction_std_rad=std[0], point_std_m=std[1])
 
 
-def check_wheel(motion: RollingMotion, radius_m: float) -> tuple[Finding, ...]:
-    """Whether a wheel of this radius (m) can have been under the axle all the time."""
-    seen = np.isfinite(motion.height_m)
+def pose_std(points: FloatArray, marker_std_m: float, at: ArrayLike | None = None) -> tuple[float, float]:
+    """What errors of the single markers (m, per axis) leave of the pose of a cloud (k, 3) aligned by them.
+
+    -> (rad, m): tilt of any axis of the body, and place of its point `at`, without one its middle (root mean squares).
+    Covariance of the rotation: marker_std^2 (sum of |q|^2 I - q q')^-1 with q from the middle.
+    """
+    middle = points.mean(axis=0)
+    q = points - middle
+    C = np.asarray(marker_std_m**2 * np.linalg.inv(np.eye(3) * (q**2).sum() - q.T @ q), dtype=float)
+    lever = skew(np.zeros(3) if at is None else np.asarray(at, dtype=float) - middle)
+    place = 3 * marker_std_m**2 / len(points) + float(np.trace(lever @ C @ lever.T))
+    return float(np.sqrt(np.linalg.eigvalsh(C)[1:].sum())), float(np.sqrt(place))
+
+
+def hinge_from_frame(
+    poses: Poses, T_body_hinge: FloatArray, *, zero_s: float | None = None, what: str = "hinge"
+) -> HingeAxis:
+    """The hinge of a body whose hinge frame is known, say from markers on it: in the world, its mean over all frames.
+
+    zero_s: when the angle is zero; without it, at the first sample.
+    """
+    there = poses.attached(T_body_hinge)
+    seen = there.seen
     if not seen.any():
-        return (Finding("wheel-radius", "the axle was never seen", severity=Severity.FATAL),)
-    height = motion.height_m[seen]
-    low, middle, high = (float(q) for q in np.quantile(height, (0.025, 0.5, 0.975)))
+        raise DataProblem(what, "the body was never seen")
+    zero = _zero_index(poses.times_s[seen], zero_s, what)
+    z = there.rotation[seen, :, 2].mean(axis=0)
+    return _hinge(poses, T_body_hinge, z / np.linalg.norm(z), there.position[seen].mean(axis=0), zero)
+
+
+def hinge_motion(poses: Poses, hinge: HingeAxis) -> HingeMotion:
+    """Angle about the hinge, and what of the motion is off it.
+
+    The rotation is split into a turn about z, then a tilt (swing and twist). Whole turns are counted from the first
+    frame, which is taken to be within half a turn of zero; frames between which the body turns by more than half a turn
+    unseen look like a turn the other way.
+    """
+    R_hinge, r_hinge = hinge.T_world_hinge[:3, :3], hinge.T_world_hinge[:3, 3]
+    there = poses.attached(hinge.T_body_hinge)
+    R = R_hinge.T @ there.rotation
+    angle = np.arctan2(R[:, 1, 0] - R[:, 0, 1], R[:, 0, 0] + R[:, 1, 1])
+    seen = there.seen
+    angle[seen] = np.unwrap(angle[seen])
+    sine = np.hypot(R[:, 0, 2], R[:, 1, 2])
+    tilt = np.arctan2(sine, R[:, 2, 2]) / np.maximum(sine, 1e-300)  # times z x z_body: about x and y
+    off = tilt[:, None] * np.stack([-R[:, 1, 2], R[:, 0, 2]], axis=1)
+    return HingeMotion(poses.times_s, np.where(seen, angle, np.nan), off, (there.position - r_hinge) @ R_hinge)
+
+
+def inclination(T_world_hinge: FloatArray, gravity: ArrayLike) -> float:
+    """Angle between the hinge and the vertical, 0 to pi/2 rad; gravity: a vector of any length in the world."""
+    z, g = T_world_hinge[:3, 2], np.asarray(gravity, dtype=float)
+    return float(np.arctan2(np.linalg.norm(np.cross(z, g)), abs(float(z @ g))))
+
+
+def check_hinge(motion: HingeMotion) -> tuple[Finding, ...]:
+    """Whether the body really turns about its hinge, and positively when it opens."""
+    seen = np.isfinite(motion.angle_rad)
+    if not seen.any():
+        return (Finding("hinge", "the body at the hinge was never seen", severity=Severity.FATAL),)
+    times, angle = motion.times_s[seen], motion.angle_rad[seen]
     findings: list[Finding] = []
-    if abs(middle - radius_m) > _RADIUS_OFF * radius_m:
+    for cause, verb, off, limit, unit, scale in (
+        ("hinge-tilt", "tilts off", motion.tilt_rad[seen], _TILT_RAD, "deg", 180 / np.pi),
+        ("hinge-slide", "slides off", motion.slide_m[seen], _SLIDE_M, "mm", 1e3),
+    ):
+        size = np.linalg.norm(off, axis=1)
+        rms, worst = float(np.sqrt((size**2).mean())), int(size.argmax())
+        if rms > limit:
+            evidence = (
+                f"the body {verb} its hinge by {scale * rms:.2f} {unit} (rms; most at {times[worst]:.2f} s, "
+                f"{scale * size[worst]:.2f} {unit}), more than {scale * limit:g} {unit}"
+            )
+            remedy = "check the frames there and the hinge's markers, or find the axis from the motion"
+            findings.append(Finding(cause, evidence, remedy=remedy))
+    steps = np.abs(np.diff(angle))
+    if len(steps) and steps.max() > _JUMP_RAD:
+        k = int(steps.argmax())
         evidence = (
-            f"the axle is {1e3 * middle:.1f} mm above the floor (median) but the wheel's radius is stated as "
-            f"{1e3 * radius_m:.1f} mm, {1e3 * (middle - radius_m):+.1f} mm apart"
+            f"the hinge turns by {np.degrees(steps[k]):.0f} deg between two frames that were seen, {times[k]:.2f} and "
+            f"{times[k + 1]:.2f} s: which way round is not known"
         )
-        remedy = (
-            "check the radius, the axle's markers, and whether the world's zero is the floor or the centre of a marker "
-            "on it"
-        )
-        findings.append(Finding("wheel-radius", evidence, remedy=remedy))
-    if high - low > _HOPPING * radius_m:
-        evidence = (
-            f"the axle's height above the floor varies from {1e3 * low:.1f} to {1e3 * high:.1f} mm (95 % of the time): "
-            "the wheel was lifted, the floor is not level, or the capture frame is tilted"
-        )
-        findings.append(Finding("wheel-height", evidence))
+        findings.append(Finding("hinge-jump", evidence))
+    if -angle.min() > angle.max():
+        low, high = np.degrees(angle.min()), np.degrees(angle.max())
+        evidence = f"the hinge's angle runs from {low:.1f} to {high:.1f} deg: opening counts negative"
+        findings.append(Finding("hinge-sign", evidence, remedy="let z point the other way"))
     return tuple(findings)
 
 
-def _rise(v: FloatArray, up: FloatArray) -> FloatArray:
-    """asin(v . up) of unit vectors (n, 3), rad."""
-    return np.arcsin(np.clip(v @ up, -1.0, 1.0))
+def _hinge(poses: Poses, T_body_hinge: FloatArray, z: FloatArray, origin: FloatArray, zero: int) -> HingeAxis:
+    """Fix x in the world by the body's at the seen frame `zero`, and measure how the motion fits."""
+    seen = poses.seen
+    x = poses.rotation[seen][zero] @ T_body_hinge[:3, 0]
+    T_world_hinge = transform(axes_of(x, z), origin)
+    nan = float("nan")
+    raw = hinge_motion(poses, HingeAxis(T_body_hinge, T_world_hinge, nan, nan, nan, nan, nan))
+    tilt, slide, angle = raw.tilt_rad[seen], raw.slide_m[seen], raw.angle_rad[seen]
+    tilt_rms, slide_rms = (float(np.sqrt((off**2).sum(axis=1).mean())) for off in (tilt, slide))
+    return HingeAxis(T_body_hinge, T_world_hinge, nan, nan, tilt_rms, slide_rms, float(np.ptp(angle)))
 
 
-def _heading(x: FloatArray, up: FloatArray) -> FloatArray:
-    """Angle of horizontal vectors x (n, 3) from the world's x, made horizontal, about up; unwrapped."""
-    ahead = np.array([1.0, 0.0, 0.0]) - up[0] * up
-    side = np.cross(up, ahead)
-    yaw = np.arctan2(x @ side, x @ ahead)
-    seen = np.isfinite(yaw)
-    yaw[seen] = np.unwrap(yaw[seen])
-    return yaw
+def _refuse_vague(hinge: HingeAxis, turning_rad: float, angles: int, std: list[float], what: str) -> None:
+    """Raise where the motion does not tell an axis."""
+    turned, tilt = np.degrees(hinge.range_rad), np.degrees(hinge.tilt_rms_rad)
+    remedy = "move the body further about its hinge, or put markers on the hinge"
+    if hinge.range_rad < _SMALLEST_RAD:
+        reason = f"the body turned by {turned:.2f} deg only, at least {np.degrees(_SMALLEST_RAD):g} deg are needed"
+    elif angles < _FEWEST_ANGLES:
+        reason = f"the body was seen at {angles} distinct angles only, at least {_FEWEST_ANGLES} are needed"
+    elif turning_rad < _CLEARLY * hinge.tilt_rms_rad:
+        reason = f"the body turned by {turned:.1f} deg and tilted by {tilt:.1f} deg (rms): it has no one axis"
+        remedy = "choose frames in which it turns about its hinge only, and check their alignment"
+    elif not std[0] < _LARGEST_STD_RAD:
+        reason = f"the direction of the axis is known to {np.degrees(std[0]):.1f} deg only (standard deviation)"
+    else:
+        return
+    raise DataProblem(what, reason, remedy=remedy)
+
+
+def _zero_index(times_s: FloatArray, zero_s: float | None, what: str) -> int:
+    """The frame nearest to the stated time, among those in which the body was seen."""
+    if zero_s is None:
+        return 0
+    if not times_s[0] <= zero_s <= times_s[-1]:
+        raise DataProblem(
+            what,
+            f"the angle cannot be zero at {zero_s:g} s: the body was seen from {times_s[0]:.2f} to {times_s[-1]:.2f} s",
+        )
+    return int(np.abs(times_s - zero_s).argmin())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tilt:
-    """The rotation vector (x_rad, y_rad, 0) turns the capture frame's z axis to true up."""
-
-    x_rad: float
-    y_rad: float
-    covariance: FloatArray
-    """(2, 2), rad2."""
-    bias: FloatArray
-    """(3,): the instrument's zero error, fitted together with the tilt, in its axes and unit."""
-    bias_std: FloatArray
-    """(3,): standard deviation of `bias`; the declared one where the recording cannot separate it from the tilt."""
-    weak: str
-    """What the recording leaves open, in words; empty where all is well."""
-    freedom: int = 1000
-
-    @property
-    def up(self) -> FloatArray:
-        """Unit vector of true up in the capture frame."""
-        return exp_rotation(np.array([self.x_rad, self.y_rad, 0.0]))[:, 2]
-
-    @property
-    def std_rad(self) -> FloatArray:
-        """Standard deviations of x_rad and y_rad."""
-        return np.sqrt(np.diag(self.covariance))
-
-    def interval_rad(self) -> FloatArray:
-        """95 % intervals (Student's t): rows x and y, columns low and high."""
-        from scipy.special import stdtrit
-
-        half = float(stdtrit(max(self.freedom, 1), 0.975)) * self.std_rad
-        middle = np.array([self.x_rad, self.y_rad])
-        return np.column_stack([middle - half, middle + half])
-
-    def __str__(self) -> str:
-        """One line for a person."""
-        low, high = np.degrees(self.interval_rad()).T
-        text = f"tilt about x {np.degrees(self.x_rad):+.2f} deg ({low[0]:+.2f} to {high[0]:+.2f}), about y "
-        text += f"{np.degrees(self.y_rad):+.2f} deg ({low[1]:+.2f} to {high[1]:+.2f})"
-        return f"{text}; {self.weak}" if self.weak else text
-
-
-def up_vector(vector: FloatArray, covariance: FloatArray) -> tuple[float, float, FloatArray]:
-    """Tilt about x and y (rad) of a vector along up in the capture frame, and their covariance."""
-    size = float(np.linalg.norm(vector))
-    up = vector / size
-    level = float(np.hypot(up[0], up[1]))
-    turn = np.arctan2(level, up[2]) / level if level > 1e-12 else 1.0
-    # to first order in the tilt, which is what an error of a small tilt needs
-    J = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0]]) @ (np.eye(3) - np.outer(up, up)) / size
-    return float(-turn * up[1]), float(turn * up[0]), J @ covariance @ J.T
-
-
-def hinge_inclination(axis: Sequence[float] | FloatArray, axis_std_rad: float, tilt: Tilt) -> tuple[float, float]:
-    """Angle (rad) between a hinge axis, given in the capture frame, and the vertical, and its standard deviation.
-
-    axis_std_rad: of the axis' direction, per component.
+class CirclePath:
+    """A point that goes round a fixed axis. The hinge's frame: origin in the centre, z along the axis, x towards the
+    point at angle zero.
     """
-    a = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
-    a = a * np.sign(a @ tilt.up or 1.0)
-    across = np.cross(tilt.up, a)
-    angle = float(np.arctan2(np.linalg.norm(across), a @ tilt.up))
-    n = across / np.linalg.norm(across) if np.linalg.norm(across) > 1e-9 else np.array([1.0, 0.0, 0.0])
-    variance = float(n[:2] @ tilt.covariance @ n[:2]) + axis_std_rad**2
-    return angle, float(np.sqrt(variance))
+
+    T_world_hinge: FloatArray
+    """(4, 4), m, at angle zero."""
+    radius_m: float
+    angle_rad: FloatArray
+    """(samples,) about z, unwrapped; NaN where the point was not seen."""
+    off_m: FloatArray
+    """(samples, 2) how far the point is outside the circle and above its plane."""
+    rms_m: float
+    """Root mean square distance from the circle."""
+    radius_std_m: float
+    centre_std_m: float
+    """Root mean square distance of the centre from the true axis."""
+    direction_std_rad: float
+    """Root mean square angle between this axis and the true one."""
+    range_rad: float
+    """From the smallest to the largest angle."""
+
+
+def hinge_from_path(
+    points_m: ArrayLike,
+    *,
+    points: ArrayLike | None = None,
+    zero: int | None = None,
+    what: str = "hinge",
+) -> CirclePath:
+    """Fit a circle in space to positions (samples, 3) of one point of the body, NaN where it was hidden.
+
+    The sum of squared distances from the circle is minimised (geometric fit; Gander, Golub & Strebel 1994), with its
+    plane free; it starts from the plane of the points and Taubin's circle in it. points: the side of the world to
+    which z points; without it, the point goes round positively on the whole, seen from the first sample. zero: the
+    sample at which the angle is zero; without it, the first seen. Raises `DataProblem` where the arc is too short to
+    tell its centre.
+    """
+    path = np.asarray(points_m, dtype=float)
+    seen = np.asarray(np.isfinite(path).all(axis=1))
+    if seen.sum() < _FEWEST:
+        raise DataProblem(what, f"the point was seen in {seen.sum()} samples, at least {_FEWEST} are needed")
+    P = path[seen]
+    first = int(np.flatnonzero(seen)[0]) if zero is None else zero
+    if not (0 <= first < len(path) and seen[first]):
+        raise DataProblem(what, f"the angle cannot be zero at sample {first}: the point was not seen there")
+    axes, centre, radius = _refined(P, *_start(P, what), what)
+    q = (P - centre) @ axes
+    round_ = np.unwrap(np.arctan2(q[:, 1], q[:, 0]))
+    groups, (J, off) = angle_groups(round_), _linearised(q, radius)
+    cov = jackknife(J, off, groups)
+
+    # x towards the point at angle zero, z to the stated side, or so that the point goes round positively
+    z = axes[:, 2]
+    flip = float((round_ - round_[0]).sum()) < 0 if points is None else is_reversed(z, points, what)
+    T_world_hinge = transform(axes_of(path[first] - centre, -z if flip else z), centre)
+    local = (path - centre) @ T_world_hinge[:3, :3]
+    angle = np.arctan2(local[:, 1], local[:, 0])
+    angle[seen] = np.unwrap(angle[seen])
+    angle -= angle[first]
+    result = CirclePath(
+        T_world_hinge=T_world_hinge,
+        radius_m=radius,
+        angle_rad=angle,
+        off_m=np.stack([np.hypot(local[:, 0], local[:, 1]) - radius, local[:, 2]], axis=1),
+        rms_m=float(np.sqrt((off**2).sum(axis=1).mean())),
+        radius_std_m=float(np.sqrt(cov[5, 5])),
+        centre_std_m=float(np.sqrt(cov[2, 2] + cov[3, 3])),
+        direction_std_rad=float(np.sqrt(cov[0, 0] + cov[1, 1])),
+        range_rad=float(np.ptp(angle[seen])),
+    )
+    _refuse_vague_path(result, int(groups.max()) + 1, what)
+    return result
+
+
+def _start(P: FloatArray, what: str) -> tuple[FloatArray, FloatArray, float]:
+    """Axes (3, 3) with the plane's normal last, centre and radius: principal plane, Taubin's algebraic fit in it.
+
+    Taubin 1991; as a singular value problem: Chernov, Circular and Linear Regression, ch. 5.
+    """
+    mean = P.mean(axis=0)
+    _, spread, directions = np.linalg.svd(P - mean, full_matrices=False)
+    if not spread[1] > 1e-9 * max(spread[0], 1e-300):
+        raise DataProblem(what, "the path is a straight line", remedy=_FURTHER)
+    axes = directions.T * np.linalg.det(directions)
+    xy = (P - mean) @ axes[:, :2]
+    square = (xy**2).sum(axis=1)
+    size = 2 * np.sqrt(square.mean())
+    _, _, rows = np.linalg.svd(np.column_stack([(square - square.mean()) / size, xy]), full_matrices=False)
+    a, bc = rows[2, 0] / size, rows[2, 1:]
+    if abs(a) * size < 1e-9:
+        raise DataProblem(what, "the path is a straight line", remedy=_FURTHER)
+    offset = -bc / (2 * a)
+    return axes, mean + axes[:, :2] @ offset, float(np.sqrt(offset @ offset + square.mean()))
+
+
+def _refined(
+    P: FloatArray, axes: FloatArray, centre: FloatArray, radius: float, what: str
+) -> tuple[FloatArray, FloatArray, float]:
+    """Gauss-Newton on the distances, steps halved where they lead uphill."""
+    at = axes, centre, radius
+    slopes, off = _linearised((P - centre) @ axes, radius)
+    cost = float((off**2).sum())
+    for _ in range(_STEPS):
+        step = least_squares(slopes.reshape(-1, 6), -off.ravel())
+        for _ in range(30):
+            new = _stepped(*at, step)
+            slopes, off = _linearised((P - new[1]) @ new[0], new[2])
+            new_cost = float((off**2).sum())
+            if new_cost <= cost:
+                break
+            step = step / 2
+        else:
+            return at  # nothing downhill that floats can tell
+        done = cost - new_cost <= 1e-12 * cost
+        at, cost = new, new_cost
+        if done:
+            return at
+    raise DataProblem(what, "no circle fits the path, which is too short or nearly straight", remedy=_FURTHER)
+
+
+def _linearised(q: FloatArray, radius: float) -> tuple[FloatArray, FloatArray]:
+    """Distances (samples, 2) outside the circle and above its plane, and their derivatives (samples, 2, 6).
+
+    q (samples, 3): points in the circle's frame. Unknowns: rotation of the frame about its x and y (rad), shift of the
+    centre along x, y, z (m), growth of the radius (m). The derivatives are those at the nearest points of the circle:
+    they give the same gradient, and noise does not pass for knowledge of the plane.
+    """
+    rho = np.hypot(q[:, 0], q[:, 1])
+    x, y = (q[:, :2] / np.maximum(rho, 1e-300)[:, None]).T
+    J = np.zeros((len(q), 2, 6))
+    J[:, 0, 2], J[:, 0, 3], J[:, 0, 5] = -x, -y, -1.0
+    J[:, 1, 0], J[:, 1, 1], J[:, 1, 4] = -radius * y, radius * x, -1.0
+    return J, np.stack([rho - radius, q[:, 2]], axis=1)
+
+
+def _stepped(
+    axes: FloatArray, centre: FloatArray, radius: float, step: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
+    normal = axes @ [step[1], -step[0], 1.0]
+    return axes_of(axes[:, 0], normal / np.linalg.norm(normal)), centre + axes @ step[2:5], radius + float(step[5])
+
+
+def _refuse_vague_path(path: CirclePath, angles: int, what: str) -> None:
+    """Raise where the path does not tell a circle."""
+    share = path.radius_std_m / path.radius_m
+    if not path.rms_m < _ROUND * path.radius_m:
+        reason = (
+            f"the path is no circle: its best one has a radius of {path.radius_m:.3f} m and is missed by "
+            f"{1e3 * path.rms_m:.1f} mm (rms)"
+        )
+    elif path.range_rad < _SHORTEST_RAD:
+        reason = (
+            f"the arc of {np.degrees(path.range_rad):.1f} deg (radius {path.radius_m:.3f} m) is too short to tell its "
+            f"centre, at least {np.degrees(_SHORTEST_RAD):g} deg are needed"
+        )
+    elif angles < _FEWEST_ANGLES_OF_ARC:
+        reason = f"the point was seen at {angles} distinct angles only, at least {_FEWEST_ANGLES_OF_ARC} are needed"
+    elif not (share < _LARGEST_STD and path.direction_std_rad < _LARGEST_STD):
+        reason = (
+            f"the arc of {np.degrees(path.range_rad):.0f} deg tells its radius to {100 * share:.0f} % and its axis to "
+            f"{np.degrees(path.direction_std_rad):.1f} deg only (standard deviations)"
+        )
+    else:
+        return
+    raise DataProblem(what, reason, remedy=_FURTHER)
+
+
+def angle_groups(angle_rad: FloatArray) -> NDArray[np.intp]:
+    """(samples,) -> number of the group of each, from 0 on: even steps of the angle over its range, at most a turn."""
+    start, end = float(angle_rad.min()), float(angle_rad.max())
+    turn = np.mod(angle_rad - start, 2 * np.pi) if end - start > 2 * np.pi else angle_rad - start
+    width = max(min(end - start, 2 * np.pi), 1e-12) / _GROUPS
+    steps = np.minimum((turn / width).astype(np.intp), _GROUPS - 1)
+    return np.unique(steps, return_inverse=True)[1]
+
+
+def jackknife(J: FloatArray, residual: FloatArray, groups: NDArray[np.intp]) -> FloatArray:
+    """Covariance (p, p) of the x that minimises |J x + residual|, taken at its minimum x = 0.
+
+    J (samples, rows, p), residual (samples, rows). Infinite where the estimate hangs on one group.
+    """
+    p, count = J.shape[2], int(groups.max()) + 1
+    H, s = np.empty((count, p, p)), np.empty((count, p))
+    for g in range(count):
+        rows = groups == g
+        stacked = J[rows].reshape(-1, p)
+        H[g], s[g] = stacked.T @ stacked, stacked.T @ residual[rows].ravel()
+    scale = np.sqrt(np.maximum(np.diag(H.sum(axis=0)), 1e-300))
+    without = (H.sum(axis=0) - H) / np.outer(scale, scale)
+    if count < 2 or not float(np.linalg.cond(without).max()) < 1e12:
+        return np.full((p, p), np.inf)
+    change = np.asarray(np.linalg.solve(without, (s / scale)[:, :, None])[:, :, 0] / scale, dtype=float)
+    return (count - 1) / count * change.T @ change
+
+
+_SHORTEST_M = 0.02
+"""Of a travel that tells a direction."""
+_STRAIGHT = 5.0
+"""A travel must be so many times as long as what is off the line (rms)."""
+_TURN_RAD = np.radians(2.0)
+"""What slides may turn by that much (rms): more is no slide."""
+_FEWEST_OF_SLIDE = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointFrame:
+    """Where a joint of one freedom sits."""
+
+    kind: Literal["turn", "slide"]
+    T_body_frame: FloatArray
+    """(4, 4), m: the joint's frame on the body."""
+    T_world_frame: FloatArray
+    """(4, 4), m: the same in the world at position zero."""
+    hinge: HingeAxis | None = None
+    """How a hinge was found."""
+
+    def poses(self, body: Poses) -> Poses:
+        """Of the frame on the body, seen from the frame in the world; body: poses of the body in the world."""
+        there = body.attached(self.T_body_frame)
+        R, r = self.T_world_frame[:3, :3], self.T_world_frame[:3, 3]
+        return Poses(there.times_s, R.T @ there.rotation, (there.position - r) @ R)
+
+
+def joint_of_hinge(hinge: HingeAxis) -> JointFrame:
+    """The frame of a hinge."""
+    return JointFrame("turn", hinge.T_body_hinge, hinge.T_world_hinge, hinge)
+
+
+def check_joint(joint: JointFrame, body: Poses) -> tuple[Finding, ...]:
+    """Whether the body really moves as the joint says."""
+    return () if joint.hinge is None else check_hinge(hinge_motion(body, joint.hinge))
+
+
+def slide_from_motion(
+    poses: Poses,
+    *,
+    near: ArrayLike = (0.0, 0.0, 0.0),
+    axis: Sequence[float] = (1.0, 0.0, 0.0),
+    points: ArrayLike | None = None,
+    what: str = "slide",
+) -> JointFrame:
+    """The line along which a body slides, from its motion: the first principal axis of the path of one of its points.
+
+    near: that point (m, in the body's frame), which becomes the origin. axis: which axis of the joint's frame is along
+    the line. points: the side of the world to which the position counts positive; without it, the body moves
+    positively on the whole, seen from the first frame, as a drawer that opens.
+    """
+    seen = poses.seen
+    if seen.sum() < _FEWEST_OF_SLIDE:
+        raise DataProblem(what, f"the body was seen in {seen.sum()} frames, no line can be known from them")
+    R, anchor = poses.rotation[seen], np.asarray(near, dtype=float)
+    path = poses.position[seen] + R @ anchor
+    away = path - path[0]
+    _, _, Vt = np.linalg.svd(away - away.mean(axis=0), full_matrices=False)
+    u = Vt[0]
+    if float((away @ u).sum()) < 0 if points is None else is_reversed(u, points, what):
+        u = -u
+    along = away @ u
+    off = float(np.sqrt(((away - away.mean(axis=0)) @ Vt[1:].T).var(axis=0).sum()))
+    mean = nearest_rotation(R.mean(axis=0), what="mean rotation")
+    cosine = np.clip((np.einsum("nij,ij->n", R, mean) - 1) / 2, -1.0, 1.0)
+    turn = float(np.sqrt(np.mean(np.arccos(np.asarray(cosine, dtype=float)) ** 2)))
+    if np.ptp(along) < max(_SHORTEST_M, _STRAIGHT * off) or turn > _TURN_RAD:
+        raise DataProblem(
+            what,
+            f"the body travels {1e3 * np.ptp(along):.0f} mm along its line, {1e3 * off:.1f} mm off it (rms), and turns "
+            f"by {np.degrees(turn):.1f} deg (rms): it does not slide along one line",
+            remedy="choose frames in which it slides through its travel, and check the markers",
+        )
+    # the frame's axis along the line; the other two anyhow
+    local = np.asarray(axis, dtype=float)
+    R_frame = np.column_stack([u, across(u)]) @ np.column_stack([local, across(local)]).T
+    return JointFrame("slide", transform(mean.T @ R_frame, anchor), transform(R_frame, path[0]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PathOfPoint:
+    """The coordinate of a body with one freedom, from the path of one of its points."""
+
+    coordinate: FloatArray
+    """(samples,): angle about the circle's axis (rad), or way along the line (m); NaN where the point was hidden."""
+    effort: FloatArray
+    """(samples,): what the force at the point does along it, N m or N."""
+    words: str
+    """How well the path fits."""
+
+
+def coordinate_of_path(path_m: FloatArray, force: FloatArray, unit: str) -> PathOfPoint:
+    """Along the circle (unit "rad") or the line ("m") that a point describes; path and force (samples, 3), m and N."""
+    if unit == "rad":
+        circle = hinge_from_path(path_m)
+        origin, z = circle.T_world_hinge[:3, 3], circle.T_world_hinge[:3, 2]
+        words = (
+            f"the hinge is found from the path of the point: radius {circle.radius_m:.4f} m "
+            f"(+- {1.96 * circle.radius_std_m:.4f}), {1e3 * circle.rms_m:.1f} mm off the circle on average"
+        )
+        return PathOfPoint(circle.angle_rad, np.cross(path_m - origin, force) @ z, words)
+    seen = np.asarray(np.isfinite(path_m).all(axis=1))
+    upright = np.broadcast_to(np.eye(3), (len(path_m), 3, 3))
+    rotation = np.where(seen[:, None, None], upright, np.nan)
+    joint = slide_from_motion(Poses(np.arange(len(path_m), dtype=float), rotation, path_m), what="path")
+    u = joint.T_world_frame[:3, 0]
+    along = (path_m - joint.T_world_frame[:3, 3]) @ u
+    off = path_m[seen] - joint.T_world_frame[:3, 3] - np.outer(along[seen], u)
+    words = (
+        f"the line is found from the path of the point: {1e3 * np.ptp(along[seen]):.0f} mm of travel, "
+        f"{1e3 * float(np.sqrt(off.var(axis=0).sum())):.1f} mm off it on average"
+    )
+    return PathOfPoint(along, force @ u, words)

@@ -16,8 +16,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike, NDArray
 
 from palpate.errors import DataProblem
-from palpate.motion.derivatives import pose_bandwidth
-from palpate.physics.arrays import FloatArray, rate_hz, symmetric_inverse
+from palpate.motion.clock import even_rate
+from palpate.motion.derivatives import gravity_vector, pose_bandwidth
+from palpate.physics.arrays import FloatArray, rms, symmetric_inverse
 from palpate.physics.motion import (
     Motion,
     Poses,
@@ -84,10 +85,8 @@ def fuse(
     frame; bandwidth_hz: up to which the motion is followed. `noise` is measured if not given. The motion comes at the
     times `at_s`, or at the IMU's.
     """
-    g = np.asarray(gravity, dtype=float)
-    if g.shape != (3,):
-        raise ValueError(f"gravity must be a vector (3,) in the capture frame, not of shape {g.shape}")
-    rate = _even(times_s)
+    g = gravity_vector(gravity)
+    rate = even_rate(times_s, "fusion", 0.5)
     per_knot = round(rate / (_KNOTS_PER_CYCLE * bandwidth_hz))
     if per_knot < 2:
         raise DataProblem(
@@ -99,10 +98,11 @@ def fuse(
         raise DataProblem("fusion", f"{seen.sum()} poses lie within the IMU's time", remedy="align the clocks first")
     R_imu, arm = T_body_imu[:3, :3], T_body_imu[:3, 3]
     sigma = _measured_noise(poses, acceleration, angular_rate) if noise is None else noise
+    measured = np.full((2, grid.intervals * grid.samples, 3), np.nan)
+    measured[:, : len(times_s)] = angular_rate @ R_imu.T, acceleration @ R_imu.T
     data = FusionData(
         grid,
-        _padded(angular_rate @ R_imu.T, grid),
-        _padded(acceleration @ R_imu.T, grid),
+        *measured.reshape(2, grid.intervals, grid.samples, 3),
         grid.at(poses.times_s[seen]),
         poses.position[seen],
         continuous_quaternions(quaternion_from_rotation(poses.rotation[seen])),
@@ -111,7 +111,7 @@ def fuse(
         sigma,
     )
     state, covariance, rounds = _solve(data)
-    misfit = misfit_of(data, state)
+    misfit = _misfit(data, state)
     # the residuals know better than the data sheet, if they are larger
     std = np.sqrt(np.diag(covariance)) * max(1.0, *misfit.values())
     motion = _motion(data, state, times_s, times_s if at_s is None else at_s)
@@ -126,26 +126,6 @@ def fuse(
         misfit,
         rounds,
     )
-
-
-def _even(times_s: FloatArray) -> float:
-    """Samples per second of a clock from which none is missing."""
-    rate = rate_hz(times_s)
-    off = np.abs(times_s - times_s[0] - np.arange(len(times_s)) / rate)
-    if not off.max() * rate < 0.5:
-        raise DataProblem(
-            "fusion",
-            f"the IMU's clock is not even: off by {1e3 * off.max():.3g} ms at {times_s[off.argmax()]:.3f} s",
-            remedy="put it onto an even clock first (evenly_sampled)",
-        )
-    return rate
-
-
-def _padded(x: FloatArray, grid: Grid) -> FloatArray:
-    """(samples, 3) -> (intervals, samples, 3) with NaN at the end."""
-    full = np.full((grid.intervals * grid.samples, 3), np.nan)
-    full[: len(x)] = x
-    return full.reshape(grid.intervals, grid.samples, 3)
 
 
 def _measured_noise(poses: Poses, acceleration: FloatArray, angular_rate: FloatArray) -> FusionNoise:
@@ -169,10 +149,11 @@ def _white_noise(x: FloatArray) -> float:
 def _solve(data: FusionData) -> tuple[SplineMotion, FloatArray, int]:
     """State, covariance of the biases (6, 6), and how many rounds it took."""
     h, change = data.grid.step_s, np.inf
-    state = _first_guess(data)
+    # smooth splines through the markers alone; second differences are penalised, which bridges gaps
+    start = data.grid.smooth(data.at, np.hstack([data.quaternion, data.position]), _START_HZ)
+    state = SplineMotion(start[:, :4], start[:, 4:], np.zeros(6))
     for rounds in range(1, _ROUNDS + 1):
-        normal = normal_equations(data, state)
-        step, bias, covariance = normal.solve()
+        step, bias, covariance = _step(data, state)
         turn, shift = step[:, :3], step[:, 3:]
         share = min(1.0, _LARGEST_STEP / max(float(np.abs(turn).max()), 1e-300))
         quaternion = _turned(data.grid, state.quaternion, share * turn)
@@ -189,12 +170,6 @@ def _solve(data: FusionData) -> tuple[SplineMotion, FloatArray, int]:
     )
 
 
-def _first_guess(data: FusionData) -> SplineMotion:
-    """Smooth splines through the markers alone; second differences are penalised, which bridges gaps."""
-    coefficients = data.grid.smooth(data.at, np.hstack([data.quaternion, data.position]), _START_HZ)
-    return SplineMotion(coefficients[:, :4], coefficients[:, 4:], np.zeros(6))
-
-
 def _turned(grid: Grid, quaternion: FloatArray, turn: FloatArray) -> FloatArray:
     """Coefficients of the spline through q exp(turn), with q and turn given by theirs."""
     q = grid.values(quaternion, 0, grid.intervals)[0].reshape(-1, 4)
@@ -208,7 +183,7 @@ def _turned(grid: Grid, quaternion: FloatArray, turn: FloatArray) -> FloatArray:
 def _motion(data: FusionData, state: SplineMotion, imu_s: FloatArray, at_s: FloatArray) -> Motion:
     """The splines' motion at any times; NaN outside the IMU's, and in intervals that it did not see."""
     at = data.grid.at(at_s)
-    R, omega, omega_dot = body_rates_of(at.values(state.quaternion))
+    R, omega, omega_dot = _body_rates_of(at.values(state.quaternion))
     position, velocity, acceleration = at.values(state.position)
     blind = np.asarray(np.isnan(data.rate + data.acceleration).any(axis=2).all(axis=-1), dtype=bool)
     half_sample = 0.5 * data.grid.step_s / data.grid.samples
@@ -260,27 +235,12 @@ class SplineMotion:
     """(6,) of rate and acceleration, in the body's axes."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Normal:
-    """Banded equations of the coefficients (six unknowns each, turn and shift), bordered by those of the biases."""
+def _step(data: FusionData, state: SplineMotion) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Steps (coefficients, 6: turn and shift) and of the biases (6,), and the biases' covariance.
 
-    band: FloatArray
-    right: FloatArray
-    border: FloatArray
-    """(unknowns, 6)."""
-    corner: FloatArray
-    bias_right: FloatArray
-
-    def solve(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Steps (coefficients, 6) and (6,), and the covariance of the biases, by the Schur complement."""
-        x = solve_banded(self.band, np.column_stack([self.right, self.border]))
-        covariance = symmetric_inverse(self.corner - self.border.T @ x[:, 1:])
-        bias = covariance @ (self.bias_right - self.border.T @ x[:, 0])
-        return (x[:, 0] - x[:, 1:] @ bias).reshape(-1, 6), bias, covariance
-
-
-def normal_equations(data: FusionData, state: SplineMotion) -> Normal:
-    """Least squares of all residuals, linearised at the state; weights are one over the noise."""
+    Least squares of all residuals, linearised at the state; weights are one over the noise. The equations of the
+    coefficients are banded, bordered by those of the biases: solved by the Schur complement.
+    """
     grid, size = data.grid, 6 * LOCAL
     unknowns = 6 * grid.size
     band, right, border = np.zeros((size, unknowns)), np.zeros(unknowns), np.zeros((unknowns, 6))
@@ -301,8 +261,11 @@ def normal_equations(data: FusionData, state: SplineMotion) -> Normal:
         bias_right += (imu.scale * imu.residual).sum(axis=(0, 1))
     _add_poses(data, state, band, right)
     # where nothing was seen at all, straight on: weak beside any measurement
-    add_second_differences(band, 1e-9 * float(np.median(band[0])), stride=6)
-    return Normal(band, right, border, corner, bias_right)
+    _add_second_differences(band, 1e-9 * float(np.median(band[0])), stride=6)
+    x = _solve_banded(band, np.column_stack([right, border]))
+    covariance = symmetric_inverse(corner - border.T @ x[:, 1:])
+    bias = covariance @ (bias_right - border.T @ x[:, 0])
+    return (x[:, 0] - x[:, 1:] @ bias).reshape(-1, 6), bias, covariance
 
 
 def _add_poses(data: FusionData, state: SplineMotion, band: FloatArray, right: FloatArray) -> None:
@@ -327,7 +290,7 @@ def _pose_residuals(data: FusionData, state: SplineMotion) -> tuple[FloatArray, 
     return turn, data.position - data.at.values(state.position)[0]
 
 
-def body_rates_of(q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _body_rates_of(q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """R, omega and omega_dot of quaternions with derivatives (3, ..., 4), of any length: 2 Im(q^-1 dq/dt)."""
     inverse = q[0] * [1, -1, -1, -1] / (q[0] ** 2).sum(axis=-1, keepdims=True)
     u = quaternion_product(inverse, q[1])
@@ -358,7 +321,7 @@ def _imu(data: FusionData, state: SplineMotion) -> Iterator[_Imu]:
     weights = np.array([1 / data.noise.rate] * 3 + [1 / data.noise.acceleration] * 3)
     for first in range(0, grid.intervals, _CHUNK):
         last = min(first + _CHUNK, grid.intervals)
-        R, w, w_dot = body_rates_of(grid.values(state.quaternion, first, last))
+        R, w, w_dot = _body_rates_of(grid.values(state.quaternion, first, last))
         a = grid.values(state.position, first, last)[2] - data.gravity
         force = (R.swapaxes(-1, -2) @ a[..., None])[..., 0]
         expected = np.concatenate([w, transport_acceleration(force, w, w_dot, r)], axis=-1)
@@ -386,19 +349,16 @@ def _jacobian(data: FusionData, imu: _Imu) -> FloatArray:
     return (J * imu.scale[..., None, None]).reshape(len(J), -1, 6 * LOCAL)
 
 
-def misfit_of(data: FusionData, state: SplineMotion) -> dict[str, float]:
+def _misfit(data: FusionData, state: SplineMotion) -> dict[str, float]:
     """RMS of each instrument's residuals over its noise."""
     squares, count = np.zeros(6), 0
     for imu in _imu(data, state):
         squares += (imu.residual**2).sum(axis=(0, 1))
         count += int((imu.scale[..., 0] > 0).sum())
     turn, shift = _pose_residuals(data, state)
-    return {
-        "position": float(np.sqrt((shift**2).mean())) / data.noise.position,
-        "rotation": float(np.sqrt((turn**2).mean())) / data.noise.rotation,
-        "acceleration": float(np.sqrt(squares[3:].mean() / max(count, 1))),
-        "rate": float(np.sqrt(squares[:3].mean() / max(count, 1))),
-    }
+    poses = {"position": rms(shift) / data.noise.position, "rotation": rms(turn) / data.noise.rotation}
+    imu = {"acceleration": squares[3:], "rate": squares[:3]}
+    return poses | {name: float(np.sqrt(x.mean() / max(count, 1))) for name, x in imu.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,9 +374,8 @@ class Grid:
 
     def at(self, times_s: FloatArray) -> At:
         """Where times fall."""
-        u = (
-            times_s - self.start_s
-        ) / self.step_s  # a knot's own time, whatever its rounding, is in the interval after it
+        u = (times_s - self.start_s) / self.step_s
+        # a knot's time, whatever its rounding, is in the interval after it
         interval = np.clip(np.floor(u + 1e-6), 0, self.intervals - 1).astype(np.int64)
         return At(interval, _basis(u - interval, self.step_s))
 
@@ -447,7 +406,7 @@ class Grid:
             right[i : i + self.intervals] += projected[i]
             for j in range(i + 1):
                 band[i - j, j : j + self.intervals] += products[i, j]
-        return solve_banded(band, right)
+        return _solve_banded(band, right)
 
     def smooth(self, at: At, x: FloatArray, bandwidth_hz: float) -> FloatArray:
         """Coefficients of a spline near x (times, channels) that follows it up to the bandwidth and bridges gaps.
@@ -461,8 +420,8 @@ class Grid:
             for j in range(i + 1):
                 np.add.at(band[i - j], at.interval + j, b[:, i] * b[:, j])
         per_knot = len(x) / self.intervals
-        add_second_differences(band, per_knot / (2 * np.pi * bandwidth_hz * self.step_s) ** 4)
-        return solve_banded(band, right)
+        _add_second_differences(band, per_knot / (2 * np.pi * bandwidth_hz * self.step_s) ** 4)
+        return _solve_banded(band, right)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -485,7 +444,7 @@ def _basis(u: FloatArray, step_s: float) -> FloatArray:
     return np.array([np.asarray(spline(u, nu=d)) / step_s**d for d in range(3)], dtype=float)
 
 
-def add_second_differences(band: FloatArray, weight: float, stride: int = 1) -> None:
+def _add_second_differences(band: FloatArray, weight: float, stride: int = 1) -> None:
     """Add weight (c[i] - 2 c[i + stride] + c[i + 2 stride])^2 to banded normal equations, in lower form."""
     n = band.shape[1] - 2 * stride
     for i, a in enumerate((1.0, -2.0, 1.0)):
@@ -493,7 +452,7 @@ def add_second_differences(band: FloatArray, weight: float, stride: int = 1) -> 
             band[(i - j) * stride, j * stride : j * stride + n] += weight * a * c
 
 
-def solve_banded(band: FloatArray, right: FloatArray) -> FloatArray:
+def _solve_banded(band: FloatArray, right: FloatArray) -> FloatArray:
     """x with A x = right, for a positive definite A in lower banded form."""
     from scipy.linalg import solveh_banded
 

@@ -7,11 +7,12 @@ IMU writes while it is still.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from palpate.findings import Finding
 from palpate.motion.clock import Even, Interval, without_lost
@@ -141,13 +142,28 @@ def judge_imu_noise(imu: Even, smoothing: Smoothing, lowpass: Lowpass | None, lo
     if spectra is None:
         evidence = "its noise cannot be judged: it is never still, and what it shows above 25 Hz is not steady"
         return ImuNoise(None, None, None, (*held, Finding("imu-noise", evidence, "IMU", _REMEDY)))
-    passes = _Passes(smoothing, lowpass, rate_hz(lowpass_times_s), rate)
-    inside = passes.gains(spectra.frequency_hz)
+
+    def gains(frequency_hz: FloatArray) -> FloatArray:
+        """(frequencies, 6): power gains of what enters the balance, the specific force and the slope of the rate.
+
+        The rate itself enters too, but noise matters where it is strongest against the motion: in the slope.
+        """
+        half = round(2 * smoothing.reach_s * rate) + 5
+        impulse = np.zeros((2 * half + 1, 3))
+        impulse[half] = 1.0
+        m = imu_motion(np.arange(2 * half + 1) / rate, impulse, impulse, np.eye(4), smoothing)
+        both = [_gain(x[:, 0], rate, frequency_hz) for x in (m.specific_acceleration, m.omega_dot)]
+        low = 1.0 if lowpass is None else _gain(lowpass.taps, rate_hz(lowpass_times_s), frequency_hz)
+        return np.repeat(np.stack([low * gain for gain in both], axis=1), 3, axis=1)
+
+    inside = gains(spectra.frequency_hz)
     needed, taken = spectra.level(inside), spectra.level(inside[::-1])
     least = 1e-12 * needed.max() + 1e-300
     ratio = np.log((needed + least) / (taken + least))
     wrong = _differs(ratio, np.hypot(spectra.log_std(inside), spectra.log_std(inside[::-1])))
-    wrong &= passes.matters(np.nan_to_num(x), np.abs(needed - taken))
+    x = np.nan_to_num(x)
+    spectrum = np.fft.rfft(x - x.mean(axis=0), axis=0) / np.sqrt(len(x))
+    wrong &= _matters(spectrum, gains(np.arange(len(spectrum), dtype=float) * (rate / len(x))), np.abs(needed - taken))
     level, halves = np.sqrt(needed), np.sqrt(taken)
     instead = level if held or wrong.any() else None
     return ImuNoise(level, halves, instead, held or _coloured_findings(level, halves, wrong, spectra))
@@ -186,48 +202,17 @@ def _differs(ratio: FloatArray, std: FloatArray) -> BoolArray:
     return wrong
 
 
-# What the balance lets pass
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Passes:
-    """Power gains of the signals that enter the balance: the specific force, and the slope of the angular rate.
-
-    The rate itself enters too, but noise matters where it is strongest against the motion: in the slope.
+def _matters(spectrum: NDArray[np.complex128], gains: FloatArray, power: FloatArray) -> BoolArray:
+    """Whether white noise of this power (6,) is a share worth a word of what passes of the signals, in the direction in
+    which they move least: true for all three channels of an instrument or for none.
     """
-
-    smoothing: Smoothing
-    lowpass: Lowpass | None
-    lowpass_rate_hz: float
-    rate_hz: float
-
-    def gains(self, frequency_hz: FloatArray) -> FloatArray:
-        """(frequencies, 6)."""
-        half = round(2 * self.smoothing.reach_s * self.rate_hz) + 5
-        impulse = np.zeros((2 * half + 1, 3))
-        impulse[half] = 1.0
-        m = imu_motion(np.arange(2 * half + 1) / self.rate_hz, impulse, impulse, np.eye(4), self.smoothing)
-        smooth = _gain(m.specific_acceleration[:, 0], self.rate_hz, frequency_hz)
-        slope = _gain(m.omega_dot[:, 0], self.rate_hz, frequency_hz)
-        if self.lowpass is not None:
-            low = _gain(self.lowpass.taps, self.lowpass_rate_hz, frequency_hz)
-            smooth, slope = low * smooth, low * slope
-        return np.stack([smooth] * 3 + [slope] * 3, axis=1)
-
-    def matters(self, x: FloatArray, power: FloatArray) -> BoolArray:
-        """Whether white noise of this power (6,) is a share worth a word of what passes of the signals x, in the
-        direction in which they move least: true for all three channels of an instrument or for none.
-        """
-        spectrum = np.fft.rfft(x - x.mean(axis=0), axis=0) / np.sqrt(len(x))
-        gains = self.gains(np.arange(len(spectrum), dtype=float) * (self.rate_hz / len(x)))
-        passed = spectrum * np.sqrt(gains)
-        noise = np.maximum(power * gains.sum(axis=0), 1e-300)
-        worth = np.zeros(6, dtype=bool)
-        for at in _CHANNELS.values():
-            scale = np.sqrt(noise[at])
-            moved = np.real(passed[:, at].conj().T @ passed[:, at]) / scale[:, None] / scale
-            worth[at] = np.linalg.eigvalsh(moved)[0] < 1 / _MATTERS
-        return worth
+    passed = spectrum * np.sqrt(gains)
+    scale = np.sqrt(np.maximum(power * gains.sum(axis=0), 1e-300))
+    worth = np.zeros(6, dtype=bool)
+    for at in _CHANNELS.values():
+        moved = np.real(passed[:, at].conj().T @ passed[:, at]) / scale[at, None] / scale[at]
+        worth[at] = np.linalg.eigvalsh(moved)[0] < 1 / _MATTERS
+    return worth
 
 
 def _gain(taps: FloatArray, rate_hz: float, frequency_hz: FloatArray) -> FloatArray:
@@ -235,9 +220,6 @@ def _gain(taps: FloatArray, rate_hz: float, frequency_hz: FloatArray) -> FloatAr
     size = max(4096, 2 * len(taps))
     at = np.fft.rfftfreq(size, 1 / rate_hz)
     return np.interp(frequency_hz, at, np.abs(np.fft.rfft(taps, size)) ** 2, right=0.0)
-
-
-# Spectra
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -335,11 +317,7 @@ def _overlap(taper: FloatArray) -> float:
 def _without_knocks(seen: _Spectra) -> _Spectra:
     band = seen.frequency_hz >= seen.lowest_hz
     loud = seen.power[:, band].mean(axis=1)
-    keep = (loud <= _KNOCK * np.median(loud, axis=0)).all(axis=1)
-    return _Spectra(seen.power[keep], seen.frequency_hz, seen.lowest_hz, seen.alike, seen.duration_s, seen.still)
-
-
-# Held samples
+    return replace(seen, power=seen.power[(loud <= _KNOCK * np.median(loud, axis=0)).all(axis=1)])
 
 
 def _held_findings(x: FloatArray) -> tuple[Finding, ...]:
@@ -357,10 +335,7 @@ def _held_findings(x: FloatArray) -> tuple[Finding, ...]:
 
 def _repeated(x: FloatArray, block: int = 64) -> float:
     """Share of rows of (samples, 3) that equal the row before, in the livelier half of all blocks."""
-    same = (np.diff(x, axis=0) == 0).all(axis=1)
-    count = len(same) // block
-    if count == 0:
-        return 0.0
+    count = (len(x) - 1) // block
+    same = (np.diff(x, axis=0) == 0).all(axis=1)[: count * block].reshape(count, block)
     lively = np.ptp(x[: count * block].reshape(count, block, 3), axis=1).sum(axis=1)
-    which = lively >= np.median(lively)
-    return float(same[: count * block].reshape(count, block)[which].mean()) if lively.max() > 0 else 0.0
+    return float(same[lively >= np.median(lively)].mean()) if lively.max(initial=0.0) > 0 else 0.0

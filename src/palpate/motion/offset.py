@@ -6,12 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
-from palpate.motion.clock import ClockMap as ClockMap
-from palpate.motion.clock import clock_map as clock_map
-from palpate.motion.clock import interpolated, noise_floor
+from palpate.motion.clock import ClockMap, clock_map, interpolated, noise_floor
 from palpate.motion.derivatives import design_lowpass
 from palpate.physics.arrays import FloatArray, least_squares, rate_hz, symmetric_inverse
 from palpate.physics.motion import Poses
@@ -108,14 +105,11 @@ def estimate_offset(
     """
     tp, P = _band_limited(times_p, predictors, bandwidth_hz)
     tr, Q = _band_limited(times_r, responses, bandwidth_hz)
-    if min(tp[-1] - tp[0], tr[-1] - tr[0]) < _SHORTEST_S:
-        raise DataProblem(
-            what,
-            f"the recordings last {tp[-1] - tp[0]:.1f} s and {tr[-1] - tr[0]:.1f} s, too short to compare",
-        )
-    for side in (P, Q):
-        if np.isfinite(side).all(axis=1).sum() < _FEWEST_ROWS:
-            raise DataProblem(what, "too little is left between the gaps", remedy="fill short gaps first")
+    lasts = tp[-1] - tp[0], tr[-1] - tr[0]
+    if min(lasts) < _SHORTEST_S:
+        raise DataProblem(what, f"the recordings last {lasts[0]:.1f} s and {lasts[1]:.1f} s, too short to compare")
+    if min(np.isfinite(side).all(axis=1).sum() for side in (P, Q)) < _FEWEST_ROWS:
+        raise DataProblem(what, "too little is left between the gaps", remedy="fill short gaps first")
     pair = _pair(tp, P, tr, Q, alike, turned)
 
     thin = pair.thinned()
@@ -126,8 +120,8 @@ def estimate_offset(
     lags = coarse + np.linspace(-_SHOWN_S, _SHOWN_S, 13)
     profile = np.array([_misfit(pair, lag) for lag in lags])
     value = _minimise(lambda lag: _misfit(pair, lag), coarse - _SAME_S, coarse + _SAME_S)
-    best, line = _misfit(pair, value), _fit_line(pair, value)
-    value, std = line.value_s, line.std_s
+    best = _misfit(pair, value)
+    at_s, value, std, drift_ppm, drift_std_ppm, freedom = _fit_line(pair, value)
     if best > 0.5 or 1 - runner_up < 1.3 * max(least, best) or not std < 0.01:
         raise DataProblem(
             what,
@@ -137,9 +131,7 @@ def estimate_offset(
             remedy="check that the files belong together and that the object was shaken, "
             "or state the samples that coincide (clocks:)",
         )
-    return Offset(
-        value, std, 1 - best, runner_up, lags, profile, line.drift_ppm, line.drift_std_ppm, line.at_s, line.freedom
-    )
+    return Offset(value, std, 1 - best, runner_up, lags, profile, drift_ppm, drift_std_ppm, at_s, freedom)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,10 +154,11 @@ class _Pair:
         step = -(-len(self.times_s) // _ROWS)
         return replace(self, times_s=self.times_s[::step], responses=self.responses[::step])
 
-    def usable(self, at_s: FloatArray) -> NDArray[np.bool_]:
-        """Which of these predictor times lie where the predictors are known."""
+    def usable(self, at_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Response times, predictor times and responses, of those predictor times at which the predictors are known."""
         use = (at_s >= self.first_s) & (at_s <= self.last_s)
-        return use if self.blind is None else use & (np.interp(at_s, *self.blind) == 0)
+        use = use if self.blind is None else use & (np.interp(at_s, *self.blind) == 0)
+        return self.times_s[use], at_s[use], self.responses[use]
 
 
 def _pair(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, alike: bool, turned: bool) -> _Pair:
@@ -185,10 +178,8 @@ def _band_limited(times_s: FloatArray, x: FloatArray, bandwidth_hz: float) -> tu
     rate = rate_hz(times_s)
     even = times_s[0] + np.arange(len(times_s)) / rate
     rows = interpolated(even, times_s, x)
-    if rate <= 2.6 * bandwidth_hz:
-        return even, rows
-    lowpass = design_lowpass(rate, bandwidth_hz)
-    if len(even) < 2 * len(lowpass.taps):
+    lowpass = design_lowpass(rate, bandwidth_hz) if rate > 2.6 * bandwidth_hz else None
+    if lowpass is None or len(even) < 2 * len(lowpass.taps):
         return even, rows
     half = len(lowpass.taps) // 2
     return even[half : len(even) - half : lowpass.step], lowpass.apply(rows.T).T
@@ -241,9 +232,8 @@ def _coarse(times_s: FloatArray, x: FloatArray, alike: bool) -> FloatArray:
 
 def _compared(pair: _Pair, offset_s: float) -> tuple[FloatArray, FloatArray]:
     """Predictors and responses without their means, where both are known at this offset."""
-    at = pair.times_s - offset_s
-    use = pair.usable(at)
-    x, y = pair.predict(at[use], 0), pair.responses[use]
+    _, at, y = pair.usable(pair.times_s - offset_s)
+    x = pair.predict(at, 0)
     return x - x.mean(axis=0), y - y.mean(axis=0)
 
 
@@ -254,10 +244,8 @@ def _misfit(pair: _Pair, offset_s: float) -> float:
     mirrored = _mirrored(x, y) if pair.turned else 0.0
     x /= np.maximum(np.linalg.norm(x, axis=0), 1e-300)
     # normal equations, for speed: scaled columns, and a misfit to nine digits is enough to find its minimum
-    residual = y - x @ least_squares(x.T @ x, x.T @ y, rcond=1e-12)
-    if pair.alike:
-        return float(np.clip((residual**2).sum() / max(total.sum(), 1e-300) + mirrored, 1e-12, 1.0))
-    share = (residual**2).sum(axis=0) / np.maximum(total, 1e-300)
+    left = ((y - x @ least_squares(x.T @ x, x.T @ y, rcond=1e-12)) ** 2).sum(axis=0)
+    share = left.sum() / max(total.sum(), 1e-300) if pair.alike else left / np.maximum(total, 1e-300)
     return float(np.clip(np.exp(np.log(np.clip(share, 1e-12, 1.0)).mean()) + mirrored, 1e-12, 1.0))
 
 
@@ -269,8 +257,7 @@ def _quarter_period(pair: _Pair, offset_s: float) -> float:
     x, y = _compared(pair, offset_s)
     scale = np.maximum(np.linalg.norm(x, axis=0), 1e-300)
     coefficients = least_squares(x / scale, y, rcond=1e-6) / scale[:, None]
-    at = pair.times_s - offset_s
-    slope = pair.predict(at[pair.usable(at)], 1) @ coefficients
+    slope = pair.predict(pair.usable(pair.times_s - offset_s)[1], 1) @ coefficients
     total = (y**2).sum(axis=0)
     weight = np.ones_like(total) if pair.alike else 1 / np.maximum(total, 1e-300)
     ratio = float((((x @ coefficients) ** 2) @ weight).sum() / max(float(((slope**2) @ weight).sum()), 1e-300))
@@ -321,26 +308,14 @@ def _settle(pair: _Pair, misfit: float, lag: float) -> tuple[tuple[float, float]
     return (misfit, lag), elsewhere
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """The offset as a line over the response's time."""
-
-    at_s: float
-    value_s: float
-    """The offset at `at_s`, where it is known best."""
-    std_s: float
-    """Its standard deviation at `at_s`; infinite where there is no such line."""
-    drift_ppm: float
-    drift_std_ppm: float
-    freedom: int
-
-
-def _fit_line(pair: _Pair, offset_s: float) -> _Line:
+def _fit_line(pair: _Pair, offset_s: float) -> tuple[float, float, float, float, float, int]:
     """Fit offset + drift by Gauss-Newton, with the sandwich covariance H^-1 (sum of s s') H^-1 over pieces of time
     (White 1980, Econometrica 48:817).
 
-    s is a piece's gradient of the weighted sum of squares, H the curvature of the whole. A count of independent
-    residuals, as for a mean, would give three times too much: slow residuals are few but say little about a lag.
+    -> response time at which the offset is known best; the offset there (s) and its standard deviation, infinite where
+    there is no such line; drift (ppm) and its standard deviation; degrees of freedom. s is a piece's gradient of the
+    weighted sum of squares, H the curvature of the whole. A count of independent residuals, as for a mean, would give
+    three times too much: slow residuals are few but say little about a lag.
     """
     value, drift, at = offset_s, 0.0, float(pair.times_s.mean())
     time, gradient, curvature = _gradient(pair, value, drift, at)
@@ -348,7 +323,7 @@ def _fit_line(pair: _Pair, offset_s: float) -> _Line:
     unknowns = 2 if length > _SHORTEST_FOR_DRIFT_S else 1
     for _ in range(5):
         if not np.linalg.cond(curvature) < 1e12 or abs(value - offset_s) > _STRAY_S:
-            return _Line(at, offset_s, float("inf"), float("nan"), float("nan"), 1)
+            return at, offset_s, float("inf"), float("nan"), float("nan"), 1
         step = least_squares(curvature[:unknowns, :unknowns], gradient.sum(axis=0)[:unknowns])
         value, drift = value + float(step[0]), drift + float(step[1:].sum())
         # to the time at which offset and drift know nothing of each other
@@ -362,9 +337,8 @@ def _fit_line(pair: _Pair, offset_s: float) -> _Line:
     s = np.array([np.bincount(piece, column, pieces) for column in gradient.T[:unknowns]], dtype=float).T
     inverse = symmetric_inverse(curvature[:unknowns, :unknowns])
     std = np.sqrt(np.diag(inverse @ (s.T @ s) @ inverse) * (pieces / (pieces - unknowns)))
-    if unknowns == 1:
-        return _Line(at, value, float(std[0]), float("nan"), float("nan"), pieces - unknowns)
-    return _Line(at, value, float(std[0]), 1e6 * drift, 1e6 * float(std[1]), pieces - unknowns)
+    ppm = (1e6 * drift, 1e6 * float(std[1])) if unknowns == 2 else (float("nan"), float("nan"))
+    return at, value, float(std[0]), *ppm, pieces - unknowns
 
 
 def _gradient(pair: _Pair, value_s: float, drift: float, at_s: float) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -372,9 +346,7 @@ def _gradient(pair: _Pair, value_s: float, drift: float, at_s: float) -> tuple[F
 
     The predictors' coefficients follow the offset: whatever they can explain of a shift tells nothing of it.
     """
-    at = pair.times_s - value_s - drift * (pair.times_s - at_s)
-    use = pair.usable(at)
-    time, at, y = pair.times_s[use], at[use], pair.responses[use]
+    time, at, y = pair.usable(pair.times_s - value_s - drift * (pair.times_s - at_s))
     x, slope = pair.predict(at, 0), -pair.predict(at, 1)
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
     scale = np.maximum(np.linalg.norm(x, axis=0), 1e-300)
@@ -416,9 +388,8 @@ def marker_clock(poses: Poses, times_s: FloatArray, angular_rate: FloatArray, *,
     omega = _without_jumps(omega, angular_rate)
     offset = _compare(at, omega, times_s, gyroscope, what)
     cleaned = _without_outliers(offset, at, omega, times_s, gyroscope)
-    if np.isfinite(cleaned).sum() == np.isfinite(omega).sum():
-        return offset
-    return _compare(at, cleaned, times_s, gyroscope, what)
+    same = np.isfinite(cleaned).sum() == np.isfinite(omega).sum()
+    return offset if same else _compare(at, cleaned, times_s, gyroscope, what)
 
 
 def angular_velocity(poses: Poses, *, what: str = "poses") -> tuple[FloatArray, FloatArray, float]:

@@ -7,7 +7,8 @@ squared, so shaking hardly disturbs it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import permutations, product
 from math import log, pi, sqrt
 
@@ -61,8 +62,8 @@ noise and drift of a gyroscope are far smaller, and a scale of noise alone "expl
 _APART = 0.5
 """Sine of the angle to the axes about which gravity turns, beyond which an axis counts as another one."""
 _STEPS, _SETTLED = 8, 1e-4
-_WARNING, _FATAL = 0.015, 0.04
-_WARNING_STDS, _FATAL_STDS = 4.0, 5.0
+_WARNING, _FATAL = (0.015, 4.0), (0.04, 5.0)
+"""Error of a scale, and how many of its standard deviations."""
 _TOO_FAR = 0.7
 """An entry of the gyroscope's matrix that the search must not leave."""
 _LARGEST = 0.25
@@ -99,34 +100,29 @@ def check_imu(times_s: FloatArray, acceleration: FloatArray, angular_rate: Float
         return ()
     thin = max(1, round(rate_hz / _RATE_HZ))
     a, omega, rate_hz = _averaged(acceleration, thin), _averaged(angular_rate, thin), rate_hz / thin
-    gravity = _calm_level(a, rate_hz)
-    if gravity is None:
+    calm = _calm_level(a, rate_hz)
+    if calm is None:
         return ()
-    findings = _check_gravity(gravity)
-    if gravity.level < 0.03 * STANDARD_GRAVITY:
+    level, findings = calm[0], _check_gravity(*calm)
+    if level < 0.03 * STANDARD_GRAVITY:
         return tuple(findings)
-    turning = _turning(times_s[::thin], a / gravity.level, omega, rate_hz)
-    whole = _Whole(acceleration * (STANDARD_GRAVITY / gravity.level), angular_rate, rate_hz * thin)
-    findings += _check_gyroscope(turning, whole) if len(turning.a) >= _FEWEST else []
-    if any(finding.cause.startswith("gyro") for finding in findings):
-        return tuple(findings)
-    return (*findings, *check_gyro_scale(whole.a, whole.omega, whole.rate_hz))
+    turning = _turning(times_s[::thin], a / level, omega, rate_hz)
+
+    def path_scale(matrix: FloatArray) -> GyroScale | None:
+        """What the path says of the scale of all rates, read by a matrix; gravity has its size."""
+        return gyro_scale(acceleration * (STANDARD_GRAVITY / level), angular_rate @ matrix.T, rate_hz * thin)
+
+    gyroscope = _check_gyroscope(turning, path_scale) if len(turning.a) >= _FEWEST else []
+    return (*findings, *(gyroscope or _check_gyro_scale(path_scale(np.eye(3)))))
 
 
 # Gravity
 
 
-@dataclass(frozen=True, slots=True)
-class _Level:
-    """Size of the specific force in the calmest parts, m/s2, and by what fraction motion may have changed it there."""
+def _calm_level(a: FloatArray, rate_hz: float) -> tuple[float, float] | None:
+    """Size of the specific force in the calmest parts, m/s2, and by what fraction motion may have changed it there.
 
-    level: float
-    margin: float
-
-
-def _calm_level(a: FloatArray, rate_hz: float) -> _Level | None:
-    """The median over the calmest tenth of all half seconds, eight at least; None where there are fewer than four.
-
+    The median over the calmest tenth of all half seconds, eight at least; None where there are fewer than four.
     Shaking makes the mean of the norm too large and turning makes the norm of the mean too small, so the two
     bracket gravity; slow acceleration scatters both. Half their distance and twice the scatter are the margin, at least
     half of what the size varies by inside a window.
@@ -143,12 +139,12 @@ def _calm_level(a: FloatArray, rate_hz: float) -> _Level | None:
     level = float(np.median(middle))
     margin = float(np.median(high - low)) / 2 + 2 * 1.4826 * float(np.median(np.abs(middle - level)))
     margin = max(margin, 0.5 * float(np.median(sizes.std(axis=1))))  # eight windows of shaking may agree by chance
-    return _Level(level, margin / level if level > 0 else 0.0)
+    return level, margin / level if level > 0 else 0.0
 
 
-def _check_gravity(gravity: _Level) -> list[Finding]:
-    factor = gravity.level / STANDARD_GRAVITY
-    off = abs(factor - 1) - gravity.margin
+def _check_gravity(level: float, margin: float) -> list[Finding]:
+    factor = level / STANDARD_GRAVITY
+    off = abs(factor - 1) - margin
     if off <= _GRAVITY_WARNING:
         return []
     if factor < 0.03:
@@ -159,28 +155,12 @@ def _check_gravity(gravity: _Level) -> list[Finding]:
         reason, remedy = "it looks converted from g to m/s2 twice", "state its unit as m/s2"
     else:
         reason, remedy = f"its scale is off by a factor of {factor:.3g}", "check its unit, range and calibration"
-    evidence = f"reads {gravity.level:.4g} m/s2 in calm parts where gravity is {STANDARD_GRAVITY:.4g}: {reason}"
+    evidence = f"reads {level:.4g} m/s2 in calm parts where gravity is {STANDARD_GRAVITY:.4g}: {reason}"
     severity = Severity.FATAL if off > _GRAVITY_FATAL else Severity.WARNING
     return [Finding("gravity", evidence, "accelerometer", remedy, severity)]
 
 
 # Gyroscope against accelerometer
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Whole:
-    """The whole recording: specific force (n, 3) scaled so that gravity has its size, and rates (n, 3) as stored."""
-
-    a: FloatArray
-    omega: FloatArray
-    rate_hz: float
-
-    def confirms(self, reading: _Reading) -> bool:
-        """Whether the path of the IMU speaks for a scale: pushing to and fro can look like turning by too little."""
-        scale = gyro_scale(self.a, self.omega @ reading.matrix.T, self.rate_hz)
-        if scale is None or scale.path_m > _REACH_M:
-            return False
-        return scale.std < _CONFIRMED and abs(scale.error) < 3 * _CONFIRMED
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -214,13 +194,13 @@ class _Reading:
         return _changes(self.axes) + (self.scale != 1.0)
 
 
-def _check_gyroscope(turning: _Turning, whole: _Whole) -> list[Finding]:
+def _check_gyroscope(turning: _Turning, path_scale: Callable[[FloatArray], GyroScale | None]) -> list[Finding]:
     """Find the reading of the gyroscope under which gravity stands still in the world, if it is not the stored one."""
     plain = _Reading(np.eye(3), 1.0)
     as_stored = _deviations(turning, [plain])[0]
     if np.count_nonzero(as_stored > _EXPLAINED * turning.unturned) < _FEWEST:
         return []
-    units = [_Reading(axes, scale) for scale in _UNITS for axes in _signed_permutations()]
+    units = [_Reading(axes, scale) for scale in _UNITS for axes in signed_permutations()]
     odd = [_Reading(np.eye(3), float(scale)) for scale in _SCALES]
     possible = [reading for reading in (*units, *odd) if reading.scale * turning.mean_rate < _FASTEST]
     if not possible:
@@ -231,8 +211,10 @@ def _check_gyroscope(turning: _Turning, whole: _Whole) -> list[Finding]:
     losses = _votes(as_stored, as_read, turning.unturned)
     if wins < max(_FEWEST, len(turning.a) / 3) or wins <= 4 * losses:
         return []
-    if best.scale not in _UNITS and not whole.confirms(best):
-        return []
+    if best.scale not in _UNITS:  # pushing to and fro can look like turning by too little: the path must say the same
+        scale = path_scale(best.matrix)
+        if scale is None or scale.path_m > _REACH_M or scale.std >= _CONFIRMED or abs(scale.error) >= 3 * _CONFIRMED:
+            return []
     at = float(turning.start_s[int(np.argmax(as_stored - as_read))])
     where = f"in {wins} of {len(turning.a)} stretches of {_STRETCH_S:g} s that turn (most from {at:.1f} s)"
     return [*_wrong_scale(best.scale, where), *_wrong_axes(best.axes, where)]
@@ -275,7 +257,7 @@ def _turning(times_s: FloatArray, a: FloatArray, omega: FloatArray, rate_hz: flo
     windows, window = round(_STRETCH_S / _WINDOW_S), round(_WINDOW_S * rate_hz)
     both = _cut(np.hstack([a, omega]), windows * window)
     means = both[..., :3].reshape(len(both), windows, window, 3).mean(axis=2)
-    unturned = _spread(means.transpose(1, 2, 0))
+    unturned = _spread(means)
     most = np.argsort(-np.nan_to_num(unturned))[:_MOST_STRETCHES]
     sizes = np.linalg.norm(both[..., :3], axis=2).reshape(len(both), windows, window).mean(axis=2)
     turns = (unturned > _TURNING**2) & (sizes.var(axis=1) < _PUSHING**2 * unturned)  # false where there is NaN
@@ -296,42 +278,34 @@ def _deviations(turning: _Turning, readings: list[_Reading]) -> FloatArray:
     """
     stretches, samples, _ = turning.a.shape
     window = round(_WINDOW_S * turning.rate_hz)
-    matrices = np.array([reading.matrix for reading in readings])
-    half_steps = np.einsum("cij,bnj->incb", matrices, turning.omega) / (2 * turning.rate_hz)
-    angle = np.sqrt((half_steps**2).sum(axis=0))
-    steps = np.concatenate([np.cos(angle)[None], np.sinc(angle / pi) * half_steps])
-    q = np.empty((samples, 4, len(readings), stretches))  # w, x, y, z
-    q[0] = np.array([1.0, 0.0, 0.0, 0.0])[:, None, None]
-    for k in range(samples - 1):
-        q[k + 1] = _quaternion_product(q[k], steps[:, k])
-    w, u = q[:, 0], q[:, 1:].transpose(1, 0, 2, 3)
-    forces = turning.a.transpose(2, 1, 0)[:, :, None, :]
-    forces = forces + _cross(half_steps, forces)  # a mean over a step belongs to the step's middle
-    twice = 2 * _cross(u, forces)
-    in_world = forces + w * twice + _cross(u, twice)
-    means = in_world.reshape(3, samples // window, window, len(readings), stretches).mean(axis=2)
-    return _spread(means.transpose(1, 0, 2, 3))
+    deviations: list[FloatArray] = []
+    for reading in readings:
+        half_steps = turning.omega @ reading.matrix.T / (2 * turning.rate_hz)
+        forces = turning.a + _cross(half_steps, turning.a, axis=2)  # a mean over a step belongs to the step's middle
+        in_world = (_rotations(2 * half_steps[:, :-1]) @ forces[..., None])[..., 0]
+        deviations.append(_spread(in_world.reshape(stretches, samples // window, window, 3).mean(axis=2)))
+    return np.array(deviations)
 
 
-def _quaternion_product(p: FloatArray, q: FloatArray) -> FloatArray:
-    """p q along the first axis, w x y z: turn by p, then in the turned frame by q."""
-    (a, b, c, d), (e, f, g, h) = p, q
-    return np.stack(
-        [
-            a * e - b * f - c * g - d * h,
-            a * f + b * e + c * h - d * g,
-            a * g - b * h + c * e + d * f,
-            a * h + b * g - c * f + d * e,
-        ]
-    )
+def _rotations(steps: FloatArray) -> FloatArray:
+    """R (stretches, samples + 1, 3, 3) after each of the rotation vectors (stretches, samples, 3), from R = 1 on."""
+    from scipy.spatial.transform import Rotation
+
+    s, n, _ = steps.shape
+    turns = Rotation.from_rotvec(steps.reshape(-1, 3)).as_matrix().reshape(s, n, 3, 3)
+    R = np.empty((s, n + 1, 3, 3))
+    R[:, 0] = np.eye(3)
+    for k in range(n):
+        R[:, k + 1] = R[:, k] @ turns[:, k]
+    return R
 
 
 def _spread(means: FloatArray) -> FloatArray:
-    """Mean square distance of (windows, 3, ...) from their mean."""
-    return ((means - means.mean(axis=0)) ** 2).sum(axis=1).mean(axis=0)
+    """Mean square distance of (stretches, windows, 3) from each stretch's mean."""
+    return ((means - means.mean(axis=1, keepdims=True)) ** 2).sum(axis=2).mean(axis=1)
 
 
-def _cross(u: FloatArray, v: FloatArray, axis: int = 0) -> FloatArray:
+def _cross(u: FloatArray, v: FloatArray, axis: int) -> FloatArray:
     """u x v along an axis; np.cross takes several times as long."""
     (ux, uy, uz), (vx, vy, vz) = (np.moveaxis(x, axis, 0) for x in (u, v))
     return np.stack([uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx], axis=axis)
@@ -396,7 +370,7 @@ def _changes(axes: FloatArray) -> int:
     return int(np.count_nonzero(np.diag(axes) == 0) + np.count_nonzero(axes < 0))
 
 
-def _signed_permutations() -> list[FloatArray]:
+def signed_permutations() -> list[FloatArray]:
     """All 48 ways to exchange and flip three axes."""
     rows = np.eye(3)
     return [
@@ -434,17 +408,13 @@ class GyroScale:
     stretch_s: float
 
 
-def check_gyro_scale(a: FloatArray, omega: FloatArray, rate_hz: float) -> tuple[Finding, ...]:
-    """Warn of a scale that gravity contradicts; silent where it cannot tell. Arguments as for `gyro_scale`."""
-    scale = gyro_scale(a, omega, rate_hz)
+def _check_gyro_scale(scale: GyroScale | None) -> tuple[Finding, ...]:
+    """Warn of a scale that gravity contradicts; silent where it cannot tell."""
     if scale is None or scale.explains < _EXPLAINS or abs(scale.error) > _LARGEST:
         return ()
     errors = [(scale.error, scale.std, "")]
     errors += [(float(e), float(s), f" about {n}") for e, s, n in zip(scale.errors, scale.stds, "xyz", strict=True)]
-    for severity, least, stds in (
-        (Severity.FATAL, _FATAL, _FATAL_STDS),
-        (Severity.WARNING, _WARNING, _WARNING_STDS),
-    ):
+    for severity, least, stds in ((Severity.FATAL, *_FATAL), (Severity.WARNING, *_WARNING)):
         for error, std, axis in errors:
             if std < _VAGUE and abs(error) > max(least, stds * std):
                 evidence = (
@@ -462,6 +432,8 @@ def gyro_scale(a: FloatArray, omega: FloatArray, rate_hz: float) -> GyroScale | 
     path of the IMU with all other usual errors of both instruments as unknowns; the standard deviation is the larger
     one of theory and of a jackknife over stretches. Nothing is learnt about axes that gravity hardly turns about.
     """
+    from scipy.special import stdtrit
+
     thin = max(1, int(rate_hz / _PATH_RATE_HZ))
     rate_hz = rate_hz / thin
     whole = _averaged(np.hstack([a, omega]), thin)
@@ -477,19 +449,27 @@ def gyro_scale(a: FloatArray, omega: FloatArray, rate_hz: float) -> GyroScale | 
     motion = _motion(forces, rates, rate_hz)
     if motion is None:
         return None
-    fit, done = _Fit.none(len(both)), np.zeros(len(_USUAL))
+    done = np.zeros(len(_USUAL))
+    fit = _Fit(done, np.diag(_USUAL**2), np.ones(len(both)), 0.0)
     for _ in range(_STEPS):
-        fit = _solve(*_equations(motion, done, rate_hz), rate_hz, done, fit)
+        fit = _solve(*_equations(motion, done, rate_hz), rate_hz, done, fit.rms)
         done[_CURVED] += fit.p[_CURVED]
         if np.abs(motion.errors(done)).max() > _TOO_FAR:
             return None
         if np.abs(fit.p[:3]).max() < _SETTLED:
             break
-    stored = np.where(np.arange(len(done)) < 3, 0.0, done)  # with all other errors as found
+    stored = np.where(np.arange(len(done)) < 3, 0.0, done)  # with all other errors as estimated
     Z, y = _equations(motion, stored, rate_hz)
     Z[:, :, :3] = 0.0
-    as_stored = _solve(Z, y, rate_hz, stored, fit)
-    return _summary(fit, done[:3], as_stored.squares, len(both), stretch_s)
+    without = _solve(Z, y, rate_hz, stored, fit.rms).squares
+    few = float(stdtrit(len(both) - 1, 0.975)) / 1.96
+    errors, slope = -done[:3] / (1 + done[:3]), 1 / (1 + done[:3]) ** 2
+    C = few**2 * fit.covariance[:3, :3] * slope[:, None] * slope + _FINEST**2 * np.eye(3)
+    weights = np.linalg.solve(C, np.ones(3))
+    std = float(1 / np.sqrt(weights.sum()))
+    explains = 1 - fit.squares / without if without > 0 else 0.0
+    error, stds, path_m = float(weights @ errors) * std**2, np.sqrt(np.diag(C)), float(np.median(fit.rms))
+    return GyroScale(error, std, errors, stds, explains, path_m, len(both), stretch_s)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -550,14 +530,10 @@ class _Fit:
     squares: float
     """Weighted sum of its squares."""
 
-    @staticmethod
-    def none(stretches: int) -> _Fit:
-        return _Fit(np.zeros(len(_USUAL)), np.diag(_USUAL**2), np.ones(stretches), 0.0)
 
-
-def _solve(Z: FloatArray, y: FloatArray, rate_hz: float, done: FloatArray, before: _Fit) -> _Fit:
-    """Least squares with the usual errors as a prior about zero; stretches count by their own scatter, `before`."""
-    weights = 1 / (before.rms**2 * _APART_S * rate_hz)
+def _solve(Z: FloatArray, y: FloatArray, rate_hz: float, done: FloatArray, scatter: FloatArray) -> _Fit:
+    """Least squares with the usual errors as a prior about zero; stretches count by their scatter (m)."""
+    weights = 1 / (scatter**2 * _APART_S * rate_hz)
     prior = 1 / _USUAL**2
     weighted = Z.swapaxes(1, 2) * weights[:, None, None]
     each = weighted @ Z
@@ -572,35 +548,7 @@ def _solve(Z: FloatArray, y: FloatArray, rate_hz: float, done: FloatArray, befor
     larger = np.maximum(np.sqrt(np.diag(jackknife) / np.diag(inverse)), 1.0)
     rms = np.sqrt(np.mean(left**2, axis=1))
     rms = np.maximum(rms, 0.3 * np.median(rms))  # a still stretch knows no more than its share
-    return replace(
-        before,
-        p=p,
-        covariance=inverse * larger[:, None] * larger,
-        rms=rms,
-        squares=float(weights @ (left**2).sum(axis=1)),
-    )
-
-
-def _summary(fit: _Fit, correction: FloatArray, without: float, stretches: int, stretch_s: float) -> GyroScale:
-    """found: (3,) with true = (1 + found) * stored."""
-    from scipy.special import stdtrit
-
-    few = float(stdtrit(stretches - 1, 0.975)) / 1.96
-    errors, slope = -correction / (1 + correction), 1 / (1 + correction) ** 2
-    C = few**2 * fit.covariance[:3, :3] * slope[:, None] * slope + _FINEST**2 * np.eye(3)
-    weights = np.linalg.solve(C, np.ones(3))
-    std = float(1 / np.sqrt(weights.sum()))
-    explains = 1 - fit.squares / without if without > 0 else 0.0
-    return GyroScale(
-        float(weights @ errors) * std**2,
-        std,
-        errors,
-        np.sqrt(np.diag(C)),
-        explains,
-        float(np.median(fit.rms)),
-        stretches,
-        stretch_s,
-    )
+    return _Fit(p, inverse * larger[:, None] * larger, rms, float(weights @ (left**2).sum(axis=1)))
 
 
 # Equations
@@ -634,19 +582,11 @@ def _orientations(rates: FloatArray, rate_hz: float) -> FloatArray:
 
     Cubic interpolation of the rates, and the first term of coning (Bortz 1971).
     """
-    from scipy.spatial.transform import Rotation
-
-    s, n, _ = rates.shape
     ends = 2 * rates[:, [0, -1]] - rates[:, [1, -2]]
     w = np.concatenate([ends[:, :1], rates, ends[:, 1:]], axis=1)
     steps = (13 * (w[:, 1:-2] + w[:, 2:-1]) - w[:, :-3] - w[:, 3:]) / (24 * rate_hz)
     steps = steps + _cross(w[:, 1:-2, :, None], w[:, 2:-1, :, None], axis=2)[..., 0] / (12 * rate_hz**2)
-    turns = Rotation.from_rotvec(steps.reshape(-1, 3)).as_matrix().reshape(s, n - 1, 3, 3)
-    R = np.empty((s, n, 3, 3))
-    R[:, 0] = np.eye(3)
-    for k in range(n - 1):
-        R[:, k + 1] = R[:, k] @ turns[:, k]
-    return R
+    return _rotations(steps)
 
 
 def _integral(x: FloatArray, rate_hz: float) -> FloatArray:

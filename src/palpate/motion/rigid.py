@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from enum import IntEnum
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
 from palpate.physics.arrays import BoolArray, FloatArray
+from palpate.physics.motion import skew
 
 NOISE_M = 3e-4
 """Usual noise of a marker's coordinate, where none was measured."""
@@ -26,10 +28,8 @@ _DOUBLE = 1e-9
 """(s1 + s2) (s2 + s3) (s3 + s1), for a norm of one, below which the largest root counts as double: the SVD decides."""
 _LAST_STEP = 1e-8
 """Newton's method squares the error: after a step of this size nothing is left of it."""
-_EXACT = 1e-13
-"""Departure from a rotation matrix up to which nothing needs polishing: errors of I only stretch R."""
-_NEARLY_ROTATION = 1e-7
-"""Departure from a rotation matrix that one polishing step brings to rounding error."""
+_EXACT = 1e-12
+"""Departure from a rotation matrix, of which errors of I only stretch R, beyond which the SVD decides."""
 _LEAST = 4
 """Markers of which one may be taken away."""
 _SINGULAR = 1e-3
@@ -81,6 +81,20 @@ class Alignment:
         """(frames,) whether the pose is known."""
         return np.asarray(self.reason == Reason.OK)
 
+    def at(self, frames: NDArray[np.int64]) -> Alignment:
+        """The same, of these frames only."""
+        return Alignment(*(getattr(self, field.name)[frames] for field in fields(Alignment)))
+
+    def put(self, frames: NDArray[np.int64], other: Alignment) -> None:
+        """Overwrite these frames by another alignment."""
+        for field in fields(Alignment):
+            getattr(self, field.name)[frames] = getattr(other, field.name)
+
+    @staticmethod
+    def joined(parts: Sequence[Alignment]) -> Alignment:
+        """One after the other."""
+        return Alignment(*(np.concatenate([getattr(x, field.name) for x in parts]) for field in fields(Alignment)))
+
 
 def align(
     points: FloatArray, cloud: FloatArray, weights: FloatArray | None = None, *, noise_m: float | None = None
@@ -99,45 +113,27 @@ def align(
     frames, k = int(points.shape[0]), int(points.shape[1])
     if points.shape != (frames, k, 3) or cloud.shape != (k, 3):
         raise ValueError(f"points {points.shape} and cloud {cloud.shape} must be (frames, k, 3) and (k, 3)")
-    weights = _checked_weights(weights, frames, k)
+    if weights is not None and weights.shape not in ((k,), (frames, k)):
+        raise ValueError(f"weights have the shape {weights.shape}, not ({k},) or ({frames}, {k})")
+    if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
+        raise DataProblem("marker weights", "a weight is negative or not a number", remedy="weights are 0 or more")
     placed = known_points(cloud)
     # About its centre the cloud is small: products with far coordinates lose no digits.
     centre = cloud[placed].mean(axis=0) if placed.any() else np.zeros(3)
     c = np.where(placed[:, None], cloud - centre, 0.0)
-    out = Alignment(
-        np.empty((frames, 3, 3)),
-        np.empty((frames, 3)),
-        np.empty((frames, k)),
-        np.empty(frames),
-        np.empty((frames, k), dtype=bool),
-        np.empty(frames),
-        np.empty(frames),
-        np.empty(frames, dtype=np.int8),
-    )
     work = np.empty(8 * min(_BLOCK, frames) * k)  # once: fresh memory for each block costs more than its arithmetic
-    for start in range(0, frames, _BLOCK):
+    blocks: list[Alignment] = []
+    for start in range(0, max(frames, 1), _BLOCK):
         part = slice(start, min(start + _BLOCK, frames))
         w = weights if weights is None or weights.ndim == 1 else weights[part]
-        _align_block(points[part], c, centre, placed, w, noise_m, work, out, part)
-    if not placed.all():
-        out.error[:, ~placed] = np.nan
-    return out
+        blocks.append(_align_block(points[part], c, centre, placed, w, noise_m, work))
+    return Alignment.joined(blocks)
 
 
 def known_points(points: FloatArray) -> BoolArray:
     """(..., 3) -> (...): whether all coordinates of a point are numbers."""
     # the sum is a number only if all three are; faster than all() over so short an axis
     return np.asarray(np.isfinite(points[..., 0] + points[..., 1] + points[..., 2]))
-
-
-def _checked_weights(weights: FloatArray | None, frames: int, k: int) -> FloatArray | None:
-    if weights is None:
-        return None
-    if weights.shape not in ((k,), (frames, k)):
-        raise ValueError(f"weights have the shape {weights.shape}, not ({k},) or ({frames}, {k})")
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise DataProblem("marker weights", "a weight is negative or not a number", remedy="weights are 0 or more")
-    return weights
 
 
 def _align_block(
@@ -148,10 +144,8 @@ def _align_block(
     weights: FloatArray | None,
     noise_m: float,
     work: FloatArray,
-    out: Alignment,
-    part: slice,
-) -> None:
-    """Align one block of frames to the cloud c about its centre, into `out`."""
+) -> Alignment:
+    """Align one block of frames to the cloud c about its centre."""
     n, k = p.shape[:2]
     flat = np.ascontiguousarray(p).reshape(n, 3 * k)
     q, places = work[: 6 * n * k].reshape(2, n, 3 * k)
@@ -190,16 +184,20 @@ def _align_block(
     np.square(places, out=places)
     np.add(places[:, 0::3], places[:, 1::3], out=squares)
     squares += places[:, 2::3]
-    np.sqrt(squares, out=out.error[part])
+    error = np.where(placed, np.sqrt(squares), np.nan)
     squares[~used] = 0.0
     squares *= w
-    out.rms[part] = np.where(reason == Reason.OK, np.sqrt((squares @ np.ones(k)) / total), np.nan)
-    out.rotation[part] = R.transpose(2, 0, 1)
-    out.position[part] = (r - (R * centre[None, :, None]).sum(axis=1)).T
-    out.used[part] = used
-    out.lever[part] = np.where(count > 0, lever, np.nan)
-    out.turn_std[part] = np.where(reason == Reason.OK, turn_std, np.nan)
-    out.reason[part] = reason
+    known = reason == Reason.OK
+    return Alignment(
+        np.ascontiguousarray(R.transpose(2, 0, 1)),
+        (r - (R * centre[None, :, None]).sum(axis=1)).T,
+        error,
+        np.where(known, np.sqrt((squares @ np.ones(k)) / total), np.nan),
+        used,
+        np.where(count > 0, lever, np.nan),
+        np.where(known, turn_std, np.nan),
+        reason.astype(np.int8),
+    )
 
 
 def _moment_columns(c: FloatArray) -> FloatArray:
@@ -218,8 +216,8 @@ def nearest_rotations(moments: FloatArray) -> tuple[FloatArray, FloatArray, Floa
     s are the singular values, the last with the sign of det H; s2 + s3 = 0 where R is not unique. With I = s1 + s2 +
     s3, the largest root of (x^2 - |H|^2)^2 - 8 x det H - 4 |cof H|^2 (Horn 1987, J. Opt. Soc. Am. A 4:629, there as
     an eigenvalue), II = s1 s2 + s2 s3 + s3 s1 and III = det H, the theorem of Cayley and Hamilton gives
-    R (I II - III) = I cof H + (I^2 - II) H - H H'H. Where the cloud is thin, one Newton step on the rotation
-    removes rounding errors; where that does not converge, near collinear points, the SVD decides.
+    R (I II - III) = I cof H + (I^2 - II) H - H H'H. Where the cloud is so thin that rounding errors show, the SVD
+    decides.
     """
     scale = np.sqrt((moments * moments).sum(axis=(0, 1)))
     size = np.where(scale > 0, scale, 1.0)
@@ -230,15 +228,12 @@ def nearest_rotations(moments: FloatArray) -> tuple[FloatArray, FloatArray, Floa
     I = _largest_root(det, minors)
     II = (I * I - 1.0) / 2
     below = I * II - det
-    first = I * cof + (I * I - II) * H - _product(H, _product(H.swapaxes(0, 1), H))
-    first /= np.where(below > _DOUBLE, below, 1.0)
-    departure = np.abs(_product(first.swapaxes(0, 1), first) - np.eye(3)[:, :, None]).max(axis=(0, 1))
-    R, rough = first, departure > _EXACT
-    if rough.any():
-        R[:, :, rough] = _polished(first[:, :, rough], H[:, :, rough])
+    R = I * cof + (I * I - II) * H - _product(H, _product(H.swapaxes(0, 1), H))
+    R /= np.where(below > _DOUBLE, below, 1.0)
+    departure = np.abs(_product(R.swapaxes(0, 1), R) - np.eye(3)[:, :, None]).max(axis=(0, 1))
     s1 = _largest_singular(det, minors)
     smallest = I - s1
-    weak = ~((departure < _NEARLY_ROTATION) & (below > _DOUBLE))
+    weak = ~((departure < _EXACT) & (below > _DOUBLE))
     if weak.any():
         R[:, :, weak], smallest[weak] = _by_svd(H[:, :, weak])
     return R, np.where(scale > 0, smallest * size, 0.0), s1 * size
@@ -280,33 +275,6 @@ def _largest_singular(det: FloatArray, minors: FloatArray) -> FloatArray:
     return np.sqrt((1.0 + 2 * np.sqrt(p) * np.cos(np.arccos(cosine) / 3)) / 3)
 
 
-def _polished(nearly: FloatArray, H: FloatArray) -> FloatArray:
-    """A matrix brought to the nearest rotation matrix and, by one Newton step, to the maximum of tr(R' H)."""
-    R = _orthogonal(nearly)
-    B = _product(R.swapaxes(0, 1), H)
-    # (tr S - S) omega = what is not symmetric in B = R' H, S its symmetric part
-    skew = np.stack([B[2, 1] - B[1, 2], B[0, 2] - B[2, 0], B[1, 0] - B[0, 1]])
-    M = -(B + B.swapaxes(0, 1)) / 2
-    trace = B[0, 0] + B[1, 1] + B[2, 2]
-    for i in range(3):
-        M[i, i] += trace
-    cof = _cofactors(M)
-    det = (M[0] * cof[0]).sum(axis=0)
-    omega = (cof * skew[None]).sum(axis=1) / np.where(np.abs(det) > 1e-30, det, np.inf)
-    x, y, z = omega
-    one = np.ones_like(x)
-    turn = np.stack([np.stack([one, -z, y]), np.stack([z, one, -x]), np.stack([-y, x, one])])
-    return _orthogonal(_product(R, turn))
-
-
-def _orthogonal(R: FloatArray) -> FloatArray:
-    """One Newton-Schulz step towards orthogonal columns: R (3 - R'R) / 2."""
-    G = -0.5 * _product(R.swapaxes(0, 1), R)
-    for i in range(3):
-        G[i, i] += 1.5
-    return _product(R, G)
-
-
 def _by_svd(H: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The same by SVD, one frame after the other."""
     finite = np.isfinite(H).all(axis=(0, 1))
@@ -331,11 +299,10 @@ def deletion(points: FloatArray, cloud: FloatArray, fit: Alignment) -> tuple[Flo
     d = np.where(used[:, :, None], cloud[None] - ((used @ cloud) / n)[:, None], 0.0)
     squares = (d * d).sum(axis=(1, 2))[:, None, None] * np.eye(3)
     moment = np.where(fit.usable[:, None, None], squares - d.swapaxes(1, 2) @ d, np.eye(3))
-    cross = _cross(d)
+    cross = skew(d)
     shown = np.eye(3) * (1 - 1 / n[:, :, None, None]) - cross @ np.linalg.inv(moment)[:, None] @ cross.swapaxes(2, 3)
-    solved, det = _solved(shown, e)
-    known = used & (det > _SINGULAR)
-    away = np.where(known[:, :, None], solved, e)
+    known = used & (np.linalg.det(shown) > _SINGULAR)
+    away = np.linalg.solve(np.where(known[:, :, None, None], shown, np.eye(3)), e[..., None])[..., 0]
     return away, (e * away).sum(axis=2) * known
 
 
@@ -358,12 +325,10 @@ def without_outliers(
     left = np.arange(len(points))
     use = use.copy()
     for _ in range(len(cloud) // 2):  # the rest is a majority
-        part = alignment_at(now, left)
+        part = now.at(left)
         off, gain = deletion(points[left], cloud, part)
-        wrong = (
-            (np.linalg.norm(off, axis=2) > away_m) & (gain > noise_m**2) & (part.used.sum(axis=1) >= _LEAST)[:, None]
-        )
-        wrong &= True if suspect is None else suspect[left]
+        wrong = (np.linalg.norm(off, axis=2) > away_m) & (gain > noise_m**2)
+        wrong &= (part.used.sum(axis=1) >= _LEAST)[:, None] & (True if suspect is None else suspect[left])
         some = wrong.any(axis=1)
         left, worst = left[some], np.where(wrong, gain, 0.0)[some].argmax(axis=1)
         if len(left) == 0:
@@ -374,35 +339,5 @@ def without_outliers(
         kept = fit.usable
         left = left[kept]
         use[left] = trial[kept]
-        copy_frames(alignment_at(fit, np.flatnonzero(kept)), now, left)
+        now.put(left, fit.at(np.flatnonzero(kept)))
     return now
-
-
-def copy_frames(source: Alignment, target: Alignment, at: NDArray[np.int64]) -> None:
-    """Write the frames of one alignment to these frames of another."""
-    for field in fields(Alignment):
-        getattr(target, field.name)[at] = getattr(source, field.name)
-
-
-def alignment_at(fit: Alignment, at: NDArray[np.int64]) -> Alignment:
-    """The same alignment, of these frames only."""
-    return Alignment(*(getattr(fit, field.name)[at] for field in fields(Alignment)))
-
-
-def _solved(M: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """M^-1 b of symmetric matrices (..., 3, 3) by cofactors, and det M: ten times faster than LAPACK one by one."""
-    a, d, f = M[..., 0, 0], M[..., 1, 1], M[..., 2, 2]
-    p, q, r = M[..., 0, 1], M[..., 0, 2], M[..., 1, 2]
-    A, D, F = d * f - r * r, a * f - q * q, a * d - p * p
-    P, Q, R = q * r - p * f, p * r - q * d, p * q - a * r
-    det = a * A + p * P + q * Q
-    x, y, z = b[..., 0], b[..., 1], b[..., 2]
-    solved = np.stack([A * x + P * y + Q * z, P * x + D * y + R * z, Q * x + R * y + F * z], axis=-1)
-    return solved / np.where(det != 0, det, 1.0)[..., None], det
-
-
-def _cross(d: FloatArray) -> FloatArray:
-    """(..., 3) -> (..., 3, 3), [d] v = d x v."""
-    x, y, z = np.moveaxis(d, -1, 0)
-    o = np.zeros_like(x)
-    return np.stack([np.stack([o, -z, y], -1), np.stack([z, o, -x], -1), np.stack([-y, x, o], -1)], -2)

@@ -18,8 +18,6 @@ from palpate.motion.rigid import (
     Alignment,
     Reason,
     align,
-    alignment_at,
-    copy_frames,
     known_points,
     without_outliers,
 )
@@ -86,7 +84,7 @@ class Scale:
     @property
     def noise_limit_m(self) -> float:
         """What noise, bending and the misfit that is forgiven do not exceed."""
-        return _SIGMAS * self._forgiven_m
+        return _SIGMAS * float(np.hypot(self.spread_m, min(self.misfit_m, self.allowed_m)))
 
     @property
     def tolerance_m(self) -> float:
@@ -97,10 +95,6 @@ class Scale:
     def pair_m(self) -> float:
         """Two markers whose distance is wrong by more than this are not both in their places."""
         return max(self.least_m * 2 / 3, np.sqrt(2.0) * self.noise_limit_m)
-
-    @property
-    def _forgiven_m(self) -> float:
-        return float(np.hypot(self.spread_m, min(self.misfit_m, self.allowed_m)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,7 +119,7 @@ def find_scale(points: FloatArray, cloud: FloatArray, least_m: float) -> Scale:
     the misfit.
     """
     p = some_frames(points)
-    fast, spread = fast_noise(points), typical_misfit(p, own_places(p, cloud), least_m)
+    fast, spread = fast_noise(points), typical_misfit(p, mean_places(p, cloud), least_m)
     if not np.isfinite(fast):
         fast = spread  # no two frames follow each other
     bending, off = np.sqrt(max(spread**2 - fast**2, 0.0)), typical_misfit(p, cloud, least_m)
@@ -147,11 +141,15 @@ def fast_noise(points: FloatArray) -> float:
     if len(points) < 2:
         return float("nan")
     first = np.unique(np.linspace(0, len(points) - 2, _FRAMES_FOR_NOISE).astype(int))
-    i, j = np.triu_indices(int(points.shape[1]), 1)
-    now, then = (np.linalg.norm(points[at][:, i] - points[at][:, j], axis=2) for at in (first, first + 1))
-    change = np.abs(then - now)
+    change = np.abs(_distances(points[first + 1]) - _distances(points[first]))
     change = change[np.isfinite(change)]
     return float(np.median(change)) / (0.6745 * 2) if len(change) else float("nan")
+
+
+def _distances(points: FloatArray) -> FloatArray:
+    """(..., k, 3) -> (..., pairs): distances between the points."""
+    i, j = np.triu_indices(int(points.shape[-2]), 1)
+    return np.linalg.norm(points[..., i, :] - points[..., j, :], axis=-1)
 
 
 def typical_misfit(points: FloatArray, cloud: FloatArray, least_m: float) -> float:
@@ -162,9 +160,7 @@ def typical_misfit(points: FloatArray, cloud: FloatArray, least_m: float) -> flo
     know of bending, by their median: 1.538 sigma.
     """
     p = some_frames(points)
-    i, j = np.triu_indices(len(cloud), 1)
-    expected = np.linalg.norm(cloud[i] - cloud[j], axis=1)
-    off = np.abs(np.linalg.norm(p[:, i] - p[:, j], axis=2) - expected)
+    off = np.abs(_distances(p) - _distances(cloud))
     off = off[np.isfinite(off)]
     first = float(np.quantile(off, 0.25)) / (0.3186 * np.sqrt(2.0)) if len(off) else 0.0
     error = robust_align(p, cloud, Scale(first, least_m), 1).alignment.error
@@ -174,7 +170,7 @@ def typical_misfit(points: FloatArray, cloud: FloatArray, least_m: float) -> flo
     return max(first, second)
 
 
-def own_places(points: FloatArray, start: FloatArray) -> FloatArray:
+def mean_places(points: FloatArray, start: FloatArray) -> FloatArray:
     """(k, 3) the recording's own robust mean places, from some hundred frames, from a cloud that may be off."""
     p, places = some_frames(points), start
     for turn in range(_ROUNDS_FOR_PLACES):
@@ -186,8 +182,6 @@ def own_places(points: FloatArray, start: FloatArray) -> FloatArray:
 
 def some_frames(points: FloatArray) -> FloatArray:
     """Some hundred frames, evenly chosen."""
-    if len(points) <= _FRAMES_FOR_NOISE:
-        return points
     return points[np.unique(np.linspace(0, len(points) - 1, _FRAMES_FOR_NOISE).astype(int))]
 
 
@@ -199,207 +193,165 @@ def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale, window: in
     McClure 1985) and at last with the markers within the tolerance alone. A marker that is often wrong within `window`
     frames before and after takes no part in the pose if the others suffice.
     """
-    fit = align(points, cloud, noise_m=scale.pose_noise_m)
+    k, body = len(cloud), _Body(cloud, scale)
+    fit = body.align(points)
     seen = known_points(points) & known_points(cloud)
     count = seen.sum(axis=1)
     worst = np.where(np.isnan(fit.error), 0.0, fit.error).max(axis=1, initial=0.0)
     # The fit takes up part of a marker's displacement, the more the fewer markers there are.
     doubtful = fit.usable & (worst > 0.5 * scale.tolerance_m * np.maximum(1 - 2 / np.maximum(count, 1), 0.2))
-    doubtful |= _muddled(seen, cloud, fit)
-    sound = seen & fit.usable[:, None]
-    places = np.tile(np.arange(len(cloud)), (len(points), 1))
-    blocks = np.array_split(np.flatnonzero(doubtful), 1 + int(doubtful.sum()) // _BLOCK)
+    # No pose, though the places of the markers seen have a width: the points do not match them.
+    poseless = np.flatnonzero(~fit.usable & (count >= 3))
+    doubtful[poseless] = align(np.where(seen[poseless][:, :, None], cloud, np.nan), cloud).usable
+    confused, places = np.zeros(len(points), dtype=bool), np.tile(np.arange(k), (len(points), 1))
+    robust = RobustFit(fit, seen & fit.usable[:, None], confused, places)
+    sound, blocks = robust.sound, np.array_split(np.flatnonzero(doubtful), 1 + int(doubtful.sum()) // _BLOCK)
     for at in blocks:
-        _align_doubtful(points[at], cloud, scale, at, fit, sound)
-    _without_distrusted(points, cloud, scale, window, fit, sound)
+        now = body.align_doubtful(points[at])
+        fit.put(at, now)
+        sound[at] = body.inside(now)
+    _without_distrusted(points, body, window, robust)
     for at in blocks:
         missing = count[at] - sound[at].sum(axis=1)
         few = (missing >= np.where(count[at] <= _FEW, 1, 2)) | ~fit.usable[at]
-        _try_exchanges(points, cloud, scale, at[few], _exchanges(len(cloud)), fit, sound, places)
-    exchanged = (places != np.arange(len(cloud))).any(axis=1)
-    confused = doubtful & ~exchanged & ((sound.sum(axis=1) <= count / 2) | ~fit.usable)
-    _forget(fit, confused)
-    sound[confused] = False
-    return RobustFit(fit, sound, confused, places)
+        _try_exchanges(points, body, at[few], _exchanges(k), robust)
+    exchanged = (places != np.arange(k)).any(axis=1)
+    confused |= doubtful & ~exchanged & ((sound.sum(axis=1) <= count / 2) | ~fit.usable)
+    for array in (fit.rotation, fit.position, fit.error, fit.rms):
+        array[confused] = np.nan
+    fit.reason[confused] = Reason.TOO_FEW
+    fit.used[confused] = sound[confused] = False
+    return robust
 
 
 def explain(
     fit: RobustFit, at: IntArray, points: FloatArray, cloud: FloatArray, scale: Scale, tried: list[IntArray]
 ) -> None:
     """Try out these permutations of the labels in these frames, into the arrays of `fit`."""
-    _try_exchanges(points, cloud, scale, at, tried, fit.alignment, fit.sound, fit.places)
+    _try_exchanges(points, _Body(cloud, scale), at, tried, fit)
     fit.confused[at] &= (fit.places[at] == np.arange(len(cloud))).all(axis=1)
 
 
-def _muddled(seen: BoolArray, cloud: FloatArray, fit: Alignment) -> BoolArray:
-    """(frames,) no pose, though the places of the markers seen have a width: the points do not match them."""
-    muddled = ~fit.usable & (seen.sum(axis=1) >= 3)
-    at = np.flatnonzero(muddled)
-    muddled[at] = align(np.where(seen[at][:, :, None], cloud, np.nan), cloud).usable
-    return muddled
+@dataclass(frozen=True, slots=True, eq=False)
+class _Body:
+    """A cloud, and what counts as noise of its markers."""
+
+    cloud: FloatArray
+    scale: Scale
+
+    def align(self, p: FloatArray, weights: FloatArray | BoolArray | None = None) -> Alignment:
+        """Plain alignment, judged by the body's noise."""
+        weights = None if weights is None else weights.astype(float)
+        return align(p, self.cloud, weights, noise_m=self.scale.pose_noise_m)
+
+    def inside(self, fit: Alignment) -> BoolArray:
+        """Seen, and within the tolerance of its place."""
+        return np.asarray(np.nan_to_num(fit.error, nan=np.inf) < self.scale.tolerance_m)
+
+    def support(self, fit: Alignment, of: BoolArray | None = None) -> FloatArray:
+        """(frames,) how many markers are at their places, and a part of one more the closer they are."""
+        inside = self.inside(fit) & (True if of is None else of)
+        spread = np.where(inside, fit.error, 0.0).sum(axis=1) / (inside.shape[1] * self.scale.tolerance_m)
+        return inside.sum(axis=1) + 1 - spread  # spread: less than one
+
+    def agreeing(self, p: FloatArray, use: BoolArray, suspect: BoolArray | None = None) -> Alignment:
+        """Align to those of the markers in `use` that agree on each other's places; of suspects less proves that."""
+        noise = self.scale.noise_limit_m * (1.0 if suspect is None else _SUSPECT)
+        away, pose_noise = self.scale.tolerance_m, self.scale.pose_noise_m
+        return without_outliers(p, self.cloud, use, suspect, away_m=away, noise_m=noise, pose_noise_m=pose_noise)
+
+    def align_doubtful(self, p: FloatArray) -> Alignment:
+        """Align robustly twice, from the markers whose distances agree and from all: the pose that more support."""
+        now = self.align(p, consistent(p, self.cloud, self.scale.pair_m))
+        for _ in range(3):
+            error = np.where(np.isnan(now.error), np.inf, now.error)
+            now = self.align(p, 1 / (1 + (2 * error / self.scale.tolerance_m) ** 2) ** 2)
+        now = self.align(p, self.inside(now))
+        now = self.agreeing(p, self.inside(now))
+        # A pose that all but one marker support needs no rival.
+        few = np.flatnonzero(self.inside(now).sum(axis=1) < known_points(p).sum(axis=1) - 1)
+        other = self.agreeing(p[few], known_points(p[few]))
+        more = np.flatnonzero(self.support(other) > self.support(now.at(few)))
+        now.put(few[more], other.at(more))
+        return now
 
 
-def _align_doubtful(
-    p: FloatArray, cloud: FloatArray, scale: Scale, at: IntArray, fit: Alignment, sound: BoolArray
-) -> None:
-    """Align these frames robustly, into `fit` and `sound`.
-
-    Twice: from the markers whose distances agree, and from all; then the pose that more of them support.
-    """
-    now = align(p, cloud, consistent(p, cloud, scale.pair_m).astype(float), noise_m=scale.pose_noise_m)
-    for _ in range(3):
-        error = np.where(np.isnan(now.error), np.inf, now.error)
-        now = align(p, cloud, 1 / (1 + (2 * error / scale.tolerance_m) ** 2) ** 2, noise_m=scale.pose_noise_m)
-    now = align(p, cloud, _inside(now, scale).astype(float), noise_m=scale.pose_noise_m)
-    now = _agreeing(p, cloud, _inside(now, scale), scale)
-    # A pose that all but one marker support needs no rival.
-    few = np.flatnonzero(_inside(now, scale).sum(axis=1) < known_points(p).sum(axis=1) - 1)
-    other = _agreeing(p[few], cloud, known_points(p[few]), scale)
-    more = np.flatnonzero(_support(other, scale) > _support(alignment_at(now, few), scale))
-    copy_frames(alignment_at(other, more), now, few[more])
-    copy_frames(now, fit, at)
-    sound[at] = _inside(now, scale)
-
-
-def _agreeing(
-    p: FloatArray, cloud: FloatArray, use: BoolArray, scale: Scale, suspect: BoolArray | None = None
-) -> Alignment:
-    """Align to those of the markers in `use` that agree on each other's places; of suspects less proves that."""
-    return without_outliers(
-        p,
-        cloud,
-        use,
-        suspect,
-        away_m=scale.tolerance_m,
-        noise_m=scale.noise_limit_m * (1.0 if suspect is None else _SUSPECT),
-        pose_noise_m=scale.pose_noise_m,
-    )
-
-
-def _support(fit: Alignment, scale: Scale, of: BoolArray | None = None) -> FloatArray:
-    """(frames,) how many markers are at their places, and a part of one more the closer they are."""
-    inside = _inside(fit, scale) & (True if of is None else of)
-    spread = np.where(inside, fit.error, 0.0).sum(axis=1) / (inside.shape[1] * scale.tolerance_m)  # less than one
-    return inside.sum(axis=1) + 1 - spread
-
-
-def _inside(fit: Alignment, scale: Scale) -> BoolArray:
-    """Seen, and within the tolerance of its place."""
-    return np.asarray(np.nan_to_num(fit.error, nan=np.inf) < scale.tolerance_m)
-
-
-def _without_distrusted(
-    points: FloatArray, cloud: FloatArray, scale: Scale, window: int, fit: Alignment, sound: BoolArray
-) -> None:
-    """Align without the markers that are often away at this time, into `fit` and `sound`."""
-    shown = np.isfinite(fit.error)
-    share = _moving_sum(shown & ~sound, window) / np.maximum(_moving_sum(shown, window), 1)
-    distrusted = share > _OFTEN
-    trusted = shown & ~distrusted
+def _without_distrusted(points: FloatArray, body: _Body, window: int, fit: RobustFit) -> None:
+    """Align without the markers that are often away at this time, into `fit`."""
+    shown, sound = np.isfinite(fit.alignment.error), fit.sound
+    distrusted = _moving_sum(shown & ~sound, window) / np.maximum(_moving_sum(shown, window), 1) > _OFTEN
     at = np.flatnonzero((distrusted & sound).any(axis=1))
     for part in np.array_split(at, 1 + len(at) // _BLOCK):
         doubts = distrusted[part]
-        now = _agreeing(points[part], cloud, sound[part], scale, doubts)
+        now = body.agreeing(points[part], sound[part], doubts)
         # Where a marker has put others in the wrong, they are more.
-        others = _agreeing(points[part], cloud, trusted[part], scale)
-        more = np.flatnonzero((_support(others, scale, ~doubts) > _support(now, scale, ~doubts) + 1) & others.usable)
-        copy_frames(alignment_at(others, more), now, more)
+        others = body.agreeing(points[part], (shown & ~distrusted)[part])
+        more = np.flatnonzero((body.support(others, ~doubts) > body.support(now, ~doubts) + 1) & others.usable)
+        now.put(more, others.at(more))
         kept = np.flatnonzero(now.usable)
-        copy_frames(alignment_at(now, kept), fit, part[kept])
-        sound[part[kept]] = _inside(now, scale)[kept]
+        fit.alignment.put(part[kept], now.at(kept))
+        sound[part[kept]] = body.inside(now)[kept]
 
 
 def _moving_sum(x: BoolArray, window: int) -> IntArray:
     """Number of true values within `window` rows before and after."""
-    total = np.concatenate([np.zeros((1, x.shape[1]), dtype=np.int64), np.cumsum(x, axis=0)])
+    total = np.cumsum(np.vstack([np.zeros((1, x.shape[1]), dtype=bool), x]), axis=0)
     rows = np.arange(len(x))
     return total[np.minimum(rows + window + 1, len(x))] - total[np.maximum(rows - window, 0)]
 
 
 def consistent(points: FloatArray, cloud: FloatArray, tolerance_m: float) -> BoolArray:
     """(frames, markers) a set of markers whose distances from each other are those of the cloud, within a tolerance."""
-    difference = cloud[:, None] - cloud[None]
-    expected = np.sqrt((difference * difference).sum(axis=2))
-    squares = np.zeros((len(points), len(cloud), len(cloud)))
-    for axis in range(3):
-        x = points[:, :, axis]
-        squares += (x[:, :, None] - x[:, None, :]) ** 2
-    excess = np.abs(np.sqrt(squares) - expected) / tolerance_m
+    apart, expected = (np.linalg.norm(x[..., :, None, :] - x[..., None, :, :], axis=-1) for x in (points, cloud))
+    excess = np.abs(apart - expected) / tolerance_m
     keep = known_points(points) & known_points(cloud)
     wrong = np.where(excess > 1, np.minimum(excess, 3.0), 0.0)  # NaN compares false: hidden pairs are not wrong
     left = np.arange(len(points))
     for _ in range(len(cloud)):
         blame = wrong.sum(axis=2)
         still = blame.max(axis=1, initial=0.0) > 0
-        left, wrong, blame = left[still], wrong[still], blame[still]
-        if len(left) == 0:
-            break
-        worst, rows = blame.argmax(axis=1), np.arange(len(left))
+        left, wrong, worst = left[still], wrong[still], blame[still].argmax(axis=1)
+        rows = np.arange(len(left))
         keep[left, worst] = False
-        wrong[rows, worst, :] = 0.0
-        wrong[rows, :, worst] = 0.0
+        wrong[rows, worst, :] = wrong[rows, :, worst] = 0.0
     return keep
 
 
-def _try_exchanges(
-    points: FloatArray,
-    cloud: FloatArray,
-    scale: Scale,
-    at: IntArray,
-    exchanges: list[IntArray],
-    fit: Alignment,
-    sound: BoolArray,
-    places: IntArray,
-) -> None:
-    """Give labels to each other where that brings more markers of a frame to their places, into the arrays given."""
-    k = len(cloud)
-    p, identity = points[at], np.arange(k)
+def _try_exchanges(points: FloatArray, body: _Body, at: IntArray, exchanges: list[IntArray], fit: RobustFit) -> None:
+    """Give labels to each other where that brings more markers of a frame to their places, into `fit`."""
+    p, identity = points[at], np.arange(len(body.cloud))
     seen = known_points(p)
     count = seen.sum(axis=1)
     # Two more than now, or all; of three markers all, of more at least four.
-    better = np.minimum(sound[at].sum(axis=1) + 2, count)
+    better = np.minimum(fit.sound[at].sum(axis=1) + 2, count)
     best = np.maximum(np.maximum(better, count - 1), np.minimum(count, 4)).astype(float)
     chosen = np.tile(identity, (len(at), 1))
     for to in exchanges if len(at) else ():
         moved = np.empty_like(p)
         moved[:, to] = p
-        now = align(moved, cloud, consistent(moved, cloud, scale.pair_m).astype(float), noise_m=scale.pose_noise_m)
+        now = body.align(moved, consistent(moved, body.cloud, body.scale.pair_m))
         shown = seen[:, to != identity].any(axis=1)
-        better = np.flatnonzero(shown & now.usable & (_support(now, scale) > best))
-        if len(better) == 0:
-            continue
-        score = _support(_agreeing(moved[better], cloud, now.used[better], scale), scale)
-        better, score = better[score > best[better]], score[score > best[better]]
-        best[better], chosen[better] = score, to
+        better = np.flatnonzero(shown & now.usable & (body.support(now) > best))
+        if len(better):
+            score = body.support(body.agreeing(moved[better], now.used[better]))
+            better, score = better[score > best[better]], score[score > best[better]]
+            best[better], chosen[better] = score, to
     exchanged = (chosen != identity).any(axis=1)
     at, chosen, p = at[exchanged], chosen[exchanged], p[exchanged]
     moved = np.empty_like(p)
     np.put_along_axis(moved, chosen[:, :, None], p, axis=1)
-    now = _agreeing(moved, cloud, consistent(moved, cloud, scale.pair_m), scale)
-    copy_frames(now, fit, at)
-    sound[at] = _inside(now, scale) & (chosen == identity)
-    places[at] = chosen
+    now = body.agreeing(moved, consistent(moved, body.cloud, body.scale.pair_m))
+    fit.alignment.put(at, now)
+    fit.sound[at] = body.inside(now) & (chosen == identity)
+    fit.places[at] = chosen
 
 
 def _exchanges(k: int) -> list[IntArray]:
     """The permutations to try: all of few markers, exchanges of two among some, none among many."""
-    identity = np.arange(k)
     if k <= _MOST_FOR_PERMUTATIONS:
-        return [np.array(to) for to in permutations(range(k)) if to != tuple(range(k))]
-    tried: list[IntArray] = []
-    for i, j in combinations(range(k), 2) if k <= _MOST_FOR_PAIRS else ():
-        to = identity.copy()
-        to[[i, j]] = j, i
-        tried.append(to)
-    return tried
-
-
-def _forget(fit: Alignment, at: BoolArray) -> None:
-    """Take back the poses of these frames."""
-    for array in (fit.rotation, fit.position, fit.error, fit.rms):
-        array[at] = np.nan
-    fit.reason[at] = Reason.TOO_FEW
-    fit.used[at] = False
+        return [np.array(to) for to in list(permutations(range(k)))[1:]]
+    pairs = combinations(range(k), 2) if k <= _MOST_FOR_PAIRS else ()
+    return [np.array([{i: j, j: i}.get(n, n) for n in range(k)]) for i, j in pairs]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -507,40 +459,31 @@ def believed_exchanges(
         active = np.zeros(len(places), dtype=bool)
         active[np.concatenate(lists)] = True
         shown = np.flatnonzero(active | seen[:, group].any(axis=1))
-        silent = _silent(active[shown], np.asarray(home[shown][:, group].any(axis=1)), longest)
-        for first, stop in runs(active[shown] | silent):
+        mine, at_home = active[shown].copy(), home[shown][:, group].any(axis=1)
+        for a, b in runs(~active[shown]):  # few frames between two of the exchange, none with a marker at home
+            mine[a:b] = a > 0 and b < len(shown) and b - a <= longest and not at_home[a:b].any()
+        for first, stop in runs(mine):
             at = shown[first:stop]
             sure = at[active[at]]
-            proven = ((places[sure][:, group] >= 0) & seen[sure][:, group]).sum(axis=1).max() > 1
-            exchange = Exchange(group, at, _pairs(places[sure], seen[sure], group))
+            there = seen[sure][:, group]
+            proven = ((places[sure][:, group] >= 0) & there).sum(axis=1).max() > 1
+            labels = [(i, int(to)) for i in group for to in np.unique(places[sure[seen[sure, i]], i])]
+            exchange = Exchange(group, at, frozenset((i, to) for i, to in labels if to not in (i, -1)))
             (certain if proven or len(sure) >= _CHANCE_FRAMES else doubtful).append(exchange)
     for one in doubtful:
-        if any(one.pairs <= other.pairs and _gap(one, other) <= longest for other in certain):
+        # shortly before or after one that is certain, of which it shows a part
+        gaps = [
+            max(one.frames[0] - other.frames[-1], other.frames[0] - one.frames[-1])
+            for other in certain
+            if one.pairs <= other.pairs
+        ]
+        if min(gaps, default=longest + 1) <= longest:
             exchanges.append(one)
         else:
             places[one.frames[:, None], one.markers] = one.markers
     for one in certain:
         _fill(places, one)
     return places, certain + exchanges
-
-
-def _gap(a: Exchange, b: Exchange) -> int:
-    """Frames between two exchanges; not more than zero where they overlap."""
-    return int(max(a.frames[0] - b.frames[-1], b.frames[0] - a.frames[-1]))
-
-
-def _silent(active: BoolArray, home: BoolArray, longest: int) -> BoolArray:
-    """Frames between two of an exchange, few, none of which shows one of its markers at home."""
-    silent = np.zeros(len(active), dtype=bool)
-    for first, stop in runs(~active):
-        if first > 0 and stop < len(active) and stop - first <= longest and not home[first:stop].any():
-            silent[first:stop] = True
-    return silent
-
-
-def _pairs(places: IntArray, seen: BoolArray, group: tuple[int, ...]) -> frozenset[tuple[int, int]]:
-    """Which labels of a group were seen at which other places."""
-    return frozenset((i, int(to)) for i in group for to in np.unique(places[seen[:, i], i]) if to not in (i, -1))
 
 
 def _fill(places: IntArray, exchange: Exchange) -> None:
@@ -571,20 +514,14 @@ def whole_exchanges(places: IntArray) -> list[IntArray]:
 
 def _groups(pattern: IntArray) -> list[tuple[int, ...]]:
     """Sets of markers among which a pattern exchanges labels."""
-    parent = list(range(len(pattern)))
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-    def root(i: int) -> int:
-        while parent[i] != i:
-            i = parent[i]
-        return i
-
-    for i, to in enumerate(pattern.tolist()):
-        if to >= 0:
-            parent[root(i)] = root(to)
-    sets: dict[int, list[int]] = {}
-    for i in range(len(pattern)):
-        sets.setdefault(root(i), []).append(i)
-    return [tuple(members) for members in sets.values() if len(members) > 1]
+    k, there = len(pattern), np.flatnonzero(pattern >= 0)
+    edges = coo_array((np.ones(len(there)), (there, pattern[there])), shape=(k, k))
+    count, which = connected_components(edges, directed=False)
+    sets = [tuple(np.flatnonzero(which == n).tolist()) for n in range(count)]
+    return [members for members in sets if len(members) > 1]
 
 
 def flipped_places(points: FloatArray, times_s: FloatArray, cloud: FloatArray, alignment: Alignment) -> IntArray:
@@ -600,15 +537,14 @@ def flipped_places(points: FloatArray, times_s: FloatArray, cloud: FloatArray, a
     jumps = np.flatnonzero((cosine < _COS_TURN) & (np.diff(t) < _MOMENT_S))
     if not 0 < len(jumps) <= _MANY:
         return places
-    apart = np.linalg.norm(cloud[:, None] - cloud[None], axis=2)[np.triu_indices(k, 1)]
-    current = np.arange(k)
+    near_m, current = _NEAR * float(_distances(cloud).min()), np.arange(k)
     ends = [*(int(usable[j + 1]) for j in jumps[1:]), len(points)]
     for j, end in zip(jumps, ends, strict=True):
         before, after = int(usable[j]), int(usable[j + 1])
         pose = align(relabelled(points[before : before + 1], current[None]), cloud)
         if pose.usable[0]:
             body = (points[after] - pose.position[0]) @ pose.rotation[0]
-            current = _nearest(body, cloud, _NEAR * float(apart.min()), current)
+            current = _nearest(body, cloud, near_m, current)
         places[after:end] = current
     return places
 
@@ -622,11 +558,8 @@ def _nearest(body: FloatArray, cloud: FloatArray, within_m: float, otherwise: In
         return otherwise
     labels = np.full(len(cloud), -1)
     labels[seen] = to
-    left = [place for place in range(len(cloud)) if place not in set(to.tolist())]
-    hidden = [label for label in range(len(cloud)) if labels[label] < 0]
-    for label in [x for x in hidden if x in left]:
-        labels[label] = label
-        left.remove(label)
-    for label in [x for x in hidden if labels[x] < 0]:
-        labels[label] = left.pop()
+    left = set(range(len(cloud))) - set(to.tolist())
+    at_home = [label for label in left if labels[label] < 0]
+    labels[at_home] = at_home
+    labels[labels < 0] = sorted(left - set(at_home), reverse=True)
     return labels

@@ -16,9 +16,9 @@ from palpate.experiment.stage.capture import Body, CapturedMotion, DeviceOnClock
 from palpate.files import finite
 from palpate.findings import Finding, sentences
 from palpate.motion.cloud import markers_of
-from palpate.motion.extrinsics import UNKNOWN_LEVER, UNKNOWN_TURN, Placement
-from palpate.motion.frames import RollingMotion, Tilt
-from palpate.motion.hinge import HingeAxis
+from palpate.motion.extrinsics import UNKNOWN_LEVER, UNKNOWN_TURN, Placement, Tilt
+from palpate.motion.frames import HingeAxis
+from palpate.motion.rolling import RollingMotion
 from palpate.physics.arrays import FloatArray
 from palpate.recording import FORMATS, Channel, Clock, Recording
 from palpate.recording.gates import check_channels

@@ -15,10 +15,10 @@ from palpate.experiment.view import ClockEvidence
 from palpate.motion.clock import ClockMap, without_lost
 from palpate.motion.cloud import Markers, Source, nan_mean, nan_median
 from palpate.motion.derivatives import Bandwidth, PoseMotion, pose_motion
-from palpate.motion.frames import RollingMotion
-from palpate.motion.hinge import HingeMotion
+from palpate.motion.frames import HingeMotion
 from palpate.motion.imu import PARALLEL, imu_motion
 from palpate.motion.offset import Offset, angular_velocity, window_mean
+from palpate.motion.rolling import RollingMotion
 from palpate.physics.arrays import FloatArray, least_squares
 from palpate.physics.motion import Motion
 from palpate.report import plots

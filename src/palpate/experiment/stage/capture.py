@@ -38,25 +38,18 @@ from palpate.motion.derivatives import (
     pose_motion,
     published_pose_motion,
 )
-from palpate.motion.extrinsics import Placement, check_placement, imu_on_poses
-from palpate.motion.faults import cloud_before, weak_orientation
+from palpate.motion.extrinsics import Placement, check_placement, hinge_inclination, imu_on_poses
+from palpate.motion.faults import Checked, check_markers, cloud_before, weak_orientation
 from palpate.motion.frames import (
     AxleRoles,
-    HingeRoles,
-    Roles,
-    RollingMotion,
-    SensorRoles,
-    check_wheel,
-    frames_of,
-    hinge_inclination,
-    rolling,
-)
-from palpate.motion.fusion import fuse
-from palpate.motion.hinge import (
     HingeAxis,
     HingeMotion,
+    HingeRoles,
     JointFrame,
+    Roles,
+    SensorRoles,
     check_hinge,
+    frames_of,
     hinge_from_frame,
     hinge_from_motion,
     hinge_motion,
@@ -65,10 +58,11 @@ from palpate.motion.hinge import (
     pose_std,
     slide_from_motion,
 )
+from palpate.motion.fusion import fuse
 from palpate.motion.imu import PARALLEL, imu_motion
-from palpate.motion.labels import Checked, check_markers
 from palpate.motion.offset import Offset, estimate_offset, marker_clock
 from palpate.motion.plausibility import check_imu
+from palpate.motion.rolling import RollingMotion, check_wheel, rolling
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import body_features
 from palpate.physics.motion import Kinematics, Motion, Poses

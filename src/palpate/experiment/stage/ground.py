@@ -22,7 +22,7 @@ from palpate.identify.balance import Segment
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
 from palpate.motion.derivatives import derivative_noise, pose_motion, signal_noise, stretches, window_samples
-from palpate.motion.frames import Tilt
+from palpate.motion.extrinsics import Tilt
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rate_hz, segment_mask, symmetric_inverse
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.motion import Coordinate, Kinematics, Poses, exp_rotation

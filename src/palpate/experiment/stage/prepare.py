@@ -55,8 +55,7 @@ from palpate.identify.balance import Segment
 from palpate.model import Model
 from palpate.motion.clock import ClockMap, Even, noise_floor
 from palpate.motion.derivatives import Lowpass, design_lowpass
-from palpate.motion.frames import sensor_frame
-from palpate.motion.hinge import JointFrame, check_joint
+from palpate.motion.frames import JointFrame, check_joint, sensor_frame
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, judge_imu_noise
 from palpate.motion.offset import Offset, estimate_offset
 from palpate.motion.plausibility import check_imu

@@ -15,7 +15,7 @@ from palpate.findings import Finding, Severity
 from palpate.identify.balance import Segment
 from palpate.mechanisms import Mechanism
 from palpate.motion.clock import Even, evenly_sampled
-from palpate.motion.hinge import coordinate_of_path
+from palpate.motion.frames import coordinate_of_path
 from palpate.physics.arrays import FloatArray, rate_hz, segment_mask
 from palpate.physics.motion import nearest_rotation, transform
 from palpate.physics.units import parse_unit
