@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from scipy.optimize import least_squares, nnls
 
 from palpate.elements import Coulomb, PolynomialSpring, ScalarInertia, Stribeck, Viscous, ZoneDamper
-from palpate.errors import DataProblem, PalpateError, UnknownName
+from palpate.errors import DataProblem, UnknownName
 from palpate.identify import compress, solve
 from palpate.identify.balance import Balance, build_balance, stack_rows
-from palpate.identify.projection import solve_positive
 from palpate.identify.shapes import Shaped, fit_shapes, with_shapes
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
 from palpate.motion.derivatives import design_lowpass
+from palpate.physics.arrays import solve_positive
 from palpate.physics.functions import ARRAYS
 
 PAPER = np.array([6.53, 4.75, 1.79, 7.52, 4.47, 2.57, 18.01, -17.10, 5.34, -0.70])
@@ -195,12 +195,10 @@ def test_a_profile_is_the_cost_with_everything_else_refitted(noisy: tuple[Balanc
     profile = shaped["b_s.above"]
     at = int(np.argmin(np.abs(profile.costs - 2)))
     fixed = with_shapes(balance.model, {"b_s.above": float(profile.values[at])})
-    one = {"b_s.above": (float(profile.values[at]) - 1e-9, float(profile.values[at]) + 1e-9)}
-    again = fit_shapes(replace(balance, model=fixed), [(0.0, 22.0), (22.0, 40.0)], bounds=one, profiles=False)
+    again = fit_shapes(replace(balance, model=fixed), [(0.0, 22.0), (22.0, 40.0)], held=["b_s.above"], profiles=False)
     near = int(np.argmin(np.abs(profile.costs - 1)))
     other = with_shapes(balance.model, {"b_s.above": float(profile.values[near])})
-    two = {"b_s.above": (float(profile.values[near]) - 1e-9, float(profile.values[near]) + 1e-9)}
-    there = fit_shapes(replace(balance, model=other), [(0.0, 22.0), (22.0, 40.0)], bounds=two, profiles=False)
+    there = fit_shapes(replace(balance, model=other), [(0.0, 22.0), (22.0, 40.0)], held=["b_s.above"], profiles=False)
     ratio = (again.cost - shaped.cost) / (there.cost - shaped.cost)
     assert ratio == pytest.approx(profile.costs[at] / profile.costs[near], rel=0.05)
 
@@ -323,10 +321,6 @@ def test_what_cannot_be_used_is_refused() -> None:
         fit_shapes(balance, [(0.0, 0.1)])
     with pytest.raises(DataProblem, match="no sample of them can be used"):
         fit_shapes(replace(balance, used=np.zeros(1000, dtype=bool)), [(0.0, 10.0)])
-    with pytest.raises(UnknownName, match="bounds: there is no shape 'above'"):
-        fit_shapes(balance, [(0.0, 10.0)], bounds={"above": (0.1, 0.2)})
-    with pytest.raises(PalpateError, match=r"bounds of b_s.above: the lowest must be below the highest"):
-        fit_shapes(balance, [(0.0, 10.0)], bounds={"b_s.above": (0.2, 0.1)})
     hole = balance.wrench.copy()
     hole[500] = np.nan
     with pytest.raises(DataProblem, match="1 samples were not seen by every instrument"):

@@ -1,52 +1,433 @@
-"""Shapes of a model - zone borders and widths, a Stribeck speed - found by variable projection, each with its profile.
+"""Shapes of a model - zone borders and widths, a Stribeck speed - by variable projection, each with its profile.
 
     shaped = fit_shapes(balance, segments)
     solution = solve(compress(replace(balance, model=shaped.model), segments))
 
-The linear parameters' covariance is then conditional on the shapes: Cov p += dp_dz Cov z dp_dz' (`Shaped.widening`).
+Variable projection has a few nonlinear shapes outside, all linear parameters inside (Golub & Pereyra 1973). Columns
+that no free shape touches are built once; only the others are built again for each trial. The linear parameters'
+covariance is then conditional on the shapes: Cov p += dp_dz Cov z dp_dz' (`Shaped.widening`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from palpate.elements import Shape
-from palpate.errors import PalpateError, UnknownName
+from palpate.elements import Element
+from palpate.errors import UnknownName
 from palpate.findings import Finding
 from palpate.identify.balance import Balance, Rows, Segment, stack_rows
 from palpate.identify.problem import Problem, Uncertainty, build_penalty, uncertainty
-from palpate.identify.projection import (
-    FreeShape,
-    Projection,
-    Trial,
-    ends_of,
-    free_shapes,
-    polish,
-    project,
-    search_grid,
-    start_of,
-)
 from palpate.model import Model
-from palpate.physics.arrays import FloatArray, triangular
+from palpate.physics.arrays import BoolArray, FloatArray, solve_positive, symmetric_solve, triangular
+from palpate.physics.functions import Scalar
 from palpate.physics.maps import build_map
+from palpate.physics.motion import Kinematics
 
+_DIFFERENCE = 1e-6
+"""Of a shape on the scale of the search (rad, or the logarithm), for slopes."""
+FEWEST = 20
+"""Samples in motion without which a zone was not visited."""
+GRID = (20, 2, 8)
+"""Cells of the coarse grid: of a border, of a shape beside a border, of a shape that is alone."""
+ROUGH_GRID = (12, 1, 5)
+"""The same where others follow."""
+_LONGEST: Mapping[str, float] = {"rad": float(np.radians(4.0)), "m": 0.02}
+"""Longest step of a border, by its unit ..."""
+_LONGEST_LOG = 0.8
+"""... and of the logarithm of any other shape."""
 _FIRST, _GROWTH = 0.6, 1.5
 """First step of a walk in standard deviations, and how steps grow while the fit is still as good."""
 _LAGS = 0.05
 """Share of all rows over which noise may be correlated."""
 _ACROSS = 10
 """Steps from one limit to the other once the fit is clearly worse."""
-
-
 COARSE_ROWS = 3000
 """About so many rows serve the coarse grid."""
 NOTHING = 1e-2
 """A fall of the cost by less than this share of one row's mean square means nothing."""
 _RESTARTS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class FreeShape:
+    """One shape to be found: of which element, between which limits, searched on which scale."""
+
+    name: str
+    """In the model."""
+    element: int
+    shape: str
+    """In the element."""
+    unit: str
+    value: float
+    low: float
+    high: float
+    logarithmic: bool
+    most: float
+    """The longest step on the scale of the search."""
+
+    def to_search(self, value: float) -> float:
+        """Logarithm, or as it is."""
+        return float(np.log(value)) if self.logarithmic else value
+
+    def to_value(self, u: float) -> float:
+        """Back, never beyond the limits."""
+        return float(np.clip(np.exp(u) if self.logarithmic else u, self.low, self.high))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """The linear fit at one choice of shapes."""
+
+    u: FloatArray
+    """The shapes on the scale of the search."""
+    p: FloatArray
+    """In the order of the projection's columns."""
+    cost: float
+    gram: FloatArray
+    """X'X of fixed columns, moving columns and y."""
+    moving: FloatArray
+    """(columns, rows), of all elements with free shapes."""
+    raw: tuple[FloatArray, ...]
+    """Per such element, before the low-pass."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Projection:
+    """One model on some rows, as a function of its free shapes alone."""
+
+    rows: Rows
+    model: Model
+    free: tuple[FreeShape, ...]
+    fixed: FloatArray
+    """(columns, rows): an orthonormal basis of the unconstrained ones first, then those that must be positive."""
+    order: NDArray[np.int64]
+    """Column -> parameter of the model: fixed ones, then moving ones."""
+    positive: BoolArray
+    """Of each column."""
+    from_basis: FloatArray
+    """Unconstrained parameters = this times the basis' coefficients."""
+    moved: tuple[int, ...]
+    """Elements with free shapes."""
+    inner: FloatArray
+    """X'X of fixed columns and y."""
+    parts: dict[int, Model]
+    """The elements with free shapes, each alone."""
+
+    def parameters(self, p: FloatArray) -> FloatArray:
+        """The model's parameters in its own order."""
+        parameters, k = np.empty(len(self.order)), len(self.from_basis)
+        parameters[self.order[:k]] = self.from_basis @ p[:k]
+        parameters[self.order[k:]] = p[k:]
+        return parameters
+
+    def shapes(self, u: FloatArray, element: int) -> dict[str, Scalar]:
+        """The shapes of one element, the free ones from u."""
+        e = self.model.elements[element]
+        values: dict[str, Scalar] = {s.name: s.value for s in e.shapes}
+        free = {f.shape: f.to_value(float(v)) for f, v in zip(self.free, u, strict=True) if f.element == element}
+        return {**values, **free}
+
+    def values(self, u: FloatArray) -> dict[str, float]:
+        """All free shapes by the model's names."""
+        return {f.name: f.to_value(float(v)) for f, v in zip(self.free, u, strict=True)}
+
+    def at(self, u: FloatArray) -> Trial:
+        """The linear fit there."""
+        raw = tuple(self.rows.raw(part, self.shapes(u, i)) for i, part in self.parts.items())
+        moving = np.concatenate([np.empty((0, self.rows.y.shape[1])), *(self.rows.passed(r) for r in raw)])
+        gram = self.assembled(moving @ self.fixed.T, moving @ moving.T, moving @ self.rows.y[0])
+        p, cost = solve_positive(gram, self.positive)
+        return Trial(u, p, float(cost), gram, moving, raw)
+
+    def assembled(self, cross: FloatArray, inner: FloatArray, with_y: FloatArray) -> FloatArray:
+        """X'X of [fixed, moving, y] from the moving columns' products; stacks of them, too."""
+        f, m = len(self.fixed), inner.shape[-1]
+        gram = np.empty((*inner.shape[:-2], f + m + 1, f + m + 1))
+        gram[..., :f, :f], gram[..., -1, -1] = self.inner[:f, :f], self.inner[f, f]
+        gram[..., :f, -1], gram[..., -1, :f] = self.inner[:f, f], self.inner[:f, f]
+        gram[..., f:-1, :f], gram[..., :f, f:-1] = cross, np.swapaxes(cross, -1, -2)
+        gram[..., f:-1, f:-1] = inner
+        gram[..., f:-1, -1], gram[..., -1, f:-1] = with_y, with_y
+        return gram
+
+    def slopes(self, trial: Trial, of: Sequence[int]) -> FloatArray:
+        """d (Y p) / du at constant p for some of the shapes, (shapes, rows)."""
+        if not of:
+            return np.empty((0, self.rows.y.shape[1]))
+        ends = np.cumsum([len(self.fixed), *(len(raw) for raw in trial.raw)])
+        slopes: list[FloatArray] = []
+        for i in of:
+            at = self.moved.index(self.free[i].element)
+            change = self.change(self.rows, trial.u, i, trial.raw[at])
+            slopes.append(np.einsum("i,ijn->jn", trial.p[ends[at] : ends[at + 1]], change))
+        return self.rows.passed(np.array(slopes))
+
+    def change(self, rows: Rows, u: FloatArray, i: int, raw: FloatArray) -> FloatArray:
+        """d (raw columns) / du of the element that free shape i belongs to, by differences."""
+        free, there = self.free[i], u.copy()
+        there[i] += _DIFFERENCE if free.to_value(u[i] + _DIFFERENCE) < free.high else -_DIFFERENCE
+        return (rows.raw(self.parts[free.element], self.shapes(there, free.element)) - raw) / (there[i] - u[i])
+
+    def residual(self, trial: Trial) -> FloatArray:
+        """Y - Y p of each row."""
+        f = len(self.fixed)
+        return self.rows.y[0] - trial.p[:f] @ self.fixed - trial.p[f:] @ trial.moving
+
+
+def project(
+    rows: Rows,
+    model: Model,
+    free: tuple[FreeShape, ...],
+    *,
+    kept: Callable[[Element], FloatArray] | None = None,
+) -> Projection:
+    """Set up the projection of a model; `kept` may give columns without free shapes that exist already."""
+    moved = tuple(sorted({f.element for f in free}))
+    build = rows.columns if kept is None else kept
+    columns: list[FloatArray] = []
+    fixed, moving, begin = list[int](), list[int](), 0
+    for i, e in enumerate(model.elements):
+        places = range(begin, begin + len(e.parameters))
+        begin += len(places)
+        if i in moved:
+            moving += places
+        else:
+            fixed += places
+            columns.append(build(e))
+    is_positive = [p.map == "positive" for p in model.parameters.values()]
+    X = np.concatenate([np.empty((0, rows.y.shape[1])), *columns])
+    positive = np.array([is_positive[i] for i in fixed], dtype=bool)
+    basis, from_basis = _basis(X[~positive])
+    F = np.concatenate([basis, X[positive]])
+    at = np.array(fixed, dtype=np.int64)
+    with_y = np.concatenate([F, rows.y])
+    return Projection(
+        rows=rows,
+        model=model,
+        free=free,
+        fixed=F,
+        order=np.concatenate([at[~positive], at[positive], np.array(moving, dtype=np.int64)]),
+        positive=np.array([False] * len(basis) + [True] * int(positive.sum()) + [is_positive[i] for i in moving]),
+        from_basis=from_basis,
+        moved=moved,
+        inner=with_y @ with_y.T,
+        parts={i: rows.alone(model.elements[i]) for i in moved},
+    )
+
+
+def _basis(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """An orthonormal basis (columns, rows) of the columns X, and how the parameters of X follow from its coefficients.
+
+    Powers of an angle are so nearly dependent that X'X of them would have lost its digits.
+    """
+    if len(X) == 0:
+        return X, np.empty((0, 0))
+    scale = np.linalg.norm(X, axis=1)
+    scale[scale == 0] = 1.0
+    Q, R = np.linalg.qr((X / scale[:, None]).T)
+    U, s, Vt = np.linalg.svd(R)
+    inverse = Vt.T @ np.diag(np.where(s > 1e-12 * s[0], 1 / np.maximum(s, 1e-300), 0.0)) @ U.T
+    return np.ascontiguousarray(Q.T), inverse / scale[:, None]
+
+
+def free_shapes(
+    model: Model,
+    k: Kinematics,
+    *,
+    held: Collection[str] = (),
+    memory: dict[tuple[str, ...], tuple[float, float]] | None = None,
+) -> tuple[tuple[FreeShape, ...], tuple[tuple[str, str], ...]]:
+    """The free shapes with their limits, and those that the motion does not show, each with the reason.
+
+    Shapes that are `held` stay as they are. `memory` keeps what was visited for the next model.
+    """
+    memory = {} if memory is None else memory
+    shapes: list[FreeShape] = []
+    unknown: list[tuple[str, str]] = []
+    names = iter(model.shapes)
+    for i, e in enumerate(model.elements):
+        named = [(next(names), s) for s in e.shapes]
+        free = [(name, s) for name, s in named if s.free and name not in held]
+        visited = _visited(e, k, memory) if free else (0.0, 0.0)
+        reason = e.unseen(visited) if free else ""
+        for name, s in free:
+            if reason:
+                unknown.append((name, reason))
+            else:
+                low, high = e.limits(s, visited)
+                border = s.name in e.borders
+                shapes.append(
+                    FreeShape(
+                        name=name,
+                        element=i,
+                        shape=s.name,
+                        unit=s.unit,
+                        value=float(np.clip(s.value, low, high)),
+                        low=float(low),
+                        high=float(high),
+                        logarithmic=not border and low > 0,
+                        most=_LONGEST[s.unit] if border else _LONGEST_LOG,
+                    )
+                )
+    return tuple(shapes), tuple(unknown)
+
+
+def _visited(e: Element, k: Kinematics, memory: dict[tuple[str, ...], tuple[float, float]]) -> tuple[float, float]:
+    """The quantiles of what an element visited; NaN where that is too little, infinite where it does not matter."""
+    if not e.sees:
+        return float("-inf"), float("inf")
+    key = (e.type, *e.sees)
+    if key not in memory:
+        at, tails = e.visited(k)
+        low, high = np.quantile(at, tails) if len(at) >= FEWEST else (np.nan, np.nan)
+        memory[key] = float(low), float(high)
+    return memory[key]
+
+
+def start_of(free: Sequence[FreeShape], values: Mapping[str, float] | None = None) -> FloatArray:
+    """The values given, or the shapes' own, on the scale of the search."""
+    given = dict[str, float]() if values is None else values
+    return np.array([f.to_search(float(np.clip(given.get(f.name, f.value), f.low, f.high))) for f in free])
+
+
+def ends_of(free: Sequence[FreeShape]) -> tuple[FloatArray, FloatArray]:
+    """Lowest and highest on the scale of the search."""
+    return np.array([f.to_search(f.low) for f in free]), np.array([f.to_search(f.high) for f in free])
+
+
+def search_grid(projection: Projection, start: FloatArray, *, grid: tuple[int, int, int] = GRID) -> FloatArray:
+    """The best cell of a coarse grid, element by element until nothing changes: borders have local minima."""
+    u = start.copy()
+    cells = {i: _cells(projection.free, i, start, grid) for i in projection.moved}
+    blocks = {i: _blocks(projection, i, cells[i], start) for i in projection.moved}
+    chosen = dict.fromkeys(projection.moved, -1)
+    for _ in range(3 if len(projection.moved) > 1 else 1):
+        before = dict(chosen)
+        for i in projection.moved:
+            chosen[i] = int(np.argmin(_costs(projection, u, i, blocks[i])))
+            u[_of_element(projection.free, i)] = cells[i][chosen[i]]
+        if chosen == before:
+            break
+    return u
+
+
+def _of_element(free: Sequence[FreeShape], element: int) -> list[int]:
+    return [n for n, f in enumerate(free) if f.element == element]
+
+
+def _cells(free: Sequence[FreeShape], element: int, start: FloatArray, grid: tuple[int, int, int]) -> FloatArray:
+    """(cells, shapes of the element), with the start among them."""
+    mine = _of_element(free, element)
+    borders = sum(not free[n].logarithmic for n in mine)
+    axes = list[FloatArray]()
+    for n in mine:
+        low, high = ends_of([free[n]])
+        count = max(5, int(grid[0] / borders)) if not free[n].logarithmic else grid[1 if len(mine) > 1 else 2]
+        axes.append(np.linspace(float(low[0]), float(high[0]), count + 2, dtype=float)[1:-1])
+    return np.array([start[mine], *product(*axes)])
+
+
+def _blocks(projection: Projection, element: int, cells: FloatArray, start: FloatArray) -> FloatArray:
+    """The element's columns in each cell, (cells, columns, rows)."""
+    mine, u = _of_element(projection.free, element), start.copy()
+    blocks: list[FloatArray] = []
+    for cell in cells:
+        u[mine] = cell
+        blocks.append(projection.rows.columns(projection.model.elements[element], projection.shapes(u, element)))
+    return np.array(blocks)
+
+
+def _costs(projection: Projection, u: FloatArray, element: int, blocks: FloatArray) -> FloatArray:
+    """The cost in each cell of one element, all others at u."""
+    rows, model = projection.rows, projection.model
+    others = [
+        rows.columns(model.elements[i], projection.shapes(u, i)) if i != element else blocks[0]
+        for i in projection.moved
+    ]
+    begin = sum(len(o) for o, i in zip(others, projection.moved, strict=True) if i < element)
+    at = slice(begin, begin + blocks.shape[1])
+    still = np.concatenate(others)
+    inner = np.tile(still @ still.T, (len(blocks), 1, 1))
+    cross = np.tile(still @ projection.fixed.T, (len(blocks), 1, 1))
+    with_y = np.tile(still @ rows.y[0], (len(blocks), 1))
+    beside = blocks @ still.T
+    inner[:, at, :], inner[:, :, at] = beside, beside.swapaxes(1, 2)
+    inner[:, at, at] = blocks @ blocks.swapaxes(1, 2)
+    cross[:, at], with_y[:, at] = blocks @ projection.fixed.T, blocks @ rows.y[0]
+    return solve_positive(projection.assembled(cross, inner, with_y), projection.positive)[1]
+
+
+def polish(projection: Projection, start: Trial, of: Sequence[int], *, negligible: float, steps: int = 15) -> Trial:
+    """Gauss-Newton on the projected cost (Kaufman 1975), damped and within the limits, until nothing is to be gained.
+
+    `of` says which shapes move; `negligible` is a fall of the cost that means nothing.
+    """
+    if not of:
+        return start
+    low, high = ends_of([projection.free[i] for i in of])
+    most = np.array([projection.free[i].most for i in of])
+    trial, mu = start, 1e-3
+    for _ in range(steps):
+        H, g = normal_equations(projection, trial, of)
+        here = trial.u[list(of)]
+        better = None
+        for _ in range(6):
+            move = bounded_step(H, g, mu, np.maximum(low - here, -most), np.minimum(high - here, most))
+            if 2 * g @ move - move @ H @ move <= negligible:
+                return trial
+            u = trial.u.copy()
+            u[list(of)] = here + move
+            attempt = projection.at(u)
+            if attempt.cost < trial.cost:
+                better = attempt
+                break
+            mu = max(8 * mu, 1e-2)
+        if better is None:
+            return trial
+        settled = trial.cost - better.cost <= negligible
+        trial, mu = better, mu / 8
+        if settled:
+            return trial
+    return trial
+
+
+def normal_equations(projection: Projection, trial: Trial, of: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+    """Half the Hessian and half the downhill slope of the projected cost in some shapes."""
+    d = projection.slopes(trial, of)
+    held = (trial.p != 0) | ~projection.positive
+    f = len(projection.fixed)
+    cross = np.concatenate([d @ projection.fixed.T, d @ trial.moving.T], axis=1)[:, held]
+    inner = trial.gram[:-1, :-1][np.ix_(held, held)]
+    scale = np.sqrt(np.maximum(np.diag(inner), 1e-300))
+    scaled = cross / scale
+    H = d @ d.T - scaled @ symmetric_solve(inner / scale[:, None] / scale + 1e-12 * np.eye(len(inner)), scaled.T)
+    with_y = d @ projection.rows.y[0]
+    return H, with_y - d @ projection.fixed.T @ trial.p[:f] - d @ trial.moving.T @ trial.p[f:]
+
+
+def bounded_step(H: FloatArray, g: FloatArray, mu: float, low: FloatArray, high: FloatArray) -> FloatArray:
+    """The damped step, with those that would leave their box held at its side, one after the other."""
+    move = np.zeros(len(g))
+    diagonal = np.diag(H)
+    inside = np.ones(len(g), dtype=bool)
+    damped = H + np.diag(mu * diagonal + 1e-12 * max(float(diagonal.max(initial=0.0)), 1e-300))
+    for _ in range(len(g)):
+        rest = g[inside] - damped[np.ix_(inside, ~inside)] @ move[~inside]
+        move[inside] = symmetric_solve(damped[np.ix_(inside, inside)], rest)
+        beyond = inside & ((move < low) | (move > high))
+        if not beyond.any():
+            break
+        move = np.clip(move, low, high)
+        inside &= ~beyond
+        if not inside.any():
+            break
+    return np.clip(move, low, high)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,8 +458,8 @@ class Profile:
 
     def held_at(self, value: float) -> Profile:
         """The same, with the shape left as it was given."""
-        shown = f"{np.degrees(value):.3g} deg" if self.unit == "rad" else f"{value:.3g} {self.unit}"
-        return replace(self, value=value, message=f"{self.message}; it stays as given, {shown}" if self.message else "")
+        stays = f"{self.message}; it stays as given, {_shown(value, self.unit)}" if self.message else ""
+        return replace(self, value=value, message=stays)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -213,11 +594,14 @@ def _crossing(inside: float, outside: float, a: float, b: float) -> float:
 def _message(free: FreeShape, reaches: tuple[str, ...], hull: tuple[float, float], enough: bool) -> str:
     if not enough:
         return "the segments are too short to know the noise, so there is no interval"
-    shown = [f"{np.degrees(v):.3g} deg" if free.unit == "rad" else f"{v:.3g} {free.unit}" for v in hull]
+    low, high = (_shown(v, free.unit) for v in hull)
     if len(reaches) == 2:
-        return f"it is not in the data: all from {shown[0]} to {shown[1]} fits as well"
-    bound = f"at most {shown[1]}" if reaches == ("low",) else f"at least {shown[0]}"
-    return f"it is not in the data beyond this: {bound}"
+        return f"it is not in the data: all from {low} to {high} fits as well"
+    return f"it is not in the data beyond this: {f'at most {high}' if reaches == ('low',) else f'at least {low}'}"
+
+
+def _shown(value: float, unit: str) -> str:
+    return f"{np.degrees(value):.3g} deg" if unit == "rad" else f"{value:.3g} {unit}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -279,29 +663,28 @@ def fit_shapes(
     balance: Balance,
     segments: Sequence[Segment],
     *,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
     held: Collection[str] = (),
     profiles: bool = True,
 ) -> Shaped:
     """Find all free shapes of the balance's model, and how well the segments know them.
 
-    `bounds` (SI, by the model's names) replace the usual limits: angles visited for borders, 0.3 to 10 deg for
-    widths. Shapes that are `held` stay as they are. Without `profiles` there are no intervals, and the covariance is
-    that of the linearised fit.
+    Shapes that are `held` stay as they are. Without `profiles` there are no intervals, and the covariance is that of
+    the linearised fit.
     """
     rows = stack_rows(balance, segments)
     model = replace(balance.model, values={})
-    _check_bounds(model, bounds)
-    free, untold = free_shapes(model, rows.visited, bounds, held=held)
+    free, unknown = free_shapes(model, rows.visited, held=held)
     projection = project(rows, model, free)
     best = _find(projection, stack_rows(balance, segments, most=COARSE_ROWS))
     noise = spread(projection, best) if free else None
     walked: list[Profile] = []
     if noise is not None and profiles:
         walked, best, noise = _profiles(projection, best, noise)
-    reasons = dict(untold)
     by_name = {p.name: p for p in walked}
-    names = [name for name, s in _shapes(model) if s.free and name not in held] if profiles else []
+    shapes = dict(zip(model.shapes, (s for e in model.elements for s in e.shapes), strict=True))
+    for name, reason in unknown if profiles else ():
+        s = shapes[name]
+        by_name[name] = flat(name, s.unit, s.value, None, f"{name} stays as given: {reason}")
     return Shaped(
         model=with_shapes(model, projection.values(best.u)),
         names=tuple(f.name for f in free),
@@ -309,7 +692,7 @@ def fit_shapes(
         covariance=_covariance(projection, best, noise, walked),
         p=projection.parameters(best.p),
         dp_dz=_sensitivity(projection, best, walked),
-        profiles=tuple(by_name[n] if n in by_name else _unknown(model, n, reasons[n]) for n in names),
+        profiles=tuple(by_name[name] for name in shapes if name in by_name),
         cost=best.cost,
     )
 
@@ -383,20 +766,3 @@ def _sensitivity(projection: Projection, best: Trial, profiles: list[Profile]) -
 
 def _nothing(projection: Projection, trial: Trial) -> float:
     return NOTHING * trial.cost / projection.rows.y.shape[1]
-
-
-def _shapes(model: Model) -> list[tuple[str, Shape]]:
-    return list(zip(model.shapes, (s for e in model.elements for s in e.shapes), strict=True))
-
-
-def _unknown(model: Model, name: str, reason: str) -> Profile:
-    s = dict(_shapes(model))[name]
-    return flat(name, s.unit, s.value, None, f"{name} stays as given: {reason}")
-
-
-def _check_bounds(model: Model, bounds: Mapping[str, tuple[float, float]] | None) -> None:
-    for name, (low, high) in (dict[str, tuple[float, float]]() if bounds is None else bounds).items():
-        if name not in model.shapes:
-            raise UnknownName("shape", name, model.shapes, where="bounds")
-        if not low < high or not np.isfinite((low, high)).all():
-            raise PalpateError(f"bounds of {name}: the lowest must be below the highest, not {low:g} to {high:g}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 from math import pi
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from palpate.elements import Element, Hysteresis, Stribeck
 from palpate.errors import DataProblem, PalpateError
 from palpate.identify.balance import Balance, Rows, Segment, stack_rows
-from palpate.identify.projection import (
+from palpate.identify.shapes import (
     ROUGH_GRID,
     FreeShape,
     Projection,
@@ -24,12 +25,11 @@ from palpate.identify.projection import (
     polish,
     project,
     search_grid,
-    solve_positive,
     start_of,
+    with_shapes,
 )
-from palpate.identify.shapes import with_shapes
 from palpate.model import Model
-from palpate.physics.arrays import BoolArray, FloatArray
+from palpate.physics.arrays import BoolArray, FloatArray, solve_positive
 from palpate.physics.functions import ARRAYS
 
 ORDERS = (2, 3, 4, 5)
@@ -42,7 +42,6 @@ _NEAR_LOG = 0.5
 """How far (relative) a width may move before its slope no longer tells."""
 _NEAR_BORDER = 0.7
 """How far a border may move, in widths."""
-_DIFFERENCE = 1e-6
 WORTH = 2e-3
 """Share of the cost that a full fit must promise beyond the first-order one: far below any standard error."""
 _ROUNDS = 2
@@ -128,7 +127,7 @@ def door_variants(
     variants: list[Variant] = []
     for flow, hysteresis, stribeck, order in product(flows, (False, True), (False, True), near):
         chosen = {"flow": flow, "order": order}
-        elements = [_as(e, {o: chosen[o] for o in e.choices if o in chosen}) for e in model.elements]
+        elements = [replace(e, **{o: chosen[o] for o in e.choices if o in chosen}) for e in model.elements]
         for word, wanted in zip(added, (hysteresis, stribeck), strict=True):
             elements = _with(elements, word, added[word]) if wanted else [e for e in elements if e.optional != word]
         parts = [flow, "hysteresis" if hysteresis else "", "Stribeck" if stribeck else ""]
@@ -136,10 +135,6 @@ def door_variants(
         name = ", ".join(p for p in parts if p) or "plain"
         variants.append(make_variant(name, replace(model, elements=tuple(elements), values={})))
     return variants
-
-
-def _as(e: Element, options: Mapping[str, Any]) -> Element:
-    return replace(e, **options)
 
 
 def _with(elements: list[Element], word: str, make: Callable[[], Element]) -> list[Element]:
@@ -262,27 +257,6 @@ class _Member:
     """Of its parameters."""
 
 
-class Columns:
-    """Columns of elements without free shapes, each built once."""
-
-    def __init__(self, rows: Rows) -> None:
-        self.rows = rows
-        self._kept: dict[str, FloatArray] = {}
-
-    def __call__(self, element: Element) -> FloatArray:
-        """(parameters, rows)."""
-        return self._keep(repr(element), lambda: self.rows.columns(element))
-
-    def basis(self, element: Element) -> FloatArray:
-        """The same, but unconstrained ones orthonormal: powers of an angle are nearly dependent."""
-        return self._keep(f"basis of {element!r}", lambda: _basis(self(element), element))
-
-    def _keep(self, key: str, build: Callable[[], FloatArray]) -> FloatArray:
-        if key not in self._kept:
-            self._kept[key] = build()
-        return self._kept[key]
-
-
 def fit_variants(
     rows: Rows,
     coarse: Rows,
@@ -296,7 +270,12 @@ def fit_variants(
     `search(projection, start)` gives the shapes of a projection; start is None for the very first, else where a
     richer one has them. It works on the `coarse` rows; all rows then have the last word to first order.
     """
-    columns, few = Columns(rows), Columns(coarse)
+    columns, few = cache(rows.columns), cache(coarse.columns)
+
+    @cache
+    def basis(e: Element) -> FloatArray:
+        return _basis(columns(e), e)
+
     memory: dict[tuple[str, ...], tuple[float, float]] = {}
     visited = rows.visited
     all_ = [_member(m, free_shapes(m, visited, memory=memory)[0]) for m in models]
@@ -309,13 +288,13 @@ def fit_variants(
         u = search(projection, begin)
         starts.append(_named(head, projection.values(u)))
         family = [all_[i] for i in members]
-        pools = [(_pool(rows, columns, family, projection, u, folds), u)]
+        pools = [(_pool(rows, basis, family, projection, u, folds), u)]
         for i in members:
             fitted = _nearby(pools, all_[i])
             if fitted is None:
                 projection = project(coarse, all_[i].model, all_[i].free, kept=few)
                 u = search(projection, pools[-1][1])
-                pools.append((_pool(rows, columns, family, projection, u, folds), u))
+                pools.append((_pool(rows, basis, family, projection, u, folds), u))
                 fitted = _linear(*pools[-1], all_[i], anywhere=True)
             assert fitted is not None
             fits[i] = fitted
@@ -369,7 +348,7 @@ def _start(starts: list[dict[str, float]], member: _Member) -> dict[str, float]:
 
 def _pool(
     rows: Rows,
-    columns: Columns,
+    basis: Callable[[Element], FloatArray],
     members: Sequence[_Member],
     projection: Projection,
     u: FloatArray,
@@ -393,21 +372,20 @@ def _pool(
         moving[repr(e)] = add(rows.passed(raws[i]))
     for n, f in enumerate(projection.free):
         e = projection.model.elements[f.element]
-        there = u.copy()
-        there[n] += _DIFFERENCE if f.to_value(u[n] + _DIFFERENCE) < f.high else -_DIFFERENCE
-        raw = rows.raw(projection.parts[f.element], projection.shapes(there, f.element)) - raws[f.element]
-        slopes.append((moving[repr(e)], add(rows.passed(raw / (there[n] - u[n])))))
+        change = projection.change(rows, u, n, raws[f.element])
+        slopes.append((moving[repr(e)], add(rows.passed(change))))
     fixed: dict[str, Span] = {}
     for member in members:
         for e, key in zip(member.model.elements, member.keys, strict=True):
             if key not in fixed and key not in moving:
-                fixed[key] = add(columns.basis(e))
+                fixed[key] = add(basis(e))
     add(rows.y)
     X = np.concatenate(blocks)
     return _Pool(np.array([X[:, s] @ X[:, s].T for s in folds]), fixed, moving, slopes)
 
 
 def _basis(columns: FloatArray, e: Element) -> FloatArray:
+    """The columns, but unconstrained ones orthonormal: powers of an angle are nearly dependent."""
     free = np.array([p.map != "positive" for p in e.parameters])
     if free.sum() < 2:
         return columns

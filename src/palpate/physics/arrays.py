@@ -12,6 +12,9 @@ FloatArray = NDArray[np.float64]
 """float64, shape (samples, ...) unless the docstring says otherwise."""
 BoolArray = NDArray[np.bool_]
 
+_RIDGE = 1e-12
+"""Added to the diagonal of a scaled X'X: columns that are the same up to rounding share their parameter."""
+
 
 def least_squares(A: FloatArray, b: FloatArray, *, rcond: float | None = None) -> FloatArray:
     """The shortest x that minimises |A x - b|, by SVD."""
@@ -62,6 +65,51 @@ def symmetric_solve(A: FloatArray, b: FloatArray) -> FloatArray:
         return np.asarray(np.linalg.solve(A, b), dtype=float)
     except np.linalg.LinAlgError:
         return least_squares(A, b, rcond=1e-14)
+
+
+def solve_positive(
+    gram: FloatArray, positive: BoolArray, guess: BoolArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """p that minimises |X [-p; 1]|^2 with p >= 0 where `positive`, and the minimum, from X'X (..., k + 1, k + 1).
+
+    Block principal pivoting (Portugal, Judice & Vicente 1994, Math. Comp. 63:625), for a whole stack at once; where
+    blocks begin to cycle, one index at a time (Murty). Columns that are zero get p = 0. `guess`: which p are not zero,
+    if that is nearly known.
+    """
+    shape, k = gram.shape[:-2], len(positive)
+    G = gram.reshape(-1, k + 1, k + 1)
+    diagonal = np.diagonal(G, axis1=1, axis2=2)[:, :k]
+    touched = diagonal > 1e-20 * np.maximum(diagonal.max(axis=1, initial=0.0), 1e-300)[:, None]
+    scale = np.sqrt(np.where(touched, diagonal, 1.0))
+    A = G[:, :k, :k] / scale[:, :, None] / scale[:, None, :]
+    b = G[:, :k, k] / scale
+    tolerance = 1e-10 * np.sqrt(np.maximum(G[:, k, k], 1e-300))[:, None]
+    passive = touched.copy() if guess is None else touched & guess
+    unit = np.eye(k)
+    p = np.zeros_like(b)
+    fewest, patience = np.full(len(G), k + 1), np.full(len(G), 3)
+    todo = np.arange(len(G))
+    for _ in range(10 * (k + 1)):
+        on = passive[todo]
+        inner = np.where(on[:, :, None] & on[:, None, :], A[todo], 0.0)
+        inner = inner + unit * np.where(on, _RIDGE, 1.0)[:, :, None]
+        p[todo] = np.linalg.solve(inner, np.where(on, b[todo], 0.0)[:, :, None])[:, :, 0]
+        dual = (A[todo] @ p[todo][:, :, None])[:, :, 0] - b[todo]
+        wrong = positive & touched[todo] & np.where(on, p[todo] < -tolerance[todo], dual < -tolerance[todo])
+        count = wrong.sum(axis=1)
+        better = count < fewest[todo]
+        patience[todo] = np.where(better, 3, patience[todo] - 1)
+        fewest[todo] = np.minimum(fewest[todo], count)
+        last = k - 1 - np.argmax(wrong[:, ::-1], axis=1)
+        single = np.arange(k) == last[:, None]
+        passive[todo] = on ^ (wrong & (single | (patience[todo] >= 0)[:, None]))
+        todo = todo[count > 0]
+        if len(todo) == 0:
+            break
+    p = np.where(positive, np.maximum(p, 0.0), p) / scale
+    v = np.concatenate([-p, np.ones((len(G), 1))], axis=1)
+    cost = np.maximum(np.einsum("bi,bij,bj->b", v, G, v), 0.0)
+    return p.reshape(*shape, k), cost.reshape(shape)
 
 
 def runs(mask: BoolArray) -> list[tuple[int, int]]:
