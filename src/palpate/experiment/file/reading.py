@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from importlib import resources
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, cast, get_args, get_origin
@@ -75,6 +77,14 @@ class Experiment(Generic[Config]):
         """An error at a key such as "segments.train"."""
         place = tuple(key.split(".")) if isinstance(key, str) else key
         return ExperimentProblem(self.source, ".".join(place), problem, line=self.line(place), remedy=remedy)
+
+    @contextmanager
+    def at(self, key: str) -> Generator[None]:
+        """Say of errors inside that they are this key's."""
+        try:
+            yield
+        except PalpateError as error:
+            raise self.problem(key, str(error)) from error
 
     def line(self, place: Place) -> int | None:
         """The line of a key, or of what it belongs to."""
@@ -163,11 +173,11 @@ def _validate(experiment: Experiment[Any], tree: dict[str, Any]) -> ExperimentPa
         config = ROOTS[stage].model_validate(tree)
     except ValidationError as error:
         raise _most_telling(experiment, ROOTS[stage], tree, error) from None
-    empty = _first_empty(tree, ())
-    if empty is not None:  # an unfinished line, not a wish for the default
-        wanted = remedy(ROOTS[stage], empty)
-        complete = "remove the key, or complete it" + (f"; {wanted}" if wanted else "")
-        raise experiment.problem(empty, "nothing is given after this key", complete)
+    for place in experiment.lines:
+        if _at(tree, place) is None:  # an unfinished line, not a wish for the default
+            wanted = remedy(ROOTS[stage], place)
+            complete = "remove the key, or complete it" + (f"; {wanted}" if wanted else "")
+            raise experiment.problem(place, "nothing is given after this key", complete)
     return config
 
 
@@ -193,10 +203,8 @@ def _check(experiment: Experiment[Any]) -> None:
             files.append(("handle", experiment.source.parent / config.handle))
     for key, path in files:
         if not path.is_file() and not (path / "metadata.yaml").is_file():  # a ROS 2 bag is a folder
-            try:
+            with experiment.at(key):
                 read_bytes(path)
-            except FileProblem as error:
-                raise experiment.problem(key, str(error)) from None
     if isinstance(config, ExperimentPart) and config.segments is not None:
         check_segments(experiment)
 
@@ -242,25 +250,34 @@ CONDITIONS: Mapping[str, Condition] = {
 """What the keys of the schema name in `only`."""
 
 
+Refusal = tuple[str, str, str]
+"""A key, what is wrong with it, and what would be right."""
+
+
 def check_keys(experiment: Experiment[Any], model: Model | None = None) -> None:
     """Refuse keys that would have no effect for these instruments and, given its model, for this object; then keys that
     are missing.
     """
     config = experiment.config
+    refusals = [_without_effect(config, model) if isinstance(config, ExperimentPart) else (), _missing(config)]
     if model is not None:
-        _check_stage(experiment, model)
-    if isinstance(config, ExperimentPart):
-        for place, names in _given(config, ""):
-            for condition in (CONDITIONS[name] for name in names):
-                acts = condition.holds(config) if condition.holds else model is None or condition.holds_for(model)
-                if not acts:
-                    raise experiment.problem(place, f"this key is only for {condition.where}", condition.remedy)
-        _check_parts(experiment)
-    for place, why in _missing(config):
-        wanted = remedy(ROOTS[config.stage], tuple(place.split(".")))
-        raise experiment.problem(place, f"this key is missing{why and f': {why}'}", wanted)
-    if model is not None:
-        _check_object(experiment, model)
+        refusals = [_wrong_stage(config, model), *refusals, _contradicting(config, model)]
+    for place, wrong, cure in chain.from_iterable(refusals):
+        wanted = cure or remedy(ROOTS[config.stage], tuple(place.split(".")))
+        raise experiment.problem(place, wrong, wanted)
+
+
+def _without_effect(config: ExperimentPart, model: Model | None) -> Iterator[Refusal]:
+    """Keys whose conditions do not hold; a prior or a mass of another part of the object than the stage identifies."""
+    for place, names in _given(config, ""):
+        for condition in (CONDITIONS[name] for name in names):
+            acts = condition.holds(config) if condition.holds else model is None or condition.holds_for(model)
+            if not acts:
+                yield place, f"this key is only for {condition.where}", condition.remedy
+    for key, part in (("prior", config.prior), ("known_mass", config.known_mass)):
+        if part is not None and part.of is not None and (part.of == "handle") != (config.stage == "handle"):
+            possible = "handle" if config.stage == "handle" else "body or whole"
+            yield f"{key}.of", f"{part.of!r} is not possible in stage: {config.stage}", f"write {possible}"
 
 
 def _given(part: Part, prefix: str) -> Iterator[tuple[str, list[str]]]:
@@ -275,16 +292,6 @@ def _given(part: Part, prefix: str) -> Iterator[tuple[str, list[str]]]:
             yield from _given(value, f"{prefix}{name}.")
 
 
-def _check_parts(experiment: Experiment[ExperimentPart]) -> None:
-    """Refuse a prior or a mass of another part of the object than the stage identifies."""
-    config = experiment.config
-    for key, part in (("prior", config.prior), ("known_mass", config.known_mass)):
-        if part is not None and part.of is not None and (part.of == "handle") != (config.stage == "handle"):
-            possible = "handle" if config.stage == "handle" else "body or whole"
-            wrong = f"{part.of!r} is not possible in stage: {config.stage}"
-            raise experiment.problem(f"{key}.of", wrong, f"write {possible}")
-
-
 _NEEDED = {
     "imu": ("recordings.wrench", "recordings.imu", "imu_pose"),
     "markers": ("recordings.mocap", "recordings.wrench", "segments", "markers.sensor"),
@@ -297,67 +304,63 @@ _WHY = {
 }
 
 
-def _missing(config: ExperimentPart | MotionPart) -> Iterator[tuple[str, str]]:
+def _missing(config: ExperimentPart | MotionPart) -> Iterator[Refusal]:
     """Keys that the stage and the instruments need, and why where that is not plain."""
-    clocks, recordings = config.clocks, config.recordings
+
+    def held(place: str) -> bool:
+        return attrgetter(place)(config) is not None
+
+    def missing(place: str, why: str = "") -> Refusal:
+        return place, f"this key is missing{why and f': {why}'}", ""
+
     if isinstance(config, ExperimentPart):
         if config.stage == "body" and "object" not in config.model_fields_set:
-            yield "object", ""
-        yield from ((place, _WHY.get(place, "")) for place in _NEEDED[config.motion_from] if not _held(config, place))
+            yield missing("object")
+        yield from (missing(place, _WHY.get(place, "")) for place in _NEEDED[config.motion_from] if not held(place))
         if config.handle is None and config.model_of != "body":
-            yield "handle", f"model_of: {config.model_of} needs it"
+            yield missing("handle", f"model_of: {config.model_of} needs it")
         if config.handle is None and config.handle_2 is not None:
-            yield "handle", "handle_2 is there"
-        second = {place: _held(config, place) for place in ("recordings.wrench_2", "markers.sensor_2")}
-        if config.motion_from == "markers" and any(second.values()) and not all(second.values()):
-            there, other = sorted(second, key=lambda place: not second[place])
-            yield other, f"{there} is there, and what the second of two hands does cannot be guessed"
-    if isinstance(clocks, ClocksPart):
+            yield missing("handle", "handle_2 is there")
+        there, other = sorted(("recordings.wrench_2", "markers.sensor_2"), key=held, reverse=True)
+        if config.motion_from == "markers" and held(there) and not held(other):
+            yield missing(other, f"{there} is there, and what the second of two hands does cannot be guessed")
+    if isinstance(config.clocks, ClocksPart):
         for name in ("mocap", "imu", "wrench"):
-            if getattr(recordings, name, None) is not None and getattr(clocks, name) is None:
-                yield f"clocks.{name}", "the file has such a recording"
+            if getattr(config.recordings, name, None) is not None and getattr(config.clocks, name) is None:
+                yield missing(f"clocks.{name}", "the file has such a recording")
 
 
-def _held(config: ExperimentPart, place: str) -> bool:
-    return attrgetter(place)(config) is not None
+def _wrong_stage(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
+    """A stage that cannot identify such an object."""
+    held = model.mechanism.main is not None or model.mechanism.wheel is not None
+    if held != (config.stage == "body"):
+        wrong = f"stage: {config.stage} does not identify {model.name!r}, which {'is held' if held else 'moves freely'}"
+        yield "object", wrong, f"write stage: {'body' if held else 'handle'}, or name another object"
 
 
-def _check_stage(experiment: Experiment[ExperimentPart], model: Model) -> None:
-    """Refuse a stage that cannot identify such an object."""
-    stage, held = experiment.config.stage, model.mechanism.main is not None or model.mechanism.wheel is not None
-    if held != (stage == "body"):
-        wrong = f"stage: {stage} does not identify {model.name!r}, which {'is held' if held else 'moves freely'}"
-        raise experiment.problem(
-            "object", wrong, f"write stage: {'body' if held else 'handle'}, or name another object"
-        )
-
-
-def _check_object(experiment: Experiment[ExperimentPart], model: Model) -> None:
-    """Refuse positions in the unit of another freedom, what the rows cannot determine, and markers that do not say
-    where the mechanism is.
+def _contradicting(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
+    """Positions in the unit of another freedom, what the rows cannot determine, and markers that do not say where the
+    mechanism is.
     """
-    config, mechanism = experiment.config, model.mechanism
+    mechanism = model.mechanism
     if config.known_mass is None and config.rows == "moments":
         wrong = "this key is missing: the moments alone hardly determine the mass"
-        raise experiment.problem("known_mass", wrong, "weigh the object, for example {value: 45 kg, of: whole}")
+        yield "known_mass", wrong, "weigh the object, for example {value: 45 kg, of: whole}"
     if mechanism.main is not None:
         unit = mechanism.coordinates[mechanism.main]
-        closed = None if config.uncertain is None else config.uncertain.closed
-        stated = {"stops": config.stops or [], "uncertain.closed": [] if closed is None else [closed]}
+        stated = {"stops": config.stops or [], "uncertain.closed": [config.uncertain and config.uncertain.closed]}
         for place, values in stated.items():
             if any(isinstance(value, Position) and value.unit != unit for value in values):
                 right, wrong = ("an angle", "a length")[:: 1 if unit == "rad" else -1]
-                raise experiment.problem(place, f"the position of {model.name!r} is {right}, not {wrong}")
+                yield place, f"the position of {model.name!r} is {right}, not {wrong}", f"write {right}"
         if config.bias == "estimated":
             wrong = "with one freedom, a constant force of the load cell is the same as a preloaded spring"
-            raise experiment.problem("bias", f"it cannot be estimated here: {wrong}", "write bias: still or none")
+            yield "bias", f"it cannot be estimated here: {wrong}", "write bias: still or none"
     if config.motion_from == "markers":
         kinds = [joint.kind for joint in mechanism.joints]
         needed = "axle" if mechanism.wheel is not None else "hinge" if kinds == ["turn"] else None
         if needed is not None and getattr(config.markers, needed) is None:
-            place = f"markers.{needed}"
-            wanted = remedy(ExperimentPart, ("markers", needed))
-            raise experiment.problem(place, "this key is missing: it says where the mechanism is", wanted)
+            yield f"markers.{needed}", "this key is missing: it says where the mechanism is", ""
 
 
 def check_segments(experiment: Experiment[ExperimentPart]) -> None:
@@ -432,10 +435,7 @@ def _plain(node: Any, at: Place, lines: dict[Place, int]) -> Any:
         return [_plain(value, (*at, str(i)), lines) for i, value in enumerate(node)]  # pyright: ignore
     if isinstance(node, bool) or node is None:
         return node
-    for kind in (int, float, str):
-        if isinstance(node, kind):
-            return kind(node)
-    return str(node)
+    return next((kind(node) for kind in (int, float) if isinstance(node, kind)), str(node))
 
 
 _LIMITS = {
@@ -512,15 +512,9 @@ def _words(root: Any, at: Place, error: Any) -> str:
 
 def _unknown_key(root: Any, at: Place, tree: Any) -> str:
     """Keys of the branch that the file chose by its type, where it did."""
-    around = tree
-    for step in at[:-1]:
-        around = around[int(step) if isinstance(around, list) else step]
-    parts = _parts(root, at[:-1])
-    chosen = [
-        p
-        for p in parts
-        if "type" in p.model_fields and around.get("type") in literals(p.model_fields["type"].annotation)
-    ]
+    parts, kind = _parts(root, at[:-1]), _at(tree, at[:-1]).get("type")
+    types = [literals(part.model_fields["type"].annotation) if "type" in part.model_fields else [] for part in parts]
+    chosen = [part for part, possible in zip(parts, types, strict=True) if kind in possible]
     known = {name for part in chosen or parts for name in part.model_fields}
     if at[-1] in known:
         return f"the key {at[-1]!r} does not go with the others here: say which type is meant"
@@ -538,15 +532,11 @@ def _location(tree: Any, loc: Sequence[int | str], *, missing: bool) -> Place:
     return (*at, str(loc[-1])) if missing else tuple(at)
 
 
-def _first_empty(node: Any, at: Place) -> Place | None:
-    if node is None:
-        return at
-    inside: Iterable[tuple[Any, Any]] = ()
-    if isinstance(node, dict):
-        inside = cast("dict[str, Any]", node).items()
-    elif isinstance(node, list):
-        inside = enumerate(cast("list[Any]", node))
-    return next((place for k, v in inside if (place := _first_empty(v, (*at, str(k)))) is not None), None)
+def _at(tree: Any, place: Place) -> Any:
+    """What stands at a place of the file."""
+    for step in place:
+        tree = tree[int(step) if isinstance(tree, list) else step]
+    return tree
 
 
 def _parts(root: Any, at: Place) -> list[Any]:
@@ -588,10 +578,8 @@ def object_model(experiment: Experiment[Any]) -> Model:
     """The object with what this experiment says differs; a model without values."""
     config = experiment.config
     path = experiment.source.parent / config.object
-    try:
+    with experiment.at("object"):
         base = load_object(path if path.suffix in (".yaml", ".yml") else config.object)
-    except PalpateError as error:
-        raise experiment.problem("object", str(error)) from error
     parts = {e["name"]: e for e in base.to_dict()["elements"]}
     for i, name in enumerate(config.without):
         if name not in parts:
@@ -642,10 +630,8 @@ def option_units(part: Mapping[str, Any], coordinates: Mapping[str, str] | None 
 
 
 def _built(experiment: Experiment[Any], key: str, name: str, mechanism: Options, elements: list[Options]) -> Model:
-    try:
+    with experiment.at(key):
         return Model.from_dict({"name": name, "mechanism": mechanism, "elements": elements})
-    except PalpateError as error:
-        raise experiment.problem(key, str(error)) from error
 
 
 def _check_lengths(experiment: Experiment[Any], model: Model) -> None:
@@ -693,9 +679,7 @@ def _si(
         angle = units[name] == "rad"
         if angle and number and given != 0:
             raise experiment.problem(place, f"{given} has no unit", f"write {given} deg, or {given} rad")
-        try:
+        with experiment.at(place):
             return parse_quantity(given, "deg" if angle else units[name])
-        except PalpateError as error:
-            raise experiment.problem(place, str(error)) from error
 
     return {name: value(name, given) for name, given in options.items()}
