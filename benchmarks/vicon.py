@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from benchmarks.timing import interleaved
 from palpate.recording import Channel, Clock, Recording, load
-from palpate.recording.vicon_csv import write
+from palpate.recording.instruments import write_vicon as write
 
 FRAMES, MARKERS, HIDDEN = 15_400, 20, 0.05
 HEADER_LINES = 5

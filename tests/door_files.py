@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from palpate.model import Model, load_object
+from palpate.recording.instruments import write_microstrain, write_vicon
 from palpate.recording.mat import write_dspace
-from palpate.recording.microstrain_csv import write as write_microstrain
-from palpate.recording.vicon_csv import write as write_vicon
 from palpate.twin.door import (
     BODY_MARKERS,
     HINGE_MARKERS,

@@ -9,8 +9,8 @@ from typing import Any
 
 from palpate.model import load_object
 from palpate.recording import Recording
+from palpate.recording.instruments import write_vicon
 from palpate.recording.mat import write_dspace
-from palpate.recording.vicon_csv import write as write_vicon
 from palpate.twin.instruments import CAPTURE_HZ, T_MARKER, DeviceClock
 from palpate.twin.rolling import Kind, RollingTwin, Segment, rolling_recordings
 from palpate.twin.wheelbarrow import ACROSS, AXLE, FEET, SENSORS, wheelbarrow_twin

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from palpate.experiment import Result, read_experiment, run_experiment
 from palpate.recording import Channel, Clock, Recording, load
+from palpate.recording.instruments import write_microstrain
 from palpate.recording.mat import write_dspace
-from palpate.recording.microstrain_csv import write as write_microstrain
 from palpate.twin.handle import HandleTwin, write_handle_twin
 
 Array = NDArray[np.float64]

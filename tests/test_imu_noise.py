@@ -21,7 +21,7 @@ from palpate.motion.derivatives import design_lowpass
 from palpate.motion.imu import PARALLEL, ImuNoise, judge_imu_noise
 from palpate.physics.arrays import FloatArray
 from palpate.recording import Channel, Recording, load
-from palpate.recording.microstrain_csv import write as write_microstrain
+from palpate.recording.instruments import write_microstrain
 from palpate.twin.handle import random_hand, write_handle_twin
 from palpate.twin.instruments import Instruments, imu_signals
 

@@ -17,8 +17,7 @@ from palpate.experiment.inspection import inspect_recordings
 from palpate.experiment.stage.capture import CapturedMotion, build_motion
 from palpate.motion.derivatives import design_lowpass
 from palpate.recording import Channel, Clock, Recording, load
-from palpate.recording.microstrain_csv import write as write_microstrain
-from palpate.recording.vicon_csv import write as write_vicon
+from palpate.recording.instruments import write_microstrain, write_vicon
 from palpate.twin.handle import Faults, capture_twin, write_capture_twin
 from tests.command import palpate
 

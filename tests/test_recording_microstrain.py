@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from palpate.errors import DataProblem, FileProblem, UnknownName
 from palpate.recording import Channel, Clock, Recording
-from palpate.recording.microstrain_csv import ACCELERATION, ANGULAR_RATE, GRAVITY, read, write
+from palpate.recording.instruments import ACCELERATION, ANGULAR_RATE, GRAVITY
+from palpate.recording.instruments import read_microstrain as read
+from palpate.recording.instruments import write_microstrain as write
 
 ROWS = (
     "{0},0.1,0.2,1.0,0.01,0.02,0.03,9.7,1,0.2,1,0.1\n"

@@ -10,7 +10,8 @@ from hypothesis.extra.numpy import arrays
 
 from palpate.errors import DataProblem, FileProblem
 from palpate.recording import Channel, Clock, Recording
-from palpate.recording.vicon_csv import read, write
+from palpate.recording.instruments import read_vicon as read
+from palpate.recording.instruments import write_vicon as write
 
 TEXT = """Trajectories
 100

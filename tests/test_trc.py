@@ -13,7 +13,8 @@ from hypothesis.extra.numpy import arrays
 
 from palpate.errors import FileProblem
 from palpate.recording import Channel, Clock, Recording, load, recognise
-from palpate.recording.trc import read, write
+from palpate.recording.instruments import read_trc as read
+from palpate.recording.instruments import write_trc as write
 
 HEAD = (
     "PathFileType\t4\t(X/Y/Z)\twalk.trc\n"

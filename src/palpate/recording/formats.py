@@ -242,7 +242,7 @@ _TABLE = ("columns", "time", "rate")
 _BAGS = _starts(ROS_1, MCAP, SQLITE, b"rosbag2_bagfile_information:")
 # Order matters: what has a signature comes first, the plain table takes what is left.
 _FORMATS = (
-    Format("vicon-csv", "Vicon Nexus CSV, markers and devices", "vicon_csv", _vicon),
+    Format("vicon-csv", "Vicon Nexus CSV, markers and devices", "instruments", _vicon, suffix="_vicon"),
     Format("dspace-mat", "dSPACE ControlDesk .mat", "mat", _capture, ("device",), "_dspace"),
     Format("mat", "MATLAB variables with times or a rate", "mat", _starts(MATLAB_5, MATLAB_73), _TABLE),
     Format("hdf5", "HDF5 datasets with times or a rate", "hdf5", _starts(b"\x89HDF\r\n\x1a\n"), _TABLE),
@@ -251,11 +251,12 @@ _FORMATS = (
     Format(
         "trc",
         "TRC, markers as OpenSim and Motion Analysis write them",
-        "trc",
+        "instruments",
         lambda head, _: as_utf8(head[:200]).lower().startswith(b"pathfiletype"),
+        suffix="_trc",
     ),
     Format("parquet", "a Parquet table", "table", _starts(b"PAR1"), _TABLE, "_parquet"),
-    Format("microstrain-csv", "MicroStrain IMU CSV", "microstrain_csv", _microstrain, ("g",)),
+    Format("microstrain-csv", "MicroStrain IMU CSV", "instruments", _microstrain, ("g",), "_microstrain"),
     Format("csv", "a plain CSV table with a header line", "table", _table, (*_TABLE, "header")),
 )
 FORMATS: Mapping[str, Format] = MappingProxyType({entry.name: entry for entry in _FORMATS})

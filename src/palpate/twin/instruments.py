@@ -22,9 +22,8 @@ from palpate.physics.inertia import (
 )
 from palpate.physics.motion import Motion, exp_rotation, nearest_rotation, transport_acceleration
 from palpate.recording import Channel, Clock, Recording
+from palpate.recording.instruments import write_microstrain, write_vicon
 from palpate.recording.mat import write_dspace
-from palpate.recording.microstrain_csv import write as write_microstrain
-from palpate.recording.vicon_csv import write as write_vicon
 
 RATE_HZ, CAPTURE_HZ = 1000.0, 100.0
 WRENCH_UNITS = ("N", "N", "N", "N m", "N m", "N m")

@@ -1,0 +1,512 @@
+"""Text files of instruments, each with a header of its own: Vicon Nexus CSV, TRC, MicroStrain CSV.
+
+Vicon: blocks of name, rate, labels, components, units and one row per frame. TRC (Motion Analysis, OpenSim): three
+header lines, two lines of names, tab-separated rows. MicroStrain: a preamble, then time, specific force in g, angular
+rate, a half-rate gravity estimate.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palpate.errors import FileProblem
+from palpate.files import read_bytes, replacing
+from palpate.physics.units import STANDARD_GRAVITY
+from palpate.recording.formats import (
+    HEAD_BYTES,
+    VICON_BLOCKS,
+    as_utf8,
+    check_kind,
+    is_number,
+    numeric_from,
+    separator_of,
+    wrong_format,
+)
+from palpate.recording.recording import Array, Channel, Clock, Recording
+from palpate.recording.text import (
+    Rows,
+    clock_of,
+    distinct,
+    first_lines,
+    marker_columns,
+    parse_rows,
+    seconds,
+    si_or_none,
+    split,
+    trimmed_end,
+    whole_frames,
+)
+
+VICON, TRC, MICROSTRAIN = "vicon-csv", "trc", "microstrain-csv"
+_HEADER_LINES = 5
+"""Of a block and of a TRC file."""
+_FILLED = re.compile(rb"[^,;\t \r\n]")
+_BLANK_LINES = re.compile(rb"\n(?:[,;\t \r]*\n)+")
+_FIRST = 2
+"""Columns before TRC's first marker: Frame# and Time."""
+_HIDDEN = 9_999_999.0
+"""What Cortex writes, in the file's unit, where a marker was not seen."""
+_ROUNDED_S = 0.6e-3
+"""Times with three decimals are this close to those that the rate gives."""
+_PREAMBLE = 38
+"""Header lines of the authors' files."""
+AXES = ("x", "y", "z")
+ACCELERATION = tuple(f"acceleration.{axis}" for axis in AXES)
+ANGULAR_RATE = tuple(f"angular_rate.{axis}" for axis in AXES)
+GRAVITY = tuple(f"gravity.{axis}" for axis in AXES)
+_PREAMBLE_LIMIT = 1000
+_LEAST_COLUMNS = 7
+# Zero-based columns where no line names them; gravity stands backwards, with a flag after each value.
+_POSITIONS: Mapping[str, int] = dict(
+    zip((*ACCELERATION, *ANGULAR_RATE, *GRAVITY), (1, 2, 3, 4, 5, 6, 11, 9, 7), strict=True)
+)
+_STEMS = {
+    "acceleration": r"scaledaccel",
+    "angular_rate": r"scaledgyro",
+    "gravity": r"(?:est)?gravity(?:vector)?",
+}
+_COLUMN_NAMES = (
+    "Time,scaledAccelX,scaledAccelY,scaledAccelZ,scaledGyroX,scaledGyroY,scaledGyroZ,"
+    "estGravityZ,estGravityZ:valid,estGravityY,estGravityY:valid,estGravityX"
+)
+# The writer's time of the first sample, where none is given: 2024-01-01 00:00:00 UTC.
+_START_NS = 1_704_067_200_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """One block of the file: its header lines in fields, and where its rows are."""
+
+    name: str
+    rate_hz: float
+    labels: list[str]
+    components: list[str]
+    units: list[str]
+    start: int
+    stop: int
+    first_line: int
+    separator: str
+
+    def component(self, column: int) -> str:
+        """The word over a column: Frame, X, Fx, ..."""
+        return _at(self.components, column)
+
+
+def read_vicon(path: str | Path) -> Recording:
+    """Read every block with frames; a marker is one channel (n, 3) in m, frame "capture", NaN where hidden.
+
+    Time is (frame - 1) / rate, so a gap in the frame numbers is a gap in time.
+    """
+    path = Path(path)
+    raw = read_bytes(path)
+    data = as_utf8(raw)
+    blocks = [_parse_header(path, data, *span) for span in _spans(data)]
+    channels: dict[str, Channel] = {}
+    for block in filter(None, blocks):
+        for channel in _block_channels(path, data, block):
+            name = channel.name if channel.name not in channels else f"{block.name}/{channel.name}"
+            name = distinct([*channels, name])[-1]
+            channels[name] = replace(channel, name=name)
+    if not channels:
+        raise wrong_format(path, raw, VICON)
+    return Recording(channels, path, VICON)
+
+
+def write_vicon(path: str | Path, recording: Recording, *, rate_hz: float | None = None) -> None:
+    """Write markers (n, 3) in m of one clock as a Trajectories block in mm with six decimals.
+
+    The times must be whole frames of `rate_hz` (by default the clock's own rate); frame 1 is time 0.
+    """
+    path = Path(path)
+    clock = recording.one_clock()
+    rate = float(f"{clock.rate_hz if rate_hz is None else rate_hz:.9g}")
+    frames = whole_frames(path, clock, rate, remedy=", or give rate_hz")
+    columns = {"frame": frames, "sub": np.zeros(len(clock), dtype=np.int64)}
+    table = pl.DataFrame(columns).with_columns(marker_columns(path, recording, VICON, r"[,;\r\n\"]"))
+    head = (
+        "Trajectories",
+        f"{rate:.9g}",
+        # Nexus itself leaves one separator too many at the end of this line.
+        ",," + "".join(f"{name},,," for name in recording),
+        "Frame,Sub Frame" + ",X,Y,Z" * len(recording),
+        "," + ",mm,mm,mm" * len(recording),
+    )
+    _save(path, head, table)
+
+
+def _spans(data: bytes) -> list[tuple[int, int, int]]:
+    """Start, end (without line end) and first line number of each part between blank lines."""
+    first = _FILLED.search(data)
+    if first is None:
+        return []
+    start, stop = data.rfind(b"\n", 0, first.start()) + 1, trimmed_end(data)
+    line = 1 + data.count(b"\n", 0, start)
+    spans: list[tuple[int, int, int]] = []
+    for blank in _BLANK_LINES.finditer(data, start):
+        # A units line without units is not the end of the block.
+        if blank[0].strip() and blank.start() < first_lines(data, start, _HEADER_LINES)[1] - 1:
+            continue
+        spans.append((start, blank.start(), line))
+        line += data.count(b"\n", start, blank.end())
+        start = blank.end()
+    return [*spans, (start, stop, line)] if start < stop else spans
+
+
+def _parse_header(path: Path, data: bytes, start: int, stop: int, line: int) -> _Block | None:
+    """The block, or None for one without frames (Nexus writes Events as a list of words)."""
+    head, offset = first_lines(data, start, _HEADER_LINES, stop)
+    name = head[0].strip(' ,;\t"')
+    if name.lower() not in VICON_BLOCKS or name.lower() == "events":
+        return None
+    if len(head) < _HEADER_LINES:
+        wrong = f"the block {name} ends within its header"
+        raise FileProblem(path, wrong, line=line + len(head) - 1, remedy="export it again")
+    separator = separator_of(head[3])
+    labels, components, units = (split(text, separator) for text in head[2:])
+    rate = split(head[1], separator)[0].replace(",", ".")
+    if not is_number(rate) or not float(rate) > 0:
+        raise FileProblem(path, f"the rate of {name} is {head[1]!r}, not a number of frames per second", line=line + 1)
+    if components[0].lower() != "frame":
+        raise FileProblem(
+            path, f"the columns of {name} should begin with 'Frame', not {components[0]!r}", line=line + 3
+        )
+    return _Block(name, float(rate), labels, components, units, offset, stop, line + _HEADER_LINES, separator)
+
+
+def _block_channels(path: Path, data: bytes, block: _Block) -> list[Channel]:
+    row, _ = first_lines(data, block.start, 1, block.stop)
+    width = len(split(row[0], block.separator)) if row else len(block.components)
+    first = 2 if block.component(1).lower().startswith("sub") else 1
+    groups = _groups(block, first, width)
+    titles = [block.component(c) for c in range(first)]
+    titles += [f"{label} {block.component(c)}" for label, columns in groups for c in columns]
+    rows = Rows(path, data, block.start, block.stop, block.first_line, block.separator, titles)
+    values: Array = parse_rows(rows).to_numpy(writable=True)
+    clock = _frame_clock(path, block, values[:, 0], values[:, 1] if first == 2 else None)
+    return [channel for group in groups for channel in _group_channels(path, block, *group, values, clock)]
+
+
+def _groups(block: _Block, first: int, width: int) -> list[tuple[str, list[int]]]:
+    """Label and neighbouring columns of a marker's X, Y, Z or a device's outputs; a component that returns starts a new
+    group even without a label.
+    """
+    groups: list[tuple[str, list[int]]] = []
+    for column in range(first, width):
+        label, component = _at(block.labels, column), block.component(column)
+        if label or not groups or component in [block.component(c) for c in groups[-1][1]]:
+            groups.append((label or f"unnamed{len(groups) + 1}", []))
+        groups[-1][1].append(column)
+    return groups
+
+
+def _group_channels(
+    path: Path, block: _Block, label: str, columns: Sequence[int], values: Array, clock: Clock
+) -> list[Channel]:
+    """One vector for three columns of one unit, else a scalar "label.component" each; scales `values`."""
+    trajectory = block.name.lower() == "trajectories"
+    units: list[str] = []
+    for column in columns:
+        # Volts and the like stay as they are, a length must be known.
+        factor, unit = si_or_none(_at(block.units, column)) or (1.0, "1")
+        if trajectory and unit != "m":
+            raise FileProblem(
+                path,
+                f"the unit of {label!r} is {_at(block.units, column)!r}, not a length",
+                line=block.first_line - 1,
+                remedy="export with units, or write mm or m into this line",
+            )
+        if factor != 1.0:
+            values[:, column] *= factor
+        units.append(unit)
+    if len(units) == 3 and len(set(units)) == 1:
+        frame = "capture" if trajectory else ""
+        return [Channel(label, values[:, columns[0] : columns[0] + 3], clock, units[0], frame)]
+    if trajectory:
+        wrong = f"the marker {label!r} has {len(units)} columns, not X, Y, Z"
+        raise FileProblem(path, wrong, line=block.first_line - 2)
+    return [
+        Channel(f"{label}.{block.component(column)}", values[:, column], clock, unit)
+        for column, unit in zip(columns, units, strict=True)
+    ]
+
+
+def _frame_clock(path: Path, block: _Block, frames: Array, subframes: Array | None) -> Clock:
+    """Times from frame numbers; in a block with subframes the stated rate is that of the subframes."""
+    lines = np.arange(len(frames)) + block.first_line
+    broken = ~(np.isfinite(frames) & (frames == np.rint(frames)))
+    if broken.any():
+        raise FileProblem(path, "the frame number is missing or not whole", line=int(lines[np.argmax(broken)]))
+    counts = frames - 1.0
+    if subframes is not None and (subframes > 0).any():
+        counts = counts * (np.nanmax(subframes) + 1.0) + subframes
+    return clock_of(path, block.name, counts / block.rate_hz, lines)
+
+
+def _at(fields: Sequence[str], place: int) -> str:
+    return fields[place] if place < len(fields) else ""
+
+
+def read_trc(path: str | Path) -> Recording:
+    """Read markers (n, 3) in m, frame "capture", NaN where the cells are empty, NaN, 9999999 or three zeros.
+
+    Times are those of the column Time; where they are the frame numbers divided by DataRate but for rounding,
+    the latter, which are even.
+    """
+    path = Path(path)
+    raw = read_bytes(path)
+    check_kind(path, raw, TRC)
+    data = as_utf8(raw)
+    head, offset = first_lines(data, 0, _HEADER_LINES)
+    if len(head) < _HEADER_LINES:
+        raise FileProblem(path, "the header is cut off", line=len(head), remedy="export it again")
+    # The second and third line say DataRate, NumFrames, Units, ...
+    about = dict(zip(split(head[1], "\t"), split(head[2], "\t"), strict=False))
+    for wanted in ("DataRate", "Units"):
+        if wanted not in about:
+            raise FileProblem(path, f"the header does not say {wanted}", line=2, remedy="export it again")
+    factor, unit = si_or_none(about["Units"]) or (1.0, "")
+    if unit != "m":
+        wrong = f"Units is {about['Units']!r}, not a length"
+        raise FileProblem(path, wrong, line=3, remedy="write mm or m into this line")
+    rate = about["DataRate"].replace(",", ".")
+    if not is_number(rate) or not float(rate) > 0:
+        raise FileProblem(path, f"DataRate is {about['DataRate']!r}, not a positive number", line=3)
+    columns = split(head[3], "\t")
+    if len(columns) < _FIRST or columns[0].rstrip("#").lower() != "frame" or columns[1].lower() != "time":
+        raise FileProblem(path, f"the columns should begin with 'Frame#' and 'Time', not {head[3][:40]!r}", line=4)
+    first_line, offset = _skip_blank(data, offset)
+    rows, _ = first_lines(data, offset, 1)
+    width = len(split(rows[0], "\t")) if rows else 0
+    labels = _labels(path, columns, width, about)
+    titles = ["Frame#", "Time", *(f"{label} {axis}" for label in labels for axis in "XYZ")]
+    titles += [""] * (width - len(titles))
+    table = parse_rows(Rows(path, data, offset, trimmed_end(data), first_line, "\t", titles))
+    values: Array = table.to_numpy(writable=True)
+    lines = np.arange(len(values)) + first_line
+    if about.get("NumFrames", "").isdigit() and int(about["NumFrames"]) > len(values):
+        wrong = f"NumFrames is {about['NumFrames']}, but there are {len(values)} rows"
+        remedy = "the file seems to be cut off; copy or export it again, or correct the number"
+        raise FileProblem(path, wrong, line=3, remedy=remedy)
+    clock = _even_clock(path, values[:, 0], values[:, 1], float(rate), lines)
+    points = values[:, _FIRST : _FIRST + 3 * len(labels)].reshape(len(values), -1, 3)
+    points[((np.abs(points) >= _HIDDEN) | np.isnan(points)).any(axis=2) | (points == 0).all(axis=2)] = np.nan
+    points *= factor
+    return Recording(
+        {name: Channel(name, points[:, place], clock, "m", "capture") for place, name in enumerate(distinct(labels))},
+        path,
+        TRC,
+    )
+
+
+def write_trc(path: str | Path, recording: Recording) -> None:
+    """Write markers (n, 3) in m of one even clock in mm, six decimals; a hidden marker leaves its cells empty."""
+    path = Path(path)
+    clock = recording.one_clock()
+    rate = float(f"{clock.rate_hz:.9g}")
+    frames = whole_frames(path, clock, rate, shifted=True)
+    markers = marker_columns(path, recording, TRC, r"[\t\r\n\"]")
+    n, count = len(clock), len(recording)
+    fields = ("DataRate", "CameraRate", "NumFrames", "NumMarkers", "Units")
+    fields += ("OrigDataRate", "OrigDataStartFrame", "OrigNumFrames")
+    values = (f"{rate:.9g}", f"{rate:.9g}", n, count, "mm", f"{rate:.9g}", int(frames[0]), n)
+    head = (
+        f"PathFileType\t4\t(X/Y/Z)\t{path.name}",
+        "\t".join(fields),
+        "\t".join(str(value) for value in values),
+        "Frame#\tTime" + "".join(f"\t{name}\t\t" for name in recording),
+        "\t" + "".join(f"\tX{k}\tY{k}\tZ{k}" for k in range(1, count + 1)),
+        "",
+    )
+    table = pl.DataFrame({"frame": frames, "time": clock.times_s}).with_columns(markers)
+    _save(path, head, table, separator="\t")
+
+
+def _save(
+    path: Path, head: Sequence[str], table: pl.DataFrame, *, separator: str = ",", float_precision: int = 6
+) -> None:
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        file.write(("\n".join(head) + "\n").encode())
+        table.write_csv(file, include_header=False, separator=separator, float_precision=float_precision)
+
+
+def _skip_blank(data: bytes, offset: int) -> tuple[int, int]:
+    """Line number and offset of the first row; most programs leave a line empty before it."""
+    line = _HEADER_LINES + 1
+    while offset < len(data):
+        (text,), after = first_lines(data, offset, 1)
+        if text.strip():
+            break
+        line, offset = line + 1, after
+    return line, offset
+
+
+def _labels(path: Path, columns: Sequence[str], width: int, about: Mapping[str, str]) -> list[str]:
+    """The names over the first of every three columns; as many as NumMarkers says and the rows hold."""
+    named = list(columns[_FIRST::3])
+    while named and not named[-1]:
+        named.pop()
+    labels = [label or f"unnamed{place + 1}" for place, label in enumerate(named)]
+    stated = about.get("NumMarkers", "")
+    if stated.isdigit() and int(stated) != len(labels):
+        raise FileProblem(
+            path, f"NumMarkers is {stated}, but {len(labels)} markers are named", line=4, remedy="export it again"
+        )
+    if not labels:
+        raise FileProblem(path, "no marker is named", line=4, remedy="export it again")
+    if width and width < _FIRST + 3 * len(labels):
+        raise FileProblem(
+            path, f"{len(labels)} markers need {_FIRST + 3 * len(labels)} columns, the first row has {width}", line=4
+        )
+    return labels
+
+
+def _even_clock(path: Path, frames: Array, times_s: Array, rate_hz: float, lines: NDArray[np.intp]) -> Clock:
+    even = (frames - frames[0]) / rate_hz
+    away: Array = times_s - even
+    spread = float(away.max() - away.min())
+    if spread <= 2 * _ROUNDED_S:
+        # The first stamp is rounded as well, unless it is zero.
+        start = float(times_s[0] if times_s[0] == 0 or spread < 1e-9 else np.mean(away))
+        times_s = start + even
+    return clock_of(path, "Trajectories", times_s, lines)
+
+
+def read_microstrain(path: str | Path, *, g: float = STANDARD_GRAVITY) -> Recording:
+    """Read acceleration (m/s2: specific force times `g`), angular rate (rad/s), gravity estimate (m/s2).
+
+    Seconds count from the first row. Rows without any acceleration belong to the gravity estimate, which
+    has a clock of its own.
+    """
+    path = Path(path)
+    raw = read_bytes(path)
+    if b"\x00" in raw[:HEAD_BYTES]:
+        check_kind(path, raw, MICROSTRAIN)
+    data = as_utf8(raw)
+    preamble, first = _find_rows(path, data)
+    head, _ = first_lines(data, first, 1)
+    separator = separator_of(head[0])
+    fields = split(head[0], separator)
+    names = split(preamble[-1], separator) if preamble else []
+    named = _named_columns(path, names, len(preamble))
+    places = named or {name: place for name, place in _POSITIONS.items() if place < len(fields)}
+    labels = [names[place] if place < len(names) else f"column {place + 1}" for place in range(len(fields))]
+    first_line = len(preamble) + 1
+    table = parse_rows(Rows(path, data, first, trimmed_end(data), first_line, separator, labels), texts={0})
+    lines = np.arange(len(table)) + first_line
+    times_s = seconds(path, table["0"], lines)
+    values = {name: table[str(place)].to_numpy() for name, place in places.items()}
+    return Recording(_imu_channels(path, times_s - times_s[0], values, lines, g), path, MICROSTRAIN)
+
+
+def write_microstrain(
+    path: str | Path, recording: Recording, *, g: float = STANDARD_GRAVITY, start_ns: int = _START_NS
+) -> None:
+    """Write the authors' layout: 38 header lines, Unix nanoseconds, g, rad/s, gravity in every second row.
+
+    The recording holds "acceleration.x" ... and "angular_rate.x" ... on one clock; "gravity.x" ... may run on
+    the same clock (every second sample is kept) or on one that ticks at some of its times.
+    """
+    path = Path(path)
+    moved = recording.select((*ACCELERATION, *ANGULAR_RATE))
+    clock = moved.one_clock()
+    gravity = _gravity_rows(path, recording, clock)
+    flag = (gravity != 0).any(axis=1).astype(np.int64)
+    columns: dict[str, Array | NDArray[np.int64]] = {
+        "time": np.rint(clock.times_s * 1e9).astype(np.int64) + start_ns,
+        **{name: moved[name].samples / g for name in ACCELERATION},
+        **{name: moved[name].samples for name in ANGULAR_RATE},
+        "gravity.z": gravity[:, 2],
+        "valid.z": flag,
+        "gravity.y": gravity[:, 1],
+        "valid.y": flag,
+        "gravity.x": gravity[:, 0],
+    }
+    known = ["MICROSTRAIN CSV", "Writer: palpate", f"Samples: {len(clock)}", f"Rate: {clock.rate_hz:.6g} Hz"]
+    known.append("Time: Unix ns")
+    head = [*known, *[";"] * (_PREAMBLE - 2 - len(known)), "DATA_START", _COLUMN_NAMES]
+    _save(path, head, pl.DataFrame(columns).fill_nan(None), float_precision=9)
+
+
+def _find_rows(path: Path, data: bytes) -> tuple[list[str], int]:
+    """The lines before the data and the offset of the first row, found by content."""
+    lines, _ = first_lines(data, 0, _PREAMBLE_LIMIT)
+    for separator in (",", ";", "\t"):
+        start = numeric_from(lines, separator, _LEAST_COLUMNS)
+        if start is not None:
+            return first_lines(data, 0, start) if start else ([], 0)
+    check_kind(path, data, MICROSTRAIN)
+    raise FileProblem(
+        path,
+        f"no row has a time and {_LEAST_COLUMNS - 1} number columns (specific force and angular rate)",
+        line=len(lines),
+        remedy="export scaledAccel and scaledGyro together, all three axes",
+    )
+
+
+def _named_columns(path: Path, names: Sequence[str], line: int) -> dict[str, int]:
+    """Columns by their names, prefixes ignored; empty where the line before the data names none of them."""
+    bare = [name.rsplit(":", 1)[-1].lower() for name in names]
+    places = {
+        f"{quantity}.{axis}": place
+        for quantity, stem in _STEMS.items()
+        for axis in AXES
+        for place, name in enumerate(bare)
+        if re.fullmatch(rf"(?:.*[^a-z])?{stem}[ _.]?{axis}(?:\s*[\[(].*)?", name)
+    }
+    missing = [name for name in (*ACCELERATION, *ANGULAR_RATE) if name not in places]
+    if len(missing) == _LEAST_COLUMNS - 1:
+        return {}
+    if missing:
+        raise FileProblem(
+            path,
+            f"there is no column for {', '.join(missing)}",
+            line=line,
+            remedy="export all axes of scaledAccel and scaledGyro",
+        )
+    return places
+
+
+def _imu_channels(
+    path: Path, times_s: Array, values: Mapping[str, Array], lines: NDArray[np.intp], g: float
+) -> dict[str, Channel]:
+    moving = _any_value([values[name] for name in ACCELERATION])
+    if not moving.any():
+        raise FileProblem(path, "every row has zero acceleration", remedy="check that the accelerometer was recorded")
+    clock = clock_of(path, "imu", times_s[moving], lines[moving])
+    channels = {name: Channel(name, values[name][moving] * g, clock, "m/s2", "imu") for name in ACCELERATION}
+    channels |= {name: Channel(name, values[name][moving], clock, "rad/s", "imu") for name in ANGULAR_RATE}
+    if all(name in values for name in GRAVITY):
+        estimated = _any_value([values[name] for name in GRAVITY])
+        if estimated.any():
+            slow = clock_of(path, "imu gravity", times_s[estimated], lines[estimated])
+            channels |= {name: Channel(name, values[name][estimated], slow, "m/s2", "imu") for name in GRAVITY}
+    return channels
+
+
+def _any_value(columns: Sequence[Array]) -> NDArray[np.bool_]:
+    """Rows (n,) in which any column holds something other than zero or nothing."""
+    return np.logical_or.reduce([(column != 0) & ~np.isnan(column) for column in columns])
+
+
+def _gravity_rows(path: Path, recording: Recording, clock: Clock) -> Array:
+    """Gravity (n, 3) at the accelerometer's rows, zero where the half-rate estimate has none."""
+    rows = np.zeros((len(clock), 3))
+    if not all(name in recording for name in GRAVITY):
+        return rows
+    gravity = recording.select(GRAVITY)
+    samples, slow = gravity.stack(GRAVITY), gravity.one_clock()
+    if slow.agrees_with(clock):
+        rows[::2] = samples[::2]
+        return rows
+    places = np.minimum(np.searchsorted(clock.times_s, slow.times_s - 1e-7), len(clock) - 1)
+    if np.any(np.abs(clock.times_s[places] - slow.times_s) > 1e-6):
+        raise FileProblem(path, "the gravity estimate has times at which the accelerometer has no sample")
+    rows[places] = samples
+    return rows
