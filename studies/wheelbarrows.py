@@ -111,8 +111,8 @@ def run_one(seed: int) -> Run:
     solution, refused = refuse(fit, rate_known=True)
     test = prepared.segments["test"]
     p = np.array([*truth["body_phi"].values(), *(_true(truth, n) for n in ("b_v", "b_c", "b_psi"))])
-    oracle = _rms(fit.prediction.residuals(test, p))
-    each = np.array([_rms(_with_window(fit, n).prediction.residuals(test, p)) for n in WINDOWS])
+    oracle = _rms(fit.residuals(test, p))
+    each = np.array([_rms(_with_window(fit, n).residuals(test, p)) for n in WINDOWS])
     long = replace(fit, moved=move(fit.inputs, SPEED_WINDOW_S, fit.moved.resting))
     played, played_truth = (_replay_errors(long, prepared, q) for q in (None, p))
     rough, rough_truth = (_replay_errors(fit, prepared, q) for q in (None, p))

@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from palpate.elements import Coulomb, Hysteresis, PolynomialSpring, RigidBody, ScalarInertia, Stribeck, Viscous
-from palpate.experiment.view import CoordinateSeries, ReplayCurve, ReplayWindow, ShapeProfile, View
+from palpate.experiment.view import CoordinateSeries, View
+from palpate.identify.shapes import Profile
 from palpate.mechanisms import Free, Hinge
 from palpate.mechanisms.mechanism import Row
 from palpate.model import Model, load_object
-from palpate.physics.arrays import runs
+from palpate.physics.arrays import FloatArray, runs
 from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import Coordinate, Kinematics
 from palpate.report import parameter_table, rms_table
@@ -28,6 +29,7 @@ from palpate.report.identification import report_sections, write_report
 from palpate.report.model_plots import damping, dry_force, holding_force, medians, zone_borders
 from palpate.report.page import Table, Words
 from palpate.report.tables import shape_table
+from palpate.runtime.replay import Track, Window
 from tests.conftest import needs
 from tests.oracles import door_ode
 from tests.test_inspection_page import Reader, figures_of, numbers, trace, walk
@@ -84,7 +86,7 @@ def door_view(model: Model | None = None, seed: int = 1, noise: float = 0.4) -> 
         i = slice(100 * start, 100 * (start + 10))
         apart = np.radians(rng.uniform(0.5, 4)) * np.linspace(0, 1, 1000) ** 2
         error = float(np.sqrt(np.mean(apart**2)))
-        windows.append(ReplayWindow(t[i], (ReplayCurve("angle", "rad", angle[i], angle[i] + apart, error),)))
+        windows.append(window_of(t[i], Track("angle", "rad", angle[i], angle[i] + apart, error, float(np.ptp(angle)))))
     return View(
         model,
         t,
@@ -99,12 +101,23 @@ def door_view(model: Model | None = None, seed: int = 1, noise: float = 0.4) -> 
     )
 
 
-def door_profiles() -> tuple[ShapeProfile, ...]:
-    def valley(name: str, low: float, high: float, at: float, depth: float) -> ShapeProfile:
+def window_of(times_s: FloatArray, track: Track) -> Window:
+    return Window(float(times_s[0]), times_s, (track,), track.unit)
+
+
+def profile_of(
+    name: str, values: FloatArray, costs: FloatArray, value: float, interval: tuple[float, float] | None
+) -> Profile:
+    limits = (float(values[0]), float(values[-1]))
+    return Profile(name, "rad", value, limits, values, costs, interval or limits, interval, (), "")
+
+
+def door_profiles() -> tuple[Profile, ...]:
+    def valley(name: str, low: float, high: float, at: float, depth: float) -> Profile:
         x = np.radians(np.linspace(low, high, 41))
         cost = depth * (1 - np.exp(-(((x - np.radians(at)) / 0.1) ** 2)))
         sure = None if depth < 1 else (np.radians(at - 1.3), np.radians(at + 1.1))
-        return ShapeProfile(name, "rad", x, cost, float(np.radians(at)), sure)
+        return profile_of(name, x, cost, float(np.radians(at)), sure)
 
     return (
         valley("b_bc.above", 50, 80, 69, 30.0),
@@ -192,7 +205,7 @@ def drawer_view() -> View:
     estimate = np.asarray(model.wrench(model.mechanism.expand((x, v), (a,), {}, ARRAYS), ARRAYS)).reshape(-1, 1)
     reference = estimate + 0.1 * np.random.default_rng(0).normal(size=estimate.shape)
     moving = np.abs(v) > 1e-3
-    window = ReplayWindow(t[:1000], (ReplayCurve("position", "m", x[:1000], x[:1000] + 1e-3, 1e-3),))
+    window = window_of(t[:1000], Track("position", "m", x[:1000], x[:1000] + 1e-3, 1e-3, float(np.ptp(x))))
     segments = {"train": ((1.0, 20.0),), "test": ((21.0, 39.0),)}
     coordinate = CoordinateSeries("slide", "m", x, v, a)
     return View(model, t, reference, estimate, moving, ~moving, segments, (coordinate,), replay=(window,))
@@ -498,7 +511,7 @@ def test_profiles_say_what_is_in_the_data(view, figures):
     for i, profile in enumerate(view.profiles):
         x = numbers(figure.data[i]["x"])
         np.testing.assert_allclose(x, np.degrees(profile.values), rtol=1e-6)
-        np.testing.assert_allclose(numbers(figure.data[i]["y"]), profile.cost, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(numbers(figure.data[i]["y"]), profile.costs, rtol=1e-5, atol=1e-6)
     assert figure.layout["yaxis2"]["range"][1] == 2.0  # a flat one looks flat
     levels = [s for s in figure.layout["shapes"] if s["type"] == "line" and s["y0"] == s["y1"] == 1.0]
     assert [s["yref"] for s in levels] == ["y", "y2", "y3", "y4"]
@@ -508,7 +521,7 @@ def test_profiles_say_what_is_in_the_data(view, figures):
 @given(st.floats(0.05, 1.5), st.floats(1e-4, 0.3))
 def test_a_valley_is_in_sight_however_narrow(at, half):
     x = np.unique(np.concatenate([np.linspace(0.02, 1.6, 12), np.clip(at + half * np.linspace(-3, 3, 13), 0.02, 1.6)]))
-    profile = ShapeProfile("b_s.above", "rad", x, ((x - at) / half) ** 2, at, (at - half, at + half))
+    profile = profile_of("b_s.above", x, ((x - at) / half) ** 2, at, (at - half, at + half))
     view = replace(barrow_view(), profiles=(profile,))
     low, high = np.radians(
         figures_of(body_sections(door_data(view.model), view))["Profiles of the shapes"].layout["xaxis"]["range"]
@@ -521,8 +534,8 @@ def test_a_valley_is_in_sight_however_narrow(at, half):
 def test_profiles_that_fail_or_rise_without_end_are_drawn():
     x = np.linspace(0.1, 1.0, 10)
     cost = np.where(x < 0.3, np.nan, 1e9 * (x - 0.5) ** 2)
-    odd = ShapeProfile("b_s.above", "rad", x, cost, 0.5, (-np.inf, 0.55))
-    view = replace(door_view(), profiles=(odd, replace(odd, cost=np.full(10, np.nan), interval=None)))
+    odd = profile_of("b_s.above", x, cost, 0.5, (-np.inf, 0.55))
+    view = replace(door_view(), profiles=(odd, replace(odd, costs=np.full(10, np.nan), interval=None)))
     figure = figures_of(body_sections(door_data(view.model), view))["Profiles of the shapes"]
     assert figure.layout["yaxis"]["range"][1] == 12.0
 
@@ -532,8 +545,8 @@ def test_replay_shows_every_window(view, figures):
     assert len(first.data) == 8
     assert len(rest.data) == 4
     _, y = trace(first, "simulated", "y3")
-    assert y[-1] == pytest.approx(np.degrees(view.replay[2].curves[0].simulated[-1]), rel=1e-6)
-    rms = np.degrees([w.curves[0].rms for w in view.replay])
+    assert y[-1] == pytest.approx(np.degrees(view.replay[2].tracks[0].simulated[-1]), rel=1e-6)
+    rms = np.degrees([w.tracks[0].rms for w in view.replay])
     assert first.layout["annotations"][0]["text"] == f"RMS {rms[0]:.2f} deg"
     for score, pooled in ((None, np.sqrt(np.mean(rms**2))), (0.05, np.degrees(0.05))):
         data = door_data(view.model) | {"replay": {"rms": score}}

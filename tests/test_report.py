@@ -386,14 +386,14 @@ def test_replay_of_several_coordinates(barrow):
         assert (row[0], row[2]) == (name, unit)
         assert float(row[1]) == pytest.approx(factor * entry["value"], rel=0.01)
     windows = barrow.view.replay
-    assert {"yaw", "camber", "pitch"} <= {c.name for c in windows[0].curves}
-    for i, (letter, first) in enumerate(zip("abcdefg", windows[0].curves, strict=False)):
+    assert {"yaw", "camber", "pitch"} <= {c.name for c in windows[0].tracks}
+    for i, (letter, first) in enumerate(zip("abcdefg", windows[0].tracks, strict=False)):
         number = i + 1 if i else ""
         factor = 180 / np.pi if first.unit == "rad" else 1.0
         assert figure.layout[f"yaxis{number}"]["title"]["text"].startswith(f"({letter}) {first.name}, ")
         simulated = next(t for t in figure.data if t["name"] == "simulated" and t["yaxis"] == f"y{number}")
         drawn = numbers(simulated["y"])
-        whole = np.concatenate([w.curves[i].simulated for w in windows])
+        whole = np.concatenate([w.tracks[i].simulated for w in windows])
         seen = drawn[np.isfinite(drawn)]
         np.testing.assert_allclose(seen, factor * whole[: len(seen)], rtol=1e-6, atol=1e-6)
 

@@ -47,7 +47,7 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Pushed:
         fit = with_estimated(fit)
     solution, refused = refuse(fit, rate_known=True)
     fit = replace(fit, solution=solution)
-    findings = judge(Case(experiment.config, prepared, fit, rms_of_kinds(prepared, fit), refused, None))
+    findings = judge(Case(experiment, prepared, fit, rms_of_kinds(prepared, fit), refused, None))
     return fit, refused, findings
 
 

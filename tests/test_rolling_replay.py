@@ -20,7 +20,6 @@ from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
 from palpate.experiment.stage.inputs import Belief, Filtering, Inputs, Sensor
 from palpate.experiment.stage.prepare import Prepared
 from palpate.experiment.stage.result import (
-    _windows,  # pyright: ignore[reportPrivateUsage]
     replay_entry,
 )
 from palpate.mechanisms import Free, Hinge, Mechanism, Rolling
@@ -180,20 +179,15 @@ def test_what_the_result_and_the_figures_get(fit: Fit, played: Replay) -> None:
     assert entry["windows"] == len(entry["each"]) == 7
     pooled = math.sqrt(np.mean([w["rms"] ** 2 for w in entry["each"]]))
     assert entry["rms"] == pytest.approx(pooled)
-    windows = _windows(played, fit)
-    assert len(windows) == 7
+    assert len(played.scored) == 7
     units = [("x", "m"), ("y", "m"), ("yaw", "rad"), ("camber", "rad"), ("pitch", "rad")]
-    for shown, window in zip(windows, played.windows, strict=True):
-        assert [(c.name, c.unit) for c in shown.curves] == units
-        for c, track in zip(shown.curves, window.tracks, strict=True):
-            assert (c.measured == track.measured).all()
-            assert (c.simulated == track.simulated).all()
-            assert c.rms == track.rms
+    for window in played.scored:
+        assert [(c.name, c.unit) for c in window.tracks] == units
     nothing = _played(fit, [(35.0, 35.2)])
     entry = replay_entry(nothing)
     assert entry is not None
     assert entry["rms"] is None
-    assert _windows(nothing, fit) == ()
+    assert nothing.scored == ()
 
 
 # --- in somebody's hands ----------------------------------------------------------------------------------------------

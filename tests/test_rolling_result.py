@@ -34,7 +34,6 @@ from palpate.experiment.stage.result import (
     Result,
     _zero_changes,  # pyright: ignore[reportPrivateUsage]
     build_result,
-    picture,
     rms_of_kinds,
     split_zero,
 )
@@ -96,12 +95,11 @@ def _believing(fit: Fit, belief: Belief) -> Fit:
 
 
 def _case(experiment: Experiment[Any], prepared: Prepared, fit: Fit, **more: Any) -> Case:
-    return Case(experiment.config, prepared, fit, **({"rms": {}, "refused": {}, "replay": None} | more))
+    return Case(experiment, prepared, fit, **({"rms": {}, "refused": {}, "replay": None} | more))
 
 
 def _built(experiment: Experiment[Any], prepared: Prepared, fit: Fit) -> Result:
-    view = picture(experiment, prepared, fit, None)
-    return build_result(experiment, prepared, fit, (), rms_of_kinds(prepared, fit), {}, None, view)
+    return build_result(Case(experiment, prepared, fit, rms_of_kinds(prepared, fit), {}, None), ())
 
 
 @pytest.fixture(scope="module")

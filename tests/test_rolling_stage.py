@@ -41,7 +41,6 @@ from palpate.experiment.stage.inputs import (
     move,
     projected,
     whole_balance,
-    with_wrench,
     zeros_of,
 )
 from palpate.experiment.stage.prepare import Prepared, swapped
@@ -94,7 +93,7 @@ def _refit(fit: Fit, inputs: Inputs, mass: float | None = None) -> Solution:
 
 
 def _case(fit: Fit, prepared: Prepared) -> Case:
-    return Case(SimpleNamespace(motion_from="markers"), prepared, fit, {}, {}, None)
+    return Case(SimpleNamespace(config=SimpleNamespace(motion_from="markers")), prepared, fit, {}, {}, None)
 
 
 def _true(folder: Path, key: str = "parameters") -> dict[str, float]:
@@ -113,7 +112,7 @@ def test_the_truth_is_inside_and_predicts_no_better(folder: Path, prepared: Prep
         assert told[name].value == pytest.approx(truth[name], rel=0.05)
     phi = list(_written(folder)["body_phi"].values())
     p = np.array([*phi, *(truth[n] for n in ("b_v", "b_c", "b_psi"))])
-    ours, oracle = (np.sqrt(np.mean(fit.prediction.residuals(test, q) ** 2, axis=0)) for q in (fit.p, p))
+    ours, oracle = (np.sqrt(np.mean(fit.residuals(test, q) ** 2, axis=0)) for q in (fit.p, p))
     assert np.all(ours < 1.1 * oracle)
     assert np.all(ours[:3] < 1.5)
 
@@ -295,7 +294,7 @@ def test_a_stage_ends_in_a_model_with_feet(folder: Path, prepared: Prepared, fit
 def test_a_stated_wrench_at_the_contact_goes_into_its_rows(fit: Fit) -> None:
     w = np.array([-13.7, 2.0, 3.0, 4.0, 5.0, 9.5])
     plain = fit.balance
-    stated = with_wrench(replace(fit.inputs, at_contact=w), plain, fit.moved)
+    stated = whole_balance(replace(fit.inputs, at_contact=w), fit.moved, plain)
     change = (projected(plain) - projected(stated))[plain.used]
     assert np.allclose(change, [w[3], w[4], w[5], w[0]], atol=1e-6)
 
@@ -387,7 +386,7 @@ def test_windows_are_nearly_the_best() -> None:
 def test_a_late_clock_widens_intervals(fit: Fit) -> None:
     typed = fit.inputs.on_clock(ClockMap(0.0, 2e-3, 0.0, 0.0, 0.0, False))  # a frame and a sample that a person typed
     before, after = fit.solution, _unsure_of_clock(fit, typed)
-    moved = _refit(fit, next(estimated(typed)).applied(typed))["b_psi"].value - before["b_psi"].value
+    moved = _refit(fit, next(estimated(typed)).inputs)["b_psi"].value - before["b_psi"].value
     assert abs(moved) > 0.2 * before["b_psi"].value
     halves = [(s["b_psi"].ci95 or (0.0, 0.0))[1] - s["b_psi"].value for s in (before, after)]
     more = before.uncertainty.critical * abs(moved)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from palpate.errors import PalpateError
+from palpate.findings import Finding, sentences
 from palpate.identify.shapes import with_shapes
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
@@ -49,14 +50,12 @@ def pool(values: Sequence[float], stds: Sequence[float], *, freedoms: float = 10
     if n < 2 or not (np.isfinite(x).all() and np.isfinite(s).all() and (s > 0).all()):
         raise PalpateError("pooling needs two takes at least, each with its own noise")
     w = s**-2.0
-    mean = _mean(x, w)
-    Q = float(w @ (x - mean) ** 2)
+    Q = float(w @ (x - _mean(x, w)) ** 2)
     between = _between(x, s)
     w = 1 / (s**2 + between)
-    mean = _mean(x, w)
-    own = 1 / float(w.sum())
-    scatter = float(w @ (x - mean) ** 2) / (n - 1) * own
-    std = float(np.sqrt(max(own, scatter)))
+    mean, within = _mean(x, w), 1 / float(w.sum())
+    scatter = float(w @ (x - mean) ** 2) / (n - 1) * within
+    std = float(np.sqrt(max(within, scatter)))
     half = float(np.hypot(t.ppf(0.975, n - 1) * std, 1.96 * common))
     return Pooled(mean, std, float(np.sqrt(between)), float(f.sf(Q / (n - 1), n - 1, n * freedoms)), half)
 
@@ -86,24 +85,26 @@ def compare(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         raise PalpateError(f"results of different stages cannot be compared: {', '.join(sorted(stages))}")
     of = {label: str(r.get("model_of", "handle")) for label, r in results.items()}
     if len(set(of.values())) > 1:
-        told = ", ".join(f"{label}: {what}" for label, what in of.items())
-        raise PalpateError(f"models of different parts cannot be compared ({told})")
+        parts = ", ".join(f"{label}: {what}" for label, what in of.items())
+        raise PalpateError(f"models of different parts cannot be compared ({parts})")
     names = list(dict.fromkeys(n for r in results.values() for n in r["parameters"]))
     shared = [n for n in names if all(n in r["parameters"] for r in results.values())]
     if len(shared) < ALIKE * len(names):
-        told = "; ".join(f"{label}: {', '.join(r['parameters'])}" for label, r in results.items())
-        raise PalpateError(f"these are results of different objects ({told})")
-    found = {name: _parameter(name, results) for name in names}
+        lists = "; ".join(f"{label}: {', '.join(r['parameters'])}" for label, r in results.items())
+        raise PalpateError(f"these are results of different objects ({lists})")
+    parameters = {name: _parameter(name, results) for name in names}
     # a sensor's bias belongs to the session, not to the object
-    judged = [n for n, e in found.items() if e["pooled"] is not None and not n.startswith("bias_")]
-    differing = [n for n in judged if found[n]["pooled"]["chance"] * len(judged) < SURE]
+    judged = [n for n, e in parameters.items() if e["pooled"] is not None and not n.startswith("bias_")]
+    differing = [n for n in judged if parameters[n]["pooled"]["chance"] * len(judged) < SURE]
+    findings = list(_findings(results, differing))
     return {
         "palpate_comparison": 1,
         "results": {label: _summary(r) for label, r in results.items()},
-        "parameters": found,
+        "parameters": parameters,
         "differing": differing,
         "rms": {label: r["rms"] for label, r in results.items()},
-        "warnings": _warnings(results, differing),
+        "findings": [f.as_json() for f in findings],
+        "warnings": sentences(findings, fatal=False),
     }
 
 
@@ -113,35 +114,26 @@ def _parameter(name: str, results: Mapping[str, Mapping[str, Any]]) -> dict[str,
     units = {e["unit"] for e in here.values()}
     if len(units) > 1:
         raise PalpateError(f"{name} is in different units: {', '.join(sorted(units))}")
-    told = [e for e in here.values() if e["value"] is not None and e["ci95"] is not None and _noise(e) > 0]
-    common = {key: max((float(e.get(key) or 0.0) for e in told), default=0.0) for key in ("pull", "systematic")}
-    pooled = None
-    if len(told) >= 2:
-        freedoms = min(_freedoms(e) for e in told)
-        values, stds = [e["value"] for e in told], [_noise(e) for e in told]
-        pooled = pool(values, stds, freedoms=freedoms, common=common["pull"])
+    each = {n: None if e is None else {k: e[k] for k in ("value", "ci95", "status")} for n, e in entries.items()}
+    # noise differs from take to take; a prior's pull and systematic errors are common to all
+    known = [e for e in here.values() if e["value"] is not None and e["ci95"] is not None and e["noise"]]
+    if len(known) < 2:
+        return {"unit": units.pop(), "each": each, "pooled": None}
+    pull, systematic = (max(float(e.get(key) or 0.0) for e in known) for key in ("pull", "systematic"))
+    freedoms = min(_freedoms(e) for e in known)
+    pooled = pool([e["value"] for e in known], [e["noise"] for e in known], freedoms=freedoms, common=pull)
     return {
         "unit": units.pop(),
-        "each": {
-            label: None if e is None else {key: e[key] for key in ("value", "ci95", "status")}
-            for label, e in entries.items()
-        },
-        "pooled": None
-        if pooled is None
-        else {
+        "each": each,
+        "pooled": {
             "value": pooled.value,
             "ci95": [pooled.value - pooled.half, pooled.value + pooled.half],
             "between_takes": pooled.between,
-            "systematic": common["systematic"],
+            "systematic": systematic,
             "chance": pooled.chance,
-            "takes": len(told),
+            "takes": len(known),
         },
     }
-
-
-def _noise(entry: Mapping[str, Any]) -> float:
-    """What differs from take to take; a prior's pull and systematic errors are common to all."""
-    return float(entry["noise"] or 0.0)
 
 
 def _freedoms(entry: Mapping[str, Any]) -> float:
@@ -151,7 +143,7 @@ def _freedoms(entry: Mapping[str, Any]) -> float:
 
     half = (entry["ci95"][1] - entry["ci95"][0]) / 2
     pull = 1.96 * float(entry.get("pull") or 0.0)
-    quantile = float(np.sqrt(max(half**2 - pull**2, 0.0))) / _noise(entry)
+    quantile = float(np.sqrt(max(half**2 - pull**2, 0.0))) / entry["noise"]
     if quantile <= float(t.ppf(0.975, 1000)):
         return 1000.0
     return float(brentq(lambda n: float(t.ppf(0.975, n)) - min(quantile, 12.0), 1.0, 1000.0))
@@ -169,21 +161,23 @@ def _summary(r: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _warnings(results: Mapping[str, Mapping[str, Any]], differing: Sequence[str]) -> list[str]:
-    told: list[str] = []
+def _findings(results: Mapping[str, Mapping[str, Any]], differing: Sequence[str]) -> Iterator[Finding]:
+    """Takes that failed, that differ, or that are the same."""
     failed = [label for label, r in results.items() if not r["verdict"]["passed"]]
     if failed:
-        told.append(f"the verdict of {', '.join(failed)} is failed: do not pool what was not understood")
+        evidence = f"the verdict of {', '.join(failed)} is failed: do not pool what was not understood"
+        yield Finding("verdict", evidence)
     if differing:
-        told.append(
-            f"{', '.join(differing)}: the takes differ by more than their noise allows (less than {100 * SURE:g} % "
-            "chance): the object changed, or something differs between sessions (mounting, zero, temperature); the "
-            "pooled interval holds that spread"
+        evidence = (
+            f"the takes differ by more than their noise allows (less than {100 * SURE:g} % chance): the object "
+            "changed, or something differs between sessions (mounting, zero, temperature); the pooled interval holds "
+            "that spread"
         )
+        yield Finding("differing", evidence, ", ".join(differing))
     files = [tuple(sorted(e["sha256"] for e in r["provenance"].get("recordings", ()))) for r in results.values()]
     if len(set(files)) < len(files):
-        told.append("some results come from the same recordings: they are not independent takes, do not pool them")
-    return told
+        evidence = "some results come from the same recordings: they are not independent takes, do not pool them"
+        yield Finding("same", evidence)
 
 
 def mean_model(models: Sequence[Model]) -> Model:

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from palpate.errors import DataProblem
 from palpate.experiment.stage.capture import (
     Body,
     CapturedMotion,
-    DeviceOnClock,
     align_body,
+    attempt,
     imu_clock,
     not_rigid,
     on_even_frames,
@@ -43,7 +42,7 @@ class Inspection:
     findings: tuple[Finding, ...]
     body: Body | None
     """The rigid body that the markers form, where there are any."""
-    devices: dict[str, DeviceOnClock]
+    devices: dict[str, Instrument]
     """imu, wrench: with their clocks against the reference."""
     reference: str
     """Whose clock the others are compared with: mocap, imu, or none."""
@@ -61,35 +60,32 @@ def inspect_recordings(recordings: Sequence[Recording], title: str = "") -> Insp
 
     What cannot be known becomes a finding.
     """
-    findings: list[Finding] = []
-    for recording in recordings:
-        findings += _channel_findings(recording)
-    body = _body(recordings, findings)
-    devices: dict[str, DeviceOnClock] = {}
+    findings = [f for recording in recordings for f in _channel_findings(recording)]
+    body, devices = _body(recordings, findings), dict[str, Instrument]()
     imu = _device(recordings, (("m/s2", 3), ("rad/s", 3)), "IMU", findings)
     if imu is not None:
         findings += check_imu(imu.even.times_s, imu.even.x[:, :3], imu.even.x[:, 3:])
-        devices["imu"] = _on_clock(imu, body, findings)
+        if body is None:  # it is the reference itself
+            middle = float(np.mean(imu.even.times_s[[0, -1]]))
+            devices["imu"] = replace(imu, clock=clock_map(0.0, 0.0, middle, 0.0, 0.0))
+        else:
+            poses, even = body.poses, imu.even
+            devices["imu"] = imu.timed_by(attempt(findings, "clock", lambda: imu_clock(poses, even)))
     wrench = _device(recordings, (("N", 3), ("N m", 3)), "load cell", findings)
     if wrench is not None:
-        devices["wrench"] = wrench
+        devices["wrench"] = cell = wrench
         if body is not None or imu is not None:
-            try:
-                offset = wrench_clock(None if body is None else body.poses, wrench.even, devices.get("imu"))
-                devices["wrench"] = replace(wrench, clock=offset.clock, offset=offset)
-            except DataProblem as error:
-                findings.append(Finding("clock", str(error)))
+            seen = None if body is None else body.poses
+            offset = attempt(findings, "clock", lambda: wrench_clock(seen, cell.even, devices.get("imu")))
+            devices["wrench"] = wrench.timed_by(offset)
     reference = "mocap" if body is not None else "imu" if imu is not None and wrench is not None else ""
     return Inspection(title, tuple(recordings), tuple(findings), body, devices, reference)
 
 
-def _channel_findings(recording: Recording) -> tuple[Finding, ...]:
-    """Clipping, dead and frozen channels; not of markers, which have checks of their own."""
+def _channel_findings(recording: Recording) -> list[Finding]:
+    """Clipping, dead and frozen channels, whatever they are for; markers have checks of their own."""
     names = [name for name, channel in recording.channels.items() if channel.samples.ndim == 1]
-    faults = check_channels(recording, names) if names else ()
-    return tuple(
-        replace(f, severity=Severity.WARNING) for f in faults
-    )  # whether it matters depends on what the channel is for
+    return [replace(f, severity=Severity.WARNING) for f in (check_channels(recording, names) if names else ())]
 
 
 def _body(recordings: Sequence[Recording], findings: list[Finding]) -> Body | None:
@@ -98,11 +94,8 @@ def _body(recordings: Sequence[Recording], findings: list[Finding]) -> Body | No
         names = [n for n, c in recording.channels.items() if c.samples.ndim == 2 and c.unit == "m"]
         if len(names) < FEWEST_MARKERS:
             continue
-        try:
-            markers, _ = on_even_frames(markers_of(recording, names))
-            body = align_body(recording, markers, mean_cloud(markers))
-        except DataProblem as error:
-            findings.append(Finding("markers", str(error)))
+        body = attempt(findings, "markers", lambda r=recording, names=names: _aligned(r, names))
+        if body is None:
             continue
         loose = not_rigid(body)
         if loose:
@@ -113,41 +106,26 @@ def _body(recordings: Sequence[Recording], findings: list[Finding]) -> Body | No
     return None
 
 
+def _aligned(recording: Recording, names: list[str]) -> Body:
+    markers, _ = on_even_frames(markers_of(recording, names))
+    return align_body(recording, markers, mean_cloud(markers))
+
+
 def _device(
     recordings: Sequence[Recording], wanted: Sequence[tuple[str, int]], what: str, findings: list[Finding]
-) -> DeviceOnClock | None:
+) -> Instrument | None:
     """The first channels of these units on one clock, in file order."""
     for recording in recordings:
         for clock in recording.clocks:
             channels = [c for c in recording.channels.values() if c.clock is clock and c.samples.ndim == 1]
-            groups = [_of_unit(channels, unit)[:count] for unit, count in wanted]
-            if any(len(group) < count for group, (_, count) in zip(groups, wanted, strict=True)):
+            names = [n for unit, count in wanted for n in [c.name for c in channels if c.unit == unit][:count]]
+            if len(names) < sum(count for _, count in wanted):
                 continue
-            names = [name for group in groups for name in group]
-            try:
-                even = evenly_sampled(clock.times_s, recording.stack(names), what=what)
-            except DataProblem as error:
-                findings.append(Finding("clock", str(error)))
-                continue
-            return DeviceOnClock(Instrument(recording, names, even, {}), None, None)
+            samples = (clock.times_s, recording.stack(names))
+            even = attempt(findings, "clock", lambda samples=samples: evenly_sampled(*samples, what=what))
+            if even is not None:
+                return Instrument(recording, names, even, {})
     return None
-
-
-def _of_unit(channels: Sequence[Channel], unit: str) -> list[str]:
-    return [c.name for c in channels if c.unit == unit]
-
-
-def _on_clock(imu: DeviceOnClock, body: Body | None, findings: list[Finding]) -> DeviceOnClock:
-    """The IMU beside the cameras; alone, it is the reference itself."""
-    if body is None:
-        middle = float(np.mean(imu.even.times_s[[0, -1]]))
-        return replace(imu, clock=clock_map(0.0, 0.0, middle, 0.0, 0.0))
-    try:
-        offset = imu_clock(body.poses, imu.even)
-    except DataProblem as error:
-        findings.append(Finding("clock", str(error)))
-        return imu
-    return replace(imu, clock=offset.clock, offset=offset)
 
 
 def inspection_data(inspection: Inspection) -> dict[str, Any]:
@@ -184,7 +162,7 @@ def _markers_data(body: Body) -> dict[str, Any]:
     }
 
 
-def _clock_data(device: DeviceOnClock) -> dict[str, Any] | None:
+def _clock_data(device: Instrument) -> dict[str, Any] | None:
     """reference time = device time + offset_s + drift (reference time - at_s)."""
     clock = device.clock
     if clock is None:
@@ -242,19 +220,18 @@ def motion_recording(motion: CapturedMotion) -> Recording:
     omega_dot in the frame itself; the wrench in the load cell's axes, low-passed for the frame rate; empty where
     something was not seen.
     """
-    poses = motion.poses
-    columns: dict[str, tuple[FloatArray, str]] = {}
-    for i, axis in enumerate("xyz"):
-        columns[f"position.{axis}"] = (poses.position[:, i], "m")
+    poses, columns = motion.poses, dict[str, tuple[FloatArray, str]]()
+
+    def add(name: str, x: FloatArray, unit: str, parts: Sequence[str] = (".x", ".y", ".z")) -> None:
+        columns.update({f"{name}{part}": (x[:, i], unit) for i, part in enumerate(parts)})
+
+    add("position", poses.position, "m")
     quaternion, seen = np.full((len(poses), 4), np.nan), poses.seen
     quaternion[seen] = continuous_quaternions(quaternion_from_rotation(poses.rotation[seen]))
-    for i, part in enumerate("wxyz"):
-        columns[f"quaternion.{part}"] = (quaternion[:, i], "1")
+    add("quaternion", quaternion, "1", (".w", ".x", ".y", ".z"))
     if motion.motion is not None:
-        signals = {"specific_acceleration": "m/s2", "omega": "rad/s", "omega_dot": "rad/s2"}
-        for name, unit in signals.items():
-            for i, axis in enumerate("xyz"):
-                columns[f"{name}.{axis}"] = (getattr(motion.motion, name)[:, i], unit)
+        for name, unit in {"specific_acceleration": "m/s2", "omega": "rad/s", "omega_dot": "rad/s2"}.items():
+            add(name, getattr(motion.motion, name), unit)
     if motion.hinge_motion is not None:
         columns["hinge.angle"] = (motion.hinge_motion.angle_rad, "rad")
     if motion.angle is not None:
@@ -263,7 +240,7 @@ def motion_recording(motion: CapturedMotion) -> Recording:
     wrench = motion.devices.get("wrench")
     if wrench is not None and wrench.clock is not None:
         there = resample(wrench.even.times_s, wrench.even.seen_x, poses.times_s, clock=wrench.clock)
-        for i, (name, unit) in enumerate((f"{k}_{a}", u) for k, u in (("f", "N"), ("n", "N m")) for a in "xyz"):
-            columns[name] = (there[:, i], unit)
+        add("f", there[:, :3], "N", ("_x", "_y", "_z"))
+        add("n", there[:, 3:], "N m", ("_x", "_y", "_z"))
     clock = Clock("time", poses.times_s)
     return Recording({n: Channel(n, x, clock, unit) for n, (x, unit) in columns.items()}, None, "csv")

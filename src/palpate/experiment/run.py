@@ -5,7 +5,7 @@ record, mount: `prepare`; move, balance, fit: `fit_prepared`; doubt: `variations
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,11 @@ from palpate.experiment.file.reading import (
 from palpate.experiment.file.schema import HandleWeightPart, sensor_label
 from palpate.experiment.gates import judge
 from palpate.experiment.gates.numbers import refuse
-from palpate.experiment.stage.capture import Tell
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
 from palpate.experiment.stage.inputs import Handles
 from palpate.experiment.stage.prepare import Prepared, prepare
-from palpate.experiment.stage.result import Case, Result, build_result, picture, rms_of_kinds
+from palpate.experiment.stage.recordings import Tell
+from palpate.experiment.stage.result import Case, Result, build_result, rms_of_kinds
 from palpate.experiment.stage.variations import with_estimated, with_systematic
 from palpate.findings import Finding
 from palpate.model import Model
@@ -55,10 +55,8 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> 
     tell("replaying")
     played = None if refused else replay_fit(fit, prepared)
     tell("judging")
-    rms = rms_of_kinds(prepared, fit)
-    findings = judge(Case(config, prepared, fit, rms, refused, played))
-    view = picture(experiment, prepared, fit, played)
-    return build_result(experiment, prepared, fit, findings, rms, refused, played, view)
+    case = Case(experiment, prepared, fit, rms_of_kinds(prepared, fit), refused, played)
+    return build_result(case, judge(case))
 
 
 def _estimate_names(model: Model) -> list[str]:
@@ -73,17 +71,18 @@ def prepare_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None)
     return prepare(experiment, tell, handles=handles_of(experiment, tell))
 
 
-def fit_prepared(experiment: Experiment[Any], prepared: Prepared, tell: Tell = lambda _: None) -> Fit:
-    """Fit as the experiment file says."""
+def fit_prepared(
+    experiment: Experiment[Any], prepared: Prepared, tell: Tell = lambda _: None, plan: Plan | None = None
+) -> Fit:
+    """Fit as the experiment file says, or by another plan."""
     config, segments, inputs = experiment.config, prepared.segments, prepared.inputs
-    two_step = config.procedure == "two-step"
-    fitted = tuple(segments["train"]) if two_step else (*segments["quasi_static"], *segments["train"])
-    plan = Plan(fitted, tuple(segments["quasi_static"]) if two_step else None, config.robust)
+    if plan is None:
+        train, slow = tuple(segments["train"]), tuple(segments["quasi_static"])
+        two_step = config.procedure == "two-step"
+        plan = Plan(train if two_step else (*slow, *train), slow if two_step else None, config.robust)
     free_ends = inputs.main is not None and config.stops is None and not inputs.filtering.published
-    try:
-        return fit_inputs(inputs, segments, plan, noise=lambda _: prepared.noise, find_contact=free_ends, tell=tell)
-    except DataProblem as error:
-        raise experiment.problem("segments", str(error)) from error
+    with experiment.at("segments", kind=DataProblem):
+        return fit_inputs(inputs, segments, plan, noise=prepared.noise, find_contact=free_ends, tell=tell)
 
 
 def replay_fit(fit: Fit, prepared: Prepared, p: FloatArray | None = None) -> Replay | None:
@@ -121,58 +120,38 @@ def _zero_wrench(model: Model) -> FloatArray:
 # --- handles ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Handle:
-    phi: FloatArray | None
-    result: Result | None
-    findings: tuple[Finding, ...]
-
-
 def handles_of(experiment: Experiment[Any], tell: Tell) -> Handles:
     """The handle behind each sensor: identified first, loaded, or stated; refused where it is of another sensor."""
     config = experiment.config
     if config.motion_from != "markers":
         return Handles()
-    sensors = [sensor_label(config.sensor, config.recordings.wrench.device)]
-    if config.recordings.wrench_2 is None:
-        return _gathered([_handle(experiment, "handle", config.handle, sensors, tell)])
-    sensors.append(sensor_label(config.sensor, config.recordings.wrench_2.device))
-    if config.handle_2 is None:  # one stands for both, and may have been measured on either sensor
-        one = _handle(experiment, "handle", config.handle, sensors, tell)
-        return _gathered([one, replace(one, result=None, findings=())])
-    first = _handle(experiment, "handle", config.handle, sensors[:1], tell)
-    second = _handle(experiment, "handle_2", config.handle_2, sensors[1:], tell)
-    return _gathered([first, second])
+    cells = [c for c in (config.recordings.wrench, config.recordings.wrench_2) if c is not None]
+    sensors = [sensor_label(config.sensor, c.device) for c in cells]
+    shared = config.handle_2 is None  # one stands for both, and may have been measured on either sensor
+    first = _handle(experiment, "handle", config.handle, sensors if shared else sensors[:1], tell)
+    if len(cells) == 1:
+        return first
+    second = Handles(first.phis) if shared else _handle(experiment, "handle_2", config.handle_2, sensors[1:], tell)
+    return Handles(first.phis + second.phis, first.results + second.results, first.findings + second.findings)
 
 
-def _gathered(handles: list[_Handle]) -> Handles:
-    return Handles(
-        tuple(h.phi for h in handles),
-        tuple(h.result for h in handles if h.result is not None),
-        tuple(f for h in handles for f in h.findings),
-    )
-
-
-def _handle(experiment: Experiment[Any], key: str, part: Any, sensors: list[str], tell: Tell) -> _Handle:
+def _handle(experiment: Experiment[Any], key: str, part: Any, sensors: list[str], tell: Tell) -> Handles:
     if part is None:
-        return _Handle(None, None, ())
+        return Handles()
     if isinstance(part, HandleWeightPart):
         # only its weight counts: a point would do, and a small ball is a body
-        return _Handle(phi_from_mass_properties(part.mass, part.com, 1e-6 * part.mass * np.eye(3)), None, ())
-    result, path = None, experiment.source.parent / part
+        return Handles((phi_from_mass_properties(part.mass, part.com, 1e-6 * part.mass * np.eye(3)),))
+    results, path = tuple[Result, ...](), experiment.source.parent / part
     if path.suffix in (".yaml", ".yml") or part in shipped_experiments():
         tell("identifying the handle")
-        result = run_experiment(_experiment_of(experiment, key, part, path), tell)
-        model = result.model
+        results = (run_experiment(_experiment_of(experiment, key, part, path), tell),)
+        model = results[0].model
         assert model is not None  # of a free body no number is refused
     else:
-        try:
+        with experiment.at(key):
             model = Model.load(path)
-        except PalpateError as error:
-            raise experiment.problem(key, str(error)) from error
-    if (model.mechanism.joints[:1] and model.mechanism.joints[0].kind != "free") or not set(PHI_NAMES) <= set(
-        model.values
-    ):
+    joints = model.mechanism.joints
+    if (joints and joints[0].kind != "free") or not set(PHI_NAMES) <= set(model.values):
         wrong = f"{part} is a model of {model.name!r}, not of a handle"
         raise experiment.problem(key, wrong, "give the model.json of a handle stage")
     theirs, verdict = model.about.get("sensor"), model.about.get("verdict", "passed")
@@ -180,16 +159,14 @@ def _handle(experiment: Experiment[Any], key: str, part: Any, sensors: list[str]
         wrong = f"this handle was measured with the sensor {theirs!r}, the body with {' and '.join(map(repr, sensors))}"
         raise experiment.problem(key, wrong, "give the handle of the same sensor: its frame and zero are that sensor's")
     doubts = () if verdict == "passed" else (Finding("handle", f"its own identification {verdict}", key),)
-    return _Handle(np.array([model.values[name] for name in PHI_NAMES]), result, doubts)
+    return Handles((np.array([model.values[name] for name in PHI_NAMES]),), results, doubts)
 
 
 def _experiment_of(experiment: Experiment[Any], key: str, part: str, path: Path) -> Experiment[Any]:
-    try:
-        shipped = part in shipped_experiments() and not path.exists()
-        found = read_experiment(part, data=experiment.data) if shipped else read_experiment(path)
-    except PalpateError as error:
-        raise experiment.problem(key, str(error)) from error
-    if found.config.stage != "handle":
-        wrong = f"{part} is an experiment of the stage {found.config.stage!r}"
+    shipped = part in shipped_experiments() and not path.exists()
+    with experiment.at(key):
+        of_handle = read_experiment(part, data=experiment.data) if shipped else read_experiment(path)
+    if of_handle.config.stage != "handle":
+        wrong = f"{part} is an experiment of the stage {of_handle.config.stage!r}"
         raise experiment.problem(key, wrong, "give one of stage: handle")
-    return found
+    return of_handle

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -10,18 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from palpate.errors import DataProblem, PalpateError
+from palpate.errors import PalpateError
 from palpate.experiment.file.reading import Experiment, object_model
 from palpate.experiment.gates.explaining import MISFIT_PERCENT
-from palpate.experiment.run import prepare_experiment, replay_fit
-from palpate.experiment.stage.capture import Tell
-from palpate.experiment.stage.fit import Plan, fit_inputs
+from palpate.experiment.run import fit_prepared, prepare_experiment, replay_fit
+from palpate.experiment.stage.fit import Fit, Plan
 from palpate.experiment.stage.inputs import Belief
-from palpate.experiment.stage.prepare import shown_as
+from palpate.experiment.stage.prepare import Prepared, shown_as
+from palpate.experiment.stage.recordings import Tell
 from palpate.experiment.stage.result import provenance, read_result
 from palpate.files import finite, sha256
-from palpate.findings import Finding, sentences
-from palpate.identify import Solution
+from palpate.findings import Finding, Severity, sentences
 from palpate.identify.balance import Segment
 from palpate.mechanisms import Row
 from palpate.model import Model
@@ -39,26 +38,12 @@ ASTRAY = {"rad": float(np.radians(0.3)), "m": 1.5e-3}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Unseen:
-    """Data that a model shall explain, and the best fit to them."""
-
-    model: Model
-    """Of the fit; its parameters are the columns."""
-    samples: FloatArray
-    """(samples, rows, parameters + 1): the weight of each parameter, then what was measured, N and N m."""
-    refit: Solution
-    segments: Mapping[str, Sequence[Segment]]
-    findings: tuple[Finding, ...]
-    replay: Mapping[str, float | None] | None = None
-    """Measured force in, motion out, with the model and with the fit: RMS in `replay_unit`."""
-    replay_unit: str = "rad"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Validation:
     """How a model stands up to data it has not seen, as plain data (the content of validation.json)."""
 
     data: Mapping[str, Any]
+    findings: tuple[Finding, ...] = ()
+    """What was noticed, as data; those that are fatal fail the verdict."""
 
     @property
     def passed(self) -> bool:
@@ -74,39 +59,46 @@ def validate(
     `path`: where the model was read; a result.json beside it tells the intervals of its numbers and what it has seen.
     """
     model = model.of_object()
-    unseen = _unseen(model, experiment, tell)
+    prepared, fit = _refit(model, experiment, tell)
+    tell("replaying")
+    replayed, unit = _replayed(model, prepared, fit)
     tell("judging")
-    known = _result_beside(path)
-    measured = unseen.samples[:, :, -1]
-    error = _residuals(unseen, model)
-    best = _residuals(unseen, unseen.refit.model.with_values(unseen.refit.p))
-    rms_ = {
-        row.name: _entry(row, *columns)
-        for row, *columns in zip(_rows(unseen), error.T, best.T, measured.T, strict=True)
-    }
-    parameters = {e["name"]: e for e in _parameters(unseen, model, known)}
-    seen = _already_seen(known, experiment, unseen.segments)
-    reasons = [*sentences(unseen.findings, fatal=True), *_reasons(rms_), *_refuted(parameters, unseen)]
-    warnings = [*seen, *sentences(unseen.findings, fatal=False), *_moved(parameters)]
-    return Validation(
-        {
-            "palpate_validation": VALIDATION_FORMAT,
-            "title": experiment.config.title or experiment.source.stem,
-            "model": {"name": model.name, "file": None if path is None else path.name, "about": dict(model.about)},
-            "rms": rms_,
-            "samples": len(error),
-            "parameters": parameters,
-            "replay": unseen.replay,
-            "verdict": {"passed": not reasons, "reasons": reasons},
-            "warnings": list(dict.fromkeys(w for w in warnings if w not in reasons)),
-            "provenance": provenance(experiment, unseen.segments)
-            | {"palpate": version("palpate"), "model": None if path is None else sha256(path)},
-        }
+    beside = None if path is None else path.parent / "result.json"
+    known = read_result(beside) if beside is not None and beside.is_file() else None
+    spans = [s for kind, segments in prepared.segments.items() if kind != "static" for s in segments]
+    samples = fit.rows(spans)
+    refit = dict(zip(fit.inputs.model.parameters, fit.p.tolist(), strict=True))
+    errors = (_residuals(fit.inputs.model, samples, v, model.name) for v in (model.values, refit))
+    rows = zip(fit.inputs.mechanism.rows, *(e.T for e in errors), samples[:, :, -1].T, strict=True)
+    rms_ = {row.name: _entry(row, *columns) for row, *columns in rows}
+    parameters = _parameters(fit, model, {} if known is None else known["parameters"])
+    findings = (
+        *([] if known is None else _already_seen(known, experiment, spans)),
+        *prepared.findings,
+        *_unexplained(rms_),
+        *_contradicted(parameters),
+        *_astray(replayed, unit),
     )
+    reasons = sentences(findings, fatal=True)
+    data = {
+        "palpate_validation": VALIDATION_FORMAT,
+        "title": experiment.config.title or experiment.source.stem,
+        "model": {"name": model.name, "file": None if path is None else path.name, "about": dict(model.about)},
+        "rms": rms_,
+        "samples": len(samples),
+        "parameters": parameters,
+        "replay": replayed,
+        "findings": [f.as_json() for f in findings],
+        "verdict": {"passed": not reasons, "reasons": reasons},
+        "warnings": sentences(findings, fatal=False),
+        "provenance": provenance(experiment, prepared.segments)
+        | {"palpate": version("palpate"), "model": None if path is None else sha256(path)},
+    }
+    return Validation(data, findings)
 
 
-def _unseen(model: Model, experiment: Experiment[Any], tell: Tell) -> Unseen:
-    """The experiment's balance in the columns of this model: its own effects and zones, on these recordings."""
+def _refit(model: Model, experiment: Experiment[Any], tell: Tell) -> tuple[Prepared, Fit]:
+    """The experiment's balance in the columns of this model, with its effects and zones, fitted to all recordings."""
     config = experiment.config
     if config.stage not in ("handle", "body"):
         raise experiment.problem("stage", f"a model is not validated by the {config.stage} stage", "handle or body")
@@ -117,29 +109,23 @@ def _unseen(model: Model, experiment: Experiment[Any], tell: Tell) -> Unseen:
     instruments = tuple(e for e in inputs.model.elements if e.instrument)
     ours = replace(model, mechanism=inputs.mechanism, elements=(*elements, *instruments), values={})
     belief = Belief(mass=inputs.belief.mass, factor=inputs.belief.factor)
-    moved = sorted([*segments["train"], *segments["test"]])  # a refit is one to all of these data
+    moved = sorted([*segments["train"], *segments["test"]])
     tell("solving")
-    try:
-        fit = fit_inputs(
-            replace(inputs.with_model(ours), belief=belief),
-            {**segments, "train": moved, "test": []},
-            Plan((*segments["quasi_static"], *moved)),
-            noise=lambda _: prepared.noise,
-            find_contact=inputs.main is not None and config.stops is None and not inputs.filtering.published,
-        )
-    except DataProblem as error:
-        raise experiment.problem("segments", str(error)) from error
-    spans = sorted(s for kind, own in segments.items() if kind != "static" for s in own)
-    tell("replaying")
-    values = {**dict(zip(ours.parameters, fit.p.tolist(), strict=True)), **model.values}
-    p = np.array([values[n] for n in ours.parameters])
-    everything = replace(prepared, segments={**segments, "test": moved})
+    inputs, all_train = replace(inputs.with_model(ours), belief=belief), {**segments, "train": moved, "test": []}
+    plan = Plan((*segments["quasi_static"], *moved))
+    return prepared, fit_prepared(experiment, replace(prepared, inputs=inputs, segments=all_train), plan=plan)
+
+
+def _replayed(model: Model, prepared: Prepared, fit: Fit) -> tuple[dict[str, float | None] | None, str]:
+    """Measured force in, motion out, with the model and with the refit: RMS, and its unit."""
+    if fit.inputs.imu is not None:
+        return None, "rad"
+    moved = sorted([*prepared.segments["train"], *prepared.segments["test"]])
+    everything = replace(prepared, segments={**prepared.segments, "test": moved})
+    p = np.array([model.values.get(n, v) for n, v in zip(fit.inputs.model.parameters, fit.p.tolist(), strict=True)])
     played = {"model": replay_fit(fit, everything, p), "refit": replay_fit(fit, everything)}
-    scores = {name: None if p is None else finite(p.rms) for name, p in played.items()}
     unit = next((p.unit for p in played.values() if p is not None), "rad")
-    rows = fit.prediction.rows[fit.prediction.inside(spans)]
-    replay = None if inputs.imu is not None else scores
-    return Unseen(ours, rows, fit.solution, segments, prepared.findings, replay, unit)
+    return {name: None if p is None else finite(p.rms) for name, p in played.items()}, unit
 
 
 def _check_kind(model: Model, experiment: Experiment[Any]) -> None:
@@ -157,35 +143,26 @@ def _check_kind(model: Model, experiment: Experiment[Any]) -> None:
         raise experiment.problem("object", wrong, "give the model of the same object")
 
 
-def _rows(unseen: Unseen) -> Sequence[Row]:
-    return unseen.model.mechanism.rows
-
-
-def _residuals(unseen: Unseen, model: Model) -> FloatArray:
-    """(samples, rows): measured minus predicted; the load cell's zeros, which no model carries, are fitted anew."""
-    names = list(unseen.model.parameters)
-    zeros = _zeros(unseen.model)
-    p = np.array([0.0 if n in zeros else _value(model, n) for n in names])
-    error = np.asarray(unseen.samples @ np.append(-p, 1.0), dtype=float)
-    if not zeros:
-        return error
-    columns = unseen.samples[:, :, [names.index(n) for n in zeros]]
-    n, rows, count = columns.shape
-    flat = columns.reshape(n * rows, count)
-    return error - (flat @ least_squares(flat, error.reshape(-1))).reshape(n, rows)
-
-
 def _zeros(model: Model) -> list[str]:
     """Parameters that belong to the instruments."""
-    names = iter(model.parameters)
-    return [n for e in model.elements for n in [next(names) for _ in e.parameters] if e.instrument]
+    return [n for e in model.elements if e.instrument for n in model.names_of(e)]
 
 
-def _value(model: Model, name: str) -> float:
-    try:
-        return float(model.values[name])
-    except KeyError:
-        raise PalpateError(f"the model {model.name!r} has no value for {name}") from None
+def _residuals(model: Model, samples: FloatArray, values: Mapping[str, float], name: str) -> FloatArray:
+    """(samples, rows): measured minus predicted; the load cell's zeros, which no model carries, are fitted anew.
+
+    samples (samples, rows, parameters + 1): the weight of each parameter, then what was measured, N and N m.
+    """
+    names, zeros = list(model.parameters), _zeros(model)
+    missing = next((n for n in names if n not in values and n not in zeros), None)
+    if missing is not None:
+        raise PalpateError(f"the model {name!r} has no value for {missing}")
+    p = np.array([0.0 if n in zeros else values[n] for n in names])
+    error = np.asarray(samples @ np.append(-p, 1.0), dtype=float)
+    if not zeros:
+        return error
+    flat = samples[:, :, [names.index(n) for n in zeros]].reshape(-1, len(zeros))
+    return error - (flat @ least_squares(flat, error.reshape(-1))).reshape(error.shape)
 
 
 def _entry(row: Row, error: FloatArray, best: FloatArray, measured: FloatArray) -> dict[str, Any]:
@@ -199,23 +176,18 @@ def _entry(row: Row, error: FloatArray, best: FloatArray, measured: FloatArray) 
     }
 
 
-def _parameters(unseen: Unseen, model: Model, known: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """Each number of the model beside that which these data ask for."""
-    zeros, found = _zeros(unseen.model), list[dict[str, Any]]()
-    own: Mapping[str, Any] = {} if known is None else known["parameters"]
-    drawn = _drawn(model)
-    for e in unseen.refit.estimates:
+def _parameters(fit: Fit, model: Model, known: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Each number of the model beside that which these data ask for; known: its intervals."""
+    drawn, zeros, entries = _drawn(model), _zeros(fit.inputs.model), dict[str, dict[str, Any]]()
+    for e in fit.solution.estimates:
         if e.name in zeros:
             continue
-        value = drawn.get(e.name)
-        before = own.get(e.name, {})
-        parts = [e.noise, *(before.get(key) or 0.0 for key in ("noise", "pull", "systematic"))]
-        std = float(np.linalg.norm(parts))
+        value, before = drawn.get(e.name), known.get(e.name, {})
+        std = float(np.linalg.norm([e.noise, *(before.get(key) or 0.0 for key in ("noise", "pull", "systematic"))]))
         apart = None if value is None or std <= 0 or e.ci95 is None else abs(value - e.value) / std
-        found.append(
-            {"name": e.name, "unit": e.unit, "value": value, "refit": e.value, "refit_ci95": e.ci95, "apart": apart}
-        )
-    return found
+        entry = {"name": e.name, "unit": e.unit, "value": value, "refit": e.value}
+        entries[e.name] = entry | {"refit_ci95": e.ci95, "apart": apart}
+    return entries
 
 
 def _drawn(model: Model) -> dict[str, float]:
@@ -228,69 +200,56 @@ def _drawn(model: Model) -> dict[str, float]:
     return found
 
 
-def _reasons(entries: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    reasons: list[str] = []
+def _unexplained(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
+    """Rows whose error is far above that of a refit, or a large part of their range."""
     for name, e in entries.items():
         if e["times_refit"] is not None and e["times_refit"] > WORSE:
-            reasons.append(
-                f"{name}: the error {e['value']:.3g} {e['unit']} is {e['times_refit']:.1f} times what a model fitted "
+            evidence = (
+                f"the error {e['value']:.3g} {e['unit']} is {e['times_refit']:.1f} times what a model fitted "
                 "to these data leaves: the object has changed, or it is another"
             )
+            yield Finding("changed", evidence, name, severity=Severity.FATAL)
         elif e["percent_of_range"] is not None and e["percent_of_range"] > MISFIT_PERCENT:
-            reasons.append(f"{name}: the error is {e['percent_of_range']:.1f} % of the range: not explained")
-    return reasons
+            evidence = f"the error is {e['percent_of_range']:.1f} % of the range: not explained"
+            yield Finding("misfit", evidence, name, severity=Severity.FATAL)
 
 
-def _refuted(parameters: Mapping[str, Mapping[str, Any]], unseen: Unseen) -> list[str]:
-    """Numbers that these data exclude, and a replay that goes elsewhere."""
-    reasons, replay = list[str](), unseen.replay
+def _contradicted(parameters: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
+    """Numbers that these data exclude, or ask to be others."""
+    known = {n: e for n, e in parameters.items() if e["apart"] is not None}
     far = [
         f"{n} = {e['value']:.3g} {e['unit']} instead of {e['refit']:.3g}"
-        for n, e in parameters.items()
-        if e["apart"] is not None
-        and e["apart"] > FAR_APART
-        and abs(e["value"] - e["refit"]) > MATTERS * abs(e["refit"])
+        for n, e in known.items()
+        if e["apart"] > FAR_APART and abs(e["value"] - e["refit"]) > MATTERS * abs(e["refit"])
     ]
     if far:
-        reasons.append(f"these data exclude numbers of the model: {', '.join(far)}")
-    if replay is not None and replay["model"] is not None and replay["refit"] is not None:
-        here, best = replay["model"], replay["refit"]
-        if here > max(WORSE * best, ASTRAY[unseen.replay_unit]):
-            show = shown_as(unseen.replay_unit)
-            reasons.append(
-                f"its replay goes astray by {show(here, '.2f')} RMS, that of a model fitted to these data by "
-                f"{show(best, '.2f')}"
-            )
-    return reasons
+        evidence = f"these data exclude numbers of the model: {', '.join(far)}"
+        yield Finding("excluded", evidence, severity=Severity.FATAL)
+    moved = [f"{n} by {e['apart']:.1f}" for n, e in known.items() if e["apart"] > APART]
+    if moved:
+        evidence = f"these data ask for other numbers (standard deviations apart): {', '.join(moved)}"
+        yield Finding("moved", evidence)
 
 
-def _moved(parameters: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Numbers that these data contradict."""
-    far = [f"{n} by {e['apart']:.1f}" for n, e in parameters.items() if e["apart"] is not None and e["apart"] > APART]
-    if not far:
-        return []
-    return [f"these data ask for other numbers (standard deviations apart): {', '.join(far)}"]
+def _astray(replayed: Mapping[str, float | None] | None, unit: str) -> Iterator[Finding]:
+    """A replay that goes elsewhere, though that of a refit does not."""
+    here, best = (None, None) if replayed is None else (replayed["model"], replayed["refit"])
+    if here is not None and best is not None and here > max(WORSE * best, ASTRAY[unit]):
+        show = shown_as(unit)
+        evidence = (
+            f"its replay goes astray by {show(here, '.2f')} RMS, that of a model fitted to these data by "
+            f"{show(best, '.2f')}"
+        )
+        yield Finding("replay", evidence, severity=Severity.FATAL)
 
 
-def _result_beside(path: Path | None) -> Mapping[str, Any] | None:
-    """The result.json that was written with the model."""
-    beside = None if path is None else path.parent / "result.json"
-    return read_result(beside) if beside is not None and beside.is_file() else None
-
-
-def _already_seen(
-    known: Mapping[str, Any] | None, experiment: Experiment[Any], segments: Mapping[str, Sequence[Segment]]
-) -> list[str]:
+def _already_seen(known: Mapping[str, Any], experiment: Experiment[Any], spans: Sequence[Segment]) -> list[Finding]:
     """Whether the model was identified from these very samples."""
-    if known is None:
-        return []
     old, here = known["provenance"], provenance(experiment, {})
     before = {e["sha256"] for e in old["recordings"]}
-    same = [e["file"] for e in here["recordings"] if e["sha256"] in before]
     fitted = [s for name in ("train", "quasi_static") for s in old["segments"].get(name, ())]
-    mine = [s for name, own in segments.items() if name != "static" for s in own]
-    common = [(max(a, c), min(b, d)) for a, b in mine for c, d in fitted if min(b, d) > max(a, c)]
-    if not same or not common:
+    common = [(max(a, c), min(b, d)) for a, b in spans for c, d in fitted if min(b, d) > max(a, c)]
+    if not common or all(e["sha256"] not in before for e in here["recordings"]):
         return []
     times = ", ".join(f"{a:.1f} to {b:.1f} s" for a, b in common[:4])
-    return [f"these are not unseen data: the model was fitted to {times} of the same recordings"]
+    return [Finding("seen", f"these are not unseen data: the model was fitted to {times} of the same recordings")]

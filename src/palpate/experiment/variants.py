@@ -9,8 +9,8 @@ import numpy as np
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment
 from palpate.experiment.run import prepare_experiment
-from palpate.experiment.stage.capture import Tell
 from palpate.experiment.stage.inputs import fit_balance, move
+from palpate.experiment.stage.recordings import Tell
 from palpate.identify import Balance
 from palpate.identify.variants import Ranking, door_variants, rank_variants
 
@@ -26,10 +26,8 @@ def rank_body(experiment: Experiment[Any], tell: Tell = lambda _: None) -> Ranki
     balance = fit_balance(prepared.inputs, move(prepared.inputs))
     tell("fitting variants")
     segments = [*prepared.segments["quasi_static"], *prepared.segments["train"]]
-    try:
+    with experiment.at("segments", kind=DataProblem):
         return rank_variants(balance, door_variants(balance.model, span=_span(balance)), segments)
-    except DataProblem as error:
-        raise experiment.problem("segments", str(error)) from error
 
 
 def ranking_data(ranking: Ranking, title: str, unit: str = "N m") -> dict[str, Any]:

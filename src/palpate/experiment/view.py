@@ -9,25 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from palpate.identify.shapes import Profile
 from palpate.model import Model
-from palpate.physics.arrays import BoolArray, FloatArray
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ShapeProfile:
-    """How well the data are explained with a shape held at each of these values, all else fitted anew."""
-
-    name: str
-    """As in `Model.shapes`."""
-    unit: str
-    """SI, of `values`, `value` and `interval`."""
-    values: FloatArray
-    """(n,), increasing."""
-    cost: FloatArray
-    """(n,): excess of the weighted sum of squares over the least, in units of the 95 % threshold: below 1 is inside."""
-    value: float
-    interval: tuple[float, float] | None
-    """95 %; None where the data do not tell the value."""
+from palpate.physics.arrays import BoolArray, FloatArray, segment_mask
+from palpate.runtime.replay import Window
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,29 +29,6 @@ class CoordinateSeries:
     """unit/s; NaN throughout where nothing is to be compared with it, as where a wheel went on the floor."""
     acceleration: FloatArray | None = None
     """unit/s2."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ReplayCurve:
-    """One coordinate in one window of a replay; both arrays (samples,) of the window."""
-
-    name: str
-    unit: str
-    """Of the curves and of `rms`: "rad" or "m"."""
-    measured: FloatArray
-    simulated: FloatArray
-    rms: float
-    """Of simulated - measured."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ReplayWindow:
-    """The model moved by the measured force for some seconds, from the measured state."""
-
-    times_s: FloatArray
-    """(samples,)"""
-    curves: tuple[ReplayCurve, ...]
-    """One for each coordinate, in the same order in every window."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,8 +150,8 @@ class View:
     """Of the mechanism, in the order of its state: positions are drawn over time, and residuals over all of it."""
     series: tuple[Series, ...] = ()
     """Further quantities to draw over time: a handle's acceleration and angular rate."""
-    profiles: tuple[ShapeProfile, ...] = ()
-    replay: tuple[ReplayWindow, ...] = ()
+    profiles: tuple[Profile, ...] = ()
+    replay: tuple[Window, ...] = ()
     """The windows that count, in the order of time."""
     instruments: tuple[InstrumentSummary, ...] = ()
     clocks: tuple[ClockEvidence, ...] = ()
@@ -209,7 +171,4 @@ class View:
 
     def within(self, *names: str) -> BoolArray:
         """(samples,): inside one of these segments."""
-        inside = np.zeros(len(self.times_s), dtype=bool)
-        for start, stop in (span for name in names for span in self.segments.get(name, ())):
-            inside |= (self.times_s >= start) & (self.times_s < stop)
-        return inside
+        return segment_mask(self.times_s, [span for name in names for span in self.segments.get(name, ())])

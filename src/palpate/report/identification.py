@@ -192,8 +192,8 @@ def _replay(data: Data, view: View) -> Iterator[Block]:
         note = f"Over {entry.get('windows', '?')} windows of {entry.get('window_s', float('nan')):g} s each."
         yield Table(("replay", "RMS error", "unit"), rows, words=(0, 2), note=note)
     elif windows:
-        unit = windows[0].curves[0].unit
-        each = np.array([w.curves[0].rms for w in windows])
+        unit = windows[0].tracks[0].unit
+        each = np.array([w.tracks[0].rms for w in windows])
         # the same number as on the terminal, where it is there
         pooled = rms(each) if entry.get("rms") is None else float(entry["rms"])
         whole, middle, worst = (tables.size(v, unit) for v in (pooled, float(np.median(each)), float(each.max())))
@@ -201,7 +201,7 @@ def _replay(data: Data, view: View) -> Iterator[Block]:
             f"RMS error of the {quantity(unit)}: {whole} over all windows, {middle} in the median window, {worst} in "
             "the worst."
         )
-    several = bool(windows and windows[0].curves[1:])
+    several = bool(windows and windows[0].tracks[1:])
     yield from _there(model_plots.replay(windows if several else windows[:_WINDOWS]))
     rest = None if several else model_plots.replay(windows[_WINDOWS:])
     if rest is not None:

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from palpate.errors import DataProblem
 from palpate.experiment.inspection import Inspection
-from palpate.experiment.stage.capture import Body, CapturedMotion, DeviceOnClock
+from palpate.experiment.stage.capture import Body, CapturedMotion
+from palpate.experiment.stage.recordings import Instrument
 from palpate.files import finite
 from palpate.findings import Finding, sentences
 from palpate.motion.cloud import markers_of
@@ -401,7 +402,7 @@ def clocks_table(inspection: Inspection) -> Table | None:
     return Table(headings, rows, "", (0, len(headings) - 1), marked, note) if rows else None
 
 
-def _clock_cells(device: DeviceOnClock) -> tuple[str, ...]:
+def _clock_cells(device: Instrument) -> tuple[str, ...]:
     clock, evidence = device.clock, device.offset
     if clock is None:
         return ("-",) * 7 + ("not known, see the findings",)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
 from palpate.experiment.inspection import Inspection
-from palpate.experiment.stage.capture import Body, DeviceOnClock, wrench_features
+from palpate.experiment.stage.capture import Body, wrench_features
+from palpate.experiment.stage.recordings import Instrument
 from palpate.experiment.view import ClockEvidence
 from palpate.motion.clock import ClockMap, without_lost
 from palpate.motion.cloud import Markers, Source, nan_mean, nan_median
@@ -153,7 +154,7 @@ def drift_lines(clocks: Mapping[str, ClockMap], inspection: Inspection) -> Figur
     )
 
 
-def _pairs(inspection: Inspection, name: str, device: DeviceOnClock, clock: ClockMap) -> list[Pair]:
+def _pairs(inspection: Inspection, name: str, device: Instrument, clock: ClockMap) -> list[Pair]:
     if name == "imu" and inspection.body is not None:
         at, omega, _ = angular_velocity(inspection.body.poses)
         gyroscope = without_lost(device.even.times_s, device.even.x[:, 3:6], device.even.lost)
@@ -167,7 +168,7 @@ def _pairs(inspection: Inspection, name: str, device: DeviceOnClock, clock: Cloc
     return _loads(inspection, device, clock) if name == "wrench" else []
 
 
-def _loads(inspection: Inspection, wrench: DeviceOnClock, clock: ClockMap) -> list[Pair]:
+def _loads(inspection: Inspection, wrench: Instrument, clock: ClockMap) -> list[Pair]:
     """The strongest force and moment, and what a rigid body of the best-fitting mass would need for this motion."""
     motion = _reference_motion(inspection)
     if motion is None:
@@ -185,7 +186,7 @@ def _loads(inspection: Inspection, wrench: DeviceOnClock, clock: ClockMap) -> li
     pairs: list[Pair] = []
     for word, unit, first in (("Force", "N", 0), ("Moment", "N m", 3)):
         k = first + int(spread[first : first + 3].argmax())
-        title = f"{word} {wrench.names[k]} and what the motion explains of it"
+        title = f"{word} {wrench.channels[k]} and what the motion explains of it"
         signals = (grid, explained[:, k], wrench.even.times_s, load[:, k])
         pairs.append(Pair(title, unit, "explained by the motion", "load cell", *signals))
     return pairs

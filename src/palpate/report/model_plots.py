@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.experiment.view import CoordinateSeries, ReplayWindow, ShapeProfile, View
+from palpate.experiment.view import CoordinateSeries, View
+from palpate.identify.shapes import Profile
 from palpate.mechanisms.mechanism import Row
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, rms, runs, segment_mask
@@ -21,6 +22,7 @@ from palpate.physics.motion import Kinematics
 from palpate.report import plots
 from palpate.report.page import Figure, Json
 from palpate.report.plots import COLOURS, DARK, GREY, LEGEND_ABOVE, LEGEND_ON_TOP, Panel, curve, line, short, shown_in
+from palpate.runtime.replay import Window
 
 MEASURED, ESTIMATED, RESIDUAL = DARK, COLOURS[1], "#5fbf9f"
 FORTH, BACK = COLOURS[0], COLOURS[1]
@@ -211,13 +213,13 @@ def profiles(view: View) -> Figure | None:
     shapes: list[Json] = []
     for i, p in enumerate(view.profiles):
         x, place = shown_in(p.unit).factor, plots.on_plot(i)
-        data.append(curve(x * p.values, np.minimum(p.cost, 1e6), p.name, 0, **place, showlegend=False))
+        data.append(curve(x * p.values, np.minimum(p.costs, 1e6), p.name, 0, **place, showlegend=False))
         upright, whole = plots.upright(x * p.value, "")[0], {"xref": place["xaxis"], "yref": f"{place['yaxis']} domain"}
         shapes += [upright | whole, plots.level(1.0, i)]
         if p.interval is not None:
             low, high = (float(np.clip(v, p.values.min(), p.values.max())) for v in p.interval)
             shapes.append(plots.band(x * low, x * high, COLOURS[4], 0.3) | whole)
-        worst = float(np.nanmax(p.cost)) if np.isfinite(p.cost).any() else 0.0
+        worst = float(np.nanmax(p.costs)) if np.isfinite(p.costs).any() else 0.0
         top = min(max(1.1 * worst, _LOWEST_COST), _HIGHEST_COST)
         made[plots.axis_of("yaxis", i)] |= {"range": [-0.05 * top, top]}
         made[plots.axis_of("xaxis", i)] |= {"range": [x * v for v in _valley(p)]}
@@ -230,17 +232,17 @@ def profiles(view: View) -> Figure | None:
     )
 
 
-def _valley(profile: ShapeProfile) -> tuple[float, float]:
+def _valley(profile: Profile) -> tuple[float, float]:
     """The values that are worth a look: those not far out of question, and something on both sides."""
     first, last = float(profile.values.min()), float(profile.values.max())
-    near = profile.values[profile.cost <= _HIGHEST_COST]
+    near = profile.values[profile.costs <= _HIGHEST_COST]
     places = np.clip([profile.value, *near.tolist(), *(profile.interval or ())], first, last)
     low, high = float(places.min()), float(places.max())
     margin = 0.6 * (high - low) or last - first
     return max(first, low - margin), min(last, high + margin)
 
 
-def _profile_title(profile: ShapeProfile) -> str:
+def _profile_title(profile: Profile) -> str:
     shown = shown_in(profile.unit)
     text = f"{profile.name} = {short(shown.factor * profile.value)} {shown.unit}"
     if profile.interval is None:
@@ -252,23 +254,23 @@ def _profile_title(profile: ShapeProfile) -> str:
 # --- replay -----------------------------------------------------------------------------------------------------------
 
 
-def replay(windows: Sequence[ReplayWindow]) -> Figure | None:
+def replay(windows: Sequence[Window]) -> Figure | None:
     """Measured against simulated position: a small plot for each window of one coordinate, else all windows one after
     the other, with a plot for each coordinate.
     """
     if not windows:
         return None
     zero = plots.zero_of(windows[0].times_s)
-    if windows[0].curves[1:]:
+    if windows[0].tracks[1:]:
         return _several_coordinates(windows, zero)
-    unit = windows[0].curves[0].unit
+    unit = windows[0].tracks[0].unit
     shown = shown_in(unit)
-    titles = [f"RMS {short(shown.factor * w.curves[0].rms)} {shown.unit}" for w in windows]
+    titles = [f"RMS {short(shown.factor * w.tracks[0].rms)} {shown.unit}" for w in windows]
     x_titles = [plots.since(zero)["title"]["text"]] * len(windows)
     made = plots.grid(titles, x_titles, f"{plots.quantity(unit)}, {shown.unit}", 180)
     data: list[Json] = []
     for i, w in enumerate(windows):
-        track = w.curves[0]
+        track = w.tracks[0]
         for name, y, colour in (("measured", track.measured, MEASURED), ("simulated", track.simulated, ESTIMATED)):
             more: Json = {"legendgroup": name, "showlegend": i == 0, **plots.on_plot(i)}
             data.append(line(w.times_s - zero, shown.factor * y, name, colour, most=1200, **more))
@@ -281,14 +283,14 @@ def replay(windows: Sequence[ReplayWindow]) -> Figure | None:
     )
 
 
-def _several_coordinates(windows: Sequence[ReplayWindow], zero: float) -> Figure:
+def _several_coordinates(windows: Sequence[Window], zero: float) -> Figure:
     times = _joined([w.times_s - zero for w in windows])
     panels: list[Panel] = []
-    for i, first in enumerate(windows[0].curves):
+    for i, first in enumerate(windows[0].tracks):
         shown = shown_in(first.unit)
         measured, simulated = (
             shown.factor * _joined(parts)[:_REPLAYED]
-            for parts in ([w.curves[i].measured for w in windows], [w.curves[i].simulated for w in windows])
+            for parts in ([w.tracks[i].measured for w in windows], [w.tracks[i].simulated for w in windows])
         )
         panels.append(
             Panel(f"{first.name}, {shown.unit}", _both(curve, times[:_REPLAYED], measured, simulated, "simulated"))

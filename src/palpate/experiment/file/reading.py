@@ -79,12 +79,12 @@ class Experiment(Generic[Config]):
         return ExperimentProblem(self.source, ".".join(place), problem, line=self.line(place), remedy=remedy)
 
     @contextmanager
-    def at(self, key: str) -> Generator[None]:
-        """Say of errors inside that they are this key's."""
+    def at(self, key: str, remedy: str = "", kind: type[PalpateError] = PalpateError) -> Generator[None]:
+        """Say of errors of a kind inside that they are this key's."""
         try:
             yield
-        except PalpateError as error:
-            raise self.problem(key, str(error)) from error
+        except kind as error:
+            raise self.problem(key, str(error), remedy) from error
 
     def line(self, place: Place) -> int | None:
         """The line of a key, or of what it belongs to."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -49,9 +48,8 @@ def ending(case: Case) -> Iterator[Finding]:
     if case.solution.ending not in (Ending.CONVERGED, Ending.FLAT):
         yield Finding("search", case.solution.ending.value, severity=Severity.FATAL)
     if not case.solution.uncertainty.enough:
-        yield Finding(
-            "short", "the train segments are too short to know the noise", "segments.train", severity=Severity.FATAL
-        )
+        evidence = "the train segments are too short to know the noise"
+        yield Finding("short", evidence, "segments.train", severity=Severity.FATAL)
 
 
 def conditioning(case: Case) -> Iterator[Finding]:
@@ -90,13 +88,13 @@ def misfit(case: Case) -> Iterator[Finding]:
         for row, e in rows.items():
             if e["percent_of_range"]:
                 ranges[row] = max(ranges.get(row, 0.0), 100 * e["value"] / e["percent_of_range"])
-    bad: list[str] = []
+    bad, in_band = list[str](), case.fit.inputs.imu is not None  # where the load cell's noise counts
     for row, reach in ranges.items():
         loudest = max(v for other, v in ranges.items() if units[other] == units[row])
         shares = {
             kind: 100 * rows[row]["value"] / max(reach, QUIET_ROW * loudest)
             for kind, rows in rms.items()
-            if row in rows and rows[row]["value"] > NOISE_RATIO * _in_band_noise(case, rows[row])
+            if row in rows and (not in_band or rows[row]["value"] > NOISE_RATIO * (rows[row]["noise"] or 0.0))
         }
         worse = [f"{kind.replace('_', '-')} {p:.0f} %" for kind, p in shares.items() if p > MISFIT_PERCENT]
         if worse:
@@ -113,11 +111,6 @@ def misfit(case: Case) -> Iterator[Finding]:
         "touched the object, or an effect that the object file lacks",
         severity=Severity.FATAL,
     )
-
-
-def _in_band_noise(case: Case, entry: Mapping[str, Any]) -> float:
-    """The load cell's noise, where the error is told in the band of the fit."""
-    return (entry["noise"] or 0.0) if case.fit.inputs.imu is not None else 0.0
 
 
 def noise(case: Case) -> Iterator[Finding]:
@@ -140,23 +133,19 @@ def noise(case: Case) -> Iterator[Finding]:
 
 def outlying(case: Case) -> Iterator[Finding]:
     """When the pieces were that a robust fit takes less seriously."""
-    train, inputs = case.fit.train, case.fit.inputs
-    length = train.samples / inputs.rate_hz
-    ends = np.cumsum(length)
-    starts, when = ends - length, list[str]()
-    if len(case.fit.outlying) != len(starts):
+    inputs, plan, weights = case.fit.inputs, case.fit.plan, case.fit.outlying
+    ends = np.cumsum(case.fit.train.samples) / inputs.rate_hz
+    if len(weights) != len(ends):
         return
-    for i in np.flatnonzero(case.fit.outlying < OUTLYING):
-        before = 0.0
-        for a, b in case.fit.plan.segments:  # the time of a piece inside its segment
-            if starts[i] < before + (b - a):
-                when.append(f"{a + starts[i] - before:.1f} s")
-                break
-            before += b - a
+    starts = np.append(0.0, ends[:-1])[weights < OUTLYING]
+    before = np.cumsum([0.0, *(b - a for a, b in plan.segments)])  # the time of a piece inside its segment
+    which = np.searchsorted(before, starts, side="right") - 1
+    inside = [(t - before[i], plan.segments[i]) for t, i in zip(starts, which, strict=True) if i < len(plan.segments)]
+    when = [f"{a + t:.1f} s" for t, (a, _) in inside]
     if not when:
         return
-    evidence = f"{len(when)} pieces of {len(starts)} do not fit, at about {', '.join(when[:12])}"
-    if case.fit.plan.robust:
+    evidence = f"{len(when)} pieces of {len(ends)} do not fit, at about {', '.join(when[:12])}"
+    if plan.robust:
         yield Finding("outlying", f"{evidence}; they count less")
     elif inputs.imu is not None:
         yield Finding("outlying", evidence, remedy="did somebody touch it? `robust: true` helps")

@@ -13,7 +13,7 @@ from palpate.experiment.stage.fit import Fit
 from palpate.experiment.stage.ground import feet_findings, wheel_findings
 from palpate.experiment.stage.inputs import AT_STOP
 from palpate.experiment.stage.prepare import SWAPPED, swapped
-from palpate.experiment.stage.result import Case
+from palpate.experiment.stage.result import AXES, Case
 from palpate.findings import Finding, Severity
 from palpate.identify.clock_profile import residuals
 from palpate.identify.diagnosis import axis_problems, scale_problems
@@ -107,7 +107,7 @@ def touched(case: Case) -> Iterator[Finding]:
         k = int(share.argmax())
         evidence = (
             f"the wrench of {which} changes by {change[k]:.2g} {'N' if k < 3 else 'N m'} "
-            f"({('f_x', 'f_y', 'f_z', 'n_x', 'n_y', 'n_z')[k]}, {100 * share[k]:.0f} % of all that is recorded): "
+            f"({AXES[k]}, {100 * share[k]:.0f} % of all that is recorded): "
             "somebody touches a handle there or the object moves, so the sensor's preload is wrong"
         )
         yield Finding("preload", evidence, "segments.static", severity=Severity.FATAL)
@@ -182,33 +182,27 @@ def _beside_balance(fit: Fit) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
     all parameters and is left out. Standard deviations hold for residuals that are alike within a second (sandwich).
     """
     inputs, balance = fit.inputs, fit.balance
-    low = replace(
-        balance,
-        lowpass=inputs.filtering.lowpass,
-        used=None if balance.used is None else balance.used & ~fit.moved.resting,
-    )
+    assert balance.used is not None  # of one coordinate, by markers or a table
+    used = balance.used & ~fit.moved.resting
+    low = replace(balance, lowpass=inputs.filtering.lowpass, used=used)
     idle = _idle_components(fit)
     row = balance.wrench[:, inputs.mechanism.row_components[0]]
     raw = np.vstack([*idle.values(), np.gradient(row, balance.times_s)])
-    raw = np.where(np.isfinite(raw), raw, 0.0)
-    own: list[FloatArray] = []
-    more: list[FloatArray] = []
+    raw = np.where(np.isfinite(raw) & used, raw, 0.0)
+    lines: list[FloatArray] = []
     pieces: list[Any] = []
-    for a, b in (balance.indices(s) for s in fit.plan.segments):
-        block = low.block(a, b)
-        rows = block[0] if not low.by_features else np.einsum("iN,ip->pN", block[0], low.lift[0])
-        own.append(rows)
-        used = np.ones(b - a, dtype=bool) if low.used is None else low.used[a:b]
-        columns = np.where(used, raw[:, a:b], 0.0)
-        more.append(columns if low.lowpass is None else low.lowpass.apply(columns))
-        step_s = float(balance.times_s[b - 1] - balance.times_s[a]) / max(rows.shape[1], 1)
-        pieces.append(np.asarray(np.arange(rows.shape[1]) * step_s / PIECE_S, dtype=np.int64) + 1_000_000 * len(pieces))
-    rows = np.concatenate(own, axis=1).T
-    X = np.concatenate([rows[:, :-1], np.concatenate(more, axis=1).T], axis=1)
+    for number, segment in enumerate(fit.plan.segments):
+        a, b = balance.indices(segment)
+        rows, more = low.rows(segment)[:, 0], raw[:, a:b]
+        more = more if low.lowpass is None else low.lowpass.apply(more)
+        lines.append(np.hstack([rows[:, :-1], more.T, rows[:, -1:]]))
+        step_s = float(balance.times_s[b - 1] - balance.times_s[a]) / max(len(rows), 1)
+        pieces.append(np.asarray(np.arange(len(rows)) * step_s / PIECE_S, dtype=np.int64) + 1_000_000 * number)
+    X, target = np.hsplit(np.concatenate(lines), [-1])
     scale = np.maximum(np.linalg.norm(X, axis=0), 1e-300)
-    Z, target = X / scale, rows[:, -1]
-    best = least_squares(Z, target)
-    scores = Z * (target - Z @ best)[:, None]
+    Z = X / scale
+    best = least_squares(Z, target[:, 0])
+    scores = Z * (target[:, 0] - Z @ best)[:, None]
     _, index = np.unique(np.concatenate(pieces), return_inverse=True)
     summed = np.stack([np.bincount(index, column) for column in scores.T])
     inverse = np.asarray(np.linalg.pinv(Z.T @ Z), dtype=float)

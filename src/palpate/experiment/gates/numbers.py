@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from palpate.elements.element import Element, Scope
 from palpate.experiment.gates.explaining import MISFIT_PERCENT, QUIET_ROW, misfit
@@ -18,7 +17,6 @@ from palpate.findings import Finding, Severity
 from palpate.identify import solve
 from palpate.identify.solution import Estimate, Solution, Status
 from palpate.physics.arrays import FloatArray
-from palpate.physics.motion import Kinematics
 
 MASS_OFF, MASS_STDS = 0.02, 5.0
 """A stated mass may differ from what the data weigh by this share, or by so many standard deviations."""
@@ -54,7 +52,7 @@ def refuse(fit: Fit, *, rate_known: bool = True) -> tuple[Solution, dict[str, Fi
     """
     if fit.inputs.imu is not None:
         return fit.solution, {}
-    judge = _Judge.of(fit, rate_known)
+    judge = _Judge(fit, rate_known)
     refused: dict[str, Finding] = {}
     estimates: list[Estimate] = []
     owners = [(element, j) for element in fit.inputs.model.elements for j in range(len(element.parameters))]
@@ -78,33 +76,21 @@ def refuse(fit: Fit, *, rate_known: bool = True) -> tuple[Solution, dict[str, Fi
     return replace(fit.solution, estimates=tuple(estimates)), refused
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Judge:
     """What the samples of a fit show."""
 
-    fit: Fit
-    rate_known: bool
-    rows: FloatArray
-    """(samples, rows, parameters + 1) of the fit's segments."""
-    level: FloatArray
-    """(rows,): RMS of what is left."""
-    explained: bool
-    """Whether that is small beside the range of each row."""
-    kinematics: Kinematics
-    at: NDArray[np.int64]
-    """The samples that count."""
-
-    @staticmethod
-    def of(fit: Fit, rate_known: bool) -> _Judge:
+    def __init__(self, fit: Fit, rate_known: bool) -> None:
         inside = fit.prediction.inside(fit.plan.segments)
-        rows, level = fit.prediction.rows[inside], fit.level
-        explained = False
-        if len(rows):
-            span = np.ptp(rows[:, :, -1], axis=0)
-            units = np.array([row.unit for row in fit.inputs.mechanism.rows])
-            loudest = np.array([span[units == unit].max() for unit in units])
-            explained = bool(np.all(level <= MISFIT_PERCENT / 100 * np.maximum(span, QUIET_ROW * loudest)))
-        return _Judge(fit, rate_known, rows, level, explained, fit.balance.kinematics, fit.prediction.at[inside])
+        self.fit, self.rate_known, self.kinematics = fit, rate_known, fit.balance.kinematics
+        self.at = fit.prediction.at[inside]
+        self.rows = fit.rows()
+        """(samples, rows, parameters + 1) of the fit's segments."""
+        self.level = fit.level
+        span = np.ptp(self.rows[:, :, -1], axis=0) if len(self.rows) else np.zeros_like(self.level)
+        units = np.array([row.unit for row in fit.inputs.mechanism.rows])
+        loudest = np.array([span[units == unit].max() for unit in units])
+        self.explained = bool(np.all(self.level <= MISFIT_PERCENT / 100 * np.maximum(span, QUIET_ROW * loudest)))
+        """Whether what is left is small beside the range of each row."""
 
     def reason(self, e: Estimate, element: Element, i: int, j: int, *, positive: bool) -> str:
         """Why a number is refused; empty if it is not. i, j: its column in the model and in its element."""
@@ -166,17 +152,14 @@ class _Judge:
             if only != zone.when:
                 return f"the object was moved in one direction only, {only}; it takes {verb}{where}"
         way = float(np.sum(np.abs(over) * going * zone.weight(position))) / self.fit.inputs.rate_hz
-        steps = way / STEP[self.fit.inputs.mechanism.coordinates[zone.over]]
+        unit = self.fit.inputs.mechanism.coordinates[zone.over]
+        steps = way / STEP[unit]
         if steps >= LEAST_WAY:
             return ""
         if steps < 0.1 * LEAST_WAY:
             return f"the object is never seen {verb}{where}"
-        unit = self.fit.inputs.mechanism.coordinates[zone.over]
-        return (
-            f"the object is seen {verb}{where} for {np.degrees(way):.1f} deg in all"
-            if unit == "rad"
-            else (f"the object is seen {verb}{where} for {1e3 * way:.0f} mm in all")
-        )
+        seen = f"{np.degrees(way):.1f} deg" if unit == "rad" else f"{1e3 * way:.0f} mm"
+        return f"the object is seen {verb}{where} for {seen} in all"
 
     def _path(self, name: str) -> tuple[FloatArray, FloatArray]:
         coordinate = self.kinematics.coordinates[name]

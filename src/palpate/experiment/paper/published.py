@@ -16,10 +16,9 @@ from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment, object_model, wrench_channels
 from palpate.experiment.file.schema import SensorMarkersPart
 from palpate.experiment.paper.choices import BODIES, CHOICES, HANDLES, PAPER, Choices, Span, Window
-from palpate.experiment.stage.capture import Tell
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
 from palpate.experiment.stage.inputs import Belief, Filtering, ImuMotion, Inputs, Sensor, prior_of
-from palpate.experiment.stage.recordings import load_part, sensor_of
+from palpate.experiment.stage.recordings import Tell, load_part, sensor_of
 from palpate.files import finite
 from palpate.identify import Prior, Solution
 from palpate.identify.balance import Segment
@@ -371,10 +370,9 @@ def sides(fit: Fit, segments: Sequence[Segment], known: Sequence[str] = ()) -> t
     """y and f of the used samples, each (samples, rows); `known` parameters stand on the side of y (paper, eq.
     y_door_scalar).
     """
-    if fit.inputs.imu is None:
-        rows = fit.prediction.rows[fit.prediction.inside(segments)]
-    else:  # a prediction at the load cell's rate may leave samples out
-        rows = np.concatenate([fit.balance.rows(s) for s in segments])
+    # a prediction at the load cell's rate may leave samples out
+    by_imu = fit.inputs.imu is not None
+    rows = np.concatenate([fit.balance.rows(s) for s in segments]) if by_imu else fit.rows(segments)
     before = np.array([name in known for name in fit.inputs.model.parameters])
     Y, p = rows[:, :, :-1], fit.p
     return rows[:, :, -1] - Y[:, :, before] @ p[before], np.asarray(Y[:, :, ~before] @ p[~before], dtype=float)

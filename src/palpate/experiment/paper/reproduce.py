@@ -15,7 +15,7 @@ from palpate.experiment.file.reading import ROOTS, Experiment, parse, shipped_ex
 from palpate.experiment.paper.choices import BODIES, CHOICES, HANDLES, ORDER
 from palpate.experiment.paper.published import PublishedFit, aligned, fit_published, read_markers
 from palpate.experiment.run import run_experiment
-from palpate.experiment.stage.capture import Tell
+from palpate.experiment.stage.recordings import Tell
 from palpate.experiment.stage.result import Result, read_result
 from palpate.files import read_bytes
 from palpate.model import Model

@@ -12,10 +12,18 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.errors import DataProblem, PalpateError, UnknownName
+from palpate.errors import DataProblem, UnknownName
 from palpate.experiment.file.reading import Experiment
 from palpate.experiment.file.schema import MarkersPart, MotionPart
-from palpate.experiment.stage.recordings import Instrument, load_part, pose_of, read_imu, read_wrench
+from palpate.experiment.stage.recordings import (
+    Instrument,
+    Tell,
+    load_part,
+    pose_of,
+    read_imu,
+    read_wrench,
+    time_of_sample,
+)
 from palpate.findings import Finding, Severity
 from palpate.motion.clock import ClockMap, Even, clock_map, evenly_sampled, without_lost
 from palpate.motion.cloud import (
@@ -69,8 +77,6 @@ from palpate.physics.motion import Kinematics, Motion, Poses
 from palpate.recording import Recording
 
 T = TypeVar("T")
-Tell = Callable[[str], None]
-"""Called with the name of each step as it begins."""
 LARGEST_M = 20.0
 CLOUD_SHARE = 0.3
 """Error of a marker's place in a cloud beside its noise in a frame: faults and bending do not average out."""
@@ -79,8 +85,6 @@ NOT_RIGID_M = 0.01
 ASKEW_DEG = 10.0
 TOGETHER = 0.98
 """Share of an IMU's signals that the motion of its body explains, at least."""
-
-
 UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -118,15 +122,14 @@ def read_body(experiment: Experiment[MotionPart]) -> Body:
     """Markers to poses, as the experiment file's `markers:` says."""
     config, part = experiment.config, experiment.config.markers
     recording = load_part(experiment, "recordings.mocap", config.recordings.mocap)
-    markers, rows = on_even_frames(upright(_markers(experiment, "markers.body", recording, part.body), part.up))
+    with experiment.at("markers.body"):
+        markers, rows = on_even_frames(upright(markers_of(recording, part.body or None), part.up))
     whole, reference = _cloud(experiment, markers)
     cloud = whole.select([name for name in markers.names if name in whole.names])
     if len(cloud.names) < 3:
         raise experiment.problem("markers.body", f"the reference cloud has only {', '.join(cloud.names)} of them")
-    try:
+    with experiment.at("markers.body", "name the markers of one rigid body", DataProblem):
         body = align_body(recording, markers, cloud, reference, longest_gap_s=part.longest_gap)
-    except DataProblem as error:
-        raise experiment.problem("markers.body", str(error), "name the markers of one rigid body") from error
     # a marker that moved on the body shows a frame where it sat when the frame was measured
     placed = cloud_before(whole, body.checked.faults)
     frames = _frames(experiment, placed, body.poses)
@@ -181,39 +184,30 @@ def on_even_frames(markers: Markers) -> tuple[Markers, NDArray[np.intp]]:
     return Markers(markers.names, even.times_s, points), even.rows
 
 
-def _markers(experiment: Experiment[MotionPart], key: str, recording: Recording, names: list[str]) -> Markers:
-    try:
-        return markers_of(recording, names or None)
-    except PalpateError as error:
-        raise experiment.problem(key, str(error)) from error
-
-
 def _cloud(experiment: Experiment[MotionPart], markers: Markers) -> tuple[Cloud, str]:
     """The reference cloud with all that it can place, also markers that are not on the body."""
     part, static = experiment.config.markers, experiment.config.recordings.static
     kind = part.reference or ("static" if static is not None else "still" if part.still is not None else "mean")
-    try:
+    if kind == "static" and static is None:
+        raise experiment.problem("recordings.static", "this key is missing: markers.reference asks for it")
+    with experiment.at("markers.reference", kind=DataProblem):
         if kind == "static":
-            if static is None:
-                raise experiment.problem("recordings.static", "this key is missing: markers.reference asks for it")
             at_rest = upright(markers_of(load_part(experiment, "recordings.static", static)), part.up)
             return completed(static_cloud(at_rest), markers), kind
         if kind == "still":
             return still_cloud(markers, None if part.still is None else (part.still[0], part.still[1])), kind
         return mean_cloud(markers), kind
-    except DataProblem as error:
-        raise experiment.problem("markers.reference", str(error)) from error
 
 
 def _frames(experiment: Experiment[MotionPart], cloud: Cloud, poses: Poses) -> dict[str, FloatArray]:
     """The declared frames in the cloud; a hinge without markers is not among them."""
-    roles = _roles(experiment, experiment.config.markers)
     found: dict[str, FloatArray] = {}
-    for name, role in roles.items():
-        try:
-            found |= frames_of({name: role}, cloud, up=_up(poses))
-        except PalpateError as error:
-            raise experiment.problem(f"markers.{name}", str(error)) from error
+    # on the average of the recording: a hinge that points up does so throughout
+    up = poses.rotation[poses.seen].mean(axis=0).T @ UP
+    up = up / max(float(np.linalg.norm(up)), 1e-300)
+    for name, role in _roles(experiment, experiment.config.markers).items():
+        with experiment.at(f"markers.{name}"):
+            found |= frames_of({name: role}, cloud, up=up)
     return found
 
 
@@ -232,46 +226,13 @@ def _roles(experiment: Experiment[MotionPart], part: MarkersPart) -> dict[str, R
             a, b, c = sensor.markers
             offset = pose_of(experiment, f"markers.{name}.offset", sensor.offset, "the markers' frame")
             roles[name] = SensorRoles((a, b, c), offset)
-    if part.hinge is not None and part.hinge.axis:
-        assert part.hinge.towards is not None
-        assert part.hinge.points is not None
-        roles["hinge"] = HingeRoles(tuple(part.hinge.axis), part.hinge.towards, part.hinge.points)
+    hinge = part.hinge
+    if hinge is not None and hinge.axis and hinge.towards is not None and hinge.points is not None:
+        roles["hinge"] = HingeRoles(tuple(hinge.axis), hinge.towards, hinge.points)
     if part.axle is not None:
         first, second = part.axle.axle
         roles["axle"] = AxleRoles((first, second), tuple((a, b) for a, b in part.axle.across))
     return roles
-
-
-def _up(poses: Poses) -> FloatArray:
-    """Up in the cloud's frame, on the average of the recording: a hinge that points up does so throughout."""
-    mean = poses.rotation[poses.seen].mean(axis=0).T @ UP
-    return mean / max(float(np.linalg.norm(mean)), 1e-300)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DeviceOnClock:
-    """An instrument beside the cameras, and how its clock runs against theirs."""
-
-    instrument: Instrument
-    clock: ClockMap | None
-    """None where it cannot be known."""
-    offset: Offset | None
-    """The evidence, where the clock was found from the signals."""
-
-    @property
-    def even(self) -> Even:
-        """Its samples on its own even clock."""
-        return self.instrument.even
-
-    @property
-    def recording(self) -> Recording:
-        """As it was read."""
-        return self.instrument.recording
-
-    @property
-    def names(self) -> list[str]:
-        """Of its six channels."""
-        return self.instrument.channels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -283,7 +244,8 @@ class CapturedMotion:
     """Whose motion it is: sensor, axle or body."""
     poses: Poses
     """T_capture_frame."""
-    devices: dict[str, DeviceOnClock]
+    devices: dict[str, Instrument]
+    """Those beside the cameras, with their clocks against theirs: imu, wrench."""
     placement: Placement | None
     """The IMU in that frame, and the tilt of the capture frame, as the motion tells."""
     up: FloatArray
@@ -301,19 +263,13 @@ class CapturedMotion:
     rolling: RollingMotion | None = None
 
 
-@dataclass(slots=True)
-class _Attempts:
-    """Findings as they come; what cannot be known is one of them, and the rest goes on."""
-
-    findings: list[Finding] = field(default_factory=list[Finding])
-
-    def attempt(self, cause: str, what: Callable[[], T]) -> T | None:
-        """The result, or None and a finding that says why not."""
-        try:
-            return what()
-        except DataProblem as error:
-            self.findings.append(Finding(cause, str(error)))
-            return None
+def attempt(findings: list[Finding], cause: str, what: Callable[[], T]) -> T | None:
+    """The result; where it cannot be known, None and a finding that says why: the rest goes on."""
+    try:
+        return what()
+    except DataProblem as error:
+        findings.append(Finding(cause, str(error)))
+        return None
 
 
 def capture(experiment: Experiment[Any], tell: Tell = lambda _: None, *, wrench: bool = False) -> CapturedMotion:
@@ -321,51 +277,60 @@ def capture(experiment: Experiment[Any], tell: Tell = lambda _: None, *, wrench:
 
     wrench: whether the load cell's clock is to be found here, by the motion of the body alone.
     """
-    attempts = _Attempts()
     tell("aligning the markers")
     body = read_body(experiment)
-    attempts.findings += [f.finding for f in body.checked.faults]
-    attempts.findings += [*not_rigid(body), *_weak(body)]
+    weak = weak_orientation(body.fit)
+    findings = [f.finding for f in body.checked.faults] + not_rigid(body) + ([] if weak is None else [weak.finding])
     frame = next((name for name in ("sensor", "axle") if name in body.frames), "body")
     poses = body.poses_of(frame)
     tell("comparing the clocks")
-    devices = _devices(experiment, body, attempts, wrench=wrench)
+    devices = _devices(experiment, body, findings, wrench=wrench)
     tell("looking for the vertical")
-    placement = _placement(experiment, body, poses, devices.get("imu"), attempts)
+    placement = _placement(experiment, body, poses, devices.get("imu"), findings)
     up = UP if placement is None or placement.tilt is None else placement.tilt.up
-    attempts.findings += _askew(up)
-    return CapturedMotion(body, frame, poses, devices, placement, up, tuple(attempts.findings))
+    angle = float(np.degrees(np.arctan2(np.hypot(up[0], up[1]), up[2])))
+    if angle >= ASKEW_DEG:
+        evidence = f"the vertical is {angle:.0f} deg off the capture frame's z axis"
+        remedy = "say markers: {up: y}, or level the capture system"
+        findings.append(Finding("vertical", evidence, "", remedy, Severity.FATAL))
+    return CapturedMotion(body, frame, poses, devices, placement, up, tuple(findings))
 
 
 def build_motion(experiment: Experiment[MotionPart], tell: Tell = lambda _: None) -> CapturedMotion:
     """Run the motion stage. What cannot be known is a finding; what is wrong in the file is an error."""
-    config, attempts = experiment.config, _Attempts()
-    captured = capture(experiment, tell, wrench=True)
-    body, poses, up = captured.body, captured.poses, captured.up
+    config, captured = experiment.config, capture(experiment, tell, wrench=True)
+    markers, body, poses, up = config.markers, captured.body, captured.poses, captured.up
+    part, findings = config.derivatives, list(captured.findings)
     tell("differentiating")
-    derivatives = attempts.attempt("derivatives", lambda: _derivatives(config, poses, up))
+    derivatives = attempt(findings, "derivatives", lambda: _derivatives(config, poses, up))
     motion = None if derivatives is None else derivatives.motion
-    if config.derivatives.method == "fusion":
+    if part.method == "fusion":
         imu = captured.devices.get("imu")
-        motion, derivatives = attempts.attempt("fusion", lambda: _fused(experiment, poses, up, imu)), None
-    hinge = None if config.markers.hinge is None else attempts.attempt("hinge", lambda: hinge_of(config.markers, body))
-    turned = None if hinge is None else hinge_motion(body.poses, hinge)
-    attempts.findings += [] if turned is None else check_hinge(turned)
-    angle = None if turned is None else attempts.attempt("hinge angle", lambda: _angle(config, turned))
-    rolls = None
-    if config.markers.axle is not None:
-        rolls = rolling(body.poses_of("axle"), floor_m=config.markers.axle.floor, up=up)
-        radius = config.markers.axle.radius
-        attempts.findings += [] if radius is None else check_wheel(rolls, radius)
+        motion, derivatives = attempt(findings, "fusion", lambda: _fused(experiment, poses, up, imu)), None
+    hinge = None if markers.hinge is None else attempt(findings, "hinge", lambda: hinge_of(markers, body))
+    turned, angle, inclined, rolls = None, None, None, None
+    if hinge is not None:
+        turned = hinge_motion(body.poses, hinge)
+        findings += check_hinge(turned)
+        window, x = 0.31 if part.method == "published" and part.window is None else part.window, turned
+        angle = attempt(
+            findings,
+            "hinge angle",
+            lambda: coordinate_motion(x.times_s, x.angle_rad, window_s=window, order=part.order),
+        )
+        inclined = _inclination(hinge, captured.placement, up, body)
+    if markers.axle is not None:
+        rolls = rolling(body.poses_of("axle"), floor_m=markers.axle.floor, up=up)
+        findings += [] if markers.axle.radius is None else check_wheel(rolls, markers.axle.radius)
     return replace(
         captured,
-        findings=(*captured.findings, *attempts.findings),
+        findings=tuple(findings),
         motion=motion,
         derivatives=derivatives,
         hinge=hinge,
         hinge_motion=turned,
         angle=angle,
-        inclination_rad=None if hinge is None else _inclination(hinge, captured.placement, up, body),
+        inclination_rad=inclined,
         rolling=rolls,
     )
 
@@ -377,40 +342,35 @@ def joint_of(markers: MarkersPart, body: Body, kind: str, axis: tuple[float, flo
     return slide_from_motion(body.poses, near=body.cloud.points.mean(axis=0), axis=axis)
 
 
-def _devices(experiment: Experiment[Any], body: Body, attempts: _Attempts, *, wrench: bool) -> dict[str, DeviceOnClock]:
-    recordings, devices = experiment.config.recordings, dict[str, DeviceOnClock]()
+def _devices(
+    experiment: Experiment[Any], body: Body, findings: list[Finding], *, wrench: bool
+) -> dict[str, Instrument]:
+    recordings, devices = experiment.config.recordings, dict[str, Instrument]()
+
+    def on_clock(name: str, instrument: Instrument, estimate: Callable[[], Offset], *more: Finding) -> None:
+        findings.extend([*instrument.faults(), *more])
+        stated = stated_clock(experiment, name, instrument.even, body)
+        offset = None if stated else attempt(findings, "clock", estimate)
+        devices[name] = replace(instrument, clock=stated) if stated else instrument.timed_by(offset)
+
     if recordings.imu is not None:
         imu = read_imu(experiment, recordings.imu)
-        attempts.findings += [*imu.faults(), *check_imu(imu.even.times_s, imu.even.x[:, :3], imu.even.x[:, 3:])]
-        stated = stated_clock(experiment, "imu", imu.even, body)
-        offset = None if stated else attempts.attempt("clock", lambda: imu_clock(body.poses, imu.even))
-        devices["imu"] = DeviceOnClock(imu, stated or (offset and offset.clock), offset)
+        doubts = check_imu(imu.even.times_s, imu.even.x[:, :3], imu.even.x[:, 3:])
+        on_clock("imu", imu, lambda: imu_clock(body.poses, imu.even), *doubts)
     if wrench and recordings.wrench is not None:
         cell = read_wrench(experiment, recordings.wrench)
-        attempts.findings += cell.faults()
-        stated = stated_clock(experiment, "wrench", cell.even, body)
-        offset = None
-        if stated is None:
-            offset = attempts.attempt("clock", lambda: wrench_clock(body.poses, cell.even, devices.get("imu")))
-        devices["wrench"] = DeviceOnClock(cell, stated or (offset and offset.clock), offset)
+        on_clock("wrench", cell, lambda: wrench_clock(body.poses, cell.even, devices.get("imu")))
     return devices
 
 
 def stated_clock(experiment: Experiment[Any], name: str, even: Even, body: Body) -> ClockMap | None:
     """The clock as the experiment file states it: a frame and a sample of the same instant; None: auto."""
-    clocks = experiment.config.clocks
-    if clocks == "auto":
+    if experiment.config.clocks == "auto":
         return None
-    sample: int | None = getattr(clocks, name)
-    if sample is None:
-        raise experiment.problem(f"clocks.{name}", "this key is missing: the file has such a recording")
-    for key, number, most in (("mocap", clocks.mocap, len(body.rows)), (name, sample, len(even.rows))):
-        if number > most:
-            raise experiment.problem(f"clocks.{key}", f"there is no sample {number}, the file has {most}")
-    at = float(body.poses.times_s[body.rows[clocks.mocap - 1]])
+    at = time_of_sample(experiment, "mocap", replace(even, times_s=body.poses.times_s, rows=body.rows))
     period = float(np.median(np.diff(body.poses.times_s)))
     # a typed sample is right to half a period, and says nothing about drift
-    return clock_map(at - float(even.times_s[even.rows[sample - 1]]), period / 12**0.5, at)
+    return clock_map(at - time_of_sample(experiment, name, even), period / 12**0.5, at)
 
 
 def wrench_features(motion: Motion) -> FloatArray:
@@ -429,7 +389,7 @@ def imu_clock(poses: Poses, imu: Even) -> Offset:
     return marker_clock(poses, imu.times_s, imu.seen_x[:, 3:], what=what)
 
 
-def wrench_clock(poses: Poses | None, wrench: Even, imu: DeviceOnClock | None) -> Offset:
+def wrench_clock(poses: Poses | None, wrench: Even, imu: Instrument | None) -> Offset:
     """Reference minus load-cell time, from the motion of the body: by the IMU where its clock is known, else by the
     markers.
     """
@@ -440,34 +400,28 @@ def wrench_clock(poses: Poses | None, wrench: Even, imu: DeviceOnClock | None) -
         times = imu.clock.to_reference(motion.times_s)
         features = without_lost(motion.times_s, wrench_features(motion), imu.even.lost, PARALLEL.reach_s)
         found = estimate_offset(times, features, wrench.times_s, wrench.seen_x, what=what)
-        # the IMU's own clock is not known better than that
-        return replace(
-            _turned_round(found),
+        found = replace(  # the IMU's own clock is not known better than that
+            found,
             std_s=float(np.hypot(found.std_s, imu.clock.offset_std_s)),
             drift_std_ppm=float(np.hypot(found.drift_std_ppm, imu.clock.drift_std_ppm)),
             freedom=min(found.freedom, imu.clock.freedom),
         )
-    if poses is None:
+    elif poses is None:
         raise DataProblem(what, "there is no motion to compare it with", remedy="record an IMU or markers with it")
-    motion = pose_motion(poses, gravity=(0.0, 0.0, -9.80665)).motion
-    seen = np.isfinite(motion.omega_dot).all(axis=1)
-    if not seen.any():
-        raise DataProblem(what, "the markers give no motion to compare it with")
-    features = wrench_features(motion)
-    return _turned_round(
-        estimate_offset(motion.times_s, features, wrench.times_s, wrench.seen_x, what=what, bandwidth_hz=8.0)
-    )
-
-
-def _turned_round(offset: Offset) -> Offset:
-    """The same relation, counted from the response (the load cell) to the predictors (the reference)."""
+    else:
+        motion = pose_motion(poses, gravity=(0.0, 0.0, -9.80665)).motion
+        if not np.isfinite(motion.omega_dot).all(axis=1).any():
+            raise DataProblem(what, "the markers give no motion to compare it with")
+        signals = (motion.times_s, wrench_features(motion), wrench.times_s, wrench.seen_x)
+        found = estimate_offset(*signals, what=what, bandwidth_hz=8.0)
+    # the same relation, counted from the response (the load cell) to the predictors (the reference)
     return replace(
-        offset,
-        value_s=-offset.value_s,
-        at_s=offset.at_s - offset.value_s,
-        drift_ppm=-offset.drift_ppm,
-        lags_s=-offset.lags_s[::-1],
-        misfit=offset.misfit[::-1],
+        found,
+        value_s=-found.value_s,
+        at_s=found.at_s - found.value_s,
+        drift_ppm=-found.drift_ppm,
+        lags_s=-found.lags_s[::-1],
+        misfit=found.misfit[::-1],
     )
 
 
@@ -481,60 +435,36 @@ def not_rigid(body: Body) -> list[Finding]:
     shown = float((body.markers.seen.sum(axis=1) >= 3).mean())
     if error <= NOT_RIGID_M and known >= 0.8 * shown and body.checked.confused_share <= 0.2:
         return []
-    off = (
-        f"{1e3 * error:.0f} mm off on average"
-        if error > NOT_RIGID_M
-        else f"they agree in {100 * known:.0f} % of the frames"
-    )
+    loose = error > NOT_RIGID_M
+    off = f"{1e3 * error:.0f} mm off on average" if loose else f"they agree in {100 * known:.0f} % of the frames"
     evidence = f"these {len(body.markers.names)} markers are not one rigid body: {off}"
     remedy = "name those of one body (stage: motion, markers: {body: [...]})"
     return [Finding("markers", evidence, "", remedy, Severity.FATAL)]
 
 
-def _weak(body: Body) -> list[Finding]:
-    fault = weak_orientation(body.fit)
-    return [] if fault is None else [fault.finding]
-
-
-def _askew(up: FloatArray) -> list[Finding]:
-    angle = float(np.degrees(np.arctan2(np.hypot(up[0], up[1]), up[2])))
-    if angle < ASKEW_DEG:
-        return []
-    evidence = f"the vertical is {angle:.0f} deg off the capture frame's z axis"
-    return [Finding("vertical", evidence, "", "say markers: {up: y}, or level the capture system", Severity.FATAL)]
-
-
-def _frame_covariance(body: Body) -> FloatArray:
-    """(6, 6): how well a frame of three markers is known in the cloud, whose places are good to a part of the noise."""
-    if "sensor" not in body.frames:
-        return np.zeros((6, 6))
-    turn, move = pose_std(body.cloud.points[:3], CLOUD_SHARE * body.checked.noise_m)
-    return np.diag(np.repeat([turn**2, move**2], 3))
-
-
 def _placement(
-    experiment: Experiment[MotionPart], body: Body, poses: Poses, imu: DeviceOnClock | None, attempts: _Attempts
+    experiment: Experiment[MotionPart], body: Body, poses: Poses, imu: Instrument | None, findings: list[Finding]
 ) -> Placement | None:
     """Where the IMU sits and how the capture frame stands, beside the drawing where there is one."""
     if imu is None or imu.clock is None:
         return None
-    clock, even, drawing = imu.clock, imu.even, experiment.config.imu_pose
-    bias = experiment.config.accelerometer_zero
-    found = attempts.attempt(
-        "placement",
-        lambda: imu_on_poses(poses, even.times_s, even.seen_x[:, :3], even.seen_x[:, 3:], clock, bias_std=bias),
-    )
-    if found is not None:
-        found = replace(found, covariance=found.covariance + _frame_covariance(body))
-    if found is not None and found.explained < TOGETHER:
+    signals = (imu.even.times_s, imu.even.seen_x[:, :3], imu.even.seen_x[:, 3:], imu.clock)
+    bias, drawing = experiment.config.accelerometer_zero, experiment.config.imu_pose
+    found = attempt(findings, "placement", lambda: imu_on_poses(poses, *signals, bias_std=bias))
+    if found is None:
+        return None
+    if "sensor" in body.frames:  # a frame of three markers is known in the cloud to a part of their noise
+        turn, move = pose_std(body.cloud.points[:3], CLOUD_SHARE * body.checked.noise_m)
+        found = replace(found, covariance=found.covariance + np.diag(np.repeat([turn**2, move**2], 3)))
+    if found.explained < TOGETHER:
         evidence = (
             f"markers and IMU do not move together: {100 * found.explained:.1f} % of what the IMU feels is explained"
         )
         remedy = "is it fixed to the same body, and are rows missing?"
-        attempts.findings.append(Finding("placement", evidence, "", remedy))
-    if found is not None and drawing is not None:
+        findings.append(Finding("placement", evidence, "", remedy))
+    if drawing is not None:
         T_sensor_imu = pose_of(experiment, "imu_pose", drawing, "the IMU")
-        attempts.findings += check_placement(found, T_sensor_imu[:3, :3], T_sensor_imu[:3, 3])
+        findings += check_placement(found, T_sensor_imu[:3, :3], T_sensor_imu[:3, 3])
     return found
 
 
@@ -548,24 +478,17 @@ def _derivatives(config: MotionPart, poses: Poses, up: FloatArray) -> PoseMotion
     return pose_motion(poses, gravity=gravity, window_s=part.window, order=part.order, still=still)
 
 
-def _fused(experiment: Experiment[MotionPart], poses: Poses, up: FloatArray, imu: DeviceOnClock | None) -> Motion:
+def _fused(experiment: Experiment[MotionPart], poses: Poses, up: FloatArray, imu: Instrument | None) -> Motion:
     config = experiment.config
     if imu is None or config.imu_pose is None:
-        raise experiment.problem(
-            "derivatives.method", "fusion needs recordings.imu and imu_pose", "or write method: local"
-        )
+        wrong = "fusion needs recordings.imu and imu_pose"
+        raise experiment.problem("derivatives.method", wrong, "or write method: local")
     if imu.clock is None:
         raise DataProblem("fusion", "the IMU's clock is not known")
     T = pose_of(experiment, "imu_pose", config.imu_pose, "the IMU")
     times, x = imu.clock.to_reference(imu.even.times_s), imu.even.seen_x
     gravity = -config.gravity * up
     return fuse(poses, times, x[:, :3], x[:, 3:], T, gravity=gravity, at_s=poses.times_s).motion
-
-
-def _angle(config: MotionPart, turned: HingeMotion) -> CoordinateMotion:
-    part = config.derivatives
-    window = 0.31 if part.method == "published" and part.window is None else part.window
-    return coordinate_motion(turned.times_s, turned.angle_rad, window_s=window, order=part.order)
 
 
 def _inclination(hinge: HingeAxis, placement: Placement | None, up: FloatArray, body: Body) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from palpate.identify.balance import Segment
 from palpate.identify.clock_profile import bounded, least_values, profile_clock
 from palpate.identify.shapes import fit_shapes
 from palpate.motion.clock import ClockMap, resample
+from palpate.motion.derivatives import Lowpass
 from palpate.motion.offset import Offset
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS
@@ -89,16 +90,16 @@ def _residuals(inputs: Inputs, segments: Sequence[Segment]) -> tuple[Residuals, 
     from scipy.interpolate import CubicSpline
 
     moved = move(inputs)
-    silent = replace(inputs, add="nothing", zero="none", at_contact=None)
-    silent = replace(silent, measured=np.zeros((len(inputs.sensors), len(inputs.times_s), 6))).with_zero("estimated")
-    balance = fit_balance(silent, moved)
-    lowpass, rate = balance.lowpass, inputs.rate_hz
-    assert balance.used is not None
-    spans = [(a, b) for a, b in (balance.indices(s) for s in segments) if _outputs(balance, b - a)]
-    if not spans or sum(int(balance.used[a:b].sum()) for a, b in spans) < 10 * len(silent.model.parameters):
+    nothing = np.zeros((len(inputs.sensors), len(inputs.times_s), 6))
+    handles = replace(inputs, measured=nothing, zero="none", at_contact=None)
+    balance = fit_balance(replace(handles, add="nothing").with_zero("estimated"), moved)
+    lowpass, rate, used = balance.lowpass or Lowpass(np.ones(1), 1), inputs.rate_hz, balance.used
+    assert used is not None
+    kept = [s for s in segments if lowpass.outputs(int(np.ptp(balance.indices(s))))]
+    spans = [balance.indices(s) for s in kept]
+    if sum(int(used[a:b].sum()) for a, b in spans) < 10 * len(balance.model.parameters):
         raise DataProblem(WHAT, "it cannot be known: the object hardly moves", remedy="state the samples that coincide")
-    blocks = [balance.block(a, b) for a, b in spans]
-    Y = np.concatenate([_columns(balance, block) for block in blocks]) * balance.weights[:, None]
+    Y = np.concatenate([balance.rows(s)[:, :, :-1] for s in kept]) * balance.weights[:, None]
     flat = Y.reshape(-1, Y.shape[2])
     scale = np.maximum(np.linalg.norm(flat, axis=0), 1e-300)
     U, s, Vt = np.linalg.svd(flat / scale, full_matrices=False)
@@ -117,35 +118,24 @@ def _residuals(inputs: Inputs, segments: Sequence[Segment]) -> tuple[Residuals, 
     spline = CubicSpline(grid[known], total[known])
     at = np.concatenate([np.arange(a, b) for a, b in spans])
     times = inputs.times_s[at]
-    weight = np.where(balance.used, 1.0 if balance.fade is None else balance.fade, 0.0)[at]
+    weight = np.where(used, 1.0 if balance.fade is None else balance.fade, 0.0)[at]
     rows = np.array([_projected(balance, i) for i in range(6)])[:, :, at] * balance.weights[:, None]
     P = np.where(weight > 0, rows, 0.0) * weight  # (6, rows, samples)
-    if inputs.add != "nothing":  # what the handles add moves with the object, not with the load cell
-        nothing = replace(inputs, measured=np.zeros_like(silent.measured), zero="none", at_contact=None)
-        added = np.where(weight[:, None] > 0, body_wrench(nothing, moved.motion)[at], 0.0)
-    else:
-        added = np.zeros((len(at), 6))
+    # what the handles add moves with the object, not with the load cell
+    added = np.where(weight[:, None] > 0, body_wrench(handles, moved.motion)[at], 0.0)
     edges = np.cumsum([0, *(b - a for a, b in spans)])
 
     def of(clock: ClockMap, possible: bool) -> FloatArray:
         y = np.einsum("irn,ni->rn", P, spline(clock.from_reference(times)) + added)
-        low = np.concatenate([_low(balance, y[:, a:b]).T for a, b in pairwise(edges)]).ravel()
+        low = np.concatenate([lowpass.apply(y[:, a:b]).T for a, b in pairwise(edges)]).ravel()
         explained = basis.T @ low
         if possible:
             explained = small @ bounded(small, explained, least)
         squares = ((low - basis @ explained) ** 2).reshape(len(Y), -1).sum(axis=1)
         return np.asarray(np.bincount(piece, squares, pieces), dtype=float)
 
-    del lowpass
     first, last = float(grid[known][0]), float(grid[known][-1])
     return of, (float(times[-1]) - last, float(times[0]) - first)
-
-
-def _columns(balance: Balance, block: FloatArray) -> FloatArray:
-    """(outputs, rows, parameters) of a block."""
-    if not balance.by_features:
-        return block[:, :-1].transpose(2, 0, 1)
-    return np.asarray(np.einsum("iN,rip->Nrp", block[0], balance.lift), dtype=float)[:, :, :-1]
 
 
 def _projected(balance: Balance, i: int) -> FloatArray:
@@ -153,11 +143,3 @@ def _projected(balance: Balance, i: int) -> FloatArray:
     w = [np.full(len(balance.times_s), float(i == j)) for j in range(6)]
     rows = balance.model.mechanism.project(balance.kinematics, w, ARRAYS)
     return np.array([np.broadcast_to(np.asarray(row, dtype=float), len(balance.times_s)) for row in rows])
-
-
-def _outputs(balance: Balance, samples: int) -> int:
-    return samples if balance.lowpass is None else balance.lowpass.outputs(samples)
-
-
-def _low(balance: Balance, y: FloatArray) -> FloatArray:
-    return y if balance.lowpass is None else balance.lowpass.apply(y)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,14 +18,14 @@ from palpate.experiment.stage.inputs import (
     fit_balance,
     move,
     whole_balance,
-    with_wrench,
 )
+from palpate.experiment.stage.recordings import Tell
 from palpate.identify import Balance, Compressed, MotionNoise, Solution, robust, solve
 from palpate.identify.balance import Segment
 from palpate.identify.shapes import Shaped, fit_shapes
 from palpate.identify.solution import VAGUE, Estimate, Status, natural_size
 from palpate.motion.derivatives import filter_weights
-from palpate.physics.arrays import BoolArray, FloatArray, least_squares, segment_mask
+from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rms, segment_mask
 
 LONGEST_S = 0.7
 """Of the windows that are compared."""
@@ -62,14 +62,6 @@ class Prediction:
         """(n,): used, and in one of these segments."""
         return self.used & segment_mask(self.times_s, segments)
 
-    def residuals(self, segments: Sequence[Segment], p: FloatArray) -> FloatArray:
-        """(used samples, rows): measured minus predicted in these segments, N and N m."""
-        return np.asarray(self.rows[self.inside(segments)] @ np.append(-p, 1.0), dtype=float)
-
-    def reference(self, segments: Sequence[Segment]) -> FloatArray:
-        """(used samples, rows): measured in these segments, N and N m."""
-        return self.rows[self.inside(segments)][:, :, -1]
-
 
 def predict(
     inputs: Inputs, moved: Moved, balance: Balance, p: FloatArray, segments: Mapping[str, Sequence[Segment]]
@@ -77,38 +69,32 @@ def predict(
     """The rows of all samples that were seen, windows chosen for the parameters p; balance: the whole one."""
     if inputs.imu is not None:
         return _in_band(inputs, moved, balance, segments)
-    at, times = np.arange(len(inputs.times_s)), inputs.times_s
-    assert balance.used is not None
+    times, rate, used = inputs.times_s, inputs.rate_hz, balance.used
+    assert used is not None
+    at = np.arange(len(times))
     if inputs.filtering.published:
-        return _prediction(at, times, balance.rows(_everything(times)), balance.used, {})
-    used = balance.used & ~moved.resting
+        rows = balance.rows(_everything(times))
+        return Prediction(at, times, rows, used & _known(rows), {})
+    used = used & ~moved.resting
     kinds = {kind: segment_mask(times, spans) & used for kind, spans in segments.items() if kind != "static" and spans}
-    windows = _window_sizes(inputs.rate_hz, inputs.filtering.order)
+    windows, count = _window_sizes(rate, inputs.filtering.order), len(inputs.mechanism.rows)
     predicted = {n: _rows(inputs, moved, n) @ np.append(p, 0.0) for n in windows}
-    count = len(inputs.mechanism.rows)
     chosen = {
-        kind: [_best({n: x[where, j] for n, x in predicted.items()}, inputs.filtering.order) for j in range(count)]
+        (kind, j): _best({n: x[where, j] for n, x in predicted.items()}, inputs.filtering.order)
         for kind, where in kinds.items()
+        for j in range(count)
     }
     rows = _rows(inputs, moved, windows[len(windows) // 2])
-    for n in {n for row in chosen.values() for n in row}:
+    for n in set(chosen.values()):
         with_window = _rows(inputs, moved, n)
-        for kind, where in kinds.items():
-            for j in range(count):
-                if chosen[kind][j] == n:
-                    rows[where, j] = with_window[where, j]
-    windows_s = {kind: tuple(n / inputs.rate_hz for n in row) for kind, row in chosen.items()}
-    return _prediction(at, times, rows, used, windows_s)
+        for kind, j in (place for place, window in chosen.items() if window == n):
+            rows[kinds[kind], j] = with_window[kinds[kind], j]
+    windows_s = {kind: tuple(chosen[kind, j] / rate for j in range(count)) for kind in kinds}
+    return Prediction(at, times, rows, used & _known(rows), windows_s)
 
 
-def _prediction(
-    at: NDArray[np.int64],
-    times_s: FloatArray,
-    rows: FloatArray,
-    used: BoolArray,
-    windows: Mapping[str, tuple[float, ...]],
-) -> Prediction:
-    return Prediction(at, times_s, rows, used & np.isfinite(rows).all(axis=(1, 2)), windows)
+def _known(rows: FloatArray) -> BoolArray:
+    return np.asarray(np.isfinite(rows).all(axis=(1, 2)))
 
 
 def _everything(times_s: FloatArray) -> Segment:
@@ -204,12 +190,10 @@ def _in_band(inputs: Inputs, moved: Moved, balance: Balance, segments: Mapping[s
             kept = (at >= start) & (at < stop)
             indices.append(at[kept])
             rows.append(block[kept])
-    found, used = np.concatenate(indices), np.ones(sum(len(i) for i in indices), dtype=bool)
-    return _prediction(found, inputs.times_s[found], np.concatenate(rows), used, {})
+    at, known = np.concatenate(indices), np.concatenate(rows)
+    return Prediction(at, inputs.times_s[at], known, _known(known), {})
 
 
-Tell = Callable[[str], None]
-"""Called with the name of each step as it begins."""
 TIMES = 3
 """Rows are weighted by the errors that the fit before left, so many times."""
 QUASI_STATIC = {"rad": 0.02, "m": 0.01}
@@ -220,7 +204,8 @@ WORSE = 4.0
 """RMS of the residual near an end of the travel, over that of the middle, from which it is contact."""
 MUCH, MUCH_BETTER = 0.025, 0.5
 """Share of a row's range, and of the other fit's RMS, that raise and confirm the suspicion of contact."""
-FEWEST, MOST_TIMES = 5, 4
+FEWEST, LEAST_SEEN, MOST_TIMES = 5, 200, 4
+"""Samples in a bin and in all, for contact to be looked for; and how often stops are moved."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -282,13 +267,13 @@ class Fit:
         """The parameters in column order."""
         return self.solution.p
 
-    def residuals(self, segments: Sequence[Segment] | None = None) -> FloatArray:
-        """(used samples, rows): measured minus predicted in these segments, or those of the fit, N and N m."""
-        return self.prediction.residuals(self.plan.segments if segments is None else segments, self.p)
+    def rows(self, segments: Sequence[Segment] | None = None) -> FloatArray:
+        """(used samples, rows, parameters + 1): [Y | y] in these segments, or those of the fit."""
+        return self.prediction.rows[self.prediction.inside(self.plan.segments if segments is None else segments)]
 
-    def reference(self, segments: Sequence[Segment] | None = None) -> FloatArray:
-        """(used samples, rows): measured in these segments, or those of the fit, N and N m."""
-        return self.prediction.reference(self.plan.segments if segments is None else segments)
+    def residuals(self, segments: Sequence[Segment] | None = None, p: FloatArray | None = None) -> FloatArray:
+        """(used samples, rows): measured minus predicted, with the parameters of the fit or others, N and N m."""
+        return np.asarray(self.rows(segments) @ np.append(-(self.p if p is None else p), 1.0), dtype=float)
 
     @property
     def level(self) -> FloatArray:
@@ -312,7 +297,7 @@ class Fit:
         same_path &= inputs.imu is None or inputs.clock is ours.clock
         if same_path and inputs.mechanism is ours.mechanism and inputs.stops == ours.stops:
             if inputs.model is ours.model:
-                return self.moved, with_wrench(inputs, self.balance, self.moved)
+                return self.moved, whole_balance(inputs, self.moved, self.balance)
             return self.moved, whole_balance(inputs, self.moved)
         moved = move(inputs, resting=self.moved.resting if inputs.q.shape == ours.q.shape else None)
         return moved, whole_balance(inputs, moved)
@@ -341,14 +326,14 @@ def fit_inputs(
     segments: Mapping[str, Sequence[Segment]],
     plan: Plan,
     *,
-    noise: Callable[[Balance], MotionNoise | None] = lambda _: None,
+    noise: MotionNoise | None = None,
     find_contact: bool = False,
     tell: Tell = lambda _: None,
 ) -> Fit:
     """Fit the plan's segments.
 
-    noise: of the motion, by the balance of the fit. find_contact: stops are moved inwards as far as something pushes
-    back near the ends of the travel that the model lacks.
+    noise: of the motion. find_contact: stops are moved inwards as far as something pushes back near the ends of the
+    travel that the model lacks.
     """
 
     def fitted(stops: tuple[float, float] | None) -> Fit:
@@ -357,10 +342,15 @@ def fit_inputs(
     fit = fitted(inputs.stops)
     if not find_contact:
         return fit
-    if _suspicious(fit):  # contact may spoil the fit so much that it cannot be seen in it
-        position = _travel(fit)
-        inner = (float(position.min()) + DENT * inputs.step, float(position.max()) - DENT * inputs.step)
-        fit = _better(fit, fitted(inner))
+    position, left = _along_travel(fit)
+    if len(left) and rms(left) > MUCH * np.ptp(fit.rows()[:, :, -1]):
+        # contact may spoil the fit so much that it cannot be seen in it: try between closer stops
+        seen, dent = inputs.q[np.isfinite(inputs.q)], DENT * inputs.step
+        other = fitted((float(seen.min()) + dent, float(seen.max()) - dent))
+        there, less = _along_travel(other)
+        both = left[(position >= there.min(initial=np.inf)) & (position <= there.max(initial=-np.inf))]
+        if len(less) >= LEAST_SEEN and len(both) and rms(less) < MUCH_BETTER * rms(both):
+            fit = other
     for _ in range(MOST_TIMES):
         stops = _inner_stops(fit)
         if stops is None:
@@ -373,7 +363,7 @@ def _fit(
     inputs: Inputs,
     segments: Mapping[str, Sequence[Segment]],
     plan: Plan,
-    noise_of: Callable[[Balance], MotionNoise | None],
+    noise: MotionNoise | None,
     tell: Tell,
 ) -> Fit:
     moved = move(inputs)
@@ -383,7 +373,6 @@ def _fit(
         shaped = _shapes_in_data(fit_balance(inputs, moved), plan.segments)
         inputs = inputs.with_model(shaped.model)
     balance = whole_balance(inputs, moved)
-    noise = noise_of(fit_balance(inputs, moved, balance))
     tell("compressing")
     train = compressed(inputs, moved, plan.segments, balance, noise)
     weighed = robust(train)
@@ -429,47 +418,32 @@ def quasi_static_spring(inputs: Inputs, balance: Balance, plan: Plan) -> QuasiSt
     """
     if plan.quasi_static is None:
         return None
-    springs = [e for e in inputs.model.elements if e.stores]
-    main = inputs.mechanism.main
+    springs, main = [e for e in inputs.model.elements if e.stores], inputs.mechanism.main
     if len(springs) != 1 or main is None:
         others = f": {', '.join(e.name for e in springs)}" if springs else ""
-        raise DataProblem(
-            "two-step",
-            f"it needs one spring alone, the object has {len(springs)}{others}",
-            remedy="write procedure: joint",
-        )
+        wrong = f"it needs one spring alone, the object has {len(springs)}{others}"
+        raise DataProblem("two-step", wrong, remedy="write procedure: joint")
     if not plan.quasi_static:
-        raise DataProblem(
-            "two-step",
-            "there is no quasi-static segment to take the spring from",
-            remedy="give segments.quasi_static, or procedure: joint",
-        )
-    names = list(inputs.model.parameters)
-    columns = [names.index(n) for n in inputs.model.names_of(springs[0])]
-    known = balance if balance.used is None else replace(balance, used=None)
-    rows = np.concatenate([known.rows(s)[:, 0] for s in plan.quasi_static])
+        wrong = "there is no quasi-static segment to take the spring from"
+        raise DataProblem("two-step", wrong, remedy="give segments.quasi_static, or procedure: joint")
+    model, fixed, limit = inputs.model, inputs.belief.fixed, QUASI_STATIC[inputs.mechanism.coordinates[main]]
+    names = model.names_of(springs[0])
+    columns = [list(model.parameters).index(n) for n in names]
+    rows = np.concatenate([replace(balance, used=None).rows(s)[:, 0] for s in plan.quasi_static])
     at = np.concatenate([np.arange(*balance.indices(s)) for s in plan.quasi_static])
-    speed, limit = (
-        np.asarray(balance.kinematics.coordinates[main].speed)[at],
-        QUASI_STATIC[inputs.mechanism.coordinates[main]],
-    )
+    speed = np.asarray(balance.kinematics.coordinates[main].speed)[at]
     slow = np.isfinite(rows).all(axis=1) & (np.abs(speed) < limit)
     if slow.sum() < 10 * len(columns):
-        raise DataProblem(
-            "two-step", f"only {slow.sum()} samples of segments.quasi_static are slower than {limit:g} rad/s"
-        )
+        wrong = f"only {slow.sum()} samples of segments.quasi_static are slower than {limit:g} rad/s"
+        raise DataProblem("two-step", wrong)
     unit = rows[slow][:, columns[0]]
     powers, y = rows[slow][:, columns] / unit[:, None], rows[slow, -1] / unit
-    fixed = inputs.belief.fixed
-    held = np.array([names[i] in fixed for i in columns])
-    given = np.array([fixed.get(names[i], 0.0) for i in columns])
+    held = np.array([n in fixed for n in names])
+    given = np.array([fixed.get(n, 0.0) for n in names])
     X, y = powers[:, ~held], y - powers @ given
-    c = least_squares(X, y)
-    free = tuple(names[i] for i, h in zip(columns, held, strict=True) if not h)
-    values = {names[i]: float(v) for i, v in zip(columns, given, strict=True)} | dict(
-        zip(free, c.tolist(), strict=True)
-    )
-    return QuasiStatic(values, free, _clustered(X, y - X @ c))
+    given[~held] = c = least_squares(X, y)
+    free = tuple(n for n in names if n not in fixed)
+    return QuasiStatic(dict(zip(names, given.tolist(), strict=True)), free, _clustered(X, y - X @ c))
 
 
 def _clustered(X: FloatArray, residual: FloatArray, pieces: int = 20) -> FloatArray:
@@ -508,9 +482,8 @@ def widened(fit: Fit, squares: Mapping[str, float]) -> Solution:
 def damping_changes(fit: Fit) -> dict[str, dict[str, float]]:
     """By how much parameters change with half and with twice the lambda; empty where there is none."""
     changes: dict[str, dict[str, float]] = {}
-    if not fit.solution.problem.penalty.damped.any() or not fit.solution.damping > 0:
-        return changes
-    for word, factor in (("halved", 0.5), ("doubled", 2.0)):
+    damped = fit.solution.problem.penalty.damped.any() and fit.solution.damping > 0
+    for word, factor in (("halved", 0.5), ("doubled", 2.0)) if damped else ():
         there = solve_with(fit.inputs, fit.train, damping=factor * fit.solution.damping)
         changes[word] = {e.name: there[e.name].value - e.value for e in fit.solution.estimates}
     return changes
@@ -525,40 +498,22 @@ def _sizes(solution: Solution) -> FloatArray:
     return sizes
 
 
-def _travel(fit: Fit, used: BoolArray | None = None) -> FloatArray:
-    """The main coordinate where it was seen, or of the used samples of the fit."""
-    assert fit.inputs.main is not None
-    position = fit.inputs.q[:, fit.inputs.main]
-    return position[np.isfinite(position)] if used is None else position[fit.prediction.at[used]]
-
-
-def _suspicious(fit: Fit) -> bool:
-    """Whether a fit leaves so much that something strong may be missing in it."""
-    left, measured = fit.residuals(), fit.reference()
-    return bool(len(left) and np.sqrt(np.mean(left**2)) > MUCH * np.ptp(measured))
-
-
-def _better(fit: Fit, other: Fit) -> Fit:
-    """The other, between closer stops, if it explains what both have seen far better; else the first."""
-    position, left = _travel(fit, fit.prediction.inside(fit.plan.segments)), fit.residuals()
-    there, less = _travel(other, other.prediction.inside(other.plan.segments)), other.residuals()
-    low, high = float(there.min(initial=np.inf)), float(there.max(initial=-np.inf))
-    both = left[(position >= low) & (position <= high)]
-    if len(less) < 200 or len(both) == 0:
-        return fit
-    return other if np.mean(less**2) < MUCH_BETTER**2 * np.mean(both**2) else fit
+def _along_travel(fit: Fit) -> tuple[FloatArray, FloatArray]:
+    """(used samples,) each: the main coordinate and what is left there, in the segments of the fit."""
+    at = fit.prediction.at[fit.prediction.inside(fit.plan.segments)]
+    return fit.inputs.q[at, 0], fit.residuals()[:, 0]
 
 
 def _inner_stops(fit: Fit) -> tuple[float, float] | None:
     """Stops farther in, where the residual near an end of the travel stands far out of the rest; None: as they are."""
-    position, residual = _travel(fit, fit.prediction.inside(fit.plan.segments)), fit.residuals()[:, 0]
-    if len(position) < 200:
+    position, residual = _along_travel(fit)
+    if len(position) < LEAST_SEEN:
         return None
-    low, high = float(position.min()), float(position.max())
-    middle = (position > low + 0.25 * (high - low)) & (position < high - 0.25 * (high - low))
-    if middle.sum() < 50:
+    low, high, step = float(position.min()), float(position.max()), fit.inputs.step
+    middle = np.abs(position - (low + high) / 2) < 0.25 * (high - low)
+    if middle.sum() < LEAST_SEEN / 4:
         return None
-    limit, step = WORSE * float(np.sqrt(np.mean(residual[middle] ** 2))), fit.inputs.step
+    limit = WORSE * rms(residual[middle])
     at_low, at_high = (_reach(away / step, residual, limit) for away in (position - low, high - position))
     if at_low == 0 and at_high == 0:
         return None
@@ -573,7 +528,7 @@ def _reach(away: FloatArray, residual: FloatArray, limit: float) -> float:
         inside = (away >= outer - BIN) & (away < outer)
         if inside.sum() < FEWEST:
             continue
-        if float(np.sqrt(np.mean(residual[inside] ** 2))) < limit:
+        if rms(residual[inside]) < limit:
             break
         reach = outer
     return reach

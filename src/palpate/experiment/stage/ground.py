@@ -49,6 +49,13 @@ SLOW_S = 0.4
 """Window of the derivatives by which a radius is judged: noise of a turn's speed would make the wheel look smaller."""
 LEANS_DEG, TURNS_DEG = 3.0, 10.0
 """What is held may stray so far within a segment: soft tyres, a floor that is not even, a hand."""
+LOAD, WHEEL = "load", "wheel"
+GIVES_M = 1e-3
+"""How far a foot gives way under half of the object's weight: steel or rubber on a hard floor, and the floor."""
+LOSES = 10.0
+"""s/m, damping over stiffness: at 0.1 m/s a foot pushes twice as hard on the way down as on the way up."""
+MU = 0.6
+"""Friction of a foot on the ground: steel or rubber on concrete, 0.4 to 0.8."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,12 +82,16 @@ def ground_of(
 ) -> Ground:
     """Level the axle's poses, and find when feet are down."""
     assert mechanism.wheel is not None
-    axle = captured.body.poses_of("axle")
+    poses = captured.body.poses_of("axle")
     tilt = None if captured.placement is None else captured.placement.tilt
-    up, std, words, findings = _vertical(axle, tilt)
-    poses = _levelled(axle, up)
-    if mechanism.wheel.moves == "planar":  # it goes along x of its frame
-        poses = _straightened(poses)
+    up, std, words, findings = _vertical(poses, tilt)
+    sine = float(np.hypot(up[0], up[1]))
+    if sine >= 1e-12:
+        axis = np.array([up[1], -up[0], 0.0])
+        poses = turned(poses, axis / sine * float(np.arctan2(sine, up[2])))
+    if mechanism.wheel.moves == "planar":  # it goes along x of its frame, which is the mean heading
+        axle = np.nanmean(poses.rotation[:, :2, 2], axis=0)
+        poses = turned(poses, np.array([0.0, 0.0, -float(np.arctan2(-axle[0], axle[1]))]))
     T_axle_cloud = np.linalg.inv(captured.body.frames["axle"])
     places = captured.body.feet @ T_axle_cloud[:3, :3].T + T_axle_cloud[:3, 3]
     grounded, points, never = _feet_down(poses, places, static, mechanism.wheel.radius)
@@ -99,17 +110,22 @@ def _vertical(axle: Poses, tilt: Tilt | None) -> tuple[FloatArray, float, str, l
     that stays on a level floor keeps its middle at one height: the plane's normal is up as far as the floor is level.
     An accelerometer's zero tells up to a few tenths of a degree.
     """
-    seen = axle.seen
-    seconds = float(seen.mean() * (axle.times_s[-1] - axle.times_s[0]))
-    normal, covariance = _plane(axle.position[seen], seconds)
-    slope = normal[:2]
+    points = axle.position[axle.seen]
+    away = points - points.mean(axis=0)
+    tangents = least_squares(away[:, :2], away[:, 2])
+    left = float(np.std(away[:, 2] - away[:, :2] @ tangents))
+    # neighbours in time say the same, and so do neighbours on the floor
+    seconds = float(axle.seen.mean() * (axle.times_s[-1] - axle.times_s[0]))
+    scatter = away[:, :2].T @ away[:, :2] / len(away) * max(seconds / PIECE_S, 1.0)
+    covariance = (left**2 + BOARD_M**2) * symmetric_inverse(scatter + 1e-12 * np.eye(2)) + LEVEL_RAD**2 * np.eye(2)
+    slope = -tangents / np.sqrt(1 + tangents @ tangents)
     information = symmetric_inverse(covariance)
     total = information @ slope
     words = f"floor under the wheel {np.degrees(np.hypot(*slope)):.2f} deg off the capture frame's z"
     findings: list[Finding] = []
     if tilt is not None:
         turn = np.array([[0.0, 1.0], [-1.0, 0.0]])  # of rotations about x and y -> of up's components: up = (y, -x, 1)
-        other, by_imu = np.array([tilt.up[0], tilt.up[1]]), turn @ tilt.covariance @ turn.T
+        other, by_imu = np.array(tilt.up[:2]), turn @ tilt.covariance @ turn.T
         apart, std = other - slope, np.sqrt(np.diag(by_imu + covariance))
         if np.any(np.abs(apart) > SIGNIFICANT * std):
             evidence = (
@@ -127,30 +143,9 @@ def _vertical(axle: Poses, tilt: Tilt | None) -> tuple[FloatArray, float, str, l
     return up / np.linalg.norm(up), std, words, findings
 
 
-def _plane(points: FloatArray, seconds: float) -> tuple[FloatArray, FloatArray]:
-    """Unit normal of the plane through points (n, 3), and the covariance (2, 2) of its slopes along x and y."""
-    away = points - points.mean(axis=0)
-    slopes = least_squares(away[:, :2], away[:, 2])
-    left = float(np.std(away[:, 2] - away[:, :2] @ slopes))
-    # neighbours in time say the same, and so do neighbours on the floor
-    scatter = away[:, :2].T @ away[:, :2] / len(away) * max(seconds / PIECE_S, 1.0)
-    covariance = (left**2 + BOARD_M**2) * symmetric_inverse(scatter + 1e-12 * np.eye(2)) + LEVEL_RAD**2 * np.eye(2)
-    normal = np.array([-slopes[0], -slopes[1], 1.0])
-    return normal / np.linalg.norm(normal), np.asarray(covariance, dtype=float)
-
-
-def _levelled(poses: Poses, up: FloatArray) -> Poses:
-    """The same poses in a world whose z is up."""
-    sine = float(np.hypot(up[0], up[1]))
-    axis = np.array([up[1], -up[0], 0.0])
-    R = np.eye(3) if sine < 1e-12 else exp_rotation(axis / sine * float(np.arctan2(sine, up[2])))
-    return Poses(poses.times_s, R @ poses.rotation, poses.position @ R.T)
-
-
-def _straightened(poses: Poses) -> Poses:
-    """The same poses in a world whose x is along the mean heading."""
-    axle = np.nanmean(poses.rotation[:, :2, 2], axis=0)
-    R = exp_rotation(np.array([0.0, 0.0, -float(np.arctan2(-axle[0], axle[1]))]))
+def turned(poses: Poses, turn: FloatArray) -> Poses:
+    """The same poses in a world that is turned by a rotation vector (3,), rad."""
+    R = exp_rotation(turn)
     return Poses(poses.times_s, R @ poses.rotation, poses.position @ R.T)
 
 
@@ -210,14 +205,15 @@ def held_findings(poses: Poses, segments: Mapping[str, Sequence[Segment]], mecha
     strays = [text for kind in ("train", "test") for s in segments[kind] for text in _strays(poses, kind, s, moves)]
     if strays:
         held = "goes straight and upright" if moves == "planar" else "stays upright"
-        more = f" and {len(strays) - 3} more" if len(strays) > 3 else ""
-        evidence = (
-            f"the object is said to be one that {held}, but it {', '.join(strays[:3])}{more}: what that takes is left "
-            "in the error"
-        )
+        but = _first(strays, 3)
+        evidence = f"the object is said to be one that {held}, but it {but}: what that takes is left in the error"
         remedy = "choose an object that may (mechanism: {moves: full} has all freedoms)"
         findings.append(Finding("held", evidence, remedy=remedy))
     return findings
+
+
+def _first(words: Sequence[str], most: int) -> str:
+    return ", ".join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")
 
 
 def _strays(poses: Poses, kind: str, segment: Segment, moves: str) -> list[str]:
@@ -240,10 +236,9 @@ def feet_findings(ground: Ground, segments: Mapping[str, Sequence[Segment]]) -> 
         if not spans:
             continue
         when = [f"{times[a]:.1f} to {times[b - 1]:.1f} s" for a, b in spans]
-        more = f" and {len(when) - 5} more" if len(when) > 5 else ""
         evidence = (
-            f"a foot is on the ground for {down.sum() / rate_hz(times):.1f} s ({', '.join(when[:5])}{more}): these "
-            "samples are left out, because the ground carries an unknown part there"
+            f"a foot is on the ground for {down.sum() / rate_hz(times):.1f} s ({_first(when, 5)}): these samples are "
+            "left out, because the ground carries an unknown part there"
         )
         findings.append(Finding("feet", evidence, f"segments.{kind}"))
     return findings
@@ -266,12 +261,15 @@ def wheel_findings(poses: Poses, used: BoolArray, radius_m: float, order: int) -
     leaning = np.einsum("ni,nij,nj->n", x, R, motion.omega[used])
     if len(leaning) < 100 or not np.std(leaning) > 0:
         return []
+    rate = rate_hz(poses.times_s)
     radius = -float(aside @ leaning / (leaning @ leaning))
     scores = leaning * (aside + radius * leaning)
-    piece = np.arange(len(scores)) // max(1, round(PIECE_S * rate_hz(motion.times_s)))
+    piece = np.arange(len(scores)) // max(1, round(PIECE_S * rate))
     std = float(np.sqrt(np.sum(np.bincount(piece, scores) ** 2)) / (leaning @ leaning))
     # noise of a regressor shrinks the slope by its share of the squares, or less where the axle shakes along
-    noise = _lean_noise(poses, order)
+    short, long = (window_samples(w, rate, order) for w in (NOISE_S, SLOW_S))
+    lean = np.arcsin(np.clip(poses.rotation[:, 2, 2], -1.0, 1.0))
+    noise = derivative_noise(signal_noise(lean, short, order), long, order, 1, rate)
     shrunk = SHRUNK * radius_m * noise**2 * len(leaning) / float(leaning @ leaning)
     off, unsure = abs(radius - radius_m), SIGNIFICANT * std + shrunk
     if not off > max(RADIUS_HINT * radius_m, unsure):
@@ -285,23 +283,6 @@ def wheel_findings(poses: Poses, used: BoolArray, radius_m: float, order: int) -
         evidence += "; a wrong one puts friction and inertia off by as large a share, which their intervals do not hold"
     remedy = "measure it again under its load (markers.axle.radius), or the wheel slips or is no sphere"
     return [Finding("wheel-radius", evidence, remedy=remedy, severity=Severity.FATAL if fatal else Severity.WARNING)]
-
-
-def _lean_noise(poses: Poses, order: int) -> float:
-    """rad/s: what noise of the poses leaves of the rate of leaning with the window `SLOW_S`."""
-    rate = rate_hz(poses.times_s)
-    short, long = (window_samples(w, rate, order) for w in (NOISE_S, SLOW_S))
-    lean = np.arcsin(np.clip(poses.rotation[:, 2, 2], -1.0, 1.0))
-    return derivative_noise(signal_noise(lean, short, order), long, order, 1, rate)
-
-
-LOAD, WHEEL = "load", "wheel"
-GIVES_M = 1e-3
-"""How far a foot gives way under half of the object's weight: steel or rubber on a hard floor, and the floor."""
-LOSES = 10.0
-"""s/m, damping over stiffness: at 0.1 m/s a foot pushes twice as hard on the way down as on the way up."""
-MU = 0.6
-"""Friction of a foot on the ground: steel or rubber on concrete, 0.4 to 0.8."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from typing import Any, Literal
 import numpy as np
 
 from palpate.elements import SensorBias
-from palpate.errors import PalpateError
 from palpate.experiment.file.reading import Experiment
 from palpate.experiment.file.schema import HandleWeightPart
 from palpate.findings import Finding
@@ -69,6 +68,8 @@ ATTENUATION_DB = 45.0
 """Of the low-pass of a balance by markers: what it lets through of the rest is less than a hundredth."""
 SLOPE = 1.5
 """Up to this multiple of the bandwidth the low-pass lets something through that counts."""
+LIGHTEST_KG = 1.0
+"""Of what is left of a whole without its handles."""
 NOISE_WINDOW_S, SPEED_WINDOW_S = 0.11, 0.15
 """Windows by which the noise of a position, and rest, are judged: speeds need no such short ones as accelerations."""
 
@@ -219,14 +220,12 @@ class Inputs:
     @property
     def main(self) -> int | None:
         """Which position of the state pictures and stops speak about; None: none."""
-        name = self.mechanism.main
-        return None if name is None else 0
+        return None if self.mechanism.main is None else 0
 
     @property
     def step(self) -> float:
         """`STEP` of the main coordinate."""
-        assert self.mechanism.main is not None
-        return float(STEP[self.mechanism.coordinates[self.mechanism.main]])
+        return float(STEP[self.mechanism.position_units[0]])
 
     def on_clock(self, clock: ClockMap | None) -> Inputs:
         """The same with another clock of the instruments beside the reference."""
@@ -234,8 +233,8 @@ class Inputs:
             wrench = self.sensors[0].wrench
             seen = without_lost(wrench.times_s, wrench.x, wrench.lost)
             return replace(self, clock=clock, measured=seen[None])
-        found = [wrench_at(self.times_s, s.wrench, clock, self.conversion) for s in self.sensors]
-        return replace(self, clock=clock, measured=np.array(found))
+        measured = np.array([wrench_at(self.times_s, s.wrench, clock, self.conversion) for s in self.sensors])
+        return replace(self, clock=clock, measured=measured)
 
     def with_zero(self, zero: Zero) -> Inputs:
         """The same with the load cells' zero from elsewhere; estimated, it is an element of the model."""
@@ -273,10 +272,10 @@ def move(inputs: Inputs, window_s: float | None = None, resting: BoolArray | Non
     return Moved(motion, known, rests)
 
 
-def motion_of(inputs: Inputs, window_s: float | None = None, imu: Even | None = None) -> Motion:
-    """Of the body frame; of an IMU by these samples or all, else of the coordinates with this window or the fit's."""
+def motion_of(inputs: Inputs, window_s: float | None = None) -> Motion:
+    """Of the body frame: by an IMU, else by the coordinates with this window or the fit's."""
     if inputs.imu is not None:
-        return _by_imu(inputs, inputs.imu, inputs.imu.even if imu is None else imu)
+        return _by_imu(inputs, inputs.imu, inputs.imu.even)
     f, mechanism = inputs.filtering, inputs.mechanism
     if f.published and mechanism.wheel is not None and inputs.poses is not None:
         samples = window_samples(window_s or f.window_s, inputs.rate_hz, f.order)
@@ -297,12 +296,9 @@ def coordinates_of(inputs: Inputs, window_s: float | None = None) -> CoordinateM
 def _by_imu(inputs: Inputs, mounted: ImuMotion, even: Even) -> Motion:
     """The body's motion on the load cell's clock."""
     m = imu_motion(even.times_s, even.x[:, :3], even.x[:, 3:], mounted.T_body_imu, mounted.smoothing)
-    clock = inputs.clock
-    if clock is None:
-        lost, shifted = mounted.even.lost, m
-    else:
-        lost = tuple((float(a), float(b)) for a, b in (clock.to_reference(np.array(gap)) for gap in mounted.even.lost))
-        shifted = replace(m, times_s=clock.to_reference(m.times_s))
+    clock = inputs.clock or ClockMap(0.0, 0.0, 0.0, 0.0, 0.0, False)
+    lost = tuple((float(a), float(b)) for a, b in (clock.to_reference(np.array(gap)) for gap in mounted.even.lost))
+    shifted = replace(m, times_s=clock.to_reference(m.times_s))
     return resample_motion(shifted, inputs.times_s, lost=lost, reach_s=mounted.smoothing.reach_s)
 
 
@@ -315,17 +311,15 @@ def imu_noise(inputs: Inputs, method: str, balance: Balance, level: FloatArray |
     if mounted is None or method == "ignored":
         return None
     even = mounted.even
+
+    def by(samples: Even) -> Balance:
+        return replace(balance, kinematics=inputs.mechanism.observe(_by_imu(inputs, mounted, samples)))
+
     if method == "instrumental" and level is None:
-        one, other = (_with_samples(inputs, balance, every_second(even, first)) for first in (0, 1))
-        return MotionNoise(one, other, 0.5)
+        return MotionNoise(by(every_second(even, 0)), by(every_second(even, 1)), 0.5)
     level = noise_floor(even.x) if level is None else level
     added = np.random.default_rng(0).normal(size=even.x.shape) * level
-    return MotionNoise(_with_samples(inputs, balance, replace(even, x=even.x + added)), balance, 1.0)
-
-
-def _with_samples(inputs: Inputs, balance: Balance, even: Even) -> Balance:
-    """The same balance with a motion by other samples of the IMU."""
-    return replace(balance, kinematics=inputs.mechanism.observe(motion_of(inputs, imu=even)))
+    return MotionNoise(by(replace(even, x=even.x + added)), balance, 1.0)
 
 
 def position_noise(inputs: Inputs) -> FloatArray:
@@ -346,9 +340,7 @@ def rest_of(inputs: Inputs) -> BoolArray:
     # a guided object's one coordinate is known better than each of many, and short rests at turning points count
     least_s = SPEED_WINDOW_S if inputs.main is None else 0.0
     window = window_samples(max(inputs.filtering.window_s, least_s), rate, order)
-    c = coordinate_motion(
-        inputs.times_s, inputs.q, window_s=window / rate, order=order, ends=inputs.filtering.published
-    )
+    c = coordinates_of(inputs, window / rate)
     noise = [derivative_noise(n, window, order, 1, rate) for n in position_noise(inputs)]
     speeds = _coordinate_speeds(mechanism, c.position, c.speed)
     limits = {name: np.zeros(len(rests)) for name in mechanism.moving}
@@ -440,30 +432,26 @@ def _from_contact(inputs: Inputs, motion: Motion, w: FloatArray) -> FloatArray:
     return np.hstack([np.einsum("nij,ni->nj", R, v) for v in (force, moment)])
 
 
-def whole_balance(inputs: Inputs, moved: Moved) -> Balance:
-    """The balance without a low-pass, of all samples that are seen: to look at, to predict with."""
-    wrench = body_wrench(inputs, moved.motion)
+def whole_balance(inputs: Inputs, moved: Moved, columns: Balance | None = None) -> Balance:
+    """The balance without a low-pass, of all samples that are seen: to look at, to predict with.
+
+    columns: another one of the same motion and model, which differs by its wrench.
+    """
+    wrench, used = body_wrench(inputs, moved.motion), None
+    if inputs.imu is None:  # else segments with gaps are refused: nothing is left out
+        used = moved.known & np.isfinite(wrench).all(axis=1)
+    if columns is not None:
+        return replace(columns, wrench=np.asfortranarray(wrench), used=used)
     plain = np.where([row.name in inputs.unwanted for row in inputs.mechanism.rows], UNWANTED, 1.0)
     sigma = plain if inputs.sigma is None else inputs.sigma
-    built = build_balance(inputs.model, moved.motion, wrench, sigma=sigma)
-    if inputs.imu is not None:  # segments with gaps are refused: nothing is left out
-        return built
-    return replace(built, used=moved.known & np.isfinite(wrench).all(axis=1))
-
-
-def with_wrench(inputs: Inputs, balance: Balance, moved: Moved) -> Balance:
-    """The same columns with the wrench of these inputs."""
-    wrench = body_wrench(inputs, moved.motion)
-    used = None if balance.used is None else moved.known & np.isfinite(wrench).all(axis=1)
-    return replace(balance, wrench=np.asfortranarray(wrench), used=used)
+    return build_balance(inputs.model, moved.motion, wrench, sigma=sigma, used=used)
 
 
 def low_balance(inputs: Inputs, balance: Balance, used: BoolArray | None) -> Balance:
     """A whole balance, low-passed, of these samples only (None: all)."""
     f = inputs.filtering
-    fade = None
-    if used is not None and f.bandwidth_hz is not None:
-        fade = faded(inputs.times_s, used, FADE / f.bandwidth_hz)
+    band = f.bandwidth_hz
+    fade = None if used is None or band is None else faded(inputs.times_s, used, FADE / band)
     return replace(balance, lowpass=f.lowpass, used=used, fade=fade)
 
 
@@ -513,11 +501,7 @@ def wrench_at(times_s: FloatArray, even: Even, clock: ClockMap | None, conversio
     if conversion == "anti-aliased":
         return resample(even.times_s, even.seen_x, times_s, clock=clock)
     there = times_s if clock is None else clock.from_reference(times_s)
-    index = nearest(even.times_s, there)
-    found = np.full((len(there), 6), np.nan)
-    inside = (index >= 0) & (index < len(even.times_s))
-    found[inside] = even.seen_x[index[inside]]
-    return found
+    return even.seen_x[nearest(even.times_s, there)]
 
 
 def projected(balance: Balance) -> FloatArray:
@@ -531,8 +515,7 @@ def _slope(model: Model) -> float:
     return SLOPE if model.mechanism.main is None else 1.0
 
 
-LIGHTEST_KG = 1.0
-"""Of what is left of a whole without its handles."""
+# --- what the experiment file says beforehand -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -564,11 +547,10 @@ def belief_of(
     prior = prior_of(experiment)
     if prior is not None:
         prior = _prior_of_part(experiment, prior, handles, sensors)
-    mass, fixed = _mass(experiment, handles), dict(config.fixed)
-    scalar = model.mass_parameter
+    mass, scalar = _mass(experiment, handles), model.mass_parameter
     if mass is not None and scalar is not None:  # a mass that is a parameter by itself
-        return Belief(prior, config.factor, None, {**fixed, scalar: mass})
-    return Belief(prior, config.factor, mass, fixed)
+        return Belief(prior, config.factor, None, {**config.fixed, scalar: mass})
+    return Belief(prior, config.factor, mass, dict(config.fixed))
 
 
 def prior_of(experiment: Experiment[Any]) -> Prior | None:
@@ -583,10 +565,8 @@ def prior_of(experiment: Experiment[Any]) -> Prior | None:
     else:
         inertia = solid_box(part.mass, part.shape.sides)
     phi = phi_from_mass_properties(part.mass, part.com, inertia)
-    try:
+    with experiment.at("prior"):
         check_consistent(phi, "the prior is not a possible body")
-    except PalpateError as error:
-        raise experiment.problem("prior", str(error)) from error
     damping = None if part.damping == "auto" else float(part.damping)
     form = part.form or ("divergence" if damping is None else "theta")
     return Prior(dict(zip(PHI_NAMES, phi.tolist(), strict=True)), part.spread, damping, form)
@@ -608,23 +588,18 @@ def _prior_of_part(experiment: Experiment[Any], prior: Prior, handles: Handles, 
     pairs = zip(handles.phis, frames, strict=False)
     phi = np.array([prior.values[name] for name in PHI_NAMES])
     phi = phi + sign * sum(move_phi(h, T[:3, :3], T[:3, 3]) for h, T in pairs if h is not None)
-    try:
-        check_consistent(
-            phi, f"the prior of the {of}, turned into one of the {config.model_of}, is not a possible body"
-        )
-    except PalpateError as error:
-        raise experiment.problem("prior", str(error)) from error
+    what = f"the prior of the {of}, turned into one of the {config.model_of}, is not a possible body"
+    with experiment.at("prior"):
+        check_consistent(phi, what)
     return replace(prior, values=dict(zip(PHI_NAMES, phi.tolist(), strict=True)))
 
 
 def _mass(experiment: Experiment[Any], handles: Handles) -> float | None:
     """What was on the scale -> the part that the model describes, with the handles' masses."""
     part = experiment.config.known_mass
-    if part is None or part.of == "handle":
-        return None if part is None else part.value
     ours = "body" if experiment.config.model_of == "body" else "whole"
-    if part.of == ours:
-        return part.value
+    if part is None or part.of in ("handle", ours):
+        return None if part is None else part.value
     if handles.mass is None:
         wrong = f"{part.value:g} kg of the {part.of} cannot be turned into that of the {ours} without the handles"
         raise experiment.problem("known_mass", wrong, "give handle, or weigh the other")

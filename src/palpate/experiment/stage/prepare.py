@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from palpate.errors import DataProblem, PalpateError
+from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment, check_keys, object_model
 from palpate.experiment.file.schema import (
     FixedBiasPart,
@@ -20,7 +20,7 @@ from palpate.experiment.file.schema import (
     SavitzkyGolayPart,
     SensorMarkersPart,
 )
-from palpate.experiment.stage.capture import CapturedMotion, Tell, capture, joint_of, stated_clock, wrench_features
+from palpate.experiment.stage.capture import CapturedMotion, capture, joint_of, stated_clock, wrench_features
 from palpate.experiment.stage.clock import clock_by_balance
 from palpate.experiment.stage.ground import Ground, ground_of
 from palpate.experiment.stage.inputs import (
@@ -40,6 +40,7 @@ from palpate.experiment.stage.inputs import (
 )
 from palpate.experiment.stage.recordings import (
     Instrument,
+    Tell,
     pose_of,
     read_imu,
     read_table,
@@ -47,20 +48,39 @@ from palpate.experiment.stage.recordings import (
     read_wrenches,
     segments_of,
     sensor_of,
-    travel_findings,
+    time_of_sample,
 )
 from palpate.findings import Finding, Severity
 from palpate.identify import Balance, MotionNoise, compress
 from palpate.identify.balance import Segment
 from palpate.model import Model
 from palpate.motion.clock import ClockMap, Even, noise_floor
-from palpate.motion.derivatives import Lowpass, design_lowpass
+from palpate.motion.derivatives import design_lowpass
 from palpate.motion.frames import JointFrame, check_joint, sensor_frame
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, judge_imu_noise
 from palpate.motion.offset import Offset, estimate_offset
 from palpate.motion.plausibility import check_imu
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, segment_mask
 from palpate.physics.motion import Poses, log_rotation
+
+BANDWIDTH_HZ = 20.0
+"""Of the low-pass where none is stated: hands move below 10 Hz."""
+TRAIN_SHARE = 0.6
+SHORTEST_RUN_S = 1.0
+"""Shorter stretches between gaps are not worth a segment."""
+FASTEST_DRIFT_PPM, SHARP_DRIFT_PPM = 3.0, 1.5
+SAME_CLOCK_S = 5e-4
+FEWEST_IN_WINDOW = 5
+MUCH_LESS = 0.7
+"""Share of a measured noise power; what differs more is not a matter of chance."""
+MOVES, SHUT, BEYOND = 0.5, 1.0, 3.0
+"""Steps (`STEP`): what rests may seem to move by that much, two shut positions may differ, a stop gives way."""
+UPRIGHT_RAD = np.radians(1.0)
+WHEELS_M = (0.025, 1.5)
+"""Radii of wheels that people push."""
+SETTLED = ("clock", "placement", "placement-unknown", "derivatives", "fusion")
+"""Findings of a capture that the balance settles in its own way."""
+ADDED: Mapping[str, Added] = {"body": "nothing", "whole": "all", "weight-only": "weight"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +96,6 @@ class Prepared:
     offset: Offset | None = None
     """How the clock was found; None where it is stated, or there is one clock only."""
     capture: CapturedMotion | None = None
-    joint: JointFrame | None = None
     ground: Ground | None = None
     handles: tuple[Any, ...] = ()
     """Results of the handles' own stages, where they were run."""
@@ -84,37 +103,12 @@ class Prepared:
     """Of a motion by an IMU."""
 
 
-def check_seen_segments(experiment: Experiment[Any], inputs: Inputs, segments: Mapping[str, list[Segment]]) -> None:
-    """Refuse segments in which nothing was seen, or all of which something beside the hands carries the object."""
-    seen = np.asarray(np.isfinite(inputs.q).all(axis=1))
-    free = seen if inputs.blocked is None else seen & ~inputs.blocked
-    for kind, spans in segments.items():
-        for a, b in spans:
-            inside = segment_mask(inputs.times_s, [(a, b)])
-            if not seen[inside].any():
-                wrong = f"{a:.2f} to {b:.2f} s: where the object is was not seen anywhere in it"
-                raise experiment.problem(f"segments.{kind}", wrong)
-            if kind != "static" and not free[inside].any():
-                wrong = f"{a:.2f} to {b:.2f} s: a foot is on the ground all the time, which carries an unknown part"
-                raise experiment.problem(f"segments.{kind}", wrong)
-
-
-MOVES, SHUT, BEYOND = 0.5, 1.0, 3.0
-"""Steps (`STEP`): what rests may seem to move by that much, two shut positions may differ, a stop gives way."""
-UPRIGHT_RAD = np.radians(1.0)
-WHEELS_M = (0.025, 1.5)
-"""Radii of wheels that people push."""
-SETTLED = ("clock", "placement", "placement-unknown", "derivatives", "fusion")
-"""Findings of a capture that the balance settles in its own way."""
-ADDED: Mapping[str, Added] = {"body": "nothing", "whole": "all", "weight-only": "weight"}
-
-
 def prepare(experiment: Experiment[Any], tell: Tell = lambda _: None, *, handles: Handles | None = None) -> Prepared:
     """Read everything and bring it onto one clock; handles: those behind the sensors of a body."""
     model = object_model(experiment)
     check_keys(experiment, model)
     if experiment.config.motion_from == "imu":
-        return prepare_by_imu(experiment, model, tell)
+        return _by_imu(experiment, model, tell)
     if experiment.config.motion_from == "table":
         return _by_table(experiment, model, tell)
     return _by_markers(experiment, model, tell, handles or Handles())
@@ -124,19 +118,13 @@ def prepare(experiment: Experiment[Any], tell: Tell = lambda _: None, *, handles
 
 
 def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
-    config, mechanism = experiment.config, model.mechanism
-    assert mechanism.main is not None
+    config, mechanism, unit = experiment.config, model.mechanism, model.mechanism.position_units[0]
     tell("reading the table")
-    table = read_table(experiment, config.recordings.signals, mechanism)
-    even, unit = table.even, mechanism.coordinates[mechanism.main]
-    segments = segments_of(experiment, even.times_s, even.rows)
-    position = even.seen_x[:, 0]
-    findings = [*table.findings, *travel_findings(experiment, position, unit)]
-    static = segments["static"][0] if segments["static"] else None
+    even, findings = read_table(experiment, config.recordings.signals, mechanism)
+    position, segments = even.seen_x[:, 0], segments_of(experiment, even.times_s, even.rows)
+    static = next(iter(segments["static"]), None)
     if static is not None:
-        zero, moves = _shut(position[segment_mask(even.times_s, [static])])
-        position = position - zero
-        findings += _static_moves(moves, unit)
+        position = position - _shut(position[segment_mask(even.times_s, [static])], unit, findings)
     wrench = np.zeros((len(even.times_s), 6))
     wrench[:, mechanism.row_components[0]] = even.x[:, 1]
     q = position[:, None]
@@ -167,128 +155,83 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     tell("reading the load cells")
     cells = read_wrenches(experiment)
     captured = capture(experiment, tell)
+    body, times = captured.body, captured.body.poses.times_s
     findings = [f for f in captured.findings if f.fatal or f.cause not in SETTLED]
     findings += [*handles.findings, *(f for cell in cells for f in cell.faults())]
-    times = captured.body.poses.times_s
-    segments = segments_of(experiment, times, captured.body.rows)
-    static = segments["static"][0] if segments["static"] else None
-    located = _located(experiment, model, captured, segments, static)
-    model, T_cloud_body = located.model, located.T_cloud_body
-    findings += [*located.findings, *_without_handle(experiment, model, handles)]
-    T_body_cloud = np.linalg.inv(T_cloud_body)
+    segments = segments_of(experiment, times, body.rows)
+    static, ground, stops = next(iter(segments["static"]), None), None, None
+    if model.mechanism.wheel is not None:
+        ground = ground_of(captured, model.mechanism, segments, static)
+        poses, T_cloud_body = ground.poses, body.frames["axle"]
+        q = model.mechanism.coordinates_of(poses)
+        findings += ground.findings
+    else:
+        model, joint = _on_joint(experiment, model, captured)
+        poses, T_cloud_body = joint.poses(body.poses), joint.T_body_frame
+        position = model.mechanism.coordinates_of(poses)[:, 0]
+        findings += check_joint(joint, body.poses)
+        position = position - _zero_position(experiment, captured, joint, model, position, segments, findings)
+        stops = _stops(experiment, position, model.mechanism.position_units[0])
+        _check_reach(experiment, model, position, findings)
+        q = position[:, None]
+        findings += _without_handle(experiment, model, handles)
     zero, at_contact = _zero(experiment, model, handles)
-    rows = model.mechanism.rows
     sensors = tuple(
-        Sensor(cell.even, T_body_cloud @ captured.body.frames[name], phi, _turn_root(experiment, captured, name))
+        Sensor(cell.even, np.linalg.inv(T_cloud_body) @ body.frames[name], phi, _turn_root(experiment, captured, name))
         for name, cell, phi in zip(("sensor", "sensor_2"), cells, handles.phis, strict=False)
     )
     inputs = Inputs(
         model=model,
         times_s=times,
         sensors=sensors,
-        filtering=_filtering(experiment, model, times, located.q, static),
-        q=located.q,
-        poses=located.poses,
+        filtering=_filtering(experiment, model, times, q, static),
+        q=q,
+        poses=poses,
         add=ADDED[config.model_of],
         static=static,
-        stops=located.stops,
-        blocked=None if located.ground is None else located.ground.blocked,
+        stops=stops,
+        blocked=None if ground is None else ground.blocked,
         belief=belief_of(experiment, model, handles, [s.T_body_sensor for s in sensors]),
-        unwanted=tuple(r.name for r in rows if config.rows == "moments" and r.unit == "N"),
-        tilt_std_rad=located.tilt_std_rad,
+        unwanted=tuple(r.name for r in model.mechanism.rows if config.rows == "moments" and r.unit == "N"),
+        tilt_std_rad=0.0 if ground is None else ground.tilt_std_rad,
         conversion="plain" if isinstance(config.filtering, PublishedPart) else "anti-aliased",
         at_contact=at_contact,
     ).with_zero(zero)
     check_seen_segments(experiment, inputs, segments)
-    offset, clock = None, None
-    if config.clocks == "auto":
+    offset, clock = None, stated_clock(experiment, "wrench", cells[0].even, body)
+    if clock is None:
         tell("comparing the clocks by the balance")
         offset = _clock(experiment, inputs, segments)
         clock = offset.clock
-    else:
-        clock = stated_clock(experiment, "wrench", cells[0].even, captured.body)
+    instruments = dict(zip(("wrench", "wrench_2"), cells, strict=False)) | captured.devices
     inputs = inputs.on_clock(clock)
-    keys = ("wrench", "wrench_2")[: len(cells)]
-    beside = {name: device.instrument for name, device in captured.devices.items()}
-    instruments = dict(zip(keys, cells, strict=True)) | beside
-    return Prepared(
-        inputs,
-        segments,
-        instruments,
-        tuple(findings),
-        offset,
-        captured,
-        located.joint,
-        located.ground,
-        handles.results,
-    )
+    return Prepared(inputs, segments, instruments, tuple(findings), offset, captured, ground, handles.results)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Located:
-    """A mechanism in the capture: its frame on the body, and where the body was."""
-
-    model: Model
-    """With gravity as it is in the mechanism's frame."""
-    T_cloud_body: FloatArray
-    """The body frame on the cloud of markers."""
-    poses: Poses
-    """Of the body frame in the mechanism's."""
-    q: FloatArray
-    findings: list[Finding]
-    stops: tuple[float, float] | None = None
-    tilt_std_rad: float = 0.0
-    joint: JointFrame | None = None
-    ground: Ground | None = None
-
-
-def _located(
-    experiment: Experiment[Any],
-    model: Model,
-    captured: CapturedMotion,
-    segments: Mapping[str, list[Segment]],
-    static: Segment | None,
-) -> _Located:
-    if model.mechanism.wheel is not None:
-        ground = ground_of(captured, model.mechanism, segments, static)
-        q = model.mechanism.coordinates_of(ground.poses)
-        frame = captured.body.frames["axle"]
-        return _Located(model, frame, ground.poses, q, list(ground.findings), None, ground.tilt_std_rad, None, ground)
+def _on_joint(experiment: Experiment[Any], model: Model, captured: CapturedMotion) -> tuple[Model, JointFrame]:
+    """Where the hinge or line is, and the model with gravity as it is in that frame."""
     if len(model.mechanism.joints) != 1 or model.mechanism.main is None:
-        told = f"the object {model.name!r} is free: its motion must come from an IMU"
-        raise experiment.problem("object", told, "stage: handle identifies it")
+        wrong = f"the object {model.name!r} is free: its motion must come from an IMU"
+        raise experiment.problem("object", wrong, "stage: handle identifies it")
     (axis,) = model.mechanism.joints
-    try:
+    with experiment.at("markers.hinge" if axis.kind == "turn" else "markers", kind=DataProblem):
         joint = joint_of(experiment.config.markers, captured.body, axis.kind, axis.axis)
-    except DataProblem as error:
-        raise experiment.problem("markers.hinge" if axis.kind == "turn" else "markers", str(error)) from error
     gravity = -experiment.config.gravity * captured.up @ joint.T_world_frame[:3, :3]
-    mechanism = model.mechanism.with_gravity(gravity)
-    located = replace(model, mechanism=mechanism)
-    poses = joint.poses(captured.body.poses)
-    q = mechanism.coordinates_of(poses)
-    unit = mechanism.coordinates[model.mechanism.main]
-    shifted, findings = _from_shut(experiment, captured, joint, located, q[:, 0], segments)
-    findings = [*check_joint(joint, captured.body.poses), *findings]
-    stops = _stops(experiment, shifted, unit)
-    _check_reach(experiment, located, shifted, findings)
-    return _Located(located, joint.T_body_frame, poses, shifted[:, None], findings, stops, joint=joint)
+    return replace(model, mechanism=model.mechanism.with_gravity(gravity)), joint
 
 
-def _from_shut(
+def _zero_position(
     experiment: Experiment[Any],
     captured: CapturedMotion,
     joint: JointFrame,
     model: Model,
     position: FloatArray,
     segments: Mapping[str, list[Segment]],
-) -> tuple[FloatArray, list[Finding]]:
-    """The main coordinate, zero where the object is shut: in the static segment, else in the static recording, else at
-    first.
-    """
-    assert model.mechanism.main is not None
-    unit, findings, recorded = model.mechanism.coordinates[model.mechanism.main], list[Finding](), None
-    step, deg = STEP[unit], shown_as(unit)
+    findings: list[Finding],
+) -> float:
+    """Where the object is shut: in the static segment, else in the static recording, else at first."""
+    unit, recorded = model.mechanism.position_units[0], None
+    limit, show = SHUT * STEP[unit], shown_as(unit)
     if captured.body.reference == "static":
         here = Poses(np.zeros(1), np.eye(3)[None], np.zeros((1, 3)))
         recorded = float(model.mechanism.coordinates_of(joint.poses(here))[0, 0])
@@ -296,16 +239,15 @@ def _from_shut(
         inside = position[segment_mask(captured.body.poses.times_s, segments["static"][:1])]
         if not np.isfinite(inside).any():
             raise experiment.problem("segments.static", "the markers do not tell where the object is there")
-        zero, moves = _shut(inside)
-        findings += _static_moves(moves, unit)
-        if recorded is not None and abs(zero - recorded) > SHUT * step:
+        zero = _shut(inside, unit, findings)
+        if recorded is not None and abs(zero - recorded) > limit:
             evidence = (
-                f"the object stands {deg(zero - recorded, '+.1f')} from where it is in recordings.static: it must be "
+                f"the object stands {show(zero - recorded, '+.1f')} from where it is in recordings.static: it must be "
                 "shut in both, because its position counts from there"
             )
             least = float(np.nanmin(position)) - recorded
-            if least > SHUT * step:
-                evidence += f"; it is never seen shut, the nearest it comes is {deg(least, '.1f')}"
+            if least > limit:
+                evidence += f"; it is never seen shut, the nearest it comes is {show(least, '.1f')}"
             findings.append(Finding("closed", evidence, "segments.static", "", Severity.FATAL))
             zero = recorded
     else:
@@ -320,30 +262,41 @@ def _from_shut(
                 "the first sample"
             )
             findings.append(Finding("closed", evidence, severity=severity))
-    shifted = position - zero
-    low, high = float(np.nanmin(shifted)), float(np.nanmax(shifted))
-    if low < -2 * SHUT * step:
-        evidence, remedy = f"the position reaches {deg(low, '.1f')}: the object was not shut where it counts from", ""
+    low, high = float(np.nanmin(position)) - zero, float(np.nanmax(position)) - zero
+    if low < -2 * limit:
+        evidence, remedy = f"the position reaches {show(low, '.1f')}: the object was not shut where it counts from", ""
         if -low > high:
-            evidence = f"opening counts negative (the position runs from {deg(low, '.1f')} to {deg(high, '.1f')})"
+            evidence = f"opening counts negative (the position runs from {show(low, '.1f')} to {show(high, '.1f')})"
             remedy = "let markers.hinge.points name the other way"
         findings.append(Finding("closed", evidence, remedy=remedy, severity=Severity.FATAL))
-    return shifted, findings
+    return zero
 
 
-def _shut(position: FloatArray) -> tuple[float, float]:
-    """Where an object that rests is, and by how much it moves all the same."""
-    return float(np.nanmedian(position)), float(np.ptp(np.nanpercentile(position, [2, 98])))
+def _shut(position: FloatArray, unit: str, findings: list[Finding]) -> float:
+    """Where an object that rests is; it must not move."""
+    moves = float(np.ptp(np.nanpercentile(position, [2, 98])))
+    if moves > MOVES * STEP[unit]:
+        evidence = (
+            f"the object moves by {shown_as(unit)(moves, '.1f')}: it must be shut and untouched there, because its "
+            "position and the sensor's preload count from it"
+        )
+        findings.append(Finding("static", evidence, "segments.static", "", Severity.FATAL))
+    return float(np.nanmedian(position))
 
 
-def _static_moves(moves: float, unit: str) -> list[Finding]:
-    if moves <= MOVES * STEP[unit]:
-        return []
-    evidence = (
-        f"the object moves by {shown_as(unit)(moves, '.1f')}: it must be shut and untouched there, because its "
-        "position and the sensor's preload count from it"
-    )
-    return [Finding("static", evidence, "segments.static", "", Severity.FATAL)]
+def check_seen_segments(experiment: Experiment[Any], inputs: Inputs, segments: Mapping[str, list[Segment]]) -> None:
+    """Refuse segments in which nothing was seen, or all of which something beside the hands carries the object."""
+    seen = np.asarray(np.isfinite(inputs.q).all(axis=1))
+    free = seen if inputs.blocked is None else seen & ~inputs.blocked
+    for kind, spans in segments.items():
+        for a, b in spans:
+            inside = segment_mask(inputs.times_s, [(a, b)])
+            if not seen[inside].any():
+                wrong = f"{a:.2f} to {b:.2f} s: where the object is was not seen anywhere in it"
+                raise experiment.problem(f"segments.{kind}", wrong)
+            if kind != "static" and not free[inside].any():
+                wrong = f"{a:.2f} to {b:.2f} s: a foot is on the ground all the time, which carries an unknown part"
+                raise experiment.problem(f"segments.{kind}", wrong)
 
 
 def shown_as(unit: str) -> Callable[[float, str], str]:
@@ -427,10 +380,8 @@ def _with_wheel(experiment: Experiment[Any], model: Model) -> Model:
     for element in model.elements:
         if element.name not in stated:
             continue
-        try:
+        with experiment.at("elements", "leave radius out there"):
             element.check_wheel(radius)
-        except PalpateError as error:
-            raise experiment.problem("elements", str(error), "leave radius out there") from error
     return model.with_wheel(radius)
 
 
@@ -513,83 +464,79 @@ def _filtering(
     if isinstance(part, PublishedPart):
         return Filtering(part.window, part.order, None, None, published=True)
     order = experiment.config.derivatives.order
-    try:
+    remedy = "state it, such as bandwidth: 6 Hz" if part.bandwidth is None else ""
+    with experiment.at("filtering.bandwidth", remedy):
         return choose_filtering(
             model, times_s, q, still=static, order=order, bandwidth_hz=part.bandwidth, window_s=part.window
         )
-    except DataProblem as error:
-        raise experiment.problem("filtering.bandwidth", str(error), "state it, such as bandwidth: 6 Hz") from error
-    except PalpateError as error:
-        raise experiment.problem("filtering.bandwidth", str(error)) from error
 
 
-BANDWIDTH_HZ = 20.0
-"""Of the low-pass where none is stated: hands move below 10 Hz."""
-TRAIN_SHARE = 0.6
-SHORTEST_RUN_S = 1.0
-"""Shorter stretches between gaps are not worth a segment."""
-FASTEST_DRIFT_PPM, SHARP_DRIFT_PPM = 3.0, 1.5
-SAME_CLOCK_S = 5e-4
-FEWEST_IN_WINDOW = 5
-MUCH_LESS = 0.7
-"""Share of a measured noise power; what differs more is not a matter of chance."""
+# --- an IMU beside one load cell ------------------------------------------------------------------------------------
 
 
-def prepare_by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
-    """A free body with one sensor: a handle."""
+def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
+    """A free body with one sensor, such as a handle. The load cell's clock is the reference."""
     config = experiment.config
     tell("reading the load cell")
     wrench = read_wrench(experiment, config.recordings.wrench)
     tell("reading the IMU")
     imu = read_imu(experiment, config.recordings.imu)
-    sensor = sensor_of(config.sensor)
-    mounted = ImuMotion(imu.even, pose_of(experiment, "imu_pose", config.imu_pose, "the IMU"), _smoothing(config))
-    lowpass = _imu_lowpass(experiment, wrench.even)
+    sensor, part = sensor_of(config.sensor), config.filtering
+    smoothing, lowpass, band = PARALLEL, None, None
+    if isinstance(part, SavitzkyGolayPart):  # the published windows have no low-pass
+        smoothing = Smoothing(part.slope_window, part.slope_order, part.window, part.order)
+    else:
+        band = part.bandwidth or BANDWIDTH_HZ
+        with experiment.at("filtering.bandwidth"):
+            lowpass = design_lowpass(rate_hz(wrench.even.times_s), band)
+    mounted = ImuMotion(imu.even, pose_of(experiment, "imu_pose", config.imu_pose, "the IMU"), smoothing)
     inputs = Inputs(
         model=model,
         times_s=wrench.even.times_s,
         sensors=(Sensor(wrench.even, np.eye(4)),),
-        filtering=Filtering(mounted.smoothing.slope_window_s, mounted.smoothing.slope_order, lowpass, _band(config)),
+        filtering=Filtering(smoothing.slope_window_s, smoothing.slope_order, lowpass, band),
         imu=mounted,
         zero="estimated",
         sigma=np.array([*sensor.sigma_force, *sensor.sigma_moment]),
         belief=belief_of(experiment, model),
     )
     tell("aligning the clocks")
-    offset, clock = None, ClockMap(0.0, 0.0, 0.0, 0.0, 0.0, False)
+    offset, drifts = None, list[Finding]()
     if config.clocks == "auto":
-        offset = _offset_by_features(imu.even, mounted, wrench.even)
-        drift = offset.drift_ppm if _drifts(offset) else 0.0
-        clock = ClockMap(offset.value_s, offset.std_s, drift, 0.0, offset.at_s, False)
+        offset = _offset_by_features(mounted, wrench.even)
+        drifts = _drifts(offset)
+        clock = ClockMap(offset.value_s, offset.std_s, offset.drift_ppm if drifts else 0.0, 0.0, offset.at_s, False)
     else:
-        clock = replace(clock, offset_s=_stated_offset(experiment, wrench.even, imu.even))
+        at, there = (time_of_sample(experiment, key, i.even) for key, i in (("wrench", wrench), ("imu", imu)))
+        clock = ClockMap(at - there, 0.0, 0.0, 0.0, 0.0, False)
     inputs = inputs.on_clock(clock)
     tell("deriving the motion")
-    moved = move(inputs)
-    balance = fit_balance(inputs, moved)
+    balance = fit_balance(inputs, move(inputs))
     segments = _imu_segments(experiment, balance, wrench.even)
-    noise, noise_findings = _noise_of(experiment, inputs, balance, segments["train"])
+    noise, noise_findings = _noise_of(config.noise_in_motion, inputs, mounted, balance, segments["train"])
     tell("checking the recordings")
     used = [*segments["train"], *segments["test"]]
     shift = float(clock.offset_s)  # to a few samples, whatever the drift
-    findings = (
+    findings = [
         *wrench.faults(used),
         *imu.faults([(a - shift, b - shift) for a, b in used]),
         *check_imu(imu.even.times_s, imu.even.x[:, :3], imu.even.x[:, 3:]),
         *noise_findings,
-        *_gaps("load cell", wrench.even),
-        *_gaps("IMU", imu.even),
-        *_drift_findings(offset),
-    )
+    ]
+    for place, lost in (("load cell", wrench.even.lost), ("IMU", imu.even.lost)):
+        if lost:  # inside a segment they were refused
+            longest = max(b - a for a, b in lost)
+            evidence = f"{len(lost)} gaps, the longest {longest:.3f} s; segments avoid them"
+            findings.append(Finding("gaps", evidence, place))
     instruments = {"wrench": wrench, "imu": imu}
-    return Prepared(inputs, segments, instruments, findings, offset, noise=noise)
+    return Prepared(inputs, segments, instruments, (*findings, *drifts), offset, noise=noise)
 
 
-def _offset_by_features(imu: Even, mounted: ImuMotion, wrench: Even) -> Offset:
+def _offset_by_features(mounted: ImuMotion, wrench: Even) -> Offset:
     """Load-cell minus IMU time, refused where the motion is so slow that a lag looks like a turning: d a / dt = a x
     omega.
     """
-    what = "clock offset between load cell and IMU"
+    what, imu = "clock offset between load cell and IMU", mounted.even
     motion = imu_motion(imu.times_s, imu.x[:, :3], imu.x[:, 3:], mounted.T_body_imu, mounted.smoothing)
     features = wrench_features(motion)
     offset, plain = (
@@ -609,34 +556,16 @@ def _offset_by_features(imu: Even, mounted: ImuMotion, wrench: Even) -> Offset:
     return offset
 
 
-def _drifts(offset: Offset) -> bool:
+def _drifts(offset: Offset) -> list[Finding]:
     """Whether the clocks drift apart, beyond what the comparison of two even clocks could mistake for it.
 
     Where the motion tells a drift badly, noise of the IMU feigns one.
     """
-    sharp = offset.drift_std_ppm < SHARP_DRIFT_PPM
-    return bool(sharp and abs(offset.drift_ppm) > max(FASTEST_DRIFT_PPM, 4 * offset.drift_std_ppm))
-
-
-def _drift_findings(offset: Offset | None) -> list[Finding]:
-    if offset is None or not _drifts(offset):
+    drift, std = offset.drift_ppm, offset.drift_std_ppm
+    if not (std < SHARP_DRIFT_PPM and abs(drift) > max(FASTEST_DRIFT_PPM, 4 * std)):
         return []
-    evidence = (
-        f"the clocks of load cell and IMU drift by {offset.drift_ppm:.1f} +- {offset.drift_std_ppm:.1f} ppm; "
-        "that is taken into account"
-    )
+    evidence = f"the clocks of load cell and IMU drift by {drift:.1f} +- {std:.1f} ppm; that is taken into account"
     return [Finding("drift", evidence)]
-
-
-def _stated_offset(experiment: Experiment[Any], wrench: Even, imu: Even) -> float:
-    """From the rows of both files that the experiment says were taken at the same instant."""
-    clocks, times = experiment.config.clocks, list[float]()
-    for name, even in (("wrench", wrench), ("imu", imu)):
-        sample = getattr(clocks, name)
-        if sample > len(even.rows):
-            raise experiment.problem(f"clocks.{name}", f"there is no sample {sample}, the file has {len(even.rows)}")
-        times.append(float(even.times_s[even.rows[sample - 1]]))
-    return times[0] - times[1]
 
 
 def _imu_segments(experiment: Experiment[Any], balance: Balance, wrench: Even) -> dict[str, list[Segment]]:
@@ -648,10 +577,8 @@ def _imu_segments(experiment: Experiment[Any], balance: Balance, wrench: Even) -
     segments = segments_of(experiment, balance.times_s, wrench.rows)
     for name in ("train", "test"):
         for segment in segments[name]:
-            try:
+            with experiment.at(f"segments.{name}"):
                 balance.check_seen(segment)
-            except PalpateError as error:
-                raise experiment.problem(f"segments.{name}", str(error)) from error
     return segments
 
 
@@ -672,22 +599,18 @@ def _default_segments(times_s: FloatArray, seen: BoolArray) -> tuple[list[Segmen
 
 
 def _noise_of(
-    experiment: Experiment[Any], inputs: Inputs, balance: Balance, train: list[Segment]
+    method: str, inputs: Inputs, mounted: ImuMotion, balance: Balance, train: list[Segment]
 ) -> tuple[MotionNoise | None, tuple[Finding, ...]]:
     """The IMU's noise as far as it is in the columns, at most what the residuals leave room for."""
-    mounted = inputs.imu
-    assert mounted is not None
     measured = judge_imu_noise(mounted.even, mounted.smoothing, inputs.filtering.lowpass, inputs.times_s)
     level = measured.instead_of_halves
     # every second sample must still be filtered over the same time as all of them
     halves_suffice = rate_hz(mounted.even.times_s) / 2 * mounted.smoothing.slope_window_s >= FEWEST_IN_WINDOW
     if level is None and not halves_suffice:
         level = noise_floor(mounted.even.x) if measured.level is None else measured.level
-    noise = imu_noise(inputs, experiment.config.noise_in_motion, balance, level)
-    if noise is None:
-        return None, ()
-    if level is None:
-        return noise, measured.findings
+    noise = imu_noise(inputs, method, balance, level)
+    if noise is None or level is None:
+        return noise, () if noise is None else measured.findings
     noise, limits = _limited(noise, balance, train, expected_noise(inputs))
     return noise, (*measured.findings, *limits)
 
@@ -730,33 +653,3 @@ def _misfit(gram: FloatArray) -> float:
         return float((np.linalg.cholesky(gram / scale[:, None] / scale)[-1, -1] * scale[-1]) ** 2)
     except np.linalg.LinAlgError:
         return -1.0
-
-
-def _smoothing(config: Any) -> Smoothing:
-    part = config.filtering
-    if isinstance(part, SavitzkyGolayPart):
-        return Smoothing(part.slope_window, part.slope_order, part.window, part.order)
-    return PARALLEL
-
-
-def _band(config: Any) -> float | None:
-    """Of the low-pass, Hz; None: the published windows have none."""
-    return None if isinstance(config.filtering, SavitzkyGolayPart) else config.filtering.bandwidth or BANDWIDTH_HZ
-
-
-def _imu_lowpass(experiment: Experiment[Any], wrench: Even) -> Lowpass | None:
-    band = _band(experiment.config)
-    if band is None:
-        return None
-    try:
-        return design_lowpass(rate_hz(wrench.times_s), band)
-    except PalpateError as error:
-        raise experiment.problem("filtering.bandwidth", str(error)) from error
-
-
-def _gaps(what: str, even: Even) -> list[Finding]:
-    """Gaps anywhere in the recording; inside a segment they were refused."""
-    if not even.lost:
-        return []
-    longest = max(b - a for a, b in even.lost)
-    return [Finding("gaps", f"{len(even.lost)} gaps, the longest {longest:.3f} s; segments avoid them", what)]

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.errors import DataProblem, PalpateError
+from palpate.errors import PalpateError
 from palpate.experiment.file.reading import Experiment, RecordingPart, load_options, wrench_channels
 from palpate.experiment.file.schema import SENSORS, ImuPart, PosePart, SamplesPart, SensorPart, SignalsPart, WrenchPart
 from palpate.findings import Finding, Severity
 from palpate.identify.balance import Segment
 from palpate.mechanisms import Mechanism
-from palpate.motion.clock import Even, evenly_sampled
+from palpate.motion.clock import ClockMap, Even, evenly_sampled
 from palpate.motion.frames import coordinate_of_path
+from palpate.motion.offset import Offset
 from palpate.physics.arrays import FloatArray, rate_hz, segment_mask
 from palpate.physics.motion import nearest_rotation, transform
 from palpate.physics.units import parse_unit
 from palpate.recording import Recording, load
 from palpate.recording.gates import check_channels
 
+Tell = Callable[[str], None]
+"""Called with the name of each step as it begins."""
 KINDS = ("static", "quasi_static", "train", "test")
 CHANNEL_UNITS = {"wrench": ["N"] * 3 + ["N m"] * 3, "acceleration": ["m/s2"] * 3, "angular_rate": ["rad/s"] * 3}
 IDLE = 1e-6
 """N, N m: a load cell whose numbers change by less does not measure."""
 TABLE_HZ = 100.0
 """Faster tables gain nothing: hands, doors and pendulums are slow."""
+TRAVEL = {"rad": (float(np.radians(3.0)), 40.0), "m": (0.01, 30.0)}
+"""Travels beyond these are of another unit: wheels turn often, hinges do not."""
 JITTER = 0.2
 """Share of a step by which times may deviate from an even clock before that is said."""
 
@@ -41,20 +47,26 @@ class Instrument:
     even: Even
     noise: dict[str, float]
     """What its data sheet promises, by channel: standard deviation of a sample; empty where nothing is stated."""
+    clock: ClockMap | None = None
+    """How its clock runs against the reference; None where that is not known."""
+    offset: Offset | None = None
+    """The evidence, where the clock was found from the signals."""
 
     def faults(self, segments: list[tuple[float, float]] | None = None) -> tuple[Finding, ...]:
         """Of its channels; segments: what is used, s on its own clock."""
         return check_channels(self.recording, self.channels, noise=self.noise or None, segments=segments)
+
+    def timed_by(self, offset: Offset | None) -> Instrument:
+        """The same with a clock that was found from the signals."""
+        return replace(self, clock=None if offset is None else offset.clock, offset=offset)
 
 
 def read_wrench(experiment: Experiment[Any], part: WrenchPart, key: str = "wrench") -> Instrument:
     """A load cell: the wrench that moves what is behind the sensor (the handle), N and N m (FORMATS, Sign)."""
     place = f"recordings.{key}"
     recording = load_part(experiment, place, part)
-    try:
+    with experiment.at(f"{place}.channels"):
         names = wrench_channels(part, list(recording))
-    except PalpateError as error:
-        raise experiment.problem(f"{place}.channels", str(error)) from error
     x = _stack(experiment, f"{place}.channels", recording, names, CHANNEL_UNITS["wrench"])
     sign = -1.0 if part.sign == "on-other-side" else 1.0
     even = _even(experiment, place, recording, names[0], sign * x, "load cell")
@@ -94,64 +106,68 @@ def read_imu(experiment: Experiment[Any], part: ImuPart) -> Instrument:
     return Instrument(recording, names, even, _data_sheet(names, part.noise_acceleration, part.noise_rate))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
-    """A plain table of one coordinate and the force or torque along it, on an even clock."""
-
-    even: Even
-    """(samples, 2): coordinate (rad, m) and effort (N m, N)."""
-    findings: tuple[Finding, ...]
-
-
-def read_table(experiment: Experiment[Any], part: SignalsPart, mechanism: Mechanism) -> Table:
-    """Coordinate and effort of a mechanism with one freedom, at `TABLE_HZ` at most."""
-    assert mechanism.main is not None
+def read_table(experiment: Experiment[Any], part: SignalsPart, mechanism: Mechanism) -> tuple[Even, list[Finding]]:
+    """(samples, 2): coordinate (rad, m) and effort (N m, N) of a mechanism with one freedom, at `TABLE_HZ` at most."""
     recording = load_part(experiment, "recordings.signals", part)
-    sign = -1.0 if part.sign == "on-hand" else 1.0
-    unit = mechanism.coordinates[mechanism.main]
+    sign, unit = -1.0 if part.sign == "on-hand" else 1.0, mechanism.position_units[0]
     findings: list[Finding] = []
     if part.path is None:
         keys = part.pair(unit)
         if keys is None:
             pair = "angle and torque" if unit == "rad" else "position and force"
-            raise experiment.problem(
-                "recordings.signals", f"the mechanism {mechanism.type!r} needs {pair}", "or point and force"
-            )
-        units = (unit, mechanism.rows[0].unit)
+            wrong = f"the mechanism {mechanism.type!r} needs {pair}"
+            raise experiment.problem("recordings.signals", wrong, "or point and force")
+        names, units = [name for _, name in keys], (unit, mechanism.rows[0].unit)
         position, effort = (
-            _channel(experiment, recording, name, key, u) for (key, name), u in zip(keys, units, strict=True)
+            _stack(experiment, f"recordings.signals.{key}", recording, [name], [u])[:, 0]
+            for (key, name), u in zip(keys, units, strict=True)
         )
-        names = [name for _, name in keys]
-        x = np.column_stack([_unwrapped(position) if unit == "rad" else position, sign * effort])
+        if unit == "rad":  # without jumps by whole turns
+            seen = np.isfinite(position)
+            position[seen] = np.unwrap(position[seen])
+        x = np.column_stack([position, sign * effort])
     else:
-        x, note = _from_path(experiment, recording, part, sign, unit)
         names = [*part.path[0], *part.path[1]]
-        findings.append(note)
+        path, force = (
+            _stack(experiment, f"recordings.signals.{key}", recording, channels, [u] * len(channels))
+            for channels, key, u in zip(part.path, ("point", "force"), ("m", "N"), strict=True)
+        )
+        with experiment.at("recordings.signals.point"):
+            along = coordinate_of_path(path, sign * force, unit)
+        x = np.column_stack([along.coordinate, along.effort])
+        findings.append(Finding("path", along.words))
     findings += check_channels(recording, names)
     even = _even(experiment, "recordings.signals.time", recording, names[0], x, "signals")
-    findings += _jitter(even)
+    times, period = even.times_s, float(even.times_s[1] - even.times_s[0])
+    if even.jitter_s >= JITTER * period:  # they are taken as those of an even clock, which not every table has
+        evidence = (
+            f"the times deviate from an even clock by up to {1e3 * even.jitter_s:.2g} ms, "
+            f"{100 * even.jitter_s / period:.0f} % of a step, which is taken for jitter of the stamps"
+        )
+        remedy = "if the samples were really taken then, resample them"
+        findings.append(Finding("times", evidence, "recordings.signals.time", remedy))
     if not part.rate_known:
-        what = (
+        evidence = (
             "the table has no times and its rate is a guess: numbers that depend on speed or acceleration are refused"
         )
-        findings.append(Finding("rate", what, "recordings.signals"))
-    return Table(slower(_in_time(even, part.delay)), tuple(findings))
+        findings.append(Finding("rate", evidence, "recordings.signals"))
+    if part.delay != 0:  # the effort as it was when the coordinate was taken: stored late by this time
+        late = np.interp(times + part.delay, times, even.x[:, 1])
+        even = replace(even, x=np.column_stack([even.x[:, 0], late]))
+    even = slower(even)
+    return even, findings + _travel_findings(experiment, even.seen_x[:, 0], unit)
 
 
 def load_part(experiment: Experiment[Any], key: str, part: RecordingPart) -> Recording:
     """A recording as the experiment file describes it."""
-    try:
+    with experiment.at(key):
         return load(experiment.path(part.file), format=part.format, **load_options(part))
-    except PalpateError as error:
-        raise experiment.problem(key, str(error)) from error
 
 
 def pose_of(experiment: Experiment[Any], key: str, part: PosePart, what: str) -> FloatArray:
     """A pose of the experiment file as a transform (4, 4)."""
-    try:
+    with experiment.at(f"{key}.rotation"):
         return transform(nearest_rotation(part.rotation, what=f"rotation of {what}"), part.translation)
-    except PalpateError as error:
-        raise experiment.problem(f"{key}.rotation", str(error)) from error
 
 
 def sensor_of(sensor: str | SensorPart) -> SensorPart:
@@ -165,21 +181,28 @@ def segments_of(experiment: Experiment[Any], times_s: FloatArray, rows: NDArray[
     A sample k of the authors' counting is row first_sample + k - 1 of the file, from 1, both ends included.
     """
     part, segments = experiment.config.segments, dict[str, list[Segment]]()
-    step = 1 / rate_hz(times_s)
+    step, span = 1 / rate_hz(times_s), f"{times_s[0]:.3f} to {times_s[-1]:.3f} s"
+
+    def time_of(key: str, sample: int) -> float:
+        row = part.first_sample + sample - 1
+        if row > len(rows):
+            counted = f"sample {sample}" + (f" is row {row} of the file" if part.first_sample > 1 else "")
+            wrong = f"{counted}: the file has {len(rows)} rows: a segment must lie inside the recording, {span}"
+            raise experiment.problem(key, wrong)
+        return float(times_s[rows[row - 1]])
+
     for kind in KINDS:
         chosen = getattr(part, kind)
-        try:
-            if isinstance(chosen, SamplesPart):
-                ends = [[_time_of(part.first_sample, k, times_s, rows) for k in pair] for pair in chosen.samples]
-                segments[kind] = [(a - 0.5 * step, b + 0.5 * step) for a, b in ends]
-            else:
-                segments[kind] = [(float(a), float(b)) for a, b in cast("list[Segment] | None", chosen) or []]
-        except PalpateError as error:
-            raise experiment.problem(f"segments.{kind}", str(error)) from error
+        if isinstance(chosen, SamplesPart):
+            ends = [[time_of(f"segments.{kind}", k) for k in pair] for pair in chosen.samples]
+            segments[kind] = [(a - 0.5 * step, b + 0.5 * step) for a, b in ends]
+        else:
+            segments[kind] = [(float(a), float(b)) for a, b in cast("list[Segment] | None", chosen) or []]
         for a, b in segments[kind]:
             if a < times_s[0] - 2 * step or b > times_s[-1] + 2 * step:
-                wrong = f"{a:.3f} to {b:.3f} s is not inside the recording, {times_s[0]:.3f} to {times_s[-1]:.3f} s"
-                raise experiment.problem(f"segments.{kind}", wrong)
+                raise experiment.problem(
+                    f"segments.{kind}", f"{a:.3f} to {b:.3f} s is not inside the recording, {span}"
+                )
     fitted = segment_mask(times_s, [*segments["train"], *segments["quasi_static"]])
     for a, b in segments["test"]:
         shared = times_s[fitted & segment_mask(times_s, [(a, b)])]
@@ -189,16 +212,14 @@ def segments_of(experiment: Experiment[Any], times_s: FloatArray, rows: NDArray[
     return segments
 
 
-def _time_of(first_sample: int, sample: int, times_s: FloatArray, rows: NDArray[np.int64]) -> float:
-    row = first_sample + sample - 1
-    if row > len(rows):
-        counted = f"sample {sample}" + (f" is row {row} of the file" if first_sample > 1 else "")
-        raise DataProblem(
-            counted,
-            f"the file has {len(rows)} rows: a segment must lie inside the recording, {times_s[0]:.3f} to "
-            f"{times_s[-1]:.3f} s",
-        )
-    return float(times_s[rows[row - 1]])
+def time_of_sample(experiment: Experiment[Any], key: str, even: Even) -> float:
+    """When the row that `clocks` states for an instrument was taken, s on its own clock."""
+    sample: int | None = getattr(experiment.config.clocks, key)
+    if sample is None:
+        raise experiment.problem(f"clocks.{key}", "this key is missing: the file has such a recording")
+    if sample > len(even.rows):
+        raise experiment.problem(f"clocks.{key}", f"there is no sample {sample}, the file has {len(even.rows)}")
+    return float(even.times_s[even.rows[sample - 1]])
 
 
 def slower(even: Even, most_hz: float = TABLE_HZ) -> Even:
@@ -221,39 +242,21 @@ def slower(even: Even, most_hz: float = TABLE_HZ) -> Even:
 def _stack(
     experiment: Experiment[Any], key: str, recording: Recording, names: list[str], units: list[str]
 ) -> FloatArray:
-    try:
+    with experiment.at(key):
         x = recording.stack(names)
-    except PalpateError as error:
-        raise experiment.problem(key, str(error)) from error
     for name, unit in zip(names, units, strict=True):
-        _check_unit(experiment, key, recording, name, unit)
+        stored = recording[name].unit
+        if parse_unit(stored).dimension != parse_unit(unit).dimension:
+            wrong = f"the channel {name!r} has the unit {stored!r}, wanted is {unit}"
+            raise experiment.problem(key, wrong, "state its unit under columns:")
     if len(set(names)) < len(names):
         raise experiment.problem(key, f"a channel is named twice: {', '.join(names)}")
     return x
 
 
-def _channel(experiment: Experiment[Any], recording: Recording, name: str, key: str, unit: str) -> FloatArray:
-    place = f"recordings.signals.{key}"
-    try:
-        channel = recording[name]
-    except PalpateError as error:
-        raise experiment.problem(place, str(error)) from error
-    _check_unit(experiment, place, recording, name, unit)
-    return np.asarray(channel.samples, dtype=float).reshape(-1)
-
-
-def _check_unit(experiment: Experiment[Any], key: str, recording: Recording, name: str, unit: str) -> None:
-    channel = recording[name]
-    if parse_unit(channel.unit).dimension != parse_unit(unit).dimension:
-        wrong = f"the channel {name!r} has the unit {channel.unit!r}, wanted is {unit}"
-        raise experiment.problem(key, wrong, "state its unit under columns:")
-
-
 def _even(experiment: Experiment[Any], key: str, recording: Recording, name: str, x: FloatArray, what: str) -> Even:
-    try:
+    with experiment.at(key):
         return evenly_sampled(recording[name].clock.times_s, x, what=what)
-    except PalpateError as error:
-        raise experiment.problem(key, str(error)) from error
 
 
 def _data_sheet(names: list[str], *groups: list[float] | None) -> dict[str, float]:
@@ -265,53 +268,7 @@ def _data_sheet(names: list[str], *groups: list[float] | None) -> dict[str, floa
     }
 
 
-def _from_path(
-    experiment: Experiment[Any], recording: Recording, part: SignalsPart, sign: float, unit: str
-) -> tuple[FloatArray, Finding]:
-    """(samples, 2): coordinate along the circle or line that a point describes, and what the force does along it."""
-    assert part.path is not None
-    path, force = (
-        np.column_stack([_channel(experiment, recording, n, key, u) for n in names])
-        for names, key, u in zip(part.path, ("point", "force"), ("m", "N"), strict=True)
-    )
-    try:
-        along = coordinate_of_path(path, sign * force, unit)
-    except PalpateError as error:
-        raise experiment.problem("recordings.signals.point", str(error)) from error
-    return np.column_stack([along.coordinate, along.effort]), Finding("path", along.words)
-
-
-def _jitter(even: Even) -> list[Finding]:
-    """Time stamps that are not even: taken as those of an even clock, which not every table has."""
-    period = float(even.times_s[1] - even.times_s[0])
-    if even.jitter_s < JITTER * period:
-        return []
-    evidence = (
-        f"the times deviate from an even clock by up to {1e3 * even.jitter_s:.2g} ms, "
-        f"{100 * even.jitter_s / period:.0f} % of a step, which is taken for jitter of the stamps"
-    )
-    return [
-        Finding("times", evidence, "recordings.signals.time", "if the samples were really taken then, resample them")
-    ]
-
-
-def _in_time(even: Even, delay_s: float) -> Even:
-    """The effort as it was when the coordinate was taken: stored late by this time."""
-    if delay_s == 0:
-        return even
-    x = even.x.copy()
-    x[:, 1] = np.interp(even.times_s + delay_s, even.times_s, even.x[:, 1])
-    return replace(even, x=x)
-
-
-def _unwrapped(angle: FloatArray) -> FloatArray:
-    """Without jumps by whole turns; NaN where it was not seen."""
-    unwrapped, seen = angle.copy(), np.isfinite(angle)
-    unwrapped[seen] = np.unwrap(angle[seen])
-    return unwrapped
-
-
-def travel_findings(experiment: Experiment[Any], position: FloatArray, unit: str) -> list[Finding]:
+def _travel_findings(experiment: Experiment[Any], position: FloatArray, unit: str) -> list[Finding]:
     """Travels that no such object has, or that tell nothing: a wrong unit."""
     low, high = (float(f(position)) for f in (np.nanmin, np.nanmax))
     travel, key = high - low, "angle" if unit == "rad" else "position"
@@ -324,7 +281,3 @@ def travel_findings(experiment: Experiment[Any], position: FloatArray, unit: str
     other = {"rad": ("deg", "rad"), "m": ("mm", "m")}[unit][0 if travel > most else 1]
     evidence = f"the {key} spans {'only ' if travel < least else ''}{shown}"
     return [Finding("travel", evidence, f"recordings.signals.{key}", f"is its unit {other}?", Severity.FATAL)]
-
-
-TRAVEL = {"rad": (float(np.radians(3.0)), 40.0), "m": (0.01, 30.0)}
-"""Travels beyond these are of another unit: wheels turn often, hinges do not."""

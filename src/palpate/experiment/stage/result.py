@@ -29,11 +29,8 @@ from palpate.experiment.view import (
     CoordinateSeries,
     InstrumentSummary,
     MarkerSummary,
-    ReplayCurve,
-    ReplayWindow,
     Scene,
     Series,
-    ShapeProfile,
     View,
 )
 from palpate.files import finite, read_bytes, sha256, write_text
@@ -42,13 +39,11 @@ from palpate.identify import Solution, compress, cross_validate
 from palpate.identify.balance import Segment
 from palpate.identify.diagnosis import weakest_direction
 from palpate.identify.solution import Estimate, Status, damping_curve
-from palpate.mechanisms.mechanism import Row
 from palpate.model import Model
-from palpate.motion.clock import ClockMap, Even, noise_floor
-from palpate.motion.offset import Offset
-from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, rms, runs, segment_mask
+from palpate.motion.clock import Even, noise_floor
+from palpate.physics.arrays import FloatArray, rate_hz, rms, runs, segment_mask
 from palpate.physics.inertia import PHI_NAMES
-from palpate.physics.motion import Kinematics, Poses, wrench_transmission
+from palpate.physics.motion import Kinematics, Poses, transform, wrench_transmission
 from palpate.runtime.replay import Replay
 
 RESULT_FORMAT = 2
@@ -76,9 +71,9 @@ SUM_ONLY = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """A fit with all that a gate may ask about."""
+    """A fit with all that a gate may ask about, and that its result tells."""
 
-    config: Any
+    experiment: Experiment[Any]
     prepared: Prepared
     fit: Fit
     rms: Mapping[str, Mapping[str, Mapping[str, Any]]]
@@ -86,6 +81,11 @@ class Case:
     refused: Mapping[str, Finding]
     """Parameters that have no number, and why."""
     replay: Replay | None
+
+    @property
+    def config(self) -> Any:
+        """What the experiment file says."""
+        return self.experiment.config
 
     @property
     def solution(self) -> Solution:
@@ -109,8 +109,7 @@ class Case:
 
     def shown(self, position: float, spec: str) -> str:
         """A position of the main coordinate for people, with a number format."""
-        main = self.model.mechanism.main
-        return shown_as("rad" if main is None else self.model.mechanism.coordinates[main])(position, spec)
+        return shown_as(self.model.mechanism.position_units[0])(position, spec)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,25 +148,18 @@ class Result:
         return result, model
 
 
-def build_result(
-    experiment: Experiment[Any],
-    prepared: Prepared,
-    fit: Fit,
-    findings: tuple[Finding, ...],
-    rms_: Mapping[str, Any],
-    refused: Mapping[str, Finding],
-    replay: Replay | None,
-    view: View,
-) -> Result:
-    """Put a fit into the words of result.json."""
-    config, solution, inputs = experiment.config, fit.solution, fit.inputs
+def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
+    """Put a judged fit into the words of result.json."""
+    experiment, prepared, fit, refused = case.experiment, case.prepared, case.fit, case.refused
+    config, solution, inputs = case.config, case.solution, fit.inputs
     reasons, warnings = sentences(findings, fatal=True), sentences(findings, fatal=False)
     model, assumed = None, dict[str, float]()
     if not refused:
         points = () if prepared.ground is None else prepared.ground.points
         model, assumed = with_feet(solution.model.of_object(), points)
         model = model.with_values(model.p, **_about(experiment, fit, reasons, assumed))
-    f, c = inputs.filtering, solution.conditioning
+    f, c, view = inputs.filtering, solution.conditioning, picture(case)
+    damped = solution.problem.penalty.damped.any()
     data: dict[str, Any] = {
         "palpate_result": RESULT_FORMAT,
         "title": config.title or experiment.source.stem,
@@ -176,7 +168,7 @@ def build_result(
         "parameters": {e.name: parameter_entry(e, free_body=inputs.imu is not None) for e in solution.estimates},
         "shapes": _shapes(fit),
         "references": read_references(experiment),
-        "rms": rms_,
+        "rms": case.rms,
         "rms_of_segments": [
             {"segment": kind, "from_s": s[0], "to_s": s[1], "rms": rms_of(fit, [s])}
             for kind in ("train", "test")
@@ -188,17 +180,20 @@ def build_result(
         "kappa_eff_paper": finite(c.kappa_eff_paper),
         "damping": solution.damping,
         "damping_implies_std": finite(solution.uncertainty.level / solution.damping) if solution.damping else None,
-        "damping_curve": _curve(solution),
+        "damping_curve": [
+            {**asdict(point), "kappa_eff": finite(point.kappa_eff)}
+            for point in (damping_curve(solution.problem, solution.theta) if damped else ())
+        ],
         "damping_changes": damping_changes(fit),
         "factor": config.factor,
         "procedure": config.procedure,
         "rows": config.rows,
         "weakest_direction": _weakest(fit, refused),
-        "excitation": excitation(fit.balance.kinematics, inputs.inside(fit.plan.segments)),
+        "excitation": view.excitation,
         "systematic": {source: dict(by) for source, by in fit.sources.items()},
         "zero": _zero(fit, sensor_of(config.sensor)),
         "handles": _handles(experiment, prepared, fit),
-        "replay": replay_entry(replay),
+        "replay": replay_entry(case.replay),
         "clocks": _clocks(prepared, fit),
         "mechanism": _mechanism(prepared, fit, assumed, refused),
         "findings": [finding.as_json() for finding in findings],
@@ -207,7 +202,7 @@ def build_result(
         "provenance": provenance(experiment, prepared.segments)
         | {"derivatives": {"window_s": f.window_s, "order": f.order}, "low_pass_hz": f.bandwidth_hz},
     }
-    return Result(data, model, solution, findings, view, tuple(r for r in prepared.handles if r is not None))
+    return Result(data, model, solution, findings, view, prepared.handles)
 
 
 def _model_of(config: Any) -> str:
@@ -223,11 +218,7 @@ def parameter_entry(e: Estimate, *, free_body: bool = False) -> dict[str, Any]:
         "value": None if unknown else e.value,
         "unit": e.unit,
         "ci95": None if e.ci95 is None or unknown else list(e.ci95),
-        "noise": e.noise,
-        "pull": e.pull,
-        "systematic": e.systematic,
-        "attenuation": e.attenuation,
-        "prior": e.prior,
+        **{key: getattr(e, key) for key in ("noise", "pull", "systematic", "attenuation", "prior")},
         "information_from_data": e.information_from_data,
         "status": e.status.value,
     }
@@ -247,14 +238,11 @@ def read_result(path: str | Path) -> dict[str, Any]:
     if content["palpate_result"] != RESULT_FORMAT:
         wrong = f"the result has format {content['palpate_result']}, this palpate reads format {RESULT_FORMAT}"
         raise FileProblem(path, wrong, remedy="identify again with this palpate, or read it with that which wrote it")
-    missing = [key for key in NEEDED if key not in content]
-    parameters = content.get("parameters")
-    if not missing and isinstance(parameters, dict):
-        entries = cast("dict[str, Any]", parameters)
-        whole = {n: isinstance(e, dict) and all(key in e for key in OF_A_PARAMETER) for n, e in entries.items()}
-        missing = [f"parameters.{n}" for n, good in whole.items() if not good]
-    elif not missing:
-        missing = ["parameters"]
+    entries = content.get("parameters")
+    missing = [key for key in NEEDED if key not in content or (key == "parameters" and not isinstance(entries, dict))]
+    for name, entry in (cast("dict[str, Any]", entries) if not missing else {}).items():
+        if not isinstance(entry, dict) or any(key not in entry for key in OF_A_PARAMETER):
+            missing.append(f"parameters.{name}")
     if missing:
         raise FileProblem(path, f"the result is damaged: {', '.join(missing)} is not whole", remedy="identify again")
     return content
@@ -300,16 +288,11 @@ def rms_of_kinds(prepared: Prepared, fit: Fit) -> dict[str, Any]:
     entries = {kind: rms_of(fit, prepared.segments[kind]) for kind in ("train", "test", "quasi_static")}
     unseen = cross_validate(fit.train, fit.solution)
     ratios = (unseen / np.maximum(fit.train.rms(fit.p), 1e-300)).tolist()
-    pairs = zip(ratios, entries["train"].items(), strict=False)
     entries["cross_validated"] = {
-        row: {**entry, "value": r * entry["value"], "percent_of_range": _times(entry["percent_of_range"], r)}
-        for r, (row, entry) in pairs
+        row: entry | {key: None if entry[key] is None else r * entry[key] for key in ("value", "percent_of_range")}
+        for r, (row, entry) in zip(ratios, entries["train"].items(), strict=False)
     }
     return {kind: entry for kind, entry in entries.items() if entry}
-
-
-def _times(percent: float | None, ratio: float) -> float | None:
-    return None if percent is None else percent * ratio
 
 
 def rms_of(fit: Fit, segments: Sequence[Segment]) -> dict[str, Any]:
@@ -322,16 +305,12 @@ def rms_of(fit: Fit, segments: Sequence[Segment]) -> dict[str, Any]:
     rows = fit.inputs.mechanism.rows
     if fit.inputs.imu is not None:
         part = compress(replace(fit.balance, lowpass=fit.inputs.filtering.lowpass), segments)
-        return _rms_entry(rows, part.rms(fit.p), part.range(), expected_noise(fit.inputs))
-    error, reference = fit.residuals(segments), fit.reference(segments)
-    if not len(error):
-        return {}
-    return _rms_entry(rows, rms(error, 0), np.ptp(reference, axis=0), _static_noise(fit))
-
-
-def _rms_entry(
-    rows: Sequence[Row], values: FloatArray, spans: FloatArray, noise: Sequence[float | None]
-) -> dict[str, Any]:
+        values, spans, noise = part.rms(fit.p), part.range(), expected_noise(fit.inputs)
+    else:
+        measured, noise = fit.rows(segments)[:, :, -1], _static_noise(fit)
+        if not len(measured):
+            return {}
+        values, spans = rms(fit.residuals(segments), 0), np.ptp(measured, axis=0)
     return {
         row.name: {
             "value": float(v),
@@ -353,14 +332,6 @@ def _static_noise(fit: Fit) -> list[float | None]:
 
 
 # --- parts of result.json ---------------------------------------------------------------------------------------------
-
-
-def _curve(solution: Solution) -> list[dict[str, float | None]]:
-    """What lambda does over its whole range; nothing where nothing is damped."""
-    if not solution.problem.penalty.damped.any():
-        return []
-    points = damping_curve(solution.problem, solution.theta)
-    return [{**asdict(point), "kappa_eff": finite(point.kappa_eff)} for point in points]
 
 
 def _shapes(fit: Fit) -> dict[str, Any]:
@@ -470,28 +441,24 @@ def _handles(experiment: Experiment[Any], prepared: Prepared, fit: Fit) -> dict[
 
 def _clocks(prepared: Prepared, fit: Fit) -> dict[str, Any]:
     """Reference time minus each device's; the reference is motion capture where there is any, else the load cell."""
-    ours = "imu" if fit.inputs.imu is not None else "wrench"
-    entries: dict[str, Any] = {}
-    if fit.inputs.clock is not None:
-        entries[ours] = _clock_entry(fit.inputs.clock, estimated=prepared.offset is not None)
-        if prepared.offset is not None:
-            o = prepared.offset
-            entries[ours] |= {"std_s": o.std_s, "explained": finite(o.explained), "drift_ppm": finite(o.drift_ppm)}
-            entries[ours]["drift_std_ppm"] = finite(o.drift_std_ppm)
-    for name, device in ({} if prepared.capture is None else prepared.capture.devices).items():
-        if device.clock is not None:
-            entries.setdefault(name, _clock_entry(device.clock, estimated=device.offset is not None))
-    return entries
-
-
-def _clock_entry(clock: ClockMap, *, estimated: bool) -> dict[str, Any]:
-    return {
-        "reference_minus_device_s": clock.offset_s,
-        "std_s": clock.offset_std_s,
-        "at_s": clock.at_s,
-        "drift_ppm": clock.drift_ppm if clock.drift_observed else None,
-        "estimated": estimated,
+    ours, o = "imu" if fit.inputs.imu is not None else "wrench", prepared.offset
+    devices = {} if prepared.capture is None else prepared.capture.devices
+    clocks = {ours: (fit.inputs.clock, o)} | {n: (d.clock, d.offset) for n, d in devices.items() if n != ours}
+    entries = {
+        name: {
+            "reference_minus_device_s": clock.offset_s,
+            "std_s": clock.offset_std_s,
+            "at_s": clock.at_s,
+            "drift_ppm": clock.drift_ppm if clock.drift_observed else None,
+            "estimated": offset is not None,
+        }
+        for name, (clock, offset) in clocks.items()
+        if clock is not None
     }
+    if ours in entries and o is not None:
+        entries[ours] |= {"std_s": o.std_s, "explained": finite(o.explained), "drift_ppm": finite(o.drift_ppm)}
+        entries[ours] |= {"drift_std_ppm": finite(o.drift_std_ppm)}
+    return entries
 
 
 def _mechanism(
@@ -582,10 +549,10 @@ ARROWS, PATH = 48, 600
 """Wrenches and points of a path that are drawn."""
 
 
-def picture(experiment: Experiment[Any], prepared: Prepared, fit: Fit, replay: Replay | None) -> View:
+def picture(case: Case) -> View:
     """Everything that the figures of an identification show."""
-    inputs, seen = fit.inputs, fit.prediction
-    recordings, captured = experiment.config.recordings, prepared.capture
+    prepared, fit, inputs, seen = case.prepared, case.fit, case.fit.inputs, case.fit.prediction
+    recordings, captured = case.config.recordings, prepared.capture
     estimate = np.where(seen.used[:, None], seen.rows[:, :, :-1] @ fit.p, np.nan)
     offsets = {"imu" if inputs.imu is not None else "wrench": prepared.offset}
     marker_error = None
@@ -608,10 +575,14 @@ def picture(experiment: Experiment[Any], prepared: Prepared, fit: Fit, replay: R
         segments=prepared.segments,
         coordinates=_coordinates(fit),
         series=_series(fit),
-        profiles=_profiles(fit),
-        replay=_windows(replay, fit),
+        profiles=() if fit.shaped is None else fit.shaped.profiles,
+        replay=() if case.replay is None else case.replay.scored,
         instruments=tuple(instruments),
-        clocks=tuple(_evidence(name, o) for name, o in offsets.items() if o is not None),
+        clocks=tuple(
+            ClockEvidence(name, o.lags_s - o.value_s, o.misfit, o.std_s, o.explained, o.runner_up)
+            for name, o in offsets.items()
+            if o is not None
+        ),
         markers=() if captured is None else _markers(captured.body),
         marker_error=marker_error,
         scene=_scene(fit) if captured is None else _capture_scene(captured, prepared, fit),
@@ -627,16 +598,16 @@ def _coordinates(fit: Fit) -> tuple[CoordinateSeries, ...]:
     if inputs.imu is not None:
         return ()
     c, at = coordinates_of(inputs), fit.prediction.at
-    if mechanism.main is not None:
-        columns = (x[at, 0] for x in (c.position, c.speed, c.acceleration))
-        return (CoordinateSeries(mechanism.main, mechanism.position_units[0], *columns),)
     unknown, series = np.full(len(at), np.nan), list[CoordinateSeries]()
-    for i, (name, unit) in enumerate(zip(mechanism.state, mechanism.position_units, strict=False)):
+    names = mechanism.state if mechanism.main is None else (mechanism.main,)
+    for i, (name, unit) in enumerate(zip(names, mechanism.position_units, strict=False)):
         position, speed, acceleration = (x[at, i] for x in (c.position, c.speed, c.acceleration))
-        if unit == "m":
+        if unit == "m" and mechanism.main is None:
             series.append(CoordinateSeries(name, unit, position - np.nanmean(position), unknown))
         else:
             series.append(CoordinateSeries(name, unit, position, speed, acceleration))
+    if mechanism.main is not None:
+        return tuple(series)
     ahead = mechanism.speeds_of(c.position, c.speed)[at, 0]
     forward = mechanism.accelerations_of(c.position, c.speed, c.acceleration)[at, 0]
     return (*series, CoordinateSeries("forward", "m", unknown, ahead, forward))
@@ -652,21 +623,6 @@ def _series(fit: Fit) -> tuple[Series, ...]:
         Series(f"{letter}_{axis}", unit, np.asarray(s)[at])
         for letter, unit, triple in groups
         for axis, s in zip("xyz", triple, strict=True)
-    )
-
-
-def _profiles(fit: Fit) -> tuple[ShapeProfile, ...]:
-    profiles = () if fit.shaped is None else fit.shaped.profiles
-    return tuple(ShapeProfile(p.name, p.unit, p.values, p.costs, p.value, p.interval) for p in profiles)
-
-
-def _windows(replay: Replay | None, fit: Fit) -> tuple[ReplayWindow, ...]:
-    units = dict(zip(fit.inputs.mechanism.state, fit.inputs.mechanism.position_units, strict=False))
-    return tuple(
-        ReplayWindow(
-            w.times_s, tuple(ReplayCurve(t.name, units[t.name], t.measured, t.simulated, t.rms) for t in w.tracks)
-        )
-        for w in (() if replay is None else replay.scored)
     )
 
 
@@ -691,10 +647,6 @@ def _cameras(body: Body, file: str) -> InstrumentSummary:
     return InstrumentSummary("motion capture", file, *span, len(gaps), max(gaps, default=0.0), float("nan"))
 
 
-def _evidence(name: str, o: Offset) -> ClockEvidence:
-    return ClockEvidence(name, o.lags_s - o.value_s, o.misfit, o.std_s, o.explained, o.runner_up)
-
-
 def _markers(body: Body) -> tuple[MarkerSummary, ...]:
     """Each marker as stored, faults included, with their kinds."""
     faults = {n: ", ".join(dict.fromkeys(f.kind for f in body.checked.faults if n in f.names)) for n in body.raw.names}
@@ -716,18 +668,12 @@ def _scene(fit: Fit) -> Scene | None:
     mounted = fit.inputs.imu
     if mounted is None:
         return None
-    reference = fit.prediction.rows[:, :, -1]
-    known = reference[np.isfinite(reference).all(axis=1)]
-    some = known[_spread(len(known))]
-    values = fit.solution.model.values
-    m, *first = (values[n] for n in PHI_NAMES[:4])
+    w = fit.prediction.rows[:, :, -1]
+    m, *first = (fit.solution.model.values[n] for n in PHI_NAMES[:4])
     centre = np.array(first) / m if m > 0 else np.full(3, np.nan)
-    at = np.zeros((len(some), 3))
-    arrows = (
-        Arrows("force at the sensor", "N", at, some[:, :3]),
-        Arrows("moment at the sensor", "N m", at, some[:, 3:]),
-    )
+    here = Poses(fit.prediction.times_s, np.broadcast_to(np.eye(3), (len(w), 3, 3)), np.zeros((len(w), 3)))
     frames = {"sensor": np.eye(4), "IMU": mounted.T_body_imu}
+    arrows = tuple(_arrows("sensor", here, w))
     return Scene("sensor", frames, np.zeros((0, 3)), arrows=arrows, points={"centre of mass": centre})
 
 
@@ -739,17 +685,13 @@ def _capture_scene(captured: CapturedMotion, prepared: Prepared, fit: Fit) -> Sc
     during = seen & segment_mask(body.poses.times_s, prepared.segments["test"])
     inside = during if during.any() else seen
     at = int(np.flatnonzero(inside)[inside.sum() // 2])
-    T = np.eye(4)
-    T[:3, :3], T[:3, 3] = body.poses.rotation[at], body.poses.position[at]
+    T = transform(body.poses.rotation[at], body.poses.position[at])
     arrows, paths = list[Arrows](), dict[str, FloatArray]()
-    wrenches: Mapping[str, FloatArray] = dict(
-        zip(SENSOR_NAMES, fit.inputs.measured - zeros_of(fit.inputs)[:, None], strict=False)
-    )
-    for name, w in wrenches.items():
+    for name, w in zip(SENSOR_NAMES, fit.inputs.measured - zeros_of(fit.inputs)[:, None], strict=False):
         poses, word = body.poses_of(name), name.replace("_", " ")
         path = np.where(seen[:, None], poses.position, np.nan)
         paths[f"path of the {word}"] = path[:: max(1, -(-len(path) // PATH))]
-        arrows += _wrench_arrows(word, poses, w, inside)
+        arrows += _arrows(word, poses, np.where(inside[:, None], w, np.nan))
     return Scene(
         "capture",
         {name: T @ frame for name, frame in body.frames.items()},
@@ -760,18 +702,10 @@ def _capture_scene(captured: CapturedMotion, prepared: Prepared, fit: Fit) -> Sc
     )
 
 
-def _wrench_arrows(name: str, poses: Poses, wrench: FloatArray, inside: BoolArray) -> list[Arrows]:
-    known = np.flatnonzero(inside & np.isfinite(wrench).all(axis=1))
-    some = known[_spread(len(known))]
-    if not len(some):
-        return []
-    R = poses.rotation[some]
-    return [
-        Arrows(f"{kind} at the {name}", unit, poses.position[some], np.einsum("nij,nj->ni", R, wrench[some][:, part]))
-        for kind, unit, part in (("force", "N", slice(0, 3)), ("moment", "N m", slice(3, 6)))
-    ]
-
-
-def _spread(count: int) -> Any:
-    """Indices of at most `ARROWS` of so many, evenly spread."""
-    return np.linspace(0, count - 1, min(ARROWS, count)).astype(int) if count else np.zeros(0, dtype=int)
+def _arrows(name: str, poses: Poses, wrench: FloatArray) -> list[Arrows]:
+    """At most `ARROWS` of the wrenches (samples, 6) in the frame of these poses, evenly spread."""
+    known = np.flatnonzero(np.isfinite(wrench).all(axis=1))
+    some = known[np.linspace(0, len(known) - 1, min(ARROWS, len(known))).astype(int)]
+    at, turned = poses.position[some], np.einsum("nij,nkj->kni", poses.rotation[some], wrench[some].reshape(-1, 2, 3))
+    kinds = zip((("force", "N"), ("moment", "N m")), turned, strict=True)
+    return [Arrows(f"{kind} at the {name}", unit, at, vectors) for (kind, unit), vectors in kinds if len(some)]

@@ -1,4 +1,4 @@
-"""What is uncertain, as one list: a name, a standard deviation, and how it changes the inputs.
+"""What is uncertain, as one list: a name, and the inputs with it off by one standard deviation.
 
 The same list serves what was estimated beside the parameters (a clock, a zero: it widens their intervals) and what the
 experiment file declares (a scale, a position: their systematic error).
@@ -13,75 +13,97 @@ import numpy as np
 
 from palpate.errors import PalpateError
 from palpate.experiment.stage.fit import Fit, solve_with, widened
-from palpate.experiment.stage.inputs import ImuMotion, Inputs, Sensor
+from palpate.experiment.stage.ground import turned
+from palpate.experiment.stage.inputs import Inputs, still_motion
 from palpate.identify import Solution
 from palpate.motion.clock import ClockMap
 from palpate.physics.arrays import FloatArray
-from palpate.physics.motion import Poses, exp_rotation, transform
+from palpate.physics.motion import exp_rotation, transform
 
 STILL_PARTS = 10
 """The scatter between so many parts of the static segment tells how well a zero is known."""
+AXES = np.eye(3)
+Ways = Callable[[Inputs, float], Iterable[Inputs]]
+"""Inputs, standard deviation -> the inputs with each way to be off by it, one at a time."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Variation:
     """One thing that may be off."""
 
     name: str
-    """A key of `uncertain`, or what was estimated: "clock", "zero", "vertical", ..."""
-    std: float
-    """In the unit of that key."""
-    change: Callable[[Inputs, float], Inputs]
-    """The inputs with it off by an amount."""
-
-    def applied(self, inputs: Inputs) -> Inputs:
-        """The inputs with it off by one standard deviation."""
-        return self.change(inputs, self.std)
+    """A key of `uncertain`, or what was estimated: "clock", "zero", "tilt", ..."""
+    inputs: Inputs
+    """With it off by one standard deviation."""
 
 
 def estimated(inputs: Inputs) -> Iterator[Variation]:
     """What was estimated from the same recordings, beside the parameters."""
     clock = inputs.clock
     if clock is not None and inputs.imu is None:
-        yield Variation("clock", clock.offset_std_s, _late)
-        yield Variation("drift", clock.drift_std_ppm, _drifting)
+        yield Variation("clock", _late(inputs, clock.offset_std_s))
+        drifting = replace(clock, drift_ppm=clock.drift_ppm + clock.drift_std_ppm)
+        yield Variation("drift", inputs.on_clock(drifting))
     if inputs.zero == "still" and inputs.static is not None:
         at = inputs.inside([inputs.static])
         parts = [np.nanmean(part, axis=1) for part in np.array_split(inputs.measured[:, at], STILL_PARTS, axis=1)]
         std = np.std(parts, axis=0, ddof=1) / np.sqrt(STILL_PARTS)
-        for i, j in np.ndindex(*std.shape):  # each by itself: they know nothing of each other
-            yield Variation("zero", float(std[i, j]), lambda x, by, i=i, j=j: _zero_off(x, i, j, by))
+        for place in np.ndindex(*std.shape):  # each by itself: they know nothing of each other
+            error = np.zeros_like(std)
+            error[place] = std[place]
+            yield Variation("zero", replace(inputs, zero_error=error))
     for i, sensor in enumerate(inputs.sensors):
         for turn in sensor.turn_root.T:
-            yield Variation("sensor_rotation", 1.0, lambda x, by, i=i, t=turn: _sensor(x, i, turn=by * t))
+            yield Variation("sensor_rotation", _with_sensor(inputs, i, _turned(sensor.T_body_sensor, turn)))
     if inputs.tilt_std_rad > 0:
-        for axis in np.eye(3)[:2]:
-            yield Variation("tilt", inputs.tilt_std_rad, lambda x, by, a=axis: tilted(x, by * a))
+        for axis in AXES[:2]:
+            yield Variation("tilt", tilted(inputs, inputs.tilt_std_rad * axis))
 
 
 def declared(inputs: Inputs, uncertain: Mapping[str, float]) -> Iterator[Variation]:
     """What the experiment file says of how far things may be off: key of `uncertain` -> standard deviation."""
-    for name, std in uncertain.items():
-        for change in _CHANGES[name](inputs):
-            yield Variation(name, std, change)
+    return (Variation(name, other) for name, std in uncertain.items() for other in _WAYS[name](inputs, std))
 
 
-Change = Callable[[Inputs, float], Inputs]
+def _each_sensor(change: Callable[[FloatArray, FloatArray], FloatArray], axes: FloatArray) -> Ways:
+    return lambda x, by: [
+        _with_sensor(x, i, change(s.T_body_sensor, by * axis)) for i, s in enumerate(x.sensors) for axis in axes
+    ]
 
 
-def _each_sensor(
-    how: Callable[[FloatArray, float], dict[str, FloatArray]], axes: FloatArray
-) -> Callable[[Inputs], Iterable[Change]]:
-    def changes(inputs: Inputs) -> Iterator[Change]:
-        for i in range(len(inputs.sensors)):
-            for axis in axes:
-                yield lambda x, by, i=i, a=axis: _sensor(x, i, **how(a, by))
-
-    return changes
+def _with_sensor(inputs: Inputs, i: int, T_body_sensor: FloatArray) -> Inputs:
+    moved = replace(inputs.sensors[i], T_body_sensor=T_body_sensor)
+    return replace(inputs, sensors=(*inputs.sensors[:i], moved, *inputs.sensors[i + 1 :]))
 
 
-def _each_axis(how: Callable[[Inputs, FloatArray], Inputs], axes: FloatArray) -> Callable[[Inputs], Iterable[Change]]:
-    return lambda _: [lambda x, by, a=axis: how(x, by * a) for axis in axes]
+def _turned(T: FloatArray, turn: FloatArray) -> FloatArray:
+    """Turned in its own frame, rad."""
+    return transform(T[:3, :3] @ exp_rotation(turn), T[:3, 3])
+
+
+def _shifted(T: FloatArray, shift: FloatArray) -> FloatArray:
+    """Shifted in the body frame, m."""
+    return transform(T[:3, :3], T[:3, 3] + shift)
+
+
+def _each_imu_pose(change: Callable[[FloatArray, FloatArray], FloatArray]) -> Ways:
+    def ways(inputs: Inputs, by: float) -> Iterator[Inputs]:
+        if inputs.imu is not None:
+            for axis in AXES:
+                mounted = replace(inputs.imu, T_body_imu=change(inputs.imu.T_body_imu, by * axis))
+                yield replace(inputs, imu=mounted)
+
+    return ways
+
+
+def _imu_scaled(columns: slice) -> Ways:
+    def ways(inputs: Inputs, by: float) -> Iterator[Inputs]:
+        if inputs.imu is not None:
+            x = inputs.imu.even.x.copy()
+            x[:, columns] *= 1 + by
+            yield replace(inputs, imu=replace(inputs.imu, even=replace(inputs.imu.even, x=x)))
+
+    return ways
 
 
 def _scaled(inputs: Inputs, by: float) -> Inputs:
@@ -94,83 +116,23 @@ def _late(inputs: Inputs, by: float) -> Inputs:
     return inputs.on_clock(replace(clock, offset_s=clock.offset_s + by))
 
 
-def _drifting(inputs: Inputs, by: float) -> Inputs:
-    assert inputs.clock is not None
-    return inputs.on_clock(replace(inputs.clock, drift_ppm=inputs.clock.drift_ppm + by))
-
-
-def _zero_off(inputs: Inputs, sensor: int, component: int, by: float) -> Inputs:
-    error = np.zeros((len(inputs.sensors), 6))
-    error[sensor, component] = by
-    return replace(inputs, zero_error=error)
-
-
-def _sensor(inputs: Inputs, i: int, *, shift: FloatArray | None = None, turn: FloatArray | None = None) -> Inputs:
-    """The i-th sensor shifted in the body frame (m) or turned in its own (rad)."""
-    sensor: Sensor = inputs.sensors[i]
-    T = _turned(sensor.T_body_sensor, turn, shift)
-    moved = replace(sensor, T_body_sensor=T)
-    return replace(inputs, sensors=(*inputs.sensors[:i], moved, *inputs.sensors[i + 1 :]))
-
-
-def _turned(T: FloatArray, turn: FloatArray | None, shift: FloatArray | None = None) -> FloatArray:
-    R = T[:3, :3] if turn is None else T[:3, :3] @ exp_rotation(turn)
-    return transform(R, T[:3, 3] if shift is None else T[:3, 3] + shift)
-
-
-def _imu(inputs: Inputs, change: Callable[[ImuMotion], ImuMotion]) -> Inputs:
-    assert inputs.imu is not None
-    return replace(inputs, imu=change(inputs.imu))
-
-
-def _imu_turned(inputs: Inputs, turn: FloatArray) -> Inputs:
-    return _imu(
-        inputs,
-        lambda m: replace(m, T_body_imu=transform(exp_rotation(turn) @ m.T_body_imu[:3, :3], m.T_body_imu[:3, 3])),
-    )
-
-
-def _imu_shifted(inputs: Inputs, shift: FloatArray) -> Inputs:
-    return _imu(inputs, lambda m: replace(m, T_body_imu=_turned(m.T_body_imu, None, shift)))
-
-
-def _imu_scaled(columns: slice) -> Change:
-    def change(inputs: Inputs, by: float) -> Inputs:
-        assert inputs.imu is not None
-        x = inputs.imu.even.x.copy()
-        x[:, columns] *= 1 + by
-        return _imu(inputs, lambda m: replace(m, even=replace(m.even, x=x)))
-
-    return change
-
-
 def tilted(inputs: Inputs, turn: FloatArray) -> Inputs:
     """The same with another vertical: the world turned by a rotation vector (3,), rad."""
-    R, mechanism = exp_rotation(turn), inputs.mechanism
+    mechanism = inputs.mechanism
     if mechanism.wheel is not None and inputs.poses is not None:  # its frame is level by definition
-        poses = Poses(inputs.poses.times_s, R @ inputs.poses.rotation, inputs.poses.position @ R.T)
+        poses = turned(inputs.poses, turn)
         return replace(inputs, poses=poses, q=mechanism.coordinates_of(poses))
-    up = np.array(mechanism.motion(np.zeros(1), *_at_zero(inputs)).specific_acceleration[0])
-    level = _level_frame(up)
-    gravity = -(level @ R @ level.T) @ up
-    return inputs.with_model(replace(inputs.model, mechanism=mechanism.with_gravity(gravity)))
-
-
-def _at_zero(inputs: Inputs) -> tuple[FloatArray, FloatArray]:
-    return np.zeros((1, len(inputs.mechanism.state))), np.zeros((1, len(inputs.mechanism.accelerations)))
-
-
-def _level_frame(up: FloatArray) -> FloatArray:
-    """(3, 3): axes whose z is up, seen from the mechanism's frame."""
+    up = still_motion(inputs, np.zeros((1, inputs.q.shape[1]))).specific_acceleration[0]
     z = up / np.linalg.norm(up)
-    x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
+    x = np.cross(z, AXES[int(np.argmin(np.abs(z)))])
     x = x / np.linalg.norm(x)
-    return np.array([x, np.cross(z, x), z], dtype=float).T
+    level = np.array([x, np.cross(z, x), z], dtype=float).T  # axes whose z is up, seen from the mechanism's frame
+    gravity = -(level @ exp_rotation(turn) @ level.T) @ up
+    return inputs.with_model(replace(inputs.model, mechanism=mechanism.with_gravity(gravity)))
 
 
 def _closed(inputs: Inputs, by: float) -> Inputs:
     """The main coordinate's zero elsewhere."""
-    assert inputs.main is not None
     q = inputs.q.copy()
     q[:, inputs.main] += by
     stops = None if inputs.stops is None else (inputs.stops[0] + by, inputs.stops[1] + by)
@@ -179,58 +141,46 @@ def _closed(inputs: Inputs, by: float) -> Inputs:
     return replace(inputs.with_model(replace(inputs.model, mechanism=mechanism)), q=q, stops=stops)
 
 
-def _links(inputs: Inputs) -> Iterator[Change]:
+def _links(inputs: Inputs, by: float) -> Iterator[Inputs]:
+    """Each link longer, or shorter where the longer one cannot be assembled."""
     linkage = inputs.mechanism.linkage
-    for i in range(0 if linkage is None else len(linkage.lengths)):
-        yield lambda x, by, i=i: _longer(x, i, by)
+    for change in () if linkage is None else by * np.eye(len(linkage.lengths)):
+        for lengths in (np.add(linkage.lengths, change), np.subtract(linkage.lengths, change)):
+            try:
+                mechanism = inputs.mechanism.with_linkage(linkage.with_lengths(tuple(lengths.tolist())))
+            except PalpateError:
+                continue
+            yield inputs.with_model(replace(inputs.model, mechanism=mechanism))
+            break
 
 
-def _longer(inputs: Inputs, link: int, by: float) -> Inputs:
-    """One link longer, or shorter where the longer one cannot be assembled."""
-    linkage = inputs.mechanism.linkage
-    assert linkage is not None
-    for sign in (1, -1):
-        lengths = tuple(x + sign * by * (i == link) for i, x in enumerate(linkage.lengths))
-        try:
-            mechanism = inputs.mechanism.with_linkage(linkage.with_lengths(lengths))
-        except PalpateError:
-            continue
-        return inputs.with_model(replace(inputs.model, mechanism=mechanism))
-    return inputs
+def _larger_wheel(inputs: Inputs, by: float) -> list[Inputs]:
+    wheel = inputs.mechanism.wheel
+    return [] if wheel is None else [inputs.with_model(inputs.model.with_wheel(wheel.radius + by))]
 
 
-def _larger_wheel(inputs: Inputs, by: float) -> Inputs:
-    assert inputs.mechanism.wheel is not None
-    return inputs.with_model(inputs.model.with_wheel(inputs.mechanism.wheel.radius + by))
-
-
-def _heavier(inputs: Inputs, by: float) -> Inputs:
+def _heavier(inputs: Inputs, by: float) -> list[Inputs]:
     mass = inputs.belief.mass
-    return inputs if mass is None else replace(inputs, belief=replace(inputs.belief, mass=mass + by))
+    return [inputs if mass is None else replace(inputs, belief=replace(inputs.belief, mass=mass + by))]
 
 
-def _one(change: Change) -> Callable[[Inputs], Iterable[Change]]:
-    return lambda _: [change]
-
-
-_AXES = np.eye(3)
-_CHANGES: Mapping[str, Callable[[Inputs], Iterable[Change]]] = {
-    "load_cell_scale": _one(_scaled),
-    "sensor_position": _each_sensor(lambda axis, by: {"shift": by * axis}, _AXES),
-    "sensor_rotation": _each_sensor(lambda axis, by: {"turn": by * axis}, _AXES),
-    "sensor_yaw": _each_sensor(lambda axis, by: {"turn": by * axis}, _AXES[2:]),
-    "imu_rotation": _each_axis(_imu_turned, _AXES),
-    "imu_position": _each_axis(_imu_shifted, _AXES),
-    "accelerometer_scale": _one(_imu_scaled(slice(0, 3))),
-    "gyroscope_scale": _one(_imu_scaled(slice(3, 6))),
-    "clock": _one(_late),
-    "tilt": _each_axis(tilted, _AXES[:2]),
-    "closed": _one(_closed),
+_WAYS: Mapping[str, Ways] = {
+    "load_cell_scale": lambda x, by: [_scaled(x, by)],
+    "sensor_position": _each_sensor(_shifted, AXES),
+    "sensor_rotation": _each_sensor(_turned, AXES),
+    "sensor_yaw": _each_sensor(_turned, AXES[2:]),
+    "imu_rotation": _each_imu_pose(lambda T, turn: transform(exp_rotation(turn) @ T[:3, :3], T[:3, 3])),
+    "imu_position": _each_imu_pose(_shifted),
+    "accelerometer_scale": _imu_scaled(slice(0, 3)),
+    "gyroscope_scale": _imu_scaled(slice(3, 6)),
+    "clock": lambda x, by: [_late(x, by)],
+    "tilt": lambda x, by: [tilted(x, by * axis) for axis in AXES[:2]],
+    "closed": lambda x, by: [_closed(x, by)],
     "links": _links,
-    "wheel_radius": _one(_larger_wheel),
-    "mass": _one(_heavier),
+    "wheel_radius": _larger_wheel,
+    "mass": _heavier,
 }
-"""Key of `uncertain` -> the ways in which it may be off, each alone."""
+"""Key of `uncertain` -> the ways in which it may be off."""
 
 
 def with_estimated(fit: Fit) -> Fit:
@@ -240,8 +190,8 @@ def with_estimated(fit: Fit) -> Fit:
     squares = dict.fromkeys((e.name for e in fit.solution.estimates), 0.0)
     if fit.shaped is not None:
         for name, more in zip(fit.solution.model.parameters, np.diag(fit.shaped.widening).tolist(), strict=True):
-            squares[name] = max(more, 0.0) if name in squares else 0.0
-    others = [fit.again(v.applied(fit.inputs))[1] for v in estimated(fit.inputs)]
+            squares[name] = max(more, 0.0)
+    others = [fit.again(v.inputs)[1] for v in estimated(fit.inputs)]
     if fit.spring is not None and fit.spring.free:
         others += [solve_with(fit.inputs, fit.train, values, fit.solution.damping) for values in fit.spring.moved()]
     for other in others:
@@ -256,15 +206,15 @@ def with_systematic(fit: Fit, uncertain: Mapping[str, float]) -> Fit:
     sources: dict[str, dict[str, float]] = {}
     for variation in declared(fit.inputs, uncertain):
         try:
-            other = fit.again(variation.applied(fit.inputs))[1]
+            other = fit.again(variation.inputs)[1]
         except PalpateError:  # out of reach with these links
             continue
         squares = sources.setdefault(variation.name, dict.fromkeys((e.name for e in base.estimates), 0.0))
         for name, square in _squares(other, base).items():
             squares[name] += square
-    total = {e.name: sum(own[e.name] for own in sources.values()) for e in fit.solution.estimates}
+    total = {e.name: sum(by[e.name] for by in sources.values()) for e in fit.solution.estimates}
     estimates = tuple(replace(e, systematic=float(np.sqrt(total[e.name]))) for e in fit.solution.estimates)
-    roots = {source: {n: float(np.sqrt(v)) for n, v in own.items()} for source, own in sources.items()}
+    roots = {source: {n: float(np.sqrt(v)) for n, v in by.items()} for source, by in sources.items()}
     return replace(fit, solution=replace(fit.solution, estimates=estimates), sources=roots)
 
 
