@@ -334,7 +334,7 @@ def test_clock_numbers(captured, read):
         assert float(row[1]) == pytest.approx(clock.offset_s, abs=6e-7)
         assert float(row[2]) == pytest.approx(1e3 * (high - low) / 2, abs=6e-4)
         assert row[4] == "not observable"
-        assert row[6:] == [f"{100 * offset.explained:.2f} %", f"{100 * offset.runner_up:.0f} %", "found"]
+        assert row[6:] == [f"{100 * offset.explained:.2f} %", f"{100 * offset.runner_up:.0f} %", "estimated"]
 
 
 def test_vertical_placement_and_bandwidth_numbers(captured, read):
@@ -351,7 +351,7 @@ def test_vertical_placement_and_bandwidth_numbers(captured, read):
 def test_channel_numbers(captured, read):
     rows = {row[0]: row for table in read.tables if table[0][0] == "channel" for row in table[1:]}
     hidden = max(captured.recordings[0].channels.values(), key=lambda c: c.missing)
-    row, force = rows[hidden.name.removeprefix("Handle:")], captured.recordings[2]["Fx1_RawZero"].samples
+    row, force = rows[hidden.name], captured.recordings[2]["Fx1_RawZero"].samples
     assert row[1] == "mm"
     assert float(row[4]) == pytest.approx(1e3 * np.nanmax(hidden.samples), rel=1e-4)
     assert row[2].startswith(f"{np.isnan(hidden.samples[:, 0]).sum()} (")

@@ -234,7 +234,7 @@ def test_one_report_with_the_papers_figures_and_tables_for_papers(run: Any, out:
     assert float(first["low95"]) < float(first["default"]) < float(first["high95"])
     latex = (out / "table.tex").read_text()
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 4
-    assert "$b_{bc}$" in latex
+    assert r"$b_{\mathrm{bc}}$" in latex
     assert latex.count("quantity & unit & paper & truth") == 4
     assert {line.count(" & ") for line in latex.splitlines() if " & " in line} == {9}
 

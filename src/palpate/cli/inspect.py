@@ -73,7 +73,7 @@ def inspect(
         if as_json:
             show_json({"recordings": described, **inspection_data(inspection)})
         elif not quiet:
-            show(recordings_text(described))
+            show(recordings_text(inspection.recordings, described))
             show(inspection_text(inspection))
             for written in (out, table):
                 if written is not None:

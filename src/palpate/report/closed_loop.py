@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from cmath import phase
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from palpate.physics.arrays import FloatArray
 from palpate.rendering.felt import DELAY, Felt
 from palpate.rendering.loop import DELAYS_S, PASS_PERCENT, STIFFNESSES, Trial
 from palpate.rendering.passivity import Coupling, Passivity
 from palpate.rendering.stability import apparent, true_apparent
 from palpate.report import plots
-from palpate.report.page import Block, Figure, Json, Lead, Remarks, Section, Table, Words, write_page
+from palpate.report.page import Figure, Json, Lead, Remarks, Table, Words, section, table, write_page
 from palpate.report.plots import COLOURS, DARK, Panel, curve, line
 from palpate.runtime.advance import StepStatus
 from palpate.runtime.replay import WRENCH_NAMES, WRENCH_UNITS, Run
@@ -30,82 +31,88 @@ _DOTTED = {"color": _ROBOT, "width": 1.2, "dash": "dot"}
 def write_run_page(path: Path, name: str, run: Run) -> None:
     """Motion of a model under a given wrench."""
     parts = zip(WRENCH_NAMES, WRENCH_UNITS, run.wrench.T, strict=True)
-    wrench = tuple(line(run.times_s, x, f"{n}, {u}", i) for i, (n, u, x) in enumerate(parts) if x.any())
-    moved = zip(run.names, run.units, run.motion.T, strict=True)
-    motion = [Panel(f"{n}, {u}", (line(run.times_s, x, n, i, showlegend=False),)) for i, (n, u, x) in enumerate(moved)]
-    panels = [Panel("wrench, N and N m", wrench), *motion]
-    figure = plots.stacked("Wrench and motion", "Force in on top, motion out below.", panels, plots.since(0.0))
-    write_page(path, f"{name}: force in, motion out", [Section("Simulation", (run_table(run), figure))])
+    rows = {"wrench, N and N m": {f"{n}, {u}": x for n, u, x in parts if x.any()}}
+    rows |= {f"{n}, {u}": {n: x} for n, u, x in zip(run.names, run.units, run.motion.T, strict=True)}
+    figure = plots.over_time("Wrench and motion", "Force in on top, motion out below.", run.times_s, rows)
+    write_page(path, f"{name}: force in, motion out", [section("Simulation", run_table(run), figure)])
 
 
 def write_trial_page(path: Path, trial: Trial) -> None:
     """A model on the simulated robot beside the true object."""
+    c = trial.comparison
+    trade = (
+        "Feeding the acceleration forward buys fidelity with stability: the mass behind the sensor (handle and hand) "
+        "must then stay below the inertia that is rendered, whatever the delay. A lighter object needs a robot "
+        "without it."
+    )
     sections = [
-        Section("Does it feel like the object?", (_verdict(trial), comparison_table(trial), *_motion(trial))),
-        Section("Apparent inertia", (_apparent(trial), *((apparent_table(trial),) if trial.robot.stable else ()))),
-        Section("Stability", (_map(trial), limits_table(trial), *_trade(trial))),
-        Section("How it was simulated", tuple(Words(text) for text in _how(trial))),
+        section(
+            "Does it feel like the object?",
+            Lead(_on_page(trial_verdict(trial)), trial.passed),
+            comparison_table(trial),
+            *(_motion(trial, i, way) for i, way in enumerate(c.ways)),
+        ),
+        section("Apparent inertia", _apparent(trial), apparent_table(trial)),
+        section(
+            "Stability",
+            _map(trial),
+            limits_table(trial),
+            Words(trade, quiet=True) if trial.setup.robot.inner.acceleration else None,
+        ),
+        section("How it was simulated", *(Words(text) for text in _how(trial))),
     ]
     title = f"{trial.model.name} on a simulated robot"
     write_page(path, title, sections, subtitle="A hand on the robot's handle, and the same hand on the object itself")
 
 
+def _on_page(verdict: str) -> str:
+    text = verdict.removeprefix("Verdict: ").rstrip(".")
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def write_audit_page(path: Path, report: Passivity) -> None:
     """Energy, coupling and what could be felt."""
-    good, people = report.audit.passive, list[Block]()
-    lead = "Energy comes from nothing: do not render this model."
-    if good:
-        lead = "No step creates energy: the model is safe to render as far as energy goes."
-    if report.felt:
-        strict = (
-            "Each threshold was measured with nothing else to feel; in an object that has inertia, damping and "
-            "friction at once people notice less, so this is strict."
-        )
-        cited = (Words(text, quiet=True) for text in (*sources(report.felt), DELAY))
-        people = [felt_table(report.felt), Words(strict), *cited]
+    good = report.audit.passive
+    lead = "No step creates energy: the model is safe to render as far as energy goes."
+    strict = (
+        "Each threshold was measured with nothing else to feel; in an object that has inertia, damping and friction "
+        "at once people notice less, so this is strict."
+    )
+    cited = (Words(text, quiet=True) for text in (*sources(report.felt), DELAY))
+    people = (felt_table(report.felt), Words(strict), *cited) if report.felt else ()
     sections = [
-        Section("Passivity", (Lead(lead, good), audit_table(report))),
-        Section("Stability in a hand", (coupling_table(report.couplings),) if report.couplings else ()),
-        Section("What people notice", tuple(people)),
-        Section("Remarks", (Remarks("What was not looked at", report.remarks),) if report.remarks else ()),
+        section(
+            "Passivity",
+            Lead(lead if good else "Energy comes from nothing: do not render this model.", good),
+            audit_table(report),
+        ),
+        section("Stability in a hand", coupling_table(report.couplings) if report.couplings else None),
+        section("What people notice", *people),
+        section("Remarks", Remarks("What was not looked at", report.remarks) if report.remarks else None),
     ]
     write_page(path, f"{report.model.name}: passivity and stability", sections)
 
 
-def _verdict(trial: Trial) -> Lead:
-    c = trial.comparison
-    of = "the model itself as the true object, so all of it is the robot's error" if trial.same else "the true object"
-    differs = f"the force differs by {float(np.max(c.force_percent)):.1f} % of its range (at most {PASS_PERCENT:g} %)"
-    if not c.stable:
-        return Lead(
-            f"Not stable: {trial.robot.ended or 'the arm shook at the limit of its torque'}. {remedy(trial)}", False
-        )
-    if c.passed and trial.wrong is not None and trial.wrong.passed:
-        same = "It passes, but so does an object that is wrong on purpose: this hand cannot tell them apart."
-        return Lead(same, False)
-    return Lead(f"{'Yes' if c.passed else 'No'}: {differs} from {of}.", c.passed)
-
-
-def _motion(trial: Trial) -> Iterator[Figure]:
+def _motion(trial: Trial, i: int, way: str) -> Figure:
     true, robot = trial.true, trial.robot
     count = min(len(true.times_s), len(robot.times_s))
     t = true.times_s[:count]
-    for i, way in enumerate(true.ways):
-        force, place, rendered, went = (x[:count, i] for x in (true.force, true.way, robot.force, robot.way))
-        difference = line(t, rendered - force, "robot - true", 0, showlegend=False)
-        yield plots.stacked(
-            f"Force and motion of the hand, {way}",
-            "Both forces should lie on each other; the middle row shows what is left.",
-            [
-                Panel("force, N", (line(t, force, "true object", _TRUE), line(t, rendered, "robot", line=_DOTTED))),
-                Panel("difference, N", (difference,)),
-                Panel(
-                    "way, mm", (line(t, 1e3 * place, "true object", _TRUE), line(t, 1e3 * went, "robot", line=_DOTTED))
-                ),
-            ],
-            plots.since(0.0),
-            f"The forces differ by {trial.comparison.force_percent[i]:.2f} % RMS of their range.",
-        )
+
+    def both(x: FloatArray, rendered: FloatArray) -> tuple[Json, ...]:
+        return line(t, x, "true object", _TRUE), line(t, rendered, "robot", line=_DOTTED)
+
+    force, place, rendered, went = (x[:count, i] for x in (true.force, true.way, robot.force, robot.way))
+    return plots.figure(
+        f"Force and motion of the hand, {way}",
+        "Both forces should lie on each other; the middle row shows what is left.",
+        [
+            Panel("force, N", both(force, rendered)),
+            Panel("difference, N", (line(t, rendered - force, "robot - true"),)),
+            Panel("way, mm", both(1e3 * place, 1e3 * went)),
+        ],
+        plots.since(0.0),
+        f"The forces differ by {trial.comparison.force_percent[i]:.2f} % RMS of their range.",
+    )
 
 
 def _apparent(trial: Trial) -> Figure:
@@ -115,46 +122,42 @@ def _apparent(trial: Trial) -> Figure:
     hz, simulated, robot = (np.array([abs(p[k]) for p in entries]) for k in range(3))
     shown = np.concatenate([truth, rendered])
     scale = plots.log_scale(max(float(shown.min()), 0.1), float(shown.max()))
-    return Figure(
+    data = (
+        curve(f, truth, "object with handle, linear", _TRUE),
+        curve(f, rendered, "robot with handle, linear", line=_DOTTED | {"width": 1.5}),
+        plots.points(hz, simulated, "true object, simulated", _TRUE, 9, "circle-open"),
+        plots.points(hz, robot, "robot, simulated", _ROBOT, 9, "x"),
+    )
+    return plots.figure(
         "What the hand feels at each frequency",
         "Force over acceleration at the hand. Dots: the simulation with all friction; curves: the linear loop.",
-        (
-            curve(f, truth, "object with handle, linear", _TRUE),
-            curve(f, rendered, "robot with handle, linear", line=_DOTTED | {"width": 1.5}),
-            plots.points(hz, simulated, "true object, simulated", _TRUE, 9, "circle-open"),
-            plots.points(hz, robot, "robot, simulated", _ROBOT, 9, "x"),
-        ),
-        plots.layout(["kg"], plots.x_title("Hz") | plots.log_scale(0.1, 40.0), y={0: scale}),
+        [Panel("kg", data, y=scale)],
+        plots.x_title("Hz") | plots.log_scale(0.1, 40.0),
     )
 
 
 def _map(trial: Trial) -> Figure:
     stable = trial.map < 1.0 - 1e-9
     words = [["stable" if ok else "unstable" for ok in row] for row in stable.tolist()]
-    heat: Json = {"type": "heatmap", "x": [f"{k:g}" for k in STIFFNESSES], "y": [f"{1e3 * d:g}" for d in DELAYS_S]}
-    heat |= {"z": stable.astype(int).tolist(), "zmin": 0, "zmax": 1, "showscale": False, "xgap": 2, "ygap": 2}
+    heat: Json = {"type": "heatmap", "name": "", "x": [f"{k:g}" for k in STIFFNESSES]}
+    heat |= {"y": [f"{1e3 * d:g}" for d in DELAYS_S], "z": stable.astype(int).tolist(), "zmin": 0, "zmax": 1}
     heat |= {"colorscale": [[0, _ROBOT], [0.5, _ROBOT], [0.5, "#cfe8dc"], [1, "#cfe8dc"]], "text": words}
-    heat |= {"texttemplate": "%{text}", "textfont": {"size": 9, "color": "#222222"}}
+    heat |= {
+        "showscale": False,
+        "xgap": 2,
+        "ygap": 2,
+        "texttemplate": "%{text}",
+        "textfont": {"size": 9, "color": DARK},
+    }
     heat |= {"hovertemplate": "%{y} ms, %{x} N/m: %{text}<extra></extra>"}
-    axis: Json = plots.x_title("stiffness of the hand, N/m") | {"type": "category"}
-    return Figure(
+    return plots.figure(
         "Delay and stiffness of the hand",
         "Where hand and robot together are stable; the hand's mass and damping stay as they are.",
-        (heat,),
-        plots.layout(["delay, ms"], axis, height=430, y={0: {"type": "category"}}, showlegend=False),
-        message=f"{100 * float(stable.mean()):.0f} % of the map is stable.",
+        [Panel("delay, ms", (heat,), y={"type": "category"})],
+        plots.x_title("stiffness of the hand, N/m") | {"type": "category"},
+        f"{100 * float(stable.mean()):.0f} % of the map is stable.",
+        height=430,
     )
-
-
-def _trade(trial: Trial) -> tuple[Words, ...]:
-    if not trial.setup.robot.inner.acceleration:
-        return ()
-    text = (
-        "Feeding the acceleration forward buys fidelity with stability: the mass behind the sensor (handle and hand) "
-        "must then stay below the inertia that is rendered, whatever the delay. A lighter object needs a robot "
-        "without it."
-    )
-    return (Words(text, quiet=True),)
 
 
 def _how(trial: Trial) -> tuple[str, ...]:
@@ -187,52 +190,57 @@ def _how(trial: Trial) -> tuple[str, ...]:
 def comparison_table(trial: Trial) -> Table:
     """Force and motion of the robot beside the true object."""
     c, wrong, limit = trial.comparison, trial.wrong, f"{PASS_PERCENT:g} %"
-    rows: list[tuple[str, ...]] = []
+    records: list[dict[str, str]] = []
+
+    def add(name: str, rms: float, span: float, percent: float, unit: str, most: str) -> None:
+        share = f"{percent:.2f}" if np.isfinite(percent) else "?"
+        cells = {"": name, "RMS difference": f"{rms:.3g}", "range": f"{span:.3g}", "% of range": share}
+        records.append(cells | {"unit": unit, "at most": most})
+
     for i, way in enumerate(c.ways):
-        rows.append((f"force, {way}", *_percents(c.force_rms[i], c.force_range[i], c.force_percent[i]), "N", limit))
-        moved = _percents(1e3 * c.way_rms[i], 1e3 * c.way_range[i], c.way_percent[i])
-        rows.append((f"motion, {way}", *moved, "mm", ""))
+        add(f"force, {way}", c.force_rms[i], c.force_range[i], c.force_percent[i], "N", limit)
+        add(f"motion, {way}", 1e3 * c.way_rms[i], 1e3 * c.way_range[i], c.way_percent[i], "mm", "")
     if wrong is not None:
         too = f"inertia and damping {round(100 * trial.setup.wrong)} % too large"
-        sizes = zip(wrong.ways, wrong.force_rms, wrong.force_range, wrong.force_percent, strict=True)
-        rows += [(f"force, {way}: {too}", *_percents(*size), "N", limit) for way, *size in sizes]
-    heads = ("", "RMS difference", "range", "% of range", "unit", "at most")
+        for way, *size in zip(wrong.ways, wrong.force_rms, wrong.force_range, wrong.force_percent, strict=True):
+            add(f"force, {way}: {too}", *size, "N", limit)
     note = "" if wrong is None else "The last rows are there to fail: they show that the trial would notice."
-    return Table(heads, tuple(rows), words=(0, 4), note=note)
+    return table(records, note=note)
 
 
 def apparent_table(trial: Trial) -> Table:
     """Force over acceleration at each frequency of the intention; nothing of a loop that shakes."""
-    rows = tuple(
+    return table(
         (
-            f"{hz:.2f}",
-            f"{abs(true):.2f}",
-            f"{abs(robot):.2f}",
-            f"{100 * (abs(robot) / abs(true) - 1):+.1f}",
-            f"{math.degrees(phase(robot / true)):+.1f}",
-        )
-        for hz, true, robot in (trial.apparent() if trial.robot.stable else ())
-        if abs(true) > 0
+            {"Hz": f"{hz:.2f}", "true object, kg": f"{abs(true):.2f}", "robot, kg": f"{abs(robot):.2f}"}
+            | {"difference, %": f"{100 * (abs(robot) / abs(true) - 1):+.1f}"}
+            | {"phase, deg": f"{math.degrees(phase(robot / true)):+.1f}"}
+            for hz, true, robot in (trial.apparent() if trial.robot.stable else ())
+            if abs(true) > 0
+        ),
+        "Apparent inertia",
+        note="Force over acceleration at the hand. A delay turns the phase forward: it takes damping away.",
     )
-    heads = ("Hz", "true object, kg", "robot, kg", "difference, %", "phase, deg")
-    note = "Force over acceleration at the hand. A delay turns the phase forward: it takes damping away."
-    return Table(heads, rows, title="Apparent inertia", words=(), note=note)
 
 
 def limits_table(trial: Trial) -> Table:
     """Where the loop stops being stable."""
     line, limits = trial.line, trial.limits
     rows = (
-        ("delay", _limit(1e3 * limits["longest_delay_s"], "at most {} ms"), f"{1e3 * line.delay_s:.3g} ms"),
-        ("stiffness of the hand", _limit(limits["stiffest_hand"], "at most {} N/m"), f"{line.hand.stiffness:.3g} N/m"),
+        ("delay", 1e3 * limits["longest_delay_s"], "at most {} ms", f"{1e3 * line.delay_s:.3g} ms"),
+        ("stiffness of the hand", limits["stiffest_hand"], "at most {} N/m", f"{line.hand.stiffness:.3g} N/m"),
         (
             "inertia of the virtual object at the hand",
-            _limit(limits["smallest_inertia"], "at least {} kg"),
+            limits["smallest_inertia"],
+            "at least {} kg",
             f"{line.mass:.3g} kg",
         ),
-        ("rate of the loop", _limit(limits["slowest_hz"], "at least {} Hz"), f"{1.0 / line.dt:.0f} Hz"),
+        ("rate of the loop", limits["slowest_hz"], "at least {} Hz", f"{1.0 / line.dt:.0f} Hz"),
     )
-    return Table(("one at a time", "stable", "here"), rows, title="Limits of stability", words=(0, 1, 2))
+    return table(
+        ({"one at a time": name, "stable": _limit(value, text), "here": here} for name, value, text, here in rows),
+        "Limits of stability",
+    )
 
 
 def remedy(trial: Trial) -> str:
@@ -248,16 +256,6 @@ def remedy(trial: Trial) -> str:
 
 def coupling_table(couplings: Sequence[Coupling]) -> Table:
     """Limits of several robots side by side."""
-    rows = tuple(
-        (
-            c.robot,
-            _limit(1e3 * c.longest_delay_s, "{}"),
-            _limit(c.stiffest_hand, "{}"),
-            _limit(c.smallest_inertia, "{}"),
-            _limit(c.slowest_hz, "{}"),
-        )
-        for c in couplings
-    )
     line = couplings[0].line
     hand = line.hand
     note = (
@@ -265,71 +263,55 @@ def coupling_table(couplings: Sequence[Coupling]) -> Table:
         f"N s/m and {hand.stiffness:g} N/m, an inertia of {line.mass:.3g} kg at the hand and {1 / line.dt:.0f} Hz. "
         "Linear, without dry friction, which only helps."
     )
-    heads = ("robot", "longest delay, ms", "stiffest hand, N/m", "smallest inertia, kg", "slowest loop, Hz")
-    return Table(heads, rows, title="In a person's hand", note=note)
+    records = (
+        {"robot": c.robot, "longest delay, ms": _limit(1e3 * c.longest_delay_s)}
+        | {"stiffest hand, N/m": _limit(c.stiffest_hand), "smallest inertia, kg": _limit(c.smallest_inertia)}
+        | {"slowest loop, Hz": _limit(c.slowest_hz)}
+        for c in couplings
+    )
+    return table(records, "In a person's hand", note=note)
 
 
 def audit_table(report: Passivity) -> Table:
     """The account of energy."""
-    audit, longest = report.audit, report.longest_step_s
+    audit, longest, accurate = report.audit, report.longest_step_s, report.accurate_step_s
+
+    def part(share: float, least: float = 0.0) -> str:
+        return f"{100 * share:.2g} %" if share > least else "none"
+
     created = "none: every step took energy" if audit.created_j <= 0 else f"{audit.created_j:.2g} J"
-    part = "none" if audit.created_part <= 0 else f"{100 * audit.created_part:.2g} %"
+    steps = f"{audit.steps} random states and wrenches, steps of {audit.dt:g} s"
+    away = "not even 1 ms" if math.isnan(longest) else f"{1e3 * longest:.3g} ms"
+    near = "not even 0.5 ms" if math.isnan(accurate) else f"{1e3 * accurate:.3g} ms"
+    spring = "beyond what a spring's step of first order does; fine below rounding"
     rows = (
-        (
-            "largest energy created in a step",
-            created,
-            f"{audit.steps} random states and wrenches, steps of {audit.dt:g} s",
-        ),
-        ("as part of the energy that moved in it", part, "fine below 0.1 %"),
-        (
-            "... of which no spring gives it back",
-            "none" if audit.unexplained_part < 1e-9 else f"{100 * audit.unexplained_part:.2g} %",
-            "beyond what a spring's step of first order does; fine below rounding",
-        ),
-        (
-            "won by objects left alone",
-            f"{100 * audit.regained_part:.2g} %" if audit.regained_part > 0 else "none",
-            "of the largest kinetic energy; fine below 2 %",
-        ),
+        ("largest energy created in a step", created, steps),
+        ("as part of the energy that moved in it", part(audit.created_part), "fine below 0.1 %"),
+        ("... of which no spring gives it back", part(audit.unexplained_part, 1e-9), spring),
+        ("won by objects left alone", part(audit.regained_part), "of the largest kinetic energy; fine below 2 %"),
         ("steps that led nowhere", f"{audit.held}", "the state is held there"),
-        (
-            "longest step without energy from nothing",
-            "not even 1 ms" if math.isnan(longest) else f"{1e3 * longest:.3g} ms",
-            "of 100 ms at most: stability, not accuracy",
-        ),
-        (
-            "longest step that is accurate to 1 % of the way",
-            "not even 0.5 ms" if math.isnan(report.accurate_step_s) else f"{1e3 * report.accurate_step_s:.3g} ms",
-            "pushed to and fro at 1 Hz, beside steps of 0.25 ms",
-        ),
+        ("longest step without energy from nothing", away, "of 100 ms at most: stability, not accuracy"),
+        ("longest step that is accurate to 1 % of the way", near, "pushed to and fro at 1 Hz, beside steps of 0.25 ms"),
     )
-    return Table(("", "found", ""), rows, title="Energy", words=(0, 1, 2))
+    return Table(("", "result", ""), rows, title="Energy", words=(0, 1, 2))
 
 
 def felt_table(felt: Sequence[Felt]) -> Table:
     """Intervals beside thresholds of people."""
-    rows = tuple(
-        (
-            f.name,
-            f"{f.value:.4g}",
-            f.unit,
-            "" if f.part is None else f"{'' if f.average else '±'}{100 * f.part:.2g} %",
-            "" if f.threshold is None else f"{100 * f.threshold.part:.0f} %",
-            "" if f.threshold is None else f.threshold.quantity,
-            f.verdict,
-            f.note,
-        )
-        for f in felt
-    )
-    heads = ("", "value", "unit", "95 % interval", "noticed from", "as", "", "")
-    marked = tuple(i for i, f in enumerate(felt) if f.verdict == "could be felt")
+    records: list[dict[str, str]] = []
+    for f in felt:
+        cells = {"": f.name, "value": f"{f.value:.4g}", "unit": f.unit}
+        cells["95 % interval"] = "" if f.part is None else f"{'' if f.average else '±'}{100 * f.part:.2g} %"
+        cells["noticed from"] = "" if f.threshold is None else f"{100 * f.threshold.part:.0f} %"
+        cells["as"] = "" if f.threshold is None else f.threshold.quantity
+        records.append(cells | {"verdict": f.verdict, "note": f.note})
     note = (
         "Intervals include declared systematic errors. A spring curve is not judged: neither its coefficients nor the "
         "curve. The RMS on data not seen is a part of the range, an average: where the force is small, the same error "
         "is felt sooner."
     )
-    title = "Could the uncertainty be felt?"
-    return Table(heads, rows, title=title, words=(0, 2, 5, 6, 7), marked=marked, note=note)
+    marked = [f.verdict == "could be felt" for f in felt]
+    return table(records, "Could the uncertainty be felt?", marked=marked, note=note)
 
 
 def trial_text(trial: Trial) -> list[Any]:
@@ -339,7 +321,7 @@ def trial_text(trial: Trial) -> list[Any]:
 
 
 def trial_verdict(trial: Trial) -> str:
-    """The last line on the terminal."""
+    """The verdict in one sentence."""
     worst = f"{float(trial.comparison.force_percent.max()):.1f} %"
     if trial.passed and trial.same:
         return f"Verdict: passed: the robot renders this model within {worst} of the force's range"
@@ -349,7 +331,7 @@ def trial_verdict(trial: Trial) -> str:
         return f"Verdict: failed: {trial.robot.ended or 'the arm shook at the limit of its torque'}. {remedy(trial)}"
     if trial.comparison.passed:
         return "Verdict: failed: an object that is wrong on purpose passes too, so this trial tells nothing"
-    return f"Verdict: failed: the force differs by {worst} of its range"
+    return f"Verdict: failed: the force differs by {worst} of its range (at most {PASS_PERCENT:g} %)"
 
 
 def audit_text(report: Passivity) -> list[Any]:
@@ -364,30 +346,24 @@ def audit_text(report: Passivity) -> list[Any]:
 
 def sources(felt: Sequence[Felt]) -> tuple[str, ...]:
     """Where the thresholds come from, each once."""
-    told = {f.threshold.quantity: f.threshold for f in felt if f.threshold is not None}
-    return tuple(f"{t.quantity}, {100 * t.part:.0f} %: {t.source}" for t in told.values())
+    thresholds = {f.threshold.quantity: f.threshold for f in felt if f.threshold is not None}
+    return tuple(f"{t.quantity}, {100 * t.part:.0f} %: {t.source}" for t in thresholds.values())
 
 
 def run_table(run: Run) -> Table:
     """Start, end, least and largest of what moved; angles in degrees too."""
-    rows = [
-        (name, unit, *(f"{v:.5g}" for v in (x[0], x[-1], x.min(), x.max())))
+    records = (
+        {"": name, "unit": unit, "first": f"{x[0]:.5g}", "last": f"{x[-1]:.5g}"}
+        | {"least": f"{x.min():.5g}", "largest": f"{x.max():.5g}"}
         for name, unit, x in zip(run.names, run.units, run.motion.T, strict=True)
-    ]
-    counts = [int((run.status == s).sum()) for s in (StepStatus.STICKING, StepStatus.AT_LIMIT)]
-    share = [f"{100 * c / len(run.status):.1f} %" for c in counts]
-    note = (
-        f"{len(run.times_s)} steps of {run.times_s[0]:g} s; sticking {share[0]}, at a stop, limit or foot {share[1]}."
     )
-    heads = ("", "unit", "first", "last", "least", "largest")
-    return Table(heads, tuple(rows), words=(0, 1), note=note)
+    counts = [int((run.status == s).sum()) for s in (StepStatus.STICKING, StepStatus.AT_LIMIT)]
+    sticking, stopped = (f"{100 * c / len(run.status):.1f} %" for c in counts)
+    note = f"{len(run.times_s)} steps of {run.times_s[0]:g} s; sticking {sticking}, at a stop, limit or foot {stopped}."
+    return table(records, note=note)
 
 
-def _percents(rms: float, span: float, percent: float) -> tuple[str, str, str]:
-    return f"{rms:.3g}", f"{span:.3g}", f"{percent:.2f}" if np.isfinite(percent) else "?"
-
-
-def _limit(value: float, text: str) -> str:
+def _limit(value: float, text: str = "{}") -> str:
     if math.isnan(value):
         return "not stable as it stands"
     if math.isinf(value) or value == 0.0:

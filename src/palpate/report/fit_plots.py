@@ -15,22 +15,8 @@ from palpate.experiment.view import Arrows, ClockEvidence, InstrumentSummary, Vi
 from palpate.physics.arrays import BoolArray, FloatArray, rms
 from palpate.report import plots
 from palpate.report.model_plots import compared, directions, zone_borders
-from palpate.report.page import Figure, Json, Table
-from palpate.report.plots import (
-    COLOURS,
-    DARK,
-    GREY,
-    LEGEND_ABOVE,
-    LEGEND_ON_TOP,
-    Panel,
-    axis_of,
-    curve,
-    layout,
-    millimetres,
-    on_plot,
-    short,
-    shown_in,
-)
+from palpate.report.page import Figure, Json, Table, table
+from palpate.report.plots import COLOURS, DARK, GREY, Panel, curve, millimetres, short, shown_in
 
 _LONGEST_S, _MOST_LAGS = 1.0, 200
 BAND_99 = 2.5758293035489004
@@ -46,6 +32,9 @@ _EXCITED = {
     "angular_rate": ("angular rate", "rad/s"),
     "angular_acceleration": ("angular acceleration", "rad/s²"),
 }
+_RMS = "RMS in the train segments"
+_CAPTURE_AND_DEVICE = ("time of motion capture", "the device's own time")
+_GROUPED: Json = {"barmode": "group", "bargap": 0.35}
 _ARROW = 0.45
 """Length of the longest arrow beside the size of the scene."""
 
@@ -74,29 +63,30 @@ def correlation(view: View) -> Figure | None:
     step = float(np.median(np.diff(view.times_s)))
     lags = min(_MOST_LAGS, round(_LONGEST_S / step), int(seen.sum()) // 4)
     left, limit, rows = view.reference - view.estimate, BAND_99 / sqrt(float(seen.sum())), view.model.mechanism.rows
-    made = plots.grid([r.name for r in rows], ["lag, s"] * len(rows), "autocorrelation", 170)
-    data: list[Json] = []
-    shapes: list[Json] = []
-    memory: list[float] = []
-    outside: list[float] = []
+    each = [autocorrelation(left[:, i], seen, view.times_s, lags) for i in range(len(rows))]
     lag_s = step * np.arange(lags + 1, dtype=float)
-    for i, row in enumerate(rows):
-        r = autocorrelation(left[:, i], seen, view.times_s, lags)
-        memory.append(float(lag_s[int(np.argmax(r < 0.5))]) if (r < 0.5).any() else float(lag_s[-1]))
-        outside.append(float(np.mean(np.abs(r[1:]) > limit)))
-        data.append(curve(lag_s, r, row.name, DARK, **on_plot(i), showlegend=False))
-        place: Json = {"xref": f"{axis_of('x', i)} domain", "yref": axis_of("y", i), "y0": -limit, "y1": limit}
-        shapes.append(plots.band(0, 1, COLOURS[0], 0.3) | place)
-        made[axis_of("yaxis", i)] |= {"range": [min(-0.25, 1.1 * float(r.min())), 1.05]}
+    panels = [
+        Panel(
+            "autocorrelation",
+            (curve(lag_s, r, row.name, DARK),),
+            (plots.band(-limit, limit, COLOURS[0], 0.3, axis="y"),),
+            {"range": [min(-0.25, 1.1 * float(r.min())), 1.05]},
+            plots.x_title("lag, s"),
+            row.name,
+        )
+        for row, r in zip(rows, each, strict=True)
+    ]
+    outside = [float(np.mean(np.abs(r[1:]) > limit)) for r in each]
     worst = int(np.argmax(outside))
-    return Figure(
+    low = each[worst] < 0.5
+    memory = lag_s[int(np.argmax(low))] if low.any() else lag_s[-1]
+    return plots.figure(
         "Autocorrelation of the residual",
         "Shaded: the band in which 99 % of the values of white noise lie. A slow decay is drift or an effect that the "
         "model lacks; a wave is a resonance. Intervals of the parameters allow for it.",
-        tuple(data),
-        made | {"shapes": shapes},
-        f"{100 * outside[worst]:.0f} % of the lags of {rows[worst].name} lie outside the band (1 % for white noise); "
-        f"its correlation falls below one half after {memory[worst]:.2g} s.",
+        panels,
+        message=f"{100 * outside[worst]:.0f} % of the lags of {rows[worst].name} lie outside the band (1 % for white "
+        f"noise); its correlation falls below one half after {memory:.2g} s.",
     )
 
 
@@ -105,32 +95,31 @@ def distribution(view: View) -> Figure | None:
     seen = compared(view)
     if seen.sum() < 50:
         return None
-    rows = view.model.mechanism.rows
-    made = plots.grid([r.name for r in rows], [f"residual, {r.unit}" for r in rows], "density", 170)
-    data: list[Json] = []
-    tails: list[float] = []
-    for i in range(len(rows)):
+    rows, panels, tails = view.model.mechanism.rows, list[Panel](), list[float]()
+    for i, row in enumerate(rows):
         left = (view.reference - view.estimate)[seen, i]
         mean, std = float(left.mean()), float(left.std()) or 1e-12
         edges = mean + std * np.linspace(-4.5, 4.5, _BINS + 1)
         width = float(edges[1] - edges[0])
         counts, middle = np.histogram(left, edges)[0] / (len(left) * width), (edges[:-1] + edges[1:]) / 2
         tails.append(100 * float(np.mean(np.abs(left - mean) > BAND_99 * std)))
-        more: Json = {"showlegend": i == 0, **on_plot(i)}
         heights, places = plots.packed(counts), plots.packed(middle, "f8")
-        data.append(plots.bars(places, heights, "residual", COLOURS[5], width=width, legendgroup="residual", **more))
         x = mean + std * np.linspace(-4.5, 4.5, 121)
         normal = np.exp(-0.5 * ((x - mean) / std) ** 2) / (std * sqrt(2 * pi))
-        data.append(curve(x, normal, "normal curve", DARK, width=1.8, legendgroup="normal", **more))
+        data = (
+            plots.bars(places, heights, "residual", COLOURS[5], width=width),
+            curve(x, normal, "normal curve", DARK, width=1.8),
+        )
+        panels.append(Panel("density", data, x=plots.x_title(f"residual, {row.unit}"), heading=row.name))
     worst = int(np.argmax(tails))
-    return Figure(
+    return plots.figure(
         "Distribution of the residual",
         "Bars should follow the curve. Heavy tails are knocks or an effect that acts at times; two humps are dry "
         "friction with a wrong level; a shift is a wrong zero.",
-        tuple(data),
-        made | {"legend": LEGEND_ON_TOP, "bargap": 0},
-        f"{tails[worst]:.1f} % of the residuals of {rows[worst].name} lie beyond ±2.58 standard deviations; of a "
-        "normal distribution it would be 1.0 %.",
+        panels,
+        message=f"{tails[worst]:.1f} % of the residuals of {rows[worst].name} lie beyond ±2.58 standard deviations; of "
+        "a normal distribution it would be 1.0 %.",
+        bargap=0,
     )
 
 
@@ -147,39 +136,36 @@ def zones(view: View) -> Table | None:
     if not high > low:
         return None
     step, digits = float(np.median(np.diff(view.times_s))), 1 if main.unit == "rad" else 3
-    rows: list[tuple[str, ...]] = []
+    records: list[dict[str, str]] = []
     for a, b in pairwise(edges):
         inside = seen & (main.position >= a) & (main.position <= b)
         zone = f"{shown.factor * a:.{digits}f} … {shown.factor * b:.{digits}f}"
         for word, which, _ in directions(view, main):
+            where = {f"zone, {shown.unit}": zone, "direction": word}
             time = f"{step * (inside & which).sum():.1f}"
-            rows += [
-                (zone, word, name, time, f"{mean:+.3f}", f"{size:.3f}", unit)
-                for name, mean, size, unit in _sizes(view, inside & which)
-            ]
-    headings = (f"zone, {shown.unit}", "direction", "channel", "time, s", "mean", "RMS", "unit")
+            records += _sizes(view, inside & which, where, {"time, s": time}, ".3f")
     note = "A mean that is not small beside the RMS is an effect that the model lacks in that zone."
-    return Table(headings, tuple(rows), "Residual by zone", (0, 1, 2, 6), note=note)
+    return table(records, "Residual by zone", note=note)
 
 
-def by_segment(view: View) -> Table | None:
+def by_segment(view: View) -> Table:
     """Mean and RMS of the residual in each segment."""
-    seen = compared(view)
-    rows = tuple(
-        (name.replace("_", "-"), f"{a:.1f} … {b:.1f}", channel, f"{mean:+.3g}", f"{size:.3g}", unit)
-        for name in ("quasi_static", "train", "test")
-        for a, b in view.segments.get(name, ())
-        for channel, mean, size, unit in _sizes(view, seen & (view.times_s >= a) & (view.times_s < b))
-    )
-    headings = ("segment", "from … to, s", "channel", "mean", "RMS", "unit")
-    return Table(headings, rows, "Residual by segment", (0, 2, 5)) if rows else None
+    seen, records = compared(view), list[dict[str, str]]()
+    for name in ("quasi_static", "train", "test"):
+        for a, b in view.segments.get(name, ()):
+            where = {"segment": name.replace("_", "-"), "from … to, s": f"{a:.1f} … {b:.1f}"}
+            records += _sizes(view, seen & (view.times_s >= a) & (view.times_s < b), where, {}, ".3g")
+    return table(records, "Residual by segment")
 
 
-def _sizes(view: View, inside: BoolArray) -> Iterator[tuple[str, float, float, str]]:
-    """Name, mean, RMS and unit of each row's residual; nothing where there are hardly any samples."""
+def _sizes(
+    view: View, inside: BoolArray, where: Mapping[str, str], more: Mapping[str, str], digits: str
+) -> Iterator[dict[str, str]]:
+    """Mean and RMS of each row's residual; nothing where there are hardly any samples."""
     for i, row in enumerate(view.model.mechanism.rows if inside.sum() >= 5 else ()):
         left = (view.reference - view.estimate)[inside, i]
-        yield row.name, float(left.mean()), rms(left), row.unit
+        sizes = {"mean": f"{float(left.mean()):+{digits}}", "RMS": f"{rms(left):{digits}}", "unit": row.unit}
+        yield {**where, "channel": row.name, **more, **sizes}
 
 
 # --- uncertainty and prior --------------------------------------------------------------------------------------------
@@ -202,23 +188,23 @@ def uncertainties(data: Mapping[str, Any]) -> Figure | None:
         return None
     size, name, kind = max((float(s.max()), names[int(s.argmax())], kind) for kind, s in drawn.items())
     every = np.concatenate(list(drawn.values()))
-    made = plots.layout([""], plots.x_title("± 95 %, in percent of the value"), height=110 + 30 * len(names))
-    made["xaxis"] |= plots.log_scale(float(every.min()), float(every.max()))
-    made["yaxis"] |= {"autorange": "reversed", "type": "category"}
+    bars = tuple(
+        plots.bars(plots.packed(drawn[kind]), names, kind, colour, orientation="h", showlegend=True)
+        for kind, colour in _KINDS
+        if kind in drawn
+    )
     # what nobody declared is not zero
     undeclared = " Systematic is not declared (uncertain: in the experiment file): unknown, not zero."
-    return Figure(
+    return plots.figure(
         "Three kinds of uncertainty",
         "Noise and pull (a prior that is off by its declared spread) are inside the 95 % interval; systematic is what "
         "the declared errors of geometry, clock, scale and mass would do, and stands beside it."
         + ("" if any(e.get("systematic") for e in data["parameters"].values()) else undeclared),
-        tuple(
-            plots.bars(plots.packed(drawn[kind]), names, kind, colour, orientation="h")
-            for kind, colour in _KINDS
-            if kind in drawn
-        ),
-        made | {"barmode": "group", "bargap": 0.35, "legend": LEGEND_ABOVE},
+        [Panel("", bars, y={"autorange": "reversed", "type": "category"})],
+        plots.x_title("± 95 %, in percent of the value") | plots.log_scale(float(every.min()), float(every.max())),
         f"The largest: {name}, ± {short(size)} % from {kind}.",
+        height=110 + 30 * len(names),
+        **_GROUPED,
     )
 
 
@@ -232,19 +218,14 @@ def damping_curve(data: Mapping[str, Any]) -> Figure | None:
     )
     excess = np.maximum(100 * (misfit / max(float(misfit.min()), _SMALL) - 1), 1e-4)
     rows = {"kappa_eff": kappa, "misfit, + %": excess, "distance": distance}
-    panels = [
-        Panel(name, (curve(lam, y, name, DARK if i else COLOURS[0], showlegend=False),))
-        for i, (name, y) in enumerate(rows.items())
-    ]
-    scales = {
-        i: plots.log_scale(max(float(y[y > 0].min()), 1e-4), float(y.max()))
-        for i, y in enumerate(rows.values())
-        if (y > 0).any()
-    }
+    panels: list[Panel] = []
+    for i, (name, y) in enumerate(rows.items()):
+        scale = plots.log_scale(max(float(y[y > 0].min()), 1e-4), float(y.max())) if (y > 0).any() else {}
+        marks = () if i else (plots.level(100),)
+        panels.append(Panel(name, (curve(lam, y, name, DARK if i else COLOURS[0]),), marks, scale))
     used, implied = float(data.get("damping") or 0.0), data.get("damping_implies_std")
-    shape, label = plots.upright(used, f"used: {used:.3g}", log=True) if used > 0 else ({}, {})
     words = f", which takes the prior to be off by {implied:.3g} (standard deviation)" if implied is not None else ""
-    return plots.stacked(
+    return plots.figure(
         "The prior's weight",
         "Condition number, misfit above the least, and distance from the prior: to the left the data decide, to the "
         "right the prior. The lambda that is used should stand where the misfit has not begun to rise and kappa_eff is "
@@ -252,11 +233,7 @@ def damping_curve(data: Mapping[str, Any]) -> Figure | None:
         panels,
         plots.x_title("lambda") | plots.log_scale(float(lam.min()), float(lam.max())),
         f"Lambda is {used:.3g}{words}." if used else "No prior was used: lambda is 0.",
-        height=480,
-        y=scales,
-        showlegend=False,
-        shapes=[*([shape] if used else []), plots.level(100, 0)],
-        annotations=[label] if used else [],
+        marks=[plots.upright(used, f"used: {used:.3g}")] if used > 0 else (),
     )
 
 
@@ -278,84 +255,87 @@ def conditioning_table(data: Mapping[str, Any]) -> Table | None:
     return Table(("conditioning", "value", "meaning"), tuple(rows), words=(0, 2))
 
 
-def weakest_table(data: Mapping[str, Any]) -> Table | None:
+def weakest_table(data: Mapping[str, Any]) -> Table:
     """By how much each parameter changes along the direction that the data hold least."""
     weakest: Mapping[str, Any] = data.get("weakest_direction") or {}
     changes: Mapping[str, float] = weakest.get("changes") or {}
     sizes = {n: abs(data["parameters"][n]["value"] or 0.0) for n in changes if n in data["parameters"]}
     most = sorted(sizes, key=lambda n: -abs(changes[n]) / max(sizes[n], 1e-3))[:6]
-    rows = tuple((n, f"{changes[n]:+.2g}", plots.unit_text(data["parameters"][n]["unit"])) for n in most)
-    return Table(("weakest direction", "change (1 σ)", "unit"), rows, words=(0, 2)) if rows else None
+    units = {n: plots.unit_text(data["parameters"][n]["unit"]) for n in most}
+    return table(
+        {"weakest direction": n, "change (1 σ)": f"{changes[n]:+.2g}", "unit": unit} for n, unit in units.items()
+    )
 
 
 # --- recordings and clocks --------------------------------------------------------------------------------------------
 
 
-def instruments_table(view: View) -> Table | None:
+def instruments_table(view: View) -> Table:
     """One line per instrument: rate, length, gaps, jitter."""
-    rows = tuple(
-        (
-            *(i.name, i.file, f"{i.rate_hz:.6g}", str(i.samples), f"{i.to_s - i.from_s:.1f}"),
-            *((str(i.gaps), f"{i.longest_gap_s:.3f}") if i.gaps else ("none", "-")),
-            f"{1e6 * i.jitter_s:.0f}" if np.isfinite(i.jitter_s) else "-",
-        )
+    records = [
+        {
+            "instrument": i.name,
+            "file": i.file,
+            "rate, Hz": f"{i.rate_hz:.6g}",
+            "samples": str(i.samples),
+            "length, s": f"{i.to_s - i.from_s:.1f}",
+            "gaps": str(i.gaps or "none"),
+            "longest, s": f"{i.longest_gap_s:.3f}" if i.gaps else "-",
+            "jitter, µs": f"{1e6 * i.jitter_s:.0f}" if np.isfinite(i.jitter_s) else "-",
+        }
         for i in view.instruments
-    )
-    headings = ("instrument", "file", "rate, Hz", "samples", "length, s", "gaps", "longest, s", "jitter, µs")
-    marked = tuple(k for k, i in enumerate(view.instruments) if i.gaps)
-    note = "A gap of motion capture is a time in which too few markers were seen to know the pose." if marked else ""
-    return Table(headings, rows, words=(0, 1), marked=marked, note=note) if rows else None
+    ]
+    gaps = [i.gaps for i in view.instruments]
+    note = "A gap of motion capture is a time in which too few markers were seen to know the pose." if any(gaps) else ""
+    return table(records, marked=gaps, note=note)
 
 
 def channels_table(instrument: InstrumentSummary) -> Table:
     """Range and noise of each channel."""
-    rows = tuple(
-        (c.name, plots.unit_text(c.unit), f"{c.lowest:.4g}", f"{c.highest:.4g}", f"{c.noise:.3g}")
-        for c in instrument.channels
+    return table(
+        (
+            {"channel": c.name, "unit": plots.unit_text(c.unit), "lowest": f"{c.lowest:.4g}"}
+            | {"highest": f"{c.highest:.4g}", "noise (1 σ)": f"{c.noise:.3g}"}
+            for c in instrument.channels
+        ),
+        f"{instrument.name}: channels",
     )
-    headings = ("channel", "unit", "lowest", "highest", "noise (1 σ)")
-    return Table(headings, rows, f"{instrument.name}: channels", (0, 1))
 
 
-def clocks_table(data: Mapping[str, Any]) -> Table | None:
+def clocks_table(data: Mapping[str, Any]) -> Table:
     """Offset and drift of each device against the reference clock."""
     clocks: Mapping[str, Any] = data.get("clocks") or {}
-    note = "Offset: time of motion capture minus the device's own time of the same instant."
-    rows = [_clock_cells(DEVICES.get(n, n), c) for n, c in clocks.items()]
-    if data.get("stage") == "handle":
-        note = "Offset: load-cell time minus IMU time of the same instant."
-    headings = ("clock of", "offset, s", "± 95 %, ms", "drift, ppm", "how")
-    return Table(headings, tuple(rows), words=(0, 4), note=note) if rows else None
-
-
-def _clock_cells(name: str, clock: Mapping[str, Any]) -> tuple[str, ...]:
-    std, drift, estimated = clock.get("std_s"), clock.get("drift_ppm"), bool(clock.get("estimated"))
-    return (
-        name,
-        f"{round(clock['reference_minus_device_s'], 6) + 0.0:.6f}",
-        f"{1.96e3 * std:.3f}" if std is not None and estimated else "-",
-        "-" if drift is None else f"{drift:+.1f}",
-        "found" if estimated else "stated",
-    )
+    records: list[dict[str, str]] = []
+    for name, clock in clocks.items():
+        std, drift, estimated = clock.get("std_s"), clock.get("drift_ppm"), bool(clock.get("estimated"))
+        offset = f"{round(clock['reference_minus_device_s'], 6) + 0.0:.6f}"
+        doubt = f"{1.96e3 * std:.3f}" if std is not None and estimated else "-"
+        cells = {"clock of": DEVICES.get(name, name), "offset, s": offset, "± 95 %, ms": doubt}
+        cells |= {"drift, ppm": "-" if drift is None else f"{drift:+.1f}"}
+        records.append(cells | {"how": "estimated" if estimated else "stated"})
+    both = ("load-cell time", "IMU time") if data.get("stage") == "handle" else _CAPTURE_AND_DEVICE
+    return table(records, note="Offset: {} minus {} of the same instant.".format(*both))
 
 
 def clock_figure(clock: ClockEvidence) -> Figure:
-    """The unexplained share of the variance around the offset that was found."""
+    """The unexplained share of the variance around the estimated offset."""
     # the grid of lags seldom meets the best one
     lags = np.append(1e3 * clock.lags_s, 0.0)
     order = np.argsort(lags)
     share = 100 * np.append(clock.misfit, 1 - clock.explained)[order]
     half, low, high = 1.96e3 * clock.std_s, float(np.nanmin(share)), float(np.nanmax(share))
-    scale = {0: plots.log_scale(low, high)} if high > 20 * low > 0 else {}
-    shapes = [plots.upright(0.0, "")[0], *([plots.band(-half, half, COLOURS[1], 0.4)] if np.isfinite(half) else [])]
-    axis = plots.x_title("lag from the offset that was found, ms")
-    return Figure(
+    scale = plots.log_scale(low, high) if high > 20 * low > 0 else {}
+    valley = [plots.band(-half, half, COLOURS[1], 0.4)] if np.isfinite(half) else []
+    data = (curve(lags[order], share, "unexplained", mode="lines+markers"),)
+    return plots.figure(
         f"Clock of the {DEVICES.get(clock.name, clock.name)}",
         "There should be one clear valley at zero; the 95 % interval is shaded and often narrower than the line.",
-        (curve(lags[order], share, "unexplained", mode="lines+markers", showlegend=False),),
-        layout(["unexplained, %"], axis, y=scale, shapes=shapes, height=280, showlegend=False),
-        f"At the offset that was found {100 * clock.explained:.2f} % of the signal is explained, at the best lag "
-        f"elsewhere {100 * clock.runner_up:.0f} %; ±\u00a0{half:.2g}\u00a0ms.",
+        [Panel("unexplained, %", data, y=scale)],
+        plots.x_title("lag from the estimated offset, ms"),
+        f"At the estimated offset {100 * clock.explained:.2f} % of the signal is explained, at the best lag elsewhere "
+        f"{100 * clock.runner_up:.0f} %; ±\u00a0{half:.2g}\u00a0ms.",
+        marks=[plots.upright(0.0), *valley],
+        height=280,
     )
 
 
@@ -376,20 +356,20 @@ def markers_words(view: View) -> str:
     )
 
 
-def markers_table(view: View) -> Table | None:
+def markers_table(view: View) -> Table:
     """Error of each marker against the rigid body, as stored."""
-    rows = tuple(
-        (
-            *(m.name, millimetres(m.mean_error_m), millimetres(m.largest_error_m)),
-            f"{m.at_s:.2f}" if np.isfinite(m.mean_error_m) else "-",
-            f"{100 * m.hidden:.1f} %" if m.hidden else "-",
-            m.fault or "-",
-        )
+    records = (
+        {
+            "marker": m.name,
+            "mean error, mm": millimetres(m.mean_error_m),
+            "largest, mm": millimetres(m.largest_error_m),
+            "at, s": f"{m.at_s:.2f}" if np.isfinite(m.mean_error_m) else "-",
+            "hidden": f"{100 * m.hidden:.1f} %" if m.hidden else "-",
+            "fault": m.fault or "-",
+        }
         for m in view.markers
     )
-    marked = tuple(i for i, m in enumerate(view.markers) if m.fault)
-    headings = ("marker", "mean error, mm", "largest, mm", "at, s", "hidden", "fault")
-    return Table(headings, rows, words=(0, 5), marked=marked) if rows else None
+    return table(records, marked=[m.fault for m in view.markers])
 
 
 def marker_error(view: View) -> Figure | None:
@@ -399,12 +379,13 @@ def marker_error(view: View) -> Figure | None:
         return None
     zero, mm = plots.zero_of(view.times_s), 1e3 * error.values
     worst = int(np.nanargmax(mm))
-    return Figure(
+    return plots.over_time(
         "Marker error over time",
         "A level that jumps and stays is a marker that moved on the body; lone peaks are wrong labels or reflections.",
-        (plots.line(view.times_s - zero, mm, "mean over the markers", 0, showlegend=False),),
-        layout(["mean error, mm"], plots.since(zero), height=250, showlegend=False),
+        view.times_s,
+        {"mean error, mm": {"mean over the markers": mm}},
         f"{np.nanmean(mm):.2f} mm on average, {mm[worst]:.2f} mm at most, at {view.times_s[worst] - zero:.1f} s.",
+        height=250,
     )
 
 
@@ -464,31 +445,30 @@ def _arrows(a: Arrows, longest: float, tint: str) -> tuple[Json, FloatArray, flo
 # --- excitation -------------------------------------------------------------------------------------------------------
 
 
-def excitation(data: Mapping[str, Any], view: View | None) -> tuple[Table, Figure] | None:
+def excitation(data: Mapping[str, Any], view: View | None) -> tuple[Table | Figure, ...]:
     """RMS of the motion along and about each axis: the numbers, and each beside the strongest axis of its kind."""
     sizes: Mapping[str, Mapping[str, float]] = data.get("excitation") or ({} if view is None else view.excitation)
-    kinds = [k for k in _EXCITED if k in sizes and max(sizes[k].values(), default=0.0) > 0]
+    kinds = {k: words for k, words in _EXCITED.items() if k in sizes and max(sizes[k].values(), default=0.0) > 0}
     if not kinds:
-        return None
-    axes = list(sizes[kinds[0]])
-    rows = tuple((_EXCITED[k][0], *(f"{sizes[k][a]:.3g}" for a in axes), _EXCITED[k][1]) for k in kinds)
-    table = Table(("RMS in the train segments", *axes, "unit"), rows, words=(0, len(axes) + 1))
+        return ()
+    axes = list(sizes[next(iter(kinds))])
+    rows = [{_RMS: word} | {a: f"{sizes[k][a]:.3g}" for a in axes} | {"unit": u} for k, (word, u) in kinds.items()]
     share = {k: {a: 100 * sizes[k][a] / max(sizes[k].values()) for a in axes} for k in kinds}
-    names = [_EXCITED[k][0] for k in kinds]
     low = {k: min(axes, key=lambda a, k=k: share[k][a]) for k in kinds}
-    words = ", ".join(f"{_EXCITED[k][0]} {low[k]} ({share[k][low[k]]:.0f} % of the strongest axis)" for k in kinds)
-    made = layout(["% of the strongest axis"], plots.x_title("") | {"type": "category"}, height=300)
-    figure = Figure(
+    words = ", ".join(f"{n} {low[k]} ({share[k][low[k]]:.0f} % of the strongest axis)" for k, (n, _) in kinds.items())
+    names = [word for word, _ in kinds.values()]
+    tints = [COLOURS[(0, 2, 4)[i % 3]] for i in range(len(axes))]
+    data = [plots.bars(names, [share[k][a] for k in kinds], a, c) for a, c in zip(axes, tints, strict=True)]
+    figure = plots.figure(
         "Motion along and about each axis",
         "An axis with little motion leaves the inertias about it to the prior. Gravity is part of the specific "
         "acceleration: an object that is turned over has all three axes alike.",
-        tuple(
-            plots.bars(names, [share[k][a] for k in kinds], a, COLOURS[(0, 2, 4)[i % 3]]) for i, a in enumerate(axes)
-        ),
-        made | {"barmode": "group", "bargap": 0.35, "legend": LEGEND_ABOVE},
+        [Panel("% of the strongest axis", tuple(data))],
+        plots.x_title("") | {"type": "category"},
         f"Weakest: {words}.",
+        **_GROUPED,
     )
-    return table, figure
+    return table(rows), figure
 
 
 def ways_table(view: View) -> Table | None:
@@ -498,8 +478,9 @@ def ways_table(view: View) -> Table | None:
         return None
     shown, step = shown_in(main.unit), float(np.median(np.diff(view.times_s)))
     inside = view.within("train", "quasi_static") & view.used & np.isfinite(main.position) & np.isfinite(main.speed)
-    digits = 1 if main.unit == "rad" else 3
-    rows: list[tuple[str, ...]] = []
+    digits, u = 1 if main.unit == "rad" else 3, shown.unit
+    headings = (f"from, {u}", f"to, {u}", f"RMS speed, {u}/s", f"largest, {u}/s")
+    records: list[dict[str, str]] = []
     for word, which, _ in directions(view, main):
         at = inside & which
         if at.any():
@@ -507,10 +488,9 @@ def ways_table(view: View) -> Table | None:
             numbers = (f"{n:.{digits}f}" for n in (x.min(), x.max(), rms(v), v.max()))
             known = None if main.acceleration is None else main.acceleration[at & np.isfinite(main.acceleration)]
             a = "-" if known is None or not len(known) else f"{shown.factor * rms(known):.3g}"
-            rows.append((word, f"{step * at.sum():.1f}", *numbers, a))
-    u = shown.unit
-    headings = ("train", "time, s", f"from, {u}", f"to, {u}", f"RMS speed, {u}/s", f"largest, {u}/s")
-    return Table((*headings, f"RMS acceleration, {u}/s²"), tuple(rows)) if rows else None
+            cells = {"train": word, "time, s": f"{step * at.sum():.1f}", **dict(zip(headings, numbers, strict=True))}
+            records.append(cells | {f"RMS acceleration, {u}/s²": a})
+    return table(records)
 
 
 def travel(view: View) -> Figure | None:
@@ -520,22 +500,21 @@ def travel(view: View) -> Figure | None:
         return None
     shown, step = shown_in(main.unit), float(np.median(np.diff(view.times_s)))
     x_titles = [f"{plots.quantity(main.unit)}, {shown.unit}", f"speed, {shown.unit}/s"]
-    data: list[Json] = []
-    for i, x in enumerate((shown.factor * main.position, shown.factor * main.speed)):
+    panels: list[Panel] = []
+    for x, title in zip((shown.factor * main.position, shown.factor * main.speed), x_titles, strict=True):
         known = x[np.isfinite(x) & view.used]
         if not len(known) or not known.min() < known.max():
             return None
-        low, high = (float(v) for v in np.quantile(known, (0.002, 0.998)))
-        edges = np.linspace(low, high, 41)
+        edges = np.linspace(*(float(v) for v in np.quantile(known, (0.002, 0.998))), 41)
+        data: list[Json] = []
         for name, colour, which in (("train", COLOURS[0], ("train", "quasi_static")), ("test", COLOURS[1], ("test",))):
             counts = step * np.histogram(x[view.within(*which) & view.used & np.isfinite(x)], edges)[0]
-            more: Json = {"line": {"color": colour, "shape": "hvh", "width": 1.8}, "showlegend": i == 0}
-            more |= {"legendgroup": name, **plots.on_plot(i)}
-            data.append(curve((edges[:-1] + edges[1:]) / 2, counts, name, colour, **more))
-    return Figure(
+            stroke: Json = {"line": {"color": colour, "shape": "hvh", "width": 1.8}}
+            data.append(curve((edges[:-1] + edges[1:]) / 2, counts, name, colour, **stroke))
+        panels.append(Panel("time, s", tuple(data), x=plots.x_title(title)))
+    return plots.figure(
         "Where the data are",
         "Both directions and all of the travel should be there, and test where train is: what was never visited is "
         "extrapolated.",
-        tuple(data),
-        plots.grid(["", ""], x_titles, "time, s", 180) | {"legend": LEGEND_ON_TOP},
+        panels,
     )

@@ -21,7 +21,7 @@ from palpate.files import write_text
 from palpate.findings import Severity
 from palpate.physics.arrays import rms
 from palpate.report import fit_plots, model_plots, tables
-from palpate.report.page import Block, Figure, Folded, Lead, Section, Table, Words, figures_in, write_page
+from palpate.report.page import Block, Lead, Section, Table, Words, figures_in, fold, section, write_page
 from palpate.report.paper import FORMATS, SUFFIXES, TABLE_FORMATS, Format, TableFormat, result_tables, save_figure
 from palpate.report.plots import quantity, short
 
@@ -36,13 +36,13 @@ _LONG = 12
 # --- verdict ----------------------------------------------------------------------------------------------------------
 
 
-def verdict(data: Data, view: View | None) -> Section | None:
+def verdict(data: Data, _: View | None) -> Section:
     """The verdict in one sentence, what speaks against the result, and what to look at."""
-    del view
     against, warnings = findings_table(data, fatal=True), findings_table(data, fatal=False)
-    tabled = against is not None and (len(against.rows) > 1 or len(against.headings) > 1)
-    blocks = [Lead(verdict_sentence(data), bool(data["verdict"]["passed"])), *_there(against if tabled else None)]
-    return Section("Verdict", (*blocks, at_a_glance(data), *_there(warnings)))
+    # what the sentence says already needs no table
+    told = len(against.rows) == 1 == len(against.headings)
+    lead = Lead(verdict_sentence(data), bool(data["verdict"]["passed"]))
+    return section("Verdict", lead, None if told else against, at_a_glance(data), warnings)
 
 
 def _findings(data: Data, *, fatal: bool) -> list[tuple[str, str, str]]:
@@ -56,11 +56,9 @@ def _findings(data: Data, *, fatal: bool) -> list[tuple[str, str, str]]:
     return [("", str(s), "") for s in (data["verdict"]["reasons"] if fatal else data.get("warnings", ()))]
 
 
-def findings_table(data: Data, *, fatal: bool) -> Table | None:
+def findings_table(data: Data, *, fatal: bool) -> Table:
     """What fails the verdict, or what does not but should be known: where, what was noticed, and what helps."""
     rows = list(dict.fromkeys(_findings(data, fatal=fatal)))
-    if not rows:
-        return None
     title = "Why it failed" if fatal else "Warnings" if len(rows) > 1 else "Warning"
     headings = ("where", "what was noticed", "what helps")
     used = [i for i in range(3) if i == 1 or any(row[i] for row in rows)]
@@ -132,58 +130,50 @@ def at_a_glance(data: Data) -> Table:
 # --- sections ---------------------------------------------------------------------------------------------------------
 
 
-def parameters(data: Data, view: View | None) -> Section | None:
+def parameters(data: Data, _: View | None) -> Section:
     """Values with their three kinds of uncertainty and their status."""
-    del view
-    note = [Words(tables.inertia_note(data), quiet=True)] if "Ixx" in data["parameters"] else []
-    shown = (tables.parameters_table(data), *note, *_there(tables.shapes_table(data), fit_plots.uncertainties(data)))
-    return Section("Parameters", shown)
+    note = Words(tables.inertia_note(data), quiet=True) if "Ixx" in data["parameters"] else None
+    values = tables.parameter_table(data, page=True)
+    return section("Parameters", values, note, tables.shape_table(data, page=True), fit_plots.uncertainties(data))
 
 
-def errors(data: Data, view: View | None) -> Section | None:
+def errors(data: Data, _: View | None) -> Section:
     """Train, test and cross-validated errors."""
-    del view
-    each = tables.segments_table(data)
-    folded = [Folded("Errors of each segment", (each,))] if each is not None else []
-    table = tables.errors_table(data)
-    return None if table is None else Section("Errors", (table, *folded))
+    return section("Errors", tables.errors_table(data), fold("Errors of each segment", tables.segments_table(data)))
 
 
 def over_time(data: Data, view: View | None) -> Section | None:
     """Measured, estimated and residual of each channel."""
     if view is None:
         return None
-    blocks: list[Block] = list(model_plots.over_time(view, "test"))
-    for segment in ("train", "quasi_static"):
-        figures = model_plots.over_time(view, segment)
-        if figures:
-            blocks.append(Folded(f"The same for the {segment.replace('_', '-')} segments", figures))
-    band = data.get("rms_below_hz")
-    if blocks and band is not None:
-        blocks.insert(0, Words(f"Measured and estimated, both below {band:g} Hz, the band of the fit.", quiet=True))
-    return Section("Over time", tuple(blocks))
+    test = model_plots.over_time(view, "test")
+    others = [
+        fold(f"The same for the {segment.replace('_', '-')} segments", *model_plots.over_time(view, segment))
+        for segment in ("train", "quasi_static")
+    ]
+    band = data.get("rms_below_hz") if test or any(others) else None
+    note = Words(f"Measured and estimated, both below {band:g} Hz, the band of the fit.", quiet=True) if band else None
+    return section("Over time", note, *test, *others)
 
 
-def spring_and_damping(data: Data, view: View | None) -> Section | None:
+def spring_and_damping(_: Data, view: View | None) -> Section | None:
     """The model over its coordinate, with what was measured."""
-    del data
     if view is None:
         return None
-    return Section("Spring and damping", _there(model_plots.holding(view), model_plots.damping_over_position(view)))
+    return section("Spring and damping", model_plots.holding(view), model_plots.damping_over_position(view))
 
 
-def shapes(data: Data, view: View | None) -> Section | None:
+def shapes(_: Data, view: View | None) -> Section | None:
     """How well the data tell borders and widths of zones."""
-    del data
-    return None if view is None else Section("Shapes", _there(model_plots.profiles(view)))
+    return None if view is None else section("Shapes", model_plots.profiles(view))
 
 
 def replay(data: Data, view: View | None) -> Section | None:
     """Measured force in, motion out."""
-    return None if view is None else Section("Replay", tuple(_replay(data, view)))
+    return None if view is None else section("Replay", *_replay(data, view))
 
 
-def _replay(data: Data, view: View) -> Iterator[Block]:
+def _replay(data: Data, view: View) -> Iterator[Block | None]:
     windows, entry = list(view.replay), cast("Data", data.get("replay") or {})
     parts: Mapping[str, Any] = entry.get("coordinates") or {}
     if parts:
@@ -201,119 +191,99 @@ def _replay(data: Data, view: View) -> Iterator[Block]:
             f"RMS error of the {quantity(unit)}: {whole} over all windows, {middle} in the median window, {worst} in "
             "the worst."
         )
-    several = bool(windows and windows[0].tracks[1:])
-    yield from _there(model_plots.replay(windows if several else windows[:_WINDOWS]))
-    rest = None if several else model_plots.replay(windows[_WINDOWS:])
-    if rest is not None:
-        yield Folded(f"{len(windows) - _WINDOWS} more windows", (rest,))
+    in_sight = len(windows) if windows and windows[0].tracks[1:] else _WINDOWS
+    yield model_plots.replay(windows[:in_sight])
+    yield fold(f"{len(windows) - in_sight} more windows", model_plots.replay(windows[in_sight:]))
 
 
-def residuals(data: Data, view: View | None) -> Section | None:
+def residuals(_: Data, view: View | None) -> Section | None:
     """Diagnostics: in time, in distribution, against the motion, by zone."""
-    del data
     if view is None:
         return None
-    against, each = model_plots.residuals(view), fit_plots.by_segment(view)
-    shown = len(against) if view.main is not None else 1
-    blocks: list[Block] = [*_there(fit_plots.correlation(view), fit_plots.distribution(view)), *against[:shown]]
-    if against[shown:]:
-        names = ", ".join(f.title.removeprefix("Residual against ") for f in against[shown:])
-        blocks.append(Folded(f"Residuals against {names}", tuple(against[shown:])))
-    blocks += _there(fit_plots.zones(view))
-    blocks += [Folded("Residual by segment", (each,))] if each is not None else []
-    return Section("Residuals", tuple(blocks))
-
-
-def conditioning(data: Data, view: View | None) -> Section | None:
-    """The prior's weight, condition numbers, and the direction that the data hold least."""
-    del view
-    weakest: Data = data.get("weakest_direction") or {}
-    text = weakest.get("text")
-    return Section(
-        "Conditioning and prior",
-        (
-            *([Words(f"Weakest direction: {text}.")] if text else []),
-            *_there(fit_plots.weakest_table(data), fit_plots.conditioning_table(data)),
-            *(Words(f"{note}.", quiet=True) for note in tables.notes(data)),
-            *_there(fit_plots.damping_curve(data)),
-        ),
+    against = model_plots.residuals(view)
+    shown, rest = (against, []) if view.main is not None else (against[:1], against[1:])
+    names = ", ".join(f.title.removeprefix("Residual against ") for f in rest)
+    return section(
+        "Residuals",
+        *(fit_plots.correlation(view), fit_plots.distribution(view), *shown),
+        fold(f"Residuals against {names}", *rest),
+        fit_plots.zones(view),
+        fold("Residual by segment", fit_plots.by_segment(view)),
     )
 
 
-def recordings(data: Data, view: View | None) -> Section | None:
+def conditioning(data: Data, _: View | None) -> Section:
+    """The prior's weight, condition numbers, and the direction that the data hold least."""
+    weakest: Data = data.get("weakest_direction") or {}
+    return section(
+        "Conditioning and prior",
+        Words(f"Weakest direction: {weakest['text']}.") if weakest.get("text") else None,
+        *(fit_plots.weakest_table(data), fit_plots.conditioning_table(data)),
+        *(Words(f"{note}.", quiet=True) for note in tables.notes(data)),
+        fit_plots.damping_curve(data),
+    )
+
+
+def recordings(_: Data, view: View | None) -> Section | None:
     """What the instruments wrote, and its quality."""
-    del data
-    table = None if view is None else fit_plots.instruments_table(view)
-    if view is None or table is None:
+    if view is None:
         return None
-    channels = tuple(fit_plots.channels_table(i) for i in view.instruments if i.channels)
-    return Section("Recordings", (table, *((Folded("Range and noise of each channel", channels),) if channels else ())))
+    channels = fold("Range and noise of each channel", *map(fit_plots.channels_table, view.instruments))
+    return section("Recordings", fit_plots.instruments_table(view), channels)
 
 
-def clocks(data: Data, view: View | None) -> Section | None:
+def clocks(data: Data, view: View | None) -> Section:
     """How the instruments' clocks stand to each other, and the evidence."""
-    figures = [] if view is None else [fit_plots.clock_figure(clock) for clock in view.clocks]
-    return Section("Clocks", (*_there(fit_plots.clocks_table(data)), *figures))
+    figures = () if view is None else map(fit_plots.clock_figure, view.clocks)
+    return section("Clocks", fit_plots.clocks_table(data), *figures)
 
 
-def markers(data: Data, view: View | None) -> Section | None:
+def markers(_: Data, view: View | None) -> Section | None:
     """How well the markers fit a rigid body."""
-    del data
-    table = None if view is None else fit_plots.markers_table(view)
-    if view is None or table is None:
+    if view is None or not view.markers:
         return None
-    words, error = Words(fit_plots.markers_words(view)), _there(fit_plots.marker_error(view))
-    return Section("Markers", (words, *table.folded(f"All {len(table.rows)} markers", _LONG), *error))
+    each = fit_plots.markers_table(view).folded(f"All {len(view.markers)} markers", _LONG)
+    return section("Markers", Words(fit_plots.markers_words(view)), *each, fit_plots.marker_error(view))
 
 
-def frames(data: Data, view: View | None) -> Section | None:
+def frames(_: Data, view: View | None) -> Section | None:
     """Frames, markers and wrenches in space."""
-    del data
-    return None if view is None else Section("Frames and wrenches", _there(fit_plots.scene(view)))
+    return None if view is None else section("Frames and wrenches", fit_plots.scene(view))
 
 
-def excitation(data: Data, view: View | None) -> Section | None:
+def excitation(data: Data, view: View | None) -> Section:
     """How much there was of each motion."""
     if view is not None and view.main is not None:
-        return Section("Excitation", _there(fit_plots.ways_table(view), fit_plots.travel(view)))
-    return Section("Excitation", fit_plots.excitation(data, view) or ())
+        return section("Excitation", fit_plots.ways_table(view), fit_plots.travel(view))
+    return section("Excitation", *fit_plots.excitation(data, view))
 
 
-def origin(data: Data, view: View | None) -> Section | None:
+def origin(data: Data, view: View | None) -> Section:
     """Files with their checksums, segments, versions and settings."""
-    return Section("Origin", tuple(_origin(data, view)))
-
-
-def _origin(data: Data, view: View | None) -> Iterator[Block]:
     source: Data = data.get("provenance", {})
     files = [*([source["experiment"]] if "experiment" in source else []), *source.get("recordings", ())]
-    if files:
-        yield Table(("file", "SHA-256"), tuple((str(f["file"]), str(f["sha256"])) for f in files), words=(0, 1))
     segments: Mapping[str, Any] = source.get("segments") or ({} if view is None else view.segments)
     spans = tuple(
         (name.replace("_", "-"), ", ".join(f"{a:g} to {b:g}" for a, b in value))
         for name, value in segments.items()
         if name != "unit" and value
     )
-    if spans:
-        yield Table(("segment", "from, to (s)"), spans, words=(0, 1))
     settings = [(k, str(source[k])) for k in ("palpate", "python", "numpy") if k in source]
     for key in ("filtering", "derivatives"):
         part: Data = source.get(key) or {}
         settings += [(f"{key}: {k.replace('_', ' ')}", _value(v)) for k, v in part.items() if v is not None]
     if source.get("low_pass_hz") is not None:
         settings.append(("low-pass, Hz", f"{source['low_pass_hz']:.4g}"))
-    if settings:
-        yield Folded("Versions and settings", (Table(("setting", "value"), tuple(settings), words=(0, 1)),))
+    return section(
+        "Origin",
+        Table(("file", "SHA-256"), tuple((str(f["file"]), str(f["sha256"])) for f in files), words=(0, 1)),
+        Table(("segment", "from, to (s)"), spans, words=(0, 1)),
+        fold("Versions and settings", Table(("setting", "value"), tuple(settings), words=(0, 1))),
+    )
 
 
 def _value(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _there(*blocks: Figure | Table | None) -> tuple[Figure | Table, ...]:
-    """Those that there are."""
-    return tuple(block for block in blocks if block is not None)
 
 
 SECTIONS: Mapping[str, MakeSection] = MappingProxyType(

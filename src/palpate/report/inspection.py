@@ -1,51 +1,73 @@
-"""An inspection, as a page and in the terminal: findings, recordings, markers, clocks, vertical and motion."""
+"""An inspection, as a page and in the terminal: findings, recordings, markers, clocks, vertical and motion.
+
+A part yields words and tables, which page and terminal share, and functions that draw, which only the page calls.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from palpate.errors import DataProblem
 from palpate.experiment.inspection import Inspection
-from palpate.experiment.stage.capture import Body, CapturedMotion
+from palpate.experiment.stage.capture import Body, CapturedMotion, wrench_features
 from palpate.experiment.stage.recordings import Instrument
+from palpate.experiment.view import ClockEvidence
 from palpate.files import finite
 from palpate.findings import Finding, sentences
-from palpate.motion.cloud import markers_of
-from palpate.motion.extrinsics import UNKNOWN_LEVER, UNKNOWN_TURN, Placement, Tilt
+from palpate.motion.clock import ClockMap, without_lost
+from palpate.motion.cloud import Markers, Source, markers_of, nan_mean, nan_median
+from palpate.motion.derivatives import Bandwidth, pose_motion
+from palpate.motion.extrinsics import UNKNOWN_LEVER, UNKNOWN_TURN
 from palpate.motion.frames import HingeAxis
+from palpate.motion.imu import PARALLEL, imu_motion
+from palpate.motion.offset import Offset, angular_velocity, window_mean
 from palpate.motion.rolling import RollingMotion
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import FloatArray, least_squares
+from palpate.physics.motion import Motion
 from palpate.recording import FORMATS, Channel, Clock, Recording
 from palpate.recording.gates import check_channels
-from palpate.report import inspection_plots
-from palpate.report.fit_plots import DEVICES
-from palpate.report.inspection_plots import is_repaired, marker_name
-from palpate.report.page import Block, Figure, Folded, Heading, Remarks, Section, Table, Words, write_page
-from palpate.report.plots import layout, line, time_axis
+from palpate.report import plots
+from palpate.report.fit_plots import DEVICES, clock_figure
+from palpate.report.page import Block, Figure, Heading, Json, Remarks, Section, Table, Words, fold, section, table
+from palpate.report.page import write_page as write
+from palpate.report.plots import COLOURS, DARK, GREY, PALE, Mark, Panel, TimeAxis, curve, line, time_axis
 from palpate.report.plots import millimetres as mm
 
 _LONG, _FEW = 16, 8
 """Rows from which a table is folded, and up to which those with a fault stay in sight."""
-_MOST_FIGURES = 8
-_TRACES = 6
-"""Of signals, in a recording and in a figure."""
+_MOST_FIGURES, _TRACES = 8, 6
+"""Of signals: figures of a recording, and signals of a figure."""
 _MOST = 6
 """Findings of one kind that are printed."""
-_CLOUDS = {
-    "static": "the static recording",
-    "still": "a stretch in which the body is still",
-    "mean": "the mean of the recording itself",
-}
+_CLOUDS = {"static": "the static recording", "still": "a stretch in which the body is still"}
+_CLOUDS |= {"mean": "the mean of the recording itself"}
 _REMARKS = {"clipping": "cut off", "constant": "constant", "frozen": "stands still at times", "noise": "noise"}
+_HALF_S = 0.04
+"""Signals are averaged over twice this before they are laid over each other, both alike."""
+_ZOOM_S = 4.0
+_MOST_MARKERS = 8
+"""Whose errors are drawn over time: those with the largest."""
+_MOST_FAULTS = 60
+_COLUMNS = 1500
+"""Of the picture of what was seen."""
+_STATES = {
+    **{"seen": "#cfe3d4", "moved, carried back": "#e69f00", "label exchanged, put right": "#cc79a7"},
+    **{"hidden, from the body": "#8fbce6", "hidden, by spline": "#0072b2", "ghost, replaced": "#d55e00", "": "#222222"},
+}
+"""What can be said of a marker in a frame, from the best to the gravest; the last has no name of its own."""
+_SHADES = {"swapped": "#cc79a7", "ghost": "#d55e00", "confused": "#222222"}
+_Part = Block | Callable[[], Figure | Iterator[Figure] | None]
 
 
-# --- the page ---------------------------------------------------------------------------------------------------------
+# --- page and terminal ------------------------------------------------------------------------------------------------
 
 
 def write_inspection(path: Path, inspection: Inspection) -> None:
@@ -54,152 +76,56 @@ def write_inspection(path: Path, inspection: Inspection) -> None:
     subtitle = f"{count} recording{'s' if count != 1 else ''}"
     if inspection.reference and inspection.devices:
         subtitle += f", clocks compared with that of {DEVICES.get(inspection.reference, inspection.reference)}"
-    sections = inspection_sections(inspection)
-    write_page(path, inspection.title or "Inspection of recordings", sections, subtitle=subtitle)
+    write(path, inspection.title or "Inspection of recordings", inspection_sections(inspection), subtitle=subtitle)
 
 
 def inspection_sections(inspection: Inspection) -> list[Section]:
     """What the page shows; a section without data has no blocks and is left out."""
-    clocks, motion = clocks_table(inspection), inspection.motion
-    sections = [
-        Section("Findings", tuple(_findings(inspection))),
-        Section("Recordings", tuple(b for r in inspection.recordings for b in _recording(r, inspection))),
-        Section("Markers", tuple(_markers(inspection))),
-        Section("Clocks", () if clocks is None else (clocks, *inspection_plots.clock_figures(inspection))),
-    ]
-    if motion is None:
-        return sections
-    hinge = None if motion.hinge_motion is None else inspection_plots.hinge_angle(motion.hinge_motion)
-    wheel = None if motion.rolling is None else inspection_plots.wheel(motion.rolling)
+    remarks = [Remarks(kind, texts, fatal) for kind, fatal, texts in _grouped(inspection.findings)]
     return [
-        *sections,
-        Section("Vertical and placement", tuple(_placement(motion))),
-        Section("Derivatives", tuple(_derivatives(motion))),
-        Section("Hinge", (*_hinge_table(motion), *([hinge] if hinge is not None else []))),
-        Section("Wheel", (*_rolling_table(motion.rolling), *([wheel] if wheel is not None else []))),
+        section("Findings", *(remarks or [Words("Nothing conspicuous was found.")])),
+        section("Recordings", *(b for r in inspection.recordings for b in _recording(r, inspection.body is None))),
+        *(section(title, *_drawn(part)) for title, part in _parts(inspection).items()),
     ]
-
-
-def _findings(inspection: Inspection) -> Iterator[Block]:
-    if not inspection.findings:
-        yield Words("Nothing conspicuous was found.")
-    for kind, fatal, texts in grouped(inspection.findings):
-        yield Remarks(kind, texts, fatal)
-
-
-def grouped(findings: Sequence[Finding]) -> list[tuple[str, bool, tuple[str, ...]]]:
-    """Findings by cause, the fatal ones first: cause, fatal, sentences."""
-    causes = dict.fromkeys((f.fatal, f.cause) for f in sorted(findings, key=lambda f: not f.fatal))
-    return [
-        (
-            cause.replace("-", " ").capitalize(),
-            fatal,
-            tuple(sentences((f for f in findings if f.cause == cause), fatal=fatal)),
-        )
-        for fatal, cause in causes
-    ]
-
-
-def _recording(recording: Recording, inspection: Inspection) -> list[Block]:
-    table, name = channels_table(recording), recording.source.name if recording.source else "recording"
-    blocks: list[Block] = [Heading(f"{name} ({recording.format})" if recording.format else name)]
-    blocks += [Words(text, quiet=True) for text in clock_lines(recording)]
-    blocks += table.folded(f"All {len(table.rows)} channels", _LONG, _FEW)
-    if inspection.body is None:
-        blocks += _hidden_markers(recording)
-    return [*blocks, *_signals(recording)]
-
-
-def _hidden_markers(recording: Recording) -> list[Block]:
-    """When markers were hidden that could not be taken for a body."""
-    names = [n for n, c in recording.channels.items() if c.samples.ndim == 2 and c.unit == "m" and len(c.samples)]
-    if not any(recording.channels[name].missing for name in names):
-        return []
-    try:
-        return [inspection_plots.seen_markers(markers_of(recording, names))]
-    except DataProblem:  # several clocks
-        return []
-
-
-def _signals(recording: Recording) -> list[Block]:
-    """The scalar channels over time, those of one unit and clock together."""
-    groups: dict[tuple[int, str], list[Channel]] = {}
-    for channel in recording.channels.values():
-        if channel.samples.ndim == 1 and _varies(channel):
-            groups.setdefault((id(channel.clock), channel.unit), []).append(channel)
-    parts = [group[k : k + _TRACES] for group in groups.values() for k in range(0, len(group), _TRACES)]
-    figures = tuple(_signal_figure(part) for part in parts[:_MOST_FIGURES])
-    left_out = sum(len(part) for part in parts[_MOST_FIGURES:])
-    words = f" ({left_out} more channels are not drawn)" if left_out else ""
-    return [Folded(f"Signals over time{words}", figures)] if figures else []
-
-
-def _signal_figure(channels: Sequence[Channel]) -> Figure:
-    unit = channels[0].unit
-    axis = time_axis(channels[0].clock.times_s, "time on the device's clock, s")
-    return Figure(
-        ", ".join(c.name for c in channels[:3]) + (", ..." if len(channels) > 3 else ""),
-        "Flat tops are clipping, lone spikes are knocks or dropouts.",
-        tuple(line(axis.x, c.samples, c.name, i, most=1500, **axis.trace) for i, c in enumerate(channels)),
-        layout([unit if unit != "1" else "without unit"], axis.layout),
-    )
-
-
-def _varies(channel: Channel) -> bool:
-    seen = channel.samples[np.isfinite(channel.samples)]
-    return len(seen) > 1 and bool(seen.min() < seen.max())
-
-
-def _markers(inspection: Inspection) -> Iterator[Block]:
-    body = inspection.body
-    if body is None:
-        return
-    yield from (Words(body_line(body)), markers_table(body), inspection_plots.error_bars(body))
-    yield from (inspection_plots.error_over_time(body), inspection_plots.visibility(body), *_gaps_table(body))
-    hinge = None if inspection.motion is None else inspection.motion.hinge
-    yield inspection_plots.cloud_in_space(body, _frames_in_cloud(body, hinge))
-    yield from _frames_table(body, hinge)
-
-
-def _placement(motion: CapturedMotion) -> Iterator[Block]:
-    yield from _placement_tables(motion)
-    if motion.placement is not None:
-        yield from (Words(f.sentence) for f in motion.findings if f.cause.startswith("placement"))
-
-
-def _derivatives(motion: CapturedMotion) -> Iterator[Block]:
-    derived = motion.derivatives
-    if motion.motion is None:
-        return
-    yield from _derivatives_table(motion)
-    if derived is not None and derived.bandwidth is not None:
-        yield inspection_plots.spectra(derived.bandwidth)
-        yield inspection_plots.window_errors(derived.bandwidth, derived)
-    figure = inspection_plots.motion_over_time(motion.motion, motion.frame)
-    yield from () if figure is None else (figure,)
-
-
-# --- the terminal -----------------------------------------------------------------------------------------------------
 
 
 def inspection_text(inspection: Inspection) -> RenderableType:
     """What the recordings say together, findings last; the recordings' channels are not repeated."""
-    body, clocks, motion = inspection.body, clocks_table(inspection), inspection.motion
     parts: list[RenderableType] = []
-    if body is not None:
-        parts += [Text(f"\n{body_line(body)}"), markers_table(body), *_gaps_table(body)]
-    parts += [] if clocks is None else [Text(), clocks]
-    if motion is not None:
-        parts += [*_placement_tables(motion), *_frames_table(motion.body, motion.hinge), Text()]
-        parts += [*_derivatives_table(motion), *_hinge_table(motion), *_rolling_table(motion.rolling)]
-    return Group(*parts, *([Text()] if inspection.findings else []), *_finding_lines(inspection))
-
-
-def _finding_lines(inspection: Inspection) -> Iterator[Text]:
-    for kind, fatal, texts in grouped(inspection.findings):
+    for part in _parts(inspection).values():
+        words = [block for block in part if isinstance(block, Words) or (isinstance(block, Table) and block.rows)]
+        parts += [Text()] * bool(words)
+        parts += (Text(b.text) if isinstance(b, Words) else b for b in words)
+    parts += [Text()] * bool(inspection.findings)
+    for kind, fatal, texts in _grouped(inspection.findings):
         more = [f"{len(texts) - _MOST} more of this kind"] if len(texts) > _MOST else []
-        for text in (*texts[:_MOST], *more):
-            yield Text(f"{kind}: {text}", style="red" if fatal else "yellow")
+        parts += [Text(f"{kind}: {text}", "red" if fatal else "yellow") for text in (*texts[:_MOST], *more)]
+    return Group(*parts)
+
+
+def _drawn(part: Iterator[_Part]) -> Iterator[Block | None]:
+    for block in part:
+        made = block() if callable(block) else block
+        yield from made if isinstance(made, Iterator) else (made,)
+
+
+def _parts(inspection: Inspection) -> dict[str, Iterator[_Part]]:
+    """By title of the section."""
+    body, motion, parts = inspection.body, inspection.motion, dict[str, Iterator[_Part]]()
+    if body is not None:
+        parts["Markers"] = _markers(body, None if motion is None else motion.hinge)
+    parts["Clocks"] = _clocks(inspection)
+    if motion is not None:
+        parts |= {"Vertical and placement": _placement(motion), "Derivatives": _derivatives(motion)}
+        parts |= {"Hinge": _hinge(motion), "Wheel": _wheel(motion.rolling)}
+    return parts
+
+
+def _grouped(findings: Sequence[Finding]) -> Iterator[tuple[str, bool, tuple[str, ...]]]:
+    """Findings by cause, the fatal ones first: cause, fatal, sentences."""
+    for fatal, cause in dict.fromkeys((f.fatal, f.cause) for f in sorted(findings, key=lambda f: not f.fatal)):
+        those = tuple(sentences((f for f in findings if f.cause == cause), fatal=fatal))
+        yield cause.replace("-", " ").capitalize(), fatal, those
 
 
 # --- recordings -------------------------------------------------------------------------------------------------------
@@ -207,89 +133,61 @@ def _finding_lines(inspection: Inspection) -> Iterator[Text]:
 
 def describe(recording: Recording, unit_remedy: str = "--time-unit ms") -> dict[str, Any]:
     """A recording's channels and clocks as plain data; `unit_remedy` is how to say that times are milliseconds."""
-    return {
-        "file": str(recording.source),
-        "format": recording.format,
-        "clocks": [
-            {
-                "name": c.name,
-                "samples": len(c),
-                "rate_hz": finite(c.rate_hz),
-                "from_s": float(c.times_s[0]) if len(c) else None,
-                "to_s": float(c.times_s[-1]) if len(c) else None,
-                "gaps": c.gaps,
-                "largest_gap_s": finite(c.largest_gap_s),
-                "jitter_s": finite(c.jitter_s),
-                "hint": f"times look like milliseconds: {unit_remedy}"
-                if _takes_rate(recording.format) and _looks_like_ms(c)
-                else None,
-            }
-            for c in recording.clocks
-        ],
-        "channels": [_describe_channel(channel) for channel in recording.channels.values()],
-    }
+    # plain tables, whose times are the user's word
+    stated = recording.format in FORMATS and "rate" in FORMATS[recording.format].options
+    clocks: list[dict[str, Any]] = []
+    for c in recording.clocks:
+        first, last = (float(c.times_s[0]), float(c.times_s[-1])) if len(c) else (None, None)
+        data = {"name": c.name, "samples": len(c), "rate_hz": finite(c.rate_hz), "from_s": first, "to_s": last}
+        data |= {"gaps": c.gaps, "largest_gap_s": finite(c.largest_gap_s), "jitter_s": finite(c.jitter_s)}
+        hint = f"times look like milliseconds: {unit_remedy}" if stated and _looks_like_ms(c) else None
+        clocks.append(data | {"hint": hint})
+    channels = [_describe_channel(channel) for channel in recording.channels.values()]
+    return {"file": str(recording.source), "format": recording.format, "clocks": clocks, "channels": channels}
 
 
 def _looks_like_ms(clock: Clock) -> bool:
     """Nobody records hands below 5 Hz, but whole milliseconds read as seconds look like that."""
-    if len(clock) < 3:
-        return False
-    step = float(np.median(np.diff(clock.times_s)))
-    return 1 / step < 5 and abs(step - round(step)) < 1e-6 and 1 <= round(step) <= 20
+    step = float(np.median(np.diff(clock.times_s))) if len(clock) > 2 else 0.0
+    return 1 <= round(step) <= 20 and abs(step - round(step)) < 1e-6
 
 
 def _describe_channel(channel: Channel) -> dict[str, Any]:
-    seen = channel.samples[np.isfinite(channel.samples).reshape(len(channel.samples), -1).all(axis=1)]
-    second = np.diff(seen, n=2, axis=0)
-    return {
-        "name": channel.name,
-        "unit": channel.unit,
-        "frame": channel.frame,
-        "clock": channel.clock.name,
-        "missing": channel.missing,
-        "lowest": float(seen.min()) if len(seen) else None,
-        "highest": float(seen.max()) if len(seen) else None,
-        # white noise has second differences of variance 6 sigma^2; motion hardly has any
-        "noise": float(np.median(np.abs(second)) / 0.6745 / 6**0.5) if len(second) else None,
-    }
+    known = channel.samples[np.isfinite(channel.samples).reshape(len(channel.samples), -1).all(axis=1)]
+    second = np.diff(known, n=2, axis=0)
+    data = {"name": channel.name, "unit": channel.unit, "frame": channel.frame, "clock": channel.clock.name}
+    data |= {"missing": channel.missing, "lowest": float(known.min()) if len(known) else None}
+    data |= {"highest": float(known.max()) if len(known) else None}
+    # white noise has second differences of variance 6 sigma^2; motion hardly has any
+    return data | {"noise": float(np.median(np.abs(second)) / 0.6745 / 6**0.5) if len(second) else None}
 
 
-def _takes_rate(format_: str) -> bool:
-    """Plain tables, whose times are the user's word."""
-    return format_ in FORMATS and "rate" in FORMATS[format_].options
-
-
-def recordings_text(described: Sequence[dict[str, Any]]) -> RenderableType:
+def recordings_text(recordings: Sequence[Recording], described: Sequence[dict[str, Any]]) -> RenderableType:
     """A table of channels for each recording, under its clocks."""
     parts: list[RenderableType] = []
-    for data in described:
+    for recording, data in zip(recordings, described, strict=True):
         parts.append(Text(f"\n{data['file']} ({data['format']})", style="bold"))
         for c in data["clocks"]:
-            parts.append(Text(f"clock {c['name']}: {_clock_words(c)}"))
+            parts.append(Text(_clock_line(c)))
             parts += [Text(f"hint: {c['hint']}", style="yellow")] if c["hint"] else []
-        rows = tuple(
-            (
-                *(c["name"], c["unit"], c["frame"] or "-", c["clock"], str(c["missing"])),
-                *("-" if c[k] is None else f"{c[k]:.4g}" for k in ("lowest", "highest", "noise")),
-            )
-            for c in data["channels"]
-        )
-        headings = ("channel", "unit", "frame", "clock", "missing", "lowest", "highest", "noise")
-        parts.append(Table(headings, rows, words=(0, 1, 2, 3)))
+        parts.append(_channels_table(recording, data))
     return Group(*parts)
 
 
-def clock_lines(recording: Recording) -> list[str]:
-    """One line per clock for the page, with a hint where its unit looks wrong."""
-    return [
-        f"Clock {c['name']!r}: {_clock_words(c)}" + (f"; {c['hint']}" if c["hint"] else "")
-        for c in describe(recording)["clocks"]
-    ]
+def _recording(recording: Recording, no_body: bool) -> Iterator[Block | None]:
+    name, data = recording.source.name if recording.source else "recording", describe(recording)
+    yield Heading(f"{name} ({recording.format})" if recording.format else name)
+    for c in data["clocks"]:
+        yield Words(_clock_line(c) + (f"; {c['hint']}" if c["hint"] else ""), quiet=True)
+    channels = _channels_table(recording, data)
+    yield from channels.folded(f"All {len(channels.rows)} channels", _LONG, _FEW)
+    yield _hidden_markers(recording) if no_body else None
+    yield _signals(recording)
 
 
-def _clock_words(c: dict[str, Any]) -> str:
+def _clock_line(c: Mapping[str, Any]) -> str:
     """Samples, rate, duration, gaps and jitter of a clock."""
-    text = f"{c['samples']} sample{'s' if c['samples'] != 1 else ''}"
+    text = f"Clock {c['name']}: {c['samples']} sample{'s' if c['samples'] != 1 else ''}"
     if c["rate_hz"] is None:
         return text
     gaps = f"{c['gaps']} gaps, longest {c['largest_gap_s']:.3f} s" if c["gaps"] else "no gaps"
@@ -297,29 +195,21 @@ def _clock_words(c: dict[str, Any]) -> str:
     return f"{text} at {c['rate_hz']:.6g} Hz, {span}, {gaps}, jitter {1e6 * c['jitter_s']:.0f} µs"
 
 
-def channels_table(recording: Recording) -> Table:
-    """Unit, what is missing, range, noise floor and faults of each channel."""
-    several = len(recording.clocks) > 1
-    headings = ("channel", "unit", *(["rate, Hz"] if several else []), "missing", "lowest", "highest", "noise")
-    rows: list[tuple[str, ...]] = []
+def _channels_table(recording: Recording, described: Mapping[str, Any]) -> Table:
+    """Unit, what is missing, range, noise floor, frame and faults of each channel; markers in mm."""
     faults = [_faults(recording, channel) for channel in recording.channels.values()]
-    marked = tuple(i for i, fault in enumerate(faults) if fault)
-    for data, channel, fault in zip(describe(recording)["channels"], recording.channels.values(), faults, strict=True):
-        rate = [f"{channel.clock.rate_hz:.6g}"] if several else []
-        name, unit, *numbers = _channel_cells(data, channel)
-        rows.append((name, unit, *rate, *numbers, *([fault] if marked else [])))
-    headings += ("fault",) if marked else ()
-    return Table(headings, tuple(rows), words=(0, 1, len(headings) - 1) if marked else (0, 1), marked=marked)
-
-
-def _channel_cells(data: dict[str, Any], channel: Channel) -> tuple[str, ...]:
-    marker = channel.samples.ndim == 2 and channel.unit == "m"
-    name, unit, factor = (marker_name(channel.name), "mm", 1e3) if marker else (channel.name, channel.unit, 1.0)
-    lost = data["missing"]
-    missing = f"{lost} ({_percent(lost / len(channel.samples))})" if lost else "-"
-    digits = (("lowest", 5), ("highest", 5), ("noise", 3))
-    numbers = ("-" if data[k] is None else f"{factor * data[k]:.{n}g}" for k, n in digits)
-    return name, unit, missing, *numbers
+    records: list[dict[str, str]] = []
+    for data, channel, fault in zip(described["channels"], recording.channels.values(), faults, strict=True):
+        marker, lost = channel.samples.ndim == 2 and channel.unit == "m", data["missing"]
+        cells = {"channel": channel.name, "unit": "mm" if marker else channel.unit}
+        cells["missing"] = f"{lost} ({_percent(lost / len(channel.samples))})" if lost else "-"
+        for key, digits in (("lowest", 5), ("highest", 5), ("noise", 3)):
+            value = data[key]
+            cells[key] = "-" if value is None else f"{(1e3 if marker else 1.0) * value:.{digits}g}"
+        cells["frame"] = channel.frame or "-"
+        cells |= {"clock": channel.clock.name} if len(recording.clocks) > 1 else {}
+        records.append(cells | ({"fault": fault} if any(faults) else {}))
+    return table(records, marked=faults)
 
 
 def _faults(recording: Recording, channel: Channel) -> str:
@@ -329,208 +219,573 @@ def _faults(recording: Recording, channel: Channel) -> str:
     return ", ".join(_REMARKS[gate] for gate in gates if gate in _REMARKS)
 
 
+def _hidden_markers(recording: Recording) -> Block | None:
+    """When markers were hidden that could not be taken for a body."""
+    names = [n for n, c in recording.channels.items() if c.samples.ndim == 2 and c.unit == "m" and len(c.samples)]
+    if not any(recording.channels[name].missing for name in names):
+        return None
+    try:
+        markers = markers_of(recording, names)
+    except DataProblem:  # several clocks
+        return None
+    states = np.where(markers.seen, 0, len(_STATES) - 1).astype(np.int8)
+    return _timeline(markers, markers.names, states, "Dark is where a marker was hidden.", "hidden")
+
+
+def _signals(recording: Recording) -> Block | None:
+    """The scalar channels over time, those of one unit and clock together."""
+    groups: dict[tuple[int, str], list[Channel]] = {}
+    for channel in recording.channels.values():
+        known = channel.samples[np.isfinite(channel.samples)] if channel.samples.ndim == 1 else np.zeros(0)
+        if len(known) > 1 and known.min() < known.max():
+            groups.setdefault((id(channel.clock), channel.unit), []).append(channel)
+    parts = [group[k : k + _TRACES] for group in groups.values() for k in range(0, len(group), _TRACES)]
+    figures = [
+        plots.over_time(
+            ", ".join(c.name for c in part[:3]) + (", ..." if len(part) > 3 else ""),
+            "Flat tops are clipping, lone spikes are knocks or dropouts.",
+            part[0].clock.times_s,
+            {part[0].unit if part[0].unit != "1" else "without unit": {c.name: c.samples for c in part}},
+            time="time on the device's clock, s",
+        )
+        for part in parts[:_MOST_FIGURES]
+    ]
+    left_out = sum(len(part) for part in parts[_MOST_FIGURES:])
+    return fold(f"Signals over time{f' ({left_out} more channels are not drawn)' if left_out else ''}", *figures)
+
+
 # --- markers ----------------------------------------------------------------------------------------------------------
 
 
-def body_line(body: Body) -> str:
+def marker_name(name: str) -> str:
+    """A marker's name without its subject."""
+    return name.rsplit(":", 1)[-1]
+
+
+def _is_repaired(body: Body) -> bool:
+    """Whether a fault was put right, rather than only named."""
+    return any(f.kind != "unsteady" for f in body.checked.faults)
+
+
+def _markers(body: Body, hinge: HingeAxis | None) -> Iterator[_Part]:
+    # of the declared roles, and of a hinge that the motion shows
+    frames = body.frames | ({} if hinge is None or "hinge" in body.frames else {"hinge": hinge.T_body_hinge})
+    yield from (Words(_body_line(body)), _markers_table(body), partial(_error_bars, body))
+    yield partial(_error_over_time, body)
+    yield partial(
+        _timeline,
+        body.markers,
+        body.cloud.names,
+        _marker_states(body),
+        "Long dark stretches, or many markers hidden at the same time, are where the pose rests on little; choose "
+        "segments beside them.",
+    )
+    yield from (_gaps_table(body), partial(_cloud_in_space, body, frames))
+    yield table(
+        (
+            {"frame": name, **{f"{axis}, mm": f"{1e3 * v:+.1f}" for axis, v in zip("xyz", T[:3, 3], strict=True)}}
+            | {f"{axis} axis": _vector(T[:3, i]) for i, axis in enumerate("xyz")}
+            for name, T in frames.items()
+        ),
+        "Frames in the cloud",
+    )
+
+
+def _body_line(body: Body) -> str:
     """Where the reference cloud comes from, and how well the markers fit it."""
     marker, largest, when = body.raw.largest()
     text = f"{len(body.cloud.names)} markers against {_CLOUDS.get(body.reference, body.reference)}: mean error "
     text += f"{mm(body.raw.mean_error_m)} mm, largest {mm(largest)} mm ({marker_name(marker)} at {when:.2f} s)"
-    if is_repaired(body):
+    if _is_repaired(body):
         text += f"; {mm(body.fit.mean_error_m)} mm on average once the faults are repaired"
     lost = "; ".join(f"{frames} frames without a pose: {why}" for why, frames in body.fit.unknown().items())
     return f"{text}. {_sentence(lost)}".strip()
 
 
-def markers_table(body: Body) -> Table:
+def _markers_table(body: Body) -> Table:
     """Error of each marker as stored and after repair, how often it is hidden, and what is wrong with it."""
-    faults = {name: [f for f in body.checked.faults if name in f.names] for name in body.cloud.names}
-    repaired = is_repaired(body)
-    rows: list[tuple[str, ...]] = []
-    for raw, good in zip(body.raw.rows(), body.fit.rows(), strict=True):
-        kinds = dict.fromkeys(f.kind for f in faults[raw[0]])
-        after = (mm(good[1]), mm(good[2])) if repaired else ()
-        seen = np.isfinite(raw[1])
-        when = f"{raw[3]:.2f}" if seen else "-"
-        rows.append((marker_name(raw[0]), mm(raw[1]), mm(raw[2]), when, *after, _percent(raw[4]), ", ".join(kinds)))
-    headings = ("marker", "mean error, mm", "largest, mm", "at, s")
-    headings += (("repaired mean, mm", "repaired largest, mm") if repaired else ()) + ("hidden", "fault")
-    marked = tuple(i for i, name in enumerate(body.cloud.names) if faults[name])
-    return Table(headings, tuple(rows), "", (0, len(headings) - 1), marked)
+    records: list[dict[str, str]] = []
+    for (name, mean, largest, when, hidden), good in zip(body.raw.rows(), body.fit.rows(), strict=True):
+        cells = {"marker": marker_name(name), "mean error, mm": mm(mean), "largest, mm": mm(largest)}
+        cells["at, s"] = f"{when:.2f}" if np.isfinite(mean) else "-"
+        if _is_repaired(body):
+            cells |= {"repaired mean, mm": mm(good[1]), "repaired largest, mm": mm(good[2])}
+        kinds = dict.fromkeys(f.kind for f in body.checked.faults if name in f.names)
+        records.append(cells | {"hidden": _percent(hidden), "fault": ", ".join(kinds)})
+    return table(records, marked=[r["fault"] for r in records])
 
 
-def _gaps_table(body: Body) -> Iterator[Table]:
+def _gaps_table(body: Body) -> Table:
     """What was hidden and where it was taken from; markers that were always seen are left out."""
     hidden = [g for g in body.filled.report if g.gaps]
-    rows = tuple(
-        (marker_name(g.name), str(g.gaps), f"{g.longest_s:.2f}", str(g.from_body), str(g.by_spline), str(g.left))
-        for g in hidden
-    )
-    headings = ("marker", "gaps", "longest, s", "frames from the body", "by spline", "left empty")
     stretches = ", ".join(f"{a:.2f} to {b:.2f} s" for a, b in body.filled.usable[:6])
     more = len(body.filled.usable) - 6
+    records = (
+        {"marker": marker_name(g.name), "gaps": str(g.gaps), "longest, s": f"{g.longest_s:.2f}"}
+        | {"frames from the body": str(g.from_body), "by spline": str(g.by_spline), "left empty": str(g.left)}
+        for g in hidden
+    )
     note = f"Pose known from {stretches or 'nowhere'}{f' and {more} more stretches' if more > 0 else ''}."
-    marked = tuple(i for i, g in enumerate(hidden) if g.left)
-    yield from (Table(headings, rows, "Gaps", marked=marked, note=note),) if rows else ()
+    return table(records, "Gaps", marked=[g.left for g in hidden], note=note)
+
+
+def _error_bars(body: Body) -> Figure:
+    """Mean error of each marker, as stored and after repair."""
+    names = [marker_name(name) for name in body.cloud.names]
+    sets = {"as stored": body.raw} | ({"faults repaired": body.fit} if _is_repaired(body) else {})
+    data = tuple(
+        plots.bars(names, plots.packed(1e3 * np.array([row[1] for row in fit.rows()])), word, COLOURS[len(sets) - i])
+        for i, (word, fit) in enumerate(sets.items(), 1)
+    )
+    return plots.figure(
+        "Mean error of each marker",
+        "One bar far above the others is a marker that moved, was exchanged or sits on a part that bends; 0.3 to 1 mm "
+        "is usual for a stiff body.",
+        [Panel("mean error, mm", data)],
+        plots.x_title("marker") | {"type": "category", "tickangle": -40 if len(names) > 12 else 0},
+        barmode="group",
+    )
+
+
+def _error_over_time(body: Body) -> Figure:
+    """Distance of the markers from their places over time, with their faults."""
+    axis, error = time_axis(body.raw.poses.times_s), 1e3 * body.raw.alignment.error
+    largest = np.where(np.isnan(error), -1.0, error).max(axis=0)
+    chosen: list[int] = np.sort(np.argsort(-largest, kind="stable")[:_MOST_MARKERS]).tolist()
+    usual, left_out = float(nan_median(error.ravel(), axis=0)), len(largest) - len(chosen)
+    # beside exchanged markers, 300 mm off, nothing else would show
+    scale = plots.log_scale(usual / 5, float(largest.max())) if 0 < 20 * usual < float(largest.max()) else {}
+    stored = tuple(axis.line(error[:, i], marker_name(body.cloud.names[i]), k) for k, i in enumerate(chosen))
+    panels = [Panel("error as stored, mm", stored, y=scale)]
+    say = "Steps, plateaus and spikes are faults: known ones are shaded or, where a marker moved, marked by a line."
+    if _is_repaired(body):
+        left = 1e3 * body.fit.alignment.error
+        most = np.where(np.isnan(left).all(axis=1), np.nan, np.where(np.isnan(left), -1.0, left).max(axis=1))
+        both = (("largest, repaired", most, GREY), ("mean, repaired", nan_mean(left, axis=1), DARK))
+        panels.append(Panel("error repaired, mm", tuple(axis.line(y, name, colour) for name, y, colour in both)))
+        say += " Once they are repaired, even noise should be left."
+    say += f" The {len(chosen)} markers with the largest errors are drawn, {left_out} are not." if left_out else ""
+    kinds = {f.kind: _SHADES[f.kind] for f in body.checked.faults if f.kind in _SHADES}
+    title = "Distance of the markers from their places"
+    return plots.figure(title, say, panels, axis.layout, marks=_fault_marks(body, axis), keys=kinds)
+
+
+def _fault_marks(body: Body, axis: TimeAxis) -> list[Mark]:
+    times, marks, moved = body.raw.poses.times_s, list[Mark](), 0
+    for f in body.checked.faults[:_MOST_FAULTS]:
+        first, last = axis.x[np.clip(np.searchsorted(times, f.interval_s), 0, len(times) - 1)].tolist()
+        if f.kind == "moved":
+            text = f"{marker_name(f.names[0])} moved by {1e3 * f.size_m:.1f} mm"
+            marks.append(plots.upright(first, text, "#b07500", level=1 - 0.06 * (moved % 6)))
+            moved += 1
+        elif f.kind in _SHADES:
+            marks.append(plots.band(first, last, _SHADES[f.kind]))
+    return marks
+
+
+def _timeline(
+    markers: Markers, names: Sequence[str], states: NDArray[np.int8], look_for: str, gravest: str = "not known"
+) -> Figure:
+    """Which marker was seen, filled, exchanged or lost when."""
+    axis = time_axis(markers.times_s)
+    x, worst = _columns(axis.x, states)
+    n, present = len(_STATES), set(np.unique(states).tolist())
+    heat: Json = {"type": "heatmap", "name": "", "x": plots.packed(x, "f8"), "z": plots.packed(worst.T, "f4")}
+    heat |= {"y": [marker_name(name) for name in names], "zmin": -0.5, "zmax": n - 0.5, "ygap": 2, "showscale": False}
+    heat |= {"colorscale": [[k / n, c] for i, c in enumerate(_STATES.values()) for k in (i, i + 1)]}
+    heat |= {"hoverinfo": "y" if axis.trace else "x+y"}
+    special: Json = {"autorange": "reversed", "type": "category", "showgrid": False, "dtick": 1}
+    return plots.figure(
+        "What was seen of each marker",
+        look_for,
+        [Panel("", (heat,), y=special)],
+        axis.layout,
+        keys={name or gravest: c for i, (name, c) in enumerate(_STATES.items()) if i in present},
+        height=130 + max(22 * len(names), 90),
+    )
+
+
+def _marker_states(body: Body) -> NDArray[np.int8]:
+    """(frames, markers of the cloud) index into the states of a marker, the gravest that applies."""
+    stored = body.markers
+    raw, times = stored.seen[:, [stored.names.index(name) for name in body.cloud.names]], stored.times_s
+    states = np.zeros(raw.shape, dtype=np.int8)
+    for kind, state in (("moved", 1), ("swapped", 2)):
+        for f in (f for f in body.checked.faults if f.kind == kind):
+            when = (times >= f.interval_s[0]) & (times <= f.interval_s[1])
+            for name in f.names:
+                states[when, body.cloud.names.index(name)] = state
+    source, kept = body.filled.source, body.checked.markers.seen
+    states[source == Source.BODY] = 3
+    states[source == Source.SPLINE] = 4
+    states[raw & ~kept & (source != Source.HIDDEN) & (states != 2)] = 5
+    states[source == Source.HIDDEN] = 6
+    return states
+
+
+def _columns(x: FloatArray, states: NDArray[np.int8]) -> tuple[FloatArray, FloatArray]:
+    """Even columns over x, each with the gravest state of its frames; NaN where there is no frame."""
+    if len(x) < 2:
+        return x, states.astype(float)
+    step = float(np.median(np.diff(x)))
+    count = min(_COLUMNS, round(float(x[-1] - x[0]) / step) + 1)
+    edges = np.linspace(float(x[0]) - step / 2, float(x[-1]) + step / 2, count + 1)
+    at = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, count - 1)
+    worst = np.full((count, states.shape[1]), -1, dtype=np.int8)
+    np.maximum.at(worst, at, states)
+    return (edges[1:] + edges[:-1]) / 2, np.where(worst < 0, np.nan, worst)
+
+
+def _cloud_in_space(body: Body, frames: Mapping[str, FloatArray]) -> Figure:
+    """The reference cloud with names, and frames (T_cloud_frame) as three short axes."""
+    p = 1e3 * body.cloud.points
+    length = 0.25 * float(np.linalg.norm(p - p.mean(axis=0), axis=1).max())
+    faulty = {name for f in body.checked.faults for name in f.names if f.kind != "confused"}
+    style: Json = {"marker": {"size": 5, "color": [COLOURS[1 if n in faulty else 0] for n in body.cloud.names]}}
+    style |= {"text": [marker_name(name) for name in body.cloud.names], "textfont": {"size": 11}}
+    dots = plots.in_space(p, "markers+text", **style, textposition="top center")
+    corners = np.vstack([p, *(1e3 * (T[:3, 3] + length / 1e3 * T[:3, :3].T) for T in frames.values())])
+    turned = "; frames are drawn as red x, green y and blue z" if frames else ""
+    return Figure(
+        "The markers on the body",
+        f"Turn it with the mouse: names should sit as they do on the object{turned}. Orange markers have a fault.",
+        (dots, *plots.frames_in_space(frames, length)),
+        plots.scene_layout(corners),
+    )
 
 
 # --- clocks -----------------------------------------------------------------------------------------------------------
 
 
-def clocks_table(inspection: Inspection) -> Table | None:
-    """Offset, interval and drift of each device against the reference."""
-    rows = tuple(
-        (DEVICES.get(name, name), *_clock_cells(device))
-        for name, device in inspection.devices.items()
-        if inspection.reference and name != inspection.reference
-    )
-    headings = (
-        "device",
-        "offset, s",
-        "± 95 %, ms",
-        "at, s",
-        "drift, ppm",
-        "95 % interval",
-        "explains",
-        "next best",
-        "",
-    )
+def _clocks(inspection: Inspection) -> Iterator[_Part]:
+    """Offset and drift of each device against the reference; the misfit over the lag, and the signals compared."""
+    devices = {n: d for n, d in inspection.devices.items() if inspection.reference and n != inspection.reference}
     reference = DEVICES.get(inspection.reference, inspection.reference)
-    note = f"Offset: {reference} time minus the device's own time of the same instant."
-    marked = tuple(i for i, row in enumerate(rows) if row[1] == "-")
-    return Table(headings, rows, "", (0, len(headings) - 1), marked, note) if rows else None
+    yield table(
+        ({"device": DEVICES.get(name, name), **_clock_cells(device)} for name, device in devices.items()),
+        marked=[device.clock is None for device in devices.values()],
+        note=f"Offset: {reference} time minus the device's own time of the same instant.",
+    )
+    clocks = {n: d.clock for n, d in devices.items() if d.clock is not None}
+    for name, clock in clocks.items():
+        offset = devices[name].offset
+        yield from () if offset is None else (partial(clock_figure, _evidence(name, offset, clock)),)
+        yield partial(_overlays, inspection, name, devices[name], clock)
+    if clocks:
+        yield partial(_drift_lines, clocks, inspection)
 
 
-def _clock_cells(device: Instrument) -> tuple[str, ...]:
+def _clock_cells(device: Instrument) -> dict[str, str]:
     clock, evidence = device.clock, device.offset
-    if clock is None:
-        return ("-",) * 7 + ("not known, see the findings",)
-    low, high = (float(x) for x in clock.interval_at(np.asarray(clock.at_s)))
-    shares = ("-", "-", "stated")
-    if evidence is not None:
-        shares = (f"{100 * evidence.explained:.2f} %", f"{100 * evidence.runner_up:.0f} %", "found")
-    return (
-        *(f"{clock.offset_s:.6f}", f"{500 * (high - low):.3f}", f"{clock.at_s:.1f}"),
-        f"{clock.drift_ppm:+.1f}" if clock.drift_observed else "not observable",
-        "{:+.1f} … {:+.1f}".format(*clock.drift_interval_ppm()),
-        *shares,
+    names = ("offset, s", "± 95 %, ms", "at, s", "drift, ppm", "95 % interval", "explains", "next best", "how")
+    cells = ["-"] * 7 + ["not known, see the findings"]
+    if clock is not None:
+        low, high = (float(x) for x in clock.interval_at(np.asarray(clock.at_s)))
+        cells[:3] = [f"{clock.offset_s:.6f}", f"{500 * (high - low):.3f}", f"{clock.at_s:.1f}"]
+        cells[3] = f"{clock.drift_ppm:+.1f}" if clock.drift_observed else "not observable"
+        cells[4] = "{:+.1f} … {:+.1f}".format(*clock.drift_interval_ppm())
+        cells[7] = "stated"
+        if evidence is not None:
+            cells[5:] = [f"{100 * evidence.explained:.2f} %", f"{100 * evidence.runner_up:.0f} %", "estimated"]
+    return dict(zip(names, cells, strict=True))
+
+
+class _Pair(NamedTuple):
+    """Two signals that are the same once the clocks are: the reference's and the device's on its own clock."""
+
+    names: tuple[str, str, str, str]
+    """Of the figure, the unit, the reference and the device."""
+    times_s: FloatArray
+    expected: FloatArray
+    device_s: FloatArray
+    measured: FloatArray
+
+
+def _evidence(name: str, offset: Offset, clock: ClockMap) -> ClockEvidence:
+    """How well the signals fit at other lags; an offset may count the other way than the clock's map."""
+    sign = 1.0 if abs(clock.offset_s - offset.value_s) <= abs(clock.offset_s + offset.value_s) else -1.0
+    low, high = clock.interval_at(np.asarray(clock.at_s))
+    lags, std = sign * offset.lags_s - clock.offset_s, float(high - low) / (2 * 1.96)
+    return ClockEvidence(name, lags, offset.misfit, std, offset.explained, offset.runner_up)
+
+
+def _overlays(inspection: Inspection, name: str, device: Instrument, clock: ClockMap) -> Iterator[Figure]:
+    """The signals as stored and aligned, over the whole recording and over the liveliest seconds."""
+    for pair in _pairs(inspection, name, device, clock):
+        aligned = clock.to_reference(pair.device_s)
+        low, high = float(max(pair.times_s[0], aligned[0])), float(min(pair.times_s[-1], aligned[-1]))
+        if high > low:
+            ends = (float(min(pair.times_s[0], aligned[0])), float(max(pair.times_s[-1], aligned[-1])))
+            start = _liveliest(pair.times_s, pair.expected, low, high)
+            say = "Aligned, the curves should lie on each other from the first second to the last."
+            yield _overlaid(pair, aligned, ends, "", say)
+            zoom = (start, min(start + _ZOOM_S, high))
+            yield _overlaid(pair, aligned, zoom, ": the liveliest seconds", "Aligned, every peak should coincide.")
+
+
+def _overlaid(pair: _Pair, aligned: FloatArray, span: tuple[float, float], part: str, say: str) -> Figure:
+    """Both signals in a span (s); as stored only where the device's own clock has something to show there."""
+    (first, last), zero, (title, unit, reference, name) = span, plots.zero_of(pair.times_s), pair.names
+    stored = ((pair.device_s >= first) & (pair.device_s <= last)).any()
+    panels: list[Panel] = []
+    for word, device_s in (("as stored", pair.device_s), ("aligned", aligned))[0 if stored else 1 :]:
+        # a thin curve on a broad one: both can be seen where they agree
+        both = (pair.times_s, pair.expected, reference, PALE, 4), (device_s, pair.measured, name, DARK, 1)
+        data = tuple(
+            line(t[at] - zero, y[at], name, most=2000, mode="lines", line={"color": colour, "width": width})
+            for t, y, name, colour, width in both
+            for at in [(t >= first) & (t <= last)]
+        )
+        panels.append(Panel(f"{word}, {unit}", data))
+    say += " As stored, each is drawn by its own clock." if stored else ""
+    return plots.figure(f"{title}{part}", say, panels, plots.since(zero) | {"range": [first - zero, last - zero]})
+
+
+def _drift_lines(clocks: Mapping[str, ClockMap], inspection: Inspection) -> Figure:
+    """How the offsets change over the recording, with their intervals."""
+    spans = [d.clock.to_reference(d.even.times_s[[0, -1]]) for d in inspection.devices.values() if d.clock is not None]
+    t = np.linspace(min(float(s[0]) for s in spans), max(float(s[1]) for s in spans), 41)
+    zero, data = plots.zero_of(t), list[Json]()
+    for colour, (name, clock) in enumerate(clocks.items()):
+        low, high = clock.interval_at(t)
+        around = 1e3 * (np.concatenate([low, high[::-1]]) - clock.offset_s)
+        words = DEVICES.get(name, name) + ("" if clock.drift_observed else " (drift not observable)")
+        fill: Json = {"fill": "toself", "fillcolor": COLOURS[colour], "opacity": 0.2, "line": {"width": 0}}
+        data.append(curve(np.concatenate([t, t[::-1]]) - zero, around, "", hoverinfo="skip", **fill))
+        data.append(curve(t - zero, 1e3 * (clock.offset_at(t) - clock.offset_s), words, colour))
+    return plots.figure(
+        "How the clocks run against each other",
+        "A sloping line is a drift; the shade is its 95 % interval. Over a wide shade, use only times near its waist.",
+        [Panel("change of the offset, ms", tuple(data))],
+        plots.since(zero, "time on the reference clock, s"),
     )
 
 
-# --- vertical, placement, frames --------------------------------------------------------------------------------------
+def _pairs(inspection: Inspection, name: str, device: Instrument, clock: ClockMap) -> list[_Pair]:
+    if name != "imu" or inspection.body is None:
+        return _loads(inspection, device, clock) if name == "wrench" else []
+    at, omega, _ = angular_velocity(inspection.body.poses)
+    own = device.even.times_s
+    gyroscope = without_lost(own, device.even.x[:, 3:6], device.even.lost)
+    # the angular speed is the same in every frame
+    speeds = [np.linalg.norm(window_mean(t, x, _HALF_S), axis=1) for t, x in ((at, omega), (own, gyroscope))]
+    names = ("Angular speed by markers and gyroscope", "rad/s", "markers", "gyroscope")
+    return [_Pair(names, at, speeds[0], own, speeds[1])]
 
 
-def _placement_tables(motion: CapturedMotion) -> Iterator[Table]:
-    if motion.placement is not None:
-        yield from () if motion.placement.tilt is None else (_vertical_table(motion.placement.tilt),)
-        yield _placement_table(motion.placement, motion.frame)
+def _loads(inspection: Inspection, wrench: Instrument, clock: ClockMap) -> list[_Pair]:
+    """The strongest force and moment, and what a rigid body of the best-fitting mass would need for this motion."""
+    motion, own = _reference_motion(inspection), wrench.even.times_s
+    if motion is None:
+        return []
+    grid = np.arange(motion.times_s[0], motion.times_s[-1], 0.01)
+    features = _at(grid, motion.times_s, window_mean(motion.times_s, wrench_features(motion), _HALF_S))
+    load = window_mean(own, without_lost(own, wrench.even.x, wrench.even.lost), _HALF_S)
+    aligned = _at(clock.from_reference(grid), own, load)
+    use = np.isfinite(features).all(axis=1) & np.isfinite(aligned).all(axis=1)
+    if use.sum() < 10 * features.shape[1]:
+        return []
+    x = np.column_stack([features, np.ones(len(features))])
+    explained, spread = x @ least_squares(x[use], aligned[use]), aligned[use].std(axis=0)
+    pairs: list[_Pair] = []
+    for word, unit, first in (("Force", "N", 0), ("Moment", "N m", 3)):
+        k = first + int(spread[first : first + 3].argmax())
+        title = f"{word} {wrench.channels[k]} and what the motion explains of it"
+        names = (title, unit, "explained by the motion", "load cell")
+        pairs.append(_Pair(names, grid, explained[:, k], own, load[:, k]))
+    return pairs
 
 
-def _vertical_table(tilt: Tilt) -> Table:
-    """Tilt of the capture frame."""
-    low, high = np.degrees(tilt.interval_rad()).T
-    values = np.degrees([tilt.x_rad, tilt.y_rad])
-    rows = tuple(
-        (f"tilt of the capture frame about {axis}", f"{values[i]:+.3f}", f"{low[i]:+.3f} … {high[i]:+.3f}")
-        for i, axis in enumerate("xy")
-    )
-    return Table(("vertical", "deg", "95 % interval"), rows, "Vertical", note=_sentence(tilt.weak))
+def _reference_motion(inspection: Inspection) -> Motion | None:
+    """The motion that the load cell's clock was compared with, on the reference clock."""
+    imu = inspection.devices.get("imu")
+    if imu is not None and imu.clock is not None:
+        x = imu.even.x
+        felt = imu_motion(imu.even.times_s, x[:, :3], x[:, 3:6], np.eye(4), PARALLEL)
+        return Motion(imu.clock.to_reference(felt.times_s), felt.specific_acceleration, felt.omega, felt.omega_dot)
+    try:
+        return None if inspection.body is None else pose_motion(inspection.body.poses, gravity=(0, 0, -9.80665)).motion
+    except DataProblem:  # a stated clock needs no derivatives
+        return None
 
 
-def _placement_table(placement: Placement, frame: str) -> Table:
-    """Where the IMU sits in a frame, as the motion tells: its origin and where its axes point."""
-    rows: list[tuple[str, ...]] = []
+def _liveliest(t: FloatArray, y: FloatArray, low: float, high: float) -> float:
+    """Start of the seconds, inside what both saw, in which the signal changes most."""
+    inside = (t >= low) & (t <= high) & np.isfinite(y)
+    t, y = t[inside], y[inside]
+    starts = t[t + _ZOOM_S <= t[-1]] if len(t) > 2 else t[:0]
+    if not len(starts):
+        return float(t[0]) if len(t) > 2 else low
+    travel = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(y)))])
+    gained = travel[np.searchsorted(t, starts + _ZOOM_S)] - travel[: len(starts)]
+    return float(starts[int(gained.argmax())])
+
+
+def _at(at_s: FloatArray, times_s: FloatArray, x: FloatArray) -> FloatArray:
+    """(samples, channels) at other times, linearly; NaN outside and beside NaN."""
+    return np.array([np.interp(at_s, times_s, column, left=np.nan, right=np.nan) for column in x.T], dtype=float).T
+
+
+# --- vertical, placement, motion --------------------------------------------------------------------------------------
+
+
+def _placement(motion: CapturedMotion) -> Iterator[_Part]:
+    """Tilt of the capture frame; where the IMU sits, as the motion tells: its origin and where its axes point."""
+    if motion.placement is None:
+        return
+    placement, tilt = motion.placement, motion.placement.tilt
+    if tilt is not None:
+        values, intervals = np.degrees([tilt.x_rad, tilt.y_rad]), np.degrees(tilt.interval_rad())
+        rows = [
+            {"vertical": f"tilt of the capture frame about {axis}", "deg": f"{values[i]:+.3f}"}
+            | {"95 % interval": "{:+.3f} … {:+.3f}".format(*intervals[i])}
+            for i, axis in enumerate("xy")
+        ]
+        yield table(rows, "Vertical", note=_sentence(tilt.weak))
+    records: list[dict[str, str]] = []
     for i, axis in enumerate("xyz"):
         turn, lever = float(placement.turn_std_rad[i]), float(placement.lever_std[i])
-        place = (f"{1e3 * placement.r_ab[i]:+.1f}", f"{1.96e3 * lever:.2g}") if lever < UNKNOWN_LEVER else ("-", "-")
-        about = f"{1.96 * np.degrees(turn):.2g}" if turn < UNKNOWN_TURN else "-"
-        rows.append((axis, *place, *(f"{v:+.4f}" for v in placement.R_ab[i]), about))
-    headings = (f"{frame} axis", "origin, mm", "± 95 %", "IMU x", "IMU y", "IMU z", "turn ± 95 %, deg")
-    note = f"The motion explains {100 * placement.explained:.2f} % of what the IMU saw. " + " ".join(
-        _sentence(weak) for weak in placement.weak
-    )
-    return Table(headings, tuple(rows), f"IMU in the {frame} frame", note=note.strip())
+        known, about = lever < UNKNOWN_LEVER, f"{1.96 * np.degrees(turn):.2g}" if turn < UNKNOWN_TURN else "-"
+        cells = {f"{motion.frame} axis": axis, "origin, mm": f"{1e3 * placement.r_ab[i]:+.1f}" if known else "-"}
+        cells["± 95 %"] = f"{1.96e3 * lever:.2g}" if known else "-"
+        cells |= {f"IMU {a}": f"{v:+.4f}" for a, v in zip("xyz", placement.R_ab[i], strict=True)}
+        records.append(cells | {"turn ± 95 %, deg": about})
+    explained = f"The motion explains {100 * placement.explained:.2f} % of what the IMU saw."
+    note = " ".join([explained, *map(_sentence, placement.weak)])
+    yield table(records, f"IMU in the {motion.frame} frame", note=note)
 
 
-def _frames_table(body: Body, hinge: HingeAxis | None) -> Iterator[Table]:
-    """Origins and axes of the declared frames in the cloud's."""
-    rows = tuple(
-        (name, *(f"{1e3 * v:+.1f}" for v in T[:3, 3]), *(_vector(T[:3, i]) for i in range(3)))
-        for name, T in _frames_in_cloud(body, hinge).items()
-    )
-    headings = ("frame", "x, mm", "y, mm", "z, mm", "x axis", "y axis", "z axis")
-    yield from (Table(headings, rows, "Frames in the cloud"),) if rows else ()
-
-
-def _frames_in_cloud(body: Body, hinge: HingeAxis | None) -> dict[str, FloatArray]:
-    """T_cloud_frame of the declared roles, and of a hinge that was found from the motion."""
-    return body.frames | ({} if hinge is None or "hinge" in body.frames else {"hinge": hinge.T_body_hinge})
-
-
-# --- motion -----------------------------------------------------------------------------------------------------------
-
-
-def _derivatives_table(motion: CapturedMotion) -> Iterator[Table]:
+def _derivatives(motion: CapturedMotion) -> Iterator[_Part]:
     """How poses were differentiated, and how much of the recording that left."""
-    derived, rows = motion.derivatives, list[tuple[str, str]]()
     if motion.motion is None:
         return
+    derived, rows = motion.derivatives, dict[str, str]()
     if derived is not None:
-        rows.append(("window", f"{1e3 * derived.window_s:.0f} ms, order {derived.order}"))
-    chosen = None if derived is None else derived.bandwidth
-    if chosen is not None:
-        rows.append(("bandwidth for the balance", f"{chosen.bandwidth_hz:.2f} Hz"))
-        rows.append(("window without a low-pass", f"{1e3 * chosen.best_window_s:.0f} ms"))
-        for name, spectrum in chosen.spectra.items():
-            thousandths = spectrum.unit in ("m", "rad")
-            factor, unit = (1e3, f"m{spectrum.unit}") if thousandths else (1.0, spectrum.unit)
-            rows.append((f"noise of the {name} ({chosen.noise_from})", f"{factor * spectrum.noise_std:.3g} {unit}"))
+        rows["window"] = f"{1e3 * derived.window_s:.0f} ms, order {derived.order}"
+    if derived is not None and derived.bandwidth is not None:
+        chosen = derived.bandwidth
+        rows["bandwidth for the balance"] = f"{chosen.bandwidth_hz:.2f} Hz"
+        rows["window without a low-pass"] = f"{1e3 * chosen.best_window_s:.0f} ms"
+        for name, s in chosen.spectra.items():
+            factor, unit = (1e3, f"m{s.unit}") if s.unit in ("m", "rad") else (1.0, s.unit)
+            rows[f"noise of the {name} ({chosen.noise_from})"] = f"{factor * s.noise_std:.3g} {unit}"
     known = np.isfinite(motion.motion.omega_dot).all(axis=1)
-    rows.append(("accelerations known", _percent(float(known.mean())) + " of the frames"))
+    rows["accelerations known"] = _percent(float(known.mean())) + " of the frames"
     how = "markers and IMU fused" if derived is None else f"{motion.frame} frame"
-    yield Table(("derivatives", how), tuple(rows))
+    yield Table(("derivatives", how), tuple(rows.items()))
+    if derived is not None and derived.bandwidth is not None:
+        yield partial(_spectra, derived.bandwidth)
+        yield partial(_window_errors, derived.bandwidth, 1e3 * derived.window_s)
+    m = motion.motion
+    yield partial(
+        _rows_over_time,
+        f"Motion of the {motion.frame}",
+        f"In the axes of the {motion.frame}: no spikes, no steps, and at rest a - g of about 9.8 m/s² upwards.",
+        m.times_s,
+        {"ω, rad/s": m.omega, "dω/dt, rad/s²": m.omega_dot, "a - g, m/s²": m.specific_acceleration},
+    )
 
 
-def _hinge_table(motion: CapturedMotion) -> Iterator[Table]:
-    """How well the body turns about one axis, and how far that leans (angle and standard deviation)."""
-    hinge = motion.hinge
+def _spectra(chosen: Bandwidth) -> Figure:
+    """What was measured and which part of it is noise, with the bandwidth that follows."""
+    f, panels = chosen.frequencies_hz, list[Panel]()
+    for name, s in chosen.spectra.items():
+        signal, every = np.where(s.signal > 1e-2 * s.noise, s.signal, np.nan), np.concatenate([s.measured, s.noise])
+        parts = (
+            ("measured", s.measured, PALE, 4.0),
+            ("noise", s.noise, COLOURS[1], 1.5),
+            ("signal", signal, DARK, 1.2),
+        )
+        data = tuple(curve(f, np.where(y > 0, y, np.nan), word, c, width=width) for word, y, c, width in parts)
+        scale = plots.log_scale(float(every[every > 0].min()), float(every.max()))
+        panels.append(Panel(f"{name}, ({s.unit}/s²)²/Hz", data, y=scale))
+    return plots.figure(
+        "Spectrum of the acceleration",
+        "The bandwidth should stand near the place where the measured curves meet the noise; beyond that place the "
+        f"recording tells nothing about accelerations. Noise from: {chosen.noise_from}.",
+        panels,
+        plots.x_title("frequency, Hz") | plots.log_scale(float(f[f > 0].min()), float(f[-1])),
+        marks=[plots.upright(chosen.bandwidth_hz, f"bandwidth {chosen.bandwidth_hz:.2f} Hz")],
+    )
+
+
+def _window_errors(chosen: Bandwidth, used: float) -> Figure:
+    """What each window would take from the motion and leave of the noise; used: the one that was chosen, ms."""
+    percent, best = 100 * chosen.error, 1e3 * chosen.best_window_s
+    scale = plots.log_scale(float(percent.min()), float(percent.max()))
+    alone = plots.upright(best, f"best alone: {best:.0f} ms", "#999", level=0.88)
+    return plots.figure(
+        "Choice of the window",
+        "The window that is used stays well to the left of the minimum, because the low-pass of the balance takes the "
+        "rest of the noise; without a low-pass the minimum is best.",
+        [Panel("error, % of the motion", (curve(1e3 * chosen.windows_s, percent, "error"),), y=scale)],
+        plots.x_title("window, ms"),
+        marks=[plots.upright(used, f"used: {used:.0f} ms"), alone],
+    )
+
+
+def _hinge(motion: CapturedMotion) -> Iterator[_Part]:
+    """How well the body turns about one axis, and how far that leans; the angle, and what of the motion is off it."""
+    hinge, turned = motion.hinge, motion.hinge_motion
     if hinge is None:
         return
-    z, place = hinge.T_world_hinge[:3, 2], 1e3 * hinge.T_world_hinge[:3, 3]
-    rows = [
-        ("range of the angle", f"{np.degrees(hinge.range_rad):.2f} deg"),
-        ("axis in the capture frame", _vector(z)),
-        ("a point of it", ", ".join(f"{v:+.1f}" for v in place) + " mm"),
-        ("tilting off the axis (rms)", f"{np.degrees(hinge.tilt_rms_rad):.3f} deg"),
-        ("sliding off the axis (rms)", f"{1e3 * hinge.slide_rms_m:.2f} mm"),
-    ]
+    rows = {"range of the angle": f"{np.degrees(hinge.range_rad):.2f} deg"}
+    rows["axis in the capture frame"] = _vector(hinge.T_world_hinge[:3, 2])
     if np.isfinite(hinge.direction_std_rad):
-        rows.insert(2, ("its direction, ± 95 %", f"{1.96 * np.degrees(hinge.direction_std_rad):.3f} deg"))
-        rows.insert(4, ("its place, ± 95 %", f"{1.96e3 * hinge.point_std_m:.2f} mm"))
+        rows["its direction, ± 95 %"] = f"{1.96 * np.degrees(hinge.direction_std_rad):.3f} deg"
+    rows["a point of it"] = ", ".join(f"{1e3 * v:+.1f}" for v in hinge.T_world_hinge[:3, 3]) + " mm"
+    if np.isfinite(hinge.direction_std_rad):
+        rows["its place, ± 95 %"] = f"{1.96e3 * hinge.point_std_m:.2f} mm"
+    rows["tilting off the axis (rms)"] = f"{np.degrees(hinge.tilt_rms_rad):.3f} deg"
+    rows["sliding off the axis (rms)"] = f"{1e3 * hinge.slide_rms_m:.2f} mm"
     if motion.inclination_rad is not None:
         lean, std = (float(np.degrees(v)) for v in motion.inclination_rad)
         words = f" ± {1.96 * std:.3f} deg (95 %)" if np.isfinite(std) else " deg, if the capture frame is level"
-        rows.append(("leaning from the vertical", f"{lean:.3f}{words}"))
-    yield Table(("hinge", ""), tuple(rows))
+        rows["leaning from the vertical"] = f"{lean:.3f}{words}"
+    yield Table(("hinge", ""), tuple(rows.items()))
+    if turned is not None:
+        yield partial(
+            _rows_over_time,
+            "Angle, and motion off the hinge",
+            "The lower rows should stay near zero at every angle; what follows the angle there is a wrong axis or a "
+            "hinge that gives way.",
+            turned.times_s,
+            {"angle, deg": np.degrees(turned.angle_rad)[:, None], "tilt off the axis, deg": np.degrees(turned.tilt_rad)}
+            | {"slide off the axis, mm": 1e3 * turned.slide_m},
+        )
 
 
-def _rolling_table(rolls: RollingMotion | None) -> Iterator[Table]:
+def _wheel(rolls: RollingMotion | None) -> Iterator[_Part]:
     """How the object stood on its wheel: median and range of 95 % of the time."""
     if rolls is None:
         return
-    signals = {
-        "height of the axle, mm": 1e3 * rolls.height_m,
-        "pitch, deg": np.degrees(rolls.pitch_rad),
-        "camber, deg": np.degrees(rolls.camber_rad),
-        "heading, deg": np.degrees(rolls.yaw_rad),
-    }
-    rows: list[tuple[str, ...]] = []
+    angles = {"pitch, deg": rolls.pitch_rad, "camber, deg": rolls.camber_rad, "heading, deg": rolls.yaw_rad}
+    signals = {"height of the axle, mm": 1e3 * rolls.height_m} | {n: np.degrees(x) for n, x in angles.items()}
+    records: list[dict[str, str]] = []
     for name, x in signals.items():
-        seen = x[np.isfinite(x)]
-        cells = [f"{v:.2f}" for v in np.quantile(seen, (0.5, 0.025, 0.975))] if len(seen) else ["-"] * 3
-        rows.append((name, *cells))
-    yield Table(("wheel", "median", "2.5 %", "97.5 %"), tuple(rows))
+        known = x[np.isfinite(x)]
+        cells = [f"{v:.2f}" for v in np.quantile(known, (0.5, 0.025, 0.975))] if len(known) else ["-"] * 3
+        records.append(dict(zip(("wheel", "median", "2.5 %", "97.5 %"), (name, *cells), strict=True)))
+    yield table(records)
+    yield partial(
+        _rows_over_time,
+        "Wheel on the floor",
+        "The height should be the wheel's radius and not change: waves mean a tilted capture frame or markers beside "
+        "the axle, steps mean that the wheel was lifted.",
+        rolls.contact.times_s,
+        {"axle height, mm": 1e3 * rolls.height_m[:, None], "heading, deg": np.degrees(rolls.yaw_rad)[:, None]}
+        | {"pitch, camber, deg": np.degrees(np.column_stack([rolls.pitch_rad, rolls.camber_rad]))},
+        ("pitch", "camber"),
+    )
+
+
+def _rows_over_time(
+    title: str, look_for: str, times_s: FloatArray, rows: Mapping[str, FloatArray], names: Sequence[str] = "xyz"
+) -> Figure | None:
+    """Rows of (samples, k) signals over time. None where the first is not known."""
+    signals = {word: {name: y[:, i] for i, name in enumerate(names[: y.shape[1]])} for word, y in rows.items()}
+    known = np.isfinite(next(iter(rows.values()))).any()
+    return plots.over_time(title, look_for, times_s, signals) if known else None
 
 
 def _percent(share: float) -> str:

@@ -21,7 +21,7 @@ from palpate.physics.functions import ARRAYS, Scalar
 from palpate.physics.motion import Kinematics
 from palpate.report import plots
 from palpate.report.page import Figure, Json
-from palpate.report.plots import COLOURS, DARK, GREY, LEGEND_ABOVE, LEGEND_ON_TOP, Panel, curve, line, short, shown_in
+from palpate.report.plots import COLOURS, DARK, GREY, Mark, Panel, curve, line, short, shown_in
 from palpate.runtime.replay import Window
 
 MEASURED, ESTIMATED, RESIDUAL = DARK, COLOURS[1], "#5fbf9f"
@@ -93,12 +93,22 @@ def over_time(view: View, segment: str) -> tuple[Figure, ...]:
     zero = plots.zero_of(view.times_s)
     for spans in _groups(view.segments.get(segment, ())):
         inside = segment_mask(view.times_s, spans)
-        seen = view.used & inside & np.isfinite(view.reference - view.estimate).all(axis=1)
-        if not seen.any():
+        known = view.used & inside & np.isfinite(view.reference - view.estimate).all(axis=1)
+        if not known.any():
             continue
         name = f"{segment.replace('_', '-').capitalize()} segment, {spans[0][0] - zero:g} to {spans[-1][1] - zero:g} s"
-        motion, forces, errors = _motion(view, inside), _forces(view, inside, seen), _errors(view, inside, seen)
-        grey = _bands(view.times_s[inside] - zero, ~seen[inside])
+        t = view.times_s[inside] - zero
+        motion, errors = _motion(view, t, inside), _errors(view, t, inside, known)
+        # no estimate where the model does not speak, as of the friction of an object at rest
+        estimate, rows = np.where(known[:, None], view.estimate, np.nan)[inside], view.model.mechanism.rows
+        forces = [
+            Panel(
+                f"{_kind(row)} {row.name}, {row.unit}" if len(rows) == 1 else f"{row.name}, {row.unit}",
+                _both(line, t, view.reference[inside, i], estimate[:, i], "estimated"),
+            )
+            for i, row in enumerate(rows)
+        ]
+        grey = _bands(t, ~known[inside])
         if len(errors) == 1:
             figures.append(_lettered(name, _CLOSE, [*motion, *forces, *errors], zero, grey))
         else:
@@ -107,77 +117,49 @@ def over_time(view: View, segment: str) -> tuple[Figure, ...]:
     return tuple(figures)
 
 
-def _motion(view: View, inside: BoolArray) -> list[Panel]:
+def _motion(view: View, t: FloatArray, inside: BoolArray) -> list[Panel]:
     """Positions of the coordinates, then the other series, those of one unit together."""
-    t = view.times_s[inside] - plots.zero_of(view.times_s)
     positions = [(c.name, c.unit, c.position) for c in view.coordinates if np.isfinite(c.position).any()]
     tints = cycle([COLOURS[i] for i in (0, 2, 3, 4, 7, 6)])  # no orange: that is the estimate's
     words = {"m/s2": "a - g", "rad/s": "ω"}
     panels: list[Panel] = []
     for quantities in (positions, [(s.name, s.unit, s.values) for s in view.series]):
-        lone: Json = {"showlegend": False} if len(quantities) == 1 else {}
         for unit in dict.fromkeys(unit for _, unit, _ in quantities):
-            shown = shown_in(unit)
-            data = tuple(
-                line(t, shown.factor * y[inside], name, DARK if lone else next(tints), **lone)
-                for name, u, y in quantities
-                if u == unit
-            )
-            panels.append(Panel(f"{words.get(unit, plots.quantity(unit))}, {shown.unit}", data))
+            those, shown = [(n, y) for n, u, y in quantities if u == unit], shown_in(unit)
+            title = those[0][0] if len(those) == 1 < len(quantities) else words.get(unit, plots.quantity(unit))
+            lone = len(quantities) == 1
+            data = tuple(line(t, shown.factor * y[inside], n, DARK if lone else next(tints)) for n, y in those)
+            panels.append(Panel(f"{title}, {shown.unit}", data))
     return panels
-
-
-def _forces(view: View, inside: BoolArray, seen: BoolArray) -> list[Panel]:
-    """Measured and estimated; no estimate where the model does not speak, as of the friction of an object at rest."""
-    t, rows = view.times_s[inside] - plots.zero_of(view.times_s), view.model.mechanism.rows
-    estimate = np.where(seen[:, None], view.estimate, np.nan)
-    return [
-        Panel(
-            f"{_kind(row)} {row.name}, {row.unit}" if len(rows) == 1 else f"{row.name}, {row.unit}",
-            _both(line, t, view.reference[inside, i], estimate[inside, i], "estimated"),
-        )
-        for i, row in enumerate(rows)
-    ]
 
 
 def _both(draw: Any, t: FloatArray, measured: FloatArray, model: FloatArray, word: str) -> tuple[Json, Json]:
     """Measured, and thinner what the model says of it."""
-    thin: Json = {"line": {"color": ESTIMATED, "width": 1.1}}
-    broad: Json = {"line": {"color": MEASURED, "width": 2.0}}
+    broad, thin = ({"line": {"color": c, "width": w}} for c, w in ((MEASURED, 2.0), (ESTIMATED, 1.1)))
     return draw(t, measured, "measured", MEASURED, **broad), draw(t, model, word, ESTIMATED, **thin)
 
 
-def _errors(view: View, inside: BoolArray, seen: BoolArray) -> list[Panel]:
-    t, rows = view.times_s[inside] - plots.zero_of(view.times_s), view.model.mechanism.rows
+def _errors(view: View, t: FloatArray, inside: BoolArray, known: BoolArray) -> list[Panel]:
     panels: list[Panel] = []
+    rows = view.model.mechanism.rows
     for i, row in enumerate(rows):
-        left = np.where(seen, np.abs(view.reference[:, i] - view.estimate[:, i]), np.nan)
-        data = line(t, left[inside], "absolute residual", RESIDUAL, showlegend=False)
-        size, extent = rms(left[seen]), float(np.ptp(view.reference[seen, i]))
+        left = np.where(known, np.abs(view.reference[:, i] - view.estimate[:, i]), np.nan)
+        size, extent = rms(left[known]), float(np.ptp(view.reference[known, i]))
         share = f", {100 * size / extent:.2f} % of range" if extent > 0 else ""
         title = f"|residual|, {row.unit}" if len(rows) == 1 else f"{row.name}, {row.unit}"
-        panels.append(Panel(title, (data,), (size, f"RMS {size:.3g} {row.unit}{share}")))
+        mark = plots.level(size, f"RMS {size:.3g} {row.unit}{share}", DARK, 1.5)
+        panels.append(Panel(title, (line(t, left[inside], "absolute residual", RESIDUAL),), (mark,)))
     return panels
 
 
-def _lettered(title: str, look_for: str, panels: Sequence[Panel], zero: float, grey: Sequence[Json] = ()) -> Figure:
+def _lettered(title: str, look_for: str, panels: Sequence[Panel], zero: float, grey: Sequence[Mark] = ()) -> Figure:
     """Panels above one time axis, lettered as in a paper; grey: bands of what is not compared."""
     named = [replace(p, title=f"({chr(ord('a') + i)}) {p.title}") for i, p in enumerate(panels)]
-    levels = [p.level[1] for p in panels if p.level is not None]
-    if grey:
-        look_for += " Grey: not compared (at rest, at a stop, or not seen)."
-        named[-1] = replace(named[-1], data=(*named[-1].data, plots.key("not compared", "#dddddd")))
-    return plots.stacked(
-        title,
-        look_for,
-        named,
-        plots.since(zero),
-        f"{levels[0]}." if len(levels) == 1 else "",
-        height=90 + (165 if len(panels) <= 3 else 140) * len(panels),
-        legend=LEGEND_ABOVE,
-        shapes=grey,
-        margin={"l": 70, "r": 14, "t": 36 if panels[0].level is None else 52, "b": 48},
-    )
+    levels = [mark.label["text"] for p in panels for mark in p.marks]
+    say = f"{look_for} Grey: not compared (at rest, at a stop, or not seen)." if grey else look_for
+    keys = {"not compared": "#dddddd"} if grey else None
+    message = f"{levels[0]}." if len(levels) == 1 else ""
+    return plots.figure(title, say, named, plots.since(zero), message, marks=grey, keys=keys)
 
 
 def _groups(spans: Sequence[tuple[float, float]]) -> list[list[tuple[float, float]]]:
@@ -192,12 +174,11 @@ def _groups(spans: Sequence[tuple[float, float]]) -> list[list[tuple[float, floa
     return groups
 
 
-def _bands(t: FloatArray, mask: BoolArray) -> list[Json]:
+def _bands(t: FloatArray, mask: BoolArray) -> list[Mark]:
     """Stretches that can be seen, shaded."""
-    spans = [(float(t[a]), float(t[b - 1])) for a, b in runs(mask)]
     shortest = float(t[-1] - t[0]) / 500
-    long = sorted((b - a, a, b) for a, b in spans if b - a > shortest)[-_MOST_BANDS:]
-    return [plots.band(a, b, "#bbbbbb", 0.35) for _, a, b in long]
+    spans = [(float(t[b - 1] - t[a]), float(t[a]), float(t[b - 1])) for a, b in runs(mask)]
+    return [plots.band(a, b, "#bbbbbb", 0.35) for long, a, b in sorted(spans)[-_MOST_BANDS:] if long > shortest]
 
 
 # --- shapes -----------------------------------------------------------------------------------------------------------
@@ -207,28 +188,28 @@ def profiles(view: View) -> Figure | None:
     """How much worse the fit is with each shape held elsewhere, one small plot per shape."""
     if not view.profiles:
         return None
-    titles = [_profile_title(p) for p in view.profiles]
-    made = plots.grid(titles, [f"{p.name}, {shown_in(p.unit).unit}" for p in view.profiles], "misfit / 95 % limit", 190)
-    data: list[Json] = []
-    shapes: list[Json] = []
-    for i, p in enumerate(view.profiles):
-        x, place = shown_in(p.unit).factor, plots.on_plot(i)
-        data.append(curve(x * p.values, np.minimum(p.costs, 1e6), p.name, 0, **place, showlegend=False))
-        upright, whole = plots.upright(x * p.value, "")[0], {"xref": place["xaxis"], "yref": f"{place['yaxis']} domain"}
-        shapes += [upright | whole, plots.level(1.0, i)]
-        if p.interval is not None:
+    panels: list[Panel] = []
+    for p in view.profiles:
+        shown = shown_in(p.unit)
+        x = shown.factor
+        marks = [plots.upright(x * p.value), plots.level(1.0)]
+        text = f"{p.name} = {short(x * p.value)} {shown.unit}"
+        if p.interval is None:
+            text += ', <span style="color:#c0392b">flat: not in the data</span>'
+        else:
             low, high = (float(np.clip(v, p.values.min(), p.values.max())) for v in p.interval)
-            shapes.append(plots.band(x * low, x * high, COLOURS[4], 0.3) | whole)
+            marks.append(plots.band(x * low, x * high, COLOURS[4], 0.3))
+            text += " ({} … {})".format(*(short(x * v) for v in p.interval))
         worst = float(np.nanmax(p.costs)) if np.isfinite(p.costs).any() else 0.0
         top = min(max(1.1 * worst, _LOWEST_COST), _HIGHEST_COST)
-        made[plots.axis_of("yaxis", i)] |= {"range": [-0.05 * top, top]}
-        made[plots.axis_of("xaxis", i)] |= {"range": [x * v for v in _valley(p)]}
-    return Figure(
+        across = plots.x_title(f"{p.name}, {shown.unit}") | {"range": [x * v for v in _valley(p)]}
+        data, y = curve(x * p.values, np.minimum(p.costs, 1e6), p.name), {"range": [-0.05 * top, top]}
+        panels.append(Panel("misfit / 95 % limit", (data,), tuple(marks), y, across, text))
+    return plots.figure(
         "Profiles of the shapes",
         "Below the dashed line the fit is as good as the best: a narrow valley (shaded: 95 % interval) says that the "
         "recording tells the value, a curve that stays below at an end that the value is an assumption.",
-        tuple(data),
-        made | {"shapes": shapes},
+        panels,
     )
 
 
@@ -240,15 +221,6 @@ def _valley(profile: Profile) -> tuple[float, float]:
     low, high = float(places.min()), float(places.max())
     margin = 0.6 * (high - low) or last - first
     return max(first, low - margin), min(last, high + margin)
-
-
-def _profile_title(profile: Profile) -> str:
-    shown = shown_in(profile.unit)
-    text = f"{profile.name} = {short(shown.factor * profile.value)} {shown.unit}"
-    if profile.interval is None:
-        return f'{text}, <span style="color:#c0392b">flat: not in the data</span>'
-    low, high = (short(shown.factor * v) for v in profile.interval)
-    return f"{text} ({low} … {high})"
 
 
 # --- replay -----------------------------------------------------------------------------------------------------------
@@ -263,38 +235,30 @@ def replay(windows: Sequence[Window]) -> Figure | None:
     zero = plots.zero_of(windows[0].times_s)
     if windows[0].tracks[1:]:
         return _several_coordinates(windows, zero)
-    unit = windows[0].tracks[0].unit
-    shown = shown_in(unit)
-    titles = [f"RMS {short(shown.factor * w.tracks[0].rms)} {shown.unit}" for w in windows]
-    x_titles = [plots.since(zero)["title"]["text"]] * len(windows)
-    made = plots.grid(titles, x_titles, f"{plots.quantity(unit)}, {shown.unit}", 180)
-    data: list[Json] = []
-    for i, w in enumerate(windows):
-        track = w.tracks[0]
-        for name, y, colour in (("measured", track.measured, MEASURED), ("simulated", track.simulated, ESTIMATED)):
-            more: Json = {"legendgroup": name, "showlegend": i == 0, **plots.on_plot(i)}
-            data.append(line(w.times_s - zero, shown.factor * y, name, colour, most=1200, **more))
-    return Figure(
+    panels: list[Panel] = []
+    for w in windows:
+        track, shown = w.tracks[0], shown_in(w.tracks[0].unit)
+        both = (("measured", track.measured, MEASURED), ("simulated", track.simulated, ESTIMATED))
+        data = tuple(line(w.times_s - zero, shown.factor * y, name, c, most=1200) for name, y, c in both)
+        text = f"RMS {short(shown.factor * track.rms)} {shown.unit}"
+        title = f"{plots.quantity(track.unit)}, {shown.unit}"
+        panels.append(Panel(title, data, x=plots.since(zero), heading=text))
+    return plots.figure(
         f"Replay of {len(windows)} window{'s' if len(windows) != 1 else ''}",
         "The model gets the measured force and moves by itself: it should start, turn and stop when the real object "
         "does; a slow drift apart is a small error of the spring or of friction.",
-        tuple(data),
-        made | {"legend": LEGEND_ON_TOP},
+        panels,
     )
 
 
 def _several_coordinates(windows: Sequence[Window], zero: float) -> Figure:
-    times = _joined([w.times_s - zero for w in windows])
-    panels: list[Panel] = []
+    times, panels = _joined([w.times_s - zero for w in windows]), list[Panel]()
     for i, first in enumerate(windows[0].tracks):
-        shown = shown_in(first.unit)
-        measured, simulated = (
-            shown.factor * _joined(parts)[:_REPLAYED]
-            for parts in ([w.tracks[i].measured for w in windows], [w.tracks[i].simulated for w in windows])
-        )
-        panels.append(
-            Panel(f"{first.name}, {shown.unit}", _both(curve, times[:_REPLAYED], measured, simulated, "simulated"))
-        )
+        shown, parts = shown_in(first.unit), [w.tracks[i] for w in windows]
+        each = ([c.measured for c in parts], [c.simulated for c in parts])
+        measured, simulated = (shown.factor * _joined(pieces)[:_REPLAYED] for pieces in each)
+        data = _both(curve, times[:_REPLAYED], measured, simulated, "simulated")
+        panels.append(Panel(f"{first.name}, {shown.unit}", data))
     return _lettered(
         "Replay, its first windows" if len(times) > _REPLAYED else "Replay",
         "The model gets the measured forces and moves by itself, window after window from the measured state: the "
@@ -328,11 +292,8 @@ def force_of(model: Model, position: FloatArray, speed: float, which: Sequence[b
     """What some of the elements ask of a person at this speed: the first row of Y p, N m or N, (samples,)."""
     columns: list[list[Scalar]] = model.columns(_moving(model, position, speed), ARRAYS)
     use = [take for e, take in zip(model.elements, which, strict=True) for _ in e.parameters]
-    total = np.zeros_like(position)
-    for column, value, take in zip(columns, model.p.tolist(), use, strict=True):
-        if take:
-            total = total + column[0] * value
-    return total
+    parts = (c[0] * v for c, v, take in zip(columns, model.p.tolist(), use, strict=True) if take)
+    return sum(parts, np.zeros_like(position))
 
 
 def holding_force(model: Model, position: FloatArray) -> FloatArray:
@@ -345,10 +306,8 @@ def holding_force(model: Model, position: FloatArray) -> FloatArray:
 
 def dry_force(model: Model, position: FloatArray, speed: FloatArray | float = 0.0) -> FloatArray:
     """How much dry friction can hold or take at most: N m or N, (samples,), never negative."""
-    total = np.zeros_like(position)
-    for ratio, size in model.dry_forces(_moving(model, position, speed), ARRAYS):
-        total = total + np.abs(ratio[0] * size)
-    return total
+    sizes = model.dry_forces(_moving(model, position, speed), ARRAYS)
+    return sum((np.abs(ratio[0] * size) for ratio, size in sizes), np.zeros_like(position))
 
 
 def damping(model: Model, position: FloatArray, speed: float) -> FloatArray:
@@ -391,23 +350,22 @@ def holding(view: View) -> Figure | None:
     data: list[Json] = []
     if (dry > 0).any():
         edge: Json = {"line": {"width": 0}, "hoverinfo": "skip"}
-        data.append(curve(x, middle - dry, "", showlegend=False, **edge))
+        data.append(curve(x, middle - dry, "", **edge))
         filled: Json = {"fill": "tonexty", "fillcolor": "rgba(138,138,138,0.25)"}
         data.append(curve(x, middle + dry, "dry friction, ±", **edge, **filled))
     measured, forces = _measured_points(view, main, float(np.ptp(middle)) + 2 * float(dry.max()))
     data += [*measured, curve(x, middle, "model", DARK, width=2.5)]
     every = np.concatenate([middle - dry, middle + dry, forces])
     margin = 0.08 * float(np.ptp(every)) + 1e-9
-    scale = {0: {"range": [float(every.min()) - margin, float(every.max()) + margin]}}
     forth, back = view.model.mechanism.way
-    return Figure(
+    scale = {"range": [float(every.min()) - margin, float(every.max()) + margin]}
+    return plots.figure(
         "Spring and dry friction over the travel",
         f"Slow {forth} should lie on the upper edge of the band, slow {back} on the lower, rests between them (bars: "
         f"5 to 95 % of a rest). Slow is below {shown.factor * SLOW:.2g} {shown.unit}/s; what inertia and dampers take "
         "there by the model is subtracted.",
-        tuple(data),
-        plots.layout([f"{_kind(row)} to hold it, {row.unit}"], _position_axis(main), height=380, y=scale)
-        | {"legend": LEGEND_ABOVE | {"itemsizing": "constant"}},
+        [Panel(f"{_kind(row)} to hold it, {row.unit}", tuple(data), y=scale)],
+        _position_axis(main),
     )
 
 
@@ -483,27 +441,24 @@ def damping_over_position(view: View) -> Figure | None:
     borders = zone_borders(view)
     places = [shown.factor * border.place for border in borders]
     low, high = min([x[0], *places]), max([x[-1], *places])
-    shapes: list[Json] = []
-    labels: list[Json] = []
+    marks: list[Mark] = []
     for i, (border, place) in enumerate(zip(borders, places, strict=True)):
         text = f"{border.element} {border.side} {short(place)} {shown.unit}{', not in the data' if border.flat else ''}"
-        shape, label = plots.upright(place, text, level=1 - 0.08 * (i % 3))
         # to the side where there is room
-        labels.append(label if place < (low + high) / 2 else label | {"xanchor": "right", "xshift": -4})
-        shapes.append(shape)
+        marks.append(plots.upright(place, text, level=1 - 0.08 * (i % 3), right=place < (low + high) / 2))
         if border.interval is not None:
             a, b = np.clip(shown.factor * np.array(border.interval), x[0], x[-1]).tolist()
-            shapes.append(plots.band(a, b, COLOURS[4], 0.25))
-    made = plots.layout([f"d {_kind(row)} / d speed, {row.unit} s/{main.unit}"], _position_axis(main), height=340)
-    made["yaxis"] |= {"rangemode": "tozero"}
-    made["xaxis"] |= {"range": [float(low - 0.02 * (high - low)), float(high + 0.02 * (high - low))]}
+            marks.append(plots.band(a, b, COLOURS[4], 0.25))
+    reach = {"range": [float(low - 0.02 * (high - low)), float(high + 0.02 * (high - low))]}
     dots = " Dotted: not passed in that direction, so the model's alone." if unseen else ""
-    return Figure(
+    y_title = f"d {_kind(row)} / d speed, {row.unit} s/{main.unit}"
+    return plots.figure(
         f"Damping at {AT_SPEED:g} {main.unit}/s",
         "Steps are zones and stand at their borders (shaded: 95 % interval where the border was estimated); a step "
         f"where the real object has none is a wrong border.{dots}",
-        tuple(data),
-        made | {"shapes": shapes, "annotations": labels, "legend": LEGEND_ABOVE},
+        [Panel(y_title, tuple(data), y={"rangemode": "tozero"})],
+        _position_axis(main) | reach,
+        marks=marks,
     )
 
 
@@ -566,7 +521,7 @@ def _residual_figure(
         good &= np.isfinite(main.position) & np.isfinite(main.speed)
     if good.sum() < _FEWEST:
         return None
-    rows, scales, panels = view.model.mechanism.rows, dict[int, Json](), list[Panel]()
+    rows, panels = view.model.mechanism.rows, list[Panel]()
     parts = directions(view, main) if main is not None and by_direction else (("", good, COLOURS[0]),)
     for i, row in enumerate(rows):
         left = view.reference[:, i] - view.estimate[:, i]
@@ -579,16 +534,14 @@ def _residual_figure(
             x, y = medians(shown.factor * over[good & which], left[good & which])
             data.append(curve(x, y, f"median, {word}" if word else "median", colour if word else DARK, width=2.5))
         reach = 1.15 * float(np.quantile(np.abs(left[good]), 0.998)) or 1.0
-        scales[i] = {"range": [-reach, reach], "zeroline": True, "zerolinecolor": "#888", "zerolinewidth": 1}
-        panels.append(Panel(f"{f'{_kind(row)} {row.name}' if len(rows) > 1 else 'residual'}, {row.unit}", tuple(data)))
-    return plots.stacked(
+        scale = {"range": [-reach, reach], "zeroline": True, "zerolinecolor": "#888", "zerolinewidth": 1}
+        title = f"{f'{_kind(row)} {row.name}' if len(rows) > 1 else 'residual'}, {row.unit}"
+        panels.append(Panel(title, tuple(data), y=scale))
+    return plots.figure(
         f"Residual against {name}",
         _LOOK_FOR.get(name, "Every median should stay at zero: a slope or a wave is an effect that the model lacks."),
         panels,
         plots.x_title(f"{name}{note}, {shown.unit}"),
-        height=100 + (200 if len(rows) == 1 else 150) * len(rows),
-        y=scales,
-        legend=LEGEND_ABOVE,
     )
 
 

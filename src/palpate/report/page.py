@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import resources
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 
 Json = dict[str, Any]
+Record = Mapping[str, str] | Sequence[tuple[str, str]]
+"""Headings and cells of one row; as pairs where headings repeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,35 @@ class Section:
 
     title: str
     blocks: tuple[Block, ...]
+
+
+def table(records: Iterable[Record], title: str = "", *, marked: Iterable[object] = (), note: str = "") -> Table:
+    """A table of records, heading -> cell. Columns of which half the cells are numbers are aligned as such; `marked`
+    says of each row whether it deserves a look.
+    """
+    given = [list(r.items()) if isinstance(r, Mapping) else r for r in records]
+    rows, headings = (
+        tuple(tuple(cell for _, cell in r) for r in given),
+        tuple(h for h, _ in (given[0] if given else ())),
+    )
+    filled = [[row[i] for row in rows if row[i] not in ("-", "")] for i in range(len(headings))]
+    words = tuple(i for i, col in enumerate(filled) if not i or 2 * sum(map(_is_number, col)) < len(col))
+    return Table(headings, rows, title, words, tuple(i for i, mark in enumerate(marked) if mark), note)
+
+
+def _is_number(cell: str) -> bool:
+    return re.fullmatch(r"[<±+-]? ?[\d.]+(e[+-]?\d+)?( %)?( […±] [+-]?[\d.]+| \(.* %\))?", cell) is not None
+
+
+def section(title: str, *blocks: Block | None) -> Section:
+    """A section of those blocks that there are; a table without rows is none."""
+    return Section(title, tuple(b for b in blocks if b is not None and not (isinstance(b, Table) and not b.rows)))
+
+
+def fold(summary: str, *blocks: Block | None) -> Folded | None:
+    """Folded blocks, where there are any."""
+    inside = section("", *blocks).blocks
+    return Folded(summary, inside) if inside else None
 
 
 _STATUSES = ("identified", "prior-dominated", "not-identifiable")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import re
 from base64 import b64decode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from io import StringIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -17,7 +18,7 @@ from palpate.errors import MissingExtra
 from palpate.files import replacing
 from palpate.physics.arrays import FloatArray
 from palpate.report.page import Figure, Json, Table
-from palpate.report.tables import errors_table, parameters_table, shapes_table
+from palpate.report.tables import errors_table, parameter_table, shape_table
 
 Format = Literal["svg", "pdf"]
 FORMATS: tuple[Format, ...] = ("svg", "pdf")
@@ -59,28 +60,27 @@ def draw(figure: Figure) -> tuple[Any, Any]:
     except ImportError:
         raise MissingExtra("matplotlib", "report", "figures for papers") from None
     layout = figure.layout
-    width, height = WIDTH_MM / 25.4, float(layout.get("height", 320)) / _PIXELS_PER_INCH
+    height = float(layout.get("height", 320)) / _PIXELS_PER_INCH
     with style(_STYLE):
-        drawn = new(figsize=(width, height))
+        drawn = new(figsize=(WIDTH_MM / 25.4, height))
         if "scene" in layout:
             _draw_space(drawn, figure)
-            return drawn, style(_STYLE)
-        axes = dict(_axes(drawn, layout, height))
-        for name, ax in axes.items():
-            traces = [trace for trace in figure.data if trace.get("yaxis", "y") == name]
-            groups = [trace for trace in traces if trace["type"] == "bar" and _are_names(trace)]
-            for trace in (trace for trace in traces if trace not in groups):
-                (_draw_histogram if trace["type"] == "bar" else _draw_curve)(ax, trace)
-            _draw_groups(ax, groups)
-        _filled(axes, figure)
-        for name, ax in axes.items():
-            y = layout[_long(name)]
-            _limits(ax, y, layout[_long(str(y.get("anchor", "x")))])
-        for shape in layout.get("shapes", ()):
-            _draw_shape(axes, shape)
-        for note in layout.get("annotations", ()):
-            _draw_note(drawn, axes, note)
-        drawn.align_ylabels()
+        else:
+            axes = _axes(drawn, layout, height)
+            for name, ax in axes.items():
+                traces = [trace for trace in figure.data if trace.get("yaxis", "y") == name]
+                groups = [trace for trace in traces if trace["type"] == "bar"]
+                for before, trace in pairwise([{}, *(t for t in traces if t["type"] == "scatter")]):
+                    _draw_curve(ax, trace, before)
+                for i, trace in enumerate(groups):
+                    _draw_bars(ax, trace, i, len(groups))
+                y = layout[_long(name)]
+                _limits(ax, y, layout[_long(y["anchor"])])
+            for shape in layout.get("shapes", ()):
+                _draw_shape(axes, shape)
+            for note in layout.get("annotations", ()):
+                _draw_note(axes, note)
+            drawn.align_ylabels()
         _legend(drawn, figure, height)
     return drawn, style(_STYLE)
 
@@ -103,39 +103,39 @@ def plain(text: str) -> str:
 # --- plots ------------------------------------------------------------------------------------------------------------
 
 
-def _axes(drawn: Any, layout: Json, height: float) -> Iterator[tuple[str, Any]]:
-    """Axes by the name of their vertical one, where the layout has them."""
+def _axes(drawn: Any, layout: Json, height: float) -> dict[str, Any]:
+    """Axes by the name of their vertical one, where the layout has them; the lowest above a common axis names it."""
     left, right, low, high = 0.1, 0.985, 0.48 / height, 1 - 0.32 / height
-    keys = [k for k in layout if k.startswith("yaxis")]
-    below = {k: _long(str(layout[k].get("anchor", "x"))) for k in keys}
-    lowest = min(layout[k].get("domain", [0, 1])[0] for k in keys)
-    shared: dict[str, Any] = {}
-    for key in keys:
-        x, y = layout[below[key]], layout[key]
-        (x0, x1), (y0, y1) = x.get("domain", [0, 1]), y.get("domain", [0, 1])
+    axes, shared = dict[str, Any](), dict[str, Any]()
+    for key in (k for k in layout if k.startswith("yaxis")):
+        y, name = layout[key], "y" + key.removeprefix("yaxis")
+        x = layout[_long(y["anchor"])]
+        (x0, x1), (y0, y1) = x.get("domain", [0, 1]), y["domain"]
         wide, tall = right - left, high - low
         place = [left + x0 * wide, low + y0 * tall, (x1 - x0) * wide, (y1 - y0) * tall]
-        ax = drawn.add_axes(place, sharex=shared.get(below[key]))
-        shared.setdefault(below[key], ax)
-        ax.set_ylabel(plain(y.get("title", {}).get("text", "")))
-        if list(below.values()).count(below[key]) == 1 or y0 <= lowest:
-            ax.set_xlabel(plain(x.get("title", {}).get("text", "")))
+        ax = axes[name] = drawn.add_axes(place, sharex=shared.get(y["anchor"]))
+        shared.setdefault(y["anchor"], ax)
+        ax.set_ylabel(plain(y["title"]["text"]))
+        if x["anchor"] == name:
+            ax.set_xlabel(plain(x["title"]["text"]))
         else:
             ax.tick_params(labelbottom=False)
-        yield "y" + key.removeprefix("yaxis"), ax
+    return axes
 
 
-def _draw_curve(ax: Any, trace: Json) -> None:
+def _draw_curve(ax: Any, trace: Json, before: Json) -> None:
+    """A curve or points; or a band between a curve and the one before it."""
     x, y = numbers(trace["x"]), numbers(trace["y"])
+    if trace.get("fill") == "tonexty":
+        ax.fill_between(x, numbers(before["y"]), y, color="#8a8a8a", alpha=0.25, linewidth=0, label=_name(trace))
     if len(x) == 0 or trace.get("fill"):
         return
-    mode, style, marker = str(trace.get("mode", "lines")), trace.get("line", {}), trace.get("marker", {})
+    mode, style, marker = str(trace["mode"]), trace.get("line", {}), trace.get("marker", {})
     colour = style.get("color") or marker.get("color", "#222222")
     options: dict[str, Any] = {"label": _name(trace), "alpha": trace.get("opacity", 1.0), "color": colour}
     options["linestyle"] = "none"
     if "lines" in mode and style.get("width", 1.2) > 0:
-        dashes = _DASHES.get(style.get("dash", "solid"), "solid")
-        options |= {"linewidth": 0.7 * style.get("width", 1.2), "linestyle": dashes}
+        options |= {"linewidth": 0.7 * style.get("width", 1.2), "linestyle": _DASHES[style.get("dash", "solid")]}
         options |= {"drawstyle": "steps-mid"} if style.get("shape") == "hvh" else {}
     if "markers" in mode:
         symbol = _SYMBOLS.get(str(marker.get("symbol", "circle")), "o")
@@ -148,23 +148,17 @@ def _draw_curve(ax: Any, trace: Json) -> None:
         ax.errorbar(x, y, yerr=spread, fmt="none", ecolor=colour, elinewidth=0.6, label="_nolegend_")
 
 
-def _draw_histogram(ax: Any, trace: Json) -> None:
-    ax.bar(numbers(trace["x"]), numbers(trace["y"]), width=float(trace["width"]), **_bar_style(trace))
-
-
-def _draw_groups(ax: Any, traces: Sequence[Json]) -> None:
-    """Bars beside each other over names."""
-    for i, trace in enumerate(traces):
-        flat = trace.get("orientation") == "h"
-        names, sizes = (trace["y"], trace["x"]) if flat else (trace["x"], trace["y"])
-        thick = 0.7 / len(traces)
-        places = np.arange(len(names)) + thick * (i - (len(traces) - 1) / 2)
-        (ax.barh if flat else ax.bar)(places, numbers(sizes), thick, **_bar_style(trace))
-        (ax.set_yticks if flat else ax.set_xticks)(np.arange(len(names)), names)
-
-
-def _bar_style(trace: Json) -> dict[str, Any]:
-    return {"color": trace.get("marker", {}).get("color", "#0072b2"), "label": _name(trace)}
+def _draw_bars(ax: Any, trace: Json, i: int, count: int) -> None:
+    """A histogram, or bars over names, beside those of other traces."""
+    flat, style = trace.get("orientation") == "h", {"color": trace["marker"]["color"], "label": _name(trace)}
+    if "width" in trace:
+        ax.bar(numbers(trace["x"]), numbers(trace["y"]), width=float(trace["width"]), **style)
+        return
+    names, sizes = (trace["y"], trace["x"]) if flat else (trace["x"], trace["y"])
+    thick = 0.7 / count
+    places = np.arange(len(names)) + thick * (i - (count - 1) / 2)
+    (ax.barh if flat else ax.bar)(places, numbers(sizes), thick, **style)
+    (ax.set_yticks if flat else ax.set_xticks)(np.arange(len(names)), names)
 
 
 def _name(trace: Json) -> str:
@@ -173,61 +167,28 @@ def _name(trace: Json) -> str:
     return name if trace.get("showlegend", True) and name else "_nolegend_"
 
 
-def _are_names(trace: Json) -> bool:
-    places = trace["y"] if trace.get("orientation") == "h" else trace["x"]
-    return isinstance(places, list) and all(isinstance(p, str) for p in cast("list[Any]", places))
-
-
-def _filled(axes: Mapping[str, Any], figure: Figure) -> None:
-    """Bands between a curve and the one before it."""
-    for before, trace in zip(figure.data[:-1], figure.data[1:], strict=True):
-        if trace.get("fill") == "tonexty":
-            ax = axes[str(trace.get("yaxis", "y"))]
-            x, low, high = numbers(trace["x"]), numbers(before["y"]), numbers(trace["y"])
-            ax.fill_between(x, low, high, color="#8a8a8a", alpha=0.25, linewidth=0, label=str(trace.get("name", "")))
-
-
 def _draw_shape(axes: Mapping[str, Any], shape: Json) -> None:
     """Lines and bands; those that run through all rows are drawn in each."""
-    whole = shape.get("yref") == "paper"
-    x_name = str(shape.get("xref", "x")).removesuffix(" domain")
-    y_name = str(shape.get("yref", "y")).removesuffix(" domain")
-    those = list(axes.values()) if whole else [axes.get(y_name) or axes.get("y" + x_name.removeprefix("x"))]
-    style, x0, x1, y0, y1 = shape.get("line", {}), shape["x0"], shape["x1"], shape["y0"], shape["y1"]
-    line = {"color": style.get("color", "#444"), "linewidth": 0.7 * float(style.get("width", 1))}
-    line["linestyle"] = _DASHES.get(str(style.get("dash", "solid")), "solid")
-    for ax in (a for a in those if a is not None):
+    x_ref, y_ref, line = str(shape["xref"]), str(shape["yref"]), shape["line"]
+    upright = not x_ref.endswith(" domain")
+    ends = (shape["x0"], shape["x1"]) if upright else (shape["y0"], shape["y1"])
+    for ax in axes.values() if y_ref == "paper" else [axes[y_ref.removesuffix(" domain")]]:
         if shape["type"] == "rect":
-            face = {"color": shape["fillcolor"], "alpha": shape.get("opacity", 0.2), "linewidth": 0, "zorder": 0.5}
-            if str(shape.get("yref", "")).startswith("y") and "domain" not in str(shape["yref"]):
-                ax.axhspan(y0, y1, **face)
-            else:
-                ax.axvspan(x0, x1, **face)
-        elif y0 == y1:
-            ax.axhline(y0, **line)
+            face = {"color": shape["fillcolor"], "alpha": shape["opacity"], "linewidth": 0, "zorder": 0.5}
+            (ax.axvspan if upright else ax.axhspan)(*ends, **face)
         else:
-            ax.axvline(x0, **line)
+            style = {"color": line["color"], "linewidth": 0.7 * line["width"], "linestyle": _DASHES[line["dash"]]}
+            (ax.axvline if upright else ax.axhline)(ends[0], **style)
 
 
-def _draw_note(drawn: Any, axes: Mapping[str, Any], note: Json) -> None:
-    if not note.get("text"):
-        return
-    words: dict[str, Any] = {"ha": note.get("xanchor", "left"), "fontsize": 7}
-    words["va"] = {"middle": "center"}.get(str(note.get("yanchor")), note.get("yanchor", "bottom"))
-    x_ref, y_ref = str(note.get("xref", "paper")), str(note.get("yref", "paper"))
-    first = next(iter(axes.values()))
-    text = plain(str(note["text"]))
-    if y_ref.endswith(" domain"):
-        ax = axes[y_ref.removesuffix(" domain")]
-        ax.text(note["x"], note["y"] + 0.02, text, transform=ax.transAxes, **words)
-    elif x_ref == "x":
-        first.text(note["x"] if first.get_xscale() != "log" else 10 ** note["x"], note["y"], f" {text} ",
-                   transform=first.get_xaxis_transform(), **words)  # fmt: skip
-    else:
-        corners = [ax.get_position() for ax in axes.values()]
-        left, right = min(c.x0 for c in corners), max(c.x1 for c in corners)
-        low, high = min(c.y0 for c in corners), max(c.y1 for c in corners)
-        drawn.text(left + note["x"] * (right - left), low + note["y"] * (high - low) + 0.004, text, **words)
+def _draw_note(axes: Mapping[str, Any], note: Json) -> None:
+    """In a panel's corner or above it, or beside a line through all panels."""
+    words: dict[str, Any] = {"ha": note["xanchor"], "va": note["yanchor"], "fontsize": 7}
+    text, inside = plain(str(note["text"])), str(note["yref"]) != "paper"
+    ax = axes[str(note["yref"]).removesuffix(" domain")] if inside else next(iter(axes.values()))
+    x = note["x"] if inside or ax.get_xscale() != "log" else 10 ** note["x"]
+    where = ax.transAxes if inside else ax.get_xaxis_transform()
+    ax.text(x, note["y"] + 0.02 * inside, text if inside else f" {text} ", transform=where, **words)
 
 
 def _limits(ax: Any, y: Json, x: Json) -> None:
@@ -281,7 +242,6 @@ def _draw_space(drawn: Any, figure: Figure) -> None:
     ax.set(**{f"{k}label": scene[f"{k}axis"]["title"]["text"] for k in "xyz"})
     ax.set(**{f"{k}lim": scene[f"{k}axis"]["range"] for k in "xyz"})
     ax.set_box_aspect([scene["aspectratio"][k] for k in "xyz"])
-    _legend(drawn, figure, float(figure.layout.get("height", 320)) / _PIXELS_PER_INCH)
 
 
 def _long(name: str) -> str:
@@ -302,9 +262,10 @@ _SPECIAL = {
 def result_tables(data: Mapping[str, Any], format: TableFormat) -> dict[str, str]:  # noqa: A002
     """Name -> text of each table of a result."""
     if format == "csv":
-        return {name: _csv(rows) for name, rows in _records(data).items() if rows}
-    tables = {"parameters": parameters_table(data), "errors": errors_table(data), "zones": shapes_table(data)}
-    return {name: latex(table) for name, table in tables.items() if table is not None}
+        return {name: csv_text(rows) for name, rows in _records(data).items() if rows}
+    zones = shape_table(data, page=True)
+    tables = {"parameters": parameter_table(data, page=True), "errors": errors_table(data), "zones": zones}
+    return {name: latex(table) for name, table in tables.items() if table is not None and table.rows}
 
 
 def latex(table: Table) -> str:
@@ -324,8 +285,8 @@ def symbol(name: str) -> str:
     inertia = re.fullmatch(r"I([xyz]{2})", name)
     if inertia:
         return f"$I_{{{inertia[1]}}}$"
-    if re.fullmatch(r"[A-Za-z]", name):
-        return f"${name}$"
+    if re.fullmatch(r"[A-Za-z]|lambda", name):
+        return f"${name}$" if len(name) == 1 else r"$\lambda$"
     indexed = re.fullmatch(r"([A-Za-z])_([A-Za-z0-9]+)", name)
     if indexed:
         lower = indexed[2] if indexed[2].isdigit() or indexed[2] in "xyz" else rf"\mathrm{{{indexed[2]}}}"
@@ -373,7 +334,8 @@ def _interval(ci: Sequence[float] | None) -> dict[str, float | None]:
     return {"ci95_low": low, "ci95_high": high}
 
 
-def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Records as CSV; None is an empty cell."""
     text = StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()

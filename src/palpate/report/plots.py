@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil, floor, log10, pi
 from typing import Any
 
@@ -22,9 +22,9 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8
 PALE, GREY, DARK = "#56b4e9", "#8a8a8a", "#222222"
 AXES = ("#c0392b", "#2e8b57", "#2f5fd0")
 """Of x, y and z in space."""
-LEGEND_ABOVE: Json = {"orientation": "h", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom", "font": {"size": 11}}
+_LEGEND: Json = {"orientation": "h", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom", "font": {"size": 11}}
 """The legend above a figure: all its width is for the curves, on paper too."""
-LEGEND_ON_TOP = LEGEND_ABOVE | {"yref": "container", "y": 0.995, "yanchor": "top"}
+_LEGEND_ON_TOP = _LEGEND | {"yref": "container", "y": 0.995, "yanchor": "top"}
 """The same for small plots, whose titles stand above them."""
 _FEW = 200
 """Points up to which each one is drawn as a dot."""
@@ -151,7 +151,7 @@ def bars(x: Any, y: Any, name: str, colour: str, **more: Any) -> Json:
     return {"type": "bar", "x": x, "y": y, "name": name, "marker": {"color": colour}} | more
 
 
-def key(name: str, colour: str) -> Json:
+def _key(name: str, colour: str) -> Json:
     """An entry of the legend for what has no trace of its own."""
     marker: Json = {"symbol": "square", "size": 11, "color": colour}
     return {"type": "scatter", "mode": "markers", "x": [None], "y": [None], "name": name, "marker": marker}
@@ -177,6 +177,10 @@ class TimeAxis:
     layout: Json
     trace: Json
     """What every trace above it needs."""
+
+    def line(self, y: FloatArray, name: str, colour: int | str = 0, most: int = 2500, **more: Any) -> Json:
+        """A thinned curve above it."""
+        return line(self.x, y, name, colour, most=most, **self.trace, **more)
 
 
 def zero_of(times_s: FloatArray) -> float:
@@ -230,115 +234,139 @@ def axis_of(name: str, index: int) -> str:
     return name if index == 0 else f"{name}{index + 1}"
 
 
-def in_row(index: int) -> Json:
-    """What puts a trace into a row of `layout`, counted from 0."""
-    return {"yaxis": axis_of("y", index)}
-
-
-def on_plot(index: int) -> Json:
-    """What puts a trace into a small plot of `grid`, counted from 0."""
-    return {"xaxis": axis_of("x", index), "yaxis": axis_of("y", index)}
-
-
-# --- layouts ----------------------------------------------------------------------------------------------------------
-
-
-def layout(
-    y_titles: Sequence[str], x: Json, *, height: int = 0, y: Mapping[int, Json] | None = None, **more: Any
-) -> Json:
-    """Rows of plots, the first on top, above one horizontal axis; the legend stands to the right.
-
-    y: what is special about the vertical axis of a row, counted from 0.
-    """
-    rows, gap = len(y_titles), 0.06
-    each = (1 - gap * (rows - 1)) / rows
-    legend: Json = {"x": 1.01, "y": 1, "xanchor": "left", "yanchor": "top", "font": {"size": 11}}
-    made: Json = {"height": height or 140 + 190 * rows, "margin": {"l": 70, "r": 20, "t": 32, "b": 56}, **_PAPER}
-    made |= {"plot_bgcolor": "#fff", "hovermode": "closest", "showlegend": True, "legend": legend}
-    made["xaxis"] = {"anchor": axis_of("y", rows - 1), **_LINES, **x}
-    for i, title in enumerate(y_titles):
-        top = 1 - i * (each + gap)
-        place: Json = {"domain": [max(top - each, 0.0), top], "anchor": "x", "title": {"text": title}, **_LINES}
-        made[axis_of("yaxis", i)] = place | (y or {}).get(i, {})
-    return made | more
-
-
-def grid(titles: Sequence[str], x_titles: Sequence[str], y_title: str, each: int, *, columns: int = 2) -> Json:
-    """A layout of small plots side by side, each with its title inside the figure."""
-    count, columns = len(titles), min(columns, len(titles))
-    rows = ceil(count / columns)
-    made = layout([""], {}, height=70 + (each + 30) * rows)
-    gap_x, gap_y = 0.1, 75 / (each * rows)
-    wide, high = (1 - gap_x * (columns - 1)) / columns, (1 - gap_y * (rows - 1)) / rows
-    labels: list[Json] = []
-    for i, title in enumerate(titles):
-        left, top = (i % columns) * (wide + gap_x), 1 - (i // columns) * (high + gap_y)
-        x_domain, y_domain = [left, min(left + wide, 1.0)], [max(top - high, 0.0), top]
-        made[axis_of("xaxis", i)] = _LINES | {"domain": x_domain, "anchor": axis_of("y", i), **x_title(x_titles[i])}
-        y_name = {"text": y_title if i % columns == 0 else ""}
-        made[axis_of("yaxis", i)] = _LINES | {"domain": y_domain, "anchor": axis_of("x", i), "title": y_name}
-        place: Json = {"x": left + wide / 2, "y": top, "xanchor": "center", "xref": "paper", "yref": "paper"}
-        labels.append(_label(title, 12) | place)
-    return made | {"annotations": labels, "margin": {"l": 60, "r": 14, "t": 50, "b": 44}}
+# --- marks ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
-    """One plot of several above a common axis; level: a value to draw across it, and what is written about it."""
+class Mark:
+    """A line or a band, and its label; its place counts on one axis ("x" or "y") and spans the other."""
 
-    title: str
-    data: tuple[Json, ...]
-    level: tuple[float, str] | None = None
-
-
-def stacked(title: str, look_for: str, panels: Sequence[Panel], x: Json, message: str = "", **more: Any) -> Figure:
-    """Panels above one horizontal axis; what is named alike shares a colour and one entry of the legend."""
-    data: list[Json] = []
-    listed: set[str] = set()
-    for i, panel in enumerate(panels):
-        for trace in panel.data:
-            name = str(trace["name"])
-            shown: Json = {} if "showlegend" in trace else {"legendgroup": name, "showlegend": name not in listed}
-            listed.add(name)
-            data.append(trace | shown | in_row(i))
-    levels = [(i, panel.level) for i, panel in enumerate(panels) if panel.level is not None]
-    shapes = [*more.pop("shapes", ()), *(level(value, i, DARK, 1.5) | {"xref": "x domain"} for i, (value, _) in levels)]
-    corner: Json = {"x": 1, "y": 1, "xref": "paper", "xanchor": "right", "yanchor": "bottom"}
-    labels = [_label(text) | corner | {"yref": f"{axis_of('y', i)} domain"} for i, (_, text) in levels]
-    labels = [*more.pop("annotations", ()), *labels]
-    made = layout([panel.title for panel in panels], x, shapes=shapes, annotations=labels, **more)
-    return Figure(title, look_for, tuple(data), made, message)
+    axis: str
+    shape: Json
+    label: Json = field(default_factory=dict[str, Any])
 
 
-# --- shapes -----------------------------------------------------------------------------------------------------------
+def upright(x: float, text: str = "", colour: str = "#444", *, level: float = 1.0, right: bool = True) -> Mark:
+    """A vertical line, and its label at this height (1: top), to the right of it or left."""
+    place: Json = {"x": x, "y": level, "yanchor": "top", "bgcolor": "rgba(255,255,255,0.75)"}
+    place |= {"xanchor": "left", "xshift": 4} if right else {"xanchor": "right", "xshift": -4}
+    shape: Json = {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1}
+    return Mark("x", shape | _dashes(colour, 1.2), _label(text, colour=colour) | place)
 
 
-def upright(x: float, text: str, colour: str = "#444", *, level: float = 1.0, log: bool = False) -> tuple[Json, Json]:
-    """A vertical line through all rows and its label at this height (1: top), as a shape and an annotation.
-
-    log: on a logarithmic axis, on which labels count in decades.
-    """
-    shape: Json = {"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1}
-    shape["line"] = {"color": colour, "width": 1.2, "dash": "dash"}
-    place: Json = {"x": log10(x) if log else x, "y": level, "xref": "x", "yref": "paper", "xshift": 4}
-    place |= {"xanchor": "left", "yanchor": "top", "bgcolor": "rgba(255,255,255,0.75)"}
-    return shape, _label(text, colour=colour) | place
+def level(y: float, text: str = "", colour: str = "#888", width: float = 1.0) -> Mark:
+    """A dashed line across a panel, and what is written about it in the corner."""
+    shape: Json = {"type": "line", "x0": 0, "x1": 1, "y0": y, "y1": y}
+    return Mark("y", shape | _dashes(colour, width), _label(text) | {"x": 1, "y": 1, "xanchor": "right"})
 
 
-def level(y: float, index: int, colour: str = "#888", width: float = 1.0) -> Json:
-    """A dashed line across a plot."""
-    place: Json = {"xref": f"{axis_of('x', index)} domain", "x0": 0, "x1": 1, "yref": axis_of("y", index)}
-    return {"type": "line", **place, "y0": y, "y1": y, "line": {"color": colour, "width": width, "dash": "dash"}}
+def band(low: float, high: float, colour: str, opacity: float = 0.18, *, axis: str = "x") -> Mark:
+    """A stretch of an axis, shaded."""
+    across = "y" if axis == "x" else "x"
+    shape: Json = {"type": "rect", f"{axis}0": low, f"{axis}1": high, f"{across}0": 0, f"{across}1": 1}
+    face: Json = {"fillcolor": colour, "opacity": opacity, "line": {"width": 0}, "layer": "below"}
+    return Mark(axis, shape | face)
 
 
-def band(x0: float, x1: float, colour: str, opacity: float = 0.18) -> Json:
-    """A stretch of the horizontal axis, shaded through all rows."""
-    shape: Json = {"type": "rect", "xref": "x", "yref": "paper", "x0": x0, "x1": x1, "y0": 0, "y1": 1}
-    return shape | {"fillcolor": colour, "opacity": opacity, "line": {"width": 0}, "layer": "below"}
+def _dashes(colour: str, width: float) -> Json:
+    return {"line": {"color": colour, "width": width, "dash": "dash"}}
 
 
 def _label(text: str, size: int = 11, colour: str = "#333") -> Json:
     return {"text": text, "showarrow": False, "yanchor": "bottom", "font": {"size": size, "color": colour}}
+
+
+# --- figures ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One plot of a figure: title of its vertical axis, traces, marks, and what is special about its axes."""
+
+    title: str
+    data: tuple[Json, ...]
+    marks: tuple[Mark, ...] = ()
+    y: Json = field(default_factory=dict[str, Any])
+    x: Json = field(default_factory=dict[str, Any])
+    """Its own horizontal axis, where the figure has no common one."""
+    heading: str = ""
+
+
+def figure(
+    title: str,
+    look_for: str,
+    panels: Sequence[Panel],
+    x: Json | None = None,
+    message: str = "",
+    *,
+    marks: Sequence[Mark] = (),
+    keys: Mapping[str, str] | None = None,
+    height: int = 0,
+    **more: Any,
+) -> Figure:
+    """Panels above one horizontal axis, the first on top; without `x` two in a row, each with its own.
+
+    What is named alike shares one entry of the legend; a trace that is alone in its panel needs none, the axis names
+    it. `marks` run through all panels; `keys` are entries of the legend, name -> colour; `more` goes into the layout.
+    """
+    columns = 1 if x is not None else min(2, len(panels))
+    rows = ceil(len(panels) / columns)
+    height = height or (70 + 210 * rows if x is None else 110 + (220, 165, 165, 140)[min(rows, 4) - 1] * rows)
+    gap_x, gap_y = 0.1, 75 / (180 * rows) if x is None else 0.06
+    wide, high = (1 - gap_x * (columns - 1)) / columns, (1 - gap_y * (rows - 1)) / rows
+    made: Json = {} if x is None else {"xaxis": {"anchor": axis_of("y", len(panels) - 1), **_LINES, **x}}
+    data, labels, placed, listed = list[Json](), list[Json](), [(mark, "x", "paper") for mark in marks], set[str]()
+    for i, panel in enumerate(panels):
+        left, top = (i % columns) * (wide + gap_x), 1 - (i // columns) * (high + gap_y)
+        x_name, y_name = axis_of("x", i if x is None else 0), axis_of("y", i)
+        if x is None:
+            made[axis_of("xaxis", i)] = _LINES | {"domain": [left, min(left + wide, 1.0)], "anchor": y_name} | panel.x
+        words = {"text": panel.title if i % columns == 0 else ""}
+        place: Json = {"domain": [max(top - high, 0.0), top], "anchor": x_name, "title": words}
+        made[axis_of("yaxis", i)] = _LINES | place | panel.y
+        for trace in panel.data:
+            name = str(trace["name"])
+            entry = trace.get("showlegend", bool(name) and name not in listed and len(panel.data) > 1)
+            listed |= {name} if entry else set()
+            data.append(trace | {"legendgroup": name, "showlegend": entry, "xaxis": x_name, "yaxis": y_name})
+        if panel.heading:
+            middle: Json = {"x": 0.5, "y": 1, "xanchor": "center", "xref": f"{x_name} domain"}
+            labels.append(_label(panel.heading, 12) | middle | {"yref": f"{y_name} domain"})
+        placed += [(mark, x_name, y_name) for mark in panel.marks]
+    shapes: list[Json] = []
+    for mark, x_name, y_name in placed:
+        over = y_name if y_name == "paper" else f"{y_name} domain"
+        along: Json = {"xref": x_name, "yref": over}
+        shapes.append(mark.shape | (along if mark.axis == "x" else {"xref": f"{x_name} domain", "yref": y_name}))
+        if mark.label.get("text"):
+            log = mark.axis == "x" and (x or {}).get("type") == "log"  # on which labels count in decades
+            at: Json = {"x": log10(mark.label["x"])} if log else {}
+            labels.append(mark.label | at | (along if mark.axis == "x" else {"xref": f"{x_name} domain", "yref": over}))
+    entries = [_key(name, colour) for name, colour in (keys or {}).items()]
+    crowded = any(p.heading for p in panels) or any(mark.label.get("text") for mark in panels[0].marks)
+    made |= {"height": height, "hovermode": "closest", "plot_bgcolor": "#fff", **_PAPER, "shapes": shapes}
+    made |= {"annotations": labels, "legend": _LEGEND_ON_TOP if x is None else _LEGEND}
+    made |= {"showlegend": bool(listed or entries), "margin": {"l": 70, "r": 14, "t": 52 if crowded else 36, "b": 50}}
+    return Figure(title, look_for, (*data, *entries), made | more, message)
+
+
+def over_time(
+    title: str,
+    look_for: str,
+    times_s: FloatArray,
+    rows: Mapping[str, Mapping[str, FloatArray]],
+    message: str = "",
+    *,
+    time: str = "time, s",
+    **more: Any,
+) -> Figure:
+    """Signals over time: a row for each title of a vertical axis, with its signals by name."""
+    axis = time_axis(times_s, time)
+    panels = [
+        Panel(word, tuple(axis.line(y, n, i if len(ys) > 1 else DARK) for i, (n, y) in enumerate(ys.items())))
+        for word, ys in rows.items()
+    ]
+    return figure(title, look_for, panels, axis.layout, message, **more)
 
 
 # --- space ------------------------------------------------------------------------------------------------------------

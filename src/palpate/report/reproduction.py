@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,40 +15,33 @@ from palpate.errors import MissingExtra
 from palpate.experiment.paper.choices import BODIES, PAPER
 from palpate.experiment.paper.published import BODY_HZ, Trace
 from palpate.experiment.paper.reproduce import Entry, Reproduction
-from palpate.experiment.paper.table import (
-    Line,
-    choices_text,
-    comparison,
-    correction_text,
-    outside,
-    reproduction_data,
-)
+from palpate.experiment.paper.table import Line, choices_text, comparison, correction_text, outside, reproduction_data
 from palpate.experiment.view import View
 from palpate.files import write_text
 from palpate.report import plots
 from palpate.report.model_plots import force_of
-from palpate.report.page import Block, Figure, Json, Remarks, Section, Table, Words, write_page
-from palpate.report.paper import FORMATS, escape_latex, save_figure
+from palpate.report.page import Block, Figure, Json, Remarks, Section, Table, Words, section, table, write_page
+from palpate.report.paper import FORMATS, csv_text, latex, save_figure
 from palpate.report.plots import COLOURS, DARK, Panel, line
+from palpate.report.tables import decimals
 
 SUBTITLE = "System Identification of Admittance Models for Large Real-World Objects (Baum, Luttmer, Minor)"
-_LATEX = {
-    **{"m": "m", "I": "I", "lambda": r"\lambda", "b_psi": r"b_\psi"},
-    **{f"I{a}": f"I_{{{a}}}" for a in ("xx", "yy", "zz", "xy", "xz", "yz")},
-    **{n: f"{n[0]}_{{{n[2:]}}}" for n in ("c_x", "c_y", "c_z", "b_bc", "b_s", "b_l", "b_v", "b_c")},
-    **{f"c_{i}": f"c_{i}" for i in range(4)},
-}
 _TORQUES = {"n_x": "τ_x", "n_y": "τ_y", "n_z": "τ_z"}
 _WAYS = {"published": "as published", "default": "default"}
 
 
 def write_reproduction(folder: Path, runs: Reproduction) -> tuple[list[Path], list[str]]:
     """Write everything; returns the paths, and what could not be written for want of a library."""
-    paths = [folder / "reproduction.json", folder / "table.csv", folder / "table.tex"]
-    data = json.dumps(reproduction_data(runs), indent=1, allow_nan=False) + "\n"
-    for path, text in zip(paths, (data, table_csv(runs), table_latex(runs)), strict=True):
-        write_text(path, text)
-    lost: list[str] = []
+    texts = {
+        "reproduction.json": json.dumps(reproduction_data(runs), indent=1, allow_nan=False) + "\n",
+        "table.csv": csv_text([row for entry in runs.entries.values() for row in _rows(entry)]),
+        "table.tex": "\n".join(
+            f"% {PAPER[e.name].title}\n{latex(table_of(e, runs))}" for e in runs.entries.values() if _identified(e)
+        ),
+    }
+    for name, text in texts.items():
+        write_text(folder / name, text)
+    paths, lost = [folder / name for name in texts], list[str]()
     for name, entry in runs.entries.items():
         if entry.default is not None:
             paths += entry.default.save(folder / name)
@@ -69,47 +60,47 @@ def write_reproduction(folder: Path, runs: Reproduction) -> tuple[list[Path], li
     return paths, lost
 
 
+def _identified(entry: Entry) -> bool:
+    return entry.published is not None or entry.default is not None
+
+
 # --- the page ---------------------------------------------------------------------------------------------------------
 
 
 def sections(runs: Reproduction) -> list[Section]:
     """The page: what came out, one section for each identification, then the files."""
-    against = [Remarks("Speaks against it", runs.failures, severe=True)] if runs.failures else []
+    missing, rows = missing_sentences(runs), [(f.file, f.experiment, f.recording, f.state, f.told) for f in runs.files]
+    headings = ("file", "identification", "recording", "state", "remark")
+    off = tuple(i for i, f in enumerate(runs.files) if not f.usable)
     return [
-        Section("Result", (*(Words(text) for text, _ in verdicts(runs)), *against)),
-        *(Section(PAPER[entry.name].title, tuple(_entry(entry, runs))) for entry in runs.entries.values()),
-        Section("Files", tuple(_files(runs))),
+        section(
+            "Result",
+            *(Words(text) for text, _ in verdicts(runs)),
+            Remarks("Speaks against it", runs.failures, severe=True) if runs.failures else None,
+        ),
+        *(section(PAPER[entry.name].title, *_entry(entry, runs)) for entry in runs.entries.values()),
+        section(
+            "Files",
+            Remarks("Missing", tuple(missing)) if missing else None,
+            Table(headings, tuple(rows), words=(0, 1, 2, 3, 4), marked=off),
+        ),
     ]
 
 
-def _entry(entry: Entry, runs: Reproduction) -> Iterator[Block]:
-    if entry.published is not None or entry.default is not None:
-        simulated = entry.truth is not None
+def _entry(entry: Entry, runs: Reproduction) -> Iterator[Block | None]:
+    if _identified(entry):
         note = "Inside: whether the default's 95 % interval holds the printed number, up to its rounding."
-        if simulated:
+        if entry.truth is not None:
             note = "Differences are against the truth of this simulated copy; RMS, kappa and marker errors have none."
             note += " Inside: whether the default's 95 % interval holds the truth."
         if "Ixx" in PAPER[entry.name].parameters:
             note += " Inertias are matrix entries about the frame's origin (Ixy = -∫xy dm)."
         yield table_of(entry, runs, note)
-    figure = figure_of(entry)
-    if figure is not None:
-        yield figure
+    yield figure_of(entry)
     texts = tuple(text for text, _ in entry_sentences(entry))
-    if texts:
-        yield Remarks("To know", texts, severe=bool(entry.refused))
-    choices = choices_text(entry.name)
-    yield Table(("as published", "what the authors chose"), choices, words=(0, 1), title="The two ways")
-
-
-def _files(runs: Reproduction) -> Iterator[Block]:
-    missing = tuple(missing_sentences(runs))
-    if missing:
-        yield Remarks("Missing", missing)
-    rows = tuple((f.file, f.experiment, f.recording, f.state, f.told) for f in runs.files)
-    off = tuple(i for i, f in enumerate(runs.files) if not f.usable)
-    headings = ("file", "identification", "recording", "state", "remark")
-    yield Table(headings, rows, words=(0, 1, 2, 3, 4), marked=off)
+    yield Remarks("To know", texts, severe=bool(entry.refused)) if texts else None
+    headings = ("as published", "what the authors chose")
+    yield Table(headings, choices_text(entry.name), words=(0, 1), title="The two ways")
 
 
 def figure_of(entry: Entry) -> Figure | None:
@@ -120,21 +111,21 @@ def figure_of(entry: Entry) -> Figure | None:
     first = next(iter(traces.values()))
     t, series = first.times_s, first.series
     if "angle" in series:
-        angle = line(t, np.degrees(series["angle"]), "θ_d", DARK)
-        panels = [Panel("door angle θ_d, deg", (angle,)), _torque(traces, "n_z", "hinge torque")]
+        motion = {"door angle θ_d, deg": {"θ_d": np.degrees(series["angle"])}}
+        torques = [_torque(traces, "n_z", "hinge torque")]
     else:
-        place = tuple(line(t, series[n], n, i) for i, n in enumerate(("contact x", "contact y")))
         angles = {n: np.degrees(series[n] - series[n][0] * (n == "yaw")) for n in ("pitch", "camber", "yaw")}
-        turned = tuple(line(t, y, n, i) for i, (n, y) in enumerate(angles.items()))
-        panels = [Panel("contact, m", place), Panel("angles, deg", turned)]
-        panels += [_torque(traces, row, word) for row, word in _TORQUES.items()]
-    return plots.stacked(
+        motion = {"contact, m": {n: series[n] for n in ("contact x", "contact y")}, "angles, deg": angles}
+        torques = [_torque(traces, row, word) for row, word in _TORQUES.items()]
+    panels = [
+        Panel(title, tuple(line(t, y, n, i) for i, (n, y) in enumerate(ys.items()))) for title, ys in motion.items()
+    ]
+    return plots.figure(
         f"{entry.name.capitalize()}, test segment",
         "The estimate f should lie on its reference y; the two ways have references of their own, because they treat "
         "the handle and the sensor's zero differently.",
-        panels,
+        [*panels, *torques],
         plots.since(0.0),
-        height=120 + 150 * len(panels),
     )
 
 
@@ -184,105 +175,44 @@ def _torque(traces: Mapping[str, Trace], row: str, title: str) -> Panel:
 def table_of(entry: Entry, runs: Reproduction, note: str = "") -> Table:
     """The paper's numbers beside ours; marked where an interval does not hold the number."""
     lines = comparison(entry)
-    off = tuple(i for i, each in enumerate(lines) if each.inside is False)
-    return Table(headings(runs), tuple(cells(each, runs) for each in lines), words=(0, 1), marked=off, note=note)
+    return table((_cells(each, runs) for each in lines), marked=[each.inside is False for each in lines], note=note)
 
 
-def headings(runs: Reproduction) -> tuple[str, ...]:
-    """Of the columns, in order."""
-    simulated, both = _kinds(runs)
-    against = "of truth" if simulated else "of paper"
-    return (
-        "quantity",
-        "unit",
-        "paper",
-        *(("truth",) if simulated else ()),
-        "as published",
-        against,
-        *(("default", "95 % interval", against, "inside") if both else ()),
-    )
-
-
-def cells(each: Line, runs: Reproduction) -> tuple[str, ...]:
-    """The cells of a line as text."""
-    simulated, both = _kinds(runs)
-    digits = _decimals(each)
+def _cells(each: Line, runs: Reproduction) -> list[tuple[str, str]]:
+    simulated = any(e.truth is not None for e in runs.entries.values())
+    # one decimal more than the paper prints, or so many that an interval shows to two digits
+    digits = 3 if each.paper is None else len(each.paper.text.partition(".")[2]) + 1
+    digits = digits if each.ci95 is None else max(digits, min(8, decimals(0.0, each.ci95)))
 
     def number(value: float | None) -> str:
-        if each.kind == "regression" and value is not None:
-            return f"{value:.3g}"
-        return "-" if value is None else f"{value:.{digits}f}"
+        if value is None:
+            return "-"
+        return f"{value:.3g}" if each.kind == "regression" else f"{value:.{digits}f}"
 
-    ci = "-" if each.ci95 is None else f"{number(each.ci95[0])} … {number(each.ci95[1])}"
-    inside = "" if each.inside is None else "yes" if each.inside else "no"
-    ours = (number(each.default), ci, _difference(each.percent(each.default)), "known" if each.fixed else inside)
-    return (
-        each.name,
-        each.unit,
-        "-" if each.paper is None else each.paper.text,
-        *((number(each.truth),) if simulated else ()),
-        number(each.published),
-        _difference(each.percent(each.published)),
-        *(ours if both else ()),
-    )
+    def difference(percent: float | None) -> tuple[str, str]:
+        text = "" if percent is None else f"{percent:+.2f} %" if abs(percent) < 100 else f"{percent:+.0f} %"
+        return "of truth" if simulated else "of paper", text
 
-
-def _kinds(runs: Reproduction) -> tuple[bool, bool]:
-    return any(e.truth is not None for e in runs.entries.values()), "default" in runs.modes
+    cells = [("quantity", each.name), ("unit", each.unit), ("paper", "-" if each.paper is None else each.paper.text)]
+    cells += [("truth", number(each.truth))] if simulated else []
+    cells += [("as published", number(each.published)), difference(each.percent(each.published))]
+    if "default" in runs.modes:
+        ci = "-" if each.ci95 is None else f"{number(each.ci95[0])} … {number(each.ci95[1])}"
+        inside = "" if each.inside is None else "yes" if each.inside else "no"
+        cells += [("default", number(each.default)), ("95 % interval", ci), difference(each.percent(each.default))]
+        cells.append(("inside", "known" if each.fixed else inside))
+    return cells
 
 
-def _difference(percent: float | None) -> str:
-    if percent is None:
-        return ""
-    return f"{percent:+.2f} %" if abs(percent) < 100 else f"{percent:+.0f} %"
-
-
-def _decimals(each: Line) -> int:
-    """One more than the paper prints, or so many that an interval shows to two digits."""
-    printed = 3 if each.paper is None else len(each.paper.text.partition(".")[2]) + 1
-    if each.ci95 is None:
-        return printed
-    half = (each.ci95[1] - each.ci95[0]) / 2
-    return max(printed, min(8, next((d for d in range(9) if half * 10**d >= 9.5), 8)))
-
-
-def table_csv(runs: Reproduction) -> str:
-    """All lines of all tables, numbers as they are."""
-    out = io.StringIO()
-    names = ("kind", "name", "unit", "paper", "truth", "published", "published_percent", "default")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("experiment", *names, "low95", "high95", "default_percent", "inside", "status"))
-    for entry in runs.entries.values():
-        for each in comparison(entry):
-            paper = None if each.paper is None else each.paper.text
-            row: list[Any] = [entry.name, each.kind, each.name, each.unit, paper, each.truth, each.published]
-            row += [
-                each.percent(each.published),
-                each.default,
-                *(each.ci95 or (None, None)),
-                each.percent(each.default),
-            ]
-            writer.writerow(["" if cell is None else cell for cell in (*row, each.inside, each.status)])
-    return out.getvalue()
-
-
-def table_latex(runs: Reproduction) -> str:
-    """One tabular per identification, for \\input; needs no package."""
-    parts: list[str] = ["% made by palpate reproduce"]
-    for entry in runs.entries.values():
-        if entry.published is None and entry.default is None:
-            continue
-        titles = headings(runs)
-        parts.append(f"% {PAPER[entry.name].title}")
-        parts.append(f"\\begin{{tabular}}{{ll{'r' * (len(titles) - 2)}}}\n\\hline")
-        parts.append(" & ".join(escape_latex(t) for t in titles) + r" \\ \hline")
-        for each in comparison(entry):
-            name, unit, *rest = cells(each, runs)
-            symbol = f"${_LATEX[name]}$" if name in _LATEX else escape_latex(name)
-            values = [escape_latex(v).replace("-", "$-$") for v in rest]
-            parts.append(" & ".join([symbol, escape_latex(f"[{unit}]"), *values]) + r" \\")
-        parts.append("\\hline\n\\end{tabular}\n")
-    return "\n".join(parts) + "\n"
+def _rows(entry: Entry) -> Iterator[dict[str, Any]]:
+    """The lines of the table, numbers as they are."""
+    for each in comparison(entry):
+        low, high = each.ci95 or (None, None)
+        row = {"experiment": entry.name, "kind": each.kind, "name": each.name, "unit": each.unit}
+        row |= {"paper": None if each.paper is None else each.paper.text, "truth": each.truth}
+        row |= {"published": each.published, "published_percent": each.percent(each.published), "default": each.default}
+        row |= {"low95": low, "high95": high, "default_percent": each.percent(each.default), "inside": each.inside}
+        yield row | {"status": each.status}
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
@@ -296,8 +226,7 @@ def reproduction_text(runs: Reproduction) -> RenderableType:
     parts += [Text(f"{words[f.state]}: {f.file}: {f.told}", style="red") for f in wrong.values()]
     for entry in runs.entries.values():
         parts.append(Text(f"\n{PAPER[entry.name].title}", style="bold"))
-        if entry.published is not None or entry.default is not None:
-            parts.append(table_of(entry, runs))
+        parts += [table_of(entry, runs)] if _identified(entry) else []
         parts += [Text(text, style=style) for text, style in entry_sentences(entry)]
     return Group(*parts, Text(""), *(Text(text, style=style) for text, style in verdicts(runs)))
 

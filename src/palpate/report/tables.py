@@ -6,13 +6,12 @@ Everything is made from the content of result.json and its like.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from palpate.report.page import Table
+from palpate.report.page import Table, table
 from palpate.report.plots import shown_in, unit_text
 
 Data = Mapping[str, Any]
@@ -40,11 +39,8 @@ def result_text(data: Data) -> RenderableType:
     parts: list[RenderableType] = [Text(f"\n{data['title']}", style="bold"), parameter_table(data)]
     if "Ixx" in data["parameters"]:
         parts.append(Text(inertia_note(data), style="dim"))
-    if data.get("shapes"):
-        parts.append(shape_table(data))
-    parts.append(rms_table(data))
-    by_segment = _test_segments(data)
-    parts += [] if by_segment is None else [by_segment]
+    parts += [shape_table(data)] if data.get("shapes") else []
+    parts += [each for each in (rms_table(data), segments_table(data, page=False)) if each is not None]
     parts += [Text(line) for line in (_conditioning(data), *notes(data), *_clocks(data), *_replay(data))]
     if data["weakest_direction"] is not None:
         parts.append(Text(f"Weakest: {data['weakest_direction']['text']}"))
@@ -69,72 +65,67 @@ def _ending(data: Data) -> list[Text]:
 # --- parameters and shapes --------------------------------------------------------------------------------------------
 
 
-def parameter_table(data: Data) -> Table:
-    """Value, 95 % interval, unit, prior, share of information from data, status; beside each reference."""
-    systematic = any(entry["systematic"] for entry in data["parameters"].values())
-    references: Mapping[str, Mapping[str, float]] = data["references"]
-    rows: list[tuple[str, ...]] = []
-    for name, entry in data["parameters"].items():
-        digits = decimals(entry["value"] or 0.0, entry["ci95"])
-        cells = [name, _number(entry["value"], digits), _interval(entry["ci95"], digits), entry["unit"]]
-        cells += [f"± {1.96 * entry['systematic']:.{digits}f}"] if systematic else []
-        cells += [_number(entry["prior"], digits), *(_number(v.get(name), digits) for v in references.values())]
-        cells.append(f"{100 * entry['information_from_data']:.1f} %" if entry["status"] != "fixed" else "-")
-        rows.append((*cells, entry["status"]))
-    headings = ("", "value", "95 % interval", "unit", *(["systematic"] if systematic else []), "prior", *references)
-    headings += ("from data", "status")
-    return Table(headings, tuple(rows), words=(0, 3, len(headings) - 1))
+def parameter_table(data: Data, *, page: bool = False) -> Table:
+    """Value, 95 % interval, unit, prior, share of information from data, status; beside each reference.
 
-
-def parameters_table(data: Data) -> Table:
-    """The terminal's table with every kind of uncertainty, each as ± 95 %, beside the interval."""
-    table, entries = parameter_table(data), list(data["parameters"].values())
-    doubtful = tuple(i for i, entry in enumerate(entries) if entry["status"] not in _FIRM)
-    kinds = [k for k in ("noise", "pull") if any(e.get(k) for e in entries)]
-    names = ("parameter", *(h.replace("systematic", "systematic,\u00a0±") for h in table.headings[1:]))
-    # the status beside the number: what is wide is scrolled, and this must be in sight
-    headings = (*names[:4], "status", *(f"{k},\u00a0±" for k in kinds), *names[4:-1])
-    rows = tuple(
-        (*row[:3], unit_text(row[3]), row[-1], *(_half_width(entry, k, row[1]) for k in kinds), *row[4:-1])
-        for row, entry in zip(table.rows, entries, strict=True)
-    )
-    notes: list[str] = []
+    On a page with every kind of uncertainty, each as ± 95 %, beside the interval.
+    """
+    entries: Mapping[str, Data] = data["parameters"]
+    kinds = [k for k in ("noise", "pull") if any(e.get(k) for e in entries.values())] if page else []
+    systematic = any(e["systematic"] for e in entries.values())
+    records: list[dict[str, str]] = []
+    for name, e in entries.items():
+        digits = decimals(e["value"] or 0.0, e["ci95"])
+        cells = {
+            "parameter" if page else "": name,
+            "value": _number(e["value"], digits),
+            "95 % interval": _interval(e["ci95"], digits),
+        }
+        cells["unit"] = unit_text(e["unit"]) if page else e["unit"]
+        # the status beside the number: what is wide is scrolled, and this must be in sight
+        cells |= {"status": e["status"]} if page else {}
+        cells |= {f"{k},\u00a0±": _half_width(e, k, digits) for k in kinds}
+        if systematic:
+            cells["systematic,\u00a0±" if page else "systematic"] = f"± {1.96 * e['systematic']:.{digits}f}"
+        cells["prior"] = _number(e["prior"], digits)
+        cells |= {label: _number(values.get(name), digits) for label, values in data["references"].items()}
+        cells["from data"] = f"{100 * e['information_from_data']:.1f} %" if e["status"] != "fixed" else "-"
+        records.append(cells if page else cells | {"status": e["status"]})
+    if not page:
+        return table(records)
+    doubtful, notes = [e["status"] not in _FIRM for e in entries.values()], list[str]()
     if kinds:
         notes.append(
             "Noise and pull (of the prior), each ± 95 %, are parts of the interval; systematic stands beside it."
         )
-    if not any(e.get("systematic") for e in entries):
+    if not systematic:
         notes.append("No systematic errors were declared (uncertain: in the experiment file), so none are shown.")
-    if doubtful:
+    if any(doubtful):
         notes.append("Shaded: the recording alone does not tell the value.")
-    return Table(headings, rows, words=(0, 3, 4), marked=doubtful, note=" ".join(notes))
+    return table(records, marked=doubtful, note=" ".join(notes))
 
 
-def _half_width(entry: Data, kind: str, value: str) -> str:
+def _half_width(entry: Data, kind: str, digits: int) -> str:
     """± 95 % with the decimals of the value."""
     std = entry.get(kind)
     if std is None or entry["value"] is None:
         return "-"
-    text = f"{1.96 * std:.{len(value.partition('.')[2])}f}"
+    text = f"{1.96 * std:.{digits}f}"
     return text if float(text) else "0"
 
 
-def shape_table(data: Data) -> Table:
+def shape_table(data: Data, *, page: bool = False) -> Table:
     """Borders and widths of zones, and whether the data tell them; angles in degrees."""
-    rows: list[tuple[str, ...]] = []
-    for name, entry in data["shapes"].items():
-        shown = shown_in(entry["unit"])
-        value, ci = shown.factor * entry["value"], entry["ci95"] and [shown.factor * v for v in entry["ci95"]]
+    shapes: Mapping[str, Data] = data.get("shapes") or {}
+    records: list[dict[str, str]] = []
+    for name, e in shapes.items():
+        shown = shown_in(e["unit"])
+        value, ci = shown.factor * e["value"], e["ci95"] and [shown.factor * v for v in e["ci95"]]
         digits = decimals(value, ci)
-        rows.append((name, _number(value, digits), _interval(ci, digits), shown.unit, entry["status"]))
-    return Table(("shape", "value", "95 % interval", "unit", "status"), tuple(rows), words=(0, 3, 4))
-
-
-def shapes_table(data: Data) -> Table | None:
-    """The same for the page, with what the data do not tell shaded."""
-    shapes: Mapping[str, Any] = data.get("shapes") or {}
-    unsure = tuple(i for i, entry in enumerate(shapes.values()) if entry["status"] not in _FIRM)
-    return replace(shape_table(data), title="Zones", marked=unsure) if shapes else None
+        cells = {"shape": name, "value": _number(value, digits), "95 % interval": _interval(ci, digits)}
+        records.append(cells | {"unit": shown.unit, "status": e["status"]})
+    doubtful = [page and e["status"] not in _FIRM for e in shapes.values()]
+    return table(records, "Zones" if page else "", marked=doubtful)
 
 
 def decimals(value: float, ci: Sequence[float] | None) -> int:
@@ -154,38 +145,33 @@ def _interval(ci: Sequence[float] | None, digits: int) -> str:
 # --- errors -----------------------------------------------------------------------------------------------------------
 
 
-def rms_table(data: Data, sets: Sequence[str] = ("train", "test")) -> Table:
+def rms_table(data: Data, sets: Sequence[str] = ("train", "test"), note: str = "") -> Table:
     """RMS error of each channel on these sets of segments, with percent of the signal's range; beside each reference
-    that tells a test error.
+    that has a test error.
     """
-    rms, band = data["rms"], data.get("rms_below_hz")
-    told = {n: v for n, v in data.get("references", {}).items() if any(k.startswith("rms_") for k in v)}
-    rows: list[tuple[str, ...]] = []
+    rms, band, records = data["rms"], data.get("rms_below_hz"), list[list[tuple[str, str]]]()
+    others = {n: v for n, v in data.get("references", {}).items() if any(k.startswith("rms_") for k in v)}
     for channel, first in rms[sets[-1] if len(sets) == 2 else sets[0]].items():
-        cells: list[str] = [channel]
+        cells = [("RMS error" if band is None else f"RMS error below {band:g} Hz", channel)]
         for name in sets:
             entry, percent = rms[name].get(channel), _percent(rms, name, channel)
-            cells += ["-" if entry is None else f"{entry['value']:.3g}", "-" if percent is None else f"{percent:.2f} %"]
-        cells.append("-" if first.get("noise") is None else f"{first['noise']:.3g}")
-        cells += [f"{v[f'rms_{channel}']:.3g}" if f"rms_{channel}" in v else "-" for v in told.values()]
-        rows.append((*cells, first["unit"]))
-    headings = ["RMS error" if band is None else f"RMS error below {band:g} Hz"]
-    headings += [h for name in sets for h in (name.replace("_", "-"), "of range")]
-    headings += ["noise", *told, "unit"]
-    return Table(tuple(headings), tuple(rows), words=(0, len(headings) - 1))
+            cells.append((name.replace("_", "-"), "-" if entry is None else f"{entry['value']:.3g}"))
+            cells.append(("of range", "-" if percent is None else f"{percent:.2f} %"))
+        cells.append(("noise", "-" if first.get("noise") is None else f"{first['noise']:.3g}"))
+        cells += [(n, f"{v[f'rms_{channel}']:.3g}" if f"rms_{channel}" in v else "-") for n, v in others.items()]
+        records.append([*cells, ("unit", first["unit"])])
+    return table(records, note=note)
 
 
 def errors_table(data: Data) -> Table | None:
     """The same for the page: of all sets that there are, with what the words mean."""
     sets = [s for s in SETS if data.get("rms", {}).get(s)]
-    if not sets:
-        return None
     note = "Of range: in percent of the largest minus the smallest measured value of the segment."
     if "cross_validated" in sets:
         note += " Cross-validated: each piece of the train segments predicted by a fit to the others."
     if data.get("rms_below_hz") is None:
         note += " The measured signals are not smoothed, so their noise is part of the error."
-    return replace(rms_table(data, sets), note=note)
+    return rms_table(data, sets, note) if sets else None
 
 
 def _percent(rms: Data, name: str, channel: str) -> float | None:
@@ -196,36 +182,18 @@ def _percent(rms: Data, name: str, channel: str) -> float | None:
     return None if entry is None else entry["percent_of_range"]
 
 
-def segments_table(data: Data) -> Table | None:
-    """RMS error of each segment by itself."""
-    parts: list[Data] = list(data.get("rms_of_segments") or ())
+def segments_table(data: Data, *, page: bool = True) -> Table | None:
+    """RMS error of each segment by itself, where there are several; on the terminal of the test segments alone."""
+    parts = [p for p in data.get("rms_of_segments") or () if page or (p["segment"] == "test" and p["rms"])]
     units: dict[str, str] = {c: e["unit"] for part in reversed(parts) for c, e in part["rms"].items()}
-    channels = dict.fromkeys(c for part in parts for c in part["rms"])
-    if len(parts) < 2 or not channels:
-        return None
-    rows = tuple(
-        (
-            p["segment"],
-            f"{p['from_s']:.1f} … {p['to_s']:.1f}",
-            *(f"{p['rms'][c]['value']:.3g}" if c in p["rms"] else "-" for c in channels),
-        )
-        for p in parts
-    )
-    return Table(("segment", "from … to, s", *(f"{c}, {units[c]}" for c in channels)), rows)
-
-
-def _test_segments(data: Data) -> Table | None:
-    """RMS error of each channel on each test segment; None where there are not several."""
-    tests = [s for s in data.get("rms_of_segments", ()) if s["segment"] == "test" and s["rms"]]
-    if len(tests) < 2:
-        return None
-    some, more = tests[:_SEGMENTS], len(tests) - _SEGMENTS
-    rows = tuple(
-        (row, *(f"{s['rms'][row]['value']:.3g}" for s in some), entry["unit"]) for row, entry in tests[0]["rms"].items()
-    )
-    headings = ("RMS by test", *(f"{s['from_s']:.0f} to {s['to_s']:.0f} s" for s in some))
-    headings += ("unit" if more <= 0 else f"unit (and {more} more)",)
-    return Table(headings, rows, words=(0, len(headings) - 1))
+    records = [
+        {"segment": p["segment"], "from … to, s": f"{p['from_s']:.1f} … {p['to_s']:.1f}"}
+        | {f"RMS {c}, {u}": f"{p['rms'][c]['value']:.3g}" if c in p["rms"] else "-" for c, u in reversed(units.items())}
+        for p in (parts if page else parts[:_SEGMENTS])
+    ]
+    left_out = len(parts) - len(records)
+    note = f"... and {left_out} more in the report" if left_out else ""
+    return table(records, note=note) if len(parts) > 1 and units else None
 
 
 # --- lines ------------------------------------------------------------------------------------------------------------
