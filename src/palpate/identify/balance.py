@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from palpate.elements import Element
 from palpate.errors import DataProblem, PalpateError
-from palpate.mechanisms import Mechanism
 from palpate.model import Model
 from palpate.motion.derivatives import Lowpass
 from palpate.physics.arrays import BoolArray, FloatArray, triangular
@@ -31,6 +30,11 @@ PIECES = 100
 """A recording is cut into about so many pieces, for statistics ..."""
 SHORTEST_PIECE_S = 0.25
 """... none of which is shorter."""
+BLOCK = 4096
+"""Samples per block: as fast as any size, and half a megabyte."""
+GRAM_LIMIT = 1e3
+"""Column-scaled condition number up to which X'X loses nothing that matters (error eps * kappa^2); above, QR."""
+_UNUSED = "no sample of them can be used: the object rests, or is at a stop, throughout"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,15 +81,30 @@ class Balance:
         else:
             columns = self.model.columns(k, ARRAYS)
             entries = [[*(column[i] for column in columns), y[i]] for i in range(len(y))]
-        block = np.empty((len(entries), len(entries[0]), stop - start))
-        for i, line in enumerate(entries):
-            for j, entry in enumerate(line):
-                block[i, j] = entry
-        if self.used is not None:
-            block[:, :, ~self.used[start:stop]] = 0.0
-        if self.fade is not None:
-            block *= self.fade[start:stop]
-        return block if self.lowpass is None else self.lowpass.apply(block)
+        return self.passed(self.weighed(_filled(entries, stop - start), start, stop))
+
+    def weighed(self, x: FloatArray, start: int, stop: int) -> FloatArray:
+        """(..., samples start:stop) without what is left out (`used`, `fade`)."""
+        x = x if self.used is None else np.where(self.used[start:stop], x, 0.0)
+        return x if self.fade is None else x * self.fade[start:stop]
+
+    def passed(self, x: FloatArray) -> FloatArray:
+        """(..., samples), low-passed."""
+        return x if self.lowpass is None else self.lowpass.apply(x)
+
+    def outputs(self, samples: int) -> int:
+        """What the low-pass leaves of so many samples."""
+        return samples if self.lowpass is None else self.lowpass.outputs(samples)
+
+    @property
+    def step(self) -> int:
+        """How many samples an output of the low-pass stands for."""
+        return 1 if self.lowpass is None else self.lowpass.step
+
+    @property
+    def taps(self) -> int:
+        """How many samples make an output."""
+        return 1 if self.lowpass is None else len(self.lowpass.taps)
 
     def indices(self, segment: Segment) -> tuple[int, int]:
         """The samples of a segment; refuses one that leaves the recording."""
@@ -188,6 +207,15 @@ def _name(segment: Segment) -> str:
     return f"segment {segment[0]:.3f} to {segment[1]:.3f} s"
 
 
+def _filled(entries: Sequence[Sequence[Scalar]], samples: int) -> FloatArray:
+    """Columns, each an array or one number for all samples, as one array (..., samples)."""
+    filled = np.empty((len(entries), len(entries[0]), samples))
+    for i, line in enumerate(entries):
+        for j, entry in enumerate(line):
+            filled[i, j] = entry
+    return filled
+
+
 def _finite(k: Kinematics, start: int, stop: int) -> BoolArray:
     cut = k.at(slice(start, stop))
     finite = np.ones(stop - start, dtype=bool)
@@ -202,44 +230,37 @@ def _finite(k: Kinematics, start: int, stop: int) -> BoolArray:
 class Rows:
     """The samples of some segments, from which any element's low-passed, weighted columns can be built."""
 
-    mechanism: Mechanism
-    kinematics: Kinematics
-    """Of the segments' samples, one segment after the other."""
+    balance: Balance
+    """Of the segments' samples alone, one segment after the other ..."""
+    spans: tuple[tuple[int, int], ...]
+    """... each from its first to its last."""
     y: FloatArray
     """(1, rows): the wrench's free rows, low-passed and weighted as the columns are."""
     samples: NDArray[np.int64]
     """(pieces,): how many samples each piece stands for; about a hundred pieces, for statistics."""
-    _starts: NDArray[np.int64]
-    _used: BoolArray | None
-    _fade: FloatArray | None
-    _spans: tuple[tuple[int, int], ...]
-    _lowpass: Lowpass | None
-    _weights: FloatArray
+    starts: NDArray[np.int64]
+    """(pieces,): the first row of each."""
 
     def alone(self, element: Element) -> Model:
         """A model of one element, whose shapes have the element's own names."""
-        return Model("part", self.mechanism, (element,))
+        return Model("part", self.balance.model.mechanism, (element,))
 
     def raw(self, part: Model, z: Mapping[str, Scalar]) -> FloatArray:
         """The columns as they are at every sample, of an element `alone`: (parameters, free rows, samples)."""
-        columns = part.columns(self.kinematics, ARRAYS, z)
-        samples = np.empty((len(columns), len(self._weights), self._spans[-1][1]))
-        for i, column in enumerate(columns):
-            for j, entry in enumerate(column):
-                samples[i, j] = entry
-        return samples if self._used is None else _weighed(samples, self._used, self._fade)
+        samples = self.spans[-1][1]
+        columns = _filled(part.columns(self.balance.kinematics, ARRAYS, z), samples)
+        return self.balance.weighed(columns, 0, samples)
 
     @property
     def visited(self) -> Kinematics:
         """Of the samples that count."""
-        return self.kinematics if self._used is None else self.kinematics.at(np.flatnonzero(self._used))
+        k, used = self.balance.kinematics, self.balance.used
+        return k if used is None else k.at(np.flatnonzero(used))
 
     def passed(self, raw: FloatArray) -> FloatArray:
         """Low-passed inside each segment and weighted: (columns, free rows, samples) -> (columns, rows)."""
-        if self._lowpass is not None:
-            raw = np.concatenate([self._lowpass.apply(raw[..., a:b]) for a, b in self._spans], axis=-1)
-        step = 1 if self._lowpass is None else self._lowpass.step
-        weighted = raw * (np.sqrt(step) * self._weights[:, None])
+        passed = np.concatenate([self.balance.passed(raw[..., a:b]) for a, b in self.spans], axis=-1)
+        weighted = passed * (np.sqrt(self.balance.step) * self.balance.weights[:, None])
         return weighted.swapaxes(1, 2).reshape(len(raw), -1)
 
     def columns(self, element: Element, z: Mapping[str, Scalar] | None = None) -> FloatArray:
@@ -249,12 +270,12 @@ class Rows:
 
     def by_piece(self, products: FloatArray) -> FloatArray:
         """Sums of (..., rows) over the rows of each piece: (..., pieces)."""
-        return np.add.reduceat(products, self._starts, axis=-1)[..., self.samples > 0]
+        return np.add.reduceat(products, self.starts, axis=-1)[..., self.samples > 0]
 
     def folds(self, number: int) -> list[tuple[slice[int, int], int]]:
         """Consecutive pieces with about the same number of samples each: their rows, and how many samples."""
         which = (np.cumsum(self.samples) - 1) * number // int(self.samples.sum())
-        ends = np.append(self._starts, self.y.shape[1])
+        ends = np.append(self.starts, self.y.shape[1])
         folds: list[tuple[slice[int, int], int]] = []
         for fold in range(number):
             at = np.flatnonzero(which == fold)
@@ -265,59 +286,47 @@ class Rows:
 
 def stack_rows(balance: Balance, segments: Sequence[Segment], *, most: int | None = None) -> Rows:
     """The rows of the segments; with `most`, only so many: every second, third, ... output of the low-pass."""
-    if not segments:
-        raise DataProblem("segments", "there is none to fit")
     for segment in segments:
         balance.check_seen(segment)
-    lowpass = balance.lowpass
-    spans = [balance.indices(segment) for segment in segments]
-    if lowpass is not None:
-        spans = [(a, b) for a, b in spans if lowpass.outputs(b - a) > 0]
-        if not spans:
-            raise DataProblem("segments", "each is shorter than the low-pass filter", remedy="use longer ones")
-    step = 1 if lowpass is None else lowpass.step
-    if most is not None and sum(b - a for a, b in spans) > 2 * step * most:
-        lowpass = Lowpass(np.ones(1), 1) if lowpass is None else lowpass
-        lowpass = replace(lowpass, step=step * (sum(b - a for a, b in spans) // (step * most)))
+    spans = [(a, b) for a, b in _spans(balance, segments) if balance.outputs(b - a) > 0]
     at = np.concatenate([np.arange(a, b) for a, b in spans])
-    ends = np.cumsum([b - a for a, b in spans])
-    k = balance.kinematics.at(at)
-    inner = tuple((int(e) - (b - a), int(e)) for (a, b), e in zip(spans, ends, strict=True))
-    outputs = [b - a if lowpass is None else lowpass.outputs(b - a) for a, b in inner]
-    used = None if balance.used is None else balance.used[at]
-    fade = None if balance.fade is None else balance.fade[at]
-    if used is not None and not used.any():
-        raise DataProblem("segments", "no sample of them can be used: the object rests, or is at a stop, throughout")
-    firsts, samples = _cut_up(balance, outputs, inner, used)
-    rows = Rows(
-        mechanism=balance.model.mechanism,
-        kinematics=k,
-        y=np.empty((1, 0)),
-        samples=samples,
-        _starts=len(balance.weights) * firsts,
-        _used=used,
-        _fade=fade,
-        _spans=inner,
-        _lowpass=lowpass,
-        _weights=balance.weights,
+    lowpass = balance.lowpass
+    if most is not None and len(at) > 2 * balance.step * most:
+        lowpass = Lowpass(np.ones(1), 1) if lowpass is None else lowpass
+        lowpass = replace(lowpass, step=balance.step * (len(at) // (balance.step * most)))
+    cut = replace(
+        balance,
+        kinematics=balance.kinematics.at(at),
+        wrench=balance.wrench[at],
+        lowpass=lowpass,
+        used=None if balance.used is None else balance.used[at],
+        fade=None if balance.fade is None else balance.fade[at],
     )
-    wrench = [balance.wrench[at, i] for i in range(6)]
-    y = np.array([np.broadcast_to(r, at.shape) for r in balance.model.mechanism.project(k, wrench, ARRAYS)])
-    return replace(rows, y=rows.passed((y if used is None else _weighed(y, used, fade))[None]))
+    if cut.used is not None and not cut.used.any():
+        raise DataProblem("segments", _UNUSED)
+    ends = [int(e) for e in np.cumsum([b - a for a, b in spans])]
+    inner = tuple((e - (b - a), e) for (a, b), e in zip(spans, ends, strict=True))
+    firsts, samples = _cut_up(cut, inner)
+    rows = Rows(cut, inner, np.empty((1, 0)), samples, len(balance.weights) * firsts)
+    y = cut.model.mechanism.project(cut.kinematics, [cut.wrench[:, i] for i in range(6)], ARRAYS)
+    return replace(rows, y=rows.passed(cut.weighed(_filled([list(y)], len(at)), 0, len(at))))
 
 
-def _weighed(x: FloatArray, used: BoolArray, fade: FloatArray | None) -> FloatArray:
-    """(..., samples) without what is left out (`Balance.used`, `Balance.fade`)."""
-    weighed = np.where(used, x, 0.0)
-    return weighed if fade is None else weighed * fade
+def _spans(balance: Balance, segments: Sequence[Segment]) -> list[tuple[int, int]]:
+    """The samples of each segment; refuses what leaves nothing."""
+    spans = [balance.indices(segment) for segment in segments]
+    if not spans:
+        raise DataProblem("segments", "there is none to fit")
+    if not any(balance.outputs(b - a) for a, b in spans):
+        raise DataProblem("segments", "each is shorter than the low-pass filter", remedy="use longer ones")
+    return spans
 
 
-def _cut_up(
-    balance: Balance, outputs: Sequence[int], spans: Sequence[tuple[int, int]], used: BoolArray | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _cut_up(balance: Balance, spans: Sequence[tuple[int, int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Equal pieces of each segment, none so short that its neighbours say the same: first output, samples used."""
     step_s = float(balance.times_s[-1] - balance.times_s[0]) / max(1, len(balance.times_s) - 1)
-    whole = spans[-1][1]
+    whole, used = spans[-1][1], balance.used
+    outputs = [balance.outputs(b - a) for a, b in spans]
     shortest = max(1.0, SHORTEST_PIECE_S / step_s, whole / PIECES) * sum(outputs) / whole
     firsts: list[int] = []
     samples: list[int] = []
@@ -329,12 +338,6 @@ def _cut_up(
         samples += [n - m if used is None else int(np.count_nonzero(used[m:n])) for m, n in pairwise(edges)]
         done += count
     return np.array(firsts, dtype=np.int64), np.array(samples, dtype=np.int64)
-
-
-BLOCK = 4096
-"""Samples per block: as fast as any size, and half a megabyte."""
-GRAM_LIMIT = 1e3
-"""Column-scaled condition number up to which X'X loses nothing that matters (error eps * kappa^2); above, QR."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -438,12 +441,11 @@ def compress(
     The low-pass, if there is one, stays inside each segment: half its length is lost at either end, and nothing of a
     test segment leaks into a train segment. A decimated row stands for `step` samples and is weighted so.
     """
-    spans = [balance.indices(segment) for segment in segments]
-    if not spans:
-        raise DataProblem("segments", "there is none to fit")
-    parts = [part for span in spans for part in _parts(balance, span, _piece_length(balance, spans, pieces), block)]
-    if not parts:
-        raise DataProblem("segments", "each is shorter than the low-pass filter", remedy="use longer ones")
+    spans = _spans(balance, segments)
+    step_s = (balance.times_s[-1] - balance.times_s[0]) / (len(balance.times_s) - 1)
+    # enough pieces for statistics, none so short that its neighbours say the same
+    length = max(int(SHORTEST_PIECE_S / step_s), -(-sum(stop - start for start, stop in spans) // pieces), 1)
+    parts = [part for span in spans for part in _parts(balance, span, length, block)]
     y = slice(-len(balance.weights), None) if balance.by_features else slice(-1, None)
     grams, samples, low, high = (list[FloatArray]() for _ in range(4))
     for part in parts:
@@ -452,15 +454,13 @@ def compress(
         low.append(np.minimum.reduce([s[1] for s in whole]))
         high.append(np.maximum.reduce([s[2] for s in whole]))
         samples.append(np.full(part.pieces, part.outputs // part.pieces))
-    step = 1 if balance.lowpass is None else balance.lowpass.step
+    step = balance.step
     gram = np.concatenate(grams)
     counts = step * np.concatenate(samples).astype(np.int64)
     if balance.used is not None:
         counts = np.concatenate([_used(balance, balance.used, part) for part in parts])
         if not counts.any():
-            raise DataProblem(
-                "segments", "no sample of them can be used: the object rests, or is at a stop, throughout"
-            )
+            raise DataProblem("segments", _UNUSED)
     if not np.isfinite(gram).all():
         for segment in segments:
             balance.check_seen(segment)
@@ -481,9 +481,8 @@ def compress(
 
 def _used(balance: Balance, used: BoolArray, part: _Part) -> NDArray[np.int64]:
     """How many samples each piece of a part stands for, where some are left out."""
-    taps, step = _filter(balance)
-    first = part.blocks[0][0] + taps // 2 - step // 2
-    each = part.outputs // part.pieces * step
+    first = part.blocks[0][0] + balance.taps // 2 - balance.step // 2
+    each = part.outputs // part.pieces * balance.step
     return np.array([np.count_nonzero(used[first + i * each : first + (i + 1) * each]) for i in range(part.pieces)])
 
 
@@ -531,8 +530,7 @@ def _parts(balance: Balance, span: tuple[int, int], length: int, block: int) -> 
     piece.
     """
     start, stop = span
-    step = _filter(balance)[1]
-    outputs = stop - start if balance.lowpass is None else balance.lowpass.outputs(stop - start)
+    step, outputs = balance.step, balance.outputs(stop - start)
     if outputs == 0:
         return
     count = min(max(1, round(outputs * step / length)), outputs)
@@ -553,13 +551,8 @@ def _parts(balance: Balance, span: tuple[int, int], length: int, block: int) -> 
 
 def _blocks(balance: Balance, source: Balance | MotionNoise, part: _Part) -> Iterator[FloatArray]:
     """The blocks (groups, entries, samples) of one part."""
-    taps, step = _filter(balance)
     for first, outputs in part.blocks:
-        yield source.block(first, first + (outputs - 1) * step + taps)
-
-
-def _filter(balance: Balance) -> tuple[int, int]:
-    return (1, 1) if balance.lowpass is None else (len(balance.lowpass.taps), balance.lowpass.step)
+        yield source.block(first, first + (outputs - 1) * balance.step + balance.taps)
 
 
 def _pieces(z: FloatArray, pieces: int) -> FloatArray:
@@ -571,12 +564,6 @@ def _summary(z: FloatArray, y: slice) -> tuple[FloatArray, FloatArray, FloatArra
     """X'X, smallest and largest y of each piece."""
     ends = z[:, :, y]
     return z @ z.swapaxes(2, 3), ends.min(axis=3).reshape(len(z), -1), ends.max(axis=3).reshape(len(z), -1)
-
-
-def _piece_length(balance: Balance, spans: Sequence[tuple[int, int]], pieces: int) -> int:
-    """Samples per piece: enough pieces for statistics, none so short that its neighbours say the same."""
-    step = (balance.times_s[-1] - balance.times_s[0]) / (len(balance.times_s) - 1)
-    return max(int(SHORTEST_PIECE_S / step), -(-sum(stop - start for start, stop in spans) // pieces), 1)
 
 
 def _by_qr(balance: Balance, part: _Part) -> FloatArray:
