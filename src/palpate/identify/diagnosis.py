@@ -35,27 +35,39 @@ def axis_problems(compressed: Compressed) -> tuple[str, ...]:
     f = m a + ..., n = h x a + ... A free regression shows these two 3 x 3 matrices as the data have them. Anything but
     m 1 and a skew matrix is a turned, swapped or mirrored axis.
     """
-    answer = _followed(compressed)
-    if answer is None:
-        return ()
-    M, N, std_M, std_N = answer
-    return _force_problem(M, std_M) or _moment_problem(N, std_N)
-
-
-def _followed(compressed: Compressed) -> tuple[FloatArray, FloatArray, float, float] | None:
-    """d force / d acceleration, d moment / d acceleration, and the standard deviation of their entries."""
     regression = _regression(compressed)
     if regression is None:
-        return None
-    B, inverse, left, at = regression
-    spread = float(np.sqrt(max(np.diag(inverse)[at : at + 3].max(), 0.0)))
-    force, moment = (spread * float(np.sqrt(max(left[rows].max(), 0.0))) for rows in (slice(0, 3), slice(3, 6)))
-    return B[at : at + 3, :3].T, B[at : at + 3, 3:].T, force, moment
+        return ()
+    followed, std = regression
+    return _force_problem(followed[0][:3], std[0, 0]) or _moment_problem(followed[0][3:], std[0, 1])
 
 
-def _regression(compressed: Compressed) -> tuple[FloatArray, FloatArray, FloatArray, int] | None:
-    """Free coefficients (features, 6) of the wrench on all features, their covariance for noise of size one, the mean
-    square that is left of each row, and where the body's features begin. Nothing is assumed about the body.
+def scale_problems(compressed: Compressed) -> tuple[str, ...]:
+    """Forces and moments whose units do not fit together.
+
+    The first moments of mass stand in the forces, f = ... - h x omega_dot, and in the moments, n = h x a + ...: with
+    right units they are the same.
+    """
+    regression = _regression(compressed)
+    if regression is None:
+        return ()
+    followed, std = regression
+    in_force, in_moment = -_axial(followed[1][:3]), _axial(followed[0][3:])
+    size_f, size_m = float(np.linalg.norm(in_force)), float(np.linalg.norm(in_moment))
+    if size_f < 20 * std[1, 0] or size_m == 0.0 or float(in_force @ in_moment) < 0.9 * size_f * size_m:
+        return ()
+    ratio = size_m / size_f
+    if 1 / MISMATCH < ratio < MISMATCH:
+        return ()
+    return (
+        f"the load cell's moments are {ratio:.3g} times what its forces and the motion ask for: check the units of "
+        "forces and moments (N mm for N m? lbf for N?)",
+    )
+
+
+def _regression(compressed: Compressed) -> tuple[tuple[FloatArray, FloatArray], FloatArray] | None:
+    """How the wrench (rows) follows acceleration and omega_dot (columns), with all other features beside them; and the
+    standard deviation of entries, [of these two, forces or moments]. Nothing is assumed about the body.
     """
     model = compressed.model
     if compressed.roots.shape[1] != 1 or len(compressed.weights) != 6:
@@ -72,7 +84,10 @@ def _regression(compressed: Compressed) -> tuple[FloatArray, FloatArray, FloatAr
     inverse = symmetric_inverse(gram[:k, :k])
     B = inverse @ gram[:k, k:]
     left = np.diag(gram[k:, k:] - B.T @ gram[:k, k:]) / max(float(compressed.samples.sum()), 1.0)
-    return B, inverse, np.asarray(left, dtype=float), at
+    spread = [np.diag(inverse)[a : a + 3].max() for a in (at, at + 3)]
+    size = [left[rows].max() for rows in (slice(0, 3), slice(3, 6))]
+    std = np.sqrt(np.maximum(spread, 0.0))[:, None] * np.sqrt(np.maximum(size, 0.0))
+    return (B[at : at + 3].T, B[at + 3 : at + 6].T), std
 
 
 def _force_problem(M: FloatArray, std: float) -> tuple[str, ...]:
@@ -87,7 +102,7 @@ def _force_problem(M: FloatArray, std: float) -> tuple[str, ...]:
     if not np.array_equal(P, np.eye(3)) and float(np.linalg.norm(M / size - P)) < _CLEAR * off:
         kind = "turned" if np.linalg.det(P) > 0 else "mirrored (left-handed)"
         return (
-            f"the load cell's forces follow other axes of the IMU: {_told(P, 'f', 'a')}; the axes are {kind} against "
+            f"the load cell's forces follow other axes of the IMU: {_swaps(P, 'f', 'a')}; the axes are {kind} against "
             "each other: check the order and signs of the channels, and imu_pose.rotation",
         )
     if np.linalg.det(M) <= 0:
@@ -95,37 +110,13 @@ def _force_problem(M: FloatArray, std: float) -> tuple[str, ...]:
     R = nearest_rotation(M / size, tolerance=np.inf)
     angle = float(np.degrees(np.arccos(np.clip((np.trace(R) - 1) / 2, -1, 1))))
     if angle > max(TURNED_DEG, np.degrees(10 * std / size)) and float(np.linalg.norm(M / size - R)) < _CLEAR * off:
-        axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+        axis = _axial(R)
         axis = np.round(axis / max(float(np.linalg.norm(axis)), 1e-300), 1) + 0.0  # no minus zero
         return (
             f"the load cell's forces follow the IMU's accelerations turned by {angle:.0f} deg about "
             f"({axis[0]:g}, {axis[1]:g}, {axis[2]:g}): check imu_pose.rotation",
         )
     return ()
-
-
-def scale_problems(compressed: Compressed) -> tuple[str, ...]:
-    """Forces and moments whose units do not fit together.
-
-    The first moments of mass stand in the forces, f = ... - h x omega_dot, and in the moments, n = h x a + ...: with
-    right units they are the same.
-    """
-    regression = _regression(compressed)
-    if regression is None:
-        return ()
-    B, inverse, left, at = regression
-    in_force, in_moment = -_axial(B[at + 3 : at + 6, :3].T), _axial(B[at : at + 3, 3:].T)
-    std = np.sqrt(np.maximum(np.diag(inverse)[at + 3 : at + 6].max() * left[:3].max(), 0.0))
-    size_f, size_m = float(np.linalg.norm(in_force)), float(np.linalg.norm(in_moment))
-    if size_f < 20 * std or size_m == 0.0 or float(in_force @ in_moment) < 0.9 * size_f * size_m:
-        return ()
-    ratio = size_m / size_f
-    if 1 / MISMATCH < ratio < MISMATCH:
-        return ()
-    return (
-        f"the load cell's moments are {ratio:.3g} times what its forces and the motion ask for: check the units of "
-        "forces and moments (N mm for N m? lbf for N?)",
-    )
 
 
 def _axial(S: FloatArray) -> FloatArray:
@@ -141,18 +132,18 @@ def _moment_problem(N: FloatArray, std: float) -> tuple[str, ...]:
     here = float(np.linalg.norm(N + N.T))
     best = int(np.argmin(scores))
     P = _PERMUTATIONS[best]
-    # a skew matrix of one entry is skew in several orders of its axes: only a clear case is told
+    # a skew matrix of one entry is skew in several orders of its axes: only a clear case counts
     if here < 0.3 * float(np.linalg.norm(N)) or scores[best] > 0.1 * here:
         return ()
     also = [Q for Q, score in zip(_PERMUTATIONS, scores, strict=True) if score <= 2 * scores[best] + 5 * std]
-    certain = f": {_told(P, 'n', 'n')}" if len(also) == 2 else ""  # P and -P look alike
+    certain = f": {_swaps(P, 'n', 'n')}" if len(also) == 2 else ""  # P and -P look alike
     return (
         "the load cell's moments do not belong to its forces and the IMU's axes"
         f"{certain}: check the order and signs of the moment channels",
     )
 
 
-def _told(P: FloatArray, left: str, right: str) -> str:
+def _swaps(P: FloatArray, left: str, right: str) -> str:
     """'f_x follows -a_y' for each axis that is not its own."""
     parts: list[str] = []
     for i, name in enumerate("xyz"):
@@ -162,17 +153,11 @@ def _told(P: FloatArray, left: str, right: str) -> str:
     return ", ".join(parts)
 
 
-def _permutations() -> list[FloatArray]:
-    matrices: list[FloatArray] = []
-    for order in permutations(range(3)):
-        for signs in product((1.0, -1.0), repeat=3):
-            P = np.zeros((3, 3))
-            P[range(3), order] = signs
-            matrices.append(P)
-    return matrices
-
-
-_PERMUTATIONS = _permutations()
+_PERMUTATIONS = [
+    np.eye(3)[list(order)] * np.array(signs)[:, None]
+    for order in permutations(range(3))
+    for signs in product((1.0, -1.0), repeat=3)
+]
 """All 48 signed permutations of three axes."""
 
 
@@ -200,17 +185,15 @@ def weakest_direction(solution: Solution) -> Weakness | None:
 def _of_body(solution: Solution, body: Body) -> Weakness:
     """In natural coordinates of the body, with everything else projected out."""
     part, ps, ts = body
-    map_, R = solution.problem.map_, solution.problem.R
-    p = map_.forward(solution.theta)
-    J = R[:, :-1] @ map_.natural(p)
+    map_, phi = solution.problem.map_, solution.p[ps]
+    J = solution.problem.R[:, :-1] @ map_.natural(solution.p)
     use, others = J[:, ts], np.delete(J, ts, axis=1)
     if others.shape[1]:
         basis = np.linalg.qr(others)[0]
         use = use - basis @ (basis.T @ use)
     _, s, Vt = np.linalg.svd(use)
     relative = float(solution.uncertainty.level / max(s[-1], 1e-12 * s[0]))
-    changes = drawing_jacobian(p[ps]) @ part.natural(p[ps]) @ Vt[-1] * relative
-    phi = p[ps]
+    changes = drawing_jacobian(phi) @ part.natural(phi) @ Vt[-1] * relative
     half_trace = (phi[4] + phi[7] + phi[9]) / 2
     scale = np.array([phi[0]] + [np.sqrt(half_trace / phi[0])] * 3 + [half_trace] * 6)
     share = np.abs(changes) / scale

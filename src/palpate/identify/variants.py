@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
@@ -10,7 +10,6 @@ from math import pi
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from palpate.elements import Element, Hysteresis, Stribeck
 from palpate.errors import DataProblem, PalpateError
@@ -181,9 +180,29 @@ def rank_variants(
     if len(cut) < 3:
         raise DataProblem("segments", "they are too short to be cut into folds", remedy="use longer ones")
     coarse = stack_rows(balance, segments, most=SEARCH_ROWS)
-    sizes = [v.complexity for v in variants]
-    fits = fit_variants(rows, coarse, [v.model for v in variants], sizes, [s for s, _ in cut], _search)
-    return _rank(variants, fits, np.array([n for _, n in cut]))
+    fits = _fit_variants(rows, coarse, variants, [s for s, _ in cut])
+    samples = np.array([n for _, n in cut])
+    squares = np.array([f.unseen / samples for f in fits])
+    mean = squares.mean(axis=1)
+    best = int(np.argmin(mean))
+    behind = squares - squares[best]
+    std = behind.std(axis=1, ddof=1) / np.sqrt(len(samples))
+    alone = float(squares[best].std(ddof=1) / np.sqrt(len(samples)))
+    ranked = [
+        Ranked(
+            variant=v,
+            shapes=f.values,
+            rms=float(np.sqrt(f.cost / samples.sum())),
+            error=float(np.sqrt(mean[i])),
+            folds=squares[i],
+            behind=float(behind[i].mean()),
+            behind_std=float(std[i]),
+            as_good=bool(mean[i] - mean[best] <= alone),
+        )
+        for i, (v, f) in enumerate(zip(variants, fits, strict=True))
+    ]
+    chosen = min((r for r in ranked if r.as_good), key=lambda r: (r.variant.complexity, r.error))
+    return Ranking(tuple(sorted(ranked, key=lambda r: r.error)), chosen)
 
 
 def _search(projection: Projection, start: FloatArray | None) -> FloatArray:
@@ -195,31 +214,6 @@ def _search(projection: Projection, start: FloatArray | None) -> FloatArray:
     begins = sorted(begins, key=lambda t: t.cost)
     every, few = range(len(projection.free)), 0.5 * WORTH * begins[0].cost
     return min((polish(projection, t, every, negligible=few, steps=5) for t in begins), key=lambda t: t.cost).u
-
-
-def _rank(variants: Sequence[Variant], fits: Sequence[Fitted], samples: NDArray[np.int64]) -> Ranking:
-    squares = np.array([f.unseen / samples for f in fits])
-    mean = squares.mean(axis=1)
-    best = int(np.argmin(mean))
-    behind = squares - squares[best]
-    std = behind.std(axis=1, ddof=1) / np.sqrt(len(samples))
-    alone = float(squares[best].std(ddof=1) / np.sqrt(len(samples)))
-    as_good = mean - mean[best] <= alone
-    ranked = [
-        Ranked(
-            variant=v,
-            shapes=f.values,
-            rms=float(np.sqrt(f.cost / samples.sum())),
-            error=float(np.sqrt(mean[i])),
-            folds=squares[i],
-            behind=float(behind[i].mean()),
-            behind_std=float(std[i]),
-            as_good=bool(as_good[i]),
-        )
-        for i, (v, f) in enumerate(zip(variants, fits, strict=True))
-    ]
-    chosen = min((r for r in ranked if r.as_good), key=lambda r: (r.variant.complexity, r.error))
-    return Ranking(tuple(sorted(ranked, key=lambda r: r.error)), chosen)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -256,19 +250,25 @@ class _Member:
     positive: BoolArray
     """Of its parameters."""
 
+    @property
+    def names(self) -> list[tuple[str, str]]:
+        """Of each free shape: a name that is the same in every variant with the same element, and one that forgets all
+        but element and shape: flows differ, zones hardly do.
+        """
+        elements = self.model.elements
+        return [(f"{self.keys[f.element]}.{f.shape}", f"{elements[f.element].name}.{f.shape}") for f in self.free]
 
-def fit_variants(
-    rows: Rows,
-    coarse: Rows,
-    models: Sequence[Model],
-    sizes: Sequence[int],
-    folds: Sequence[Span],
-    search: Callable[[Projection, FloatArray | None], FloatArray],
-) -> list[Fitted]:
-    """Fit every model with its own shapes, and cross-validate. `sizes`: the richest of a family goes first.
+    def start(self, known: Sequence[Mapping[str, float]]) -> FloatArray:
+        """Where a family fitted before has the same elements' shapes; else where the richest of all has its own."""
+        same = next((k for k in reversed(known) if all(exact in k for exact, _ in self.names)), known[0])
+        values = {f.name: same.get(n[0], known[0].get(n[1])) for f, n in zip(self.free, self.names, strict=True)}
+        return start_of(self.free, {name: v for name, v in values.items() if v is not None})
 
-    `search(projection, start)` gives the shapes of a projection; start is None for the very first, else where a
-    richer one has them. It works on the `coarse` rows; all rows then have the last word to first order.
+
+def _fit_variants(rows: Rows, coarse: Rows, variants: Sequence[Variant], folds: Sequence[Span]) -> list[Fitted]:
+    """Fit every model with its own shapes, and cross-validate; the richest of a family goes first.
+
+    Shapes are searched on the `coarse` rows; all rows then have the last word to first order.
     """
     columns, few = cache(rows.columns), cache(coarse.columns)
 
@@ -277,73 +277,35 @@ def fit_variants(
         return _basis(columns(e), e)
 
     memory: dict[tuple[str, ...], tuple[float, float]] = {}
-    visited = rows.visited
-    all_ = [_member(m, free_shapes(m, visited, memory=memory)[0]) for m in models]
-    starts: list[dict[str, float]] = []
-    fits: dict[int, Fitted] = {}
-    for members in _families(all_, sizes):
-        head = all_[members[0]]
-        projection = project(coarse, head.model, head.free, kept=few)
-        begin = start_of(head.free, _start(starts, head)) if starts else None
-        u = search(projection, begin)
-        starts.append(_named(head, projection.values(u)))
-        family = [all_[i] for i in members]
-        pools = [(_pool(rows, basis, family, projection, u, folds), u)]
-        for i in members:
-            fitted = _nearby(pools, all_[i])
-            if fitted is None:
-                projection = project(coarse, all_[i].model, all_[i].free, kept=few)
-                u = search(projection, pools[-1][1])
-                pools.append((_pool(rows, basis, family, projection, u, folds), u))
-                fitted = _linear(*pools[-1], all_[i], anywhere=True)
-            assert fitted is not None
-            fits[i] = fitted
-    return [fits[i] for i in range(len(models))]
-
-
-def _member(model: Model, free: tuple[FreeShape, ...]) -> _Member:
-    positive = np.array([p.map == "positive" for e in model.elements for p in e.parameters])
-    return _Member(model, free, tuple(repr(e) for e in model.elements), positive)
-
-
-def _families(members: Sequence[_Member], sizes: Sequence[int]) -> list[list[int]]:
-    """Models with the same moving elements; the richest first, everywhere."""
+    members: list[_Member] = []
     families: dict[tuple[str, ...], list[int]] = {}
-    for i in sorted(range(len(members)), key=lambda i: -sizes[i]):
+    for v in variants:
+        free = free_shapes(v.model, rows.visited, memory=memory)[0]
+        positive = np.array([p.map == "positive" for e in v.model.elements for p in e.parameters])
+        members.append(_Member(v.model, free, tuple(repr(e) for e in v.model.elements), positive))
+    for i in sorted(range(len(members)), key=lambda i: -variants[i].complexity):  # with the same moving elements
         moved = sorted({f.element for f in members[i].free})
         families.setdefault(tuple(members[i].keys[e] for e in moved), []).append(i)
-    return list(families.values())
-
-
-def _nearby(pools: list[tuple[_Pool, FloatArray]], member: _Member) -> Fitted | None:
-    """The fit about the last of some settings that is near enough."""
-    for pool, u in reversed(pools):
-        fitted = _linear(pool, u, member)
-        if fitted is not None:
-            return fitted
-    return None
-
-
-def _names(member: _Member) -> dict[str, str]:
-    """Free shapes -> names that are the same in every variant with the same element."""
-    return {f.name: f"{member.keys[f.element]}.{f.shape}" for f in member.free}
-
-
-def _named(member: _Member, values: dict[str, float]) -> dict[str, float]:
-    """By such names, and by ones that forget all but element and shape: flows differ, zones hardly do."""
-    names, elements = _names(member), member.model.elements
-    loose = {f"{elements[f.element].name}.{f.shape}": values[f.name] for f in member.free}
-    return {**loose, **{names[n]: v for n, v in values.items()}}
-
-
-def _start(starts: list[dict[str, float]], member: _Member) -> dict[str, float]:
-    """Where a family fitted before has the same elements' shapes; else where the richest of all has its own."""
-    names, elements = _names(member), member.model.elements
-    for known in reversed(starts):
-        if all(key in known for key in names.values()):
-            return {name: known[key] for name, key in names.items()}
-    loose = {f.name: f"{elements[f.element].name}.{f.shape}" for f in member.free}
-    return {name: starts[0][key] for name, key in loose.items() if key in starts[0]}
+    known: list[dict[str, float]] = []
+    fits: dict[int, Fitted] = {}
+    for indices in families.values():
+        family = [members[i] for i in indices]
+        projection = project(coarse, family[0].model, family[0].free, kept=few)
+        u = _search(projection, family[0].start(known) if known else None)
+        named = zip(family[0].names, projection.values(u).values(), strict=True)
+        known.append({name: value for names, value in named for name in names})
+        pools = [(_pool(rows, basis, family, projection, u, folds), u)]
+        for i, member in zip(indices, family, strict=True):
+            near = (_linear(pool, at, member) for pool, at in reversed(pools))
+            fitted = next((fit for fit in near if fit is not None), None)
+            if fitted is None:
+                projection = project(coarse, member.model, member.free, kept=few)
+                u = _search(projection, pools[-1][1])
+                pools.append((_pool(rows, basis, family, projection, u, folds), u))
+                fitted = _linear(*pools[-1], member, anywhere=True)
+            assert fitted is not None
+            fits[i] = fitted
+    return [fits[i] for i in range(len(variants))]
 
 
 def _pool(
