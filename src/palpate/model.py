@@ -118,7 +118,10 @@ class Model:
 
     def with_wheel(self, radius: float) -> Model:
         """The same object on a wheel of another radius, m; elements that know it follow."""
-        mechanism, elements = self.mechanism.with_radius(radius), tuple(e.on_wheel(radius) for e in self.elements)
+        mechanism, elements = (
+            self.mechanism.with_options(radius=radius),
+            tuple(e.on_wheel(radius) for e in self.elements),
+        )
         return replace(self, mechanism=mechanism, elements=elements)
 
     def of_object(self) -> Model:

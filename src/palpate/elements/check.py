@@ -14,7 +14,7 @@ from palpate.elements.element import SENSOR, WRENCH, Element, column_coefficient
 from palpate.errors import MissingExtra, PalpateError
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS, Functions, Scalar, casadi_functions
-from palpate.physics.motion import Coordinate, Kinematics, Triple
+from palpate.physics.motion import Coordinate, Kinematics
 from palpate.physics.units import parse_unit
 
 
@@ -197,16 +197,10 @@ def _check_level(element: Element, k: Kinematics, z: dict[str, float], speed: Fl
 
 
 def _kinematics(element: Element, v: Sequence[Scalar]) -> Kinematics:
-    coordinates: dict[str, Coordinate] = {}
-    for name in element.looks_at:
-        coordinates[name] = Coordinate(v[12], v[13], v[14])
+    coordinates = {name: Coordinate(v[12], v[13], v[14]) for name in element.looks_at}
     if element.acts_on not in (WRENCH, SENSOR):
         coordinates[element.acts_on] = Coordinate(v[9], v[10], v[11])
-    return Kinematics(_triple(v[0:3]), _triple(v[3:6]), _triple(v[6:9]), coordinates)
-
-
-def _triple(v: Sequence[Scalar]) -> Triple:
-    return (v[0], v[1], v[2])
+    return Kinematics((v[0], v[1], v[2]), (v[3], v[4], v[5]), (v[6], v[7], v[8]), coordinates)
 
 
 def _evaluate(element: Element, f: Sequence[Scalar], shape: tuple[int, ...] = ()) -> FloatArray:

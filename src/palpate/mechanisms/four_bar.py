@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, get_args
 
@@ -44,12 +44,10 @@ class FourBar:
 
     def __post_init__(self) -> None:
         """Refuse links that cannot close."""
-        object.__setattr__(self, "lengths", _numbers(self.lengths, 4, "lengths must be four positive numbers in m"))
-        object.__setattr__(self, "range", _numbers(self.range, 2, "range must be two angles in rad, the smaller first"))
-        if min(self.lengths) <= 0:
-            raise PalpateError(f"linkage: lengths must be four positive numbers in m, not {list(self.lengths)}")
-        if self.range[0] > self.range[1]:
-            raise PalpateError(f"linkage: range must be two angles in rad, the smaller first, not {list(self.range)}")
+        lengths = _numbers(self.lengths, 4, "lengths must be four positive numbers in m", lambda x: min(x) > 0)
+        ends = _numbers(self.range, 2, "range must be two angles in rad, the smaller first", lambda x: x[0] <= x[1])
+        object.__setattr__(self, "lengths", lengths)
+        object.__setattr__(self, "range", ends)
         if self.assembly not in get_args(Assembly):
             raise UnknownName("assembly", str(self.assembly), get_args(Assembly), where="linkage")
         low, high = self.reach
@@ -87,10 +85,6 @@ class FourBar:
     def others(self) -> Mapping[str, FourBar]:
         """The elbow on the other side."""
         return {name: replace(self, assembly=name) for name in get_args(Assembly) if name != self.assembly}
-
-    def with_lengths(self, lengths: Sequence[float]) -> FourBar:
-        """The same with other links; refuses those that do not close."""
-        return replace(self, lengths=tuple(lengths))
 
     def check_reach(self, position: FloatArray) -> None:
         """Refuse measured door angles, rad, at which the loop cannot close; NaN is not judged."""
@@ -146,14 +140,16 @@ class FourBar:
         return L2 * L2 + L3 * L3 - both, L2 * L2 + L3 * L3 + both
 
 
-def _numbers(given: Iterable[Any], count: int, wanted: str) -> tuple[float, ...]:
+def _numbers(
+    given: Iterable[Any], count: int, wanted: str, possible: Callable[[tuple[float, ...]], bool]
+) -> tuple[float, ...]:
     """The option as floats; JSON and YAML give lists."""
     try:
         numbers = tuple(float(x) for x in given)
     except (TypeError, ValueError):
         numbers = ()
-    if len(numbers) != count or not all(math.isfinite(x) for x in numbers):
-        raise PalpateError(f"linkage: {wanted}, not {given!r}")
+    if len(numbers) != count or not all(math.isfinite(x) for x in numbers) or not possible(numbers):
+        raise PalpateError(f"linkage: {wanted}, not {list(given) if numbers else given!r}")
     return numbers
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from palpate.errors import DataProblem
-from palpate.mechanisms.mechanism import WRENCH_ROWS, Joint, Matrix, Mechanism, Row
+from palpate.mechanisms.mechanism import WRENCH_ROWS, Joint, Matrix, Mechanism, Row, into_body
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.motion import (
@@ -85,7 +85,7 @@ class Free(Mechanism):
         self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions
     ) -> Kinematics:
         """a - g turned into the body: R' (a + g e_z), with R of the unit quaternion (e.g. Diebel 2006, eq. 125)."""
-        felt = _into_body(state[3:7], (acc[0], acc[1], acc[2] + self.gravity))
+        felt = into_body(_matrix(state[3:7]), (acc[0], acc[1], acc[2] + self.gravity))
         return Kinematics(felt, (state[10], state[11], state[12]), (acc[3], acc[4], acc[5]))
 
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
@@ -98,7 +98,7 @@ class Free(Mechanism):
 
     def velocity(self, state: Sequence[Scalar], fn: Functions) -> Triple:
         """The velocity turned into the body."""
-        return _into_body(state[3:7], (state[7], state[8], state[9]))
+        return into_body(_matrix(state[3:7]), (state[7], state[8], state[9]))
 
     def rates(self, state: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """Velocity, and q' = q omega / 2 (Diebel 2006, 6.5)."""
@@ -139,16 +139,6 @@ def _matrix(quaternion: Sequence[Scalar]) -> Matrix:
         (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
         (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
         (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-    )
-
-
-def _into_body(quaternion: Sequence[Scalar], v: Triple) -> Triple:
-    """R' v, with R of a unit quaternion (w, x, y, z)."""
-    x, y, z = zip(*_matrix(quaternion), strict=True)
-    return (
-        x[0] * v[0] + x[1] * v[1] + x[2] * v[2],
-        y[0] * v[0] + y[1] * v[1] + y[2] * v[2],
-        z[0] * v[0] + z[1] * v[1] + z[2] * v[2],
     )
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -199,17 +199,9 @@ class Mechanism(ABC):
         """The same mechanism with its main coordinate counted from elsewhere: what was zero is now `position`."""
         return self
 
-    def with_linkage(self, linkage: FourBar) -> Self:
-        """The same mechanism with another linkage."""
-        return replace(self, linkage=linkage)  # pyright: ignore[reportCallIssue]
-
-    def with_radius(self, radius: float) -> Self:
-        """The same mechanism on wheels of another radius, m; itself where it has none."""
-        return self
-
-    def with_feet(self, feet: Sequence[tuple[float, float, float]]) -> Self:
-        """The same mechanism with other feet, points of the body (m); itself where it has none."""
-        return self
+    def with_options(self, **options: Any) -> Self:
+        """The same mechanism with other options, such as linkage, radius or feet, of those that it has."""
+        return replace(self, **{f.name: options[f.name] for f in fields(self) if f.name in options})
 
     def forward(self) -> Self:
         """The same mechanism as a runtime must see it: friction that takes energy out."""
@@ -339,6 +331,12 @@ class OneFreedom(Mechanism):
         if self.linkage is not None:
             self.linkage.check_reach(position)
         return position
+
+
+def into_body(R: Matrix, v: Triple) -> Triple:
+    """R' v: a vector of another frame in axes of the body frame, whose rotation in it is R."""
+    x, y, z = (R[0][i] * v[0] + R[1][i] * v[1] + R[2][i] * v[2] for i in range(3))
+    return (x, y, z)
 
 
 def unwrapped(angle: FloatArray) -> FloatArray:

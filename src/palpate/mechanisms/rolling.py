@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from palpate.errors import DataProblem, PalpateError, UnknownName
-from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, Row, Wheel, unwrapped
+from palpate.mechanisms.mechanism import Joint, Matrix, Mechanism, Row, Wheel, into_body, unwrapped
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, Functions, Scalar
 from palpate.physics.motion import Coordinate, Kinematics, Motion, Poses, Triple
@@ -181,14 +181,6 @@ class Rolling(Mechanism):
         """With rows that friction of the wheels does not enter."""
         return AtRest(**{f.name: getattr(self, f.name) for f in fields(self)})
 
-    def with_radius(self, radius: float) -> Rolling:
-        """On another wheel."""
-        return replace(self, radius=radius)
-
-    def with_feet(self, feet: Sequence[tuple[float, float, float]]) -> Rolling:
-        """On other feet."""
-        return replace(self, feet=tuple(feet))
-
     @property
     def wheel(self) -> Wheel:
         """Its wheel or wheels, and its feet."""
@@ -263,9 +255,9 @@ class Rolling(Mechanism):
             h2 + p2 * sin + p1 * c1 * cos,
         )
         specific = (v1 + R * h1 * c1, h1 * v - R * c2, self.gravity)
-        k = Kinematics(_into(to_body, specific), _into(to_body, omega), _into(to_body, omega_dot))
+        k = Kinematics(into_body(to_body, specific), into_body(to_body, omega), into_body(to_body, omega_dot))
         angles = (s["camber"], s["pitch"], s["yaw"])
-        return self._complete(k, angles, _into(to_body, (v, -R * c1, 0.0)), fn)
+        return self._complete(k, angles, into_body(to_body, (v, -R * c1, 0.0)), fn)
 
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """W_CB w without f_y and f_z: moments about the contact, R below the axle, and the force ahead."""
@@ -303,7 +295,7 @@ class Rolling(Mechanism):
         """Ahead with the forward speed, aside as the sphere rolls over its camber."""
         s = self._filled(state)
         ahead = (s["forward_speed"], -self.radius * s["camber_rate"], 0.0)
-        return _into(_turn(s["camber"], s["pitch"], fn), ahead)
+        return into_body(_turn(s["camber"], s["pitch"], fn), ahead)
 
     def coordinates_of(self, poses: Poses) -> FloatArray:
         """Of B in a world whose z points up: the contact is straight below it."""
@@ -314,17 +306,18 @@ class Rolling(Mechanism):
 
     def speeds_of(self, q: FloatArray, q_dot: FloatArray) -> FloatArray:
         """The forward speed is that of the contact along the heading."""
-        yaw = self._yaw(q)
-        ahead = q_dot[:, 0] * np.cos(yaw) + (q_dot[:, 1] * np.sin(yaw) if "y" in self.state else 0.0)
-        return np.column_stack([ahead, q_dot[:, self._turning]])
+        if "y" not in self.state:
+            return q_dot
+        ahead = q_dot[:, 0] * np.cos(q[:, 2]) + q_dot[:, 1] * np.sin(q[:, 2])
+        return np.column_stack([ahead, q_dot[:, 2:]])
 
     def accelerations_of(self, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray) -> FloatArray:
         """How the forward speed changes: along the heading, which turns."""
-        yaw, ahead = self._yaw(q), q_ddot[:, 0]
-        if "y" in self.state:
-            cos, sin, turn = np.cos(yaw), np.sin(yaw), q_dot[:, 2]
-            ahead = (q_ddot[:, 0] + turn * q_dot[:, 1]) * cos + (q_ddot[:, 1] - turn * q_dot[:, 0]) * sin
-        return np.column_stack([ahead, q_ddot[:, self._turning]])
+        if "y" not in self.state:
+            return q_ddot
+        cos, sin, turn = np.cos(q[:, 2]), np.sin(q[:, 2]), q_dot[:, 2]
+        ahead = (q_ddot[:, 0] + turn * q_dot[:, 1]) * cos + (q_ddot[:, 1] - turn * q_dot[:, 0]) * sin
+        return np.column_stack([ahead, q_ddot[:, 2:]])
 
     def states(self, motion: Motion) -> FloatArray:
         """The measured states (samples, len(state)) of a motion that `observe` takes: where a replay begins."""
@@ -338,14 +331,6 @@ class Rolling(Mechanism):
             if coordinate in c:
                 states |= {name: c[coordinate].position, f"{name}_rate": c[coordinate].speed}
         return np.stack([states[name] for name in self.state], axis=1)
-
-    def _yaw(self, q: FloatArray) -> FloatArray:
-        return q[:, self.state.index("yaw")] if "yaw" in self.state else np.zeros(len(q))
-
-    @property
-    def _turning(self) -> list[int]:
-        """Which positions are angles."""
-        return [i for i, name in enumerate(self.state[: -len(self._kept)]) if name not in ("x", "y")]
 
     def _angles(self, poses: Poses) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Camber, pitch and heading; a camber that is held is zero."""
@@ -375,7 +360,7 @@ class Rolling(Mechanism):
         _, p2, h2 = _out_of(turn, k.omega_dot)
         if self.moves == "planar":
             h1, h2 = 0.0 * h1, 0.0 * h2
-        return replace(k, omega=_into(turn, (0.0, p1, h1)), omega_dot=_into(turn, (-h1 * p1, p2, h2)))
+        return replace(k, omega=into_body(turn, (0.0, p1, h1)), omega_dot=into_body(turn, (-h1 * p1, p2, h2)))
 
     @property
     def _kept(self) -> tuple[int, ...]:
@@ -490,12 +475,6 @@ def _turn(camber: Scalar, pitch: Scalar, fn: Functions) -> Matrix:
 def _out_of(turn: Matrix, v: Triple) -> Triple:
     """A vector of B in axes of C."""
     x, y, z = (row[0] * v[0] + row[1] * v[1] + row[2] * v[2] for row in turn)
-    return (x, y, z)
-
-
-def _into(turn: Matrix, v: Triple) -> Triple:
-    """A vector of C in axes of B."""
-    x, y, z = (turn[0][i] * v[0] + turn[1][i] * v[1] + turn[2][i] * v[2] for i in range(3))
     return (x, y, z)
 
 

@@ -240,7 +240,7 @@ def assembly(case: Case) -> Iterator[Finding]:
         return
     ours = float(case.fit.train.rms(case.solution.p)[0])
     for way, other in mechanism.linkage.others.items():
-        model = replace(case.model, mechanism=mechanism.with_linkage(other), values={})
+        model = replace(case.model, mechanism=mechanism.with_options(linkage=other), values={})
         try:
             train, there = case.fit.again(case.fit.inputs.with_model(model))
         except PalpateError:

@@ -369,7 +369,7 @@ def with_feet(model: Model, points: Sequence[Sequence[float]]) -> tuple[Model, d
     if wheel is None or mass is None:
         return model, {}
     feet = wheel.feet or tuple((float(x), float(y), float(z)) for x, y, z in points)
-    mechanism = model.mechanism.with_feet(feet)
+    mechanism = model.mechanism.with_options(feet=feet)
     stiffness = mass * mechanism.gravity / (2 * GIVES_M)
     present = {e.acts_on: e for e in model.elements}
     elements: list[Element] = []

@@ -147,7 +147,8 @@ def _links(inputs: Inputs, by: float) -> Iterator[Inputs]:
     for change in () if linkage is None else by * np.eye(len(linkage.lengths)):
         for lengths in (np.add(linkage.lengths, change), np.subtract(linkage.lengths, change)):
             try:
-                mechanism = inputs.mechanism.with_linkage(linkage.with_lengths(tuple(lengths.tolist())))
+                links = replace(linkage, lengths=tuple(lengths.tolist()))
+                mechanism = inputs.mechanism.with_options(linkage=links)
             except PalpateError:
                 continue
             yield inputs.with_model(replace(inputs.model, mechanism=mechanism))
