@@ -58,7 +58,6 @@ def test_drift_that_a_short_recording_cannot_tell_is_not_observed_but_in_the_int
     clock = marker_clock(twin.poses, twin.imu_s, twin.rate).clock
     low, high = clock.drift_interval_ppm()
     assert not clock.drift_observed
-    assert "not observable" in str(clock)
     assert low < 50.0 < high
 
 

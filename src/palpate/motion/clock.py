@@ -141,21 +141,17 @@ def _count(t: FloatArray, what: str) -> IntArray:
     """The count of the instrument's samples at each row: the rows, plus the samples missing before each."""
     quantum, per_step = _quantum(t)
     rounding_s = quantum / np.sqrt(12)
-    chosen = _with_gaps(t, 0.0 if per_step == 1 else rounding_s)
+    chosen = first = _with_gaps(t, 0.0 if per_step == 1 else rounding_s)
     if quantum > 0 and _gaps(chosen) >= _MANY:
         # A clock slower than the rounding, and a clock as fast as the rounding that loses samples regularly, write
         # the same stamps. The former is simpler, if rounding explains what is left.
         slower = [np.arange(len(t), dtype=np.int64), *([_with_gaps(t, rounding_s)] if per_step == 1 else [])]
-        simpler = [c for c in slower if _rounded(t, c, quantum) and _gaps(chosen) >= _gaps(c) + _MANY]
-        chosen = [*simpler, chosen][0]
+        for count in slower[::-1]:
+            start, period = _line(count, t)
+            off = float(np.quantile(np.abs(t - start - period * count), 0.999))  # a few rows beside gaps aside
+            chosen = count if off < 0.75 * quantum and _gaps(first) >= _gaps(count) + _MANY else chosen
     _refuse_two_rates(t, chosen, what)
     return chosen
-
-
-def _rounded(t: FloatArray, count: IntArray, quantum: float) -> bool:
-    """Whether rounding explains how far the stamps are from the clock; a few rows beside gaps aside."""
-    start, period = _line(count, t)
-    return float(np.quantile(np.abs(t - start - period * count), 0.999)) < 0.75 * quantum
 
 
 def _quantum(t: FloatArray) -> tuple[float, int]:
@@ -202,10 +198,10 @@ def _period(scales: list[_Scale], rounding_s: float) -> _Scale:
     return min(scales, key=lambda s: s.period + max(s.noise_s, np.sqrt(2) * rounding_s) / s.width)
 
 
-def _fine(scales: list[_Scale], period: float) -> int:
-    """Which are the shortest windows that show a single missing sample; else those that come nearest to it."""
-    sure = [i for i, s in enumerate(scales) if _GAP_STDS * s.noise_s < 0.5 * period]
-    return sure[0] if sure else min(range(len(scales)), key=lambda i: scales[i].noise_s)
+def _fine(scales: list[_Scale], period: float) -> _Scale:
+    """The shortest windows that show a single missing sample; else those that come nearest to it."""
+    sure = [s for s in scales if _GAP_STDS * s.noise_s < 0.5 * period]
+    return sure[0] if sure else min(scales, key=lambda s: s.noise_s)
 
 
 def _with_gaps(t: FloatArray, rounding_s: float) -> IntArray:
@@ -216,10 +212,9 @@ def _with_gaps(t: FloatArray, rounding_s: float) -> IntArray:
     if not np.isfinite(best.noise_s):
         return count
     period = best.period
-    index = _fine(scales, period)
-    coarse, fine = scales[:index], scales[index]
+    fine = _fine(scales, period)
     # first the gaps that few rows prove, so that they do not blur those that need many
-    passes = [(s.width, 0, s.extreme_s) for s in coarse if s.width in (1, 8, 64)]
+    passes = [(s.width, 0, s.extreme_s) for s in scales if s.width in (1, 8, 64) and s.width < fine.width]
     # at last the windows stand apart, because gaps that nearly touch look like no step, but like a slope
     passes += [(fine.width, apart, _GAP_STDS * fine.noise_s) for apart in (0, 2 * fine.width)]
     level = _despiked((t - t[0]) / period - count)
@@ -235,7 +230,11 @@ def _with_gaps(t: FloatArray, rounding_s: float) -> IntArray:
             # gaps bend the median a little, the less of them the better
             period *= 1 + float(np.median(_jumps(_sums(level), best.width))) / best.width
             level = _despiked((t - t[0]) / period - count)
-    return _nearest_ticks(t, count)
+    # each stamp's tick where all stamps are so good that it is beyond doubt
+    start, period = _line(count, t)
+    exact = (t - start) / period
+    ticks = np.round(exact).astype(np.int64)
+    return ticks - ticks[0] if np.abs(exact - ticks).max() <= 0.4 and np.diff(ticks).min() >= 1 else count
 
 
 def _steps(level: FloatArray, width: int, apart: int, least: float, stall: float) -> tuple[IntArray, IntArray]:
@@ -247,16 +246,18 @@ def _steps(level: FloatArray, width: int, apart: int, least: float, stall: float
     """
     from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
-    before, after = _means_beside(level, width)
+    total, row = _sums(level), np.arange(1, len(level))
+    low, high = np.maximum(row - width, 0), np.minimum(row + width, len(level))
+    before, after = (total[row] - total[low]) / (row - low), (total[high] - total[row]) / (high - row)
     n = len(before) - 2 * apart  # row k + apart + 1 is between before[k] and after[k + 2 apart]
-    if n < 1:
-        return _NOWHERE, _NOWHERE
-    before, after = before[:n], after[2 * apart :]
-    candidates = np.flatnonzero(after - before > least)
-    if len(candidates) == 0:
+    before, after = before[: max(n, 0)], after[2 * apart :]
+    candidates = after - before > least
+    if not candidates.any():
         return _NOWHERE, _NOWHERE
     horizon = min(max(2 * width, round(stall)), n)
-    at = _around(candidates, horizon + width + apart, n)
+    at = np.flatnonzero(
+        maximum_filter1d(candidates.astype(np.int8), 2 * (horizon + width + apart) + 1, mode="constant")
+    )
     lasting = minimum_filter1d(after[at], horizon, origin=-(horizon // 2), mode="nearest")
     rise = lasting - before[at]
     # near the ends the windows are shorter and tell less
@@ -268,44 +269,12 @@ def _steps(level: FloatArray, width: int, apart: int, least: float, stall: float
     return np.array(edges, dtype=np.int64), missing
 
 
-def _around(rows: IntArray, reach: int, n: int) -> IntArray:
-    """All of n rows that are at most `reach` rows from one of these."""
-    change = np.zeros(n + 1, dtype=np.int64)
-    np.add.at(change, np.maximum(rows - reach, 0), 1)
-    np.add.at(change, np.minimum(rows + reach + 1, n), -1)
-    return np.flatnonzero(np.cumsum(change[:-1]))
-
-
-def _means_beside(level: FloatArray, width: int) -> tuple[FloatArray, FloatArray]:
-    """Means over up to `width` rows before, and from, each row but the first."""
-    n = len(level)
-    width = min(width, n - 1)
-    total = _sums(level)
-    some = np.arange(1, width)
-    before, after = np.empty(n - 1), np.empty(n - 1)
-    before[: width - 1] = total[1:width] / some
-    before[width - 1 :] = (total[width:n] - total[: n - width]) / width
-    after[: n - width] = (total[width + 1 :] - total[1 : n - width + 1]) / width
-    after[n - width :] = ((total[n] - total[n - width + 1 : n]) / some[::-1]) if width > 1 else 0.0
-    return before, after
-
-
 def _edge(level: FloatArray, near: int, reach: int, missing: int) -> int:
     """The most likely row of a step of known height: the stamps before lie below its middle, those after above."""
     first, last = max(near - reach, 0), min(near + reach, len(level))
     middle = np.median(level[first:near]) + 0.5 * missing
     sums = np.cumsum(level[first : last - 1] - middle)
     return first + 1 + int(sums.argmin())
-
-
-def _nearest_ticks(t: FloatArray, count: IntArray) -> IntArray:
-    """Each stamp's own tick where all stamps are so good that it is beyond doubt."""
-    start, period = _line(count, t)
-    exact = (t - start) / period
-    ticks = np.round(exact).astype(np.int64)
-    if np.abs(exact - ticks).max() > 0.4 or np.diff(ticks).min() < 1:
-        return count
-    return ticks - ticks[0]
 
 
 def _refuse_two_rates(t: FloatArray, count: IntArray, what: str) -> None:
@@ -315,7 +284,7 @@ def _refuse_two_rates(t: FloatArray, count: IntArray, what: str) -> None:
         return
     scales = _scales(t, 0.0)
     common = _period(scales, 0.0).period
-    fine = scales[_fine(scales, common)]
+    fine = _fine(scales, common)
     for b in block[gaps >= 10]:
         part = t[_BLOCK * b : _BLOCK * (b + 1)]
         width = min(fine.width, len(part) // 4)
@@ -454,21 +423,19 @@ class ClockMap:
 
     def interval_at(self, times_s: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The offset's 95 % interval, s, at these reference times (Student's t)."""
-        middle, half = self.offset_at(times_s), _quantile(self.freedom) * self.std_at(times_s)
+        middle, half = self.offset_at(times_s), self._quantile * self.std_at(times_s)
         return middle - half, middle + half
 
     def drift_interval_ppm(self) -> tuple[float, float]:
         """The drift's 95 % interval."""
-        half = _quantile(self.freedom) * self.drift_std_ppm
+        half = self._quantile * self.drift_std_ppm
         return self.drift_ppm - half, self.drift_ppm + half
 
-    def __str__(self) -> str:
-        """One line for a person."""
-        half = 1e3 * _quantile(self.freedom) * self.offset_std_s
-        low, high = self.drift_interval_ppm()
-        drift = f"drift {self.drift_ppm:+.1f} ppm ({low:+.1f} to {high:+.1f})"
-        drift = drift if self.drift_observed else f"drift not observable (taken as {low:+.0f} to {high:+.0f} ppm)"
-        return f"{1e3 * self.offset_s:.3f} ms +- {half:.3f} ms at {self.at_s:.1f} s, {drift}"
+    @property
+    def _quantile(self) -> float:
+        from scipy.special import stdtrit
+
+        return float(stdtrit(max(self.freedom, 1), 0.975))
 
 
 def clock_map(
@@ -490,12 +457,6 @@ def clock_map(
     drift = trust * drift_ppm if trust > 0 else 0.0
     left = DRIFT_OF_CRYSTALS_PPM * float(np.sqrt(1 - trust)) if std > 0 else 0.0
     return ClockMap(offset_s, std_s, drift, left, at_s, std <= _OBSERVED_PPM, freedom)
-
-
-def _quantile(freedom: int) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(max(freedom, 1), 0.975))
 
 
 def resample(times_s: FloatArray, x: FloatArray, at_s: FloatArray, *, clock: ClockMap | None = None) -> FloatArray:

@@ -85,13 +85,6 @@ class Tilt:
         middle = np.array([self.x_rad, self.y_rad])
         return np.column_stack([middle - half, middle + half])
 
-    def __str__(self) -> str:
-        """One line for a person."""
-        low, high = np.degrees(self.interval_rad()).T
-        text = f"tilt about x {np.degrees(self.x_rad):+.2f} deg ({low[0]:+.2f} to {high[0]:+.2f}), about y "
-        text += f"{np.degrees(self.y_rad):+.2f} deg ({low[1]:+.2f} to {high[1]:+.2f})"
-        return f"{text}; {self.weak}" if self.weak else text
-
 
 def up_vector(vector: FloatArray, covariance: FloatArray) -> tuple[float, float, FloatArray]:
     """Tilt about x and y (rad) of a vector along up in the capture frame, and their covariance."""
