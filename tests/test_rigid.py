@@ -125,14 +125,14 @@ def test_no_reflection_ever_and_nothing_is_better(seed, kind):
 @settings(max_examples=60)
 def test_nearest_rotation_of_any_matrix_maximises_the_trace(seed):
     rng = np.random.default_rng(seed)
-    H = rng.normal(size=(3, 3, 40)) * 10.0 ** rng.uniform(-6, 6)
-    H[:, 2, :10] = H[:, 1, :10] * (1 + 1e-9)  # nearly rank two
-    H[:, 1:, 10:20] *= 1e-7  # nearly rank one
+    H = rng.normal(size=(40, 3, 3)) * 10.0 ** rng.uniform(-6, 6)
+    H[:10, :, 2] = H[:10, :, 1] * (1 + 1e-9)  # nearly rank two
+    H[10:20, :, 1:] *= 1e-7  # nearly rank one
     R, smallest, largest = nearest_rotations(H)
-    s = np.linalg.svd(H.transpose(2, 0, 1), compute_uv=False)
-    s[:, 2] *= np.sign(np.linalg.det(H.transpose(2, 0, 1)))
-    np.testing.assert_allclose((R * H).sum(axis=(0, 1)), s.sum(axis=1), rtol=1e-9)
-    np.testing.assert_allclose(np.linalg.det(R.transpose(2, 0, 1)), 1, atol=1e-9)
+    s = np.linalg.svd(H, compute_uv=False)
+    s[:, 2] *= np.sign(np.linalg.det(H))
+    np.testing.assert_allclose((R * H).sum(axis=(1, 2)), s.sum(axis=1), rtol=1e-9)
+    np.testing.assert_allclose(np.linalg.det(R), 1, atol=1e-9)
     np.testing.assert_allclose(smallest, s[:, 1] + s[:, 2], atol=1e-7 * s[:, 0].max())
     np.testing.assert_allclose(largest, s[:, 0], rtol=1e-6)
 

@@ -15,21 +15,12 @@ from palpate.physics.motion import skew
 
 NOISE_M = 3e-4
 """Usual noise of a marker's coordinate, where none was measured."""
-_BLOCK = 1024
-"""Frames at a time: their temporaries, 12 numbers a frame, stay in the cache and below the 128 KiB from which on malloc
-asks the system for fresh pages each time (three times slower).
-"""
+_BLOCK = 1 << 14
+"""Frames at a time, so that an hour does not fill the memory."""
 _LARGEST_TURN_RAD = 0.05
 """Markers whose noise alone turns the body by more than this (standard deviation) lie on a line."""
 _THIN = 0.01
 """Width of a cloud over its length below which it is a line, whatever the noise."""
-_NEWTON_STEPS = 30
-_DOUBLE = 1e-9
-"""(s1 + s2) (s2 + s3) (s3 + s1), for a norm of one, below which the largest root counts as double: the SVD decides."""
-_LAST_STEP = 1e-8
-"""Newton's method squares the error: after a step of this size nothing is left of it."""
-_EXACT = 1e-12
-"""Departure from a rotation matrix, of which errors of I only stretch R, beyond which the SVD decides."""
 _LEAST = 4
 """Markers of which one may be taken away."""
 _SINGULAR = 1e-3
@@ -117,16 +108,11 @@ def align(
         raise ValueError(f"weights have the shape {weights.shape}, not ({k},) or ({frames}, {k})")
     if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
         raise DataProblem("marker weights", "a weight is negative or not a number", remedy="weights are 0 or more")
-    placed = known_points(cloud)
-    # About its centre the cloud is small: products with far coordinates lose no digits.
-    centre = cloud[placed].mean(axis=0) if placed.any() else np.zeros(3)
-    c = np.where(placed[:, None], cloud - centre, 0.0)
-    work = np.empty(8 * min(_BLOCK, frames) * k)  # once: fresh memory for each block costs more than its arithmetic
     blocks: list[Alignment] = []
     for start in range(0, max(frames, 1), _BLOCK):
-        part = slice(start, min(start + _BLOCK, frames))
+        part = slice(start, start + _BLOCK)
         w = weights if weights is None or weights.ndim == 1 else weights[part]
-        blocks.append(_align_block(points[part], c, centre, placed, w, noise_m, work))
+        blocks.append(_align_block(points[part], cloud, w, noise_m))
     return Alignment.joined(blocks)
 
 
@@ -136,152 +122,42 @@ def known_points(points: FloatArray) -> BoolArray:
     return np.asarray(np.isfinite(points[..., 0] + points[..., 1] + points[..., 2]))
 
 
-def _align_block(
-    p: FloatArray,
-    c: FloatArray,
-    centre: FloatArray,
-    placed: BoolArray,
-    weights: FloatArray | None,
-    noise_m: float,
-    work: FloatArray,
-) -> Alignment:
-    """Align one block of frames to the cloud c about its centre."""
-    n, k = p.shape[:2]
-    flat = np.ascontiguousarray(p).reshape(n, 3 * k)
-    q, places = work[: 6 * n * k].reshape(2, n, 3 * k)
-    w, squares = work[6 * n * k : 8 * n * k].reshape(2, n, k)
-    np.add(flat[:, 0::3], flat[:, 1::3], out=squares)
-    squares += flat[:, 2::3]
-    used = np.isfinite(squares)
-    used &= placed if weights is None else placed & (weights > 0)
-    np.multiply(used, 1.0 if weights is None else weights, out=w)
-    np.copyto(q, flat)
-    q.reshape(n, k, 3)[~used] = 0.0
-    if weights is not None:
-        q *= np.repeat(np.broadcast_to(weights, (n, k)), 3, axis=1)
-    # All sums over markers are two matrix products: sum w p c', sum w p; sum w, sum w c.
-    columns = _moment_columns(c)
-    moments = np.ascontiguousarray((q @ columns).T)
-    sums = np.ascontiguousarray((w @ np.column_stack([np.ones(k), c])).T)
-    total = np.where(sums[0] > 0, sums[0], 1.0)
-    mean_p, mean_c = moments[9:] / total, sums[1:] / total
-    H = moments[:9].reshape(3, 3, n) / total - mean_p[:, None, :] * mean_c[None, :, :]
-
-    R, smallest, largest = nearest_rotations(H)
-    lever = np.sqrt(np.maximum(smallest, 0.0))
-    count = used @ np.ones(k)
-    effective = count if weights is None else total**2 / np.maximum((w * w).sum(axis=1), 1e-300)
+def _align_block(p: FloatArray, cloud: FloatArray, weights: FloatArray | None, noise_m: float) -> Alignment:
+    """Align one block of frames."""
+    placed = known_points(cloud)
+    used = known_points(p) & (placed if weights is None else placed & (weights > 0))
+    w = used * (1.0 if weights is None else weights)
+    total = w.sum(axis=1)
+    total = np.where(total > 0, total, 1.0)[:, None]
+    centre = cloud[placed].mean(axis=0) if placed.any() else np.zeros(3)
+    c = np.where(placed[:, None], cloud - centre, 0.0)  # small: products with far coordinates lose digits
+    q, mean_c = np.where(used[:, :, None], p, 0.0), w @ c / total
+    mean_p = (w[:, None] @ q)[:, 0] / total
+    moments = (w[:, :, None] * (q - mean_p[:, None])).swapaxes(1, 2) @ (c - mean_c[:, None]) / total[:, :, None]
+    R, smallest, largest = nearest_rotations(moments)
+    lever, count = np.sqrt(np.maximum(smallest, 0.0)), used.sum(axis=1)
+    effective = count if weights is None else total[:, 0] ** 2 / np.maximum((w * w).sum(axis=1), 1e-300)
     turn_std = noise_m / np.maximum(lever * np.sqrt(effective), 1e-300)
     unsure = (turn_std > _LARGEST_TURN_RAD) | ~(lever > _THIN * np.sqrt(largest))
-    reason = np.where(count < 3, Reason.TOO_FEW, np.where(unsure, Reason.COLLINEAR, Reason.OK))
-    if reason.any():
-        R[:, :, reason != Reason.OK] = np.nan
-    r = mean_p - (R * mean_c[None, :, :]).sum(axis=1)
-
-    # R c + r of all markers is one more product, [R r] with the coordinates of the cloud.
-    np.matmul(np.concatenate([R.reshape(9, n), r]).T, columns.T, out=places)
-    np.subtract(flat, places, out=places)
-    np.square(places, out=places)
-    np.add(places[:, 0::3], places[:, 1::3], out=squares)
-    squares += places[:, 2::3]
-    error = np.where(placed, np.sqrt(squares), np.nan)
-    squares[~used] = 0.0
-    squares *= w
+    reason = np.where(count < 3, Reason.TOO_FEW, np.where(unsure, Reason.COLLINEAR, Reason.OK)).astype(np.int8)
     known = reason == Reason.OK
-    return Alignment(
-        np.ascontiguousarray(R.transpose(2, 0, 1)),
-        (r - (R * centre[None, :, None]).sum(axis=1)).T,
-        error,
-        np.where(known, np.sqrt((squares @ np.ones(k)) / total), np.nan),
-        used,
-        np.where(count > 0, lever, np.nan),
-        np.where(known, turn_std, np.nan),
-        reason.astype(np.int8),
-    )
-
-
-def _moment_columns(c: FloatArray) -> FloatArray:
-    """(3k, 12): [p_1 ... p_k] times this is [sum p c', sum p]; [R r] times its transpose is all R c_k + r."""
-    k = len(c)
-    columns = np.zeros((k, 3, 12))
-    for i in range(3):
-        columns[:, i, 3 * i : 3 * i + 3] = c
-        columns[:, i, 9 + i] = 1.0
-    return columns.reshape(3 * k, 12)
+    R[~known] = np.nan
+    r = mean_p - (R @ mean_c[:, :, None])[..., 0]
+    error = np.where(placed, np.linalg.norm(p - c @ R.swapaxes(1, 2) - r[:, None], axis=2), np.nan)
+    rms = np.sqrt((w * np.where(used, error, 0.0) ** 2).sum(axis=1) / total[:, 0])
+    rms, turn_std, lever = (np.where(a, x, np.nan) for a, x in ((known, rms), (known, turn_std), (count > 0, lever)))
+    return Alignment(R, r - R @ centre, error, rms, used, lever, turn_std, reason)
 
 
 def nearest_rotations(moments: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Rotations R (3, 3, n) that maximise tr(R' H) for moments H (3, 3, n), with s2 + s3 and s1 of H, both (n,).
+    """Rotations R (n, 3, 3) that maximise tr(R' H) for moments H (n, 3, 3), with s2 + s3 and s1 of H, both (n,).
 
-    s are the singular values, the last with the sign of det H; s2 + s3 = 0 where R is not unique. With I = s1 + s2 +
-    s3, the largest root of (x^2 - |H|^2)^2 - 8 x det H - 4 |cof H|^2 (Horn 1987, J. Opt. Soc. Am. A 4:629, there as
-    an eigenvalue), II = s1 s2 + s2 s3 + s3 s1 and III = det H, the theorem of Cayley and Hamilton gives
-    R (I II - III) = I cof H + (I^2 - II) H - H H'H. Where the cloud is so thin that rounding errors show, the SVD
-    decides.
+    s are the singular values, the last with the sign of det H; s2 + s3 = 0 where R is not unique.
     """
-    scale = np.sqrt((moments * moments).sum(axis=(0, 1)))
-    size = np.where(scale > 0, scale, 1.0)
-    H = moments / size
-    cof = _cofactors(H)
-    det = (H[0] * cof[0]).sum(axis=0)
-    minors = (cof * cof).sum(axis=(0, 1))
-    I = _largest_root(det, minors)
-    II = (I * I - 1.0) / 2
-    below = I * II - det
-    R = I * cof + (I * I - II) * H - _product(H, _product(H.swapaxes(0, 1), H))
-    R /= np.where(below > _DOUBLE, below, 1.0)
-    departure = np.abs(_product(R.swapaxes(0, 1), R) - np.eye(3)[:, :, None]).max(axis=(0, 1))
-    s1 = _largest_singular(det, minors)
-    smallest = I - s1
-    weak = ~((departure < _EXACT) & (below > _DOUBLE))
-    if weak.any():
-        R[:, :, weak], smallest[weak] = _by_svd(H[:, :, weak])
-    return R, np.where(scale > 0, smallest * size, 0.0), s1 * size
-
-
-def _product(A: FloatArray, B: FloatArray) -> FloatArray:
-    """A B for stacks (3, 3, n): component arrays are contiguous, which small matrix products are not."""
-    total = A[:, 0, None] * B[None, 0]
-    total += A[:, 1, None] * B[None, 1]
-    total += A[:, 2, None] * B[None, 2]
-    return total
-
-
-def _cofactors(H: FloatArray) -> FloatArray:
-    """cof H: rows are cross products of the rows of H."""
-    a, b = H[[1, 2, 0]], H[[2, 0, 1]]
-    return a[:, [1, 2, 0]] * b[:, [2, 0, 1]] - a[:, [2, 0, 1]] * b[:, [1, 2, 0]]
-
-
-def _largest_root(det: FloatArray, minors: FloatArray) -> FloatArray:
-    """Largest root of (x^2 - 1)^2 - 8 x det - 4 minors, by Newton's method from above: it descends and cannot miss."""
-    # from II^2 = minors + 2 x det and x <= sqrt(3); exact where det = 0
-    x = np.sqrt(1.0 + 2 * np.sqrt(minors + (2 * np.sqrt(3.0)) * np.maximum(det, 0.0)))
-    for _ in range(_NEWTON_STEPS):
-        y = x * x - 1.0
-        slope = 4 * x * y - 8 * det
-        step = (y * y - 8 * x * det - 4 * minors) / np.where(slope > 8 * _DOUBLE, slope, 1.0)
-        x -= step
-        if np.abs(step).max(initial=0.0) < _LAST_STEP:
-            break
-    return x
-
-
-def _largest_singular(det: FloatArray, minors: FloatArray) -> FloatArray:
-    """s1 of matrices of norm one: the root of x^3 - x^2 + minors x - det^2, x = s1^2, by its cosine."""
-    p = np.maximum(1.0 - 3 * minors, 0.0)
-    q = 1.0 - 4.5 * minors + 13.5 * det * det
-    cosine = np.clip(q / np.maximum(p * np.sqrt(p), 1e-300), -1.0, 1.0)
-    return np.sqrt((1.0 + 2 * np.sqrt(p) * np.cos(np.arccos(cosine) / 3)) / 3)
-
-
-def _by_svd(H: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The same by SVD, one frame after the other."""
-    finite = np.isfinite(H).all(axis=(0, 1))
-    U, s, V = np.linalg.svd(np.where(finite, H, 0.0).transpose(2, 0, 1))
-    sign = np.sign(np.linalg.det(U @ V))
+    U, s, Vt = np.linalg.svd(moments)
+    sign = np.sign(np.linalg.det(U @ Vt))
     U[:, :, 2] *= sign[:, None]
-    return (U @ V).transpose(1, 2, 0), s[:, 1] + sign * s[:, 2]
+    return U @ Vt, s[:, 1] + sign * s[:, 2], s[:, 0]
 
 
 def deletion(points: FloatArray, cloud: FloatArray, fit: Alignment) -> tuple[FloatArray, FloatArray]:
