@@ -91,15 +91,14 @@ def check_imu(times_s: FloatArray, acceleration: FloatArray, angular_rate: Float
     times_s (n,), even, s; acceleration: specific force (n, 3), m/s2; angular_rate (n, 3), rad/s; both in the IMU's own
     axes, NaN where nothing was seen. What the motion cannot tell is not reported.
     """
-    if acceleration.shape != (len(times_s), 3) or angular_rate.shape != (len(times_s), 3):
-        raise DataProblem(
-            "IMU", f"shapes {acceleration.shape} and {angular_rate.shape} do not fit {len(times_s)} times, (n, 3) does"
-        )
+    shapes = acceleration.shape, angular_rate.shape
+    if {*shapes} != {(len(times_s), 3)}:
+        raise DataProblem("IMU", f"shapes {shapes[0]} and {shapes[1]} do not fit {len(times_s)} times, (n, 3) does")
     rate_hz = (len(times_s) - 1) / float(times_s[-1] - times_s[0]) if len(times_s) > 1 else 0.0
     if rate_hz < _SLOWEST_HZ:
         return ()
     thin = max(1, round(rate_hz / _RATE_HZ))
-    a, omega, rate_hz = _averaged(acceleration, thin), _averaged(angular_rate, thin), rate_hz / thin
+    a, omega, rate_hz = *(_cut(x, thin).mean(axis=1) for x in (acceleration, angular_rate)), rate_hz / thin
     calm = _calm_level(a, rate_hz)
     if calm is None:
         return ()
@@ -114,9 +113,6 @@ def check_imu(times_s: FloatArray, acceleration: FloatArray, angular_rate: Float
 
     gyroscope = _check_gyroscope(turning, path_scale) if len(turning.a) >= _FEWEST else []
     return (*findings, *(gyroscope or _check_gyro_scale(path_scale(np.eye(3)))))
-
-
-# Gravity
 
 
 def _calm_level(a: FloatArray, rate_hz: float) -> tuple[float, float] | None:
@@ -160,9 +156,6 @@ def _check_gravity(level: float, margin: float) -> list[Finding]:
     return [Finding("gravity", evidence, "accelerometer", remedy, severity)]
 
 
-# Gyroscope against accelerometer
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Turning:
     """The stretches in which gravity turns enough: (stretches, samples, 3), specific force as a fraction of gravity."""
@@ -177,70 +170,43 @@ class _Turning:
     """(stretches,): deviations as from `_deviations`, for a gyroscope that reads nothing."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Reading:
-    """How to read the gyroscope: true rate = scale * axes @ stored rate, with axes a signed permutation."""
-
-    axes: FloatArray
-    scale: float
-
-    @property
-    def matrix(self) -> FloatArray:
-        return self.scale * self.axes
-
-    @property
-    def changes(self) -> float:
-        """How much has to have gone wrong: exchanged and flipped axes, and an odd scale."""
-        return _changes(self.axes) + (self.scale != 1.0)
-
-
 def _check_gyroscope(turning: _Turning, path_scale: Callable[[FloatArray], GyroScale | None]) -> list[Finding]:
-    """Find the reading of the gyroscope under which gravity stands still in the world, if it is not the stored one."""
-    plain = _Reading(np.eye(3), 1.0)
-    as_stored = _deviations(turning, [plain])[0]
+    """Find the reading of the gyroscope under which gravity stands still in the world, if it is not the stored one.
+
+    true rate = scale * axes @ stored rate, with axes a signed permutation. Of the readings that explain the turning as
+    well as any, the simplest, and the best one of equally simple ones: several do where the motion is about one axis
+    only, and a difference of less than one clear stretch is none.
+    """
+    as_stored = _deviations(turning, np.eye(3))
     if np.count_nonzero(as_stored > _EXPLAINED * turning.unturned) < _FEWEST:
         return []
-    units = [_Reading(axes, scale) for scale in _UNITS for axes in signed_permutations()]
-    odd = [_Reading(np.eye(3), float(scale)) for scale in _SCALES]
-    possible = [reading for reading in (*units, *odd) if reading.scale * turning.mean_rate < _FASTEST]
-    if not possible:
+    readings = [(scale, axes) for scale in _UNITS for axes in signed_permutations()]
+    readings += [(float(scale), np.eye(3)) for scale in _SCALES]
+    readings = [(scale, axes) for scale, axes in readings if scale * turning.mean_rate < _FASTEST]
+    if not readings:
         return []
-    best = _refined(turning, _best(turning, possible))
-    as_read = _deviations(turning, [best])[0]
-    wins = _votes(as_read, as_stored, turning.unturned)
-    losses = _votes(as_stored, as_read, turning.unturned)
+    scores = [_score(turning, scale * axes) for scale, axes in readings]
+    good = [i for i, score in enumerate(scores) if score < min(scores) - log(_CLEARLY)]
+    changes = [_changes(axes) + (scale != 1.0) for scale, axes in readings]
+    scale, axes = readings[min(good, key=lambda i: (changes[i], scores[i]))]
+    if scale != 1.0:  # one was good enough and stays
+        scale = min((scale * np.geomspace(0.8, 1.25, 19)).tolist(), key=lambda near: _score(turning, near * axes))
+    as_read = _deviations(turning, scale * axes)
+    wins, losses = (_votes(*pair, turning.unturned) for pair in ((as_read, as_stored), (as_stored, as_read)))
     if wins < max(_FEWEST, len(turning.a) / 3) or wins <= 4 * losses:
         return []
-    if best.scale not in _UNITS:  # pushing to and fro can look like turning by too little: the path must say the same
-        scale = path_scale(best.matrix)
-        if scale is None or scale.path_m > _REACH_M or scale.std >= _CONFIRMED or abs(scale.error) >= 3 * _CONFIRMED:
+    if scale not in _UNITS:  # pushing to and fro can look like turning by too little: the path must say the same
+        path = path_scale(scale * axes)
+        if path is None or path.path_m > _REACH_M or path.std >= _CONFIRMED or abs(path.error) >= 3 * _CONFIRMED:
             return []
     at = float(turning.start_s[int(np.argmax(as_stored - as_read))])
     where = f"in {wins} of {len(turning.a)} stretches of {_STRETCH_S:g} s that turn (most from {at:.1f} s)"
-    return [*_wrong_scale(best.scale, where), *_wrong_axes(best.axes, where)]
+    return [*_wrong_scale(scale, where), *_wrong_axes(axes, where)]
 
 
-def _best(turning: _Turning, readings: list[_Reading]) -> _Reading:
-    """The simplest of the readings that explain the turning as well as any, the best one of equally simple ones.
-
-    Several do where the motion is about one axis only; a difference of less than one clear stretch is none.
-    """
-    scores = _scores(_deviations(turning, readings))
-    good = np.flatnonzero(scores < scores.min() - log(_CLEARLY))
-    return readings[min(good, key=lambda i: (readings[i].changes, scores[i]))]
-
-
-def _refined(turning: _Turning, reading: _Reading) -> _Reading:
-    """The same axes with the scale that fits best; a scale of 1 was good enough and stays."""
-    if reading.scale == 1.0:
-        return reading
-    near = [_Reading(reading.axes, reading.scale * float(f)) for f in np.geomspace(0.8, 1.25, 19)]
-    return near[int(np.argmin(_scores(_deviations(turning, near))))]
-
-
-def _scores(deviations: FloatArray) -> FloatArray:
-    """(readings, stretches) -> (readings,): sum of logarithms, so that a stretch of violent motion counts but once."""
-    return np.log(deviations + _FLOOR**2).sum(axis=1)
+def _score(turning: _Turning, matrix: FloatArray) -> float:
+    """How badly a reading fits: a sum of logarithms, so that a stretch of violent motion counts but once."""
+    return float(np.log(_deviations(turning, matrix) + _FLOOR**2).sum())
 
 
 def _votes(better: FloatArray, worse: FloatArray, unturned: FloatArray) -> int:
@@ -268,23 +234,19 @@ def _turning(times_s: FloatArray, a: FloatArray, omega: FloatArray, rate_hz: flo
     return _Turning(start[keep], forces, rates, rate_hz, mean_rate, unturned[keep])
 
 
-def _deviations(turning: _Turning, readings: list[_Reading]) -> FloatArray:
-    """How far gravity strays in the world when the specific force is turned back by the gyroscope: (readings,
-    stretches).
+def _deviations(turning: _Turning, matrix: FloatArray) -> FloatArray:
+    """How far gravity strays in the world when the specific force is turned back by the gyroscope, read by a matrix.
 
     With R' = R S(omega), R a = gravity + acceleration in the world. Its means over windows of a second hold only what
     the velocity has changed by, so they must stay where they are; the mean square of how far they do not is returned,
-    in units of gravity squared.
+    (stretches,), in units of gravity squared.
     """
-    stretches, samples, _ = turning.a.shape
+    half_steps = turning.omega @ matrix.T / (2 * turning.rate_hz)
+    forces = turning.a + np.cross(half_steps, turning.a, axis=2)  # a mean over a step belongs to the step's middle
+    in_world = (_rotations(2 * half_steps[:, :-1]) @ forces[..., None])[..., 0]
+    stretches, samples, _ = in_world.shape
     window = round(_WINDOW_S * turning.rate_hz)
-    deviations: list[FloatArray] = []
-    for reading in readings:
-        half_steps = turning.omega @ reading.matrix.T / (2 * turning.rate_hz)
-        forces = turning.a + _cross(half_steps, turning.a, axis=2)  # a mean over a step belongs to the step's middle
-        in_world = (_rotations(2 * half_steps[:, :-1]) @ forces[..., None])[..., 0]
-        deviations.append(_spread(in_world.reshape(stretches, samples // window, window, 3).mean(axis=2)))
-    return np.array(deviations)
+    return _spread(in_world.reshape(stretches, samples // window, window, 3).mean(axis=2))
 
 
 def _rotations(steps: FloatArray) -> FloatArray:
@@ -303,15 +265,6 @@ def _rotations(steps: FloatArray) -> FloatArray:
 def _spread(means: FloatArray) -> FloatArray:
     """Mean square distance of (stretches, windows, 3) from each stretch's mean."""
     return ((means - means.mean(axis=1, keepdims=True)) ** 2).sum(axis=2).mean(axis=1)
-
-
-def _cross(u: FloatArray, v: FloatArray, axis: int) -> FloatArray:
-    """u x v along an axis; np.cross takes several times as long."""
-    (ux, uy, uz), (vx, vy, vz) = (np.moveaxis(x, axis, 0) for x in (u, v))
-    return np.stack([uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx], axis=axis)
-
-
-# Words
 
 
 def _wrong_scale(scale: float, where: str) -> list[Finding]:
@@ -372,17 +325,8 @@ def _changes(axes: FloatArray) -> int:
 
 def signed_permutations() -> list[FloatArray]:
     """All 48 ways to exchange and flip three axes."""
-    rows = np.eye(3)
-    return [
-        rows[list(order)] * np.array(signs)[:, None]
-        for order in permutations(range(3))
-        for signs in product((1.0, -1.0), repeat=3)
-    ]
-
-
-def _averaged(x: FloatArray, count: int) -> FloatArray:
-    """Means of `count` consecutive samples."""
-    return x[: len(x) // count * count].reshape(-1, count, x.shape[1]).mean(axis=1)
+    pairs = product(permutations(np.eye(3)), product((1.0, -1.0), repeat=3))
+    return [np.array(rows) * np.array(signs)[:, None] for rows, signs in pairs]
 
 
 def _cut(x: FloatArray, length: int) -> FloatArray:
@@ -436,7 +380,7 @@ def gyro_scale(a: FloatArray, omega: FloatArray, rate_hz: float) -> GyroScale | 
 
     thin = max(1, int(rate_hz / _PATH_RATE_HZ))
     rate_hz = rate_hz / thin
-    whole = _averaged(np.hstack([a, omega]), thin)
+    whole = _cut(np.hstack([a, omega]), thin).mean(axis=1)
     stretch_s = min(_PATH_STRETCH_S, len(whole) / rate_hz / _PATH_FEWEST)
     if stretch_s < _SHORTEST_S or rate_hz < _PATH_SLOWEST_HZ:
         return None
@@ -445,8 +389,7 @@ def gyro_scale(a: FloatArray, omega: FloatArray, rate_hz: float) -> GyroScale | 
     if len(both) < _PATH_FEWEST:
         return None
     both = both[np.sort(np.argsort(-both[:, :, :3].var(axis=1).sum(axis=1))[:_PATH_MOST])]
-    forces, rates = both[:, :, :3], both[:, :, 3:]
-    motion = _motion(forces, rates, rate_hz)
+    motion = _motion(both[:, :, :3], both[:, :, 3:], rate_hz)
     if motion is None:
         return None
     done = np.zeros(len(_USUAL))
@@ -551,9 +494,6 @@ def _solve(Z: FloatArray, y: FloatArray, rate_hz: float, done: FloatArray, scatt
     return _Fit(p, inverse * larger[:, None] * larger, rms, float(weights @ (left**2).sum(axis=1)))
 
 
-# Equations
-
-
 def _equations(motion: _Motion, done: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
     """Columns (stretches, 3 samples, unknowns) and path about the pivot (stretches, 3 samples), m, without parabolas.
 
@@ -566,11 +506,11 @@ def _equations(motion: _Motion, done: FloatArray, rate_hz: float) -> tuple[Float
     s, n, _ = forces.shape
     phi = _integral(np.concatenate([R[..., _ENTRIES[0]] * turning[:, :, None, _ENTRIES[1]], R], axis=3), rate_hz)
     scales = (R[..., None] * forces[:, :, None, None, :]).reshape(s, n, 3, 9)
-    in_world = np.concatenate([f, _cross(f, phi, axis=2), R, scales, late], axis=3)
+    in_world = np.concatenate([f, np.cross(f, phi, axis=2), R, scales, late], axis=3)
     paths = np.concatenate([_integral(_integral(in_world, rate_hz), rate_hz), R @ motion.arm], axis=3)
     arc = R @ motion.arm @ done[25:28][:, None]
     paths[..., :1] -= arc
-    paths[..., 1:13] -= _cross(arc, phi, axis=2)  # an error of R turns the pivot's arc, too
+    paths[..., 1:13] -= np.cross(arc, phi, axis=2)  # an error of R turns the pivot's arc, too
     paths = paths.reshape(s, n, -1)
     parabola = np.linalg.qr(np.vander(np.linspace(-1, 1, n), 3))[0]
     paths = (paths - parabola @ (parabola.T @ paths)).reshape(s, 3 * n, -1)
@@ -585,13 +525,11 @@ def _orientations(rates: FloatArray, rate_hz: float) -> FloatArray:
     ends = 2 * rates[:, [0, -1]] - rates[:, [1, -2]]
     w = np.concatenate([ends[:, :1], rates, ends[:, 1:]], axis=1)
     steps = (13 * (w[:, 1:-2] + w[:, 2:-1]) - w[:, :-3] - w[:, 3:]) / (24 * rate_hz)
-    steps = steps + _cross(w[:, 1:-2, :, None], w[:, 2:-1, :, None], axis=2)[..., 0] / (12 * rate_hz**2)
-    return _rotations(steps)
+    return _rotations(steps + np.cross(w[:, 1:-2], w[:, 2:-1]) / (12 * rate_hz**2))
 
 
 def _integral(x: FloatArray, rate_hz: float) -> FloatArray:
-    """(stretches, samples, ...) over time, from zero: trapezes."""
-    y = np.cumsum(x, axis=1)
-    y -= (x + x[:, :1]) / 2
-    y /= rate_hz
-    return y
+    """(stretches, samples, ...) over time, from zero."""
+    from scipy.integrate import cumulative_trapezoid
+
+    return np.asarray(cumulative_trapezoid(x, dx=1 / rate_hz, axis=1, initial=0), dtype=float)
