@@ -15,7 +15,8 @@ import pytest
 from palpate.elements import Coulomb, EndStop, Foot, FootFriction, ScalarInertia, Stribeck, Viscous
 from palpate.errors import PalpateError
 from palpate.experiment.stage.result import DRIVEN_BY
-from palpate.export.c import _C, c_source, export_c, template
+from palpate.export.c import _C, c_source, export_c
+from palpate.export.common import template
 from palpate.export.fmu import export_fmu
 from palpate.mechanisms import Hinge, Rolling
 from palpate.model import Model, load_object

@@ -14,25 +14,23 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from importlib.metadata import version
 from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 
 from palpate.errors import PalpateError
-from palpate.export.common import NO_LIMIT, Export
+from palpate.export.common import NO_LIMIT, Export, filled, object_to_export, template
 from palpate.files import check_folder, write_text
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.runtime import advance
 from palpate.runtime.advance import BRAKE_S, kept
 from palpate.runtime.equations import Equations, Kernels, limits
-from palpate.runtime.pairing import FRAME, doubt, wrench_words
-from palpate.runtime.replay import missing_stops
-from palpate.runtime.stepper import check_step, check_wrench_limit, has_one_freedom, moving, rest
+from palpate.runtime.pairing import FRAME, wrench_words
+from palpate.runtime.stepper import check_step, check_wrench_limit, has_one_freedom, rest
 
 _WORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
@@ -128,7 +126,7 @@ def c_source(
     """The model as C99 with a fixed step `dt` (s); `wrench_limit` is the default range of the sensor (N, N m)."""
     check_step(dt)
     limit = None if wrench_limit is None else check_wrench_limit(wrench_limit)
-    given, model = model, moving(model)
+    given, (model, lost) = model, object_to_export(model)
     name = c_name(model.name)
     mechanism = model.mechanism
     n, units = len(mechanism.accelerations), [p.unit for p in model.parameters.values()]
@@ -136,7 +134,9 @@ def c_source(
     parameters = tuple(map(Variable, c_names(model.parameters, macros), units, model.p.tolist()))
     state = tuple(map(Variable, c_names(mechanism.state), mechanism.units, rest(model)))
     accelerations = tuple(map(Variable, mechanism.accelerations, mechanism.units[-n:]))
-    left_out = _left_out(given, model)
+    shapes = ", ".join(f"{key} = {value:.6g}" for key, value in model.shapes.items())
+    constant = [f"angles, widths and lengths of the elements are constants of the code ({shapes})."] if shapes else []
+    left_out = (*constant, *lost, "the parameters' intervals and statuses; they are in result.json.")
     about = (*_about(given, dt, what), *(f"Left out: {line}" for line in left_out))
     code, defines = _kernels(model, [f"p->{x.name}" for x in parameters], dt)
     bodies = [e for e in model.elements if e.parameters and e.parameters[0].map == "inertia"]
@@ -274,19 +274,6 @@ def _about(model: Model, dt: float, what: str) -> list[str]:
     ]
 
 
-def _left_out(given: Model, model: Model) -> tuple[str, ...]:
-    lines: list[str] = []
-    if model.shapes:
-        listed = ", ".join(f"{name} = {value:.6g}" for name, value in model.shapes.items())
-        lines.append(f"angles, widths and lengths of the elements are constants of the code ({listed}).")
-    gone = [e.name for e in given.elements if e not in model.elements]
-    if gone:
-        lines.append(f"what belongs to the sensor and not to the object ({', '.join(gone)}): subtract it before.")
-    lines += [line for line in (doubt(given), missing_stops(model)) if line]
-    lines.append("the parameters' intervals and statuses; they are in result.json.")
-    return tuple(lines)
-
-
 def wrapped(text: str, indent: str) -> str:
     """Text in lines that fit."""
     return textwrap.fill(text, _WIDTH, initial_indent=indent, subsequent_indent=indent)
@@ -306,17 +293,6 @@ def _fields(variables: Sequence[Variable]) -> str:
 def c_number(x: float) -> str:
     """A number as C writes it."""
     return repr(float(x)) if math.isfinite(x) else "INFINITY" if x > 0 else "-INFINITY"
-
-
-def template(name: str) -> str:
-    """One of the C files that ship."""
-    folder = resources.files("palpate.export") / "templates"
-    return (folder / name).read_text(encoding="utf-8").rstrip("\n") + "\n"
-
-
-def filled(text: str, fill: Mapping[str, str]) -> str:
-    """The text with each @word@ replaced."""
-    return re.sub(r"@(\w+)@", lambda word: fill[word[1]], text)
 
 
 def export_c(

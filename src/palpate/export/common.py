@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
+from importlib import import_module, resources
 from importlib.metadata import version
 from pathlib import Path
 from textwrap import TextWrapper
@@ -48,27 +48,12 @@ class Export:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """An element with its values, in the order of its parameters."""
+    """An element with its values p, its shapes, and what it contributes to the ten inertial parameters of the body."""
 
-    element: Element
-    p: FloatArray
-
-    @property
-    def name(self) -> str:
-        """The element's name."""
-        return self.element.name
-
-    @property
-    def shapes(self) -> dict[str, float]:
-        """The values of its shapes."""
-        return {s.name: s.value for s in self.element.shapes}
-
-    @property
-    def phi(self) -> FloatArray | None:
-        """What it contributes to the ten inertial parameters of the body."""
-        return self.element.phi(self.p)
+    def __init__(self, element: Element, p: FloatArray) -> None:
+        self.element, self.p, self.name, self.phi = element, p, element.name, element.phi(p)
+        self.shapes = {s.name: s.value for s in element.shapes}
 
 
 def object_to_export(model: Model) -> tuple[Model, list[str]]:
@@ -81,7 +66,7 @@ def object_to_export(model: Model) -> tuple[Model, list[str]]:
     left_out: list[str] = []
     sensor = [e.name for e in model.elements if e.instrument]
     if sensor:
-        left_out.append(f"{', '.join(sensor)}: belongs to the sensor, not to the object")
+        left_out.append(f"{', '.join(sensor)}: belongs to the sensor, not to the object; subtract it first")
     bare = model.of_object()
     left_out += [line for line in (doubt(model), missing_stops(bare)) if line]
     moving = replace(bare, mechanism=bare.mechanism.forward())
@@ -166,6 +151,17 @@ def header(model: Model, target: str, usage: Sequence[str], left_out: Sequence[s
     lines += [f"* {_one_line(sentence)}" for sentence in left_out]
     wrapper = TextWrapper(_WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     return [piece for line in lines for piece in wrapper.wrap(line) or [""]]
+
+
+def template(name: str) -> str:
+    """One of the texts that ship beside the exporters."""
+    folder = resources.files("palpate.export") / "templates"
+    return (folder / name).read_text(encoding="utf-8").rstrip("\n") + "\n"
+
+
+def filled(text: str, fill: Mapping[str, str]) -> str:
+    """The text with each @word@ replaced."""
+    return re.sub(r"@(\w+)@", lambda word: fill[word[1]], text)
 
 
 def inertial(phi: FloatArray) -> tuple[float, FloatArray, FloatArray]:

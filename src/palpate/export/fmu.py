@@ -13,8 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from palpate.export.c import CSource, Variable, c_number, c_source, comment, compile_c, filled, find_compiler, template
-from palpate.export.common import NO_LIMIT, Export
+from palpate.export.c import CSource, Variable, c_number, c_source, comment, compile_c, find_compiler
+from palpate.export.common import NO_LIMIT, Export, filled, template
 from palpate.files import replacing
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
@@ -99,44 +99,21 @@ def _binary(source: CSource, files: dict[str, str]) -> tuple[dict[str, bytes], s
 
 
 def _page(source: CSource, left_out: Sequence[str]) -> str:
-    about = "\n".join(f"<p>{escape(line)}</p>" for line in source.about if line and not line.startswith("Left out"))
+    about = "\n".join(f"<p>{escape(line)}</p>" for line in _about(source))
     missing = "\n".join(f"<li>{escape(line)}</li>" for line in left_out)
-    title = escape(source.name)
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head><body>\n'
-        f"<h1>{title}</h1>\n{about}\n<h2>Left out</h2>\n<ul>\n{missing}\n</ul>\n</body></html>\n"
-    )
+    return filled(template("fmu.html"), {"title": escape(source.name), "about": about, "missing": missing})
+
+
+def _about(source: CSource) -> list[str]:
+    return [line for line in source.about if line and not line.startswith("Left out")]
 
 
 def _description(source: CSource, guid: str, dt: float, left_out: Sequence[str]) -> str:
     """The XML as text; what the FMU is and leaves out stands in its description."""
-    about = " ".join(line for line in source.about if line and not line.startswith("Left out"))
-    root = ET.Element(
-        "fmiModelDescription",
-        fmiVersion="2.0",
-        modelName=source.name,
-        guid=guid,
-        description=" ".join([about, *(f"Left out: {line}" for line in left_out)]),
-        generationTool=f"palpate {version('palpate')}",
-        variableNamingConvention="structured",
-        numberOfEventIndicators="0",
-    )
-    whole = ET.SubElement(
-        root,
-        "CoSimulation",
-        modelIdentifier=source.name,
-        canHandleVariableCommunicationStepSize="true",
-        canGetAndSetFMUstate="true",
-        canSerializeFMUstate="true",
-    )
-    files = ET.SubElement(whole, "SourceFiles")
-    for name in ("model.c", "fmi2.c"):
-        ET.SubElement(files, "File", name=name)
+    root = ET.fromstring(filled(template("modelDescription.xml"), {"name": source.name, "guid": guid, "dt": repr(dt)}))
+    root.set("description", " ".join([*_about(source), *(f"Left out: {line}" for line in left_out)]))
+    root.set("generationTool", f"palpate {version('palpate')}")
     _units(root, source)
-    logs = ET.SubElement(root, "LogCategories")
-    for name in ("logAll", "logStatusWarning", "logStatusError"):
-        ET.SubElement(logs, "Category", name=name)
-    ET.SubElement(root, "DefaultExperiment", startTime="0", stopTime="10", stepSize=repr(dt))
     _variables(root, source)
     ET.indent(root, " ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
@@ -144,7 +121,7 @@ def _description(source: CSource, guid: str, dt: float, left_out: Sequence[str])
 
 def _units(root: ET.Element, source: CSource) -> None:
     variables = (*_WRENCH, *source.state, *source.parameters, *source.accelerations)
-    place = ET.SubElement(root, "UnitDefinitions")
+    place = next(root.iter("UnitDefinitions"))
     for name in sorted({x.unit for x in variables if x.unit}):
         unit = parse_unit(name)
         powers = {**dict(zip(("kg", "m", "s"), unit.dimension, strict=True)), "rad": unit.angle}
@@ -155,34 +132,26 @@ def _units(root: ET.Element, source: CSource) -> None:
 
 
 def _variables(root: ET.Element, source: CSource) -> None:
-    place = ET.SubElement(root, "ModelVariables")
+    place, structure = (next(root.iter(tag)) for tag in ("ModelVariables", "ModelStructure"))
     parameters = [x._replace(name=f"parameters.{x.name}") for x in source.parameters]
+    met = f"what the steps have met, the highest that applies: {_STATUSES}"
     for variables, causality, variability, initial, what in (
         (_WRENCH, "input", "continuous", "", source.wrench),
         (source.state, "output", "continuous", "exact", "state; its start can be set"),
         (source.accelerations, "output", "continuous", "calculated", "mean of the last step"),
         (parameters, "parameter", "tunable", "exact", "identified"),
+        ([Variable("status", "")], "output", "discrete", "calculated", met),
     ):
         for x in variables:
-            given = {"name": x.name, "valueReference": str(len(place)), "causality": causality}
+            whole = variability == "discrete"  # the only integer
+            given = {"name": x.name, "valueReference": "0" if whole else str(len(place)), "causality": causality}
             given |= {"variability": variability, **({"initial": initial} if initial else {}), "description": what}
-            real = ET.SubElement(ET.SubElement(place, "ScalarVariable", given), "Real")
+            number = ET.SubElement(ET.SubElement(place, "ScalarVariable", given), "Integer" if whole else "Real")
             if x.unit:
-                real.set("unit", x.unit)
+                number.set("unit", x.unit)
             if initial != "calculated":
-                real.set("start", repr(float(x.value)))
-    status = ET.SubElement(
-        place,
-        "ScalarVariable",
-        name="status",
-        valueReference="0",
-        causality="output",
-        variability="discrete",
-        initial="calculated",
-        description=f"what the steps have met, the highest that applies: {_STATUSES}",
-    )
-    ET.SubElement(status, "Integer")
-    structure, first = ET.SubElement(root, "ModelStructure"), len(_WRENCH) + 1
+                number.set("start", repr(float(x.value)))
+    first = len(_WRENCH) + 1
     calculated = first + len(source.state)
     last = calculated + len(source.accelerations)
     for section, start in (("Outputs", first), ("InitialUnknowns", calculated)):

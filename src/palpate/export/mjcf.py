@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -108,12 +107,11 @@ def _one_joint(
     resisting, lost = _resistance(curves)
     elastic, errors = _springs(root, curves, name, str(model.mechanism.main))
     if lost and not joints.nearest_damping(curves).exact:
-        zones = _fit_zones(curves)
-        _add_zones(root, zones, name, inertia)
+        damping, about = _add_zones(root, curves, name, inertia)
         resisting.pop("damping", None)
-        if zones.joint.any():
-            resisting["damping"] = _trimmed(zones.joint)
-        lost = [_about_zones(curves, zones), *lost[1:]]
+        if damping.any():
+            resisting["damping"] = _trimmed(damping)
+        lost = [about, *lost[1:]]
     joint = {"name": name, "type": _KINDS[one.joint.kind], "axis": axis_text(one.joint.axis), **resisting, **elastic}
     if one.armature:
         joint["armature"] = numbers(one.armature)
@@ -154,7 +152,7 @@ def _springs(
     root: ElementTree.Element, curves: Curves, joint: str, coordinate: str
 ) -> tuple[dict[str, str], list[str]]:
     """Attributes of a joint for a spring of up to third order; other springs are added to the tree. -> also errors."""
-    cubic = [p for p in curves.parts if p.element.acts_on == coordinate and _order(p) <= 3]
+    cubic = [p for p in curves.parts if p.element.acts_on == coordinate and (p.element.polynomial or (0, 4))[1] <= 3]
     others = curves.of(p for p in curves.parts if p not in cubic)
     ref, coefficients, constant = _joint_polynomial(cubic)
     attributes = {"stiffness": _trimmed(coefficients), "springref": numbers(ref)} if coefficients.any() else {}
@@ -173,11 +171,6 @@ def _springs(
     ]
 
 
-def _order(part: Part) -> float:
-    """The order of a polynomial spring; infinite for other elements."""
-    return math.inf if part.element.polynomial is None else part.element.polynomial[1]
-
-
 def _joint_polynomial(springs: Sequence[Part]) -> tuple[float, FloatArray, float]:
     """Springs of at most third order as one: held = constant + a x + b x^2 + c x^3, x = q - ref.
 
@@ -185,16 +178,14 @@ def _joint_polynomial(springs: Sequence[Part]) -> tuple[float, FloatArray, float
     """
     total = Polynomial([0.0])
     for part in springs:
-        assert part.element.polynomial is not None
-        total = total - Polynomial(part.p)(Polynomial([-part.element.polynomial[0], 1.0]))
+        reference, _ = part.element.polynomial or (0.0, 0)
+        total = total - Polynomial(part.p)(Polynomial([-reference, 1.0]))
     total = total.trim()
     roots = total.roots() if total.degree() > 0 else np.empty(0)
     real = roots[np.abs(roots.imag) < 1e-9 * (1 + np.abs(roots))].real
     ref, constant = (float(real[np.abs(real).argmin()]), 0.0) if len(real) else (0.0, float(total(0.0)))
-    moved = np.zeros(4)
     coefficients = np.asarray(total(Polynomial([ref, 1.0])).coef)
-    moved[: len(coefficients)] = coefficients
-    return ref, moved[1:], constant
+    return ref, np.pad(coefficients, (0, 4 - len(coefficients)))[1:], constant
 
 
 def _broken_line(
@@ -247,20 +238,12 @@ def _trimmed(values: FloatArray) -> str:
     return numbers(np.trim_zeros(values, "b"))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Zones:
-    """Damping (a, b) of the joint; dampers (place, N m s/rad or N s/m) against opening beyond and closing below."""
+def _add_zones(root: ElementTree.Element, curves: Curves, joint: str, inertia: float) -> tuple[FloatArray, str]:
+    """Fit and write dampers against opening beyond a place and against closing below it; `inertia`: of the joint.
 
-    joint: FloatArray
-    opening: tuple[tuple[float, float], ...]
-    closing: tuple[tuple[float, float], ...]
-    width: float
-    rms: float
-    worst: float
-
-
-def _fit_zones(curves: Curves) -> _Zones:
-    """The nearest sum of dampers that each take energy out, by least squares over positions and speeds."""
+    The nearest sum of dampers that each take energy out, by least squares over positions and speeds. -> damping (a, b)
+    that is left to the joint, and what the dampers do not say.
+    """
     from scipy.optimize import nnls
 
     q, v, force = curves.moving()
@@ -273,37 +256,27 @@ def _fit_zones(curves: Curves) -> _Zones:
     columns = np.stack([v, v * np.abs(v), *against_opening, *against_closing], axis=1)
     b = nnls(columns, force)[0]
     b[b < 1e-6 * b.max()] = 0.0
-    error = columns @ b - force
-    opening, closing = (
-        tuple((float(at), float(x)) for at, x in zip(where, values, strict=True) if x)
-        for where, values in zip((up, down), np.split(b[2:], 2), strict=True)
+    error, counts = columns @ b - force, list[int]()
+    for name, where, values in zip(("opening", "closing"), (up, down), np.split(b[2:], 2), strict=True):
+        dampers = [(at, x) for at, x in zip(where.tolist(), values.tolist(), strict=True) if x]
+        counts.append(len(dampers))
+        for i, (at, x) in enumerate(dampers):
+            ends = (-FAR, at) if name == "opening" else (at, FAR)
+            _add_limit(root, f"{joint}_{name}_{i}", joint, ends, x / inertia, (_WHOLE, width))
+    odd = [p for p in curves.parts if not joints.nearest_damping(curves.of([p])).exact]
+    unit = curves.on("N m")
+    return b[:2], (
+        f"{names_of(odd)}: resistance to motion that depends on {curves.noun}, direction or flow; {sum(counts)} "
+        f"dampers against opening or closing instead, off by at most {np.abs(error).max():.3g} {unit} (RMS "
+        f"{rms(error):.3g} {unit}) up to {FASTEST:g} {curves.on('rad/s')}; they add up to "
+        f"{100 * max(counts) * _WHOLE:.2g} % to the inertia"
     )
-    return _Zones(b[:2], opening, closing, width, rms(error), float(np.abs(error).max()))
 
 
 def _share(beyond: FloatArray) -> FloatArray:
     """The share with which a damper acts, over widths beyond its place."""
     d = _SOFTEST + (_WHOLE - _SOFTEST) * np.clip(beyond, 0.0, 1.0)
     return np.where(beyond > 0, d / (1 - d) / _WHOLE, 0.0)
-
-
-def _add_zones(root: ElementTree.Element, zones: _Zones, joint: str, inertia: float) -> None:
-    """Write the dampers into the tree as limited tendons along the joint, whose inertia is given in kg m2 or kg."""
-    for name, dampers in (("opening", zones.opening), ("closing", zones.closing)):
-        for i, (at, b) in enumerate(dampers):
-            ends = (-FAR, at) if name == "opening" else (at, FAR)
-            _add_limit(root, f"{joint}_{name}_{i}", joint, ends, b / inertia, (_WHOLE, zones.width))
-
-
-def _about_zones(curves: Curves, zones: _Zones) -> str:
-    odd = [p for p in curves.parts if not joints.nearest_damping(curves.of([p])).exact]
-    unit, added = curves.on("N m"), max(len(zones.opening), len(zones.closing)) * _WHOLE
-    return (
-        f"{names_of(odd)}: resistance to motion that depends on {curves.noun}, direction or flow; "
-        f"{len(zones.opening) + len(zones.closing)} dampers against opening or closing instead, off by at most "
-        f"{zones.worst:.3g} {unit} (RMS {zones.rms:.3g} {unit}) up to {FASTEST:g} {curves.on('rad/s')}; they add up to "
-        f"{100 * added:.2g} % to the inertia"
-    )
 
 
 def _limits(root: ElementTree.Element, stops: Stops, joint: str, inertia: float, unit: str) -> dict[str, str]:

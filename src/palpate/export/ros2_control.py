@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from palpate.errors import PalpateError
-from palpate.export.common import Export, header, object_to_export, parts_of, total_phi
+from palpate.export.common import Export, filled, header, object_to_export, parts_of, template, total_phi
 from palpate.export.joints import stop_range
 from palpate.files import check_folder, write_text
 from palpate.mechanisms import Mechanism
@@ -355,43 +355,9 @@ def _weight(tool: Model | None) -> tuple[FloatArray, float]:
 def _yaml(axes: Sequence[tuple[bool, float, float, float]], com: FloatArray, weight: float) -> str:
     """All parameters of the controller (admittance_controller_parameters.yaml, ros2_controllers 4 to 6)."""
     selected, mass, ratio, stiffness = zip(*axes, strict=True)
-    return f"""admittance_controller:
-  ros__parameters:
-    joints: [joint1, joint2, joint3, joint4, joint5, joint6]
-    command_interfaces: [position]
-    state_interfaces: [position]
-    chainable_command_interfaces: [position, velocity]
-    kinematics:
-      plugin_name: kinematics_interface_kdl/KinematicsInterfaceKDL
-      plugin_package: kinematics_interface
-      base: base_link
-      tip: tool0
-      alpha: 0.0005
-    ft_sensor:
-      name: ft_sensor
-      frame:
-        id: ft_frame
-      filter_coefficient: 0.05
-    control:
-      frame:
-        id: ft_frame
-    fixed_world_frame:
-      frame:
-        id: base_link
-    gravity_compensation:
-      frame:
-        id: ft_frame
-      CoG:
-        pos: {_list(com)}
-        force: {_number(weight)}
-    admittance:  # x, y, z, rx, ry, rz of the control frame
-      selected_axes: [{", ".join(json.dumps(x) for x in selected)}]
-      mass: {_list(mass)}
-      damping_ratio: {_list(ratio)}  # D / (2 sqrt(M K))
-      stiffness: {_list(stiffness)}
-      joint_damping: 0.0
-    enable_parameter_update_without_reactivation: true
-"""
+    fill = {"com": _list(com), "weight": _number(weight), "selected": ", ".join(json.dumps(x) for x in selected)}
+    fill |= {"mass": _list(mass), "ratio": _list(ratio), "stiffness": _list(stiffness)}
+    return filled(template(FILE), fill)
 
 
 def _number(value: float) -> str:

@@ -184,8 +184,8 @@ def write_handle_twin(folder: Path, *, seed: int = 0, spread: float = 0.2, poor:
     twin = HandleTwin(phi=phi, hand=hand, duration_s=70.0, load_cell_minus_imu_s=offset_s, seed=seed)
     prior = prior_text(off_by(rng, phi, spread), spread)
     load_cell, imu, truth = handle_recordings(twin)
-    text = _EXPERIMENT.format(seed=seed, imu_pose=imu_pose_text(), prior=prior)
-    return write_twin(folder, {"wrench.mat": load_cell, "imu.csv": imu}, truth, "handle.yaml", text, g=twin.g)
+    files, fill = {"wrench.mat": load_cell, "imu.csv": imu}, {"imu_pose": imu_pose_text(), "prior": prior}
+    return write_twin(folder, files, truth, "handle.yaml", "handle", fill, g=twin.g)
 
 
 def random_handle(rng: np.random.Generator) -> FloatArray:
@@ -319,9 +319,9 @@ def write_capture_twin(
         "seed": seed,
         "note": "device time = capture time * (1 + drift) + offset",
     }
-    text = _CAPTURE_EXPERIMENT.format(seed=seed, sensor=sensor_text(("M1", "M2", "M3")), imu_pose=imu_pose_text())
     files = {"markers.csv": markers, "wrench.mat": cell, "imu.csv": imu}
-    return write_twin(folder, files, truth, "motion.yaml", text, g=STANDARD_GRAVITY)
+    fill = {"sensor": sensor_text(("M1", "M2", "M3")), "imu_pose": imu_pose_text()}
+    return write_twin(folder, files, truth, "motion.yaml", "capture", fill, g=STANDARD_GRAVITY)
 
 
 def _scattered(rng: np.random.Generator, module: FloatArray, count: int) -> FloatArray:
@@ -332,34 +332,3 @@ def _scattered(rng: np.random.Generator, module: FloatArray, count: int) -> Floa
         if min(np.linalg.norm(new - p) for p in points) > 0.03:
             points.append(new)
     return np.array(points[len(module) :])
-
-
-_EXPERIMENT = """\
-# A simulated handle (seed {seed}). The truth is in truth.json; nothing but the reference column reads it.
-palpate: 1
-title: Simulated handle {seed}
-object: handle
-stage: handle
-recordings:
-  wrench: {{file: wrench.mat, format: dspace-mat, device: Platform}}
-  imu: {{file: imu.csv, format: microstrain-csv}}
-{imu_pose}sensor: ati-omega85
-clocks: auto
-segments:                        # seconds on the load cell's clock
-  train: [6, 44]
-  test: [45, 63]
-{prior}reference: {{label: truth, file: truth.json}}
-"""
-_CAPTURE_EXPERIMENT = """\
-# A simulated capture (seed {seed}). The truth is in truth.json; nothing reads it.
-palpate: 1
-title: Simulated capture {seed}
-stage: motion
-recordings:
-  mocap: {{file: markers.csv, format: vicon-csv}}
-  imu: {{file: imu.csv, format: microstrain-csv}}
-  wrench: {{file: wrench.mat, format: dspace-mat, device: Platform}}
-markers:
-  sensor:                        # three markers on the sensor module, and the pose of their frame in the sensor frame
-{sensor}{imu_pose}clocks: auto
-"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -233,12 +234,20 @@ def write_truth(path: Path, truth: Mapping[str, Any]) -> None:
 
 
 def write_twin(
-    folder: Path, recordings: Mapping[str, Recording], truth: Mapping[str, Any], name: str, text: str, *, g: float
+    folder: Path,
+    recordings: Mapping[str, Recording],
+    truth: Mapping[str, Any],
+    name: str,
+    template: str,
+    fill: Mapping[str, Any],
+    *,
+    g: float,
 ) -> Path:
-    """Recordings by their file names, truth.json, and the experiment file, whose path is returned."""
+    """Recordings by their file names, truth.json, and the experiment file from its template; returns the latter."""
     write_recordings(folder, recordings, g=g)
     write_truth(folder / "truth.json", truth)
-    write_text(folder / name, text)
+    text = (resources.files("palpate.twin") / "templates" / f"{template}.yaml").read_text(encoding="utf-8")
+    write_text(folder / name, text.format(seed=truth["seed"], **fill))
     return folder / name
 
 

@@ -563,7 +563,7 @@ def write_rolling_twin(
     if handle:
         write_handle_twin(folder / "handle", seed=twin.seed)
     files = {name: markers, "wrench.mat": cells, "imu.csv": imu}
-    return write_twin(folder, files, truth, "body.yaml", _experiment(twin, spread, name), g=twin.gravity)
+    return write_twin(folder, files, truth, "body.yaml", "rolling", _experiment(twin, spread, name), g=twin.gravity)
 
 
 def _wrenches(twin: RollingTwin, true_s: FloatArray) -> list[FloatArray]:
@@ -591,8 +591,8 @@ def _markers(rng: np.random.Generator, twin: RollingTwin) -> Recording:
     return marker_recording(t, points, build.subject, build.names())
 
 
-def _experiment(twin: RollingTwin, spread: float | None, markers: str) -> str:
-    """body.yaml; markers: the name of their file."""
+def _experiment(twin: RollingTwin, spread: float | None, markers: str) -> dict[str, Any]:
+    """What the template of body.yaml leaves open; markers: the name of their file."""
     barrow, build, segments = twin.barrow, twin.build, twin.wheeling.segments
     two = len(build.sensors) == 2
 
@@ -607,31 +607,30 @@ def _experiment(twin: RollingTwin, spread: float | None, markers: str) -> str:
     if spread is not None:
         rng = np.random.default_rng([twin.seed, 37])
         prior = prior_text(off_by(rng, barrow.phi, spread, mass_known=True), spread)
-    return _EXPERIMENT.format(
-        seed=twin.seed,
-        what=build.object.replace("-", " "),
-        object=build.object,
-        handles="both handles" if two else "its handle",
-        wrench=f"{wrench[0]}       # right\n{wrench[1]}   # left" if two else wrench[0],
-        file=markers,
-        markers=", ".join(build.names()),
-        axle=names(build.axle),
-        across=", ".join(f"[{names(pair)}]" for pair in build.across),
-        radius=barrow.radius,
-        right="right: three" if two else "three",
-        sensor=sensor_text(build.names(build.sensors[0])),
-        left="  sensor_2:                      # left\n" + sensor_text(build.names(build.sensors[1])) if two else "",
-        feet=names(build.feet),
-        imu_pose=imu_pose_text("right sensor's" if two else "sensor's"),
-        of="of both handles; " if two else "",
-        mechanism=f"mechanism: {{track: {barrow.track:g} m}}\n" if barrow.track else "",
-        mass=f"{barrow.phi[0]:.6g}",
-        tilt=max(0.1, float(np.degrees(np.arccos(min(1.0, twin.R_capture_world[2, 2]))))),
-        static=f"[0.5, {min(s.begin_s for s in segments) - twin.wheeling.lifting_s - 1.2:g}]",
-        prior=prior,
-        train=spans("train"),
-        test=spans("test"),
-    )
+    return {
+        "what": build.object.replace("-", " "),
+        "object": build.object,
+        "handles": "both handles" if two else "its handle",
+        "wrench": f"{wrench[0]}       # right\n{wrench[1]}   # left" if two else wrench[0],
+        "file": markers,
+        "markers": ", ".join(build.names()),
+        "axle": names(build.axle),
+        "across": ", ".join(f"[{names(pair)}]" for pair in build.across),
+        "radius": barrow.radius,
+        "right": "right: three" if two else "three",
+        "sensor": sensor_text(build.names(build.sensors[0])),
+        "left": "  sensor_2:                      # left\n" + sensor_text(build.names(build.sensors[1])) if two else "",
+        "feet": names(build.feet),
+        "imu_pose": imu_pose_text("right sensor's" if two else "sensor's"),
+        "of": "of both handles; " if two else "",
+        "mechanism": f"mechanism: {{track: {barrow.track:g} m}}\n" if barrow.track else "",
+        "mass": f"{barrow.phi[0]:.6g}",
+        "tilt": max(0.1, float(np.degrees(np.arccos(min(1.0, twin.R_capture_world[2, 2]))))),
+        "static": f"[0.5, {min(s.begin_s for s in segments) - twin.wheeling.lifting_s - 1.2:g}]",
+        "prior": prior,
+        "train": spans("train"),
+        "test": spans("test"),
+    }
 
 
 def _truth(twin: RollingTwin, zeros: FloatArray) -> dict[str, Any]:
@@ -675,29 +674,3 @@ def _truth(twin: RollingTwin, zeros: FloatArray) -> dict[str, Any]:
 
 
 _DEVICES = dict(zip(("wrench", "wrench_2"), DEVICES, strict=True))
-_EXPERIMENT = """\
-# A simulated {what} (seed {seed}). The truth is in truth.json; nothing but the reference column reads it.
-palpate: 1
-title: Simulated {what} {seed}
-object: {object}
-stage: body
-model_of: body                   # the pre-sensor part; or whole: with {handles}
-recordings:
-  mocap: {{file: {file}, format: vicon-csv}}
-{wrench}
-  imu: {{file: imu.csv, format: microstrain-csv}}
-markers:
-  body: [{markers}]
-  axle: {{axle: [{axle}], across: [{across}], radius: {radius:g} m}}
-  sensor:                        # {right} markers on the module, and the pose of their frame in the sensor frame
-{sensor}{left}  feet: [{feet}]         # right, left
-{mechanism}{imu_pose}handle: handle/handle.yaml       # {of}identified first, or a model.json
-clocks: auto
-known_mass: {{value: {mass} kg, of: body}}
-segments:                        # seconds on the markers' clock
-  static: {static}               # standing on its feet, nobody touches the handles: the sensors' preload
-  train: [{train}]
-  test: [{test}]
-{prior}uncertain: {{tilt: {tilt:.3g} deg}}  # of the capture frame against the vertical
-reference: {{label: truth, file: truth.json}}
-"""
