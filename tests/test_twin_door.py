@@ -209,17 +209,6 @@ def test_random_doors_close_by_themselves(variant: Any) -> None:
         assert math.radians(55) <= z["b_bc.above"] <= math.radians(78)
 
 
-@pytest.mark.parametrize("order", [1, 2, 4, 5])
-def test_a_spring_of_another_order_closes_the_door_too(order: int) -> None:
-    model = random_door(np.random.default_rng(order), spring_order=order)
-    door = replace(oracle(random_door(np.random.default_rng(0))), lengths=model.mechanism.linkage.lengths)  # type: ignore[attr-defined]
-    c = [model.values[f"c_{i}"] for i in range(order + 1)]
-    assert f"c_{order + 1}" not in model.values
-    for theta in np.radians(np.linspace(1, 90, 30)):
-        phi, nu = door_ode.linkage(door, float(theta))
-        assert nu * np.polynomial.polynomial.polyval(phi, c) < -3.5
-
-
 def test_an_unknown_variant_is_refused() -> None:
     with pytest.raises(PalpateError, match="turbulent"):
         random_door(np.random.default_rng(0), variant="turbulant")  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.polynomial import Polynomial
 from scipy.ndimage import binary_dilation
 
 from palpate.elements import Coulomb, Element, EndStop, Hysteresis, PolynomialSpring, Stribeck, ZoneDamper
@@ -22,25 +23,9 @@ from palpate.physics.motion import Motion, exp_rotation, nearest_rotation, trans
 from palpate.physics.units import STANDARD_GRAVITY
 from palpate.recording import Recording
 from palpate.runtime import Stepper, StepStatus
+from palpate.twin import instruments as tools
 from palpate.twin.handle import random_handle, write_handle_twin
-from palpate.twin.instruments import (
-    CAPTURE_HZ,
-    T_MARKER,
-    DeviceClock,
-    Instruments,
-    clocks_truth,
-    handle_wrench,
-    hide,
-    imu_pose_text,
-    marker_recording,
-    phi_truth,
-    random_clocks,
-    record,
-    sensor_text,
-    smooth_noise,
-    tilted,
-    write_twin,
-)
+from palpate.twin.instruments import CAPTURE_HZ, T_MARKER, DeviceClock, Instruments, handle_wrench, smooth_noise
 
 _RELEASE_S, _GRASP_S = 0.15, 0.3
 _LET_GO_S = 6.5
@@ -125,13 +110,7 @@ def intention(
 
 
 def plan(
-    rng: np.random.Generator,
-    session: Session,
-    shut: float,
-    widest: float,
-    *,
-    vigour: float = 1.0,
-    one_way: bool = False,
+    rng: np.random.Generator, session: Session, shut: float, widest: float, vigour: float, one_way: bool
 ) -> tuple[Phase, ...]:
     """The phases of a session between the stops `shut` and `widest` (rad).
 
@@ -158,13 +137,11 @@ def _sweep(session: Session, shut: float, widest: float, one_way: bool) -> list[
 
 
 def _slow_openings(rng: np.random.Generator, seconds: float, widest: float) -> list[Phase]:
-    count = max(1, round(seconds / 13.0))
-    each = seconds / count
+    each = seconds / max(1, round(seconds / 13.0))
     pushed = max(0.5 * each, each - _LET_GO_S)
-    phases: list[Phase] = []
-    for _ in range(count):
-        phases.append(Phase(pushed, widest - math.radians(float(rng.uniform(4, 10))), 0.95 * pushed))
-        phases.append(Phase(each - pushed, None, recorded=False))
+    close, phases = Phase(each - pushed, None, recorded=False), list[Phase]()
+    for _ in range(round(seconds / each)):
+        phases += [Phase(pushed, widest - math.radians(float(rng.uniform(4, 10))), 0.95 * pushed), close]
     return phases
 
 
@@ -244,9 +221,7 @@ def stop_at(model: Model, name: str) -> float:
     return next(e.stops.at for e in model.elements if e.stops is not None and e.name == name)
 
 
-def random_door(
-    rng: np.random.Generator, *, variant: Variant = "laminar", spring_order: int = 3, like_paper: bool = False
-) -> Model:
+def random_door(rng: np.random.Generator, *, variant: Variant = "laminar", like_paper: bool = False) -> Model:
     """A plausible door: its loop closes from 0 to 95 deg, its spring closes it everywhere, in 2 to 7 s from 80 deg.
 
     `like_paper`: with the links and zones of the paper's.
@@ -255,13 +230,13 @@ def random_door(
         raise UnknownName("variant", variant, get_args(Variant), where="door twin")
     base = load_object("door")
     for _ in range(2000):
-        door = _draw(rng, base, variant, spring_order, like_paper)
+        door = _draw(rng, base, variant, like_paper)
         if door is not None and _plausible(door):
             return door
     raise PalpateError("no plausible door was found")
 
 
-def _draw(rng: np.random.Generator, base: Model, variant: Variant, spring_order: int, like_paper: bool) -> Model | None:
+def _draw(rng: np.random.Generator, base: Model, variant: Variant, like_paper: bool) -> Model | None:
     """A door that may be implausible; None where its links do not close."""
     linkage = FourBar(range=(0.0, math.radians(95.0))) if like_paper else _links(rng)
     if linkage is None:
@@ -286,8 +261,8 @@ def _draw(rng: np.random.Generator, base: Model, variant: Variant, spring_order:
     ]
     for b in _log_uniform(rng, (4.0, 2.5, 1.2), (12.0, 7.0, 4.0)):
         values += {"laminar": [b], "turbulent": [0.7 * b], "mixed": [0.5 * b, 0.35 * b]}[flow]
-    parts.append(PolynomialSpring("spring", "closer", spring_order))
-    values += _spring(rng, linkage, spring_order)
+    parts.append(PolynomialSpring("spring", "closer", 3))
+    values += _spring(rng, linkage)
     model = replace(base, mechanism=replace(base.mechanism, linkage=linkage), elements=tuple(parts))
     return _with_stops(model, values, math.radians(float(rng.uniform(86, 94))))
 
@@ -304,17 +279,14 @@ def _links(rng: np.random.Generator) -> FourBar | None:
     return replace(links, range=(0.0, math.radians(95.0))) if ok else None
 
 
-def _spring(rng: np.random.Generator, linkage: FourBar, order: int) -> list[float]:
-    """A preloaded spring that stiffens or softens somewhat, as a polynomial of the pinion's angle."""
-    from numpy.polynomial import Polynomial
-
+def _spring(rng: np.random.Generator, linkage: FourBar) -> list[float]:
+    """A preloaded spring that stiffens or softens somewhat, as a cubic polynomial of the pinion's angle."""
     ends, nu, _ = linkage.transmit(np.radians([0.0, 90.0]), ARRAYS)
     shut, wide = rng.uniform(5, 12) / nu[0], rng.uniform(13, 28) / nu[1]
-    bent = rng.uniform(-0.3, 0.3, max(order - 1, 0)) * (wide - shut)
-    c = [shut, wide - shut - bent.sum(), *bent][: order + 1]
+    bent = rng.uniform(-0.3, 0.3, 2) * (wide - shut)
     x = Polynomial([-ends[0], 1.0]) / (ends[1] - ends[0])
-    torque = Polynomial([-float(value) for value in c])(x)
-    return [float(value) for value in np.resize(np.append(torque.coef, np.zeros(order)), order + 1)]
+    torque = Polynomial([-float(c) for c in (shut, wide - shut - bent.sum(), *bent)])(x)
+    return [float(c) for c in torque.coef]
 
 
 def _plausible(model: Model) -> bool:
@@ -496,12 +468,7 @@ def simulate_door(twin: DoorTwin, *, dt: float = DT_S) -> DoorTruth:
 
 
 def sensor_motion(
-    twin: DoorTwin,
-    times_s: FloatArray,
-    speed: FloatArray,
-    acceleration: FloatArray,
-    *,
-    gravity: float | None = None,
+    twin: DoorTwin, times_s: FloatArray, speed: FloatArray, acceleration: FloatArray, *, gravity: float | None = None
 ) -> Motion:
     """Motion of the sensor frame on a door whose hinge is upright, expressed in it; every angle feels the same."""
     zero, R = np.zeros_like(speed), twin.R_hinge_sensor
@@ -597,7 +564,6 @@ def door_twin(
     seed: int,
     *,
     variant: Variant = "laminar",
-    spring_order: int = 3,
     session: Session = SESSION,
     one_way: bool = False,
     never_closed: bool = False,
@@ -608,32 +574,26 @@ def door_twin(
     `one_way`: only ever pushed open, slowly, and not recorded while it closes; `never_closed`: a wedge keeps it open.
     """
     rng = np.random.default_rng([seed, 20])
-    model = random_door(rng, variant=variant, spring_order=spring_order)
+    model = random_door(rng, variant=variant)
     if never_closed:
         wedge = math.radians(float(rng.uniform(15, 25)))
         parts = (EndStop(FRAME, at=wedge, side="lowest") if e.name == FRAME else e for e in model.elements)
         model = replace(model, elements=tuple(parts))
-    clocks = random_clocks(rng, -2.0, 0.3)
+    clocks = tools.random_clocks(rng, -2.0, 0.3)
     phi = random_handle(np.random.default_rng([seed, 0]))
     twin = dress_door(model, phi, seed, session, clocks, one_way=one_way)
     return replace(twin, variant=variant, instruments=instruments)
 
 
 def dress_door(
-    model: Model,
-    phi: FloatArray,
-    seed: int,
-    session: Session,
-    clocks: list[DeviceClock],
-    *,
-    one_way: bool = False,
+    model: Model, phi: FloatArray, seed: int, session: Session, clocks: list[DeviceClock], *, one_way: bool = False
 ) -> DoorTwin:
     """A given door with sensor, markers and a person; clocks: of IMU and load cell."""
     rng = np.random.default_rng([seed, 23])
     R, r = sensor_pose(rng)
     shut, widest = (stop_at(model, name) for name in (FRAME, WIDEST))
     inertia, stiffness = model.values["I"], float(rng.uniform(140, 300))
-    R_capture_world = tilted(rng, 0.3)
+    R_capture_world = tools.tilted(rng, 0.3)
     r_capture_hinge, yaw = np.array([1.1, 0.1, 1.1]) + rng.uniform(-0.2, 0.2, 3), float(rng.uniform(-np.pi, np.pi))
     return DoorTwin(
         model=model,
@@ -642,7 +602,7 @@ def dress_door(
         r_hinge_sensor=r,
         r_hinge_grip=r + np.array([rng.uniform(-0.02, 0.05), -rng.uniform(0.05, 0.09), rng.uniform(-0.08, 0.08)]),
         arm=Arm(stiffness, 2 * float(rng.uniform(0.35, 0.7)) * math.sqrt(stiffness * inertia)),
-        phases=plan(rng, session, shut, widest, vigour=min(1.0, math.sqrt(7.0 / inertia)), one_way=one_way),
+        phases=plan(rng, session, shut, widest, min(1.0, math.sqrt(7.0 / inertia)), one_way),
         session=session,
         places=marker_places(rng, R, r),
         R_capture_world=R_capture_world,
@@ -667,7 +627,7 @@ def door_recordings(
         return [person_wrench(twin, truth, true_s) - handle_wrench(motion(true_s), twin.phi)]
 
     clocks = twin.imu, twin.load_cell
-    stored = record(rng, [slow], twin.instruments, clocks, twin.session.duration_s, motion, wrench)
+    stored = tools.record(rng, [slow], twin.instruments, clocks, twin.session.duration_s, motion, wrench)
     return *_marker_recordings(rng, twin, truth), stored.wrench, stored.imu, _truth(twin, truth, stored.zeros[0])
 
 
@@ -676,7 +636,7 @@ def write_door_twin(folder: Path, twin: DoorTwin) -> Path:
     markers, static, cell, imu, truth = door_recordings(twin, simulate_door(twin))
     write_handle_twin(folder / "handle", seed=twin.seed)
     files = {"Trajectories.csv": markers, "Static.csv": static, "wrench.mat": cell, "imu.csv": imu}
-    return write_twin(folder, files, truth, "body.yaml", "door", _experiment(twin), g=twin.gravity)
+    return tools.write_twin(folder, files, truth, "body.yaml", "door", _experiment(twin), g=twin.gravity)
 
 
 def _marker_recordings(rng: np.random.Generator, twin: DoorTwin, truth: DoorTruth) -> tuple[Recording, Recording]:
@@ -685,7 +645,7 @@ def _marker_recordings(rng: np.random.Generator, twin: DoorTwin, truth: DoorTrut
     points = markers_in_capture(twin, truth.at("angle", t))
     points += _NOISE_M * rng.normal(size=points.shape)
     for markers, share in ((range(3), _HIDDEN_SENSOR), (range(3, len(MARKERS)), _HIDDEN)):
-        hide(rng, points, markers, share, longest_s=1.0 + 4.0 * share**2)
+        tools.hide(rng, points, markers, share, longest_s=1.0 + 4.0 * share**2)
     points[truth.at("recorded", t) < 1.0] = np.nan
     still = markers_in_capture(twin, np.zeros(round(_STATIC_S * CAPTURE_HZ)))
     # before the session somebody moved the free-standing frame a little
@@ -693,7 +653,9 @@ def _marker_recordings(rng: np.random.Generator, twin: DoorTwin, truth: DoorTrut
     centre = still.mean(axis=(0, 1))
     still = (still - centre) @ knocked.T + centre + rng.normal(0, 0.01, 3)
     still = np.asarray(still + _NOISE_M * rng.normal(size=still.shape), dtype=float)
-    return marker_recording(t, points, SUBJECT, MARKERS), marker_recording(t[: len(still)], still, SUBJECT, MARKERS)
+    times = t, t[: len(still)]
+    session, shut = (tools.marker_recording(*x, SUBJECT, MARKERS) for x in zip(times, (points, still), strict=True))
+    return session, shut
 
 
 def _truth(twin: DoorTwin, truth: DoorTruth, zero: FloatArray) -> dict[str, Any]:
@@ -707,10 +669,10 @@ def _truth(twin: DoorTwin, truth: DoorTruth, zero: FloatArray) -> dict[str, Any]
         "variant": twin.variant,
         "linkage": {key: linkage[key] for key in ("lengths", "assembly")},
         "I_whole": twin.whole.values["I"],
-        "phi": phi_truth(twin.phi),
+        "phi": tools.phi_truth(twin.phi),
         "handle": {"inertia_about_hinge": twin.handle_inertia},
         "sensor": {"R_hinge_sensor": twin.R_hinge_sensor.tolist(), "r_hinge_sensor": twin.r_hinge_sensor.tolist()},
-        "clocks": clocks_truth(imu=twin.imu, wrench=twin.load_cell),
+        "clocks": tools.clocks_truth(imu=twin.imu, wrench=twin.load_cell),
         "preload": zero.tolist(),
         "angle": {
             "first_rad": float(truth.angle[0]),
@@ -735,9 +697,9 @@ def _experiment(twin: DoorTwin) -> dict[str, Any]:
     return {
         "body": ", ".join(BODY_MARKERS),
         "axis": ", ".join(HINGE_MARKERS),
-        "sensor": sensor_text(MARKERS[:3]),
+        "sensor": tools.sensor_text(MARKERS[:3]),
         "towards": MARKERS[10],
-        "imu_pose": imu_pose_text(),
+        "imu_pose": tools.imu_pose_text(),
         "lengths": linkage["lengths"],
         "assembly": linkage["assembly"],
         **dict.fromkeys(("static", "quasi_static", "train", "test"), ""),

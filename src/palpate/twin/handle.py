@@ -22,27 +22,8 @@ from palpate.physics.inertia import (
 from palpate.physics.motion import Motion, exp_rotation
 from palpate.physics.units import STANDARD_GRAVITY
 from palpate.recording import Recording
-from palpate.twin.instruments import (
-    CAPTURE_HZ,
-    IMU_PLACE,
-    R_SENSOR_IMU,
-    T_MARKER,
-    DeviceClock,
-    Instruments,
-    clocks_truth,
-    drawing_truth,
-    handle_wrench,
-    hide,
-    imu_pose_text,
-    marker_recording,
-    phi_truth,
-    prior_text,
-    random_clocks,
-    record,
-    sensor_text,
-    tilted,
-    write_twin,
-)
+from palpate.twin import instruments as tools
+from palpate.twin.instruments import CAPTURE_HZ, T_MARKER, DeviceClock, Instruments, handle_wrench
 
 Series = tuple[FloatArray, FloatArray, FloatArray]
 """Values, first and second derivatives."""
@@ -146,8 +127,8 @@ class HandleTwin:
     seed: int
     g: float = STANDARD_GRAVITY
     """What the IMU calls one g."""
-    R_sensor_imu: FloatArray = field(default_factory=R_SENSOR_IMU.copy)
-    r_sensor_imu: FloatArray = field(default_factory=IMU_PLACE.copy)
+    R_sensor_imu: FloatArray = field(default_factory=tools.R_SENSOR_IMU.copy)
+    r_sensor_imu: FloatArray = field(default_factory=tools.IMU_PLACE.copy)
     instruments: Instruments = field(default_factory=Instruments)
 
 
@@ -155,7 +136,7 @@ def handle_recordings(twin: HandleTwin) -> tuple[Recording, Recording, dict[str,
     """Load-cell and IMU recordings as the instruments would store them, and the truth."""
     rng, slow = (np.random.default_rng([twin.seed, stream]) for stream in (1, 3))
     clocks = DeviceClock(-twin.load_cell_minus_imu_s, early_s=0.0), DeviceClock(0.0, early_s=0.0)
-    cell, imu, (zero,), a_zero = record(
+    cell, imu, (zero,), a_zero = tools.record(
         *(rng, [slow], twin.instruments, clocks, twin.duration_s, twin.hand.motion),
         lambda t: [-handle_wrench(twin.hand.motion(t), twin.phi)],
         (twin.R_sensor_imu, twin.r_sensor_imu),
@@ -164,8 +145,8 @@ def handle_recordings(twin: HandleTwin) -> tuple[Recording, Recording, dict[str,
     apparent = body_regressor((twin.R_sensor_imu @ a_zero)[None], np.zeros((1, 3)), np.zeros((1, 3)))[0] @ twin.phi
     bias = zip(SensorBias().parameters, -zero - apparent, strict=True)
     truth = {
-        "parameters": drawing_truth(twin.phi) | {p.name: {"value": float(v), "unit": p.unit} for p, v in bias},
-        "phi": phi_truth(twin.phi),
+        "parameters": tools.drawing_truth(twin.phi) | {p.name: {"value": float(v), "unit": p.unit} for p, v in bias},
+        "phi": tools.phi_truth(twin.phi),
         "load_cell_minus_imu_s": twin.load_cell_minus_imu_s,
         "seed": twin.seed,
         "note": "bias: what the load cell's and the accelerometer's zero errors together look like to a fit",
@@ -182,10 +163,10 @@ def write_handle_twin(folder: Path, *, seed: int = 0, spread: float = 0.2, poor:
     phi, hand = random_handle(rng), random_hand(rng, 70.0, STANDARD_GRAVITY, poor=poor)
     offset_s = float(rng.uniform(-2.0, 3.0))
     twin = HandleTwin(phi=phi, hand=hand, duration_s=70.0, load_cell_minus_imu_s=offset_s, seed=seed)
-    prior = prior_text(off_by(rng, phi, spread), spread)
+    prior = tools.prior_text(off_by(rng, phi, spread), spread)
     load_cell, imu, truth = handle_recordings(twin)
-    files, fill = {"wrench.mat": load_cell, "imu.csv": imu}, {"imu_pose": imu_pose_text(), "prior": prior}
-    return write_twin(folder, files, truth, "handle.yaml", "handle", fill, g=twin.g)
+    files, fill = {"wrench.mat": load_cell, "imu.csv": imu}, {"imu_pose": tools.imu_pose_text(), "prior": prior}
+    return tools.write_twin(folder, files, truth, "handle.yaml", "handle", fill, g=twin.g)
 
 
 def random_handle(rng: np.random.Generator) -> FloatArray:
@@ -256,8 +237,8 @@ def capture_twin(
     module[0, :2] += rng.uniform(-0.01, 0.01, 2)
     module[2, 0] += rng.uniform(-0.01, 0.02)
     module = module @ T_MARKER[:3, :3].T + T_MARKER[:3, 3]
-    askew = tilted(rng, tilt_deg)
-    imu, load_cell = random_clocks(rng, -2.0, -2.0)
+    askew = tools.tilted(rng, tilt_deg)
+    imu, load_cell = tools.random_clocks(rng, -2.0, -2.0)
     return CaptureTwin(
         hand=random_hand(rng, duration_s, STANDARD_GRAVITY),
         phi=random_handle(rng),
@@ -294,8 +275,8 @@ def captured_markers(twin: CaptureTwin) -> tuple[Recording, list[dict[str, Any]]
         points[when, a], points[when, b] = points[when, b], points[when, a]
         both = sorted(f"{SUBJECT}:{markers[i]}" for i in (a, b))
         faults.append({"kind": "swapped", "names": both, "from_s": start, "to_s": start + length})
-    hide(rng, points, range(len(markers)), twin.faults.hidden)
-    return marker_recording(t, points, SUBJECT, markers), faults
+    tools.hide(rng, points, range(len(markers)), twin.faults.hidden)
+    return tools.marker_recording(t, points, SUBJECT, markers), faults
 
 
 def write_capture_twin(
@@ -304,24 +285,24 @@ def write_capture_twin(
     """Recordings in the instruments' formats, an experiment file of the motion stage, and truth.json."""
     twin = capture_twin(seed, faults=faults or (CLEAN if clean else Faults()), duration_s=duration_s)
     rng, slow = (np.random.default_rng([seed, stream]) for stream in (12, 13))
-    tools = Instruments() if twin.faults.accelerometer_zero else Instruments(acceleration_zero=0.0)
+    sensors = Instruments() if twin.faults.accelerometer_zero else Instruments(acceleration_zero=0.0)
     markers, marker_faults = captured_markers(twin)
-    cell, imu, _, _ = record(
-        *(rng, [slow], tools, (twin.imu, twin.load_cell), duration_s, twin.hand.motion),
+    cell, imu, _, _ = tools.record(
+        *(rng, [slow], sensors, (twin.imu, twin.load_cell), duration_s, twin.hand.motion),
         lambda t: [-handle_wrench(twin.hand.motion(t), twin.phi)],
     )
     truth = {
-        "clocks": clocks_truth(imu=twin.imu, wrench=twin.load_cell),
+        "clocks": tools.clocks_truth(imu=twin.imu, wrench=twin.load_cell),
         "up_in_capture_frame": twin.R_capture_world[:, 2].tolist(),
-        "phi": phi_truth(twin.phi),
+        "phi": tools.phi_truth(twin.phi),
         "marker_faults": marker_faults,
         "points_in_sensor_frame_m": dict(zip(markers, twin.points.tolist(), strict=True)),
         "seed": seed,
         "note": "device time = capture time * (1 + drift) + offset",
     }
     files = {"markers.csv": markers, "wrench.mat": cell, "imu.csv": imu}
-    fill = {"sensor": sensor_text(("M1", "M2", "M3")), "imu_pose": imu_pose_text()}
-    return write_twin(folder, files, truth, "motion.yaml", "capture", fill, g=STANDARD_GRAVITY)
+    fill = {"sensor": tools.sensor_text(("M1", "M2", "M3")), "imu_pose": tools.imu_pose_text()}
+    return tools.write_twin(folder, files, truth, "motion.yaml", "capture", fill, g=STANDARD_GRAVITY)
 
 
 def _scattered(rng: np.random.Generator, module: FloatArray, count: int) -> FloatArray:

@@ -24,32 +24,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from palpate.physics.arrays import FloatArray
-from palpate.physics.inertia import (
-    mass_properties,
-    move_phi,
-)
+from palpate.physics.inertia import mass_properties, move_phi
 from palpate.physics.motion import Motion, exp_rotation, transport_acceleration
 from palpate.physics.units import STANDARD_GRAVITY
 from palpate.recording import Recording
+from palpate.twin import instruments as tools
 from palpate.twin.handle import Series, off_by, product, sines, write_handle_twin
-from palpate.twin.instruments import (
-    CAPTURE_HZ,
-    DEVICES,
-    DeviceClock,
-    Instruments,
-    clocks_truth,
-    drawing_truth,
-    handle_wrench,
-    hide,
-    imu_pose_text,
-    marker_recording,
-    phi_truth,
-    prior_text,
-    record,
-    sensor_text,
-    smooth_noise,
-    write_twin,
-)
+from palpate.twin.instruments import CAPTURE_HZ, DeviceClock, Instruments, handle_wrench, smooth_noise
 
 Kind = Literal["push", "roll", "scrub", "lift", "mixed"]
 KINDS: tuple[Kind, ...] = ("push", "roll", "scrub", "lift")
@@ -543,7 +524,7 @@ def rolling_recordings(twin: RollingTwin) -> tuple[Recording, Recording, Recordi
     """Markers, load cells, IMU: as stored; and truth.json."""
     rng = np.random.default_rng([twin.seed, 35])
     slow = [np.random.default_rng([twin.seed, 36, i]) for i in range(len(twin.sides.R_body_sensor))]
-    stored = record(
+    stored = tools.record(
         *(rng, slow, twin.instruments, (twin.imu, twin.load_cell), twin.duration_s),
         lambda t: sensor_motion(twin, t, 0),
         lambda t: _wrenches(twin, t),
@@ -562,8 +543,8 @@ def write_rolling_twin(
     name = markers_file or f"{twin.build.subject} Trajectories.csv"
     if handle:
         write_handle_twin(folder / "handle", seed=twin.seed)
-    files = {name: markers, "wrench.mat": cells, "imu.csv": imu}
-    return write_twin(folder, files, truth, "body.yaml", "rolling", _experiment(twin, spread, name), g=twin.gravity)
+    files, fill = {name: markers, "wrench.mat": cells, "imu.csv": imu}, _experiment(twin, spread, name)
+    return tools.write_twin(folder, files, truth, "body.yaml", "rolling", fill, g=twin.gravity)
 
 
 def _wrenches(twin: RollingTwin, true_s: FloatArray) -> list[FloatArray]:
@@ -587,14 +568,14 @@ def _markers(rng: np.random.Generator, twin: RollingTwin) -> Recording:
     modules = [i - 1 for numbers in build.sensors for i in numbers]
     others = [i for i in range(len(build.drawn)) if i not in modules]
     for markers, share in zip((others, modules), twin.hidden, strict=True):
-        hide(rng, points, markers, share)
-    return marker_recording(t, points, build.subject, build.names())
+        tools.hide(rng, points, markers, share)
+    return tools.marker_recording(t, points, build.subject, build.names())
 
 
 def _experiment(twin: RollingTwin, spread: float | None, markers: str) -> dict[str, Any]:
     """What the template of body.yaml leaves open; markers: the name of their file."""
     barrow, build, segments = twin.barrow, twin.build, twin.wheeling.segments
-    two = len(build.sensors) == 2
+    two, modules = len(build.sensors) == 2, [tools.sensor_text(build.names(numbers)) for numbers in build.sensors]
 
     def names(numbers: Sequence[int]) -> str:
         return ", ".join(build.names(numbers))
@@ -606,7 +587,7 @@ def _experiment(twin: RollingTwin, spread: float | None, markers: str) -> dict[s
     prior = ""
     if spread is not None:
         rng = np.random.default_rng([twin.seed, 37])
-        prior = prior_text(off_by(rng, barrow.phi, spread, mass_known=True), spread)
+        prior = tools.prior_text(off_by(rng, barrow.phi, spread, mass_known=True), spread)
     return {
         "what": build.object.replace("-", " "),
         "object": build.object,
@@ -618,10 +599,10 @@ def _experiment(twin: RollingTwin, spread: float | None, markers: str) -> dict[s
         "across": ", ".join(f"[{names(pair)}]" for pair in build.across),
         "radius": barrow.radius,
         "right": "right: three" if two else "three",
-        "sensor": sensor_text(build.names(build.sensors[0])),
-        "left": "  sensor_2:                      # left\n" + sensor_text(build.names(build.sensors[1])) if two else "",
+        "sensor": modules[0],
+        "left": f"  sensor_2:                      # left\n{modules[1]}" if two else "",
         "feet": names(build.feet),
-        "imu_pose": imu_pose_text("right sensor's" if two else "sensor's"),
+        "imu_pose": tools.imu_pose_text("right sensor's" if two else "sensor's"),
         "of": "of both handles; " if two else "",
         "mechanism": f"mechanism: {{track: {barrow.track:g} m}}\n" if barrow.track else "",
         "mass": f"{barrow.phi[0]:.6g}",
@@ -646,10 +627,10 @@ def _truth(twin: RollingTwin, zeros: FloatArray) -> dict[str, Any]:
     names = ("right", "left") if two else ("middle",)
     clocks = {"imu": twin.imu} | dict.fromkeys([*_DEVICES][: len(zeros)], twin.load_cell)
     return {
-        "parameters": {**drawing_truth(barrow.phi), **friction},
-        "parameters_whole": {**drawing_truth(whole), **friction},
-        "body_phi": phi_truth(barrow.phi),
-        "phi": phi_truth(twin.handle),
+        "parameters": {**tools.drawing_truth(barrow.phi), **friction},
+        "parameters_whole": {**tools.drawing_truth(whole), **friction},
+        "body_phi": tools.phi_truth(barrow.phi),
+        "phi": tools.phi_truth(twin.handle),
         "wheel": {"radius_m": barrow.radius, "inertia": barrow.wheel_inertia}
         | ({"track_m": barrow.track} if barrow.track else {}),
         "sensors": {
@@ -661,7 +642,7 @@ def _truth(twin: RollingTwin, zeros: FloatArray) -> dict[str, Any]:
             {"segment": s.name, "from_s": s.begin_s, "to_s": s.end_s, "kinds": list(s.kinds)}
             for s in twin.wheeling.segments
         ],
-        "clocks": clocks_truth(**clocks),
+        "clocks": tools.clocks_truth(**clocks),
         "up_in_capture_frame": twin.R_capture_world[:, 2].tolist(),
         "floor_m": twin.floor_m,
         "gravity": twin.gravity,
@@ -673,4 +654,4 @@ def _truth(twin: RollingTwin, zeros: FloatArray) -> dict[str, Any]:
     }
 
 
-_DEVICES = dict(zip(("wrench", "wrench_2"), DEVICES, strict=True))
+_DEVICES = dict(zip(("wrench", "wrench_2"), tools.DEVICES, strict=True))
