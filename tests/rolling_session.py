@@ -13,7 +13,7 @@ from palpate.recording.instruments import write_vicon
 from palpate.recording.mat import write_dspace
 from palpate.twin.instruments import CAPTURE_HZ, T_MARKER, DeviceClock
 from palpate.twin.rolling import Kind, RollingTwin, Segment, rolling_recordings
-from palpate.twin.wheelbarrow import ACROSS, AXLE, FEET, SENSORS, wheelbarrow_twin
+from palpate.twin.wheelbarrow import WHEELBARROW, wheelbarrow_twin
 
 SEED = 5
 TRAIN, TEST = (4.0, 15.0), (18.0, 22.0)
@@ -28,7 +28,7 @@ def _names(numbers: tuple[int, ...]) -> str:
 def body_yaml(mass: float, radius: float) -> str:
     """The experiment file."""
     offset = f"{{rotation: {T_MARKER[:3, :3].tolist()}, translation: {T_MARKER[:3, 3].tolist()}}}"
-    across = ", ".join(_names(pair) for pair in ACROSS)
+    across = ", ".join(_names(pair) for pair in WHEELBARROW.across)
     return f"""\
 palpate: 1
 object: wheelbarrow
@@ -38,10 +38,10 @@ recordings:
   wrench: {{file: wrench.mat, device: Platform}}
   wrench_2: {{file: wrench.mat, device: Platform_2}}
 markers:
-  axle: {{axle: {_names(AXLE)}, across: [{across}], radius: {radius} m}}
-  sensor: {{markers: {_names(SENSORS[0])}, offset: {offset}}}
-  sensor_2: {{markers: {_names(SENSORS[1])}, offset: {offset}}}
-  feet: {_names(FEET)}
+  axle: {{axle: {_names(WHEELBARROW.axle)}, across: [{across}], radius: {radius} m}}
+  sensor: {{markers: {_names(WHEELBARROW.sensors[0])}, offset: {offset}}}
+  sensor_2: {{markers: {_names(WHEELBARROW.sensors[1])}, offset: {offset}}}
+  feet: {_names(WHEELBARROW.feet)}
 handle: handle.json
 clocks: auto
 known_mass: {{value: {mass} kg, of: body}}

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
+from importlib import resources
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from ruamel.yaml import YAML
 
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import (
@@ -41,21 +45,6 @@ _SLOW_HZ, _FAST_HZ = (0.15, 0.45), (0.7, 3.0)
 _SLOW, _FAST = 2, 4
 _CAMBER_LIMIT = np.radians(7.2)
 _TRIES = 40
-
-
-AS_A_WHEELBARROW = Manner(
-    meant=(np.array([0.25, 0.18, 0.050, 0.050]), np.array([0.4, 2.4, 1.5, 4.0])),
-    sway=(np.array([0.02, 0.02, 0.006, 0.010]), np.array([0.2, 0.4, 0.35, 0.8])),
-    # no camber within the limit lowers a foot so far
-    clear=(float(np.radians(5.5)), float(np.radians(8.0))),
-)
-AS_A_HAND_TRUCK = Manner(
-    meant=(np.array([0.30, 0.30, 0.0, 0.10]), np.array([0.4, 2.0, 0.0, 1.8])),
-    sway=(np.array([0.02, 0.02, 0.0, 0.015]), np.array([0.15, 0.3, 0.0, 0.4])),
-    clear=(float(np.radians(20.0)), float(np.radians(28.0))),
-    lifted_by=-1.0,
-    lifting_s=1.2,
-)
 
 
 def random_wheeling(
@@ -99,20 +88,20 @@ TABLE = (45.0, -0.115, 0.445, 0.012, 13.56, 2.63, 0.28, 2.80, 0.61, 12.55)
 """The paper's Table: m, c_x, c_y, c_z, Ixx, Ixy, Ixz, Iyy, Iyz, Izz; then b_v, b_c, b_psi."""
 TABLE_FRICTION = (0.388, 1.172, 2.943)
 PAPER_RADIUS = 0.197
-AXLE, FEET = (8, 11), (7, 12)
-SENSORS = ((5, 4, 3), (14, 15, 16))
-"""Marker numbers: right end of the axle and left; feet, right and left; p1, p2, p3 of the sensors, right and left."""
-ACROSS = ((9, 6), (10, 13))
 _FOOT_MARKER_M = 0.021
 """Height of a foot's marker while it stands."""
-# Where the authors' markers are in B, from the excerpts of their motion capture.
-_PLACES = 0.01 * np.array(
-    [
-        *([-5, 138, -26], [-6, 117, -27], [0, 0, 0], [0, 0, 0], [0, 0, 0], [-4, 87, -25], [0, 0, 0], [0, 0, -15]),
-        *([-4, -14, -13], [-4, -14, 13], [0, 0, 15], [0, 0, 0], [-4, 87, 25], [0, 0, 0], [0, 0, 0], [0, 0, 0]),
-        *([-7, 117, 28], [-6, 138, 30], [-25, 84, 18], [-45, 21, 32], [-54, -9, 2], [-45, 21, -31], [-25, 84, -15]),
-    ]
-)
+
+
+def _built(drawn_cm: list[Any], manner: dict[str, Any], **given: Any) -> Build:
+    """An entry of builds.yaml."""
+    slow_fast = {key: tuple(map(np.array, manner.pop(key))) for key in ("meant", "sway")}
+    low, high = (float(x) for x in np.radians(manner.pop("clear_deg")))
+    return Build(drawn=0.01 * np.array(drawn_cm), manner=Manner(**slow_fast, clear=(low, high), **manner), **given)
+
+
+_SHIPPED = YAML(typ="safe").load((resources.files("palpate.twin") / "builds.yaml").read_text(encoding="utf-8"))
+BUILDS = {name: _built(**deepcopy(entry)) for name, entry in _SHIPPED.items()}
+WHEELBARROW = BUILDS["wheelbarrow"]
 _MODULE = np.array([[-0.069, -0.055, -0.007], [-0.090, -0.020, -0.007], [-0.086, 0.020, -0.007]])
 """p1, p2, p3 in the sensor frame, m."""
 
@@ -131,16 +120,13 @@ def random_barrow(rng: np.random.Generator, *, radius: float | None = None) -> B
     feet = _feet(R, np.radians(rng.uniform(8.5, 13.0)), rng.uniform(0.42, 0.48), rng.uniform(0.19, 0.23))
     wheel, tray, tubes, legs = rng.uniform([2.0, 6.0, 4.0, 1.5], [4.0, 9.0, 7.0, 3.0])
     load = float(f"{rng.uniform(25, 60):.3f}") - wheel - tray - tubes - legs
+    at_tray = [-rng.uniform(0.18, 0.25), rng.uniform(0.36, 0.46), 0.0]
+    at_load = [-rng.uniform(0.08, 0.22), rng.uniform(0.34, 0.54), rng.uniform(-0.05, 0.05)]
+    crate = turned(rng, solid_box(load, rng.uniform([0.10, 0.20, 0.20], [0.25, 0.45, 0.45])))
     parts = [
         phi_from_mass_properties(wheel, np.zeros(3), solid_cylinder(wheel, 0.09, 0.8 * R, [0, 0, 1])),
-        phi_from_mass_properties(
-            tray, [-rng.uniform(0.18, 0.25), rng.uniform(0.36, 0.46), 0.0], solid_box(tray, [0.30, 0.85, 0.62])
-        ),
-        phi_from_mass_properties(
-            load,
-            [-rng.uniform(0.08, 0.22), rng.uniform(0.34, 0.54), rng.uniform(-0.05, 0.05)],
-            turned(rng, solid_box(load, rng.uniform([0.10, 0.20, 0.20], [0.25, 0.45, 0.45]))),
-        ),
+        phi_from_mass_properties(tray, at_tray, solid_box(tray, [0.30, 0.85, 0.62])),
+        phi_from_mass_properties(load, at_load, crate),
     ]
     for side, foot in zip((-0.25, 0.25), feet, strict=True):
         tube = solid_cylinder(tubes / 2, 1.3, 0.02, [0.03, 1, 0.1 * np.sign(side)])
@@ -198,47 +184,18 @@ def _feet(radius: float, standing: float, back: float, half: float) -> FloatArra
     return np.array([[down, back, -half], [down, back, half]])
 
 
-WHEELBARROW = Build(
-    "wheelbarrow",
-    "WBObject",
-    "WB_ID",
-    _PLACES,
-    AXLE,
-    ACROSS,
-    FEET,
-    SENSORS,
-    axes=(
-        [[-0.46, 0.89, -0.05], [0.05, 0.08, 0.99], [0.88, 0.46, -0.08]],
-        [[1.0, 0.04, 0.0], [0.0, 0.12, 0.99], [0.04, -0.99, 0.12]],
-    ),
-    places=((-0.043, 1.076, -0.240), (-0.042, 1.075, 0.249)),
-    manner=AS_A_WHEELBARROW,
-    kinds=KINDS,
-)
-
-
 def _with_one_sensor(build: Build) -> Build:
     """One load cell between both shafts and a bar, z back and x left; the left module's markers are on the shaft."""
     drawn = build.drawn.copy()
-    drawn[[i - 1 for i in SENSORS[1]]] = [[-0.05, 0.55, 0.24], [-0.06, 0.70, 0.25], [-0.02, 0.99, 0.26]]
+    drawn[[i - 1 for i in build.sensors[1]]] = [[-0.05, 0.55, 0.24], [-0.06, 0.70, 0.25], [-0.02, 0.99, 0.26]]
     axes = ([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]],)
-    return replace(build, drawn=drawn, sensors=SENSORS[:1], axes=axes, places=((-0.043, 1.076, 0.0),))
+    return replace(build, drawn=drawn, sensors=build.sensors[:1], axes=axes, places=((-0.043, 1.076, 0.0),))
 
 
 # --- hand trucks: standing on its plate one is upright, y of its frame, towards the handle, points up and x back ------
 
 TYPICAL_RADIUS, TYPICAL_TRACK = 0.125, 0.45
-# Where markers are in B: ends of the axle, two up each tube, plate, sensors, tubes, load.
-_TRUCK_PLACES = 0.01 * np.array(
-    [
-        *([0, 0, 0], [0, 0, 0], [4, 18, -15], [4, 78, -15], [4, 18, 15], [4, 78, 15], [0, 0, 0], [0, 0, 0]),
-        *([0, 0, 0], [0, 0, 0], [0, 0, 0], [7, 45, -17], [7, 92, 17], [7, 60, 2]),
-        *([-38, 12, -20], [-36, 55, -19], [-35, 58, 20], [-15, 70, 4]),
-    ]
-)
 _HUB_M = 0.03
-_TILTED_BACK = np.radians(40.0)
-"""How far the shafts of the handles turn back from the tubes, so that one can pull."""
 
 
 def typical_truck() -> Barrow:
@@ -290,30 +247,6 @@ def _truck_feet(radius: float, standing: float, ahead: float, half: float) -> Fl
     cos, sin = np.cos(standing), np.sin(standing)
     x, y = radius * cos - ahead * sin, -ahead * cos - radius * sin
     return np.array([[x, y, -half], [x, y, half]])
-
-
-def _truck_build(sensors: tuple[tuple[int, int, int], ...], *across: float) -> Build:
-    """Sensors with z along the handle's shaft, up and back, x left, that far left of the middle (m)."""
-    cos, sin = np.cos(_TILTED_BACK), np.sin(_TILTED_BACK)
-    return Build(
-        "hand-truck",
-        "HandTruck",
-        "HT_ID",
-        _TRUCK_PLACES,
-        axle=(1, 2),
-        across=((3, 4), (5, 6)),
-        feet=(7, 8),
-        sensors=sensors,
-        axes=([[0.0, cos, sin], [0.0, -sin, cos], [1.0, 0.0, 0.0]],) * len(across),
-        places=tuple((0.08, 1.08, z) for z in across),
-        manner=AS_A_HAND_TRUCK,
-        kinds=("push", "scrub", "lift"),
-    )
-
-
-ONE_HANDLE = _truck_build(((9, 10, 11),), 0.0)
-"""One load cell between the tubes and a bar that both hands hold."""
-TWO_HANDLES = _truck_build(((9, 10, 11), (12, 13, 14)), -0.16, 0.16)
 
 
 # --- experiments ------------------------------------------------------------------------------------------------------
@@ -439,7 +372,9 @@ def hand_truck_twin(
     """
     rng = np.random.default_rng([seed or 0, 50])
     truck = typical_truck() if seed is None else random_truck(rng)
-    return _dressed(rng, truck, ONE_HANDLE if sensors == 1 else TWO_HANDLES, seed or 0, segments, vigour)
+    return _dressed(
+        rng, truck, BUILDS["hand-truck" if sensors == 1 else "hand-truck-two-handles"], seed or 0, segments, vigour
+    )
 
 
 def _dressed(
