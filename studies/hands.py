@@ -18,10 +18,9 @@ from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS
 from palpate.physics.motion import Triple
-from palpate.runtime.advance import StepStatus
 from palpate.runtime.equations import Term, Trace
 from palpate.runtime.replay import half_step_back
-from palpate.runtime.stepper import Stepper
+from palpate.runtime.stepper import Stepper, StepStatus
 
 _FADING, _SWINGING = 0.1, 0.2
 """A step is at most this part of the time in which a hand's damper stops a grip, and of that of a swing on its spring,

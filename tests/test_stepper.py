@@ -36,8 +36,8 @@ from palpate.model import Model, load_object
 from palpate.physics.functions import FLOATS, Functions
 from palpate.physics.motion import Coordinate, Kinematics
 from palpate.runtime import Stepper, StepStatus
-from palpate.runtime.advance import BRAKE_S, dry_impulses
 from palpate.runtime.equations import Trace
+from palpate.runtime.stepper import BRAKE_S, dry_impulses
 from tests.conftest import needs
 from tests.oracles import door_ode
 

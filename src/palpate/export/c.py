@@ -26,11 +26,10 @@ from palpate.export.common import NO_LIMIT, Export, filled, object_to_export, te
 from palpate.files import check_folder, write_text
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
-from palpate.runtime import advance
-from palpate.runtime.advance import BRAKE_S, kept
+from palpate.runtime import stepper
 from palpate.runtime.equations import Equations, Kernels, limits
 from palpate.runtime.pairing import FRAME, wrench_words
-from palpate.runtime.stepper import check_step, check_wrench_limit, has_one_freedom, rest
+from palpate.runtime.stepper import BRAKE_S, check_step, check_wrench_limit, has_one_freedom, kept, rest
 
 _WORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
@@ -194,24 +193,24 @@ def _kernels(model: Model, parameters: Sequence[str], dt: float) -> tuple[list[s
     """The functions that a step evaluates, and the numbers that the template needs."""
     e = Equations(model, parameters)
     if has_one_freedom(model):
-        kernels, fades, has_stops = advance.one_freedom_kernels(e)
+        kernels, fades, has_stops = stepper.one_freedom_kernels(e)
         low, high = model.mechanism.reach
         defines: dict[str, object] = {
             **{"FADES": int(fades), "TURNS": 0, "STOPS": int(has_stops)},
             **{"LOW": f"({c_number(low)})", "HIGH": f"({c_number(high)})"},
-            **{name: getattr(advance, name) for name in ("SLOW", "RESOLVED", "PARTS", "TOUCHES")},
+            **{name: getattr(stepper, name) for name in ("SLOW", "RESOLVED", "PARTS", "TOUCHES")},
         }
         if not has_stops:
             del kernels["press"]
     else:
-        kernels, fades = advance.many_freedoms_kernels(model, e, dt)
+        kernels, fades = stepper.many_freedoms_kernels(model, e, dt)
         stops, dry = len(kernels["pressed"][1]), len(kernels["levels"][1])
         defines = {
-            **{"FADES": int(fades), "STOPS": stops, "DRY": dry, "TOUCHES": advance.TOUCHES, "REST": advance.REST},
-            **{"RATES": int("rates" in kernels), "TURNS": int(advance.has_quaternion(model))},
-            "GAUSS_AT": ", ".join(c_number(at) for at, _ in advance.GAUSS),
-            "GAUSS_WEIGHT": ", ".join(c_number(weight) for _, weight in advance.GAUSS),
-            **{name: getattr(advance, name) for name in ("SWEEPS", "SETTLED", "TURN", "PIVOTS", "CREEP")},
+            **{"FADES": int(fades), "STOPS": stops, "DRY": dry, "TOUCHES": stepper.TOUCHES, "REST": stepper.REST},
+            "TURNS": int(stepper.has_quaternion(model)),
+            "GAUSS_AT": ", ".join(c_number(at) for at, _ in stepper.GAUSS),
+            "GAUSS_WEIGHT": ", ".join(c_number(weight) for _, weight in stepper.GAUSS),
+            **{name: getattr(stepper, name) for name in ("SWEEPS", "SETTLED", "TURN", "PIVOTS", "CREEP")},
         }
         kernels = {k: v for k, v in kernels.items() if v[1]}
     kernels["forward"] = ("s, w", e.forward())
@@ -235,7 +234,7 @@ def _possible(model: Model) -> str:
     if has_one_freedom(model):
         places = [*places, (0, *model.mechanism.reach)]
     conditions = [f"{c_number(low)} <= s[{i}] && s[{i}] <= {c_number(high)}" for i, low, high in places]
-    if advance.has_quaternion(model):
+    if stepper.has_quaternion(model):
         conditions.append("fabs(s[3] * s[3] + s[4] * s[4] + s[5] * s[5] + s[6] * s[6] - 1.0) < 2e-3")
     return "".join(f" && {x}" for x in conditions)
 

@@ -18,8 +18,8 @@ from palpate.rendering.stability import apparent, true_apparent
 from palpate.report import plots
 from palpate.report.page import Figure, Json, Lead, Remarks, Table, Words, section, table, write_page
 from palpate.report.plots import COLOURS, DARK, Panel, curve, line
-from palpate.runtime.advance import StepStatus
 from palpate.runtime.replay import WRENCH_NAMES, WRENCH_UNITS, Run
+from palpate.runtime.stepper import StepStatus
 
 _TRUE, _ROBOT = DARK, COLOURS[1]
 _DOTTED = {"color": _ROBOT, "width": 1.2, "dash": "dot"}

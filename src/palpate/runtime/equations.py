@@ -280,12 +280,9 @@ class Equations:
             right = [x - r * force for x, r in zip(right, ratio, strict=True)]
         return [x for row, last in zip(self.inertia, right, strict=True) for x in (*row, last)]
 
-    def rates(self) -> list[Term] | None:
-        """How fast the positions change; None where they are the integrals of the speeds, or turns of a free body."""
-        rates = self._model.mechanism.rates(self.state, self.trace.fn)
-        if "q_w" in self._model.mechanism.state or all(a is b for a, b in zip(rates, self.speeds, strict=False)):
-            return None
-        return [self.trace.term(x) for x in rates]
+    def rates(self) -> list[Term]:
+        """How fast the positions change."""
+        return [self.trace.term(x) for x in self._model.mechanism.rates(self.state, self.trace.fn)]
 
     def energy(self) -> tuple[Term, Term, Term, Term]:
         """Kinetic energy (J), what springs and weight take (W), energy in the stops (J), power of the wrench (W)."""

@@ -172,8 +172,8 @@ def replay(
             continue
         columns = zip(names, units, states[piece].T, path.T, strict=False)
         tracks = tuple(
-            Track(name, own_unit, measured, simulated, rms((simulated - measured)[1:]), float(np.ptp(measured)))
-            for name, own_unit, measured, simulated in columns
+            Track(name, its, measured, simulated, rms((simulated - measured)[1:]), float(np.ptp(measured)))
+            for name, its, measured, simulated in columns
         )
         windows.append(Window(float(times_s[piece][0]), times_s[piece], tracks, unit))
     return Replay(tuple(windows), tuple(sorted(rest, key=lambda s: s.start_s)), unit, window_s, least_travel)

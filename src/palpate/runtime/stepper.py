@@ -1,11 +1,24 @@
-"""The stepper: a model that moves under the wrench it is given, step by step, as a robot or a simulator needs it."""
+"""The stepper: a model that moves under the wrench it is given, as a robot or a simulator needs it.
+
+A step is bound once, then plain floats without allocation, and the same in C.
+
+A mechanism with one freedom, one with several, the dry friction that is solved in a step, and the brake: what an object
+does when the wrench is lost. Sensors drop single samples, and cables break. A lost sample takes 1 - exp(-dt / BRAKE_S)
+of the speed, then the object moves for a step as if nobody touched it; springs and weight may slow it down, but never
+speed it up, and never turn it round. So one lost sample is hardly felt, and many are a stop: within speed * BRAKE_S, at
+rest from then on. Position, speed and acceleration belong together in every step.
+
+Energy of a braked step: the step under no wrench creates none, E' = T' + V' <= E. Where it is cut to the part s of its
+way and its speeds, s^2 T' + V(s) <= s E' + (1 - s) V <= E, to the same order in dt as the step itself.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import MutableSequence, Sequence
+from collections.abc import Callable, MutableSequence, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +27,502 @@ from palpate.errors import PalpateError
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
-from palpate.runtime.advance import State, brake, has_quaternion, many_freedoms, one_freedom
-from palpate.runtime.advance import StepStatus as StepStatus
-from palpate.runtime.equations import limits
+from palpate.runtime.equations import Equations, Kernels, dot, limits
+
+
+class StepStatus(IntEnum):
+    """What a step has met; the highest that applies. Generated C and FMU use the same numbers."""
+
+    OK = 0
+    STICKING = 1
+    """Dry friction holds the object: the speed is exactly zero."""
+    AT_LIMIT = 2
+    """An end stop is pressed, a foot stands on the ground, or the mechanism is at the end of its reach."""
+    SATURATED = 3
+    """The wrench was beyond `wrench_limit`, so a sensor at its end: the object has moved under the limit instead."""
+    NOT_FINITE = 4
+    """The wrench is not six finite numbers, or the step leads nowhere: the object is braked to rest (`brake`). Or `out`
+    does not fit: the state is held."""
+    NOT_READY = 5
+    """Parameters that are not possible, or none yet; the state is held. In C and FMU only: here they are refused."""
+
+
+State = tuple[float, ...]
+Advance = Callable[[State, Sequence[float]], tuple[State, StepStatus]]
+"""State and wrench -> the next state with the accelerations behind it, and how the step went."""
+
+SLOW = 1e-6
+"""rad/s: below, what moving adds to the force drowns in its rounding, and its slope takes its place."""
+RESOLVED = 0.01
+"""Springs up to (omega dt)^2 of this need no help; beyond, they are implicit too."""
+PARTS = 16
+"""A step that touches a stop is taken in this many parts: an implicit stop takes pi/2 omega dt of a bounce's energy."""
+TOUCHES = 4
+"""Stops that a step may touch or leave, one after the other."""
+
+
+def one_freedom_kernels(e: Equations) -> tuple[Kernels, bool, bool]:
+    """What a step of one freedom evaluates; whether dry friction changes with the speed; whether there are stops.
+
+    `s[2]` is the angle at which the stops are pressed.
+    """
+    trace, fn, (angle,), (speed,) = e.trace, e.trace.fn, e.positions, e.speeds
+    lead = trace.variable("s[2]")
+    (stop,) = e.stops([lead])
+    spring = e.at_rest[0] - e.stops([angle])[0]
+    loss = e.bias[0] - e.at_rest[0]
+    threshold = trace.term(sum(fn.abs(ratio[0]) * level for ratio, _, level in e.dry()))
+    smooth = (
+        *(e.applied[0] - spring - stop, loss, e.inertia[0][0], trace.derivative(spring, angle)),
+        *(trace.derivative(stop, lead), stop),
+    )
+    kernels: Kernels = {
+        "smooth": ("s, w", smooth),
+        "creep": ("s", (trace.derivative(loss, speed),)),
+        "dry": ("s", (threshold,)),
+        "press": ("s", (stop,)),
+    }
+    return kernels, trace.varies(threshold, speed), trace.varies(stop, lead)
+
+
+def one_freedom(model: Model, dt: float, reach: tuple[float, float]) -> Advance:
+    """Bind the step of a mechanism that moves in one way only.
+
+    Balance of a step from v to u:  M (u - v) / dt + spring + stop + D u + dry Sign(u) = applied. `spring` is the force
+    at rest where the step begins, `stop` that where it ends (Newton's method: linear but for the touch, so each touch
+    is one iteration); D u is what moving adds where the step begins, in proportion. With D >= 0 dampers and stops take
+    energy out, however strong they are. A spring alone is stepped by symplectic Euler, which neither damps nor feeds
+    an oscillation that the step resolves.
+
+    Times u dt, this is the energy that a step may create: V(q + u dt) - V(q) - V'(q) u dt = V'' (u dt)^2 / 2, V the
+    springs' and gravity's potential. Everything else only takes.
+    """
+    e = Equations(model)
+    kernels, fades, has_stops = one_freedom_kernels(e)
+    smooth, creep, dry, press = (e.trace.function(*kernel) for kernel in kernels.values())
+    low, high = reach
+
+    def towards(
+        q: float, v: float, ahead: float, wrench: Sequence[float], dt: float
+    ) -> tuple[float, float, StepStatus]:
+        """The new speed if the stops are as pressed as at the angle `ahead`, how much that is, and the status."""
+        s = (q, v, ahead)
+        force, loss, inertia, stiffness, stop, pressed = smooth(s, wrench)
+        if not inertia > 0.0:
+            return 0.0, 0.0, StepStatus.NOT_FINITE
+        stiff = max(dt * dt * stiffness - RESOLVED * inertia, 0.0)
+        momentum = inertia * v + dt * force  # what is left without damping and dry friction
+        if stop > 0.0:
+            momentum += dt * stop * (ahead - q)
+            inertia += dt * dt * stop
+        slow = -SLOW < v < SLOW
+        damping = 0.0 if slow else loss / v
+        if damping < 0.0:  # no damper: inertia that changes with the angle
+            momentum -= dt * loss
+        (held,) = dry((q, 0.0))
+        status = StepStatus.AT_LIMIT if pressed else StepStatus.OK
+        if abs(momentum) <= dt * held:
+            return 0.0, pressed, status or StepStatus.STICKING
+        if fades:
+            (held,) = dry((q, v))
+        if slow:
+            (damping,) = creep(s)
+        lost = min(dt * held, abs(momentum))
+        new = (momentum - math.copysign(lost, momentum)) / (inertia + stiff + dt * max(damping, 0.0))
+        return new, pressed, status
+
+    def part(q: float, v: float, wrench: Sequence[float], dt: float) -> tuple[float, float, bool, StepStatus]:
+        """Angle and speed after a time dt, whether a stop was touched, and the status."""
+        there, new, pressed, touched, status = q + dt * v, v, 0.0, False, StepStatus.OK
+        for _ in range(TOUCHES):
+            ahead = low if there < low else high if there > high else there
+            new, pressed, status = towards(q, v, ahead, wrench, dt)
+            there = q + dt * new
+            if not has_stops:
+                break
+            (at_end,) = press((q, v, there))
+            touched = touched or pressed != 0.0 or at_end != 0.0
+            if (at_end > 0.0, at_end < 0.0) == (pressed > 0.0, pressed < 0.0):  # the same stop, or none
+                break
+        if not low <= there <= high:  # a linkage that is stretched stops the door, and gives nothing back
+            there = low if there < low else high
+            new, status = (there - q) / dt, StepStatus.AT_LIMIT
+        return there, new, touched, status
+
+    def advance(state: State, wrench: Sequence[float]) -> tuple[State, StepStatus]:
+        q, v = state
+        there, new, touched, status = part(q, v, wrench, dt)
+        # at rest on a stop nothing is left to resolve
+        if touched and (v or new) and status is not StepStatus.NOT_FINITE:
+            there, new, pressed = q, v, False
+            for _ in range(PARTS):
+                there, new, touched, status = part(there, new, wrench, dt / PARTS)
+                pressed = pressed or touched
+            status = StepStatus.AT_LIMIT if pressed else status
+        return (there, new, (new - v) / dt), status
+
+    return advance
+
+
+GAUSS = ((0.5 - math.sqrt(0.15), 5 / 18), (0.5, 8 / 18), (0.5 + math.sqrt(0.15), 5 / 18))
+REST = 1e-9
+"""Speeds (m/s, rad/s) and accelerations below this are rest where dry friction acts; less than what any tilt does."""
+_QUATERNION = ("q_w", "q_x", "q_y", "q_z")
+_Function = Callable[..., tuple[float, ...]]
+_Move = Callable[[State, Sequence[float]], State]
+
+
+def many_freedoms_kernels(model: Model, e: Equations, dt: float) -> tuple[Kernels, bool]:
+    """What a step of several freedoms evaluates; whether dry friction changes with the speeds.
+
+    `system`: for each row [A | impulse | r_j ...] of the balance in `many_freedoms`; `l` are the positions at which the
+    stops are pressed. `account`, `power` and `pushed`: energy, and the power of springs, weight and wrench.
+    """
+    n, trace, dry = e.n, e.trace, e.dry()
+    turns, rates, count = has_quaternion(model), e.rates(), len(e.positions)
+    if not turns and len(rates) != count:
+        names = ", ".join(model.mechanism.state[:-n])
+        raise PalpateError(f"model {model.name!r}: rates() must say how {names} change, not {len(rates)} numbers")
+    ratio = [[trace.term(0.0)] * n] * count  # nothing acts on a coordinate of a free body
+    if not turns:
+        ratio = [[trace.derivative(r, v) for v in e.speeds] for r in rates]
+    lead = [trace.variable(f"l[{i}]") for i in range(count)]
+    parts = zip(e.bias, e.stops(lead), e.stops(e.positions), strict=True)
+    bias = [trace.term(b + there - here) for b, there, here in parts]
+    slope = [[trace.derivative(row, x) for x in lead] for row in e.stops(lead)]
+    K = [[dot(row, [r[j] for r in ratio]) for j in range(n)] for row in slope]
+    back = [dot(row, [x - q for x, q in zip(lead, e.positions, strict=True)]) for row in slope]
+    impulse = [dt * (w - b + x - dt * dot(k, e.speeds)) for w, b, x, k in zip(e.applied, bias, back, K, strict=True)]
+    A = [
+        [e.inertia[i][j] + dt * (trace.derivative(bias[i], v) + dt * K[i][j]) for j, v in enumerate(e.speeds)]
+        for i in range(n)
+    ]
+    kernels: Kernels = {
+        "system": ("s, l, w", [x for i in range(n) for x in (*A[i], impulse[i], *(rows[i] for rows, _, _ in dry))]),
+        "pressed": ("l", e.pressed(lead)),
+        "ways": ("s", [x for _, speeds, _ in dry for x in speeds]),
+        "levels": ("s", [level for _, _, level in dry]),
+    }
+    if not turns:
+        kernels["rates"] = ("s", rates)
+    kinetic, taken, stored, pushed = e.energy()
+    kernels |= {"account": ("s", (kinetic, stored)), "power": ("s", (taken,)), "pushed": ("s, w", (pushed,))}
+    return kernels, any(trace.varies(level, v) for _, _, level in dry for v in e.speeds)
+
+
+def many_freedoms(model: Model, dt: float) -> Advance:
+    """Bind the step of a mechanism that moves in several ways.
+
+    Balance of a step from v to u:  A (u - v) + sum r_j f_j = dt (applied - bias), A = M + dt D + dt^2 K. Damping and
+    gyroscopic moments (slope D) and stops (slope K, pressed as where the step ends) are linearly implicit. f_j is the
+    impulse of a dry element, within +-dt level_j; inside of that its speed c_j . u is zero.
+    """
+    e = Equations(model)
+    kernels, fades = many_freedoms_kernels(model, e, dt)
+    flat = {name: e.trace.function(*kernel) for name, kernel in kernels.items()}
+    n, m = e.n, len(kernels["levels"][1])
+    width = n + 1 + m
+    system, pressed, ways, levels = (flat[name] for name in ("system", "pressed", "ways", "levels"))
+    move = _move(flat, dt)
+    bounded, within = _account(flat, move, dt), limits(model.mechanism)
+
+    def hold(state: State, u: list[float], Z: list[list[float]]) -> list[float]:
+        """The new speeds with dry friction, from those without (u) and what unit impulses take (Z)."""
+        slopes = ways(state)
+        C = [slopes[i : i + n] for i in range(0, m * n, n)]
+        G = [[dot_floats(c, z) for z in Z] for c in C]
+        free = [dot_floats(c, u) for c in C]
+        most = [dt * x for x in levels((*state[:-n], *(0.0,) * n))]
+        f = dry_impulses(G, free, most, [0.0] * m)
+        if fades:  # what slips does so at the level of its speed
+            slipping = [dt * x for x in levels(state)]
+            most = [a if abs(x) < a else b for x, a, b in zip(f, most, slipping, strict=True)]
+            f = dry_impulses(G, free, most, f)
+        new = u
+        for x, z in zip(f, Z, strict=True):
+            new = [a - x * b for a, b in zip(new, z, strict=True)]
+        for x, bound, c in zip(f, most, C, strict=True):
+            along = [i for i, y in enumerate(c) if y]
+            if abs(x) < bound and len(along) == 1:  # held, and exactly so
+                new[along[0]] = 0.0
+        return new
+
+    def towards(state: State, ahead: State, wrench: Sequence[float]) -> list[float] | None:
+        """The new speeds if the stops are as pressed as at the positions `ahead`."""
+        rows = system(state, ahead, wrench)
+        columns = solved([list(rows[i : i + width]) for i in range(0, n * width, width)])
+        if columns is None:
+            return None
+        u = [v + x for v, x in zip(state[-n:], columns[0], strict=True)]
+        return hold(state, u, columns[1:]) if m else u
+
+    def advance(state: State, wrench: Sequence[float]) -> tuple[State, StepStatus]:
+        q, v = state[:-n], state[-n:]
+        there, u = move(q, v), list(v)
+        touched = [x > 0.0 for x in pressed(there)]
+        for _ in range(TOUCHES):
+            speeds = towards(state, there, wrench)
+            if speeds is None:
+                return (*state, *(0.0,) * n), StepStatus.NOT_FINITE
+            u = speeds
+            there, before = move(q, u), touched
+            touched = [x > 0.0 for x in pressed(there)]
+            if touched == before:
+                break
+        within_account = bounded(state, there, u, wrench)
+        if within_account is None:
+            return (*state, *(0.0,) * n), StepStatus.NOT_FINITE
+        there, u = within_account
+        if m and all(abs(x) < REST and abs(x - y) < REST * dt for x, y in zip(u, v, strict=True)):
+            there, u = q, [0.0] * n
+        beyond = any(not low <= there[i] <= high for i, low, high in within)
+        if beyond:  # it lies there, and gives nothing back
+            there, u = q, [0.0] * n
+        status = StepStatus.AT_LIMIT if beyond or any(touched) else StepStatus.OK
+        if m and not any(u):
+            status = status or StepStatus.STICKING
+        return (*there, *u, *((new - old) / dt for new, old in zip(u, v, strict=True))), status
+
+    return advance
+
+
+_Bounded = Callable[[State, State, list[float], Sequence[float]], tuple[State, list[float]] | None]
+
+
+def _account(flat: dict[str, _Function], move: _Move, dt: float) -> _Bounded:
+    """Bind the account of a step: kinetic energy after it is at most what was there, the work, and what was given back.
+
+    Inertia that changes with the pose and gyroscopic moments make errors of second order in dt, of either sign. Where
+    one would create energy, the step is made smaller: speeds and way by the part s that solves T s^2 + c s = T before,
+    c what is taken on the whole way. What curves then still leave, far below rounding's size in position, only the
+    speeds give. Springs and weight: Gauss's rule along the step, exact to dt^7. `bounded` gives None where the numbers
+    are not finite.
+    """
+    account, power, pushed = flat["account"], flat["power"], flat["pushed"]
+
+    def taken_on(q: State, there: State, u: list[float], wrench: Sequence[float]) -> float:
+        """J that springs and weight take on the way, minus the work that is put in."""
+        way = [y - x for x, y in zip(q, there, strict=True)]
+        (worked,) = pushed((*q, *u), wrench)
+        lifted = 0.0
+        for at, weight in GAUSS:
+            (taken,) = power((*(x + at * d for x, d in zip(q, way, strict=True)), *u))
+            lifted += weight * taken
+        return dt * (lifted - worked)
+
+    def bounded(
+        state: State, there: State, u: list[float], wrench: Sequence[float]
+    ) -> tuple[State, list[float]] | None:
+        q = state[: len(there)]
+        had, old_stops = account(state)
+        for last in (False, False, True):
+            new, new_stops = account((*there, *u))
+            taken = taken_on(q, there, u, wrench) + new_stops - old_stops
+            if not math.isfinite(new + taken):
+                return None
+            if new + taken <= had:
+                break
+            if last:
+                left = had - taken
+                if not left > 0.0:  # not even at rest would it be here
+                    return q, [0.0] * len(u)
+                part = math.sqrt(left / new)
+                u = [part * x for x in u]
+                break
+            root = math.sqrt(taken * taken + 4.0 * new * had)
+            part = 2.0 * had / (taken + root) if taken > 0.0 else (root - taken) / (2.0 * new)
+            u = [part * x for x in u]
+            there = move(q, u)
+        return there, u
+
+    return bounded
+
+
+def _move(flat: dict[str, _Function], dt: float) -> _Move:
+    """How a step moves the positions."""
+    rates = flat.get("rates")
+
+    def move(q: State, u: Sequence[float]) -> State:
+        if rates is None:  # a free body
+            return (*(x + dt * y for x, y in zip(q[:3], u, strict=False)), *_turned(q[3:7], u[3:], dt))
+        half = [x + 0.5 * dt * r for x, r in zip(q, rates((*q, *u)), strict=True)]
+        return tuple(x + dt * r for x, r in zip(q, rates((*half, *u)), strict=True))
+
+    return move
+
+
+def has_quaternion(model: Model) -> bool:
+    """Whether the positions are a place and a quaternion."""
+    n = len(model.mechanism.accelerations)
+    return n == 6 and model.mechanism.state[3:-n] == _QUATERNION
+
+
+def _turned(q: State, omega: Sequence[float], dt: float) -> State:
+    """A unit quaternion w x y z after turning with omega (body, rad/s): q exp(omega dt / 2) (Diebel 2006, 6.5)."""
+    speed = math.sqrt(dot_floats(omega, omega))
+    half = 0.5 * dt * speed
+    c, s = math.cos(half), (math.sin(half) / speed if speed > 0.0 else 0.0)
+    x, y, z = (s * w for w in omega)
+    a, b, g, d = q
+    turned = (
+        a * c - b * x - g * y - d * z,
+        a * x + b * c + g * z - d * y,
+        a * y - b * z + g * c + d * x,
+        a * z + b * y - g * x + d * c,
+    )
+    size = math.sqrt(dot_floats(turned, turned))
+    return tuple(f / size for f in turned)
+
+
+SWEEPS = 200
+SETTLED = 1e-12
+"""Dry impulses are found when a sweep changes them by less than this part of their bound."""
+TURN, PIVOTS, CREEP = 4, 60, 1e-9
+"""Sweeps before pivoting, how many pivots, and the part of a held speed that is left."""
+
+Matrix = Sequence[Sequence[float]]
+
+
+def dot_floats(a: Sequence[float], b: Sequence[float]) -> float:
+    """The sum of products, first to last: `sum` is another one from Python 3.12 on."""
+    total = 0.0
+    for x, y in zip(a, b, strict=True):
+        total += x * y
+    return total
+
+
+def solved(rows: list[list[float]]) -> list[list[float]] | None:
+    """Columns X of A X = B from the rows [A | B], which are used up; None where A is singular.
+
+    Gauss's elimination with row pivoting (Golub and Van Loan, 3.4).
+    """
+    n = len(rows)
+    for k in range(n):
+        best = k
+        for i in range(k + 1, n):
+            if abs(rows[i][k]) > abs(rows[best][k]):
+                best = i
+        rows[k], rows[best] = rows[best], rows[k]
+        first = rows[k]
+        pivot = first[k]
+        if not abs(pivot) > 0.0:
+            return None
+        for i in range(k + 1, n):
+            factor = rows[i][k] / pivot
+            if factor:
+                rows[i] = [x - factor * y for x, y in zip(rows[i], first, strict=True)]
+    columns: list[list[float]] = []
+    for c in range(n, len(rows[0]) if rows else 0):
+        x = [0.0] * n
+        for i in range(n - 1, -1, -1):
+            row = rows[i]
+            rest = row[c]
+            for j in range(i + 1, n):
+                rest -= row[j] * x[j]
+            x[i] = rest / row[i]
+        columns.append(x)
+    return columns
+
+
+def dry_impulses(G: Matrix, free: Sequence[float], most: Sequence[float], start: Sequence[float]) -> list[float]:
+    """f within +-most such that each speed, free - G f, is zero or has the sign of its f, which is then at its bound.
+
+    Projected Gauss-Seidel (Jean 1999, The non-smooth contact dynamics method); with one element it is exact. Where
+    elements hold the same thing together it is slow, and pivoting finds which of them slip.
+    """
+    f = list(start)
+    for sweep in range(SWEEPS):
+        settled = True
+        for j, row in enumerate(G):
+            if row[j] > 0.0:
+                new = f[j] + (free[j] - dot_floats(row, f)) / row[j]
+                new = -most[j] if new < -most[j] else most[j] if new > most[j] else new
+                settled = settled and abs(new - f[j]) <= SETTLED * most[j]
+                f[j] = new
+        if settled:
+            break
+        if sweep == TURN and (exact := _pivoted(G, free, most, f)) is not None:
+            return exact
+    return f
+
+
+def _pivoted(G: Matrix, free: Sequence[float], most: Sequence[float], f: Sequence[float]) -> list[float] | None:
+    """The same impulses by principal pivoting, from those that are within their bounds now; None if that fails.
+
+    First all that are wrong change sides, then one at a time, which ends (Murty 1974, Note on a Bard-type scheme for
+    solving the complementarity problem). G is made regular by a creep of 1e-9 of the speeds.
+    """
+    m = len(G)
+    size = [row[j] if row[j] > 0.0 else 1.0 for j, row in enumerate(G)]
+    A = [[g + CREEP * size[i] if i == j else g for j, g in enumerate(row)] for i, row in enumerate(G)]
+    side = [0.0 if abs(x) < bound else FLOATS.sign(x) for x, bound in zip(f, most, strict=True)]
+    slack = SETTLED * max(abs(x) for x in free)
+    for turn in range(PIVOTS):
+        held = [j for j in range(m) if side[j] == 0.0]
+        x = [s * bound for s, bound in zip(side, most, strict=True)]
+        rows = [[*(A[i][j] for j in held), free[i] - dot_floats(A[i], x)] for i in held]
+        if held:
+            columns = solved(rows)
+            if columns is None:
+                return None
+            for i, y in zip(held, columns[0], strict=True):
+                x[i] = y
+        wrong = -1
+        old = list(side)
+        for i in range(m):
+            off = (abs(x[i]) - most[i]) * size[i] if old[i] == 0.0 else -(free[i] - dot_floats(A[i], x)) * old[i]
+            if off > slack:
+                wrong = i
+                if turn < m:
+                    side[i] = FLOATS.sign(x[i]) if old[i] == 0.0 else 0.0
+        if wrong < 0:
+            return [min(max(y, -bound), bound) for y, bound in zip(x, most, strict=True)]
+        if turn >= m:
+            side[wrong] = FLOATS.sign(x[wrong]) if old[wrong] == 0.0 else 0.0
+    return None
+
+
+BRAKE_S = 0.02
+"""s in which a lost wrench brakes the speed to a third: as fast as a hand lets go, softer than a robot's own stop."""
+_NOTHING = (0.0,) * 6
+
+
+def kept(dt: float) -> float:
+    """The part of the speed that is left after one lost sample."""
+    return math.exp(-dt / BRAKE_S)
+
+
+def brake(advance: Advance, n: int, dt: float, *, turns: bool) -> Callable[[State], State]:
+    """Bind the step without a wrench, of n speeds; `turns`: positions 3 to 6 are a quaternion."""
+    keep = kept(dt)
+
+    def braked(now: State) -> State:
+        q, v = now[:-n], now[-n:]
+        slow = tuple(keep * x for x in v)
+        there, u = q, [0.0] * n
+        try:
+            moved, status = advance((*q, *slow), _NOTHING)
+            new = moved[len(q) : -n]
+            if status is not StepStatus.NOT_FINITE and math.isfinite(sum(moved)) and dot_floats(new, slow) > 0.0:
+                there, u = moved[: len(q)], list(new)
+                had, has = dot_floats(slow, slow), dot_floats(new, new)
+                if has > had:
+                    part = math.sqrt(had / has)
+                    u = [part * x for x in new]
+                    there = tuple(a + part * (b - a) for a, b in zip(q, there, strict=True))
+                    there = _unit(there) if turns else there
+        except (ArithmeticError, ValueError):
+            there, u = q, [0.0] * n
+        lost = [(b - a) / dt for a, b in zip(v, u, strict=True)]
+        return (*there, *u, *(lost if math.isfinite(sum(lost)) else [0.0] * n))
+
+    return braked
+
+
+def _unit(q: State) -> State:
+    size = math.sqrt(dot_floats(q[3:7], q[3:7]))
+    return (*q[:3], *(x / size for x in q[3:7]))
+
 
 _LOST = [math.nan] * 6
 _PROBLEMS = (ArithmeticError, ValueError, TypeError, IndexError)
@@ -42,7 +548,7 @@ class Stepper:
 
     The state is all there is: `saved = door.state`, later `door.reset(saved)`, and the same wrenches give the same
     motion, bit by bit. Whatever comes in, a step gives finite numbers that belong together; where the wrench is lost,
-    `NOT_FINITE` says so, and each such step brakes the object (`palpate.runtime.advance`: to a third of its speed in
+    `NOT_FINITE` says so, and each such step brakes the object (`BRAKE_S`: to a third of its speed in
     20 ms, then to rest; never faster, never energy from nothing). The next good wrench moves it on from there.
     """
 

@@ -130,17 +130,7 @@ static void hold(const @name@_parameters *p, const double *s, double Z[DRY_][N_]
 static void move(const @name@_parameters *p, const double *q, const double *u, double *there)
 {
     int i;
-#if RATES_
-    double s[NQ_ + N_], rate[NQ_];
-    memcpy(s, q, NQ_ * sizeof *s);
-    memcpy(s + NQ_, u, N_ * sizeof *s);
-    k_rates(p, s, rate);
-    for (i = 0; i < NQ_; i++)
-        s[i] = q[i] + 0.5 * DT_ * rate[i];
-    k_rates(p, s, rate);
-    for (i = 0; i < NQ_; i++)
-        there[i] = q[i] + DT_ * rate[i];
-#elif TURNS_
+#if TURNS_
     const double a = q[3], b = q[4], g = q[5], d = q[6];
     const double speed = sqrt(u[3] * u[3] + u[4] * u[4] + u[5] * u[5]);
     const double half = 0.5 * DT_ * speed, c = cos(half), s = speed > 0.0 ? sin(half) / speed : 0.0;
@@ -159,9 +149,15 @@ static void move(const @name@_parameters *p, const double *q, const double *u, d
     for (i = 3; i < 7; i++)
         there[i] /= size;
 #else
-    (void)p;
+    double s[NQ_ + N_], rate[NQ_];
+    memcpy(s, q, NQ_ * sizeof *s);
+    memcpy(s + NQ_, u, N_ * sizeof *s);
+    k_rates(p, s, rate);
     for (i = 0; i < NQ_; i++)
-        there[i] = q[i] + DT_ * u[i];
+        s[i] = q[i] + 0.5 * DT_ * rate[i];
+    k_rates(p, s, rate);
+    for (i = 0; i < NQ_; i++)
+        there[i] = q[i] + DT_ * rate[i];
 #endif
 }
 
