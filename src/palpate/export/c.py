@@ -312,30 +312,21 @@ def export_c(
     return Export(paths, code.left_out, notes if wrench_limit is not None else (*notes, NO_LIMIT))
 
 
-def step_times(source: CSource) -> tuple[float, float, float] | None:
-    """Average, 99.9 % and worst time of a step on this machine, microseconds; None where nothing compiles it."""
-    compiler = find_compiler()
-    if compiler is None:
-        return None
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for file, text in (("model.h", source.header), ("model.c", source.source), ("timing.c", source.timing)):
-            (folder / file).write_text(text, encoding="utf-8")
-        compile_c(compiler, [folder / "model.c", folder / "timing.c"], folder / "timing")
-        done = subprocess.run([folder / "timing"], capture_output=True, text=True, check=True)
-    average, most, worst = (float(x) for x in done.stdout.split())
-    return average, most, worst
-
-
 def _notes(source: CSource) -> tuple[str, ...]:
-    build = "build: cc -std=c99 -O2 -c model.c (link with -lm)"
+    """How to build it, and what a step takes on this machine."""
+    build, compiler = "build: cc -std=c99 -O2 -c model.c (link with -lm)", find_compiler()
+    if compiler is None:
+        return build, "the step was not timed: there is no C compiler here (sudo apt-get install gcc)"
     try:
-        times = step_times(source)
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            for file, text in (("model.h", source.header), ("model.c", source.source), ("timing.c", source.timing)):
+                (folder / file).write_text(text, encoding="utf-8")
+            compile_c(compiler, [folder / "model.c", folder / "timing.c"], folder / "timing")
+            done = subprocess.run([folder / "timing"], capture_output=True, text=True, check=True)
+        average, most, worst = (float(x) for x in done.stdout.split())
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         return build, f"the step was not timed: {error}"
-    if times is None:
-        return build, "the step was not timed: there is no C compiler here (sudo apt-get install gcc)"
-    average, most, worst = times
     return build, (
         f"a step takes {average:.2f} us on average, 99.9 % of 200 000 below {most:.2f} us, {worst:.0f} us at worst"
         " (with what the operating system did meanwhile)"

@@ -91,22 +91,16 @@ class Curves:
     def level(self) -> FloatArray:
         """Dry friction over the grid, moving and at rest."""
         q, v, _ = self.moving()
-        q, v = np.concatenate([q, self.grid]), np.concatenate([v, np.zeros(_POINTS)])
-        k, total = self.see(q, v, np.zeros_like(q)), np.zeros_like(q)
-        for part in self.parts:
-            e = part.element
-            if e.dry:
-                level = sum(x * p for x, p in zip(e.level(k, part.shapes, ARRAYS), part.p, strict=True))
-                total = total + np.abs(k.coordinates[e.acts_on].ratio[0]) * level
-        return total
+        return self._force(
+            np.append(q, self.grid), np.append(v, np.zeros(_POINTS)), np.zeros(len(q) + _POINTS), dry=True
+        )
 
-    def _force(self, q: FloatArray, v: FloatArray, a: FloatArray) -> FloatArray:
+    def _force(self, q: FloatArray, v: FloatArray, a: FloatArray, *, dry: bool = False) -> FloatArray:
         k, total = self.see(q, v, a), np.zeros_like(q)
-        for part in self.parts:
-            e = part.element
-            if not e.dry:
-                (row,) = e.columns(e.features(k, part.shapes, ARRAYS))
-                total = total + k.coordinates[e.acts_on].ratio[0] * sum(x * p for x, p in zip(row, part.p, strict=True))
+        for e, part in ((part.element, part) for part in self.parts if part.element.dry == dry):
+            ratio = k.coordinates[e.acts_on].ratio[0]
+            row = e.level(k, part.shapes, ARRAYS) if dry else e.columns(e.features(k, part.shapes, ARRAYS))[0]
+            total = total + (np.abs(ratio) if dry else ratio) * sum(x * p for x, p in zip(row, part.p, strict=True))
         return total
 
 
@@ -216,7 +210,7 @@ class OneJoint:
 
 
 def check_exportable(model: Model, mass: float | None) -> None:
-    """Refuse a mechanism that does not tell its joints, and a mass (kg) where the model has its own."""
+    """Refuse a mechanism that does not say what its joints are, and a second mass (kg) for a model that has one."""
     mechanism = model.mechanism
     if not mechanism.joints:
         raise PalpateError(f"model {model.name!r}: its mechanism does not tell its joints")
@@ -224,9 +218,9 @@ def check_exportable(model: Model, mass: float | None) -> None:
         raise PalpateError(f"model {model.name!r} knows its mass: do not give another")
 
 
-def unknown(model: Model) -> list[str]:
-    """What a free body cannot have beside its inertia."""
-    return [f"{p.name}: not known to this export" for p in parts_of(model) if p.phi is None]
+def free_body(model: Model) -> tuple[FloatArray, list[str]]:
+    """phi of a free body, and what it cannot have beside its inertia."""
+    return known_phi(model), [f"{p.name}: not known to this export" for p in parts_of(model) if p.phi is None]
 
 
 def one_joint(model: Model, mass: float | None) -> OneJoint:
@@ -294,13 +288,11 @@ def _stops(
             return None, tuple(lost)
         return Stops(low, high), (*lost, "end of the linkage's reach: MuJoCo's own limit")
     c_low = c_high = 0.0
-    for p in on_main:
-        assert p.element.stops is not None
-        at, side, c = p.element.stops.at, p.element.stops.side, float(p.p[1])
-        if side == "lowest" and at > low:
-            low, c_low = at, c
-        elif side == "highest" and at < high:
-            high, c_high = at, c
+    for stop, c in ((p.element.stops, float(p.p[1])) for p in on_main):
+        if stop is not None and stop.side == "lowest" and stop.at > low:
+            low, c_low = stop.at, c
+        elif stop is not None and stop.side == "highest" and stop.at < high:
+            high, c_high = stop.at, c
     if not low < high:
         raise PalpateError(f"the end stops leave no range: lowest {low:.4g}, highest {high:.4g} {curves.unit}")
     names, stiffness = names_of(on_main), max(float(p.p[0]) for p in on_main)

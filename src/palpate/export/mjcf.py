@@ -51,6 +51,7 @@ _GRIP = 10.0
 """Coefficient of friction under the wheel: enough not to slip."""
 _FOOT_RADIUS = 1e-3
 _CONTACT = {"contype": "1", "conaffinity": "0", "priority": "1"}
+_SOFT_GROUND = {"solref": "0.002 1", "solimp": "0.99 0.999 0.0001 0.5 2"}
 _POSITIONS = {"pitch": "pitch", "camber": "camber", "heading": "yaw"}
 """Coordinates of what rolls that are one joint, and that joint."""
 
@@ -73,7 +74,12 @@ def export_mjcf(model: Model, folder: str | Path, *, mass: float | None = None) 
     elif mechanism.main is not None:
         usage = _one_joint(root, world, bare, joints.one_joint(bare, mass), left_out)
     else:
-        usage = _free(world, bare, left_out)
+        phi, lost = joints.free_body(bare)
+        body = child(world, "body", {"name": common.body_name(bare)})
+        child(body, "joint", {"name": "free", "type": "free"})
+        _fill(body, phi)
+        left_out += lost
+        usage = "qpos: position (world, m), quaternion w x y z; qvel: velocity (world, m/s), omega (body, rad/s)."
     option.set("gravity", numbers([0.0, 0.0, -mechanism.gravity]))
     actuators = child(root, "actuator")
     for name, gear in zip(_WRENCH_NAMES, np.eye(6), strict=True):
@@ -84,15 +90,6 @@ def export_mjcf(model: Model, folder: str | Path, *, mass: float | None = None) 
     path = Path(folder) / "model.xml"
     common.write_xml(path, root, common.header(bare, "MJCF", lines, left_out))
     return Export((path,), tuple(left_out), (usage,))
-
-
-def _free(world: ElementTree.Element, model: Model, left_out: list[str]) -> str:
-    phi = common.known_phi(model)
-    body = child(world, "body", {"name": common.body_name(model)})
-    child(body, "joint", {"name": "free", "type": "free"})
-    _fill(body, phi)
-    left_out += joints.unknown(model)
-    return "qpos: position (world, m), quaternion w x y z; qvel: velocity (world, m/s), omega (body, rad/s)."
 
 
 def _one_joint(
@@ -341,7 +338,11 @@ def _rolling(
         left_out += [*made_up, f"rolling without slip: as far as a friction of {_GRIP:g} on soft ground holds"]
     _fill(body, phi)
     for one in wheels:
-        _add_wheel(body, one, wheel.radius)
+        inner = child(body, "body", {"name": one.name, "pos": numbers([0.0, 0.0, one.place])})
+        child(inner, "joint", {"name": one.name, "type": "hinge", "axis": "0 0 1"})
+        _fill(inner, one.phi, site="")
+        shape = {"name": one.name, "type": "sphere", "size": numbers(wheel.radius), **_CONTACT}
+        child(inner, "geom", {**shape, "condim": "3", "friction": f"{_GRIP!r} 0 0", **_SOFT_GROUND})
     _add_feet(body, wheel.feet, parts, left_out)
     lightest = min((float(w.phi[9]) for w in wheels), default=float(phi[0]) * wheel.radius**2)
     _add_laws(root, chain, mechanism, parts, lightest, left_out)
@@ -355,15 +356,6 @@ def _rolling(
         )
     names = ", ".join([*chain, *(w.name for w in wheels)])
     return f"qpos: {names} (m, rad): place of the axle's middle, z from the radius on; angles as palpate's state."
-
-
-def _add_wheel(body: ElementTree.Element, wheel: WheelBody, radius: float) -> None:
-    inner = child(body, "body", {"name": wheel.name, "pos": numbers([0.0, 0.0, wheel.place])})
-    child(inner, "joint", {"name": wheel.name, "type": "hinge", "axis": "0 0 1"})
-    _fill(inner, wheel.phi, site="")
-    shape = {"name": wheel.name, "type": "sphere", "size": numbers(radius), **_CONTACT}
-    soft = {"solref": "0.002 1", "solimp": "0.99 0.999 0.0001 0.5 2"}
-    child(inner, "geom", {**shape, "condim": "3", "friction": f"{_GRIP!r} 0 0", **soft})
 
 
 def _add_feet(

@@ -40,9 +40,10 @@ def export_urdf(model: Model, folder: str | Path, *, mass: float | None = None) 
     elif mechanism.main is not None:
         usage = _one_joint(root, bare, joints.one_joint(bare, mass), left_out)
     else:
-        _link(root, common.body_name(bare), common.known_phi(bare))
+        phi, lost = joints.free_body(bare)
+        _link(root, common.body_name(bare), phi)
         _joint(root, "free", "floating", "world", common.body_name(bare))
-        left_out += joints.unknown(bare)
+        left_out += lost
         usage = "The joint 'free' floats."
     left_out.append(f"gravity, {mechanism.gravity:g} m/s2 along -z of the world: only MuJoCo reads it from this file")
     path = Path(folder) / "model.urdf"

@@ -39,10 +39,6 @@ class Grip:
         """The handle about the body frame's origin."""
         return move_phi(self.handle, np.eye(3), self.place)
 
-    def hand_phi(self, mass: float) -> FloatArray:
-        """A hand of this mass (kg), a point, about the body frame's origin."""
-        return phi_from_mass_properties(mass, self.hand, np.zeros((3, 3)))
-
 
 def grip_of(model: Model, radius: float | None = None) -> Grip:
     """The object is held where its mechanism says, or `radius` (m) from its axis in the same direction.
@@ -124,7 +120,7 @@ def wrench_at(force: FloatArray, r: FloatArray) -> FloatArray:
 
 def held(model: Model, grip: Grip, hand_mass: float) -> Model:
     """The object with the handle and the hand's mass on it: what moves when a person holds the true object."""
-    phi = grip.handle_phi + grip.hand_phi(hand_mass)
+    phi = grip.handle_phi + phi_from_mass_properties(hand_mass, grip.hand, np.zeros((3, 3)))
     model = model.of_object()
     elements = (*model.elements, RigidBody("held"))
     return replace(model, elements=elements, values={}).with_values([*model.p, *phi])

@@ -190,23 +190,19 @@ def _forward(model: Model) -> Model:
 
 def random_states(model: Model, rng: np.random.Generator, count: int) -> FloatArray:
     """(count, states), within the range of each position and at everyday speeds; feet are not in the ground."""
-    states = _drawn(model, rng, count)
-    for _ in range(_DRAWS if has_feet(model) else 0):
-        sunk = np.array([feet_height(model, row) < -_SUNK_M for row in states.tolist()])
-        if not sunk.any():
-            return states
-        states[sunk] = _drawn(model, rng, int(sunk.sum()))
-    if has_feet(model):
-        raise PalpateError(f"model {model.name!r}: its feet are in the ground in all everyday poses")
-    return states
-
-
-def _drawn(model: Model, rng: np.random.Generator, count: int) -> FloatArray:
     mechanism = model.mechanism
+    spans = [(-_EVERYDAY.get(name, 0.0), _EVERYDAY.get(name, 0.0)) for name in mechanism.state]
     if mechanism.main is not None:
         most = _SPEED[mechanism.coordinates[mechanism.main]]
-        return np.column_stack([rng.uniform(*moving_range(model), count), rng.uniform(-most, most, count)])
-    return np.column_stack([rng.uniform(-_EVERYDAY[name], _EVERYDAY[name], count) for name in mechanism.state])
+        spans = [moving_range(model), (-most, most)]
+    states, todo = np.empty((count, len(spans))), np.ones(count, dtype=bool)
+    for _ in range(_DRAWS):
+        states[todo] = np.column_stack([rng.uniform(*span, int(todo.sum())) for span in spans])
+        if has_feet(model):
+            todo = np.array([feet_height(model, row) < -_SUNK_M for row in states.tolist()])
+        if not (has_feet(model) and todo.any()):
+            return states
+    raise PalpateError(f"model {model.name!r}: its feet are in the ground in all everyday poses")
 
 
 def _row_speeds(model: Model, states: FloatArray) -> FloatArray:
@@ -257,15 +253,10 @@ def _of_springs(model: Model, before: FloatArray, after: FloatArray, dt: float) 
     way = after[:, 0] - before[:, 0]
     explicit = _rows(free, before[:, :1])[0] * way
     v, u, places = before[:, 1], after[:, 1], [before[:, :1] + part * way[:, None] for part in (0.0, 0.5, 1.0)]
-    first, middle, last = (_inertia(free, q) for q in places)
+    first, middle, last = ((_rows(free, q, np.ones_like(q)) - _rows(free, q))[0] for q in places)
     change, bend = np.abs(last - first), np.abs(last - 2.0 * middle + first)
     moved = 0.505 * change * np.abs(u - v) * (np.abs(u) + np.abs(v)) + 1.01 * bend * u * u
     return np.maximum(_taken(free, before, after, dt, 8) - explicit, 0.0) + moved
-
-
-def _inertia(model: Model, positions: FloatArray) -> FloatArray:
-    """(samples,) kg m2, of one freedom."""
-    return (_rows(model, positions, np.ones_like(positions)) - _rows(model, positions))[0]
 
 
 def _mean_speeds(model: Model, before: FloatArray, after: FloatArray, dt: float) -> FloatArray:

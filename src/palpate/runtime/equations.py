@@ -139,9 +139,11 @@ class Trace:
         terms = [self.term(r) for r in results]
         names: dict[int, str] = {}
         depths: dict[int, int] = {}
-        uses = _uses(terms)
+        ordered, uses = _ordered(terms), Counter(t.key for t in terms)
+        for t in ordered:  # how often each is written
+            uses.update(a.key for i, a in enumerate(t.args) for _ in range(_PYTHON[t.op].count(f"{{{i}}}")))
         lines: list[str] = []
-        for t in _ordered(terms):
+        for t in ordered:
             if t.op == "constant":
                 names[t.key], depths[t.key] = f"({t.value!r})", 0
                 continue
@@ -183,15 +185,6 @@ _DERIVATIVES: dict[str, Callable[[Term, tuple[Term, ...], list[Term], Functions]
     "atan2": lambda t, a, d, fn: (a[1] * d[0] - a[0] * d[1]) / (a[0] * a[0] + a[1] * a[1]),
 }
 """Of an operation t on the terms a, whose derivatives are d."""
-
-
-def _uses(terms: Sequence[Term]) -> Counter[int]:
-    """How often each term is written in the source; a result counts once."""
-    uses = Counter(t.key for t in terms)
-    for t in _ordered(terms):
-        for i, a in enumerate(t.args):
-            uses[a.key] += _PYTHON[t.op].count(f"{{{i}}}")
-    return uses
 
 
 def _ordered(terms: Iterable[Term]) -> list[Term]:

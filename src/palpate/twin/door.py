@@ -478,14 +478,6 @@ def sensor_motion(
     return Motion(times_s, a @ R, omega @ R, omega_dot @ R)
 
 
-def sensor_pose(rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """R, r of the sensor in B: on the side from which the door is pushed open, z away from the door."""
-    roll = exp_rotation(np.array([0.0, 0.0, rng.uniform(-np.pi, np.pi)]))
-    outwards = np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])  # columns: x along the door, y down, z = -y of B
-    askew = exp_rotation(np.radians(2.0) * rng.normal(size=3))
-    return askew @ outwards @ roll, np.array([0.65, -0.05, 0.2]) + rng.uniform(-0.03, 0.03, 3)
-
-
 def marker_places(rng: np.random.Generator, R: FloatArray, r: FloatArray) -> FloatArray:
     """(20, 3) m in B at the shut door: three on the sensor module, seven on the door, ten on the frame."""
     module = np.array([[-0.018, -0.036, 0], [0, 0, 0], [0.04, 0, 0]])  # p1, p2, p3 in their own frame
@@ -590,7 +582,11 @@ def dress_door(
 ) -> DoorTwin:
     """A given door with sensor, markers and a person; clocks: of IMU and load cell."""
     rng = np.random.default_rng([seed, 23])
-    R, r = sensor_pose(rng)
+    # the sensor is on the side from which the door is pushed open, z away from the door
+    roll = exp_rotation(np.array([0.0, 0.0, rng.uniform(-np.pi, np.pi)]))
+    outwards = np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])  # columns: x along the door, y down, z = -y of B
+    R = exp_rotation(np.radians(2.0) * rng.normal(size=3)) @ outwards @ roll
+    r = np.array([0.65, -0.05, 0.2]) + rng.uniform(-0.03, 0.03, 3)
     shut, widest = (stop_at(model, name) for name in (FRAME, WIDEST))
     inertia, stiffness = model.values["I"], float(rng.uniform(140, 300))
     R_capture_world = tools.tilted(rng, 0.3)
