@@ -91,9 +91,8 @@ class Curves:
     def level(self) -> FloatArray:
         """Dry friction over the grid, moving and at rest."""
         q, v, _ = self.moving()
-        return self._force(
-            np.append(q, self.grid), np.append(v, np.zeros(_POINTS)), np.zeros(len(q) + _POINTS), dry=True
-        )
+        q, v = np.append(q, self.grid), np.append(v, np.zeros(_POINTS))
+        return self._force(q, v, np.zeros_like(q), dry=True)
 
     def _force(self, q: FloatArray, v: FloatArray, a: FloatArray, *, dry: bool = False) -> FloatArray:
         k, total = self.see(q, v, a), np.zeros_like(q)

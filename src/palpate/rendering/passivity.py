@@ -191,8 +191,9 @@ def _forward(model: Model) -> Model:
 def random_states(model: Model, rng: np.random.Generator, count: int) -> FloatArray:
     """(count, states), within the range of each position and at everyday speeds; feet are not in the ground."""
     mechanism = model.mechanism
-    spans = [(-_EVERYDAY.get(name, 0.0), _EVERYDAY.get(name, 0.0)) for name in mechanism.state]
-    if mechanism.main is not None:
+    if mechanism.main is None:
+        spans = [(-_EVERYDAY[name], _EVERYDAY[name]) for name in mechanism.state]
+    else:
         most = _SPEED[mechanism.coordinates[mechanism.main]]
         spans = [moving_range(model), (-most, most)]
     states, todo = np.empty((count, len(spans))), np.ones(count, dtype=bool)

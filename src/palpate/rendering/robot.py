@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -141,9 +141,10 @@ class Arm:
     def __init__(self, middle: Moving, grip: Grip, hand_mass: float, inner: Inner, dt: float) -> None:
         """`middle`: the object in the middle of its way; the arm's base is placed by it."""
         try:
-            import mujoco as mj
+            import mujoco
         except ImportError:
             raise MissingExtra("mujoco", "mujoco", "the simulated arm") from None
+        mj = self._mj = cast("Any", mujoco)
         place, handle, hand = grip.place, grip.handle, grip.hand
         where = middle.p + middle.R @ place
         out = (middle.R @ place) * [1.0, 1.0, 0.0]
@@ -152,7 +153,6 @@ class Arm:
         self._base = where - _AWAY * out - np.array([0.0, 0.0, _BELOW + 0.36])
         R_flange = np.column_stack([[0.0, 0.0, -1.0], cross(out, np.array([0.0, 0.0, -1.0])), out])
         self._R_fb = R_flange.T @ middle.R
-        self._mj: Any = mj
         self._inner = inner
         yaw = math.atan2(out[1], out[0])
         parts = (self._base, yaw, self._R_fb, handle, hand - place)

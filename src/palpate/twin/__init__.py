@@ -7,8 +7,7 @@ from types import MappingProxyType
 
 from palpate.twin.authors import write_any_door, write_any_wheelbarrow, write_authors_twin, write_paper_handle
 from palpate.twin.handle import write_capture_twin, write_handle_twin
-from palpate.twin.rolling import write_rolling_twin
-from palpate.twin.wheelbarrow import hand_truck_twin, planar_twin
+from palpate.twin.wheelbarrow import hand_truck_twin, planar_twin, write_made
 
 TWINS: Mapping[str, Callable[..., Path]] = MappingProxyType(
     {
@@ -16,8 +15,8 @@ TWINS: Mapping[str, Callable[..., Path]] = MappingProxyType(
         "capture": write_capture_twin,
         "door": write_any_door,
         "wheelbarrow": write_any_wheelbarrow,
-        "wheelbarrow-planar": lambda folder, seed=None: write_rolling_twin(folder, planar_twin(seed)),
-        "hand-truck": lambda folder, seed=None: write_rolling_twin(folder, hand_truck_twin(seed)),
+        "wheelbarrow-planar": partial(write_made, make=planar_twin),
+        "hand-truck": partial(write_made, make=hand_truck_twin),
         "wheelbarrow-handle": partial(write_paper_handle, name="wheelbarrow-handle"),
         "door-handle": partial(write_paper_handle, name="door-handle"),
         "authors": write_authors_twin,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from importlib import resources
@@ -326,6 +326,11 @@ def random_segments(rng: np.random.Generator, kinds: tuple[Kind, ...] = KINDS) -
 def write_wheelbarrow_twin(folder: Path, twin: RollingTwin) -> Path:
     """The files of a wheelbarrow with a drawing that is off by a known fraction; returns body.yaml."""
     return write_rolling_twin(folder, twin, spread=SPREAD, markers_file="WB Trajectories.csv")
+
+
+def write_made(folder: Path, *, make: Callable[[int | None], RollingTwin], seed: int | None = None) -> Path:
+    """The files of what `make` makes of a seed, without a drawing; returns body.yaml."""
+    return write_rolling_twin(folder, make(seed))
 
 
 def mixture(rng: np.random.Generator, count: int, kinds: tuple[Kind, ...] = KINDS) -> tuple[Kind, ...]:
