@@ -198,7 +198,7 @@ def _held(fit: Fit, p: FloatArray, twin: RollingTwin) -> tuple[Held, Held | None
     begin = next(s.begin_s for s in twin.wheeling.segments if s.name == "train")
     times = begin + 1.0 + np.arange(round(HELD_S * HELD_HZ) + 1) / HELD_HZ
     states, accelerations = wheeled(twin, times)
-    grips, truth, model = twin.sides.r_body_grip, fit.inputs.model.with_values(p), fit.solution.model
+    grips, truth, model = twin.r_body_grip, fit.inputs.model.with_values(p), fit.solution.model
     meant = intended(truth, grips, times, states, accelerations)
 
     def apart(hands: Hands) -> Held:

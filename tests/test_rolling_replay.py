@@ -58,8 +58,8 @@ def fit(twin: RollingTwin) -> Fit:
     # 23 markers of 0.3 mm know their middle and the turn about it
     turned, middle = R @ exp_rotation(np.array([1.1e-4, 2.1e-4, 1.2e-4]) * rng.normal(size=r.shape)), [-0.15, 0.6, 0.0]
     poses = Poses(times, turned, r + (R - turned) @ middle + 6e-5 * rng.normal(size=r.shape))
-    sides, measured = twin.sides, []
-    for own, turn in zip(pushes(twin, times).sides, sides.R_body_sensor, strict=True):
+    measured = []
+    for own, turn in zip(pushes(twin, times).sides, twin.R_body_sensor, strict=True):
         w = np.hstack([own[:, :3] @ turn, own[:, 3:] @ turn])
         measured.append(w + rng.normal(size=w.shape) * np.repeat([0.05, 0.0015], 3))
     none = Even(times, np.zeros((len(times), 6)), (), 0.0, np.arange(0))
@@ -68,7 +68,7 @@ def fit(twin: RollingTwin) -> Fit:
         model=model,
         times_s=times,
         sensors=tuple(
-            Sensor(none, transform(turn, at)) for turn, at in zip(sides.R_body_sensor, sides.r_body_sensor, strict=True)
+            Sensor(none, transform(turn, at)) for turn, at in zip(twin.R_body_sensor, twin.r_body_sensor, strict=True)
         ),
         filtering=Filtering(0.07, 4, design_lowpass(100.0, 6.0), 6.0),
         q=model.mechanism.coordinates_of(poses),
@@ -198,7 +198,7 @@ def truth_and_path(seed: int, seconds: float) -> tuple[Model, np.ndarray, np.nda
     twin = wheelbarrow_twin(seed)
     model = load_object("wheelbarrow").with_wheel(twin.barrow.radius).with_values(true_parameters(twin))
     times = 9.0 + np.arange(round(100 * seconds) + 1) / 100.0
-    return model, twin.sides.r_body_grip, times, *wheeled(twin, times)
+    return model, twin.r_body_grip, times, *wheeled(twin, times)
 
 
 def figures(c: Compared) -> tuple[float, float, float]:

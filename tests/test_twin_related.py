@@ -49,7 +49,7 @@ def passed_on(twin: RollingTwin) -> tuple[np.ndarray, np.ndarray]:
     up = np.broadcast_to([0.0, 0.0, 1.0], y.shape)
     to_contact = np.stack([np.cross(y, up), y, up], axis=1)
     total = np.zeros((len(at), 6))
-    for i, (own, place) in enumerate(zip(twin.sides.R_body_sensor, twin.sides.r_body_sensor, strict=True)):
+    for i, (own, place) in enumerate(zip(twin.R_body_sensor, twin.r_body_sensor, strict=True)):
         wrench = cells.stack([f"{axis}{i + 1}_RawZero" for axis in AXES])[at]
         force = np.einsum("nij,nj->ni", R @ own, wrench[:, :3])
         moment = np.einsum("nij,nj->ni", R @ own, wrench[:, 3:])

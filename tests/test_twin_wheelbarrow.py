@@ -114,8 +114,8 @@ def hands_on_body(twin: RollingTwin, seen: Seen, right: np.ndarray, left: np.nda
     """(n, 6) of both load cells in world axes about the contact."""
     total = np.zeros_like(right)
     for i, wrench in enumerate((right, left)):
-        R = seen.R @ twin.sides.R_body_sensor[i]
-        arm = seen.r + seen.R @ twin.sides.r_body_sensor[i] - seen.contact
+        R = seen.R @ twin.R_body_sensor[i]
+        arm = seen.r + seen.R @ twin.r_body_sensor[i] - seen.contact
         force = np.einsum("nij,nj->ni", R, wrench[:, :3])
         total[:, :3] += force
         total[:, 3:] += np.einsum("nij,nj->ni", R, wrench[:, 3:]) + np.cross(arm, force)
@@ -224,7 +224,7 @@ def test_work_of_the_hands_is_energy_and_friction(twin: RollingTwin) -> None:
     path = twin.wheeling.path(t)
     axle = np.einsum("nji,nj->ni", R, np.stack([path.rate[0], -twin.barrow.radius * path.rate[2], 0 * t], axis=1))
     power = np.zeros_like(t)
-    for wrench, place in zip(done.sides, twin.sides.r_body_sensor, strict=True):
+    for wrench, place in zip(done.sides, twin.r_body_sensor, strict=True):
         power += (wrench[:, :3] * (axle + np.cross(omega, place))).sum(1) + (wrench[:, 3:] * omega).sum(1)
     mass, com, inertia = mass_properties(twin.barrow.phi)
     v = axle + np.cross(omega, com)
@@ -260,7 +260,7 @@ def test_untouched_sensors_carry_the_handles(
     R = body_poses(twin, np.array([0.4, 0.5]))[0][0]
     m, com = twin.handle[0], twin.handle[1:4] / twin.handle[0]
     for i, wrench in enumerate((right[0], left[0])):
-        weight = (R @ twin.sides.R_body_sensor[i]).T @ [0, 0, -m * G]
+        weight = (R @ twin.R_body_sensor[i]).T @ [0, 0, -m * G]
         assert np.abs(wrench - [*weight, *np.cross(com, weight)]).max() < 1e-9
 
 
@@ -343,10 +343,10 @@ def test_markers_give_the_frames(twin: RollingTwin) -> None:
         T = np.eye(4)
         T[:3, :3], T[:3, 3] = np.stack([x, -np.cross(x, up), up], axis=1), p[b]
         T = T @ np.linalg.inv(T_MARKER)
-        assert np.abs(T[:3, :3] - twin.sides.R_body_sensor[i]).max() < 1e-4  # the drawing has four digits
-        assert np.abs(T[:3, 3] - twin.sides.r_body_sensor[i]).max() < 1e-4
-        assert twin.sides.R_body_sensor[i, 1, 2] > 0.95  # z back, towards the person
-    assert twin.sides.r_body_sensor[0, 2] < 0 < twin.sides.r_body_sensor[1, 2]
+        assert np.abs(T[:3, :3] - twin.R_body_sensor[i]).max() < 1e-4  # the drawing has four digits
+        assert np.abs(T[:3, 3] - twin.r_body_sensor[i]).max() < 1e-4
+        assert twin.R_body_sensor[i, 1, 2] > 0.95  # z back, towards the person
+    assert twin.r_body_sensor[0, 2] < 0 < twin.r_body_sensor[1, 2]
     apart = np.linalg.norm(twin.places[:, None] - twin.places, axis=2) + np.eye(23)
     assert apart.min() > 0.02
 
@@ -380,11 +380,11 @@ def test_the_imu_feels_the_right_sensors_motion(
     t = twin.imu.true(imu["acceleration.x"].clock.times_s)
     i = np.searchsorted(t, lifted_times(twin, 0.13))
     h, T = 2e-4, np.array([[0.0877, -0.9962, 0], [-0.9962, -0.0877, 0], [0, 0, -1]])
-    place = twin.sides.r_body_sensor[0] + twin.sides.R_body_sensor[0] @ [-0.0861, 0.0125, -0.0290]
+    place = twin.r_body_sensor[0] + twin.R_body_sensor[0] @ [-0.0861, 0.0125, -0.0290]
     R, r = body_poses(twin, (t[i][:, None] + h * np.arange(-2, 3)).ravel())
     point = (r + R @ place).reshape(-1, 5, 3)
     a = np.einsum("k,nki->ni", np.array([-1, 16, -30, 16, -1]) / (12 * h * h), point) + np.array([0, 0, G])
-    to_imu = (R.reshape(-1, 5, 3, 3)[:, 2] @ twin.sides.R_body_sensor[0] @ T).transpose(0, 2, 1)
+    to_imu = (R.reshape(-1, 5, 3, 3)[:, 2] @ twin.R_body_sensor[0] @ T).transpose(0, 2, 1)
     felt = imu.stack([f"acceleration.{x}" for x in "xyz"])[i]
     assert np.abs(felt - np.einsum("nij,nj->ni", to_imu, a)).max() < 2e-3  # the drawing has four digits
     assert np.abs(a - [0, 0, G]).max() > 2

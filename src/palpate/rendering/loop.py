@@ -37,6 +37,7 @@ from palpate.rendering.hand import (
 from palpate.rendering.robot import Arm, Inner, LoopSensor, Reading
 from palpate.rendering.stability import Line, limits_of, line_of, stability_map
 from palpate.runtime.pairing import model_of
+from palpate.runtime.replay import finer
 from palpate.runtime.stepper import Stepper, StepStatus
 
 DT_S = 1e-3
@@ -139,7 +140,7 @@ def run_true(model: Model, grip: Grip, hand: Hand, intention: Intention) -> Trac
     state = [*intention.start, *(0.0,) * n]
     stepper.reset(state)
     rows: list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]] = []
-    wants, speeds = _finer(intention.place), _finer(intention.velocity)
+    wants, speeds = finer(intention.place, FINER), finer(intention.velocity, FINER)
     now = moving(state, out[-n:])
     p, v, a = now.point(grip.hand)
     for i in range(len(wants)):
@@ -208,12 +209,6 @@ def apparent_inertia(trace: Trace, frequency_hz: float, *, from_s: float = 2.0) 
     force, acceleration = (x[part, 0] - x[part, 0].mean() for x in (trace.force, trace.acceleration))
     below = complex(weight @ acceleration)
     return complex(weight @ force) / below if below else complex(math.nan, math.nan)
-
-
-def _finer(x: FloatArray) -> FloatArray:
-    """Between the samples linear, without the last."""
-    share = (np.arange(FINER) / FINER)[:, None]
-    return (x[:-1, None] * (1 - share) + x[1:, None] * share).reshape(-1, x.shape[1])
 
 
 def _trace(

@@ -239,6 +239,12 @@ def _cut(times_s: FloatArray, known: BoolArray, period: float, length: int) -> t
     return pieces, skipped
 
 
+def finer(x: FloatArray, steps: int) -> FloatArray:
+    """(samples, columns) with so many steps to a sample, linear between samples and without the last."""
+    share = (np.arange(steps) / steps)[:, None]
+    return (x[:-1, None] * (1 - share) + x[1:, None] * share).reshape(-1, x.shape[1])
+
+
 def half_step_back(stepper: Stepper, state: FloatArray, wrench: FloatArray, dt: float) -> None:
     """Begin at a state with the speeds of half a step earlier, so that wrenches count where the positions are.
 
@@ -268,10 +274,8 @@ def _stepped(
         half_step_back(stepper, start, wrench[0], dt)
     except PalpateError as error:
         return str(error)
-    share = (np.arange(steps) / steps)[:, None]
-    between_samples = wrench[:-1, None] * (1 - share) + wrench[1:, None] * share
     path = np.empty((steps * (len(states) - 1), stepper.size))
-    status = stepper.run(between_samples.reshape(-1, 6), path)
+    status = stepper.run(finer(wrench, steps), path)
     if (status == StepStatus.NOT_FINITE).any():
         return f"a step leads nowhere after {np.argmax(status == StepStatus.NOT_FINITE) / steps:.0f} samples"
     positions = states.shape[1] - len(model.mechanism.accelerations)

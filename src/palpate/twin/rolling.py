@@ -285,29 +285,6 @@ class Barrow:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sides:
-    """Sensors and grips: the first axis of each array is right and left, or the middle alone."""
-
-    R_body_sensor: FloatArray
-    r_body_sensor: FloatArray
-    r_body_grip: FloatArray
-    """(sensors, 3) points that the hands hold, m in B."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Habits:
-    """How the hands share the work; none of it moves the object."""
-
-    sideways: float
-    """Share of the turning moment that comes from pushing sideways."""
-    squeeze: float
-    """N, towards each other."""
-    tremble: float
-    """N; moments tremble by a twentieth of it in N m."""
-    seed: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Push:
     """Wrenches at given times, in axes of C about its origin unless said otherwise."""
 
@@ -360,8 +337,16 @@ class RollingTwin:
     """The pre-sensor part."""
     handle: FloatArray
     """(10,) phi of each of the equal handles in its sensor's frame."""
-    sides: Sides
-    habits: Habits
+    R_body_sensor: FloatArray
+    r_body_sensor: FloatArray
+    r_body_grip: FloatArray
+    """(sensors, 3) points that the hands hold, m in B; the first axis is right and left, or the middle alone."""
+    sideways: float
+    """Share of the turning moment that comes from pushing sideways; such habits of the hands move nothing."""
+    squeeze: float
+    """N, towards each other."""
+    tremble: float
+    """N; moments tremble by a twentieth of it in N m."""
     wheeling: Wheeling
     places: FloatArray
     """(markers, 3) m, in B."""
@@ -402,20 +387,20 @@ def momentum_rate(barrow: Barrow, k: Kinematics, gravity: float) -> FloatArray:
 
 def pushes(twin: RollingTwin, t: FloatArray) -> Push:
     """What the hands pass to the body at true times t (s), so that it moves as it does."""
-    barrow, sides, habits = twin.barrow, twin.sides, twin.habits
+    barrow = twin.barrow
     k = kinematics(twin.wheeling.path(t), barrow.radius)
     wanted = momentum_rate(barrow, k, twin.gravity)
-    resistance, turning = _resistance(barrow, k, habits, t)
+    resistance, turning = _resistance(twin, k, t)
     ground = np.zeros_like(wanted)
     ground[:, 0] = -(resistance + barrow.wheel_inertia * k.spin_dot) / (barrow.radius * np.cos(k.camber))
     ground[:, 3:] = -resistance[:, None] * k.R_contact_body[:, :, 2]
     ground[:, 5] += turning - barrow.b_psi * k.omega[:, 2]
     total = wanted - ground
     held = list(barrow.held)
-    against = np.random.default_rng([habits.seed, 3])
+    against = np.random.default_rng([twin.seed, 3])
     for i in held:
-        total[:, i] = _AGAINST_M * habits.tremble * smooth_noise(against, t, 0.1, 3.0, 8)
-    at_grips, points = _shared(barrow, sides, habits, k, total, t)
+        total[:, i] = _AGAINST_M * twin.tremble * smooth_noise(against, t, 0.1, 3.0, 8)
+    at_grips, points = _shared(twin, k, total, t)
     needed = np.zeros_like(wanted)
     for wrench, point in zip(at_grips, points, strict=True):
         needed += np.hstack([wrench[:, :3], wrench[:, 3:] + np.cross(point, wrench[:, :3])])
@@ -424,18 +409,18 @@ def pushes(twin: RollingTwin, t: FloatArray) -> Push:
     at_sensors = np.empty_like(at_grips)
     for i, wrench in enumerate(at_grips):
         force, moment = (np.einsum("nji,nj->ni", k.R_contact_body, part) for part in (wrench[:, :3], wrench[:, 3:]))
-        arm = sides.r_body_grip[i] - sides.r_body_sensor[i]
+        arm = twin.r_body_grip[i] - twin.r_body_sensor[i]
         at_sensors[i] = np.hstack([force, moment + np.cross(arm, force)])
     return Push(needed, at_sensors, ground, resistance, _holding(twin.wheeling, t))
 
 
-def _resistance(barrow: Barrow, k: Kinematics, habits: Habits, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _resistance(twin: RollingTwin, k: Kinematics, t: FloatArray) -> tuple[FloatArray, FloatArray]:
     """N m about the axle, and about the vertical from wheels beside the middle; at rest dry friction takes what it is
     given, somewhere within its level.
     """
-    slack = 0.9 * np.tanh(smooth_noise(np.random.default_rng([habits.seed, 1]), t, 0.02, 0.3, 6))
-    total, turning = barrow.b_v * k.spin, np.zeros_like(t)
-    for left, level in barrow.wheels:
+    slack = 0.9 * np.tanh(smooth_noise(np.random.default_rng([twin.seed, 1]), t, 0.02, 0.3, 6))
+    total, turning = twin.barrow.b_v * k.spin, np.zeros_like(t)
+    for left, level in twin.barrow.wheels:
         speed = k.spin - left * k.omega[:, 2]
         dry = level * np.where(np.abs(speed) > _AT_REST, np.sign(speed), slack)
         # the wheel needs f_x = -dry / R of the ground, that far left: n_z = -left R f_x
@@ -443,26 +428,24 @@ def _resistance(barrow: Barrow, k: Kinematics, habits: Habits, t: FloatArray) ->
     return total, turning
 
 
-def _shared(
-    barrow: Barrow, sides: Sides, habits: Habits, k: Kinematics, total: FloatArray, t: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _shared(twin: RollingTwin, k: Kinematics, total: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
     """(sensors, samples, 6) wrenches of the hands at the grips, and the grips' places from C, (sensors, samples, 3):
     axes of C.
 
-    Sideways forces, squeeze and grip moments are habits. Four equations are left, forward force and the three moments.
+    Sideways forces, squeeze and grip moments are twin. Four equations are left, forward force and the three moments.
     Of two grips the forward and upward forces are the four unknowns; of one, which both hands hold, forward and upward
     force and the moments about ahead and up.
     """
-    rng = np.random.default_rng([habits.seed, 2])
-    points = np.stack([k.R_contact_body @ r for r in sides.r_body_grip]) + np.array([0.0, 0.0, barrow.radius])
+    rng = np.random.default_rng([twin.seed, 2])
+    points = np.stack([k.R_contact_body @ r for r in twin.r_body_grip]) + np.array([0.0, 0.0, twin.barrow.radius])
     n, grips = len(t), len(points)
     hands = np.zeros((grips, n, 6))
     noise = np.array([smooth_noise(rng, t, 0.1, 3.0, 8) for _ in range(8)])
-    hands[:, :, 3:] = 0.05 * habits.tremble * noise[: 3 * grips].reshape(grips, 3, n).transpose(0, 2, 1)
-    lateral = habits.sideways * total[:, 5] / points[:, :, 0].mean(axis=0) + habits.tremble * noise[6]
+    hands[:, :, 3:] = 0.05 * twin.tremble * noise[: 3 * grips].reshape(grips, 3, n).transpose(0, 2, 1)
+    lateral = twin.sideways * total[:, 5] / points[:, :, 0].mean(axis=0) + twin.tremble * noise[6]
     hands[:, :, 1] = lateral / grips
     if grips == 2:
-        squeeze = habits.squeeze * (1 + 0.4 * noise[7])
+        squeeze = twin.squeeze * (1 + 0.4 * noise[7])
         hands[0, :, 1] += squeeze
         hands[1, :, 1] -= squeeze
     unknown = ((0, 0), (1, 0), (0, 2), (1, 2)) if grips == 2 else ((0, 0), (0, 2), (0, 3), (0, 5))
@@ -498,8 +481,8 @@ def sensor_motion(twin: RollingTwin, times_s: FloatArray, side: int) -> Motion:
     up = np.array([0.0, 0.0, twin.gravity])
     to_body = k.R_contact_body.transpose(0, 2, 1)
     a, w, b = (np.einsum("nij,nj->ni", to_body, v) for v in (k.acceleration + up, k.omega, k.omega_dot))
-    R = twin.sides.R_body_sensor[side]
-    a = transport_acceleration(a, w, b, twin.sides.r_body_sensor[side])
+    R = twin.R_body_sensor[side]
+    a = transport_acceleration(a, w, b, twin.r_body_sensor[side])
     return Motion(times_s, a @ R, w @ R, b @ R)
 
 
@@ -523,7 +506,7 @@ def markers_in_capture(twin: RollingTwin, times_s: FloatArray) -> FloatArray:
 def rolling_recordings(twin: RollingTwin) -> tuple[Recording, Recording, Recording, dict[str, Any]]:
     """Markers, load cells, IMU: as stored; and truth.json."""
     rng = np.random.default_rng([twin.seed, 35])
-    slow = [np.random.default_rng([twin.seed, 36, i]) for i in range(len(twin.sides.R_body_sensor))]
+    slow = [np.random.default_rng([twin.seed, 36, i]) for i in range(len(twin.R_body_sensor))]
     stored = tools.record(
         *(rng, slow, twin.instruments, (twin.imu, twin.load_cell), twin.duration_s),
         lambda t: sensor_motion(twin, t, 0),
@@ -554,7 +537,7 @@ def _wrenches(twin: RollingTwin, true_s: FloatArray) -> list[FloatArray]:
     """
     hands = pushes(twin, true_s)
     held, wrenches = hands.holding[:, None], list[FloatArray]()
-    for i, R in enumerate(twin.sides.R_body_sensor):
+    for i, R in enumerate(twin.R_body_sensor):
         passed = np.hstack([hands.sides[i, :, :3] @ R, hands.sides[i, :, 3:] @ R])
         wrenches.append(held * passed - (1 - held) * handle_wrench(sensor_motion(twin, true_s, i), twin.handle))
     return wrenches
@@ -615,12 +598,10 @@ def _experiment(twin: RollingTwin, spread: float | None, markers: str) -> dict[s
 
 
 def _truth(twin: RollingTwin, zeros: FloatArray) -> dict[str, Any]:
-    barrow, sides = twin.barrow, twin.sides
+    barrow, sensors = twin.barrow, list(zip(twin.R_body_sensor, twin.r_body_sensor, strict=True))
     viscous = ("b_v", "b_psi")
     friction = {n: {"value": v, "unit": "N m s/rad" if n in viscous else "N m"} for n, v in barrow.friction.items()}
-    whole = barrow.phi + sum(
-        move_phi(twin.handle, R, r) for R, r in zip(sides.R_body_sensor, sides.r_body_sensor, strict=True)
-    )
+    whole = barrow.phi + sum(move_phi(twin.handle, R, r) for R, r in sensors)
     edges = [0.0, *(round(edge, 4) for pair in twin.wheeling.lifted for edge in pair), round(twin.duration_s, 4)]
     standing = list(zip(edges[::2], edges[1::2], strict=True))
     two = len(zeros) == 2
@@ -635,7 +616,7 @@ def _truth(twin: RollingTwin, zeros: FloatArray) -> dict[str, Any]:
         | ({"track_m": barrow.track} if barrow.track else {}),
         "sensors": {
             n: {"R_body_sensor": R.tolist(), "r_body_sensor": r.tolist(), "preload": zero.tolist()}
-            for n, R, r, zero in zip(names, sides.R_body_sensor, sides.r_body_sensor, zeros, strict=True)
+            for n, (R, r), zero in zip(names, sensors, zeros, strict=True)
         },
         "feet": {"in_body_m": barrow.feet.tolist(), "on_ground_s": standing},
         "motion": [

@@ -29,13 +29,11 @@ from palpate.twin.rolling import (
     Barrow,
     Block,
     Build,
-    Habits,
     Kind,
     Manner,
     Ramp,
     RollingTwin,
     Segment,
-    Sides,
     Wheeling,
     write_rolling_twin,
 )
@@ -143,17 +141,19 @@ def turned(rng: np.random.Generator, inertia: FloatArray) -> FloatArray:
     return R @ inertia @ R.T
 
 
-def mounted(rng: np.random.Generator, build: Build) -> Sides:
-    """Sensors nearly as drawn; the hands hold 10 to 16 cm behind them."""
+def mounted(rng: np.random.Generator, build: Build) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """R, r of the sensors, nearly as drawn, and the grips: the hands hold 10 to 16 cm behind them."""
     drawn = np.array([nearest_rotation(axes, tolerance=0.05) for axes in build.axes])
     count = len(drawn)
     R = exp_rotation(np.radians(1.5) * rng.normal(size=(count, 3))) @ drawn
     r = np.array(build.places) + rng.uniform(-0.01, 0.01, (count, 3))
     grip = R @ np.array([0.0, 0.0, 1.0]) * rng.uniform(0.10, 0.16, (count, 1))
-    return Sides(R, r, r + grip)
+    return R, r, r + grip
 
 
-def attached(rng: np.random.Generator, build: Build, barrow: Barrow, sides: Sides) -> FloatArray:
+def attached(
+    rng: np.random.Generator, build: Build, barrow: Barrow, sensors: tuple[FloatArray, FloatArray, FloatArray]
+) -> FloatArray:
     """(markers, 3) m in B, from where they are drawn. The axle's ends and the across markers define B and are where
     they say; three are on each sensor module, one above each foot.
     """
@@ -167,7 +167,7 @@ def attached(rng: np.random.Generator, build: Build, barrow: Barrow, sides: Side
         places[right - 1, 1] += reach
         places[left - 1, 1] += reach
     frame = nearest_rotation(T_MARKER[:3, :3])
-    for numbers, R, r in zip(build.sensors, sides.R_body_sensor, sides.r_body_sensor, strict=True):
+    for numbers, R, r in zip(build.sensors, *sensors[:2], strict=True):
         local = (_MODULE - T_MARKER[:3, 3]) @ frame
         module = np.array([[*local[0, :2], 0], [0, 0, 0], [np.linalg.norm(local[2] - local[1]), 0, 0]])
         module[0, :2] += rng.uniform(-0.003, 0.003, 2)
@@ -297,17 +297,13 @@ def dress_rolling(
 ) -> RollingTwin:
     """A given object with sensors, markers and a person; clocks: of IMU and load cells."""
     rng = np.random.default_rng([seed, 31])
-    sides = mounted(rng, build)
+    sensors = mounted(rng, build)
     R_capture_world = tilted(rng, tilt_deg)
-    habits = Habits(float(rng.uniform(0.0, 0.3)), float(rng.uniform(0, 6)), float(rng.uniform(3, 7)), seed)
+    sideways, squeeze, tremble = (float(rng.uniform(low, high)) for low, high in ((0.0, 0.3), (0, 6), (3, 7)))
     wheeling = random_wheeling(rng, segments, barrow, build.manner, vigour)
     return RollingTwin(
-        barrow=barrow,
-        handle=phi,
-        sides=sides,
-        habits=habits,
-        wheeling=wheeling,
-        places=attached(rng, build, barrow, sides),
+        *(barrow, phi, *sensors, sideways, squeeze, tremble, wheeling),
+        places=attached(rng, build, barrow, sensors),
         duration_s=max(s.end_s for s in segments) + _TAIL_S,
         R_capture_world=R_capture_world,
         imu=clocks[0],
