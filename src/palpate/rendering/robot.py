@@ -1,6 +1,6 @@
 """A seven-axis arm in MuJoCo that carries a force/torque sensor, the real handle and, in it, a person's hand.
 
-The arm is invented, of the size of an industrial arm for 15 kg; it needs no files. It follows a pose by resolved
+The arm is invented, of the size of an industrial arm for 15 kg (arm.xml). It follows a pose by resolved
 acceleration (Luh, Walker and Paul 1980): q'' = J+ (x''_r + 2 w (x'_r - x') + w^2 (x_r - x) - J' q'), and the torque is
 M q'' + h, with M and h of a model of the arm that is wrong on purpose, and friction that nobody compensates.
 
@@ -11,8 +11,10 @@ numbers that do not jump where the sensor fails.
 from __future__ import annotations
 
 import math
+import re
 from collections import deque
 from dataclasses import dataclass
+from importlib import resources
 from typing import Any, cast
 
 import numpy as np
@@ -89,19 +91,6 @@ class Reading:
         return self._last
 
 
-# Each axis: its direction, where it is from the axis before (m), and the link behind it: mass (kg), centre (m), length
-# and radius (m) of a rod that has its inertia; then rotor inertia (kg m2), friction (N m) and strongest torque (N m).
-_LINKS = (
-    ("0 0 1", (0.0, 0.0, 0.16), 14.0, 0.10, 0.24, 0.11, 1.2, 2.0, 400.0),
-    ("0 1 0", (0.0, 0.0, 0.20), 12.0, 0.16, 0.34, 0.09, 1.2, 2.0, 400.0),
-    ("0 0 1", (0.0, 0.0, 0.32), 9.0, 0.14, 0.30, 0.08, 0.7, 1.2, 250.0),
-    ("0 1 0", (0.0, 0.0, 0.30), 7.0, 0.15, 0.32, 0.07, 0.7, 1.2, 250.0),
-    ("0 0 1", (0.0, 0.0, 0.31), 5.0, 0.13, 0.28, 0.06, 0.2, 0.6, 120.0),
-    ("0 1 0", (0.0, 0.0, 0.28), 3.0, 0.04, 0.14, 0.055, 0.2, 0.5, 120.0),
-    ("0 0 1", (0.0, 0.0, 0.08), 1.2, 0.03, 0.08, 0.045, 0.1, 0.4, 80.0),
-)
-_FLANGE = 0.09
-"""m from the last axis to the sensor."""
 _HOME = np.array([0.0, 0.25, 0.0, 1.6, 0.0, -0.28, 0.0])
 """rad, elbow up."""
 _AWAY, _BELOW = 0.90, 0.45
@@ -154,12 +143,25 @@ class Arm:
         R_flange = np.column_stack([[0.0, 0.0, -1.0], cross(out, np.array([0.0, 0.0, -1.0])), out])
         self._R_fb = R_flange.T @ middle.R
         self._inner = inner
-        yaw = math.atan2(out[1], out[0])
-        parts = (self._base, yaw, self._R_fb, handle, hand - place)
-        self._model = mj.MjModel.from_xml_string(_xml(*parts, hand_mass, 0.0, dt / 2))
-        self._known = mj.MjModel.from_xml_string(_xml(*parts, None, inner.wrong, dt))
-        self._data, self._belief = mj.MjData(self._model), mj.MjData(self._known)
-        self._limit = np.array([link[-1] for link in _LINKS])
+        bar = mass_properties(handle)
+        I = bar.inertia_com
+        fill = {
+            **{"base": self._base, "yaw": (math.atan2(out[1], out[0]),), "hand": hand - place, "dt": (dt / 2,)},
+            **{"turn": quaternion_from_rotation(self._R_fb), "back": quaternion_from_rotation(self._R_fb.T)},
+            **{"com": bar.com, "mass": (bar.mass,)},
+            "inertia": (I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]),
+        }
+        text = (resources.files("palpate.rendering") / "arm.xml").read_text(encoding="utf-8")
+        text = re.sub("@([a-z]+)@", lambda word: _text(fill[word[1]]), text)
+        held = f'<inertial pos="0 0 0" mass="{hand_mass}" diaginertia="1e-6 1e-6 1e-6"/>' if hand_mass else ""
+        self._model = mj.MjModel.from_xml_string(text.replace("<!--hand-->", held))
+        self._known = known = mj.MjModel.from_xml_string(text)
+        self._data, self._belief = mj.MjData(self._model), mj.MjData(known)
+        for heavy in (known.body_mass[2:9], known.body_inertia[2:9], known.dof_armature):  # of the seven links
+            heavy *= 1.0 + inner.wrong
+        known.dof_frictionloss[:] = known.dof_damping[:] = 0.0
+        mj.mj_setConst(known, self._belief)
+        self._limit = self._model.actuator_ctrlrange[:, 1].copy()
         self._body = mj.mj_name2id(self._known, mj.mjtObj.mjOBJ_BODY, "handle")
         self._hand = mj.mj_name2id(self._model, mj.mjtObj.mjOBJ_BODY, "hand")
         self._J, self._J_dot = np.zeros((6, 7)), np.zeros((6, 7))
@@ -257,52 +259,6 @@ class Arm:
         A = J @ J.T
         A.flat[::7] += _DAMPED * _DAMPED
         return J.T @ np.linalg.solve(A, x)
-
-
-def _xml(
-    base: FloatArray,
-    yaw: float,
-    R_fb: FloatArray,
-    handle: FloatArray,
-    hand: FloatArray,
-    hand_mass: float | None,
-    wrong: float,
-    dt: float,
-) -> str:
-    """The arm as MJCF; `wrong`: part by which its links are too heavy; without a hand where that is None."""
-    believed = hand_mass is None
-    body, close = "", ""
-    for i, (axis, at, mass, centre, length, radius, rotor, friction, _) in enumerate(_LINKS):
-        m = mass * (1.0 + wrong)
-        across, along = m * (3 * radius**2 + length**2) / 12, m * radius**2 / 2
-        loss = "" if believed else f'frictionloss="{0.5 * friction}" damping="{friction}"'
-        turn = f' euler="0 0 {yaw}"' if i == 0 else ""
-        body += (
-            f'<body name="link{i + 1}" pos="{_text(at)}"{turn}><joint name="axis{i + 1}" axis="{axis}" '
-            f'armature="{rotor * (1.0 + wrong)}" {loss}/><inertial pos="0 0 {centre}" mass="{m}" '
-            f'diaginertia="{across} {across} {along}"/>'
-        )
-        close += "</body>"
-    bar = mass_properties(handle)
-    I = bar.inertia_com
-    held = (
-        f'<body name="hand" pos="{_text(hand)}"><inertial pos="0 0 0" mass="{hand_mass}" '
-        'diaginertia="1e-6 1e-6 1e-6"/></body>'
-        if hand_mass
-        else '<body name="hand" pos="' + _text(hand) + '"/>'
-    )
-    grip = (
-        f'<body name="handle" pos="0 0 {_FLANGE}" quat="{_text(quaternion_from_rotation(R_fb))}">'
-        f'<inertial pos="{_text(bar.com)}" mass="{bar.mass}" '
-        f'fullinertia="{I[0, 0]} {I[1, 1]} {I[2, 2]} {I[0, 1]} {I[0, 2]} {I[1, 2]}"/>'
-        f'<site name="sensor" quat="{_text(quaternion_from_rotation(R_fb.T))}"/>{held}</body>'
-    )
-    motors = "".join(f'<motor joint="axis{i + 1}"/>' for i in range(7))
-    return (
-        f'<mujoco><compiler angle="radian"/><option timestep="{dt}" integrator="implicitfast"/><worldbody>'
-        f'<body pos="{_text(base)}">{body}{grip}{close}</body></worldbody><actuator>{motors}</actuator>'
-        '<sensor><force site="sensor"/><torque site="sensor"/></sensor></mujoco>'
-    )
 
 
 def _text(x: FloatArray | tuple[float, ...]) -> str:
