@@ -22,7 +22,7 @@ from palpate.physics.functions import ARRAYS
 from palpate.rendering.felt import Felt, felt
 from palpate.rendering.hand import Hand, grip_of, held_state
 from palpate.rendering.robot import Inner
-from palpate.rendering.stability import Line, limits_of, line_of
+from palpate.rendering.stability import Line, edge, limits_of, line_of
 from palpate.runtime.replay import drive_wrench
 from palpate.runtime.stepper import Stepper, StepStatus, feet_height, has_feet, moving_range
 
@@ -86,6 +86,12 @@ class Coupling:
     slowest_hz: float
 
 
+_SAID = {
+    **{"longest_delay_s": "longest_delay_s", "stiffest_hand": "stiffest_hand_N_per_m"},
+    **{"smallest_inertia": "smallest_inertia_kg", "slowest_hz": "slowest_hz"},
+}
+
+
 def audit(model: Model, *, dt: float = 1e-3, count: int = 2000, seed: int = 0) -> Audit:
     """Random states under random wrenches, one step each; then objects that are left alone."""
     rng = np.random.default_rng(seed)
@@ -121,15 +127,7 @@ def longest_step(model: Model, *, seed: int = 0) -> float:
         regained, held = _left_alone(model, dt, np.random.default_rng(seed))
         return held == 0 and regained < _REGAINED
 
-    steps = [*(1e-3 * 2.0**i for i in range(7)), _LONGEST_S]
-    bad = next((i for i, dt in enumerate(steps) if not fine(dt)), len(steps))
-    if bad in (0, len(steps)):
-        return math.nan if bad == 0 else _LONGEST_S
-    good, poor = steps[bad - 1], steps[bad]
-    while poor / good > 1.1:
-        half = math.sqrt(good * poor)
-        good, poor = (half, poor) if fine(half) else (good, half)
-    return good
+    return min(edge(fine, [*(1e-3 * 2.0**i for i in range(7)), _LONGEST_S], 1.1), _LONGEST_S)
 
 
 def accurate_step(model: Model, *, part: float = 0.01, seed: int = 0) -> float:
@@ -146,24 +144,21 @@ def accurate_step(model: Model, *, part: float = 0.01, seed: int = 0) -> float:
         """(starts, steps, positions)"""
         steps = round(seconds / dt)
         wrench = np.outer(20.0 * np.sin(2 * np.pi * (np.arange(steps) + 0.5) * dt), drive_wrench(model))
-        out = np.empty((len(starts), steps, stepper_size))
+        stepper = Stepper(model, dt)
+        out = np.empty((len(starts), steps, stepper.size))
         for start, rows in zip(starts, out, strict=True):
-            stepper = Stepper(model, dt)
             stepper.reset(start)
             stepper.run(wrench, rows)
         return out[:, :, : -2 * n]
 
-    stepper_size = Stepper(model, 1e-3).size
     exact = path(_FINEST_S)
     way = np.ptp(exact, axis=1)
-    good = math.nan
-    for steps in (2, 4, 8, 16, 32, 80, 200, 400):
-        coarse = path(_FINEST_S * steps)
-        error = rms(coarse - exact[:, steps - 1 :: steps], axis=1)
-        if not bool((error <= part * np.maximum(way, 1e-6)).all()):
-            break
-        good = _FINEST_S * steps
-    return good
+
+    def fine(dt: float) -> bool:
+        error = rms(path(dt) - exact[:, round(dt / _FINEST_S) - 1 :: round(dt / _FINEST_S)], axis=1)
+        return bool((error <= part * np.maximum(way, 1e-6)).all())
+
+    return min(edge(fine, [_FINEST_S * n for n in (2, 4, 8, 16, 32, 80, 200, 400)], math.inf), _LONGEST_S)
 
 
 def couplings(
@@ -322,24 +317,13 @@ class Passivity:
             "longest_step_s": finite(self.longest_step_s),
             "accurate_step_s": finite(self.accurate_step_s),
             "coupling": [
-                {
-                    "robot": c.robot,
-                    "longest_delay_s": finite(c.longest_delay_s),
-                    "stiffest_hand_N_per_m": finite(c.stiffest_hand),
-                    "smallest_inertia_kg": finite(c.smallest_inertia),
-                    "slowest_hz": finite(c.slowest_hz),
-                }
+                {"robot": c.robot, **{said: finite(getattr(c, name)) for name, said in _SAID.items()}}
                 for c in self.couplings
             ],
             "felt": [
-                {
-                    "name": f.name,
-                    "part": f.part,
-                    "noticed_from": None if f.threshold is None else f.threshold.part,
-                    "verdict": f.verdict,
-                    "source": None if f.threshold is None else f.threshold.source,
-                }
-                for f in self.felt
+                {"name": f.name, "part": f.part, "noticed_from": t and t.part, "verdict": f.verdict}
+                | {"source": t and t.source}
+                for f, t in ((f, f.threshold) for f in self.felt)
             ],
             "remarks": list(self.remarks),
         }

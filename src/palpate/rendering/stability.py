@@ -241,17 +241,18 @@ def _model_step(line: Line, VR: int, XR: int, force: FloatArray) -> tuple[FloatA
 
 
 def _limit(at: Callable[[float], Line], worst: float) -> float:
-    """The factor between 1 and `worst` at which stability ends, nearest to 1, to 2 %; NaN if it is not even there."""
-    if not at(1.0).stable:
-        return math.nan
-    good = 1.0
-    for bad in np.geomspace(1.0, worst, 16)[1:].tolist():
-        if not at(bad).stable:
-            break
-        good = bad
-    else:
-        return 0.0 if worst < 1.0 else math.inf
-    while max(bad / good, good / bad) > _MOST_PER:
+    """The factor between 1 and `worst` at which stability ends, to 2 %; 0 or infinite if it does not, NaN if at 1."""
+    factor = edge(lambda part: at(part).stable, np.geomspace(1.0, worst, 16).tolist(), _MOST_PER)
+    return 0.0 if math.isinf(factor) and worst < 1.0 else factor
+
+
+def edge(fine: Callable[[float], bool], values: Sequence[float], closely: float) -> float:
+    """On the way through these values the last that is fine, to this factor; NaN if none is, infinite if all are."""
+    bad_at = next((i for i, x in enumerate(values) if not fine(x)), len(values))
+    if bad_at in (0, len(values)):
+        return math.nan if bad_at == 0 else math.inf
+    good, bad = values[bad_at - 1], values[bad_at]
+    while max(bad / good, good / bad) > closely:
         half = math.sqrt(bad * good)
-        good, bad = (half, bad) if at(half).stable else (good, half)
-    return float(good)
+        good, bad = (half, bad) if fine(half) else (good, half)
+    return good
