@@ -61,8 +61,11 @@ _WINDOWS = {
 def paper_handle_twin(name: str, seed: int | None, *, motion_seed: int) -> HandleTwin:
     """The handle of this name in the authors' session; motion_seed: draws its motion and noise."""
     rng, first = np.random.default_rng([motion_seed, 2]), HANDLES[name].window.first
+    row = {n: printed.value for n, printed in PAPER[name].parameters.items()}
+    phi = np.array([row["m"], *(row["m"] * row[n] for n in ("c_x", "c_y", "c_z")), *(row[n] for n in PHI_NAMES[4:])])
+    phi = phi if is_consistent(phi) else nearest_consistent(phi)  # the Table's numbers are rounded
     return HandleTwin(
-        phi=_table_phi(name) if seed is None else random_handle(rng),
+        phi=phi if seed is None else random_handle(rng),
         hand=random_hand(rng, _SECONDS, _G),
         duration_s=_SECONDS,
         load_cell_minus_imu_s=(first["wrench"] - first["imu"]) / RATE_HZ,
@@ -111,17 +114,15 @@ def write_paper_body(folder: Path, *, name: str, seed: int | None = None) -> Pat
     return write_shipped_experiment(folder, name, f"{name}-truth.json")
 
 
-def write_any_door(folder: Path, *, seed: int | None = None, poor: bool = False) -> Path:
-    """The paper's door without a seed, a random one with it; `poor`: only ever seen opening."""
-    if seed is None and not poor:
-        return write_paper_body(folder, name="door")
-    return write_door_twin(folder, door_twin(seed or 0, one_way=poor))
+def write_any(folder: Path, *, name: str, seed: int | None = None, poor: bool = False) -> Path:
+    """The paper's door or wheelbarrow without a seed, a random one with it.
 
-
-def write_any_wheelbarrow(folder: Path, *, seed: int | None = None, poor: bool = False) -> Path:
-    """The paper's wheelbarrow without a seed, a random one with it; `poor`: only ever pushed."""
+    `poor`: a door that is recorded only while it opens, a wheelbarrow that is only ever pushed.
+    """
     if seed is None and not poor:
-        return write_paper_body(folder, name="wheelbarrow")
+        return write_paper_body(folder, name=name)
+    if name == "door":
+        return write_door_twin(folder, door_twin(seed or 0, one_way=poor))
     return write_wheelbarrow_twin(folder, wheelbarrow_twin(seed or 0, poor=poor))
 
 
@@ -189,11 +190,3 @@ def _write(
 
 def _phi(truth: dict[str, Any]) -> FloatArray:
     return np.array([truth["phi"][name] for name in PHI_NAMES])
-
-
-def _table_phi(name: str) -> FloatArray:
-    """(10,): the Table's row, or the nearest possible body where its rounded numbers are none."""
-    row = {n: printed.value for n, printed in PAPER[name].parameters.items()}
-    com = np.array([row["c_x"], row["c_y"], row["c_z"]])
-    phi = np.array([row["m"], *(row["m"] * com), *(row[n] for n in PHI_NAMES[4:])])
-    return phi if is_consistent(phi) else nearest_consistent(phi)
