@@ -107,14 +107,14 @@ def test_a_mechanism_whose_rows_change_has_no_constant_coefficients() -> None:
 
 def test_the_map_gives_each_parameter_what_it_may_be() -> None:
     stack = door().map(known_mass=45.0, fixed={"closer.b": 0.7})
-    assert (stack.size_theta, stack.size_p) == (9 + 5, 16)
+    assert (stack.size_theta, len(stack.values)) == (9 + 5, 16)
     p = stack.forward(np.random.default_rng(2).normal(size=14))
     assert p[0] == pytest.approx(45.0, rel=1e-14)
     assert (p[10:] > 0).all()
     assert p[15] == 0.7
     door().with_values(p).check_values()
     with_bias = load_object("handle").map(factor="UUt")
-    assert (with_bias.size_theta, with_bias.size_p) == (16, 16)
+    assert (with_bias.size_theta, len(with_bias.values)) == (16, 16)
     assert with_bias.forward(np.full(16, -1.0))[10:].tolist() == [-1.0] * 6
 
 

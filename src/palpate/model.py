@@ -51,19 +51,15 @@ class Model:
         names = [e.name for e in self.elements]
         if len(set(names)) != len(names):
             raise PalpateError(f"model {self.name!r}: two elements have the same name: {', '.join(names)}")
+        coordinates = self.mechanism.coordinates
         for e in self.elements:
-            if e.acts_on not in (WRENCH, SENSOR, *self.mechanism.coordinates):
-                raise UnknownName(
-                    "coordinate",
-                    e.acts_on,
-                    (WRENCH, *self.mechanism.coordinates),
-                    where=f"model {self.name!r}, element {e.name!r}",
-                )
+            where = f"model {self.name!r}, element {e.name!r}"
+            if e.acts_on not in (WRENCH, SENSOR, *coordinates):
+                raise UnknownName("coordinate", e.acts_on, (WRENCH, *coordinates), where=where)
             for name in e.looks_at:
-                if name not in self.mechanism.coordinates:
-                    where = f"model {self.name!r}, element {e.name!r}"
-                    raise UnknownName("coordinate", name, self.mechanism.coordinates, where=where)
-        object.__setattr__(self, "elements", tuple(e.on(self.mechanism.coordinates) for e in self.elements))
+                if name not in coordinates:
+                    raise UnknownName("coordinate", name, coordinates, where=where)
+        object.__setattr__(self, "elements", tuple(e.on(coordinates) for e in self.elements))
         parameters = self.parameters if self.values else {}
         for name in self.values:
             if name not in parameters:
@@ -97,15 +93,18 @@ class Model:
 
     def names_of(self, element: Element) -> tuple[str, ...]:
         """The names of an element's parameters in this model."""
+        return next(names for e, names in self._parts() if e.name == element.name)
+
+    def _parts(self) -> list[tuple[Element, tuple[str, ...]]]:
+        """The elements with the names of their parameters."""
         names = iter(self.parameters)
-        by_element = {e.name: tuple(next(names) for _ in e.parameters) for e in self.elements}
-        return by_element[element.name]
+        return [(e, tuple(next(names) for _ in e.parameters)) for e in self.elements]
 
     def advice(self, name: str) -> str:
         """Which motion would tell more about a parameter, by its name in a result; empty where nothing is known."""
         if name in self.mechanism.advice:
             return self.mechanism.advice[name]
-        owner = next((e for e in self.elements if name in self.names_of(e)), None)
+        owner = next((e for e, names in self._parts() if name in names), None)
         if owner is None or owner.instrument:
             return ""
         return self.mechanism.advice.get(owner.acts_on, owner.needs)
@@ -113,7 +112,7 @@ class Model:
     @property
     def mass_parameter(self) -> str | None:
         """The parameter that is the whole mass of a body that only moves along a line; None: there is none."""
-        scalar = (n for e in self.elements if e.constant == "inertia" for n in self.names_of(e))
+        scalar = (n for e, names in self._parts() if e.constant == "inertia" for n in names)
         return next((n for n in scalar if self.parameters[n].unit == "kg"), None)
 
     def with_wheel(self, radius: float) -> Model:
@@ -176,13 +175,12 @@ class Model:
 
         Sign(0) is everything from -1 to 1; v are the speeds that belong to the free rows; level >= 0 (N, N m).
         """
-        values, p0 = [float(value) for value in self.p], 0
+        values = dict(zip(self.parameters, self.p.tolist(), strict=True))
         forces: list[tuple[tuple[Scalar, ...], Scalar]] = []
-        for e, shapes in zip(self.elements, self._shape_values(None), strict=True):
-            p = values[p0 : p0 + len(e.parameters)]
-            p0 += len(p)
+        for (e, names), shapes in zip(self._parts(), self._shape_values(None), strict=True):
             if not e.dry:
                 continue
+            p = [values[name] for name in names]
             if e.acts_on not in k.coordinates:
                 raise PalpateError(f"model {self.name!r}: {e.name!r} is dry, so it must act on a coordinate")
             level = sum(c * v for c, v in zip(e.level(k, shapes, fn), p, strict=True))
@@ -211,14 +209,9 @@ class Model:
 
     def roughness(self) -> FloatArray:
         """(rows, parameters): what priors of smoothness expect to be zero, in standard deviations."""
-        rows: list[FloatArray] = []
-        start, count = 0, len(self.parameters)
-        for e in self.elements:
-            for row in e.roughness:
-                rows.append(np.zeros(count))
-                rows[-1][start : start + len(row)] = row
-            start += len(e.parameters)
-        return np.array(rows).reshape(-1, count)
+        names = list(self.parameters)
+        rows = [dict(zip(mine, row, strict=True)) for e, mine in self._parts() for row in e.roughness]
+        return np.array([[row.get(n, 0.0) for n in names] for row in rows]).reshape(-1, len(names))
 
     def _only(self, elements: tuple[Element, ...]) -> Model:
         """The same model of some of its elements, with their values.
@@ -226,10 +219,7 @@ class Model:
         A name that was shared may stand alone then: values go by place, not by name.
         """
         kept = replace(self, elements=elements, values={})
-        names = iter(self.parameters)
-        old = [[next(names) for _ in e.parameters] for e in self.elements]
-        stay = [n for e, names_of in zip(self.elements, old, strict=True) if e in elements for n in names_of]
-        pairs = zip(kept.parameters, stay, strict=True)
+        pairs = zip(kept.parameters, (n for e, names in self._parts() if e in elements for n in names), strict=True)
         return replace(kept, values={new: self.values[n] for new, n in pairs if n in self.values})
 
     def _lift(self, e: Element, k: Kinematics, column: list[Scalar], fn: Functions) -> list[Scalar]:
@@ -301,11 +291,7 @@ class Model:
 
     def check_values(self) -> None:
         """Refuse values that are not physically consistent."""
-        names = list(self.parameters)
-        start = 0
-        for e in self.elements:
-            mine = names[start : start + len(e.parameters)]
-            start += len(mine)
+        for e, mine in self._parts():
             if not all(n in self.values for n in mine):
                 continue
             if mine and e.parameters[0].map == "inertia":
