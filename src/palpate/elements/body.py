@@ -1,5 +1,7 @@
 """Bodies: what needs a force to accelerate or to be held up; and the zero of the sensor that weighs them."""
 
+# pyright: reportIncompatibleMethodOverride=false
+# what the interface asks as a property may be a constant
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -27,11 +29,7 @@ class RigidBody(Element):
     type: ClassVar[str] = "rigid-body"
     stores: ClassVar[bool] = True
     inertial: ClassVar[bool] = True
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """phi."""
-        return _TEN
+    parameters: ClassVar[tuple[Parameter, ...]] = _TEN
 
     def phi(self, p: FloatArray) -> FloatArray:
         """Its own parameters."""
@@ -128,6 +126,7 @@ class WheelSpin(Element):
     options: ClassVar[Mapping[str, str]] = {"radius": "m"}
     inertial: ClassVar[bool] = True
     spin: ClassVar[bool] = True
+    looks_at: ClassVar[tuple[str, ...]] = ("wheel", "camber", "pitch")
     needs: ClassVar[str] = "push and pull it with faster starts and stops"
 
     def __post_init__(self) -> None:
@@ -148,11 +147,6 @@ class WheelSpin(Element):
     def on_wheel(self, radius: float) -> Self:
         """The same inertia of a wheel with another radius."""
         return replace(self, radius=radius)
-
-    @property
-    def looks_at(self) -> tuple[str, ...]:
-        """How the wheel turns, and how it stands."""
-        return ("wheel", "camber", "pitch")
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
@@ -190,11 +184,7 @@ class SensorBias(Element):
     acts_on: str = field(default=SENSOR, init=False)
     type: ClassVar[str] = "sensor-bias"
     instrument: ClassVar[bool] = True
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """One per channel of the sensor."""
-        return _SIX
+    parameters: ClassVar[tuple[Parameter, ...]] = _SIX
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """One, whatever the motion."""

@@ -33,7 +33,7 @@ class Symbol:
         raise TypeError("a symbol is neither true nor false")
 
 
-def _wrapped(function: Callable[..., float], *, swapped: bool = False) -> Callable[..., Symbol]:
+def _wrapped(function: Callable[..., Any], *, swapped: bool = False) -> Callable[..., Symbol]:
     return lambda *x: Symbol(function(*(Symbol(v).value for v in (x[::-1] if swapped else x))))
 
 

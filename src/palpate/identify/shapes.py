@@ -104,8 +104,8 @@ class Projection:
     rows: Rows
     model: Model
     free: tuple[FreeShape, ...]
-    fixed: FloatArray
-    """(columns, rows): an orthonormal basis of the unconstrained ones first, then those that must be positive."""
+    still: FloatArray
+    """(columns + 1, rows): an orthonormal basis of the unconstrained ones first, then positive ones, then y."""
     order: NDArray[np.int64]
     """Column -> parameter of the model: fixed ones, then moving ones."""
     positive: BoolArray
@@ -118,6 +118,11 @@ class Projection:
     """X'X of fixed columns and y."""
     parts: dict[int, Model]
     """The elements with free shapes, each alone."""
+
+    @property
+    def fixed(self) -> FloatArray:
+        """(columns, rows) that no free shape touches."""
+        return self.still[:-1]
 
     def parameters(self, p: FloatArray) -> FloatArray:
         """The model's parameters in its own order."""
@@ -141,20 +146,18 @@ class Projection:
         """The linear fit there."""
         raw = tuple(self.rows.raw(part, self.shapes(u, i)) for i, part in self.parts.items())
         moving = np.concatenate([np.empty((0, self.rows.y.shape[1])), *(self.rows.passed(r) for r in raw)])
-        gram = self.assembled(moving @ self.fixed.T, moving @ moving.T, moving @ self.rows.y[0])
-        p, cost = solve_positive(gram, self.positive)
-        return Trial(u, p, float(cost), gram, moving, raw)
+        gram, p, cost = self.fit(moving)
+        return Trial(u, p, cost, gram, moving, raw)
 
-    def assembled(self, cross: FloatArray, inner: FloatArray, with_y: FloatArray) -> FloatArray:
-        """X'X of [fixed, moving, y] from the moving columns' products; stacks of them, too."""
-        f, m = len(self.fixed), inner.shape[-1]
-        gram = np.empty((*inner.shape[:-2], f + m + 1, f + m + 1))
-        gram[..., :f, :f], gram[..., -1, -1] = self.inner[:f, :f], self.inner[f, f]
-        gram[..., :f, -1], gram[..., -1, :f] = self.inner[:f, f], self.inner[:f, f]
-        gram[..., f:-1, :f], gram[..., :f, f:-1] = cross, np.swapaxes(cross, -1, -2)
-        gram[..., f:-1, f:-1] = inner
-        gram[..., f:-1, -1], gram[..., -1, f:-1] = with_y, with_y
-        return gram
+    def fit(self, moving: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        """X'X of [fixed, moving, y] for these moving columns, and the linear fit: its parameters and its cost."""
+        f, m = len(self.fixed), len(moving)
+        cross = moving @ self.still.T
+        gram = np.block([[self.inner, cross.T], [cross, moving @ moving.T]])
+        order = [*range(f), *range(f + 1, f + 1 + m), f]
+        gram = gram[np.ix_(order, order)]
+        p, cost = solve_positive(gram, self.positive)
+        return gram, p, float(cost)
 
     def slopes(self, trial: Trial, of: Sequence[int]) -> FloatArray:
         """d (Y p) / du at constant p for some of the shapes, (shapes, rows)."""
@@ -204,19 +207,18 @@ def project(
     X = np.concatenate([np.empty((0, rows.y.shape[1])), *columns])
     positive = np.array([is_positive[i] for i in fixed], dtype=bool)
     basis, from_basis = _basis(X[~positive])
-    F = np.concatenate([basis, X[positive]])
+    still = np.concatenate([basis, X[positive], rows.y])
     at = np.array(fixed, dtype=np.int64)
-    with_y = np.concatenate([F, rows.y])
     return Projection(
         rows=rows,
         model=model,
         free=free,
-        fixed=F,
+        still=still,
         order=np.concatenate([at[~positive], at[positive], np.array(moving, dtype=np.int64)]),
         positive=np.array([False] * len(basis) + [True] * int(positive.sum()) + [is_positive[i] for i in moving]),
         from_basis=from_basis,
         moved=moved,
-        inner=with_y @ with_y.T,
+        inner=still @ still.T,
         parts={i: rows.alone(model.elements[i]) for i in moved},
     )
 
@@ -303,64 +305,35 @@ def ends_of(free: Sequence[FreeShape]) -> tuple[FloatArray, FloatArray]:
 
 def search_grid(projection: Projection, start: FloatArray, *, grid: tuple[int, int, int] = GRID) -> FloatArray:
     """The best cell of a coarse grid, element by element until nothing changes: borders have local minima."""
-    u = start.copy()
-    cells = {i: _cells(projection.free, i, start, grid) for i in projection.moved}
-    blocks = {i: _blocks(projection, i, cells[i], start) for i in projection.moved}
-    chosen = dict.fromkeys(projection.moved, -1)
-    for _ in range(3 if len(projection.moved) > 1 else 1):
+    u, elements = start.copy(), projection.model.elements
+    mine = {i: [n for n, f in enumerate(projection.free) if f.element == i] for i in projection.moved}
+    cells = {i: _cells([projection.free[n] for n in mine[i]], start[mine[i]], grid) for i in projection.moved}
+    blocks: dict[int, list[FloatArray]] = {i: [] for i in projection.moved}
+    for i, of_element in cells.items():
+        for cell in of_element:
+            u[mine[i]] = cell
+            blocks[i].append(projection.rows.columns(elements[i], projection.shapes(u, i)))
+    chosen = dict.fromkeys(projection.moved, 0)  # where it starts
+    for _ in range(3 if len(chosen) > 1 else 1):
         before = dict(chosen)
-        for i in projection.moved:
-            chosen[i] = int(np.argmin(_costs(projection, u, i, blocks[i])))
-            u[_of_element(projection.free, i)] = cells[i][chosen[i]]
+        for i in chosen:
+            trials = [[blocks[j][n if j == i else chosen[j]] for j in chosen] for n in range(len(cells[i]))]
+            chosen[i] = int(np.argmin([projection.fit(np.concatenate(columns))[2] for columns in trials]))
         if chosen == before:
             break
+    for i, n in chosen.items():
+        u[mine[i]] = cells[i][n]
     return u
 
 
-def _of_element(free: Sequence[FreeShape], element: int) -> list[int]:
-    return [n for n, f in enumerate(free) if f.element == element]
-
-
-def _cells(free: Sequence[FreeShape], element: int, start: FloatArray, grid: tuple[int, int, int]) -> FloatArray:
-    """(cells, shapes of the element), with the start among them."""
-    mine = _of_element(free, element)
-    borders = sum(not free[n].logarithmic for n in mine)
+def _cells(free: Sequence[FreeShape], start: FloatArray, grid: tuple[int, int, int]) -> FloatArray:
+    """(cells, shapes) of one element, the start first."""
+    borders = sum(not f.logarithmic for f in free)
     axes = list[FloatArray]()
-    for n in mine:
-        low, high = ends_of([free[n]])
-        count = max(5, int(grid[0] / borders)) if not free[n].logarithmic else grid[1 if len(mine) > 1 else 2]
-        axes.append(np.linspace(float(low[0]), float(high[0]), count + 2, dtype=float)[1:-1])
-    return np.array([start[mine], *product(*axes)])
-
-
-def _blocks(projection: Projection, element: int, cells: FloatArray, start: FloatArray) -> FloatArray:
-    """The element's columns in each cell, (cells, columns, rows)."""
-    mine, u = _of_element(projection.free, element), start.copy()
-    blocks: list[FloatArray] = []
-    for cell in cells:
-        u[mine] = cell
-        blocks.append(projection.rows.columns(projection.model.elements[element], projection.shapes(u, element)))
-    return np.array(blocks)
-
-
-def _costs(projection: Projection, u: FloatArray, element: int, blocks: FloatArray) -> FloatArray:
-    """The cost in each cell of one element, all others at u."""
-    rows, model = projection.rows, projection.model
-    others = [
-        rows.columns(model.elements[i], projection.shapes(u, i)) if i != element else blocks[0]
-        for i in projection.moved
-    ]
-    begin = sum(len(o) for o, i in zip(others, projection.moved, strict=True) if i < element)
-    at = slice(begin, begin + blocks.shape[1])
-    still = np.concatenate(others)
-    inner = np.tile(still @ still.T, (len(blocks), 1, 1))
-    cross = np.tile(still @ projection.fixed.T, (len(blocks), 1, 1))
-    with_y = np.tile(still @ rows.y[0], (len(blocks), 1))
-    beside = blocks @ still.T
-    inner[:, at, :], inner[:, :, at] = beside, beside.swapaxes(1, 2)
-    inner[:, at, at] = blocks @ blocks.swapaxes(1, 2)
-    cross[:, at], with_y[:, at] = blocks @ projection.fixed.T, blocks @ rows.y[0]
-    return solve_positive(projection.assembled(cross, inner, with_y), projection.positive)[1]
+    for f in free:
+        count = max(5, int(grid[0] / borders)) if not f.logarithmic else grid[1 if len(free) > 1 else 2]
+        axes.append(np.linspace(f.to_search(f.low), f.to_search(f.high), count + 2, dtype=float)[1:-1])
+    return np.array([start, *product(*axes)])
 
 
 def polish(projection: Projection, start: Trial, of: Sequence[int], *, negligible: float, steps: int = 15) -> Trial:

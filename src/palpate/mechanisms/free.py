@@ -1,5 +1,7 @@
 """Free motion: a body that nothing constrains, such as a handle moved on its sensor. All six rows are free."""
 
+# pyright: reportIncompatibleMethodOverride=false
+# what the interface asks as a property may be a constant
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -22,13 +24,6 @@ from palpate.physics.motion import (
     quaternion_product,
 )
 
-_ADVICE: Mapping[str, str] = {
-    "m": "lift and shake it along every axis",
-    **{f"c_{axis}": f"tilt its {axis} axis out of the vertical" for axis in "xyz"},
-    **{f"I{axis}{axis}": f"turn it back and forth faster about {axis}" for axis in "xyz"},
-    **{f"I{a}{b}": f"turn it faster about {a} and about {b}" for a, b in ("xy", "xz", "yz")},
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Free(Mechanism):
@@ -40,42 +35,24 @@ class Free(Mechanism):
 
     type: ClassVar[str] = "free"
     frame: ClassVar[str] = "sensor frame of the load cell; inertias are matrix entries about its origin"
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """All six."""
-        return WRENCH_ROWS
-
-    @property
-    def coordinates(self) -> Mapping[str, str]:
-        """None: nothing guides it."""
-        return {}
-
-    @property
-    def state(self) -> tuple[str, ...]:
-        """Place and turn, then velocity and omega."""
-        return ("x", "y", "z", "q_w", "q_x", "q_y", "q_z", "v_x", "v_y", "v_z", "w_x", "w_y", "w_z")
-
-    @property
-    def accelerations(self) -> tuple[str, ...]:
-        """Of the origin, and omega_dot."""
-        return ("a_x", "a_y", "a_z", "w_dot_x", "w_dot_y", "w_dot_z")
-
-    @property
-    def units(self) -> tuple[str, ...]:
-        """Lengths and angles in turn; a quaternion has no unit."""
-        moving = (*["m/s"] * 3, *["rad/s"] * 3, *["m/s2"] * 3, *["rad/s2"] * 3)
-        return (*["m"] * 3, *["1"] * 4, *moving)
-
-    @property
-    def advice(self) -> Mapping[str, str]:
-        """By the axes of the sensor."""
-        return _ADVICE
-
-    @property
-    def joints(self) -> tuple[Joint, ...]:
-        """It floats."""
-        return (Joint("free", "free", (0.0, 0.0, 0.0), 0),)
+    rows: ClassVar[tuple[Row, ...]] = WRENCH_ROWS
+    coordinates: ClassVar[Mapping[str, str]] = {}
+    state: ClassVar[tuple[str, ...]] = (
+        *("x", "y", "z", "q_w", "q_x", "q_y", "q_z"),
+        *("v_x", "v_y", "v_z", "w_x", "w_y", "w_z"),
+    )
+    accelerations: ClassVar[tuple[str, ...]] = ("a_x", "a_y", "a_z", "w_dot_x", "w_dot_y", "w_dot_z")
+    units: ClassVar[tuple[str, ...]] = (
+        *(*["m"] * 3, *["1"] * 4),
+        *(*["m/s"] * 3, *["rad/s"] * 3, *["m/s2"] * 3, *["rad/s2"] * 3),
+    )
+    advice: ClassVar[Mapping[str, str]] = {
+        "m": "lift and shake it along every axis",
+        **{f"c_{axis}": f"tilt its {axis} axis out of the vertical" for axis in "xyz"},
+        **{f"I{axis}{axis}": f"turn it back and forth faster about {axis}" for axis in "xyz"},
+        **{f"I{a}{b}": f"turn it faster about {a} and about {b}" for a, b in ("xy", "xz", "yz")},
+    }
+    joints: ClassVar[tuple[Joint, ...]] = (Joint("free", "free", (0.0, 0.0, 0.0), 0),)
 
     def observe(self, motion: Motion) -> Kinematics:
         """The measured motion as it is."""

@@ -1,5 +1,7 @@
 """A hinge: the body turns about one axis, upright or inclined. One row is free, the moment about the axis."""
 
+# pyright: reportIncompatibleMethodOverride=false
+# what the interface asks as a property may be a constant
 from __future__ import annotations
 
 import math
@@ -36,17 +38,10 @@ class Hinge(OneFreedom):
         "hinge: origin on the axis, z along it; the angle is zero when shut and positive when opening"
     )
     main: ClassVar[str | None] = HINGE
+    rows: ClassVar[tuple[Row, ...]] = (Row("n_z", "N m"),)
+    state: ClassVar[tuple[str, ...]] = ("angle", "speed")
+    joints: ClassVar[tuple[Joint, ...]] = (Joint(HINGE, "turn", (0.0, 0.0, 1.0), 0),)
     hand: ClassVar[tuple[float, float, float]] = (0.8, 0.0, 0.0)
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """The moment about the axis."""
-        return (Row("n_z", "N m"),)
-
-    @property
-    def state(self) -> tuple[str, ...]:
-        """Angle and speed."""
-        return ("angle", "speed")
 
     def with_gravity(self, gravity: Sequence[float] | FloatArray) -> Hinge:
         """The same hinge with gravity (m/s2) as a vector in its frame at angle zero: R_world_hinge' g_world."""
@@ -54,11 +49,6 @@ class Hinge(OneFreedom):
         size, across = math.hypot(x, y, z), math.hypot(x, y)
         direction = math.atan2(y, x) if across > 0 else 0.0
         return replace(self, gravity=size, inclination=math.atan2(across, z), direction=direction)
-
-    @property
-    def joints(self) -> tuple[Joint, ...]:
-        """It turns about z."""
-        return (Joint(HINGE, "turn", (0.0, 0.0, 1.0), 0),)
 
     @property
     def leaning(self) -> float:

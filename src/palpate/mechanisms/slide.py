@@ -1,5 +1,7 @@
 """A slide: the body moves along one axis and does not turn. One row is free, the force along the axis."""
 
+# pyright: reportIncompatibleMethodOverride=false
+# what the interface asks as a property may be a constant
 from __future__ import annotations
 
 import math
@@ -34,23 +36,11 @@ class Slide(OneFreedom):
     type: ClassVar[str] = "slide"
     frame: ClassVar[str] = "slide: x along the axis; the position is zero when shut and positive when opening"
     main: ClassVar[str | None] = SLIDE
+    rows: ClassVar[tuple[Row, ...]] = (Row("f_x", "N"),)
+    state: ClassVar[tuple[str, ...]] = ("position", "speed")
+    joints: ClassVar[tuple[Joint, ...]] = (Joint(SLIDE, "slide", (1.0, 0.0, 0.0), 0),)
     unit: ClassVar[str] = "m"
     outward: ClassVar[tuple[float, float, float]] = (1.0, 0.0, 0.0)
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """The force along the axis."""
-        return (Row("f_x", "N"),)
-
-    @property
-    def state(self) -> tuple[str, ...]:
-        """Position and speed."""
-        return ("position", "speed")
-
-    @property
-    def joints(self) -> tuple[Joint, ...]:
-        """It slides along x."""
-        return (Joint(SLIDE, "slide", (1.0, 0.0, 0.0), 0),)
 
     @property
     def leaning(self) -> float:

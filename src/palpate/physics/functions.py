@@ -37,20 +37,18 @@ class Functions:
     maximum: Callable[[Scalar, Scalar], Scalar]
 
 
-def _table(module: Any, **others: Callable[..., Scalar]) -> Functions:
+def _table(module: Any, *, step: Callable[[Scalar], Scalar], **others: Callable[..., Scalar]) -> Functions:
     """The functions of a module, where they bear these names, and others."""
+    others["step"] = step
     return Functions(**{f.name: others.get(f.name) or getattr(module, f.name) for f in fields(Functions)})
 
 
+def _sign(x: float) -> float:
+    return (x > 0) - (x < 0) + 0.0
+
+
 ARRAYS = _table(np, atan2=np.arctan2, step=lambda x: np.where(np.asarray(x) > 0, 1.0, 0.0))
-FLOATS = _table(
-    math,
-    abs=abs,
-    sign=lambda x: (x > 0) - (x < 0) + 0.0,
-    step=lambda x: 1.0 if x > 0 else 0.0,
-    minimum=min,
-    maximum=max,
-)
+FLOATS = _table(math, abs=abs, sign=_sign, step=lambda x: 1.0 if x > 0 else 0.0, minimum=min, maximum=max)
 
 
 def casadi_functions() -> Functions:

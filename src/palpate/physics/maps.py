@@ -253,7 +253,7 @@ class Map:
 
 
 def build_map(
-    kinds: Sequence[MapKind],
+    kinds: Sequence[str],
     *,
     fixed: Mapping[int, float] | None = None,
     factor: Factor = "UtU",
