@@ -23,6 +23,7 @@ from palpate.files import finite
 from palpate.findings import Finding, Severity
 from palpate.motion.clock import clock_map, evenly_sampled, resample
 from palpate.motion.cloud import markers_of, mean_cloud
+from palpate.motion.extrinsics import OTHER_AXES
 from palpate.motion.plausibility import check_imu
 from palpate.physics.arrays import FloatArray
 from palpate.physics.motion import continuous_quaternions, quaternion_from_rotation
@@ -196,7 +197,7 @@ def _motion_data(motion: CapturedMotion) -> dict[str, Any]:
             "rotation_std_rad": placement.turn_std_rad.tolist(),
             "translation_m": placement.r_ab.tolist(),
             "translation_std_m": placement.lever_std.tolist(),
-            "not_told": list(placement.weak),
+            "not_told": [f"{weak}: {OTHER_AXES}" for weak in placement.weak],
         }
         if placement.tilt is not None:
             tilt = placement.tilt

@@ -192,12 +192,12 @@ def _parameters(fit: Fit, model: Model, known: Mapping[str, Any]) -> dict[str, d
 
 def _drawn(model: Model) -> dict[str, float]:
     """The model's numbers as tables show them: a centre of mass (c_x) instead of its moment (mc_x)."""
-    found = dict(model.values)
+    drawn = dict(model.values)
     for name, value in model.values.items():
         before, _, last = name.rpartition("mc_")
         if last in ("x", "y", "z") and f"{before}m" in model.values:
-            found[f"{before}c_{last}"] = value / model.values[f"{before}m"]
-    return found
+            drawn[f"{before}c_{last}"] = value / model.values[f"{before}m"]
+    return drawn
 
 
 def _unexplained(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:

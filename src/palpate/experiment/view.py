@@ -72,12 +72,12 @@ class InstrumentSummary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClockEvidence:
-    """The evidence for a clock's offset: how much stays unexplained at lags around the one that was found."""
+    """The evidence for a clock's offset: how much stays unexplained at lags around the best one."""
 
     name: str
     """The device: wrench, imu."""
     lags_s: FloatArray
-    """From the offset that was found."""
+    """From the best offset."""
     misfit: FloatArray
     """Unexplained share of the variance, 0 to 1."""
     std_s: float
@@ -165,9 +165,9 @@ class View:
     @property
     def main(self) -> CoordinateSeries | None:
         """The coordinate that figures have on their x-axis, where the mechanism has one and it moved."""
-        found = next((c for c in self.coordinates if c.name == self.model.mechanism.main), None)
-        known = np.zeros(0) if found is None else found.position[np.isfinite(found.position)]
-        return found if len(known) and known.min() < known.max() else None
+        series = next((c for c in self.coordinates if c.name == self.model.mechanism.main), None)
+        known = np.zeros(0) if series is None else series.position[np.isfinite(series.position)]
+        return series if len(known) and known.min() < known.max() else None
 
     def within(self, *names: str) -> BoolArray:
         """(samples,): inside one of these segments."""

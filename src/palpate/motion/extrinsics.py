@@ -32,6 +32,8 @@ _NEAR_M = 1.0
 """An instrument sits within about this of the frame that it is on."""
 _PIECE_S = 2.0
 _FEWEST_PIECES = 8
+OTHER_AXES = "turn the object about other axes, too"
+"""What shows a turn or lever arm that is not known."""
 UNKNOWN_TURN, UNKNOWN_LEVER = float(np.radians(2.0)), 0.02
 """Standard deviations (rad, m) from which a component is called unknown."""
 _FREE = 1e6
@@ -449,7 +451,7 @@ def _weak(what: str, covariance: FloatArray, limit: float) -> tuple[str, ...]:
     sizes = [f"{np.degrees(s):.1f} deg" if turn else f"{1e3 * s:.0f} mm" for s in stds]
     sizes = [size if s < (1.5 if turn else 1.0) else "anything" for s, size in zip(stds, sizes, strict=True)]
     return tuple(
-        f"the {what} {_axis(v)} is not known (+- {size}): turn the object about other axes, too"
+        f"the {what} {_axis(v)} is not known (+- {size})"
         for std, size, v in zip(stds, sizes, vectors.T, strict=True)
         if std > limit
     )
@@ -537,4 +539,4 @@ def _relabelled(estimate: FloatArray, drawing: FloatArray) -> str:
 
 def _unchecked(quantity: str, placement: Placement, what: str) -> Finding:
     reason = placement.weak[0] if placement.weak else "the motion does not tell it"
-    return Finding("placement-unknown", f"its {quantity} cannot be checked: {reason}", what)
+    return Finding("placement-unknown", f"its {quantity} cannot be checked: {reason}", what, OTHER_AXES)

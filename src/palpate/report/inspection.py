@@ -25,7 +25,7 @@ from palpate.findings import Finding, sentences
 from palpate.motion.clock import ClockMap, without_lost
 from palpate.motion.cloud import Markers, Source, markers_of, nan_mean, nan_median
 from palpate.motion.derivatives import Bandwidth, pose_motion
-from palpate.motion.extrinsics import UNKNOWN_LEVER, UNKNOWN_TURN
+from palpate.motion.extrinsics import OTHER_AXES, UNKNOWN_LEVER, UNKNOWN_TURN
 from palpate.motion.frames import HingeAxis
 from palpate.motion.imu import PARALLEL, imu_motion
 from palpate.motion.offset import Offset, angular_velocity, window_mean
@@ -651,7 +651,7 @@ def _placement(motion: CapturedMotion) -> Iterator[_Part]:
         cells |= {f"IMU {a}": f"{v:+.4f}" for a, v in zip("xyz", placement.R_ab[i], strict=True)}
         records.append(cells | {"turn ± 95 %, deg": about})
     explained = f"The motion explains {100 * placement.explained:.2f} % of what the IMU saw."
-    note = " ".join([explained, *map(_sentence, placement.weak)])
+    note = " ".join([explained, *(_sentence(f"{weak}: {OTHER_AXES}") for weak in placement.weak)])
     yield table(records, f"IMU in the {motion.frame} frame", note=note)
 
 

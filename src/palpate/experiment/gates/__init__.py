@@ -1,7 +1,7 @@
 """Gates: everything that is asked of a fit before its numbers are believed, for every object alike.
 
-A gate takes a `Case` and yields findings; it yields nothing where its question does not arise. What is fatal fails the
-verdict. `GATES` is the whole list; a threshold stands with its gate.
+A gate takes a `Case` and yields findings. What is fatal fails the verdict. `GATES` is the whole list; a threshold
+stands with its gate.
 """
 
 from __future__ import annotations
@@ -14,40 +14,41 @@ from palpate.findings import Finding
 
 Gate = Callable[[Case], Iterable[Finding]]
 
-GATES: Sequence[Gate] = (
-    mounting.axes,
-    mounting.placement,
-    mounting.signs,
-    mounting.touched,
-    mounting.lever,
-    mounting.beside,
-    mounting.assembly,
-    mounting.exchanged,
-    mounting.ground,
-    mounting.contact,
-    explaining.ending,
-    explaining.conditioning,
-    explaining.carry_over,
-    explaining.misfit,
-    explaining.noise,
-    explaining.outlying,
-    explaining.zero_drift,
-    explaining.zero_change,
-    explaining.bandwidth,
-    explaining.rest,
-    explaining.one_way,
-    explaining.extrapolated,
-    explaining.replayed,
-    numbers.known_mass,
-    numbers.mass_of_prior,
-    numbers.scale,
-    numbers.fixed,
-    numbers.leaning,
-    numbers.damping,
-    numbers.shapes,
-    numbers.refused,
-    numbers.solver,
+GATES: Sequence[tuple[Gate, str]] = (
+    (mounting.axes, "imu"),
+    (mounting.placement, "imu"),
+    (mounting.signs, "any"),
+    (mounting.touched, "any"),
+    (mounting.lever, "any"),
+    (mounting.beside, "guided"),
+    (mounting.assembly, "any"),
+    (mounting.exchanged, "any"),
+    (mounting.ground, "any"),
+    (mounting.contact, "guided"),
+    (explaining.ending, "any"),
+    (explaining.conditioning, "imu"),
+    (explaining.carry_over, "any"),
+    (explaining.misfit, "any"),
+    (explaining.noise, "imu"),
+    (explaining.outlying, "any"),
+    (explaining.zero_drift, "imu"),
+    (explaining.zero_change, "imu"),
+    (explaining.bandwidth, "guided"),
+    (explaining.rest, "guided"),
+    (explaining.one_way, "guided"),
+    (explaining.extrapolated, "guided"),
+    (explaining.replayed, "guided"),
+    (numbers.known_mass, "any"),
+    (numbers.mass_of_prior, "any"),
+    (numbers.scale, "any"),
+    (numbers.fixed, "any"),
+    (numbers.leaning, "any"),
+    (numbers.damping, "any"),
+    (numbers.shapes, "any"),
+    (numbers.refused, "any"),
+    (numbers.solver, "any"),
 )
+"""What is asked, and of what: any object, one whose motion an IMU tells, or one that turns on a hinge or slides."""
 
 FOLLOWS: Mapping[str, tuple[str, ...]] = {
     "swapped": ("misfit", "sign", "unknown", "wheel-radius", "carry-over"),
@@ -61,7 +62,9 @@ MADE_BY_ANYTHING = ("placement",)
 
 def judge(case: Case) -> tuple[Finding, ...]:
     """All findings about a fit, fatal ones first; what only follows from another is left out."""
-    findings = [*case.prepared.findings, *(f for gate in GATES for f in gate(case))]
+    inputs = case.fit.inputs
+    kinds = ("any", "imu" if inputs.imu is not None else "guided" if inputs.main is not None else "")
+    findings = [*case.prepared.findings, *(f for gate, kind in GATES if kind in kinds for f in gate(case))]
     causes = {f.cause for f in findings if f.fatal}
     dropped = {follower for cause in causes for follower in FOLLOWS.get(cause, ())}
     if any(f.fatal for f in case.prepared.findings):

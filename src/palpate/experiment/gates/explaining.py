@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from palpate.errors import PalpateError
+from palpate.experiment.stage.fit import along_travel
 from palpate.experiment.stage.inputs import ATTENUATION_DB
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
@@ -55,7 +56,7 @@ def ending(case: Case) -> Iterator[Finding]:
 def conditioning(case: Case) -> Iterator[Finding]:
     """A combination of a free body's parameters that the motion leaves open."""
     kappa = case.solution.conditioning.kappa_eff
-    if case.fit.inputs.imu is not None and kappa >= KAPPA_LIMIT:
+    if kappa >= KAPPA_LIMIT:
         evidence = (
             f"kappa_eff = {kappa:.0f} is not below {KAPPA_LIMIT:.0f}: the motion leaves a combination of parameters "
             "open"
@@ -115,8 +116,6 @@ def misfit(case: Case) -> Iterator[Finding]:
 
 def noise(case: Case) -> Iterator[Finding]:
     """Errors in the band of the fit that are more than the load cell's noise."""
-    if case.fit.inputs.imu is None:
-        return
     worse = [
         f"{row} {e['value'] / e['noise']:.0f} times"
         for row, e in case.rms.get("test", {}).items()
@@ -139,9 +138,9 @@ def outlying(case: Case) -> Iterator[Finding]:
         return
     starts = np.append(0.0, ends[:-1])[weights < OUTLYING]
     before = np.cumsum([0.0, *(b - a for a, b in plan.segments)])  # the time of a piece inside its segment
-    which = np.searchsorted(before, starts, side="right") - 1
-    inside = [(t - before[i], plan.segments[i]) for t, i in zip(starts, which, strict=True) if i < len(plan.segments)]
-    when = [f"{a + t:.1f} s" for t, (a, _) in inside]
+    which = (np.searchsorted(before, starts, side="right") - 1).tolist()
+    inside = [(t, i) for t, i in zip(starts.tolist(), which, strict=True) if i < len(plan.segments)]
+    when = [f"{plan.segments[i][0] + t - before[i]:.1f} s" for t, i in inside]
     if not when:
         return
     evidence = f"{len(when)} pieces of {len(ends)} do not fit, at about {', '.join(when[:12])}"
@@ -161,7 +160,7 @@ def zero_drift(case: Case) -> Iterator[Finding]:
     t = np.cumsum(train.samples) / train.samples.sum() - 0.5
     moved: list[str] = []
     for row, weight, span in zip(train.model.mechanism.rows, train.weights, train.range(), strict=True):
-        if f"bias_{row.name}" not in names or case.fit.inputs.imu is None:
+        if f"bias_{row.name}" not in names:
             continue
         mean = scores[:, names.index(f"bias_{row.name}")] / (weight**2 * train.samples)
         slope = float(t @ (mean - mean.mean()) / (t @ t))
@@ -178,10 +177,8 @@ def zero_change(case: Case) -> Iterator[Finding]:
 
     The model knows the weight, so the object may lie differently.
     """
-    inputs, balance = case.fit.inputs, case.fit.balance
-    if inputs.imu is None:
-        return
-    still = _still(balance, inputs.rate_hz)
+    balance = case.fit.balance
+    still = _still(balance, case.fit.inputs.rate_hz)
     if len(still) < 2 or still[-1][0] - still[0][1] < FAR_S:
         return
     v = np.append(-case.solution.p, 1.0)
@@ -220,7 +217,7 @@ def _still(balance: Balance, rate: float) -> list[tuple[float, float]]:
 def bandwidth(case: Case) -> Iterator[Finding]:
     """Numbers that depend on the filter: what it cancels out of the balance must not move them."""
     inputs, f = case.fit.inputs, case.fit.inputs.filtering
-    if f.bandwidth_hz is None or f.lowpass is None or not case.solution.uncertainty.enough or not case.one_row:
+    if f.bandwidth_hz is None or f.lowpass is None or not case.solution.uncertainty.enough:
         return
     try:
         low = design_lowpass(inputs.rate_hz, f.bandwidth_hz / 2, attenuation_db=ATTENUATION_DB)
@@ -247,13 +244,14 @@ def bandwidth(case: Case) -> Iterator[Finding]:
 def rest(case: Case) -> Iterator[Finding]:
     """Where the object rests, friction is anywhere within its level: the spring must be within that of the effort."""
     fit, inputs = case.fit, case.fit.inputs
-    if case.refused or not case.one_row or inputs.main is None:
+    if case.refused:
         return
     effort = fit.balance.wrench[:, inputs.mechanism.row_components[0]]
     length = 2 * (round(2 * REST_S * inputs.rate_hz) // 2) + 1
-    resting = fit.moved.resting & inputs.inside(case.moved)
+    segments = case.prepared.segments
+    resting = fit.moved.resting & inputs.inside([*segments["quasi_static"], *segments["train"]])
     long = np.convolve(resting, np.ones(length), mode="same") > length - 0.5  # a turning point is no rest
-    position = inputs.q[:, inputs.main]
+    position = inputs.q[:, 0]
     low, high = inputs.stops or (-np.inf, np.inf)
     clear = (position > low + REST_FROM_STOP * inputs.step) & (position < high - REST_FROM_STOP * inputs.step)
     at = np.flatnonzero(long & np.isfinite(effort) & clear)
@@ -281,17 +279,14 @@ def holding(model: Model, position: FloatArray) -> tuple[FloatArray, FloatArray]
 
 def one_way(case: Case) -> Iterator[Finding]:
     """Moved one way only, friction has one sign: the same as a force that holds the object everywhere."""
-    inputs = case.fit.inputs
-    if inputs.main is None:
-        return
     dry = [e.name for e in case.model.elements if e.dry]
     static = [n for e in case.model.elements if e.stores and e.acts_on != "wrench" for n in case.model.names_of(e)]
-    position = inputs.q[np.isfinite(inputs.q[:, inputs.main]), inputs.main]
+    position = case.fit.inputs.seen_position
     least = ONE_WAY * float(np.ptp(position))
     back, forth = (float((np.maximum.accumulate(x) - x).max()) for x in (position, -position))
     if not dry or not static or min(back, forth) > least:
         return
-    way, fixed = "opened" if back <= least else "closed", inputs.belief.fixed
+    way, fixed = "opened" if back <= least else "closed", case.fit.inputs.belief.fixed
     held = [f"{name} = {fixed[name]:g}" for name in static if name in fixed]
     evidence = f"the object is only ever {way}: friction ({', '.join(dry)}) and a force that is the same everywhere"
     if held:
@@ -303,14 +298,11 @@ def one_way(case: Case) -> Iterator[Finding]:
 
 def extrapolated(case: Case) -> Iterator[Finding]:
     """Positions that the model speaks about and the fit has not seen."""
-    inputs = case.fit.inputs
-    if inputs.main is None:
-        return
-    position = inputs.q[case.fit.prediction.at[case.fit.prediction.inside(case.fit.plan.segments)], inputs.main]
+    position = along_travel(case.fit)[0]
     if len(position) == 0:
         return
     low, high = float(np.nanmin(position)), float(np.nanmax(position))
-    if low > EXTRAPOLATED * inputs.step:
+    if low > EXTRAPOLATED * case.fit.inputs.step:
         evidence = (
             f"the object was never seen moving below {case.shown(low, '.0f')}: what it does near the closed position "
             "is extrapolated"
@@ -325,7 +317,7 @@ def extrapolated(case: Case) -> Iterator[Finding]:
 
 def replayed(case: Case) -> Iterator[Finding]:
     """A replay that went elsewhere, or that there is none."""
-    if case.replay is None or case.fit.inputs.main is None:
+    if case.replay is None:
         return
     if not case.replay.scored:
         travel = case.shown(case.replay.least_travel, ".0f")

@@ -39,8 +39,6 @@ PIECE_S = 1.0
 
 def axes(case: Case) -> Iterable[Finding]:
     """Axes of load cell and IMU against each other, units of forces against moments."""
-    if case.fit.inputs.imu is None:
-        return ()
     turned = [Finding("axes", text, severity=Severity.FATAL) for text in axis_problems(case.fit.train)]
     return turned + [Finding("scale", text, severity=Severity.FATAL) for text in scale_problems(case.fit.train)]
 
@@ -60,10 +58,10 @@ def placement(case: Case) -> Iterator[Finding]:
     try:
         place = imu_on_load_cell(motion, inputs.sensors[0].wrench.x[start:stop])
     except DataProblem:
-        return  # too little motion to tell, which other gates say in their own words
+        return  # too little motion to tell, which other gates say in other words
     T = mounted.T_body_imu
     for finding in check_placement(place, T[:3, :3], T[:3, 3]):
-        # a millimetre is a percent of a small handle's inertia: what is told here is no small matter
+        # a millimetre is a percent of a small handle's inertia: what is said here is no small matter
         if finding.cause == "placement":
             yield replace(finding, severity=Severity.FATAL)
 
@@ -132,8 +130,6 @@ def lever(case: Case) -> Iterator[Finding]:
 
 def beside(case: Case) -> Iterator[Finding]:
     """A sensor that sits otherwise than stated, and a clock or a table's effort that is late: of one row."""
-    if not case.one_row or case.fit.inputs.imu is not None:
-        return
     names, value, std = _beside_balance(case.fit)
     late, late_std = float(value[-1]), float(std[-1])
     by, way = f"{1e3 * abs(late):.1f} ms (+- {1.96e3 * late_std:.1f})", "later" if late > 0 else "earlier"
@@ -151,9 +147,8 @@ def beside(case: Case) -> Iterator[Finding]:
     shares: list[str] = []
     for name, v, s in zip(names, value, std, strict=False):
         unit = "N" if name.startswith("f") else "N m"
-        limit, word = (BESIDE_SHARE, "of") if unit == row_unit else (BESIDE_M, "m")
-        if row_unit == "N" and unit == "N m":
-            limit, word = 1 / BESIDE_M, "1/m"
+        limit, word = (BESIDE_M, "m") if row_unit == "N m" else (1 / BESIDE_M, "1/m")
+        limit, word = (BESIDE_SHARE, "of") if unit == row_unit else (limit, word)
         if abs(v) > max(limit, BESIDE_STDS * s):
             shares.append(f"{v:+.2g} {word} {name}")
     if shares:
@@ -251,9 +246,8 @@ def assembly(case: Case) -> Iterator[Finding]:
             evidence = (
                 f"the links explain more when assembled the other way, {way} (RMS {left:.3g} not {ours:.3g} {unit})"
             )
-            yield Finding(
-                "assembly", evidence, "mechanism.linkage", "check how the links are assembled", Severity.FATAL
-            )
+            remedy = "check how the links are assembled"
+            yield Finding("assembly", evidence, "mechanism.linkage", remedy, Severity.FATAL)
 
 
 def exchanged(case: Case) -> Iterator[Finding]:
@@ -284,12 +278,11 @@ def ground(case: Case) -> Iterable[Finding]:
 
 
 def contact(case: Case) -> Iterator[Finding]:
-    """Stops that were found farther in than the ends of the travel."""
+    """Stops farther in than the ends of the travel."""
     before, inputs = case.prepared.inputs, case.fit.inputs
-    if inputs.stops is None or inputs.stops == before.stops or inputs.main is None:
+    if inputs.stops is None or inputs.stops == before.stops:
         return
-    position = inputs.q[np.isfinite(inputs.q[:, inputs.main]), inputs.main]
-    edge = AT_STOP * inputs.step
+    position, edge = inputs.seen_position, AT_STOP * inputs.step
     low, high = inputs.stops[0] + edge, inputs.stops[1] - edge
     show = case.shown
     ends = [f"below {show(low, '.1f')}"] if low > position.min() + 1.01 * edge else []

@@ -16,7 +16,6 @@ from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify import solve
 from palpate.identify.solution import Estimate, Solution, Status
-from palpate.physics.arrays import FloatArray
 
 MASS_OFF, MASS_STDS = 0.02, 5.0
 """A stated mass may differ from what the data weigh by this share, or by so many standard deviations."""
@@ -26,8 +25,6 @@ SCALE_OFF, SCALE_UNKNOWN = 0.05, 0.2
 """By so much a scale must be off to be accused; an interval beyond the second to either side cannot tell."""
 FIXED_OFF, FIXED_STDS = 0.05, 5.0
 """A fixed number may differ from what the data say by this share, or by so many standard deviations."""
-
-
 VAGUE = 0.5
 """An inertia whose interval reaches this share of it to either side is not known."""
 OFTEN = 95.0
@@ -80,9 +77,8 @@ class _Judge:
     """What the samples of a fit show."""
 
     def __init__(self, fit: Fit, rate_known: bool) -> None:
-        inside = fit.prediction.inside(fit.plan.segments)
-        self.fit, self.rate_known, self.kinematics = fit, rate_known, fit.balance.kinematics
-        self.at = fit.prediction.at[inside]
+        at = fit.prediction.at[fit.prediction.inside(fit.plan.segments)]
+        self.fit, self.rate_known, self.kinematics = fit, rate_known, fit.balance.kinematics.at(at)
         self.rows = fit.rows()
         """(samples, rows, parameters + 1) of the fit's segments."""
         self.level = fit.level
@@ -126,9 +122,9 @@ class _Judge:
     def _slowness(self, element: Element) -> float:
         """How many times faster than in the fit the coordinate of a viscous element ordinarily moves, at least 1."""
         coordinate = self.kinematics.coordinates.get(element.acts_on)
-        if coordinate is None or element.dry or not len(self.at):
+        if coordinate is None or element.dry or not len(self.rows):
             return 1.0
-        speed = float(np.percentile(np.abs(np.asarray(coordinate.speed)[self.at]), OFTEN))
+        speed = float(np.percentile(np.abs(np.asarray(coordinate.speed)), OFTEN))
         return max(1.0, ORDINARY[self.fit.inputs.mechanism.coordinates[element.acts_on]] / max(speed, 1e-12))
 
     def _twins(self, i: int) -> list[str]:
@@ -141,17 +137,18 @@ class _Judge:
 
     def _unseen(self, zone: Scope) -> str:
         """What of a zone was not done: too little of it for a number, however small the noise."""
-        position, over = self._path(zone.over)
-        _, speed = self._path(zone.acts_on)
+        over, speed = (
+            self.kinematics.coordinates[zone.over],
+            np.asarray(self.kinematics.coordinates[zone.acts_on].speed),
+        )
         going = {"opening": speed > 0, "closing": speed < 0, "both": speed != 0}[zone.when]
         there, back = float(np.maximum(speed, 0).sum()), float(np.maximum(-speed, 0).sum())
         verb = zone.when if zone.when != "both" else "moving"
         where = f" {zone.where}" if zone.where else ""
-        if zone.when != "both" and min(there, back) < ONE_WAY * max(there, back):
-            only = "opening" if there > back else "closing"
-            if only != zone.when:
-                return f"the object was moved in one direction only, {only}; it takes {verb}{where}"
-        way = float(np.sum(np.abs(over) * going * zone.weight(position))) / self.fit.inputs.rate_hz
+        only = "opening" if there > back else "closing"
+        if zone.when not in ("both", only) and min(there, back) < ONE_WAY * max(there, back):
+            return f"the object was moved in one direction only, {only}; it takes {verb}{where}"
+        way = float(np.sum(np.abs(over.speed) * going * zone.weight(over.position))) / self.fit.inputs.rate_hz
         unit = self.fit.inputs.mechanism.coordinates[zone.over]
         steps = way / STEP[unit]
         if steps >= LEAST_WAY:
@@ -160,10 +157,6 @@ class _Judge:
             return f"the object is never seen {verb}{where}"
         seen = f"{np.degrees(way):.1f} deg" if unit == "rad" else f"{1e3 * way:.0f} mm"
         return f"the object is seen {verb}{where} for {seen} in all"
-
-    def _path(self, name: str) -> tuple[FloatArray, FloatArray]:
-        coordinate = self.kinematics.coordinates[name]
-        return np.asarray(coordinate.position)[self.at], np.asarray(coordinate.speed)[self.at]
 
 
 def known_mass(case: Case) -> Iterator[Finding]:
@@ -213,9 +206,8 @@ def scale(case: Case) -> Iterator[Finding]:
     for name, value in case.config.known.items():
         e = case.solution[name]
         if e.ci95 is None or value == 0:
-            yield Finding(
-                "scale", "it is known, but the data do not tell it: the effort's scale cannot be checked", name
-            )
+            evidence = "it is known, but the data do not tell it: the effort's scale cannot be checked"
+            yield Finding("scale", evidence, name)
             continue
         ratio, low, high = e.value / value, *sorted(bound / value for bound in e.ci95)
         if high - low > 2 * SCALE_UNKNOWN:
@@ -307,12 +299,11 @@ def refused(case: Case) -> Iterable[Finding]:
         reasons.setdefault((f.evidence, "" if unexplained else f.remedy), []).append(name)
     for (evidence, remedy), names in reasons.items():
         verb = "is" if len(names) == 1 else "are"
-        yield Finding(
-            "unknown", f"{', '.join(names)} {verb} not known: {evidence}", ", ".join(names), remedy, Severity.FATAL
-        )
+        which = ", ".join(names)
+        yield Finding("unknown", f"{which} {verb} not known: {evidence}", which, remedy, Severity.FATAL)
 
 
 def solver(case: Case) -> Iterable[Finding]:
     """What the solver noticed; conditioning is no news where the mechanism hides numbers by its nature."""
-    silent = ("conditioning",) if case.model.mechanism.hidden or case.one_row else ()
+    silent = ("conditioning",) if case.model.mechanism.hidden or len(case.model.mechanism.rows) == 1 else ()
     return tuple(f for f in case.solution.warnings if f.cause not in silent)

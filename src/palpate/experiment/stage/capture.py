@@ -188,10 +188,10 @@ def _cloud(experiment: Experiment[MotionPart], markers: Markers) -> tuple[Cloud,
     """The reference cloud with all that it can place, also markers that are not on the body."""
     part, static = experiment.config.markers, experiment.config.recordings.static
     kind = part.reference or ("static" if static is not None else "still" if part.still is not None else "mean")
-    if kind == "static" and static is None:
-        raise experiment.problem("recordings.static", "this key is missing: markers.reference asks for it")
     with experiment.at("markers.reference", kind=DataProblem):
         if kind == "static":
+            if static is None:
+                raise experiment.problem("recordings.static", "this key is missing: markers.reference asks for it")
             at_rest = upright(markers_of(load_part(experiment, "recordings.static", static)), part.up)
             return completed(static_cloud(at_rest), markers), kind
         if kind == "still":
@@ -201,14 +201,14 @@ def _cloud(experiment: Experiment[MotionPart], markers: Markers) -> tuple[Cloud,
 
 def _frames(experiment: Experiment[MotionPart], cloud: Cloud, poses: Poses) -> dict[str, FloatArray]:
     """The declared frames in the cloud; a hinge without markers is not among them."""
-    found: dict[str, FloatArray] = {}
+    frames: dict[str, FloatArray] = {}
     # on the average of the recording: a hinge that points up does so throughout
     up = poses.rotation[poses.seen].mean(axis=0).T @ UP
     up = up / max(float(np.linalg.norm(up)), 1e-300)
     for name, role in _roles(experiment, experiment.config.markers).items():
         with experiment.at(f"markers.{name}"):
-            found |= frames_of({name: role}, cloud, up=up)
-    return found
+            frames |= frames_of({name: role}, cloud, up=up)
+    return frames
 
 
 def _feet(experiment: Experiment[MotionPart], cloud: Cloud) -> FloatArray:
@@ -275,7 +275,7 @@ def attempt(findings: list[Finding], cause: str, what: Callable[[], T]) -> T | N
 def capture(experiment: Experiment[Any], tell: Tell = lambda _: None, *, wrench: bool = False) -> CapturedMotion:
     """Poses and frames of the body, clocks of the instruments beside the cameras, and the vertical.
 
-    wrench: whether the load cell's clock is to be found here, by the motion of the body alone.
+    wrench: whether the load cell's clock is wanted too, by the motion of the body alone.
     """
     tell("aligning the markers")
     body = read_body(experiment)
@@ -399,12 +399,12 @@ def wrench_clock(poses: Poses | None, wrench: Even, imu: Instrument | None) -> O
         motion = imu_motion(imu.even.times_s, x[:, :3], x[:, 3:], np.eye(4), PARALLEL)
         times = imu.clock.to_reference(motion.times_s)
         features = without_lost(motion.times_s, wrench_features(motion), imu.even.lost, PARALLEL.reach_s)
-        found = estimate_offset(times, features, wrench.times_s, wrench.seen_x, what=what)
-        found = replace(  # the IMU's own clock is not known better than that
-            found,
-            std_s=float(np.hypot(found.std_s, imu.clock.offset_std_s)),
-            drift_std_ppm=float(np.hypot(found.drift_std_ppm, imu.clock.drift_std_ppm)),
-            freedom=min(found.freedom, imu.clock.freedom),
+        offset = estimate_offset(times, features, wrench.times_s, wrench.seen_x, what=what)
+        offset = replace(  # it is known no better than the IMU's
+            offset,
+            std_s=float(np.hypot(offset.std_s, imu.clock.offset_std_s)),
+            drift_std_ppm=float(np.hypot(offset.drift_std_ppm, imu.clock.drift_std_ppm)),
+            freedom=min(offset.freedom, imu.clock.freedom),
         )
     elif poses is None:
         raise DataProblem(what, "there is no motion to compare it with", remedy="record an IMU or markers with it")
@@ -413,15 +413,15 @@ def wrench_clock(poses: Poses | None, wrench: Even, imu: Instrument | None) -> O
         if not np.isfinite(motion.omega_dot).all(axis=1).any():
             raise DataProblem(what, "the markers give no motion to compare it with")
         signals = (motion.times_s, wrench_features(motion), wrench.times_s, wrench.seen_x)
-        found = estimate_offset(*signals, what=what, bandwidth_hz=8.0)
+        offset = estimate_offset(*signals, what=what, bandwidth_hz=8.0)
     # the same relation, counted from the response (the load cell) to the predictors (the reference)
     return replace(
-        found,
-        value_s=-found.value_s,
-        at_s=found.at_s - found.value_s,
-        drift_ppm=-found.drift_ppm,
-        lags_s=-found.lags_s[::-1],
-        misfit=found.misfit[::-1],
+        offset,
+        value_s=-offset.value_s,
+        at_s=offset.at_s - offset.value_s,
+        drift_ppm=-offset.drift_ppm,
+        lags_s=-offset.lags_s[::-1],
+        misfit=offset.misfit[::-1],
     )
 
 
@@ -450,22 +450,21 @@ def _placement(
         return None
     signals = (imu.even.times_s, imu.even.seen_x[:, :3], imu.even.seen_x[:, 3:], imu.clock)
     bias, drawing = experiment.config.accelerometer_zero, experiment.config.imu_pose
-    found = attempt(findings, "placement", lambda: imu_on_poses(poses, *signals, bias_std=bias))
-    if found is None:
+    placement = attempt(findings, "placement", lambda: imu_on_poses(poses, *signals, bias_std=bias))
+    if placement is None:
         return None
     if "sensor" in body.frames:  # a frame of three markers is known in the cloud to a part of their noise
         turn, move = pose_std(body.cloud.points[:3], CLOUD_SHARE * body.checked.noise_m)
-        found = replace(found, covariance=found.covariance + np.diag(np.repeat([turn**2, move**2], 3)))
-    if found.explained < TOGETHER:
-        evidence = (
-            f"markers and IMU do not move together: {100 * found.explained:.1f} % of what the IMU feels is explained"
-        )
+        placement = replace(placement, covariance=placement.covariance + np.diag(np.repeat([turn**2, move**2], 3)))
+    if placement.explained < TOGETHER:
+        share = f"{100 * placement.explained:.1f} %"
+        evidence = f"markers and IMU do not move together: {share} of what the IMU feels is explained"
         remedy = "is it fixed to the same body, and are rows missing?"
         findings.append(Finding("placement", evidence, "", remedy))
     if drawing is not None:
         T_sensor_imu = pose_of(experiment, "imu_pose", drawing, "the IMU")
-        findings += check_placement(found, T_sensor_imu[:3, :3], T_sensor_imu[:3, 3])
-    return found
+        findings += check_placement(placement, T_sensor_imu[:3, :3], T_sensor_imu[:3, 3])
+    return placement
 
 
 def _derivatives(config: MotionPart, poses: Poses, up: FloatArray) -> PoseMotion:

@@ -1,4 +1,4 @@
-"""The load cells' clock: what the object's own balance says of it. It needs no signal that both instruments measure."""
+"""The load cells' clock: what the object's balance says of it. It needs no signal that both instruments measure."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _profiled(inputs: Inputs, segments: Sequence[Segment]) -> Offset:
     def tilted(clock: ClockMap) -> ClockMap:
         return replace(clock, drift_ppm=clock.drift_ppm + drift)
 
-    found = profile_clock(
+    offset = profile_clock(
         lambda clock: residuals(tilted(clock), False),
         float(start.offset_at(np.array(middle))) + STEP_S * np.arange(-count, count + 1, dtype=float),
         at_s=middle,
@@ -61,7 +61,7 @@ def _profiled(inputs: Inputs, segments: Sequence[Segment]) -> Offset:
     )
     # the profile's drift counts beside the first guess's, and so does its offset away from the middle
     return replace(
-        found, drift_ppm=found.drift_ppm + drift, value_s=found.value_s + 1e-6 * drift * (found.at_s - middle)
+        offset, drift_ppm=offset.drift_ppm + drift, value_s=offset.value_s + 1e-6 * drift * (offset.at_s - middle)
     )
 
 

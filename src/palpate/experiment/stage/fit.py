@@ -244,7 +244,7 @@ class Fit:
     """An identified object and what it was identified from."""
 
     inputs: Inputs
-    """With the shapes and stops that were found."""
+    """With the shapes and stops of the fit."""
     plan: Plan
     moved: Moved
     balance: Balance
@@ -342,12 +342,12 @@ def fit_inputs(
     fit = fitted(inputs.stops)
     if not find_contact:
         return fit
-    position, left = _along_travel(fit)
+    position, left = along_travel(fit)
     if len(left) and rms(left) > MUCH * np.ptp(fit.rows()[:, :, -1]):
         # contact may spoil the fit so much that it cannot be seen in it: try between closer stops
-        seen, dent = inputs.q[np.isfinite(inputs.q)], DENT * inputs.step
+        seen, dent = inputs.seen_position, DENT * inputs.step
         other = fitted((float(seen.min()) + dent, float(seen.max()) - dent))
-        there, less = _along_travel(other)
+        there, less = along_travel(other)
         both = left[(position >= there.min(initial=np.inf)) & (position <= there.max(initial=-np.inf))]
         if len(less) >= LEAST_SEEN and len(both) and rms(less) < MUCH_BETTER * rms(both):
             fit = other
@@ -400,14 +400,14 @@ def _weighted(inputs: Inputs, train: Compressed, fixed: Mapping[str, float] | No
 
 def _shapes_in_data(balance: Balance, segments: Sequence[Segment]) -> Shaped:
     """The shapes that the data tell; the others stay as given, unless the data speak against that."""
-    found = fit_shapes(balance, segments)
+    shaped = fit_shapes(balance, segments)
     given = balance.model.shapes
-    lost = [p for p in found.profiles if p.interval is None and p.hull[0] <= given[p.name] <= p.hull[1]]
+    lost = [p for p in shaped.profiles if p.interval is None and p.hull[0] <= given[p.name] <= p.hull[1]]
     if not lost:
-        return found
+        return shaped
     again = fit_shapes(balance, segments, held=[p.name for p in lost])
     kept = {p.name: p for p in again.profiles} | {p.name: p.held_at(given[p.name]) for p in lost}
-    return replace(again, profiles=tuple(kept[p.name] for p in found.profiles))
+    return replace(again, profiles=tuple(kept[p.name] for p in shaped.profiles))
 
 
 def quasi_static_spring(inputs: Inputs, balance: Balance, plan: Plan) -> QuasiStatic | None:
@@ -490,7 +490,7 @@ def damping_changes(fit: Fit) -> dict[str, dict[str, float]]:
 
 
 def _sizes(solution: Solution) -> FloatArray:
-    """(parameters,): of mass, centre of mass and inertia the body's own size; infinite of all else."""
+    """(parameters,): of mass, centre of mass and inertia the body's size; infinite of all else."""
     sizes, p = np.full(len(solution.p), np.inf), solution.p
     for i, parameter in enumerate(solution.model.parameters.values()):
         if parameter.map == "inertia" and parameter.name == "m":
@@ -498,7 +498,7 @@ def _sizes(solution: Solution) -> FloatArray:
     return sizes
 
 
-def _along_travel(fit: Fit) -> tuple[FloatArray, FloatArray]:
+def along_travel(fit: Fit) -> tuple[FloatArray, FloatArray]:
     """(used samples,) each: the main coordinate and what is left there, in the segments of the fit."""
     at = fit.prediction.at[fit.prediction.inside(fit.plan.segments)]
     return fit.inputs.q[at, 0], fit.residuals()[:, 0]
@@ -506,7 +506,7 @@ def _along_travel(fit: Fit) -> tuple[FloatArray, FloatArray]:
 
 def _inner_stops(fit: Fit) -> tuple[float, float] | None:
     """Stops farther in, where the residual near an end of the travel stands far out of the rest; None: as they are."""
-    position, residual = _along_travel(fit)
+    position, residual = along_travel(fit)
     if len(position) < LEAST_SEEN:
         return None
     low, high, step = float(position.min()), float(position.max()), fit.inputs.step

@@ -25,6 +25,7 @@ from palpate.motion.derivatives import derivative_noise, pose_motion, signal_noi
 from palpate.motion.extrinsics import Tilt
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rate_hz, segment_mask, symmetric_inverse
 from palpate.physics.functions import Functions, Scalar
+from palpate.physics.inertia import body_regressor
 from palpate.physics.motion import Coordinate, Kinematics, Poses, exp_rotation
 
 LEVEL_RAD = np.radians(0.1)
@@ -315,9 +316,7 @@ def load_on_wheel(fit: Fit) -> FloatArray:
     """(samples,): the normal force F_N at the contact, N, from the balance of forces along the vertical."""
     k = fit.balance.kinematics
     a, w, b = (np.stack([np.asarray(x) for x in v], axis=1) for v in (k.specific_acceleration, k.omega, k.omega_dot))
-    phi = fit.p[:10]
-    mc = np.broadcast_to(phi[1:4], a.shape)
-    force = phi[0] * a + np.cross(b, mc) + np.cross(w, np.cross(w, mc)) - fit.balance.wrench[:, :3]
+    force = (body_regressor(a, w, b) @ fit.p[:10] - fit.balance.wrench)[:, :3]
     assert fit.moved.motion.poses is not None
     return np.asarray(np.einsum("ni,ni->n", fit.moved.motion.poses.rotation[:, 2, :], force), dtype=float)
 
@@ -343,10 +342,9 @@ def resistance(fit: Fit) -> dict[str, Any] | None:
         "mu_r": None,
         "ci95": None,
     }
-    extra = LoadFriction(radius=wheel.radius, mean=mean)
+    extra, k = LoadFriction(radius=wheel.radius, mean=mean), fit.balance.kinematics
     model = replace(fit.inputs.model, elements=(*fit.inputs.model.elements, extra), values={})
     coordinate = Coordinate(np.where(np.isfinite(load), load, mean), 0.0, 0.0, (0.0,) * len(model.mechanism.rows))
-    k = fit.balance.kinematics
     lift = np.tile(np.eye(len(model.parameters) + 1), (len(model.mechanism.rows), 1, 1))
     with_load = replace(k, coordinates={**k.coordinates, LOAD: coordinate})
     balance = replace(fit.balance, model=model, kinematics=with_load, lift=lift)

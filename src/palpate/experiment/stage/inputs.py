@@ -54,7 +54,7 @@ Zero = Literal["still", "estimated", "none"]
 
 STEP = {"rad": np.radians(1.0), "m": 0.005}
 """A small step of a coordinate by its unit: a degree, or as much of a drawer's travel as that is of a door's. Limits of
-positions and travels are told in such steps.
+positions and travels are given in such steps.
 """
 AT_STOP = 1.0
 """Steps: nearer to a stop, the frame may take a part of the force."""
@@ -107,8 +107,10 @@ def choose_filtering(
         chosen = signal_bandwidth(times_s, q, still=still, order=order, units=units).bandwidth_hz
         bandwidth_hz = min(chosen, FASTEST_HZ, 0.2 * rate)
     lowpass = design_lowpass(rate, bandwidth_hz, attenuation_db=ATTENUATION_DB)
-    # what the low-pass lets through on its slope must not be lost either: accelerations of hands go on there
-    window_s = window_s or light_window_s(rate, _slope(model) * bandwidth_hz, order)
+    # what the low-pass lets through on its slope must not be lost either: accelerations of hands go on there; what is
+    # guided moves slowly, and noise matters more
+    slope = SLOPE if model.mechanism.main is None else 1.0
+    window_s = window_s or light_window_s(rate, slope * bandwidth_hz, order)
     return Filtering(window_s, order, lowpass, bandwidth_hz)
 
 
@@ -223,6 +225,11 @@ class Inputs:
         return None if self.mechanism.main is None else 0
 
     @property
+    def seen_position(self) -> FloatArray:
+        """The main coordinate where it was seen, rad or m."""
+        return self.q[np.isfinite(self.q[:, 0]), 0]
+
+    @property
     def step(self) -> float:
         """`STEP` of the main coordinate."""
         return float(STEP[self.mechanism.position_units[0]])
@@ -260,7 +267,7 @@ class Moved:
     known: BoolArray
     """(samples,): the motion is known, and nothing beside the hands carries the object."""
     resting: BoolArray
-    """(samples,): a coordinate with dry friction cannot be told to move."""
+    """(samples,): a coordinate with dry friction may not be moving."""
 
 
 def move(inputs: Inputs, window_s: float | None = None, resting: BoolArray | None = None) -> Moved:
@@ -332,35 +339,29 @@ def position_noise(inputs: Inputs) -> FloatArray:
 
 def rest_of(inputs: Inputs) -> BoolArray:
     """(samples,): where nobody can tell which way a coordinate with dry friction moves."""
-    rests = np.zeros(len(inputs.times_s), dtype=bool)
     mechanism = inputs.mechanism
     if inputs.imu is not None or not mechanism.moving:
-        return rests
+        return np.zeros(len(inputs.times_s), dtype=bool)
     order, rate = inputs.filtering.order, inputs.rate_hz
     # a guided object's one coordinate is known better than each of many, and short rests at turning points count
     least_s = SPEED_WINDOW_S if inputs.main is None else 0.0
     window = window_samples(max(inputs.filtering.window_s, least_s), rate, order)
     c = coordinates_of(inputs, window / rate)
-    noise = [derivative_noise(n, window, order, 1, rate) for n in position_noise(inputs)]
+    noise = np.diag([derivative_noise(n, window, order, 1, rate) for n in position_noise(inputs)])
     speeds = _coordinate_speeds(mechanism, c.position, c.speed)
-    limits = {name: np.zeros(len(rests)) for name in mechanism.moving}
-    for i, std in enumerate(noise):  # speeds of coordinates are linear in those of the positions
-        unit = np.zeros_like(c.speed)
-        unit[:, i] = std
-        for name, reached in _coordinate_speeds(mechanism, c.position, unit).items():
-            limits[name] = np.hypot(limits[name], reached)
-    for name in mechanism.moving:
-        limit = float(np.sqrt(np.nanmean(limits[name] ** 2)))
-        rests |= at_rest(np.where(np.isfinite(speeds[name]), speeds[name], np.inf), limit)
-    return rests
+    # speeds of coordinates are linear in those of the positions
+    parts = [_coordinate_speeds(mechanism, c.position, np.broadcast_to(std, c.speed.shape)) for std in noise]
+    limits = np.sqrt(np.nanmean(np.sum(np.square(parts), axis=0), axis=1)).tolist()
+    pairs = zip(np.where(np.isfinite(speeds), speeds, np.inf), limits, strict=True)
+    return np.any([at_rest(speed, limit) for speed, limit in pairs], axis=0)
 
 
-def _coordinate_speeds(mechanism: Mechanism, q: FloatArray, q_dot: FloatArray) -> dict[str, FloatArray]:
-    """(samples,) each, of the coordinates with dry friction."""
+def _coordinate_speeds(mechanism: Mechanism, q: FloatArray, q_dot: FloatArray) -> FloatArray:
+    """(coordinates with dry friction, samples)."""
     states = np.hstack([q, mechanism.speeds_of(q, q_dot)])
     still = [np.zeros(len(q)) for _ in mechanism.accelerations]
     k = mechanism.expand(list(states.T), still, {}, ARRAYS)
-    return {name: np.broadcast_to(np.asarray(k.coordinates[name].speed), len(q)) for name in mechanism.moving}
+    return np.array([np.broadcast_to(np.asarray(k.coordinates[name].speed), len(q)) for name in mechanism.moving])
 
 
 def _from_contact_s(inputs: Inputs) -> FloatArray:
@@ -405,9 +406,7 @@ def still_motion(inputs: Inputs, q: FloatArray) -> Motion:
 def body_wrench(inputs: Inputs, motion: Motion) -> FloatArray:
     """(samples, 6): what moves the object of the model, in the body frame, N and N m."""
     total = np.zeros((len(inputs.times_s), 6))
-    zeros = zeros_of(inputs)
-    if inputs.zero_error is not None:
-        zeros = zeros - inputs.zero_error
+    zeros = zeros_of(inputs) - (0.0 if inputs.zero_error is None else inputs.zero_error)
     for sensor, w, zero in zip(inputs.sensors, inputs.measured, zeros, strict=True):
         shown = w - zero
         if inputs.add != "nothing":
@@ -475,16 +474,16 @@ def compressed(
     balance: of `whole_balance`, where it is at hand.
     """
     whole = whole_balance(inputs, moved) if balance is None else balance
-    found = compress(fit_balance(inputs, moved, whole), segments, noise=noise)
+    moving = compress(fit_balance(inputs, moved, whole), segments, noise=noise)
     still = inputs.mechanism.at_rest()
     if still is None or whole.used is None or inputs.filtering.published:
-        return found
+        return moving
     rests = moved.resting & whole.used
     if not (rests & inputs.inside(segments)).any():
-        return found
+        return moving
     at = replace(whole, model=replace(inputs.model, mechanism=still), kinematics=still.turned(whole.kinematics))
     more = compress(low_balance(inputs, at, rests), segments)
-    return merge(found, replace(more, model=found.model))
+    return merge(moving, replace(more, model=moving.model))
 
 
 def faded(times_s: FloatArray, used: BoolArray, over_s: float) -> FloatArray:
@@ -510,11 +509,6 @@ def projected(balance: Balance) -> FloatArray:
     return np.array(balance.model.mechanism.project(balance.kinematics, w, ARRAYS), dtype=float).T
 
 
-def _slope(model: Model) -> float:
-    """Multiple of the bandwidth up to which derivatives count: what is guided moves slowly, and noise matters more."""
-    return SLOPE if model.mechanism.main is None else 1.0
-
-
 # --- what the experiment file says beforehand -------------------------------------------------------------------------
 
 
@@ -525,7 +519,7 @@ class Handles:
     phis: tuple[FloatArray | None, ...] = (None,)
     """(10,) in the sensor's frame; None: not known."""
     results: tuple[Any, ...] = ()
-    """Of their own stages, where those were run."""
+    """Of their identification, where that was run."""
     findings: tuple[Finding, ...] = ()
 
     @property

@@ -79,7 +79,7 @@ UPRIGHT_RAD = np.radians(1.0)
 WHEELS_M = (0.025, 1.5)
 """Radii of wheels that people push."""
 SETTLED = ("clock", "placement", "placement-unknown", "derivatives", "fusion")
-"""Findings of a capture that the balance settles in its own way."""
+"""Findings of a capture that the balance settles by itself."""
 ADDED: Mapping[str, Added] = {"body": "nothing", "whole": "all", "weight-only": "weight"}
 
 
@@ -94,11 +94,11 @@ class Prepared:
     """By their key under `recordings`."""
     findings: tuple[Finding, ...]
     offset: Offset | None = None
-    """How the clock was found; None where it is stated, or there is one clock only."""
+    """The evidence for the clock; None where it is stated, or there is one clock only."""
     capture: CapturedMotion | None = None
     ground: Ground | None = None
     handles: tuple[Any, ...] = ()
-    """Results of the handles' own stages, where they were run."""
+    """Results of the handles, where those were identified first."""
     noise: MotionNoise | None = None
     """Of a motion by an IMU."""
 
@@ -625,7 +625,7 @@ def expected_noise(inputs: Inputs) -> list[float]:
 def _limited(
     noise: MotionNoise, balance: Balance, segments: list[Segment], wrench_noise: list[float]
 ) -> tuple[MotionNoise, tuple[Finding, ...]]:
-    """At most so much noise of the motion that the residuals still hold the load cell's own.
+    """At most so much noise of the motion that the residuals still hold that of the load cell.
 
     The residuals of a fit hold both noises. A level measured in a few seconds of rest is uncertain by some percent,
     which may be more than all of the load cell's noise. wrench_noise: its RMS in each row, N and N m.

@@ -50,14 +50,14 @@ class Instrument:
     clock: ClockMap | None = None
     """How its clock runs against the reference; None where that is not known."""
     offset: Offset | None = None
-    """The evidence, where the clock was found from the signals."""
+    """The evidence, where the clock was estimated from the signals."""
 
     def faults(self, segments: list[tuple[float, float]] | None = None) -> tuple[Finding, ...]:
         """Of its channels; segments: what is used, s on its own clock."""
         return check_channels(self.recording, self.channels, noise=self.noise or None, segments=segments)
 
     def timed_by(self, offset: Offset | None) -> Instrument:
-        """The same with a clock that was found from the signals."""
+        """The same with a clock that was estimated from the signals."""
         return replace(self, clock=None if offset is None else offset.clock, offset=offset)
 
 
@@ -77,7 +77,7 @@ def read_wrench(experiment: Experiment[Any], part: WrenchPart, key: str = "wrenc
 def read_wrenches(experiment: Experiment[Any]) -> list[Instrument]:
     """All load cells of a body: what each passes on to it, the opposite of what moves the handle."""
     recordings = experiment.config.recordings
-    found: list[Instrument] = []
+    cells: list[Instrument] = []
     for key, part in (("wrench", recordings.wrench), ("wrench_2", recordings.wrench_2)):
         if part is None:
             continue
@@ -89,11 +89,11 @@ def read_wrenches(experiment: Experiment[Any]) -> list[Instrument]:
             raise experiment.problem("recordings.wrench_2", f"as a second load cell: {error}") from error
         if float(np.nanmax(np.nanstd(instrument.even.x, axis=0))) < IDLE:
             raise experiment.problem(f"recordings.{key}", "its numbers never change: this load cell did not measure")
-        found.append(replace(instrument, even=replace(instrument.even, x=-instrument.even.x)))
-    if len(found) == 2 and np.array_equal(found[0].even.x, found[1].even.x):
+        cells.append(replace(instrument, even=replace(instrument.even, x=-instrument.even.x)))
+    if len(cells) == 2 and np.array_equal(cells[0].even.x, cells[1].even.x):
         same = "it holds the same numbers as recordings.wrench: name the other device or other channels"
         raise experiment.problem("recordings.wrench_2", same)
-    return found
+    return cells
 
 
 def read_imu(experiment: Experiment[Any], part: ImuPart) -> Instrument:

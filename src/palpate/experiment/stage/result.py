@@ -97,16 +97,6 @@ class Case:
         """With its mechanism."""
         return self.fit.inputs.model
 
-    @property
-    def one_row(self) -> bool:
-        """Whether the object has a single freedom."""
-        return len(self.model.mechanism.rows) == 1
-
-    @property
-    def moved(self) -> list[tuple[float, float]]:
-        """All segments in which the object is moved and that were fitted."""
-        return [*self.prepared.segments["quasi_static"], *self.prepared.segments["train"]]
-
     def shown(self, position: float, spec: str) -> str:
         """A position of the main coordinate for people, with a number format."""
         return shown_as(self.model.mechanism.position_units[0])(position, spec)
@@ -114,7 +104,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """Everything an identification found, as plain data (`data`, the content of result.json), and the model."""
+    """Everything that an identification says, as plain data (`data`, the content of result.json), and the model."""
 
     data: Mapping[str, Any]
     model: Model | None
@@ -125,7 +115,7 @@ class Result:
     view: View | None = None
     """What the figures show."""
     handles: tuple[Result, ...] = ()
-    """Of the handles' own stages, where those were run."""
+    """Of the handles, where those were identified first."""
 
     @property
     def passed(self) -> bool:
@@ -155,8 +145,9 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
     reasons, warnings = sentences(findings, fatal=True), sentences(findings, fatal=False)
     model, assumed = None, dict[str, float]()
     if not refused:
-        points = () if prepared.ground is None else prepared.ground.points
-        model, assumed = with_feet(solution.model.of_object(), points)
+        model = solution.model.of_object()
+        if prepared.ground is not None:
+            model, assumed = with_feet(model, prepared.ground.points)
         model = model.with_values(model.p, **_about(experiment, fit, reasons, assumed))
     f, c, view = inputs.filtering, solution.conditioning, picture(case)
     damped = solution.problem.penalty.damped.any()
@@ -422,7 +413,7 @@ def _zero_changes(fit: Fit) -> dict[str, dict[str, float | None]]:
 
 
 def _handles(experiment: Experiment[Any], prepared: Prepared, fit: Fit) -> dict[str, Any]:
-    """The handle behind each sensor: from where, its ten numbers in the sensor's frame, and what its own stage said."""
+    """The handle behind each sensor: its source, its numbers in the sensor's frame, what its identification said."""
     config, entries = experiment.config, dict[str, Any]()
     given = (config.handle, config.handle_2 or config.handle)
     results = (*prepared.handles, *prepared.handles, None, None)[:2]  # one may stand for both
@@ -601,9 +592,9 @@ def _coordinates(fit: Fit) -> tuple[CoordinateSeries, ...]:
     unknown, series = np.full(len(at), np.nan), list[CoordinateSeries]()
     names = mechanism.state if mechanism.main is None else (mechanism.main,)
     for i, (name, unit) in enumerate(zip(names, mechanism.position_units, strict=False)):
-        position, speed, acceleration = (x[at, i] for x in (c.position, c.speed, c.acceleration))
+        position, speed, acceleration = c.position[at, i], c.speed[at, i], c.acceleration[at, i]
         if unit == "m" and mechanism.main is None:
-            series.append(CoordinateSeries(name, unit, position - np.nanmean(position), unknown))
+            series.append(CoordinateSeries(name, unit, position - float(np.nanmean(position)), unknown))
         else:
             series.append(CoordinateSeries(name, unit, position, speed, acceleration))
     if mechanism.main is not None:

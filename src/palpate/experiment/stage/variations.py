@@ -144,7 +144,9 @@ def _closed(inputs: Inputs, by: float) -> Inputs:
 def _links(inputs: Inputs, by: float) -> Iterator[Inputs]:
     """Each link longer, or shorter where the longer one cannot be assembled."""
     linkage = inputs.mechanism.linkage
-    for change in () if linkage is None else by * np.eye(len(linkage.lengths)):
+    if linkage is None:
+        return
+    for change in by * np.eye(len(linkage.lengths)):
         for lengths in (np.add(linkage.lengths, change), np.subtract(linkage.lengths, change)):
             try:
                 links = replace(linkage, lengths=tuple(lengths.tolist()))
