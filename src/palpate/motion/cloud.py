@@ -218,8 +218,12 @@ def mean_cloud(markers: Markers, *, robust: bool = True) -> Cloud:
     if not np.isfinite(cloud[ever]).all():
         lost = _chosen(markers.names, ever & ~known_points(cloud))
         raise DataProblem("reference cloud", f"{', '.join(lost)}: never seen together with three others")
-    for _ in range(2):
-        cloud = _refined(markers.points, cloud, robust=robust)
+    for _ in range(2):  # the mean of all that is near its place in any frame scatters less than a median of some
+        body = _aligned(markers.points, cloud, robust=robust)
+        away = np.linalg.norm(body - cloud, axis=2)
+        near = away <= _NEAR * nan_median(away, axis=0)
+        mean = nan_mean(np.where(near[:, :, None], body, np.nan), axis=0)
+        cloud = np.where(np.isfinite(mean), mean, cloud)
     back = align(cloud[None], start)
     if back.usable[0]:  # the axes of the capture frame, as they were in the first frame
         cloud = (cloud - back.position[0]) @ back.rotation[0]
@@ -255,7 +259,7 @@ def _movement(markers: Markers) -> FloatArray:
     times = markers.times_s
     pieces = max(2, int((times[-1] - times[0]) / _PIECE_S)) if len(times) > 1 else 1
     cuts = times[0] + (times[-1] - times[0]) * np.arange(1, pieces) / pieces
-    parts = np.split(markers.points, times.searchsorted(cuts))
+    parts = np.split(markers.points, np.searchsorted(times, cuts))
     means = np.array([nan_mean(part, axis=0) for part in parts if len(part)], dtype=float)
     away = np.linalg.norm(means - nan_mean(means, axis=0), axis=2)
     return np.where(np.isnan(away).all(axis=0), np.nan, np.where(np.isnan(away), -1.0, away).max(axis=0))
@@ -297,15 +301,6 @@ def _aligned(points: FloatArray, cloud: FloatArray, *, robust: bool) -> FloatArr
         weights = 1 / (1 + (np.nan_to_num(fit.error) / scale) ** 2) ** 2  # Geman-McClure
         fit = align(points, cloud, weights)
     return body_points(points, fit)
-
-
-def _refined(points: FloatArray, cloud: FloatArray, *, robust: bool) -> FloatArray:
-    """The mean of all that is near its place in any frame: it scatters less than a median of some frames."""
-    body = _aligned(points, cloud, robust=robust)
-    away = np.linalg.norm(body - cloud, axis=2)
-    near = away <= _NEAR * nan_median(away, axis=0)
-    mean = nan_mean(np.where(near[:, :, None], body, np.nan), axis=0)
-    return np.where(np.isfinite(mean), mean, cloud)
 
 
 def _stillest(markers: Markers) -> tuple[float, float]:

@@ -271,14 +271,18 @@ def _choose(
 
 def _acceleration(second: FloatArray, unit: str, level: FloatArray, size: int, rate: float) -> Spectrum:
     """The spectrum of the acceleration from second differences, with noise of this spectral level in the quantity."""
+    from scipy.ndimage import median_filter
+
     f = _frequencies(size, rate)
-    difference = _second_difference(f, rate)
+    difference = (2 - 2 * np.cos(2 * np.pi * f / rate)) ** 2  # what taking second differences does to a spectrum
     # noise of high frequencies, which is strong in second differences, leaks to the low ones
     leaked = level * (_seen_of_white(size, f, rate) - difference)
     to_acceleration = (2 * np.pi * f) ** 4 / difference
     mean, median = (np.maximum(x - leaked, 0.0) * to_acceleration for x in spectrum(second, size, rate)[:2])
     white = level * (2 * np.pi * f) ** 4
-    noise = np.where(_beyond_motion(median, white), np.maximum(mean, white), white)
+    # above the last frequency at which, most of the time, more than noise was seen; a hum is four wide
+    above = np.flatnonzero(median_filter(median / white, 9, mode="nearest") > 4)
+    noise = np.where(np.arange(len(f)) > above.max(initial=-1), np.maximum(mean, white), white)
     return Spectrum(unit, mean, noise, float(np.sqrt(np.mean(level) * rate / 2 / second.shape[1])))
 
 
@@ -297,14 +301,6 @@ def _piece_size(rate: float, second: list[FloatArray], what: str) -> int:
             remedy="state the window",
         )
     return size
-
-
-def _beyond_motion(median: FloatArray, white: FloatArray) -> NDArray[np.bool_]:
-    """Frequencies above the last one at which, most of the time, more than noise was seen."""
-    from scipy.ndimage import median_filter
-
-    above = np.flatnonzero(median_filter(median / white, 9, mode="nearest") > 4)  # a hum is four wide
-    return np.arange(len(median)) > above.max(initial=-1)
 
 
 def _together(spectra: dict[str, Spectrum], what: str) -> tuple[FloatArray, FloatArray]:
@@ -373,13 +369,8 @@ def spectrum(x: FloatArray, size: int, rate: float) -> tuple[FloatArray, FloatAr
     return density.mean(axis=0).sum(axis=0), median, count
 
 
-def _second_difference(f: FloatArray, rate: float) -> FloatArray:
-    """What taking second differences does to a spectrum."""
-    return (2 - 2 * np.cos(2 * np.pi * f / rate)) ** 2
-
-
 def _seen_of_white(size: int, f: FloatArray, rate: float) -> FloatArray:
-    """`_second_difference` as `spectrum` sees it of white noise: through its window, from covariances 6, -4, 1."""
+    """Second differences as `spectrum` sees them of white noise: through its window, from covariances 6, -4, 1."""
     window = _hann(size)
     overlap = [float(window[k:] @ window[: size - k]) for k in range(3)]
     x = 2 * np.pi * f / rate
@@ -490,7 +481,7 @@ def pose_motion(
     jumps of the clock, split the recording; a stretch shorter than the window stays NaN, as does a turn of more than
     3 rad within half a window. `ends` keeps the half window at either end of a stretch, fitted from one side.
     """
-    rate = even_rate(poses.times_s, "poses")
+    rate = _rate_beside_gaps(poses.times_s, "poses")
     chosen = pose_bandwidth(poses, still=still, order=order) if window_s is None else None
     window = window_samples(chosen.window_s if chosen else float(window_s or 0.0), rate, order)
     n = len(poses)
@@ -517,7 +508,7 @@ def published_pose_motion(poses: Poses, *, gravity: ArrayLike, window: int = 11,
 
     For reproduction. It damps fast motion in the columns but not in the wrench, and so biases the parameters.
     """
-    rate = even_rate(poses.times_s, "poses")
+    rate = _rate_beside_gaps(poses.times_s, "poses")
     omega, omega_dot, velocity, acceleration = np.full((4, len(poses), 3), np.nan)
     spans = stretches(poses.times_s, poses.seen, window)
     for a, b in spans:
@@ -548,7 +539,7 @@ def coordinate_motion(
     """
     if position.ndim not in (1, 2) or position.shape[:1] != times_s.shape:
         raise ValueError(f"the positions have shape {position.shape}, their times {times_s.shape}")
-    rate = even_rate(times_s, "positions")
+    rate = _rate_beside_gaps(times_s, "positions")
     window_s = signal_bandwidth(times_s, position, order=order).window_s if window_s is None else window_s
     window = window_samples(window_s, rate, order)
     columns = position.reshape(len(position), -1)
@@ -562,7 +553,7 @@ def coordinate_motion(
     return CoordinateMotion(times_s, *fitted.reshape(3, *position.shape))
 
 
-def even_rate(times_s: FloatArray, what: str) -> float:
+def _rate_beside_gaps(times_s: FloatArray, what: str) -> float:
     """Samples per second of an even clock, on which whole samples may be missing."""
     if len(times_s) < 3:
         raise DataProblem(what, f"{len(times_s)} samples are too few to differentiate")

@@ -265,7 +265,10 @@ def _aligned(case: _Case, levels: list[list[_Level]]) -> _State:
     """Put labels right and find the poses, with the places that moved markers have at the time."""
     original, cloud, scale = case.markers.points, case.cloud.points, case.scale
     window = max(1, round(_BRIEF_S / case.step_s))
-    epochs = _epochs(levels, len(original), cloud)
+    # stretches without a move, and the cloud as it is there
+    cuts = sorted({0, len(original)} | {level.first for mine in levels for level in mine[1:]})
+    shifts = [_shift(mine, len(original)) for mine in levels]
+    epochs = [(slice(a, b), cloud + np.array([shift[a] for shift in shifts])) for a, b in pairwise(cuts)]
     fits = [robust_align(original[at], now, scale, window) for at, now in epochs]
     places, home = _placed(original, epochs, scale, fits)
     whole = whole_exchanges(places)
@@ -295,13 +298,6 @@ def _placed(
     pairs = zip(epochs, fits, strict=True)
     places = np.concatenate([other_places(points[at], now, scale, fit) for (at, now), fit in pairs])
     return places, np.concatenate([fit.sound for fit in fits])
-
-
-def _epochs(levels: list[list[_Level]], frames: int, cloud: FloatArray) -> list[tuple[slice, FloatArray]]:
-    """Stretches without a move, and the cloud as it is there."""
-    cuts = sorted({0, frames} | {level.first for mine in levels for level in mine[1:]})
-    shifts = [_shift(mine, frames) for mine in levels]
-    return [(slice(a, b), cloud + np.array([shift[a] for shift in shifts])) for a, b in pairwise(cuts)]
 
 
 def _shift(levels: list[_Level], frames: int) -> FloatArray:

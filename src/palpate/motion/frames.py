@@ -569,7 +569,10 @@ def _refined(
     for _ in range(_STEPS):
         step = least_squares(slopes.reshape(-1, 6), -off.ravel())
         for _ in range(30):
-            new = _stepped(*at, step)
+            axes, centre, radius = at
+            normal = axes @ [step[1], -step[0], 1.0]
+            turned = axes_of(axes[:, 0], normal / np.linalg.norm(normal))
+            new = turned, centre + axes @ step[2:5], radius + float(step[5])
             slopes, off = _linearised((P - new[1]) @ new[0], new[2])
             new_cost = float((off**2).sum())
             if new_cost <= cost:
@@ -597,13 +600,6 @@ def _linearised(q: FloatArray, radius: float) -> tuple[FloatArray, FloatArray]:
     J[:, 0, 2], J[:, 0, 3], J[:, 0, 5] = -x, -y, -1.0
     J[:, 1, 0], J[:, 1, 1], J[:, 1, 4] = -radius * y, radius * x, -1.0
     return J, np.stack([rho - radius, q[:, 2]], axis=1)
-
-
-def _stepped(
-    axes: FloatArray, centre: FloatArray, radius: float, step: FloatArray
-) -> tuple[FloatArray, FloatArray, float]:
-    normal = axes @ [step[1], -step[0], 1.0]
-    return axes_of(axes[:, 0], normal / np.linalg.norm(normal)), centre + axes @ step[2:5], radius + float(step[5])
 
 
 def _refuse_vague_path(path: CirclePath, angles: int, what: str) -> None:
@@ -678,7 +674,7 @@ class JointFrame:
     T_world_frame: FloatArray
     """(4, 4), m: the same in the world at position zero."""
     hinge: HingeAxis | None = None
-    """How a hinge was found."""
+    """Where it is a hinge: how well it is known."""
 
     def poses(self, body: Poses) -> Poses:
         """Of the frame on the body, seen from the frame in the world; body: poses of the body in the world."""

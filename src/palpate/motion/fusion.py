@@ -100,9 +100,11 @@ def fuse(
     sigma = _measured_noise(poses, acceleration, angular_rate) if noise is None else noise
     measured = np.full((2, grid.intervals * grid.samples, 3), np.nan)
     measured[:, : len(times_s)] = angular_rate @ R_imu.T, acceleration @ R_imu.T
+    rate_imu, acceleration_imu = measured.reshape(2, grid.intervals, grid.samples, 3)
     data = FusionData(
         grid,
-        *measured.reshape(2, grid.intervals, grid.samples, 3),
+        rate_imu,
+        acceleration_imu,
         grid.at(poses.times_s[seen]),
         poses.position[seen],
         continuous_quaternions(quaternion_from_rotation(poses.rotation[seen])),
@@ -130,20 +132,15 @@ def fuse(
 
 def _measured_noise(poses: Poses, acceleration: FloatArray, angular_rate: FloatArray) -> FusionNoise:
     spectra = pose_bandwidth(poses).spectra
-    imu = [_white_noise(x) for x in (acceleration, angular_rate)]
+    imu: list[float] = []
+    for x in (acceleration, angular_rate):
+        # fourth differences of white noise have the variance 70, of motion hardly any; by the median, so that knocks
+        # and the seams of lost samples do not count
+        fourth = np.diff(x[np.isfinite(x).all(axis=1)], n=4, axis=0)
+        imu.append(rms(np.median(np.abs(fourth), axis=0) / (0.6745 * np.sqrt(70.0))))
     if not min(imu) > 0:
         raise DataProblem("fusion", "the IMU shows no noise at all", remedy="state the noise of all instruments")
     return FusionNoise(spectra["position"].noise_std, spectra["rotation"].noise_std, imu[0], imu[1])
-
-
-def _white_noise(x: FloatArray) -> float:
-    """Standard deviation of one axis: fourth differences of white noise have the variance 70, of motion hardly any.
-
-    By the median, so that knocks and the seams of lost samples do not count.
-    """
-    fourth = np.diff(x[np.isfinite(x).all(axis=1)], n=4, axis=0)
-    std = np.median(np.abs(fourth), axis=0) / (0.6745 * np.sqrt(70.0))
-    return float(np.sqrt((std**2).mean()))
 
 
 def _solve(data: FusionData) -> tuple[SplineMotion, FloatArray, int]:

@@ -160,7 +160,11 @@ def judge_imu_noise(imu: Even, smoothing: Smoothing, lowpass: Lowpass | None, lo
     needed, taken = spectra.level(inside), spectra.level(inside[::-1])
     least = 1e-12 * needed.max() + 1e-300
     ratio = np.log((needed + least) / (taken + least))
-    wrong = _differs(ratio, np.hypot(spectra.log_std(inside), spectra.log_std(inside[::-1])))
+    std = np.hypot(spectra.log_std(inside), spectra.log_std(inside[::-1]))
+    wrong = np.abs(ratio) > np.maximum(_WHITE, _WHITE_STDS * std)
+    for at in _CHANNELS.values():  # or an instrument's three channels together
+        together = float(np.abs(ratio[at].mean()))
+        wrong[at] |= together > max(_WHITE, _WHITE_STDS * float(np.sqrt((std[at] ** 2).sum())) / 3)
     x = np.nan_to_num(x)
     spectrum = np.fft.rfft(x - x.mean(axis=0), axis=0) / np.sqrt(len(x))
     wrong &= _matters(spectrum, gains(np.arange(len(spectrum), dtype=float) * (rate / len(x))), np.abs(needed - taken))
@@ -191,15 +195,6 @@ def _coloured_findings(
         "level was used instead"
     )
     return (Finding("imu-noise", evidence, "IMU", advice),)
-
-
-def _differs(ratio: FloatArray, std: FloatArray) -> BoolArray:
-    """Whether logarithms of ratios (6,) are not zero: of a channel, or of its instrument's three together."""
-    wrong = np.abs(ratio) > np.maximum(_WHITE, _WHITE_STDS * std)
-    for at in _CHANNELS.values():
-        together = float(np.abs(ratio[at].mean()))
-        wrong[at] |= together > max(_WHITE, _WHITE_STDS * float(np.sqrt((std[at] ** 2).sum())) / 3)
-    return wrong
 
 
 def _matters(spectrum: NDArray[np.complex128], gains: FloatArray, power: FloatArray) -> BoolArray:
@@ -298,7 +293,10 @@ def _spectra(windows: FloatArray, taper: FloatArray, rate_hz: float, lowest_hz: 
     power = np.abs(np.fft.rfft(np.diff(windows, axis=1) * w[:, None], n + 1, axis=1)) ** 2
     cycles = np.arange(power.shape[1], dtype=float) / (n + 1)
     white = 2 * (w @ w) - 2 * (w[1:] @ w[:-1]) * np.cos(2 * np.pi * cycles)
-    alike = _shared(taper) * _overlap(taper)
+    # of so many overlapping windows one counts (Welch 1967)
+    shifts = [round(k * len(taper) / _HOP) for k in range(1, _HOP)]
+    overlap = 1 + 2 * sum(float(taper[s:] @ taper[: len(taper) - s] / (taper @ taper)) ** 2 for s in shifts)
+    alike = _shared(taper) * overlap
     duration_s = (len(windows) + _HOP - 1) / _HOP * len(taper) / rate_hz
     return _Spectra(power / white[:, None], cycles * rate_hz, lowest_hz, alike, duration_s, still)
 
@@ -306,12 +304,6 @@ def _spectra(windows: FloatArray, taper: FloatArray, rate_hz: float, lowest_hz: 
 def _shared(taper: FloatArray) -> float:
     """Over how many neighbouring frequencies a window smears (Percival & Walden, 6.3)."""
     return float(len(taper) * np.sum(taper**4) / np.sum(taper**2) ** 2)
-
-
-def _overlap(taper: FloatArray) -> float:
-    """How many overlapping windows are worth one (Welch 1967)."""
-    shifts = [round(k * len(taper) / _HOP) for k in range(1, _HOP)]
-    return 1 + 2 * sum(float(taper[s:] @ taper[: len(taper) - s] / (taper @ taper)) ** 2 for s in shifts)
 
 
 def _without_knocks(seen: _Spectra) -> _Spectra:

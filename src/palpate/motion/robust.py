@@ -241,8 +241,8 @@ class _Body:
 
     def align(self, p: FloatArray, weights: FloatArray | BoolArray | None = None) -> Alignment:
         """Plain alignment, judged by the body's noise."""
-        weights = None if weights is None else weights.astype(float)
-        return align(p, self.cloud, weights, noise_m=self.scale.pose_noise_m)
+        floats = None if weights is None else np.asarray(weights, dtype=float)
+        return align(p, self.cloud, floats, noise_m=self.scale.pose_noise_m)
 
     def inside(self, fit: Alignment) -> BoolArray:
         """Seen, and within the tolerance of its place."""
@@ -459,7 +459,7 @@ def believed_exchanges(
         active = np.zeros(len(places), dtype=bool)
         active[np.concatenate(lists)] = True
         shown = np.flatnonzero(active | seen[:, group].any(axis=1))
-        mine, at_home = active[shown].copy(), home[shown][:, group].any(axis=1)
+        mine, at_home = active[shown].copy(), np.asarray(home[shown][:, group].any(axis=1))
         for a, b in runs(~active[shown]):  # few frames between two of the exchange, none with a marker at home
             mine[a:b] = a > 0 and b < len(shown) and b - a <= longest and not at_home[a:b].any()
         for first, stop in runs(mine):
@@ -482,16 +482,12 @@ def believed_exchanges(
         else:
             places[one.frames[:, None], one.markers] = one.markers
     for one in certain:
-        _fill(places, one)
+        # also in those frames that do not tell, if its pairs are one permutation
+        group, to = one.markers, dict(one.pairs)
+        if len(to) == len(one.pairs) == len(group) and sorted(to.values()) == list(group):
+            unchanged = one.frames[(places[one.frames][:, group] == group).all(axis=1)]
+            places[unchanged[:, None], group] = [to[i] for i in group]
     return places, certain + exchanges
-
-
-def _fill(places: IntArray, exchange: Exchange) -> None:
-    """Exchange the labels also in those frames of an exchange that do not tell, if its pairs are one permutation."""
-    group, to = exchange.markers, dict(exchange.pairs)
-    if len(to) == len(exchange.pairs) == len(group) and sorted(to.values()) == list(group):
-        unchanged = exchange.frames[(places[exchange.frames][:, group] == group).all(axis=1)]
-        places[unchanged[:, None], group] = [to[i] for i in group]
 
 
 def whole_exchanges(places: IntArray) -> list[IntArray]:
