@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.timing import interleaved
-from palpate.motion.rigid import Alignment, align
+from palpate.motion.cloud import Alignment, align
 
 HEADINGS = ("1 h of 20 markers, 5 % hidden", "time", "times ours")
 FRAMES, MARKERS, HIDDEN = 360_000, 20, 0.05

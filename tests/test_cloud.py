@@ -7,8 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem, UnknownName
-from palpate.motion.cloud import Cloud, Markers, completed, fit_body, mean_cloud, static_cloud, still_cloud
-from palpate.motion.rigid import align
+from palpate.motion.cloud import Cloud, Markers, align, completed, fit_body, mean_cloud, static_cloud, still_cloud
 
 NAMES = tuple(f"Body:m{i}" for i in range(1, 9))
 

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem
-from palpate.motion.cloud import Cloud, Markers, fit_body, mean_cloud
+from palpate.motion.cloud import Cloud, Markers, align, fit_body, mean_cloud
 from palpate.motion.faults import check_markers, cloud_before, compare_clouds, weak_orientation
-from palpate.motion.rigid import align
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -416,14 +416,10 @@ class ClockMap:
         """Reference minus device time, s, at these reference times."""
         return self.offset_s + 1e-6 * self.drift_ppm * (np.asarray(times_s, dtype=float) - self.at_s)
 
-    def std_at(self, times_s: FloatArray) -> FloatArray:
-        """Standard deviation of the offset, s, at these reference times."""
-        away = np.asarray(times_s, dtype=float) - self.at_s
-        return np.asarray(np.hypot(self.offset_std_s, 1e-6 * self.drift_std_ppm * away), dtype=float)
-
     def interval_at(self, times_s: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The offset's 95 % interval, s, at these reference times (Student's t)."""
-        middle, half = self.offset_at(times_s), self._quantile * self.std_at(times_s)
+        middle, away = self.offset_at(times_s), np.asarray(times_s, dtype=float) - self.at_s
+        half = self._quantile * np.hypot(self.offset_std_s, 1e-6 * self.drift_std_ppm * away)
         return middle - half, middle + half
 
     def drift_interval_ppm(self) -> tuple[float, float]:

@@ -464,11 +464,11 @@ def _axis(v: FloatArray) -> str:
 
 
 def check_placement(
-    placement: Placement, R_ab: FloatArray | None = None, r_ab: FloatArray | None = None, *, what: str = "IMU"
+    placement: Placement, R_ab: FloatArray | None = None, r_ab: FloatArray | None = None
 ) -> tuple[Finding, ...]:
     """Compare an estimated placement with a drawing's rotation and lever arm (m), as far as the motion tells them."""
-    turn = [] if R_ab is None else _turn(placement, np.asarray(R_ab, dtype=float), what)
-    return (*turn, *([] if r_ab is None else _move(placement, np.asarray(r_ab, dtype=float), what)))
+    turn = [] if R_ab is None else _turn(placement, R_ab)
+    return (*turn, *([] if r_ab is None else _move(placement, r_ab)))
 
 
 def _known_part(covariance: FloatArray, limit: float) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -478,10 +478,10 @@ def _known_part(covariance: FloatArray, limit: float) -> tuple[FloatArray, Float
     return covariance, vectors, vectors[:, np.sqrt(np.maximum(values, 0.0)) < limit]
 
 
-def _turn(placement: Placement, drawing: FloatArray, what: str) -> list[Finding]:
+def _turn(placement: Placement, drawing: FloatArray) -> list[Finding]:
     covariance, vectors, known = _known_part(placement.covariance[:3, :3], UNKNOWN_TURN)
     if known.shape[1] < 2:
-        return [_unchecked("rotation", placement, what)]
+        return [_unchecked("rotation", placement)]
     if known.shape[1] == 2:  # only where the axis of the motion points is known
         axis = vectors[:, 2]
         seen, drawn = placement.R_ab.T @ axis, drawing.T @ axis
@@ -504,13 +504,13 @@ def _turn(placement: Placement, drawing: FloatArray, what: str) -> list[Finding]
         size = f"{np.degrees(angle):.1f} +- {max(2 * np.degrees(std), 0.05):.1f} deg"
         evidence = f"turned by {size} about {_axis(v / angle)} against the drawing"
     severity = Severity.FATAL if angle > _FATAL_TURN else Severity.WARNING
-    return [Finding("placement", evidence, what, "check how it is mounted, or correct the drawing", severity)]
+    return [Finding("placement", evidence, "IMU", "check how it is mounted, or correct the drawing", severity)]
 
 
-def _move(placement: Placement, drawing: FloatArray, what: str) -> list[Finding]:
+def _move(placement: Placement, drawing: FloatArray) -> list[Finding]:
     covariance, _, known = _known_part(placement.covariance[3:, 3:], UNKNOWN_LEVER)
     if known.shape[1] == 0:
-        return [_unchecked("place", placement, what)]
+        return [_unchecked("place", placement)]
     along = known.T @ (placement.r_ab - drawing)
     inner = known.T @ covariance @ known
     size = float(np.linalg.norm(along))
@@ -520,7 +520,7 @@ def _move(placement: Placement, drawing: FloatArray, what: str) -> list[Finding]
     moved = ", ".join(f"{1e3 * c:+.0f}" for c in known @ along)
     distance = f"{1e3 * size:.0f} +- {max(2e3 * std, 1):.0f} mm"
     evidence = f"{distance} from its place in the drawing ({moved} mm along x, y, z)"
-    return [Finding("placement", evidence, what, "measure it again")]
+    return [Finding("placement", evidence, "IMU", "measure it again")]
 
 
 def _relabelled(estimate: FloatArray, drawing: FloatArray) -> str:
@@ -537,6 +537,6 @@ def _relabelled(estimate: FloatArray, drawing: FloatArray) -> str:
     return f"its {', '.join(words)} of the drawing"
 
 
-def _unchecked(quantity: str, placement: Placement, what: str) -> Finding:
+def _unchecked(quantity: str, placement: Placement) -> Finding:
     reason = placement.weak[0] if placement.weak else "the motion does not tell it"
-    return Finding("placement-unknown", f"its {quantity} cannot be checked: {reason}", what, OTHER_AXES)
+    return Finding("placement-unknown", f"its {quantity} cannot be checked: {reason}", "IMU", OTHER_AXES)

@@ -11,8 +11,19 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.findings import Finding, Severity
-from palpate.motion.cloud import BodyFit, Cloud, Markers, body_points, nan_mean, nan_median, select_markers
-from palpate.motion.rigid import Alignment, align, deletion, known_points
+from palpate.motion.cloud import (
+    Alignment,
+    BodyFit,
+    Cloud,
+    Markers,
+    align,
+    body_points,
+    deletion,
+    known_points,
+    nan_mean,
+    nan_median,
+    select_markers,
+)
 from palpate.motion.robust import (
     Exchange,
     IntArray,

@@ -698,14 +698,12 @@ def slide_from_motion(
     *,
     near: ArrayLike = (0.0, 0.0, 0.0),
     axis: Sequence[float] = (1.0, 0.0, 0.0),
-    points: ArrayLike | None = None,
     what: str = "slide",
 ) -> JointFrame:
     """The line along which a body slides, from its motion: the first principal axis of the path of one of its points.
 
     near: that point (m, in the body's frame), which becomes the origin. axis: which axis of the joint's frame is along
-    the line. points: the side of the world to which the position counts positive; without it, the body moves
-    positively on the whole, seen from the first frame, as a drawer that opens.
+    the line. The body moves positively on the whole, seen from the first frame, as a drawer that opens.
     """
     seen = poses.seen
     if seen.sum() < _FEWEST_OF_SLIDE:
@@ -714,9 +712,7 @@ def slide_from_motion(
     path = poses.position[seen] + R @ anchor
     away = path - path[0]
     _, _, Vt = np.linalg.svd(away - away.mean(axis=0), full_matrices=False)
-    u = Vt[0]
-    if float((away @ u).sum()) < 0 if points is None else is_reversed(u, points, what):
-        u = -u
+    u = -Vt[0] if float((away @ Vt[0]).sum()) < 0 else Vt[0]
     along = away @ u
     off = float(np.sqrt(((away - away.mean(axis=0)) @ Vt[1:].T).var(axis=0).sum()))
     mean = nearest_rotation(R.mean(axis=0), what="mean rotation")

@@ -12,13 +12,14 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.motion.cloud import averaged, nan_median
-from palpate.motion.rigid import (
+from palpate.motion.cloud import (
     NOISE_M,
     Alignment,
     Reason,
     align,
+    averaged,
     known_points,
+    nan_median,
     without_outliers,
 )
 from palpate.physics.arrays import BoolArray, FloatArray, runs
@@ -217,7 +218,7 @@ def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale, window: in
         _try_exchanges(points, body, at[few], _exchanges(k), robust)
     exchanged = (places != np.arange(k)).any(axis=1)
     confused |= doubtful & ~exchanged & ((sound.sum(axis=1) <= count / 2) | ~fit.usable)
-    for array in (fit.rotation, fit.position, fit.error, fit.rms):
+    for array in (fit.rotation, fit.position, fit.error):
         array[confused] = np.nan
     fit.reason[confused] = Reason.TOO_FEW
     fit.used[confused] = sound[confused] = False
