@@ -140,9 +140,7 @@ class _Pair:
 
     predict: Callable[[FloatArray, int], FloatArray]
     """The predictors at any times (s), or their derivative of this order."""
-    first_s: float
-    last_s: float
-    blind: tuple[FloatArray, FloatArray] | None
+    blind: tuple[FloatArray, FloatArray]
     """Times and 1 where the predictors are not known."""
     times_s: FloatArray
     responses: FloatArray
@@ -156,8 +154,7 @@ class _Pair:
 
     def usable(self, at_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Response times, predictor times and responses, of those predictor times at which the predictors are known."""
-        use = (at_s >= self.first_s) & (at_s <= self.last_s)
-        use = use if self.blind is None else use & (np.interp(at_s, *self.blind) == 0)
+        use = np.interp(at_s, *self.blind, left=1.0, right=1.0) == 0
         return self.times_s[use], at_s[use], self.responses[use]
 
 
@@ -166,11 +163,8 @@ def _pair(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, alike: b
 
     known, seen = np.isfinite(P).all(axis=1), np.isfinite(Q).all(axis=1)
     spline = CubicSpline(tp, P if known.all() else interpolated(tp, tp[known], P[known]))
-    blind = None if known.all() else (tp, np.asarray(~known, dtype=float))
-    first, last = float(tp[0]), float(tp[-1])
-    return _Pair(
-        lambda t, order: np.asarray(spline(t, order), dtype=float), first, last, blind, tr[seen], Q[seen], alike, turned
-    )
+    blind = tp, np.asarray(~known, dtype=float)
+    return _Pair(lambda t, n: np.asarray(spline(t, n), dtype=float), blind, tr[seen], Q[seen], alike, turned)
 
 
 def _band_limited(times_s: FloatArray, x: FloatArray, bandwidth_hz: float) -> tuple[FloatArray, FloatArray]:
@@ -195,7 +189,13 @@ def _candidates(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, al
     p, q = _coarse(tp, P, False), _coarse(tr, Q, alike)
     n, m = len(p), len(q)
     least = min(n, m) // 2  # half of the shorter recording must overlap
-    score = _correlation(np.linalg.qr(p)[0], q)
+    # sum over all pairs of channels of the squared correlation, over the lags of a circle, one pair at a time
+    size = 1 << (n + m - 1).bit_length()
+    score, others = np.zeros(size), [np.fft.rfft(channel, size) for channel in q.T]
+    for channel in np.linalg.qr(p)[0].T:
+        one = np.conj(np.fft.rfft(channel, size))
+        for other in others:
+            score += np.fft.irfft(one * other, size) ** 2
     lags = np.arange(-(n - least), m - least + 1)
     score = np.concatenate([[0.0], score[lags], [0.0]])  # negative lags sit at the circle's end; the ends may be peaks
     prominence = _PROMINENT * float(score.max())
@@ -208,18 +208,6 @@ def _candidates(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, al
     order = np.argsort(height)[::-1][:_CANDIDATES]
     order = order[(np.arange(len(order)) < _FEWEST) | (height[order] > _WORTH * height[order[0]])]
     return [float(tr[0] - tp[0] + x) for x in (lags[peaks - 1] + np.clip(shift, -0.5, 0.5))[order] / _COARSE_HZ]
-
-
-def _correlation(p: FloatArray, q: FloatArray) -> FloatArray:
-    """Sum over all pairs of channels of the squared correlation, over the lags of a circle, one pair at a time."""
-    size = 1 << (len(p) + len(q) - 1).bit_length()
-    score = np.zeros(size)
-    spectra = [np.fft.rfft(channel, size) for channel in q.T]
-    for channel in p.T:
-        one = np.conj(np.fft.rfft(channel, size))
-        for spectrum in spectra:
-            score += np.fft.irfft(one * spectrum, size) ** 2
-    return score
 
 
 def _coarse(times_s: FloatArray, x: FloatArray, alike: bool) -> FloatArray:
