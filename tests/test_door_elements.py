@@ -348,7 +348,7 @@ def test_a_dry_element_without_a_level_is_refused() -> None:
     class Old(Viscous):
         dry = True
 
-    with pytest.raises(PalpateError, match=r"element 'b_v' \(Old\): it does not tell its level"):
+    with pytest.raises(PalpateError, match=r"element 'b_v' \(Old\): it does not state its level"):
         Model("m", Hinge(), (Old(),)).with_values([1.0]).dry_forces(at(0.0, 0.0), FLOATS)
 
 

@@ -162,7 +162,7 @@ def test_a_motion_that_is_not_about_the_hinge_is_refused() -> None:
     t, angle, speed, acceleration = swing()
     motion = CLOSER.motion(t, np.stack([angle, speed], axis=1), np.stack([acceleration], axis=1))
     bare = Motion(t, motion.specific_acceleration, motion.omega, motion.omega_dot)
-    with pytest.raises(DataProblem, match=r"hinge: the motion does not tell the angle. Build it .* motion"):
+    with pytest.raises(DataProblem, match=r"hinge: the motion does not hold the angle. Build it .* motion"):
         CLOSER.observe(bare)
     lying = Poses(t, Rotation.from_euler("x", 80, degrees=True).as_matrix() @ motion.poses.rotation, np.zeros((200, 3)))
     with pytest.raises(DataProblem, match="hinge: sample 0: z of the body frame is not along the hinge"):

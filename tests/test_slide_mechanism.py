@@ -123,7 +123,7 @@ def test_unseen_samples_stay_unseen_and_other_frames_are_refused() -> None:
     with pytest.raises(DataProblem, match="slide: sample 0: the body frame is turned against the slide's"):
         slide.coordinates_of(turned)
     bare = Motion(t, motion.specific_acceleration, motion.omega, motion.omega_dot)
-    with pytest.raises(DataProblem, match="slide: the motion does not tell the position"):
+    with pytest.raises(DataProblem, match="slide: the motion does not hold the position"):
         slide.observe(bare)
 
 

@@ -23,7 +23,7 @@ class Finding:
     cause: str
     """Which check, or which cause it names: "clipping", "clock", "handle", ... one word or a few with hyphens."""
     evidence: str
-    """What was seen, with its numbers and units: a clause without a full stop."""
+    """The observation, with its numbers and units: a clause without a full stop."""
     place: str = ""
     """Where: a channel, a file's key, a marker, a parameter, a stretch of time; empty where it concerns everything."""
     remedy: str = ""

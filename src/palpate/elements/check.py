@@ -205,7 +205,7 @@ def _kinematics(element: Element, v: Sequence[Scalar]) -> Kinematics:
 
 def _evaluate(element: Element, f: Sequence[Scalar], shape: tuple[int, ...] = ()) -> FloatArray:
     """Columns as an array (rows, parameters[, samples])."""
-    rows = _columns(element, f)
+    rows = element.columns(f)
     if len(rows) != row_count(element):
         _fail(
             element,
@@ -222,13 +222,6 @@ def _features(element: Element, k: Kinematics, z: dict[str, float], fn: Function
         return element.features(k, z, fn)
     except Exception as error:
         _fail(element, f"features() fails on {kind} ({type(error).__name__}: {error})", error)
-
-
-def _columns(element: Element, f: Sequence[Scalar]) -> list[list[Scalar]]:
-    try:
-        return element.columns(f)
-    except Exception as error:
-        _fail(element, f"columns() fails ({type(error).__name__}: {error})", error)
 
 
 def _evaluate_symbols(element: Element, values: list[float], z: dict[str, float], fn: Functions) -> FloatArray:

@@ -166,7 +166,9 @@ class Element:
 
     def visited(self, k: Kinematics) -> tuple[FloatArray, tuple[float, float]]:
         """Of an element that `sees`: values of the motion that may show a shape, and the quantiles that limit it."""
-        raise PalpateError(f"element {self.name!r} ({type(self).__name__}): it does not tell what shows its shapes")
+        raise PalpateError(
+            f"element {self.name!r} ({type(self).__name__}): it does not say which motion shows its shapes"
+        )
 
     def limits(self, shape: Shape, visited: tuple[float, float]) -> tuple[float, float]:
         """Between which values a shape is looked for; `visited`: quantiles of what the method of this name gives."""
@@ -212,7 +214,7 @@ class Element:
 
     def level(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """Of a dry element: one number >= 0 per parameter, its columns without the sign of the speed."""
-        raise PalpateError(f"element {self.name!r} ({type(self).__name__}): it does not tell its level")
+        raise PalpateError(f"element {self.name!r} ({type(self).__name__}): it does not state its level")
 
     def phi(self, p: FloatArray) -> FloatArray | None:
         """What it says about the ten inertial parameters of the body, of its own values; None: nothing."""

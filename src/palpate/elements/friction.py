@@ -98,7 +98,7 @@ class Stribeck(Element):
         return np.abs(speed[speed != 0]), (0.02, 0.7)
 
     def limits(self, shape: Shape, visited: tuple[float, float]) -> tuple[float, float]:
-        """The speeds that were seen."""
+        """The speeds that occurred."""
         return max(shape.bounds[0], visited[0]), min(shape.bounds[1], visited[1])
 
     def level(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:

@@ -270,17 +270,10 @@ def bootstrap(compressed: Compressed, solution: Solution, *, replicates: int = 2
     return np.array([_refit(compressed, solution, draw) for draw in draws])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Robust:
-    """A compressed balance in which pieces that do not fit count less."""
-
-    compressed: Compressed
-    weights: FloatArray
-    """(pieces,), 1 for ordinary ones."""
-
-
-def robust(compressed: Compressed) -> Robust:
+def robust(compressed: Compressed) -> tuple[Compressed, FloatArray]:
     """Weigh pieces by how badly an unconstrained fit explains them, again and again until the weights settle.
+
+    -> the compressed balance in which pieces that do not fit count less, and the weights (pieces,), usually 1.
 
     A piece counts in inverse proportion to its mean square beyond the limit, as in a fit to Student's t noise of which
     each piece has its own size (iteratively reweighted: Lange et al. 1989, JASA 84:881).
@@ -293,7 +286,7 @@ def robust(compressed: Compressed) -> Robust:
         if np.allclose(new, weights, atol=1e-3):
             break
         weights = new
-    return Robust(_weigh(compressed, weights), weights)
+    return _weigh(compressed, weights), weights
 
 
 def _weigh(compressed: Compressed, weights: FloatArray) -> Compressed:

@@ -56,7 +56,7 @@ _RESTARTS = 2
 
 @dataclass(frozen=True, slots=True)
 class FreeShape:
-    """One shape to be found: of which element, between which limits, searched on which scale."""
+    """One shape to estimate: of which element, between which limits, searched on which scale."""
 
     name: str
     """In the model."""
@@ -582,8 +582,8 @@ class Shaped:
     """A model with the shapes that the data ask for."""
 
     model: Model
-    """With the shapes found, without values; shapes that are not in the data have the best value all the same, those
-    of zones never visited stay as given.
+    """With the estimated shapes, without values; shapes that are not in the data have the best value all the same,
+    those of zones never visited stay as given.
     """
     names: tuple[str, ...]
     """Of the shapes that were estimated, as the model names them."""
@@ -607,7 +607,7 @@ class Shaped:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """About shapes that the data do not tell."""
+        """About shapes that are not in the data."""
         return tuple(Finding("shape", p.message, p.name) for p in self.profiles if p.message)
 
     def __getitem__(self, name: str) -> Profile:

@@ -37,6 +37,7 @@ from palpate.physics.inertia import (
     drawing_values,
     mass_properties,
     principal_moments,
+    spread_of_mass,
 )
 from palpate.physics.maps import Factor, Map
 
@@ -448,12 +449,11 @@ def _inertia_problems(phi: FloatArray, covariance: Callable[[], FloatArray]) -> 
         evidence = f"without constraints the mass is {phi[0]:.3g} kg"
         remedy = "the wrench has the wrong sign (recordings.wrench.sign), or a sensor or IMU is turned"
         return [Finding("sign", evidence, "m", remedy, Severity.FATAL)]
-    _, com, I = mass_properties(phi)
-    values, axes = np.linalg.eigh(0.5 * np.trace(I) * np.eye(3) - I)  # how far the mass spreads along each axis
+    values, axes = spread_of_mass(phi)
     if values[0] > -BEYOND * values[-1]:
         return []
     # of a spread along v about the centre of mass: w' dJ w with w = [v; -v'c]
-    w = np.append(axes[:, 0], -axes[:, 0] @ com)
+    w = np.append(axes[:, 0], -axes[:, 0] @ mass_properties(phi).com)
     slope = np.einsum("i,kij,j->k", w, PSEUDO_OF_PHI, w)
     if values[0] > -IMPOSSIBLE * np.sqrt(slope @ covariance() @ slope):
         return []

@@ -62,7 +62,7 @@ class Ranked:
 
     variant: Variant
     shapes: dict[str, float]
-    """The free shapes that it found, rad and rad/s."""
+    """The free shapes as estimated, rad and rad/s."""
     rms: float
     """Of the fit to all data."""
     error: float
@@ -390,7 +390,7 @@ def _linear(pool: _Pool, u: FloatArray, member: _Member, *, anywhere: bool = Fal
         p, cost = solve_positive(rest.T @ whole @ rest, positive, (p != 0) | ~positive)
         if np.all(np.abs(move) < 0.2 * near):
             break
-    # from here on about the shapes found; those at a limit, or without effect, stay
+    # from here on about the estimated shapes; those at a limit, or without effect, stay
     T[:, -1] -= T[:, d] @ move
     T[:, d] *= (u + move > low) & (u + move < high)
     gram = T.T @ pool.grams @ T
@@ -423,7 +423,7 @@ def _left_out(
     """Squares on each fold of the fit to all others."""
     train = grams.sum(axis=0) - grams
     if len(near):
-        # a fold without which a zone is hardly seen must not send its border anywhere
+        # a fold without which a zone is hardly visited must not send its border anywhere
         at = np.arange(d.start, d.stop, dtype=np.int64)
         train[:, at, at] += cost / 1e4 / near**2
     p, _ = solve_positive(train, positive, guess)

@@ -105,7 +105,7 @@ class Free(Mechanism):
     def states(self, motion: Motion) -> FloatArray:
         """Poses, the velocity in the world, and omega."""
         if motion.poses is None or motion.velocity is None:
-            raise DataProblem("free", "the motion tells no pose or no velocity", remedy="build it from markers")
+            raise DataProblem("free", "the motion has no poses or no velocity", remedy="build it from markers")
         v = np.einsum("nij,nj->ni", motion.poses.rotation, motion.velocity)
         return np.hstack([self.coordinates_of(motion.poses), v, motion.omega])
 

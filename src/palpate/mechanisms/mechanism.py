@@ -229,7 +229,7 @@ class Mechanism(ABC):
 
     def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
         """Rows of the body frame's rotation, and its origin (m), in the mechanism's frame."""
-        raise PalpateError(f"mechanism {self.type!r}: it does not tell where the body is")
+        raise PalpateError(f"mechanism {self.type!r}: it does not say where the body is")
 
     def velocity(self, state: Sequence[Scalar], fn: Functions) -> Triple:
         """Velocity of the body frame's origin, m/s, in the body frame."""
@@ -248,7 +248,7 @@ class Mechanism(ABC):
 
         Angles are unwrapped; NaN where the pose is not known. Refuses poses that the mechanism does not allow.
         """
-        raise PalpateError(f"mechanism {self.type!r}: it does not tell its coordinates from poses")
+        raise PalpateError(f"mechanism {self.type!r}: it cannot read its coordinates from poses")
 
     def speeds_of(self, q: FloatArray, q_dot: FloatArray) -> FloatArray:
         """Positions and their derivatives (samples, positions) -> the speeds of the state (samples, freedoms)."""
@@ -276,7 +276,7 @@ class Mechanism(ABC):
 
     def states(self, motion: Motion) -> FloatArray:
         """The measured states (samples, len(state)) of a motion that `observe` takes: the inverse of `motion`."""
-        raise PalpateError(f"mechanism {self.type!r}: it does not tell its states from a motion")
+        raise PalpateError(f"mechanism {self.type!r}: it cannot read its states from a motion")
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +324,7 @@ class OneFreedom(Mechanism):
         if motion.poses is None:
             raise DataProblem(
                 self.type,
-                f"the motion does not tell the {self.state[0]}",
+                f"the motion does not hold the {self.state[0]}",
                 remedy=f"build it from the {self.state[0]} with the mechanism's motion()",
             )
         position = self.coordinates_of(motion.poses)[:, 0]

@@ -226,7 +226,7 @@ class Rolling(Mechanism):
         if motion.poses is None or motion.velocity is None:
             raise DataProblem(
                 "rolling",
-                "the motion tells no pose or no velocity of the axle",
+                "the motion has no poses or no velocity of the axle",
                 remedy="build it from markers: an IMU alone does not see the ground",
             )
         camber, pitch, heading = self._angles(motion.poses)

@@ -110,5 +110,5 @@ class Slide(OneFreedom):
 
     def _speed(self, motion: Motion) -> FloatArray:
         if motion.velocity is None:
-            raise DataProblem("slide", "the motion tells no velocity", remedy="build it from poses or positions")
+            raise DataProblem("slide", "the motion has no velocity", remedy="build it from poses or positions")
         return motion.velocity[:, 0]

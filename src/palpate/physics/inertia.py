@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from palpate.errors import NotConsistent
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Scalar
-from palpate.physics.motion import Kinematics
+from palpate.physics.motion import Kinematics, transform
 
 PHI_NAMES = ("m", "mc_x", "mc_y", "mc_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 PHI_UNITS = ("kg", "kg m", "kg m", "kg m", "kg m2", "kg m2", "kg m2", "kg m2", "kg m2", "kg m2")
@@ -95,40 +95,44 @@ def principal_moments(phi: ArrayLike) -> tuple[FloatArray, FloatArray]:
     return moments, axes if np.linalg.det(axes) > 0 else -axes
 
 
-def spread_of_mass(phi: ArrayLike) -> FloatArray:
-    """Eigenvalues (3, ascending, kg m2) of the integral of r r' dm about the centre of mass.
+def spread_of_mass(phi: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues (3, ascending, kg m2) of the integral of r r' dm about the centre of mass, and their axes as columns.
 
     All positive, with a positive mass, is exactly the condition that a distribution of positive density exists
     (pseudo-inertia positive definite; implies the triangle inequalities of the principal moments).
     """
     I = mass_properties(phi).inertia_com
-    return np.asarray(np.linalg.eigvalsh(0.5 * np.trace(I) * np.eye(3) - I), dtype=float)
+    values, axes = np.linalg.eigh(0.5 * np.trace(I) * np.eye(3) - I)
+    return values, axes
 
 
 def is_consistent(phi: ArrayLike) -> bool:
     """Whether a body of positive density can have these parameters."""
-    phi = np.asarray(phi, dtype=float)
-    return bool(np.isfinite(phi).all() and phi[0] > 0 and _is_solid(phi))
+    try:
+        check_consistent(phi, "")
+    except NotConsistent:
+        return False
+    return True
 
 
 def check_consistent(phi: ArrayLike, what: str) -> None:
-    """Raise `NotConsistent` with the reason unless a body of positive density can have these parameters."""
+    """Raise `NotConsistent` with the reason unless a body of positive density can have these parameters.
+
+    The mass must spread in all directions by more than rounding can pretend: both Cholesky factors exist.
+    """
     phi = np.asarray(phi, dtype=float)
     if not np.isfinite(phi).all():
         raise NotConsistent(what, "contains values that are not finite")
     if phi[0] <= 0:
         raise NotConsistent(what, f"the mass is {phi[0]:.6g} kg, it must be positive")
-    if not _is_solid(phi):
+    spread, _ = spread_of_mass(phi)
+    if not spread[0] > _ROUNDING * (phi[1:4] @ phi[1:4] / phi[0] + spread[-1]):
         a, b, c = principal_moments(phi)[0]
-        raise NotConsistent(
-            what,
-            f"no body has the principal moments {a:.6g}, {b:.6g}, {c:.6g} kg m2 about its centre of mass: "
-            + (
-                "each must be positive"
-                if a <= 0
-                else f"the largest must be less than the sum of the others, {a + b:.6g}"
-            ),
-        )
+        why = "each must be positive"
+        if a > 0:
+            why = f"the largest must be less than the sum of the others, {a + b:.6g}"
+        moments = f"{a:.6g}, {b:.6g}, {c:.6g} kg m2 about its centre of mass"
+        raise NotConsistent(what, f"no body has the principal moments {moments}: {why}")
 
 
 def nearest_consistent(phi: ArrayLike, *, thinnest: float = 1e-3) -> FloatArray:
@@ -136,8 +140,8 @@ def nearest_consistent(phi: ArrayLike, *, thinnest: float = 1e-3) -> FloatArray:
 
     For rounded or noisy parameters: a printed table, an unconstrained estimate. The mass must be positive.
     """
-    mass, com, I = mass_properties(phi)
-    values, axes = np.linalg.eigh(0.5 * np.trace(I) * np.eye(3) - I)
+    mass, com, _ = mass_properties(phi)
+    values, axes = spread_of_mass(phi)
     rounding = 10 * _ROUNDING * (mass * (com @ com) + max(values[-1], 0.0))
     largest = values[-1] if values[-1] > rounding else 1e-4 * mass  # nothing known: a ball of 1 cm
     values = np.maximum(values, max(thinnest * largest, rounding))
@@ -147,8 +151,7 @@ def nearest_consistent(phi: ArrayLike, *, thinnest: float = 1e-3) -> FloatArray:
 
 def move_phi(phi: ArrayLike, R_ab: ArrayLike, r_ab: ArrayLike) -> FloatArray:
     """The same body seen from frame a: J_a = T_ab J_b T_ab'. r_ab in m."""
-    T = np.eye(4)
-    T[:3, :3], T[:3, 3] = R_ab, r_ab
+    T = transform(R_ab, r_ab)
     return phi_from_pseudo_inertia(T @ pseudo_inertia(phi) @ T.T)
 
 
@@ -175,8 +178,8 @@ def relative_changes(phi: ArrayLike) -> FloatArray:
     off-diagonal ones are scaled by sqrt 1/2, which makes |E| the affine-invariant metric of positive matrices (Pennec
     et al. 2006; for inertias Lee & Park 2018): the same statement in every frame, unit and factor convention.
     """
-    mass, com, I = mass_properties(phi)
-    values, axes = np.linalg.eigh(0.5 * np.trace(I) * np.eye(3) - I)
+    mass, com, _ = mass_properties(phi)
+    values, axes = spread_of_mass(phi)
     U = np.zeros((4, 4))
     U[:3, :3] = axes * np.sqrt(np.maximum(values, 0.0))
     U[:3, 3], U[3, 3] = com * np.sqrt(mass), np.sqrt(mass)
@@ -216,12 +219,6 @@ def solid_box(mass: float, sides: ArrayLike) -> FloatArray:
     """Inertia about the centre of a solid box with the given sides (3, m). -> (3 x 3) kg m2; any textbook."""
     x, y, z = np.asarray(sides, dtype=float) ** 2
     return mass / 12 * np.diag([y + z, x + z, x + y])
-
-
-def _is_solid(phi: FloatArray) -> bool:
-    """Whether the mass spreads in all directions by more than rounding can pretend: both Cholesky factors exist."""
-    spread = spread_of_mass(phi)
-    return bool(spread[0] > _ROUNDING * (phi[1:4] @ phi[1:4] / phi[0] + spread[-1]))
 
 
 def log_det_divergence(phi: ArrayLike, J0: FloatArray) -> float:

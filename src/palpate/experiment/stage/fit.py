@@ -375,8 +375,8 @@ def _fit(
     balance = whole_balance(inputs, moved)
     tell("compressing")
     train = compressed(inputs, moved, plan.segments, balance, noise)
-    weighed = robust(train)
-    train = weighed.compressed if plan.robust else train
+    weighed, weights = robust(train)
+    train = weighed if plan.robust else train
     spring = quasi_static_spring(inputs, balance, plan)
     fixed = None if spring is None else spring.values
     if inputs.sigma is None and len(inputs.mechanism.rows) > 1 and not inputs.filtering.published:
@@ -384,7 +384,7 @@ def _fit(
         balance = replace(balance, weights=train.weights)
     solution = solve_with(inputs, train, fixed)
     prediction = predict(inputs, moved, balance, solution.p, segments)
-    return Fit(inputs, plan, moved, balance, noise, train, weighed.weights, solution, shaped, spring, prediction)
+    return Fit(inputs, plan, moved, balance, noise, train, weights, solution, shaped, spring, prediction)
 
 
 def _weighted(inputs: Inputs, train: Compressed, fixed: Mapping[str, float] | None) -> Compressed:
