@@ -103,7 +103,7 @@ WRONG: list[tuple[str, list[str]]] = [
     (PRIOR.replace("0.9 kg", ""), ["line 9: prior.mass: nothing is given after this key", "mass: 0.9 kg"]),
     (PRIOR.replace("0.9 kg", ".inf"), ["line 9: prior.mass: inf is not a finite number"]),
     (PRIOR.replace("0.9 kg", "-0.9 kg"), ["line 9: prior.mass", "must be positive"]),
-    (PRIOR.replace("[0, 0, 0.1]", "0.1"), ["line 10: prior.com: 0.1 is not a list of three numbers"]),
+    (PRIOR.replace("[0, 0, 0.1]", "0.1"), ["line 10: prior.com: 0.1 is not a list"]),
     (PRIOR + "  mass: {value: 1 kg, of: a long story}", ["line 12: the key 'mass' stands there twice"]),
     ("prior: {mass: 1, com: [0, 0, 0], inertia_com: [[1, 0, 0], [2, 1, 0], [0, 0, 1]]}",
      ["prior.inertia_com: it is not symmetric: Ixy = 0, Iyx = 2"]),
@@ -156,9 +156,9 @@ WRONG_HEAD: list[tuple[str, str, list[str]]] = [
     ("[[1, 0, 0], [0, 1, 0], [0, 0, 1]]", "[0, 90, 0]",
      ["line 6: imu_pose.rotation: [0, 90, 0] is not three rows of three numbers", "angles", "rotation: [[1, 0, 0], ["]),
     ("[0, 0, 1]]", "[0, 0]]", ["line 6: imu_pose.rotation", "is not three rows of three numbers"]),
-    ("[0, 0, 1]]", "[0, 0, one]]", ["line 6: imu_pose.rotation: 'one' is not a number"]),
+    ("[0, 0, 1]]", "[0, 0, one]]", ["line 6: imu_pose.rotation.2.2: 'one' is not a number"]),
     ("[0, 0, 0.05]", "[0, 0]", ["line 7: imu_pose.translation: [0, 0] has 2 entries instead of 3"]),
-    ("[0, 0, 0.05]", "[0, 0, 5 kg]", ["line 7: imu_pose.translation: '5 kg' is not a quantity in m, cm, mm"]),
+    ("[0, 0, 0.05]", "[0, 0, 5 kg]", ["line 7: imu_pose.translation.2: '5 kg' is not a quantity in m, cm, mm"]),
     ("object: handle", "title: 2020-13-45", ["own.yaml: month must be"]),
 ]  # fmt: skip
 

@@ -271,7 +271,7 @@ def test_without_the_load_cell_the_markers_are_aligned(clone: Path, tmp_path: Pa
     (part / "door/data/exp1_021.mat").unlink()
     (part / "door/data/exp1_021.mat").write_text(POINTER)
     found = reproduce(part, as_published=True)
-    assert [f.file for f in found.missing if "pull" in f.told] == ["door/data/exp1_021.mat"]
+    assert [f.file for f in found.missing if "pull" in f.remark] == ["door/data/exp1_021.mat"]
     assert 0.2e-3 < (found.entries["door"].marker_error_m or 0) < 1e-3
     assert not found.ran
 

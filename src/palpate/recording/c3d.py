@@ -55,13 +55,14 @@ def read(path: str | Path, *, point_unit: str = "") -> Recording:
             raise FileProblem(path, f"the rate of {name} is {rate:g} Hz", remedy="export it again with POINT:RATE")
         clock = Clock(name, _first_frame(file) / rate_hz + np.arange(len(samples)) / rate)
         labels, count = _all(parameters, group, "LABELS"), samples.shape[1]
-        units = outputs if group == "POINT" else dict(enumerate(_all(parameters, group, "UNITS")))
+        units = _all(parameters, group, "UNITS")
         for place, given in enumerate([*labels, *[""] * count][:count]):
             label, frame = given or f"unnamed{place + 1}", ""
             if group == "POINT" and label not in outputs:
                 factor, unit, frame = _length(path, parameters, point_unit), "m", "capture"
-            else:
-                label, factor, unit = _known_unit(label, units.get(label, units.get(place, "")))
+            else:  # a model's output, or an analog channel
+                stated = outputs[label] if group == "POINT" else "".join(units[place : place + 1])
+                label, factor, unit = _known_unit(label, stated)
             channels.append(Channel(label, samples[:, place] * factor, clock, unit, frame))
     if not channels:
         raise FileProblem(path, "there are neither markers nor analog channels", remedy="export it again")
@@ -144,7 +145,7 @@ def _known_unit(label: str, unit: str) -> tuple[str, float, str]:
     return (f"{label} [{unit}]", 1.0, "1") if known is None else (label, *known)
 
 
-def _model_outputs(parameters: Parameters) -> dict[str | int, str]:
+def _model_outputs(parameters: Parameters) -> dict[str, str]:
     """The labels of points that are no positions, with their units as written."""
     units = {
         plural: next(iter(_all(parameters, "POINT", f"{one}_UNITS")), "") for plural, one in _MODEL_OUTPUTS.items()

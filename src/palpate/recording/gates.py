@@ -97,8 +97,8 @@ class _Runs:
     def of(x: FloatArray) -> _Runs:
         start = np.concatenate([[0], np.flatnonzero(x[1:] != x[:-1]) + 1])
         length = np.diff(np.concatenate([start, [len(x)]]))
-        seen = np.isfinite(x[start])
-        return _Runs(start[seen], length[seen], x[start[seen]])
+        finite = np.isfinite(x[start])
+        return _Runs(start[finite], length[finite], x[start[finite]])
 
     def which(self, keep: BoolArray) -> _Runs:
         return _Runs(self.start[keep], self.length[keep], self.value[keep])

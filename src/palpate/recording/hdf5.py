@@ -20,7 +20,7 @@ import numpy as np
 
 from palpate.errors import FileProblem
 from palpate.files import replacing
-from palpate.recording.formats import head_of, kind, library, wrong_format
+from palpate.recording.formats import check_kind, head_of, library
 from palpate.recording.recording import Recording
 from palpate.recording.table import ColumnLike, Stored, is_rate, recording_of
 from palpate.recording.text import time_name
@@ -44,9 +44,7 @@ def read(
     `time` names the dataset of times of all signals, `rate` is their constant rate in Hz.
     """
     path = Path(path)
-    head = head_of(path)
-    if kind(head, path) != NAME:
-        raise wrong_format(path, head, NAME)
+    check_kind(path, head_of(path), NAME)
     h5py = library("h5py", "reading HDF5 files")
     stored: list[Stored] = []
     try:

@@ -435,7 +435,7 @@ def write_microstrain(
 
 
 def _find_rows(path: Path, data: bytes) -> tuple[list[str], int]:
-    """The lines before the data and the offset of the first row, found by content."""
+    """The lines before the data and the offset of the first row, by content."""
     lines, _ = first_lines(data, 0, _PREAMBLE_LIMIT)
     for separator in (",", ";", "\t"):
         start = numeric_from(lines, separator, _LEAST_COLUMNS)

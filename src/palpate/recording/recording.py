@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -27,9 +28,9 @@ class Clock:
         times = _read_only(self.times_s)
         if times.ndim != 1:
             raise DataProblem(f"clock {self.name!r}", f"times have the shape {times.shape}, not (n,)")
-        row = first_disorder(times)
-        if row is not None:
-            raise DataProblem(f"clock {self.name!r}", f"in row {row + 1} {describe_disorder(times, row)}")
+        wrong = disorder(times)
+        if wrong is not None:
+            raise DataProblem(f"clock {self.name!r}", f"in row {wrong[0] + 1} {wrong[1]}")
         object.__setattr__(self, "times_s", times)
 
     def __len__(self) -> int:
@@ -200,26 +201,23 @@ def merge_recordings(recordings: Sequence[Recording]) -> Recording:
             full = f"{prefix}/{name}" if name in clash else name
             if full in channels:
                 raise DataProblem(f"channel {full!r}", "two files have it", remedy="rename one of the files")
-            clock = clocks[id(channel.clock)]
-            channels[full] = Channel(full, channel.samples, clock, channel.unit, channel.frame)
+            channels[full] = replace(channel, name=full, clock=clocks[id(channel.clock)])
     formats = dict.fromkeys(recording.format for recording in recordings)
     return Recording(channels, None, " + ".join(formats))
 
 
-def first_disorder(times_s: Array) -> int | None:
-    """The first row whose time is not finite or not later than the one before; None when all is well."""
+def disorder(times_s: Array) -> tuple[int, str] | None:
+    """The first row whose time is not finite or not later than the one before, and what is wrong; None: all is well."""
     wrong = ~np.isfinite(times_s)
     wrong[1:] |= ~(np.diff(times_s) > 0)
-    return int(np.argmax(wrong)) if wrong.any() else None
-
-
-def describe_disorder(times_s: Array, row: int) -> str:
-    """Say what is wrong with the time in this row."""
+    if not wrong.any():
+        return None
+    row = int(np.argmax(wrong))
     if not np.isfinite(times_s[row]):
-        return "the time is missing"
+        return row, "the time is missing"
     before, now = times_s[row - 1], times_s[row]
     verb = "stands still" if before == now else "goes backwards"
-    return f"time {verb}: {now:.9g} s after {before:.9g} s"
+    return row, f"time {verb}: {now:.9g} s after {before:.9g} s"
 
 
 def _read_only(values: Array) -> Array:
@@ -241,5 +239,4 @@ def _prefixes(sources: Sequence[Path | None]) -> list[str]:
 
 
 def _repeated(names: Sequence[str]) -> set[str]:
-    seen: set[str] = set()
-    return {name for name in names if name in seen or seen.add(name)}
+    return {name for name, count in Counter(names).items() if count > 1}

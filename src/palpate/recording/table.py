@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, FileProblem, PalpateError, UnknownName
 from palpate.files import read_bytes, replacing
-from palpate.recording.formats import HEAD_BYTES, as_utf8, head_of, is_number, kind, separator_of, wrong_format
+from palpate.recording.formats import as_utf8, check_kind, head_of, is_number, kind, separator_of
 from palpate.recording.recording import Array, Channel, Clock, Recording
 from palpate.recording.text import (
     Rows,
@@ -94,8 +94,7 @@ def read(
     path = Path(path)
     raw = read_bytes(path)
     # What merely looks like an IMU export may still be wanted as a plain table.
-    if kind(raw[:HEAD_BYTES], path) not in (CSV, "microstrain-csv"):
-        raise wrong_format(path, raw, CSV)
+    check_kind(path, raw, CSV, "microstrain-csv")
     return _recording(_parse(path, as_utf8(raw), header, time), CSV, columns, time, rate)
 
 
@@ -109,8 +108,7 @@ def read_parquet(
     """Read a Parquet table; the options are those of a CSV table."""
     path = Path(path)
     data = read_bytes(path)
-    if kind(data[:HEAD_BYTES], path) != PARQUET:
-        raise wrong_format(path, data, PARQUET)
+    check_kind(path, data, PARQUET)
     try:
         frame = pl.read_parquet(BytesIO(data))
     except (pl.exceptions.PolarsError, OSError) as error:

@@ -69,7 +69,8 @@ def _identified(entry: Entry) -> bool:
 
 def sections(runs: Reproduction) -> list[Section]:
     """The page: what came out, one section for each identification, then the files."""
-    missing, rows = missing_sentences(runs), [(f.file, f.experiment, f.recording, f.state, f.told) for f in runs.files]
+    missing = missing_sentences(runs)
+    rows = [(f.file, f.experiment, f.recording, f.state, f.remark) for f in runs.files]
     headings = ("file", "identification", "recording", "state", "remark")
     off = tuple(i for i, f in enumerate(runs.files) if not f.usable)
     return [
@@ -223,7 +224,7 @@ def reproduction_text(runs: Reproduction) -> RenderableType:
     parts: list[RenderableType] = [Text(f"Missing: {text}", style="yellow") for text in missing_sentences(runs)]
     words = {"wrong": "Wrong file", "short": "Too short"}
     wrong = {f.file: f for f in runs.wrong}  # two devices may share a file
-    parts += [Text(f"{words[f.state]}: {f.file}: {f.told}", style="red") for f in wrong.values()]
+    parts += [Text(f"{words[f.state]}: {f.file}: {f.remark}", style="red") for f in wrong.values()]
     for entry in runs.entries.values():
         parts.append(Text(f"\n{PAPER[entry.name].title}", style="bold"))
         parts += [table_of(entry, runs)] if _identified(entry) else []
@@ -233,7 +234,7 @@ def reproduction_text(runs: Reproduction) -> RenderableType:
 
 def missing_sentences(runs: Reproduction) -> list[str]:
     """Files that are not there, each once."""
-    return list(dict.fromkeys(f"{f.file} ({f.told})" if f.told else f.file for f in runs.missing))
+    return list(dict.fromkeys(f"{f.file} ({f.remark})" if f.remark else f.file for f in runs.missing))
 
 
 def entry_sentences(entry: Entry) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import isfinite
 from typing import Annotated, Any, cast
 
-from pydantic import AfterValidator, BeforeValidator, PlainValidator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
 from palpate.errors import PalpateError
 from palpate.physics.units import parse_quantity, parse_unit
@@ -90,38 +90,19 @@ def _has_unit(value: Any) -> bool:
     return str(value).rstrip(" ")[-1:].isalpha()
 
 
-def three(read: Reader, *, single: bool = False) -> BeforeValidator:
-    """Three entries, x, y and z; with `single`, one number may stand for all three."""
-
-    def several(value: Any) -> list[float]:
-        if single and not isinstance(value, list):
-            return [read(value)] * 3
-        return _entries(value, read)
-
-    return BeforeValidator(several)
+def _each_axis(value: Any) -> Any:
+    """One number may stand for x, y and z."""
+    return cast("Any", value) if isinstance(value, list) else [value] * 3
 
 
-def _entries(value: Any, read: Reader) -> list[float]:
-    if not isinstance(value, list):
-        raise ValueError(f"{shown(value)} is not a list of three numbers")
-    entries = cast("list[Any]", value)
-    if len(entries) != 3:
-        raise ValueError(f"{shown(entries)} has {len(entries)} entries instead of 3")
-    return [read(entry) for entry in entries]
-
-
-def _matrix(read: Reader) -> BeforeValidator:
-    """Three rows of three."""
-
-    def rows(value: Any) -> list[list[float]]:
-        given = cast("list[Any]", value) if isinstance(value, list) else []
-        if len(given) != 3 or not all(isinstance(row, list) and len(cast("list[Any]", row)) == 3 for row in given):
-            angles = len(given) == 3 and not any(isinstance(row, list) for row in given)
-            hint = " (angles are not taken: there are too many conventions)" if angles else ""
-            raise ValueError(f"{shown(value)} is not three rows of three numbers{hint}")
-        return [_entries(row, read) for row in given]
-
-    return BeforeValidator(rows)
+def _matrix(value: Any) -> Any:
+    """Three rows of three; what is in them is checked afterwards."""
+    rows = cast("list[Any]", value) if isinstance(value, list) else []
+    if len(rows) != 3 or not all(isinstance(row, list) and len(cast("list[Any]", row)) == 3 for row in rows):
+        angles = len(rows) == 3 and not any(isinstance(row, list) for row in rows)
+        hint = " (angles are not taken: there are too many conventions)" if angles else ""
+        raise ValueError(f"{shown(value)} is not three rows of three numbers{hint}")
+    return rows
 
 
 def _symmetric(matrix: list[list[float]]) -> list[list[float]]:
@@ -206,14 +187,15 @@ Fraction = Annotated[float, BeforeValidator(quantity("1"))]
 Angle = Annotated[float, BeforeValidator(quantity("deg", bare=False))]
 Travel = Annotated[float, PlainValidator(travel)]
 Acceleration = Annotated[float, BeforeValidator(quantity("m/s2"))]
-Vector = Annotated[list[float], three(quantity("m"))]
-Sides = Annotated[list[float], three(quantity("m", positive=True))]
-Direction = Annotated[list[float], AfterValidator(_direction), three(number)]
-Rotation = Annotated[list[list[float]], _matrix(number)]
-Inertia = Annotated[list[list[float]], AfterValidator(_symmetric), _matrix(quantity("kg m2"))]
-Forces = Annotated[list[float], three(quantity("N", positive=True), single=True)]
-Torques = Annotated[list[float], three(quantity("N m", positive=True), single=True)]
-Accelerations = Annotated[list[float], three(quantity("m/s2", positive=True), single=True)]
-Rates = Annotated[list[float], three(quantity("rad/s", positive=True), single=True)]
+_THREE, _ROWS, _AXES = Field(min_length=3, max_length=3), BeforeValidator(_matrix), BeforeValidator(_each_axis)
+Vector = Annotated[list[Length], _THREE]
+Sides = Annotated[list[Annotated[float, BeforeValidator(quantity("m", positive=True))]], _THREE]
+Direction = Annotated[list[Number], AfterValidator(_direction), _THREE]
+Rotation = Annotated[list[list[Number]], _ROWS]
+Inertia = Annotated[list[list[Annotated[float, BeforeValidator(quantity("kg m2"))]]], AfterValidator(_symmetric), _ROWS]
+Forces = Annotated[list[Annotated[float, BeforeValidator(quantity("N", positive=True))]], _THREE, _AXES]
+Torques = Annotated[list[Annotated[float, BeforeValidator(quantity("N m", positive=True))]], _THREE, _AXES]
+Accelerations = Annotated[list[Annotated[float, BeforeValidator(quantity("m/s2", positive=True))]], _THREE, _AXES]
+Rates = Annotated[list[Annotated[float, BeforeValidator(quantity("rad/s", positive=True))]], _THREE, _AXES]
 ChannelUnit = Annotated[str, AfterValidator(unit_of_channel)]
 TimeUnit = Annotated[str, AfterValidator(unit_of_time)]

@@ -1,4 +1,4 @@
-"""Reading an experiment file: every mistake is found here, with its line, before anything is computed."""
+"""Reading an experiment file: every mistake is refused here, with its line, before anything is computed."""
 
 from __future__ import annotations
 

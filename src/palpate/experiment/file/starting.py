@@ -39,18 +39,18 @@ def starting_experiment(name: str, *, file: str | None = None, object_path: str 
     `file`: what it will be called; `object_path`: the object file as seen from there.
     """
     words = {"heading": f"A {name.replace('-', ' ')}", "name": name, "object": name, "file": file or f"{name}.yaml"}
-    own = Path(name).suffix.lower() in (".yaml", ".yml")
-    if not own and name not in starting_names():
+    users = Path(name).suffix.lower() in (".yaml", ".yml")
+    if not users and name not in starting_names():
         unknown = unknown_name("object", name, starting_names())
         raise PalpateError(f"{unknown}; or give the path of an object file, such as my-gate.yaml")
     if name == CAPTURE:
         return _filled(CAPTURE, words)
-    model = load_object(Path(name) if own else name)
-    if own:  # in quotes, as names and paths may hold what YAML takes for its own
+    model = load_object(Path(name) if users else name)
+    if users:  # in quotes, as names and paths may hold what YAML takes for its own
         title = json.dumps(f"The object {model.name}")
         words |= {"title": title, "heading": title.strip('"'), "object": json.dumps(object_path or name)}
     main, parameters = model.mechanism.main, list(model.parameters)
-    words = {"title": words["heading"], **words, "parts": _parts(model, own=own)}
+    words = {"title": words["heading"], **words, "parts": _parts(model, edit=not users)}
     if main is not None:
         unit, most, zero = TRAVEL[model.mechanism.coordinates[main]]
         turns = [joint.kind for joint in model.mechanism.joints] == ["turn"]
@@ -68,7 +68,7 @@ def _filled(template: str, words: Mapping[str, str]) -> str:
     return text
 
 
-def _parts(model: Model, *, own: bool) -> str:
+def _parts(model: Model, *, edit: bool) -> str:
     """Mechanism and elements of the object: what this experiment may say differently.
 
     Of an object that ships, what differs from one exemplar to the next is to be edited: lengths, and zones, which are
@@ -76,12 +76,12 @@ def _parts(model: Model, *, own: bool) -> str:
     """
     data, coordinates = model.to_dict(), model.mechanism.coordinates
     mechanism: Options = data["mechanism"]
-    lengths = {} if own else _lengths(mechanism)
+    lengths = _lengths(mechanism) if edit else {}
     lines = ["# The object's own mechanism and elements. Uncomment what differs here:"]
     lines += [f"# mechanism: {_flow(mechanism, coordinates)}"]
     if lengths:
         lines = [f"mechanism: {_flow(lengths, coordinates, mechanism)}   # EDIT: measured on yours", *lines[:1]]
-    zones = [e.name for e in model.elements if e.borders and not own]
+    zones = [e.name for e in model.elements if e.borders and edit]
     if zones:
         lines += ["elements:                           # with estimate: true, zones are searched for from these on"]
     for element in data["elements"]:

@@ -1,6 +1,6 @@
 """The paper's four identifications with its authors' choices, through the same stage as everything else.
 
-What is their own is how the inputs come about: every visible marker, plain Kabsch against a mean cloud, nothing
+What differs is how the inputs come about: every visible marker, plain Kabsch against a mean cloud, nothing
 repaired; devices decimated and cut to a window; the handles' weight taken off; the contact at its measured height.
 """
 
@@ -17,7 +17,7 @@ from palpate.experiment.file.reading import Experiment, object_model, wrench_cha
 from palpate.experiment.file.schema import SensorMarkersPart
 from palpate.experiment.paper.choices import BODIES, CHOICES, HANDLES, PAPER, Choices, Span, Window
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
-from palpate.experiment.stage.inputs import Belief, Filtering, ImuMotion, Inputs, Sensor, prior_of
+from palpate.experiment.stage.inputs import Belief, Filtering, ImuMotion, Inputs, Sensor, from_contact, prior_of
 from palpate.experiment.stage.recordings import Tell, load_part, sensor_of
 from palpate.files import finite
 from palpate.identify import Prior, Solution
@@ -130,7 +130,7 @@ def _barrow(name: str, experiment: Experiment[Any], tell: Tell) -> PublishedFit:
     poses = body.poses.attached(T_cloud_axle)
     tell("reading the load cells")
     wrench = _cleaned_wrench(experiment, choices, cloud, body.poses, T_cloud_axle)
-    fixed = _from_contact(poses, np.array(choices.at_contact))
+    fixed = from_contact(poses, poses.position[:, 2:], np.array(choices.at_contact))
     model = object_model(experiment).with_wheel(axle.radius)
     options: dict[str, Any] = {f.name: getattr(model.mechanism, f.name) for f in fields(model.mechanism)}
     options["wheel_speed"] = "published"
@@ -277,21 +277,21 @@ def published_prior(name: str, experiment: Experiment[Any]) -> Prior | None:
 def begun_at_prior(solution: Solution) -> Solution:
     """The same problem searched from the prior on, as the authors do: where the data contradict it, valleys differ.
 
-    Of a body alone and parameters that are as they are told: intervals stay those of `solution`.
+    For one body and parameters that are not transformed; intervals stay those of `solution`.
     """
     problem = solution.problem
     begin = np.where(problem.penalty.damped, problem.penalty.theta, solution.theta)
-    found = search(problem, begin)
-    if np.allclose(found.theta, solution.theta, rtol=1e-6, atol=1e-9):
+    result = search(problem, begin)
+    if np.allclose(result.theta, solution.theta, rtol=1e-6, atol=1e-9):
         return solution
-    p = problem.map_.forward(found.theta)
+    p = problem.map_.forward(result.theta)
     values = np.concatenate([drawing_values(p[:10]), p[10:]]).tolist()
     return replace(
         solution,
         model=solution.model.with_values(p),
         estimates=tuple(replace(e, value=v) for e, v in zip(solution.estimates, values, strict=True)),
-        theta=found.theta,
-        conditioning=conditioning(problem, found.theta),
+        theta=result.theta,
+        conditioning=conditioning(problem, result.theta),
     )
 
 
@@ -332,18 +332,6 @@ def barrow_angles(poses: Poses) -> dict[str, FloatArray]:
     yaw[seen] = np.unwrap(yaw[seen])
     angles = {"pitch": np.arcsin(R[:, 2, 1]), "camber": np.arcsin(R[:, 2, 2]), "yaw": yaw}
     return {"contact x": r[:, 0], "contact y": r[:, 1], **angles}
-
-
-def _from_contact(poses: Poses, w: FloatArray) -> FloatArray:
-    """(samples, 6): a wrench (6,) at the contact, in its axes, as one at the axle in the object's axes."""
-    R = poses.rotation
-    y = R[:, :, 2] * [1.0, 1.0, 0.0]
-    y = y / np.linalg.norm(y, axis=1, keepdims=True)
-    up = np.broadcast_to([0.0, 0.0, 1.0], y.shape)
-    axes = np.stack([np.cross(y, up), y, up], axis=2)
-    force, moment = axes @ w[:3], axes @ w[3:]
-    moment = moment - poses.position[:, 2:] * np.cross(up, force)
-    return np.hstack([np.einsum("nij,ni->nj", R, v) for v in (force, moment)])
 
 
 def published_data(
@@ -417,7 +405,7 @@ def aligned(experiment: Experiment[Any], choices: Choices, *, whole: bool = Fals
         mean = nan_mean(static.points, axis=0)
     else:
         mean = nan_mean(markers.points[_span(choices.reference)], axis=0)
-    known = np.isfinite(mean).all(axis=1)
+    known = np.asarray(np.isfinite(mean).all(axis=1))
     cloud = Cloud(tuple(name for name, there in zip(markers.names, known, strict=True) if there), mean[known])
     on_body = [name for name in experiment.config.markers.body or cloud.names if name in cloud.names]
     return cloud, fit_body(markers, cloud.select(on_body))

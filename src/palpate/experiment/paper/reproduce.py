@@ -53,7 +53,7 @@ class FileState:
     file: str
     """Relative to the copy."""
     state: State
-    told: str = ""
+    remark: str = ""
     """What is wrong with it, and what would be right."""
 
     @property
@@ -110,14 +110,14 @@ class Reproduction:
     @property
     def failures(self) -> tuple[str, ...]:
         """What speaks against a result: files that are wrong, identifications that failed."""
-        told = [f"{f.file}: {f.told}" for f in self.wrong]
+        against = [f"{f.file}: {f.remark}" for f in self.wrong]
         waiting = {f.experiment for f in self.files if not f.usable and f.needed}
         for entry in self.entries.values():
             if entry.default is not None and not entry.default.passed:
-                told.append(f"{entry.name}: {'; '.join(entry.default.data['verdict']['reasons'])}")
+                against.append(f"{entry.name}: {'; '.join(entry.default.data['verdict']['reasons'])}")
             if entry.name not in waiting:
-                told += [f"{entry.name} ({mode}): {why}" for mode, why in entry.refused.items()]
-        return tuple(dict.fromkeys(told))
+                against += [f"{entry.name} ({mode}): {why}" for mode, why in entry.refused.items()]
+        return tuple(dict.fromkeys(against))
 
 
 def reproduce(folder: str | Path, *, as_published: bool = False, tell: Tell = lambda _: None) -> Reproduction:
@@ -139,10 +139,10 @@ def reproduce(folder: str | Path, *, as_published: bool = False, tell: Tell = la
     if not as_published:
         for body in BODIES:
             entries |= _defaults(body, copy, files, entries, tell)
-    found = Reproduction(copy, files, {name: entries[name] for name in ORDER}, modes)
-    if not found.ran and all(e.marker_error_m is None for e in found.entries.values()):
-        raise FileProblem(copy, f"nothing of it can be identified: {_first_reason(found)}")
-    return found
+    runs = Reproduction(copy, files, {name: entries[name] for name in ORDER}, modes)
+    if not runs.ran and all(e.marker_error_m is None for e in runs.entries.values()):
+        raise FileProblem(copy, f"nothing of it can be identified: {_first_reason(runs)}")
+    return runs
 
 
 def experiment_of(
@@ -205,23 +205,23 @@ def _foreign(name: str, fit: PublishedFit, files: tuple[FileState, ...]) -> str:
     explained = float(np.median([row["explained"] for row in fit.data["rms"]["train"].values()]))
     if explained >= LEAST_EXPLAINED:
         return ""
-    own = list(dict.fromkeys(f.file for f in files if f.experiment == name and f.needed))
+    names = list(dict.fromkeys(f.file for f in files if f.experiment == name and f.needed))
     return (
-        f"{', '.join(own)} do not belong together: at the authors' start samples the motion explains "
+        f"{', '.join(names)} do not belong together: at the authors' start samples the motion explains "
         f"{100 * max(explained, 0.0):.0f} % of the wrench; one of them is of another experiment, or cut otherwise"
     )
 
 
-def _first_reason(found: Reproduction) -> str:
+def _first_reason(runs: Reproduction) -> str:
     """What stands in the way: a file that is not what it should be, a fit that was refused, or what is missing."""
-    told = {f.file: f.told for f in (*found.wrong, *found.missing) if f.told}
-    if told:
-        file, what = next(iter(told.items()))
-        return f"{file}: {what}" + (f" (and {len(told) - 1} more files)" if len(told) > 1 else "")
-    refused = [why for e in found.entries.values() for why in e.refused.values() if not why.startswith(NOT_RUN)]
+    remarks = {f.file: f.remark for f in (*runs.wrong, *runs.missing) if f.remark}
+    if remarks:
+        file, what = next(iter(remarks.items()))
+        return f"{file}: {what}" + (f" (and {len(remarks) - 1} more files)" if len(remarks) > 1 else "")
+    refused = [why for e in runs.entries.values() for why in e.refused.values() if not why.startswith(NOT_RUN)]
     if refused:
         return refused[0]
-    return f"there is no {', no '.join(dict.fromkeys(f.file for f in found.missing))}"
+    return f"there is no {', no '.join(dict.fromkeys(f.file for f in runs.missing))}"
 
 
 def _defaults(
@@ -264,13 +264,13 @@ def _plain(name: str, error: PalpateError, copy: Path) -> str:
 
 def _markers_only(name: str, copy: Path, files: tuple[FileState, ...]) -> dict[str, Any]:
     """What the markers alone say, where the rest is not there: how rigid the body is, and how far it turned."""
-    own = {f.recording: f for f in files if f.experiment == name}
-    if name in HANDLES or own["mocap"].state not in ("there", "short"):
+    states = {f.recording: f for f in files if f.experiment == name}
+    if name in HANDLES or states["mocap"].state not in ("there", "short"):
         return {}
     experiment = experiment_of(name, copy, files)
     try:
         if name == "door":
-            if not own["static"].usable:
+            if not states["static"].usable:
                 return {}
             body, cloud = aligned(experiment, BODIES[name], whole=True)[1], "the static file"
         else:
@@ -354,6 +354,6 @@ def _other_markers(head: bytes, experiment: str) -> str:
     lost = [name for name in MARKERS[experiment] if name not in names]
     if not lost:
         return ""
-    other = next((e for e, own in MARKERS.items() if e != experiment and set(own) <= names), None)
+    other = next((e for e, held in MARKERS.items() if e != experiment and set(held) <= names), None)
     what = f"; its markers are those of the {other}" if other else ""
     return f"it has no marker {lost[0]} ({len(lost)} of {len(MARKERS[experiment])} are not there){what}"

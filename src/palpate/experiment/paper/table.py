@@ -150,18 +150,18 @@ def outside(entry: Entry) -> tuple[Line, ...]:
     return tuple(line for line in comparison(entry) if line.kind == "parameter" and line.inside is False)
 
 
-def reproduction_data(found: Reproduction) -> dict[str, Any]:
+def reproduction_data(runs: Reproduction) -> dict[str, Any]:
     """The content of reproduction.json."""
     from importlib.metadata import version
 
     return {
         "palpate_reproduction": REPRODUCTION_FORMAT,
         "palpate": version("palpate"),
-        "modes": list(found.modes),
-        "files": [asdict(file) for file in found.files],
-        "simulated": any(e.truth is not None for e in found.entries.values()),
-        "experiments": {name: _entry_data(entry) for name, entry in found.entries.items()},
-        "failures": list(found.failures),
+        "modes": list(runs.modes),
+        "files": [{"told" if k == "remark" else k: v for k, v in asdict(file).items()} for file in runs.files],
+        "simulated": any(e.truth is not None for e in runs.entries.values()),
+        "experiments": {name: _entry_data(entry) for name, entry in runs.entries.items()},
+        "failures": list(runs.failures),
     }
 
 
@@ -190,24 +190,24 @@ def _line_data(line: Line) -> dict[str, Any]:
 def choices_text(name: str) -> tuple[tuple[str, str], ...]:
     """The authors' choices of one identification, in words."""
     if name in HANDLES:
-        own = HANDLES[name]
-        first = own.window.first
+        choices = HANDLES[name]
+        first = choices.window.first
         return (
             ("clocks", f"load-cell sample {first['wrench']} and IMU sample {first['imu']} coincide"),
-            ("derivative", f"Savitzky-Golay, {own.slope[0]} ms, order {own.slope[1]}, of the angular rate"),
-            ("smoothing", f"Savitzky-Golay, {own.smooth[0]} ms, order {own.smooth[1]}, of the motion only"),
+            ("derivative", f"Savitzky-Golay, {choices.slope[0]} ms, order {choices.slope[1]}, of the angular rate"),
+            ("smoothing", f"Savitzky-Golay, {choices.smooth[0]} ms, order {choices.smooth[1]}, of the motion only"),
             ("noise of the IMU", "left in"),
         )
-    own = BODIES[name]
-    found = [
-        ("clocks", ", ".join(f"{n} {k}" for n, k in own.window.first.items()) + " coincide, at 100 Hz"),
+    choices = BODIES[name]
+    lines = [
+        ("clocks", ", ".join(f"{n} {k}" for n, k in choices.window.first.items()) + " coincide, at 100 Hz"),
         ("decimation", "every 10th sample of the load cell, without a filter before it"),
-        ("smoothing", f"Savitzky-Golay, {10 * own.smooth[0]} ms, order {own.smooth[1]}, of the motion only"),
-        ("handle", f"its weight alone is removed: {own.handle_mass} kg at {own.handle_com} m"),
-        ("preload", f"mean over samples {own.still[0]} to {own.still[1]}"),
+        ("smoothing", f"Savitzky-Golay, {10 * choices.smooth[0]} ms, order {choices.smooth[1]}, of the motion only"),
+        ("handle", f"its weight alone is removed: {choices.handle_mass} kg at {choices.handle_com} m"),
+        ("preload", f"mean over samples {choices.still[0]} to {choices.still[1]}"),
     ]
-    if any(own.at_contact):
-        found.append(("correction", f"a fixed wrench {list(own.at_contact)} at the contact is added to the model"))
-    if own.quasi_static is not None:
-        found.append(("procedure", "two steps: the spring from slow samples, then the rest"))
-    return tuple(found)
+    if any(choices.at_contact):
+        lines.append(("correction", f"a fixed wrench {list(choices.at_contact)} at the contact is added to the model"))
+    if choices.quasi_static is not None:
+        lines.append(("procedure", "two steps: the spring from slow samples, then the rest"))
+    return tuple(lines)

@@ -413,21 +413,21 @@ def body_wrench(inputs: Inputs, motion: Motion) -> FloatArray:
             shown = shown + sensor.handle_wrench(motion, moving=inputs.add == "all")
         total += sensor.to_body(shown)
     if inputs.at_contact is not None:
-        total -= _from_contact(inputs, motion, inputs.at_contact)
+        assert motion.poses is not None
+        assert inputs.mechanism.wheel is not None
+        total -= from_contact(motion.poses, inputs.mechanism.wheel.radius, inputs.at_contact)
     return total
 
 
-def _from_contact(inputs: Inputs, motion: Motion, w: FloatArray) -> FloatArray:
-    """(samples, 6): a wrench (6,) at the contact under a wheel, in its axes, as one of the body frame."""
-    assert motion.poses is not None
-    assert inputs.mechanism.wheel is not None
-    R = motion.poses.rotation
+def from_contact(poses: Poses, height_m: float | FloatArray, w: FloatArray) -> FloatArray:
+    """(samples, 6): a wrench (6,) at the contact, below the axle by its height, as one in the body's frame and axes."""
+    R = poses.rotation
     y = R[:, :, 2] * [1.0, 1.0, 0.0]
     y = y / np.linalg.norm(y, axis=1, keepdims=True)
     up = np.broadcast_to([0.0, 0.0, 1.0], y.shape)
     axes = np.stack([np.cross(y, up), y, up], axis=2)
     force, moment = axes @ w[:3], axes @ w[3:]
-    moment = moment - inputs.mechanism.wheel.radius * np.cross(up, force)
+    moment = moment - height_m * np.cross(up, force)
     return np.hstack([np.einsum("nij,ni->nj", R, v) for v in (force, moment)])
 
 
