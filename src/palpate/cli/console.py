@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from time import perf_counter
 from typing import Annotated, Any
 
 import typer
@@ -44,42 +45,41 @@ def progress(*, quiet: bool, verbose: bool, title: str = "") -> Generator[Tell]:
     """A function to call with the name of each step: a spinner on a terminal, a line a step with -v, else silence."""
     if quiet:
         yield lambda _: None
-        return
-    if verbose:
-        yield from _spoken(title)
-        return
-    from rich.console import Console
+    elif verbose:
+        began: list[tuple[str, float]] = []
 
-    console = Console(stderr=True)
-    with console.status(title or "working") as status:
-        yield lambda step: status.update(f"{title}: {step} …" if title else f"{step} …")
+        def tell(step: str) -> None:
+            if began:
+                last, start = began[-1]
+                typer.echo(f"{title + ': ' if title else ''}{last}: {perf_counter() - start:.2f} s", err=True)
+            began.append((step, perf_counter()))
 
+        yield tell
+        tell("")
+    else:
+        from rich.console import Console
 
-def _spoken(title: str) -> Generator[Tell]:
-    from time import perf_counter
-
-    began: list[tuple[str, float]] = []
-
-    def tell(step: str) -> None:
-        if began:
-            last, start = began[-1]
-            typer.echo(f"{title + ': ' if title else ''}{last}: {perf_counter() - start:.2f} s", err=True)
-        began.append((step, perf_counter()))
-
-    yield tell
-    tell("")
+        with Console(stderr=True).status(title or "working") as status:
+            yield lambda step: status.update(f"{title}: {step} …" if title else f"{step} …")
 
 
 def finish(
     data: Any,
     text: Callable[[], Any],
-    paths: Sequence[Path],
+    paths: Sequence[Path] = (),
     *,
     as_json: bool,
     quiet: bool,
     failure: str = "",
+    save: Path | None = None,
 ) -> None:
-    """Print a result as JSON or text, and what was written; a failed gate (`failure`) ends with its own exit code."""
+    """Print a result as JSON or text, and what was written; a failed gate (`failure`) ends with its own exit code.
+
+    `save`: a file for the data.
+    """
+    if save is not None:
+        save_json(save, data)
+        paths = [*paths, save]
     if as_json:
         show_json(data)
     elif not quiet:
@@ -128,9 +128,9 @@ def model_file(path: Path) -> Path:
     return path / "model.json" if path.is_dir() else path
 
 
-def result_folder(out: Path | None, experiment: str) -> Path:
-    """Where results go: the given folder, else one named after the experiment; a file of that name is refused."""
-    folder = out if out is not None else Path(f"{Path(experiment).stem}-result")
+def output_folder(out: Path | None, otherwise: str) -> Path:
+    """Where results go: the given folder, else one of this name; a file of that name is refused."""
+    folder = out if out is not None else Path(otherwise)
     check_folder(folder)
     return folder
 

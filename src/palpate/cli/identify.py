@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
 
-from palpate.cli.console import (
-    Data,
-    Json,
-    Quiet,
-    Verbose,
-    finish,
-    model_file,
-    progress,
-    result_folder,
-    save_json,
-    save_page,
-)
+from palpate.cli.console import Data, Json, Quiet, Verbose, finish, model_file, output_folder, progress, save_page
 from palpate.errors import PalpateError, UnknownName
 from palpate.files import check_folder
 
@@ -49,63 +38,54 @@ def identify(
     verbose: Verbose = False,
 ) -> None:
     """Identify a model from recordings."""
-    extras = Extras(figures, tables, tuple(without or ()))
-    extras.check()
-    folder = result_folder(out, experiment)
+    _check_extras(figures, tables, without or ())
+    folder = output_folder(out, f"{Path(experiment).stem}-result")
     with progress(quiet=quiet or as_json, verbose=verbose, title=Path(experiment).stem) as tell:
         from palpate.experiment import read_experiment, run_experiment
         from palpate.report import result_text
 
         result = run_experiment(read_experiment(experiment, data=data), tell)
-    paths = save_result(result, folder, extras)
-    failure = "" if result.passed else f"verdict failed: {'; '.join(result.data['verdict']['reasons'])}"
+    paths = save_result(result, folder, figures, tables, without or ())
     text = partial(result_text, result.data)
-    finish(result.data, text, paths, as_json=as_json, quiet=quiet, failure=failure)
+    finish(result.data, text, paths, as_json=as_json, quiet=quiet, failure=_failure(result))
 
 
-@dataclass(frozen=True, slots=True)
-class Extras:
-    """What is written beside the report, and which of its sections are left out."""
-
-    figures: str | None = None
-    """svg or pdf."""
-    tables: str | None = None
-    """csv or latex."""
-    without: tuple[str, ...] = ()
-    """Sections that are left out."""
-
-    def check(self) -> None:
-        """Refuse what does not exist before anything is computed."""
-        from palpate.report.identification import check_names
-        from palpate.report.paper import FORMATS, TABLE_FORMATS
-
-        check_names(self.without)
-        for kind, name, known in (("figures", self.figures, FORMATS), ("tables", self.tables, TABLE_FORMATS)):
-            if name is not None and name not in known:
-                raise UnknownName(f"format of {kind}", name, known)
+def _failure(judged: Any) -> str:
+    return "" if judged.passed else f"verdict failed: {'; '.join(judged.data['verdict']['reasons'])}"
 
 
-def save_result(result: Any, folder: Path, extras: Extras | None = None) -> list[Path]:
+def _check_extras(figures: str | None, tables: str | None, without: Sequence[str]) -> None:
+    """Refuse what does not exist before anything is computed."""
+    from palpate.report.identification import check_names
+    from palpate.report.paper import FORMATS, TABLE_FORMATS
+
+    check_names(without)
+    for kind, name, known in (("figures", figures, FORMATS), ("tables", tables, TABLE_FORMATS)):
+        if name is not None and name not in known:
+            raise UnknownName(f"format of {kind}", name, known)
+
+
+def save_result(
+    result: Any, folder: Path, figures: str | None = None, tables: str | None = None, without: Sequence[str] = ()
+) -> list[Path]:
     """Write all files of a `palpate.experiment.Result` and of its handle's; returns their paths.
 
-    Without the libraries of the extra `report` there is no page, and a message says so.
+    figures: svg or pdf, tables: csv or latex, beside the report; without: sections that it leaves out. Without the
+    libraries of the extra `report` there is no page, and a message says so.
     """
+    from palpate.report import identification as report
+
     paths: list[Path] = list(result.save(folder))
-    for name, handle in zip(("handle", "handle_2"), result.handles, strict=False):
-        _save_report(handle, folder / name, extras or Extras())
-    return paths + _save_report(result, folder, extras or Extras())
-
-
-def _save_report(result: Any, folder: Path, extras: Extras) -> list[Path]:
-    from palpate.report.identification import without, write_figures, write_report, write_tables
-
-    paths: list[Path] = []
-    if extras.tables is not None:
-        write_tables(folder / "tables", result, format=cast("Any", extras.tables))
-        paths.append(folder / "tables")
-    if extras.figures is not None:
-        paths += save_page(folder / "figures", write_figures, result, format=cast("Any", extras.figures))
-    return save_page(folder / "report.html", write_report, result, sections=without(*extras.without)) + paths
+    handles = [(handle, folder / name) for name, handle in zip(("handle", "handle_2"), result.handles, strict=False)]
+    for one, where in (*handles, (result, folder)):
+        more = save_page(where / "report.html", report.write_report, one, sections=report.without(*without))
+        if tables is not None:
+            report.write_tables(where / "tables", one, format=cast("Any", tables))
+            more.append(where / "tables")
+        if figures is not None:
+            more += save_page(where / "figures", report.write_figures, one, format=cast("Any", figures))
+        paths += more if one is result else []
+    return paths
 
 
 def variants(
@@ -120,7 +100,7 @@ def variants(
     verbose: Verbose = False,
 ) -> None:
     """Fit alternative models of a body and rank them by how well they predict unseen data."""
-    path = result_folder(out, experiment) / "variants.json"
+    path = output_folder(out, f"{Path(experiment).stem}-result") / "variants.json"
     with progress(quiet=quiet or as_json, verbose=verbose, title=Path(experiment).stem) as tell:
         from palpate.experiment import read_experiment
         from palpate.experiment.variants import rank_body, ranking_data
@@ -128,9 +108,8 @@ def variants(
 
         read = read_experiment(experiment, data=data)
         ranking = ranking_data(rank_body(read, tell), read.config.title or read.source.stem)
-    save_json(path, ranking)
     text = partial(variants_text, ranking, everything=everything)
-    finish(ranking, text, [path], as_json=as_json, quiet=quiet)
+    finish(ranking, text, as_json=as_json, quiet=quiet, save=path)
 
 
 def validate(
@@ -153,12 +132,8 @@ def validate(
         from palpate.report.tables import validation_text
 
         judged = judge(Model.load(path), read_experiment(experiment, data=data), tell, path=path)
-    if out is not None:
-        save_json(out, judged.data)
-    failure = "" if judged.passed else f"verdict failed: {'; '.join(judged.data['verdict']['reasons'])}"
-    written = [out] if out is not None else []
     text = partial(validation_text, judged.data)
-    finish(judged.data, text, written, as_json=as_json, quiet=quiet, failure=failure)
+    finish(judged.data, text, as_json=as_json, quiet=quiet, failure=_failure(judged), save=out)
 
 
 def compare(
@@ -182,10 +157,8 @@ def compare(
             named = ", ".join(data["differing"])
             raise PalpateError(f"there is no mean of these models: they differ in {named} by more than their noise")
         comparison.mean_model([Model.load(_folder(path) / "model.json") for path in results]).save(model)
-    if out is not None:
-        save_json(out, data)
-    written = [path for path in (model, out) if path is not None]
-    finish(data, lambda: comparison_text(data), written, as_json=as_json, quiet=quiet)
+    written = [] if model is None else [model]
+    finish(data, partial(comparison_text, data), written, as_json=as_json, quiet=quiet, save=out)
 
 
 def _folder(path: Path) -> Path:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from palpate.cli.console import Json, Quiet, Tell, progress, show, show_json
-from palpate.errors import PalpateError
+from palpate.cli.console import Json, Quiet, Tell, finish, progress
+from palpate.errors import FileProblem, PalpateError
 
 _Given = tuple[str | None, str | None, str | None, float | None]
 """Format, header of the column of times, their unit, and samples per second, where they are given."""
@@ -53,10 +56,13 @@ def inspect(
         require_plotly()
     if table is not None and table.suffix.lower() not in (".csv", ".parquet"):
         raise PalpateError(f"--table: {table.name} must end in .csv or .parquet")
+    named = [path for path in files if path.suffix.lower() in (".yaml", ".yml") and path.name != "metadata.yaml"]
+    if named and len(files) > 1:
+        raise PalpateError("an experiment file names its recordings: inspect it alone")
     with progress(quiet=quiet or as_json, verbose=False, title="inspecting") as tell:
+        tell("reading")
         given = (format_, time, time_unit, rate)
-        of_experiment = _is_experiment(files)
-        inspection, hints = _inspect_experiment(files, tell) if of_experiment else _inspect(files, given, tell)
+        inspection, hints = _inspect_experiment(files[0], tell) if named else _inspect(files, given, tell)
         if out is not None:
             tell("drawing")
             from palpate.report.inspection import write_inspection
@@ -67,49 +73,35 @@ def inspect(
             _write_table(table, inspection.motion)
     with _closed_pipe_is_no_error():
         from palpate.experiment.inspection import inspection_data
-        from palpate.report.inspection import describe, inspection_text, recordings_text
+        from palpate.report.inspection import describe, inspection_text
 
         described = [describe(r, hint) for r, hint in zip(inspection.recordings, hints, strict=True)]
-        if as_json:
-            show_json({"recordings": described, **inspection_data(inspection)})
-        elif not quiet:
-            show(recordings_text(inspection.recordings, described))
-            show(inspection_text(inspection))
-            for written in (out, table):
-                if written is not None:
-                    typer.echo(f"Written: {written}")
-
-
-def _is_experiment(files: Sequence[Path]) -> bool:
-    named = [path for path in files if path.suffix.lower() in (".yaml", ".yml") and path.name != "metadata.yaml"]
-    if named and len(files) > 1:
-        raise PalpateError("an experiment file names its recordings: inspect it alone")
-    return bool(named)
+        data = {"recordings": described, **inspection_data(inspection)}
+        written = [path for path in (out, table) if path is not None]
+        finish(data, partial(inspection_text, inspection, described), written, as_json=as_json, quiet=quiet)
 
 
 def _inspect(files: Sequence[Path], given: _Given, tell: Tell) -> tuple[Any, list[str]]:
     """The inspection, and for each recording where the unit of its times is said."""
     from palpate.experiment.inspection import inspect_recordings
 
-    tell("reading")
     recordings = [_read(path, given, alone=len(files) == 1) for path in files]
     tell("aligning and comparing clocks")
     title = ", ".join(path.name for path in files)
     return inspect_recordings(recordings, title), ["--time-unit ms"] * len(recordings)
 
 
-def _inspect_experiment(files: Sequence[Path], tell: Tell) -> tuple[Any, list[str]]:
+def _inspect_experiment(file: Path, tell: Tell) -> tuple[Any, list[str]]:
     """What an experiment file names, read as it says."""
     from palpate.experiment.file.reading import read_experiment, recordings_of
     from palpate.experiment.inspection import inspect_motion, inspect_recordings
     from palpate.experiment.stage.recordings import load_part
 
-    tell("reading")
-    experiment = read_experiment(files[0])
+    experiment = read_experiment(file)
     parts = recordings_of(experiment)
     recordings = [load_part(experiment, f"recordings.{name}", part) for name, part in parts.items()]
     hints = [f"recordings.{name}.time: {{column: ..., unit: ms}}" for name in parts]
-    title = experiment.config.title or files[0].name
+    title = experiment.config.title or file.name
     if experiment.config.stage == "motion":
         from palpate.experiment.stage.capture import build_motion
 
@@ -119,7 +111,6 @@ def _inspect_experiment(files: Sequence[Path], tell: Tell) -> tuple[Any, list[st
 
 
 def _read(path: Path, given: _Given, *, alone: bool) -> Any:
-    from palpate.errors import FileProblem
     from palpate.experiment.file.quantities import unit_of_time
     from palpate.recording import FORMATS, load
     from palpate.recording.formats import recognise
@@ -155,9 +146,6 @@ def _write_table(path: Path, motion: Any) -> None:
 @contextmanager
 def _closed_pipe_is_no_error() -> Generator[None]:
     """`palpate inspect ... | head` closes the pipe early: no message, exit code 0."""
-    import os
-    import sys
-
     try:
         yield
         sys.stdout.flush()

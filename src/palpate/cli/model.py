@@ -11,10 +11,24 @@ from typing import Annotated, Any
 import typer
 
 import palpate
-from palpate.cli.console import Json, Quiet, Verbose, finish, model_file, numbers, progress, save_json, save_page
+from palpate.cli.console import (
+    Json,
+    Quiet,
+    Verbose,
+    finish,
+    model_file,
+    numbers,
+    output_folder,
+    progress,
+    save_json,
+    save_page,
+)
 from palpate.errors import PalpateError, UnknownName
-from palpate.files import check_folder, write_text
+from palpate.files import write_text
 
+_Stops = Annotated[
+    str | None, typer.Option("--stops", help="Where it is shut and wide open, such as 0,92: deg, m of what slides.")
+]
 _FEEDS = {"acceleration": (True, True), "velocity": (True, False), "none": (False, False)}
 _Done = tuple[dict[str, Any], list[Any], list[Path], bool]
 """Data, what to print, what was written, and whether it passed."""
@@ -44,9 +58,7 @@ def simulate(
     start: Annotated[
         str | None, typer.Option("--start", help="State to begin with, SI units, such as 0.5,0 [default: rest].")
     ] = None,
-    stops: Annotated[
-        str | None, typer.Option("--stops", help="Where it is shut and wide open, such as 0,92: deg, m of what slides.")
-    ] = None,
+    stops: _Stops = None,
     robot: Annotated[bool, typer.Option("--robot", help="Render it on a simulated arm, in a person's hand.")] = False,
     truth: Annotated[
         Path | None, typer.Option("--truth", help="--robot: model.json of the true object [default: MODEL].")
@@ -83,6 +95,7 @@ def simulate(
     """Simulate a model: force in, motion out, or in closed loop with a robot."""
     from rich.console import Group
 
+    from palpate.experiment.stage.result import read_result
     from palpate.model import Model
     from palpate.rendering.hand import Hand
 
@@ -92,15 +105,15 @@ def simulate(
         tell("model")
         path = model_file(path)
         model = with_end_stops(Model.load(path), stops)
-        identified, seen_from_axis = _identified(model, result)
-        grip = seen_from_axis if grip is None else grip
+        identified = None if result is None else read_result(result)
+        grip = _sensor_radius(model, identified) if grip is None else grip
         hand = Hand(stiffness=hand_stiffness)
         if robot:
             from palpate.rendering.loop import Setup, trial
             from palpate.report.closed_loop import trial_text, write_trial_page
 
             tell("the hand on the robot and on the object")
-            folder = checked(out or Path(f"{path.stem}-robot"))
+            folder = output_folder(out, f"{path.stem}-robot")
             true = None if truth is None else Model.load(truth)
             setup = Setup(seconds or 10.0, grip, hand, _robot(delay, noise, feed_forward), wrong=wrong / 100.0)
             tried = trial(model, true, setup)
@@ -110,7 +123,7 @@ def simulate(
             from palpate.report.closed_loop import audit_text, write_audit_page
 
             tell("energy and coupling")
-            folder = checked(out or Path(f"{path.stem}-audit"))
+            folder = output_folder(out, f"{path.stem}-audit")
             report = passivity_of(model, identified, radius=grip, hand=hand, delay_s=1e-3 * delay, dt=step)
             done = _judged(folder, "audit", report, write_audit_page, audit_text(report), report.audit.passive)
         else:
@@ -122,27 +135,16 @@ def simulate(
     finish(data, lambda: Group(*blocks), paths, as_json=as_json, quiet=quiet, failure=failure)
 
 
-def _identified(model: palpate.Model, path: Path | None) -> tuple[dict[str, Any] | None, float | None]:
-    """A result, and how far its sensor was from the axis about which the object turns (m)."""
+def _sensor_radius(model: palpate.Model, result: dict[str, Any] | None) -> float | None:
+    """How far a result's sensor was from the axis about which the object turns (m)."""
     import numpy as np
 
-    from palpate.experiment.stage.result import read_result
-
-    if path is None:
-        return None, None
-    result = read_result(path)
-    placed: dict[str, Any] = result.get("mechanism") or {}
+    placed: dict[str, Any] = (result or {}).get("mechanism") or {}
     joint = next(iter(model.mechanism.joints), None)
     if joint is None or joint.kind != "turn" or not placed.get("sensors_m"):
-        return result, None
+        return None
     r, axis = np.array(placed["sensors_m"][0]), np.array(joint.axis)
-    return result, float(np.linalg.norm(r - axis * float(r @ axis)))
-
-
-def checked(folder: Path) -> Path:
-    """The folder, unless a file is in its place."""
-    check_folder(folder)
-    return folder
+    return float(np.linalg.norm(r - axis * float(r @ axis)))
 
 
 def _judged(
@@ -227,9 +229,7 @@ def export(
         str | None,
         typer.Option("--wrench-limit", help="C, FMU: the sensor's range, N,N m such as 500,20, or six numbers."),
     ] = None,
-    stops: Annotated[
-        str | None, typer.Option("--stops", help="Where it is shut and wide open, such as 0,92: deg, m of what slides.")
-    ] = None,
+    stops: _Stops = None,
     tool: Annotated[
         Path | None, typer.Option("--tool", help="ros2-control: model.json of the handle that the robot carries.")
     ] = None,

@@ -54,7 +54,7 @@ def new(
     write_text(path, text)
     verb, lines = "inspect" if object_ == "motion" else "identify", f"the lines marked EDIT ({text.count('# EDIT')})"
     said = f"Written: {path}. Put your own values in {lines}, then:\n  palpate {verb} {path}"
-    finish({"experiment": str(path)}, lambda: said, (), as_json=as_json, quiet=quiet)
+    finish({"experiment": str(path)}, lambda: said, as_json=as_json, quiet=quiet)
 
 
 def twin(
@@ -107,7 +107,7 @@ def twin(
         truth = out / (TRUTH_FILE if kind == "authors" else "truth.json")
     text = f"Written: {experiment}, its recordings, and {truth.name}. Next:\n  palpate {verb} {experiment}"
     data = {"experiment": str(experiment), "truth": str(truth)}
-    finish(data, lambda: text, (), as_json=as_json, quiet=quiet)
+    finish(data, lambda: text, as_json=as_json, quiet=quiet)
 
 
 def demo(

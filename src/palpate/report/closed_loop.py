@@ -190,37 +190,36 @@ def _how(trial: Trial) -> tuple[str, ...]:
 def comparison_table(trial: Trial) -> Table:
     """Force and motion of the robot beside the true object."""
     c, wrong, limit = trial.comparison, trial.wrong, f"{PASS_PERCENT:g} %"
-    records: list[dict[str, str]] = []
+    rows: list[tuple[str, ...]] = []
 
     def add(name: str, rms: float, span: float, percent: float, unit: str, most: str) -> None:
         share = f"{percent:.2f}" if np.isfinite(percent) else "?"
-        cells = {"": name, "RMS difference": f"{rms:.3g}", "range": f"{span:.3g}", "% of range": share}
-        records.append(cells | {"unit": unit, "at most": most})
+        rows.append((name, f"{rms:.3g}", f"{span:.3g}", share, unit, most))
 
     for i, way in enumerate(c.ways):
         add(f"force, {way}", c.force_rms[i], c.force_range[i], c.force_percent[i], "N", limit)
         add(f"motion, {way}", 1e3 * c.way_rms[i], 1e3 * c.way_range[i], c.way_percent[i], "mm", "")
     if wrong is not None:
         too = f"inertia and damping {round(100 * trial.setup.wrong)} % too large"
-        for way, *size in zip(wrong.ways, wrong.force_rms, wrong.force_range, wrong.force_percent, strict=True):
-            add(f"force, {way}: {too}", *size, "N", limit)
+        for i, way in enumerate(wrong.ways):
+            add(f"force, {way}: {too}", wrong.force_rms[i], wrong.force_range[i], wrong.force_percent[i], "N", limit)
     note = "" if wrong is None else "The last rows are there to fail: they show that the trial would notice."
-    return table(records, note=note)
+    return table(rows, ("", "RMS difference", "range", "% of range", "unit", "at most"), note=note)
 
 
 def apparent_table(trial: Trial) -> Table:
     """Force over acceleration at each frequency of the intention; nothing of a loop that shakes."""
-    return table(
+    rows = (
         (
-            {"Hz": f"{hz:.2f}", "true object, kg": f"{abs(true):.2f}", "robot, kg": f"{abs(robot):.2f}"}
-            | {"difference, %": f"{100 * (abs(robot) / abs(true) - 1):+.1f}"}
-            | {"phase, deg": f"{math.degrees(phase(robot / true)):+.1f}"}
-            for hz, true, robot in (trial.apparent() if trial.robot.stable else ())
-            if abs(true) > 0
-        ),
-        "Apparent inertia",
-        note="Force over acceleration at the hand. A delay turns the phase forward: it takes damping away.",
+            *(f"{hz:.2f}", f"{abs(true):.2f}", f"{abs(robot):.2f}", f"{100 * (abs(robot) / abs(true) - 1):+.1f}"),
+            f"{math.degrees(phase(robot / true)):+.1f}",
+        )
+        for hz, true, robot in (trial.apparent() if trial.robot.stable else ())
+        if abs(true) > 0
     )
+    headings = ("Hz", "true object, kg", "robot, kg", "difference, %", "phase, deg")
+    note = "Force over acceleration at the hand. A delay turns the phase forward: it takes damping away."
+    return table(rows, headings, "Apparent inertia", note=note)
 
 
 def limits_table(trial: Trial) -> Table:
@@ -237,10 +236,8 @@ def limits_table(trial: Trial) -> Table:
         ),
         ("rate of the loop", limits["slowest_hz"], "at least {} Hz", f"{1.0 / line.dt:.0f} Hz"),
     )
-    return table(
-        ({"one at a time": name, "stable": _limit(value, text), "here": here} for name, value, text, here in rows),
-        "Limits of stability",
-    )
+    cells = ((name, _limit(value, text), here) for name, value, text, here in rows)
+    return table(cells, ("one at a time", "stable", "here"), "Limits of stability")
 
 
 def remedy(trial: Trial) -> str:
@@ -263,13 +260,12 @@ def coupling_table(couplings: Sequence[Coupling]) -> Table:
         f"N s/m and {hand.stiffness:g} N/m, an inertia of {line.mass:.3g} kg at the hand and {1 / line.dt:.0f} Hz. "
         "Linear, without dry friction, which only helps."
     )
-    records = (
-        {"robot": c.robot, "longest delay, ms": _limit(1e3 * c.longest_delay_s)}
-        | {"stiffest hand, N/m": _limit(c.stiffest_hand), "smallest inertia, kg": _limit(c.smallest_inertia)}
-        | {"slowest loop, Hz": _limit(c.slowest_hz)}
+    rows = (
+        (c.robot, *map(_limit, (1e3 * c.longest_delay_s, c.stiffest_hand, c.smallest_inertia, c.slowest_hz)))
         for c in couplings
     )
-    return table(records, "In a person's hand", note=note)
+    headings = ("robot", "longest delay, ms", "stiffest hand, N/m", "smallest inertia, kg", "slowest loop, Hz")
+    return table(rows, headings, "In a person's hand", note=note)
 
 
 def audit_table(report: Passivity) -> Table:
@@ -311,7 +307,7 @@ def felt_table(felt: Sequence[Felt]) -> Table:
         "is felt sooner."
     )
     marked = [f.verdict == "could be felt" for f in felt]
-    return table(records, "Could the uncertainty be felt?", marked=marked, note=note)
+    return table(records, title="Could the uncertainty be felt?", marked=marked, note=note)
 
 
 def trial_text(trial: Trial) -> list[Any]:
@@ -352,15 +348,14 @@ def sources(felt: Sequence[Felt]) -> tuple[str, ...]:
 
 def run_table(run: Run) -> Table:
     """Start, end, least and largest of what moved; angles in degrees too."""
-    records = (
-        {"": name, "unit": unit, "first": f"{x[0]:.5g}", "last": f"{x[-1]:.5g}"}
-        | {"least": f"{x.min():.5g}", "largest": f"{x.max():.5g}"}
+    rows = (
+        (name, unit, *(f"{v:.5g}" for v in (x[0], x[-1], x.min(), x.max())))
         for name, unit, x in zip(run.names, run.units, run.motion.T, strict=True)
     )
     counts = [int((run.status == s).sum()) for s in (StepStatus.STICKING, StepStatus.AT_LIMIT)]
     sticking, stopped = (f"{100 * c / len(run.status):.1f} %" for c in counts)
     note = f"{len(run.times_s)} steps of {run.times_s[0]:g} s; sticking {sticking}, at a stop, limit or foot {stopped}."
-    return table(records, note=note)
+    return table(rows, ("", "unit", "first", "last", "least", "largest"), note=note)
 
 
 def _limit(value: float, text: str = "{}") -> str:

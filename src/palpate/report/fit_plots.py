@@ -33,7 +33,6 @@ _EXCITED = {
     "angular_acceleration": ("angular acceleration", "rad/s²"),
 }
 _RMS = "RMS in the train segments"
-_CAPTURE_AND_DEVICE = ("time of motion capture", "the device's own time")
 _GROUPED: Json = {"barmode": "group", "bargap": 0.35}
 _ARROW = 0.45
 """Length of the longest arrow beside the size of the scene."""
@@ -145,7 +144,7 @@ def zones(view: View) -> Table | None:
             time = f"{step * (inside & which).sum():.1f}"
             records += _sizes(view, inside & which, where, {"time, s": time}, ".3f")
     note = "A mean that is not small beside the RMS is an effect that the model lacks in that zone."
-    return table(records, "Residual by zone", note=note)
+    return table(records, title="Residual by zone", note=note)
 
 
 def by_segment(view: View) -> Table:
@@ -155,7 +154,7 @@ def by_segment(view: View) -> Table:
         for a, b in view.segments.get(name, ()):
             where = {"segment": name.replace("_", "-"), "from … to, s": f"{a:.1f} … {b:.1f}"}
             records += _sizes(view, seen & (view.times_s >= a) & (view.times_s < b), where, {}, ".3g")
-    return table(records, "Residual by segment")
+    return table(records, title="Residual by segment")
 
 
 def _sizes(
@@ -263,7 +262,7 @@ def weakest_table(data: Mapping[str, Any]) -> Table:
     most = sorted(sizes, key=lambda n: -abs(changes[n]) / max(sizes[n], 1e-3))[:6]
     units = {n: plots.unit_text(data["parameters"][n]["unit"]) for n in most}
     return table(
-        {"weakest direction": n, "change (1 σ)": f"{changes[n]:+.2g}", "unit": unit} for n, unit in units.items()
+        ((n, f"{changes[n]:+.2g}", unit) for n, unit in units.items()), ("weakest direction", "change (1 σ)", "unit")
     )
 
 
@@ -272,49 +271,44 @@ def weakest_table(data: Mapping[str, Any]) -> Table:
 
 def instruments_table(view: View) -> Table:
     """One line per instrument: rate, length, gaps, jitter."""
-    records = [
-        {
-            "instrument": i.name,
-            "file": i.file,
-            "rate, Hz": f"{i.rate_hz:.6g}",
-            "samples": str(i.samples),
-            "length, s": f"{i.to_s - i.from_s:.1f}",
-            "gaps": str(i.gaps or "none"),
-            "longest, s": f"{i.longest_gap_s:.3f}" if i.gaps else "-",
-            "jitter, µs": f"{1e6 * i.jitter_s:.0f}" if np.isfinite(i.jitter_s) else "-",
-        }
+    rows = (
+        (
+            *(i.name, i.file, f"{i.rate_hz:.6g}", str(i.samples), f"{i.to_s - i.from_s:.1f}"),
+            *((str(i.gaps), f"{i.longest_gap_s:.3f}") if i.gaps else ("none", "-")),
+            f"{1e6 * i.jitter_s:.0f}" if np.isfinite(i.jitter_s) else "-",
+        )
         for i in view.instruments
-    ]
+    )
+    headings = ("instrument", "file", "rate, Hz", "samples", "length, s", "gaps", "longest, s", "jitter, µs")
     gaps = [i.gaps for i in view.instruments]
     note = "A gap of motion capture is a time in which too few markers were seen to know the pose." if any(gaps) else ""
-    return table(records, marked=gaps, note=note)
+    return table(rows, headings, marked=gaps, note=note)
 
 
 def channels_table(instrument: InstrumentSummary) -> Table:
     """Range and noise of each channel."""
-    return table(
-        (
-            {"channel": c.name, "unit": plots.unit_text(c.unit), "lowest": f"{c.lowest:.4g}"}
-            | {"highest": f"{c.highest:.4g}", "noise (1 σ)": f"{c.noise:.3g}"}
-            for c in instrument.channels
-        ),
-        f"{instrument.name}: channels",
+    rows = (
+        (c.name, plots.unit_text(c.unit), f"{c.lowest:.4g}", f"{c.highest:.4g}", f"{c.noise:.3g}")
+        for c in instrument.channels
     )
+    headings = ("channel", "unit", "lowest", "highest", "noise (1 σ)")
+    return table(rows, headings, f"{instrument.name}: channels")
 
 
 def clocks_table(data: Mapping[str, Any]) -> Table:
     """Offset and drift of each device against the reference clock."""
     clocks: Mapping[str, Any] = data.get("clocks") or {}
-    records: list[dict[str, str]] = []
+    rows: list[tuple[str, ...]] = []
     for name, clock in clocks.items():
         std, drift, estimated = clock.get("std_s"), clock.get("drift_ppm"), bool(clock.get("estimated"))
         offset = f"{round(clock['reference_minus_device_s'], 6) + 0.0:.6f}"
         doubt = f"{1.96e3 * std:.3f}" if std is not None and estimated else "-"
-        cells = {"clock of": DEVICES.get(name, name), "offset, s": offset, "± 95 %, ms": doubt}
-        cells |= {"drift, ppm": "-" if drift is None else f"{drift:+.1f}"}
-        records.append(cells | {"how": "estimated" if estimated else "stated"})
-    both = ("load-cell time", "IMU time") if data.get("stage") == "handle" else _CAPTURE_AND_DEVICE
-    return table(records, note="Offset: {} minus {} of the same instant.".format(*both))
+        runs = "-" if drift is None else f"{drift:+.1f}"
+        rows.append((DEVICES.get(name, name), offset, doubt, runs, "estimated" if estimated else "stated"))
+    note = "Offset: time of motion capture minus the device's own time of the same instant."
+    if data.get("stage") == "handle":
+        note = "Offset: load-cell time minus IMU time of the same instant."
+    return table(rows, ("clock of", "offset, s", "± 95 %, ms", "drift, ppm", "how"), note=note)
 
 
 def clock_figure(clock: ClockEvidence) -> Figure:
@@ -358,18 +352,17 @@ def markers_words(view: View) -> str:
 
 def markers_table(view: View) -> Table:
     """Error of each marker against the rigid body, as stored."""
-    records = (
-        {
-            "marker": m.name,
-            "mean error, mm": millimetres(m.mean_error_m),
-            "largest, mm": millimetres(m.largest_error_m),
-            "at, s": f"{m.at_s:.2f}" if np.isfinite(m.mean_error_m) else "-",
-            "hidden": f"{100 * m.hidden:.1f} %" if m.hidden else "-",
-            "fault": m.fault or "-",
-        }
+    rows = (
+        (
+            *(m.name, millimetres(m.mean_error_m), millimetres(m.largest_error_m)),
+            f"{m.at_s:.2f}" if np.isfinite(m.mean_error_m) else "-",
+            f"{100 * m.hidden:.1f} %" if m.hidden else "-",
+            m.fault or "-",
+        )
         for m in view.markers
     )
-    return table(records, marked=[m.fault for m in view.markers])
+    headings = ("marker", "mean error, mm", "largest, mm", "at, s", "hidden", "fault")
+    return table(rows, headings, marked=[m.fault for m in view.markers])
 
 
 def marker_error(view: View) -> Figure | None:
@@ -458,12 +451,12 @@ def excitation(data: Mapping[str, Any], view: View | None) -> tuple[Table | Figu
     words = ", ".join(f"{n} {low[k]} ({share[k][low[k]]:.0f} % of the strongest axis)" for k, (n, _) in kinds.items())
     names = [word for word, _ in kinds.values()]
     tints = [COLOURS[(0, 2, 4)[i % 3]] for i in range(len(axes))]
-    data = [plots.bars(names, [share[k][a] for k in kinds], a, c) for a, c in zip(axes, tints, strict=True)]
+    bars = tuple(plots.bars(names, [share[k][a] for k in kinds], a, c) for a, c in zip(axes, tints, strict=True))
     figure = plots.figure(
         "Motion along and about each axis",
         "An axis with little motion leaves the inertias about it to the prior. Gravity is part of the specific "
         "acceleration: an object that is turned over has all three axes alike.",
-        [Panel("% of the strongest axis", tuple(data))],
+        [Panel("% of the strongest axis", bars)],
         plots.x_title("") | {"type": "category"},
         f"Weakest: {words}.",
         **_GROUPED,
@@ -478,9 +471,7 @@ def ways_table(view: View) -> Table | None:
         return None
     shown, step = shown_in(main.unit), float(np.median(np.diff(view.times_s)))
     inside = view.within("train", "quasi_static") & view.used & np.isfinite(main.position) & np.isfinite(main.speed)
-    digits, u = 1 if main.unit == "rad" else 3, shown.unit
-    headings = (f"from, {u}", f"to, {u}", f"RMS speed, {u}/s", f"largest, {u}/s")
-    records: list[dict[str, str]] = []
+    digits, u, rows = 1 if main.unit == "rad" else 3, shown.unit, list[tuple[str, ...]]()
     for word, which, _ in directions(view, main):
         at = inside & which
         if at.any():
@@ -488,9 +479,9 @@ def ways_table(view: View) -> Table | None:
             numbers = (f"{n:.{digits}f}" for n in (x.min(), x.max(), rms(v), v.max()))
             known = None if main.acceleration is None else main.acceleration[at & np.isfinite(main.acceleration)]
             a = "-" if known is None or not len(known) else f"{shown.factor * rms(known):.3g}"
-            cells = {"train": word, "time, s": f"{step * at.sum():.1f}", **dict(zip(headings, numbers, strict=True))}
-            records.append(cells | {f"RMS acceleration, {u}/s²": a})
-    return table(records)
+            rows.append((word, f"{step * at.sum():.1f}", *numbers, a))
+    headings = ("train", "time, s", f"from, {u}", f"to, {u}", f"RMS speed, {u}/s", f"largest, {u}/s")
+    return table(rows, (*headings, f"RMS acceleration, {u}/s²"))
 
 
 def travel(view: View) -> Figure | None:
@@ -505,7 +496,8 @@ def travel(view: View) -> Figure | None:
         known = x[np.isfinite(x) & view.used]
         if not len(known) or not known.min() < known.max():
             return None
-        edges = np.linspace(*(float(v) for v in np.quantile(known, (0.002, 0.998))), 41)
+        low, high = (float(v) for v in np.quantile(known, (0.002, 0.998)))
+        edges = np.linspace(low, high, 41)
         data: list[Json] = []
         for name, colour, which in (("train", COLOURS[0], ("train", "quasi_static")), ("test", COLOURS[1], ("test",))):
             counts = step * np.histogram(x[view.within(*which) & view.used & np.isfinite(x)], edges)[0]

@@ -47,8 +47,10 @@ _MOST_FIGURES, _TRACES = 8, 6
 """Of signals: figures of a recording, and signals of a figure."""
 _MOST = 6
 """Findings of one kind that are printed."""
-_CLOUDS = {"static": "the static recording", "still": "a stretch in which the body is still"}
-_CLOUDS |= {"mean": "the mean of the recording itself"}
+_CLOUDS = {
+    **{"static": "the static recording", "still": "a stretch in which the body is still"},
+    **{"mean": "the mean of the recording itself"},
+}
 _REMARKS = {"clipping": "cut off", "constant": "constant", "frozen": "stands still at times", "noise": "noise"}
 _HALF_S = 0.04
 """Signals are averaged over twice this before they are laid over each other, both alike."""
@@ -89,9 +91,15 @@ def inspection_sections(inspection: Inspection) -> list[Section]:
     ]
 
 
-def inspection_text(inspection: Inspection) -> RenderableType:
-    """What the recordings say together, findings last; the recordings' channels are not repeated."""
+def inspection_text(inspection: Inspection, described: Sequence[Mapping[str, Any]] = ()) -> RenderableType:
+    """Channels of the recordings that are described, what the recordings say together, findings last."""
     parts: list[RenderableType] = []
+    for recording, data in zip(inspection.recordings, described, strict=False):
+        parts.append(Text(f"\n{data['file']} ({data['format']})", style="bold"))
+        for c in data["clocks"]:
+            parts.append(Text(_clock_line(c)))
+            parts += [Text(f"hint: {c['hint']}", style="yellow")] if c["hint"] else []
+        parts.append(_channels_table(recording, data))
     for part in _parts(inspection).values():
         words = [block for block in part if isinstance(block, Words) or (isinstance(block, Table) and block.rows)]
         parts += [Text()] * bool(words)
@@ -160,18 +168,6 @@ def _describe_channel(channel: Channel) -> dict[str, Any]:
     data |= {"highest": float(known.max()) if len(known) else None}
     # white noise has second differences of variance 6 sigma^2; motion hardly has any
     return data | {"noise": float(np.median(np.abs(second)) / 0.6745 / 6**0.5) if len(second) else None}
-
-
-def recordings_text(recordings: Sequence[Recording], described: Sequence[dict[str, Any]]) -> RenderableType:
-    """A table of channels for each recording, under its clocks."""
-    parts: list[RenderableType] = []
-    for recording, data in zip(recordings, described, strict=True):
-        parts.append(Text(f"\n{data['file']} ({data['format']})", style="bold"))
-        for c in data["clocks"]:
-            parts.append(Text(_clock_line(c)))
-            parts += [Text(f"hint: {c['hint']}", style="yellow")] if c["hint"] else []
-        parts.append(_channels_table(recording, data))
-    return Group(*parts)
 
 
 def _recording(recording: Recording, no_body: bool) -> Iterator[Block | None]:
@@ -281,14 +277,11 @@ def _markers(body: Body, hinge: HingeAxis | None) -> Iterator[_Part]:
         "segments beside them.",
     )
     yield from (_gaps_table(body), partial(_cloud_in_space, body, frames))
-    yield table(
-        (
-            {"frame": name, **{f"{axis}, mm": f"{1e3 * v:+.1f}" for axis, v in zip("xyz", T[:3, 3], strict=True)}}
-            | {f"{axis} axis": _vector(T[:3, i]) for i, axis in enumerate("xyz")}
-            for name, T in frames.items()
-        ),
-        "Frames in the cloud",
+    rows = (
+        (name, *(f"{1e3 * v:+.1f}" for v in T[:3, 3]), *(_vector(T[:3, i]) for i in range(3)))
+        for name, T in frames.items()
     )
+    yield table(rows, ("frame", "x, mm", "y, mm", "z, mm", "x axis", "y axis", "z axis"), "Frames in the cloud")
 
 
 def _body_line(body: Body) -> str:
@@ -320,13 +313,13 @@ def _gaps_table(body: Body) -> Table:
     hidden = [g for g in body.filled.report if g.gaps]
     stretches = ", ".join(f"{a:.2f} to {b:.2f} s" for a, b in body.filled.usable[:6])
     more = len(body.filled.usable) - 6
-    records = (
-        {"marker": marker_name(g.name), "gaps": str(g.gaps), "longest, s": f"{g.longest_s:.2f}"}
-        | {"frames from the body": str(g.from_body), "by spline": str(g.by_spline), "left empty": str(g.left)}
+    rows = (
+        (marker_name(g.name), str(g.gaps), f"{g.longest_s:.2f}", str(g.from_body), str(g.by_spline), str(g.left))
         for g in hidden
     )
+    headings = ("marker", "gaps", "longest, s", "frames from the body", "by spline", "left empty")
     note = f"Pose known from {stretches or 'nowhere'}{f' and {more} more stretches' if more > 0 else ''}."
-    return table(records, "Gaps", marked=[g.left for g in hidden], note=note)
+    return table(rows, headings, "Gaps", marked=[g.left for g in hidden], note=note)
 
 
 def _error_bars(body: Body) -> Figure:
@@ -636,12 +629,11 @@ def _placement(motion: CapturedMotion) -> Iterator[_Part]:
     placement, tilt = motion.placement, motion.placement.tilt
     if tilt is not None:
         values, intervals = np.degrees([tilt.x_rad, tilt.y_rad]), np.degrees(tilt.interval_rad())
-        rows = [
-            {"vertical": f"tilt of the capture frame about {axis}", "deg": f"{values[i]:+.3f}"}
-            | {"95 % interval": "{:+.3f} … {:+.3f}".format(*intervals[i])}
-            for i, axis in enumerate("xy")
-        ]
-        yield table(rows, "Vertical", note=_sentence(tilt.weak))
+        rows = (
+            (f"tilt of the capture frame about {axis}", f"{v:+.3f}", "{:+.3f} … {:+.3f}".format(*interval))
+            for axis, v, interval in zip("xy", values, intervals, strict=True)
+        )
+        yield table(rows, ("vertical", "deg", "95 % interval"), "Vertical", note=_sentence(tilt.weak))
     records: list[dict[str, str]] = []
     for i, axis in enumerate("xyz"):
         turn, lever = float(placement.turn_std_rad[i]), float(placement.lever_std[i])
@@ -652,7 +644,7 @@ def _placement(motion: CapturedMotion) -> Iterator[_Part]:
         records.append(cells | {"turn ± 95 %, deg": about})
     explained = f"The motion explains {100 * placement.explained:.2f} % of what the IMU saw."
     note = " ".join([explained, *(_sentence(f"{weak}: {OTHER_AXES}") for weak in placement.weak)])
-    yield table(records, f"IMU in the {motion.frame} frame", note=note)
+    yield table(records, title=f"IMU in the {motion.frame} frame", note=note)
 
 
 def _derivatives(motion: CapturedMotion) -> Iterator[_Part]:
@@ -761,12 +753,13 @@ def _wheel(rolls: RollingMotion | None) -> Iterator[_Part]:
         return
     angles = {"pitch, deg": rolls.pitch_rad, "camber, deg": rolls.camber_rad, "heading, deg": rolls.yaw_rad}
     signals = {"height of the axle, mm": 1e3 * rolls.height_m} | {n: np.degrees(x) for n, x in angles.items()}
-    records: list[dict[str, str]] = []
+    rows: list[tuple[str, ...]] = []
     for name, x in signals.items():
         known = x[np.isfinite(x)]
-        cells = [f"{v:.2f}" for v in np.quantile(known, (0.5, 0.025, 0.975))] if len(known) else ["-"] * 3
-        records.append(dict(zip(("wheel", "median", "2.5 %", "97.5 %"), (name, *cells), strict=True)))
-    yield table(records)
+        rows.append(
+            (name, *(f"{v:.2f}" for v in np.quantile(known, (0.5, 0.025, 0.975)))) if len(known) else (name, *"---")
+        )
+    yield table(rows, ("wheel", "median", "2.5 %", "97.5 %"))
     yield partial(
         _rows_over_time,
         "Wheel on the floor",

@@ -10,7 +10,7 @@ from html import escape
 from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 
 Json = dict[str, Any]
-Record = Mapping[str, str] | Sequence[tuple[str, str]]
-"""Headings and cells of one row; as pairs where headings repeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,18 +125,25 @@ class Section:
     blocks: tuple[Block, ...]
 
 
-def table(records: Iterable[Record], title: str = "", *, marked: Iterable[object] = (), note: str = "") -> Table:
-    """A table of records, heading -> cell. Columns of which half the cells are numbers are aligned as such; `marked`
-    says of each row whether it deserves a look.
+def table(
+    records: Iterable[Any],
+    headings: Sequence[str] = (),
+    title: str = "",
+    *,
+    marked: Iterable[object] = (),
+    note: str = "",
+) -> Table:
+    """A table of rows below `headings`, or of records: heading -> cell, or pairs of them where headings repeat.
+
+    Columns of which half the cells are numbers are aligned as such; `marked`: what is true of rows to look at.
     """
-    given = [list(r.items()) if isinstance(r, Mapping) else r for r in records]
-    rows, headings = (
-        tuple(tuple(cell for _, cell in r) for r in given),
-        tuple(h for h, _ in (given[0] if given else ())),
-    )
+    given = [list(cast("Json", r).items()) if isinstance(r, Mapping) else r for r in records]
+    rows: tuple[tuple[str, ...], ...] = tuple(map(tuple, given))
+    if not headings and rows:
+        headings, rows = [h for h, _ in rows[0]], tuple(tuple(cell for _, cell in row) for row in rows)
     filled = [[row[i] for row in rows if row[i] not in ("-", "")] for i in range(len(headings))]
     words = tuple(i for i, col in enumerate(filled) if not i or 2 * sum(map(_is_number, col)) < len(col))
-    return Table(headings, rows, title, words, tuple(i for i, mark in enumerate(marked) if mark), note)
+    return Table(tuple(headings), rows, title, words, tuple(i for i, mark in enumerate(marked) if mark), note)
 
 
 def _is_number(cell: str) -> bool:

@@ -125,7 +125,7 @@ def shape_table(data: Data, *, page: bool = False) -> Table:
         cells = {"shape": name, "value": _number(value, digits), "95 % interval": _interval(ci, digits)}
         records.append(cells | {"unit": shown.unit, "status": e["status"]})
     doubtful = [page and e["status"] not in _FIRM for e in shapes.values()]
-    return table(records, "Zones" if page else "", marked=doubtful)
+    return table(records, title="Zones" if page else "", marked=doubtful)
 
 
 def decimals(value: float, ci: Sequence[float] | None) -> int:
@@ -136,6 +136,10 @@ def decimals(value: float, ci: Sequence[float] | None) -> int:
 
 def _number(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _share(percent: float | None) -> str:
+    return "-" if percent is None else f"{percent:.2f} %"
 
 
 def _interval(ci: Sequence[float] | None, digits: int) -> str:
@@ -156,7 +160,7 @@ def rms_table(data: Data, sets: Sequence[str] = ("train", "test"), note: str = "
         for name in sets:
             entry, percent = rms[name].get(channel), _percent(rms, name, channel)
             cells.append((name.replace("_", "-"), "-" if entry is None else f"{entry['value']:.3g}"))
-            cells.append(("of range", "-" if percent is None else f"{percent:.2f} %"))
+            cells.append(("of range", _share(percent)))
         cells.append(("noise", "-" if first.get("noise") is None else f"{first['noise']:.3g}"))
         cells += [(n, f"{v[f'rms_{channel}']:.3g}" if f"rms_{channel}" in v else "-") for n, v in others.items()]
         records.append([*cells, ("unit", first["unit"])])
@@ -185,10 +189,10 @@ def _percent(rms: Data, name: str, channel: str) -> float | None:
 def segments_table(data: Data, *, page: bool = True) -> Table | None:
     """RMS error of each segment by itself, where there are several; on the terminal of the test segments alone."""
     parts = [p for p in data.get("rms_of_segments") or () if page or (p["segment"] == "test" and p["rms"])]
-    units: dict[str, str] = {c: e["unit"] for part in reversed(parts) for c, e in part["rms"].items()}
+    units: dict[str, str] = {c: e["unit"] for part in parts for c, e in part["rms"].items()}
     records = [
         {"segment": p["segment"], "from … to, s": f"{p['from_s']:.1f} … {p['to_s']:.1f}"}
-        | {f"RMS {c}, {u}": f"{p['rms'][c]['value']:.3g}" if c in p["rms"] else "-" for c, u in reversed(units.items())}
+        | {f"RMS {c}, {u}": f"{p['rms'][c]['value']:.3g}" if c in p["rms"] else "-" for c, u in units.items()}
         for p in (parts if page else parts[:_SEGMENTS])
     ]
     left_out = len(parts) - len(records)
@@ -248,29 +252,17 @@ def _kappa(value: float | None) -> str:
     return "infinite" if value is None else f"{value:.1f}" if value < 1e4 else f"{value:.1g}"
 
 
-def _clocks(data: Data) -> list[str]:
+def _clocks(data: Data) -> Iterator[str]:
     """How the instruments' clocks stand to each other, a line each."""
-    clocks = data["clocks"]
-    if data["stage"] != "handle":
-        return [_against_reference(name, clock) for name, clock in clocks.items()]
-    clock = clocks["imu"]
-    text = f"Load-cell clock minus IMU clock: {clock['reference_minus_device_s']:.6f} s"
-    if not clock["estimated"]:
-        return [f"{text} (stated)"]
-    drift = "not observable"
-    if clock["drift_ppm"] is not None:
-        drift = f"{clock['drift_ppm']:.1f} ± {1.96 * clock['drift_std_ppm']:.1f} ppm"
-    explained = f"one explains {100 * clock['explained']:.2f} % of the other"
-    return [f"{text} ± {1.96e6 * clock['std_s']:.0f} µs, drift {drift}; {explained}"]
-
-
-def _against_reference(name: str, clock: Data) -> str:
-    what = {"wrench": "load-cell", "imu": "IMU"}.get(name, name)
-    text = f"Markers' clock minus {what} clock: {clock['reference_minus_device_s']:.5f} s"
-    if not clock["estimated"]:
-        return f"{text} (stated)"
-    drift = "not observable" if clock["drift_ppm"] is None else f"{clock['drift_ppm']:.1f} ppm"
-    return f"{text} ± {1.96e3 * clock['std_s']:.2f} ms, drift {drift}"
+    reference, names = "Load-cell" if data["stage"] == "handle" else "Markers'", {"wrench": "load-cell", "imu": "IMU"}
+    for name, clock in data["clocks"].items():
+        text = f"{reference} clock minus {names.get(name, name)} clock: {clock['reference_minus_device_s']:.6f} s"
+        drift, std = clock.get("drift_ppm"), clock.get("drift_std_ppm")
+        doubt = "" if std is None else f" ± {1.96 * std:.1f}"
+        drift = "not observable" if drift is None else f"{drift:.1f}{doubt} ppm"
+        evidence = f" ± {1.96e3 * clock['std_s']:.2g} ms, drift {drift}" if clock["estimated"] else " (stated)"
+        shares = f"; one explains {100 * clock['explained']:.2f} % of the other" if clock.get("explained") else ""
+        yield f"{text}{evidence}{shares}"
 
 
 def notes(data: Data) -> list[str]:
@@ -373,16 +365,15 @@ def _friction(data: Data) -> Iterator[str]:
 
 def summary_table(results: Mapping[str, Data]) -> Table:
     """Several results by where they are, a line each: how many numbers are known, the largest error, the verdict."""
-    rows: list[tuple[str, ...]] = []
+    records: list[dict[str, str]] = []
     for where, data in results.items():
         free = [e for e in data["parameters"].values() if e["status"] != "fixed"]
         known = sum(e["status"] == "identified" for e in free)
         errors = [e["percent_of_range"] for e in data["rms"]["test"].values() if e["percent_of_range"] is not None]
-        largest = f"{max(errors):.2f} % of range" if errors else "-"
-        verdict = "passed" if data["verdict"]["passed"] else "failed"
-        rows.append((str(data["title"]), f"{known} of {len(free)}", _truth_inside(data), largest, verdict, where))
-    headings = ("", "identified", "truth inside", "largest test error", "verdict", "where")
-    return Table(headings, tuple(rows), words=(0, 4, 5))
+        cells = {"": str(data["title"]), "identified": f"{known} of {len(free)}", "truth inside": _truth_inside(data)}
+        cells["largest test error"] = f"{max(errors):.2f} % of range" if errors else "-"
+        records.append(cells | {"verdict": "passed" if data["verdict"]["passed"] else "failed", "where": where})
+    return table(records)
 
 
 def _truth_inside(data: Data) -> str:
@@ -394,41 +385,30 @@ def _truth_inside(data: Data) -> str:
 
 def variants_text(data: Data, *, everything: bool = False) -> RenderableType:
     """A ranking of variants: error on data not seen, of the fit, and how many numbers each has."""
-    ranked, chosen = data["variants"], data["chosen"]
-    shown = [r for i, r in enumerate(ranked) if everything or i < _VARIANTS or r["name"] == chosen]
-    marks = ["as good" if r["as_good_as_best"] else "" for r in shown]
-    marks = [
-        "chosen: the simplest as good as the best" if r["name"] == chosen else m
-        for r, m in zip(shown, marks, strict=True)
-    ]
-    rows = tuple(
-        (r["name"], f"{r['cross_validated_rms']:.4g}", f"{r['rms']:.4g}", str(r["numbers"]), mark)
-        for r, mark in zip(shown, marks, strict=True)
-    )
-    table = Table(("variant", f"unseen, {data['unit']}", "fitted", "numbers", ""), rows, words=(0, 4))
-    left = len(ranked) - len(shown)
-    more = [Text(f"... and {left} more (--all shows them)", style="dim")] if left else []
-    return Group(Text(f"\n{data['title']}", style="bold"), table, *more)
+    ranked, chosen, records = data["variants"], data["chosen"], list[dict[str, str]]()
+    for r in (r for i, r in enumerate(ranked) if everything or i < _VARIANTS or r["name"] == chosen):
+        mark = "as good" if r["as_good_as_best"] else ""
+        mark = "chosen: the simplest as good as the best" if r["name"] == chosen else mark
+        cells = {"variant": r["name"], f"unseen, {data['unit']}": f"{r['cross_validated_rms']:.4g}"}
+        records.append(cells | {"fitted": f"{r['rms']:.4g}", "numbers": str(r["numbers"]), "": mark})
+    left = len(ranked) - len(records)
+    note = f"... and {left} more (--all shows them)" if left else ""
+    return Group(Text(f"\n{data['title']}", style="bold"), table(records, note=note))
 
 
 def validation_text(data: Data) -> RenderableType:
     """How a model stands up to data it has not seen."""
-    errors = tuple(
-        (
-            name,
-            f"{e['value']:.3g}",
-            "-" if e["percent_of_range"] is None else f"{e['percent_of_range']:.2f} %",
-            f"{e['refit']:.3g}",
-            _number(e["times_refit"], 2),
-            e["unit"],
-        )
+    errors = (
+        {"": name, "error": f"{e['value']:.3g}", "of range": _share(e["percent_of_range"])}
+        | {"refitted": f"{e['refit']:.3g}", "times": _number(e["times_refit"], 2), "unit": e["unit"]}
         for name, e in data["rms"].items()
     )
-    numbers: list[tuple[str, ...]] = []
+    numbers: list[dict[str, str]] = []
     for name, e in data["parameters"].items():
-        digits = decimals(e["refit"], e["refit_ci95"])
-        values = (_number(e["value"], digits), _number(e["refit"], digits), _interval(e["refit_ci95"], digits))
-        numbers.append((name, *values, _number(e["apart"], 1), e["unit"]))
+        digits, interval = decimals(e["refit"], e["refit_ci95"]), e["refit_ci95"]
+        cells = {"": name, "model": _number(e["value"], digits), "refitted": _number(e["refit"], digits)}
+        cells |= {"95 % interval": _interval(interval, digits), "std apart": _number(e["apart"], 1)}
+        numbers.append(cells | {"unit": e["unit"]})
     about, played = data["model"], data["replay"]
     source = "" if about["file"] is None else f" ({about['file']})"
     lines = [f"{data['samples']} samples; refitted: the same model, fitted to these data."]
@@ -436,50 +416,37 @@ def validation_text(data: Data) -> RenderableType:
         unit = str(played.get("unit", "rad"))
         other = "" if played["refit"] is None else f" (refitted: {size(played['refit'], unit)})"
         lines.append(f"Replay, measured force in, motion out: {size(played['model'], unit)} RMS{other}")
-    return Group(
-        Text(f"\n{about['name']}{source} on {data['title']}", style="bold"),
-        Table(("", "error", "of range", "refitted", "times", "unit"), errors, words=(0, 5)),
-        Table(("", "model", "refitted", "95 % interval", "std apart", "unit"), tuple(numbers), words=(0, 5)),
-        *map(Text, lines),
-        *_ending(data),
-    )
+    title = Text(f"\n{about['name']}{source} on {data['title']}", style="bold")
+    return Group(title, table(errors), table(numbers), *map(Text, lines), *_ending(data))
 
 
 def comparison_text(data: Data) -> RenderableType:
     """Several results side by side."""
-    labels = list(data["results"])
-    rows: list[tuple[str, ...]] = []
+    labels, records = list(data["results"]), list[dict[str, str]]()
     for name, e in data["parameters"].items():
         known = [x for x in e["each"].values() if x is not None and x["value"] is not None]
         intervals = [x["ci95"] for x in known if x["ci95"] is not None]
         narrowest = min(intervals, key=lambda ci: ci[1] - ci[0], default=None)
-        digits, pooled = decimals(known[0]["value"], narrowest) if known else 3, e["pooled"]
-        cells = [_plus_minus(e["each"][label], digits) for label in labels]
-        if pooled is None:
-            cells += ["-", "-", "-"]
-        else:
-            mark = " (!)" if name in data["differing"] else ""
-            cells += [_number(pooled["value"], digits), _interval(pooled["ci95"], digits)]
-            cells.append(_number(pooled["between_takes"], digits) + mark)
-        rows.append((name, *cells, e["unit"]))
+        digits = decimals(known[0]["value"], narrowest) if known else 3
+        pooled: Data = e["pooled"] or dict.fromkeys(("value", "ci95", "between_takes"))
+        cells = {"": name} | {label: _plus_minus(e["each"][label], digits) for label in labels}
+        cells |= {"together": _number(pooled["value"], digits), "95 % interval": _interval(pooled["ci95"], digits)}
+        mark = " (!)" if name in data["differing"] else ""
+        records.append(cells | {"between takes": _number(pooled["between_takes"], digits) + mark, "unit": e["unit"]})
     tests = {label: data["rms"][label].get("test", {}) for label in labels}
-    units = {row: e["unit"] for test in reversed(tests.values()) for row, e in test.items()}
-    errors = tuple(
-        (row, *(f"{t[row]['value']:.3g}" if row in t else "-" for t in tests.values()), units[row])
-        for row in dict.fromkeys(row for test in tests.values() for row in test)
+    units = {row: e["unit"] for test in tests.values() for row, e in test.items()}
+    errors = (
+        {"test RMS error": row, **{n: f"{t[row]['value']:.3g}" if row in t else "-" for n, t in tests.items()}}
+        | {"unit": unit}
+        for row, unit in units.items()
     )
     verdicts = ", ".join(f"{label} {'passed' if r['passed'] else 'failed'}" for label, r in data["results"].items())
     note = (
         "± half of the 95 % interval; together: mean of the takes (random effects); (!): they differ by more than "
         "their noise allows. A prior's pull, common to all takes, is in the interval; systematic errors are not."
     )
-    headings = ("", *labels, "together", "95 % interval", "between takes", "unit")
-    return Group(
-        Table(headings, tuple(rows), words=(0, len(headings) - 1), note=note),
-        Table(("test RMS error", *labels, "unit"), errors, words=(0, len(labels) + 1)),
-        Text(f"Verdicts: {verdicts}"),
-        *(Text(f"Warning: {w}", style="yellow") for w in data["warnings"]),
-    )
+    warnings = (Text(f"Warning: {w}", style="yellow") for w in data["warnings"])
+    return Group(table(records, note=note), table(errors), Text(f"Verdicts: {verdicts}"), *warnings)
 
 
 def _plus_minus(entry: Data | None, digits: int) -> str:
