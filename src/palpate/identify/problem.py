@@ -372,14 +372,10 @@ def uncertainty(scores: FloatArray, problem: Problem, theta: FloatArray) -> Unce
     J = problem.R[:, :-1] @ P
     A = problem.damping * problem.penalty.rows(theta)[0]
     M = np.concatenate([J, A])
-    scale = np.sqrt(np.maximum(np.einsum("ij,ij->j", M, M), 1e-300))
-    Q, s, Vt = np.linalg.svd(M / scale, full_matrices=False)
-    known = s > OPEN * s[0]
+    scale, Q, s, Vt, known = _decomposed(M)
     whiten = Vt[known].T / s[known] / scale[:, None]
-    influence = scores @ (P @ whiten)
-    influence = influence - influence.mean(axis=0)
-    lags = _lags(influence)
-    noise = long_run(influence, lags) * (len(scores) / max(1, len(scores) - 1))
+    noise, lags = long_run(scores @ (P @ whiten))
+    noise = noise * (len(scores) / max(1, len(scores) - 1))
     from_data, from_prior = Q[: len(J), known], Q[len(J) :, known]
     others = s[known, None] * Vt[known][:, ~problem.penalty.damped] * scale[~problem.penalty.damped]
     return Uncertainty(
@@ -397,14 +393,16 @@ def uncertainty(scores: FloatArray, problem: Problem, theta: FloatArray) -> Unce
 
 def free_covariance(scores: FloatArray, R: FloatArray) -> FloatArray:
     """The sandwich covariance of an unconstrained fit of p to the factor R of [Y | y], (parameters, parameters)."""
-    X = R[:, :-1]
-    scale = np.sqrt(np.maximum(np.einsum("ij,ij->j", X, X), 1e-300))
-    _, s, Vt = np.linalg.svd(X / scale, full_matrices=False)
-    known = s > OPEN * s[0]
+    scale, _, s, Vt, known = _decomposed(R[:, :-1])
     whiten = Vt[known].T / s[known] / scale[:, None]
-    influence = scores @ whiten
-    influence = influence - influence.mean(axis=0)
-    return whiten @ long_run(influence, _lags(influence)) @ whiten.T
+    return whiten @ long_run(scores @ whiten)[0] @ whiten.T
+
+
+def _decomposed(M: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, BoolArray]:
+    """Lengths of the columns, U, s and V' of M with columns of length one, and which directions are not open."""
+    scale = np.sqrt(np.maximum(np.einsum("ij,ij->j", M, M), 1e-300))
+    Q, s, Vt = np.linalg.svd(M / scale, full_matrices=False)
+    return scale, Q, s, Vt, s > OPEN * s[0]
 
 
 def critical_value(b: float) -> float:
@@ -414,15 +412,17 @@ def critical_value(b: float) -> float:
     return 1.96 + 2.9694 * b + 0.4160 * b**2 - 0.5324 * b**3
 
 
-def long_run(influence: FloatArray, lags: int) -> FloatArray:
-    """Covariance of the sum of (pieces, k) with Bartlett weights over neighbours (Newey & West 1987): slow noise
-    counts.
+def long_run(influence: FloatArray) -> tuple[FloatArray, int]:
+    """Covariance of the sum of (pieces, k) with Bartlett weights over neighbours (Newey & West 1987), and how far
+    these matter: slow noise counts.
     """
+    influence = influence - influence.mean(axis=0)
+    lags = _lags(influence)
     total = influence.T @ influence
     for lag in range(1, lags + 1):
         cross = influence[lag:].T @ influence[:-lag] * (1 - lag / (lags + 1))
         total = total + cross + cross.T
-    return total
+    return total, lags
 
 
 def _level(noise: FloatArray, others: FloatArray) -> float:

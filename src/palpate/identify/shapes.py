@@ -22,7 +22,7 @@ from palpate.elements import Element
 from palpate.errors import UnknownName
 from palpate.findings import Finding
 from palpate.identify.balance import Balance, Rows, Segment, stack_rows
-from palpate.identify.problem import Problem, Uncertainty, build_penalty, uncertainty
+from palpate.identify.problem import Problem, build_penalty, uncertainty
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, solve_positive, symmetric_solve, triangular
 from palpate.physics.functions import Scalar
@@ -462,16 +462,16 @@ def spread(projection: Projection, best: Trial) -> Spread:
     held = (best.p != 0) | ~projection.positive
     X = np.concatenate([np.concatenate([projection.fixed, best.moving])[held], d])
     r = projection.residual(best)
-    unsure = _unsure(X, r, projection.rows.by_piece(X * r).T)
+    map_ = build_map(["free"] * len(X))
+    problem = Problem(triangular(np.concatenate([X, r[None]]).T), map_, build_penalty(None, (), map_), 0.0)
+    unsure = uncertainty(projection.rows.by_piece(X * r).T, problem, np.zeros(len(X)))
     white = unsure.whiten[len(X) - n :]
     covariance = white @ unsure.noise @ white.T
     naive = np.maximum(np.sum(white**2, axis=1), 1e-300)
-    influence = (white @ unsure.whiten.T) @ X
-    alike = _stationary(influence, r)
+    alike = _stationary((white @ unsure.whiten.T) @ X, r)
     more = np.sqrt(np.maximum(alike / np.maximum(np.diag(covariance), 1e-300), 1.0))
     covariance = covariance * more[:, None] * more
-    size = np.linalg.norm(d, axis=1)
-    dead = tuple(bool(s <= 1e-9 * np.sqrt(best.gram[-1, -1])) for s in size)
+    dead = tuple(bool(s <= 1e-9 * np.sqrt(best.gram[-1, -1])) for s in np.linalg.norm(d, axis=1))
     rise = unsure.critical**2 * np.diag(covariance) / naive
     return Spread(covariance, rise, unsure.critical, unsure.enough, dead)
 
@@ -487,13 +487,6 @@ def _stationary(influence: FloatArray, r: FloatArray) -> FloatArray:
 
     weights = (1 - np.arange(lags) / lags) * np.where(np.arange(lags) > 0, 2.0, 1.0)
     return correlation(influence) @ (weights * correlation(r) / n)
-
-
-def _unsure(X: FloatArray, r: FloatArray, scores: FloatArray) -> Uncertainty:
-    map_ = build_map(["free"] * len(X))
-    R = triangular(np.concatenate([X, r[None]]).T)
-    problem = Problem(R, map_, build_penalty(None, (), map_), 0.0)
-    return uncertainty(scores, problem, np.zeros(len(X)))
 
 
 def walk(projection: Projection, best: Trial, i: int, noise: Spread, *, floor: float) -> tuple[list[Trial], Trial]:
