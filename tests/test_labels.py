@@ -487,7 +487,7 @@ def test_an_uncertain_orientation_is_told_with_its_seconds():
     fit = fit_body(markers, cloud, noise_m=1e-4)
     true = Rotation.from_matrix(scene.turn)[300:500]
     angle = (true.inv() * Rotation.from_matrix(fit.poses.rotation[300:500])).magnitude()
-    assert fit.turn_std_rad[300:500].mean() == pytest.approx(np.sqrt(np.mean(angle**2)), rel=0.2)
+    assert fit.alignment.turn_std[300:500].mean() == pytest.approx(np.sqrt(np.mean(angle**2)), rel=0.2)
     fault = weak_orientation(fit)
     assert fault is not None
     assert (fault.kind, fault.interval_s, fault.frames) == ("weak", (3.0, 4.99), 200)
@@ -495,5 +495,5 @@ def test_an_uncertain_orientation_is_told_with_its_seconds():
     assert weak_orientation(fit_body(markers, cloud, noise_m=1e-5)) is None
     noisy = fit_body(markers, cloud, noise_m=1e-3)  # then there is no pose at all
     assert np.isnan(noisy.poses.position[300:500]).all()
-    assert np.isnan(noisy.turn_std_rad[300:500]).all()
+    assert np.isnan(noisy.alignment.turn_std[300:500]).all()
     assert noisy.alignment.usable[:300].all()

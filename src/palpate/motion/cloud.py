@@ -315,11 +315,6 @@ class BodyFit:
     alignment: Alignment
 
     @property
-    def turn_std_rad(self) -> FloatArray:
-        """(frames,) rad, standard deviation of the orientation from the markers' noise; NaN without a pose."""
-        return self.alignment.turn_std
-
-    @property
     def mean_error_m(self) -> float:
         """Mean over the frames of the mean distance of the used markers from their places, m."""
         error = np.where(self.alignment.used, self.alignment.error, np.nan)[self.alignment.usable]

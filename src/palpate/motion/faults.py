@@ -496,8 +496,8 @@ def _report_ghosts(
 ) -> list[Fault]:
     """One fault per stretch; stretches with short breaks count as one, few single frames barely away for none."""
     stretches = _merged(ghost, t)
-    barely = [at for at in stretches if len(at) == 1 and np.linalg.norm(r[at[0]]) < _BARELY * limit[at[0]]]
-    left = stretches if len(barely) > _MANY else [at for at in stretches if not any(at is b for b in barely)]
+    barely = [len(at) == 1 and np.linalg.norm(r[at[0]]) < _BARELY * limit[at[0]] for at in stretches]
+    left = [at for at, close in zip(stretches, barely, strict=True) if not close or sum(barely) > _MANY]
     blinks = [at for at in left if t[at[-1]] - t[at[0]] < _BLINK_S]
     faults: list[Fault] = []
     if len(blinks) > _MANY:
@@ -606,7 +606,7 @@ def _laid_on(mean: FloatArray, static: FloatArray, limit: FloatArray) -> FloatAr
 
 def weak_orientation(fit: BodyFit, limit_deg: float = _WEAK_DEG) -> Fault | None:
     """The frames whose orientation the markers' noise leaves uncertain by more than limit_deg (standard deviation)."""
-    t, turn = fit.poses.times_s, np.degrees(np.nan_to_num(fit.turn_std_rad))
+    t, turn = fit.poses.times_s, np.degrees(np.nan_to_num(fit.alignment.turn_std))
     at = np.flatnonzero(turn > limit_deg)
     if len(at) == 0:
         return None

@@ -272,12 +272,9 @@ def _add_poses(data: FusionData, state: SplineMotion, band: FloatArray, right: F
     weight = np.repeat([data.noise.rotation**-2, data.noise.position**-2], 3)
     residual = np.hstack([turn, shift]) * weight
     for i in range(LOCAL):
-        for c in range(6):
-            np.add.at(right, 6 * (data.at.interval + i) + c, b[:, i] * residual[:, c])
+        np.add.at(right.reshape(-1, 6), data.at.interval + i, b[:, i, None] * residual)
         for j in range(i + 1):
-            both = b[:, i] * b[:, j]
-            for c in range(6):
-                np.add.at(band[6 * (i - j)], 6 * (data.at.interval + j) + c, weight[c] * both)
+            np.add.at(band[6 * (i - j)].reshape(-1, 6), data.at.interval + j, (b[:, i] * b[:, j])[:, None] * weight)
 
 
 def _pose_residuals(data: FusionData, state: SplineMotion) -> tuple[FloatArray, FloatArray]:
@@ -394,16 +391,10 @@ class Grid:
 
     def fit(self, x: FloatArray) -> FloatArray:
         """Coefficients (size, channels) of the spline nearest to x at the samples (intervals * samples, channels)."""
-        b = self.basis()[0]
-        band, right = np.zeros((LOCAL, self.size)), np.zeros((self.size, x.shape[1]))
-        shaped = x.reshape(self.intervals, self.samples, -1)
-        projected = np.einsum("sk,isc->kic", b, shaped, optimize=True)
-        products = b.T @ b
-        for i in range(LOCAL):
-            right[i : i + self.intervals] += projected[i]
-            for j in range(i + 1):
-                band[i - j, j : j + self.intervals] += products[i, j]
-        return _solve_banded(band, right)
+        from scipy.interpolate import make_lsq_spline
+
+        knots = np.arange(-DEGREE, self.intervals + LOCAL, dtype=float)
+        return np.asarray(make_lsq_spline(np.arange(len(x)) / self.samples, x, knots, DEGREE).c, dtype=float)
 
     def smooth(self, at: At, x: FloatArray, bandwidth_hz: float) -> FloatArray:
         """Coefficients of a spline near x (times, channels) that follows it up to the bandwidth and bridges gaps.
