@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from math import factorial
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -37,27 +38,33 @@ def savitzky_golay(x: FloatArray, window: int, order: int, *, derivative: int = 
     x is (samples, ...) at a constant rate; the result has the same shape, in units of x times Hz^derivative. Half a
     window at each end comes from the outermost full window's polynomial, and is worth less.
     """
-    from scipy.ndimage import correlate1d
-
     if window % 2 == 0 or window <= order or window < 3:
         raise PalpateError(f"Savitzky-Golay: window {window} must be odd and larger than the order {order}")
     if len(x) < window:
         raise PalpateError(f"Savitzky-Golay: {len(x)} samples are fewer than the window of {window}")
-    weights, half = _savgol_weights(window, order, derivative) * rate_hz**derivative, window // 2
+    weights = _savgol_weights(window, order, derivative) * rate_hz**derivative
+    half = window // 2
     flat = np.asarray(x, dtype=float).reshape(len(x), -1)
-    y = np.asarray(correlate1d(flat, weights[half], axis=0), dtype=float)
-    y[:half], y[-half:] = weights[:half] @ flat[:window], weights[half + 1 :] @ flat[-window:]
-    return y.reshape(np.shape(x))
+    y = np.empty(flat.shape, order="F")
+    for j in range(flat.shape[1]):
+        column = np.ascontiguousarray(flat[:, j])
+        y[half:-half, j] = np.convolve(column, weights[half][::-1], mode="valid")
+        y[:half, j] = weights[:half] @ column[:window]
+        y[-half:, j] = weights[half + 1 :] @ column[-window:]
+    return y.reshape(np.shape(x), order="A") if np.ndim(x) != 2 else y
 
 
 @lru_cache(maxsize=32)
 def _savgol_weights(window: int, order: int, derivative: int) -> FloatArray:
     """Row i weights the window's samples so that they give the fit's derivative at sample i of the window."""
     half = window // 2
-    u = np.arange(-half, half + 1) / half  # scaled, or high orders and long windows lose their digits
+    u = np.arange(-half, half + 1) / half  # scaled, or high orders lose their digits
     fit = np.linalg.pinv(np.vander(u, order + 1, increasing=True))
-    slopes = np.polynomial.polynomial.polyder(np.eye(order + 1), derivative, axis=0)
-    return np.vander(u, order + 1 - derivative, increasing=True) @ slopes @ fit / half**derivative
+    powers = np.arange(order + 1)
+    slopes = np.zeros((window, order + 1))
+    for n in powers[derivative:]:
+        slopes[:, n] = factorial(n) / factorial(n - derivative) * u ** (n - derivative)
+    return slopes @ fit / half**derivative
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,8 +92,6 @@ def design_lowpass(rate_hz: float, bandwidth_hz: float, *, attenuation_db: float
     """Pass up to the bandwidth, stop from 2.5 times it, decimate to 5 times it (Kaiser window: Oppenheim & Schafer,
     7.5).
     """
-    from scipy.signal import firwin
-
     stop = min(2.5 * bandwidth_hz, 0.5 * rate_hz)
     if bandwidth_hz <= 0 or bandwidth_hz >= 0.8 * stop:
         raise PalpateError(
@@ -95,9 +100,10 @@ def design_lowpass(rate_hz: float, bandwidth_hz: float, *, attenuation_db: float
         )
     transition = 2 * np.pi * (stop - bandwidth_hz) / rate_hz
     half = int(np.ceil((attenuation_db - 7.95) / (2.285 * transition) / 2))
+    n = np.arange(-half, half + 1)
     cutoff = (stop + bandwidth_hz) / rate_hz  # the middle, as a fraction of the Nyquist rate
-    taps = firwin(2 * half + 1, cutoff, window=("kaiser", 0.1102 * (attenuation_db - 8.7)))
-    return Lowpass(np.asarray(taps, dtype=float), max(1, int(rate_hz / (2 * stop))))
+    taps = np.sinc(cutoff * n) * np.kaiser(2 * half + 1, 0.1102 * (attenuation_db - 8.7))
+    return Lowpass(taps / taps.sum(), max(1, int(rate_hz / (2 * stop))))
 
 
 def signal_noise(x: FloatArray, window: int, order: int) -> float:
