@@ -31,7 +31,6 @@ from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, solve_positive
 from palpate.physics.functions import ARRAYS
 
-ORDERS = (2, 3, 4, 5)
 SEARCH_ROWS = 3000
 """About so many rows serve the search; all of them the last step and the errors."""
 
@@ -48,12 +47,15 @@ _ROUNDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A model that may be the right one. `complexity`: how much it can follow."""
+    """A model that may be the right one."""
 
     name: str
     model: Model
-    complexity: int
-    """Linear parameters and free shapes."""
+
+    @property
+    def complexity(self) -> int:
+        """Linear parameters and free shapes: how much it can follow."""
+        return len(self.model.parameters) + sum(s.free for e in self.model.elements for s in e.shapes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,26 +107,18 @@ class Ranking:
         return "\n".join(lines)
 
 
-def make_variant(name: str, model: Model) -> Variant:
-    """A variant with its complexity counted."""
-    free = sum(s.free for e in model.elements for s in e.shapes)
-    return Variant(name, model, len(model.parameters) + free)
-
-
-def door_variants(
-    model: Model, *, span: tuple[float, float] | None = None, orders: Sequence[int] = ORDERS
-) -> list[Variant]:
+def door_variants(model: Model, *, span: tuple[float, float] | None = None) -> list[Variant]:
     """Every combination of flow, hysteresis, Stribeck friction and spring order that the model's elements allow.
 
     A model without elements that choose a flow has none, one without spring no order. Hysteresis is a Coulomb level of
     second order over the spring's coordinate, `span` rad (by default where a door of 0 to 90 deg takes it).
     """
-    springs = [e.polynomial for e in model.elements if e.polynomial is not None]
-    near = sorted({*orders, *(order for _, order in springs)}) if springs else [0]
+    springs = [e for e in model.elements if e.polynomial is not None]
+    orders = {order for e in springs if e.polynomial for order in (*e.choices.get("order", ()), e.polynomial[1])}
     flows = next((e.choices["flow"] for e in model.elements if "flow" in e.choices), ("",))
     added = {Hysteresis.optional: lambda: _hysteresis(model, span), Stribeck.optional: lambda: _stribeck(model)}
     variants: list[Variant] = []
-    for flow, hysteresis, stribeck, order in product(flows, (False, True), (False, True), near):
+    for flow, hysteresis, stribeck, order in product(flows, (False, True), (False, True), sorted(orders) or [0]):
         chosen = {"flow": flow, "order": order}
         elements = [replace(e, **{o: chosen[o] for o in e.choices if o in chosen}) for e in model.elements]
         for word, wanted in zip(added, (hysteresis, stribeck), strict=True):
@@ -132,7 +126,7 @@ def door_variants(
         parts = [flow, "hysteresis" if hysteresis else "", "Stribeck" if stribeck else ""]
         parts += [f"spring of order {order}"] if springs else []
         name = ", ".join(p for p in parts if p) or "plain"
-        variants.append(make_variant(name, replace(model, elements=tuple(elements), values={})))
+        variants.append(Variant(name, replace(model, elements=tuple(elements), values={})))
     return variants
 
 
