@@ -20,13 +20,11 @@ from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.units import parse_unit
 from palpate.runtime import StepStatus
+from palpate.runtime.replay import WRENCH_NAMES, WRENCH_UNITS
 
 _PLATFORMS = {"linux": ("linux", ".so"), "darwin": ("darwin", ".dylib"), "win32": ("win", ".dll")}
 _HIDDEN = ("-fvisibility=hidden",)
-_WRENCH = (
-    *(Variable(f"wrench.f_{axis}", "N") for axis in "xyz"),
-    *(Variable(f"wrench.n_{axis}", "N m") for axis in "xyz"),
-)
+_WRENCH = tuple(Variable(f"wrench.{name}", unit) for name, unit in zip(WRENCH_NAMES, WRENCH_UNITS, strict=True))
 """The inputs; whose force and moment they are, the model says (`CSource.wrench`)."""
 _STATUSES = ", ".join(f"{s.value} {s.name}" for s in StepStatus)
 

@@ -29,11 +29,11 @@ from palpate.model import Model
 from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.motion import Coordinate, Kinematics, quaternion_from_rotation
 from palpate.runtime.pairing import wrench_words
+from palpate.runtime.replay import WRENCH_NAMES
 from palpate.runtime.stepper import rest
 
 ORIGIN = "origin"
 """The site at the origin of the body frame, where the wrench acts."""
-_WRENCH_NAMES = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
 _KINDS = {"turn": "hinge", "slide": "slide", "free": "free"}
 _FIRM, _SETTLING = 0.9999, 0.002
 """Impedance (the highest that MuJoCo knows) and time constant (s, two steps) of dry friction at rest."""
@@ -82,7 +82,7 @@ def export_mjcf(model: Model, folder: str | Path, *, mass: float | None = None) 
         usage = "qpos: position (world, m), quaternion w x y z; qvel: velocity (world, m/s), omega (body, rad/s)."
     option.set("gravity", numbers([0.0, 0.0, -mechanism.gravity]))
     actuators = child(root, "actuator")
-    for name, gear in zip(_WRENCH_NAMES, np.eye(6), strict=True):
+    for name, gear in zip(WRENCH_NAMES, np.eye(6), strict=True):
         child(actuators, "motor", {"name": name, "site": ORIGIN, "gear": numbers(gear)})
     lines = [usage, f"ctrl (N, N m), at the site {ORIGIN!r}, in its axes: {wrench_words(model)}."]
     if any(" " in e.get(key, "") for e in root.iter("joint") for key in ("stiffness", "damping")):

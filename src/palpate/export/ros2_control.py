@@ -27,6 +27,7 @@ from palpate.physics.inertia import mass_properties
 from palpate.physics.motion import exp_rotation, quaternion_from_rotation, quaternion_product, wrench_transmission
 from palpate.runtime import Stepper
 from palpate.runtime.pairing import model_of
+from palpate.runtime.replay import WRENCH_UNITS
 from palpate.runtime.stepper import feet_height, has_feet, rest
 
 FILE = "admittance_controller.yaml"
@@ -37,7 +38,6 @@ _MASSES, _STIFFEST = (1e-4, 1e6), 1e8
 _SUNK_M = 1e-4
 """m that a foot may be in the ground: it stands."""
 _AXES = ("x", "y", "z", "rx", "ry", "rz")
-_UNITS = ("N", "N", "N", "N m", "N m", "N m")
 _AMPLITUDE, _FREQUENCY_HZ = 0.1, 0.5
 """The standard motion, m (rad) and Hz: a sine along one axis, the others at rest."""
 _SPEED = math.pi * _FREQUENCY_HZ * _AMPLITUDE
@@ -300,11 +300,11 @@ def _controller_axis(law: _Law | None, axis: str, name: str) -> tuple[bool, floa
 
 def _error(law: _Law, i: int) -> str:
     """The error of one axis in the standard motion."""
-    share = 100 * law.rms / law.largest if law.largest > 0 else 0.0
+    share, unit = 100 * law.rms / law.largest if law.largest > 0 else 0.0, WRENCH_UNITS[i]
     return (
-        f"Error along {_AXES[i]}: {law.rms:.3g} {_UNITS[i]} RMS, {share:.0f} % of the largest force {law.largest:.3g} "
-        f"{_UNITS[i]}, in a sine of {_AMPLITUDE:g} {'m' if i < 3 else 'rad'} at {_FREQUENCY_HZ:g} Hz; "
-        f"{law.rms_without:.3g} {_UNITS[i]} RMS without the constant part."
+        f"Error along {_AXES[i]}: {law.rms:.3g} {unit} RMS, {share:.0f} % of the largest force {law.largest:.3g} "
+        f"{unit}, in a sine of {_AMPLITUDE:g} {'m' if i < 3 else 'rad'} at {_FREQUENCY_HZ:g} Hz; "
+        f"{law.rms_without:.3g} {unit} RMS without the constant part."
     )
 
 
@@ -312,7 +312,7 @@ def _lost(model: Model, laws: Mapping[int, _Law]) -> list[str]:
     """What independent axes M a + D v + K x do not say of this model here."""
     lost: list[str] = []
     for i, law in laws.items():
-        axis, unit, per = _AXES[i], _UNITS[i], "N/m" if i < 3 else "N m/rad"
+        axis, unit, per = _AXES[i], WRENCH_UNITS[i], "N/m" if i < 3 else "N m/rad"
         if abs(law.constant) > 1e-9 * law.largest:
             lost.append(f"{axis}: springs and weight push with {-law.constant:.4g} {unit} at rest: not rendered")
         if law.dry > 0:

@@ -25,9 +25,9 @@ from palpate.physics.motion import Motion, exp_rotation, nearest_rotation, trans
 from palpate.recording import Channel, Clock, Recording
 from palpate.recording.instruments import write_microstrain, write_vicon
 from palpate.recording.mat import write_dspace
+from palpate.runtime.replay import WRENCH_UNITS
 
 RATE_HZ, CAPTURE_HZ = 1000.0, 100.0
-WRENCH_UNITS = ("N", "N", "N", "N m", "N m", "N m")
 DEVICES = ("Platform", "Platform_2")
 """Names of the load cells: the right or only one, the left one."""
 T_MARKER = np.array([[0.0997, -0.9950, 0, -0.0897], [0.9950, 0.0997, 0, -0.0201], [0, 0, 1, -0.0066], [0, 0, 0, 1]])

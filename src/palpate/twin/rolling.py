@@ -212,10 +212,8 @@ def kinematics(path: Course, radius: float) -> Kinematics:
     x_B, y_B = np.array([-sb, sg * cb, -cg * cb]), np.array([-cb, -sg * sb, cg * sb])
     z_B = np.array([zero, cg, sg])
     omega = np.array([camber1, pitch1 * cg, yaw1 + pitch1 * sg])
-    # components' own change, then that of the axes: yaw rate about z crossed with the vector
-    change = np.array(
-        [camber2, pitch2 * cg - pitch1 * camber1 * sg, yaw2 + pitch2 * sg + pitch1 * camber1 * cg],
-    )
+    # change of the components, then that of the axes: yaw rate about z crossed with the vector
+    change = np.array([camber2, pitch2 * cg - pitch1 * camber1 * sg, yaw2 + pitch2 * sg + pitch1 * camber1 * cg])
     omega_dot = change + yaw1 * np.array([-omega[1], omega[0], zero])
     left, left1 = -radius * camber1, -radius * camber2
     return Kinematics(
