@@ -183,12 +183,6 @@ def way_along(model: Model, grip: Grip, places: FloatArray) -> FloatArray:
     return np.unwrap(np.arctan2(r @ across, r @ cross(across, axis))) * lever(model, grip)
 
 
-def hand_jacobian(model: Model, grip: Grip, state: Sequence[float]) -> FloatArray:
-    """(3, freedoms): velocity of the hand's place in the world for each speed of the state."""
-    n, moving = len(model.mechanism.accelerations), motion_of(model)
-    return np.array([moving([*state[:-n], *u], [0.0] * n).point(grip.hand)[1] for u in np.eye(n).tolist()]).T
-
-
 def cross(a: FloatArray, b: FloatArray) -> FloatArray:
     """The vector product; np.cross takes ten times as long for two vectors."""
     (x, y, z), (u, v, w) = a.tolist(), b.tolist()

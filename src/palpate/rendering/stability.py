@@ -17,7 +17,7 @@ from palpate.errors import PalpateError
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
-from palpate.rendering.hand import Grip, Hand, apparent_mass, directions, hand_jacobian, handle_mass, place_of
+from palpate.rendering.hand import Grip, Hand, apparent_mass, directions, handle_mass, lever, place_of
 from palpate.rendering.robot import Inner
 
 ComplexArray = NDArray[np.complex128]
@@ -59,8 +59,7 @@ def line_of(model: Model, grip: Grip, state: Sequence[float], hand: Hand, arm: f
     (_, along), *_ = directions(model, grip, R)
     damping = stiffness = 0.0
     if len(model.mechanism.accelerations) == 1:
-        lever = float(along @ hand_jacobian(model, grip, state)[:, 0])  # m of the hand per unit of the coordinate
-        damping, stiffness = (x / lever**2 for x in _slopes(model, float(state[0])))
+        damping, stiffness = (x / lever(model, grip) ** 2 for x in _slopes(model, float(state[0])))
     return Line(
         mass=apparent_mass(model, grip, state, along),
         damping=max(damping, 0.0),
