@@ -18,6 +18,7 @@ from palpate.physics.functions import ARRAYS
 from palpate.physics.inertia import check_consistent, is_consistent, phi_from_mass_properties
 from palpate.physics.motion import Kinematics
 from palpate.physics.units import along
+from palpate.runtime.stepper import moving_range
 
 STEP = 1e-3
 """s: the time step that a file asks for."""
@@ -229,7 +230,9 @@ def one_joint(model: Model, mass: float | None) -> OneJoint:
     unit, coordinates = mechanism.coordinates[main], mechanism.coordinates
     stops = [p for p in parts if p.element.stops is not None]
     others = [p for p in parts if p.element.acts_on in coordinates and p.phi is None and p not in stops]
-    low, high = _range(mechanism, stops, others)
+    low, high = moving_range(model, (0.0, _TRAVEL[unit]))
+    kinks = knots(others, main)
+    low, high = min([low, *kinks]), max([high, *kinks])  # over which curves are compared
     curves = Curves(tuple(others), lambda q, v, a: mechanism.expand((q, v), (a,), {}, ARRAYS), low, high, unit)
     left_out = [
         f"{p.name} ({p.element.type}): not known to this export"
@@ -256,23 +259,6 @@ def _along(joint: Joint, phi: FloatArray) -> float:
     axis = np.array(joint.axis)
     about = axis @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ axis
     return float(phi[0] if joint.kind == "slide" else about)
-
-
-def _range(mechanism: Mechanism, stops: list[Part], others: list[Part]) -> tuple[float, float]:
-    """Positions over which curves are compared: from stop to stop, else what the linkage or a usual travel spans."""
-    main = str(mechanism.main)
-    low, high = stop_range(mechanism, stops, (0.0, _TRAVEL[mechanism.coordinates[main]]))
-    kinks = knots(others, main)
-    return min([low, *kinks]), max([high, *kinks])
-
-
-def stop_range(mechanism: Mechanism, stops: Iterable[Part], default: tuple[float, float]) -> tuple[float, float]:
-    """From stop to stop along the main coordinate; where there is none, as far as the linkage was described for."""
-    low, high = default if mechanism.linkage is None else mechanism.linkage.range
-    for e in (p.element for p in stops):
-        if e.stops is not None and e.acts_on == mechanism.main:
-            low, high = (e.stops.at, high) if e.stops.side == "lowest" else (low, e.stops.at)
-    return low, high
 
 
 def _stops(

@@ -17,7 +17,6 @@ import numpy as np
 
 from palpate.errors import PalpateError
 from palpate.export.common import Export, filled, header, object_to_export, parts_of, template, total_phi
-from palpate.export.joints import stop_range
 from palpate.files import check_folder, write_text
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
@@ -28,7 +27,7 @@ from palpate.physics.motion import exp_rotation, quaternion_from_rotation, quate
 from palpate.runtime import Stepper
 from palpate.runtime.pairing import model_of
 from palpate.runtime.replay import WRENCH_UNITS
-from palpate.runtime.stepper import feet_height, has_feet, rest
+from palpate.runtime.stepper import feet_height, has_feet, moving_range, rest
 
 FILE = "admittance_controller.yaml"
 _HELD = (1.0, 1.0, 100.0)
@@ -134,7 +133,7 @@ def default_positions(model: Model) -> FloatArray:
     mechanism = model.mechanism
     positions = np.array(rest(model)[: -len(mechanism.accelerations)])
     if mechanism.main is not None:
-        positions[0] = 0.5 * sum(stop_range(mechanism, parts_of(model), (0.0, 0.0)))
+        positions[0] = 0.5 * sum(moving_range(model, (0.0, 0.0)))
     return _lifted(model) if has_feet(model) else positions
 
 

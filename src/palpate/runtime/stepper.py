@@ -760,15 +760,15 @@ def end_stops(model: Model) -> tuple[float, float]:
     return low, min((s.at for s in stops if s.side == "highest"), default=math.inf)
 
 
-def moving_range(model: Model) -> tuple[float, float]:
-    """The main positions between which the object moves: its stops, else what its linkage was described for, else 45
-    deg or 0.25 m to either side; zeros where the mechanism has no main coordinate.
+def moving_range(model: Model, default: tuple[float, float] | None = None) -> tuple[float, float]:
+    """The main positions between which the object moves: its stops, else what its linkage was described for, else
+    `default`, else 45 deg or 0.25 m to either side; zeros where the mechanism has no main coordinate.
     """
     mechanism = model.mechanism
     if mechanism.main is None:
         return 0.0, 0.0
     most = _EITHER_SIDE[mechanism.coordinates[mechanism.main]]
-    span = (-most, most) if mechanism.linkage is None else mechanism.linkage.range
+    span = (default or (-most, most)) if mechanism.linkage is None else mechanism.linkage.range
     low, high = end_stops(model)
     low, high = (low if low > -math.inf else span[0]), (high if high < math.inf else span[1])
     return (low, high) if high > low else span
