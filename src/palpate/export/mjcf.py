@@ -181,8 +181,8 @@ def _joint_polynomial(springs: Sequence[Part]) -> tuple[float, FloatArray, float
     roots = total.roots() if total.degree() > 0 else np.empty(0)
     real = roots[np.abs(roots.imag) < 1e-9 * (1 + np.abs(roots))].real
     ref, constant = (float(real[np.abs(real).argmin()]), 0.0) if len(real) else (0.0, float(total(0.0)))
-    coefficients = np.asarray(total(Polynomial([ref, 1.0])).coef)
-    return ref, np.pad(coefficients, (0, 4 - len(coefficients)))[1:], constant
+    moved = np.array([*total(Polynomial([ref, 1.0])).coef, *(0.0,) * 4], dtype=float)
+    return ref, moved[1:4], constant
 
 
 def _broken_line(
