@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from palpate.model import load_object
 from palpate.recording import Recording
 from palpate.recording.instruments import write_vicon
@@ -59,6 +61,11 @@ def _recorded(wheel_inertia: float, poor: bool) -> tuple[RollingTwin, Recording,
     twin = replace(twin, imu=together, load_cell=together)
     markers, cells, _, truth = rolling_recordings(twin)
     return twin, markers, cells, truth
+
+
+def standing_at(twin: RollingTwin, t: np.ndarray) -> np.ndarray:
+    """Whether the feet stand on the ground at these times (s)."""
+    return np.all([(t <= a) | (t >= b) for a, b in twin.wheeling.lifted], axis=0)
 
 
 def write_session(folder: Path, *, wheel_inertia: float = 0.0, poor: bool = False) -> dict[str, Any]:

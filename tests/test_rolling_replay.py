@@ -35,6 +35,7 @@ from palpate.twin.wheelbarrow import wheelbarrow_twin
 from studies.hands import Compared, Hands, Intention, compare_held, growth, hold, intended
 from studies.wheelbarrows import wheeled
 from tests.conftest import needs
+from tests.rolling_session import standing_at
 
 TRAIN, TEST = (2.0, 32.0), (35.0, 39.0)
 SEEDS = st.integers(0, 100_000)
@@ -74,7 +75,7 @@ def fit(twin: RollingTwin) -> Fit:
         q=model.mechanism.coordinates_of(poses),
         poses=poses,
         measured=np.array(measured),
-        blocked=twin.wheeling.standing_at(times),
+        blocked=standing_at(twin, times),
         belief=Belief(mass=float(twin.barrow.phi[0])),
     )
     return fit_inputs(inputs, {"train": [TRAIN], "test": [TEST]}, Plan((TRAIN,)))

@@ -25,6 +25,7 @@ from palpate.twin.wheelbarrow import hand_truck_twin, planar_twin, random_truck
 from tests.command import palpate
 from tests.conftest import needs
 from tests.oracles.planar_lagrange import hands_in_a_plane
+from tests.rolling_session import standing_at
 
 PERFECT = Instruments(**dict.fromkeys((f.name for f in fields(Instruments)), 1e-15))
 AHEAD = (Segment("train", 4.0, 16.0, ("push", "lift", "mixed")), Segment("test", 18.5, 22.0, ("mixed",)))
@@ -140,7 +141,7 @@ def test_feet_stand_or_are_clear_and_nothing_leans(twin: RollingTwin) -> None:
     t = np.arange(0, twin.duration_s, 0.01)
     R, r = body_poses(twin, t)
     heights = (twin.barrow.feet @ R.transpose(0, 2, 1) + r[:, None])[:, :, 2]
-    stands = twin.wheeling.standing_at(t)
+    stands = standing_at(twin, t)
     assert np.abs(heights[stands]).max() < 1e-12
     assert heights[~stands].min() > -1e-12
     inside = np.any([(t >= s.begin_s) & (t < s.end_s) for s in twin.wheeling.segments], axis=0)

@@ -41,6 +41,7 @@ from palpate.twin.wheelbarrow import (
     write_wheelbarrow_twin,
 )
 from tests.conftest import needs
+from tests.rolling_session import standing_at
 
 PERFECT = Instruments(**dict.fromkeys((f.name for f in fields(Instruments)), 1e-15))
 SHORT = (Segment("train", 3.0, 15.0, KINDS), Segment("test", 18.5, 22.0, ("mixed",)))
@@ -241,7 +242,7 @@ def test_feet_stand_or_are_clear(twin: RollingTwin) -> None:
     t = np.arange(0, twin.duration_s, 0.01)
     R, r = body_poses(twin, t)
     heights = (twin.barrow.feet @ R.transpose(0, 2, 1) + r[:, None])[:, :, 2]
-    stands = twin.wheeling.standing_at(t)
+    stands = standing_at(twin, t)
     assert np.abs(heights[stands]).max() < 1e-12
     assert heights[~stands].min() > -1e-12
     inside = np.any([(t >= s.begin_s) & (t < s.end_s) for s in SHORT], axis=0)
@@ -278,7 +279,7 @@ def test_random_wheelbarrows_are_moved_as_the_paper_moves_its(seed: int) -> None
     twin = wheelbarrow_twin(seed)
     t = np.arange(0, twin.duration_s, 0.01)
     path, done = twin.wheeling.path(t), pushes(twin, t)
-    free = ~twin.wheeling.standing_at(t)
+    free = ~standing_at(twin, t)
     assert np.degrees(np.abs(path.value[2])).max() < 7.5
     assert done.ground[free, 2].min() > 30
     assert 0 < np.degrees(path.value[3].min()) < 15
@@ -439,7 +440,7 @@ def test_the_papers_samples_are_one_instant() -> None:
     assert twin.imu.true(np.array([imu]))[0] == pytest.approx(vicon, abs=1e-9)
     assert 100 * twin.duration_s >= 1008 + 1 + 21200
     k = np.arange(1, 21202)
-    stands = twin.wheeling.standing_at(0.01 * (1008 + k - 1))
+    stands = standing_at(twin, 0.01 * (1008 + k - 1))
     holding = pushes(twin, 0.01 * (1008 + k[::10] - 1)).holding[np.arange(0, len(k), 10) // 10]
     for a, b in ((1, 1500), (20951, 21201)):
         assert stands[a - 1 : b].all()

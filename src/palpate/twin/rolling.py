@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import mass_properties, move_phi
@@ -133,10 +133,6 @@ class Wheeling:
             envelope = up[0] - down[0], up[1] - down[1], up[2] - down[2]
             course[:, :, inside] += product(envelope, block.series(t[inside]))
         return Course(t, *course)
-
-    def standing_at(self, t: FloatArray) -> NDArray[np.bool_]:
-        """Whether the feet stand on the ground."""
-        return np.all([(t <= a) | (t >= b) for a, b in self.lifted], axis=0)
 
     @property
     def lifted(self) -> list[tuple[float, float]]:
