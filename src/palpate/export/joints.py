@@ -32,7 +32,7 @@ _POINTS, _SPEEDS = 801, 20
 _RESOLVED = 0.5
 """rad: how far a step may turn the phase of a stop's oscillation."""
 _TRAVEL = {"rad": math.pi / 2, "m": 0.5}
-"""How far an object is taken to move where neither stops nor a linkage tell it."""
+"""How far an object is taken to move where neither stops nor a linkage say it."""
 _ROUND = 0.1
 """m: radius of gyration of a body of which only the mass is known."""
 _LIGHT = 1e-4
@@ -213,7 +213,7 @@ def check_exportable(model: Model, mass: float | None) -> None:
     """Refuse a mechanism that does not say what its joints are, and a second mass (kg) for a model that has one."""
     mechanism = model.mechanism
     if not mechanism.joints:
-        raise PalpateError(f"model {model.name!r}: its mechanism does not tell its joints")
+        raise PalpateError(f"model {model.name!r}: its mechanism does not say which joints it has")
     if mass is not None and mechanism.main is None:
         raise PalpateError(f"model {model.name!r} knows its mass: do not give another")
 
@@ -372,5 +372,5 @@ def wheels_of(model: Model) -> tuple[FloatArray, list[WheelBody], list[str]]:
 
 
 def spin_inertia(parts: Sequence[Part]) -> float:
-    """I_w of all wheels together, kg m2; 0 if no element tells it."""
+    """I_w of all wheels together, kg m2; 0 if no element has it."""
     return float(sum(p.p[0] for p in parts if p.element.spin))

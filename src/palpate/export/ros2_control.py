@@ -17,6 +17,7 @@ import numpy as np
 
 from palpate.errors import PalpateError
 from palpate.export.common import Export, filled, header, object_to_export, parts_of, template, total_phi
+from palpate.export.joints import check_exportable
 from palpate.files import check_folder, write_text
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
@@ -86,6 +87,7 @@ def export_ros2_control(
     folder = Path(folder)
     check_folder(folder)
     bare, left_out = object_to_export(model)
+    check_exportable(bare, None)
     positions = _positions(bare, state)
     point, assumed = _handle(bare.mechanism, handle)
     R_body_control, axes = _control_frame(bare, positions, point)
@@ -169,8 +171,6 @@ def _control_frame(model: Model, positions: FloatArray, handle: FloatArray) -> t
         return np.array(mechanism.place(list(state.values()), FLOATS)[0], dtype=float).T, "x ahead, y left, z up"
     if _floats(mechanism):
         return np.eye(3), "those of the body frame"
-    if not mechanism.joints:
-        raise PalpateError(f"model {model.name!r}: its mechanism does not tell its joints")
     axis = np.array(mechanism.joints[0].axis)
     if mechanism.joints[0].kind == "slide":
         aside = np.cross(np.eye(3)[int(np.argmin(np.abs(axis)))], axis)

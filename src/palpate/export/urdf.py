@@ -18,7 +18,7 @@ from palpate.physics.inertia import is_consistent
 _NO_LIMIT = {"effort": "1000000.0", "velocity": "1000.0"}
 """URDF wants these of every joint with limits; they say nothing about the object."""
 _CARRIAGE = 1e-6
-"""Mass of a link that moves with x only, over that of the body, where the wheel's spin does not tell it."""
+"""Mass of a link that moves with x only, over that of the body, where no spin inertia of the wheel gives it."""
 _AT_ZERO = np.eye(3)
 
 

@@ -102,7 +102,7 @@ class Replay:
 
     @property
     def scored(self) -> tuple[Window, ...]:
-        """The windows that travel far enough to tell something."""
+        """The windows that travel far enough to count."""
         return tuple(w for w in self.windows if w.travel >= self.least_travel)
 
     @property

@@ -296,7 +296,7 @@ class Push:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Build:
-    """What tells the objects that roll apart: sensors, markers (counted from 1) and how people move them."""
+    """How objects that roll differ: sensors, markers (counted from 1) and how people move them (builds.yaml)."""
 
     object: str
     subject: str
