@@ -16,7 +16,7 @@ import numpy as np
 from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.gates.numbers import refuse
 from palpate.experiment.run import fit_prepared, prepare_experiment, replay_fit
-from palpate.experiment.stage.fit import Fit
+from palpate.experiment.stage.fit import Fit, solve_with
 from palpate.experiment.stage.inputs import SPEED_WINDOW_S, move, whole_balance
 from palpate.experiment.stage.prepare import Prepared
 from palpate.experiment.stage.variations import with_estimated
@@ -180,7 +180,7 @@ def _moved(fit: Fit, estimates: tuple[Told, ...]) -> float:
     """How far identified parameters move with twice and half the lambda, in half widths of their intervals."""
     worst = 0.0
     for factor in (0.5, 2.0):
-        _, there = fit.again(fit.inputs, damping=factor * fit.solution.damping)
+        there = solve_with(fit.inputs, fit.train, damping=factor * fit.solution.damping)
         for e in estimates:
             if e.ci95 is not None and e.status is Status.IDENTIFIED:
                 worst = max(worst, abs(there[e.name].value - e.value) / (e.ci95[1] - e.value))

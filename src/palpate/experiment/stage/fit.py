@@ -281,14 +281,13 @@ class Fit:
         left = self.residuals()
         return np.sqrt(np.mean(left**2, axis=0)) if len(left) else np.ones(len(self.inputs.mechanism.rows))
 
-    def again(self, inputs: Inputs, *, damping: float | None = None) -> tuple[Compressed, Solution]:
-        """The same procedure with other inputs; same weights of the rows, same damping unless another is given."""
+    def again(self, inputs: Inputs) -> tuple[Compressed, Solution]:
+        """The same procedure with other inputs, the same weights of the rows and the same damping."""
         moved, balance = self._moved(inputs)
         spring = quasi_static_spring(inputs, balance, self.plan)
         train = replace(compressed(inputs, moved, self.plan.segments, balance), weights=self.train.weights)
-        chosen = self.solution.damping if damping is None else damping
         values = None if spring is None else spring.values
-        return train, solve_with(inputs, train, values, chosen, start=self.solution.theta)
+        return train, solve_with(inputs, train, values, self.solution.damping, start=self.solution.theta)
 
     def _moved(self, inputs: Inputs) -> tuple[Moved, Balance]:
         """Only what the other inputs change is computed anew."""
@@ -296,9 +295,8 @@ class Fit:
         same_path = inputs.q is ours.q and inputs.imu is ours.imu and inputs.filtering is ours.filtering
         same_path &= inputs.imu is None or inputs.clock is ours.clock
         if same_path and inputs.mechanism is ours.mechanism and inputs.stops == ours.stops:
-            if inputs.model is ours.model:
-                return self.moved, whole_balance(inputs, self.moved, self.balance)
-            return self.moved, whole_balance(inputs, self.moved)
+            columns = self.balance if inputs.model is ours.model else None
+            return self.moved, whole_balance(inputs, self.moved, columns)
         moved = move(inputs, resting=self.moved.resting if inputs.q.shape == ours.q.shape else None)
         return moved, whole_balance(inputs, moved)
 
@@ -337,7 +335,7 @@ def fit_inputs(
     """
 
     def fitted(stops: tuple[float, float] | None) -> Fit:
-        return _fit(replace(inputs, stops=stops), segments, plan, noise, tell)
+        return _between_stops(replace(inputs, stops=stops), segments, plan, noise, tell)
 
     fit = fitted(inputs.stops)
     if not find_contact:
@@ -359,12 +357,8 @@ def fit_inputs(
     return fit
 
 
-def _fit(
-    inputs: Inputs,
-    segments: Mapping[str, Sequence[Segment]],
-    plan: Plan,
-    noise: MotionNoise | None,
-    tell: Tell,
+def _between_stops(
+    inputs: Inputs, segments: Mapping[str, Sequence[Segment]], plan: Plan, noise: MotionNoise | None, tell: Tell
 ) -> Fit:
     moved = move(inputs)
     shaped = None

@@ -15,7 +15,7 @@ from palpate.elements.element import Element
 from palpate.errors import PalpateError
 from palpate.experiment.stage.capture import CapturedMotion
 from palpate.experiment.stage.fit import Fit, solve_with
-from palpate.experiment.stage.inputs import compressed, time_from
+from palpate.experiment.stage.inputs import compressed, level_axes, time_from
 from palpate.files import finite
 from palpate.findings import Finding, Severity
 from palpate.identify.balance import Segment
@@ -255,11 +255,9 @@ def wheel_findings(poses: Poses, used: BoolArray, radius_m: float, order: int) -
     assert motion.velocity is not None
     used = used & np.isfinite(motion.omega).all(axis=1)
     R = motion.poses.rotation[used]
-    y = R[:, :, 2] * [1.0, 1.0, 0.0]
-    y = y / np.linalg.norm(y, axis=1, keepdims=True)
-    x = np.cross(y, [0.0, 0.0, 1.0])
-    aside = np.einsum("ni,nij,nj->n", y, R, motion.velocity[used])
-    leaning = np.einsum("ni,nij,nj->n", x, R, motion.omega[used])
+    axes = level_axes(R)
+    aside = np.einsum("ni,nij,nj->n", axes[:, :, 1], R, motion.velocity[used])
+    leaning = np.einsum("ni,nij,nj->n", axes[:, :, 0], R, motion.omega[used])
     if len(leaning) < 100 or not np.std(leaning) > 0:
         return []
     rate = rate_hz(poses.times_s)

@@ -51,6 +51,7 @@ from palpate.physics.motion import Motion, Poses, transport_acceleration, wrench
 Conversion = Literal["anti-aliased", "plain"]
 Added = Literal["nothing", "all", "weight"]
 Zero = Literal["still", "estimated", "none"]
+UP = np.array([0.0, 0.0, 1.0])
 
 STEP = {"rad": np.radians(1.0), "m": 0.005}
 """A small step of a coordinate by its unit: a degree, or as much of a drawer's travel as that is of a door's. Limits of
@@ -422,13 +423,17 @@ def body_wrench(inputs: Inputs, motion: Motion) -> FloatArray:
 def from_contact(poses: Poses, height_m: float | FloatArray, w: FloatArray) -> FloatArray:
     """(samples, 6): a wrench (6,) at the contact, below the axle by its height, as one in the body's frame and axes."""
     R = poses.rotation
+    axes = level_axes(R)
+    force, moment = axes @ w[:3], axes @ w[3:]
+    moment = moment - height_m * np.cross(UP, force)
+    return np.hstack([np.einsum("nij,ni->nj", R, v) for v in (force, moment)])
+
+
+def level_axes(R: FloatArray) -> FloatArray:
+    """(samples, 3, 3): ahead, along the axle and up under a wheel whose axle is z of R, in the world."""
     y = R[:, :, 2] * [1.0, 1.0, 0.0]
     y = y / np.linalg.norm(y, axis=1, keepdims=True)
-    up = np.broadcast_to([0.0, 0.0, 1.0], y.shape)
-    axes = np.stack([np.cross(y, up), y, up], axis=2)
-    force, moment = axes @ w[:3], axes @ w[3:]
-    moment = moment - height_m * np.cross(up, force)
-    return np.hstack([np.einsum("nij,ni->nj", R, v) for v in (force, moment)])
+    return np.stack([np.cross(y, UP), y, np.broadcast_to(UP, y.shape)], axis=2)
 
 
 def whole_balance(inputs: Inputs, moved: Moved, columns: Balance | None = None) -> Balance:

@@ -349,14 +349,12 @@ def _weakest(fit: Fit, refused: Mapping[str, Finding]) -> dict[str, Any] | None:
 def excitation(k: Kinematics, inside: Any) -> dict[str, dict[str, float]]:
     """RMS along each axis of specific acceleration (m/s2), angular rate (rad/s) and acceleration (rad/s2)."""
     kinds = {"acceleration": k.specific_acceleration, "angular_rate": k.omega, "angular_acceleration": k.omega_dot}
-    entries: dict[str, dict[str, float]] = {}
-    for kind, signals in kinds.items():
-        parts = [np.broadcast_to(np.asarray(s, dtype=float), inside.shape)[inside] for s in signals]
-        entries[kind] = {
-            axis: float(np.sqrt(np.nanmean(x**2))) if np.isfinite(x).any() else 0.0
-            for axis, x in zip("xyz", parts, strict=True)
-        }
-    return entries
+
+    def rms_of_axis(signal: Any) -> float:
+        x = np.broadcast_to(np.asarray(signal, dtype=float), inside.shape)[inside]
+        return float(np.sqrt(np.nanmean(x**2))) if np.isfinite(x).any() else 0.0
+
+    return {kind: dict(zip("xyz", map(rms_of_axis, signals), strict=True)) for kind, signals in kinds.items()}
 
 
 def _zero(fit: Fit, accuracy: SensorPart) -> dict[str, Any]:
@@ -469,8 +467,7 @@ def _mechanism(
             name: {"unit": unit, "lowest": float(a), "highest": float(b), "noise": finite(float(n))}
             for name, unit, a, b, n in zip(names, units, low, high, position_noise(inputs), strict=True)
         }
-        used = fit.balance.used if fit.balance.used is not None else np.ones(len(inside), dtype=bool)
-        counted = inside & used
+        counted = inside & (True if fit.balance.used is None else fit.balance.used)
         entry["train_share_at_rest"] = float(np.mean(fit.moved.resting[counted])) if counted.any() else None
         entry["windows_s"] = {kind: list(windows) for kind, windows in fit.prediction.windows_s.items()}
     if mechanism.main is not None:
