@@ -235,7 +235,7 @@ def test_noise_of_the_markers_makes_no_wheel_smaller(prepared: Prepared) -> None
     # with the short window that differentiates for the balance, and noise that is not known, the wheel would be accused
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ground, "SLOW_S", inputs.filtering.window_s)
-        patch.setattr(ground, "_lean_noise", lambda *_: 0.0)
+        patch.setattr(ground, "derivative_noise", lambda *_: 0.0)
         assert wheel_findings(noisy, used, _radius(inputs), 4)
 
 

@@ -589,11 +589,11 @@ def _coordinates(fit: Fit) -> tuple[CoordinateSeries, ...]:
     unknown, series = np.full(len(at), np.nan), list[CoordinateSeries]()
     names = mechanism.state if mechanism.main is None else (mechanism.main,)
     for i, (name, unit) in enumerate(zip(names, mechanism.position_units, strict=False)):
-        position, speed, acceleration = c.position[at, i], c.speed[at, i], c.acceleration[at, i]
+        columns: list[FloatArray] = [x[at, i] for x in (c.position, c.speed, c.acceleration)]
         if unit == "m" and mechanism.main is None:
-            series.append(CoordinateSeries(name, unit, position - float(np.nanmean(position)), unknown))
+            series.append(CoordinateSeries(name, unit, columns[0] - float(np.nanmean(columns[0])), unknown))
         else:
-            series.append(CoordinateSeries(name, unit, position, speed, acceleration))
+            series.append(CoordinateSeries(name, unit, *columns))
     if mechanism.main is not None:
         return tuple(series)
     ahead = mechanism.speeds_of(c.position, c.speed)[at, 0]
