@@ -455,8 +455,8 @@ def _movement(markers: Markers) -> FloatArray:
     """(markers,) how far each one goes from its mean place, m, noise averaged over pieces of 0.1 s; NaN if unseen."""
     times = markers.times_s
     pieces = max(2, int((times[-1] - times[0]) / _PIECE_S)) if len(times) > 1 else 1
-    cuts = times[0] + (times[-1] - times[0]) * np.arange(1, pieces) / pieces
-    parts = np.split(markers.points, np.searchsorted(times, cuts))
+    cuts = np.asarray(times[0] + float(times[-1] - times[0]) * np.arange(1, pieces) / pieces, dtype=float)
+    parts = np.split(markers.points, np.asarray(np.searchsorted(times, cuts), dtype=np.int64))
     means = np.array([nan_mean(part, axis=0) for part in parts if len(part)], dtype=float)
     away = np.linalg.norm(means - nan_mean(means, axis=0), axis=2)
     return np.where(np.isnan(away).all(axis=0), np.nan, np.where(np.isnan(away), -1.0, away).max(axis=0))
