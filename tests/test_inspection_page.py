@@ -122,7 +122,7 @@ def captured(tmp_path_factory) -> Inspection:
     folder = tmp_path_factory.mktemp("twin")
     path = twin.write_capture_twin(folder, seed=4, duration_s=16.0)
     experiment = read_experiment(path)
-    parts = recordings_of(experiment).values()
+    parts = [recordings_of(experiment)[name] for name in ("mocap", "imu", "wrench")]
     recordings = [load(experiment.path(p.file), format=p.format, **load_options(p)) for p in parts]
     return inspect_motion("Short capture", recordings, build_motion(experiment))
 

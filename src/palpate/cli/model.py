@@ -127,9 +127,19 @@ def simulate(
             report = passivity_of(model, identified, radius=grip, hand=hand, delay_s=1e-3 * delay, dt=step)
             done = _judged(folder, "audit", report, write_audit_page, audit_text(report), report.audit.passive)
         else:
+            from palpate.runtime.replay import read_wrench, steady_wrench
+
             tell("simulation")
-            given = (wrench, torque, force, sine, 0.8 if grip is None else grip)
-            done = _free(model, given, seconds, step, start, out or Path(f"{path.stem}-motion.csv"))
+            if wrench is not None and (torque or force or sine):
+                raise PalpateError("--wrench says it all: leave out --torque, --force and --sine")
+            size = {"torque": torque, "force": force, "sine_hz": sine, "lever": 0.8 if grip is None else grip}
+            length = 10.0 if seconds is None else seconds
+            applied = (
+                steady_wrench(model, **size, seconds=length, dt=step)
+                if wrench is None
+                else read_wrench(wrench, seconds, step)
+            )
+            done = _free(model, applied, step, start, out or Path(f"{path.stem}-motion.csv"))
     data, blocks, paths, passed = done
     failure = "" if passed else str(blocks[-1])
     finish(data, lambda: Group(*blocks), paths, as_json=as_json, quiet=quiet, failure=failure)
@@ -156,28 +166,13 @@ def _judged(
     return data, text, [folder / f"{name}.json", *pages], passed
 
 
-def _free(
-    model: palpate.Model,
-    given: tuple[Path | None, float, float, float, float],
-    seconds: float | None,
-    step: float,
-    start: str | None,
-    out: Path,
-) -> _Done:
+def _free(model: palpate.Model, applied: Any, step: float, start: str | None, out: Path) -> _Done:
     import numpy as np
 
     from palpate.report.closed_loop import run_table, write_run_page
-    from palpate.runtime.replay import read_wrench, steady_wrench, through_the_frame
     from palpate.runtime.replay import simulate as run_model
+    from palpate.runtime.replay import through_the_frame
 
-    file, torque, force, sine, lever = given
-    if file is not None:
-        if torque or force or sine:
-            raise PalpateError("--wrench says it all: leave out --torque, --force and --sine")
-        applied = read_wrench(file, seconds, step)
-    else:
-        length = 10.0 if seconds is None else seconds
-        applied = steady_wrench(model, torque=torque, force=force, sine_hz=sine, lever=lever, seconds=length, dt=step)
     run = run_model(model, applied, step, None if start is None else np.array(numbers("--start", start)))
     write_text(out, run.csv())
     paths = [out, *save_page(out.with_suffix(".html"), write_run_page, model.name, run)]
@@ -253,8 +248,8 @@ def export(
     path = model_file(path)
     model = with_end_stops(Model.load(path), stops)
     given: dict[str, Any] = {"dt": dt, "mass": mass, "tool": None if tool is None else Model.load(tool)}
-    given |= {"handle": None if handle is None else numbers("--handle", handle)}
-    given |= {"state": None if state is None else numbers("--state", state)}
+    texts = {"handle": handle, "state": state}
+    given |= {name: numbers(f"--{name}", text) for name, text in texts.items() if text is not None}
     given |= {"wrench_limit": None if wrench_limit is None else _range(wrench_limit)}
     options = {name: value for name, value in given.items() if value is not None}
     folder = out if out is not None else Path(f"{path.stem}-{to}")

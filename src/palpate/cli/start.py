@@ -40,13 +40,13 @@ def new(
     """Write a commented experiment file to edit."""
     from palpate.experiment.file.starting import starting_experiment
 
-    own = Path(object_).suffix.lower() in (".yaml", ".yml")
+    is_file = Path(object_).suffix.lower() in (".yaml", ".yml")
     if out is not None and str(out) == "-":
         typer.echo(starting_experiment(object_), nl=False)
         return
-    path = out if out is not None else Path(f"{Path(object_).stem}-experiment.yaml" if own else f"{object_}.yaml")
-    seen_from_there = os.path.relpath(object_, path.parent) if own else None
-    text = starting_experiment(object_, file=path.name, object_path=seen_from_there)
+    path = out if out is not None else Path(f"{Path(object_).stem}-experiment.yaml" if is_file else f"{object_}.yaml")
+    relative = os.path.relpath(object_, path.parent) if is_file else None
+    text = starting_experiment(object_, file=path.name, object_path=relative)
     if path.is_dir():
         raise FileProblem(path, "is a folder", remedy="name the file to write")
     if path.exists() and not force:

@@ -303,7 +303,7 @@ def felt_table(felt: Sequence[Felt]) -> Table:
         records.append(cells | {"verdict": f.verdict, "note": f.note})
     note = (
         "Intervals include declared systematic errors. A spring curve is not judged: neither its coefficients nor the "
-        "curve. The RMS on data not seen is a part of the range, an average: where the force is small, the same error "
+        "curve. The RMS on unseen data is a part of the range, an average: where the force is small, the same error "
         "is felt sooner."
     )
     marked = [f.verdict == "could be felt" for f in felt]

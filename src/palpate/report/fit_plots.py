@@ -41,14 +41,14 @@ _ARROW = 0.45
 # --- residuals --------------------------------------------------------------------------------------------------------
 
 
-def autocorrelation(x: FloatArray, seen: BoolArray, times_s: FloatArray, lags: int) -> FloatArray:
-    """(lags + 1,) of x where it was seen; pairs across a gap in time do not count (Box & Jenkins, 2.1.5)."""
+def autocorrelation(x: FloatArray, used: BoolArray, times_s: FloatArray, lags: int) -> FloatArray:
+    """(lags + 1,) of x where it is used; pairs across a gap in time do not count (Box & Jenkins, 2.1.5)."""
     step = float(np.median(np.diff(times_s)))
     breaks = np.concatenate([[0], np.flatnonzero(np.diff(times_s) > 1.5 * step) + 1, [len(times_s)]])
-    centred, count, total = np.where(seen, x - x[seen].mean(), 0.0), np.zeros(lags + 1), np.zeros(lags + 1)
+    centred, count, total = np.where(used, x - x[used].mean(), 0.0), np.zeros(lags + 1), np.zeros(lags + 1)
     for a, b in pairwise(breaks.tolist()):
         size = 2 ** int(np.ceil(np.log2(b - a + lags + 1)))
-        for y, into in ((centred[a:b], total), (seen[a:b].astype(float), count)):
+        for y, into in ((centred[a:b], total), (used[a:b].astype(float), count)):
             into += np.fft.irfft(np.abs(np.fft.rfft(y, size)) ** 2, size)[: lags + 1]
     mean = total / np.maximum(np.rint(count), 1)
     return mean / mean[0] if mean[0] > 0 else np.zeros(lags + 1)
@@ -56,13 +56,13 @@ def autocorrelation(x: FloatArray, seen: BoolArray, times_s: FloatArray, lags: i
 
 def correlation(view: View) -> Figure | None:
     """Autocorrelation of each row's residual with the band in which 99 % of white noise stays."""
-    seen = compared(view)
-    if seen.sum() < 50:
+    used = compared(view)
+    if used.sum() < 50:
         return None
     step = float(np.median(np.diff(view.times_s)))
-    lags = min(_MOST_LAGS, round(_LONGEST_S / step), int(seen.sum()) // 4)
-    left, limit, rows = view.reference - view.estimate, BAND_99 / sqrt(float(seen.sum())), view.model.mechanism.rows
-    each = [autocorrelation(left[:, i], seen, view.times_s, lags) for i in range(len(rows))]
+    lags = min(_MOST_LAGS, round(_LONGEST_S / step), int(used.sum()) // 4)
+    left, limit, rows = view.reference - view.estimate, BAND_99 / sqrt(float(used.sum())), view.model.mechanism.rows
+    each = [autocorrelation(left[:, i], used, view.times_s, lags) for i in range(len(rows))]
     lag_s = step * np.arange(lags + 1, dtype=float)
     panels = [
         Panel(
@@ -91,12 +91,12 @@ def correlation(view: View) -> Figure | None:
 
 def distribution(view: View) -> Figure | None:
     """Histogram of each row's residual with the normal curve of the same mean and standard deviation."""
-    seen = compared(view)
-    if seen.sum() < 50:
+    used = compared(view)
+    if used.sum() < 50:
         return None
     rows, panels, tails = view.model.mechanism.rows, list[Panel](), list[float]()
     for i, row in enumerate(rows):
-        left = (view.reference - view.estimate)[seen, i]
+        left = (view.reference - view.estimate)[used, i]
         mean, std = float(left.mean()), float(left.std()) or 1e-12
         edges = mean + std * np.linspace(-4.5, 4.5, _BINS + 1)
         width = float(edges[1] - edges[0])
@@ -128,8 +128,8 @@ def zones(view: View) -> Table | None:
     if main is None:
         return None
     shown = plots.shown_in(main.unit)
-    seen = compared(view) & np.isfinite(main.position) & np.isfinite(main.speed)
-    low, high = (float(f(main.position[seen])) for f in (np.min, np.max)) if seen.any() else (0.0, 0.0)
+    used = compared(view) & np.isfinite(main.position) & np.isfinite(main.speed)
+    low, high = (float(f(main.position[used])) for f in (np.min, np.max)) if used.any() else (0.0, 0.0)
     places = sorted({round(b.place, 6) for b in zone_borders(view)})
     edges = [low, *(p for p in places if low < p < high), high]
     if not high > low:
@@ -137,7 +137,7 @@ def zones(view: View) -> Table | None:
     step, digits = float(np.median(np.diff(view.times_s))), 1 if main.unit == "rad" else 3
     records: list[dict[str, str]] = []
     for a, b in pairwise(edges):
-        inside = seen & (main.position >= a) & (main.position <= b)
+        inside = used & (main.position >= a) & (main.position <= b)
         zone = f"{shown.factor * a:.{digits}f} … {shown.factor * b:.{digits}f}"
         for word, which, _ in directions(view, main):
             where = {f"zone, {shown.unit}": zone, "direction": word}
@@ -149,11 +149,11 @@ def zones(view: View) -> Table | None:
 
 def by_segment(view: View) -> Table:
     """Mean and RMS of the residual in each segment."""
-    seen, records = compared(view), list[dict[str, str]]()
+    used, records = compared(view), list[dict[str, str]]()
     for name in ("quasi_static", "train", "test"):
         for a, b in view.segments.get(name, ()):
             where = {"segment": name.replace("_", "-"), "from … to, s": f"{a:.1f} … {b:.1f}"}
-            records += _sizes(view, seen & (view.times_s >= a) & (view.times_s < b), where, {}, ".3g")
+            records += _sizes(view, used & (view.times_s >= a) & (view.times_s < b), where, {}, ".3g")
     return table(records, title="Residual by segment")
 
 
@@ -305,7 +305,7 @@ def clocks_table(data: Mapping[str, Any]) -> Table:
         doubt = f"{1.96e3 * std:.3f}" if std is not None and estimated else "-"
         runs = "-" if drift is None else f"{drift:+.1f}"
         rows.append((DEVICES.get(name, name), offset, doubt, runs, "estimated" if estimated else "stated"))
-    note = "Offset: time of motion capture minus the device's own time of the same instant."
+    note = "Offset: time of motion capture minus the device's time of the same instant."
     if data.get("stage") == "handle":
         note = "Offset: load-cell time minus IMU time of the same instant."
     return table(rows, ("clock of", "offset, s", "± 95 %, ms", "drift, ppm", "how"), note=note)
@@ -338,11 +338,11 @@ def clock_figure(clock: ClockEvidence) -> Figure:
 
 def markers_words(view: View) -> str:
     """How well the markers fit a rigid body, in a sentence."""
-    seen = [m for m in view.markers if np.isfinite(m.mean_error_m)]
-    if not seen:
+    known = [m for m in view.markers if np.isfinite(m.mean_error_m)]
+    if not known:
         return "No marker was seen."
-    worst, hidden = max(seen, key=lambda m: m.largest_error_m), max(view.markers, key=lambda m: m.hidden)
-    mean, faulty = float(np.mean([m.mean_error_m for m in seen])), [m.name for m in view.markers if m.fault]
+    worst, hidden = max(known, key=lambda m: m.largest_error_m), max(view.markers, key=lambda m: m.hidden)
+    mean, faulty = float(np.mean([m.mean_error_m for m in known])), [m.name for m in view.markers if m.fault]
     return (
         f"{len(view.markers)} markers: mean error {millimetres(mean)} mm, largest {millimetres(worst.largest_error_m)} "
         f"mm ({worst.name} at {worst.at_s:.1f} s); {hidden.name} was hidden most, {100 * hidden.hidden:.0f} % of the "

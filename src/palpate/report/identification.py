@@ -40,9 +40,9 @@ def verdict(data: Data, _: View | None) -> Section:
     """The verdict in one sentence, what speaks against the result, and what to look at."""
     against, warnings = findings_table(data, fatal=True), findings_table(data, fatal=False)
     # what the sentence says already needs no table
-    told = len(against.rows) == 1 == len(against.headings)
+    in_lead = len(against.rows) == 1 == len(against.headings)
     lead = Lead(verdict_sentence(data), bool(data["verdict"]["passed"]))
-    return section("Verdict", lead, None if told else against, at_a_glance(data), warnings)
+    return section("Verdict", lead, None if in_lead else against, at_a_glance(data), warnings)
 
 
 def _findings(data: Data, *, fatal: bool) -> list[tuple[str, str, str]]:

@@ -457,7 +457,7 @@ def _clocks(inspection: Inspection) -> Iterator[_Part]:
     yield table(
         ({"device": DEVICES.get(name, name), **_clock_cells(device)} for name, device in devices.items()),
         marked=[device.clock is None for device in devices.values()],
-        note=f"Offset: {reference} time minus the device's own time of the same instant.",
+        note=f"Offset: {reference} time minus the device's time of the same instant.",
     )
     clocks = {n: d.clock for n, d in devices.items() if d.clock is not None}
     for name, clock in clocks.items():
@@ -558,23 +558,23 @@ def _pairs(inspection: Inspection, name: str, device: Instrument, clock: ClockMa
     if name != "imu" or inspection.body is None:
         return _loads(inspection, device, clock) if name == "wrench" else []
     at, omega, _ = angular_velocity(inspection.body.poses)
-    own = device.even.times_s
-    gyroscope = without_lost(own, device.even.x[:, 3:6], device.even.lost)
+    device_s = device.even.times_s
+    gyroscope = without_lost(device_s, device.even.x[:, 3:6], device.even.lost)
     # the angular speed is the same in every frame
-    speeds = [np.linalg.norm(window_mean(t, x, _HALF_S), axis=1) for t, x in ((at, omega), (own, gyroscope))]
+    speeds = [np.linalg.norm(window_mean(t, x, _HALF_S), axis=1) for t, x in ((at, omega), (device_s, gyroscope))]
     names = ("Angular speed by markers and gyroscope", "rad/s", "markers", "gyroscope")
-    return [_Pair(names, at, speeds[0], own, speeds[1])]
+    return [_Pair(names, at, speeds[0], device_s, speeds[1])]
 
 
 def _loads(inspection: Inspection, wrench: Instrument, clock: ClockMap) -> list[_Pair]:
     """The strongest force and moment, and what a rigid body of the best-fitting mass would need for this motion."""
-    motion, own = _reference_motion(inspection), wrench.even.times_s
+    motion, cell_s = _reference_motion(inspection), wrench.even.times_s
     if motion is None:
         return []
     grid = np.arange(motion.times_s[0], motion.times_s[-1], 0.01)
     features = _at(grid, motion.times_s, window_mean(motion.times_s, wrench_features(motion), _HALF_S))
-    load = window_mean(own, without_lost(own, wrench.even.x, wrench.even.lost), _HALF_S)
-    aligned = _at(clock.from_reference(grid), own, load)
+    load = window_mean(cell_s, without_lost(cell_s, wrench.even.x, wrench.even.lost), _HALF_S)
+    aligned = _at(clock.from_reference(grid), cell_s, load)
     use = np.isfinite(features).all(axis=1) & np.isfinite(aligned).all(axis=1)
     if use.sum() < 10 * features.shape[1]:
         return []
@@ -585,7 +585,7 @@ def _loads(inspection: Inspection, wrench: Instrument, clock: ClockMap) -> list[
         k = first + int(spread[first : first + 3].argmax())
         title = f"{word} {wrench.channels[k]} and what the motion explains of it"
         names = (title, unit, "explained by the motion", "load cell")
-        pairs.append(_Pair(names, grid, explained[:, k], own, load[:, k]))
+        pairs.append(_Pair(names, grid, explained[:, k], cell_s, load[:, k]))
     return pairs
 
 

@@ -137,7 +137,7 @@ def table(
 
     Columns of which half the cells are numbers are aligned as such; `marked`: what is true of rows to look at.
     """
-    given = [list(cast("Json", r).items()) if isinstance(r, Mapping) else r for r in records]
+    given: list[Any] = [list(cast("Json", r).items()) if isinstance(r, Mapping) else r for r in records]
     rows: tuple[tuple[str, ...], ...] = tuple(map(tuple, given))
     if not headings and rows:
         headings, rows = [h for h, _ in rows[0]], tuple(tuple(cell for _, cell in row) for row in rows)

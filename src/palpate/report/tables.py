@@ -384,7 +384,7 @@ def _truth_inside(data: Data) -> str:
 
 
 def variants_text(data: Data, *, everything: bool = False) -> RenderableType:
-    """A ranking of variants: error on data not seen, of the fit, and how many numbers each has."""
+    """A ranking of variants: error on unseen data, of the fit, and how many numbers each has."""
     ranked, chosen, records = data["variants"], data["chosen"], list[dict[str, str]]()
     for r in (r for i, r in enumerate(ranked) if everything or i < _VARIANTS or r["name"] == chosen):
         mark = "as good" if r["as_good_as_best"] else ""
@@ -397,7 +397,7 @@ def variants_text(data: Data, *, everything: bool = False) -> RenderableType:
 
 
 def validation_text(data: Data) -> RenderableType:
-    """How a model stands up to data it has not seen."""
+    """How a model stands up to unseen data."""
     errors = (
         {"": name, "error": f"{e['value']:.3g}", "of range": _share(e["percent_of_range"])}
         | {"refitted": f"{e['refit']:.3g}", "times": _number(e["times_refit"], 2), "unit": e["unit"]}
