@@ -219,22 +219,20 @@ class SignalsPart(FilePart):
         return None if position is None else ((keys[0], position), (keys[1], effort))
 
 
-class InstrumentsPart(Part):
-    """The recordings that every stage may have."""
-
-    wrench: WrenchPart | None = optional("the load cell's recording", "{file: wrench.mat}")
-    imu: ImuPart | None = optional("the IMU's recording", "{file: imu.csv}")
-    static: MocapPart | None = optional(
-        "the same markers at rest: the reference cloud", "{file: s.csv}", only="markers"
-    )
+WRENCH: Any = optional("the load cell's recording", "{file: wrench.mat}")
+IMU: Any = optional("the IMU's recording", "{file: imu.csv}")
+STATIC: Any = optional("the same markers at rest: the reference cloud", "{file: s.csv}", only="markers")
 
 
-class RecordingsPart(InstrumentsPart):
+class RecordingsPart(Part):
     """Which file holds what: a load cell with an IMU or markers, or one table of signals."""
 
+    wrench: WrenchPart | None = WRENCH
+    imu: ImuPart | None = IMU
     mocap: MocapPart | None = optional(
         "the markers' recording; its clock is the reference", "{file: a.csv}", only="body"
     )
+    static: MocapPart | None = STATIC
     wrench_2: WrenchPart | None = optional(
         "the second load cell's recording, for objects with two handles; it shares the first one's clock",
         "{file: wrench.mat, device: Platform_2}",
@@ -760,10 +758,13 @@ class ExperimentPart(CommonPart):
         return "table" if self.recordings.signals is not None else "markers"
 
 
-class CapturePart(InstrumentsPart):
+class CapturePart(Part):
     """Which file holds what; only markers are needed."""
 
     mocap: MocapPart = key("the markers' recording; its clock is the reference", "{file: a.csv}")
+    static: MocapPart | None = STATIC
+    imu: ImuPart | None = IMU
+    wrench: WrenchPart | None = WRENCH
 
 
 class MotionPart(CommonPart):
