@@ -66,27 +66,23 @@ def check_element(element: Element, *, coordinate_unit: str | None = None, seed:
     passed = ["declarations", "columns", "linearity", "floats", "units"]
 
     _check_declarations(element)
-    _check_functions(element, [float(c[0]) for c in columns], z)
+    first = [float(c[0]) for c in columns]
+    _check_functions(element, first, z)
     f = _features(element, k, z, ARRAYS, "arrays")
     Y = _evaluate(element, f, (_SAMPLES,))
     if not np.isfinite(Y).all():
         _fail(element, "a column is not finite for an ordinary motion")
     _check_linearity(element, np.array([np.broadcast_to(x, _SAMPLES) for x in f]), Y)
 
-    one = [[float(c[0]) for c in columns], [float(c[1]) for c in columns]]
-    for i, values in enumerate(one):
-        _compare(
-            element,
-            "floats",
-            _evaluate(element, _features(element, _kinematics(element, values), z, FLOATS, "floats")),
-            Y[:, :, i],
-        )
+    for i in (0, 1):
+        at = _kinematics(element, [float(c[i]) for c in columns])
+        _compare(element, "floats", _evaluate(element, _features(element, at, z, FLOATS, "floats")), Y[:, :, i])
     try:
         symbols = casadi_functions()
     except MissingExtra:
         pass
     else:
-        _compare(element, "symbols", _evaluate_symbols(element, one[0], z, symbols), Y[:, :, 0])
+        _compare(element, "symbols", _evaluate_symbols(element, first, z, symbols), Y[:, :, 0])
         passed.append("symbols")
     _check_units(element, columns, z, Y, unit, rng)
     if element.dry:
@@ -128,10 +124,8 @@ def _check_functions(element: Element, values: list[float], z: dict[str, float])
 def _check_linearity(element: Element, f: FloatArray, Y: FloatArray) -> None:
     T = column_coefficients(element, len(f))
     if not np.allclose(np.einsum("rfp,fn->rpn", T, f), Y, rtol=1e-12, atol=1e-12):
-        _fail(
-            element,
-            "columns() is not linear in the features with constant coefficients; move the rest into features()",
-        )
+        reason = "columns() is not linear in the features with constant coefficients; move the rest into features()"
+        _fail(element, reason)
 
 
 def _check_units(
@@ -206,11 +200,8 @@ def _kinematics(element: Element, v: Sequence[Scalar]) -> Kinematics:
 def _evaluate(element: Element, f: Sequence[Scalar], shape: tuple[int, ...] = ()) -> FloatArray:
     """Columns as an array (rows, parameters[, samples])."""
     rows = element.columns(f)
-    if len(rows) != row_count(element):
-        _fail(
-            element,
-            f"it acts on {element.acts_on!r}, so columns() must have {row_count(element)} rows, not {len(rows)}",
-        )
+    if len(rows) != (count := row_count(element)):
+        _fail(element, f"it acts on {element.acts_on!r}, so columns() must have {count} rows, not {len(rows)}")
     for row in rows:
         if len(row) != len(element.parameters):
             _fail(element, f"{len(element.parameters)} parameters, but columns() gives {len(row)}")

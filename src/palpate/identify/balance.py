@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -404,10 +405,12 @@ class Compressed:
     def select(self, pieces: Sequence[int] | NDArray[np.int64]) -> Compressed:
         """Some of the pieces, in any order and number: cross-validation and bootstrap."""
         at = np.asarray(pieces, dtype=int)
-        noise = None if self.noise is None else self.noise[at]
-        return replace(
-            self, roots=self.roots[at], samples=self.samples[at], low=self.low[at], high=self.high[at], noise=noise
-        )
+        return replace(self, **{name: value[at] for name, value in self.by_field().items()})
+
+    def by_field(self) -> dict[str, Any]:
+        """What each piece has of its own, by field."""
+        names = ("roots", "samples", "low", "high", *(() if self.noise is None else ("noise",)))
+        return {name: getattr(self, name) for name in names}
 
     def squares(self, p: FloatArray) -> FloatArray:
         """Sum of squares of y - Y p per piece and row, (pieces, rows), in the row's unit squared."""
@@ -504,14 +507,8 @@ def merge(*parts: Compressed) -> Compressed:
             raise PalpateError(
                 "a compressed balance with noise of the motion taken out does not merge with one without"
             )
-    return replace(
-        first,
-        roots=np.concatenate([part.roots for part in parts]),
-        samples=np.concatenate([part.samples for part in parts]),
-        low=np.concatenate([part.low for part in parts]),
-        high=np.concatenate([part.high for part in parts]),
-        noise=None if first.noise is None else np.concatenate([p.noise for p in parts if p.noise is not None]),
-    )
+    pieces = [part.by_field() for part in parts]
+    return replace(first, **{name: np.concatenate([p[name] for p in pieces]) for name in pieces[0]})
 
 
 @dataclass(frozen=True, slots=True)
