@@ -241,6 +241,8 @@ class Rows:
     """(pieces,): how many samples each piece stands for; about a hundred pieces, for statistics."""
     starts: NDArray[np.int64]
     """(pieces,): the first row of each."""
+    at: NDArray[np.int64]
+    """Which samples of the balance they are."""
 
     def alone(self, element: Element) -> Model:
         """A model of one element, whose shapes have the element's own names."""
@@ -263,6 +265,10 @@ class Rows:
         passed = np.concatenate([self.balance.passed(raw[..., a:b]) for a, b in self.spans], axis=-1)
         weighted = passed * (np.sqrt(self.balance.step) * self.balance.weights[:, None])
         return weighted.swapaxes(1, 2).reshape(len(raw), -1)
+
+    def taken(self, columns: FloatArray) -> FloatArray:
+        """(columns, rows) of any columns that are given at every sample of the balance: (columns, free rows, all)."""
+        return self.passed(self.balance.weighed(columns[:, :, self.at], 0, len(self.at)))
 
     def columns(self, element: Element, z: Mapping[str, Scalar] | None = None) -> FloatArray:
         """(parameters, rows), with the shapes z instead of the element's own."""
@@ -308,7 +314,7 @@ def stack_rows(balance: Balance, segments: Sequence[Segment], *, most: int | Non
     ends = [int(e) for e in np.cumsum([b - a for a, b in spans])]
     inner = tuple((e - (b - a), e) for (a, b), e in zip(spans, ends, strict=True))
     firsts, samples = _cut_up(cut, inner)
-    rows = Rows(cut, inner, np.empty((1, 0)), samples, len(balance.weights) * firsts)
+    rows = Rows(cut, inner, np.empty((1, 0)), samples, len(balance.weights) * firsts, at)
     y = cut.model.mechanism.project(cut.kinematics, [cut.wrench[:, i] for i in range(6)], ARRAYS)
     return replace(rows, y=rows.passed(cut.weighed(_filled([list(y)], len(at)), 0, len(at))))
 
