@@ -21,6 +21,8 @@ from palpate.physics.maps import LogCholesky
 
 NEW = 1e-6
 """Share of a column's square that the model's own columns do not explain, from which the column says something."""
+NOISY = 0.2
+"""Share of a direction's square that must be more than noise of the instruments."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,6 +32,16 @@ class Effect:
     cause: str
     columns: FloatArray
     """(columns, free rows, samples of the balance), N or N m per unit of a coefficient."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Noise:
+    """What the instruments' noise, added once more, does."""
+
+    effects: tuple[Effect, ...]
+    """The same effects as seen with it."""
+    left: FloatArray
+    """(rows,): what it changes in the residuals."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,8 +61,12 @@ class Lack:
     """Estimate -> by how much it would change."""
 
 
-def lacks(rows: Rows, solution: Solution, effects: Iterable[Effect]) -> list[Lack]:
-    """All effects with what they explain of the rows of a fit, the one that explains most first."""
+def lacks(rows: Rows, solution: Solution, effects: Iterable[Effect], noise: Noise) -> list[Lack]:
+    """All effects with what they explain of the rows of a fit, the one that explains most first.
+
+    noise: the same of the instruments' noise alone. What it does to columns and residuals together looks like an
+    effect (lag and compliance above all) and is taken out of their products.
+    """
     model, problem, theta = solution.model, solution.problem, solution.theta
     P = problem.map_.jacobian(theta)
     X = np.concatenate([rows.columns(e) for e in model.elements])
@@ -62,32 +78,33 @@ def lacks(rows: Rows, solution: Solution, effects: Iterable[Effect]) -> list[Lac
     Q, T = np.linalg.qr(M / scale)
     back = np.linalg.pinv(T) / scale[:, None]
     drawn = _drawn(solution)
+    more = len(M) - len(left)
     found: list[Lack] = []
-    for effect in effects:
-        E = rows.taken(effect.columns)
-        sizes = np.einsum("ij,ij->i", E, E)
-        E = np.concatenate([E.T, np.zeros((len(M) - E.shape[1], len(E)))])
-        inside = Q.T @ E
-        E_free = E - Q @ inside
-        known = np.einsum("ij,ij->j", E_free, E_free) > NEW * np.maximum(sizes, 1e-300)
-        if not known.any():
+    for effect, noisy in zip(effects, noise.effects, strict=True):
+        E, e = (np.pad(rows.taken(x.columns), ((0, 0), (0, more))).T for x in (effect, noisy))
+        e = e - E
+        size = np.sqrt(np.maximum(np.einsum("ij,ij->j", E, E), 1e-300))
+        inside = Q.T @ (E / size)
+        E, e = E / size - Q @ inside, e / size - Q @ (Q.T @ (e / size))
+        gram = E.T @ E
+        values, V = np.linalg.eigh(gram - e.T @ e)
+        V = V[:, values > np.maximum(NEW, NOISY * np.einsum("ij,ik,kj->j", V, gram, V))]
+        if V.shape[1] == 0:
             continue
-        U, s, Vt = np.linalg.svd(E_free[:, known] / np.sqrt(sizes[known]), full_matrices=False)
-        keep = s > np.sqrt(NEW) * s[0]
-        U, turn = U[:, keep], (Vt[keep].T / s[keep]) / np.sqrt(sizes[known])[:, None]
-        u = U.T @ r  # what is left along directions of length one that are the effect's alone
+        V = V / np.sqrt(np.einsum("ij,ik,kj->j", V, gram - e.T @ e, V))  # directions of length one
+        U, u_noise = E @ V, e @ V
+        u = U.T @ r - u_noise[: len(left)].T @ noise.left
         again = r - U @ u
         scores = rows.by_piece((U * again[:, None])[: len(left)].T).T
         scores = scores - scores.mean(axis=0)
         lags = neighbours(scores)
-        noise = long_run(scores, lags) * len(scores) / max(1, len(scores) - 1)
+        spread = long_run(scores, lags) * len(scores) / max(1, len(scores) - 1)
         limit = critical_value((lags + 1) / max(1, len(scores)))
-        strength = float(u @ np.linalg.pinv(noise, hermitian=True) @ u) / len(u) / limit**2
-        coefficients, stds = np.zeros(len(known)), np.full(len(known), np.inf)
-        coefficients[known] = turn @ u
-        stds[known] = np.sqrt(np.einsum("ij,jk,ik->i", turn, noise, turn))
-        move = -back @ (inside[:, known] @ coefficients[known])
-        shift = dict(zip((e.name for e in solution.estimates), (drawn @ move).tolist(), strict=True))
+        strength = float(u @ np.linalg.pinv(spread, hermitian=True) @ u) / len(u) / limit**2
+        turn = V / size[:, None]
+        coefficients, stds = turn @ u, np.sqrt(np.einsum("ij,jk,ik->i", turn, spread, turn))
+        move = -back @ (inside @ (V @ u))
+        shift = dict(zip((n.name for n in solution.estimates), (drawn @ move).tolist(), strict=True))
         share = float(u @ u) / max(float(left @ left), 1e-300)
         found.append(Lack(effect, share, strength, coefficients, stds, shift))
     return sorted(found, key=lambda lack: -lack.share)

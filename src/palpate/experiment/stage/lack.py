@@ -9,8 +9,8 @@ import numpy as np
 
 from palpate.experiment.stage.fit import Fit
 from palpate.experiment.stage.inputs import Inputs, fit_balance, move, position_noise, whole_balance
-from palpate.identify.balance import Rows, stack_rows
-from palpate.identify.effects import Effect, Lack, lacks
+from palpate.identify.balance import stack_rows
+from palpate.identify.effects import Effect, Lack, Noise, lacks
 from palpate.motion.clock import noise_floor
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.functions import ARRAYS
@@ -40,20 +40,21 @@ class LackOfFit:
 
 def lack_of_fit(fit: Fit) -> LackOfFit:
     """Test everything that the fit may lack."""
-    low = fit_balance(fit.inputs, fit.moved, fit.balance)
-    low = replace(low, weights=fit.train.weights)
+    low = replace(fit_balance(fit.inputs, fit.moved, fit.balance), weights=fit.train.weights)
     rows = stack_rows(low, fit.plan.segments, most=MOST)
     count = len(fit.inputs.mechanism.rows)
     X = np.concatenate([rows.columns(e) for e in fit.solution.model.elements])
     left = rows.y[0] - fit.p @ X
-    noise = _noise(fit, rows)
+    noisy = _noisy(fit)
+    noise = rows.taken((_residuals(noisy) - _residuals(fit))[None])[0]
     samples = max(1, rows.samples.sum())
     rms = [np.sqrt((x.reshape(-1, count) ** 2).sum(axis=0) / samples) / fit.train.weights for x in (left, noise)]
-    return LackOfFit(rms[0], rms[1], tuple(lacks(rows, fit.solution, _effects(fit))))
+    tested = lacks(rows, fit.solution, _effects(fit), Noise(tuple(_effects(noisy)), noise))
+    return LackOfFit(rms[0], rms[1], tuple(tested))
 
 
-def _noise(fit: Fit, rows: Rows) -> FloatArray:
-    """(rows,): what noise of the measured level, added once more to motion and wrench, changes in the residuals."""
+def _noisy(fit: Fit) -> Fit:
+    """The same fit seen with noise of the measured level added once more to motion and wrench."""
     rng, inputs = np.random.default_rng(0), fit.inputs
     sensors = tuple(
         replace(s, wrench=replace(s.wrench, x=s.wrench.x + rng.normal(size=s.wrench.x.shape) * noise_floor(s.wrench.x)))
@@ -68,11 +69,13 @@ def _noise(fit: Fit, rows: Rows) -> FloatArray:
         noisy = replace(noisy, q=inputs.q + rng.normal(size=inputs.q.shape) * position_noise(inputs))
     noisy = noisy.on_clock(inputs.clock)
     moved = move(noisy, resting=fit.moved.resting)
-    there, here = whole_balance(noisy, moved), fit.balance
-    v = np.append(-fit.p, 1.0)
-    everything = (float(inputs.times_s[0]), float(inputs.times_s[-1]) + 1e-9)
-    change = there.rows(everything) @ v - here.rows(everything) @ v
-    return rows.taken(np.nan_to_num(change.T)[None])[0]
+    return replace(fit, inputs=noisy, moved=moved, balance=whole_balance(noisy, moved))
+
+
+def _residuals(fit: Fit) -> FloatArray:
+    """(rows, samples) at every sample, 0 where not known."""
+    t = fit.inputs.times_s
+    return np.nan_to_num((fit.balance.rows((float(t[0]), float(t[-1]) + 1e-9)) @ np.append(-fit.p, 1.0)).T)
 
 
 # --- effects ----------------------------------------------------------------------------------------------------------
