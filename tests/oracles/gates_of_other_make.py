@@ -69,7 +69,9 @@ class Run:
 Effect = Callable[[Run], Run]
 
 
-def simulate(seed: int, *effects: Effect, noise_rad: float = 1e-4, noise_Nm: float = 0.05) -> tuple[Run, dict[str, Array]]:
+def simulate(
+    seed: int, *effects: Effect, noise_rad: float = 1e-4, noise_Nm: float = 0.05
+) -> tuple[Run, dict[str, Array]]:
     """A random gate with these effects, and its table: time, angle, torque at 200 Hz."""
     rng = np.random.default_rng([seed, 77])
     gate = Gate(rng.uniform(2, 8), rng.uniform(0.8, 3), rng.uniform(0.8, 2.5), rng.uniform(1, 4), rng.uniform(1, 5))
@@ -97,7 +99,9 @@ def simulate(seed: int, *effects: Effect, noise_rad: float = 1e-4, noise_Nm: flo
 def write(folder: Path, seed: int, *effects: Effect, keys: str = "") -> tuple[Path, dict[str, float]]:
     """Table, object and experiment file; -> the last and the truth."""
     run, columns = simulate(seed, *effects)
-    np.savetxt(folder / "log.csv", np.column_stack(list(columns.values())), "%.8g", ",", header=",".join(columns), comments="")
+    np.savetxt(
+        folder / "log.csv", np.column_stack(list(columns.values())), "%.8g", ",", header=",".join(columns), comments=""
+    )
     (folder / "gate.yaml").write_text(OBJECT)
     ends = np.cumsum([STILL_S, SLOW_S, TRAIN_S, TEST_S])
     (folder / "body.yaml").write_text(
@@ -258,7 +262,9 @@ def delayed(run: Run) -> Run:
 def coloured(run: Run) -> Run:
     """No fault: noise of the load cell with a memory of seconds, three times the white one."""
     a = np.exp(-1 / (RATE_HZ * run.rng.uniform(0.3, 3.0)))
-    return replace(run, noise=run.noise + lfilter([0.15 * np.sqrt(1 - a * a)], [1, -a], run.rng.normal(size=len(run.t))))
+    return replace(
+        run, noise=run.noise + lfilter([0.15 * np.sqrt(1 - a * a)], [1, -a], run.rng.normal(size=len(run.t)))
+    )
 
 
 def _dahl(q: Array, speed: Array, width: float) -> Array:

@@ -59,7 +59,10 @@ def write(folder: Path, seed: int, *effects: Effect, keys: str = "") -> tuple[Pa
     _save(folder / "wrench.csv", [*CHANNELS], t, w)
     _save(folder / "imu.csv", ["ax", "ay", "az", "gx", "gy", "gz"], t, imu)
     columns = ", ".join(f"{c}: {{column: {c}, unit: {'N' if i < 3 else 'N m'}}}" for i, c in enumerate(CHANNELS))
-    axes = ", ".join(f"{c}: {{column: {c}, unit: {'m/s2' if c[0] == 'a' else 'rad/s'}}}" for c in ("ax", "ay", "az", "gx", "gy", "gz"))
+    axes = ", ".join(
+        f"{c}: {{column: {c}, unit: {'m/s2' if c[0] == 'a' else 'rad/s'}}}"
+        for c in ("ax", "ay", "az", "gx", "gy", "gz")
+    )
     (folder / "handle.yaml").write_text(
         f"""\
 stage: handle
@@ -67,7 +70,7 @@ recordings:
   wrench: {{file: wrench.csv, time: {{column: t, unit: s}}, columns: {{{columns}}}, sign: on-handle}}
   imu: {{file: imu.csv, time: {{column: t, unit: s}}, columns: {{{axes}}}, acceleration: [ax, ay, az], angular_rate: [gx, gy, gz]}}
 imu_pose: {{rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: {at.tolist()}}}
-sensor: {{sigma_force: {NOISE['force']} N, sigma_moment: {NOISE['moment']} N m}}
+sensor: {{sigma_force: {NOISE["force"]} N, sigma_moment: {NOISE["moment"]} N m}}
 segments: {{train: [2, 40], test: [40.5, 58]}}
 {keys}"""
     )
@@ -102,7 +105,9 @@ def motion(rng: np.random.Generator, t: Array) -> tuple[Array, Array, Array, Arr
     R_dot, R_ddot = flat(t, 1).reshape(-1, 3, 3), flat(t, 2).reshape(-1, 3, 3)
     spin = np.einsum("nji,njk->nik", R, R_dot)
     turn = np.einsum("nji,njk->nik", R_dot, R_dot) + np.einsum("nji,njk->nik", R, R_ddot)
-    omega, omega_dot = (np.stack([x[:, 2, 1], x[:, 0, 2], x[:, 1, 0]], axis=1) for x in (spin, (turn - turn.transpose(0, 2, 1)) / 2))
+    omega, omega_dot = (
+        np.stack([x[:, 2, 1], x[:, 0, 2], x[:, 1, 0]], axis=1) for x in (spin, (turn - turn.transpose(0, 2, 1)) / 2)
+    )
     path = make_interp_spline(t, np.stack([0.3 * begin * angles(t, i) for i in (3, 4, 5)], axis=1), k=7)
     return R, omega, omega_dot, path(t, 2)
 

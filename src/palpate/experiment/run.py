@@ -25,6 +25,7 @@ from palpate.experiment.gates import judge
 from palpate.experiment.gates.numbers import refuse
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
 from palpate.experiment.stage.inputs import Handles
+from palpate.experiment.stage.lack import lack_of_fit, with_model_part
 from palpate.experiment.stage.prepare import Prepared, prepare
 from palpate.experiment.stage.recordings import Tell
 from palpate.experiment.stage.result import Case, Result, build_result, rms_of_kinds
@@ -52,10 +53,13 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> 
     if config.uncertain is not None:
         tell("propagating systematic errors")
         fit = with_systematic(fit, config.uncertain.stated())
+    tell("looking for what the model lacks")
+    lack = None if fit.inputs.filtering.published else lack_of_fit(fit)
+    fit = fit if lack is None else with_model_part(fit, lack)
     tell("replaying")
     played = None if refused else replay_fit(fit, prepared)
     tell("judging")
-    case = Case(experiment, prepared, fit, rms_of_kinds(prepared, fit), refused, played)
+    case = Case(experiment, prepared, fit, rms_of_kinds(prepared, fit), refused, played, lack)
     return build_result(case, judge(case))
 
 

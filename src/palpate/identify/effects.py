@@ -30,6 +30,10 @@ class Effect:
     """Something that the model lacks."""
 
     cause: str
+    place: str
+    """The coordinate or row on which it acts; empty: all."""
+    shape: float
+    """A speed, a width: what its columns were made with, in the coordinate's unit; 0 where there is none."""
     columns: FloatArray
     """(columns, free rows, samples of the balance), N or N m per unit of a coefficient."""
 

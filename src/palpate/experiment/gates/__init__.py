@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from palpate.experiment.gates import explaining, mounting, numbers
+from palpate.experiment.gates import explaining, lacking, mounting, numbers
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding
 
@@ -25,6 +25,7 @@ GATES: Sequence[tuple[Gate, str]] = (
     (mounting.exchanged, "any"),
     (mounting.ground, "any"),
     (mounting.contact, "guided"),
+    (lacking.lacking, "any"),
     (explaining.ending, "any"),
     (explaining.conditioning, "imu"),
     (explaining.carry_over, "any"),

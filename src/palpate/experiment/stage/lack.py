@@ -11,10 +11,15 @@ from palpate.experiment.stage.fit import Fit
 from palpate.experiment.stage.inputs import Inputs, fit_balance, move, position_noise, whole_balance
 from palpate.identify.balance import stack_rows
 from palpate.identify.effects import Effect, Lack, Noise, lacks
+from palpate.identify.solution import Estimate
 from palpate.motion.clock import noise_floor
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.functions import ARRAYS
 
+SURE, SLIGHT = 3.0, 0.03
+"""Evidence over that of 95 %, and share of what is left, from which an effect counts."""
+BEYOND = 1.2
+"""What is left over the instruments' noise, from which anything is looked for."""
 MOST = 20_000
 """Rows that are looked at."""
 SPEEDS = (0.1, 0.25, 0.5)
@@ -23,7 +28,6 @@ WIDTHS = (0.02, 0.06, 0.15)
 """Shares of the travel over which a force may remember where it came from."""
 PLACES, WAVES = 6, 4
 """Knots over the travel; slow waves over the time."""
-CONTACT_N = 0.2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +40,14 @@ class LackOfFit:
     """(rows,) RMS that the noise of the instruments leaves after the same filters."""
     lacks: tuple[Lack, ...]
     """The effect that explains most first."""
+
+    @property
+    def significant(self) -> list[Lack]:
+        """Those that are surely there, and explain at least half as much as the first of them."""
+        if not (self.left > BEYOND * self.noise).any():
+            return []
+        sure = [x for x in self.lacks if x.evidence > SURE and x.share > SLIGHT]
+        return [x for x in sure if x.share > sure[0].share / 2]
 
 
 def lack_of_fit(fit: Fit) -> LackOfFit:
@@ -78,52 +90,79 @@ def _residuals(fit: Fit) -> FloatArray:
     return np.nan_to_num((fit.balance.rows((float(t[0]), float(t[-1]) + 1e-9)) @ np.append(-fit.p, 1.0)).T)
 
 
+def with_model_part(fit: Fit, lack: LackOfFit) -> Fit:
+    """The fit with intervals that hold what the effects would change that the model lacks."""
+    parts = {e.name: max((abs(x.shift[e.name]) for x in lack.significant), default=0.0) for e in fit.solution.estimates}
+
+    def wider(e: Estimate) -> Estimate:
+        if e.ci95 is None or parts[e.name] == 0:
+            return e
+        half = float(np.hypot((e.ci95[1] - e.ci95[0]) / 2, parts[e.name]))
+        return replace(e, ci95=(e.value - half, e.value + half))
+
+    return replace(fit, solution=replace(fit.solution, estimates=tuple(wider(e) for e in fit.solution.estimates)))
+
+
 # --- effects ----------------------------------------------------------------------------------------------------------
 
 
 def _effects(fit: Fit) -> Iterator[Effect]:
-    inputs = fit.inputs
-    rows = len(inputs.mechanism.rows)
-    k = fit.balance.kinematics
-    for name in inputs.mechanism.moving or ([] if inputs.mechanism.main is None else [inputs.mechanism.main]):
-        c = k.coordinates[name]
-        position, speed, acceleration = (_known(x, len(inputs.times_s)) for x in (c.position, c.speed, c.acceleration))
-        ratio = np.array([np.broadcast_to(_known(x, len(speed)), speed.shape) for x in c.ratio])
-
-        def along(cause: str, *forces: FloatArray, ratio: FloatArray = ratio, name: str = name) -> Effect:
-            return Effect(f"{cause}:{name}", np.array([f * ratio for f in forces]))
-
-        yield from _of_coordinate(along, position, speed, acceleration, fit.moved.resting, inputs)
-    yield from _of_instruments(fit, rows)
+    mechanism = fit.inputs.mechanism
+    for name in mechanism.moving or ((mechanism.main,) if mechanism.main else ()):
+        yield from _along(fit, name)
+    yield from _of_instruments(fit)
 
 
-def _known(x: object, count: int) -> FloatArray:
-    return np.nan_to_num(np.broadcast_to(np.asarray(x, dtype=float), (count,)))
+def _along(fit: Fit, name: str) -> Iterator[Effect]:
+    """Forces along one coordinate."""
+    inputs, c = fit.inputs, fit.balance.kinematics.coordinates[name]
+    shape = (len(inputs.times_s),)
+    position, speed, acceleration, *ratio = (
+        np.nan_to_num(np.broadcast_to(np.asarray(x, dtype=float), shape))
+        for x in (c.position, c.speed, c.acceleration, *c.ratio)
+    )
+    resting = fit.moved.resting
+    sign, moving = np.where(resting, 0.0, np.sign(speed)), ~resting & (speed != 0)
+    if not moving.any():
+        return
 
+    def effect(cause: str, *forces: FloatArray, shape: float = 0.0) -> Effect:
+        return Effect(cause, name, shape, np.array([f * np.array(ratio) for f in forces]))
 
-def _of_coordinate(along, position, speed, acceleration, resting: BoolArray, inputs: Inputs) -> Iterator[Effect]:  # type: ignore[no-untyped-def]
-    sign = np.where(resting, 0.0, np.sign(speed))
-    quick = np.abs(speed[~resting]) if (~resting).any() else np.ones(1)
-    for fade in np.quantile(quick, SPEEDS):
-        yield along("friction-speed", sign * np.exp(-((speed / max(fade, 1e-9)) ** 2)))
-    yield along("drag", speed * np.abs(speed))
-    yield along("way", np.abs(speed))
-    low, high = np.quantile(position, [0.005, 0.995])
-    if inputs.main is not None:
-        hats = list(_hats(position, low, high, PLACES))
-        yield along("friction-position", *(sign * h for h in hats))
-        yield along("force-position", *_hats(position, low, high, PLACES + 1))
-        yield along("damping-position", *(speed * h for h in hats))
-        yield along("inertia-position", *(acceleration * h for h in _hats(position, low, high, 4)))
+    for v_s in np.quantile(np.abs(speed[moving]), SPEEDS).tolist():
+        yield effect("friction-speed", sign * np.exp(-((speed / v_s) ** 2)), shape=v_s)
+    yield effect("drag", speed * np.abs(speed))
+    yield effect("damping-direction", np.abs(speed))
+    low, high = np.quantile(position[moving], [0.005, 0.995])
     for width in WIDTHS:
-        yield along("memory", _dahl(position, np.sign(speed), width * (high - low)))
+        width = float(width * (high - low))
+        yield effect("memory", _dahl(position, np.sign(speed), width), shape=width)
+    if inputs.main is None:
+        return
+    orders = [e.polynomial[1] for e in inputs.model.elements if e.polynomial is not None]
+    for cause, force, order, knots in (
+        ("force-position", np.ones(shape), max(orders, default=-1 if not _stores(inputs) else 0), PLACES + 1),
+        ("friction-position", sign, 0, PLACES),
+        ("damping-position", speed, 0, PLACES),
+        ("inertia-position", acceleration, 0, 4),
+    ):
+        yield effect(cause, *(force * f for f in _over(position, moving, low, high, knots, order)))
 
 
-def _hats(x: FloatArray, low: float, high: float, count: int) -> Iterator[FloatArray]:
-    """Piecewise linear functions of a position that are one at their knot and zero at the others."""
-    knots = np.linspace(low, high, count)
-    for i in range(count):
-        yield np.interp(x, knots, np.eye(count)[i])
+def _stores(inputs: Inputs) -> bool:
+    return any(e.stores for e in inputs.model.elements)
+
+
+def _over(x: FloatArray, seen: BoolArray, low: float, high: float, knots: int, order: int) -> FloatArray:
+    """Functions of a position: straight lines between knots, without the polynomials up to an order (-1: none)."""
+    at = np.linspace(low, high, knots)
+    hats = np.array([np.interp(x, at, row) for row in np.eye(knots)])
+    if order < 0:
+        return hats
+    u = (np.clip(x, low, high) - low) / max(high - low, 1e-12)
+    powers = np.array([u**i for i in range(order + 1)])
+    inside, *_ = np.linalg.lstsq(powers[:, seen].T, hats[:, seen].T, rcond=None)
+    return hats - inside.T @ powers
 
 
 def _dahl(x: FloatArray, sign: FloatArray, width: float) -> FloatArray:
@@ -137,25 +176,19 @@ def _dahl(x: FloatArray, sign: FloatArray, width: float) -> FloatArray:
     return force
 
 
-def _of_instruments(fit: Fit, rows: int) -> Iterator[Effect]:
-    inputs, balance = fit.inputs, fit.balance
-    t = inputs.times_s
-    everything = (float(t[0]), float(t[-1]) + 1e-9)
-    known = balance.rows(everything)
-    predicted = np.nan_to_num((known[:, :, :-1] @ fit.p).T)
+def _of_instruments(fit: Fit) -> Iterator[Effect]:
+    """What load cells, amplifiers and adapters may do."""
+    inputs, balance, t = fit.inputs, fit.balance, fit.inputs.times_s
+    names = [row.name for row in inputs.mechanism.rows]
+    predicted = np.nan_to_num((balance.rows((float(t[0]), float(t[-1]) + 1e-9))[:, :, :-1] @ fit.p).T)
     measured = np.nan_to_num(np.array(inputs.mechanism.project(balance.kinematics, list(balance.wrench.T), ARRAYS)))
-    smooth = predicted if balance.used is None else np.where(balance.used, predicted, measured)
-    first = np.gradient(smooth, 1 / inputs.rate_hz, axis=1)
-    yield Effect("lag", first[None])
-    yield Effect("compliance", np.gradient(first, 1 / inputs.rate_hz, axis=1)[None])
+    wrench = predicted if balance.used is None else np.where(balance.used, predicted, measured)
+    first = np.gradient(wrench, 1 / inputs.rate_hz, axis=1)
+    yield Effect("lag", "", 0.0, first[None])
+    yield Effect("compliance", "", 0.0, np.gradient(first, 1 / inputs.rate_hz, axis=1)[None])
     u = np.pi * (t - t[0]) / max(float(t[-1] - t[0]), 1e-9)
-    waves = [np.cos(i * u) for i in range(1, WAVES + 1)]
-    for j in range(rows):
-        own = np.zeros((rows, 1))
-        own[j] = 1.0
-        yield Effect(f"drift:{inputs.mechanism.rows[j].name}", np.array([own * w for w in waves]))
-        if rows > 1:
-            yield Effect(f"gain:{inputs.mechanism.rows[j].name}", (own * smooth)[None])
-    if rows == 1:
-        side = np.gradient(np.gradient(np.tanh(measured / CONTACT_N), axis=1), axis=1)
-        yield Effect("play", side[None])
+    waves = np.array([np.cos(i * u) for i in range(1, WAVES + 1)])
+    for name, alone in zip(names, np.eye(len(names)), strict=True):
+        yield Effect("drift", name, 0.0, waves[:, None] * alone[:, None])
+        if len(names) > 1:
+            yield Effect("gain", name, 0.0, (wrench * alone[:, None])[None])

@@ -20,6 +20,7 @@ from palpate.experiment.stage.capture import Body, CapturedMotion
 from palpate.experiment.stage.fit import Fit, damping_changes
 from palpate.experiment.stage.ground import resistance, with_feet
 from palpate.experiment.stage.inputs import Sensor, Zero, coordinates_of, position_noise, projected, zeros_of
+from palpate.experiment.stage.lack import LackOfFit
 from palpate.experiment.stage.prepare import Prepared, expected_noise, shown_as
 from palpate.experiment.stage.recordings import sensor_of
 from palpate.experiment.view import (
@@ -81,6 +82,7 @@ class Case:
     refused: Mapping[str, Finding]
     """Parameters that have no number, and why."""
     replay: Replay | None
+    lack: LackOfFit | None = None
 
     @property
     def config(self) -> Any:

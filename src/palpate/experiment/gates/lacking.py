@@ -1,0 +1,162 @@
+"""What the model lacks: the effect that explains most of what the fit leaves beyond the instruments' noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from palpate.experiment.stage.result import Case
+from palpate.findings import Finding, Severity
+from palpate.identify.effects import Lack
+from palpate.physics.units import along
+
+NAMED = 0.2
+"""Share of what is left that an effect must explain to be named."""
+MOVED = 0.1
+"""Share of its value by which an effect must move a number to fail the verdict."""
+UNEXPLAINED = 3.0
+"""What is left without a name, in multiples of the instruments' noise, that is worth a word."""
+
+
+def lacking(case: Case) -> Iterator[Finding]:
+    """The effect that explains most, or how much nothing explains."""
+    lack = case.lack
+    if lack is None:
+        return
+    row = int(np.argmax(lack.left / lack.noise))
+    unit = case.model.mechanism.rows[row].unit
+    beside = f"the fit leaves {lack.left[row]:.2g} {unit} where the instruments' noise leaves {lack.noise[row]:.2g}"
+    best = next((x for x in lack.significant if x.share >= NAMED), None)
+    if best is None:
+        if lack.left[row] > UNEXPLAINED * lack.noise[row]:
+            name = case.model.mechanism.rows[row].name
+            remedy = "look at the residuals on the page: did somebody touch the object?"
+            yield Finding("unexplained", f"{beside}, and no effect that is looked for explains it", name, remedy)
+        return
+    words, remedy = WORDS[best.effect.cause](case, best)
+    moved = [
+        f"{e.name} by {100 * best.shift[e.name] / e.value:+.0f} %"
+        for e in case.solution.estimates
+        if e.ci95 is not None
+        and abs(best.shift[e.name]) > max(MOVED * abs(e.value), (e.ci95[1] - e.ci95[0]) / 2 / np.sqrt(2))
+    ]
+    evidence = f"{beside}; {100 * best.share:.0f} % of it {words}"
+    if moved:
+        evidence += f", which would move {', '.join(moved)}"
+    severity = Severity.FATAL if moved else Severity.WARNING
+    yield Finding(best.effect.cause, evidence, best.effect.place, remedy, severity)
+
+
+Words = Callable[[Case, Lack], tuple[str, str]]
+
+
+def _element(text: str) -> str:
+    return f"add {{{text}}} to elements"
+
+
+def _friction_speed(case: Case, lack: Lack) -> tuple[str, str]:
+    c = lack.effect.place
+    unit = along("rad/s", case.model.mechanism.coordinates[c])
+    text = f"type: stribeck, name: b_st, acts_on: {c}, v_s: {lack.effect.shape:.2g} {unit}, estimate: true"
+    return "is friction that falls with speed", _element(text)
+
+
+def _drag(_: Case, lack: Lack) -> tuple[str, str]:
+    text = f"type: zone-damper, name: b_q, acts_on: {lack.effect.place}, over: {lack.effect.place}, flow: turbulent"
+    return "is a resistance that grows with the square of the speed", _element(text)
+
+
+def _direction(case: Case, lack: Lack) -> tuple[str, str]:
+    one, other = case.model.mechanism.way
+    c = lack.effect.place
+    text = f"type: zone-damper, name: b_{one}, acts_on: {c}, over: {c}, when: {one}"
+    return f"is damping that differs between {one} and {other}", _element(text)
+
+
+def _memory(_: Case, lack: Lack) -> tuple[str, str]:
+    return (
+        f"is a force that remembers where the motion came from (hysteresis, over {lack.effect.shape:.2g})",
+        _element(f"type: hysteresis, name: hysteresis, acts_on: {lack.effect.place}"),
+    )
+
+
+def _force(_: Case, lack: Lack) -> tuple[str, str]:
+    return (
+        "is a force that depends on the position",
+        f"does the hinge lean (add {{type: gravity, acts_on: {lack.effect.place}}} to elements), is the linkage "
+        f"another one, or the spring (a higher order, or {{type: table}})?",
+    )
+
+
+def _friction_position(_: Case, lack: Lack) -> tuple[str, str]:
+    del lack
+    return "is dry friction that depends on the position", "look whether it rubs somewhere, or use a part of the travel"
+
+
+def _damping_position(_: Case, lack: Lack) -> tuple[str, str]:
+    c = lack.effect.place
+    return "is damping that depends on the position", _element(
+        f"type: zone-damper, acts_on: {c}, over: {c}, above: ..."
+    )
+
+
+def _inertia_position(_: Case, lack: Lack) -> tuple[str, str]:
+    del lack
+    return (
+        "is an inertia that depends on the position",
+        "look for a wrong linkage, or a force in axes that turn with the object",
+    )
+
+
+def _lag(_: Case, lack: Lack) -> tuple[str, str]:
+    late = -1e3 * float(lack.coefficients[0])
+    which = "wrench" if late > 0 else "motion"
+    return (
+        f"is a {which} that is {abs(late):.1f} ms late",
+        "look for a filter in the amplifier, or say by how much (delay:)",
+    )
+
+
+def _compliance(case: Case, lack: Lack) -> tuple[str, str]:
+    c = float(lack.coefficients[0])
+    f = 1 / (2 * np.pi * np.sqrt(abs(c)))
+    if c < 0:
+        words = f"is something soft between sensor and object, which swings at about {f:.0f} Hz"
+        return words, "make the adapter stiffer, or move more slowly"
+    late = (
+        "a plate with markers that swings" if case.fit.inputs.imu is None else "a filter in the load cell's amplifier"
+    )
+    return (
+        f"is a signal that passes a low-pass: {late} at about {f:.0f} Hz",
+        "make it stiffer or the amplifier's filter wider, or move more slowly",
+    )
+
+
+def _drift(case: Case, lack: Lack) -> tuple[str, str]:
+    del case, lack
+    return "is a zero of the load cell that wanders", "let it warm up and zero it again"
+
+
+def _gain(_: Case, lack: Lack) -> tuple[str, str]:
+    return (
+        f"is a channel that reads {1 + float(lack.coefficients[0]):.2f} times what it should",
+        "check the cable, the gain and the calibration of that channel",
+    )
+
+
+WORDS: Mapping[str, Words] = {
+    "friction-speed": _friction_speed,
+    "drag": _drag,
+    "damping-direction": _direction,
+    "memory": _memory,
+    "force-position": _force,
+    "friction-position": _friction_position,
+    "damping-position": _damping_position,
+    "inertia-position": _inertia_position,
+    "lag": _lag,
+    "compliance": _compliance,
+    "drift": _drift,
+    "gain": _gain,
+}
+"""Cause -> what it is, and what helps."""
