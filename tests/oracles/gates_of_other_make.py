@@ -12,11 +12,12 @@ from pathlib import Path
 
 import numpy as np
 from scipy.interpolate import BPoly
-from scipy.signal import cont2discrete, lfilter
+from scipy.signal import cont2discrete, lfilter, ss2tf
 
 Array = np.ndarray
 RATE_HZ, STORED = 1000.0, 5
 """Rate of the simulation, and every which sample is stored."""
+NOISE_RAD, NOISE_NM = 1e-4, 0.05
 STILL_S, SLOW_S, TRAIN_S, TEST_S = 4.0, 24.0, 45.0, 16.0
 OBJECT = """\
 name: gate
@@ -91,8 +92,8 @@ def simulate(
     n = len(t[at])
     return run, {
         "t": t[at],
-        "angle": run.seen[at] + rng.normal(0, noise_rad, n),
-        "torque": run.torque[at] + run.noise[at] + rng.normal(0, noise_Nm, n),
+        "angle": run.seen[at] + rng.normal(0, NOISE_RAD, n),
+        "torque": run.torque[at] + run.noise[at] + rng.normal(0, NOISE_NM, n),
     }
 
 
@@ -287,8 +288,6 @@ def _second_order(x: Array, w: float, damping: float) -> Array:
 
 
 def _transfer(A: Array, B: Array) -> tuple[Array, Array]:
-    from scipy.signal import ss2tf
-
     Ad, Bd, C, D, _ = cont2discrete((A, B, np.array([[1.0, 0.0]]), np.zeros((1, 1))), 1 / RATE_HZ, "foh")
     num, den = ss2tf(Ad, Bd, C, D)
     return num[0], den

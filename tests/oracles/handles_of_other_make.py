@@ -18,6 +18,7 @@ from scipy.spatial.transform import Rotation
 Array = np.ndarray
 RATE_HZ, LENGTH_S, GRAVITY = 500.0, 60.0, 9.80665
 NOISE = {"force": 0.05, "moment": 0.003, "acceleration": 0.02, "rate": 0.003}
+AXES = ("ax", "ay", "az", "gx", "gy", "gz")
 CHANNELS = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
 
 
@@ -43,7 +44,7 @@ def write(folder: Path, seed: int, *effects: Effect, keys: str = "") -> tuple[Pa
     points, masses = rng.uniform([-0.06, -0.06, 0.0], [0.06, 0.06, 0.25], (8, 3)), rng.uniform(0.05, 0.25, 8)
     t = np.arange(0, LENGTH_S, 1 / RATE_HZ)
     R, omega, omega_dot, a = motion(rng, t)
-    felt = np.einsum("nji,nj->ni", R, a + [0, 0, GRAVITY])
+    felt = np.einsum("nji,nj->ni", R, a + np.array([0, 0, GRAVITY]))
     at = rng.uniform(-0.05, 0.05, 3)
     each = [_at(felt, omega, omega_dot, p) for p in points]
     force = sum(m * x for m, x in zip(masses, each, strict=True))
@@ -57,7 +58,7 @@ def write(folder: Path, seed: int, *effects: Effect, keys: str = "") -> tuple[Pa
     imu = np.hstack([run.acceleration + rng.normal(0, NOISE["acceleration"], a.shape),
                      run.rate + rng.normal(0, NOISE["rate"], a.shape)])  # fmt: skip
     _save(folder / "wrench.csv", [*CHANNELS], t, w)
-    _save(folder / "imu.csv", ["ax", "ay", "az", "gx", "gy", "gz"], t, imu)
+    _save(folder / "imu.csv", [*AXES], t, imu)
     columns = ", ".join(f"{c}: {{column: {c}, unit: {'N' if i < 3 else 'N m'}}}" for i, c in enumerate(CHANNELS))
     axes = ", ".join(
         f"{c}: {{column: {c}, unit: {'m/s2' if c[0] == 'a' else 'rad/s'}}}"
@@ -68,7 +69,12 @@ def write(folder: Path, seed: int, *effects: Effect, keys: str = "") -> tuple[Pa
 stage: handle
 recordings:
   wrench: {{file: wrench.csv, time: {{column: t, unit: s}}, columns: {{{columns}}}, sign: on-handle}}
-  imu: {{file: imu.csv, time: {{column: t, unit: s}}, columns: {{{axes}}}, acceleration: [ax, ay, az], angular_rate: [gx, gy, gz]}}
+  imu:
+    file: imu.csv
+    time: {{column: t, unit: s}}
+    columns: {{{axes}}}
+    acceleration: [ax, ay, az]
+    angular_rate: [gx, gy, gz]
 imu_pose: {{rotation: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], translation: {at.tolist()}}}
 sensor: {{sigma_force: {NOISE["force"]} N, sigma_moment: {NOISE["moment"]} N m}}
 segments: {{train: [2, 40], test: [40.5, 58]}}

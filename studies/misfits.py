@@ -1,0 +1,145 @@
+"""Objects and instruments that differ from the model: does the result say so, and does it name what is wrong?
+
+Simulated without palpate (`tests/oracles`). A confident wrong number is one that is called identified in a result that
+passed, with the truth outside its interval by more than half the interval's length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from palpate.errors import PalpateError
+from palpate.experiment import read_experiment, run_experiment
+from studies.running import map_seeds
+from tests.oracles import gates_of_other_make as gates
+from tests.oracles import handles_of_other_make as handles
+
+TITLE = "Misfits: models that are wrong"
+Write = Callable[..., tuple[Path, dict[str, float]]]
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A way to differ from the model."""
+
+    name: str
+    write: Write
+    effects: tuple[Callable[..., object], ...] = ()
+    causes: tuple[str, ...] = ()
+    """Which of them must be named first; none: nothing is wrong."""
+    without: tuple[str, ...] = ()
+    """Parameters that have no true value then."""
+
+
+GATE, HANDLE = gates.write, handles.write
+MISFITS: Sequence[Misfit] = (
+    Misfit("gate, clean", GATE),
+    Misfit("gate, coloured noise", GATE, (gates.coloured,)),
+    Misfit("handle, clean", HANDLE),
+    Misfit("Stribeck friction", GATE, (gates.stribeck,), ("friction-speed",)),
+    Misfit("hysteretic spring", GATE, (gates.hysteresis,), ("memory",)),
+    Misfit("Bouc-Wen spring", GATE, (gates.bouc_wen,), ("memory",)),
+    Misfit("friction along the travel", GATE, (gates.rough_track,), ("friction-position",)),
+    Misfit("quadratic drag", GATE, (gates.drag,), ("drag",)),
+    Misfit("leaning hinge", GATE, (gates.leaning,), ("force-position",), ("c_0", "c_1")),
+    Misfit("soft marker plate", GATE, (gates.soft_plate,), ("compliance", "lag", "delay")),
+    Misfit("soft adapter", GATE, (gates.soft_adapter,), ("compliance",)),
+    Misfit("slow amplifier", GATE, (gates.slow_amplifier,), ("lag", "delay")),
+    Misfit("late torque", GATE, (gates.delayed,), ("lag", "delay")),
+    Misfit("play", GATE, (gates.play,), ("play",)),
+    Misfit("drift of the zero", GATE, (gates.drift,), ("drift",)),
+    Misfit("another hand", GATE, (gates.another_hand,), ("unexplained", "touched", "outlying")),
+    Misfit("torque of the wrong sign", GATE, (gates.backwards,), ("sign",)),
+    Misfit("degrees as radians", GATE, (gates.in_degrees,), ("travel",)),
+    Misfit("handle, slow amplifier", HANDLE, (handles.slow_amplifier,), ("compliance", "lag")),
+    Misfit("handle, soft adapter", HANDLE, (handles.soft_adapter,), ("compliance",)),
+    Misfit("handle, gain of a channel", HANDLE, (handles.one_gain,), ("gain",)),
+    Misfit("handle, dead channel", HANDLE, (handles.dead,), ("gain", "dead", "stuck", "frozen")),
+    Misfit("handle, hum", HANDLE, (handles.hum,), ("hum",)),
+    Misfit("handle, sensor turned", HANDLE, (handles.turned,), ("placement",)),
+    Misfit("handle, drift", HANDLE, (handles.drift,), ("drift", "zero-drift")),
+    Misfit("handle, touched", HANDLE, (handles.touched,), ("unexplained", "touched", "outlying")),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was said of one recording."""
+
+    passed: bool
+    named: tuple[str, ...]
+    """Causes in the order in which they are told."""
+    outside: dict[str, float]
+    """Identified number -> distance from the truth in half widths of its interval."""
+    refused: str = ""
+
+
+@dataclass(frozen=True)
+class Run:
+    """All ways with one seed."""
+
+    seed: int
+    outcomes: dict[str, Outcome]
+
+
+def run_one(seed: int, misfits: Sequence[Misfit] = MISFITS) -> Run:
+    return Run(seed, {m.name: _outcome(m, seed) for m in misfits})
+
+
+def _outcome(misfit: Misfit, seed: int) -> Outcome:
+    with TemporaryDirectory() as folder:
+        path, truth = misfit.write(Path(folder), seed, *misfit.effects)
+        try:
+            result = run_experiment(read_experiment(path))
+        except PalpateError as error:
+            return Outcome(False, (), {}, str(error))
+    outside: dict[str, float] = {}
+    for name, entry in result.data["parameters"].items():
+        if name in truth and name not in misfit.without and entry["status"] == "identified":
+            low, high = entry["ci95"]
+            outside[name] = (entry["value"] - truth[name]) / max((high - low) / 2, 1e-300)
+    return Outcome(result.passed, tuple(f.cause for f in result.findings), outside)
+
+
+def confident_and_wrong(outcome: Outcome) -> bool:
+    return outcome.passed and any(abs(x) > 2 for x in outcome.outside.values())
+
+
+def run(seeds: Iterable[int], workers: int = 1) -> list[Run]:
+    return map_seeds(run_one, seeds, workers)
+
+
+def table(runs: Sequence[Run]) -> str:
+    lines = [
+        "| differs by | recordings | passed | confident wrong | inside 95 % | cause named first | first causes |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    wrong = named = misfits = alarms = clean = 0
+    for m in MISFITS:
+        outcomes = [r.outcomes[m.name] for r in runs]
+        bad = sum(map(confident_and_wrong, outcomes))
+        first = [o.named[0] if o.named else ("refused" if o.refused else "-") for o in outcomes]
+        hits = [abs(x) <= 1 for o in outcomes for x in o.outside.values()]
+        wrong += bad
+        if m.causes:
+            right = sum(f in m.causes for f in first)
+            named, misfits = named + right, misfits + len(outcomes)
+            told = f"{right} of {len(outcomes)}"
+        else:
+            clean, alarms = clean + len(outcomes), alarms + sum(not o.passed for o in outcomes)
+            told = ""
+        counts = sorted({f: first.count(f) for f in first}.items(), key=lambda x: -x[1])[:3]
+        lines.append(
+            f"| {m.name} | {len(outcomes)} | {sum(o.passed for o in outcomes)} | {bad} | "
+            f"{sum(hits)} of {len(hits)} | {told} | {', '.join(f'{f} {n}' for f, n in counts)} |"
+        )
+    total = len(runs) * len(MISFITS)
+    lines += [
+        "",
+        f"Confident wrong numbers: {wrong} of {total} recordings. The right cause is named first in {named} of {misfits}. "
+        f"False alarms: {alarms} of {clean} recordings in which nothing is wrong.",
+    ]
+    return "\n".join(lines)
