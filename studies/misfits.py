@@ -139,7 +139,7 @@ def table(runs: Sequence[Run]) -> str:
     total = len(runs) * len(MISFITS)
     lines += [
         "",
-        f"Confident wrong numbers: {wrong} of {total} recordings. The right cause is named first in {named} of {misfits}. "
-        f"False alarms: {alarms} of {clean} recordings in which nothing is wrong.",
+        f"Confident wrong numbers: {wrong} of {total} recordings. The right cause is named first in {named} of "
+        f"{misfits}. False alarms: {alarms} of {clean} recordings in which nothing is wrong.",
     ]
     return "\n".join(lines)

@@ -70,9 +70,7 @@ class Run:
 Effect = Callable[[Run], Run]
 
 
-def simulate(
-    seed: int, *effects: Effect, noise_rad: float = 1e-4, noise_Nm: float = 0.05
-) -> tuple[Run, dict[str, Array]]:
+def simulate(seed: int, *effects: Effect) -> tuple[Run, dict[str, Array]]:
     """A random gate with these effects, and its table: time, angle, torque at 200 Hz."""
     rng = np.random.default_rng([seed, 77])
     gate = Gate(rng.uniform(2, 8), rng.uniform(0.8, 3), rng.uniform(0.8, 2.5), rng.uniform(1, 4), rng.uniform(1, 5))
