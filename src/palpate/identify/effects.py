@@ -17,7 +17,6 @@ from palpate.identify.problem import critical_value, long_run, neighbours
 from palpate.identify.solution import Solution
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import drawing_jacobian
-from palpate.physics.maps import LogCholesky
 
 NEW = 1e-6
 """Share of a column's square that the model's own columns do not explain, from which the column says something."""
@@ -118,7 +117,6 @@ def _drawn(solution: Solution) -> FloatArray:
     """(estimates, theta): how the numbers of a drawing follow theta."""
     map_, theta = solution.problem.map_, solution.theta
     p, P = map_.forward(theta), map_.jacobian(theta)
-    for part, ps in zip(map_.parts, map_.p_slices(), strict=True):
-        if isinstance(part, LogCholesky):
-            P[ps] = drawing_jacobian(p[ps]) @ P[ps]
+    for _, ps, _ in map_.bodies:
+        P[ps] = drawing_jacobian(p[ps]) @ P[ps]
     return P

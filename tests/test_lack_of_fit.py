@@ -1,0 +1,100 @@
+"""Models that are wrong say so: objects and instruments of other make, and the test behind it against plain algebra."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from palpate.experiment import read_experiment, run_experiment
+from palpate.experiment.run import fit_prepared, prepare_experiment
+from palpate.experiment.stage.lack import lack_of_fit
+from palpate.identify import build_balance, compress, solve
+from palpate.identify.balance import stack_rows
+from palpate.identify.effects import Effect, Noise, lacks
+from palpate.model import load_object
+from studies import misfits
+from studies.misfits import MISFITS, Misfit, confident_and_wrong
+from tests.oracles import gates_of_other_make as gates
+from tests.oracles import handles_of_other_make as handles
+
+QUICK = [m for m in MISFITS if m.write is gates.write]
+SLOW = [m for m in MISFITS if m.name in ("handle, clean", "handle, soft adapter", "handle, gain of a channel")]
+
+
+@pytest.mark.parametrize("misfit", [*QUICK, *SLOW], ids=lambda m: m.name)
+def test_no_confident_wrong_number(misfit: Misfit) -> None:
+    outcome = misfits.run_one(5, [misfit]).outcomes[misfit.name]
+    assert not confident_and_wrong(outcome), outcome
+    if not misfit.causes:
+        assert outcome.passed, outcome
+    elif misfit.name != "play":
+        assert outcome.named[0] in misfit.causes, outcome
+
+
+def test_noise_of_the_instruments_is_all_that_a_right_model_leaves(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        experiment = read_experiment(gates.write(tmp_path, seed)[0])
+        lack = lack_of_fit(fit_prepared(experiment, prepare_experiment(experiment)))
+        assert lack.left == pytest.approx(lack.noise, rel=0.25)
+        assert not lack.significant
+
+
+@pytest.mark.parametrize("effect", [handles.soft_adapter, handles.slow_amplifier])
+def test_compliance_and_lag_are_measured(effect: handles.Effect, tmp_path: Path) -> None:
+    """What the effect's column would change brings mass and inertia back to the truth."""
+    path, truth = handles.write(tmp_path, 0, effect)
+    experiment = read_experiment(path)
+    fit = fit_prepared(experiment, prepare_experiment(experiment))
+    best = lack_of_fit(fit).lacks[0]
+    assert best.effect.cause == "compliance"
+    for name in ("m", "Ixx", "Iyy"):
+        e = fit.solution[name]
+        assert abs(e.value + best.shift[name] - truth[name]) < 0.1 * abs(e.value - truth[name])
+
+
+def test_a_lack_is_the_difference_of_two_least_squares_fits() -> None:
+    rng = np.random.default_rng(0)
+    model, t = load_object("pendulum"), np.arange(4000) / 100
+    states = np.stack([np.sin(2 * t) + 0.3 * np.sin(5 * t), 2 * np.cos(2 * t) + 1.5 * np.cos(5 * t)], axis=1)
+    acceleration = -4 * np.sin(2 * t) - 7.5 * np.sin(5 * t)
+    hidden = np.cos(3 * t) + 0.2 * states[:, 1]
+    motion = model.mechanism.motion(t, states, acceleration[:, None])
+    wrench = np.zeros((len(t), 6))
+    wrench[:, 5] = 0.2 * acceleration + 0.5 * states[:, 1] + 0.3 * hidden + rng.normal(0, 0.05, len(t))
+    balance, span = build_balance(model, motion, wrench, sigma=[0.05]), (0.0, 39.9)
+    solution, rows = solve(compress(balance, [span])), stack_rows(balance, [span])
+    effect = Effect("hidden", "", 0.0, hidden[None, None])
+    (lack,) = lacks(rows, solution, [effect], Noise((effect,), np.zeros(rows.y.shape[1])))
+    Y = balance.rows(span)[:, 0]
+    X = np.column_stack([Y[:, :-1], hidden[: len(Y)]])
+    alone, *_ = np.linalg.lstsq(X[:, :-1], Y[:, -1], rcond=None)
+    both, *_ = np.linalg.lstsq(X, Y[:, -1], rcond=None)
+    left, less = (float(np.sum((Y[:, -1] - A @ c) ** 2)) for A, c in ((X[:, :-1], alone), (X, both)))
+    assert lack.share == pytest.approx(1 - less / left, rel=1e-6)
+    assert lack.coefficients[0] == pytest.approx(both[-1], rel=1e-6)
+    assert abs(lack.coefficients[0] - 0.3) < 4 * lack.stds[0] < 0.02
+    assert list(lack.shift.values()) == pytest.approx(both[:-1] - alone, rel=1e-5, abs=1e-9)
+
+
+def test_what_is_wrong_is_in_the_interval_and_in_the_verdict(tmp_path: Path) -> None:
+    path, truth = gates.write(tmp_path, 0, gates.stribeck)
+    result = run_experiment(read_experiment(path))
+    assert not result.passed
+    assert result.findings[0].cause == "friction-speed"
+    assert "b_c" in result.findings[0].evidence
+    low, high = result.data["parameters"]["b_c"]["ci95"]
+    assert low < truth["b_c"] < high
+
+
+def test_the_remedy_works(tmp_path: Path) -> None:
+    """The element that the finding names, put into the file as it says, gives the truth."""
+    path, truth = gates.write(tmp_path, 0, gates.stribeck)
+    remedy = run_experiment(read_experiment(path)).findings[0].remedy
+    element = remedy.removeprefix("add ").removesuffix(" to elements")
+    path.write_text(path.read_text() + f"elements:\n  - {element}\n")
+    result = run_experiment(read_experiment(path))
+    assert not any(f.cause == "friction-speed" for f in result.findings)
+    low, high = result.data["parameters"]["b_c"]["ci95"]
+    assert low < truth["b_c"] < high
