@@ -107,6 +107,8 @@ def replay_fit(fit: Fit, prepared: Prepared, p: FloatArray | None = None) -> Rep
         if mechanism.main is not None:
             if inputs.stops is not None:
                 model = with_stops(model, *inputs.stops)
+            elif inputs.static is not None:  # shut, it leans on a frame of which the model knows nothing
+                states = np.where(inputs.inside([inputs.static])[:, None], np.nan, states)
             return replay(model.of_object(), inputs.times_s, wrench, states)
         inside = inputs.inside(prepared.segments["test"])
         states = np.where(used[:, None], states, np.nan)

@@ -54,7 +54,10 @@ GATES: Sequence[tuple[Gate, str]] = (
 FOLLOWS: Mapping[str, tuple[str, ...]] = {
     "swapped": ("misfit", "sign", "unknown", "wheel-radius", "carry-over"),
     "axes": ("placement", "misfit"),
-    "sign": ("placement",),
+    "sign": ("placement", "unexplained"),
+    "travel": ("unexplained", *lacking.CAUSES),
+    "delay": ("lag", "compliance"),
+    **dict.fromkeys(lacking.CAUSES, ("carry-over", "noise", "bandwidth", "zero-drift", "rest")),
 }
 """Where one cause is established, findings that follow from it are not repeated: cause -> those."""
 MADE_BY_ANYTHING = ("placement",)
@@ -66,7 +69,7 @@ def judge(case: Case) -> tuple[Finding, ...]:
     inputs = case.fit.inputs
     kinds = ("any", "imu" if inputs.imu is not None else "guided" if inputs.main is not None else "")
     findings = [*case.prepared.findings, *(f for gate, kind in GATES if kind in kinds for f in gate(case))]
-    causes = {f.cause for f in findings if f.fatal}
+    causes = {f.cause for f in findings if f.fatal or f.cause in lacking.CAUSES}
     dropped = {follower for cause in causes for follower in FOLLOWS.get(cause, ())}
     if any(f.fatal for f in case.prepared.findings):
         dropped.update(MADE_BY_ANYTHING)

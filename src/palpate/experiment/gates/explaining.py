@@ -26,6 +26,8 @@ QUIET_ROW = 0.1
 """A row whose range is less than this share of the largest of its unit is not what the motion is about."""
 NOISE_RATIO = 5.0
 """Errors in the band of the fit beyond this multiple of the load cell's own noise come from something else."""
+SMALL_PERCENT = 1.0
+"""A test error of so little of the range is no failure, whatever the train error."""
 CARRY_OVER = 2.0
 """A test error beyond this multiple of the train error: the fit does not carry over."""
 BAND_OFF, BAND_STDS = 0.05, 3.0
@@ -72,7 +74,7 @@ def carry_over(case: Case) -> Iterator[Finding]:
         yield Finding("test", evidence, "segments.test", severity=Severity.FATAL)
     for row, test in rms.get("test", {}).items():
         train = rms["train"][row]["value"]
-        if test["value"] > CARRY_OVER * train:
+        if test["value"] > CARRY_OVER * train and (test["percent_of_range"] or 0.0) > SMALL_PERCENT:
             evidence = (
                 f"the test error {test['value']:.3g} {test['unit']} is more than twice the train error {train:.3g}; "
                 "the fit does not carry over"

@@ -160,3 +160,4 @@ WORDS: Mapping[str, Words] = {
     "gain": _gain,
 }
 """Cause -> what it is, and what helps."""
+CAUSES = (*WORDS, "unexplained")

@@ -47,7 +47,7 @@ def estimated(inputs: Inputs) -> Iterator[Variation]:
     if inputs.zero == "still" and inputs.static is not None:
         at = inputs.inside([inputs.static])
         parts = [np.nanmean(part, axis=1) for part in np.array_split(inputs.measured[:, at], STILL_PARTS, axis=1)]
-        std = np.std(parts, axis=0, ddof=1) / np.sqrt(STILL_PARTS)
+        std = np.std(parts, axis=0, ddof=1) / np.sqrt(STILL_PARTS) * _slow(np.array(parts))
         for place in np.ndindex(*std.shape):  # each by itself: they know nothing of each other
             error = np.zeros_like(std)
             error[place] = std[place]
@@ -63,6 +63,18 @@ def estimated(inputs: Inputs) -> Iterator[Variation]:
 def declared(inputs: Inputs, uncertain: Mapping[str, float]) -> Iterator[Variation]:
     """What the experiment file says of how far things may be off: key of `uncertain` -> standard deviation."""
     return (Variation(name, other) for name, std in uncertain.items() for other in _WAYS[name](inputs, std))
+
+
+def _slow(parts: FloatArray) -> float:
+    """How much less the mean of (parts, ...) is known than if they were independent: slow noise makes neighbours alike.
+
+    Of a first-order autoregression, sqrt((1 + r) / (1 - r)), with r pooled and freed of its bias (Kendall 1954).
+    """
+    x = parts - parts.mean(axis=0)
+    n, square = len(parts), float(np.sum(x**2))
+    r = float(np.sum(x[1:] * x[:-1])) / square if square > 0 else 0.0
+    r = min(max((n * r + 1) / (n - 3), 0.0), 0.9)
+    return float(np.sqrt((1 + r) / (1 - r)))
 
 
 def _each_sensor(change: Callable[[FloatArray, FloatArray], FloatArray], axes: FloatArray) -> Ways:
