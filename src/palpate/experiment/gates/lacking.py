@@ -135,7 +135,7 @@ def _compliance(case: Case, lack: Lack) -> tuple[str, str]:
 
 def _drift(case: Case, lack: Lack) -> tuple[str, str]:
     del case, lack
-    return "is a zero of the load cell that wanders", "let it warm up and zero it again"
+    return "is a zero of the load cell that drifts", "let it warm up and zero it again"
 
 
 def _gain(_: Case, lack: Lack) -> tuple[str, str]:
