@@ -115,13 +115,15 @@ def _parameter(name: str, results: Mapping[str, Mapping[str, Any]]) -> dict[str,
     if len(units) > 1:
         raise PalpateError(f"{name} is in different units: {', '.join(sorted(units))}")
     each = {n: None if e is None else {k: e[k] for k in ("value", "ci95", "status")} for n, e in entries.items()}
-    # noise differs from take to take; a prior's pull and systematic errors are common to all
+    # noise differs from take to take; a prior's pull, systematic errors and what the model lacks are common to all
     known = [e for e in here.values() if e["value"] is not None and e["ci95"] is not None and e["noise"]]
     if len(known) < 2:
         return {"unit": units.pop(), "each": each, "pooled": None}
-    pull, systematic = (max(float(e.get(key) or 0.0) for e in known) for key in ("pull", "systematic"))
+    pull, systematic, model = (max(float(e.get(k) or 0.0) for e in known) for k in ("pull", "systematic", "model"))
     freedoms = min(_freedoms(e) for e in known)
-    pooled = pool([e["value"] for e in known], [e["noise"] for e in known], freedoms=freedoms, common=pull)
+    pooled = pool(
+        [e["value"] for e in known], [e["noise"] for e in known], freedoms=freedoms, common=float(np.hypot(pull, model))
+    )
     return {
         "unit": units.pop(),
         "each": each,
@@ -142,8 +144,8 @@ def _freedoms(entry: Mapping[str, Any]) -> float:
     from scipy.stats import t
 
     half = (entry["ci95"][1] - entry["ci95"][0]) / 2
-    pull = 1.96 * float(entry.get("pull") or 0.0)
-    quantile = float(np.sqrt(max(half**2 - pull**2, 0.0))) / entry["noise"]
+    others = sum((1.96 * float(entry.get(key) or 0.0)) ** 2 for key in ("pull", "systematic", "model"))
+    quantile = float(np.sqrt(max(half**2 - others, 0.0))) / entry["noise"]
     if quantile <= float(t.ppf(0.975, 1000)):
         return 1000.0
     return float(brentq(lambda n: float(t.ppf(0.975, n)) - min(quantile, 12.0), 1.0, 1000.0))

@@ -82,35 +82,35 @@ def lacks(rows: Rows, solution: Solution, effects: Iterable[Effect], noise: Nois
     back = np.linalg.pinv(T) / scale[:, None]
     drawn = _drawn(solution)
     more = len(M) - len(left)
-    found: list[Lack] = []
+    tested: list[Lack] = []
     for effect, noisy in zip(effects, noise.effects, strict=True):
-        E, e = (np.pad(rows.taken(x.columns), ((0, 0), (0, more))).T for x in (effect, noisy))
-        e = e - E
-        size = np.sqrt(np.maximum(np.einsum("ij,ij->j", E, E), 1e-300))
-        inside = Q.T @ (E / size)
-        E, e = E / size - Q @ inside, e / size - Q @ (Q.T @ (e / size))
+        seen, again = (np.pad(rows.taken(x.columns), ((0, 0), (0, more))).T for x in (effect, noisy))
+        size = np.sqrt(np.maximum(np.einsum("ij,ij->j", seen, seen), 1e-300))
+        inside = Q.T @ (seen / size)
+        E = seen / size - Q @ inside  # what is the effect's alone, and ...
+        e = (again - seen) / size
+        e = e - Q @ (Q.T @ e)  # ... the noise in it
         gram = E.T @ E
         values, V = np.linalg.eigh(gram - e.T @ e)
-        V = V[:, values > np.maximum(NEW, NOISY * np.einsum("ij,ik,kj->j", V, gram, V))]
-        if V.shape[1] == 0:
+        known = values > np.maximum(NEW, NOISY * np.einsum("ij,ik,kj->j", V, gram, V))
+        if not known.any():
             continue
-        V = V / np.sqrt(np.einsum("ij,ik,kj->j", V, gram - e.T @ e, V))  # directions of length one
-        U, u_noise = E @ V, e @ V
-        u = U.T @ r - u_noise[: len(left)].T @ noise.left
-        again = r - U @ u
-        scores = rows.by_piece((U * again[:, None])[: len(left)].T).T
+        turn = V[:, known] / np.sqrt(values[known])  # to directions of length one
+        U = E @ turn
+        u = U.T @ r - (e @ turn)[: len(left)].T @ noise.left
+        scores = rows.by_piece((U * (r - U @ u)[:, None])[: len(left)].T).T
         scores = scores - scores.mean(axis=0)
         lags = neighbours(scores)
         spread = long_run(scores, lags) * len(scores) / max(1, len(scores) - 1)
         limit = critical_value((lags + 1) / max(1, len(scores)))
         strength = float(u @ np.linalg.pinv(spread, hermitian=True) @ u) / len(u) / limit**2
-        turn = V / size[:, None]
-        coefficients, stds = turn @ u, np.sqrt(np.einsum("ij,jk,ik->i", turn, spread, turn))
-        move = -back @ (inside @ (V @ u))
+        scaled = turn / size[:, None]
+        move = -back @ (inside @ (turn @ u))
         shift = dict(zip((n.name for n in solution.estimates), (drawn @ move).tolist(), strict=True))
         share = float(u @ u) / max(float(left @ left), 1e-300)
-        found.append(Lack(effect, share, strength, coefficients, stds, shift))
-    return sorted(found, key=lambda lack: -lack.share)
+        stds = np.sqrt(np.einsum("ij,jk,ik->i", scaled, spread, scaled))
+        tested.append(Lack(effect, share, strength, scaled @ u, stds, shift))
+    return sorted(tested, key=lambda lack: -lack.share)
 
 
 def _drawn(solution: Solution) -> FloatArray:

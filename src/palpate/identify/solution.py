@@ -60,6 +60,8 @@ class Status(Enum):
     """What stands behind a number."""
 
     IDENTIFIED = "identified"
+    UNCERTAIN = "uncertain"
+    """From data, but the interval is wide beside the value."""
     PRIOR_DOMINATED = "prior-dominated"
     FIXED = "fixed"
     NOT_IDENTIFIABLE = "not-identifiable"
@@ -67,14 +69,14 @@ class Status(Enum):
     @property
     def closed(self) -> bool:
         """Whether an interval belongs to it."""
-        return self in (Status.IDENTIFIED, Status.PRIOR_DOMINATED)
+        return self in (Status.IDENTIFIED, Status.UNCERTAIN, Status.PRIOR_DOMINATED)
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """One number of a result: value, unit, interval, and what stands behind it.
 
-    `noise` and `pull` are standard deviations; the interval holds both.
+    `noise`, `pull`, `systematic` and `model` are standard deviations; the interval is the total of all four.
     """
 
     name: str
@@ -89,9 +91,19 @@ class Estimate:
     information_from_data: float
     status: Status
     systematic: float = 0.0
-    """Standard deviation from declared errors of geometry, scale, clock and mass; not part of the interval."""
+    """From declared errors of geometry, scale, clock and mass."""
+    model: float = 0.0
+    """What effects would change that the model lacks."""
     attenuation: float = 0.0
     """What noise in the motion would have done to the value, had it not been taken out."""
+
+    def wider(self, std: float) -> Estimate:
+        """The same with an interval that holds a further standard deviation; a bound at zero stays one."""
+        if self.ci95 is None:
+            return self
+        half = float(np.hypot(self.ci95[1] - self.value, 1.96 * std))
+        low = self.value - half
+        return replace(self, ci95=(max(low, 0.0) if self.ci95[0] == 0 else low, self.value + half))
 
 
 def natural_size(phi: FloatArray) -> FloatArray:

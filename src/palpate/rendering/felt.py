@@ -53,10 +53,6 @@ DELAY = (
 )
 
 
-_Z95 = 1.959964
-"""Standard deviations in half of a 95 % interval."""
-
-
 @dataclass(frozen=True, slots=True)
 class Felt:
     """One parameter: how uncertain it is, and how much of it people notice."""
@@ -65,8 +61,7 @@ class Felt:
     value: float
     unit: str
     part: float | None
-    """Half of the 95 % interval, with declared errors of geometry, scale, clock and mass (`systematic`), over the value
-    (or over what it belongs to); None where no interval is known."""
+    """Half of the 95 % interval over the value (or over what it belongs to); None where no interval is known."""
     threshold: Threshold | None
     """None where it cannot be felt alone."""
     note: str = ""
@@ -136,8 +131,7 @@ def _judged(name: str, entries: Mapping[str, Any], kinds: Mapping[str, tuple[Thr
         note = f"{note}; believes the prior" if note else "believes the prior"
     if ci is None or not scale > 0:
         return Felt(name, value, unit, None, threshold, note)
-    spread = max(abs(float(ci[0]) - value), abs(float(ci[1]) - value))
-    half = math.hypot(spread, _Z95 * float(entry.get("systematic") or 0.0))
+    half = max(abs(float(ci[0]) - value), abs(float(ci[1]) - value))
     return Felt(name, value, unit, half / scale, threshold, note)
 
 

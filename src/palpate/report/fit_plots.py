@@ -22,7 +22,7 @@ _LONGEST_S, _MOST_LAGS = 1.0, 200
 BAND_99 = 2.5758293035489004
 """Standard deviations that hold 99 % of a normal distribution."""
 _BINS = 61
-_KINDS = (("noise", COLOURS[0]), ("pull", COLOURS[4]), ("systematic", COLOURS[3]))
+_KINDS = (("noise", COLOURS[0]), ("pull", COLOURS[4]), ("systematic", COLOURS[3]), ("model", COLOURS[1]))
 _LEAST = 1e-3
 """Percent: smaller shares are drawn there."""
 _SMALL = 1e-12
@@ -171,7 +171,7 @@ def _sizes(
 
 
 def uncertainties(data: Mapping[str, Any]) -> Figure | None:
-    """Noise, pull of the prior and systematic error of each parameter, beside its value."""
+    """The parts of each parameter's interval, beside its value."""
     entries: dict[str, Any] = {
         n: e
         for n, e in data["parameters"].items()
@@ -195,9 +195,9 @@ def uncertainties(data: Mapping[str, Any]) -> Figure | None:
     # what nobody declared is not zero
     undeclared = " Systematic is not declared (uncertain: in the experiment file): unknown, not zero."
     return plots.figure(
-        "Three kinds of uncertainty",
-        "Noise and pull (a prior that is off by its declared spread) are inside the 95 % interval; systematic is what "
-        "the declared errors of geometry, clock, scale and mass would do, and stands beside it."
+        "What the intervals are made of",
+        "Noise; pull, of a prior that is off by its declared spread; systematic, what the declared errors of geometry, "
+        "clock, scale and mass would do; model, what effects would change that the model lacks."
         + ("" if any(e.get("systematic") for e in data["parameters"].values()) else undeclared),
         [Panel("", bars, y={"autorange": "reversed", "type": "category"})],
         plots.x_title("± 95 %, in percent of the value") | plots.log_scale(float(every.min()), float(every.max())),

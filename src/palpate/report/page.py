@@ -161,10 +161,16 @@ def fold(summary: str, *blocks: Block | None) -> Folded | None:
     return Folded(summary, inside) if inside else None
 
 
-_STATUSES = ("identified", "prior-dominated", "not-identifiable")
+_STATUSES = ("identified", "uncertain", "prior-dominated", "not-identifiable")
 """Cells that have a colour on the page."""
 _STYLES = {
-    **{"identified": "green", "prior-dominated": "yellow", "fixed": "dim", "not-identifiable": "red"},
+    **{
+        "identified": "green",
+        "uncertain": "yellow",
+        "prior-dominated": "yellow",
+        "fixed": "dim",
+        "not-identifiable": "red",
+    },
     **{"passed": "green", "failed": "red"},
 }
 """Cells that have a colour on the terminal."""

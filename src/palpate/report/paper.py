@@ -311,7 +311,7 @@ def _records(data: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     references: Mapping[str, Mapping[str, float]] = data.get("references", {})
     parameters = [
         {"parameter": name, "value": e["value"], "unit": e["unit"], **_interval(e["ci95"])}
-        | {f"{kind}_std": e.get(kind) for kind in ("noise", "pull", "systematic")}
+        | {f"{kind}_std": e.get(kind) for kind in ("noise", "pull", "systematic", "model")}
         | {k: e.get(k) for k in ("prior", "information_from_data", "status")}
         | {label: values.get(name) for label, values in references.items()}
         for name, e in data["parameters"].items()

@@ -65,14 +65,17 @@ def _ending(data: Data) -> list[Text]:
 # --- parameters and shapes --------------------------------------------------------------------------------------------
 
 
+PARTS = ("noise", "pull", "systematic", "model")
+"""Of an interval."""
+
+
 def parameter_table(data: Data, *, page: bool = False) -> Table:
     """Value, 95 % interval, unit, prior, share of information from data, status; beside each reference.
 
     On a page with every kind of uncertainty, each as ± 95 %, beside the interval.
     """
     entries: Mapping[str, Data] = data["parameters"]
-    kinds = [k for k in ("noise", "pull") if any(e.get(k) for e in entries.values())] if page else []
-    systematic = any(e["systematic"] for e in entries.values())
+    kinds = [k for k in PARTS if any(e.get(k) for e in entries.values())] if page else []
     records: list[dict[str, str]] = []
     for name, e in entries.items():
         digits = decimals(e["value"] or 0.0, e["ci95"])
@@ -85,8 +88,6 @@ def parameter_table(data: Data, *, page: bool = False) -> Table:
         # the status beside the number: what is wide is scrolled, and this must be in sight
         cells |= {"status": e["status"]} if page else {}
         cells |= {f"{k},\u00a0±": _half_width(e, k, digits) for k in kinds}
-        if systematic:
-            cells["systematic,\u00a0±" if page else "systematic"] = f"± {1.96 * e['systematic']:.{digits}f}"
         cells["prior"] = _number(e["prior"], digits)
         cells |= {label: _number(values.get(name), digits) for label, values in data["references"].items()}
         cells["from data"] = f"{100 * e['information_from_data']:.1f} %" if e["status"] != "fixed" else "-"
@@ -96,10 +97,11 @@ def parameter_table(data: Data, *, page: bool = False) -> Table:
     doubtful, notes = [e["status"] not in _FIRM for e in entries.values()], list[str]()
     if kinds:
         notes.append(
-            "Noise and pull (of the prior), each ± 95 %, are parts of the interval; systematic stands beside it."
+            "The interval is the total of its parts, each ± 95 %: noise, pull (of the prior), systematic (declared "
+            "under uncertain: in the experiment file), model (what effects would change that it lacks)."
         )
-    if not systematic:
-        notes.append("No systematic errors were declared (uncertain: in the experiment file), so none are shown.")
+    if "systematic" not in kinds:
+        notes.append("No systematic errors were declared (uncertain: in the experiment file), so none are inside.")
     if any(doubtful):
         notes.append("Shaded: the recording alone does not tell the value.")
     return table(records, marked=doubtful, note=" ".join(notes))

@@ -38,8 +38,7 @@ def lacking(case: Case) -> Iterator[Finding]:
     moved = [
         f"{e.name} by {100 * best.shift[e.name] / e.value:+.0f} %"
         for e in case.solution.estimates
-        if e.ci95 is not None
-        and abs(best.shift[e.name]) > max(MOVED * abs(e.value), (e.ci95[1] - e.ci95[0]) / 2 / np.sqrt(2))
+        if e.ci95 is not None and abs(best.shift[e.name]) > max(MOVED * abs(e.value), 1.96 * np.hypot(e.noise, e.pull))
     ]
     evidence = f"{beside}; {100 * best.share:.0f} % of it {words}"
     if moved:

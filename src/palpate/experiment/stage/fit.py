@@ -455,7 +455,7 @@ def widened(fit: Fit, squares: Mapping[str, float]) -> Solution:
     squares). An interval that then reaches as far as the body itself says nothing, as in `solve`.
     """
     solution, spring = fit.solution, () if fit.spring is None else fit.spring.free
-    critical, sizes = solution.uncertainty.critical, _sizes(solution)
+    critical, sizes = solution.uncertainty.critical, natural_sizes(solution)
 
     def wider(e: Estimate, size: float) -> Estimate:
         noise = float(np.hypot(e.noise, np.sqrt(squares[e.name])))
@@ -483,7 +483,7 @@ def damping_changes(fit: Fit) -> dict[str, dict[str, float]]:
     return changes
 
 
-def _sizes(solution: Solution) -> FloatArray:
+def natural_sizes(solution: Solution) -> FloatArray:
     """(parameters,): of mass, centre of mass and inertia the body's size; infinite of all else."""
     sizes, p = np.full(len(solution.p), np.inf), solution.p
     for i, parameter in enumerate(solution.model.parameters.values()):

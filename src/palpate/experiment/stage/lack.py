@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from palpate.experiment.stage.fit import Fit
+from palpate.experiment.stage.fit import Fit, natural_sizes
 from palpate.experiment.stage.inputs import Inputs, fit_balance, move, position_noise, whole_balance
+from palpate.files import finite
 from palpate.identify.balance import stack_rows
 from palpate.identify.effects import Effect, Lack, Noise, lacks
-from palpate.identify.solution import Estimate
+from palpate.identify.solution import VAGUE, Estimate, Status
+from palpate.mechanisms.mechanism import Row
 from palpate.motion.clock import noise_floor
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.functions import ARRAYS
@@ -48,6 +51,18 @@ class LackOfFit:
             return []
         sure = [x for x in self.lacks if x.evidence > SURE and x.share > SLIGHT]
         return [x for x in sure if x.share > sure[0].share / 2]
+
+    def as_json(self, rows: Sequence[Row]) -> dict[str, Any]:
+        """For result.json."""
+        left = zip(rows, self.left.tolist(), self.noise.tolist(), strict=True)
+        return {
+            "rows": {row.name: {"left": a, "noise": b, "unit": row.unit} for row, a, b in left},
+            "effects": [
+                {"cause": x.effect.cause, "place": x.effect.place, "share": x.share, "evidence": finite(x.evidence)}
+                | {"changes": x.shift}
+                for x in self.lacks
+            ],
+        }
 
 
 def lack_of_fit(fit: Fit) -> LackOfFit:
@@ -91,16 +106,19 @@ def _residuals(fit: Fit) -> FloatArray:
 
 
 def with_model_part(fit: Fit, lack: LackOfFit) -> Fit:
-    """The fit with intervals that hold what the effects would change that the model lacks."""
+    """The fit with intervals that hold what effects would change that the model lacks."""
     parts = {e.name: max((abs(x.shift[e.name]) for x in lack.significant), default=0.0) for e in fit.solution.estimates}
+    estimates = [replace(e, model=parts[e.name]).wider(parts[e.name]) for e in fit.solution.estimates]
+    sizes = natural_sizes(fit.solution).tolist()
+    return replace(fit, solution=replace(fit.solution, estimates=tuple(map(_called, estimates, sizes))))
 
-    def wider(e: Estimate) -> Estimate:
-        if e.ci95 is None or parts[e.name] == 0:
-            return e
-        half = float(np.hypot((e.ci95[1] - e.ci95[0]) / 2, parts[e.name]))
-        return replace(e, ci95=(e.value - half, e.value + half))
 
-    return replace(fit, solution=replace(fit.solution, estimates=tuple(wider(e) for e in fit.solution.estimates)))
+def _called(e: Estimate, size: float) -> Estimate:
+    """A number is identified where its whole interval is narrow beside it, or beside the body it belongs to."""
+    if e.status is not Status.IDENTIFIED or e.ci95 is None or e.model + e.systematic == 0:
+        return e
+    wide = e.ci95[1] - e.value > VAGUE * (abs(e.value) if np.isinf(size) else size)
+    return replace(e, status=Status.UNCERTAIN) if wide else e
 
 
 # --- effects ----------------------------------------------------------------------------------------------------------

@@ -189,6 +189,7 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
         "replay": replay_entry(case.replay),
         "clocks": _clocks(prepared, fit),
         "mechanism": _mechanism(prepared, fit, assumed, refused),
+        "lack_of_fit": None if case.lack is None else case.lack.as_json(inputs.mechanism.rows),
         "findings": [finding.as_json() for finding in findings],
         "verdict": {"passed": not reasons, "reasons": reasons},
         "warnings": warnings,
@@ -211,7 +212,7 @@ def parameter_entry(e: Estimate, *, free_body: bool = False) -> dict[str, Any]:
         "value": None if unknown else e.value,
         "unit": e.unit,
         "ci95": None if e.ci95 is None or unknown else list(e.ci95),
-        **{key: getattr(e, key) for key in ("noise", "pull", "systematic", "attenuation", "prior")},
+        **{key: getattr(e, key) for key in ("noise", "pull", "systematic", "model", "attenuation", "prior")},
         "information_from_data": e.information_from_data,
         "status": e.status.value,
     }

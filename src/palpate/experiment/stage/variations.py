@@ -216,7 +216,7 @@ def with_estimated(fit: Fit) -> Fit:
 
 
 def with_systematic(fit: Fit, uncertain: Mapping[str, float]) -> Fit:
-    """The fit with the systematic standard deviation of every estimate, and what each source does to it."""
+    """The fit with intervals that hold declared errors too, and what each source does to every estimate."""
     base = fit.solution if fit.noise is None else fit.again(fit.inputs)[1]
     sources: dict[str, dict[str, float]] = {}
     for variation in declared(fit.inputs, uncertain):
@@ -227,8 +227,8 @@ def with_systematic(fit: Fit, uncertain: Mapping[str, float]) -> Fit:
         squares = sources.setdefault(variation.name, dict.fromkeys((e.name for e in base.estimates), 0.0))
         for name, square in _squares(other, base).items():
             squares[name] += square
-    total = {e.name: sum(by[e.name] for by in sources.values()) for e in fit.solution.estimates}
-    estimates = tuple(replace(e, systematic=float(np.sqrt(total[e.name]))) for e in fit.solution.estimates)
+    total = {e.name: float(np.sqrt(sum(by[e.name] for by in sources.values()))) for e in fit.solution.estimates}
+    estimates = tuple(replace(e, systematic=total[e.name]).wider(total[e.name]) for e in fit.solution.estimates)
     roots = {source: {n: float(np.sqrt(v)) for n, v in by.items()} for source, by in sources.items()}
     return replace(fit, solution=replace(fit.solution, estimates=estimates), sources=roots)
 
