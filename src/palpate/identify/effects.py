@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from palpate.identify.balance import Rows
-from palpate.identify.problem import critical_value, long_run, neighbours
+from palpate.identify.problem import critical_value, long_run
 from palpate.identify.solution import Solution
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import drawing_jacobian
@@ -99,9 +99,8 @@ def lacks(rows: Rows, solution: Solution, effects: Iterable[Effect], noise: Nois
         U = E @ turn
         u = U.T @ r - (e @ turn)[: len(left)].T @ noise.left
         scores = rows.by_piece((U * (r - U @ u)[:, None])[: len(left)].T).T
-        scores = scores - scores.mean(axis=0)
-        lags = neighbours(scores)
-        spread = long_run(scores, lags) * len(scores) / max(1, len(scores) - 1)
+        spread, lags = long_run(scores)
+        spread = spread * (len(scores) / max(1, len(scores) - 1))
         limit = critical_value((lags + 1) / max(1, len(scores)))
         strength = float(u @ np.linalg.pinv(spread, hermitian=True) @ u) / len(u) / limit**2
         scaled = turn / size[:, None]
