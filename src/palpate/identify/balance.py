@@ -131,6 +131,13 @@ class Balance:
                 remedy="leave that time out of the segment",
             )
 
+    def combined(self, *vectors: FloatArray) -> list[FloatArray]:
+        """(rows, samples) for each vector v (parameters + 1,): [Y | y] v at every sample, without making the rows."""
+        block = self.block(0, len(self.times_s))
+        if self.by_features:
+            return [(self.lift @ v) @ block[0] for v in vectors]
+        return [np.einsum("rcn,c->rn", block, v) for v in vectors]
+
     def rows(self, segment: Segment) -> FloatArray:
         """The rows [Y | y] of a segment, to look at: (samples, rows, parameters + 1)."""
         block = self.block(*self.indices(segment))
@@ -262,13 +269,24 @@ class Rows:
 
     def passed(self, raw: FloatArray) -> FloatArray:
         """Low-passed inside each segment and weighted: (columns, free rows, samples) -> (columns, rows)."""
-        passed = np.concatenate([self.balance.passed(raw[..., a:b]) for a, b in self.spans], axis=-1)
-        weighted = passed * (np.sqrt(self.balance.step) * self.balance.weights[:, None])
+        weighted = self._low(raw) * (np.sqrt(self.balance.step) * self.balance.weights[:, None])
         return weighted.swapaxes(1, 2).reshape(len(raw), -1)
 
-    def taken(self, columns: FloatArray) -> FloatArray:
-        """(columns, rows) of any columns that are given at every sample of the balance: (columns, free rows, all)."""
-        return self.passed(self.balance.weighed(columns[:, :, self.at], 0, len(self.at)))
+    def _low(self, raw: FloatArray) -> FloatArray:
+        return np.concatenate([self.balance.passed(raw[..., a:b]) for a, b in self.spans], axis=-1)
+
+    def taken(self, columns: FloatArray, only: int | None = None) -> FloatArray:
+        """(columns, rows) of columns that are given at every sample of the balance: (columns, free rows, all samples).
+
+        only: the free row of which they are, where they are given of one: (columns, 1, all samples).
+        """
+        raw = self.balance.weighed(columns[:, :, self.at], 0, len(self.at))
+        if only is None:
+            return self.passed(raw)
+        rows = np.zeros((len(columns), self.y.shape[1]))
+        weight, free = self.balance.weights[only], len(self.balance.weights)
+        rows[:, only::free] = self._low(raw)[:, 0] * (np.sqrt(self.balance.step) * weight)
+        return rows
 
     def columns(self, element: Element, z: Mapping[str, Scalar] | None = None) -> FloatArray:
         """(parameters, rows), with the shapes z instead of the element's own."""

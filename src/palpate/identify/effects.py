@@ -34,14 +34,16 @@ class Effect:
     shape: float
     """A speed, a width: what its columns were made with, in the coordinate's unit; 0 where there is none."""
     columns: FloatArray
-    """(columns, free rows, samples of the balance), N or N m per unit of a coefficient."""
+    """(columns, free rows, samples of the balance), N or N m per unit of a coefficient; with `only`, of one row."""
+    only: int | None = None
+    """The free row that it enters alone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noise:
     """What the instruments' noise, added once more, does."""
 
-    effects: tuple[Effect, ...]
+    effects: Iterable[Effect]
     """The same effects as seen with it."""
     left: FloatArray
     """(rows,): what it changes in the residuals."""
@@ -84,7 +86,7 @@ def lacks(rows: Rows, solution: Solution, effects: Iterable[Effect], noise: Nois
     more = len(M) - len(left)
     tested: list[Lack] = []
     for effect, noisy in zip(effects, noise.effects, strict=True):
-        seen, again = (np.pad(rows.taken(x.columns), ((0, 0), (0, more))).T for x in (effect, noisy))
+        seen, again = (np.pad(rows.taken(x.columns, x.only), ((0, 0), (0, more))).T for x in (effect, noisy))
         size = np.sqrt(np.maximum(np.einsum("ij,ij->j", seen, seen), 1e-300))
         inside = Q.T @ (seen / size)
         E = seen / size - Q @ inside  # what is the effect's alone, and ...

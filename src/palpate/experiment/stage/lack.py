@@ -17,7 +17,6 @@ from palpate.identify.solution import VAGUE, Estimate, Status
 from palpate.mechanisms.mechanism import Row
 from palpate.motion.clock import noise_floor
 from palpate.physics.arrays import BoolArray, FloatArray
-from palpate.physics.functions import ARRAYS
 
 SURE, SLIGHT = 3.0, 0.03
 """Evidence over that of 95 %, and share of what is left, from which an effect counts."""
@@ -73,10 +72,11 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
     X = np.concatenate([rows.columns(e) for e in fit.solution.model.elements])
     left = rows.y[0] - fit.p @ X
     noisy = _noisy(fit)
-    noise = rows.taken((_residuals(noisy) - _residuals(fit))[None])[0]
+    (seen, wrench), (seen_noisy, wrench_noisy) = (_of_all_samples(f) for f in (fit, noisy))
+    noise = rows.taken((seen_noisy - seen)[None])[0]
     samples = max(1, rows.samples.sum())
     rms = [np.sqrt((x.reshape(-1, count) ** 2).sum(axis=0) / samples) / fit.train.weights for x in (left, noise)]
-    tested = lacks(rows, fit.solution, _effects(fit), Noise(tuple(_effects(noisy)), noise))
+    tested = lacks(rows, fit.solution, _effects(fit, wrench), Noise(_effects(noisy, wrench_noisy), noise))
     return LackOfFit(rms[0], rms[1], tuple(tested))
 
 
@@ -99,12 +99,6 @@ def _noisy(fit: Fit) -> Fit:
     return replace(fit, inputs=noisy, moved=moved, balance=whole_balance(noisy, moved))
 
 
-def _residuals(fit: Fit) -> FloatArray:
-    """(rows, samples) at every sample, 0 where not known."""
-    t = fit.inputs.times_s
-    return np.nan_to_num((fit.balance.rows((float(t[0]), float(t[-1]) + 1e-9)) @ np.append(-fit.p, 1.0)).T)
-
-
 def with_model_part(fit: Fit, lack: LackOfFit) -> Fit:
     """The fit with intervals that hold what effects would change that the model lacks."""
     parts = {e.name: max((abs(x.shift[e.name]) for x in lack.significant), default=0.0) for e in fit.solution.estimates}
@@ -124,11 +118,19 @@ def _called(e: Estimate, size: float) -> Estimate:
 # --- effects ----------------------------------------------------------------------------------------------------------
 
 
-def _effects(fit: Fit) -> Iterator[Effect]:
+def _of_all_samples(fit: Fit) -> tuple[FloatArray, FloatArray]:
+    """(rows, samples) each: residuals, and the wrench as predicted; where it is not, as measured."""
+    y = np.zeros(len(fit.p) + 1)
+    y[-1] = 1.0
+    measured, residuals = (np.nan_to_num(x) for x in fit.balance.combined(y, np.append(-fit.p, 1.0)))
+    return residuals, measured - residuals
+
+
+def _effects(fit: Fit, wrench: FloatArray) -> Iterator[Effect]:
     mechanism = fit.inputs.mechanism
     for name in mechanism.moving or ((mechanism.main,) if mechanism.main else ()):
         yield from _along(fit, name)
-    yield from _of_instruments(fit)
+    yield from _of_instruments(fit, wrench)
 
 
 def _along(fit: Fit, name: str) -> Iterator[Effect]:
@@ -194,19 +196,15 @@ def _dahl(x: FloatArray, sign: FloatArray, width: float) -> FloatArray:
     return force
 
 
-def _of_instruments(fit: Fit) -> Iterator[Effect]:
+def _of_instruments(fit: Fit, wrench: FloatArray) -> Iterator[Effect]:
     """What load cells, amplifiers and adapters may do."""
-    inputs, balance, t = fit.inputs, fit.balance, fit.inputs.times_s
-    names = [row.name for row in inputs.mechanism.rows]
-    predicted = np.nan_to_num((balance.rows((float(t[0]), float(t[-1]) + 1e-9))[:, :, :-1] @ fit.p).T)
-    measured = np.nan_to_num(np.array(inputs.mechanism.project(balance.kinematics, list(balance.wrench.T), ARRAYS)))
-    wrench = predicted if balance.used is None else np.where(balance.used, predicted, measured)
+    inputs, t = fit.inputs, fit.inputs.times_s
     first = np.gradient(wrench, 1 / inputs.rate_hz, axis=1)
     yield Effect("lag", "", 0.0, first[None])
     yield Effect("compliance", "", 0.0, np.gradient(first, 1 / inputs.rate_hz, axis=1)[None])
     u = np.pi * (t - t[0]) / max(float(t[-1] - t[0]), 1e-9)
     waves = np.array([np.cos(i * u) for i in range(1, WAVES + 1)])
-    for name, alone in zip(names, np.eye(len(names)), strict=True):
-        yield Effect("drift", name, 0.0, waves[:, None] * alone[:, None])
-        if len(names) > 1:
-            yield Effect("gain", name, 0.0, (wrench * alone[:, None])[None])
+    for j, row in enumerate(inputs.mechanism.rows):
+        yield Effect("drift", row.name, 0.0, waves[:, None], only=j)
+        if len(wrench) > 1:
+            yield Effect("gain", row.name, 0.0, wrench[None, j : j + 1], only=j)
