@@ -57,7 +57,8 @@ def test_cabinet_doors_give_friction_with_an_interval_and_no_inertia(doors: dict
     assert result.model is None
     friction = result.data["parameters"]["b_c"]
     low, high = friction["ci95"]
-    assert 0 <= low <= friction["value"] <= high < 0.2
+    assert 0 <= low <= friction["value"] <= high < 0.5
+    assert friction["noise"] < 0.05
     assert any("only ever opened" in w and "fixed" in w for w in result.data["warnings"])
 
 
@@ -70,7 +71,7 @@ def test_moment_against_angle_is_that_of_the_raw_recording(
     angle, moment = moment_of_opening(real_folder / "hrl_pr2_cabinet_door" / f"{file}_cabinet_log.csv")
     opening = p["b_c"]["value"] + np.array([p[f"tau_{i}"]["value"] for i in range(len(KNOTS))])
     for i in range(len(KNOTS)):
-        assert p[f"tau_{i}"]["status"] == "fixed" or np.ptp(p[f"tau_{i}"]["ci95"]) < 0.5
+        assert p[f"tau_{i}"]["status"] == "fixed" or 3.92 * p[f"tau_{i}"]["noise"] < 0.5
     beyond = (angle > 5) & (angle < 95)
     error = np.interp(angle, KNOTS, opening) - moment
     assert np.sqrt(np.mean(error[beyond] ** 2)) < 0.1
@@ -93,7 +94,13 @@ def test_opening_alone_does_not_tell_friction_from_a_moment_that_holds(real_fold
 def test_pendulum_has_the_right_inertia_beside_its_weight(real_folder: Path, name: str) -> None:
     result = identify(name, real_folder / "dfki_pendulum")
     p = result.data["parameters"]
-    assert p["I"]["status"] == p["mc_x"]["status"] == "identified"
+    assert {p["I"]["status"], p["mc_x"]["status"]} <= (
+        {"identified"} if name == "pendulum" else {"identified", "uncertain"}
+    )
+    low, high = p["mc_x"]["ci95"]
+    assert (
+        low < 0.304 < high or name == "pendulum"
+    )  # its makers' scale and ruler; the long one doubts the motor's scale
     assert p["I"]["value"] / p["mc_x"]["value"] == pytest.approx(LENGTH, rel=0.05)
     if name == "pendulum":
         assert result.passed

@@ -318,7 +318,7 @@ def test_a_declared_systematic_error_is_shown_and_an_undeclared_one_is_unknown(h
     assert {row[0]: float(row[at].removeprefix("± ")) for row in table.rows} == pytest.approx(
         {n: 1.96 * e["systematic"] for n, e in barrow.data["parameters"].items()}, rel=0.1, abs=6e-4
     )
-    drawn, undeclared = (figure_of(r, "Three kinds") for r in (barrow, handle))
+    drawn, undeclared = (figure_of(r, "What the intervals") for r in (barrow, handle))
     bars = next(t for t in drawn.data if t["name"] == "systematic")
     entry = barrow.data["parameters"]["Ixx"]
     share = dict(zip(bars["y"], numbers(bars["x"]), strict=True))["Ixx"]

@@ -18,7 +18,7 @@ from palpate.identify.solution import Solution
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import drawing_jacobian
 
-NEW = 1e-6
+NEW = 1e-3
 """Share of a column's square that the model's own columns do not explain, from which the column says something."""
 NOISY = 0.2
 """Share of a direction's square that must be more than noise of the instruments."""

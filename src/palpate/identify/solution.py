@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
+from typing import Literal
 
 import numpy as np
 
@@ -97,13 +98,12 @@ class Estimate:
     attenuation: float = 0.0
     """What noise in the motion would have done to the value, had it not been taken out."""
 
-    def wider(self, std: float) -> Estimate:
-        """The same with an interval that holds a further standard deviation; a bound at zero stays one."""
+    def wider(self, std: float, least: float = -np.inf) -> Estimate:
+        """The same with an interval that holds a further standard deviation; least: of what cannot be less."""
         if self.ci95 is None:
             return self
         half = float(np.hypot(self.ci95[1] - self.value, 1.96 * std))
-        low = self.value - half
-        return replace(self, ci95=(max(low, 0.0) if self.ci95[0] == 0 else low, self.value + half))
+        return replace(self, ci95=(max(self.value - half, least), self.value + half))
 
 
 def natural_size(phi: FloatArray) -> FloatArray:
@@ -153,6 +153,15 @@ class Solution:
     def damping(self) -> float:
         """Lambda."""
         return self.problem.damping
+
+    def wider(self, part: Literal["systematic", "model"], stds: Mapping[str, float]) -> Solution:
+        """With a further part (estimate -> standard deviation) of every interval."""
+        positive = {name for name, p in self.model.parameters.items() if p.map == "positive"}
+        estimates = (
+            replace(e, **{part: stds[e.name]}).wider(stds[e.name], 0.0 if e.name in positive else -np.inf)
+            for e in self.estimates
+        )
+        return replace(self, estimates=tuple(estimates))
 
     def __getitem__(self, name: str) -> Estimate:
         """An estimate by name."""

@@ -28,8 +28,8 @@ SPEEDS = (0.1, 0.25, 0.5)
 """Quantiles of the speed at which friction may fall."""
 WIDTHS = (0.02, 0.06, 0.15)
 """Shares of the travel over which a force may remember where it came from."""
-PLACES, WAVES = 6, 4
-"""Knots over the travel; slow waves over the time."""
+PLACES, WAVES, SLOW_S = 6, 4, 10.0
+"""Knots over the travel; slow waves over the time, no half of which is shorter."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,9 +102,8 @@ def _noisy(fit: Fit) -> Fit:
 def with_model_part(fit: Fit, lack: LackOfFit) -> Fit:
     """The fit with intervals that hold what effects would change that the model lacks."""
     parts = {e.name: max((abs(x.shift[e.name]) for x in lack.significant), default=0.0) for e in fit.solution.estimates}
-    estimates = [replace(e, model=parts[e.name]).wider(parts[e.name]) for e in fit.solution.estimates]
-    sizes = natural_sizes(fit.solution).tolist()
-    return replace(fit, solution=replace(fit.solution, estimates=tuple(map(_called, estimates, sizes))))
+    solution, sizes = fit.solution.wider("model", parts), natural_sizes(fit.solution).tolist()
+    return replace(fit, solution=replace(solution, estimates=tuple(map(_called, solution.estimates, sizes))))
 
 
 def _called(e: Estimate, size: float) -> Estimate:
@@ -203,7 +202,8 @@ def _of_instruments(fit: Fit, wrench: FloatArray) -> Iterator[Effect]:
     yield Effect("lag", "", 0.0, first[None])
     yield Effect("compliance", "", 0.0, np.gradient(first, 1 / inputs.rate_hz, axis=1)[None])
     u = np.pi * (t - t[0]) / max(float(t[-1] - t[0]), 1e-9)
-    waves = np.array([np.cos(i * u) for i in range(1, WAVES + 1)])
+    count = int(np.clip((t[-1] - t[0]) / SLOW_S, 1, WAVES))
+    waves = np.array([np.cos(i * u) for i in range(1, count + 1)])
     for j, row in enumerate(inputs.mechanism.rows):
         yield Effect("drift", row.name, 0.0, waves[:, None], only=j)
         if len(wrench) > 1:

@@ -228,9 +228,8 @@ def with_systematic(fit: Fit, uncertain: Mapping[str, float]) -> Fit:
         for name, square in _squares(other, base).items():
             squares[name] += square
     total = {e.name: float(np.sqrt(sum(by[e.name] for by in sources.values()))) for e in fit.solution.estimates}
-    estimates = tuple(replace(e, systematic=total[e.name]).wider(total[e.name]) for e in fit.solution.estimates)
     roots = {source: {n: float(np.sqrt(v)) for n, v in by.items()} for source, by in sources.items()}
-    return replace(fit, solution=replace(fit.solution, estimates=estimates), sources=roots)
+    return replace(fit, solution=fit.solution.wider("systematic", total), sources=roots)
 
 
 def _squares(one: Solution, other: Solution) -> dict[str, float]:
