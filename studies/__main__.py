@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-from studies import derivatives, doors, energy, handles, motion, variants, wheelbarrows
+from studies import derivatives, doors, energy, handles, misfits, motion, variants, wheelbarrows
 
 STUDIES: dict[str, ModuleType] = {
     "handles": handles,
@@ -18,6 +18,7 @@ STUDIES: dict[str, ModuleType] = {
     "variants": variants,
     "wheelbarrows": wheelbarrows,
     "energy": energy,
+    "misfits": misfits,
 }
 SEEDS = {
     "handles": 200,
@@ -27,6 +28,7 @@ SEEDS = {
     "variants": 30,
     "wheelbarrows": 30,
     "energy": 100,
+    "misfits": 20,
 }
 
 

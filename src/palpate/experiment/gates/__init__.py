@@ -55,6 +55,7 @@ FOLLOWS: Mapping[str, tuple[str, ...]] = {
     "swapped": ("misfit", "sign", "unknown", "wheel-radius", "carry-over"),
     "axes": ("placement", "misfit"),
     "sign": ("placement", "unexplained"),
+    "axle": ("sign", "misfit", "unknown", "wheel-radius", *lacking.CAUSES),
     "travel": ("unexplained", *lacking.CAUSES),
     "delay": ("lag", "compliance"),
     **dict.fromkeys(lacking.CAUSES, ("carry-over", "noise", "bandwidth", "zero-drift", "rest")),

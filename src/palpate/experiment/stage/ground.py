@@ -37,6 +37,8 @@ BOARD_M = 5e-4
 SIGNIFICANT, SHRUNK = 4.0, 3.0
 DOWN_M = 0.005
 """A foot that is not higher than this above where it stands may touch the ground."""
+UPWARDS = 0.2
+"""Of x of the axle's frame, along the vertical: no object that rolls lies so far on its back."""
 CLEAR_S = 0.1
 """From a foot on the ground: it knocks."""
 RESTS_S = 0.3
@@ -97,6 +99,12 @@ def ground_of(
     places = captured.body.feet @ T_axle_cloud[:3, :3].T + T_axle_cloud[:3, 3]
     grounded, points, never = _feet_down(poses, places, static, mechanism.wheel.radius)
     findings += [*never, *held_findings(poses, segments, mechanism)]
+    if float(np.nanmedian(poses.rotation[:, 2, 0])) > UPWARDS:
+        evidence = (
+            "x of the frame on the axle points up instead of down: z runs along the axle to the left, y to the handles"
+        )
+        remedy = "exchange the two markers of markers.axle.axle, or those of each pair of markers.axle.across"
+        findings.append(Finding("axle", evidence, "markers.axle", remedy, Severity.FATAL))
     if not len(places):
         evidence = "that the feet are in the air in the segments is taken for granted"
         findings.append(Finding("feet", evidence, "markers.feet names none"))

@@ -229,7 +229,7 @@ def _zero_position(
     segments: Mapping[str, list[Segment]],
     findings: list[Finding],
 ) -> float:
-    """Where the object is shut: in the static segment, else in the static recording, else at first."""
+    """Where the object is shut: in the static recording, else in the static segment, else at first."""
     unit, recorded = model.mechanism.position_units[0], None
     limit, show = SHUT * STEP[unit], shown_as(unit)
     if captured.body.reference == "static":
@@ -249,7 +249,7 @@ def _zero_position(
             if least > limit:
                 evidence += f"; it is never seen shut, the nearest it comes is {show(least, '.1f')}"
             findings.append(Finding("closed", evidence, "segments.static", "", Severity.FATAL))
-            zero = recorded
+        zero = zero if recorded is None else recorded  # a latch or a draught may leave it ajar between two motions
     else:
         zero = recorded if recorded is not None else float(position[np.isfinite(position)][0])
         evidence = "the sensor's preload is taken as zero, and what it shows untouched goes into the spring"
