@@ -14,8 +14,10 @@ from tempfile import TemporaryDirectory
 from palpate.errors import PalpateError
 from palpate.experiment import read_experiment, run_experiment
 from studies.running import map_seeds
+from tests.oracles import doors_of_other_make as doors
 from tests.oracles import gates_of_other_make as gates
 from tests.oracles import handles_of_other_make as handles
+from tests.oracles import wheelbarrows_of_other_make as barrows
 
 TITLE = "Misfits: models that are wrong"
 Write = Callable[..., tuple[Path, dict[str, float]]]
@@ -34,7 +36,8 @@ class Misfit:
     """Parameters that have no true value then."""
 
 
-GATE, HANDLE = gates.write, handles.write
+GATE, HANDLE, DOOR, BARROW = gates.write, handles.write, doors.write, barrows.write
+SPRING = ("c_0", "c_1", "c_2", "c_3")
 MISFITS: Sequence[Misfit] = (
     Misfit("gate, clean", GATE),
     Misfit("gate, coloured noise", GATE, (gates.coloured,)),
@@ -62,6 +65,24 @@ MISFITS: Sequence[Misfit] = (
     Misfit("handle, sensor turned", HANDLE, (handles.turned,), ("placement",)),
     Misfit("handle, drift", HANDLE, (handles.drift,), ("drift", "zero-drift")),
     Misfit("handle, touched", HANDLE, (handles.touched,), ("unexplained", "touched", "outlying")),
+    Misfit("door, clean", DOOR),
+    Misfit("door, ajar where it rests", DOOR, (doors.ajar,)),
+    Misfit("door, coloured noise", DOOR, (doors.coloured,)),
+    Misfit("door, drift", DOOR, (doors.drift,), ("drift",)),
+    Misfit("door, leaning hinge", DOOR, (doors.leaning,), ("force-position", "leaning"), SPRING),
+    Misfit("door, track arm", DOOR, (doors.track_arm,), ("force-position", "damping-direction", "damping-position")),
+    Misfit("door, stand-offs", DOOR, (doors.stand_offs,), ("force-position", "damping-direction", "damping-position")),
+    Misfit("wheelbarrow, clean", BARROW),
+    Misfit("wheelbarrow, coloured noise", BARROW, (barrows.coloured,)),
+    Misfit("wheelbarrow, dry bearing", BARROW, (barrows.dry_bearing,), ("friction",)),
+    Misfit("wheelbarrow, heavy wheel", BARROW, (barrows.heavy_wheel,), ("inertia",)),
+    Misfit("wheelbarrow, load cell turned", BARROW, (barrows.cell_turned,), ("turned",)),
+    Misfit("wheelbarrow, load-cell scale", BARROW, (barrows.cell_scale,), ("mass", "scale")),
+    Misfit("wheelbarrow, axle ends exchanged", BARROW, (barrows.axle_exchanged,), ("axle",)),
+    Misfit("wheelbarrow, across reversed", BARROW, (barrows.across_reversed,), ("axle",)),
+    Misfit("wheelbarrow, wrong radius", BARROW, (barrows.wrong_radius,), ("wheel-radius",)),
+    Misfit("wheelbarrow, tyre slips", BARROW, (barrows.slip,), ("slip", "unexplained", "wheel-radius")),
+    Misfit("wheelbarrow, second person", BARROW, (barrows.second_person,), ("unexplained", "outlying", "carry-over")),
 )
 
 

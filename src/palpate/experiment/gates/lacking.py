@@ -11,8 +11,6 @@ from palpate.findings import Finding, Severity
 from palpate.identify.effects import Lack
 from palpate.physics.units import along
 
-NAMED = 0.2
-"""Share of what is left that an effect must explain to be named."""
 MOVED = 0.1
 """Share of its value by which an effect must move a number to fail the verdict."""
 UNEXPLAINED = 3.0
@@ -27,13 +25,13 @@ def lacking(case: Case) -> Iterator[Finding]:
     row = int(np.argmax(lack.left / lack.noise))
     unit = case.model.mechanism.rows[row].unit
     beside = f"the fit leaves {lack.left[row]:.2g} {unit} where the instruments' noise leaves {lack.noise[row]:.2g}"
-    best = next((x for x in lack.significant if x.share >= NAMED), None)
-    if best is None:
+    if not lack.significant:
         if lack.left[row] > UNEXPLAINED * lack.noise[row]:
             name = case.model.mechanism.rows[row].name
             remedy = "look at the residuals on the page: did somebody touch the object?"
             yield Finding("unexplained", f"{beside}, and no effect that is looked for explains it", name, remedy)
         return
+    best = lack.significant[0]
     words, remedy = WORDS[best.effect.cause](case, best)
     moved = [
         f"{e.name} by {100 * best.shift[e.name] / e.value:+.0f} %"
@@ -144,7 +142,37 @@ def _gain(_: Case, lack: Lack) -> tuple[str, str]:
     )
 
 
+def _turned(_: Case, lack: Lack) -> tuple[str, str]:
+    deg = np.degrees(np.linalg.norm(lack.coefficients))
+    return (
+        f"is a load cell that is turned by {deg:.1f} deg against the other",
+        "check how it is mounted, and its drawing",
+    )
+
+
+def _scale(_: Case, lack: Lack) -> tuple[str, str]:
+    percent = -100 * float(lack.coefficients[0])
+    return f"is a load cell whose scale is {percent:+.1f} % off the other's", "check gain and calibration of both"
+
+
+def _friction(_: Case, lack: Lack) -> tuple[str, str]:
+    return "is dry friction", _element(f"type: coulomb, name: b_c_{lack.effect.place}, acts_on: {lack.effect.place}")
+
+
+def _damping(_: Case, lack: Lack) -> tuple[str, str]:
+    return "is damping", _element(f"type: viscous, name: b_v_{lack.effect.place}, acts_on: {lack.effect.place}")
+
+
+def _inertia(_: Case, lack: Lack) -> tuple[str, str]:
+    return f"is an inertia along {lack.effect.place}", "of a wheel: add {type: wheel-spin, name: I_w} to elements"
+
+
 WORDS: Mapping[str, Words] = {
+    "inertia": _inertia,
+    "turned": _turned,
+    "scale": _scale,
+    "friction": _friction,
+    "damping": _damping,
     "friction-speed": _friction_speed,
     "drag": _drag,
     "damping-direction": _direction,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from palpate.experiment.stage.fit import Fit, natural_sizes
-from palpate.experiment.stage.inputs import Inputs, fit_balance, move, position_noise, whole_balance
+from palpate.experiment.stage.inputs import Inputs, fit_balance, move, position_noise, whole_balance, zeros_of
 from palpate.files import finite
 from palpate.identify.balance import stack_rows
 from palpate.identify.effects import Effect, Lack, Noise, lacks
@@ -17,8 +17,9 @@ from palpate.identify.solution import VAGUE, Estimate, Status
 from palpate.mechanisms.mechanism import Row
 from palpate.motion.clock import noise_floor
 from palpate.physics.arrays import BoolArray, FloatArray
+from palpate.physics.functions import ARRAYS, Scalar
 
-SURE, SLIGHT = 3.0, 0.03
+SURE, LEAST = 3.0, 0.2
 """Evidence over that of 95 %, and share of what is left, from which an effect counts."""
 BEYOND = 1.2
 """What is left over the instruments' noise, from which anything is looked for."""
@@ -28,6 +29,7 @@ SPEEDS = (0.1, 0.25, 0.5)
 """Quantiles of the speed at which friction may fall."""
 WIDTHS = (0.02, 0.06, 0.15)
 """Shares of the travel over which a force may remember where it came from."""
+SENSORS = ("wrench", "wrench_2")
 PLACES, WAVES, SLOW_S = 6, 4, 10.0
 """Knots over the travel; slow waves over the time, no half of which is shorter."""
 
@@ -48,7 +50,7 @@ class LackOfFit:
         """Those that are surely there, and explain at least half as much as the first of them."""
         if not (self.left > BEYOND * self.noise).any():
             return []
-        sure = [x for x in self.lacks if x.evidence > SURE and x.share > SLIGHT]
+        sure = [x for x in self.lacks if x.evidence > SURE and x.share >= LEAST]
         return [x for x in sure if x.share > sure[0].share / 2]
 
     def as_json(self, rows: Sequence[Row]) -> dict[str, Any]:
@@ -129,17 +131,25 @@ def _effects(fit: Fit, wrench: FloatArray) -> Iterator[Effect]:
     mechanism = fit.inputs.mechanism
     for name in mechanism.moving or ((mechanism.main,) if mechanism.main else ()):
         yield from _along(fit, name)
+    for name, c in fit.balance.kinematics.coordinates.items():
+        speed, acceleration, *ratio = _filled(fit, c.speed, c.acceleration, *c.ratio)
+        for cause, force in (("friction", np.sign(speed)), ("damping", speed), ("inertia", acceleration)):
+            yield Effect(cause, name, 0.0, (force * np.array(ratio))[None])
     yield from _of_instruments(fit, wrench)
+    if len(fit.inputs.sensors) > 1:
+        yield from _of_sensors(fit)
+
+
+def _filled(fit: Fit, *values: Scalar) -> list[FloatArray]:
+    """(samples,) each, 0 where not known."""
+    shape = (len(fit.inputs.times_s),)
+    return [np.nan_to_num(np.broadcast_to(np.asarray(x, dtype=float), shape)) for x in values]
 
 
 def _along(fit: Fit, name: str) -> Iterator[Effect]:
     """Forces along one coordinate."""
     inputs, c = fit.inputs, fit.balance.kinematics.coordinates[name]
-    shape = (len(inputs.times_s),)
-    position, speed, acceleration, *ratio = (
-        np.nan_to_num(np.broadcast_to(np.asarray(x, dtype=float), shape))
-        for x in (c.position, c.speed, c.acceleration, *c.ratio)
-    )
+    position, speed, acceleration, *ratio = _filled(fit, c.position, c.speed, c.acceleration, *c.ratio)
     resting = fit.moved.resting
     sign, moving = np.where(resting, 0.0, np.sign(speed)), ~resting & (speed != 0)
     if not moving.any():
@@ -160,7 +170,7 @@ def _along(fit: Fit, name: str) -> Iterator[Effect]:
         return
     orders = [e.polynomial[1] for e in inputs.model.elements if e.polynomial is not None]
     for cause, force, order, knots in (
-        ("force-position", np.ones(shape), max(orders, default=-1 if not _stores(inputs) else 0), PLACES + 1),
+        ("force-position", np.ones_like(speed), max(orders, default=-1 if not _stores(inputs) else 0), PLACES + 1),
         ("friction-position", sign, 0, PLACES),
         ("damping-position", speed, 0, PLACES),
         ("inertia-position", acceleration, 0, 4),
@@ -208,3 +218,18 @@ def _of_instruments(fit: Fit, wrench: FloatArray) -> Iterator[Effect]:
         yield Effect("drift", row.name, 0.0, waves[:, None], only=j)
         if len(wrench) > 1:
             yield Effect("gain", row.name, 0.0, wrench[None, j : j + 1], only=j)
+
+
+def _of_sensors(fit: Fit) -> Iterator[Effect]:
+    """One of several sensors that is turned against the others, or whose scale is not theirs."""
+    inputs, k = fit.inputs, fit.balance.kinematics
+    for i, (sensor, w, zero) in enumerate(zip(inputs.sensors, inputs.measured, zeros_of(inputs), strict=True)):
+        shown = np.nan_to_num(w - zero).reshape(-1, 2, 3)
+        turns = [np.cross(axis, shown).reshape(-1, 6) for axis in np.eye(3)]
+        rows = [
+            np.array(inputs.mechanism.project(k, list(sensor.to_body(x).T), ARRAYS))
+            for x in (*turns, shown.reshape(-1, 6))
+        ]
+        columns, name = np.nan_to_num(np.array(rows)), SENSORS[i]
+        yield Effect("turned", name, 0.0, columns[:3])
+        yield Effect("scale", name, 0.0, columns[3:])
