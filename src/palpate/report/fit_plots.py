@@ -26,6 +26,7 @@ _KINDS = (("noise", COLOURS[0]), ("pull", COLOURS[4]), ("systematic", COLOURS[3]
 _LEAST = 1e-3
 """Percent: smaller shares are drawn there."""
 _SMALL = 1e-12
+_MOST_EFFECTS = 10
 DEVICES = {"imu": "IMU", "wrench": "load cell", "wrench_2": "second load cell", "mocap": "motion capture"}
 _EXCITED = {
     "acceleration": ("specific acceleration", "m/s²"),
@@ -204,6 +205,43 @@ def uncertainties(data: Mapping[str, Any]) -> Figure | None:
         f"The largest: {name}, ± {short(size)} % from {kind}.",
         height=110 + 30 * len(names),
         **_GROUPED,
+    )
+
+
+def lack_table(data: Mapping[str, Any]) -> Table | None:
+    """What is left in the band of the fit, beside what the instruments' noise leaves."""
+    lack: Mapping[str, Any] = data.get("lack_of_fit") or {"rows": {}}
+    rows: Mapping[str, Mapping[str, Any]] = lack["rows"]
+    records = [
+        {"row": n, "left": short(e["left"]), "noise of the instruments": short(e["noise"]), "unit": e["unit"]}
+        | {"times": short(e["left"] / e["noise"]) if e["noise"] else "-"}
+        for n, e in rows.items()
+    ]
+    note = "RMS in the band of the fit; the noise is what noise of the measured level leaves after the same filters."
+    return table(records, note=note) if records else None
+
+
+def effects(data: Mapping[str, Any]) -> Figure | None:
+    """Which effects would explain what is left, each alone."""
+    lack: Mapping[str, Any] = data.get("lack_of_fit") or {"effects": []}
+    tested: list[dict[str, Any]] = lack["effects"]
+    best: dict[str, dict[str, Any]] = {}
+    for e in tested:  # one of several widths or speeds: the best comes first
+        best.setdefault(f"{e['cause']} ({e['place']})" if e["place"] else e["cause"], e)
+    shown = list(best.items())[:_MOST_EFFECTS]
+    if not shown:
+        return None
+    share = np.array([100 * e["share"] for _, e in shown])
+    bars = plots.bars(plots.packed(share), [name for name, _ in shown], "share", COLOURS[0], orientation="h")
+    name, first = shown[0]
+    return plots.figure(
+        "What the model may lack",
+        "Each bar is the share of what is left that one effect would explain, were it added to the model. A long bar "
+        "names what is missing; where noise is all that is left, every bar is short.",
+        [Panel("", (bars,), y={"autorange": "reversed", "type": "category"})],
+        plots.x_title("share of what is left, percent"),
+        f"The most: {name}, {short(100 * first['share'])} %.",
+        height=110 + 26 * len(shown),
     )
 
 

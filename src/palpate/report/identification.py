@@ -196,8 +196,8 @@ def _replay(data: Data, view: View) -> Iterator[Block | None]:
     yield fold(f"{len(windows) - in_sight} more windows", model_plots.replay(windows[in_sight:]))
 
 
-def residuals(_: Data, view: View | None) -> Section | None:
-    """Diagnostics: in time, in distribution, against the motion, by zone."""
+def residuals(data: Data, view: View | None) -> Section | None:
+    """Diagnostics: what would explain them; in time, in distribution, against the motion, by zone."""
     if view is None:
         return None
     against = model_plots.residuals(view)
@@ -205,6 +205,8 @@ def residuals(_: Data, view: View | None) -> Section | None:
     names = ", ".join(f.title.removeprefix("Residual against ") for f in rest)
     return section(
         "Residuals",
+        fit_plots.lack_table(data),
+        fit_plots.effects(data),
         *(fit_plots.correlation(view), fit_plots.distribution(view), *shown),
         fold(f"Residuals against {names}", *rest),
         fit_plots.zones(view),

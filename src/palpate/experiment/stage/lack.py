@@ -225,7 +225,7 @@ def _of_sensors(fit: Fit) -> Iterator[Effect]:
     inputs, k = fit.inputs, fit.balance.kinematics
     for i, (sensor, w, zero) in enumerate(zip(inputs.sensors, inputs.measured, zeros_of(inputs), strict=True)):
         shown = np.nan_to_num(w - zero).reshape(-1, 2, 3)
-        turns = [np.cross(axis, shown).reshape(-1, 6) for axis in np.eye(3)]
+        turns = [np.asarray(np.cross(axis, shown), dtype=float).reshape(-1, 6) for axis in np.eye(3)]
         rows = [
             np.array(inputs.mechanism.project(k, list(sensor.to_body(x).T), ARRAYS))
             for x in (*turns, shown.reshape(-1, 6))
