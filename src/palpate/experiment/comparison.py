@@ -143,7 +143,7 @@ def _freedoms(entry: Mapping[str, Any]) -> float:
     from scipy.optimize import brentq
     from scipy.stats import t
 
-    half = (entry["ci95"][1] - entry["ci95"][0]) / 2
+    half = entry["ci95"][1] - entry["value"]  # of a positive number the lower end may be cut off
     others = sum((1.96 * float(entry.get(key) or 0.0)) ** 2 for key in ("pull", "systematic", "model"))
     quantile = float(np.sqrt(max(half**2 - others, 0.0))) / entry["noise"]
     if quantile <= float(t.ppf(0.975, 1000)):

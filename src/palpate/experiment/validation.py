@@ -183,7 +183,9 @@ def _parameters(fit: Fit, model: Model, known: Mapping[str, Any]) -> dict[str, d
         if e.name in zeros:
             continue
         value, before = drawn.get(e.name), known.get(e.name, {})
-        std = float(np.linalg.norm([e.noise, *(before.get(key) or 0.0 for key in ("noise", "pull", "systematic"))]))
+        std = float(
+            np.linalg.norm([e.noise, *(before.get(key) or 0.0 for key in ("noise", "pull", "systematic", "model"))])
+        )
         apart = None if value is None or std <= 0 or e.ci95 is None else abs(value - e.value) / std
         entry = {"name": e.name, "unit": e.unit, "value": value, "refit": e.value}
         entries[e.name] = entry | {"refit_ci95": e.ci95, "apart": apart}

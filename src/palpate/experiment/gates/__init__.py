@@ -70,9 +70,13 @@ def judge(case: Case) -> tuple[Finding, ...]:
     inputs = case.fit.inputs
     kinds = ("any", "imu" if inputs.imu is not None else "guided" if inputs.main is not None else "")
     findings = [*case.prepared.findings, *(f for gate, kind in GATES if kind in kinds for f in gate(case))]
-    causes = {f.cause for f in findings if f.fatal or f.cause in lacking.CAUSES}
-    dropped = {follower for cause in causes for follower in FOLLOWS.get(cause, ())}
+    fatal, any_ = ({x for f in some for x in FOLLOWS.get(f.cause, ())} for some in (filter(_fatal, findings), findings))
     if any(f.fatal for f in case.prepared.findings):
-        dropped.update(MADE_BY_ANYTHING)
-    kept = dict.fromkeys(f for f in findings if f.cause not in dropped)
+        fatal.update(MADE_BY_ANYTHING)
+    # a warning may explain another warning, never take a failure away
+    kept = dict.fromkeys(f for f in findings if f.cause not in (fatal if f.fatal else fatal | any_))
     return tuple(sorted(kept, key=lambda f: not f.fatal))
+
+
+def _fatal(finding: Finding) -> bool:
+    return finding.fatal

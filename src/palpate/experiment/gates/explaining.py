@@ -332,4 +332,6 @@ def replayed(case: Case) -> Iterator[Finding]:
             f"the replay goes astray, by up to {case.shown(worst, '.0f')} RMS in a window: the object is unstable "
             "there, meets stops or hands that the model does not know, or the model is wrong"
         )
-        yield Finding("replay", evidence, remedy="look at the windows on the page")
+        travel = max(w.travel for w in case.replay.scored)
+        severity = Severity.FATAL if worst > travel else Severity.WARNING
+        yield Finding("replay", evidence, remedy="look at the windows on the page", severity=severity)

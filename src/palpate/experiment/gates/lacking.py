@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
+from palpate.experiment.stage.fit import natural_sizes
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify.effects import Lack
-from palpate.physics.units import along
+from palpate.physics.units import along, shown
 
 MOVED = 0.1
 """Share of its value by which an effect must move a number to fail the verdict."""
@@ -22,22 +23,25 @@ def lacking(case: Case) -> Iterator[Finding]:
     lack = case.lack
     if lack is None:
         return
-    row = int(np.argmax(lack.left / lack.noise))
+    row = int(np.argmax(lack.times))
     unit = case.model.mechanism.rows[row].unit
     beside = f"the fit leaves {lack.left[row]:.2g} {unit} where the instruments' noise leaves {lack.noise[row]:.2g}"
     if not lack.significant:
-        if lack.left[row] > UNEXPLAINED * lack.noise[row]:
+        if lack.times[row] > UNEXPLAINED:
             name = case.model.mechanism.rows[row].name
             remedy = "look at the residuals on the page: did somebody touch the object?"
             yield Finding("unexplained", f"{beside}, and no effect that is looked for explains it", name, remedy)
         return
     best = lack.significant[0]
     words, remedy = WORDS[best.effect.cause](case, best)
-    moved = [
-        f"{e.name} by {100 * best.shift[e.name] / e.value:+.0f} %"
-        for e in case.solution.estimates
-        if e.ci95 is not None and abs(best.shift[e.name]) > max(MOVED * abs(e.value), 1.96 * np.hypot(e.noise, e.pull))
-    ]
+    instruments = {n for e in case.model.elements if e.instrument for n in case.model.names_of(e)}
+    sizes = natural_sizes(case.solution).tolist()
+    moved: list[str] = []
+    for e, size in zip(case.solution.estimates, sizes, strict=True):
+        by, size = best.shift[e.name], abs(e.value) if np.isinf(size) else size
+        if e.ci95 is None or e.name in instruments or abs(by) <= max(MOVED * size, 1.96 * np.hypot(e.noise, e.pull)):
+            continue
+        moved.append(f"{e.name} by {by:+.2g} {e.unit}")
     evidence = f"{beside}; {100 * best.share:.0f} % of it {words}"
     if moved:
         evidence += f", which would move {', '.join(moved)}"
@@ -71,24 +75,25 @@ def _direction(case: Case, lack: Lack) -> tuple[str, str]:
     return f"is damping that differs between {one} and {other}", _element(text)
 
 
-def _memory(_: Case, lack: Lack) -> tuple[str, str]:
+def _memory(case: Case, lack: Lack) -> tuple[str, str]:
+    unit = case.model.mechanism.coordinates[lack.effect.place]
     return (
-        f"is a force that remembers where the motion came from (hysteresis, over {lack.effect.shape:.2g})",
-        _element(f"type: hysteresis, name: hysteresis, acts_on: {lack.effect.place}"),
+        f"is a force that remembers where the motion came from, over about {shown(lack.effect.shape, unit)}",
+        "no element has such a memory yet: the intervals hold what it may do",
     )
 
 
 def _force(_: Case, lack: Lack) -> tuple[str, str]:
+    lean = _element(f"type: gravity, name: lean, acts_on: {lack.effect.place}")
     return (
         "is a force that depends on the position",
-        f"does the hinge lean (add {{type: gravity, acts_on: {lack.effect.place}}} to elements), is the linkage "
-        f"another one, or the spring (a higher order, or {{type: table}})?",
+        f"if it hangs or leans, {lean}; else give the spring a higher order, a table more knots, or the right linkage",
     )
 
 
 def _friction_position(_: Case, lack: Lack) -> tuple[str, str]:
-    del lack
-    return "is dry friction that depends on the position", "look whether it rubs somewhere, or use a part of the travel"
+    text = f"type: hysteresis, name: rubbing, acts_on: {lack.effect.place}"
+    return "is dry friction that depends on the position", f"look whether it rubs somewhere, or {_element(text)}"
 
 
 def _damping_position(_: Case, lack: Lack) -> tuple[str, str]:
@@ -111,7 +116,7 @@ def _lag(_: Case, lack: Lack) -> tuple[str, str]:
     which = "wrench" if late > 0 else "motion"
     return (
         f"is a {which} that is {abs(late):.1f} ms late",
-        "look for a filter in the amplifier, or say by how much (delay:)",
+        "look for a filter in the amplifier, or say of a table by how much (recordings.signals.delay)",
     )
 
 
@@ -135,11 +140,11 @@ def _drift(case: Case, lack: Lack) -> tuple[str, str]:
     return "is a zero of the load cell that drifts", "let it warm up and zero it again"
 
 
-def _gain(_: Case, lack: Lack) -> tuple[str, str]:
-    return (
-        f"is a channel that reads {1 + float(lack.coefficients[0]):.2f} times what it should",
-        "check the cable, the gain and the calibration of that channel",
-    )
+def _gain(case: Case, lack: Lack) -> tuple[str, str]:
+    times = f"reads {1 + float(lack.coefficients[0]):.2f} times what it should"
+    if case.fit.inputs.imu is None:
+        return f"is a row that {times}", "check the load cells' gains and places"
+    return f"is a channel that {times}", "check the cable, the gain and the calibration of that channel"
 
 
 def _turned(_: Case, lack: Lack) -> tuple[str, str]:

@@ -41,14 +41,19 @@ class LackOfFit:
     left: FloatArray
     """(rows,) RMS, N and N m."""
     noise: FloatArray
-    """(rows,) RMS that the noise of the instruments leaves after the same filters."""
+    """(rows,) RMS that the noise of the instruments leaves after the same filters; 0 of rows that do not count."""
     lacks: tuple[Lack, ...]
     """The effect that explains most first."""
 
     @property
+    def times(self) -> FloatArray:
+        """(rows,): what is left over the noise; 0 where there is no noise to compare with."""
+        return np.where(self.noise > 0, self.left / np.where(self.noise > 0, self.noise, 1.0), 0.0)
+
+    @property
     def significant(self) -> list[Lack]:
         """Those that are surely there, and explain at least half as much as the first of them."""
-        if not (self.left > BEYOND * self.noise).any():
+        if not (self.times > BEYOND).any():
             return []
         sure = [x for x in self.lacks if x.evidence > SURE and x.share >= LEAST]
         return [x for x in sure if x.share > sure[0].share / 2]
@@ -79,7 +84,8 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
     samples = max(1, rows.samples.sum())
     rms = [np.sqrt((x.reshape(-1, count) ** 2).sum(axis=0) / samples) / fit.train.weights for x in (left, noise)]
     tested = lacks(rows, fit.solution, _effects(fit, wrench), Noise(_effects(noisy, wrench_noisy), noise))
-    return LackOfFit(rms[0], rms[1], tuple(tested))
+    counts = np.array([row.name not in fit.inputs.unwanted for row in fit.inputs.mechanism.rows])
+    return LackOfFit(rms[0], np.where(counts, rms[1], 0.0), tuple(tested))
 
 
 def _noisy(fit: Fit) -> Fit:
@@ -104,6 +110,13 @@ def _noisy(fit: Fit) -> Fit:
 def with_model_part(fit: Fit, lack: LackOfFit) -> Fit:
     """The fit with intervals that hold what effects would change that the model lacks."""
     parts = {e.name: max((abs(x.shift[e.name]) for x in lack.significant), default=0.0) for e in fit.solution.estimates}
+    if any(
+        x.effect.cause == "force-position" for x in lack.significant
+    ):  # what a polynomial takes upon itself is unknown
+        for element in fit.inputs.model.elements if fit.inputs.main is not None else ():
+            if element.polynomial is not None:
+                for name in fit.inputs.model.names_of(element):
+                    parts[name] = max(parts[name], VAGUE * abs(fit.solution[name].value))
     solution, sizes = fit.solution.wider("model", parts), natural_sizes(fit.solution).tolist()
     return replace(fit, solution=replace(solution, estimates=tuple(map(_called, solution.estimates, sizes))))
 
