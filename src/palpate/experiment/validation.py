@@ -87,7 +87,7 @@ def validate(
         "rms": rms_,
         "samples": len(samples),
         "parameters": parameters,
-        "replay": replayed,
+        "replay": None if replayed is None else replayed | {"unit": unit},
         "findings": [f.as_json() for f in findings],
         "verdict": {"passed": not reasons, "reasons": reasons},
         "warnings": sentences(findings, fatal=False),

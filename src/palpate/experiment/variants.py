@@ -30,12 +30,12 @@ def rank_body(experiment: Experiment[Any], tell: Tell = lambda _: None) -> Ranki
         return rank_variants(balance, door_variants(balance.model, span=_span(balance)), segments)
 
 
-def ranking_data(ranking: Ranking, title: str, unit: str = "N m") -> dict[str, Any]:
+def ranking_data(ranking: Ranking, title: str) -> dict[str, Any]:
     """A ranking as plain data, for variants.json."""
     return {
         "palpate_variants": 1,
         "title": title,
-        "unit": unit,
+        "unit": ranking.chosen.variant.model.mechanism.rows[0].unit,
         "chosen": ranking.chosen.variant.name,
         "best": ranking.best.variant.name,
         "rule": "the simplest within one standard error of the best, ten folds of consecutive pieces",

@@ -202,6 +202,8 @@ class Inputs:
     """(rows,) N and N m, whose ratios weight the rows; None: from what each row leaves."""
     unwanted: tuple[str, ...] = ()
     """Rows that do not count."""
+    closed_std: float = 0.0
+    """How well it is known where the main coordinate is zero, rad or m."""
     tilt_std_rad: float = 0.0
     """How well the vertical is known, about each level axis."""
     conversion: Conversion = "anti-aliased"

@@ -73,6 +73,8 @@ SAME_CLOCK_S = 5e-4
 FEWEST_IN_WINDOW = 5
 MUCH_LESS = 0.7
 """Share of a measured noise power; what differs more is not a matter of chance."""
+APART = 1.5
+"""Standard deviations by which two records of where an object is shut are taken to differ."""
 MOVES, SHUT, BEYOND = 0.5, 1.0, 3.0
 """Steps (`STEP`): what rests may seem to move by that much, two shut positions may differ, a stop gives way."""
 UPRIGHT_RAD = np.radians(1.0)
@@ -160,6 +162,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     findings += [*handles.findings, *(f for cell in cells for f in cell.faults())]
     segments = segments_of(experiment, times, body.rows)
     static, ground, stops = next(iter(segments["static"]), None), None, None
+    closed_std = 0.0
     if model.mechanism.wheel is not None:
         ground = ground_of(captured, model.mechanism, segments, static)
         poses, T_cloud_body = ground.poses, body.frames["axle"]
@@ -170,7 +173,8 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         poses, T_cloud_body = joint.poses(body.poses), joint.T_body_frame
         position = model.mechanism.coordinates_of(poses)[:, 0]
         findings += check_joint(joint, body.poses)
-        position = position - _zero_position(experiment, captured, joint, model, position, segments, findings)
+        shut, closed_std = _zero_position(experiment, captured, joint, model, position, segments, findings)
+        position = position - shut
         stops = _stops(experiment, position, model.mechanism.position_units[0])
         _check_reach(experiment, model, position, findings)
         q = position[:, None]
@@ -194,6 +198,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         belief=belief_of(experiment, model, handles, [s.T_body_sensor for s in sensors]),
         unwanted=tuple(r.name for r in model.mechanism.rows if config.rows == "moments" and r.unit == "N"),
         tilt_std_rad=0.0 if ground is None else ground.tilt_std_rad,
+        closed_std=closed_std,
         conversion="plain" if isinstance(config.filtering, PublishedPart) else "anti-aliased",
         at_contact=at_contact,
     ).with_zero(zero)
@@ -228,9 +233,11 @@ def _zero_position(
     position: FloatArray,
     segments: Mapping[str, list[Segment]],
     findings: list[Finding],
-) -> float:
-    """Where the object is shut: in the static recording, else in the static segment, else at first."""
-    unit, recorded = model.mechanism.position_units[0], None
+) -> tuple[float, float]:
+    """Where the object is shut, and how sure that is: in the static segment, else in the static recording, else at
+    first. Where segment and recording differ, either may have it ajar, or its markers touched since.
+    """
+    unit, recorded, std = model.mechanism.position_units[0], None, 0.0
     limit, show = SHUT * STEP[unit], shown_as(unit)
     if captured.body.reference == "static":
         here = Poses(np.zeros(1), np.eye(3)[None], np.zeros((1, 3)))
@@ -249,7 +256,9 @@ def _zero_position(
             if least > limit:
                 evidence += f"; it is never seen shut, the nearest it comes is {show(least, '.1f')}"
             findings.append(Finding("closed", evidence, "segments.static", "", Severity.FATAL))
-        zero = zero if recorded is None else recorded  # a latch or a draught may leave it ajar between two motions
+            zero = recorded
+        elif recorded is not None:
+            std = abs(zero - recorded) / APART
     else:
         zero = recorded if recorded is not None else float(position[np.isfinite(position)][0])
         evidence = "the sensor's preload is taken as zero, and what it shows untouched goes into the spring"
@@ -269,7 +278,7 @@ def _zero_position(
             evidence = f"opening counts negative (the position runs from {show(low, '.1f')} to {show(high, '.1f')})"
             remedy = "let markers.hinge.points name the other way"
         findings.append(Finding("closed", evidence, remedy=remedy, severity=Severity.FATAL))
-    return zero
+    return zero, std
 
 
 def _shut(position: FloatArray, unit: str, findings: list[Finding]) -> float:

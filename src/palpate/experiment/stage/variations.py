@@ -55,6 +55,8 @@ def estimated(inputs: Inputs) -> Iterator[Variation]:
     for i, sensor in enumerate(inputs.sensors):
         for turn in sensor.turn_root.T:
             yield Variation("sensor_rotation", _with_sensor(inputs, i, _turned(sensor.T_body_sensor, turn)))
+    if inputs.closed_std > 0 and not inputs.filtering.published:
+        yield Variation("closed", _closed(inputs, inputs.closed_std))
     if inputs.tilt_std_rad > 0:
         for axis in AXES[:2]:
             yield Variation("tilt", tilted(inputs, inputs.tilt_std_rad * axis))
