@@ -195,8 +195,8 @@ def nearest_rotations(moments: FloatArray) -> tuple[FloatArray, FloatArray, Floa
     I = _largest_root(det, minors)
     II = (I * I - 1.0) / 2
     below = I * II - det
-    R = I * cof + (I * I - II) * H - _product(H, _product(H.swapaxes(0, 1), H))
-    R /= np.where(below > _DOUBLE, below, 1.0)
+    stretched = I * cof + (I * I - II) * H - _product(H, _product(H.swapaxes(0, 1), H))
+    R = stretched / np.where(below > _DOUBLE, below, 1.0)
     departure = np.abs(_product(R.swapaxes(0, 1), R) - np.eye(3)[:, :, None]).max(axis=(0, 1))
     s1 = _largest_singular(det, minors)
     smallest = I - s1
