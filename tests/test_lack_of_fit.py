@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from palpate.experiment import gates as gates_room
 from palpate.experiment import read_experiment, run_experiment
 from palpate.experiment.run import fit_prepared, prepare_experiment
 from palpate.experiment.stage.lack import lack_of_fit
+from palpate.findings import Finding, Severity
 from palpate.identify import build_balance, compress, solve
 from palpate.identify.balance import stack_rows
 from palpate.identify.effects import Effect, Noise, lacks
@@ -100,3 +103,12 @@ def test_the_remedy_works(tmp_path: Path) -> None:
     assert not any(f.cause == "friction-speed" for f in result.findings)
     low, high = result.data["parameters"]["b_c"]["ci95"]
     assert low < truth["b_c"] < high
+
+
+def test_a_warning_explains_warnings_and_takes_no_failure_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    failure = Finding("carry-over", "the test error is large", severity=Severity.FATAL)
+    told = [Finding("unexplained", "much is left"), Finding("noise", "more than noise is left"), failure]
+    monkeypatch.setattr(gates_room, "GATES", ((lambda _: told, "any"),))
+    fit = SimpleNamespace(inputs=SimpleNamespace(imu=None, main=0))
+    findings = gates_room.judge(SimpleNamespace(fit=fit, prepared=SimpleNamespace(findings=())))  # type: ignore[arg-type]
+    assert [f.cause for f in findings] == ["carry-over", "unexplained"]

@@ -57,7 +57,7 @@ class Lack:
     share: float
     """Of the squares that the fit leaves."""
     evidence: float
-    """Wald's statistic over the number of columns, on a scale where 1 is the limit of 95 %."""
+    """Wald's statistic over the number of columns, on a scale where 1 is about the limit of 95 %."""
     coefficients: FloatArray
     """(columns,)."""
     stds: FloatArray

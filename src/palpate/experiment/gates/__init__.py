@@ -70,13 +70,13 @@ def judge(case: Case) -> tuple[Finding, ...]:
     inputs = case.fit.inputs
     kinds = ("any", "imu" if inputs.imu is not None else "guided" if inputs.main is not None else "")
     findings = [*case.prepared.findings, *(f for gate, kind in GATES if kind in kinds for f in gate(case))]
-    fatal, any_ = ({x for f in some for x in FOLLOWS.get(f.cause, ())} for some in (filter(_fatal, findings), findings))
+    explained = _followers(findings)
+    failures = _followers(f for f in findings if f.fatal)  # a warning never takes a failure away
     if any(f.fatal for f in case.prepared.findings):
-        fatal.update(MADE_BY_ANYTHING)
-    # a warning may explain another warning, never take a failure away
-    kept = dict.fromkeys(f for f in findings if f.cause not in (fatal if f.fatal else fatal | any_))
+        failures.update(MADE_BY_ANYTHING)
+    kept = dict.fromkeys(f for f in findings if f.cause not in (failures if f.fatal else failures | explained))
     return tuple(sorted(kept, key=lambda f: not f.fatal))
 
 
-def _fatal(finding: Finding) -> bool:
-    return finding.fatal
+def _followers(findings: Iterable[Finding]) -> set[str]:
+    return {follower for f in findings for follower in FOLLOWS.get(f.cause, ())}

@@ -110,13 +110,11 @@ def _noisy(fit: Fit) -> Fit:
 def with_model_part(fit: Fit, lack: LackOfFit) -> Fit:
     """The fit with intervals that hold what effects would change that the model lacks."""
     parts = {e.name: max((abs(x.shift[e.name]) for x in lack.significant), default=0.0) for e in fit.solution.estimates}
-    if any(
-        x.effect.cause == "force-position" for x in lack.significant
-    ):  # what a polynomial takes upon itself is unknown
-        for element in fit.inputs.model.elements if fit.inputs.main is not None else ():
-            if element.polynomial is not None:
-                for name in fit.inputs.model.names_of(element):
-                    parts[name] = max(parts[name], VAGUE * abs(fit.solution[name].value))
+    if any(x.effect.cause == "force-position" for x in lack.significant):
+        # how much of that force the polynomial of a spring has taken upon itself is not known
+        springs = [e for e in fit.inputs.model.elements if e.polynomial is not None]
+        for name in (n for e in springs for n in fit.inputs.model.names_of(e)):
+            parts[name] = max(parts[name], VAGUE * abs(fit.solution[name].value))
     solution, sizes = fit.solution.wider("model", parts), natural_sizes(fit.solution).tolist()
     return replace(fit, solution=replace(solution, estimates=tuple(map(_called, solution.estimates, sizes))))
 
@@ -133,7 +131,7 @@ def _called(e: Estimate, size: float) -> Estimate:
 
 
 def _of_all_samples(fit: Fit) -> tuple[FloatArray, FloatArray]:
-    """(rows, samples) each: residuals, and the wrench as predicted; where it is not, as measured."""
+    """(rows, samples) each: residuals, and the wrench as predicted; 0 where either is not known."""
     y = np.zeros(len(fit.p) + 1)
     y[-1] = 1.0
     measured, residuals = (np.nan_to_num(x) for x in fit.balance.combined(y, np.append(-fit.p, 1.0)))
