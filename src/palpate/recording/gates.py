@@ -179,14 +179,31 @@ def _is_abrupt(depth: FloatArray, count: int, least: float) -> bool:
 
 
 def _frozen(used: _Used, runs: _Runs, step: float) -> BoolArray:
-    """Which runs are too long for the noise that stands right before and after them."""
-    suspects = runs.length > max(_FROZEN_S * used.rate_hz, 2)
-    for place in np.flatnonzero(suspects):
+    """Which runs are too long for the noise that stands right before and after them.
+
+    Vibration of what moves is noise too. An instrument that is quiet wherever its object rests (an encoder, a
+    gyroscope that is rounded) shows so in one rest that begins or ends smoothly; then only runs count during which the
+    signal went on.
+    """
+    long = runs.length > max(_FROZEN_S * used.rate_hz, 2)
+    suspects, went_on, ended = long.copy(), long.copy(), np.zeros_like(long)
+    for place in np.flatnonzero(long):
         first, count = int(runs.start[place]), int(runs.length[place])
         before = used.x[max(0, first - 2 * _BLOCK) : first]
         after = used.x[first + count : first + count + 2 * _BLOCK]
-        suspects[place] = _is_frozen(before, float(runs.value[place]), count, after, step, len(used.x))
-    return suspects
+        value = float(runs.value[place])
+        suspects[place] = _is_frozen(before, value, count, after, step, len(used.x))
+        if suspects[place]:  # it jumps to where the signal is by then, or it stops in the middle of a motion
+            ended[place] = not np.isfinite(after[:1]).any()
+            beside = before[-1 - int(_FROZEN_S * used.rate_hz) :] if ended[place] else after
+            noise = max(_white_noise(before) or 0.0, _white_noise(after) or 0.0)
+            went_on[place] = abs(float(beside[0]) - value) > 6 * (step + noise)
+    rests = long & ~suspects
+    if not rests.any() or runs.length[rests].max() < runs.length[suspects].min(initial=0):
+        return suspects
+    for place in np.flatnonzero(ended):  # at the value at which it rests at other times, it has come to rest
+        went_on[place] &= np.abs(runs.value[rests] - runs.value[place]).min() > 2 * step
+    return suspects & went_on
 
 
 def _is_frozen(before: FloatArray, value: float, count: int, after: FloatArray, step: float, samples: int) -> bool:
