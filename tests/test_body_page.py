@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from palpate.elements import Coulomb, Hysteresis, PolynomialSpring, RigidBody, ScalarInertia, Stribeck, Viscous
-from palpate.experiment.view import CoordinateSeries, View
+from palpate.experiment.stage.view import CoordinateSeries, View
 from palpate.identify.shapes import Profile
 from palpate.mechanisms import Free, Hinge
 from palpate.mechanisms.mechanism import Row

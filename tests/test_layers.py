@@ -44,9 +44,8 @@ BUILDS_ON = {
 """
 
 INSIDE_EXPERIMENT = {
-    "view": (),
     "file": (),
-    "stage": ("file", "view"),
+    "stage": ("file",),
     "gates": ("stage",),
     "run": ("gates",),
     "comparison": ("run",),

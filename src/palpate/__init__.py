@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from palpate.experiment.stage.result import read_result as read_result
     from palpate.experiment.stage.variations import with_estimated as with_estimated
     from palpate.experiment.stage.variations import with_systematic as with_systematic
+    from palpate.experiment.stage.view import View as View
     from palpate.experiment.validation import validate as validate
-    from palpate.experiment.view import View as View
     from palpate.export import export_model as export_model
     from palpate.findings import Finding as Finding
     from palpate.findings import Severity as Severity
@@ -120,7 +120,7 @@ _PUBLIC = {
         ("palpate.identify.solution", "Estimate Status"),
         ("palpate.runtime", "HandleSensor SensorStepper StepStatus Stepper"),
         ("palpate.experiment", "Experiment Result read_experiment run_experiment"),
-        ("palpate.experiment.view", "View"),
+        ("palpate.experiment.stage.view", "View"),
         ("palpate.experiment.comparison", "compare"),
         ("palpate.experiment.inspection", "inspect_recordings"),
         ("palpate.experiment.validation", "validate"),

@@ -1,5 +1,5 @@
 """Figures and tables about fit and data: residuals, kinds of uncertainty, the prior's weight; instruments, clocks,
-markers, wrenches in space and excitation.
+wrenches in space and excitation.
 """
 
 from __future__ import annotations
@@ -11,12 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from palpate.experiment.view import Arrows, ClockEvidence, InstrumentSummary, View
-from palpate.physics.arrays import BoolArray, FloatArray, rms
+from palpate.experiment.stage.recordings import Instrument
+from palpate.experiment.stage.view import Arrows, View
+from palpate.motion.clock import noise_floor
+from palpate.motion.offset import Offset
+from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, rms, runs
+from palpate.recording import Recording
 from palpate.report import plots
 from palpate.report.model_plots import compared, directions, zone_borders
 from palpate.report.page import Figure, Json, Table, table
-from palpate.report.plots import COLOURS, DARK, GREY, Panel, curve, millimetres, short, shown_in
+from palpate.report.plots import COLOURS, DARK, GREY, Panel, curve, short, shown_in
 
 _LONGEST_S, _MOST_LAGS = 1.0, 200
 BAND_99 = 2.5758293035489004
@@ -308,29 +312,37 @@ def weakest_table(data: Mapping[str, Any]) -> Table:
 
 
 def instruments_table(view: View) -> Table:
-    """One line per instrument: rate, length, gaps, jitter."""
-    rows = (
-        (
-            *(i.name, i.file, f"{i.rate_hz:.6g}", str(i.samples), f"{i.to_s - i.from_s:.1f}"),
-            *((str(i.gaps), f"{i.longest_gap_s:.3f}") if i.gaps else ("none", "-")),
-            f"{1e6 * i.jitter_s:.0f}" if np.isfinite(i.jitter_s) else "-",
-        )
-        for i in view.instruments
-    )
+    """One line per instrument: rate, length, gaps, jitter; a gap of motion capture is a time without a pose."""
+    rows: list[tuple[str, ...]] = []
+    if view.body is not None:
+        times = view.body.poses.times_s
+        lost = [(b - a) / rate_hz(times) for a, b in runs(~view.body.poses.seen)]
+        rows.append(_instrument("mocap", view.body.recording, times, lost, float("nan")))
+    for key, i in view.instruments.items():
+        rows.append(_instrument(key, i.recording, i.even.times_s, [b - a for a, b in i.even.lost], i.even.jitter_s))
     headings = ("instrument", "file", "rate, Hz", "samples", "length, s", "gaps", "longest, s", "jitter, µs")
-    gaps = [i.gaps for i in view.instruments]
+    gaps = [row[5] != "none" for row in rows]
     note = "A gap of motion capture is a time in which too few markers were seen to know the pose." if any(gaps) else ""
     return table(rows, headings, marked=gaps, note=note)
 
 
-def channels_table(instrument: InstrumentSummary) -> Table:
-    """Range and noise of each channel."""
-    rows = (
-        (c.name, plots.unit_text(c.unit), f"{c.lowest:.4g}", f"{c.highest:.4g}", f"{c.noise:.3g}")
-        for c in instrument.channels
-    )
-    headings = ("channel", "unit", "lowest", "highest", "noise (1 σ)")
-    return table(rows, headings, f"{instrument.name}: channels")
+def _instrument(
+    key: str, recording: Recording, times_s: FloatArray, lost: list[float], jitter_s: float
+) -> tuple[str, ...]:
+    file, length = "" if recording.source is None else recording.source.name, f"{times_s[-1] - times_s[0]:.1f}"
+    gaps = (str(len(lost)), f"{max(lost):.3f}") if lost else ("none", "-")
+    jitter = f"{1e6 * jitter_s:.0f}" if np.isfinite(jitter_s) else "-"
+    return (DEVICES[key], file, f"{rate_hz(times_s):.6g}", str(len(times_s)), length, *gaps, jitter)
+
+
+def channels_table(key: str, instrument: Instrument) -> Table:
+    """Range and noise of each channel in use."""
+    rows: list[tuple[str, ...]] = []
+    for name, noise in zip(instrument.channels, noise_floor(instrument.even.x), strict=True):
+        x = instrument.recording[name].samples
+        low, high = (f"{f(x):.4g}" for f in (np.nanmin, np.nanmax)) if np.isfinite(x).any() else ("-", "-")
+        rows.append((name, plots.unit_text(instrument.recording[name].unit), low, high, f"{noise:.3g}"))
+    return table(rows, ("channel", "unit", "lowest", "highest", "noise (1 σ)"), f"{DEVICES[key]}: channels")
 
 
 def clocks_table(data: Mapping[str, Any]) -> Table:
@@ -349,10 +361,10 @@ def clocks_table(data: Mapping[str, Any]) -> Table:
     return table(rows, ("clock of", "offset, s", "± 95 %, ms", "drift, ppm", "how"), note=note)
 
 
-def clock_figure(clock: ClockEvidence) -> Figure:
+def clock_figure(name: str, clock: Offset) -> Figure:
     """The unexplained share of the variance around the estimated offset."""
     # the grid of lags seldom meets the best one
-    lags = np.append(1e3 * clock.lags_s, 0.0)
+    lags = np.append(1e3 * (clock.lags_s - clock.value_s), 0.0)
     order = np.argsort(lags)
     share = 100 * np.append(clock.misfit, 1 - clock.explained)[order]
     half, low, high = 1.96e3 * clock.std_s, float(np.nanmin(share)), float(np.nanmax(share))
@@ -360,7 +372,7 @@ def clock_figure(clock: ClockEvidence) -> Figure:
     valley = [plots.band(-half, half, COLOURS[1], 0.4)] if np.isfinite(half) else []
     data = (curve(lags[order], share, "unexplained", mode="lines+markers"),)
     return plots.figure(
-        f"Clock of the {DEVICES.get(clock.name, clock.name)}",
+        f"Clock of the {DEVICES.get(name, name)}",
         "There should be one clear valley at zero; the 95 % interval is shaded and often narrower than the line.",
         [Panel("unexplained, %", data, y=scale)],
         plots.x_title("lag from the estimated offset, ms"),
@@ -368,55 +380,6 @@ def clock_figure(clock: ClockEvidence) -> Figure:
         f"{100 * clock.runner_up:.0f} %; ±\u00a0{half:.2g}\u00a0ms.",
         marks=[plots.upright(0.0), *valley],
         height=280,
-    )
-
-
-# --- markers ----------------------------------------------------------------------------------------------------------
-
-
-def markers_words(view: View) -> str:
-    """How well the markers fit a rigid body, in a sentence."""
-    known = [m for m in view.markers if np.isfinite(m.mean_error_m)]
-    if not known:
-        return "No marker was seen."
-    worst, hidden = max(known, key=lambda m: m.largest_error_m), max(view.markers, key=lambda m: m.hidden)
-    mean, faulty = float(np.mean([m.mean_error_m for m in known])), [m.name for m in view.markers if m.fault]
-    return (
-        f"{len(view.markers)} markers: mean error {millimetres(mean)} mm, largest {millimetres(worst.largest_error_m)} "
-        f"mm ({worst.name} at {worst.at_s:.1f} s); {hidden.name} was hidden most, {100 * hidden.hidden:.0f} % of the "
-        f"time; {'faults: ' + ', '.join(faulty) if faulty else 'no faults'}."
-    )
-
-
-def markers_table(view: View) -> Table:
-    """Error of each marker against the rigid body, as stored."""
-    rows = (
-        (
-            *(m.name, millimetres(m.mean_error_m), millimetres(m.largest_error_m)),
-            f"{m.at_s:.2f}" if np.isfinite(m.mean_error_m) else "-",
-            f"{100 * m.hidden:.1f} %" if m.hidden else "-",
-            m.fault or "-",
-        )
-        for m in view.markers
-    )
-    headings = ("marker", "mean error, mm", "largest, mm", "at, s", "hidden", "fault")
-    return table(rows, headings, marked=[m.fault for m in view.markers])
-
-
-def marker_error(view: View) -> Figure | None:
-    """Mean error of the markers over time."""
-    error = view.marker_error
-    if error is None or not np.isfinite(error.values).any():
-        return None
-    zero, mm = plots.zero_of(view.times_s), 1e3 * error.values
-    worst = int(np.nanargmax(mm))
-    return plots.over_time(
-        "Marker error over time",
-        "A level that jumps and stays is a marker that moved on the body; lone peaks are wrong labels or reflections.",
-        view.times_s,
-        {"mean error, mm": {"mean over the markers": mm}},
-        f"{np.nanmean(mm):.2f} mm on average, {mm[worst]:.2f} mm at most, at {view.times_s[worst] - zero:.1f} s.",
-        height=250,
     )
 
 
@@ -476,9 +439,9 @@ def _arrows(a: Arrows, longest: float, tint: str) -> tuple[Json, FloatArray, flo
 # --- excitation -------------------------------------------------------------------------------------------------------
 
 
-def excitation(data: Mapping[str, Any], view: View | None) -> tuple[Table | Figure, ...]:
+def excitation(data: Mapping[str, Any]) -> tuple[Table | Figure, ...]:
     """RMS of the motion along and about each axis: the numbers, and each beside the strongest axis of its kind."""
-    sizes: Mapping[str, Mapping[str, float]] = data.get("excitation") or ({} if view is None else view.excitation)
+    sizes: Mapping[str, Mapping[str, float]] = data.get("excitation") or {}
     kinds = {k: words for k, words in _EXCITED.items() if k in sizes and max(sizes[k].values(), default=0.0) > 0}
     if not kinds:
         return ()

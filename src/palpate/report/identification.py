@@ -16,11 +16,12 @@ import numpy as np
 
 from palpate.errors import UnknownName
 from palpate.experiment.stage.result import Result
-from palpate.experiment.view import View
+from palpate.experiment.stage.view import View
 from palpate.files import write_text
 from palpate.findings import Severity
 from palpate.physics.arrays import rms
 from palpate.report import fit_plots, model_plots, tables
+from palpate.report.inspection import body_line, error_over_time, markers_table
 from palpate.report.page import Block, Lead, Section, Table, Words, figures_in, fold, section, write_page
 from palpate.report.paper import FORMATS, SUFFIXES, TABLE_FORMATS, Format, TableFormat, result_tables, save_figure
 from palpate.report.plots import quantity, short
@@ -230,22 +231,23 @@ def recordings(_: Data, view: View | None) -> Section | None:
     """What the instruments wrote, and its quality."""
     if view is None:
         return None
-    channels = fold("Range and noise of each channel", *map(fit_plots.channels_table, view.instruments))
-    return section("Recordings", fit_plots.instruments_table(view), channels)
+    channels = (fit_plots.channels_table(*pair) for pair in view.instruments.items())
+    return section("Recordings", fit_plots.instruments_table(view), fold("Range and noise of each channel", *channels))
 
 
 def clocks(data: Data, view: View | None) -> Section:
     """How the instruments' clocks stand to each other, and the evidence."""
-    figures = () if view is None else map(fit_plots.clock_figure, view.clocks)
+    figures = () if view is None else (fit_plots.clock_figure(*pair) for pair in view.clocks.items())
     return section("Clocks", fit_plots.clocks_table(data), *figures)
 
 
 def markers(_: Data, view: View | None) -> Section | None:
     """How well the markers fit a rigid body."""
-    if view is None or not view.markers:
+    body = None if view is None else view.body
+    if body is None:
         return None
-    each = fit_plots.markers_table(view).folded(f"All {len(view.markers)} markers", _LONG)
-    return section("Markers", Words(fit_plots.markers_words(view)), *each, fit_plots.marker_error(view))
+    each = markers_table(body).folded(f"All {len(body.raw.names)} markers", _LONG)
+    return section("Markers", Words(body_line(body)), *each, error_over_time(body))
 
 
 def frames(_: Data, view: View | None) -> Section | None:
@@ -257,7 +259,7 @@ def excitation(data: Data, view: View | None) -> Section:
     """How much there was of each motion."""
     if view is not None and view.main is not None:
         return section("Excitation", fit_plots.ways_table(view), fit_plots.travel(view))
-    return section("Excitation", *fit_plots.excitation(data, view))
+    return section("Excitation", *fit_plots.excitation(data))
 
 
 def origin(data: Data, view: View | None) -> Section:

@@ -6,6 +6,7 @@ A part yields words and tables, which page and terminal share, and functions tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +20,6 @@ from palpate.errors import DataProblem
 from palpate.experiment.inspection import Inspection
 from palpate.experiment.stage.capture import Body, CapturedMotion, wrench_features
 from palpate.experiment.stage.recordings import Instrument
-from palpate.experiment.view import ClockEvidence
 from palpate.files import finite
 from palpate.findings import Finding, sentences
 from palpate.motion.clock import ClockMap, without_lost
@@ -253,11 +253,6 @@ def _signals(recording: Recording) -> Block | None:
 # --- markers ----------------------------------------------------------------------------------------------------------
 
 
-def marker_name(name: str) -> str:
-    """A marker's name without its subject."""
-    return name.rsplit(":", 1)[-1]
-
-
 def _is_repaired(body: Body) -> bool:
     """Whether a fault was put right, rather than only named."""
     return any(f.kind != "unsteady" for f in body.checked.faults)
@@ -266,8 +261,8 @@ def _is_repaired(body: Body) -> bool:
 def _markers(body: Body, hinge: HingeAxis | None) -> Iterator[_Part]:
     # of the declared roles, and of a hinge that the motion shows
     frames = body.frames | ({} if hinge is None or "hinge" in body.frames else {"hinge": hinge.T_body_hinge})
-    yield from (Words(_body_line(body)), _markers_table(body), partial(_error_bars, body))
-    yield partial(_error_over_time, body)
+    yield from (Words(body_line(body)), markers_table(body), partial(_error_bars, body))
+    yield partial(error_over_time, body)
     yield partial(
         _timeline,
         body.markers,
@@ -284,7 +279,7 @@ def _markers(body: Body, hinge: HingeAxis | None) -> Iterator[_Part]:
     yield table(rows, ("frame", "x, mm", "y, mm", "z, mm", "x axis", "y axis", "z axis"), "Frames in the cloud")
 
 
-def _body_line(body: Body) -> str:
+def body_line(body: Body) -> str:
     """Where the reference cloud comes from, and how well the markers fit it."""
     marker, largest, when = body.raw.largest()
     text = f"{len(body.cloud.names)} markers against {_CLOUDS.get(body.reference, body.reference)}: mean error "
@@ -295,7 +290,7 @@ def _body_line(body: Body) -> str:
     return f"{text}. {_sentence(lost)}".strip()
 
 
-def _markers_table(body: Body) -> Table:
+def markers_table(body: Body) -> Table:
     """Error of each marker as stored and after repair, how often it is hidden, and what is wrong with it."""
     records: list[dict[str, str]] = []
     for (name, mean, largest, when, hidden), good in zip(body.raw.rows(), body.fit.rows(), strict=True):
@@ -340,7 +335,7 @@ def _error_bars(body: Body) -> Figure:
     )
 
 
-def _error_over_time(body: Body) -> Figure:
+def error_over_time(body: Body) -> Figure:
     """Distance of the markers from their places over time, with their faults."""
     axis, error = time_axis(body.raw.poses.times_s), 1e3 * body.raw.alignment.error
     largest = np.where(np.isnan(error), -1.0, error).max(axis=0)
@@ -361,6 +356,11 @@ def _error_over_time(body: Body) -> Figure:
     kinds = {f.kind: _SHADES[f.kind] for f in body.checked.faults if f.kind in _SHADES}
     title = "Distance of the markers from their places"
     return plots.figure(title, say, panels, axis.layout, marks=_fault_marks(body, axis), keys=kinds)
+
+
+def marker_name(name: str) -> str:
+    """A marker's name without its subject."""
+    return name.rsplit(":", 1)[-1]
 
 
 def _fault_marks(body: Body, axis: TimeAxis) -> list[Mark]:
@@ -462,7 +462,7 @@ def _clocks(inspection: Inspection) -> Iterator[_Part]:
     clocks = {n: d.clock for n, d in devices.items() if d.clock is not None}
     for name, clock in clocks.items():
         offset = devices[name].offset
-        yield from () if offset is None else (partial(clock_figure, _evidence(name, offset, clock)),)
+        yield from () if offset is None else (partial(clock_figure, name, _evidence(offset, clock)),)
         yield partial(_overlays, inspection, name, devices[name], clock)
     if clocks:
         yield partial(_drift_lines, clocks, inspection)
@@ -494,12 +494,12 @@ class _Pair(NamedTuple):
     measured: FloatArray
 
 
-def _evidence(name: str, offset: Offset, clock: ClockMap) -> ClockEvidence:
+def _evidence(offset: Offset, clock: ClockMap) -> Offset:
     """How well the signals fit at other lags; an offset may count the other way than the clock's map."""
     sign = 1.0 if abs(clock.offset_s - offset.value_s) <= abs(clock.offset_s + offset.value_s) else -1.0
     low, high = clock.interval_at(np.asarray(clock.at_s))
-    lags, std = sign * offset.lags_s - clock.offset_s, float(high - low) / (2 * 1.96)
-    return ClockEvidence(name, lags, offset.misfit, std, offset.explained, offset.runner_up)
+    std = float(high - low) / (2 * 1.96)
+    return replace(offset, value_s=clock.offset_s, lags_s=sign * offset.lags_s, std_s=std)
 
 
 def _overlays(inspection: Inspection, name: str, device: Instrument, clock: ClockMap) -> Iterator[Figure]:

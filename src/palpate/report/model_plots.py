@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.experiment.view import CoordinateSeries, View
+from palpate.experiment.stage.view import CoordinateSeries, View
 from palpate.identify.shapes import Profile
 from palpate.mechanisms.mechanism import Row
 from palpate.model import Model

@@ -16,7 +16,7 @@ from palpate.experiment.paper.choices import BODIES, PAPER
 from palpate.experiment.paper.published import BODY_HZ, Trace
 from palpate.experiment.paper.reproduce import Entry, Reproduction
 from palpate.experiment.paper.table import Line, choices_text, comparison, correction_text, outside, reproduction_data
-from palpate.experiment.view import View
+from palpate.experiment.stage.view import View
 from palpate.files import write_text
 from palpate.report import plots
 from palpate.report.model_plots import force_of

@@ -16,24 +16,13 @@ from palpate.elements import SensorBias
 from palpate.errors import FileProblem, PalpateError
 from palpate.experiment.file.reading import Experiment, recordings_of
 from palpate.experiment.file.schema import HandleWeightPart, SensorPart, sensor_label
-from palpate.experiment.stage.capture import Body, CapturedMotion
 from palpate.experiment.stage.fit import Fit, damping_changes
 from palpate.experiment.stage.ground import resistance, with_feet
-from palpate.experiment.stage.inputs import Sensor, Zero, coordinates_of, position_noise, projected, zeros_of
+from palpate.experiment.stage.inputs import Sensor, Zero, position_noise, projected, zeros_of
 from palpate.experiment.stage.lack import LackOfFit
 from palpate.experiment.stage.prepare import Prepared, expected_noise, shown_as
 from palpate.experiment.stage.recordings import sensor_of
-from palpate.experiment.view import (
-    Arrows,
-    ChannelSummary,
-    ClockEvidence,
-    CoordinateSeries,
-    InstrumentSummary,
-    MarkerSummary,
-    Scene,
-    Series,
-    View,
-)
+from palpate.experiment.stage.view import SENSOR_NAMES, View, picture
 from palpate.files import finite, read_bytes, sha256, write_text
 from palpate.findings import Finding, sentences
 from palpate.identify import Solution, compress, cross_validate
@@ -41,17 +30,15 @@ from palpate.identify.balance import Segment
 from palpate.identify.diagnosis import weakest_direction
 from palpate.identify.solution import Estimate, Status, damping_curve
 from palpate.model import Model
-from palpate.motion.clock import Even, noise_floor
-from palpate.physics.arrays import FloatArray, rate_hz, rms, runs, segment_mask
+from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.inertia import PHI_NAMES
-from palpate.physics.motion import Kinematics, Poses, transform, wrench_transmission
+from palpate.physics.motion import Kinematics, wrench_transmission
 from palpate.runtime.replay import Replay
 
 RESULT_FORMAT = 2
 NEEDED = ("title", "stage", "parameters", "rms", "verdict", "provenance")
 OF_A_PARAMETER = ("value", "unit", "ci95", "noise", "status")
 """What a result.json, and each of its parameters, must hold to be read."""
-SENSOR_NAMES = ("sensor", "sensor_2")
 AXES = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
 DRIVEN_BY = {
     "body": "body (pre-sensor part): drive it with the wrench of each sensor minus its zero",
@@ -151,7 +138,7 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
         if prepared.ground is not None:
             model, assumed = with_feet(model, prepared.ground.points)
         model = model.with_values(model.p, **_about(experiment, fit, reasons, assumed))
-    f, c, view = inputs.filtering, solution.conditioning, picture(case)
+    f, c = inputs.filtering, solution.conditioning
     damped = solution.problem.penalty.damped.any()
     data: dict[str, Any] = {
         "palpate_result": RESULT_FORMAT,
@@ -182,7 +169,7 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
         "procedure": config.procedure,
         "rows": config.rows,
         "weakest_direction": _weakest(fit, refused),
-        "excitation": view.excitation,
+        "excitation": excitation(fit.balance.kinematics, inputs.inside(fit.plan.segments)),
         "systematic": {source: dict(by) for source, by in fit.sources.items()},
         "zero": _zero(fit, sensor_of(config.sensor)),
         "handles": _handles(experiment, prepared, fit),
@@ -196,7 +183,7 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
         "provenance": provenance(experiment, prepared.segments)
         | {"derivatives": {"window_s": f.window_s, "order": f.order}, "low_pass_hz": f.bandwidth_hz},
     }
-    return Result(data, model, solution, findings, view, prepared.handles)
+    return Result(data, model, solution, findings, picture(prepared, fit, case.replay), prepared.handles)
 
 
 def _model_of(config: Any) -> str:
@@ -531,172 +518,3 @@ def _about(
     if assumed:
         about["feet"] = f"where they touch the ground is measured; assumed: {', '.join(assumed)}"
     return about
-
-
-WRENCH = tuple((n, "N") for n in ("f_x", "f_y", "f_z")) + tuple((n, "N m") for n in ("n_x", "n_y", "n_z"))
-IMU = tuple((n, "m/s2") for n in ("a_x", "a_y", "a_z")) + tuple((n, "rad/s") for n in ("omega_x", "omega_y", "omega_z"))
-NAMES = {"wrench": "load cell", "wrench_2": "second load cell", "imu": "IMU"}
-ARROWS, PATH = 48, 600
-"""Wrenches and points of a path that are drawn."""
-
-
-def picture(case: Case) -> View:
-    """Everything that the figures of an identification show."""
-    prepared, fit, inputs, seen = case.prepared, case.fit, case.fit.inputs, case.fit.prediction
-    recordings, captured = case.config.recordings, prepared.capture
-    estimate = np.where(seen.used[:, None], seen.rows[:, :, :-1] @ fit.p, np.nan)
-    offsets = {"imu" if inputs.imu is not None else "wrench": prepared.offset}
-    marker_error = None
-    if captured is not None:
-        offsets |= {name: d.offset for name, d in captured.devices.items()}
-        marker_error = Series("mean error", "m", _marker_error(captured.body))
-    instruments = [
-        _instrument(NAMES[key], getattr(recordings, key).file, i.even, IMU if key == "imu" else WRENCH)
-        for key, i in prepared.instruments.items()
-    ]
-    if captured is not None:
-        instruments.insert(0, _cameras(captured.body, recordings.mocap.file))
-    return View(
-        model=fit.solution.model,
-        times_s=seen.times_s,
-        reference=seen.rows[:, :, -1] if inputs.imu is not None else projected(fit.balance),
-        estimate=estimate,
-        used=seen.used,
-        resting=fit.moved.resting[seen.at],
-        segments=prepared.segments,
-        coordinates=_coordinates(fit),
-        series=_series(fit),
-        profiles=() if fit.shaped is None else fit.shaped.profiles,
-        replay=() if case.replay is None else case.replay.scored,
-        instruments=tuple(instruments),
-        clocks=tuple(
-            ClockEvidence(name, o.lags_s - o.value_s, o.misfit, o.std_s, o.explained, o.runner_up)
-            for name, o in offsets.items()
-            if o is not None
-        ),
-        markers=() if captured is None else _markers(captured.body),
-        marker_error=marker_error,
-        scene=_scene(fit) if captured is None else _capture_scene(captured, prepared, fit),
-        excitation=excitation(fit.balance.kinematics, inputs.inside(fit.plan.segments)),
-    )
-
-
-def _coordinates(fit: Fit) -> tuple[CoordinateSeries, ...]:
-    """Of the mechanism's state; where a wheel went on the floor counts from its mean, and its way ahead has no
-    position.
-    """
-    inputs, mechanism = fit.inputs, fit.inputs.mechanism
-    if inputs.imu is not None:
-        return ()
-    c, at = coordinates_of(inputs), fit.prediction.at
-    unknown, series = np.full(len(at), np.nan), list[CoordinateSeries]()
-    names = mechanism.state if mechanism.main is None else (mechanism.main,)
-    for i, (name, unit) in enumerate(zip(names, mechanism.position_units, strict=False)):
-        columns: list[FloatArray] = [x[at, i] for x in (c.position, c.speed, c.acceleration)]
-        if unit == "m" and mechanism.main is None:
-            series.append(CoordinateSeries(name, unit, columns[0] - float(np.nanmean(columns[0])), unknown))
-        else:
-            series.append(CoordinateSeries(name, unit, *columns))
-    if mechanism.main is not None:
-        return tuple(series)
-    ahead = mechanism.speeds_of(c.position, c.speed)[at, 0]
-    forward = mechanism.accelerations_of(c.position, c.speed, c.acceleration)[at, 0]
-    return (*series, CoordinateSeries("forward", "m", unknown, ahead, forward))
-
-
-def _series(fit: Fit) -> tuple[Series, ...]:
-    """A free body's acceleration and angular rate."""
-    if fit.inputs.imu is None:
-        return ()
-    k, at = fit.balance.kinematics, fit.prediction.at
-    groups = (("a", "m/s2", k.specific_acceleration), ("ω", "rad/s", k.omega))
-    return tuple(
-        Series(f"{letter}_{axis}", unit, np.asarray(s)[at])
-        for letter, unit, triple in groups
-        for axis, s in zip("xyz", triple, strict=True)
-    )
-
-
-def _instrument(name: str, file: str, even: Even, channels: Sequence[tuple[str, str]]) -> InstrumentSummary:
-    """An instrument on its even clock; channels: names and units of the columns."""
-    t, x, noise = even.times_s, even.seen_x, noise_floor(even.x)
-    summaries = [
-        ChannelSummary(n, unit, float(np.nanmin(x[:, i])), float(np.nanmax(x[:, i])), float(noise[i]))
-        for i, (n, unit) in enumerate(channels)
-        if np.isfinite(x[:, i]).any()
-    ]
-    longest = max((b - a for a, b in even.lost), default=0.0)
-    span = (rate_hz(t), len(t), float(t[0]), float(t[-1]))
-    return InstrumentSummary(name, file, *span, len(even.lost), longest, even.jitter_s, tuple(summaries))
-
-
-def _cameras(body: Body, file: str) -> InstrumentSummary:
-    """Motion capture; a gap is a time in which the body's pose is not known."""
-    t = body.poses.times_s
-    gaps = [(b - a) / rate_hz(t) for a, b in runs(~body.poses.seen)]
-    span = (rate_hz(t), len(t), float(t[0]), float(t[-1]))
-    return InstrumentSummary("motion capture", file, *span, len(gaps), max(gaps, default=0.0), float("nan"))
-
-
-def _markers(body: Body) -> tuple[MarkerSummary, ...]:
-    """Each marker as stored, faults included, with their kinds."""
-    faults = {n: ", ".join(dict.fromkeys(f.kind for f in body.checked.faults if n in f.names)) for n in body.raw.names}
-    return tuple(
-        MarkerSummary(name.rsplit(":", 1)[-1], mean, largest, at, hidden, faults[name])
-        for name, mean, largest, at, hidden in body.raw.rows()
-    )
-
-
-def _marker_error(body: Body) -> FloatArray:
-    """(samples,): mean distance of the markers from their places, m; NaN where none was used."""
-    error = np.where(body.raw.alignment.used, body.raw.alignment.error, np.nan)
-    count = np.isfinite(error).sum(axis=1)
-    return np.nansum(error, axis=1) / np.where(count > 0, count, np.nan)
-
-
-def _scene(fit: Fit) -> Scene | None:
-    """The sensor with its IMU, the centre of mass, and the forces that moved the object, in the sensor's axes."""
-    mounted = fit.inputs.imu
-    if mounted is None:
-        return None
-    w = fit.prediction.rows[:, :, -1]
-    m, *first = (fit.solution.model.values[n] for n in PHI_NAMES[:4])
-    centre = np.array(first) / m if m > 0 else np.full(3, np.nan)
-    here = Poses(fit.prediction.times_s, np.broadcast_to(np.eye(3), (len(w), 3, 3)), np.zeros((len(w), 3)))
-    frames = {"sensor": np.eye(4), "IMU": mounted.T_body_imu}
-    arrows = tuple(_arrows("sensor", here, w))
-    return Scene("sensor", frames, np.zeros((0, 3)), arrows=arrows, points={"centre of mass": centre})
-
-
-def _capture_scene(captured: CapturedMotion, prepared: Prepared, fit: Fit) -> Scene | None:
-    """Markers and frames at one instant, paths of the sensors, and the wrenches along them in the test segments."""
-    body, seen = captured.body, captured.body.poses.seen
-    if not seen.any():
-        return None
-    during = seen & segment_mask(body.poses.times_s, prepared.segments["test"])
-    inside = during if during.any() else seen
-    at = int(np.flatnonzero(inside)[inside.sum() // 2])
-    T = transform(body.poses.rotation[at], body.poses.position[at])
-    arrows, paths = list[Arrows](), dict[str, FloatArray]()
-    for name, w in zip(SENSOR_NAMES, fit.inputs.measured - zeros_of(fit.inputs)[:, None], strict=False):
-        poses, word = body.poses_of(name), name.replace("_", " ")
-        path = np.where(seen[:, None], poses.position, np.nan)
-        paths[f"path of the {word}"] = path[:: max(1, -(-len(path) // PATH))]
-        arrows += _arrows(word, poses, np.where(inside[:, None], w, np.nan))
-    return Scene(
-        "capture",
-        {name: T @ frame for name, frame in body.frames.items()},
-        body.cloud.points @ T[:3, :3].T + T[:3, 3],
-        tuple(n.rsplit(":", 1)[-1] for n in body.cloud.names),
-        paths,
-        tuple(arrows),
-    )
-
-
-def _arrows(name: str, poses: Poses, wrench: FloatArray) -> list[Arrows]:
-    """At most `ARROWS` of the wrenches (samples, 6) in the frame of these poses, evenly spread."""
-    known = np.flatnonzero(np.isfinite(wrench).all(axis=1))
-    some = known[np.linspace(0, len(known) - 1, min(ARROWS, len(known))).astype(int)]
-    at, turned = poses.position[some], np.einsum("nij,nkj->kni", poses.rotation[some], wrench[some].reshape(-1, 2, 3))
-    kinds = zip((("force", "N"), ("moment", "N m")), turned, strict=True)
-    return [Arrows(f"{kind} at the {name}", unit, at, vectors) for (kind, unit), vectors in kinds if len(some)]
