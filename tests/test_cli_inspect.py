@@ -53,7 +53,7 @@ def test_column_unit_and_rate_of_a_plain_table(tmp_path: Path) -> None:
     assert clock(path, "--rate", "250")["rate_hz"] == pytest.approx(250)
     for options, said in (
         (["--time", "wehn"], "Did you mean 'when'"),
-        (["--time-unit", "ms"], "say which it is with --time: when, Fx [N]"),
+        (["--time-unit", "ms"], "no column looks like time (when, Fx). Name it with the option time"),
         (["--time", "when", "--time-unit", "kg"], "--time-unit: 'kg' is not a unit of time"),
         (["--time", "when", "--rate", "5"], "both a time column and a rate"),
     ):

@@ -81,7 +81,7 @@ def test_columns_time_and_rate_are_those_of_a_table(tmp_path: Path) -> None:
     np.testing.assert_allclose(rec["hook"].samples, XYZ, rtol=1e-6)
     np.testing.assert_allclose(rec.clocks[0].times_s, T * 1e-3)
     assert load(path, columns={"hook": "tip"}, rate=10.0).clocks[0].rate_hz == pytest.approx(10)
-    with pytest.raises(UnknownName, match=r"no array 'wrench\.f'\. Did you mean 'ft/wrench\.f[xyz]'"):
+    with pytest.raises(UnknownName, match=r"no column 'wrench\.f'\. Did you mean 'ft/wrench\.f[xyz]'"):
         load(path, columns={"F": "wrench.f"})
     twice = file(tmp_path / "twice.h5", lambda f: [f.create_dataset(f"{g}/x", data=T) for g in "ab"])
     with pytest.raises(FileProblem, match=r"'x' could be a/x or b/x\. Write the whole name"):
@@ -94,7 +94,7 @@ def test_columns_time_and_rate_are_those_of_a_table(tmp_path: Path) -> None:
         load(path, columns={"F": {"column": "wrench.fx", "unit": "furlong"}})
     with pytest.raises(FileProblem, match=r"'imu/acc' has the shape \(10, 3\), but its clock 'ft' has 40 times"):
         load(path, columns={"a": "imu/acc.x"}, time="ft/time")
-    with pytest.raises(UnknownName, match=r"no array 'times'"):
+    with pytest.raises(UnknownName, match=r"no column 'times'"):
         load(path, time="times")
     with pytest.raises(FileProblem, match="both a time column and a rate"):
         load(path, time="ft/time", rate=5.0)
@@ -171,10 +171,10 @@ def broken(name: str, content: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("no time", r"no array has a time or a rate \(Fx \(5,\)\)\. Name the array of times.*option rate"),
+        ("no time", r"no column looks like time \(Fx \(5,\)\)\. Name it with the option time.*option rate"),
         ("backwards", "row 4 of a: time goes backwards"),
         ("lengths", r"'Fx' has the shape \(5,\), but its clock 'a' has 6 times.*option time"),
-        ("negative rate", "no array has a time or a rate"),
+        ("negative rate", "no column looks like time"),
         ("unit of time", "the unit of the times 't' is 'fortnights'. State it with the option time"),
     ],
 )
@@ -196,7 +196,7 @@ def test_damaged_files(tmp_path: Path) -> None:
     path.write_text("t,a\n0,1\n")
     with pytest.raises(FileProblem, match="not a hdf5 file; it looks like csv"):
         load(path, format="hdf5")
-    with pytest.raises(FileProblem, match="no array has a time"):
+    with pytest.raises(FileProblem, match="no column looks like time"):
         load(file(tmp_path / "b.h5", lambda content: content.create_group("nothing")))
 
 
@@ -227,7 +227,7 @@ def test_matlab_variables_with_a_time_a_rate_or_a_struct(tmp_path: Path) -> None
     np.testing.assert_allclose(rec["x"].clock.times_s, np.arange(6) * 1e-3)
     assert rec["x"].clock.name == "log"
     savemat(path, {"x": np.arange(6.0), "rate": 20, "fs": 30})
-    with pytest.raises(FileProblem, match="no array has a time"):
+    with pytest.raises(FileProblem, match="no column looks like time"):
         load(path)
 
 

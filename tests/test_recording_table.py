@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from palpate.errors import DataProblem, FileProblem, UnknownName
 from palpate.recording import Channel, Clock, Recording
-from palpate.recording.table import ColumnSpec, headers, read, read_parquet, time_column, write, write_parquet
+from palpate.recording.table import ColumnSpec, read, read_parquet, write, write_parquet
 from palpate.recording.text import split_header, to_si
 
 TEXT = "Time (ms),Fx [N],angle (deg),note\n0,1.5,180,start\n10,2.5,90,\n20,,0,end\n"
@@ -90,13 +90,14 @@ def test_time_unit_in_the_name_dates_and_nanoseconds(tmp_path):
         np.testing.assert_allclose(rec.clocks[0].times_s, [0, 0.005], atol=1e-15)
 
 
-def test_the_header_of_the_times_is_told_without_reading_the_table(tmp_path):
+def test_a_unit_alone_is_that_of_the_usual_column(tmp_path):
     for text in VARIANTS.values():
-        assert time_column(file(tmp_path, text)) == "Time (ms)"
-    assert headers(file(tmp_path, TEXT)) == ["Time (ms)", "Fx [N]", "angle (deg)", "note"]
-    assert time_column(file(tmp_path, "a,b\n0,1\n")) is None
-    pl.DataFrame({"a": [1.0], "timestamp": [2.0]}).write_parquet(tmp_path / "a.parquet")
-    assert time_column(tmp_path / "a.parquet") == "timestamp"
+        times_s = read(file(tmp_path, text), time={"unit": "us"}).clocks[0].times_s
+        np.testing.assert_allclose(times_s, [0, 1e-5, 2e-5])
+    pl.DataFrame({"a": [1.0, 2.0], "timestamp": [2.0, 4.0]}).write_parquet(tmp_path / "a.parquet")
+    np.testing.assert_allclose(
+        read_parquet(tmp_path / "a.parquet", time={"unit": "ms"})["a"].clock.times_s, [2e-3, 4e-3]
+    )
 
 
 def test_a_name_that_stands_twice_is_numbered(tmp_path):
@@ -113,7 +114,7 @@ DAMAGED = {
     "header only": ("t,Fx\n", {}, "line 2: there are no data rows"),
     "no header": ("0,1\n1,2\n", {}, "line 1: the first line holds numbers.*option header"),
     "text in a cell": ("t,Fx\n0,1\n1,oops\n2,3\n", {}, r"line 3: column 2 \(Fx\): 'oops' is not a number"),
-    "mapped text": ("t,Fx\n0,a\n1,b\n", {"columns": {"F": "Fx"}}, r"line 2: column 2 \(Fx\): 'a' is not a number"),
+    "mapped text": ("t,Fx\n0,a\n1,b\n", {"columns": {"F": "Fx"}}, r"line 2: column 'Fx': 'a' is not a number"),
     "cut off": ("t,Fx,Fy\n0,1,2\n1,2", {}, "line 3: the row has 2 fields instead of 3.*cut off"),
     "time backwards": ("t,Fx\n0,1\n1,2\n0.5,3\n", {}, "line 4: time goes backwards"),
     "time missing": ("t,Fx\n0,1\n,2\n", {}, "line 3: the time is missing"),

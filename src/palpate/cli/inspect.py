@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from palpate.cli.console import Json, Quiet, Tell, finish, progress
-from palpate.errors import FileProblem, PalpateError
+from palpate.errors import PalpateError
 
 _Given = tuple[str | None, str | None, str | None, float | None]
 """Format, header of the column of times, their unit, and samples per second, where they are given."""
@@ -114,23 +114,17 @@ def _read(path: Path, given: _Given, *, alone: bool) -> Any:
     from palpate.experiment.file.quantities import unit_of_time
     from palpate.recording import FORMATS, load
     from palpate.recording.formats import recognise
-    from palpate.recording.table import headers, time_column
 
     format_, time, time_unit, rate = given
-    name = format_ or recognise(path)
-    is_table = name in ("csv", "parquet")
     options: dict[str, Any] = {} if rate is None else {"rate": rate}
-    if name in FORMATS and "rate" not in FORMATS[name].options and not alone:
-        options = {}  # one command may show a table, which needs them, and other files, which do not
-    elif time is not None or time_unit is not None:
-        column = time or (time_column(path) if is_table else None)
-        if column is None:
-            named = ", ".join(headers(path)) if is_table else "see its documentation"
-            raise FileProblem(path, "no column looks like time", remedy=f"say which it is with --time: {named}")
+    if time is not None or time_unit is not None:
         try:
-            options["time"] = {"column": column, "unit": unit_of_time(time_unit or "")}
+            options["time"] = {"column": time or "", "unit": unit_of_time(time_unit or "")}
         except ValueError as error:
             raise PalpateError(f"--time-unit: {error}") from None
+    name = format_ or recognise(path)
+    if name in FORMATS and "rate" not in FORMATS[name].options and not alone:
+        options = {}  # one command may show a table, which needs them, and other files, which do not
     return load(path, format=format_, **options)
 
 

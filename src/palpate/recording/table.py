@@ -5,9 +5,10 @@ arrays that HDF5 and MATLAB files hold.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, FileProblem, PalpateError, UnknownName
 from palpate.files import read_bytes, replacing
-from palpate.recording.formats import as_utf8, check_kind, head_of, is_number, kind, separator_of
+from palpate.recording.formats import as_utf8, check_kind, is_number, separator_of
 from palpate.recording.recording import Array, Channel, Clock, Recording
 from palpate.recording.text import (
     Rows,
@@ -45,7 +46,7 @@ _TIME_UNIT = re.compile(r"(|m|u|n|milli|micro|nano)(?:s|secs?|seconds?)")
 class ColumnSpec:
     """Which column (or three, for a vector) a channel comes from; unit "" means the header's, else 1."""
 
-    column: str | Sequence[str]
+    column: str | Sequence[str] = ""
     unit: str = ""
     frame: str = ""
 
@@ -56,26 +57,6 @@ class ColumnSpec:
 
 
 ColumnLike = str | ColumnSpec | Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """A parsed file: headers as written, columns "0", "1", ... and the line number of each row (n,)."""
-
-    path: Path
-    headers: Sequence[str]
-    frame: pl.DataFrame
-    lines: NDArray[np.intp]
-
-    def place(self, column: str) -> int:
-        """Where a column stands, by its whole header or by its name without the unit."""
-        whole = list(self.headers)
-        if whole.count(column) == 1:
-            return whole.index(column)
-        bare = [split_header(header)[0] for header in whole]
-        if bare.count(column) == 1:
-            return bare.index(column)
-        raise UnknownName("column", column, (h for h in self.headers if h), where=str(self.path))
 
 
 def read(
@@ -95,7 +76,8 @@ def read(
     raw = read_bytes(path)
     # What merely looks like an IMU export may still be wanted as a plain table.
     check_kind(path, raw, CSV, "microstrain-csv")
-    return _recording(_parse(path, as_utf8(raw), header, time), CSV, columns, time, rate)
+    names, frame, first_line = _parse(path, as_utf8(raw), header, time)
+    return recording_of(path, CSV, _stored(names, frame, first_line), columns, time, rate)
 
 
 def read_parquet(
@@ -116,9 +98,7 @@ def read_parquet(
         raise FileProblem(
             path, f"the file is damaged or cut off ({reason})", remedy="copy or write it again"
         ) from error
-    headers = frame.columns
-    frame = frame.rename({header: str(place) for place, header in enumerate(headers)})
-    return _recording(_Table(path, headers, frame, np.arange(1, len(frame) + 1)), PARQUET, columns, time, rate)
+    return recording_of(path, PARQUET, _stored(frame.columns, frame, 1), columns, time, rate)
 
 
 def write(path: str | Path, recording: Recording) -> None:
@@ -133,23 +113,10 @@ def write_parquet(path: str | Path, recording: Recording) -> None:
         _frame(recording).write_parquet(file)
 
 
-def headers(path: str | Path) -> list[str]:
-    """The headers of a CSV or Parquet table, as written; the table itself is not read."""
-    path = Path(path)
-    if kind(head_of(path), path) == PARQUET:
-        return list(pl.read_parquet_schema(path))
-    _, _, sample = _skip_comments(as_utf8(read_bytes(path)))
-    return split(sample[0].lstrip(_MARKS), separator_of(sample[0])) if sample else []
-
-
-def time_column(path: str | Path) -> str | None:
-    """The header that `read` and `read_parquet` take for that of the times; None where there is none."""
-    names = headers(path)
-    place = _time_place(names, None)
-    return None if place is None else names[place]
-
-
-def _parse(path: Path, data: bytes, header: Sequence[str] | None, time: ColumnLike | None) -> _Table:
+def _parse(
+    path: Path, data: bytes, header: Sequence[str] | None, time: ColumnLike | None
+) -> tuple[list[str], pl.DataFrame, int]:
+    """Headers, columns, and the line of the first row."""
     skipped, offset, sample = _skip_comments(data)
     if not sample:
         raise FileProblem(path, "there are no rows", remedy="export it again")
@@ -170,10 +137,8 @@ def _parse(path: Path, data: bytes, header: Sequence[str] | None, time: ColumnLi
     width = len(cells[0]) if cells else len(names)
     names = distinct([*names, *[""] * (width - len(names))][:width])
     texts = {place for place in range(width) if _is_text(cells, place)}
-    clock = _time_place(names, time)
     rows = Rows(path, data, offset, trimmed_end(data), first_line, separator, names)
-    frame = parse_rows(rows, texts if clock is None else texts | {clock})
-    return _Table(path, names, frame, np.arange(len(frame)) + first_line)
+    return names, parse_rows(rows, texts | _times(names, time)), first_line
 
 
 def _skip_comments(data: bytes) -> tuple[int, int, list[str]]:
@@ -201,97 +166,23 @@ def _is_text(rows: Sequence[Sequence[str]], place: int) -> bool:
     return not is_number(cell)
 
 
-def _time_place(headers: Sequence[str], time: ColumnLike | None) -> int | None:
-    """Where the time column stands, by the option or by a usual name; None where there is none."""
+def _times(headers: Sequence[str], time: ColumnLike | None) -> set[int]:
+    """The place of the column of times, which is read as text: its numbers may need 64 bits, or be dates."""
+    wanted = "" if time is None else spec_of(time).column
     bare = [split_header(header)[0] for header in headers]
-    if time is not None:
-        wanted = spec_of(time).column
-        return next((p for p, names in enumerate(zip(headers, bare, strict=True)) if wanted in names), None)
-    return next((place for place, name in enumerate(bare) if time_name(name) is not None), None)
+    named = [wanted in pair if wanted else time_name(pair[1]) is not None for pair in zip(headers, bare, strict=True)]
+    return {named.index(True)} if True in named else set()
 
 
-def _recording(
-    table: _Table,
-    format_name: str,
-    columns: Mapping[str, ColumnLike] | None,
-    time: ColumnLike | None,
-    rate: float | None,
-) -> Recording:
-    place = _time_place(table.headers, time)
-    clock = _clock(table, place, time, rate)
-    specs = {name: spec_of(column) for name, column in (columns or {}).items()}
-    if columns is None:
-        for k, header in enumerate(table.headers):
-            if k != place and header and table.frame[str(k)].dtype.is_numeric():
-                name, unit = split_header(header)
-                specs[header if name in specs else name] = ColumnSpec(header, unit)
-    if not specs:
-        raise FileProblem(table.path, "there is no column of numbers besides the time", remedy="check the separator")
-    channels: dict[str, Channel] = {}
-    for name, spec in specs.items():
-        places = [table.place(column) for column in spec.names]
-        parts = [(_numbers(table, k), split_header(table.headers[k])[1]) for k in places]
-        channels[name] = _channel(table.path, name, spec, clock, parts)
-    return Recording(channels, table.path, format_name)
-
-
-def _channel(
-    path: Path, name: str, spec: ColumnSpec, clock: Clock, parts: Sequence[tuple[NDArray[Any], str]], frame: str = ""
-) -> Channel:
-    """A channel of one column or three, each with the unit that the file states; those of `spec` come first."""
-    try:
-        scales = [to_si(spec.unit or unit or "1") for _, unit in parts]
-    except PalpateError as error:
-        raise FileProblem(path, f"channel {name!r}: {error}") from error
-    if len({unit for _, unit in scales}) != 1 or len(parts) not in (1, 3):
-        raise FileProblem(path, f"channel {name!r} needs one column, or three of one unit", remedy="name the columns")
-    samples = np.empty((len(clock), len(parts)), order="F")
-    for k, ((values, _), (factor, _)) in enumerate(zip(parts, scales, strict=True)):
-        samples[:, k] = values * factor
-    return Channel(name, samples[:, 0] if len(parts) == 1 else samples, clock, scales[0][1], spec.frame or frame)
-
-
-def _check_rate(path: Path, time: ColumnLike | None, rate: float) -> None:
-    if time is not None:
-        raise FileProblem(path, "both a time column and a rate are given", remedy="give one of them")
-    if not rate > 0:
-        raise FileProblem(path, f"the rate {rate} Hz is not positive")
-
-
-def _clock(table: _Table, place: int | None, time: ColumnLike | None, rate: float | None) -> Clock:
-    name = table.path.stem
-    if rate is not None:
-        _check_rate(table.path, time, rate)
-        return Clock(name, np.arange(len(table.frame)) / rate)
-    if place is None:
-        if time is not None:
-            table.place(str(spec_of(time).column))
-        raise FileProblem(
-            table.path,
-            f"no column looks like time ({', '.join(h for h in table.headers if h)})",
-            remedy="name it with the option time, or give a constant rate in Hz with the option rate",
-        )
-    bare, unit = split_header(table.headers[place])
-    unit = (spec_of(time).unit if time is not None else "") or unit or time_name(bare) or ""
-    times_s = seconds(table.path, table.frame[str(place)], table.lines, unit=unit)
-    return clock_of(table.path, name, times_s, table.lines)
-
-
-def _numbers(table: _Table, place: int) -> Array:
-    column = table.frame[str(place)]
-    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
-        return column.cast(pl.Float64).to_numpy()
-    numbers = column.cast(pl.String).cast(pl.Float64, strict=False)
-    bad = (numbers.is_null() & column.is_not_null()).arg_true()
-    if len(bad):
-        row = int(bad[0])
-        raise FileProblem(
-            table.path,
-            f"column {place + 1} ({table.headers[place]}): {column[row]!r} is not a number",
-            line=int(table.lines[row]),
-            remedy="map a column of numbers",
-        )
-    return numbers.to_numpy()
+def _stored(headers: Sequence[str], frame: pl.DataFrame, first_line: int) -> list[Stored]:
+    """The columns of a table; names that differ only in their unit keep it."""
+    lines, parts = np.arange(len(frame)) + first_line, [split_header(header) for header in headers]
+    bare = [name for name, _ in parts]
+    return [
+        Stored(name if bare.count(name) == 1 else header, column, unit, lines=lines)
+        for header, (name, unit), column in zip(headers, parts, frame, strict=True)
+        if header
+    ]
 
 
 def spec_of(column: ColumnLike) -> ColumnSpec:
@@ -304,8 +195,6 @@ def spec_of(column: ColumnLike) -> ColumnSpec:
     for key in column:
         if key not in known:
             raise UnknownName("key", key, known, where="column map")
-    if "column" not in column:
-        raise DataProblem("column map", "no column is named", remedy="write {column: NAME, unit: ..., frame: ...}")
     return ColumnSpec(**column)
 
 
@@ -324,10 +213,10 @@ def _frame(recording: Recording) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stored:
-    """One array of a file: `values` () or (n,) or (n, k), its name "group/name", what the file says of it."""
+    """One column or array of a file: `values` () or (n,) or (n, k), its name "group/name", what the file says of it."""
 
     name: str
-    values: NDArray[Any]
+    values: NDArray[Any] | pl.Series
     unit: str = ""
     frame: str = ""
     labels: tuple[str, ...] = ()
@@ -338,16 +227,46 @@ class Stored:
     """Its own rate or its group's, where the file says one."""
     vector: bool = False
     """Whether three columns are one vector, whatever the unit."""
+    lines: NDArray[np.intp] | None = None
+    """Of a table, which has no groups: the line of each row (n,)."""
 
     @property
     def group(self) -> str:
         """Where it stands: "a/b" for "a/b/c", "" for "c"."""
-        return self.name.rpartition("/")[0]
+        return self.name.rpartition("/")[0] if self.lines is None else ""
 
     @property
-    def is_time(self) -> bool:
-        """Whether it is an array of times, by its name."""
-        return self.values.ndim > 0 and time_name(self.name.rpartition("/")[2]) is not None
+    def time_unit(self) -> str | None:
+        """The unit that the name of an array of times states, "" for none; None for other arrays."""
+        return time_name(self.name.removeprefix(f"{self.group}/")) if self.values.shape else None
+
+    def seconds(self, path: Path, unit: str) -> Array:
+        """Times (n,) in s: of dates, or of numbers in `unit`, else in what the file states ("seconds since ...")."""
+        word = self.unit.strip().lower().replace("µ", "u").partition(" ")[0]
+        match = _TIME_UNIT.fullmatch(word)
+        if word and match is None and not unit:
+            raise FileProblem(
+                path,
+                f"the unit of the times {self.name!r} is {self.unit!r}",
+                remedy=f"state it with the option time: {{column: {self.name}, unit: s}}",
+            )
+        stated = "" if match is None else f"{'u' if match[1] == 'micro' else match[1][:1]}s"
+        column = self.values if isinstance(self.values, pl.Series) else pl.Series(np.ravel(self.values))
+        lines = np.arange(1, len(column) + 1) if self.lines is None else self.lines
+        return seconds(path, column, lines, unit=unit or stated or self.time_unit or "")
+
+    def numbers(self, path: Path) -> NDArray[Any]:
+        """The values as numbers; a text is refused with its line."""
+        column = self.values
+        if not isinstance(column, pl.Series):
+            return column
+        plain = column if column.dtype.is_numeric() or column.dtype == pl.Boolean else column.cast(pl.String)
+        numbers = plain.cast(pl.Float64, strict=False)
+        for row in (numbers.is_null() & column.is_not_null()).arg_true()[:1]:
+            wrong = f"column {self.name!r}: {column[row]!r} is not a number"
+            line = None if self.lines is None else int(self.lines[row])
+            raise FileProblem(path, wrong, line=line, remedy="map a column of numbers")
+        return numbers.to_numpy()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -355,20 +274,27 @@ class _Signal:
     """An array with samples along the first axis, and its clock; `short`: its name seen from the times' group."""
 
     stored: Stored
-    values: NDArray[Any]
     clock: Clock
     short: str
+    turned: bool
+    """Whether the file keeps the samples along the last axis."""
 
     @property
-    def columns(self) -> list[tuple[str, NDArray[Any], str]]:
-        """Label, samples and unit of each column."""
-        stored, columns = self.stored, np.atleast_2d(self.values.T)
-        count = len(columns)
-        labels = (
-            stored.labels if len(stored.labels) == count else "xyz" if count == 3 else map(str, range(1, count + 1))
-        )
-        units = stored.units if len(stored.units) == count else [stored.unit] * count
-        return list(zip(labels, columns, units, strict=True))
+    def labels(self) -> Sequence[str]:
+        """Of the columns, where there are several."""
+        shape = self.stored.values.shape
+        if len(shape) < 2 or 1 in shape:
+            return ()
+        count = shape[0 if self.turned else 1]
+        usual = "xyz" if count == 3 else [str(k + 1) for k in range(count)]
+        return self.stored.labels if len(self.stored.labels) == count else usual
+
+    def columns(self, path: Path) -> list[tuple[NDArray[Any], str]]:
+        """Samples and unit of each column."""
+        stored, values = self.stored, self.stored.numbers(path)
+        columns = [values.ravel()] if not self.labels else list(values if self.turned else values.T)
+        units = stored.units if len(stored.units) == len(columns) else [stored.unit] * len(columns)
+        return list(zip(columns, units, strict=True))
 
 
 def is_rate(name: str) -> bool:
@@ -392,132 +318,112 @@ def recording_of(
     """
     specs = None if columns is None else {name: spec_of(column) for name, column in columns.items()}
     wanted = None if specs is None else [name for spec in specs.values() for name in spec.names]
-    signals = _signals(path, stored, time, rate, wanted)
-    if not signals:
-        listed = ", ".join(f"{s.name} {s.values.shape}" for s in stored[:12])
-        raise FileProblem(
-            path,
-            f"no array has a time or a rate ({listed or 'there are no numbers'})",
-            remedy="name the array of times with the option time, or give a constant rate in Hz with the option rate",
-        )
+    signals = _signals(path, stored, None if time is None else spec_of(time), rate, wanted)
     if specs is None:
         shorts = [signal.short for signal in signals]
-        channels = [
-            channel
-            for signal in signals
-            for channel in _all_of(signal, signal.short if shorts.count(signal.short) == 1 else signal.stored.name)
-        ]
+        channels = [channel for signal in signals for channel in _all_of(path, signal, shorts.count(signal.short) == 1)]
     else:
         channels = [_mapped(path, name, spec, signals) for name, spec in specs.items()]
     names = [channel.name for channel in channels]
     for name in names:
         if names.count(name) > 1:
-            raise FileProblem(path, f"the name {name!r} stands for two arrays", remedy="rename one, or use columns")
+            raise FileProblem(path, f"the name {name!r} stands for two columns", remedy="rename one, or use columns")
     return Recording(dict(zip(names, channels, strict=True)), path, format_name)
 
 
 def _signals(
-    path: Path, stored: Sequence[Stored], time: ColumnLike | None, rate: float | None, wanted: Sequence[str] | None
+    path: Path, stored: Sequence[Stored], time: ColumnSpec | None, rate: float | None, wanted: Sequence[str] | None
 ) -> list[_Signal]:
+    """Every array that has a clock; without a column map, of tables, only columns of numbers."""
+    if rate is not None and time is not None:
+        raise FileProblem(path, "both a time column and a rate are given", remedy="give one of them")
+    if rate is not None and not rate > 0:
+        raise FileProblem(path, f"the rate {rate} Hz is not positive")
+    arrays = {one.name: one for one in stored if one.values.shape}
+    stated = arrays[_named(path, str(time.column), arrays)] if time is not None and time.column else None
     made: dict[object, Clock] = {}
     """Clocks, each made once, so that arrays of one time share one."""
 
-    def of_time(times: Stored, unit: str = "") -> Clock:
-        if id(times) not in made:
-            values = np.ravel(times.values)
-            unit = unit or _time_unit(path, times) or time_name(times.name.rpartition("/")[2]) or ""
-            times_s = seconds(path, pl.Series(values), np.arange(1, len(values) + 1), unit=unit)
-            made[id(times)] = clock_of(path, times.group or path.stem, times_s)
-        return made[id(times)]
-
-    def of_rate(name: str, arrays: Sequence[Stored], rate_hz: float) -> Clock:
-        """As long as the longest of the arrays: what is much shorter is no signal."""
-        longest = max(max(s.values.shape, default=0) for s in arrays)
-        return made.setdefault((name, rate_hz), Clock(name, np.arange(longest) / rate_hz))
-
-    def nearest(one: Stored) -> tuple[Clock | None, str]:
-        """The clock of the nearest time above an array, else of its rate, and the group that it stands in."""
+    def times_of(one: Stored) -> Stored | None:
+        """The option's times, else the nearest above an array."""
         steps = one.group.split("/") if one.group else []
-        for group in ("/".join(steps[:depth]) for depth in range(len(steps), -1, -1)):
-            times = next((s for s in stored if s.group == group and s.is_time), None)
-            if times is not None:
-                return of_time(times), group
-        if one.rate_hz is None or not one.rate_hz > 0:
-            return None, ""
-        neighbours = [s for s in stored if s.group == one.group and s.rate_hz == one.rate_hz]
-        return of_rate(one.group or path.stem, neighbours, one.rate_hz), one.group
+        groups = ["/".join(steps[:depth]) for depth in range(len(steps), -1, -1)]
+        near = (s for group in groups for s in arrays.values() if s.group == group and s.time_unit is not None)
+        return stated or next(near, None)
 
-    if rate is not None:
-        _check_rate(path, time, rate)
-    stated, spec = None, None if time is None else spec_of(time)
-    if spec is not None:
-        known = {one.name: one for one in stored if one.values.ndim}
-        stated = known.get(str(spec.column))
-        if stated is None:
-            raise UnknownName("array", str(spec.column), known, where=str(path))
+    def clock_and_group(one: Stored, times: Stored | None) -> tuple[Clock | None, str]:
+        if times is not None and rate is None:
+            if id(times) not in made:
+                times_s = times.seconds(path, "" if time is None else time.unit)
+                made[id(times)] = clock_of(path, times.group or path.stem, times_s, times.lines)
+            return made[id(times)], times.group
+        rate_hz, group = (one.rate_hz, one.group) if rate is None else (rate, "")
+        if rate_hz is None or not rate_hz > 0:
+            return None, ""
+        # as long as the longest of its neighbours: what is much shorter is no signal
+        alike = [s for s in arrays.values() if rate is not None or (s.group, s.rate_hz) == (group, rate_hz)]
+        name, longest = group or path.stem, max(max(s.values.shape) for s in alike)
+        return made.setdefault((name, rate_hz), Clock(name, np.arange(longest) / rate_hz)), group
+
     signals: list[_Signal] = []
-    for one in stored:
-        if one.values.ndim == 0 or one is stated or (spec is None and one.is_time):
+    for one in arrays.values():
+        times = times_of(one)
+        text = isinstance(one.values, pl.Series) and not one.values.dtype.is_numeric()
+        if one is times or (text and wanted is None):
             continue
-        if stated is not None and spec is not None:
-            clock, group = of_time(stated, spec.unit), stated.group
-        else:
-            clock, group = (of_rate(path.stem, stored, rate), "") if rate is not None else nearest(one)
-        values = None if clock is None else _fitted(path, one, clock, wanted)
-        if clock is not None and values is not None:
-            signals.append(_Signal(one, values, clock, one.name.removeprefix(f"{group}/") if group else one.name))
+        clock, group = clock_and_group(one, times)
+        turned = None if clock is None else _turned(path, one, clock, wanted)
+        if clock is not None and turned is not None:
+            signals.append(_Signal(one, clock, one.name.removeprefix(f"{group}/") if group else one.name, turned))
+    if not signals and (rate is not None or any(times_of(one) for one in arrays.values())):
+        raise FileProblem(path, "there is no column of numbers besides the time", remedy="check the separator")
+    if not signals:
+        listed = ", ".join(s.name if s.lines is not None else f"{s.name} {s.values.shape}" for s in arrays.values())
+        raise FileProblem(
+            path,
+            f"no column looks like time ({listed or 'there are no numbers'})",
+            remedy="name it with the option time, or give a constant rate in Hz with the option rate",
+        )
     return signals
 
 
-def _time_unit(path: Path, time: Stored) -> str:
-    """The unit of an array of times; also "seconds" and, as climatologists write, "seconds since ..."."""
-    word = time.unit.strip().lower().partition(" ")[0]
-    match = _TIME_UNIT.fullmatch(word)
-    if word and match is None:
-        raise FileProblem(
-            path,
-            f"the unit of the times {time.name!r} is {time.unit!r}",
-            remedy=f"state it with the option time: {{column: {time.name}, unit: s}}",
-        )
-    return "" if match is None else f"{'u' if match[1] == 'micro' else match[1][:1]}s"
+def _turned(path: Path, one: Stored, clock: Clock, wanted: Sequence[str] | None) -> bool | None:
+    """Whether samples lie along the last axis; None for what is no signal (a matrix, a table of constants).
 
-
-def _fitted(path: Path, one: Stored, clock: Clock, wanted: Sequence[str] | None) -> NDArray[Any] | None:
-    """The array with samples along the first axis; None for one that is no signal (a matrix, a table of constants).
-
-    One that does not fit is refused where a column map wants it, or, without one, where its length is near.
+    What does not fit is refused where a column map wants it, or, without one, where its length is near.
     """
-    values, n = one.values, len(clock)
-    if values.ndim == 2 and 1 in values.shape:
-        values = values.ravel()
-    if values.ndim == 2 and len(values) != n and len(values.T) == n:
-        values = values.T
-    if len(values) == n:
-        return values
+    shape, n = one.values.shape, len(clock)
+    if n == (prod(shape) if 1 in shape else shape[0]):
+        return False
+    if n == shape[-1] and 1 not in shape:
+        return True
     if wanted is None:
-        refused = n <= 2 * max(one.values.shape) <= 4 * n
+        refused = n <= 2 * max(shape) <= 4 * n
     else:
         refused = any(f"/{one.name}".endswith((f"/{name}", f"/{name.rpartition('.')[0]}")) for name in wanted)
     if not refused:
         return None
     raise FileProblem(
         path,
-        f"{one.name!r} has the shape {one.values.shape}, but its clock {clock.name!r} has {n} times",
+        f"{one.name!r} has the shape {shape}, but its clock {clock.name!r} has {n} times",
         remedy="name its own times with the option time, or store both with one length",
     )
 
 
-def _all_of(signal: _Signal, name: str) -> list[Channel]:
-    stored, values = signal.stored, signal.values
-    parts = [(f"{name}.{label}", column, unit) for label, column, unit in signal.columns]
-    length = to_si(_split(name, stored.unit)[1])[1] == "m"
-    if values.ndim == 1 or (len(parts) == 3 and not stored.units and (stored.vector or length)):
-        parts = [(name, values, stored.unit)]
+def _all_of(path: Path, signal: _Signal, brief: bool) -> list[Channel]:
+    """The channels of an array, by its short name or its whole one."""
+    stored, name = signal.stored, signal.short if brief else signal.stored.name
+    columns, parts = signal.columns(path), list[tuple[str, list[tuple[NDArray[Any], str]]]]()
+    is_vector = stored.vector or to_si(_split(name, stored.unit)[1])[1] == "m"
+    if not signal.labels or (len(columns) == 3 and not stored.units and is_vector):
+        parts = [(name, columns)]
+    else:
+        parts = [(f"{name}.{label}", [column]) for label, column in zip(signal.labels, columns, strict=True)]
     channels: list[Channel] = []
-    for full, samples, stated in parts:
-        bare, unit = _split(full, stated)
-        factor, si = to_si(unit)
-        channels.append(Channel(bare, np.asarray(samples, dtype=np.float64) * factor, signal.clock, si, stored.frame))
+    for full, part in parts:
+        bare, unit = _split(full, part[0][1])
+        values = [(column, unit) for column, _ in part]
+        channels.append(_channel(path, bare, ColumnSpec(), signal.clock, values, stored.frame))
     return channels
 
 
@@ -526,26 +432,49 @@ def _split(name: str, unit: str) -> tuple[str, str]:
     return split_header(f"{name} [{unit}]") if unit else (name, "")
 
 
-def _mapped(path: Path, name: str, spec: ColumnSpec, signals: Sequence[_Signal]) -> Channel:
-    """A channel of whole arrays by their names, or of columns by "name.label"; groups may be left out where that is
+def _named(path: Path, wanted: str, known: Collection[str]) -> str:
+    """The one of the known names that is meant: units may stand behind it, and groups be left out where that is
     clear.
     """
-    known: dict[str, tuple[_Signal, list[tuple[NDArray[Any], str]]]] = {}
+    exact = [name for name in (wanted, split_header(wanted)[0]) if name in known]
+    matches = exact[:1] or [name for name in known if name.endswith(f"/{wanted}")]
+    if not matches:
+        raise UnknownName("column", wanted, known, where=str(path))
+    if len(matches) > 1:
+        raise FileProblem(path, f"{wanted!r} could be {' or '.join(matches)}", remedy="write the whole name")
+    return matches[0]
+
+
+def _mapped(path: Path, name: str, spec: ColumnSpec, signals: Sequence[_Signal]) -> Channel:
+    """A channel of whole arrays by their names, or of columns by "name.label"."""
+    if not spec.column:
+        raise DataProblem("column map", "no column is named", remedy="write {column: NAME, unit: ..., frame: ...}")
+    known: dict[str, tuple[_Signal, slice]] = {signal.stored.name: (signal, slice(None)) for signal in signals}
     for signal in signals:
-        full = signal.stored.name
-        columns = {label: (column, _split(full, unit)[1]) for label, column, unit in signal.columns}
-        known[full] = (signal, list(columns.values()))
-        if signal.values.ndim == 2:
-            known |= {f"{full}.{label}": (signal, [column]) for label, column in columns.items()}
-    chosen: list[tuple[_Signal, list[tuple[NDArray[Any], str]]]] = []
-    for column in spec.names:
-        matches = [column] if column in known else [other for other in known if other.endswith(f"/{column}")]
-        if not matches:
-            raise UnknownName("array", column, known, where=str(path))
-        if len(matches) > 1:
-            raise FileProblem(path, f"{column!r} could be {' or '.join(matches)}", remedy="write the whole name")
-        chosen.append(known[matches[0]])
+        known |= {f"{signal.stored.name}.{x}": (signal, slice(k, k + 1)) for k, x in enumerate(signal.labels)}
+    chosen = [known[_named(path, column, known)] for column in spec.names]
     first = chosen[0][0]
     if any(signal.clock is not first.clock for signal, _ in chosen):
-        raise FileProblem(path, f"the parts of {name!r} have different clocks", remedy="map arrays of one clock")
-    return _channel(path, name, spec, first.clock, [part for _, parts in chosen for part in parts], first.stored.frame)
+        raise FileProblem(path, f"the parts of {name!r} have different clocks", remedy="map columns of one clock")
+    parts = [
+        (values, _split(signal.stored.name, unit)[1])
+        for signal, place in chosen
+        for values, unit in signal.columns(path)[place]
+    ]
+    return _channel(path, name, spec, first.clock, parts, first.stored.frame)
+
+
+def _channel(
+    path: Path, name: str, spec: ColumnSpec, clock: Clock, parts: Sequence[tuple[NDArray[Any], str]], frame: str
+) -> Channel:
+    """A channel of one column or three, each with the unit that the file states; those of `spec` come first."""
+    try:
+        scales = [to_si(spec.unit or unit or "1") for _, unit in parts]
+    except PalpateError as error:
+        raise FileProblem(path, f"channel {name!r}: {error}") from error
+    if len({unit for _, unit in scales}) != 1 or len(parts) not in (1, 3):
+        raise FileProblem(path, f"channel {name!r} needs one column, or three of one unit", remedy="name the columns")
+    samples = np.empty((len(clock), len(parts)), order="F")
+    for k, ((values, _), (factor, _)) in enumerate(zip(parts, scales, strict=True)):
+        samples[:, k] = values * factor
+    return Channel(name, samples[:, 0] if len(parts) == 1 else samples, clock, scales[0][1], spec.frame or frame)
