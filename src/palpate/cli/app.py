@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from palpate.cli.console import known_errors
+from palpate.cli.console import verb
 from palpate.cli.identify import compare, identify, reproduce, validate, variants
 from palpate.cli.inspect import inspect
 from palpate.cli.model import export, simulate
@@ -39,5 +39,6 @@ def palpate(
     """Measure how a real object feels and give that feel to a robot."""
 
 
-for verb in (compare, demo, export, identify, inspect, new, reproduce, simulate, twin, validate, variants):
-    app.command()(known_errors()(verb))
+VERBS = (compare, demo, export, identify, inspect, new, reproduce, simulate, twin, validate, variants)
+for function in VERBS:
+    app.command()(verb(function))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -22,26 +25,13 @@ Tell = Callable[[str], None]
 Data = Annotated[
     Path | None, typer.Option("--data", help="Folder of the recordings, where it is not the experiment file's own.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name each step and the time it took.")]
+_JSON = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+_QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+_VERBOSE = Annotated[bool, typer.Option("--verbose", "-v", help="Name each step and the time it took.")]
 
 
 @contextmanager
-def known_errors() -> Generator[None]:
-    """A known error is one line on stderr and exit code 1; an unknown one keeps its traceback."""
-    try:
-        yield
-    except PalpateError as error:
-        typer.echo(f"palpate: {error}", err=True)
-        raise typer.Exit(KNOWN_ERROR) from None
-    except KeyboardInterrupt:
-        typer.echo("palpate: interrupted; nothing half-written was left", err=True)
-        raise typer.Exit(130) from None
-
-
-@contextmanager
-def progress(*, quiet: bool, verbose: bool, title: str = "") -> Generator[Tell]:
+def progress(*, quiet: bool, verbose: bool, title: str) -> Generator[Tell]:
     """A function to call with the name of each step: a spinner on a terminal, a line a step with -v, else silence."""
     if quiet:
         yield lambda _: None
@@ -51,7 +41,7 @@ def progress(*, quiet: bool, verbose: bool, title: str = "") -> Generator[Tell]:
         def tell(step: str) -> None:
             if began:
                 last, start = began[-1]
-                typer.echo(f"{title + ': ' if title else ''}{last}: {perf_counter() - start:.2f} s", err=True)
+                typer.echo(f"{title}: {last}: {perf_counter() - start:.2f} s", err=True)
             began.append((step, perf_counter()))
 
         yield tell
@@ -59,40 +49,79 @@ def progress(*, quiet: bool, verbose: bool, title: str = "") -> Generator[Tell]:
     else:
         from rich.console import Console
 
-        with Console(stderr=True).status(title or "working") as status:
-            yield lambda step: status.update(f"{title}: {step} …" if title else f"{step} …")
+        with Console(stderr=True).status(title) as status:
+            yield lambda step: status.update(f"{title}: {step} …")
 
 
-def finish(
-    data: Any,
-    text: Callable[[], Any],
-    paths: Sequence[Path] = (),
-    *,
-    as_json: bool,
-    quiet: bool,
-    failure: str = "",
-    save: Path | None = None,
-) -> None:
-    """Print a result as JSON or text, and what was written; a failed gate (`failure`) ends with its own exit code.
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a verb hands back: data for --json, what to print, what was written, and why a gate failed, if one did."""
 
-    `save`: a file for the data.
+    data: Any
+    text: Callable[[], Any]
+    paths: Sequence[Path] = ()
+    failure: str = ""
+    save: Path | None = None
+    """A file for the data."""
+
+
+def verb(function: Callable[..., Done | None]) -> Callable[..., None]:
+    """A command with --json, -q and -v: progress while it runs, then its result, and known errors in one line.
+
+    The function's first parameter is what it calls with the name of each step; the others are those of the command.
     """
-    if save is not None:
-        save_json(save, data)
-        paths = [*paths, save]
-    if as_json:
-        show_json(data)
-    elif not quiet:
-        show(text())
-        if paths:
-            typer.echo(f"\nWritten: {', '.join(map(str, paths))}")
-    if failure:
+
+    def run(*, as_json: bool, quiet: bool, verbose: bool, **given: Any) -> None:
+        title = Path(str(given.get("experiment", given.get("path", function.__name__)))).stem
+        try:
+            with progress(quiet=quiet or as_json, verbose=verbose, title=title) as tell:
+                done = function(tell, **given)
+            if done is not None:
+                _finish(done, as_json=as_json, quiet=quiet)
+        except PalpateError as error:
+            typer.echo(f"palpate: {error}", err=True)
+            raise typer.Exit(KNOWN_ERROR) from None
+        except KeyboardInterrupt:
+            typer.echo("palpate: interrupted; nothing half-written was left", err=True)
+            raise typer.Exit(130) from None
+
+    _, *parameters = signature(function, eval_str=True).parameters.values()
+    shared = {"as_json": _JSON, "quiet": _QUIET, "verbose": _VERBOSE}
+    parameters += [Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=a) for name, a in shared.items()]
+    command = cast("Any", run)
+    command.__name__, command.__doc__ = function.__name__, function.__doc__
+    command.__signature__ = Signature([p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters])
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run
+
+
+def _finish(done: Done, *, as_json: bool, quiet: bool) -> None:
+    """Print a result as JSON or text, and what was written; a failed gate ends with its own exit code."""
+    written = list(done.paths)
+    if done.save is not None:
+        save_json(done.save, done.data)
+        written.append(done.save)
+    try:
+        if as_json:
+            typer.echo(json.dumps(done.data, indent=1))
+        elif not quiet:
+            _show(done.text())
+            if written:
+                typer.echo(f"\nWritten: {', '.join(map(str, written))}")
+        sys.stdout.flush()
+    except (
+        BrokenPipeError,
+        SystemExit,
+    ):  # `palpate ... | head` closes the pipe early; rich turns the one into the other
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit from None
+    if done.failure:
         if quiet:
-            typer.echo(f"palpate: {failure}", err=True)
+            typer.echo(f"palpate: {done.failure}", err=True)
         raise typer.Exit(GATE_FAILED)
 
 
-def show(renderable: Any) -> None:
+def _show(renderable: Any) -> None:
     """Print text or a table; that is wide enough for its columns where the output is no terminal."""
     if isinstance(renderable, str):
         typer.echo(renderable)
@@ -101,11 +130,6 @@ def show(renderable: Any) -> None:
 
     console = Console() if sys.stdout.isatty() else Console(width=140)
     console.print(renderable, highlight=False)
-
-
-def show_json(data: Any) -> None:
-    """Print JSON."""
-    typer.echo(json.dumps(data, indent=1))
 
 
 def save_json(path: Path, data: Any) -> None:

@@ -9,12 +9,13 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from palpate.cli.console import Data, Json, Quiet, Verbose, finish, model_file, output_folder, progress, save_page
+from palpate.cli.console import Data, Done, Tell, model_file, output_folder, save_page
 from palpate.errors import PalpateError, UnknownName
 from palpate.files import check_folder
 
 
 def identify(
+    tell: Tell,
     experiment: Annotated[
         str,
         typer.Argument(help="Experiment file (YAML), or the name of one that ships: door, wheelbarrow, their handles."),
@@ -33,21 +34,16 @@ def identify(
         list[str] | None,
         typer.Option("--without-section", metavar="NAME", help="Leave a section out of report.html; may be repeated."),
     ] = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-) -> None:
+) -> Done:
     """Identify a model from recordings."""
     _check_extras(figures, tables, without or ())
     folder = output_folder(out, f"{Path(experiment).stem}-result")
-    with progress(quiet=quiet or as_json, verbose=verbose, title=Path(experiment).stem) as tell:
-        from palpate.experiment import read_experiment, run_experiment
-        from palpate.report import result_text
+    from palpate.experiment import read_experiment, run_experiment
+    from palpate.report import result_text
 
-        result = run_experiment(read_experiment(experiment, data=data), tell)
+    result = run_experiment(read_experiment(experiment, data=data), tell)
     paths = save_result(result, folder, figures, tables, without or ())
-    text = partial(result_text, result.data)
-    finish(result.data, text, paths, as_json=as_json, quiet=quiet, failure=_failure(result))
+    return Done(result.data, partial(result_text, result.data), paths, _failure(result))
 
 
 def _failure(judged: Any) -> str:
@@ -89,76 +85,67 @@ def save_result(
 
 
 def variants(
+    tell: Tell,
     experiment: Annotated[str, typer.Argument(help="Experiment file of a body, or the name of one that ships: door.")],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder for variants.json [default: NAME-result].")
     ] = None,
     data: Data = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every variant, not only the first ones.")] = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-) -> None:
+) -> Done:
     """Fit alternative models of a body and rank them by how well they predict unseen data."""
     path = output_folder(out, f"{Path(experiment).stem}-result") / "variants.json"
-    with progress(quiet=quiet or as_json, verbose=verbose, title=Path(experiment).stem) as tell:
-        from palpate.experiment import read_experiment
-        from palpate.experiment.variants import rank_body, ranking_data
-        from palpate.report.tables import variants_text
+    from palpate.experiment import read_experiment
+    from palpate.experiment.variants import rank_body, ranking_data
+    from palpate.report.tables import variants_text
 
-        read = read_experiment(experiment, data=data)
-        ranking = ranking_data(rank_body(read, tell), read.config.title or read.source.stem)
-    text = partial(variants_text, ranking, everything=everything)
-    finish(ranking, text, as_json=as_json, quiet=quiet, save=path)
+    read = read_experiment(experiment, data=data)
+    ranking = ranking_data(rank_body(read, tell), read.config.title or read.source.stem)
+    return Done(ranking, partial(variants_text, ranking, everything=everything), save=path)
 
 
 def validate(
+    tell: Tell,
     model: Annotated[Path, typer.Argument(help="model.json, or the folder of a result.")],
     experiment: Annotated[
         str, typer.Argument(help="Experiment file of the unseen recordings, or the name of one that ships.")
     ],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the numbers, JSON.")] = None,
     data: Data = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-) -> None:
+) -> Done:
     """Judge a model by unseen data: its errors, beside those of a model fitted to these data."""
-    path = model_file(model)
-    with progress(quiet=quiet or as_json, verbose=verbose, title=Path(experiment).stem) as tell:
-        from palpate.experiment import read_experiment
-        from palpate.experiment.validation import validate as judge
-        from palpate.model import Model
-        from palpate.report.tables import validation_text
+    from palpate.experiment import read_experiment
+    from palpate.experiment.validation import validate as judge
+    from palpate.model import Model
+    from palpate.report.tables import validation_text
 
-        judged = judge(Model.load(path), read_experiment(experiment, data=data), tell, path=path)
-    text = partial(validation_text, judged.data)
-    finish(judged.data, text, as_json=as_json, quiet=quiet, failure=_failure(judged), save=out)
+    path = model_file(model)
+    judged = judge(Model.load(path), read_experiment(experiment, data=data), tell, path=path)
+    return Done(judged.data, partial(validation_text, judged.data), failure=_failure(judged), save=out)
 
 
 def compare(
+    tell: Tell,
     results: Annotated[list[Path], typer.Argument(help="Folders of results, or result.json files; two at least.")],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the numbers, JSON.")] = None,
     model: Annotated[
         Path | None, typer.Option("--model", help="Write the mean of the results' models to this file.")
     ] = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+) -> Done:
     """Compare several identifications of one object: each number, the mean, and the spread between takes."""
     from palpate.experiment import comparison
     from palpate.experiment.stage.result import read_result
     from palpate.model import Model
     from palpate.report.tables import comparison_text
 
+    tell("comparing")
     data = comparison.compare(dict(zip(_labels(results), map(read_result, results), strict=True)))
     if model is not None:
         if data["differing"]:
             named = ", ".join(data["differing"])
             raise PalpateError(f"there is no mean of these models: they differ in {named} by more than their noise")
         comparison.mean_model([Model.load(_folder(path) / "model.json") for path in results]).save(model)
-    written = [] if model is None else [model]
-    finish(data, partial(comparison_text, data), written, as_json=as_json, quiet=quiet, save=out)
+    return Done(data, partial(comparison_text, data), [] if model is None else [model], save=out)
 
 
 def _folder(path: Path) -> Path:
@@ -176,6 +163,7 @@ def _labels(paths: list[Path]) -> list[str]:
 
 
 def reproduce(
+    tell: Tell,
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="A clone of the authors' repository, nate-baum/large-objects-sys-id.")
     ],
@@ -188,25 +176,19 @@ def reproduce(
             "it, both ways side by side.",
         ),
     ] = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-) -> None:
+) -> Done:
     """Identify the paper's four models from its authors' recordings and compare them with its Table."""
     from palpate.experiment.paper.reproduce import check_previous
     from palpate.experiment.paper.reproduce import reproduce as run
+    from palpate.experiment.paper.table import reproduction_data
+    from palpate.report.reproduction import reproduction_text, write_reproduction
 
     check_folder(out)
     check_previous(out)
-    with progress(quiet=quiet or as_json, verbose=verbose, title="reproducing") as tell:
-        reproduction = run(folder, as_published=as_published, tell=tell)
-        tell("writing")
-        from palpate.experiment.paper.table import reproduction_data
-        from palpate.report.reproduction import reproduction_text, write_reproduction
-
-        paths, lost = write_reproduction(out, reproduction)
+    reproduction = run(folder, as_published=as_published, tell=tell)
+    tell("writing")
+    paths, lost = write_reproduction(out, reproduction)
     for sentence in lost:
         typer.echo(f"palpate: {sentence}", err=True)
-    data, text = reproduction_data(reproduction), partial(reproduction_text, reproduction)
-    failure = "; ".join(reproduction.failures)
-    finish(data, text, paths, as_json=as_json, quiet=quiet, failure=failure)
+    text, failure = partial(reproduction_text, reproduction), "; ".join(reproduction.failures)
+    return Done(reproduction_data(reproduction), text, paths, failure)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from palpate.cli.console import Json, Quiet, Tell, finish, progress
+from palpate.cli.console import Done, Tell
 from palpate.errors import PalpateError
 
 _Given = tuple[str | None, str | None, str | None, float | None]
@@ -20,6 +17,7 @@ _Given = tuple[str | None, str | None, str | None, float | None]
 
 
 def inspect(
+    tell: Tell,
     files: Annotated[
         list[Path],
         typer.Argument(
@@ -46,9 +44,7 @@ def inspect(
     rate: Annotated[
         float | None, typer.Option("--rate", help="Plain tables without times: samples per second.")
     ] = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+) -> Done:
     """Show what recordings hold: channels, markers, gaps, noise, clocks."""
     if out is not None:
         from palpate.report.page import require_plotly
@@ -59,26 +55,22 @@ def inspect(
     named = [path for path in files if path.suffix.lower() in (".yaml", ".yml") and path.name != "metadata.yaml"]
     if named and len(files) > 1:
         raise PalpateError("an experiment file names its recordings: inspect it alone")
-    with progress(quiet=quiet or as_json, verbose=False, title="inspecting") as tell:
-        tell("reading")
-        given = (format_, time, time_unit, rate)
-        inspection, hints = _inspect_experiment(files[0], tell) if named else _inspect(files, given, tell)
-        if out is not None:
-            tell("drawing")
-            from palpate.report.inspection import write_inspection
+    tell("reading")
+    from palpate.experiment.inspection import inspection_data
+    from palpate.report.inspection import describe, inspection_text, write_inspection
 
-            write_inspection(out, inspection)
-        if table is not None:
-            tell("writing the table")
-            _write_table(table, inspection.motion)
-    with _closed_pipe_is_no_error():
-        from palpate.experiment.inspection import inspection_data
-        from palpate.report.inspection import describe, inspection_text
-
-        described = [describe(r, hint) for r, hint in zip(inspection.recordings, hints, strict=True)]
-        data = {"recordings": described, **inspection_data(inspection)}
-        written = [path for path in (out, table) if path is not None]
-        finish(data, partial(inspection_text, inspection, described), written, as_json=as_json, quiet=quiet)
+    given = (format_, time, time_unit, rate)
+    inspection, hints = _inspect_experiment(files[0], tell) if named else _inspect(files, given, tell)
+    if out is not None:
+        tell("drawing")
+        write_inspection(out, inspection)
+    if table is not None:
+        tell("writing the table")
+        _write_table(table, inspection.motion)
+    described = [describe(r, hint) for r, hint in zip(inspection.recordings, hints, strict=True)]
+    data = {"recordings": described, **inspection_data(inspection)}
+    written = [path for path in (out, table) if path is not None]
+    return Done(data, partial(inspection_text, inspection, described), written)
 
 
 def _inspect(files: Sequence[Path], given: _Given, tell: Tell) -> tuple[Any, list[str]]:
@@ -135,14 +127,3 @@ def _write_table(path: Path, motion: Any) -> None:
     if motion is None:
         raise PalpateError("--table: only an experiment file of the motion stage says what moved (stage: motion)")
     FORMATS[path.suffix.lower().removeprefix(".")].write(path, motion_recording(motion))
-
-
-@contextmanager
-def _closed_pipe_is_no_error() -> Generator[None]:
-    """`palpate inspect ... | head` closes the pipe early: no message, exit code 0."""
-    try:
-        yield
-        sys.stdout.flush()
-    except (BrokenPipeError, SystemExit):  # rich turns the one into the other
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit from None

@@ -12,14 +12,11 @@ import typer
 
 import palpate
 from palpate.cli.console import (
-    Json,
-    Quiet,
-    Verbose,
-    finish,
+    Done,
+    Tell,
     model_file,
     numbers,
     output_folder,
-    progress,
     save_json,
     save_page,
 )
@@ -30,11 +27,10 @@ _Stops = Annotated[
     str | None, typer.Option("--stops", help="Where it is shut and wide open, such as 0,92: deg, m of what slides.")
 ]
 _FEEDS = {"acceleration": (True, True), "velocity": (True, False), "none": (False, False)}
-_Done = tuple[dict[str, Any], list[Any], list[Path], bool]
-"""Data, what to print, what was written, and whether it passed."""
 
 
 def simulate(
+    tell: Tell,
     path: Annotated[Path, typer.Argument(metavar="MODEL", help="model.json as palpate writes it.")],
     out: Annotated[
         Path | None,
@@ -88,61 +84,49 @@ def simulate(
     result: Annotated[
         Path | None, typer.Option("--result", help="result.json of the model: its intervals, and where the sensor was.")
     ] = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-) -> None:
+) -> Done:
     """Simulate a model: force in, motion out, or in closed loop with a robot."""
-    from rich.console import Group
-
     from palpate.experiment.stage.result import read_result
     from palpate.model import Model
     from palpate.rendering.hand import Hand
 
     if robot and audit:
         raise PalpateError("--robot and --audit are two things: ask for one at a time")
-    with progress(quiet=quiet or as_json, verbose=verbose, title=path.stem) as tell:
-        tell("model")
-        path = model_file(path)
-        model = with_end_stops(Model.load(path), stops)
-        identified = None if result is None else read_result(result)
-        grip = _sensor_radius(model, identified) if grip is None else grip
-        hand = Hand(stiffness=hand_stiffness)
-        if robot:
-            from palpate.rendering.loop import Setup, trial
-            from palpate.report.closed_loop import trial_text, write_trial_page
+    tell("model")
+    path = model_file(path)
+    model = with_end_stops(Model.load(path), stops)
+    identified = None if result is None else read_result(result)
+    grip = _sensor_radius(model, identified) if grip is None else grip
+    hand = Hand(stiffness=hand_stiffness)
+    if robot:
+        from palpate.rendering.loop import Setup, trial
+        from palpate.report.closed_loop import trial_text, write_trial_page
 
-            tell("the hand on the robot and on the object")
-            folder = output_folder(out, f"{path.stem}-robot")
-            true = None if truth is None else Model.load(truth)
-            setup = Setup(seconds or 10.0, grip, hand, _robot(delay, noise, feed_forward), wrong=wrong / 100.0)
-            tried = trial(model, true, setup)
-            done = _judged(folder, "loop", tried, write_trial_page, trial_text(tried), tried.passed)
-        elif audit:
-            from palpate.rendering.passivity import passivity_of
-            from palpate.report.closed_loop import audit_text, write_audit_page
+        tell("the hand on the robot and on the object")
+        folder = output_folder(out, f"{path.stem}-robot")
+        true = None if truth is None else Model.load(truth)
+        setup = Setup(seconds or 10.0, grip, hand, _robot(delay, noise, feed_forward), wrong=wrong / 100.0)
+        tried = trial(model, true, setup)
+        return _judged(folder, "loop", tried, write_trial_page, trial_text(tried), tried.passed)
+    if audit:
+        from palpate.rendering.passivity import passivity_of
+        from palpate.report.closed_loop import audit_text, write_audit_page
 
-            tell("energy and coupling")
-            folder = output_folder(out, f"{path.stem}-audit")
-            report = passivity_of(model, identified, radius=grip, hand=hand, delay_s=1e-3 * delay, dt=step)
-            done = _judged(folder, "audit", report, write_audit_page, audit_text(report), report.audit.passive)
-        else:
-            from palpate.runtime.replay import read_wrench, steady_wrench
+        tell("energy and coupling")
+        folder = output_folder(out, f"{path.stem}-audit")
+        report = passivity_of(model, identified, radius=grip, hand=hand, delay_s=1e-3 * delay, dt=step)
+        return _judged(folder, "audit", report, write_audit_page, audit_text(report), report.audit.passive)
+    from palpate.runtime.replay import read_wrench, steady_wrench
 
-            tell("simulation")
-            if wrench is not None and (torque or force or sine):
-                raise PalpateError("--wrench says it all: leave out --torque, --force and --sine")
-            size = {"torque": torque, "force": force, "sine_hz": sine, "lever": 0.8 if grip is None else grip}
-            length = 10.0 if seconds is None else seconds
-            applied = (
-                steady_wrench(model, **size, seconds=length, dt=step)
-                if wrench is None
-                else read_wrench(wrench, seconds, step)
-            )
-            done = _free(model, applied, step, start, out or Path(f"{path.stem}-motion.csv"))
-    data, blocks, paths, passed = done
-    failure = "" if passed else str(blocks[-1])
-    finish(data, lambda: Group(*blocks), paths, as_json=as_json, quiet=quiet, failure=failure)
+    tell("simulation")
+    if wrench is None:
+        size = {"torque": torque, "force": force, "sine_hz": sine, "lever": 0.8 if grip is None else grip}
+        applied = steady_wrench(model, **size, seconds=10.0 if seconds is None else seconds, dt=step)
+    elif torque or force or sine:
+        raise PalpateError("--wrench says it all: leave out --torque, --force and --sine")
+    else:
+        applied = read_wrench(wrench, seconds, step)
+    return _free(model, applied, step, start, out or Path(f"{path.stem}-motion.csv"))
 
 
 def _sensor_radius(model: palpate.Model, result: dict[str, Any] | None) -> float | None:
@@ -159,15 +143,19 @@ def _sensor_radius(model: palpate.Model, result: dict[str, Any] | None) -> float
 
 def _judged(
     folder: Path, name: str, done: Any, write: Callable[[Path, Any], None], text: list[Any], passed: bool
-) -> _Done:
+) -> Done:
+    from rich.console import Group
+
     data = done.data()
     save_json(folder / f"{name}.json", data)
     pages = save_page(folder / f"{name}.html", write, done)
-    return data, text, [folder / f"{name}.json", *pages], passed
+    failure = "" if passed else str(text[-1])
+    return Done(data, lambda: Group(*text), [folder / f"{name}.json", *pages], failure)
 
 
-def _free(model: palpate.Model, applied: Any, step: float, start: str | None, out: Path) -> _Done:
+def _free(model: palpate.Model, applied: Any, step: float, start: str | None, out: Path) -> Done:
     import numpy as np
+    from rich.console import Group
 
     from palpate.report.closed_loop import run_table, write_run_page
     from palpate.runtime.replay import simulate as run_model
@@ -179,7 +167,7 @@ def _free(model: palpate.Model, applied: Any, step: float, start: str | None, ou
     warnings = [text for text in (through_the_frame(model, run.motion[:, 0]),) if text]
     last = {f"{n} [{u}]": float(v) for n, u, v in zip(run.names, run.units, run.motion[-1], strict=True)}
     data = {"steps": len(run.times_s), "dt_s": step, "last": last, "warnings": warnings, "file": str(out)}
-    return data, [run_table(run), *(f"Warning: {text}" for text in warnings)], paths, True
+    return Done(data, lambda: Group(run_table(run), *(f"Warning: {text}" for text in warnings)), paths)
 
 
 def with_end_stops(model: palpate.Model, stops: str | None) -> palpate.Model:
@@ -211,6 +199,7 @@ def _robot(delay: float, noise: float, feed_forward: str) -> Any:
 
 
 def export(
+    tell: Tell,
     path: Annotated[Path, typer.Argument(metavar="MODEL", help="model.json, or the folder of a result.")],
     to: Annotated[str, typer.Option("--to", help="Format: c, fmu, mjcf, urdf, ros2-control.")],
     out: Annotated[
@@ -238,13 +227,12 @@ def export(
     even_if_failed: Annotated[
         bool, typer.Option("--even-if-failed", help="Export a model whose verdict is failed.")
     ] = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+) -> Done:
     """Export a model: C, FMU, MJCF, URDF or ros2_control."""
     from palpate.export import export_model
     from palpate.model import Model
 
+    tell("exporting")
     path = model_file(path)
     model = with_end_stops(Model.load(path), stops)
     given: dict[str, Any] = {"dt": dt, "mass": mass, "tool": None if tool is None else Model.load(tool)}
@@ -257,7 +245,7 @@ def export(
     data = {"files": list(map(str, done.files)), "left_out": list(done.left_out), "notes": list(done.notes)}
     lines = [f"{model.name} as {to}", *(f"  {line}" for line in done.notes)]
     lines += ["What it does not say:", *(f"- {line}" for line in done.left_out)] if done.left_out else []
-    finish(data, lambda: "\n".join(lines), done.files, as_json=as_json, quiet=quiet)
+    return Done(data, lambda: "\n".join(lines), done.files)
 
 
 def _range(text: str) -> list[float]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from palpate.cli.console import Json, Quiet, Verbose, finish, progress, show, show_json
+from palpate.cli.console import Done, Tell
 from palpate.cli.identify import save_result
 from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import write_text
@@ -24,6 +24,7 @@ _OWNERS = {"poor": ("handle", "door", "wheelbarrow"), "clean": ("capture",)}
 
 
 def new(
+    _: Tell,
     object_: Annotated[
         str,
         typer.Argument(
@@ -34,16 +35,14 @@ def new(
         Path | None, typer.Option("--out", "-o", help="File to write; - prints it [default: OBJECT.yaml].")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+) -> Done | None:
     """Write a commented experiment file to edit."""
     from palpate.experiment.file.starting import starting_experiment
 
     is_file = Path(object_).suffix.lower() in (".yaml", ".yml")
     if out is not None and str(out) == "-":
         typer.echo(starting_experiment(object_), nl=False)
-        return
+        return None
     path = out if out is not None else Path(f"{Path(object_).stem}-experiment.yaml" if is_file else f"{object_}.yaml")
     relative = os.path.relpath(object_, path.parent) if is_file else None
     text = starting_experiment(object_, file=path.name, object_path=relative)
@@ -54,10 +53,11 @@ def new(
     write_text(path, text)
     verb, lines = "inspect" if object_ == "motion" else "identify", f"the lines marked EDIT ({text.count('# EDIT')})"
     said = f"Written: {path}. Put your own values in {lines}, then:\n  palpate {verb} {path}"
-    finish({"experiment": str(path)}, lambda: said, as_json=as_json, quiet=quiet)
+    return Done({"experiment": str(path)}, lambda: said)
 
 
 def twin(
+    tell: Tell,
     kind: Annotated[
         str,
         typer.Argument(
@@ -83,73 +83,61 @@ def twin(
         bool, typer.Option("--clean", help="capture: no marker is hidden, swapped or moved on the body.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Write into a folder that holds files already.")] = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+) -> Done:
     """Simulate an experiment: recordings, experiment file and truth.json."""
-    with progress(quiet=quiet or as_json, verbose=False, title="simulating") as tell:
-        from palpate.experiment.paper.reproduce import TRUTH_FILE
-        from palpate.twin import TWINS
+    tell("simulating")
+    from palpate.experiment.paper.reproduce import TRUTH_FILE
+    from palpate.twin import TWINS
 
-        if kind not in TWINS:
-            raise UnknownName("kind of twin", kind, TWINS)
-        options: dict[str, int | bool] = {} if seed is None else {"seed": seed}
-        for option in [name for name, wanted in (("poor", poor), ("clean", clean)) if wanted]:
-            if kind not in _OWNERS[option]:
-                known = " and ".join(map(repr, _OWNERS[option]))
-                raise PalpateError(f"--{option}: there is no such thing for {kind!r}, only for {known}")
-            options[option] = True
-        if out.is_dir() and any(out.iterdir()) and not force:
-            raise FileProblem(out, "the folder holds files already", remedy="choose another, or --force")
-        tell("recordings")
-        experiment = TWINS[kind](out, **options)
-        verb = {"capture": "inspect", "authors": "reproduce"}.get(kind, "identify")
-        truth = out / (TRUTH_FILE if kind == "authors" else "truth.json")
+    if kind not in TWINS:
+        raise UnknownName("kind of twin", kind, TWINS)
+    options: dict[str, int | bool] = {} if seed is None else {"seed": seed}
+    for option in [name for name, wanted in (("poor", poor), ("clean", clean)) if wanted]:
+        if kind not in _OWNERS[option]:
+            known = " and ".join(map(repr, _OWNERS[option]))
+            raise PalpateError(f"--{option}: there is no such thing for {kind!r}, only for {known}")
+        options[option] = True
+    if out.is_dir() and any(out.iterdir()) and not force:
+        raise FileProblem(out, "the folder holds files already", remedy="choose another, or --force")
+    experiment = TWINS[kind](out, **options)
+    verb = {"capture": "inspect", "authors": "reproduce"}.get(kind, "identify")
+    truth = out / (TRUTH_FILE if kind == "authors" else "truth.json")
     text = f"Written: {experiment}, its recordings, and {truth.name}. Next:\n  palpate {verb} {experiment}"
-    data = {"experiment": str(experiment), "truth": str(truth)}
-    finish(data, lambda: text, as_json=as_json, quiet=quiet)
+    return Done({"experiment": str(experiment), "truth": str(truth)}, lambda: text)
 
 
 def demo(
+    tell: Tell,
     out: Annotated[Path, typer.Argument(help="Folder to write into.")] = Path("demo"),
-    as_json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-) -> None:
+) -> Done:
     """Run everything on four simulated objects with the paper's values: recordings, models, tables, reports."""
+    from rich.console import Group
+
+    from palpate.experiment import read_experiment, run_experiment
+    from palpate.report import result_text
+    from palpate.report.tables import summary_table
+    from palpate.twin import TWINS
+
     results: dict[str, dict[str, Any]] = {}
     for kind in STAGES:
         folder = out / kind
-        with progress(quiet=quiet or as_json, verbose=verbose, title=kind) as tell:
-            from palpate.experiment import read_experiment, run_experiment
-            from palpate.twin import TWINS
-
-            tell("simulating the experiment")
-            experiment = read_experiment(TWINS[kind](folder))
-            result = run_experiment(experiment, tell)
-            tell("writing the report")
-            save_result(result, folder)
+        tell(f"simulating the {kind}")
+        experiment = read_experiment(TWINS[kind](folder))
+        result = run_experiment(experiment, lambda step, kind=kind: tell(f"{kind}, {step}"))
+        tell(f"{kind}, writing the report")
+        save_result(result, folder)
         stages = {**dict(zip(("handle",), result.handles, strict=False)), "": result}
-        for name, stage in stages.items():
-            results[str(folder / name)] = dict(stage.data)
-            if not as_json and not quiet:
-                from palpate.report import result_text
-
-                show(result_text(stage.data))
-    if as_json:
-        show_json({data["title"]: data for data in results.values()})
-    elif not quiet:
-        from palpate.report.tables import summary_table
-
-        typer.echo()
-        show(summary_table(results))
-        first = out / STAGES[0]
-        command = "palpate" if shutil.which("palpate") else sys.argv[0]
-        typer.echo(
-            f"\nOpen a report in a browser: {out / 'door' / 'report.html'}\n"
-            f"Each folder in {out} also holds recordings, experiment file, truth, result and model.\n"
-            f"Next: look at {first / STAGES[0]}.yaml, change it, and type\n"
-            f"  {command} identify {first / STAGES[0]}.yaml -o {out / 'mine'}\n"
-            "or see the door move:\n"
-            f"  {command} simulate {out / 'door' / 'model.json'} --torque 20 --for 5"
-        )
+        results |= {str(folder / name): dict(stage.data) for name, stage in stages.items()}
+    first, command = out / STAGES[0], "palpate" if shutil.which("palpate") else sys.argv[0]
+    next_steps = (
+        f"\nOpen a report in a browser: {out / 'door' / 'report.html'}\n"
+        f"Each folder in {out} also holds recordings, experiment file, truth, result and model.\n"
+        f"Next: look at {first / STAGES[0]}.yaml, change it, and type\n"
+        f"  {command} identify {first / STAGES[0]}.yaml -o {out / 'mine'}\n"
+        "or see the door move:\n"
+        f"  {command} simulate {out / 'door' / 'model.json'} --torque 20 --for 5"
+    )
+    return Done(
+        {data["title"]: data for data in results.values()},
+        lambda: Group(*map(result_text, results.values()), "", summary_table(results), next_steps),
+    )
