@@ -134,7 +134,7 @@ def intended(model: Model, grips: FloatArray, times_s: FloatArray, states: Float
     """
     smooth = _smooth(model)
     mechanism = smooth.mechanism
-    k = mechanism.expand(list(states.T), list(acc.T), {}, ARRAYS)
+    k = mechanism.expand(list(states.T), list(acc.T), ARRAYS)
     one = np.ones(len(times_s))
     needed = np.stack([x * one for x in smooth.wrench(k, ARRAYS)], axis=1)
     R, r = _arrays(mechanism.place(list(states.T), ARRAYS), len(times_s))
@@ -273,9 +273,9 @@ def _dynamics(smooth: Model, state: FloatArray) -> tuple[FloatArray, FloatArray,
     mechanism, n = smooth.mechanism, len(smooth.mechanism.accelerations)
     one = np.ones(n + 1)
     units = [np.append(0.0, unit) for unit in np.eye(n)]
-    moved = mechanism.expand([x * one for x in state], units, {}, ARRAYS)
+    moved = mechanism.expand([x * one for x in state], units, ARRAYS)
     rows = np.array([x * one for x in smooth.wrench(moved, ARRAYS)])
-    k = mechanism.expand(state.tolist(), [0.0] * n, {}, FLOATS)
+    k = mechanism.expand(state.tolist(), [0.0] * n, FLOATS)
     projection = np.array([mechanism.project(k, unit, FLOATS) for unit in np.eye(6).tolist()]).T
     return rows[:, 1:] - rows[:, :1], rows[:, 0], projection
 

@@ -81,10 +81,8 @@ class SwingDoor(Mechanism):
             self._coordinates(angle, omega[:, 2], omega_dot[:, 2]),
         )
 
-    def expand(
-        self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions
-    ) -> Kinematics:
-        del z, fn
+    def expand(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
+        del fn
         return Kinematics(
             (0.0, 0.0, self.gravity),
             (0.0, 0.0, state[1]),

@@ -191,8 +191,8 @@ class Drawer(Free):
     state: ClassVar[tuple[str, ...]] = ("position", "speed")
     accelerations: ClassVar[tuple[str, ...]] = ("acceleration",)
 
-    def expand(self, state, acc, z, fn):
-        del z, fn
+    def expand(self, state, acc, fn):
+        del fn
         still = (0.0, 0.0, 0.0)
         return Kinematics((acc[0], 0.0, self.gravity), still, still, {"slide": Coordinate(state[0], state[1], acc[0])})
 
@@ -202,7 +202,7 @@ def drawer_view() -> View:
     model = Model("drawer", Drawer(), elements, {"I": 6.0, "b_v": 4.0, "b_c": 3.0})
     t = np.arange(0.0, 40.0, 0.01)
     x, v, a = 0.2 * (1 - np.cos(t)), 0.2 * np.sin(t), 0.2 * np.cos(t)
-    estimate = np.asarray(model.wrench(model.mechanism.expand((x, v), (a,), {}, ARRAYS), ARRAYS)).reshape(-1, 1)
+    estimate = np.asarray(model.wrench(model.mechanism.expand((x, v), (a,), ARRAYS), ARRAYS)).reshape(-1, 1)
     reference = estimate + 0.1 * np.random.default_rng(0).normal(size=estimate.shape)
     moving = np.abs(v) > 1e-3
     window = window_of(t[:1000], Track("position", "m", x[:1000], x[:1000] + 1e-3, 1e-3, float(np.ptp(x))))
@@ -282,7 +282,7 @@ def test_dry_friction_of_all_kinds_adds_up_through_the_linkage():
     elements = (ScalarInertia(), Coulomb(), Stribeck(v_s=0.1), level)
     model = Model("rough", door.mechanism, elements, {"I": 5.0, "b_c": 1.0, "b_st": 0.5, "h_0": 2.0, "h_1": 4.0})
     angle = np.linspace(0.1, 1.4, 7)
-    k = model.mechanism.expand((angle, 0.0 * angle), (0.0 * angle,), {}, ARRAYS)
+    k = model.mechanism.expand((angle, 0.0 * angle), (0.0 * angle,), ARRAYS)
     phi, nu = k.coordinates["closer"].position, np.abs(k.coordinates["closer"].ratio[0])
     inside = np.clip(phi / 3.0, 0, 1)
     for speed, share in ((0.0, 1.0), (0.1, np.exp(-1))):

@@ -108,7 +108,7 @@ def test_each_is_its_formula() -> None:
     assert columns(EndStop(at=1.0), 1.5, 2.0) == [0.5, 1.0]
     assert columns(EndStop(at=1.0), 1.5, -2.0) == [0.5, 0.0]
     assert columns(EndStop(at=1.0, side="lowest"), 0.5, -2.0) == [-0.5, -1.0]
-    tilted = Hinge(gravity=10.0, inclination=radians(90)).expand([radians(90), 0.0], [0.0], {}, FLOATS)
+    tilted = Hinge(gravity=10.0, inclination=radians(90)).expand([radians(90), 0.0], [0.0], FLOATS)
     # up is x at angle zero, so at 90 deg it is -y of the body: what lies along x falls towards +y
     assert Gravity().columns(Gravity().features(tilted, {}, FLOATS))[0] == pytest.approx([-10.0, 0.0], abs=1e-14)
 
@@ -257,9 +257,7 @@ def test_a_wrong_door_file_is_refused_in_one_line(tmp_path: Path, old: str, new:
 
 def forward(model: Model, angle: float, speed: float, tau: float) -> float:
     """The balance is linear in the acceleration: two evaluations tell it."""
-    still, moved = (
-        model.wrench(model.mechanism.expand([angle, speed], [a], {}, FLOATS), FLOATS)[0] for a in (0.0, 1.0)
-    )
+    still, moved = (model.wrench(model.mechanism.expand([angle, speed], [a], FLOATS), FLOATS)[0] for a in (0.0, 1.0))
     return (tau - still) / (moved - still)
 
 
@@ -310,7 +308,7 @@ def test_dampers_and_dry_friction_take_energy_out_through_the_linkage(seed: int)
     model = Model("taking", model.mechanism, (*taking, *more))
     model = model.with_values(rng.uniform(0.1, 10, size=len(model.parameters)))
     angle, speed = rng.uniform([0, -3], [1.6, 3], size=(50, 2)).T
-    (tau,) = model.wrench(model.mechanism.expand([angle, speed], [0.0], {}, ARRAYS), ARRAYS)
+    (tau,) = model.wrench(model.mechanism.expand([angle, speed], [0.0], ARRAYS), ARRAYS)
     assert (tau * speed).min() >= 0
 
 
@@ -322,11 +320,11 @@ def test_what_a_runtime_needs_of_dry_elements() -> None:
     smooth = model.without_dry()
     assert [e.name for e in smooth.elements] == ["I", "b_v", "b_bc", "b_s", "spring"]
     for angle, speed, acc in rng.uniform([0, -2, -5], [1.6, 2, 5], size=(50, 3)).tolist():
-        k = model.mechanism.expand([angle, speed], [acc], {}, FLOATS)
+        k = model.mechanism.expand([angle, speed], [acc], FLOATS)
         dry = [r[0] * level * np.sign(r[0] * speed) for r, level in model.dry_forces(k, FLOATS)]
         assert len(dry) == 4
         assert smooth.wrench(k, FLOATS)[0] + sum(dry) == pytest.approx(model.wrench(k, FLOATS)[0], rel=1e-12)
-    resting = model.mechanism.expand([0.5, 0.0], [0.0], {}, FLOATS)
+    resting = model.mechanism.expand([0.5, 0.0], [0.0], FLOATS)
     assert min(level for _, level in model.dry_forces(resting, FLOATS)) > 0
 
 
@@ -388,14 +386,14 @@ def test_the_doors_generated_c_gives_the_same_numbers(tmp_path: Path, monkeypatc
     model = Model("door", Hinge(inclination=0.1, linkage=FourBar()), (*paper_door().elements, *named))
     x = ca.SX.sym("x", 3)
     fn = casadi_functions()
-    k = model.mechanism.expand([x[0], x[1]], [x[2]], {}, fn)
+    k = model.mechanism.expand([x[0], x[1]], [x[2]], fn)
     function = ca.Function("row", [x], [ca.vertcat(*(column[0] for column in model.columns(k, fn)))])
     monkeypatch.chdir(tmp_path)  # CasADi writes into the working folder only
     function.generate("row.c", {"with_header": False})
     subprocess.run([gcc, "-O1", "-shared", "-fPIC", "-o", "row.so", "row.c", "-lm"], check=True)
     compiled = ca.external("row", str(tmp_path / "row.so"))
     for angle, speed, acc in np.random.default_rng(8).uniform([-0.2, -3, -5], [1.7, 3, 5], size=(50, 3)).tolist():
-        floats = [c[0] for c in model.columns(model.mechanism.expand([angle, speed], [acc], {}, FLOATS), FLOATS)]
+        floats = [c[0] for c in model.columns(model.mechanism.expand([angle, speed], [acc], FLOATS), FLOATS)]
         assert np.array(compiled([angle, speed, acc])).ravel() == pytest.approx(floats, rel=1e-12, abs=1e-12)
 
 

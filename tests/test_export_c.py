@@ -243,13 +243,13 @@ def on_arrays(model: Model, states: np.ndarray, wrenches: np.ndarray) -> np.ndar
     mechanism, n = model.mechanism, len(model.mechanism.accelerations)
 
     def needed(acc: list[Any]) -> np.ndarray:
-        k = mechanism.expand(list(states.T), acc, {}, ARRAYS)
+        k = mechanism.expand(list(states.T), acc, ARRAYS)
         return np.stack(np.broadcast_arrays(*model.wrench(k, ARRAYS), states[:, 0])[:-1], axis=1)
 
     zero = np.zeros(len(states))
     still = needed([zero] * n)
     M = np.stack([needed([zero + (i == j) for i in range(n)]) - still for j in range(n)], axis=2)
-    k = mechanism.expand(list(states.T), [zero] * n, {}, ARRAYS)
+    k = mechanism.expand(list(states.T), [zero] * n, ARRAYS)
     applied = np.stack(mechanism.project(k, list(wrenches.T), ARRAYS), axis=1)
     return np.linalg.solve(M, (applied - still)[:, :, None])[:, :, 0]
 
@@ -271,7 +271,7 @@ def test_the_elements_on_casadis_symbols_say_the_same(barrow: Generated) -> None
     model, fn = shipped("wheelbarrow"), casadi_functions()
     mechanism, n = model.mechanism, 4
     s, a, w = ca.SX.sym("s", 9), ca.SX.sym("a", n), ca.SX.sym("w", 6)
-    k = mechanism.expand(ca.vertsplit(s), ca.vertsplit(a), {}, fn)
+    k = mechanism.expand(ca.vertsplit(s), ca.vertsplit(a), fn)
     needed = ca.vertcat(*model.wrench(k, fn))
     applied = ca.vertcat(*mechanism.project(k, ca.vertsplit(w), fn))
     M, still = ca.jacobian(needed, a), ca.substitute(needed, a, ca.DM.zeros(n))

@@ -85,12 +85,12 @@ def test_a_handle_accelerates_in_mujoco_as_its_model_says(tmp_path: Path, seed: 
     wrench = rng.normal(size=6) * np.abs(model.p[:10]).max() * 10
     d.ctrl[:] = wrench
     mujoco.mj_forward(m, d)
-    k = model.mechanism.expand([*d.qpos.tolist(), *d.qvel.tolist()], d.qacc.tolist(), {}, FLOATS)
+    k = model.mechanism.expand([*d.qpos.tolist(), *d.qvel.tolist()], d.qacc.tolist(), FLOATS)
     assert relative(model.of_object().wrench(k, FLOATS), wrench) < 1e-9
 
 
 def hinge_torque(model: Model, q: float, v: float, a: float) -> float:
-    k = model.mechanism.expand((float(q), float(v)), (float(a),), {}, FLOATS)
+    k = model.mechanism.expand((float(q), float(v)), (float(a),), FLOATS)
     return float(model.wrench(k, FLOATS)[0])
 
 
@@ -236,7 +236,7 @@ def test_a_planar_wheelbarrow_is_exact(tmp_path: Path, spin: bool) -> None:
         wrench = rng.normal(size=6) * 50
         d.ctrl[:] = wrench
         mujoco.mj_forward(m, d)
-        k = model.mechanism.expand([*d.qpos.tolist(), *d.qvel.tolist()], d.qacc.tolist(), {}, FLOATS)
+        k = model.mechanism.expand([*d.qpos.tolist(), *d.qvel.tolist()], d.qacc.tolist(), FLOATS)
         applied = model.mechanism.project(k, wrench.tolist(), FLOATS)
         assert relative(model.wrench(k, FLOATS), np.array(applied, dtype=float)) < 1e-9
 

@@ -145,7 +145,7 @@ def test_the_error_of_a_door_is_that_of_its_full_model(tmp_path: Path) -> None:
     t = np.arange(4000) / 4000 / 0.5
     w = np.pi
     x, v, a = 0.1 * np.sin(w * t), 0.1 * w * np.cos(w * t), -0.1 * w * w * np.sin(w * t)
-    k = door.mechanism.expand((at + x / r, v / r), (a / r,), {}, ARRAYS)
+    k = door.mechanism.expand((at + x / r, v / r), (a / r,), ARRAYS)
     full = np.asarray(door.wrench(k, ARRAYS)[0]) / r
     error = M * a + D * v + K * x - full
     (stated,) = (note for note in done.notes if note.startswith("Error along y"))

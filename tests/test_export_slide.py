@@ -69,10 +69,8 @@ class Rail(Mechanism):
     def observe(self, motion: Motion) -> Kinematics:
         raise NotImplementedError
 
-    def expand(
-        self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions
-    ) -> Kinematics:
-        del z, fn
+    def expand(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
+        del fn
         up = self.gravity * cos(self.inclination)
         felt = (acc[0] + self.gravity * sin(self.inclination), 0.0, up)
         zero = (0.0, 0.0, 0.0)
@@ -150,7 +148,7 @@ def test_mujoco_damps_in_zones_along_a_length(tmp_path: Path) -> None:
     for q, v in np.random.default_rng(0).uniform([0.01, -0.9], [0.45, 0.9], (100, 2)).tolist():
         d.qpos[0], d.qvel[0] = q, v
         mujoco.mj_forward(m, d)
-        k = model.mechanism.expand((q, v), (float(d.qacc[0]),), {}, FLOATS)
+        k = model.mechanism.expand((q, v), (float(d.qacc[0]),), FLOATS)
         worst = max(worst, abs(float(model.wrench(k, FLOATS)[0])))
     assert worst < 1.1 * float(line.split("off by at most ")[1].split()[0]) + 0.05 * 40.0
 
@@ -176,7 +174,7 @@ def test_a_rigid_body_on_a_slide_weighs_what_it_weighs(tmp_path: Path, inclinati
     p = pin.buildModelFromUrdf(str(export_urdf(model, tmp_path).files[0]))
     p.gravity.linear = np.array([0.0, 0.0, -model.mechanism.gravity])
     needed = pin.rnea(p, p.createData(), np.array([0.2]), np.array([0.5]), np.array([1.5]))[0]
-    expected = model.wrench(model.mechanism.expand((0.2, 0.5), (1.5,), {}, FLOATS), FLOATS)[0]
+    expected = model.wrench(model.mechanism.expand((0.2, 0.5), (1.5,), FLOATS), FLOATS)[0]
     assert needed == pytest.approx(float(expected), rel=1e-12)
     with pytest.raises(PalpateError, match="knows its mass"):
         export_urdf(model, tmp_path, mass=3.0)

@@ -69,7 +69,7 @@ def test_a_handle_needs_the_same_wrench_in_pinocchio(tmp_path: Path, seed: int) 
     acceleration = R @ (rate[:3] + np.cross(twist[3:], twist[:3]))  # Pinocchio's is spatial, in the body
     x, y, z, w = q[3:].tolist()
     state = [*q[:3].tolist(), w, x, y, z, *(R @ twist[:3]).tolist(), *twist[3:].tolist()]
-    k = model.mechanism.expand(state, [*acceleration.tolist(), *rate[3:].tolist()], {}, FLOATS)
+    k = model.mechanism.expand(state, [*acceleration.tolist(), *rate[3:].tolist()], FLOATS)
     found = np.array(model.of_object().wrench(k, FLOATS), dtype=float)
     assert found == pytest.approx(needed, abs=1e-9 * np.abs(needed).max())
 
@@ -81,7 +81,7 @@ def test_a_pendulum_swings_alike(tmp_path: Path) -> None:
     smooth, data = model.without_dry(), p.createData()
     for q, v, a in np.random.default_rng(0).uniform(-2, 2, (20, 3)).tolist():
         torque = pin.rnea(p, data, np.array([np.cos(q), np.sin(q)]), np.array([v]), np.array([a]))[0]
-        expected = smooth.wrench(model.mechanism.expand((q, v), (a,), {}, FLOATS), FLOATS)[0]
+        expected = smooth.wrench(model.mechanism.expand((q, v), (a,), FLOATS), FLOATS)[0]
         assert torque + p.damping[0] * v == pytest.approx(expected, abs=1e-12)
     assert m.dof_damping[0] == pytest.approx(0.02, rel=1e-12)
     assert m.dof_frictionloss[0] == pytest.approx(0.03, rel=1e-12)
@@ -89,7 +89,7 @@ def test_a_pendulum_swings_alike(tmp_path: Path) -> None:
     d = mujoco.MjData(m)
     d.qpos[0], d.qvel[0] = 0.7, -1.0
     mujoco.mj_forward(m, d)
-    k = model.mechanism.expand((0.7, -1.0), (float(d.qacc[0]),), {}, FLOATS)
+    k = model.mechanism.expand((0.7, -1.0), (float(d.qacc[0]),), FLOATS)
     assert model.wrench(k, FLOATS)[0] == pytest.approx(0.0, abs=1e-9)
     assert [line[:8] for line in done.left_out] == ["the mode", "the body", "gravity,"]  # its end stops first
 
@@ -117,7 +117,7 @@ def test_an_inclined_hinge_stands_in_the_world_as_it_does(tmp_path: Path, inclin
     p = with_gravity(loaded(body, tmp_path)[0], body)
     for q in (-2.0, 0.0, 0.7):
         torque = pin.computeGeneralizedGravity(p, p.createData(), np.array([np.cos(q), np.sin(q)]))[0]
-        expected = body.wrench(body.mechanism.expand((q, 0.0), (0.0,), {}, FLOATS), FLOATS)[0]
+        expected = body.wrench(body.mechanism.expand((q, 0.0), (0.0,), FLOATS), FLOATS)[0]
         assert torque == pytest.approx(expected, abs=1e-9 * np.abs(wide_phi(5)[1:4]).max() * 9.81)
 
 
@@ -132,7 +132,7 @@ def test_a_planar_wheelbarrow_needs_the_same_forces(tmp_path: Path) -> None:
     free = free.with_values([*BARROW.phi, 0.07])
     for x, q, v, w, a, b in np.random.default_rng(0).uniform(-1, 1, (10, 6)).tolist():
         needed = pin.rnea(p, p.createData(), np.array([x, np.cos(q), np.sin(q)]), np.array([v, w]), np.array([a, b]))
-        n_y, f_x = free.wrench(free.mechanism.expand((x, q, v, w), (a, b), {}, FLOATS), FLOATS)
+        n_y, f_x = free.wrench(free.mechanism.expand((x, q, v, w), (a, b), FLOATS), FLOATS)
         # rows work on the pitch rate and on v - R pitch rate
         assert needed == pytest.approx([f_x, n_y - R * f_x], abs=1e-9 * np.abs(needed).max())
 

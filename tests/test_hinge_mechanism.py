@@ -49,7 +49,7 @@ def text(values: np.ndarray | list[float]) -> str:
 def test_gravity_turns_with_the_body(seed: int) -> None:
     rng = np.random.default_rng(seed)
     g, angle = rng.normal(size=3) * 9.81, float(rng.uniform(-3, 3))
-    k = Hinge().with_gravity(g).expand([angle, 0.3], [0.7], {}, FLOATS)
+    k = Hinge().with_gravity(g).expand([angle, 0.3], [0.7], FLOATS)
     expected = Rotation.from_euler("z", angle).inv().apply(-g)
     assert k.specific_acceleration == pytest.approx(expected, abs=1e-12)
     assert (k.omega, k.omega_dot) == ((0.0, 0.0, 0.3), (0.0, 0.0, 0.7))
@@ -59,7 +59,7 @@ def test_gravity_of_an_upright_hinge_and_of_one_whose_z_points_down() -> None:
     assert Hinge().with_gravity([0, 0, -9.81]) == Hinge(gravity=9.81)
     down = Hinge().with_gravity([0, 0, 9.81])
     assert down.inclination == pytest.approx(math.pi, rel=1e-15)
-    assert Hinge().expand([0.3, 0.0], [0.0], {}, FLOATS).specific_acceleration == (0.0, 0.0, 9.80665)
+    assert Hinge().expand([0.3, 0.0], [0.0], FLOATS).specific_acceleration == (0.0, 0.0, 9.80665)
 
 
 @settings(max_examples=20, deadline=None)
@@ -81,7 +81,7 @@ def test_the_moment_about_an_inclined_hinge_is_mujocos(seed: int) -> None:
     data.qpos[0], data.qvel[0], data.qacc[0] = q, v, a
     mujoco.mj_inverse(world, data)
     hinge = Hinge().with_gravity(g)
-    k = hinge.expand([float(q), float(v)], [float(a)], {}, FLOATS)
+    k = hinge.expand([float(q), float(v)], [float(a)], FLOATS)
     (whole,) = Model("a", hinge, (RigidBody(),)).with_values(PHI).wrench(k, FLOATS)
     assert whole == pytest.approx(data.qfrc_inverse[0], rel=1e-10, abs=1e-9)
     scalar = Model("b", hinge, (ScalarInertia(), Gravity())).with_values([PHI[9], PHI[1], PHI[2]])
@@ -92,7 +92,7 @@ def test_a_measured_angle_comes_back_from_its_motion() -> None:
     t, angle, speed, acceleration = swing()
     hinge = Hinge(inclination=0.2, direction=1.1, linkage=FourBar())
     observed = hinge.observe(hinge.motion(t, np.stack([angle, speed], axis=1), np.stack([acceleration], axis=1)))
-    expanded = hinge.expand([angle, speed], [acceleration], {}, ARRAYS)
+    expanded = hinge.expand([angle, speed], [acceleration], ARRAYS)
     for a, b in zip(flat(observed), flat(expanded), strict=True):
         assert np.abs(a - np.broadcast_to(b, t.shape)).max() < 1e-12
 
@@ -131,7 +131,7 @@ def test_from_poses_in_the_room_to_the_coordinates() -> None:
 
 def test_the_closers_coordinate_moves_as_differences_say() -> None:
     t, angle, speed, acceleration = swing(4001)
-    c = CLOSER.expand([angle, speed], [acceleration], {}, ARRAYS).coordinates["closer"]
+    c = CLOSER.expand([angle, speed], [acceleration], ARRAYS).coordinates["closer"]
     h = t[1] - t[0]
     assert np.abs(np.gradient(c.position, h)[2:-2] - c.speed[2:-2]).max() < 1e-4
     assert np.abs(np.gradient(c.speed, h)[2:-2] - c.acceleration[2:-2]).max() < 1e-3
@@ -142,15 +142,15 @@ def test_a_hinge_expands_the_same_on_floats_and_symbols() -> None:
     ca = needs("casadi", "casadi")
     hinge = Hinge(inclination=0.4, direction=-0.3, linkage=FourBar())
     state, acc = ca.SX.sym("state", 2), ca.SX.sym("acc", 1)
-    symbols = flat(hinge.expand(ca.vertsplit(state), ca.vertsplit(acc), {}, casadi_functions()))
+    symbols = flat(hinge.expand(ca.vertsplit(state), ca.vertsplit(acc), casadi_functions()))
     function = ca.Function("expand", [state, acc], [ca.vertcat(*symbols)])
     for angle in (0.0, 0.5, 1.4, 2.9):  # the last is beyond the linkage's reach: clamped, no exception
-        floats = flat(hinge.expand([angle, -0.7], [2.0], {}, FLOATS))
+        floats = flat(hinge.expand([angle, -0.7], [2.0], FLOATS))
         assert np.array(function([angle, -0.7], [2.0])).ravel() == pytest.approx(floats, rel=1e-12, abs=1e-12)
 
 
 def test_one_row_is_free_and_a_linkage_adds_a_coordinate() -> None:
-    assert Hinge().project(Hinge().expand([0.0, 0.0], [0.0], {}, FLOATS), [1, 2, 3, 4, 5, 6], FLOATS) == (6,)
+    assert Hinge().project(Hinge().expand([0.0, 0.0], [0.0], FLOATS), [1, 2, 3, 4, 5, 6], FLOATS) == (6,)
     assert [(row.name, row.unit) for row in Hinge().rows] == [("n_z", "N m")]
     assert (Hinge().coordinates, Hinge().constant_projection) == ({"hinge": "rad"}, True)
     assert (CLOSER.coordinates, CLOSER.constant_projection) == ({"hinge": "rad", "closer": "rad"}, False)

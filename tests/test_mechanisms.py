@@ -27,7 +27,7 @@ def test_free_turns_acceleration_and_gravity_into_the_body_as_scipy_does(seed: i
     acc = rng.normal(size=6) * 10
     position, velocity, omega = rng.normal(size=(3, 3))
     state = [*position, *turn.as_quat(scalar_first=True), *velocity, *omega]
-    k = Free(gravity=9.81).expand([float(v) for v in state], [float(v) for v in acc], {}, FLOATS)
+    k = Free(gravity=9.81).expand([float(v) for v in state], [float(v) for v in acc], FLOATS)
     assert k.specific_acceleration == pytest.approx(turn.inv().apply(acc[:3] + np.array([0, 0, 9.81])), abs=1e-13)
     assert k.omega == pytest.approx(omega, rel=1e-15)
     assert k.omega_dot == pytest.approx(acc[3:], rel=1e-15)
@@ -45,7 +45,7 @@ def test_free_expands_to_what_mujocos_accelerometer_and_gyro_read() -> None:
     )
     read = mujoco_body.read(phi, state, gravity=9.81)
     states = np.column_stack([move.position, quaternions_wxyz(move.R_world_body), move.velocity, move.omega])
-    k = Free(gravity=9.81).expand(list(states.T), list(np.hstack([move.acceleration, move.omega_dot]).T), {}, ARRAYS)
+    k = Free(gravity=9.81).expand(list(states.T), list(np.hstack([move.acceleration, move.omega_dot]).T), ARRAYS)
     assert np.abs(np.array(k.specific_acceleration).T - read.accelerometer).max() < 1e-12
     assert np.abs(np.array(k.omega).T - read.gyro).max() < 1e-12
 
@@ -59,7 +59,7 @@ def test_free_observes_what_it_expands() -> None:
     a = np.einsum("nji,nj->ni", move.R_world_body, move.acceleration - np.array([0, 0, -9.80665]))
     observed = Free().observe(Motion(times, a, move.omega, move.omega_dot))
     states = np.column_stack([move.position, quaternions_wxyz(move.R_world_body), move.velocity, move.omega])
-    expanded = Free().expand(list(states.T), list(np.hstack([move.acceleration, move.omega_dot]).T), {}, ARRAYS)
+    expanded = Free().expand(list(states.T), list(np.hstack([move.acceleration, move.omega_dot]).T), ARRAYS)
     for name in ("specific_acceleration", "omega", "omega_dot"):
         assert np.abs(np.array(getattr(observed, name)) - np.array(getattr(expanded, name))).max() < 1e-13
 
@@ -73,17 +73,17 @@ def test_a_mechanism_expands_the_same_on_symbols(mechanism: Free | SwingDoor) ->
         motion = [*k.specific_acceleration, *k.omega, *k.omega_dot]
         return motion + [v for c in k.coordinates.values() for v in (c.position, c.speed, c.acceleration, *c.ratio)]
 
-    symbols = together(mechanism.expand(ca.vertsplit(state), ca.vertsplit(acc), {}, casadi_functions()))
+    symbols = together(mechanism.expand(ca.vertsplit(state), ca.vertsplit(acc), casadi_functions()))
     function = ca.Function("expand", [state, acc], [ca.vertcat(*symbols)])
     rng = np.random.default_rng(3)
     x, xdd = rng.normal(size=len(mechanism.state)), rng.normal(size=len(mechanism.accelerations))
-    floats = together(mechanism.expand(x.tolist(), xdd.tolist(), {}, FLOATS))
+    floats = together(mechanism.expand(x.tolist(), xdd.tolist(), FLOATS))
     assert np.array(function(x, xdd)).ravel() == pytest.approx(floats, abs=1e-14)
 
 
 def test_free_leaves_all_six_rows_and_has_no_coordinates() -> None:
     wrench = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    k = Free().expand([0.0] * 13, [0.0] * 6, {}, FLOATS)
+    k = Free().expand([0.0] * 13, [0.0] * 6, FLOATS)
     assert list(Free().project(k, wrench, FLOATS)) == wrench
     assert [row.name for row in WRENCH_ROWS] == ["f_x", "f_y", "f_z", "n_x", "n_y", "n_z"]
     assert [row.unit for row in WRENCH_ROWS] == ["N"] * 3 + ["N m"] * 3

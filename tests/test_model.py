@@ -81,7 +81,7 @@ def test_columns_are_the_same_on_floats() -> None:
     k = model.mechanism.observe(motion)
     i = 20
     state = [float(k.coordinates["hinge"].position[i]), float(motion.omega[i, 2])]
-    floats = model.columns(model.mechanism.expand(state, [float(motion.omega_dot[i, 2])], {}, FLOATS), FLOATS)
+    floats = model.columns(model.mechanism.expand(state, [float(motion.omega_dot[i, 2])], FLOATS), FLOATS)
     assert np.array([row for (row,) in floats]) == pytest.approx(arrays[:, i], abs=1e-14)
 
 
@@ -135,9 +135,9 @@ def test_the_free_models_wrench_is_mujocos() -> None:
     states = np.column_stack([move.position, quaternion, move.velocity, move.omega])
     accelerations = np.hstack([move.acceleration, move.omega_dot])
     expected = mujoco_body.body_wrench(PHI, move.R_world_body, move.omega, move.omega_dot, move.acceleration, 9.81)
-    k = model.mechanism.expand(list(states.T), list(accelerations.T), {}, ARRAYS)
+    k = model.mechanism.expand(list(states.T), list(accelerations.T), ARRAYS)
     assert np.abs(np.array(model.wrench(k, ARRAYS)).T - expected).max() < 1e-9
-    k = model.mechanism.expand(states[7].tolist(), accelerations[7].tolist(), {}, FLOATS)
+    k = model.mechanism.expand(states[7].tolist(), accelerations[7].tolist(), FLOATS)
     assert np.abs(np.array(model.wrench(k, FLOATS)) - expected[7]).max() < 1e-9
 
 

@@ -125,7 +125,7 @@ def test_four_rows_are_lagranges_equations() -> None:
             ahead = cos * v[0] + sin * v[1]
             ahead_1 = cos * a[0] + sin * a[1] + v[3] * (cos * v[1] - sin * v[0])
             state = [q[0], q[1], q[3], q[4], q[5], ahead, v[3], v[4], v[5]]
-            k = mechanism.expand(state, [ahead_1, a[3], a[4], a[5]], {}, FLOATS)
+            k = mechanism.expand(state, [ahead_1, a[3], a[4], a[5]], FLOATS)
             rows, w = np.array(model.wrench(k, FLOATS)), rng.normal(size=6) * 50
             hands = np.array(mechanism.project(k, w.tolist(), FLOATS))
             ways = [oracle.evaluate(q, way) for way in N.T]
@@ -139,7 +139,7 @@ def test_four_rows_are_lagranges_equations() -> None:
 def test_power_of_the_rows_is_that_of_the_hands_and_each_ratio_is_its_speed(seed: int, mechanism: Rolling) -> None:
     rng = np.random.default_rng(seed)
     state, acc = random_state(mechanism, rng)
-    k = mechanism.expand(state, acc, {}, FLOATS)
+    k = mechanism.expand(state, acc, FLOATS)
     speeds = np.array(mechanism.row_speeds(state, FLOATS))
     s = dict(zip(mechanism.state, state, strict=True))
     velocity = turn_of(s.get("camber", 0.0), s["pitch"]).T @ [s["forward_speed"], -R * s.get("camber_rate", 0.0), 0.0]
@@ -165,7 +165,7 @@ def test_speeds_and_accelerations_are_derivatives_along_the_motion(seed: int, me
         rates = mechanism.rates([*state[:-n], *mean], FLOATS)
         return [*(q + t * r for q, r in zip(state[:-n], rates, strict=True)), *speeds]
 
-    k, before, after = (mechanism.expand(at(t), acc, {}, FLOATS) for t in (0.0, -dt, dt))
+    k, before, after = (mechanism.expand(at(t), acc, FLOATS) for t in (0.0, -dt, dt))
     for name, c in k.coordinates.items():
         one, other = after.coordinates[name], before.coordinates[name]
         if name in ("camber", "pitch", "heading", "foot_1", "foot_2"):
@@ -182,7 +182,7 @@ def test_observed_motion_is_the_expanded(mechanism: Rolling) -> None:
     pairs = [random_state(mechanism, rng) for _ in range(50)]
     states, acc = np.array([s for s, _ in pairs]), np.array([a for _, a in pairs])
     motion = mechanism.motion(np.arange(50) / 100, states, acc)
-    expanded, observed = mechanism.expand(list(states.T), list(acc.T), {}, ARRAYS), mechanism.observe(motion)
+    expanded, observed = mechanism.expand(list(states.T), list(acc.T), ARRAYS), mechanism.observe(motion)
     assert expanded.coordinates.keys() == observed.coordinates.keys()
     for a, b in zip(flat(expanded), flat(observed), strict=True):
         assert np.abs(np.broadcast_to(a, 50) - np.broadcast_to(b, 50)).max() < 1e-11
@@ -191,7 +191,7 @@ def test_observed_motion_is_the_expanded(mechanism: Rolling) -> None:
     assert motion.poses is not None
     assert np.abs(motion.poses.rotation - turn).max() < 1e-13
     assert np.abs(mechanism.states(motion) - states).max() < 1e-11
-    floats = [flat(mechanism.expand(x, a, {}, FLOATS)) for x, a in pairs]
+    floats = [flat(mechanism.expand(x, a, FLOATS)) for x, a in pairs]
     arrays = np.array([np.broadcast_to(x, 50) for x in flat(expanded)])
     assert np.abs(np.array(floats).T - arrays).max() < 1e-11
 
@@ -218,8 +218,8 @@ def test_camber_and_heading_are_those_of_the_motion_room() -> None:
 
 def test_the_published_wheel_speed_is_the_papers_and_the_conjugate_that_of_the_design() -> None:
     state, acc = random_state(Rolling(radius=R), np.random.default_rng(7))
-    published = Rolling(radius=R, wheel_speed="published").expand(state, acc, {}, FLOATS).coordinates["wheel"]
-    k = Rolling(radius=R).expand(state, acc, {}, FLOATS)
+    published = Rolling(radius=R, wheel_speed="published").expand(state, acc, FLOATS).coordinates["wheel"]
+    k = Rolling(radius=R).expand(state, acc, FLOATS)
     omega = turn_of(state[3], state[4]) @ k.omega
     assert published.speed == pytest.approx(state[5] / R, rel=1e-13)
     assert k.coordinates["yaw"].speed == pytest.approx(omega[2], rel=1e-12)
@@ -231,10 +231,10 @@ def test_the_published_wheel_speed_is_the_papers_and_the_conjugate_that_of_the_d
 def test_it_expands_the_same_on_symbols(mechanism: Rolling) -> None:
     ca = needs("casadi", "casadi")
     state, acc = ca.SX.sym("s", len(mechanism.state)), ca.SX.sym("a", len(mechanism.accelerations))
-    symbols = flat(mechanism.expand(ca.vertsplit(state), ca.vertsplit(acc), {}, casadi_functions()))
+    symbols = flat(mechanism.expand(ca.vertsplit(state), ca.vertsplit(acc), casadi_functions()))
     function = ca.Function("expand", [state, acc], [ca.vertcat(*symbols)])
     x, a = random_state(mechanism, np.random.default_rng(2))
-    assert np.array(function(x, a)).ravel() == pytest.approx(flat(mechanism.expand(x, a, {}, FLOATS)), abs=1e-11)
+    assert np.array(function(x, a)).ravel() == pytest.approx(flat(mechanism.expand(x, a, FLOATS)), abs=1e-11)
 
 
 # Energy
@@ -271,7 +271,7 @@ def missing_energy(mechanism: Rolling) -> tuple[float, float, float]:
         s = y[:9]
         turn = turn_of(s[3], s[4])
         w = hands(t, s, turn)
-        k = mechanism.expand(s.tolist(), [0.0] * 4, {}, FLOATS)
+        k = mechanism.expand(s.tolist(), [0.0] * 4, FLOATS)
         velocity = turn.T @ [s[5], -R * s[7], 0.0]
         power = velocity @ w[:3] + np.array(k.omega) @ w[3:]
         lost = sum(x * k.coordinates[name].speed ** 2 for name, x in b.items())
@@ -297,7 +297,7 @@ def test_friction_at_the_published_wheel_speed_can_push() -> None:
     state = [0.0, 0.0, 0.0, 0.2, 0.0, 0.05, -3.0, 0.0, 0.0]
     for mechanism, sign in ((Rolling(radius=R), 1), (Rolling(radius=R, wheel_speed="published"), -1)):
         model = Model("m", mechanism, (Coulomb("b_c", "wheel"),)).with_values([1.0])
-        rows = model.wrench(mechanism.expand(state, [0.0] * 4, {}, FLOATS), FLOATS)
+        rows = model.wrench(mechanism.expand(state, [0.0] * 4, FLOATS), FLOATS)
         assert sign * np.dot(rows, mechanism.row_speeds(state, FLOATS)) > 0.1
 
 
@@ -449,7 +449,7 @@ def mujoco_speeds(model: Model, state: np.ndarray, acc: np.ndarray) -> tuple[np.
     mechanism: Any = model.mechanism
     motion = mechanism.motion(np.zeros(1), state[None], acc[None])
     turn = motion.poses.rotation[0]
-    bearing = mechanism.expand(state.tolist(), acc.tolist(), {}, FLOATS).coordinates["bearing"]
+    bearing = mechanism.expand(state.tolist(), acc.tolist(), FLOATS).coordinates["bearing"]
     linear = turn @ motion.specific_acceleration[0] - [0.0, 0.0, G]
     return (
         turn,
@@ -529,11 +529,9 @@ def test_the_reduced_mechanisms_are_the_full_one_held() -> None:
         )
         state, acc = random_state(mechanism, rng)
         s, a = dict(zip(mechanism.state, state, strict=True)), dict(zip(mechanism.accelerations, acc, strict=True))
-        k = ALL[0].expand(
-            [s.get(n, 0.0) for n in ALL[0].state], [a.get(n, 0.0) for n in ALL[0].accelerations], {}, FLOATS
-        )
+        k = ALL[0].expand([s.get(n, 0.0) for n in ALL[0].state], [a.get(n, 0.0) for n in ALL[0].accelerations], FLOATS)
         rows = dict(zip([r.name for r in ALL[0].rows], whole.wrench(k, FLOATS), strict=True))
-        found = own.wrench(mechanism.expand(state, acc, {}, FLOATS), FLOATS)
+        found = own.wrench(mechanism.expand(state, acc, FLOATS), FLOATS)
         assert found == pytest.approx([rows[r.name] for r in mechanism.rows], rel=1e-12)
 
 
@@ -541,7 +539,7 @@ def test_each_wheel_of_a_hand_truck_turns_on_its_own_way() -> None:
     truck = load_object("hand-truck")
     mechanism: Any = truck.mechanism
     state = [0.0, 0.0, 0.3, 0.5, 1.0, 2.0, 0.7]  # x, y, yaw, pitch, speeds ahead, yaw, pitch
-    k = mechanism.expand(state, [0.0] * 3, {}, FLOATS)
+    k = mechanism.expand(state, [0.0] * 3, FLOATS)
     left, right = (k.coordinates[name].speed for name in ("wheel_left", "wheel_right"))
     assert [left, right] == pytest.approx([(1.0 - 2.0 * 0.225) / 0.125, (1.0 + 2.0 * 0.225) / 0.125])
     stepper, out = Stepper(truck.with_values([*PHI, 0.1, 0.5, 0.5, 0.5]), 1e-3), np.empty(10)
@@ -579,7 +577,7 @@ def test_spin_without_gyroscopic_moment_is_an_inertia_along_the_wheel() -> None:
     state, acc = random_state(Rolling(radius=R), np.random.default_rng(8))
     state[-3:] = [0.0, 0.0, 0.0]
     mechanism = Rolling(radius=R)
-    k = mechanism.expand(state, acc, {}, FLOATS)
+    k = mechanism.expand(state, acc, FLOATS)
     own = Model("m", mechanism, (WheelSpin(radius=R),)).with_values([0.08]).wrench(k, FLOATS)
     other = Model("m", mechanism, (ScalarInertia("I", "wheel"),)).with_values([0.08]).wrench(k, FLOATS)
     assert own == pytest.approx(other, rel=1e-12, abs=1e-14)

@@ -397,7 +397,7 @@ def test_places_are_those_of_the_mechanism(seed: int, kind: Any) -> None:
         state[3:7] /= np.linalg.norm(state[3:7])
     state[-n:] = 0.0
     R, r = (np.array(x) for x in mechanism.place(state.tolist(), FLOATS))
-    k = mechanism.expand(state.tolist(), [0.0] * n, {}, FLOATS)
+    k = mechanism.expand(state.tolist(), [0.0] * n, FLOATS)
     assert R[2] * 9.80665 == pytest.approx(k.specific_acceleration, abs=1e-12)
     assert np.abs(R @ R.T - np.eye(3)).max() < 1e-12
     if isinstance(mechanism, Rolling):

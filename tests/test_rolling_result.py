@@ -208,7 +208,7 @@ def test_the_model_stands_on_its_feet_where_it_is_put_down(result: Result, tmp_p
     stepper.run(np.zeros((300, 6)), np.empty((300, stepper.size)))
     stepper.step((0.0,) * 6, out)
     assert np.abs(out[:9] - before).max() < 1e-6  # at rest
-    k = model.mechanism.expand(out[:9].tolist(), [0.0] * 4, {}, FLOATS)
+    k = model.mechanism.expand(out[:9].tolist(), [0.0] * 4, FLOATS)
     heights = [float(k.coordinates[f"foot_{i}"].position) for i in (1, 2)]
     assert all(-1.5e-3 < h < 0 for h in heights)
     # both feet carry what the wheel does not: half of it each, by moments about the axle

@@ -348,7 +348,7 @@ def test_rows_at_rest_hold_whatever_friction_does(
 ) -> None:
     rolling = Rolling(radius=radius)
     still = rolling.at_rest()
-    k = rolling.expand([0.0, 0.0, yaw, camber, pitch, *rates[:4]], rates[4:], {}, ARRAYS)
+    k = rolling.expand([0.0, 0.0, yaw, camber, pitch, *rates[:4]], rates[4:], ARRAYS)
     turned = still.turned(k)
     assert np.allclose([float(np.asarray(r)) for r in turned.coordinates["wheel"].ratio], 0.0, atol=1e-12)
     # the other rows are combinations of the moving object's: nothing else is lost but one

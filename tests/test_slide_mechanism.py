@@ -68,7 +68,7 @@ def test_the_force_along_an_inclined_slide_is_mujocos(seed: int) -> None:
     data.qpos[0], data.qvel[0], data.qacc[0] = q, v, a
     mujoco.mj_inverse(world, data)
     slide = Slide().with_gravity(g)
-    k = slide.expand([float(q), float(v)], [float(a)], {}, FLOATS)
+    k = slide.expand([float(q), float(v)], [float(a)], FLOATS)
     (whole,) = Model("a", slide, (RigidBody(),)).with_values(PHI).wrench(k, FLOATS)
     assert whole == pytest.approx(data.qfrc_inverse[0], rel=1e-10, abs=1e-9)
     apart = Model("b", slide, (ScalarInertia("m", "slide"), Gravity("weight", "slide"))).with_values([PHI[0]] * 2)
@@ -85,7 +85,7 @@ def test_a_measured_position_comes_back_from_its_motion() -> None:
     motion = slide.motion(t, states, acceleration)
     assert slide.states(motion) == pytest.approx(states, abs=1e-12)
     observed = slide.observe(motion)
-    expanded = slide.expand(list(states.T), list(acceleration.T), {}, ARRAYS)
+    expanded = slide.expand(list(states.T), list(acceleration.T), ARRAYS)
     for name in ("position", "speed", "acceleration"):
         measured, true = (getattr(k.coordinates["slide"], name) for k in (observed, expanded))
         assert measured == pytest.approx(true, abs=1e-12)
@@ -137,9 +137,9 @@ def test_a_slide_expands_the_same_on_symbols_and_may_drive_a_linkage() -> None:
     def flat(k: object) -> list[object]:
         return [*k.specific_acceleration, *(x for c in k.coordinates.values() for x in (c.position, c.speed, *c.ratio))]
 
-    symbols = flat(slide.expand(ca.vertsplit(state), ca.vertsplit(acc), {}, casadi_functions()))
+    symbols = flat(slide.expand(ca.vertsplit(state), ca.vertsplit(acc), casadi_functions()))
     function = ca.Function("expand", [state, acc], [ca.vertcat(*symbols)])
-    floats = flat(slide.expand([0.3, -0.7], [2.0], {}, FLOATS))
+    floats = flat(slide.expand([0.3, -0.7], [2.0], FLOATS))
     assert np.array(function([0.3, -0.7], [2.0])).ravel() == pytest.approx(floats, rel=1e-12, abs=1e-12)
 
 

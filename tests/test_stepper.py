@@ -178,7 +178,7 @@ RESTING = Stepper(DOOR, 1e-3)
 @settings(max_examples=50, deadline=None)
 def test_a_resting_door_stays_exactly_where_it_is(angle: float, share: float) -> None:
     model, stepper, out = DOOR, RESTING, np.empty(3)
-    (hold,) = model.without_dry().wrench(model.mechanism.expand((angle, 0.0), (0.0,), {}, FLOATS), FLOATS)
+    (hold,) = model.without_dry().wrench(model.mechanism.expand((angle, 0.0), (0.0,), FLOATS), FLOATS)
     stepper.reset((angle, 0.0))
     for _ in range(50):
         assert stepper.step(torque(hold + share * 1.79), out) is StepStatus.STICKING
@@ -539,9 +539,7 @@ def test_the_acceleration_is_the_models() -> None:
         stepper, out = Stepper(free.with_values(values), dt), np.empty(3)
         stepper.reset((angle, speed))
         stepper.step([*rng.normal(size=5), tau], out)
-        still, one = (
-            model.wrench(model.mechanism.expand((angle, speed), (a,), {}, FLOATS), FLOATS)[0] for a in (0.0, 1.0)
-        )
+        still, one = (model.wrench(model.mechanism.expand((angle, speed), (a,), FLOATS), FLOATS)[0] for a in (0.0, 1.0))
         assert out[2] == pytest.approx((tau - still) / (one - still), rel=1e-5, abs=1e-5)
 
 
@@ -630,8 +628,8 @@ class Slides(Mechanism):
     def observe(self, motion: Any) -> Kinematics:
         raise NotImplementedError
 
-    def expand(self, state: Any, acc: Any, z: Any, fn: Functions) -> Kinematics:
-        del z, fn
+    def expand(self, state: Any, acc: Any, fn: Functions) -> Kinematics:
+        del fn
         none = (0.0, 0.0, 0.0)
         one = Coordinate(state[0], state[2], acc[0], (1.0, 0.0))
         two = Coordinate(state[1], state[3], acc[1], (0.0, 1.0))
@@ -702,8 +700,8 @@ class Skate(Mechanism):
     def observe(self, motion: Any) -> Kinematics:
         raise NotImplementedError
 
-    def expand(self, state: Any, acc: Any, z: Any, fn: Functions) -> Kinematics:
-        del z, fn
+    def expand(self, state: Any, acc: Any, fn: Functions) -> Kinematics:
+        del fn
         none = (0.0, 0.0, 0.0)
         glide = Coordinate(state[0], state[3], acc[0], (1.0, 0.0))
         return Kinematics(

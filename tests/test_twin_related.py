@@ -127,7 +127,7 @@ def test_their_object_files_need_the_same_hands(twin: RollingTwin) -> None:
     known |= dict(zip(names, path.rate, strict=True))
     more = dict(zip(names, path.acceleration, strict=True))
     state = [known[n] for n in rolling.state]
-    k = rolling.expand(state, [more[n] for n in rolling.state if n in more], {}, ARRAYS)
+    k = rolling.expand(state, [more[n] for n in rolling.state if n in more], ARRAYS)
     rows = [{"n_y": 4, "n_z": 5, "f_x": 0}[row.name] for row in rolling.rows]
     ours = pushes(twin, t).needed[:, rows].T
     assert np.abs(np.array(model.wrench(k, ARRAYS)) - ours).max() < 1e-11
@@ -202,7 +202,7 @@ def test_a_motion_without_camber_is_observed_as_it_is() -> None:
     rolling = Rolling(radius=twin.barrow.radius, moves="upright", track=twin.barrow.track)
     states = np.stack([*place.T, path.value[1], path.value[3], path.rate[0], path.rate[1], path.rate[3]], axis=1)
     motion = rolling.motion(t, states, path.acceleration[[0, 1, 3]].T)
-    seen, k = rolling.observe(motion), rolling.expand(list(states.T), list(path.acceleration[[0, 1, 3]]), {}, ARRAYS)
+    seen, k = rolling.observe(motion), rolling.expand(list(states.T), list(path.acceleration[[0, 1, 3]]), ARRAYS)
     for ours, theirs in zip((*seen.omega, *seen.omega_dot), (*k.omega, *k.omega_dot), strict=True):
         assert np.abs(ours - theirs).max() < 1e-12
     assert np.abs(rolling.states(motion) - states).max() < 1e-12
@@ -213,7 +213,7 @@ def test_at_rest_no_friction_of_either_wheel_is_left() -> None:
     truck = Rolling(radius=0.12, moves="upright", track=0.5)
     state = [0.1, 0.2, 0.3, 0.9, 0.2, 1.5, -0.4]
     still = truck.at_rest()
-    k = still.turned(truck.expand(state, [0.0, 0.0, 0.0], {}, ARRAYS))
+    k = still.turned(truck.expand(state, [0.0, 0.0, 0.0], ARRAYS))
     for name in truck.wheels:
         assert np.abs(np.array(k.coordinates[name].ratio, dtype=float)).max() < 1e-15
     assert truck.wheels == ("wheel_left", "wheel_right")

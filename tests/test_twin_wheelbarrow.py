@@ -209,7 +209,7 @@ def test_the_objects_own_model_needs_the_same_hands() -> None:
     t = np.arange(8.0, 42.0, 0.02)
     path, place = twin.wheeling.path(t), twin.wheeling.contact(t)
     state = (place[:, 0], place[:, 1], *path.value[1:], *path.rate)
-    k = model.mechanism.expand(state, tuple(path.acceleration), {}, ARRAYS)
+    k = model.mechanism.expand(state, tuple(path.acceleration), ARRAYS)
     ours = pushes(twin, t).needed[:, [3, 4, 5, 0]].T
     assert np.abs(np.array(model.wrench(k, ARRAYS)) - ours).max() < 1e-11
     assert (ours.std(axis=1) > 5).all()

@@ -66,7 +66,7 @@ def test_a_door_has_all_combinations() -> None:
     assert kinds(full.model) == [*kinds(door()), "hysteresis", "stribeck"]
     assert {e.flow for e in full.model.elements if isinstance(e, ZoneDamper)} == {"mixed"}
     hysteresis = next(e for e in full.model.elements if isinstance(e, Hysteresis))
-    position = door().mechanism.expand([np.radians([0.0, 90.0]), 0.0], [0.0], {}, ARRAYS).coordinates["closer"].position
+    position = door().mechanism.expand([np.radians([0.0, 90.0]), 0.0], [0.0], ARRAYS).coordinates["closer"].position
     assert (hysteresis.acts_on, len(hysteresis.knots)) == ("closer", 3)
     assert sorted((hysteresis.knots[0], hysteresis.knots[-1])) == pytest.approx(sorted(position))
     assert BY_NAME[PLAIN] == Variant(PLAIN, door())

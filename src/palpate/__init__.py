@@ -5,7 +5,9 @@ Nouns and verbs in the order of a recording's way; docs/python.md shows each of 
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
+from pkgutil import get_data
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -95,50 +97,10 @@ if TYPE_CHECKING:
     from palpate.runtime import Stepper as Stepper
     from palpate.runtime import StepStatus as StepStatus
 
-# Public names by the module that they live in. Imported on first use, so that `palpate --help` does not wait for SciPy.
-_PUBLIC = {
-    name: module
-    for module, names in (
-        ("palpate.errors", "PalpateError"),
-        ("palpate.findings", "Finding Severity"),
-        ("palpate.recording", "Channel Recording load"),
-        ("palpate.physics.motion", "Poses"),
-        ("palpate.physics.motion", "Motion"),
-        ("palpate.elements", "Element Parameter Shape check_element"),
-        ("palpate.mechanisms", "Mechanism"),
-        ("palpate.model", "Model load_object"),
-        ("palpate.motion.cloud", "Cloud Markers fill_gaps fit_body markers_of mean_cloud static_cloud"),
-        ("palpate.motion.faults", "check_markers"),
-        ("palpate.motion.frames", "HingeRoles JointFrame SensorRoles frames_of joint_of_hinge"),
-        ("palpate.motion.frames", "hinge_from_frame hinge_from_motion hinge_from_path"),
-        ("palpate.motion.clock", "ClockMap Even evenly_sampled"),
-        ("palpate.motion.offset", "Offset estimate_offset marker_clock"),
-        ("palpate.motion.derivatives", "pose_motion"),
-        ("palpate.motion.fusion", "fuse"),
-        ("palpate.motion.imu", "Smoothing imu_motion"),
-        ("palpate.identify", "Balance Compressed Prior Solution build_balance compress merge solve"),
-        ("palpate.identify.solution", "Estimate Status"),
-        ("palpate.runtime", "HandleSensor SensorStepper StepStatus Stepper"),
-        ("palpate.experiment", "Experiment Result read_experiment run_experiment"),
-        ("palpate.experiment.stage.view", "View"),
-        ("palpate.experiment.comparison", "compare"),
-        ("palpate.experiment.inspection", "inspect_recordings"),
-        ("palpate.experiment.validation", "validate"),
-        ("palpate.experiment.gates.numbers", "refuse"),
-        ("palpate.experiment.stage.capture", "build_motion"),
-        (
-            "palpate.experiment.stage.inputs",
-            "Belief Filtering ImuMotion Inputs Sensor choose_filtering fit_balance move whole_balance",
-        ),
-        ("palpate.experiment.stage.clock", "clock_by_balance"),
-        ("palpate.experiment.stage.fit", "Fit Plan fit_inputs"),
-        ("palpate.experiment.stage.result", "read_result"),
-        ("palpate.experiment.stage.variations", "with_estimated with_systematic"),
-        ("palpate.export", "export_model"),
-        ("palpate.report.identification", "write_figures write_report write_tables"),
-    )
-    for name in names.split()
-}
+# Public names by the module that they live in, as listed above: imported on first use, so that `palpate --help` does
+# not wait for SciPy.
+_SOURCE = (get_data("palpate", "__init__.py") or b"").decode("utf-8")
+_PUBLIC = {name: module for module, name in re.findall(r"^    from (\S+) import (\w+) as \2$", _SOURCE, re.MULTILINE)}
 
 
 def __getattr__(name: str) -> Any:

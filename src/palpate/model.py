@@ -144,7 +144,7 @@ class Model:
         if not self.mechanism.constant_projection:
             raise PalpateError(f"model {self.name!r}: its rows are not constant combinations of features")
         state, acc = [0.0] * len(self.mechanism.state), [0.0] * len(self.mechanism.accelerations)
-        still = self.mechanism.expand(state, acc, self.shapes, FLOATS)  # any motion would do
+        still = self.mechanism.expand(state, acc, FLOATS)  # any motion would do
         parts = zip(self.elements, self._shape_values(None), strict=True)
         counts = [len(e.features(still, shapes, FLOATS)) for e, shapes in parts]
         T = np.zeros((len(self.mechanism.rows), sum(counts), len(self.parameters)))

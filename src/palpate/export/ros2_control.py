@@ -194,7 +194,7 @@ def _local_laws(model: Model, positions: FloatArray, R_body_control: FloatArray,
     S = _row_speeds(model, still[None])[0]
     hold = _forces(smooth, still[None], np.zeros((1, n)))[0]
     M = (_forces(smooth, np.tile(still, (n, 1)), np.eye(n)) - hold).T
-    k = model.mechanism.expand(still.tolist(), [0.0] * n, {}, FLOATS)
+    k = model.mechanism.expand(still.tolist(), [0.0] * n, FLOATS)
     W = wrench_transmission(R_body_control, handle)
     P = np.array([[float(x) for x in model.mechanism.project(k, column.tolist(), FLOATS)] for column in W.T])
     J = P @ S  # by the power of a wrench at the hand
@@ -248,7 +248,7 @@ def _errors(
 
 def _forces(model: Model, states: FloatArray, accelerations: FloatArray) -> FloatArray:
     """(samples, n): the forces along the speeds of the state that these motions need."""
-    k = model.mechanism.expand(list(states.T), list(accelerations.T), {}, ARRAYS)
+    k = model.mechanism.expand(list(states.T), list(accelerations.T), ARRAYS)
     rows = np.stack([np.broadcast_to(x, len(states)) for x in model.wrench(k, ARRAYS)], axis=1)
     return np.einsum("sij,si->sj", _row_speeds(model, states), rows)
 

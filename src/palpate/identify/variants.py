@@ -142,7 +142,7 @@ def _hysteresis(model: Model, span: tuple[float, float] | None) -> Hysteresis:
     on = on or next(iter(model.mechanism.coordinates))
     if span is None:
         state = [np.linspace(0.0, pi / 2, 91), *([0.0] * (len(model.mechanism.state) - 1))]
-        k = model.mechanism.expand(state, [0.0] * len(model.mechanism.accelerations), {}, ARRAYS)
+        k = model.mechanism.expand(state, [0.0] * len(model.mechanism.accelerations), ARRAYS)
         q = np.asarray(k.coordinates[on].position)
         span = (float(q.min()), float(q.max()))
     low, high = span

@@ -58,9 +58,7 @@ class Free(Mechanism):
         """The measured motion as it is."""
         return Kinematics.from_arrays(motion.specific_acceleration, motion.omega, motion.omega_dot)
 
-    def expand(
-        self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions
-    ) -> Kinematics:
+    def expand(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
         """a - g turned into the body: R' (a + g e_z), with R of the unit quaternion (e.g. Diebel 2006, eq. 125)."""
         felt = into_body(_matrix(state[3:7]), (acc[0], acc[1], acc[2] + self.gravity))
         return Kinematics(felt, (state[10], state[11], state[12]), (acc[3], acc[4], acc[5]))

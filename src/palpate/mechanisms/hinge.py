@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -101,9 +101,7 @@ class Hinge(OneFreedom):
         k = Kinematics.from_arrays(motion.specific_acceleration, motion.omega, motion.omega_dot)
         return replace(k, coordinates=self._moving(angle, k.omega[2], k.omega_dot[2], ARRAYS))
 
-    def expand(
-        self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions
-    ) -> Kinematics:
+    def expand(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
         """The origin rests, so a - g is gravity's opposite, turned into the body; never raises."""
         up, across = self.gravity * math.cos(self.inclination), self.gravity * math.sin(self.inclination)
         lean = self.direction - state[0]

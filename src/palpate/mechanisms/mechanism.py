@@ -218,9 +218,7 @@ class Mechanism(ABC):
         """Measured motion -> kinematics (identification)."""
 
     @abstractmethod
-    def expand(
-        self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions
-    ) -> Kinematics:
+    def expand(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
         """State and acceleration -> the same kinematics (runtime, C, FMU); never raises."""
 
     @abstractmethod
@@ -264,7 +262,7 @@ class Mechanism(ABC):
         NaN where the state is not known.
         """
         state = list(states.T)
-        k = self.expand(state, list(accelerations.T), {}, ARRAYS)
+        k = self.expand(state, list(accelerations.T), ARRAYS)
         rows, origin = self.place(state, ARRAYS)
         one = np.ones(len(times_s))
         R = np.array([[x * one for x in row] for row in rows]).transpose(2, 0, 1)

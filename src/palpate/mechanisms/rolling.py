@@ -236,9 +236,7 @@ class Rolling(Mechanism):
         v = motion.velocity
         return self._complete(k, (camber, pitch, heading), (v[:, 0], v[:, 1], v[:, 2]), ARRAYS)
 
-    def expand(
-        self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions
-    ) -> Kinematics:
+    def expand(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
         """Derivatives in the turning frame C, plus heading rate z x what is differentiated; then turned into B."""
         s = self._filled(state)
         a = dict(zip(self.accelerations, acc, strict=True))
@@ -426,11 +424,9 @@ class AtRest(Rolling):
         """As of the moving object, with ratios of the combined rows."""
         return self.turned(Rolling.observe(self, motion))
 
-    def expand(
-        self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions
-    ) -> Kinematics:
+    def expand(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
         """As of the moving object, with ratios of the combined rows."""
-        return self.turned(Rolling.expand(self, state, acc, z, fn))
+        return self.turned(Rolling.expand(self, state, acc, fn))
 
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """The rows of the moving object, combined."""

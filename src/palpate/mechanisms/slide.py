@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -88,9 +88,7 @@ class Slide(OneFreedom):
         none = (0.0, 0.0, 0.0)
         return Kinematics((a[:, 0], a[:, 1], a[:, 2]), none, none, coordinates)
 
-    def expand(
-        self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions
-    ) -> Kinematics:
+    def expand(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
         """The acceleration along x, and gravity's opposite; never raises."""
         up, none = self.R_world_body[2], (0.0, 0.0, 0.0)
         felt = (acc[0] + self.gravity * up[0], self.gravity * up[1], self.gravity * up[2])

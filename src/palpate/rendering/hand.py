@@ -106,7 +106,7 @@ def motion_of(model: Model) -> Callable[[Sequence[float], Sequence[float]], Movi
 
     def moving(state: Sequence[float], acc: Sequence[float]) -> Moving:
         R, p = place(state)
-        k = mechanism.expand(state, acc, {}, FLOATS)
+        k = mechanism.expand(state, acc, FLOATS)
         v, felt = np.array(mechanism.velocity(state, FLOATS)), np.array(k.specific_acceleration)
         return Moving(R, p, R @ v, R @ felt - up, R @ np.array(k.omega), R @ np.array(k.omega_dot))
 
@@ -136,13 +136,13 @@ def apparent_mass(model: Model, grip: Grip, state: Sequence[float], direction: F
     state = [*state[:-n], *(0.0,) * n]
 
     def rows(acc: Sequence[float]) -> FloatArray:
-        return np.array(smooth.wrench(mechanism.expand(state, acc, {}, FLOATS), FLOATS), dtype=float)
+        return np.array(smooth.wrench(mechanism.expand(state, acc, FLOATS), FLOATS), dtype=float)
 
     still = rows([0.0] * n)
     columns = [rows(unit) - still for unit in np.eye(n).tolist()]
     R, _ = place_of(model)(state)
     wrench = wrench_at(R.T @ direction, grip.hand)
-    k = mechanism.expand(state, [0.0] * n, {}, FLOATS)
+    k = mechanism.expand(state, [0.0] * n, FLOATS)
     push = np.array(mechanism.project(k, wrench.tolist(), FLOATS), dtype=float)
     acc = np.linalg.solve(np.array(columns).T, push)
     gained = moving(state, acc.tolist()).point(grip.hand)[2] - moving(state, [0.0] * n).point(grip.hand)[2]
@@ -322,7 +322,7 @@ def _lifted(model: Model, grip: Grip, hand: Hand, positions: FloatArray) -> Floa
         return np.array([0.0, 0.0, hand.mass * model.mechanism.gravity])
     whole, n = held(model, grip, hand.mass), len(model.mechanism.accelerations)
     state = [*positions.tolist(), *(0.0,) * n]
-    k = whole.mechanism.expand(state, [0.0] * n, {}, FLOATS)
+    k = whole.mechanism.expand(state, [0.0] * n, FLOATS)
     need = np.array(whole.without_dry().wrench(k, FLOATS), dtype=float)
     R, _ = place_of(model)(state)
     columns = [whole.mechanism.project(k, wrench_at(R.T @ e, grip.hand).tolist(), FLOATS) for e in np.eye(3)]

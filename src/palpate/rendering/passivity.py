@@ -211,7 +211,7 @@ def _rows(model: Model, positions: FloatArray, acc: FloatArray | None = None) ->
     """(rows, samples): the wrench that this needs at rest, without dry friction."""
     zero = np.zeros((len(positions), len(model.mechanism.accelerations)))
     state = np.column_stack([positions, zero])
-    k = model.mechanism.expand(list(state.T), list((zero if acc is None else acc).T), {}, ARRAYS)
+    k = model.mechanism.expand(list(state.T), list((zero if acc is None else acc).T), ARRAYS)
     return np.array([np.broadcast_to(x, len(positions)) for x in model.without_dry().wrench(k, ARRAYS)], dtype=float)
 
 
@@ -229,7 +229,7 @@ def _account(
     n = len(model.mechanism.accelerations)
     taken = _taken(model, before, after, dt, 8)
     mean = np.column_stack([before[:, :-n], _mean_speeds(model, before, after, dt)])
-    k = model.mechanism.expand(list(mean.T), list(np.zeros((n, len(mean)))), {}, ARRAYS)
+    k = model.mechanism.expand(list(mean.T), list(np.zeros((n, len(mean)))), ARRAYS)
     rows = model.mechanism.project(k, list(wrenches.T), ARRAYS)
     push = np.array([np.broadcast_to(x, len(mean)) for x in rows])
     work = dt * np.sum(push * _row_speeds(model, mean), axis=0)

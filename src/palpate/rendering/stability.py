@@ -165,7 +165,7 @@ def _slopes(model: Model, at: float) -> tuple[float, float]:
     smooth, expand = model.without_dry(), model.mechanism.expand
 
     def torque(q: float, v: float) -> float:
-        return float(smooth.wrench(expand((q, v), (0.0,), {}, FLOATS), FLOATS)[0])
+        return float(smooth.wrench(expand((q, v), (0.0,), FLOATS), FLOATS)[0])
 
     slow, step = 0.05, 1e-4
     damping = min((torque(at, way * slow) - torque(at, 0.0)) / (way * slow) for way in (1.0, -1.0))

@@ -319,7 +319,7 @@ def damping(model: Model, position: FloatArray, speed: float) -> FloatArray:
 
 def _moving(model: Model, position: FloatArray, speed: FloatArray | float) -> Kinematics:
     still = np.zeros_like(position)
-    return model.mechanism.expand((position, still + speed), (still,), model.shapes, ARRAYS)
+    return model.mechanism.expand((position, still + speed), (still,), ARRAYS)
 
 
 def zone_borders(view: View) -> list[Border]:

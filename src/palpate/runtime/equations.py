@@ -224,7 +224,7 @@ class Equations:
         self.inertia = [[trace.derivative(row, a) for a in acc] for row in self._balance(self.state, acc)]
         if any(trace.varies(entry, a) for row in self.inertia for entry in row for a in acc):
             raise TypeError("an element is not linear in the acceleration")
-        self.k = mechanism.expand(self.state, self._zeros, {}, trace.fn)
+        self.k = mechanism.expand(self.state, self._zeros, trace.fn)
         self.bias = self._balance(self.state, self._zeros)
         self.at_rest = self._balance([*self.positions, *self._zeros], self._zeros)
         self.applied = [trace.term(row) for row in mechanism.project(self.k, wrench, trace.fn)]
@@ -244,7 +244,7 @@ class Equations:
 
     def _contacts(self, positions: Sequence[Any]) -> list[tuple[Element, list[Any], Any, Sequence[Any]]]:
         """Each end stop with its parameters, its features of a body that rests here, and how it enters the rows."""
-        k = self._model.mechanism.expand([*positions, *self._zeros], self._zeros, {}, self.trace.fn)
+        k = self._model.mechanism.expand([*positions, *self._zeros], self._zeros, self.trace.fn)
         stops = [(e, p) for e, p in zip(self._model.elements, self._p, strict=True) if e.contact]
         shapes = [{z.name: z.value for z in e.shapes} for e, _ in stops]
         features = [e.features(k, z, self.trace.fn) for (e, _), z in zip(stops, shapes, strict=True)]
@@ -293,7 +293,7 @@ class Equations:
 
     def _balance(self, state: Sequence[Any], acc: Sequence[Any]) -> list[Term]:
         trace = self.trace
-        columns = self._smooth.columns(self._model.mechanism.expand(state, acc, {}, trace.fn), trace.fn)
+        columns = self._smooth.columns(self._model.mechanism.expand(state, acc, trace.fn), trace.fn)
         p = [x for e, values in zip(self._model.elements, self._p, strict=True) if not e.dry for x in values]
         rows = [sum(c[i] * x for c, x in zip(columns, p, strict=True)) for i in range(self.n)]
         return [trace.term(row) for row in rows]

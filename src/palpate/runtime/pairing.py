@@ -160,7 +160,7 @@ class SensorStepper:
         beyond = bool((within != read).any())
         wrench: FloatArray = np.einsum("sij,sj->i", self._W, within - self._bias)
         if self._phi is not None:
-            k = self._mechanism.expand(self._stepper.state.tolist(), self._filtered.tolist(), {}, FLOATS)
+            k = self._mechanism.expand(self._stepper.state.tolist(), self._filtered.tolist(), FLOATS)
             wrench = wrench + np.array(body_columns(body_features(k)), dtype=float) @ self._phi
         status = self._stepper.step(wrench.tolist(), out)
         if len(out) == self.size:

@@ -730,7 +730,7 @@ def has_feet(model: Model) -> bool:
 def feet_height(model: Model, state: Sequence[float]) -> float:
     """m, of the lowest foot above the ground in this state; negative if it is in the ground, infinite without feet."""
     names = [e.acts_on for e in model.elements if e.ground and e.contact]
-    k = model.mechanism.expand(state, [0.0] * len(model.mechanism.accelerations), model.shapes, FLOATS)
+    k = model.mechanism.expand(state, [0.0] * len(model.mechanism.accelerations), FLOATS)
     return min((float(k.coordinates[name].position) for name in names), default=math.inf)
 
 

@@ -294,7 +294,7 @@ def _plausible(model: Model) -> bool:
     angle = np.radians(np.linspace(0.5, 92, 184))
     zero, slow = np.zeros_like(angle), np.full_like(angle, -0.5)
     expand, smooth = model.mechanism.expand, model.without_dry()
-    resting, closing = (expand((angle, speed), (zero,), {}, ARRAYS) for speed in (zero, slow))
+    resting, closing = (expand((angle, speed), (zero,), ARRAYS) for speed in (zero, slow))
     hold = np.asarray(smooth.wrench(resting, ARRAYS)[0]) + zero
     damping = (np.asarray(smooth.wrench(closing, ARRAYS)[0]) - hold) / slow
     dry = sum(abs(ratio[0]) * level for ratio, level in model.dry_forces(resting, ARRAYS)) + zero
@@ -312,7 +312,7 @@ def _with_stops(door: Model, values: list[float] | tuple[float, ...], widest: fl
     The frame gives way a little to the spring, so that the shut door rests at angle zero.
     """
     still = door.with_values(list(values)).without_dry()
-    pressing = float(still.wrench(still.mechanism.expand((0.0, 0.0), (0.0,), {}, FLOATS), FLOATS)[0])
+    pressing = float(still.wrench(still.mechanism.expand((0.0, 0.0), (0.0,), FLOATS), FLOATS)[0])
     frame = EndStop(FRAME, at=max(pressing, 0.0) / _STOPS[0], side="lowest")
     stops = (frame, EndStop(WIDEST, at=widest))
     with_stops = replace(door, elements=(*door.elements, *stops), values={})
@@ -451,7 +451,7 @@ def simulate_door(twin: DoorTwin, *, dt: float = DT_S) -> DoorTruth:
     speed, acceleration = (before + after) / 2, (after - before) / dt
     stopped = binary_dilation(states == StepStatus.AT_LIMIT)  # and one step more on either side
     slides = (before * after > 0) & ~stopped
-    k = twin.model.mechanism.expand((angle, speed), (acceleration,), {}, ARRAYS)
+    k = twin.model.mechanism.expand((angle, speed), (acceleration,), ARRAYS)
     needed = np.asarray(twin.whole.wrench(k, ARRAYS)[0], dtype=float)
     return DoorTruth(
         times_s=np.arange(len(angle), dtype=float) * dt,
@@ -538,7 +538,7 @@ def _learned(twin: DoorTwin) -> tuple[FloatArray, FloatArray]:
     """Angles (rad) and most of the torque that holds the door there (N m), which people learn."""
     angle = np.linspace(stop_at(twin.model, FRAME), stop_at(twin.model, WIDEST), 100)  # where no stop is pressed
     zero = np.zeros_like(angle)
-    k = twin.model.mechanism.expand((angle, zero), (zero,), {}, ARRAYS)
+    k = twin.model.mechanism.expand((angle, zero), (zero,), ARRAYS)
     return angle, 0.8 * np.asarray(twin.model.without_dry().wrench(k, ARRAYS)[0])
 
 

@@ -273,7 +273,7 @@ def rest(case: Case) -> Iterator[Finding]:
 def holding(model: Model, position: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Effort (N m, N) that holds an object still without friction, and how far dry friction may stray from it."""
     still = np.zeros_like(position)
-    k = model.mechanism.expand([position, still], [still], model.shapes, ARRAYS)
+    k = model.mechanism.expand([position, still], [still], ARRAYS)
     without = np.broadcast_to(model.without_dry().wrench(k, ARRAYS)[0], position.shape)
     dry = sum(np.abs(ratio[0]) * level for ratio, level in model.dry_forces(k, ARRAYS))
     return np.array(without, dtype=float), np.array(np.broadcast_to(dry, position.shape), dtype=float)

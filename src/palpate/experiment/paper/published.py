@@ -245,11 +245,9 @@ class PaperContact(Rolling):
         assert motion.poses is not None
         return self._with_height(self._plain().observe(motion), motion.poses.position[:, 2])
 
-    def expand(
-        self, state: Sequence[Scalar], acc: Sequence[Scalar], z: Mapping[str, Scalar], fn: Functions
-    ) -> Kinematics:
+    def expand(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
         """As of the rolling object, at the height of its radius."""
-        return self._with_height(self._plain().expand(state, acc, z, fn), self.radius)
+        return self._with_height(self._plain().expand(state, acc, fn), self.radius)
 
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """W_CB w, moments only: r_CB x f with the measured height instead of the radius."""

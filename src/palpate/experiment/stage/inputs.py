@@ -363,7 +363,7 @@ def _coordinate_speeds(mechanism: Mechanism, q: FloatArray, q_dot: FloatArray) -
     """(coordinates with dry friction, samples)."""
     states = np.hstack([q, mechanism.speeds_of(q, q_dot)])
     still = [np.zeros(len(q)) for _ in mechanism.accelerations]
-    k = mechanism.expand(list(states.T), still, {}, ARRAYS)
+    k = mechanism.expand(list(states.T), still, ARRAYS)
     return np.array([np.broadcast_to(np.asarray(k.coordinates[name].speed), len(q)) for name in mechanism.moving])
 
 
