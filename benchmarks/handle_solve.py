@@ -12,7 +12,7 @@ from benchmarks.timing import interleaved
 from palpate.identify import Balance, Prior, bootstrap, build_balance, compress, solve
 from palpate.model import load_object
 from palpate.physics.inertia import PHI_NAMES, body_regressor
-from palpate.physics.maps import theta_from_phi
+from palpate.physics.maps import LogCholesky
 from palpate.twin.handle import off_by, random_hand, random_handle
 from tests.oracles.scipy_stack import solve_stacked
 
@@ -72,7 +72,7 @@ def stacked(balance: Balance, prior_phi: NDArray[np.float64], *, differences: bo
     """The rivals on the same data, their regressor already built: SciPy with its default tolerances."""
     k = balance.kinematics
     A = body_regressor(*(np.array(x).T for x in (k.specific_acceleration, k.omega, k.omega_dot)))
-    theta = theta_from_phi(prior_phi)
+    theta = LogCholesky().inverse(prior_phi)
 
     def rival(analytic: bool) -> Callable[[], object]:
         return lambda: solve_stacked(

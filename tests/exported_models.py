@@ -9,7 +9,7 @@ import numpy as np
 from palpate.elements import Coulomb, PolynomialSpring, Table, Viscous, WheelSpin
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
-from palpate.physics.maps import phi_from_theta
+from palpate.physics.maps import LogCholesky
 from palpate.twin.door import paper_door
 from palpate.twin.wheelbarrow import paper_barrow
 
@@ -22,7 +22,7 @@ def wide_phi(seed: int) -> np.ndarray:
     theta = rng.normal(size=10) * [1.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1.0, 1.0, 1.0]
     theta[0] += rng.uniform(-3.5, 3.5) / 2
     theta[1:4] += rng.uniform(-3.0, 0.0)
-    return phi_from_theta(theta)
+    return LogCholesky().forward(theta)
 
 
 def handle(phi: np.ndarray | None = None) -> Model:

@@ -459,12 +459,14 @@ def test_force_in_motion_out(door: Model, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("n_z\n1\n", "no column 'time'"),
-        ("time [ms],n_z\n0,1\n1,1\n", "must be in s"),
-        ("time,n_z [lbf ft]\n0,1\n1,1\n", "must be in N m"),
-        ("time,n_z\n0,1\n0,1\n", "line 3: times must increase"),
-        ("time,n_z\n0,1\n1,\n", "line 3: a number is missing"),
-        ("time,n_z\n0,1\n1,much\n", "words"),
+        ("n_z\n1\n", "no column looks like time"),
+        ("time [s],torque [N m]\n0,1\n1,1\n", "has no column f_x"),
+        ("time,n_z [N]\n0,1\n1,1\n", "n_z must be in N m, not in N"),
+        ("time,n_z [lbf ft]\n0,1\n1,1\n", "not in N and N m"),
+        ("time,n_z\n0,1\n0,1\n", "line 3: time stands still"),
+        ("time,n_z\n0,1\n1,\n", "line 3: n_z: a number is missing"),
+        ("time,n_z\n0,1\n1,much\n", "'much' is not a number"),
+        ("time,n_z\n0,1\n", "one row only"),
     ],
 )
 def test_a_wrench_file_that_cannot_be_used_is_refused(door: Model, tmp_path: Path, text: str, complaint: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from palpate.elements import Coulomb, PolynomialSpring, ScalarInertia, Viscous
+from palpate.errors import PalpateError
 from palpate.model import Model
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.motion import Triple
@@ -45,6 +46,8 @@ def test_a_force_along_the_rail_moves_it() -> None:
     )
     assert run.units == ("m", "m/s", "m/s2")
     assert run.motion[-1, 1] == pytest.approx((15.0 - 3.0) / 12.0, rel=1e-3)
+    with pytest.raises(PalpateError, match="--torque: 'drawer' slides, and no torque moves it: push it with --force"):
+        steady_wrench(drawer(), torque=5.0, force=0.0, sine_hz=0.0, lever=0.8, seconds=5.0, dt=1e-3)
 
 
 def test_stops_in_metres() -> None:

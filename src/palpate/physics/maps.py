@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from palpate.errors import PalpateError
 from palpate.physics.arrays import BoolArray, FloatArray
@@ -39,55 +39,6 @@ MapKind = Literal["inertia", "positive", "free"]
 
 _DIAGONAL, _NUMBER = np.arange(3), np.arange(1, 10)
 _ROW, _COLUMN = np.array([0, 1, 2, 0, 1, 0, 0, 1, 2]), np.array([0, 1, 2, 1, 2, 2, 3, 3, 3])
-
-
-def phi_from_theta(theta: ArrayLike, factor: Factor = "UtU") -> FloatArray:
-    """Paper, eq. phi_theta, in the chosen factor convention. (10,) -> (10,)."""
-    U = _factor(np.asarray(theta, dtype=float))
-    return phi_from_pseudo_inertia(U.T @ U if factor == "UtU" else U @ U.T)
-
-
-def phi_jacobian(theta: ArrayLike, factor: Factor = "UtU") -> FloatArray:
-    """d phi / d theta, analytic: dJ = dU'U + U'dU, or dU U' + U dU'. (10,) -> (10, 10)."""
-    theta = np.asarray(theta, dtype=float)
-    U = _factor(theta)
-    dU = _factor_slopes(theta, U)
-    half = np.swapaxes(dU, 1, 2) @ U if factor == "UtU" else dU @ U.T
-    return 2 * phi_from_pseudo_inertia(half).T  # phi sees the symmetric part alone
-
-
-def phi_curvature(theta: ArrayLike, slope: FloatArray, factor: Factor = "UtU") -> FloatArray:
-    """sum_k slope_k d2 phi_k / d theta2, analytic. (10,), (10,) -> (10, 10).
-
-    slope' phi = <W, J> with a symmetric W, J is quadratic in U, and U is exponential in alpha and d.
-    """
-    theta = np.asarray(theta, dtype=float)
-    U = _factor(theta)
-    dU = _factor_slopes(theta, U)
-    W = (PHI_OF_PSEUDO @ slope).reshape(4, 4)
-    turned = dU @ W if factor == "UtU" else W @ dU
-    H = 2 * turned.reshape(10, 16) @ dU.reshape(10, 16).T
-    slopes = 2 * dU.reshape(10, 16) @ (U @ W if factor == "UtU" else W @ U).ravel()
-    H[0, :] += slopes
-    H[1:, 0] += slopes[1:]
-    H[_NUMBER[:3], _NUMBER[:3]] += slopes[1:4]
-    return H
-
-
-def theta_from_phi(phi: ArrayLike, factor: Factor = "UtU") -> FloatArray:
-    """The inverse map, by Cholesky; refuses parameters that are not physically consistent. (10,) -> (10,)."""
-    check_consistent(phi, "inertial parameters")
-    J = pseudo_inertia(phi)
-    # UU' is the Cholesky factorisation of J with rows and columns in reverse order
-    U = np.linalg.cholesky(J).T if factor == "UtU" else np.linalg.cholesky(J[::-1, ::-1])[::-1, ::-1]
-    entries = U[_ROW, _COLUMN] / U[3, 3]
-    return np.concatenate([[np.log(U[3, 3])], np.log(entries[:3]), entries[3:]])
-
-
-def alpha_of_mass(theta_m: ArrayLike, mass: float, factor: Factor = "UtU") -> float:
-    """The alpha that gives the known mass (kg): paper, eq. alpha, for `UtU`; log(m)/2 for `UUt`. theta_m is (9,)."""
-    t = np.asarray(theta_m, dtype=float)[6:9]
-    return float(0.5 * np.log(mass / (1 + t @ t if factor == "UtU" else 1.0)))
 
 
 def _factor_slopes(theta: FloatArray, U: FloatArray) -> FloatArray:
@@ -121,11 +72,15 @@ class LogCholesky:
 
     def forward(self, theta: FloatArray) -> FloatArray:
         """Paper, eq. phi_theta, with eq. alpha when the mass is known."""
-        return phi_from_theta(self._ten(theta), self.factor)
+        U = _factor(self.ten(theta))
+        return phi_from_pseudo_inertia(U.T @ U if self.factor == "UtU" else U @ U.T)
 
     def jacobian(self, theta: FloatArray) -> FloatArray:
-        """d phi / d theta, analytic."""
-        full = phi_jacobian(self._ten(theta), self.factor)
+        """d phi / d theta, analytic: dJ = dU'U + U'dU, or dU U' + U dU'."""
+        U = _factor(ten := self.ten(theta))
+        dU = _factor_slopes(ten, U)
+        half = np.swapaxes(dU, 1, 2) @ U if self.factor == "UtU" else dU @ U.T
+        full = 2 * phi_from_pseudo_inertia(half).T  # phi sees the symmetric part alone
         if self.known_mass is None:
             return full
         jacobian = full[:, 1:].copy()
@@ -135,10 +90,17 @@ class LogCholesky:
         return jacobian
 
     def inverse(self, phi: FloatArray) -> FloatArray:
-        """By Cholesky; with a known mass, phi is first scaled to it (same centre of mass and shape)."""
-        if self.known_mass is None:
-            return theta_from_phi(phi, self.factor)
-        return theta_from_phi(phi * (self.known_mass / phi[0]), self.factor)[1:]
+        """By Cholesky; refuses parameters that are not physically consistent.
+
+        With a known mass, phi is first scaled to it (same centre of mass and shape).
+        """
+        phi = phi if self.known_mass is None else phi * (self.known_mass / phi[0])
+        check_consistent(phi, "inertial parameters")
+        J = pseudo_inertia(phi)
+        # UU' is the Cholesky factorisation of J with rows and columns in reverse order
+        U = np.linalg.cholesky(J).T if self.factor == "UtU" else np.linalg.cholesky(J[::-1, ::-1])[::-1, ::-1]
+        entries = U[_ROW, _COLUMN] / U[3, 3]
+        return np.concatenate([[np.log(U[3, 3])], np.log(entries[:3]), entries[3:]])[10 - self.size_theta :]
 
     def nearest(self, phi: FloatArray) -> FloatArray:
         """The same mass and centre with a possible inertia; a ball of 1 kg and 10 cm where the mass is not positive."""
@@ -147,21 +109,34 @@ class LogCholesky:
         return nearest_consistent(phi)
 
     def curvature(self, theta: FloatArray, slope: FloatArray) -> FloatArray:
-        """As of `Map`, analytic; with a known mass, by differences of the analytic Jacobian."""
-        if self.known_mass is None:
-            return phi_curvature(theta, slope, self.factor)
-        h, P = 1e-6, self.jacobian(theta)
-        extra = np.array([slope @ (self.jacobian(theta + h * e) - P) / h for e in np.eye(len(theta))])
-        return (extra + extra.T) / 2
+        """As of `Map`, analytic; with a known mass, by differences of the analytic Jacobian.
+
+        slope' phi = <W, J> with a symmetric W, J is quadratic in U, and U is exponential in alpha and d.
+        """
+        if self.known_mass is not None:
+            h, P = 1e-6, self.jacobian(theta)
+            extra = np.array([slope @ (self.jacobian(theta + h * e) - P) / h for e in np.eye(len(theta))])
+            return (extra + extra.T) / 2
+        U, paper = _factor(theta), self.factor == "UtU"
+        dU = _factor_slopes(theta, U)
+        W = (PHI_OF_PSEUDO @ slope).reshape(4, 4)
+        H = 2 * (dU @ W if paper else W @ dU).reshape(10, 16) @ dU.reshape(10, 16).T
+        slopes = 2 * dU.reshape(10, 16) @ (U @ W if paper else W @ U).ravel()
+        H[0, :] += slopes
+        H[1:, 0] += slopes[1:]
+        H[_NUMBER[:3], _NUMBER[:3]] += slopes[1:4]
+        return H
 
     def natural(self, phi: FloatArray) -> FloatArray:
         """By relative changes of the body; the mass's is the last."""
         return relative_changes(phi)[:, : self.size_theta]
 
-    def _ten(self, theta: FloatArray) -> FloatArray:
+    def ten(self, theta: FloatArray) -> FloatArray:
+        """All ten: alpha gives the known mass (paper, eq. alpha, for `UtU`; log(m) / 2 for `UUt`)."""
         if self.known_mass is None:
             return theta
-        return np.concatenate([[alpha_of_mass(theta, self.known_mass, self.factor)], theta])
+        squared = theta[6:9] @ theta[6:9] if self.factor == "UtU" else 0.0
+        return np.concatenate([[0.5 * np.log(self.known_mass / (1 + squared))], theta])
 
 
 Body = tuple[LogCholesky, "slice[int, int]", "slice[int, int]"]

@@ -7,7 +7,6 @@ with the measured one, says whether its errors add up.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 
 from palpate.elements import EndStop
 from palpate.errors import DataProblem, FileProblem, PalpateError
-from palpate.files import read_bytes
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, rms
 from palpate.physics.functions import FLOATS
@@ -284,7 +282,6 @@ def _stepped(
 
 WRENCH_NAMES = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
 WRENCH_UNITS = ("N", "N", "N", "N m", "N m", "N m")
-_UNITS = {"N": ("N",), "N m": ("N m", "Nm", "N·m", "N*m"), "s": ("s",)}
 _BEYOND = {"rad": math.radians(2.0), "m": 0.01}
 _LONGEST = 10_000_000
 """Steps of one simulation."""
@@ -330,47 +327,29 @@ def simulate(model: Model, wrench: FloatArray, dt: float, start: FloatArray | No
 
 
 def read_wrench(path: Path, seconds: float | None, dt: float) -> FloatArray:
-    """(steps, 6) from a CSV with the columns time and some of f_x ... n_z; between its rows the wrench is linear.
+    """(steps, 6) from a table with a column of time and some of f_x ... n_z; between its rows the wrench is linear.
 
     A unit may stand in brackets: `time [s], n_z [N m]`. What is not there is zero; a step gets its value at mid step.
     """
-    import polars as pl
+    from palpate.recording import load
 
-    try:
-        table = pl.read_csv(read_bytes(path), infer_schema_length=None)
-    except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
-        raise FileProblem(path, f"cannot be read as CSV ({str(error).splitlines()[0]})") from error
-    columns: dict[str, FloatArray] = {}
-    for head in table.columns:
-        name, unit = _head(head)
-        if name not in ("time", *WRENCH_NAMES):
-            continue
-        wanted = "s" if name == "time" else WRENCH_UNITS[WRENCH_NAMES.index(name)]
-        if unit is not None and unit not in _UNITS[wanted]:
-            raise FileProblem(path, f"column {head!r} must be in {wanted}, not in {unit}", line=1)
-        try:
-            columns[name] = table[head].cast(pl.Float64).to_numpy().astype(float)
-        except pl.exceptions.PolarsError:
-            raise FileProblem(path, f"column {head!r} holds words where numbers should be") from None
-    if "time" not in columns or len(columns) < 2:
-        raise FileProblem(
-            path, "has no column 'time' with some of f_x, f_y, f_z, n_x, n_y, n_z beside it", line=1,
-            remedy="a header such as: time [s],n_z [N m]",
-        )  # fmt: skip
-    t = columns.pop("time")
-    bad = np.flatnonzero(~np.isfinite(np.column_stack([t, *columns.values()])).all(axis=1))
-    if len(bad):
-        raise FileProblem(path, "a number is missing or not finite", line=int(bad[0]) + 2)
-    back = np.flatnonzero(np.diff(t) <= 0)
-    if len(back) or len(t) < 2:
-        raise FileProblem(path, "times must increase, and there must be two at least", line=int((*back, 0)[0]) + 3)
-    end = float(t[-1] - t[0]) if seconds is None else min(seconds, float(t[-1] - t[0]))
-    middle = t[0] + (np.arange(_steps(end, dt)) + 0.5) * dt
-    wrench = np.zeros((len(middle), 6))
-    for i, name in enumerate(WRENCH_NAMES):
-        if name in columns:
-            wrench[:, i] = np.interp(middle, t, columns[name])
-    return wrench
+    channels, units = load(path).channels, dict(zip(WRENCH_NAMES, WRENCH_UNITS, strict=True))
+    columns = {name: channels[name] for name in WRENCH_NAMES if name in channels}
+    if not columns:
+        where = f"has no column {', '.join(WRENCH_NAMES)} beside the time, or not in N and N m"
+        raise FileProblem(path, where, line=1, remedy="a header such as: time [s],n_z [N m]")
+    for name, column in columns.items():
+        if column.unit not in ("1", units[name]):
+            raise FileProblem(path, f"{name} must be in {units[name]}, not in {column.unit}", line=1)
+        if len(bad := np.flatnonzero(~np.isfinite(column.samples))):
+            raise FileProblem(path, f"{name}: a number is missing or not finite", line=int(bad[0]) + 2)
+    t = next(iter(columns.values())).clock.times_s
+    length = float(t[-1] - t[0])
+    if not length:
+        raise FileProblem(path, "has one row only: a wrench is known between two", line=2)
+    middle = t[0] + (np.arange(_steps(length if seconds is None else min(seconds, length), dt)) + 0.5) * dt
+    none = np.zeros(len(middle))
+    return np.column_stack([np.interp(middle, t, columns[n].samples) if n in columns else none for n in WRENCH_NAMES])
 
 
 def steady_wrench(
@@ -389,6 +368,8 @@ def steady_wrench(
     push = np.array([0.0, 0.0, 0.0, 0.0, 0.0, torque])
     if model.mechanism.main is not None:
         drive = drive_wrench(model)
+        if torque and not drive[3:].any():
+            raise PalpateError(f"--torque: {model.name!r} slides, and no torque moves it: push it with --force, in N")
         push += drive * (force * lever if drive[3:].any() else force)
     elif model.mechanism.wheel is not None:
         push[:3] = force * np.array(model.mechanism.place(rest(model), FLOATS)[0][0])
@@ -441,9 +422,3 @@ def _steps(seconds: float, dt: float) -> int:
     if not 1 <= count <= _LONGEST:
         raise PalpateError(f"{seconds:g} s in steps of {dt:g} s are {count} steps: 1 to {_LONGEST} are possible")
     return count
-
-
-def _head(text: str) -> tuple[str, str | None]:
-    """Name and unit of a column."""
-    parts = re.fullmatch(r"\s*([A-Za-z_]+)\s*(?:[\[(]([^\])]*)[\])])?\s*", text)
-    return (parts[1].strip(), parts[2].strip() if parts[2] else None) if parts else (text.strip(), None)
