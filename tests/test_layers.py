@@ -25,7 +25,7 @@ BUILDS_ON = {
     "elements": ("errors", "files", "physics"),
     "mechanisms": ("errors", "files", "physics"),
     "model": ("elements", "mechanisms", "objects"),
-    "runtime": ("model", "recording"),
+    "runtime": ("model",),
     "rendering": ("runtime",),
     "recording": ("errors", "files", "findings", "physics"),
     "motion": ("recording",),

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
+from palpate.cli.model import read_wrench
 from palpate.elements import ScalarInertia, Viscous
 from palpate.errors import MissingExtra, PalpateError
 from palpate.experiment import Result
@@ -49,7 +50,7 @@ from palpate.rendering.stability import (
     true_apparent,
 )
 from palpate.report.closed_loop import trial_verdict
-from palpate.runtime.replay import read_wrench, simulate, steady_wrench
+from palpate.runtime.replay import simulate, steady_wrench
 from palpate.runtime.stepper import Stepper
 from palpate.twin.door import paper_door
 from tests.command import palpate

@@ -20,7 +20,7 @@ from palpate.cli.console import (
     save_json,
     save_page,
 )
-from palpate.errors import PalpateError, UnknownName
+from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import write_text
 
 _Stops = Annotated[
@@ -116,7 +116,7 @@ def simulate(
         folder = output_folder(out, f"{path.stem}-audit")
         report = passivity_of(model, identified, radius=grip, hand=hand, delay_s=1e-3 * delay, dt=step)
         return _judged(folder, "audit", report, write_audit_page, audit_text(report), report.audit.passive)
-    from palpate.runtime.replay import read_wrench, steady_wrench
+    from palpate.runtime.replay import steady_wrench
 
     tell("simulation")
     if wrench is None:
@@ -127,6 +127,35 @@ def simulate(
     else:
         applied = read_wrench(wrench, seconds, step)
     return _free(model, applied, step, start, out or Path(f"{path.stem}-motion.csv"))
+
+
+def read_wrench(path: Path, seconds: float | None, dt: float) -> Any:
+    """(steps, 6) from a table with a column of time and some of f_x ... n_z; between its rows the wrench is linear.
+
+    A unit may stand in brackets: `time [s], n_z [N m]`. What is not there is zero; a step gets its value at mid step.
+    """
+    import numpy as np
+
+    from palpate.recording import load
+    from palpate.runtime.replay import WRENCH_NAMES, WRENCH_UNITS, step_count
+
+    channels, units = load(path).channels, dict(zip(WRENCH_NAMES, WRENCH_UNITS, strict=True))
+    columns = {name: channels[name] for name in WRENCH_NAMES if name in channels}
+    if not columns:
+        where = f"has no column {', '.join(WRENCH_NAMES)} beside the time, or not in N and N m"
+        raise FileProblem(path, where, line=1, remedy="a header such as: time [s],n_z [N m]")
+    for name, column in columns.items():
+        if column.unit not in ("1", units[name]):
+            raise FileProblem(path, f"{name} must be in {units[name]}, not in {column.unit}", line=1)
+        if len(bad := np.flatnonzero(~np.isfinite(column.samples))):
+            raise FileProblem(path, f"{name}: a number is missing or not finite", line=int(bad[0]) + 2)
+    t = next(iter(columns.values())).clock.times_s
+    length = float(t[-1] - t[0])
+    if not length:
+        raise FileProblem(path, "has one row only: a wrench is known between two", line=2)
+    middle = t[0] + (np.arange(step_count(length if seconds is None else min(seconds, length), dt)) + 0.5) * dt
+    none = np.zeros(len(middle))
+    return np.column_stack([np.interp(middle, t, columns[n].samples) if n in columns else none for n in WRENCH_NAMES])
 
 
 def _sensor_radius(model: palpate.Model, result: dict[str, Any] | None) -> float | None:

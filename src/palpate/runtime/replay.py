@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from palpate.elements import EndStop
-from palpate.errors import DataProblem, FileProblem, PalpateError
+from palpate.errors import DataProblem, PalpateError
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, rms
 from palpate.physics.functions import FLOATS
@@ -326,32 +325,6 @@ def simulate(model: Model, wrench: FloatArray, dt: float, start: FloatArray | No
     return Run(times_s, wrench, motion, stepper.names, model.mechanism.units, status)
 
 
-def read_wrench(path: Path, seconds: float | None, dt: float) -> FloatArray:
-    """(steps, 6) from a table with a column of time and some of f_x ... n_z; between its rows the wrench is linear.
-
-    A unit may stand in brackets: `time [s], n_z [N m]`. What is not there is zero; a step gets its value at mid step.
-    """
-    from palpate.recording import load
-
-    channels, units = load(path).channels, dict(zip(WRENCH_NAMES, WRENCH_UNITS, strict=True))
-    columns = {name: channels[name] for name in WRENCH_NAMES if name in channels}
-    if not columns:
-        where = f"has no column {', '.join(WRENCH_NAMES)} beside the time, or not in N and N m"
-        raise FileProblem(path, where, line=1, remedy="a header such as: time [s],n_z [N m]")
-    for name, column in columns.items():
-        if column.unit not in ("1", units[name]):
-            raise FileProblem(path, f"{name} must be in {units[name]}, not in {column.unit}", line=1)
-        if len(bad := np.flatnonzero(~np.isfinite(column.samples))):
-            raise FileProblem(path, f"{name}: a number is missing or not finite", line=int(bad[0]) + 2)
-    t = next(iter(columns.values())).clock.times_s
-    length = float(t[-1] - t[0])
-    if not length:
-        raise FileProblem(path, "has one row only: a wrench is known between two", line=2)
-    middle = t[0] + (np.arange(_steps(length if seconds is None else min(seconds, length), dt)) + 0.5) * dt
-    none = np.zeros(len(middle))
-    return np.column_stack([np.interp(middle, t, columns[n].samples) if n in columns else none for n in WRENCH_NAMES])
-
-
 def steady_wrench(
     model: Model, *, torque: float, force: float, sine_hz: float, lever: float, seconds: float, dt: float
 ) -> FloatArray:
@@ -363,7 +336,7 @@ def steady_wrench(
     for name, value in (("--torque", torque), ("--force", force), ("--sine", sine_hz)):
         if not math.isfinite(value) or (name == "--sine" and value < 0):
             raise PalpateError(f"{name}: must be a finite number, a frequency at least 0, not {value!r}")
-    t = (np.arange(_steps(seconds, dt)) + 0.5) * dt
+    t = (np.arange(step_count(seconds, dt)) + 0.5) * dt
     swing = np.sin(2 * np.pi * sine_hz * t) if sine_hz else np.ones(len(t))
     push = np.array([0.0, 0.0, 0.0, 0.0, 0.0, torque])
     if model.mechanism.main is not None:
@@ -414,7 +387,8 @@ def through_the_frame(model: Model, positions: FloatArray) -> str:
     )
 
 
-def _steps(seconds: float, dt: float) -> int:
+def step_count(seconds: float, dt: float) -> int:
+    """How many steps of dt (s) these seconds take; refuses what the options --for and --step must not be."""
     for name, value in (("--for", seconds), ("--step", dt)):
         if not (math.isfinite(value) and value > 0):
             raise PalpateError(f"{name}: must be a positive time in s, not {value!r}")
