@@ -27,7 +27,7 @@ def test_the_command_exports_tells_what_is_left_out_and_minds_the_verdict(tmp_pa
     assert not (tmp_path / "door-c").exists()
     done = palpate("export", path, "--to", "c", "--dt", "0.002", "--even-if-failed", cwd=tmp_path)
     assert done.returncode == 0
-    assert "What it does not say:\n- angles, widths and lengths" in done.stdout
+    assert "Left out, or only approximated:\n- angles, widths and lengths" in done.stdout
     assert "us on average" in done.stdout
     assert "verdict: failed: too short" in (tmp_path / "door-c" / "model.h").read_text()
     assert "DOOR_DT 0.002" in (tmp_path / "door-c" / "model.h").read_text()

@@ -26,7 +26,7 @@ from palpate.findings import Finding, Severity
 from palpate.motion.cloud import Source
 from palpate.recording import Channel, Clock, Recording, load
 from palpate.report.inspection import inspection_sections, inspection_text, write_inspection
-from palpate.report.page import Figure, Folded, Heading, Section, Table, Words, page_html, write_page
+from palpate.report.page import Figure, Folded, Section, Table, Words, page_html, write_page
 from palpate.report.plots import packed, thinned, time_axis
 from palpate.twin import handle as twin
 from tests.conftest import needs, needs_program
@@ -248,7 +248,9 @@ def test_every_figure_is_valid_and_labelled(read):
 def test_names_cannot_become_markup():
     name = "</script><script>alert(1)</script><b>"
     figure = Figure("f", "look", ({"type": "scatter", "x": [0], "y": [0], "name": name},), {"height": 100})
-    read = Reader(page_html(name, [Section("s", (Heading(name), Words(name), Table((name,), ((name,),)), figure))]))
+    read = Reader(
+        page_html(name, [Section("s", (Words(name, "heading"), Words(name), Table((name,), ((name,),)), figure))])
+    )
     assert read.figures["figure-1"]["data"][0]["name"] == name
     assert len(read.scripts) == 3
     assert "b" not in read.tags

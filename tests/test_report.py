@@ -307,7 +307,8 @@ def test_parameter_table_has_each_kind_of_uncertainty(handle):
     for row, entry in zip(table.rows, handle.data["parameters"].values(), strict=True):
         cells = dict(zip(table.headings, row, strict=True))
         digits = len(cells["value"].partition(".")[2])
-        assert cells["noise,\u00a0±"] == f"{1.96 * entry['noise']:.{digits}f}"
+        noise = handle.solution.uncertainty.critical * entry["noise"]  # as in the total
+        assert cells["noise,\u00a0±"] == f"{noise:.{digits}f}"
         assert float(cells["pull,\u00a0±"]) == float(f"{1.96 * entry['pull']:.{digits}f}")
         assert cells["status"] == entry["status"]
 

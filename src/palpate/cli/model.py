@@ -273,7 +273,7 @@ def export(
     done = export_model(model, to, folder, even_if_failed=even_if_failed, **options)
     data = {"files": list(map(str, done.files)), "left_out": list(done.left_out), "notes": list(done.notes)}
     lines = [f"{model.name} as {to}", *(f"  {line}" for line in done.notes)]
-    lines += ["What it does not say:", *(f"- {line}" for line in done.left_out)] if done.left_out else []
+    lines += ["Left out, or only approximated:", *(f"- {line}" for line in done.left_out)] if done.left_out else []
     return Done(data, lambda: "\n".join(lines), done.files)
 
 

@@ -16,7 +16,7 @@ from palpate.rendering.loop import DELAYS_S, PASS_PERCENT, STIFFNESSES, Trial
 from palpate.rendering.passivity import Coupling, Passivity
 from palpate.rendering.stability import apparent, true_apparent
 from palpate.report import plots
-from palpate.report.page import Figure, Json, Lead, Remarks, Table, Words, section, table, write_page
+from palpate.report.page import Figure, Json, Remarks, Table, Words, section, table, write_page
 from palpate.report.plots import COLOURS, DARK, Panel, curve, line
 from palpate.runtime.replay import WRENCH_NAMES, WRENCH_UNITS, Run
 from palpate.runtime.stepper import StepStatus
@@ -48,7 +48,7 @@ def write_trial_page(path: Path, trial: Trial) -> None:
     sections = [
         section(
             "Does it feel like the object?",
-            Lead(_on_page(trial_verdict(trial)), trial.passed),
+            Words(_on_page(trial_verdict(trial)), "good" if trial.passed else "bad"),
             comparison_table(trial),
             *(_motion(trial, i, way) for i, way in enumerate(c.ways)),
         ),
@@ -57,7 +57,7 @@ def write_trial_page(path: Path, trial: Trial) -> None:
             "Stability",
             _map(trial),
             limits_table(trial),
-            Words(trade, quiet=True) if trial.setup.robot.inner.acceleration else None,
+            Words(trade, "quiet") if trial.setup.robot.inner.acceleration else None,
         ),
         section("How it was simulated", *(Words(text) for text in _how(trial))),
     ]
@@ -78,12 +78,12 @@ def write_audit_page(path: Path, report: Passivity) -> None:
         "Each threshold was measured with nothing else to feel; in an object that has inertia, damping and friction "
         "at once people notice less, so this is strict."
     )
-    cited = (Words(text, quiet=True) for text in (*sources(report.felt), DELAY))
+    cited = (Words(text, "quiet") for text in (*sources(report.felt), DELAY))
     people = (felt_table(report.felt), Words(strict), *cited) if report.felt else ()
     sections = [
         section(
             "Passivity",
-            Lead(lead if good else "Energy comes from nothing: do not render this model.", good),
+            Words(lead, "good") if good else Words("Energy comes from nothing: do not render this model.", "bad"),
             audit_table(report),
         ),
         section("Stability in a hand", coupling_table(report.couplings) if report.couplings else None),

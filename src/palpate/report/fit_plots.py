@@ -21,6 +21,7 @@ from palpate.report import plots
 from palpate.report.model_plots import compared, directions, zone_borders
 from palpate.report.page import Figure, Json, Table, table
 from palpate.report.plots import COLOURS, DARK, GREY, Panel, curve, short, shown_in
+from palpate.report.tables import condition, half_width
 
 _LONGEST_S, _MOST_LAGS = 1.0, 200
 BAND_99 = 2.5758293035489004
@@ -184,8 +185,7 @@ def uncertainties(data: Mapping[str, Any]) -> Figure | None:
     }
     names = list(entries)
     shares = {
-        kind: np.array([196.0 * abs(e.get(kind) or 0.0) / abs(e["value"]) for e in entries.values()])
-        for kind, _ in _KINDS
+        kind: np.array([100 * half_width(e, kind) / abs(e["value"]) for e in entries.values()]) for kind, _ in _KINDS
     }
     drawn = {kind: np.maximum(share, _LEAST) for kind, share in shares.items() if (share > _LEAST).any()}
     if not drawn:
@@ -282,16 +282,12 @@ def conditioning_table(data: Mapping[str, Any]) -> Table | None:
     """Condition numbers, of the data alone and with the prior."""
     if "kappa" not in data:
         return None
-
-    def number(key: str) -> str:
-        return "infinite" if data.get(key) is None else f"{data[key]:.1f}"
-
-    rows = [("kappa", number("kappa"), "of the data alone; below 100 is good")]
+    rows = [("kappa", condition(data["kappa"]), "of the data alone; below 100 is good")]
     if data.get("damping"):
         rows += [
             ("lambda", f"{data['damping']:.4g}", f"weight of the prior ({data.get('factor', 'UtU')})"),
-            ("kappa_eff", number("kappa_eff"), "with the prior"),
-            ("kappa_eff, as published", number("kappa_eff_paper"), "as the paper's authors compute it"),
+            ("kappa_eff", condition(data.get("kappa_eff")), "with the prior"),
+            ("kappa_eff, as published", condition(data.get("kappa_eff_paper")), "as the paper's authors compute it"),
         ]
     return Table(("conditioning", "value", "meaning"), tuple(rows), words=(0, 2))
 

@@ -22,7 +22,7 @@ from palpate.findings import Severity
 from palpate.physics.arrays import rms
 from palpate.report import fit_plots, model_plots, tables
 from palpate.report.inspection import body_line, error_over_time, markers_table
-from palpate.report.page import Block, Lead, Section, Table, Words, figures_in, fold, section, write_page
+from palpate.report.page import Block, Section, Table, Words, figures_in, fold, section, write_page
 from palpate.report.paper import FORMATS, SUFFIXES, TABLE_FORMATS, Format, TableFormat, result_tables, save_figure
 from palpate.report.plots import quantity, short
 
@@ -37,13 +37,12 @@ _LONG = 12
 # --- verdict ----------------------------------------------------------------------------------------------------------
 
 
-def verdict(data: Data, _: View | None) -> Section:
-    """The verdict in one sentence, what speaks against the result, and what to look at."""
+def _verdict(data: Data, _: View | None) -> Iterator[Block | None]:
     against, warnings = findings_table(data, fatal=True), findings_table(data, fatal=False)
-    # what the sentence says already needs no table
-    in_lead = len(against.rows) == 1 == len(against.headings)
-    lead = Lead(verdict_sentence(data), bool(data["verdict"]["passed"]))
-    return section("Verdict", lead, None if in_lead else against, at_a_glance(data), warnings)
+    yield Words(verdict_sentence(data), "good" if data["verdict"]["passed"] else "bad")
+    if not len(against.rows) == 1 == len(against.headings):  # else the sentence says it already
+        yield against
+    yield from (at_a_glance(data), warnings)
 
 
 def _findings(data: Data, *, fatal: bool) -> list[tuple[str, str, str]]:
@@ -114,8 +113,8 @@ def at_a_glance(data: Data) -> Table:
         share = "" if percent is None else f", {percent:.2f} % of range"
         rows.append((f"test error of {name} (RMS)", f"{entry['value']:.3g} {entry['unit']}{share}"))
     if "kappa" in data:
-        kappa = data["kappa"]
-        rows.append(("kappa, from data alone", "infinite" if kappa is None else f"{kappa:.1f} (limit 100)"))
+        limit = "" if data["kappa"] is None else " (limit 100)"
+        rows.append(("kappa, from data alone", tables.condition(data["kappa"]) + limit))
     replay: Data = data.get("replay") or {}
     if replay.get("rms") is not None:
         rows.append(("replay, force in, motion out", tables.replay_words(replay)))
@@ -131,50 +130,26 @@ def at_a_glance(data: Data) -> Table:
 # --- sections ---------------------------------------------------------------------------------------------------------
 
 
-def parameters(data: Data, _: View | None) -> Section:
-    """Values with their three kinds of uncertainty and their status."""
-    note = Words(tables.inertia_note(data), quiet=True) if "Ixx" in data["parameters"] else None
-    values = tables.parameter_table(data, page=True)
-    return section("Parameters", values, note, tables.shape_table(data, page=True), fit_plots.uncertainties(data))
+def _parameters(data: Data, _: View | None) -> Iterator[Block | None]:
+    yield tables.parameter_table(data, page=True)
+    yield Words(tables.inertia_note(data), "quiet") if "Ixx" in data["parameters"] else None
+    yield from (tables.shape_table(data, page=True), fit_plots.uncertainties(data))
 
 
-def errors(data: Data, _: View | None) -> Section:
-    """Train, test and cross-validated errors."""
-    return section("Errors", tables.errors_table(data), fold("Errors of each segment", tables.segments_table(data)))
-
-
-def over_time(data: Data, view: View | None) -> Section | None:
+def _over_time(data: Data, view: View) -> Iterator[Block | None]:
     """Measured, estimated and residual of each channel."""
-    if view is None:
-        return None
     test = model_plots.over_time(view, "test")
     others = [
         fold(f"The same for the {segment.replace('_', '-')} segments", *model_plots.over_time(view, segment))
         for segment in ("train", "quasi_static")
     ]
     band = data.get("rms_below_hz") if test or any(others) else None
-    note = Words(f"Measured and estimated, both below {band:g} Hz, the band of the fit.", quiet=True) if band else None
-    return section("Over time", note, *test, *others)
-
-
-def spring_and_damping(_: Data, view: View | None) -> Section | None:
-    """The model over its coordinate, with what was measured."""
-    if view is None:
-        return None
-    return section("Spring and damping", model_plots.holding(view), model_plots.damping_over_position(view))
-
-
-def shapes(_: Data, view: View | None) -> Section | None:
-    """How well the data tell borders and widths of zones."""
-    return None if view is None else section("Shapes", model_plots.profiles(view))
-
-
-def replay(data: Data, view: View | None) -> Section | None:
-    """Measured force in, motion out."""
-    return None if view is None else section("Replay", *_replay(data, view))
+    yield Words(f"Measured and estimated, both below {band:g} Hz, the band of the fit.", "quiet") if band else None
+    yield from (*test, *others)
 
 
 def _replay(data: Data, view: View) -> Iterator[Block | None]:
+    """Measured force in, motion out."""
     windows, entry = list(view.replay), cast("Data", data.get("replay") or {})
     parts: Mapping[str, Any] = entry.get("coordinates") or {}
     if parts:
@@ -197,72 +172,49 @@ def _replay(data: Data, view: View) -> Iterator[Block | None]:
     yield fold(f"{len(windows) - in_sight} more windows", model_plots.replay(windows[in_sight:]))
 
 
-def residuals(data: Data, view: View | None) -> Section | None:
-    """Diagnostics: what would explain them; in time, in distribution, against the motion, by zone."""
-    if view is None:
-        return None
+def _residuals(data: Data, view: View) -> Iterator[Block | None]:
+    """What would explain them; in time, in distribution, against the motion, by zone."""
     against = model_plots.residuals(view)
     shown, rest = (against, []) if view.main is not None else (against[:1], against[1:])
-    names = ", ".join(f.title.removeprefix("Residual against ") for f in rest)
-    return section(
-        "Residuals",
-        fit_plots.lack_table(data),
-        fit_plots.effects(data),
-        *(fit_plots.correlation(view), fit_plots.distribution(view), *shown),
-        fold(f"Residuals against {names}", *rest),
-        fit_plots.zones(view),
-        fold("Residual by segment", fit_plots.by_segment(view)),
-    )
+    yield from (fit_plots.lack_table(data), fit_plots.effects(data))
+    yield from (fit_plots.correlation(view), fit_plots.distribution(view), *shown)
+    yield fold(f"Residuals against {', '.join(f.title.removeprefix('Residual against ') for f in rest)}", *rest)
+    yield from (fit_plots.zones(view), fold("Residual by segment", fit_plots.by_segment(view)))
 
 
-def conditioning(data: Data, _: View | None) -> Section:
+def _conditioning(data: Data, _: View | None) -> Iterator[Block | None]:
     """The prior's weight, condition numbers, and the direction that the data hold least."""
     weakest: Data = data.get("weakest_direction") or {}
-    return section(
-        "Conditioning and prior",
-        Words(f"Weakest direction: {weakest['text']}.") if weakest.get("text") else None,
-        *(fit_plots.weakest_table(data), fit_plots.conditioning_table(data)),
-        *(Words(f"{note}.", quiet=True) for note in tables.notes(data)),
-        fit_plots.damping_curve(data),
-    )
+    yield Words(f"Weakest direction: {weakest['text']}.") if weakest.get("text") else None
+    yield from (fit_plots.weakest_table(data), fit_plots.conditioning_table(data))
+    yield from (Words(f"{note}.", "quiet") for note in tables.notes(data))
+    yield fit_plots.damping_curve(data)
 
 
-def recordings(_: Data, view: View | None) -> Section | None:
-    """What the instruments wrote, and its quality."""
-    if view is None:
-        return None
-    channels = (fit_plots.channels_table(*pair) for pair in view.instruments.items())
-    return section("Recordings", fit_plots.instruments_table(view), fold("Range and noise of each channel", *channels))
-
-
-def clocks(data: Data, view: View | None) -> Section:
-    """How the instruments' clocks stand to each other, and the evidence."""
-    figures = () if view is None else (fit_plots.clock_figure(*pair) for pair in view.clocks.items())
-    return section("Clocks", fit_plots.clocks_table(data), *figures)
-
-
-def markers(_: Data, view: View | None) -> Section | None:
-    """How well the markers fit a rigid body."""
-    body = None if view is None else view.body
-    if body is None:
-        return None
-    each = markers_table(body).folded(f"All {len(body.raw.names)} markers", _LONG)
-    return section("Markers", Words(body_line(body)), *each, error_over_time(body))
-
-
-def frames(_: Data, view: View | None) -> Section | None:
-    """Frames, markers and wrenches in space."""
-    return None if view is None else section("Frames and wrenches", fit_plots.scene(view))
-
-
-def excitation(data: Data, view: View | None) -> Section:
-    """How much there was of each motion."""
+def _excitation(data: Data, view: View | None) -> Iterable[Block | None]:
     if view is not None and view.main is not None:
-        return section("Excitation", fit_plots.ways_table(view), fit_plots.travel(view))
-    return section("Excitation", *fit_plots.excitation(data))
+        return fit_plots.ways_table(view), fit_plots.travel(view)
+    return fit_plots.excitation(data)
 
 
-def origin(data: Data, view: View | None) -> Section:
+def _markers(_: Data, view: View) -> Iterator[Block | None]:
+    if view.body is not None:
+        yield Words(body_line(view.body))
+        yield from markers_table(view.body).folded(f"All {len(view.body.raw.names)} markers", _LONG)
+        yield error_over_time(view.body)
+
+
+def _recordings(_: Data, view: View) -> Iterator[Block | None]:
+    yield fit_plots.instruments_table(view)
+    yield fold("Range and noise of each channel", *(fit_plots.channels_table(*i) for i in view.instruments.items()))
+
+
+def _clocks(data: Data, view: View | None) -> Iterator[Block | None]:
+    yield fit_plots.clocks_table(data)
+    yield from () if view is None else (fit_plots.clock_figure(*pair) for pair in view.clocks.items())
+
+
+def _origin(data: Data, view: View | None) -> Iterator[Block | None]:
     """Files with their checksums, segments, versions and settings."""
     source: Data = data.get("provenance", {})
     files = [*([source["experiment"]] if "experiment" in source else []), *source.get("recordings", ())]
@@ -275,28 +227,45 @@ def origin(data: Data, view: View | None) -> Section:
     settings = [(k, str(source[k])) for k in ("palpate", "python", "numpy") if k in source]
     for key in ("filtering", "derivatives"):
         part: Data = source.get(key) or {}
-        settings += [(f"{key}: {k.replace('_', ' ')}", _value(v)) for k, v in part.items() if v is not None]
+        values = {k: f"{v:.6g}" if isinstance(v, float) else str(v) for k, v in part.items() if v is not None}
+        settings += [(f"{key}: {k.replace('_', ' ')}", v) for k, v in values.items()]
     if source.get("low_pass_hz") is not None:
         settings.append(("low-pass, Hz", f"{source['low_pass_hz']:.4g}"))
-    return section(
-        "Origin",
-        Table(("file", "SHA-256"), tuple((str(f["file"]), str(f["sha256"])) for f in files), words=(0, 1)),
-        Table(("segment", "from, to (s)"), spans, words=(0, 1)),
-        fold("Versions and settings", Table(("setting", "value"), tuple(settings), words=(0, 1))),
-    )
+    yield Table(("file", "SHA-256"), tuple((str(f["file"]), str(f["sha256"])) for f in files), words=(0, 1))
+    yield Table(("segment", "from, to (s)"), spans, words=(0, 1))
+    yield fold("Versions and settings", Table(("setting", "value"), tuple(settings), words=(0, 1)))
 
 
-def _value(value: object) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def _of_data(title: str, blocks: Callable[[Data, View | None], Iterable[Block | None]]) -> MakeSection:
+    return lambda data, view: section(title, *blocks(data, view))
+
+
+def _of_view(title: str, blocks: Callable[[Data, View], Iterable[Block | None]]) -> MakeSection:
+    return lambda data, view: None if view is None else section(title, *blocks(data, view))
 
 
 SECTIONS: Mapping[str, MakeSection] = MappingProxyType(
     {
-        make.__name__: make
-        for make in (
-            *(verdict, parameters, errors, over_time, spring_and_damping, shapes, replay, residuals, conditioning),
-            *(recordings, clocks, markers, frames, excitation, origin),
-        )
+        "verdict": _of_data("Verdict", _verdict),
+        "parameters": _of_data("Parameters", _parameters),
+        "errors": _of_data(
+            "Errors",
+            lambda data, _: (tables.errors_table(data), fold("Errors of each segment", tables.segments_table(data))),
+        ),
+        "over_time": _of_view("Over time", _over_time),
+        "spring_and_damping": _of_view(
+            "Spring and damping", lambda _, view: (model_plots.holding(view), model_plots.damping_over_position(view))
+        ),
+        "shapes": _of_view("Shapes", lambda _, view: (model_plots.profiles(view),)),
+        "replay": _of_view("Replay", _replay),
+        "residuals": _of_view("Residuals", _residuals),
+        "conditioning": _of_data("Conditioning and prior", _conditioning),
+        "recordings": _of_view("Recordings", _recordings),
+        "clocks": _of_data("Clocks", _clocks),
+        "markers": _of_view("Markers", _markers),
+        "frames": _of_view("Frames and wrenches", lambda _, view: (fit_plots.scene(view),)),
+        "excitation": _of_data("Excitation", _excitation),
+        "origin": _of_data("Origin", _origin),
     }
 )
 """Name -> what makes the section, in the order of the page."""

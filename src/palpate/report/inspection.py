@@ -36,7 +36,7 @@ from palpate.recording import FORMATS, Channel, Clock, Recording
 from palpate.recording.gates import check_channels
 from palpate.report import plots
 from palpate.report.fit_plots import DEVICES, clock_figure
-from palpate.report.page import Block, Figure, Heading, Json, Remarks, Section, Table, Words, fold, section, table
+from palpate.report.page import Block, Figure, Json, Remarks, Section, Table, Words, fold, section, table
 from palpate.report.page import write_page as write
 from palpate.report.plots import COLOURS, DARK, GREY, PALE, Mark, Panel, TimeAxis, curve, line, time_axis
 from palpate.report.plots import millimetres as mm
@@ -172,9 +172,9 @@ def _describe_channel(channel: Channel) -> dict[str, Any]:
 
 def _recording(recording: Recording, no_body: bool) -> Iterator[Block | None]:
     name, data = recording.source.name if recording.source else "recording", describe(recording)
-    yield Heading(f"{name} ({recording.format})" if recording.format else name)
+    yield Words(f"{name} ({recording.format})" if recording.format else name, "heading")
     for c in data["clocks"]:
-        yield Words(_clock_line(c) + (f"; {c['hint']}" if c["hint"] else ""), quiet=True)
+        yield Words(_clock_line(c) + (f"; {c['hint']}" if c["hint"] else ""), "quiet")
     channels = _channels_table(recording, data)
     yield from channels.folded(f"All {len(channels.rows)} channels", _LONG, _FEW)
     yield _hidden_markers(recording) if no_body else None

@@ -10,7 +10,7 @@ from html import escape
 from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
@@ -28,26 +28,11 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
-    """A heading inside a section."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Lead:
-    """The sentence that matters most."""
-
-    text: str
-    good: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Words:
-    """A paragraph."""
+    """A paragraph, the sentence that matters most (`good` or `bad`), or a heading inside a section."""
 
     text: str
-    quiet: bool = False
+    kind: Literal["", "quiet", "good", "bad", "heading"] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +99,7 @@ class Folded:
     blocks: tuple[Block, ...]
 
 
-Block = Heading | Lead | Words | Table | Remarks | Figure | Folded
+Block = Words | Table | Remarks | Figure | Folded
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,19 +146,11 @@ def fold(summary: str, *blocks: Block | None) -> Folded | None:
     return Folded(summary, inside) if inside else None
 
 
-_STATUSES = ("identified", "uncertain", "prior-dominated", "not-identifiable")
-"""Cells that have a colour on the page."""
 _STYLES = {
-    **{
-        "identified": "green",
-        "uncertain": "yellow",
-        "prior-dominated": "yellow",
-        "fixed": "dim",
-        "not-identifiable": "red",
-    },
-    **{"passed": "green", "failed": "red"},
+    **{"identified": "green", "uncertain": "yellow", "prior-dominated": "yellow", "fixed": "dim"},
+    **{"not-identifiable": "red", "passed": "green", "failed": "red"},
 }
-"""Cells that have a colour on the terminal."""
+"""Cells that have a colour."""
 _IN_SIGHT = 5
 """Remarks of one kind that show at once."""
 
@@ -206,7 +183,7 @@ def page_html(title: str, sections: Sequence[Section], *, subtitle: str = "") ->
         kind_of=lambda block: type(block).__name__,  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
         id_of=id,
         in_sight=_IN_SIGHT,
-        statuses=_STATUSES,
+        statuses=_STYLES,
         style=Markup(_file("page.css")),
         script=Markup(_script(figures, places) if figures else ""),
         version=version("palpate"),

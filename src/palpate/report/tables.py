@@ -16,8 +16,12 @@ from palpate.report.plots import shown_in, unit_text
 
 Data = Mapping[str, Any]
 SETS = ("train", "test", "cross_validated", "quasi_static")
-_FIRM = ("identified", "fixed")
-"""What stands behind a number that needs no second look."""
+_DOUBTFUL = {
+    "uncertain": "the interval is wide beside the value",
+    "prior-dominated": "the prior says more about the value than the data",
+    "not-identifiable": "the data do not show the value",
+}
+"""What stands behind a number that needs a second look."""
 _VARIANTS = 12
 """Shown unless all are asked for."""
 _SEGMENTS = 6
@@ -26,11 +30,6 @@ _NAMED = 3
 """Parameters that a line names."""
 _NOTHING = 0.1
 """Of the half width of an interval: a smaller change is none."""
-_ZEROS = {
-    "still": "mean while nobody touched the handles",
-    "estimated": "estimated with the other parameters",
-    "none": "as recorded",
-}
 _OTHERWISE = {"still": "from the untouched handles", "estimated": "estimated along", "none": "left as recorded"}
 
 
@@ -94,25 +93,29 @@ def parameter_table(data: Data, *, page: bool = False) -> Table:
         records.append(cells if page else cells | {"status": e["status"]})
     if not page:
         return table(records)
-    doubtful, notes = [e["status"] not in _FIRM for e in entries.values()], list[str]()
-    if kinds:
-        notes.append(
-            "The interval is the total of its parts, each ± 95 %: noise, pull (of the prior), systematic (declared "
-            "under uncertain: in the experiment file), model (what effects would change that it lacks)."
-        )
+    notes = [
+        "The interval is the total of its parts, each ± 95 %: noise, pull (of the prior), systematic (declared under "
+        "uncertain: in the experiment file), model (what the effects it lacks would change)."
+    ] * bool(kinds)
     if "systematic" not in kinds:
-        notes.append("No systematic errors were declared (uncertain: in the experiment file), so none are inside.")
-    if any(doubtful):
-        notes.append("Shaded: the recording alone does not tell the value.")
-    return table(records, marked=doubtful, note=" ".join(notes))
+        notes.append("No systematic errors were declared (uncertain: in the experiment file), so none are included.")
+    statuses = {e["status"] for e in entries.values()}
+    notes += [f"Shaded, {status}: {meaning}." for status, meaning in _DOUBTFUL.items() if status in statuses]
+    return table(records, marked=[e["status"] in _DOUBTFUL for e in entries.values()], note=" ".join(notes))
+
+
+def half_width(entry: Data, kind: str) -> float:
+    """± 95 % of one part of an interval; noise has the factor of its degrees of freedom, so that the parts add up."""
+    if kind != "noise" or entry["ci95"] is None:
+        return 1.96 * (entry.get(kind) or 0.0)
+    others = sum(half_width(entry, k) ** 2 for k in PARTS if k != "noise")
+    return max(0.0, (entry["ci95"][1] - entry["value"]) ** 2 - others) ** 0.5 if entry.get("noise") else 0.0
 
 
 def _half_width(entry: Data, kind: str, digits: int) -> str:
-    """± 95 % with the decimals of the value."""
-    std = entry.get(kind)
-    if std is None or entry["value"] is None:
+    if entry.get(kind) is None or entry["value"] is None:
         return "-"
-    text = f"{1.96 * std:.{digits}f}"
+    text = f"{half_width(entry, kind):.{digits}f}"
     return text if float(text) else "0"
 
 
@@ -126,7 +129,7 @@ def shape_table(data: Data, *, page: bool = False) -> Table:
         digits = decimals(value, ci)
         cells = {"shape": name, "value": _number(value, digits), "95 % interval": _interval(ci, digits)}
         records.append(cells | {"unit": shown.unit, "status": e["status"]})
-    doubtful = [page and e["status"] not in _FIRM for e in shapes.values()]
+    doubtful = [page and e["status"] in _DOUBTFUL for e in shapes.values()]
     return table(records, title="Zones" if page else "", marked=doubtful)
 
 
@@ -160,9 +163,9 @@ def rms_table(data: Data, sets: Sequence[str] = ("train", "test"), note: str = "
     for channel, first in rms[sets[-1] if len(sets) == 2 else sets[0]].items():
         cells = [("RMS error" if band is None else f"RMS error below {band:g} Hz", channel)]
         for name in sets:
-            entry, percent = rms[name].get(channel), _percent(rms, name, channel)
+            entry = rms[name].get(channel)
             cells.append((name.replace("_", "-"), "-" if entry is None else f"{entry['value']:.3g}"))
-            cells.append(("of range", _share(percent)))
+            cells.append(("of range", _share(entry and entry["percent_of_range"])))
         cells.append(("noise", "-" if first.get("noise") is None else f"{first['noise']:.3g}"))
         cells += [(n, f"{v[f'rms_{channel}']:.3g}" if f"rms_{channel}" in v else "-") for n, v in others.items()]
         records.append([*cells, ("unit", first["unit"])])
@@ -178,14 +181,6 @@ def errors_table(data: Data) -> Table | None:
     if data.get("rms_below_hz") is None:
         note += " The measured signals are not smoothed, so their noise is part of the error."
     return rms_table(data, sets, note) if sets else None
-
-
-def _percent(rms: Data, name: str, channel: str) -> float | None:
-    """Of the range; cross-validated pieces are those of the train segments, so of that range."""
-    entry, train = rms[name].get(channel), rms.get("train", {}).get(channel)
-    if name == "cross_validated" and entry and train and train["percent_of_range"] is not None and train["value"] > 0:
-        return train["percent_of_range"] * entry["value"] / train["value"]
-    return None if entry is None else entry["percent_of_range"]
 
 
 def segments_table(data: Data, *, page: bool = True) -> Table | None:
@@ -213,18 +208,13 @@ def size(value: float, unit: str, digits: str = "") -> str:
     return f"{shown.factor * value:{digits or '.2f'}} {shown.unit}"
 
 
-def over_windows(replay: Data) -> str:
-    """How long a replay was: " over 6 windows of 10 s"."""
-    windows = f" over {replay['windows']} windows" if "windows" in replay else ""
-    return windows + (f" of {replay['window_s']:g} s" if windows and "window_s" in replay else "")
-
-
 def replay_words(replay: Data) -> str:
-    """RMS errors of a replay, of each coordinate where there are several."""
-    unit = str(replay.get("unit", "rad"))
+    """RMS errors of a replay, of each coordinate where there are several, and over which windows."""
     parts: Mapping[str, Any] = replay.get("coordinates") or {}
     each = ", ".join(f"{name} {size(e['value'], e['unit'])}" for name, e in parts.items()) if len(parts) > 1 else ""
-    return (each or size(replay["rms"], unit)) + f" RMS{over_windows(replay)}"
+    windows = f" over {replay['windows']} windows" if "windows" in replay else ""
+    windows += f" of {replay['window_s']:g} s" if windows and "window_s" in replay else ""
+    return f"{each or size(replay['rms'], str(replay.get('unit', 'rad')))} RMS{windows}"
 
 
 def _replay(data: Data) -> list[str]:
@@ -238,7 +228,7 @@ def _replay(data: Data) -> list[str]:
 
 def _conditioning(data: Data) -> str:
     """Lambda and condition numbers; beside those of a reference that tells them."""
-    kappa, effective, paper = (_kappa(data[k]) for k in ("kappa", "kappa_eff", "kappa_eff_paper"))
+    kappa, effective, paper = (condition(data[k]) for k in ("kappa", "kappa_eff", "kappa_eff_paper"))
     text = f"kappa {kappa}"
     if data["damping"] or data.get("damping_curve"):  # without a prior there is nothing to damp
         damping = f"lambda {data['damping']:.4g} ({data['factor']})"
@@ -250,7 +240,8 @@ def _conditioning(data: Data) -> str:
     return text
 
 
-def _kappa(value: float | None) -> str:
+def condition(value: float | None) -> str:
+    """A condition number."""
     return "infinite" if value is None else f"{value:.1f}" if value < 1e4 else f"{value:.1g}"
 
 
@@ -309,7 +300,12 @@ def _zero(data: Data) -> Iterator[str]:
         for way, changes in zero["change_if"].items()
     ]
     stated = " and a stated wrench at the contact" if "at_contact" in zero else ""
-    yield f"Zeros of the load cells: {_ZEROS[zero['from']]}{stated}{''.join(others)}"
+    touched = "handles" if data.get("handles") else "object"
+    zeros = {"still": f"mean while nobody touched the {touched}", "estimated": "estimated with the other parameters"}
+    # without a still segment nothing was subtracted
+    known = zero["from"] != "still" or any(any(sensor.values()) for sensor in zero["sensors"].values())
+    what = "Zeros of the load cells" if data["clocks"] or data.get("handles") else "Zero of the measured force"
+    yield f"{what}: {zeros.get(zero['from'] if known else '', 'as recorded')}{stated}{''.join(others)}"
 
 
 def _shares(data: Data, changes: Mapping[str, float | None]) -> dict[str, float]:
