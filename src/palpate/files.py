@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -66,6 +66,16 @@ def read_bytes(path: Path) -> bytes:
     if not data:
         raise FileProblem(path, "the file is empty", remedy="export or copy it again")
     return data
+
+
+def short_names(paths: Sequence[Path]) -> list[str]:
+    """The end of each path, as long as it must be to tell them apart; numbered where that is not enough."""
+    names: list[str] = []
+    for depth in (1, 2, 3):
+        names = ["/".join(path.parts[-depth:]) for path in paths]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{name}#{place}" for place, name in enumerate(names, 1)]
 
 
 def sha256(path: Path) -> str:

@@ -11,7 +11,7 @@ import typer
 
 from palpate.cli.console import Data, Done, Tell, model_file, output_folder, save_page
 from palpate.errors import PalpateError, UnknownName
-from palpate.files import check_folder
+from palpate.files import check_folder, short_names
 
 
 def identify(
@@ -139,7 +139,8 @@ def compare(
     from palpate.report.tables import comparison_text
 
     tell("comparing")
-    data = comparison.compare(dict(zip(_labels(results), map(read_result, results), strict=True)))
+    labels = short_names([_folder(path).resolve() for path in results])
+    data = comparison.compare(dict(zip(labels, map(read_result, results), strict=True)))
     if model is not None:
         if data["differing"]:
             named = ", ".join(data["differing"])
@@ -150,16 +151,6 @@ def compare(
 
 def _folder(path: Path) -> Path:
     return path if path.is_dir() else path.parent
-
-
-def _labels(paths: list[Path]) -> list[str]:
-    """Short names that tell the results apart."""
-    folders = [_folder(path).resolve() for path in paths]
-    for depth in (1, 2, 3):
-        labels = ["/".join(folder.parts[-depth:]) for folder in folders]
-        if len(set(labels)) == len(labels):
-            return labels
-    return [f"{i + 1}: {folder.name}" for i, folder in enumerate(folders)]
 
 
 def reproduce(

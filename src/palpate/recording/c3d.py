@@ -17,6 +17,7 @@ from palpate.errors import FileProblem
 from palpate.files import read_bytes, replacing
 from palpate.recording.formats import C3D_PROCESSORS, check_kind, library
 from palpate.recording.recording import Array, Channel, Clock, Recording
+from palpate.recording.table import Stored, recording_of
 from palpate.recording.text import distinct, si_or_none
 
 NAME = "c3d"
@@ -40,11 +41,14 @@ def read(path: str | Path, *, point_unit: str = "") -> Recording:
     data = read_bytes(path)
     check_kind(path, data, NAME)
     check_bytes(path, data)
-    file = _open(path)
+    ezc3d = library("ezc3d", "reading C3D files")
+    try:
+        file = ezc3d.c3d(str(path))
+    except Exception as error:
+        raise _damaged(path, str(error).strip()) from error
     parameters: Parameters = file["parameters"]
-    channels: list[Channel] = []
     rate_hz, analog_rate_hz = (float(file["header"][part]["frame_rate"]) for part in ("points", "analogs"))
-    outputs = _model_outputs(parameters)
+    outputs, stored = _model_outputs(parameters), list[Stored]()
     for group, name, samples, rate in (
         ("POINT", "Trajectories", _positions(file), rate_hz),
         ("ANALOG", "Analog", file["data"]["analogs"][0].T, analog_rate_hz),
@@ -54,22 +58,19 @@ def read(path: str | Path, *, point_unit: str = "") -> Recording:
         if not (rate > 0 and rate_hz > 0):
             raise FileProblem(path, f"the rate of {name} is {rate:g} Hz", remedy="export it again with POINT:RATE")
         clock = Clock(name, _first_frame(file) / rate_hz + np.arange(len(samples)) / rate)
-        labels, count = _all(parameters, group, "LABELS"), samples.shape[1]
-        units = _all(parameters, group, "UNITS")
-        for place, given in enumerate([*labels, *[""] * count][:count]):
-            label, frame = given or f"unnamed{place + 1}", ""
+        labels, units = _all(parameters, group, "LABELS"), _all(parameters, group, "UNITS")
+        for place in range(samples.shape[1]):
+            label = "".join(labels[place : place + 1]) or f"unnamed{place + 1}"
             if group == "POINT" and label not in outputs:
-                factor, unit, frame = _length(path, parameters, point_unit), "m", "capture"
+                unit, frame = _length(parameters, path, point_unit), "capture"
             else:  # a model's output, or an analog channel
-                stated = outputs[label] if group == "POINT" else "".join(units[place : place + 1])
-                label, factor, unit = _known_unit(label, stated)
-            channels.append(Channel(label, samples[:, place] * factor, clock, unit, frame))
-    if not channels:
+                unit, frame = outputs[label] if group == "POINT" else "".join(units[place : place + 1]), ""
+            stored.append(Stored(label, samples[:, place], unit, frame, vector=True, clock=clock))
+    if not stored:
         raise FileProblem(path, "there are neither markers nor analog channels", remedy="export it again")
-    names = distinct([channel.name for channel in channels])
-    return Recording(
-        {name: replace(channel, name=name) for name, channel in zip(names, channels, strict=True)}, path, NAME
-    )
+    names = distinct([one.name for one in stored])
+    stored = [replace(one, name=name) for name, one in zip(names, stored, strict=True)]
+    return recording_of(path, NAME, stored, None, None, None)
 
 
 def write(path: str | Path, recording: Recording) -> None:
@@ -107,14 +108,6 @@ def write(path: str | Path, recording: Recording) -> None:
         copyfile(made, temporary)
 
 
-def _open(path: Path) -> Any:
-    ezc3d = library("ezc3d", "reading C3D files")
-    try:
-        return ezc3d.c3d(str(path))
-    except Exception as error:
-        raise _damaged(path, str(error).strip()) from error
-
-
 def _positions(file: Any) -> Array:
     """(n, p, 3) as stored, NaN where hidden."""
     points, residuals = np.array(file["data"]["points"][:3]), file["data"]["meta_points"]["residuals"][0]
@@ -130,19 +123,14 @@ def _first_frame(file: Any) -> int:
     return start - 1 if start > 0 else int(file["header"]["points"]["first_frame"])
 
 
-def _length(path: Path, parameters: Parameters, point_unit: str) -> float:
+def _length(parameters: Parameters, path: Path, point_unit: str) -> str:
+    """The unit of the markers."""
     stated = next(iter(_all(parameters, "POINT", "UNITS")), "") or point_unit
-    factor, name = si_or_none(stated) or si_or_none(stated.lower()) or (1.0, "")
-    if name != "m":
-        remedy = "export it in mm" if stated else "say it with the option point_unit, for example point_unit='mm'"
-        raise FileProblem(path, f"POINT:UNITS is {stated!r}, not a length", remedy=remedy)
-    return factor
-
-
-def _known_unit(label: str, unit: str) -> tuple[str, float, str]:
-    """Name, factor and SI unit; a unit that palpate does not know stays part of the name, the numbers as they are."""
-    known = si_or_none(unit)
-    return (f"{label} [{unit}]", 1.0, "1") if known is None else (label, *known)
+    for unit in (stated, stated.lower()):
+        if (si_or_none(unit) or (1.0, ""))[1] == "m":
+            return unit
+    remedy = "export it in mm" if stated else "say it with the option point_unit, for example point_unit='mm'"
+    raise FileProblem(path, f"POINT:UNITS is {stated!r}, not a length", remedy=remedy)
 
 
 def _model_outputs(parameters: Parameters) -> dict[str, str]:

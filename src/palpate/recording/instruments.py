@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -80,25 +80,6 @@ _COLUMN_NAMES = (
 _START_NS = 1_704_067_200_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """One block of the file: its header lines in fields, and where its rows are."""
-
-    name: str
-    rate_hz: float
-    labels: list[str]
-    components: list[str]
-    units: list[str]
-    start: int
-    stop: int
-    first_line: int
-    separator: str
-
-    def component(self, column: int) -> str:
-        """The word over a column: Frame, X, Fx, ..."""
-        return _at(self.components, column)
-
-
 def read_vicon(path: str | Path) -> Recording:
     """Read every block with frames; a marker is one channel (n, 3) in m, frame "capture", NaN where hidden.
 
@@ -107,11 +88,10 @@ def read_vicon(path: str | Path) -> Recording:
     path = Path(path)
     raw = read_bytes(path)
     data = as_utf8(raw)
-    blocks = [_parse_header(path, data, *span) for span in _spans(data)]
     channels: dict[str, Channel] = {}
-    for block in filter(None, blocks):
-        for channel in _block_channels(path, data, block):
-            name = channel.name if channel.name not in channels else f"{block.name}/{channel.name}"
+    for span in _spans(data):
+        for channel in _block_channels(path, data, *span):
+            name = channel.name if channel.name not in channels else f"{channel.clock.name}/{channel.name}"
             name = distinct([*channels, name])[-1]
             channels[name] = replace(channel, name=name)
     if not channels:
@@ -143,11 +123,7 @@ def write_vicon(path: str | Path, recording: Recording, *, rate_hz: float | None
 
 def _spans(data: bytes) -> list[tuple[int, int, int]]:
     """Start, end (without line end) and first line number of each part between blank lines."""
-    first = _FILLED.search(data)
-    if first is None:
-        return []
-    start, stop = data.rfind(b"\n", 0, first.start()) + 1, trimmed_end(data)
-    line = 1 + data.count(b"\n", 0, start)
+    (line, start), stop = _filled_from(data, 0), trimmed_end(data)
     spans: list[tuple[int, int, int]] = []
     for blank in _BLANK_LINES.finditer(data, start):
         # A units line without units is not the end of the block.
@@ -159,98 +135,82 @@ def _spans(data: bytes) -> list[tuple[int, int, int]]:
     return [*spans, (start, stop, line)] if start < stop else spans
 
 
-def _parse_header(path: Path, data: bytes, start: int, stop: int, line: int) -> _Block | None:
-    """The block, or None for one without frames (Nexus writes Events as a list of words)."""
+def _filled_from(data: bytes, offset: int) -> tuple[int, int]:
+    """Number and offset of the first line from here on that holds anything."""
+    filled = _FILLED.search(data, offset)
+    start = data.rfind(b"\n", 0, filled.start()) + 1 if filled else len(data)
+    return 1 + data.count(b"\n", 0, start), start
+
+
+def _block_channels(path: Path, data: bytes, start: int, stop: int, line: int) -> list[Channel]:
+    """The channels of a block; none of one without frames (Nexus writes Events as a list of words).
+
+    A label stands over the first column of a marker's X, Y, Z or of a device's outputs; a component that returns starts
+    a new group even without a label.
+    """
     head, offset = first_lines(data, start, _HEADER_LINES, stop)
     name = head[0].strip(' ,;\t"')
     if name.lower() not in VICON_BLOCKS or name.lower() == "events":
-        return None
+        return []
     if len(head) < _HEADER_LINES:
         wrong = f"the block {name} ends within its header"
         raise FileProblem(path, wrong, line=line + len(head) - 1, remedy="export it again")
     separator = separator_of(head[3])
-    labels, components, units = (split(text, separator) for text in head[2:])
-    rate = split(head[1], separator)[0].replace(",", ".")
-    if not is_number(rate) or not float(rate) > 0:
+    rate = _positive(split(head[1], separator)[0])
+    if rate is None:
         raise FileProblem(path, f"the rate of {name} is {head[1]!r}, not a number of frames per second", line=line + 1)
-    if components[0].lower() != "frame":
-        raise FileProblem(
-            path, f"the columns of {name} should begin with 'Frame', not {components[0]!r}", line=line + 3
-        )
-    return _Block(name, float(rate), labels, components, units, offset, stop, line + _HEADER_LINES, separator)
-
-
-def _block_channels(path: Path, data: bytes, block: _Block) -> list[Channel]:
-    row, _ = first_lines(data, block.start, 1, block.stop)
-    width = len(split(row[0], block.separator)) if row else len(block.components)
-    first = 2 if block.component(1).lower().startswith("sub") else 1
-    groups = _groups(block, first, width)
-    titles = [block.component(c) for c in range(first)]
-    titles += [f"{label} {block.component(c)}" for label, columns in groups for c in columns]
-    rows = Rows(path, data, block.start, block.stop, block.first_line, block.separator, titles)
-    values: Array = parse_rows(rows).to_numpy(writable=True)
-    clock = _frame_clock(path, block, values[:, 0], values[:, 1] if first == 2 else None)
-    return [channel for group in groups for channel in _group_channels(path, block, *group, values, clock)]
-
-
-def _groups(block: _Block, first: int, width: int) -> list[tuple[str, list[int]]]:
-    """Label and neighbouring columns of a marker's X, Y, Z or a device's outputs; a component that returns starts a new
-    group even without a label.
-    """
-    groups: list[tuple[str, list[int]]] = []
+    fields = [split(text, separator) for text in head[2:]]
+    if fields[1][0].lower() != "frame":
+        raise FileProblem(path, f"the columns of {name} should begin with 'Frame', not {fields[1][0]!r}", line=line + 3)
+    row, _ = first_lines(data, offset, 1, stop)
+    width = len(split(row[0], separator)) if row else len(fields[1])
+    labels, components, units = ([*texts, *[""] * width][:width] for texts in fields)
+    first = 2 if "".join(components[1:2]).lower().startswith("sub") else 1
+    groups: list[list[int]] = []
     for column in range(first, width):
-        label, component = _at(block.labels, column), block.component(column)
-        if label or not groups or component in [block.component(c) for c in groups[-1][1]]:
-            groups.append((label or f"unnamed{len(groups) + 1}", []))
-        groups[-1][1].append(column)
-    return groups
-
-
-def _group_channels(
-    path: Path, block: _Block, label: str, columns: Sequence[int], values: Array, clock: Clock
-) -> list[Channel]:
-    """One vector for three columns of one unit, else a scalar "label.component" each; scales `values`."""
-    trajectory = block.name.lower() == "trajectories"
-    units: list[str] = []
-    for column in columns:
-        # Volts and the like stay as they are, a length must be known.
-        factor, unit = si_or_none(_at(block.units, column)) or (1.0, "1")
-        if trajectory and unit != "m":
-            raise FileProblem(
-                path,
-                f"the unit of {label!r} is {_at(block.units, column)!r}, not a length",
-                line=block.first_line - 1,
-                remedy="export with units, or write mm or m into this line",
-            )
-        if factor != 1.0:
-            values[:, column] *= factor
-        units.append(unit)
-    if len(units) == 3 and len(set(units)) == 1:
-        frame = "capture" if trajectory else ""
-        return [Channel(label, values[:, columns[0] : columns[0] + 3], clock, units[0], frame)]
-    if trajectory:
-        wrong = f"the marker {label!r} has {len(units)} columns, not X, Y, Z"
-        raise FileProblem(path, wrong, line=block.first_line - 2)
-    return [
-        Channel(f"{label}.{block.component(column)}", values[:, column], clock, unit)
-        for column, unit in zip(columns, units, strict=True)
-    ]
-
-
-def _frame_clock(path: Path, block: _Block, frames: Array, subframes: Array | None) -> Clock:
-    """Times from frame numbers; in a block with subframes the stated rate is that of the subframes."""
-    lines = np.arange(len(frames)) + block.first_line
-    broken = ~(np.isfinite(frames) & (frames == np.rint(frames)))
+        if labels[column] or not groups or components[column] in [components[c] for c in groups[-1]]:
+            labels[column] = labels[column] or f"unnamed{len(groups) + 1}"
+            groups.append([])
+        groups[-1].append(column)
+    titles = components[:first] + [f"{labels[group[0]]} {components[c]}" for group in groups for c in group]
+    first_line = line + _HEADER_LINES
+    values: Array = parse_rows(Rows(path, data, offset, stop, first_line, separator, titles)).to_numpy(writable=True)
+    lines = np.arange(len(values)) + first_line
+    broken = ~(values[:, 0] == np.rint(values[:, 0]))
     if broken.any():
         raise FileProblem(path, "the frame number is missing or not whole", line=int(lines[np.argmax(broken)]))
-    counts = frames - 1.0
-    if subframes is not None and (subframes > 0).any():
-        counts = counts * (np.nanmax(subframes) + 1.0) + subframes
-    return clock_of(path, block.name, counts / block.rate_hz, lines)
+    counts = values[:, 0] - 1.0
+    if first == 2 and (values[:, 1] > 0).any():  # the stated rate is that of the subframes
+        counts = counts * (np.nanmax(values[:, 1]) + 1.0) + values[:, 1]
+    clock = clock_of(path, name, counts / rate, lines)
+    channels: list[Channel] = []
+    for group in groups:
+        label, si = labels[group[0]], list[str]()
+        for column in group:
+            # Volts and the like stay as they are, a length must be known.
+            factor, unit = si_or_none(units[column]) or (1.0, "1")
+            if name.lower() == "trajectories" and unit != "m":
+                wrong = f"the unit of {label!r} is {units[column]!r}, not a length"
+                remedy = "export with units, or write mm or m into this line"
+                raise FileProblem(path, wrong, line=first_line - 1, remedy=remedy)
+            values[:, column] *= factor
+            si.append(unit)
+        if len(si) == 3 and len(set(si)) == 1:
+            frame = "capture" if name.lower() == "trajectories" else ""
+            channels.append(Channel(label, values[:, group[0] : group[0] + 3], clock, si[0], frame))
+        elif name.lower() == "trajectories":
+            wrong = f"the marker {label!r} has {len(si)} columns, not X, Y, Z"
+            raise FileProblem(path, wrong, line=first_line - 2)
+        else:
+            parts = zip(group, si, strict=True)
+            channels += [Channel(f"{label}.{components[c]}", values[:, c], clock, unit) for c, unit in parts]
+    return channels
 
 
-def _at(fields: Sequence[str], place: int) -> str:
-    return fields[place] if place < len(fields) else ""
+def _positive(text: str) -> float | None:
+    """A rate, with point or comma; None where it is none."""
+    number = float(text.replace(",", ".")) if is_number(text) else 0.0
+    return number if number > 0 else None
 
 
 def read_trc(path: str | Path) -> Recording:
@@ -275,13 +235,13 @@ def read_trc(path: str | Path) -> Recording:
     if unit != "m":
         wrong = f"Units is {about['Units']!r}, not a length"
         raise FileProblem(path, wrong, line=3, remedy="write mm or m into this line")
-    rate = about["DataRate"].replace(",", ".")
-    if not is_number(rate) or not float(rate) > 0:
+    rate = _positive(about["DataRate"])
+    if rate is None:
         raise FileProblem(path, f"DataRate is {about['DataRate']!r}, not a positive number", line=3)
     columns = split(head[3], "\t")
     if len(columns) < _FIRST or columns[0].rstrip("#").lower() != "frame" or columns[1].lower() != "time":
         raise FileProblem(path, f"the columns should begin with 'Frame#' and 'Time', not {head[3][:40]!r}", line=4)
-    first_line, offset = _skip_blank(data, offset)
+    first_line, offset = _filled_from(data, offset)  # most programs leave a line empty before the rows
     rows, _ = first_lines(data, offset, 1)
     width = len(split(rows[0], "\t")) if rows else 0
     labels = _labels(path, columns, width, about)
@@ -294,7 +254,7 @@ def read_trc(path: str | Path) -> Recording:
         wrong = f"NumFrames is {about['NumFrames']}, but there are {len(values)} rows"
         remedy = "the file seems to be cut off; copy or export it again, or correct the number"
         raise FileProblem(path, wrong, line=3, remedy=remedy)
-    clock = _even_clock(path, values[:, 0], values[:, 1], float(rate), lines)
+    clock = _even_clock(path, values[:, 0], values[:, 1], rate, lines)
     points = values[:, _FIRST : _FIRST + 3 * len(labels)].reshape(len(values), -1, 3)
     points[((np.abs(points) >= _HIDDEN) | np.isnan(points)).any(axis=2) | (points == 0).all(axis=2)] = np.nan
     points *= factor
@@ -334,17 +294,6 @@ def _save(
     with replacing(path) as temporary, temporary.open("wb") as file:
         file.write(("\n".join(head) + "\n").encode())
         table.write_csv(file, include_header=False, separator=separator, float_precision=float_precision)
-
-
-def _skip_blank(data: bytes, offset: int) -> tuple[int, int]:
-    """Line number and offset of the first row; most programs leave a line empty before it."""
-    line = _HEADER_LINES + 1
-    while offset < len(data):
-        (text,), after = first_lines(data, offset, 1)
-        if text.strip():
-            break
-        line, offset = line + 1, after
-    return line, offset
 
 
 def _labels(path: Path, columns: Sequence[str], width: int, about: Mapping[str, str]) -> list[str]:

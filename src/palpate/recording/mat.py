@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import replacing
 from palpate.recording.formats import MATLAB_5, check_kind, head_of, library
-from palpate.recording.recording import Array, Channel, Clock, Recording
+from palpate.recording.recording import Array, Clock, Recording
 from palpate.recording.table import ColumnLike, Stored, is_rate, recording_of
 from palpate.recording.text import clock_of, time_name
 
@@ -211,20 +211,22 @@ def read_dspace(path: str | Path, *, device: str | None = None) -> Recording:
         signals = [signal for signal in signals if signal.device == device]
     if not signals:
         raise FileProblem(path, "the capture holds no signals", remedy="check what was recorded")
-    names, clocks = [signal.name for signal in signals], dict[int, Clock]()
-    channels: dict[str, Channel] = {}
+    stored, clocks = dict[str, Stored](), dict[str, Clock]()
     for signal in signals:
-        if signal.axis not in clocks:
-            clocks[signal.axis] = _axis_clock(path, signal, axes[signal.axis], signals)
-        name = signal.name if names.count(signal.name) == 1 else f"{signal.device}/{signal.name}"
-        if name in channels:
+        same = [s for s in signals if (s.device, s.axis) == (signal.device, signal.axis)]
+        alone = len(same) == sum(s.device == signal.device for s in signals)
+        group = (signal.device or "capture") + ("" if alone else f" X({signal.axis + 1})")
+        if group not in clocks:
+            length = min(len(axes[signal.axis]), *(len(s.samples) for s in same))
+            clocks[group] = clock_of(path, group, axes[signal.axis][:length])
+        name, clock = f"{group}/{signal.name}", clocks[group]
+        if name in stored:
             raise FileProblem(path, f"the signal {name!r} is stored twice", remedy="remove one of them in ControlDesk")
         # by the name's last part: Fx.. is a force, Tx.. a moment, both in the sensor frame
-        quantity = re.match(r"([FT])[xyz](?![a-z])", signal.name.rsplit("/", 1)[-1])
-        unit, frame = ("1", "") if quantity is None else ({"F": "N", "T": "N m"}[quantity[1]], "sensor")
-        clock = clocks[signal.axis]
-        channels[name] = Channel(name, signal.samples[: len(clock)], clock, unit, frame)
-    return Recording(channels, path, DSPACE)
+        quantity = re.match(r"([FT])[xyz](?![a-z])", _last(signal.name))
+        unit, frame = ("", "") if quantity is None else ({"F": "N", "T": "N m"}[quantity[1]], "sensor")
+        stored[name] = Stored(name, signal.samples[: len(clock)], unit, frame, clock=clock)
+    return recording_of(path, DSPACE, list(stored.values()), None, None, None)
 
 
 def write_dspace(path: str | Path, recording: Recording) -> None:
@@ -288,14 +290,6 @@ def _axis_of_device(order: int, length: int, axes: Sequence[Array]) -> int:
     if 2 * order < len(axes):
         return 2 * order
     return min(range(len(axes)), key=lambda axis: abs(len(axes[axis]) - length), default=0)
-
-
-def _axis_clock(path: Path, first: _Signal, times_s: Array, signals: Sequence[_Signal]) -> Clock:
-    """The clock of an axis, cut to the shortest of its signals, named after the device of the first of them."""
-    length = min(len(times_s), *(len(signal.samples) for signal in signals if signal.axis == first.axis))
-    alone = all(signal.axis == first.axis for signal in signals if signal.device == first.device)
-    name = first.device or "capture"
-    return clock_of(path, name if alone else f"{name} X({first.axis + 1})", times_s[:length])
 
 
 def _vector(path: Path, what: str, entry: MatArray) -> Array:

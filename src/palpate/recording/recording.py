@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, UnknownName
+from palpate.files import short_names
 from palpate.physics.units import parse_unit
 
 Array = NDArray[np.float64]
@@ -142,10 +143,7 @@ class Recording:
     def stack(self, names: Iterable[str]) -> Array:
         """Scalar channels of one clock side by side: (n, k), Fortran-ordered, in the order of `names`."""
         chosen = [self[name] for name in names]
-        if not chosen:
-            raise DataProblem(self._where, "no channels to stack", remedy="name at least one")
-        clock = self._one_clock(chosen)
-        stacked = np.empty((len(clock), len(chosen)), order="F")
+        stacked = np.empty((len(_one_clock(chosen, self._where)), len(chosen)), order="F")
         for place, channel in enumerate(chosen):
             if channel.samples.ndim != 1:
                 raise DataProblem(self._where, f"{channel.name!r} has three components and cannot be stacked")
@@ -159,20 +157,7 @@ class Recording:
 
     def one_clock(self) -> Clock:
         """The clock that all channels share; refused when they do not."""
-        return self._one_clock(list(self.channels.values()))
-
-    def _one_clock(self, channels: Sequence[Channel]) -> Clock:
-        if not channels:
-            raise DataProblem(self._where, "the recording has no channels")
-        first = channels[0]
-        for other in channels[1:]:
-            if not first.clock.agrees_with(other.clock):
-                raise DataProblem(
-                    self._where,
-                    f"{first.name!r} runs on {first.clock.name!r}, {other.name!r} on {other.clock.name!r}",
-                    remedy="take channels of one clock, or resample them first",
-                )
-        return first.clock
+        return _one_clock(list(self.channels.values()), self._where)
 
     def _matches(self, name: str) -> list[str]:
         if name in self.channels:
@@ -188,7 +173,8 @@ def merge_recordings(recordings: Sequence[Recording]) -> Recording:
     """One recording of several files; channels and clocks whose names clash get the file's stem as prefix."""
     if len(recordings) == 1:
         return recordings[0]
-    prefixes = _prefixes([recording.source for recording in recordings])
+    sources = [recording.source or Path(f"recording{place}") for place, recording in enumerate(recordings, 1)]
+    prefixes = short_names([source.with_suffix("") for source in sources])
     clash = _repeated([name for recording in recordings for name in recording])
     clock_clash = _repeated([clock.name for recording in recordings for clock in recording.clocks])
     channels: dict[str, Channel] = {}
@@ -220,22 +206,21 @@ def disorder(times_s: Array) -> tuple[int, str] | None:
     return row, f"time {verb}: {now:.9g} s after {before:.9g} s"
 
 
+def _one_clock(channels: Sequence[Channel], where: str) -> Clock:
+    if not channels:
+        raise DataProblem(where, "there are no channels", remedy="name at least one")
+    first = channels[0]
+    for other in channels[1:]:
+        if not first.clock.agrees_with(other.clock):
+            wrong = f"{first.name!r} runs on {first.clock.name!r}, {other.name!r} on {other.clock.name!r}"
+            raise DataProblem(where, wrong, remedy="take channels of one clock, or resample them first")
+    return first.clock
+
+
 def _read_only(values: Array) -> Array:
     view = np.asarray(values, dtype=np.float64).view()
     view.flags.writeable = False
     return view
-
-
-def _prefixes(sources: Sequence[Path | None]) -> list[str]:
-    """A different word for each file: its stem, with the folder or a number where stems repeat."""
-    stems = [source.stem if source else f"recording{place + 1}" for place, source in enumerate(sources)]
-    twice = _repeated(stems)
-    words = [
-        f"{source.parent.name}/{stem}" if source and stem in twice else stem
-        for source, stem in zip(sources, stems, strict=True)
-    ]
-    still = _repeated(words)
-    return [f"{word}#{words[:place].count(word) + 1}" if word in still else word for place, word in enumerate(words)]
 
 
 def _repeated(names: Sequence[str]) -> set[str]:

@@ -229,6 +229,8 @@ class Stored:
     """Whether three columns are one vector, whatever the unit."""
     lines: NDArray[np.intp] | None = None
     """Of a table, which has no groups: the line of each row (n,)."""
+    clock: Clock | None = None
+    """Where the format itself says it."""
 
     @property
     def group(self) -> str:
@@ -346,12 +348,16 @@ def _signals(
 
     def times_of(one: Stored) -> Stored | None:
         """The option's times, else the nearest above an array."""
+        if one.clock is not None:
+            return None
         steps = one.group.split("/") if one.group else []
         groups = ["/".join(steps[:depth]) for depth in range(len(steps), -1, -1)]
         near = (s for group in groups for s in arrays.values() if s.group == group and s.time_unit is not None)
         return stated or next(near, None)
 
     def clock_and_group(one: Stored, times: Stored | None) -> tuple[Clock | None, str]:
+        if one.clock is not None:
+            return one.clock, one.clock.name
         if times is not None and rate is None:
             if id(times) not in made:
                 times_s = times.seconds(path, "" if time is None else time.unit)
