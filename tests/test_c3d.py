@@ -180,12 +180,13 @@ def test_damaged_files_are_refused_and_never_read_in_part(tmp_path: Path) -> Non
 def test_parameters_that_would_crash_the_library_are_refused_before(tmp_path: Path) -> None:
     write(tmp_path / "whole.c3d", markers())
     whole, path = (tmp_path / "whole.c3d").read_bytes(), tmp_path / "a.c3d"
+    lost = "parameters do not lead on from one to the next"
     for old, new, message in (
         (b"OFFSET", b"OFFSAT", "ANALOG:OFFSET has 0 numbers for 2 channels"),
         (b"USED\x07\x00\x02\x00\x03", b"USED\x07\x00\x02\x00\x04", "POINT:USED is 4, but the header says 3"),
-        (b"USED\x07\x00\x02", b"USED\x07\x00\x07", "USED has the type 7 and 0 dimensions"),
-        (b"USED\x07\x00\x02", b"USED\x01\x00\x02", "USED does not lead on to the next"),
-        (b"USED\x07\x00\x02", b"USED\xff\xff\x02", "USED does not lead on to the next"),
+        (b"USED\x07\x00\x02", b"USED\x07\x00\x07", lost),
+        (b"USED\x07\x00\x02", b"USED\x01\x00\x02", lost),
+        (b"USED\x07\x00\x02", b"USED\xff\xff\x02", lost),
     ):
         assert old in whole
         path.write_bytes(whole.replace(old, new, 1))

@@ -18,7 +18,7 @@ from palpate.files import read_bytes, replacing
 from palpate.recording.formats import C3D_PROCESSORS, check_kind, library
 from palpate.recording.recording import Array, Channel, Clock, Recording
 from palpate.recording.table import Stored, recording_of
-from palpate.recording.text import distinct, si_or_none
+from palpate.recording.text import distinct, si_or_none, whole_frames
 
 NAME = "c3d"
 # Nexus stores the outputs of its models among the points; these parameters list them, and say their units.
@@ -157,33 +157,28 @@ def _rates(
     path: Path, recording: Recording, markers: Sequence[Channel], analogs: Sequence[Channel]
 ) -> tuple[float, float, int]:
     """Rate of the markers and of the analogs in Hz, and the first frame from 0."""
-    for channel in markers:
-        if channel.unit != "m":
+    for channel in (*markers, *analogs):
+        if channel.samples.ndim == 2 and channel.unit != "m":
             raise FileProblem(path, f"channel {channel.name!r} is not a position in m and has no place in {NAME}")
-    for channel in analogs:
-        if channel.missing:
-            raise FileProblem(
-                path, f"channel {channel.name!r} lacks samples, which {NAME} cannot say", remedy="fill or cut them"
-            )
-    names = [[c.name for c in group] for group in (markers, analogs)]
-    clocks = [recording.select(group).one_clock() for group in names if group]
+        if channel.samples.ndim == 1 and channel.missing:
+            lacking = f"channel {channel.name!r} lacks samples, which {NAME} cannot say"
+            raise FileProblem(path, lacking, remedy="fill or cut them")
     if not markers:
         raise FileProblem(path, f"{NAME} counts frames of markers, and there are none", remedy="write CSV or HDF5")
+    clocks = [recording.select(c.name for c in group).one_clock() for group in (markers, analogs or markers)]
     rates = [float(f"{clock.rate_hz:.9g}") for clock in clocks]
     for clock, rate in zip(clocks, rates, strict=True):
-        counts = (clock.times_s - clocks[0].times_s[0]) * rate
-        if not np.allclose(counts, np.arange(len(clock)), rtol=0, atol=1e-3):
-            raise FileProblem(
-                path, f"the times of {clock.name!r} are not whole frames at {rate:g} Hz", remedy="resample first"
-            )
-    ratio = round(rates[-1] / rates[0])
-    if len(clocks[-1]) != ratio * len(clocks[0]) or abs(rates[-1] - ratio * rates[0]) > 1e-6 * rates[-1]:
+        if np.any(np.diff(whole_frames(path, clock, rate, shifted=True)) != 1):
+            raise FileProblem(path, f"frames of {clock.name!r} are missing", remedy="resample first")
+    ratio, late_s = round(rates[1] / rates[0]), clocks[1].times_s[0] - clocks[0].times_s[0]
+    off = max(abs(rates[1] / rates[0] - ratio), 1e-3 * abs(late_s * rates[1]))
+    if len(clocks[1]) != ratio * len(clocks[0]) or off > 1e-6 * ratio:
         raise FileProblem(
             path,
-            f"{len(clocks[-1])} analog samples at {rates[-1]:g} Hz do not fit {len(clocks[0])} frames, {rates[0]:g} Hz",
-            remedy="the rate must be a whole multiple, and both as long",
+            f"{len(clocks[1])} analog samples at {rates[1]:g} Hz do not fit {len(clocks[0])} frames, {rates[0]:g} Hz",
+            remedy="the rate must be a whole multiple, and both must begin together and be as long",
         )
-    return rates[0], rates[-1], max(0, round(float(clocks[0].times_s[0]) * rates[0]))
+    return rates[0], rates[1], max(0, round(float(clocks[0].times_s[0]) * rates[0]))
 
 
 def check_bytes(path: Path, data: bytes) -> None:
@@ -204,9 +199,9 @@ def check_bytes(path: Path, data: bytes) -> None:
             remedy="the file is cut off; copy or export it again",
         )
     try:
-        parameters = _walk(path, data, start + 4, order)
-    except struct.error:
-        raise _damaged(path, "the parameters go beyond the end of the file") from None
+        parameters = _walk(data, start + 4, order)
+    except (struct.error, KeyError, OverflowError):
+        raise _damaged(path, "its parameters do not lead on from one to the next") from None
     channels = analogs // max(1, per_frame)
     for group, value in {"POINT": points, "ANALOG": channels}.items():
         kind, count, place = parameters.get((group, "USED"), (0, 0, 0))
@@ -222,14 +217,15 @@ def check_bytes(path: Path, data: bytes) -> None:
             raise _damaged(path, f"ANALOG:{name} has {held} numbers for {channels} channels")
 
 
-def _walk(path: Path, data: bytes, place: int, order: str) -> dict[tuple[str, str], tuple[int, int, int]]:
+def _walk(data: bytes, place: int, order: str) -> dict[tuple[str, str], tuple[int, int, int]]:
     """By group and name: the type of a parameter's numbers, how many there are, and where the first is.
 
-    Every record must lie inside the file and lead on to the next.
+    Every record must lie inside the file and lead on to the next: struct.error or KeyError where one does not.
     """
     groups: dict[int, str] = {}
     parameters: dict[tuple[int, str], tuple[int, int, int]] = {}
-    while True:
+    offset = 1
+    while offset:
         length, number = struct.unpack_from("bb", data, place)
         after = place + 2 + abs(length)
         if length == 0:
@@ -237,28 +233,17 @@ def _walk(path: Path, data: bytes, place: int, order: str) -> dict[tuple[str, st
         (offset,) = struct.unpack_from(f"{order}H", data, after)
         key = data[place + 2 : after].decode("latin-1").strip().upper()
         end = after + 2
-        if number == 0:
-            raise _damaged(path, f"the record at byte {place} is neither group nor parameter")
         if number < 0:
             groups[-number] = key
         else:
             kind, dimensions = struct.unpack_from("bB", data, end)
-            if kind not in _SIZES or dimensions > 7:
-                raise _damaged(path, f"the parameter {key} has the type {kind} and {dimensions} dimensions")
             count, begin = prod(struct.unpack_from(f"{dimensions}B", data, end + 2)), end + 2 + dimensions
             parameters[number, key] = (kind, count, begin)
             end = begin + count * _SIZES[kind]
-            if end > len(data):
-                raise _damaged(path, f"the parameter {key} goes beyond the end of the file")
         end += 1 + struct.unpack_from("B", data, end)[0]
-        if offset == 0:
-            break
-        if after + offset < end or after + offset >= len(data):
-            raise _damaged(path, f"the parameter {key} does not lead on to the next")
         place = after + offset
-    nameless = [key for number, key in parameters if number not in groups]
-    if nameless:
-        raise _damaged(path, f"the parameter {nameless[0]} belongs to no group")
+        if number == 0 or (offset and place < end):
+            raise struct.error
     return {(groups[number], key): parameter for (number, key), parameter in parameters.items()}
 
 
