@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
@@ -40,8 +40,8 @@ _NEAR_LOG = 0.5
 """How far (relative) a width may move before its slope no longer tells."""
 _NEAR_BORDER = 0.7
 """How far a border may move, in widths."""
-WORTH = 2e-3
-"""Share of the cost that a full fit must promise beyond the first-order one: far below any standard error."""
+ENOUGH = 1e-3
+"""Share of the cost at which a search ends: far below any standard error."""
 _ROUNDS = 2
 
 
@@ -199,14 +199,13 @@ def rank_variants(
     return Ranking(tuple(sorted(ranked, key=lambda r: r.error)), chosen)
 
 
-def _search(projection: Projection, start: FloatArray | None) -> FloatArray:
-    """The shapes, well enough for a last step to first order: from the start, or also from a rough grid."""
-    begin = start_of(projection.free) if start is None else start
+def _search(projection: Projection, known: Mapping[str, float]) -> FloatArray:
+    """The shapes, well enough for a last step to first order: from those known, or also from a rough grid."""
+    begin = start_of(projection.free, known)
     begins = [projection.at(begin)]
-    if start is None and projection.free:
+    if projection.free and not known:
         begins.append(projection.at(search_grid(projection, begin, grid=ROUGH_GRID)))
-    begins = sorted(begins, key=lambda t: t.cost)
-    every, few = range(len(projection.free)), 0.5 * WORTH * begins[0].cost
+    every, few = range(len(projection.free)), ENOUGH * min(t.cost for t in begins)
     return min((polish(projection, t, every, negligible=few, steps=5) for t in begins), key=lambda t: t.cost).u
 
 
@@ -223,121 +222,65 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pool:
-    """Fixed columns of several models, moving columns of one family, their slopes, and y: X'X of each fold."""
+    """Columns of all elements of a family, slopes of those with free shapes, and y: X'X of each fold."""
 
     grams: FloatArray
     """(folds, all, all)."""
-    fixed: dict[str, Span]
-    moving: dict[str, Span]
+    at: dict[Element, Span]
     slopes: list[tuple[Span, Span]]
-    """Per free shape: the moving columns that it changes, and their derivatives."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Member:
-    """A model with what is asked of it again and again."""
-
-    model: Model
-    free: tuple[FreeShape, ...]
-    keys: tuple[str, ...]
-    """Of its elements: the same text, the same columns."""
-    positive: BoolArray
-    """Of its parameters."""
-
-    @property
-    def names(self) -> list[tuple[str, str]]:
-        """Of each free shape: a name that is the same in every variant with the same element, and one that forgets all
-        but element and shape: flows differ, zones hardly do.
-        """
-        elements = self.model.elements
-        return [(f"{self.keys[f.element]}.{f.shape}", f"{elements[f.element].name}.{f.shape}") for f in self.free]
-
-    def start(self, known: Sequence[Mapping[str, float]]) -> FloatArray:
-        """Where a family fitted before has the same elements' shapes; else where the richest of all has its own."""
-        same = next((k for k in reversed(known) if all(exact in k for exact, _ in self.names)), known[0])
-        values = {f.name: same.get(n[0], known[0].get(n[1])) for f, n in zip(self.free, self.names, strict=True)}
-        return start_of(self.free, {name: v for name, v in values.items() if v is not None})
+    """Per free shape: the columns that it changes, and their derivatives."""
+    u: FloatArray
+    """The shapes, on the scale of the search."""
 
 
 def _fit_variants(rows: Rows, coarse: Rows, variants: Sequence[Variant], folds: Sequence[Span]) -> list[Fitted]:
-    """Fit every model with its own shapes, and cross-validate; the richest of a family goes first.
+    """Fit every model with its own shapes, and cross-validate.
 
-    Shapes are searched on the `coarse` rows; all rows then have the last word to first order.
+    Models with the same moving elements are a family: shapes are searched for its richest member on the `coarse` rows,
+    and all rows then have the last word for each member, to first order about them.
     """
-    columns, few = cache(rows.columns), cache(coarse.columns)
-
-    @cache
-    def basis(e: Element) -> FloatArray:
-        return _basis(columns(e), e)
-
-    memory: dict[tuple[str, ...], tuple[float, float]] = {}
-    members: list[_Member] = []
-    families: dict[tuple[str, ...], list[int]] = {}
-    for v in variants:
-        free = free_shapes(v.model, rows.visited, memory=memory)[0]
-        positive = np.array([p.map == "positive" for e in v.model.elements for p in e.parameters])
-        members.append(_Member(v.model, free, tuple(repr(e) for e in v.model.elements), positive))
-    for i in sorted(range(len(members)), key=lambda i: -variants[i].complexity):  # with the same moving elements
-        moved = sorted({f.element for f in members[i].free})
-        families.setdefault(tuple(members[i].keys[e] for e in moved), []).append(i)
-    known: list[dict[str, float]] = []
+    columns, few = cache(lambda e: _basis(rows.columns(e), e)), cache(coarse.columns)
+    visited: dict[tuple[str, ...], tuple[float, float]] = {}
+    free = [free_shapes(v.model, rows.visited, memory=visited)[0] for v in variants]
+    families: dict[frozenset[Element], list[int]] = {}
+    for i in sorted(range(len(variants)), key=lambda i: -variants[i].complexity):
+        families.setdefault(frozenset(variants[i].model.elements[f.element] for f in free[i]), []).append(i)
+    known: dict[str, float] = {}
     fits: dict[int, Fitted] = {}
-    for indices in families.values():
-        family = [members[i] for i in indices]
-        projection = project(coarse, family[0].model, family[0].free, kept=few)
-        u = _search(projection, family[0].start(known) if known else None)
-        named = zip(family[0].names, projection.values(u).values(), strict=True)
-        known.append({name: value for names, value in named for name in names})
-        pools = [(_pool(rows, basis, family, projection, u, folds), u)]
-        for i, member in zip(indices, family, strict=True):
-            near = (_linear(pool, at, member) for pool, at in reversed(pools))
-            fitted = next((fit for fit in near if fit is not None), None)
-            if fitted is None:
-                projection = project(coarse, member.model, member.free, kept=few)
-                u = _search(projection, pools[-1][1])
-                pools.append((_pool(rows, basis, family, projection, u, folds), u))
-                fitted = _linear(*pools[-1], member, anywhere=True)
-            assert fitted is not None
-            fits[i] = fitted
+    for members in families.values():
+        projection = project(coarse, variants[members[0]].model, free[members[0]], kept=few)
+        u = _search(projection, known)
+        known |= projection.values(u)
+        elements = dict.fromkeys(e for i in members for e in variants[i].model.elements)
+        pool = _pool(rows, columns, elements, projection, u, folds)
+        fits |= {i: _linear(pool, variants[i].model, free[i]) for i in members}
     return [fits[i] for i in range(len(variants))]
 
 
 def _pool(
     rows: Rows,
-    basis: Callable[[Element], FloatArray],
-    members: Sequence[_Member],
+    columns: Callable[[Element], FloatArray],
+    elements: Iterable[Element],
     projection: Projection,
     u: FloatArray,
     folds: Sequence[Span],
 ) -> _Pool:
     blocks: list[FloatArray] = []
-    size = 0
 
     def add(block: FloatArray) -> Span:
-        nonlocal size
+        size = sum(map(len, blocks))
         blocks.append(block)
-        size += len(block)
-        return slice(size - len(block), size)
+        return slice(size, size + len(block))
 
-    moving: dict[str, Span] = {}
-    slopes: list[tuple[Span, Span]] = []
-    raws: dict[int, FloatArray] = {}
-    for i in projection.moved:
-        e = projection.model.elements[i]
-        raws[i] = rows.raw(projection.parts[i], projection.shapes(u, i))
-        moving[repr(e)] = add(rows.passed(raws[i]))
-    for n, f in enumerate(projection.free):
-        e = projection.model.elements[f.element]
-        change = projection.change(rows, u, n, raws[f.element])
-        slopes.append((moving[repr(e)], add(rows.passed(change))))
-    fixed: dict[str, Span] = {}
-    for member in members:
-        for e, key in zip(member.model.elements, member.keys, strict=True):
-            if key not in fixed and key not in moving:
-                fixed[key] = add(basis(e))
-    add(rows.y)
-    X = np.concatenate(blocks)
-    return _Pool(np.array([X[:, s] @ X[:, s].T for s in folds]), fixed, moving, slopes)
+    raws = {i: rows.raw(projection.parts[i], projection.shapes(u, i)) for i in projection.moved}
+    at = {projection.model.elements[i]: add(rows.passed(raw)) for i, raw in raws.items()}
+    slopes = [
+        (at[projection.model.elements[f.element]], add(rows.passed(projection.change(rows, u, n, raws[f.element]))))
+        for n, f in enumerate(projection.free)
+    ]
+    at |= {e: add(columns(e)) for e in elements if e not in at}
+    X = np.concatenate([*blocks, rows.y])
+    return _Pool(np.array([X[:, s] @ X[:, s].T for s in folds]), at, slopes, u)
 
 
 def _basis(columns: FloatArray, e: Element) -> FloatArray:
@@ -350,11 +293,10 @@ def _basis(columns: FloatArray, e: Element) -> FloatArray:
     return basis
 
 
-def _linear(pool: _Pool, u: FloatArray, member: _Member, *, anywhere: bool = False) -> Fitted | None:
-    """Fit a model by X'X alone, its shapes to first order about u; None where they go too far for that."""
-    at = {**pool.fixed, **pool.moving}
-    mine = np.concatenate([np.arange(at[k].start, at[k].stop, dtype=np.int64) for k in member.keys])
-    free, positive = member.free, member.positive
+def _linear(pool: _Pool, model: Model, free: Sequence[FreeShape]) -> Fitted:
+    """Fit a model by X'X alone, its shapes to first order about those of the pool."""
+    mine = np.concatenate([np.arange(pool.at[e].start, pool.at[e].stop, dtype=np.int64) for e in model.elements])
+    positive, u = np.array([p.map == "positive" for p in model.parameters.values()]), pool.u
     whole = pool.grams.sum(axis=0)
     y = len(whole) - 1
     place = np.full(len(whole), -1)
@@ -369,15 +311,8 @@ def _linear(pool: _Pool, u: FloatArray, member: _Member, *, anywhere: bool = Fal
     for _ in range(_ROUNDS if len(u) else 0):
         for n, (columns, slopes) in enumerate(pool.slopes):
             T[slopes, d.start + n] = p[place[columns]]
-        gram = T.T @ whole @ T
-        H, g = _reduced(gram, (p != 0) | ~positive, d)
-        box = np.maximum(low - u, -near), np.minimum(high - u, near)
-        move = bounded_step(H, g, 1e-6, *box)
-        if not anywhere and (np.abs(move) > 0.999 * near).any():
-            far = bounded_step(H, g, 1e-6, *(np.clip(2 * b, low - u, high - u) for b in box))
-            more = (2 * g @ far - far @ H @ far) - (2 * g @ move - move @ H @ move)
-            if more > WORTH * cost:
-                return None
+        H, g = _reduced(T.T @ whole @ T, (p != 0) | ~positive, d)
+        move = bounded_step(H, g, 1e-6, np.maximum(low - u, -near), np.minimum(high - u, near))
         moved = T.copy()
         moved[:, -1] -= T[:, d] @ move
         rest = np.delete(moved, d, axis=1)
