@@ -75,10 +75,11 @@ def test_pooling_does_not_depend_on_units(values: list[float], scale: float, shi
     assert other.half == pytest.approx(scale * one.half, rel=1e-9)
 
 
-def test_a_prior_common_to_all_takes_is_not_averaged_away() -> None:
-    """Twenty takes with little noise, all pulled by one prior that is off by one standard deviation of its pull."""
+@pytest.mark.parametrize("part", ["pull", "systematic", "model"])
+def test_what_is_common_to_all_takes_is_not_averaged_away(part: str) -> None:
+    """Twenty takes with little noise: one prior, one load cell's scale, one thing that the model lacks."""
     pulled = take({"m": 10.0}, std=0.01)
-    pulled["parameters"]["m"] |= {"pull": 0.5, "ci95": [9.02, 10.98]}
+    pulled["parameters"]["m"] |= {part: 0.5, "ci95": [9.02, 10.98]}
     found = compare({str(i): pulled | {"provenance": {"recordings": [{"sha256": str(i)}]}} for i in range(20)})
     low, high = found["parameters"]["m"]["pooled"]["ci95"]
     assert low < 9.5

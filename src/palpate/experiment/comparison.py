@@ -14,10 +14,12 @@ from palpate.identify.shapes import with_shapes
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 
-SURE = 0.01
-"""Chance, for all numbers of a comparison together, below which the takes differ by more than their noise."""
-ALIKE = 0.5
-"""Results that share fewer of their parameters are not of one kind of object."""
+LEAST_CHANCE = 0.01
+"""Of takes that scatter so much by noise alone, for all numbers of a comparison together; below it they differ."""
+LEAST_SHARED = 0.5
+"""Share of their parameters that results of one kind of object have in common."""
+COMMON = ("pull", "systematic", "model")
+"""Parts of an interval that all takes share: one prior, one setup, one model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +91,13 @@ def compare(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         raise PalpateError(f"models of different parts cannot be compared ({parts})")
     names = list(dict.fromkeys(n for r in results.values() for n in r["parameters"]))
     shared = [n for n in names if all(n in r["parameters"] for r in results.values())]
-    if len(shared) < ALIKE * len(names):
+    if len(shared) < LEAST_SHARED * len(names):
         lists = "; ".join(f"{label}: {', '.join(r['parameters'])}" for label, r in results.items())
         raise PalpateError(f"these are results of different objects ({lists})")
     parameters = {name: _parameter(name, results) for name in names}
     # a sensor's bias belongs to the session, not to the object
     judged = [n for n, e in parameters.items() if e["pooled"] is not None and not n.startswith("bias_")]
-    differing = [n for n in judged if parameters[n]["pooled"]["chance"] * len(judged) < SURE]
+    differing = [n for n in judged if parameters[n]["pooled"]["chance"] * len(judged) < LEAST_CHANCE]
     findings = list(_findings(results, differing))
     return {
         "palpate_comparison": 1,
@@ -115,27 +117,20 @@ def _parameter(name: str, results: Mapping[str, Mapping[str, Any]]) -> dict[str,
     if len(units) > 1:
         raise PalpateError(f"{name} is in different units: {', '.join(sorted(units))}")
     each = {n: None if e is None else {k: e[k] for k in ("value", "ci95", "status")} for n, e in entries.items()}
-    # noise differs from take to take; a prior's pull, systematic errors and what the model lacks are common to all
     known = [e for e in here.values() if e["value"] is not None and e["ci95"] is not None and e["noise"]]
     if len(known) < 2:
         return {"unit": units.pop(), "each": each, "pooled": None}
-    pull, systematic, model = (max(float(e.get(k) or 0.0) for e in known) for k in ("pull", "systematic", "model"))
-    freedoms = min(_freedoms(e) for e in known)
+    common = {key: max(float(e.get(key) or 0.0) for e in known) for key in COMMON}
     pooled = pool(
-        [e["value"] for e in known], [e["noise"] for e in known], freedoms=freedoms, common=float(np.hypot(pull, model))
+        [e["value"] for e in known],
+        [e["noise"] for e in known],
+        freedoms=min(_freedoms(e) for e in known),
+        common=float(np.linalg.norm(list(common.values()))),
     )
-    return {
-        "unit": units.pop(),
-        "each": each,
-        "pooled": {
-            "value": pooled.value,
-            "ci95": [pooled.value - pooled.half, pooled.value + pooled.half],
-            "between_takes": pooled.between,
-            "systematic": systematic,
-            "chance": pooled.chance,
-            "takes": len(known),
-        },
-    }
+    entry = {"value": pooled.value, "ci95": [pooled.value - pooled.half, pooled.value + pooled.half]}
+    entry |= {"between_takes": pooled.between, "systematic": common["systematic"]}
+    entry |= {"chance": pooled.chance, "takes": len(known)}
+    return {"unit": units.pop(), "each": each, "pooled": entry}
 
 
 def _freedoms(entry: Mapping[str, Any]) -> float:
@@ -144,7 +139,7 @@ def _freedoms(entry: Mapping[str, Any]) -> float:
     from scipy.stats import t
 
     half = entry["ci95"][1] - entry["value"]  # of a positive number the lower end may be cut off
-    others = sum((1.96 * float(entry.get(key) or 0.0)) ** 2 for key in ("pull", "systematic", "model"))
+    others = sum((1.96 * float(entry.get(key) or 0.0)) ** 2 for key in COMMON)
     quantile = float(np.sqrt(max(half**2 - others, 0.0))) / entry["noise"]
     if quantile <= float(t.ppf(0.975, 1000)):
         return 1000.0
@@ -171,7 +166,7 @@ def _findings(results: Mapping[str, Mapping[str, Any]], differing: Sequence[str]
         yield Finding("verdict", evidence)
     if differing:
         evidence = (
-            f"the takes differ by more than their noise allows (less than {100 * SURE:g} % chance): the object "
+            f"the takes differ by more than their noise allows (less than {100 * LEAST_CHANCE:g} % chance): the object "
             "changed, or something differs between sessions (mounting, zero, temperature); the pooled interval holds "
             "that spread"
         )

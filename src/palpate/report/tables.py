@@ -441,7 +441,8 @@ def comparison_text(data: Data) -> RenderableType:
     verdicts = ", ".join(f"{label} {'passed' if r['passed'] else 'failed'}" for label, r in data["results"].items())
     note = (
         "± half of the 95 % interval; together: mean of the takes (random effects); (!): they differ by more than "
-        "their noise allows. A prior's pull, common to all takes, is in the interval; systematic errors are not."
+        "their noise allows. What all takes share is in the interval too: a prior's pull, systematic errors, and what "
+        "the model lacks."
     )
     warnings = (Text(f"Warning: {w}", style="yellow") for w in data["warnings"])
     return Group(table(records, note=note), table(errors), Text(f"Verdicts: {verdicts}"), *warnings)

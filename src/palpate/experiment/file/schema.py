@@ -669,7 +669,8 @@ class ExperimentPart(CommonPart):
     without: list[str] = key("names of the object's elements to leave out", "[b_bc]", default=[])
     stops: Annotated[list[q.Travel], Field(min_length=2, max_length=2)] | None = optional(
         "positions at which the object meets its stops, angles or lengths with their unit: samples pressed against "
-        "them are left out; if absent, the smallest and the largest position",
+        "them are left out; if absent, the ends of what markers saw, of a table none, and farther in where something "
+        "pushes back that the model lacks",
         "[0 deg, 92 deg]",
         only="one-freedom",
     )
