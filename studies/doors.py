@@ -152,9 +152,7 @@ def _shapes(fit: Fit, truth: dict[str, Any]) -> list[Estimate]:
 def _published(fit: Fit, segments: Segments, truth: dict[str, Any]) -> dict[str, float]:
     """The paper's way: heavy windows on the angle, plain decimation, the spring first; zones as they truly are."""
     model = with_shapes(fit.inputs.model, {name: s["value"] for name, s in truth["shapes"].items()})
-    inputs = replace(
-        fit.inputs.with_model(model), filtering=Filtering(0.31, 4, None, None, published=True), conversion="plain"
-    )
+    inputs = replace(fit.inputs.with_model(model), filtering=Filtering(0.31, 4, None, None, published=True))
     plan = Plan(tuple(segments["train"]), tuple(segments["quasi_static"]))
     found = fit_inputs(inputs.on_clock(inputs.clock), segments, plan)
     return {e.name: e.value / _true(truth, e.name) - 1 for e in found.solution.estimates}

@@ -118,7 +118,7 @@ def test_heavy_windows_bias_what_parallel_filtering_does_not(
     twin, inputs, segments = door[1], door_prepared.inputs, door_prepared.segments
     shapes = {name: value for name, value in twin.model.shapes.items() if name in inputs.model.shapes}
     inputs = inputs.with_model(with_shapes(inputs.model, shapes))
-    published = replace(inputs, filtering=Filtering(0.31, 4, None, None, published=True), conversion="plain")
+    published = replace(inputs, filtering=Filtering(0.31, 4, None, None, published=True))
     slowly, train = tuple(segments["quasi_static"]), tuple(segments["train"])
     ours = fit_inputs(inputs, segments, Plan((*slowly, *train))).solution
     theirs = fit_inputs(published.on_clock(published.clock), segments, Plan(train, slowly)).solution

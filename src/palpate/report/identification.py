@@ -211,7 +211,8 @@ def _recordings(_: Data, view: View) -> Iterator[Block | None]:
 
 def _clocks(data: Data, view: View | None) -> Iterator[Block | None]:
     yield fit_plots.clocks_table(data)
-    yield from () if view is None else (fit_plots.clock_figure(*pair) for pair in view.clocks.items())
+    offsets = {} if view is None else {name: i.offset for name, i in view.instruments.items() if i.offset is not None}
+    yield from (fit_plots.clock_figure(*pair) for pair in offsets.items())
 
 
 def _origin(data: Data, view: View | None) -> Iterator[Block | None]:

@@ -48,7 +48,6 @@ from palpate.physics.inertia import (
 from palpate.physics.maps import Factor
 from palpate.physics.motion import Motion, Poses, transport_acceleration, wrench_transmission
 
-Conversion = Literal["anti-aliased", "plain"]
 Added = Literal["nothing", "all", "weight"]
 Zero = Literal["still", "estimated", "none"]
 UP = np.array([0.0, 0.0, 1.0])
@@ -84,7 +83,7 @@ class Filtering:
     lowpass: Lowpass | None
     bandwidth_hz: float | None
     published: bool = False
-    """As the paper's authors: ends kept, no sample left out but those not seen."""
+    """As the paper's authors: ends kept, no sample left out but those not seen, wrenches decimated without a filter."""
 
 
 def choose_filtering(
@@ -125,8 +124,6 @@ class Sensor:
     """(4, 4)."""
     handle: FloatArray | None = None
     """(10,) phi in the sensor frame; None: not known, or a part of the object."""
-    turn_root: FloatArray = field(default_factory=lambda: np.zeros((3, 0)))
-    """(3, n): columns are turns in its own frame (rad) that together make up how uncertain its rotation is."""
 
     def to_body(self, w: FloatArray) -> FloatArray:
         """(samples, 6) of its frame in that of the object."""
@@ -206,7 +203,6 @@ class Inputs:
     """How well it is known where the main coordinate is zero, rad or m."""
     tilt_std_rad: float = 0.0
     """How well the vertical is known, about each level axis."""
-    conversion: Conversion = "anti-aliased"
     at_contact: FloatArray | None = None
     """(6,): a constant wrench at the contact that belongs to the model, as the paper's authors have it, N and N m."""
     zero_error: FloatArray | None = None
@@ -243,7 +239,11 @@ class Inputs:
             wrench = self.sensors[0].wrench
             seen = without_lost(wrench.times_s, wrench.x, wrench.lost)
             return replace(self, clock=clock, measured=seen[None])
-        measured = np.array([wrench_at(self.times_s, s.wrench, clock, self.conversion) for s in self.sensors])
+        evens = [s.wrench for s in self.sensors]
+        if self.filtering.published:  # the nearest sample, as the paper's authors take every tenth one
+            there = self.times_s if clock is None else clock.from_reference(self.times_s)
+            return replace(self, clock=clock, measured=np.array([e.seen_x[nearest(e.times_s, there)] for e in evens]))
+        measured = np.array([resample(e.times_s, e.seen_x, self.times_s, clock=clock) for e in evens])
         return replace(self, clock=clock, measured=measured)
 
     def with_zero(self, zero: Zero) -> Inputs:
@@ -497,17 +497,6 @@ def faded(times_s: FloatArray, used: BoolArray, over_s: float) -> FloatArray:
     """(samples,): 1 in the midst of what is used, down to 0 at its ends over so many seconds (Hann's window)."""
     away = time_from(times_s, ~used)
     return np.where(used, np.sin(0.5 * np.pi * np.minimum(away / over_s, 1.0)) ** 2, 0.0)
-
-
-def wrench_at(times_s: FloatArray, even: Even, clock: ClockMap | None, conversion: Conversion) -> FloatArray:
-    """(len(times_s), 6): a sensor's wrench at these times of the reference clock, NaN where it was not seen.
-
-    plain: the nearest sample, as the paper's authors take every tenth one.
-    """
-    if conversion == "anti-aliased":
-        return resample(even.times_s, even.seen_x, times_s, clock=clock)
-    there = times_s if clock is None else clock.from_reference(times_s)
-    return even.seen_x[nearest(even.times_s, there)]
 
 
 def projected(balance: Balance) -> FloatArray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from palpate.experiment.file.schema import (
     FixedBiasPart,
     PublishedPart,
     SavitzkyGolayPart,
-    SensorMarkersPart,
 )
 from palpate.experiment.stage.capture import CapturedMotion, capture, joint_of, stated_clock, wrench_features
 from palpate.experiment.stage.clock import clock_by_balance
@@ -56,12 +55,12 @@ from palpate.identify.balance import Segment
 from palpate.model import Model
 from palpate.motion.clock import ClockMap, Even, noise_floor
 from palpate.motion.derivatives import design_lowpass
-from palpate.motion.frames import JointFrame, check_joint, sensor_frame
+from palpate.motion.frames import JointFrame, check_joint
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, judge_imu_noise
 from palpate.motion.offset import Offset, estimate_offset
 from palpate.motion.plausibility import check_imu
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, segment_mask
-from palpate.physics.motion import Poses, log_rotation
+from palpate.physics.motion import Poses
 
 BANDWIDTH_HZ = 20.0
 """Of the low-pass where none is stated: hands move below 10 Hz."""
@@ -93,10 +92,8 @@ class Prepared:
     segments: dict[str, list[Segment]]
     """static, quasi_static, train, test; seconds on the reference clock."""
     instruments: Mapping[str, Instrument]
-    """By their key under `recordings`."""
+    """By their key under `recordings`; those that were brought onto the reference clock with theirs."""
     findings: tuple[Finding, ...]
-    offset: Offset | None = None
-    """The evidence for the clock; None where it is stated, or there is one clock only."""
     capture: CapturedMotion | None = None
     ground: Ground | None = None
     handles: tuple[Any, ...] = ()
@@ -181,7 +178,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         findings += _without_handle(experiment, model, handles)
     zero, at_contact = _zero(experiment, model, handles)
     sensors = tuple(
-        Sensor(cell.even, np.linalg.inv(T_cloud_body) @ body.frames[name], phi, _turn_root(experiment, captured, name))
+        Sensor(cell.even, np.linalg.inv(T_cloud_body) @ body.frames[name], phi)
         for name, cell, phi in zip(("sensor", "sensor_2"), cells, handles.phis, strict=False)
     )
     inputs = Inputs(
@@ -199,7 +196,6 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         unwanted=tuple(r.name for r in model.mechanism.rows if config.rows == "moments" and r.unit == "N"),
         tilt_std_rad=0.0 if ground is None else ground.tilt_std_rad,
         closed_std=closed_std,
-        conversion="plain" if isinstance(config.filtering, PublishedPart) else "anti-aliased",
         at_contact=at_contact,
     ).with_zero(zero)
     check_seen_segments(experiment, inputs, segments)
@@ -208,9 +204,10 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         tell("comparing the clocks by the balance")
         offset = _clock(experiment, inputs, segments)
         clock = offset.clock
+    cells[0] = replace(cells[0], clock=clock, offset=offset)
     instruments = dict(zip(("wrench", "wrench_2"), cells, strict=False)) | captured.devices
     inputs = inputs.on_clock(clock)
-    return Prepared(inputs, segments, instruments, tuple(findings), offset, captured, ground, handles.results)
+    return Prepared(inputs, segments, instruments, tuple(findings), captured, ground, handles.results)
 
 
 def _on_joint(experiment: Experiment[Any], model: Model, captured: CapturedMotion) -> tuple[Model, JointFrame]:
@@ -445,23 +442,6 @@ def swapped(inputs: Inputs) -> Inputs:
     return replace(inputs, sensors=sensors, measured=inputs.measured[::-1])
 
 
-def _turn_root(experiment: Experiment[Any], captured: CapturedMotion, name: str) -> FloatArray:
-    """(3, 3), see `Sensor.turn_root`: what errors of its three markers' places in the cloud do to a sensor's frame."""
-    body, part = captured.body, cast("SensorMarkersPart", getattr(experiment.config.markers, name))
-    std = body.checked.noise_m / np.sqrt(len(body.markers.times_s))
-    full = {n.rpartition(":")[2]: n for n in body.cloud.names} | {n: n for n in body.cloud.names}
-    corners = body.cloud.places([full.get(n, n) for n in part.markers])
-    offset = pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")
-    R = sensor_frame(corners[0], corners[1], corners[2], offset)[:3, :3]
-    turns: list[FloatArray] = []
-    for i, j in np.ndindex(3, 3):
-        moved = corners.copy()
-        moved[i, j] += std
-        turns.append(log_rotation((R.T @ sensor_frame(moved[0], moved[1], moved[2], offset)[:3, :3])[None])[0])
-    values, vectors = np.linalg.eigh(np.array(turns).T @ np.array(turns))
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=float)
-
-
 # --- what every way shares ------------------------------------------------------------------------------------------
 
 
@@ -537,8 +517,8 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
             longest = max(b - a for a, b in lost)
             evidence = f"{len(lost)} gaps, the longest {longest:.3f} s; segments avoid them"
             findings.append(Finding("gaps", evidence, place))
-    instruments = {"wrench": wrench, "imu": imu}
-    return Prepared(inputs, segments, instruments, (*findings, *drifts), offset, noise=noise)
+    instruments = {"wrench": wrench, "imu": replace(imu, clock=clock, offset=offset)}
+    return Prepared(inputs, segments, instruments, (*findings, *drifts), noise=noise)
 
 
 def _offset_by_features(mounted: ImuMotion, wrench: Even) -> Offset:
@@ -596,15 +576,14 @@ def _default_segments(times_s: FloatArray, seen: BoolArray) -> tuple[list[Segmen
     if not long:
         raise DataProblem("recordings", "there is no time that both instruments saw")
     limit, done = TRAIN_SHARE * sum(b - a for a, b in long), 0
-    train: list[Segment] = []
-    test: list[Segment] = []
+    both: tuple[list[Segment], list[Segment]] = [], []
     for a, b in long:
         cut = min(max(a + int(limit) - done, a), b)
         done += b - a
-        for chosen, (i, j) in ((train, (a, cut)), (test, (cut, b))):
+        for chosen, (i, j) in zip(both, ((a, cut), (cut, b)), strict=True):
             if j - i > 1:
                 chosen.append((float(times_s[i]), float(times_s[min(j, len(times_s) - 1)])))
-    return train, test
+    return both
 
 
 def _noise_of(

@@ -21,7 +21,7 @@ from palpate.experiment.stage.ground import resistance, with_feet
 from palpate.experiment.stage.inputs import Sensor, Zero, position_noise, projected, zeros_of
 from palpate.experiment.stage.lack import LackOfFit
 from palpate.experiment.stage.prepare import Prepared, expected_noise, shown_as
-from palpate.experiment.stage.recordings import sensor_of
+from palpate.experiment.stage.recordings import Instrument, sensor_of
 from palpate.experiment.stage.view import SENSOR_NAMES, View, picture
 from palpate.files import finite, read_bytes, sha256, write_text
 from palpate.findings import Finding, sentences
@@ -174,7 +174,7 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
         "zero": _zero(fit, sensor_of(config.sensor)),
         "handles": _handles(experiment, prepared, fit),
         "replay": replay_entry(case.replay),
-        "clocks": _clocks(prepared, fit),
+        "clocks": _clocks(prepared.instruments),
         "mechanism": _mechanism(prepared, fit, assumed, refused),
         "lack_of_fit": None if case.lack is None else case.lack.as_json(inputs.mechanism.rows),
         "findings": [finding.as_json() for finding in findings],
@@ -418,25 +418,18 @@ def _handles(experiment: Experiment[Any], prepared: Prepared, fit: Fit) -> dict[
     return entries
 
 
-def _clocks(prepared: Prepared, fit: Fit) -> dict[str, Any]:
+def _clocks(instruments: Mapping[str, Instrument]) -> dict[str, Any]:
     """Reference time minus each device's; the reference is motion capture where there is any, else the load cell."""
-    ours, o = "imu" if fit.inputs.imu is not None else "wrench", prepared.offset
-    devices = {} if prepared.capture is None else prepared.capture.devices
-    clocks = {ours: (fit.inputs.clock, o)} | {n: (d.clock, d.offset) for n, d in devices.items() if n != ours}
-    entries = {
-        name: {
-            "reference_minus_device_s": clock.offset_s,
-            "std_s": clock.offset_std_s,
-            "at_s": clock.at_s,
-            "drift_ppm": clock.drift_ppm if clock.drift_observed else None,
-            "estimated": offset is not None,
-        }
-        for name, (clock, offset) in clocks.items()
-        if clock is not None
-    }
-    if ours in entries and o is not None:
-        entries[ours] |= {"std_s": o.std_s, "explained": finite(o.explained), "drift_ppm": finite(o.drift_ppm)}
-        entries[ours] |= {"drift_std_ppm": finite(o.drift_std_ppm)}
+    entries: dict[str, Any] = {}
+    for name, clock, o in ((name, i.clock, i.offset) for name, i in instruments.items()):
+        if clock is None:
+            continue
+        entry = {"reference_minus_device_s": clock.offset_s, "std_s": clock.offset_std_s, "at_s": clock.at_s}
+        entry |= {"drift_ppm": clock.drift_ppm if clock.drift_observed else None, "estimated": o is not None}
+        if o is not None:
+            entry |= {"std_s": o.std_s, "explained": finite(o.explained), "drift_ppm": finite(o.drift_ppm)}
+            entry |= {"drift_std_ppm": finite(o.drift_std_ppm)}
+        entries[name] = entry
     return entries
 
 

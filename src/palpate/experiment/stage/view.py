@@ -17,7 +17,6 @@ from palpate.experiment.stage.prepare import Prepared
 from palpate.experiment.stage.recordings import Instrument
 from palpate.identify.shapes import Profile
 from palpate.model import Model
-from palpate.motion.offset import Offset
 from palpate.physics.arrays import BoolArray, FloatArray, segment_mask
 from palpate.physics.inertia import PHI_NAMES
 from palpate.physics.motion import Poses, transform
@@ -113,8 +112,6 @@ class View:
     """As motion capture saw it."""
     instruments: Mapping[str, Instrument] = field(default_factory=dict[str, Instrument])
     """The others, by their key under `recordings`."""
-    clocks: Mapping[str, Offset] = field(default_factory=dict[str, Offset])
-    """The evidence for each clock that was estimated, by the same keys."""
     scene: Scene | None = None
 
     @property
@@ -132,9 +129,6 @@ class View:
 def picture(prepared: Prepared, fit: Fit, replay: Replay | None) -> View:
     """Everything that the figures of an identification show."""
     inputs, seen, captured = fit.inputs, fit.prediction, prepared.capture
-    offsets = {"imu" if inputs.imu is not None else "wrench": prepared.offset}
-    if captured is not None:
-        offsets |= {name: d.offset for name, d in captured.devices.items()}
     return View(
         model=fit.solution.model,
         times_s=seen.times_s,
@@ -149,7 +143,6 @@ def picture(prepared: Prepared, fit: Fit, replay: Replay | None) -> View:
         replay=() if replay is None else replay.scored,
         body=None if captured is None else captured.body,
         instruments=prepared.instruments,
-        clocks={name: offset for name, offset in offsets.items() if offset is not None},
         scene=_scene(fit) if captured is None else _capture_scene(captured.body, prepared, fit),
     )
 
