@@ -15,7 +15,8 @@ import numpy as np
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment, object_model, wrench_channels
 from palpate.experiment.file.schema import SensorMarkersPart
-from palpate.experiment.paper.choices import BODIES, CHOICES, HANDLES, PAPER, Choices, Span, Window
+from palpate.experiment.paper.choices import BODIES, HANDLES, PAPER, Choices, Span, Window
+from palpate.experiment.stage.capture import roles_of
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
 from palpate.experiment.stage.inputs import Belief, Filtering, ImuMotion, Inputs, Sensor, from_contact, prior_of
 from palpate.experiment.stage.recordings import Tell, load_part, sensor_of
@@ -26,10 +27,9 @@ from palpate.identify.problem import conditioning, search
 from palpate.identify.solution import Status
 from palpate.mechanisms import Row
 from palpate.mechanisms.rolling import Rolling
-from palpate.model import Model
 from palpate.motion.clock import Even
 from palpate.motion.cloud import BodyFit, Cloud, Markers, fit_body, markers_of, nan_mean
-from palpate.motion.frames import AxleRoles, HingeRoles, frame_of
+from palpate.motion.frames import frame_of
 from palpate.motion.imu import Smoothing
 from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.functions import Functions, Scalar
@@ -65,17 +65,16 @@ class PublishedFit:
 
 def fit_published(name: str, experiment: Experiment[Any], tell: Tell) -> PublishedFit:
     """One of the four, by the name of its shipped experiment file."""
-    if name in HANDLES:
-        return _handle(name, experiment, tell)
-    return _door(name, experiment, tell) if BODIES[name].quasi_static is not None else _barrow(name, experiment, tell)
-
-
-def _handle(name: str, experiment: Experiment[Any], tell: Tell) -> PublishedFit:
-    """A handle: w = -data = A phi + bias, weighted, damped towards the prior in theta (paper, eq. optimization)."""
-    choices, config = CHOICES[name], experiment.config
     tell("reading")
+    if name in HANDLES:
+        return _handle(HANDLES[name], experiment, published_prior(name, experiment), tell)
+    return _body(BODIES[name], experiment, published_prior(name, experiment), tell)
+
+
+def _handle(choices: Choices, experiment: Experiment[Any], prior: Prior | None, tell: Tell) -> PublishedFit:
+    """A handle: w = -data = A phi + bias, weighted, damped towards the prior in theta (paper, eq. optimization)."""
+    config, part = experiment.config, experiment.config.recordings.imu
     wrench = _even(-cut_wrench(experiment, "wrench", choices.window), HANDLE_HZ)
-    part = config.recordings.imu
     recording = load_part(experiment, "recordings.imu", part)
     imu = _cut(recording.stack([*part.acceleration, *part.angular_rate]), choices.window, "imu", part.file)
     # the drawing's matrix as printed, not the nearest rotation
@@ -91,64 +90,55 @@ def _handle(name: str, experiment: Experiment[Any], tell: Tell) -> PublishedFit:
         imu=ImuMotion(_even(imu, HANDLE_HZ), T, smoothing),
         zero="estimated",
         sigma=np.array([*sensor.sigma_force, *sensor.sigma_moment]),
-        belief=Belief(published_prior(name, experiment)),
+        belief=Belief(prior),
     )
     segments = _segments(choices, HANDLE_HZ)
     fit = _fitted(inputs.on_clock(None), segments, tell)
     return PublishedFit(published_data(experiment, fit, segments), None, fit.solution)
 
 
-def _door(name: str, experiment: Experiment[Any], tell: Tell) -> PublishedFit:
-    """The door in two steps: the spring from slow samples, then inertia and friction (paper, eq. opt_door)."""
-    choices, config = CHOICES[name], experiment.config
-    hinge = config.markers.hinge
-    tell("aligning the markers")
-    cloud, body = aligned(experiment, choices)
-    T_cloud_hinge = frame_of(HingeRoles(tuple(hinge.axis), hinge.towards, hinge.points), cloud)
-    angle = door_angle(body.poses.attached(T_cloud_hinge).rotation)
-    tell("reading the load cell")
-    wrench = _cleaned_wrench(experiment, choices, cloud, body.poses, T_cloud_hinge)
-    inputs = _body_inputs(object_model(experiment), wrench, choices, Belief(fixed=config.fixed), q=angle[:, None])
-    segments = _segments(choices, BODY_HZ)
-    fit = _fitted(inputs, segments, tell)
-    assert fit.spring is not None
-    known = tuple(fit.spring.values)
-    data = published_data(experiment, fit, segments, known)
-    trace = _trace(fit, segments["test"], {"angle": angle}, known)
-    return PublishedFit({**data, "marker_error_m": body.mean_error_m}, trace, fit.solution)
-
-
-def _barrow(name: str, experiment: Experiment[Any], tell: Tell) -> PublishedFit:
-    """The wheelbarrow: moments about the contact, mass known, damped towards the CAD prior (paper, eq.
-    optimization_wb).
+def _body(choices: Choices, experiment: Experiment[Any], prior: Prior | None, tell: Tell) -> PublishedFit:
+    """The door in two steps: the spring from slow samples, then inertia and friction (paper, eq. opt_door). The
+    wheelbarrow: moments about the contact, mass known, damped towards the CAD prior (eq. optimization_wb).
     """
-    choices, config = CHOICES[name], experiment.config
-    axle = config.markers.axle
-    tell("aligning the markers")
+    config, model, fixed = experiment.config, object_model(experiment), np.zeros(6)
     cloud, body = aligned(experiment, choices)
-    T_cloud_axle = frame_of(AxleRoles(tuple(axle.axle), tuple(map(tuple, axle.across))), cloud)
-    poses = body.poses.attached(T_cloud_axle)
-    tell("reading the load cells")
-    wrench = _cleaned_wrench(experiment, choices, cloud, body.poses, T_cloud_axle)
-    fixed = from_contact(poses, poses.position[:, 2:], np.array(choices.at_contact))
-    model = object_model(experiment).with_wheel(axle.radius)
-    options: dict[str, Any] = {f.name: getattr(model.mechanism, f.name) for f in fields(model.mechanism)}
-    options["wheel_speed"] = "published"
-    model = replace(model, mechanism=PaperContact(**options))
-    belief = Belief(published_prior(name, experiment), mass=config.known_mass.value)
-    segments = _segments(choices, BODY_HZ)
-
-    def fitted(w: FloatArray) -> Fit:
+    roles, mass = roles_of(experiment), config.known_mass
+    T_cloud_body = frame_of(roles["hinge" if model.mechanism.wheel is None else "axle"], cloud)
+    poses = body.poses.attached(T_cloud_body)
+    wrench = _cleaned_wrench(experiment, choices, cloud, body.poses, T_cloud_body)
+    if model.mechanism.wheel is None:
+        series = {"angle": door_angle(poses.rotation)}
+        q = series["angle"][:, None]
+    else:
+        series, fixed = barrow_angles(poses), from_contact(poses, poses.position[:, 2:], np.array(choices.at_contact))
+        model = model.with_wheel(config.markers.axle.radius)
+        options: dict[str, Any] = {f.name: getattr(model.mechanism, f.name) for f in fields(model.mechanism)}
+        model = replace(model, mechanism=PaperContact(**options | {"wheel_speed": "published"}))
         q = model.mechanism.coordinates_of(poses)
-        return _fitted(_body_inputs(model, w, choices, belief, q=q, poses=poses), segments, tell)
-
-    fit, without = fitted(wrench - fixed), fitted(wrench)
-    trace = _trace(fit, segments["test"], barrow_angles(poses))
-    more = {
-        "marker_error_m": body.mean_error_m,
-        "without_correction": {e.name: e.value for e in without.solution.estimates},
-    }
-    return PublishedFit({**published_data(experiment, fit, segments), **more}, trace, fit.solution)
+    even, (window, order), segments = _even(wrench, BODY_HZ), choices.smooth, _segments(choices, BODY_HZ)
+    # in the body's own frame, without low-pass or samples left out
+    inputs = Inputs(
+        model=model,
+        times_s=even.times_s,
+        sensors=(Sensor(even, np.eye(4)),),
+        filtering=Filtering(window / BODY_HZ, order, None, None, published=True),
+        q=q,
+        poses=poses,
+        belief=Belief(prior, mass=None if mass is None else mass.value, fixed=config.fixed),
+        sigma=np.ones(len(model.mechanism.rows)),
+    )
+    fit = _fitted(replace(inputs, measured=(wrench - fixed)[None]), segments, tell)
+    known = () if fit.spring is None else tuple(fit.spring.values)
+    data = {**published_data(experiment, fit, segments, known), "marker_error_m": body.mean_error_m}
+    if any(choices.at_contact):
+        without = _fitted(replace(inputs, measured=wrench[None]), segments, tell).solution
+        data["without_correction"] = {e.name: e.value for e in without.estimates}
+    shown = fit.prediction.inside(segments["test"])
+    y, f = sides(fit, segments["test"], known)
+    times, rows = fit.prediction.times_s[shown] - segments["test"][0][0], tuple(r.name for r in model.mechanism.rows)
+    trace = Trace(times, {n: v[shown] for n, v in series.items()}, rows, y, f)
+    return PublishedFit(data, trace, fit.solution)
 
 
 def _even(x: FloatArray, rate: float) -> Even:
@@ -162,25 +152,6 @@ def _segments(choices: Choices, rate_hz: float) -> dict[str, list[Segment]]:
         kind: [((first - 1.5) / rate_hz, (last - 0.5) / rate_hz) for first, last in filter(None, held)]
         for kind, held in spans.items()
     }
-
-
-def _body_inputs(
-    model: Model, wrench: FloatArray, choices: Choices, belief: Belief, *, q: FloatArray, poses: Poses | None = None
-) -> Inputs:
-    """A body moved by a wrench (samples, 6) in its own frame, without low-pass or samples left out."""
-    even = _even(wrench, BODY_HZ)
-    window, order = choices.smooth
-    return Inputs(
-        model=model,
-        times_s=even.times_s,
-        sensors=(Sensor(even, np.eye(4)),),
-        filtering=Filtering(window / BODY_HZ, order, None, None, published=True),
-        q=q,
-        poses=poses,
-        measured=wrench[None],
-        belief=belief,
-        sigma=np.ones(len(model.mechanism.rows)),
-    )
 
 
 def _fitted(inputs: Inputs, segments: Mapping[str, Sequence[Segment]], tell: Tell) -> Fit:
@@ -210,14 +181,6 @@ def _cleaned_wrench(
         preload = np.nanmean(left[_span(choices.still)], axis=0)
         total = total + (left - preload) @ wrench_transmission(T[:3, :3], T[:3, 3]).T
     return total
-
-
-def _trace(fit: Fit, test: Sequence[Segment], series: Mapping[str, FloatArray], known: Sequence[str] = ()) -> Trace:
-    shown = fit.prediction.inside(test)
-    y, f = sides(fit, test, known)
-    rows = tuple(r.name for r in fit.inputs.mechanism.rows)
-    times = fit.prediction.times_s[shown] - test[0][0]
-    return Trace(times, {n: v[shown] for n, v in series.items()}, rows, y, f)
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,6 @@ class Entry:
 class Reproduction:
     """What a copy of the authors' repository gave."""
 
-    folder: Path
     files: tuple[FileState, ...]
     entries: Mapping[str, Entry]
     modes: tuple[Mode, ...]
@@ -139,7 +138,7 @@ def reproduce(folder: str | Path, *, as_published: bool = False, tell: Tell = la
     if not as_published:
         for body in BODIES:
             entries |= _defaults(body, copy, files, entries, tell)
-    runs = Reproduction(copy, files, {name: entries[name] for name in ORDER}, modes)
+    runs = Reproduction(files, {name: entries[name] for name in ORDER}, modes)
     if not runs.ran and all(e.marker_error_m is None for e in runs.entries.values()):
         raise FileProblem(copy, f"nothing of it can be identified: {_first_reason(runs)}")
     return runs

@@ -205,7 +205,7 @@ def _frames(experiment: Experiment[MotionPart], cloud: Cloud, poses: Poses) -> d
     # on the average of the recording: a hinge that points up does so throughout
     up = poses.rotation[poses.seen].mean(axis=0).T @ UP
     up = up / max(float(np.linalg.norm(up)), 1e-300)
-    for name, role in _roles(experiment, experiment.config.markers).items():
+    for name, role in roles_of(experiment).items():
         with experiment.at(f"markers.{name}"):
             frames |= frames_of({name: role}, cloud, up=up)
     return frames
@@ -219,7 +219,9 @@ def _feet(experiment: Experiment[MotionPart], cloud: Cloud) -> FloatArray:
     return cloud.places([known[name] for name in experiment.config.markers.feet])
 
 
-def _roles(experiment: Experiment[MotionPart], part: MarkersPart) -> dict[str, Roles]:
+def roles_of(experiment: Experiment[MotionPart]) -> dict[str, Roles]:
+    """The frames that the markers show: sensor, sensor_2, hinge, axle."""
+    part = experiment.config.markers
     roles: dict[str, Roles] = {}
     for name, sensor in (("sensor", part.sensor), ("sensor_2", part.sensor_2)):
         if sensor is not None:
