@@ -24,19 +24,12 @@ from palpate.identify import Balance, Compressed, MotionNoise, Solution, robust,
 from palpate.identify.balance import Segment
 from palpate.identify.shapes import Shaped, fit_shapes
 from palpate.identify.solution import VAGUE, Estimate, Status, natural_size
-from palpate.motion.derivatives import filter_weights
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rms, segment_mask
 
 LONGEST_S = 0.7
 """Of the windows that are compared."""
 COUNT = 16
 """Of windows; each is about a sixth longer than the one before."""
-SHORTER = 0.6
-"""A window is judged against one shorter by this factor."""
-ORDER_OF_BIAS = 4
-"""The bias of a second derivative of polynomials of order 4 (and 5) grows with this power of the window."""
-OUTSTANDING, FEWEST_WINDOWS = 4.0, 4
-"""Standard deviations by which a bias stands out, and how many windows must show it to draw a line."""
 PIECE_S = 10.0
 """Rows of an IMU's motion are made in pieces of this length: a long segment at a load cell's rate fills the memory."""
 MOST = 60_000
@@ -78,9 +71,9 @@ def predict(
     used = used & ~moved.resting
     kinds = {kind: segment_mask(times, spans) & used for kind, spans in segments.items() if kind != "static" and spans}
     windows, count = _window_sizes(rate, inputs.filtering.order), len(inputs.mechanism.rows)
-    predicted = {n: _rows(inputs, moved, n) @ np.append(p, 0.0) for n in windows}
+    left = {n: _rows(inputs, moved, n) @ np.append(-p, 1.0) for n in windows}
     chosen = {
-        (kind, j): _best({n: x[where, j] for n, x in predicted.items()}, inputs.filtering.order)
+        (kind, j): _best({n: x[where, j] for n, x in left.items()})
         for kind, where in kinds.items()
         for j in range(count)
     }
@@ -117,55 +110,19 @@ def _window_sizes(rate_hz: float, order: int) -> list[int]:
     return sorted({int(n) // 2 * 2 + 1 for n in np.round(np.geomspace(first, longest, COUNT))})
 
 
-def _best(predicted: Mapping[int, FloatArray], order: int) -> int:
-    """The window with the least mean square error of a row (samples,) as predicted with each.
+def _best(left: Mapping[int, FloatArray]) -> int:
+    """The window with which least is left of a row (samples,); those that lose half of the samples are not asked.
 
-    Its noise is known from the shortest windows, where there is little else: white noise of positions reaches a row as
-    it does a second derivative. Its bias shows in what sets it apart from a shorter window, less what noise alone sets
-    them apart (an unbiased estimate of risk: Stein 1981; of a local polynomial's: Fan & Gijbels 1995), made good for
-    the bias that the shorter one has itself. The measured wrench is not looked at.
+    Short ones leave the noise of accelerations, long ones lose the motion. One number of thousands of samples: what it
+    takes from the error of unseen data is nothing beside it.
     """
-    windows = np.array(sorted(predicted))
-    weights = {int(n): filter_weights(int(n), order, 2) for n in windows}
-    first, second = int(windows[0]), int(windows[1])
-    apart = _finite(predicted[second] - predicted[first])
-    middle = int(windows[len(windows) // 2])
-    if len(apart) < 2 * second:
-        return middle
-    # markers that come and go are no noise: the median passes them over
-    scale = (float(np.median(np.abs(apart))) / 0.6745) ** 2 / _variance_apart(weights, second, first)
-    noise, bias, clear = (list[float]() for _ in range(3))
-    for n in (int(n) for n in windows[2:]):
-        shorter = int(windows[np.argmin(np.abs(windows - SHORTER * n))])
-        difference = _finite(predicted[n] - predicted[shorter])
-        if len(difference) < n:
-            break
-        expected = scale * _variance_apart(weights, n, shorter)
-        excess = float(np.mean(difference**2)) - expected
-        # neighbours within the shorter window say the same
-        scatter = expected * float(np.sqrt(2 * shorter / len(difference)))
-        noise.append(scale * float(weights[n] @ weights[n]))
-        bias.append(excess / (1 - (shorter / n) ** ORDER_OF_BIAS) ** 2)
-        clear.append(excess / max(scatter, 1e-300))
-    if not noise:
-        return middle
-    tried, outstanding = windows[2 : 2 + len(noise)], np.array(clear) > OUTSTANDING
-    risk = np.array(noise) + np.maximum(bias, 0.0)
-    if outstanding.sum() >= FEWEST_WINDOWS:  # a power of the window fits well over the few octaves that matter
-        slope, level = np.polyfit(np.log(tried[outstanding]), np.log(np.array(bias)[outstanding]), 1)
-        risk = np.array(noise) + np.exp(level + max(float(slope), 0.0) * np.log(tried))
-    return int(tried[int(np.argmin(risk))])
-
-
-def _variance_apart(weights: Mapping[int, FloatArray], n: int, shorter: int) -> float:
-    """Variance of the difference of two windows' second derivatives of white noise, per its variance."""
-    apart, outer = weights[n].copy(), (n - shorter) // 2
-    apart[outer : outer + shorter] -= weights[shorter]
-    return float(apart @ apart)
-
-
-def _finite(x: FloatArray) -> FloatArray:
-    return x[np.isfinite(x)]
+    known = {n: np.isfinite(x) for n, x in left.items()}
+    most = max(int(where.sum()) for where in known.values())
+    asked = [n for n, where in known.items() if 2 * where.sum() > most]
+    if not asked:
+        return sorted(left)[len(left) // 2]
+    both = np.all([known[n] for n in asked], axis=0)
+    return min(asked, key=lambda n: rms(left[n][both]))
 
 
 def _in_band(inputs: Inputs, moved: Moved, balance: Balance, segments: Mapping[str, Sequence[Segment]]) -> Prediction:
