@@ -6,7 +6,6 @@ record, mount: `prepare`; move, balance, fit: `fit_prepared`; doubt: `variations
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -101,7 +100,9 @@ def replay_fit(fit: Fit, prepared: Prepared, p: FloatArray | None = None) -> Rep
     model = fit.solution.model if p is None else inputs.model.with_values(p)
     mechanism, used = inputs.mechanism, fit.balance.used
     assert used is not None
-    wrench = fit.balance.wrench - _zero_wrench(model)
+    # without the sensors' constant wrench in the body frame, where it was estimated
+    zeros = [[model.values[n] for n in model.names_of(e)] for e in model.elements if e.instrument]
+    wrench = fit.balance.wrench - np.sum(zeros, axis=0)
     try:
         states = mechanism.states(fit.moved.motion)
         if mechanism.main is not None:
@@ -115,12 +116,6 @@ def replay_fit(fit: Fit, prepared: Prepared, p: FloatArray | None = None) -> Rep
         return replay(model.of_object(), inputs.times_s[inside], wrench[inside], states[inside])
     except PalpateError:
         return None
-
-
-def _zero_wrench(model: Model) -> FloatArray:
-    """(6,) N and N m: the constant wrench of the sensors in the body frame, where it was estimated."""
-    values = [[model.values[n] for n in model.names_of(e)] for e in model.elements if e.instrument]
-    return np.sum(values, axis=0) if values else np.zeros(6)
 
 
 # --- handles ----------------------------------------------------------------------------------------------------------
@@ -148,9 +143,15 @@ def _handle(experiment: Experiment[Any], key: str, part: Any, sensors: list[str]
         # only its weight counts: a point would do, and a small ball is a body
         return Handles((phi_from_mass_properties(part.mass, part.com, 1e-6 * part.mass * np.eye(3)),))
     results, path = tuple[Result, ...](), experiment.source.parent / part
-    if path.suffix in (".yaml", ".yml") or part in shipped_experiments():
+    shipped = part in shipped_experiments() and not path.exists()
+    if path.suffix in (".yaml", ".yml") or shipped:
         tell("identifying the handle")
-        results = (run_experiment(_experiment_of(experiment, key, part, path), tell),)
+        with experiment.at(key):
+            of_handle = read_experiment(part, data=experiment.data) if shipped else read_experiment(path)
+        if of_handle.config.stage != "handle":
+            wrong = f"{part} is an experiment of the stage {of_handle.config.stage!r}"
+            raise experiment.problem(key, wrong, "give one of stage: handle")
+        results = (run_experiment(of_handle, tell),)
         model = results[0].model
         assert model is not None  # of a free body no number is refused
     else:
@@ -166,13 +167,3 @@ def _handle(experiment: Experiment[Any], key: str, part: Any, sensors: list[str]
         raise experiment.problem(key, wrong, "give the handle of the same sensor: its frame and zero are that sensor's")
     doubts = () if verdict == "passed" else (Finding("handle", f"its own identification {verdict}", key),)
     return Handles((np.array([model.values[name] for name in PHI_NAMES]),), results, doubts)
-
-
-def _experiment_of(experiment: Experiment[Any], key: str, part: str, path: Path) -> Experiment[Any]:
-    shipped = part in shipped_experiments() and not path.exists()
-    with experiment.at(key):
-        of_handle = read_experiment(part, data=experiment.data) if shipped else read_experiment(path)
-    if of_handle.config.stage != "handle":
-        wrong = f"{part} is an experiment of the stage {of_handle.config.stage!r}"
-        raise experiment.problem(key, wrong, "give one of stage: handle")
-    return of_handle

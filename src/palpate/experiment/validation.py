@@ -27,13 +27,13 @@ from palpate.model import Model
 from palpate.physics.arrays import FloatArray, least_squares, rms
 
 VALIDATION_FORMAT = 1
-WORSE = 2.0
+WORSE_THAN_REFIT = 2.0
 """Times the error of a model fitted to these very data: the object is another, or has changed."""
 APART, FAR_APART, MATTERS = 3.0, 5.0, 0.1
 """Standard deviations by which two identifications of one number rarely differ; and beyond which, with a difference of
 this share of it, the model is refuted.
 """
-ASTRAY = {"rad": float(np.radians(0.3)), "m": 1.5e-3}
+GOOD_REPLAY = {"rad": float(np.radians(0.3)), "m": 1.5e-3}
 """A replay within this is good, however good that of the refit may be."""
 
 
@@ -205,7 +205,7 @@ def _drawn(model: Model) -> dict[str, float]:
 def _unexplained(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
     """Rows whose error is far above that of a refit, or a large part of their range."""
     for name, e in entries.items():
-        if e["times_refit"] is not None and e["times_refit"] > WORSE:
+        if e["times_refit"] is not None and e["times_refit"] > WORSE_THAN_REFIT:
             evidence = (
                 f"the error {e['value']:.3g} {e['unit']} is {e['times_refit']:.1f} times what a model fitted "
                 "to these data leaves: the object has changed, or it is another"
@@ -236,7 +236,7 @@ def _contradicted(parameters: Mapping[str, Mapping[str, Any]]) -> Iterator[Findi
 def _astray(replayed: Mapping[str, float | None] | None, unit: str) -> Iterator[Finding]:
     """A replay that goes elsewhere, though that of a refit does not."""
     here, best = (None, None) if replayed is None else (replayed["model"], replayed["refit"])
-    if here is not None and best is not None and here > max(WORSE * best, ASTRAY[unit]):
+    if here is not None and best is not None and here > max(WORSE_THAN_REFIT * best, GOOD_REPLAY[unit]):
         show = shown_as(unit)
         evidence = (
             f"its replay goes astray by {show(here, '.2f')} RMS, that of a model fitted to these data by "

@@ -36,6 +36,8 @@ SEARCH_ROWS = 3000
 
 
 Span: TypeAlias = "slice[int, int]"
+Fitted = tuple[dict[str, float], float, FloatArray]
+"""Shapes, weighted sum of squares of the fit to all folds, and on each (folds,) when it is left out of the fit."""
 _NEAR_LOG = 0.5
 """How far (relative) a width may move before its slope no longer tells."""
 _NEAR_BORDER = 0.7
@@ -176,7 +178,7 @@ def rank_variants(
     coarse = stack_rows(balance, segments, most=SEARCH_ROWS)
     fits = _fit_variants(rows, coarse, variants, [s for s, _ in cut])
     samples = np.array([n for _, n in cut])
-    squares = np.array([f.unseen / samples for f in fits])
+    squares = np.array([unseen / samples for _, _, unseen in fits])
     mean = squares.mean(axis=1)
     best = int(np.argmin(mean))
     behind = squares - squares[best]
@@ -185,15 +187,15 @@ def rank_variants(
     ranked = [
         Ranked(
             variant=v,
-            shapes=f.values,
-            rms=float(np.sqrt(f.cost / samples.sum())),
+            shapes=shapes,
+            rms=float(np.sqrt(cost / samples.sum())),
             error=float(np.sqrt(mean[i])),
             folds=squares[i],
             behind=float(behind[i].mean()),
             behind_std=float(std[i]),
             as_good=bool(mean[i] - mean[best] <= alone),
         )
-        for i, (v, f) in enumerate(zip(variants, fits, strict=True))
+        for i, (v, (shapes, cost, _)) in enumerate(zip(variants, fits, strict=True))
     ]
     chosen = min((r for r in ranked if r.as_good), key=lambda r: (r.variant.complexity, r.error))
     return Ranking(tuple(sorted(ranked, key=lambda r: r.error)), chosen)
@@ -207,17 +209,6 @@ def _search(projection: Projection, known: Mapping[str, float]) -> FloatArray:
         begins.append(projection.at(search_grid(projection, begin, grid=ROUGH_GRID)))
     every, few = range(len(projection.free)), ENOUGH * min(t.cost for t in begins)
     return min((polish(projection, t, every, negligible=few, steps=5) for t in begins), key=lambda t: t.cost).u
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
-    """One variant: its shapes, and its squared error on each fold when fitted without it."""
-
-    values: dict[str, float]
-    cost: float
-    """Weighted sum of squares of the fit to all folds."""
-    unseen: FloatArray
-    """(folds,): weighted sum of squares on each, left out of the fit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -326,7 +317,7 @@ def _linear(pool: _Pool, model: Model, free: Sequence[FreeShape]) -> Fitted:
     values = {f.name: f.to_value(float(x)) for f, x in zip(free, u + move, strict=True)}
     both = np.append(positive, np.zeros(len(u), dtype=bool))
     guess = np.append((p != 0) | ~positive, np.ones(len(u), dtype=bool))
-    return Fitted(values, float(cost), _left_out(gram, both, guess, d, near, float(cost)))
+    return values, float(cost), _left_out(gram, both, guess, d, near, float(cost))
 
 
 def _near(free: Sequence[FreeShape], u: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ from palpate.experiment.stage.fit import Fit
 from palpate.experiment.stage.ground import feet_findings, wheel_findings
 from palpate.experiment.stage.inputs import AT_STOP
 from palpate.experiment.stage.prepare import SWAPPED, swapped
-from palpate.experiment.stage.result import AXES, Case
+from palpate.experiment.stage.result import WRENCH_AXES, Case
 from palpate.findings import Finding, Severity
 from palpate.identify.clock_profile import residuals
 from palpate.identify.diagnosis import axis_problems, scale_problems
@@ -105,7 +105,7 @@ def touched(case: Case) -> Iterator[Finding]:
         k = int(share.argmax())
         evidence = (
             f"the wrench of {which} changes by {change[k]:.2g} {'N' if k < 3 else 'N m'} "
-            f"({AXES[k]}, {100 * share[k]:.0f} % of all that is recorded): "
+            f"({WRENCH_AXES[k]}, {100 * share[k]:.0f} % of all that is recorded): "
             "somebody touches a handle there or the object moves, so the sensor's preload is wrong"
         )
         yield Finding("preload", evidence, "segments.static", severity=Severity.FATAL)

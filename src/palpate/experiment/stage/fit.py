@@ -30,9 +30,9 @@ LONGEST_S = 0.7
 """Of the windows that are compared."""
 COUNT = 16
 """Of windows; each is about a sixth longer than the one before."""
-PIECE_S = 10.0
+PREDICTED_PIECE_S = 10.0
 """Rows of an IMU's motion are made in pieces of this length: a long segment at a load cell's rate fills the memory."""
-MOST = 60_000
+MOST_PREDICTED = 60_000
 """Samples of an IMU's motion that are predicted."""
 
 
@@ -126,16 +126,16 @@ def _best(left: Mapping[int, FloatArray]) -> int:
 
 
 def _in_band(inputs: Inputs, moved: Moved, balance: Balance, segments: Mapping[str, Sequence[Segment]]) -> Prediction:
-    """Rows through the low-pass of the fit, at most `MOST` samples."""
+    """Rows through the low-pass of the fit, at most `MOST_PREDICTED` samples."""
     low = fit_balance(inputs, moved, balance)
     spans = sorted(span for kind, pairs in segments.items() if kind != "static" for span in pairs)
     half, step = (0, 1) if low.lowpass is None else (len(low.lowpass.taps) // 2, low.lowpass.step)
     samples = sum(b - a for a, b in (low.indices(s) for s in spans)) / step
-    stride = max(1, int(np.ceil(samples / MOST)))
+    stride = max(1, int(np.ceil(samples / MOST_PREDICTED)))
     indices: list[NDArray[np.int64]] = []
     rows: list[FloatArray] = []
     for span in spans:
-        edges = np.linspace(span[0], span[1], max(1, round((span[1] - span[0]) / PIECE_S)) + 1)
+        edges = np.linspace(span[0], span[1], max(1, round((span[1] - span[0]) / PREDICTED_PIECE_S)) + 1)
         for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
             start, stop = low.indices((a, b))
             # a low-pass loses half its length at each end of a piece: take that from the neighbours
@@ -157,11 +157,11 @@ QUASI_STATIC = {"rad": 0.02, "m": 0.01}
 """rad/s (paper, Door), m/s: slower is quasi-static."""
 BIN, FARTHEST, DENT = 0.5, 15.0, 3.0
 """Steps (`STEP`) in which contact near a stop is looked for, and how far; a seal gives way by a step or two."""
-WORSE = 4.0
+WORSE_AT_END = 4.0
 """RMS of the residual near an end of the travel, over that of the middle, from which it is contact."""
 MUCH, MUCH_BETTER = 0.025, 0.5
 """Share of a row's range, and of the other fit's RMS, that raise and confirm the suspicion of contact."""
-FEWEST, LEAST_SEEN, MOST_TIMES = 5, 200, 4
+FEWEST_IN_BIN, LEAST_SEEN, MOST_TIMES = 5, 200, 4
 """Samples in a bin and in all, for contact to be looked for; and how often stops are moved."""
 
 
@@ -464,7 +464,7 @@ def _inner_stops(fit: Fit) -> tuple[float, float] | None:
     middle = np.abs(position - (low + high) / 2) < 0.25 * (high - low)
     if middle.sum() < LEAST_SEEN / 4:
         return None
-    limit = WORSE * rms(residual[middle])
+    limit = WORSE_AT_END * rms(residual[middle])
     at_low, at_high = (_reach(away / step, residual, limit) for away in (position - low, high - position))
     if at_low == 0 and at_high == 0:
         return None
@@ -477,7 +477,7 @@ def _reach(away: FloatArray, residual: FloatArray, limit: float) -> float:
     for i in range(1, round(FARTHEST / BIN)):
         outer = i * BIN
         inside = (away >= outer - BIN) & (away < outer)
-        if inside.sum() < FEWEST:
+        if inside.sum() < FEWEST_IN_BIN:
             continue
         if rms(residual[inside]) < limit:
             break

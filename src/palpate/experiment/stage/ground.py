@@ -47,7 +47,7 @@ NEAR_M = 0.04
 RADIUS_HINT, RADIUS_OFF = 0.01, 0.05
 """Shares by which the no-slip condition asks for another radius: friction and inertia are off by as much, which is a
 warning; beyond the second something is wrong."""
-PIECE_S, NOISE_S = 1.0, 0.11
+ALIKE_S, NOISE_S = 1.0, 0.11
 SLOW_S = 0.4
 """Window of the derivatives by which a radius is judged: noise of a turn's speed would make the wheel look smaller."""
 LEANS_DEG, TURNS_DEG = 3.0, 10.0
@@ -125,7 +125,7 @@ def _vertical(axle: Poses, tilt: Tilt | None) -> tuple[FloatArray, float, str, l
     left = float(np.std(away[:, 2] - away[:, :2] @ tangents))
     # neighbours in time say the same, and so do neighbours on the floor
     seconds = float(axle.seen.mean() * (axle.times_s[-1] - axle.times_s[0]))
-    scatter = away[:, :2].T @ away[:, :2] / len(away) * max(seconds / PIECE_S, 1.0)
+    scatter = away[:, :2].T @ away[:, :2] / len(away) * max(seconds / ALIKE_S, 1.0)
     covariance = (left**2 + BOARD_M**2) * symmetric_inverse(scatter + 1e-12 * np.eye(2)) + LEVEL_RAD**2 * np.eye(2)
     slope = -tangents / np.sqrt(1 + tangents @ tangents)
     information = symmetric_inverse(covariance)
@@ -271,7 +271,7 @@ def wheel_findings(poses: Poses, used: BoolArray, radius_m: float, order: int) -
     rate = rate_hz(poses.times_s)
     radius = -float(aside @ leaning / (leaning @ leaning))
     scores = leaning * (aside + radius * leaning)
-    piece = np.arange(len(scores)) // max(1, round(PIECE_S * rate))
+    piece = np.arange(len(scores)) // max(1, round(ALIKE_S * rate))
     std = float(np.sqrt(np.sum(np.bincount(piece, scores) ** 2)) / (leaning @ leaning))
     # noise of a regressor shrinks the slope by its share of the squares, or less where the axle shakes along
     short, long = (window_samples(w, rate, order) for w in (NOISE_S, SLOW_S))

@@ -72,9 +72,9 @@ SAME_CLOCK_S = 5e-4
 FEWEST_IN_WINDOW = 5
 MUCH_LESS = 0.7
 """Share of a measured noise power; what differs more is not a matter of chance."""
-APART = 1.5
+RECORDS_APART = 1.5
 """Standard deviations by which two records of where an object is shut are taken to differ."""
-MOVES, SHUT, BEYOND = 0.5, 1.0, 3.0
+MOVES_STEPS, SHUT_STEPS, GIVES_STEPS = 0.5, 1.0, 3.0
 """Steps (`STEP`): what rests may seem to move by that much, two shut positions may differ, a stop gives way."""
 UPRIGHT_RAD = np.radians(1.0)
 WHEELS_M = (0.025, 1.5)
@@ -235,7 +235,7 @@ def _zero_position(
     first. Where segment and recording differ, either may have it ajar, or its markers touched since.
     """
     unit, recorded, std = model.mechanism.position_units[0], None, 0.0
-    limit, show = SHUT * STEP[unit], shown_as(unit)
+    limit, show = SHUT_STEPS * STEP[unit], shown_as(unit)
     if captured.body.reference == "static":
         here = Poses(np.zeros(1), np.eye(3)[None], np.zeros((1, 3)))
         recorded = float(model.mechanism.coordinates_of(joint.poses(here))[0, 0])
@@ -255,7 +255,7 @@ def _zero_position(
             findings.append(Finding("closed", evidence, "segments.static", "", Severity.FATAL))
             zero = recorded
         elif recorded is not None:
-            std = abs(zero - recorded) / APART
+            std = abs(zero - recorded) / RECORDS_APART
     else:
         zero = recorded if recorded is not None else float(position[np.isfinite(position)][0])
         evidence = "the sensor's preload is taken as zero, and what it shows untouched goes into the spring"
@@ -281,7 +281,7 @@ def _zero_position(
 def _shut(position: FloatArray, unit: str, findings: list[Finding]) -> float:
     """Where an object that rests is; it must not move."""
     moves = float(np.ptp(np.nanpercentile(position, [2, 98])))
-    if moves > MOVES * STEP[unit]:
+    if moves > MOVES_STEPS * STEP[unit]:
         evidence = (
             f"the object moves by {shown_as(unit)(moves, '.1f')}: it must be shut and untouched there, because its "
             "position and the sensor's preload count from it"
@@ -325,7 +325,7 @@ def _stops(experiment: Experiment[Any], position: FloatArray, unit: str) -> tupl
     if low >= high:
         wrong = f"{show(low, 'g')} is not below {show(high, 'g')}"
         raise experiment.problem("stops", wrong, "the smaller one comes first")
-    if least < low - BEYOND * STEP[unit] or most > high + BEYOND * STEP[unit]:
+    if least < low - GIVES_STEPS * STEP[unit] or most > high + GIVES_STEPS * STEP[unit]:
         wrong = (
             f"the object is seen from {show(least, '.1f')} to {show(most, '.1f')}, beyond its stops at "
             f"{show(low, 'g')} and {show(high, 'g')}"

@@ -39,7 +39,7 @@ RESULT_FORMAT = 2
 NEEDED = ("title", "stage", "parameters", "rms", "verdict", "provenance")
 OF_A_PARAMETER = ("value", "unit", "ci95", "noise", "status")
 """What a result.json, and each of its parameters, must hold to be read."""
-AXES = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
+WRENCH_AXES = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
 DRIVEN_BY = {
     "body": "body (pre-sensor part): drive it with the wrench of each sensor minus its zero",
     "whole": "whole (body and handle): drive it with the person's wrench, that of the handle compensated",
@@ -355,17 +355,17 @@ def _zero(fit: Fit, accuracy: SensorPart) -> dict[str, Any]:
         entry["sensors"] = _named(zeros_of(inputs))
     if inputs.zero == "estimated":
         total = np.array([fit.solution[p.name].value for p in SensorBias().parameters])
-        entry["in_body_frame"] = dict(zip(AXES, total.tolist(), strict=True))
+        entry["in_body_frame"] = dict(zip(WRENCH_AXES, total.tolist(), strict=True))
         entry["sensors"] = _named(split_zero(inputs.sensors, total, accuracy))
         entry["note"] = SUM_ONLY
     if inputs.at_contact is not None:
-        entry["at_contact"] = dict(zip(AXES, inputs.at_contact.tolist(), strict=True))
+        entry["at_contact"] = dict(zip(WRENCH_AXES, inputs.at_contact.tolist(), strict=True))
     entry["change_if"] = _zero_changes(fit) if inputs.mechanism.wheel is not None else {}
     return entry
 
 
 def _named(zeros: FloatArray) -> dict[str, dict[str, float]]:
-    return {n: dict(zip(AXES, v, strict=True)) for n, v in zip(SENSOR_NAMES, zeros.tolist(), strict=False)}
+    return {n: dict(zip(WRENCH_AXES, v, strict=True)) for n, v in zip(SENSOR_NAMES, zeros.tolist(), strict=False)}
 
 
 def split_zero(sensors: Sequence[Sensor], total: FloatArray, accuracy: SensorPart) -> FloatArray:

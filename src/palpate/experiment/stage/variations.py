@@ -22,7 +22,7 @@ from palpate.physics.motion import exp_rotation, transform
 
 STILL_PARTS = 10
 """The scatter between so many parts of the static segment tells how well a zero is known."""
-AXES = np.eye(3)
+UNIT_AXES = np.eye(3)
 Ways = Callable[[Inputs, float], Iterable[Inputs]]
 """Inputs, standard deviation -> the inputs with each way to be off by it, one at a time."""
 
@@ -55,7 +55,7 @@ def estimated(inputs: Inputs) -> Iterator[Variation]:
     if inputs.closed_std > 0 and not inputs.filtering.published:
         yield Variation("closed", _closed(inputs, inputs.closed_std))
     if inputs.tilt_std_rad > 0:
-        for axis in AXES[:2]:
+        for axis in UNIT_AXES[:2]:
             yield Variation("tilt", tilted(inputs, inputs.tilt_std_rad * axis))
 
 
@@ -100,7 +100,7 @@ def _shifted(T: FloatArray, shift: FloatArray) -> FloatArray:
 def _each_imu_pose(change: Callable[[FloatArray, FloatArray], FloatArray]) -> Ways:
     def ways(inputs: Inputs, by: float) -> Iterator[Inputs]:
         if inputs.imu is not None:
-            for axis in AXES:
+            for axis in UNIT_AXES:
                 mounted = replace(inputs.imu, T_body_imu=change(inputs.imu.T_body_imu, by * axis))
                 yield replace(inputs, imu=mounted)
 
@@ -135,7 +135,7 @@ def tilted(inputs: Inputs, turn: FloatArray) -> Inputs:
         return replace(inputs, poses=poses, q=mechanism.coordinates_of(poses))
     up = still_motion(inputs, np.zeros((1, inputs.q.shape[1]))).specific_acceleration[0]
     z = up / np.linalg.norm(up)
-    x = np.cross(z, AXES[int(np.argmin(np.abs(z)))])
+    x = np.cross(z, UNIT_AXES[int(np.argmin(np.abs(z)))])
     x = x / np.linalg.norm(x)
     level = np.array([x, np.cross(z, x), z], dtype=float).T  # axes whose z is up, seen from the mechanism's frame
     gravity = -(level @ exp_rotation(turn) @ level.T) @ up
@@ -180,15 +180,15 @@ def _heavier(inputs: Inputs, by: float) -> list[Inputs]:
 
 _WAYS: Mapping[str, Ways] = {
     "load_cell_scale": lambda x, by: [_scaled(x, by)],
-    "sensor_position": _each_sensor(_shifted, AXES),
-    "sensor_rotation": _each_sensor(_turned, AXES),
-    "sensor_yaw": _each_sensor(_turned, AXES[2:]),
+    "sensor_position": _each_sensor(_shifted, UNIT_AXES),
+    "sensor_rotation": _each_sensor(_turned, UNIT_AXES),
+    "sensor_yaw": _each_sensor(_turned, UNIT_AXES[2:]),
     "imu_rotation": _each_imu_pose(lambda T, turn: transform(exp_rotation(turn) @ T[:3, :3], T[:3, 3])),
     "imu_position": _each_imu_pose(_shifted),
     "accelerometer_scale": _imu_scaled(slice(0, 3)),
     "gyroscope_scale": _imu_scaled(slice(3, 6)),
     "clock": lambda x, by: [_late(x, by)],
-    "tilt": lambda x, by: [tilted(x, by * axis) for axis in AXES[:2]],
+    "tilt": lambda x, by: [tilted(x, by * axis) for axis in UNIT_AXES[:2]],
     "closed": lambda x, by: [_closed(x, by)],
     "links": _links,
     "wheel_radius": _larger_wheel,
