@@ -406,12 +406,8 @@ def mean_cloud(markers: Markers, *, robust: bool = True) -> Cloud:
     if len(frames) == 0 or seen[best].sum() < 3:
         raise DataProblem("reference cloud", "no frame shows three markers")
     start = np.where(seen[best, :, None], points[best], np.nan)
-    cloud = start
-    for turn in range(_ROUNDS):
-        before, cloud = cloud, averaged(points, cloud, robust=robust and turn > 0)
-        size = np.linalg.norm(cloud[ever] - cloud[ever].mean(axis=0), axis=1).max()
-        if np.isfinite(before[ever]).all() and np.abs(cloud - before)[ever].max() < _CONVERGED * size:
-            break
+    size = float(np.ptp(start[seen[best]], axis=0).max())
+    cloud = mean_places(points, start, robust=robust, settled_m=_CONVERGED * size)
     if not np.isfinite(cloud[ever]).all():
         lost = _chosen(markers.names, ever & ~known_points(cloud))
         raise DataProblem("reference cloud", f"{', '.join(lost)}: never seen together with three others")
@@ -480,14 +476,21 @@ def nan_median(x: FloatArray, axis: int) -> FloatArray:
     return np.squeeze(np.where(count > 0, (low + high) / 2, np.nan), axis)
 
 
-def averaged(points: FloatArray, cloud: FloatArray, *, robust: bool) -> FloatArray:
-    """The mean of all frames after alignment to the cloud, or the robust one: the median of frames aligned with little
-    weight for what is far from its place. A marker without a place gets one.
+def mean_places(points: FloatArray, start: FloatArray, *, robust: bool, settled_m: float) -> FloatArray:
+    """(k, 3): frames (n, k, 3) aligned to the mean and averaged, in turn, until no place changes by settled_m.
+
+    Robust is the median of frames aligned with little weight for what is far from its place: frames that are aligned
+    wrongly, with exchanged labels say, would pull a weighted mean away step by step. A marker without a place gets one.
     """
-    body = _aligned(points, cloud, robust=robust)
-    # frames that are aligned wrongly, with exchanged labels say, would pull a weighted mean away step by step
-    middle = nan_median(body, axis=0) if robust else nan_mean(body, axis=0)
-    return np.where(np.isfinite(middle), middle, cloud)
+    for turn in range(_ROUNDS):
+        robust_now = robust and turn > 0
+        body = _aligned(points, start, robust=robust_now)
+        middle = nan_median(body, axis=0) if robust_now else nan_mean(body, axis=0)
+        before, start = start, np.where(np.isfinite(middle), middle, start)
+        change = np.where(np.isfinite(start), np.abs(start - before), 0.0)
+        if np.nan_to_num(change, nan=np.inf).max(initial=0.0) < settled_m:
+            break
+    return start
 
 
 def _aligned(points: FloatArray, cloud: FloatArray, *, robust: bool) -> FloatArray:

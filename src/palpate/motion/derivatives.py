@@ -21,7 +21,7 @@ from math import factorial
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from palpate.errors import DataProblem, PalpateError
 from palpate.motion.clock import Interval
@@ -43,15 +43,10 @@ def savitzky_golay(x: FloatArray, window: int, order: int, *, derivative: int = 
     if len(x) < window:
         raise PalpateError(f"Savitzky-Golay: {len(x)} samples are fewer than the window of {window}")
     weights = _savgol_weights(window, order, derivative) * rate_hz**derivative
-    half = window // 2
-    flat = np.asarray(x, dtype=float).reshape(len(x), -1)
-    y = np.empty(flat.shape, order="F")
-    for j in range(flat.shape[1]):
-        column = np.ascontiguousarray(flat[:, j])
-        y[half:-half, j] = np.convolve(column, weights[half][::-1], mode="valid")
-        y[:half, j] = weights[:half] @ column[:window]
-        y[-half:, j] = weights[half + 1 :] @ column[-window:]
-    return y.reshape(np.shape(x), order="A") if np.ndim(x) != 2 else y
+    half, flat = window // 2, np.asarray(x, dtype=float).reshape(len(x), -1)
+    inner = sliding_window_view(flat, window, axis=0) @ weights[half]
+    y = np.concatenate([weights[:half] @ flat[:window], inner, weights[half + 1 :] @ flat[-window:]])
+    return y.reshape(np.shape(x))
 
 
 @lru_cache(maxsize=32)
@@ -433,7 +428,6 @@ def _still_level(
     return np.exp(np.interp(np.log(f), np.log(middle), np.log(mean)))
 
 
-IntArray = NDArray[np.int64]
 Span = tuple[int, int]
 
 _CHUNK = 1 << 16
@@ -632,39 +626,21 @@ def _differentiate_rotation(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Fitted rotations (n, 3, 3), omega and omega_dot (n, 3) of one stretch of at least `window` samples.
 
-    Neighbouring windows share a tangent space: phi = log(R_ref' R) with R_ref in their middle. That costs two
-    logarithms a sample instead of one per sample and window, and loses nothing, because `body_rates` is exact. Where
-    the body turns so far that phi would wrap round, each window has its own; where even that is too far, NaN.
+    Each window has its tangent space: phi = log(R_ref' R) with R_ref in its middle; `body_rates` is exact in it. Where
+    the body turns so far that phi would wrap round, NaN.
     """
     n, half = len(R), window // 2
     fitted, omega, omega_dot = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((n, 3))
-
-    def fit(starts: IntArray, length: int, outputs: slice) -> None:
-        identity = np.eye(length)
-        weights = [savitzky_golay(identity, window, order, derivative=d, rate_hz=rate_hz)[outputs] for d in range(3)]
-        chunk = max(1, _CHUNK // length)
-        for first in range(0, len(starts), chunk):
-            rows = starts[first : first + chunk, None] + np.arange(length)
-            reference = R[rows[:, length // 2], None]
-            phi = log_rotation(reference.swapaxes(2, 3) @ R[rows])
-            phi0, phi1, phi2 = (w @ phi for w in weights)
-            at = rows[:, outputs]
-            fitted[at] = reference @ exp_rotation(phi0)
-            omega[at], omega_dot[at] = body_rates(phi0, phi1, phi2)
-
-    path = np.zeros(n)
-    chord = np.sqrt(((R[1:] - R[:-1]) ** 2).sum(axis=(1, 2)) / 8)  # sine of half the angle from one to the next
-    path[1:] = 2 * np.arcsin(np.minimum(chord, 1.0)).cumsum()
-    shared = min(window, n - window + 1)
-    length = shared + 2 * half
-    starts = np.minimum(np.arange(0, n - 2 * half, shared), n - length)
-    middle = path[starts + length // 2]
-    far = np.maximum(middle - path[starts], path[starts + length - 1] - middle) > _FARTHEST
-    fit(starts[~far], length, slice(half, length - half))
-    fit((starts[far, None] + np.arange(shared)).ravel(), window, slice(half, half + 1))
-    fit(np.array([0]), window, slice(0, half))
-    fit(np.array([n - window]), window, slice(half + 1, window))
+    weights = [savitzky_golay(np.eye(window), window, order, derivative=d, rate_hz=rate_hz) for d in range(3)]
     centre = np.clip(np.arange(n), half, n - 1 - half)
+    for at in np.array_split(np.arange(n), 1 + n * window // _CHUNK):
+        reference = R[centre[at], None]
+        phi = log_rotation(reference.swapaxes(2, 3) @ R[centre[at, None] + np.arange(-half, half + 1)])
+        phi0, phi1, phi2 = (np.einsum("nw,nwi->ni", w[half + at - centre[at]], phi) for w in weights)
+        fitted[at] = reference[:, 0] @ exp_rotation(phi0)
+        omega[at], omega_dot[at] = body_rates(phi0, phi1, phi2)
+    chord = np.sqrt(((R[1:] - R[:-1]) ** 2).sum(axis=(1, 2)) / 8)  # sine of half the angle from one to the next
+    path = np.concatenate([[0.0], 2 * np.arcsin(np.minimum(chord, 1.0)).cumsum()])
     lost = np.maximum(path[centre] - path[centre - half], path[centre + half] - path[centre]) > _FARTHEST
     for x in (fitted, omega, omega_dot):
         x[lost] = np.nan

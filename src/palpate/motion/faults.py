@@ -34,8 +34,8 @@ from palpate.motion.robust import (
     explain,
     find_scale,
     flipped_places,
-    mean_places,
     other_places,
+    recorded_places,
     relabelled,
     repeatable_m,
     robust_align,
@@ -217,7 +217,7 @@ def check_markers(markers: Markers, cloud: Cloud, *, least_m: float = _LEAST_M) 
         case = _Case(Markers(chosen.names, times, relabelled(state.points, places)), cloud, scale)
         state = _aligned(case, levels)
     for _ in range(_ROUNDS):
-        before, levels = levels, _believable([_levels(state, levels, i, case) for i in range(len(levels))], state, case)
+        before, levels = levels, [_levels(state, levels, i, case) for i in range(len(levels))]
         if not any(before) and not any(levels):
             break
         # Once it is known where a marker went, it helps to find the pose.
@@ -358,20 +358,6 @@ def _without_returns(levels: list[_Level], tolerance: float) -> list[_Level]:
             joined = [*levels[:k], _Level(a.first, b.last, longer.value), *levels[k + 3 :]]
             return _without_returns(joined, tolerance)
     return levels
-
-
-def _believable(levels: list[list[_Level]], state: _State, case: _Case) -> list[list[_Level]]:
-    """On a body that bends at several markers, a step that nobody saw happen is bending too."""
-    away = np.nan_to_num(np.linalg.norm(state.residual, axis=2)) > case.scale.tolerance_m
-    if sum(not mine and away[:, i].mean() > 0.1 for i, mine in enumerate(levels)) < 2:
-        return levels
-    kept: list[list[_Level]] = []
-    for i, mine in enumerate(levels):
-        shown = np.flatnonzero(np.isfinite(state.residual[:, i, 0]))
-        t = case.markers.times_s[shown]
-        at = np.searchsorted(shown, [level.first for level in mine[1:]])
-        kept.append([] if (t[at] - t[np.maximum(at - 1, 0)] > _BRIEF_S).any() else mine)
-    return kept
 
 
 def _report_moves(levels: list[_Level], i: int, case: _Case) -> list[Fault]:
@@ -573,7 +559,7 @@ def compare_clouds(static: Cloud, markers: Markers, *, but: Collection[str] = ()
     if len(static.names) < 3 or not (chosen.seen.sum(axis=1) >= 3).any():
         return ()
     p = some_frames(chosen.points)
-    mean = mean_places(p, static.points)
+    mean = recorded_places(p, static.points)
     scale = Scale(typical_misfit(p, mean, _LEAST_M), _LEAST_M)
     body = body_points(p, robust_align(p, mean, scale, 1).alignment)
     spread = nan_median(np.linalg.norm(body - nan_median(body, axis=0), axis=2), axis=0) / _CHI

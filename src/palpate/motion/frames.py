@@ -496,7 +496,7 @@ def hinge_from_path(
     """Fit a circle in space to positions (samples, 3) of one point of the body, NaN where it was hidden.
 
     The sum of squared distances from the circle is minimised (geometric fit; Gander, Golub & Strebel 1994), with its
-    plane free; it starts from the plane of the points and Taubin's circle in it. points: the side of the world to
+    plane free; it starts from the plane of the points and a linear fit in it. points: the side of the world to
     which z points; without it, the point goes round positively on the whole, seen from the first sample. zero: the
     sample at which the angle is zero; without it, the first seen. Raises `DataProblem` where the arc is too short to
     tell its centre.
@@ -539,9 +539,8 @@ def hinge_from_path(
 
 
 def _start(P: FloatArray, what: str) -> tuple[FloatArray, FloatArray, float]:
-    """Axes (3, 3) with the plane's normal last, centre and radius: principal plane, Taubin's algebraic fit in it.
-
-    Taubin 1991; as a singular value problem: Chernov, Circular and Linear Regression, ch. 5.
+    """Axes (3, 3) with the plane's normal last, centre and radius: principal plane, Kasa's linear fit in it (Chernov,
+    Circular and Linear Regression, ch. 5).
     """
     mean = P.mean(axis=0)
     _, spread, directions = np.linalg.svd(P - mean, full_matrices=False)
@@ -550,40 +549,22 @@ def _start(P: FloatArray, what: str) -> tuple[FloatArray, FloatArray, float]:
     axes = directions.T * np.linalg.det(directions)
     xy = (P - mean) @ axes[:, :2]
     square = (xy**2).sum(axis=1)
-    size = 2 * np.sqrt(square.mean())
-    _, _, rows = np.linalg.svd(np.column_stack([(square - square.mean()) / size, xy]), full_matrices=False)
-    a, bc = rows[2, 0] / size, rows[2, 1:]
-    if abs(a) * size < 1e-9:
-        raise DataProblem(what, "the path is a straight line", remedy=_FURTHER)
-    offset = -bc / (2 * a)
-    return axes, mean + axes[:, :2] @ offset, float(np.sqrt(offset @ offset + square.mean()))
+    x, y, rest = least_squares(np.column_stack([2 * xy, np.ones(len(xy))]), square)
+    return axes, mean + axes[:, :2] @ [x, y], float(np.sqrt(x * x + y * y + rest))
 
 
 def _refined(
     P: FloatArray, axes: FloatArray, centre: FloatArray, radius: float, what: str
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Gauss-Newton on the distances, steps halved where they lead uphill."""
-    at = axes, centre, radius
-    slopes, off = _linearised((P - centre) @ axes, radius)
-    cost = float((off**2).sum())
+    """Gauss-Newton on the distances, from a start that is close."""
     for _ in range(_STEPS):
+        slopes, off = _linearised((P - centre) @ axes, radius)
         step = least_squares(slopes.reshape(-1, 6), -off.ravel())
-        for _ in range(30):
-            axes, centre, radius = at
-            normal = axes @ [step[1], -step[0], 1.0]
-            turned = axes_of(axes[:, 0], normal / np.linalg.norm(normal))
-            new = turned, centre + axes @ step[2:5], radius + float(step[5])
-            slopes, off = _linearised((P - new[1]) @ new[0], new[2])
-            new_cost = float((off**2).sum())
-            if new_cost <= cost:
-                break
-            step = step / 2
-        else:
-            return at  # nothing downhill that floats can tell
-        done = cost - new_cost <= 1e-12 * cost
-        at, cost = new, new_cost
-        if done:
-            return at
+        normal = axes @ [step[1], -step[0], 1.0]
+        centre, radius = centre + axes @ step[2:5], radius + float(step[5])
+        axes = axes_of(axes[:, 0], normal / np.linalg.norm(normal))
+        if np.abs(step / [1, 1, radius, radius, radius, radius]).max() < 1e-10:
+            return axes, centre, radius
     raise DataProblem(what, "no circle fits the path, which is too short or nearly straight", remedy=_FURTHER)
 
 

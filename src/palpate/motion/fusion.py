@@ -1,6 +1,6 @@
-"""Motion from an IMU: alone, of a sensor in whose module it sits, or fused with markers.
+"""Fusion of markers and an IMU: the smooth motion that explains both, with the IMU's constant errors.
 
-Fusion finds the smooth motion that explains both, with the IMU's constant errors. Position and quaternion are B-splines
+Position and quaternion are B-splines
 of time; the unknowns are found by Gauss-Newton on SO(3) x R3 over the whole recording at once (Furgale, Rehder &
 Siegwart 2013, IROS: continuous-time batch estimation). Each sample touches five neighbouring coefficients only, so that
 the normal equations are banded and cost is linear in the length.
@@ -8,11 +8,10 @@ the normal equations are banded and cost is linear in the length.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike, NDArray
 
 from palpate.errors import DataProblem
@@ -38,12 +37,14 @@ _START_HZ = 4.0
 _ROUNDS = 12
 _LARGEST_STEP = 0.5
 """rad; a longer step is shortened."""
-_CHUNK = 256
-"""Intervals whose equations are built at a time."""
+_CHUNK = 4096
+"""Samples whose equations are built at a time."""
 DEGREE = 4
 """Of the splines: second derivatives are smooth."""
 LOCAL = DEGREE + 1
 """Coefficients that a sample touches."""
+_PLACES = 8
+"""In each interval, through which a turned spline is laid."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,20 +93,17 @@ def fuse(
         raise DataProblem(
             "fusion", f"an IMU at {rate:.6g} Hz cannot follow {bandwidth_hz:g} Hz", remedy="lower the bandwidth"
         )
-    grid = Grid(float(times_s[0]), per_knot / rate, -(-len(times_s) // per_knot), per_knot)
+    grid = Grid(float(times_s[0]), per_knot / rate, -(-len(times_s) // per_knot))
     seen = poses.seen & (poses.times_s >= grid.start_s) & (poses.times_s <= float(times_s[-1]))
     if seen.sum() < 10:
         raise DataProblem("fusion", f"{seen.sum()} poses lie within the IMU's time", remedy="align the clocks first")
     R_imu, arm = T_body_imu[:3, :3], T_body_imu[:3, 3]
     sigma = _measured_noise(poses, acceleration, angular_rate) if noise is None else noise
-    measured = np.full((2, grid.intervals * grid.samples, 3), np.nan)
-    measured[:, : len(times_s)] = angular_rate @ R_imu.T, acceleration @ R_imu.T
-    rate_imu, acceleration_imu = measured.reshape(2, grid.intervals, grid.samples, 3)
-    data = FusionData(
+    data = _Data(
         grid,
-        rate_imu,
-        acceleration_imu,
-        grid.at(poses.times_s[seen]),
+        times_s,
+        np.hstack([angular_rate @ R_imu.T, acceleration @ R_imu.T]),
+        poses.times_s[seen],
         poses.position[seen],
         continuous_quaternions(quaternion_from_rotation(poses.rotation[seen])),
         arm,
@@ -116,7 +114,7 @@ def fuse(
     misfit = _misfit(data, state)
     # the residuals know better than the data sheet, if they are larger
     std = np.sqrt(np.diag(covariance)) * max(1.0, *misfit.values())
-    motion = _motion(data, state, times_s, times_s if at_s is None else at_s)
+    motion = _motion(data, state, times_s if at_s is None else at_s)
     turn = R_imu.T
     return Fusion(
         motion,
@@ -132,65 +130,13 @@ def fuse(
 
 def _measured_noise(poses: Poses, acceleration: FloatArray, angular_rate: FloatArray) -> FusionNoise:
     spectra = pose_bandwidth(poses).spectra
-    imu: list[float] = []
-    for x in (acceleration, angular_rate):
-        # fourth differences of white noise have the variance 70, of motion hardly any; by the median, so that knocks
-        # and the seams of lost samples do not count
-        fourth = np.diff(x[np.isfinite(x).all(axis=1)], n=4, axis=0)
-        imu.append(rms(np.median(np.abs(fourth), axis=0) / (0.6745 * np.sqrt(70.0))))
+    # fourth differences of white noise have the variance 70, of motion hardly any; by the median, so that knocks and
+    # the seams of lost samples do not count
+    fourth = (np.diff(x[np.isfinite(x).all(axis=1)], n=4, axis=0) for x in (acceleration, angular_rate))
+    imu = [rms(np.median(np.abs(x), axis=0) / (0.6745 * np.sqrt(70.0))) for x in fourth]
     if not min(imu) > 0:
         raise DataProblem("fusion", "the IMU shows no noise at all", remedy="state the noise of all instruments")
     return FusionNoise(spectra["position"].noise_std, spectra["rotation"].noise_std, imu[0], imu[1])
-
-
-def _solve(data: FusionData) -> tuple[SplineMotion, FloatArray, int]:
-    """State, covariance of the biases (6, 6), and how many rounds it took."""
-    h, change = data.grid.step_s, np.inf
-    # smooth splines through the markers alone; second differences are penalised, which bridges gaps
-    start = data.grid.smooth(data.at, np.hstack([data.quaternion, data.position]), _START_HZ)
-    state = SplineMotion(start[:, :4], start[:, 4:], np.zeros(6))
-    for rounds in range(1, _ROUNDS + 1):
-        step, bias, covariance = _step(data, state)
-        turn, shift = step[:, :3], step[:, 3:]
-        share = min(1.0, _LARGEST_STEP / max(float(np.abs(turn).max()), 1e-300))
-        quaternion = _turned(data.grid, state.quaternion, share * turn)
-        # not the step itself: where it leaves the space of the splines, it comes to nothing again and again
-        change = 2 * float(np.abs(quaternion - state.quaternion).max())
-        state = SplineMotion(quaternion, state.position + share * shift, state.bias + share * bias)
-        # a hundredth of what the IMU's noise amounts to from knot to knot, or the derivatives are not there yet
-        if change < 0.01 * data.noise.rate * h and np.abs(shift).max() < 0.01 * data.noise.acceleration * h**2:
-            return state, covariance, rounds
-    raise DataProblem(
-        "fusion",
-        f"no motion explains markers and IMU: after {_ROUNDS} rounds the rotation still changes by {change:.2g} rad",
-        remedy="check that the clocks are aligned, the pose of the IMU in the body, and its units",
-    )
-
-
-def _turned(grid: Grid, quaternion: FloatArray, turn: FloatArray) -> FloatArray:
-    """Coefficients of the spline through q exp(turn), with q and turn given by theirs."""
-    q = grid.values(quaternion, 0, grid.intervals)[0].reshape(-1, 4)
-    half = 0.5 * grid.values(turn, 0, grid.intervals)[0].reshape(-1, 3)
-    angle = np.linalg.norm(half, axis=1, keepdims=True)
-    small = np.hstack([np.cos(angle), np.sinc(angle / np.pi) * half])
-    samples = quaternion_product(q / np.linalg.norm(q, axis=1, keepdims=True), small)
-    return grid.fit(samples)
-
-
-def _motion(data: FusionData, state: SplineMotion, imu_s: FloatArray, at_s: FloatArray) -> Motion:
-    """The splines' motion at any times; NaN outside the IMU's, and in intervals that it did not see."""
-    at = data.grid.at(at_s)
-    R, omega, omega_dot = _body_rates_of(at.values(state.quaternion))
-    position, velocity, acceleration = at.values(state.position)
-    blind = np.asarray(np.isnan(data.rate + data.acceleration).any(axis=2).all(axis=-1), dtype=bool)
-    half_sample = 0.5 * data.grid.step_s / data.grid.samples
-    unknown = blind[at.interval] | (at_s < imu_s[0] - half_sample) | (at_s > imu_s[-1] + half_sample)
-    to_body = R.swapaxes(1, 2)
-    specific = (to_body @ (acceleration - data.gravity)[..., None])[..., 0]
-    v = (to_body @ velocity[..., None])[..., 0]
-    for x in (R, position, specific, omega, omega_dot, v):
-        x[unknown] = np.nan
-    return Motion(at_s, specific, omega, omega_dot, Poses(at_s, R, position), v)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,15 +150,14 @@ class FusionNoise:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FusionData:
-    """What was measured, in the body's axes, ready for the normal equations."""
+class _Data:
+    """What was measured, in the body's axes."""
 
     grid: Grid
-    rate: FloatArray
-    """(intervals, samples, 3), NaN where not seen."""
-    acceleration: FloatArray
-    at: At
-    """Of the poses."""
+    imu_s: FloatArray
+    imu: FloatArray
+    """(samples, 6): rate and acceleration, NaN where not seen."""
+    poses_s: FloatArray
     position: FloatArray
     quaternion: FloatArray
     arm: FloatArray
@@ -221,7 +166,7 @@ class FusionData:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SplineMotion:
+class _State:
     """A motion as splines, and the IMU's constant errors."""
 
     quaternion: FloatArray
@@ -232,60 +177,96 @@ class SplineMotion:
     """(6,) of rate and acceleration, in the body's axes."""
 
 
-def _step(data: FusionData, state: SplineMotion) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _solve(data: _Data) -> tuple[_State, FloatArray, int]:
+    """State, covariance of the biases (6, 6), and how many rounds it took."""
+    h, change = data.grid.step_s, np.inf
+    # smooth splines through the markers alone; second differences are penalised, which bridges gaps
+    start = data.grid.smooth(data.poses_s, np.hstack([data.quaternion, data.position]), _START_HZ)
+    state = _State(start[:, :4], start[:, 4:], np.zeros(6))
+    for rounds in range(1, _ROUNDS + 1):
+        step, bias, covariance = _step(data, state)
+        turn, shift = step[:, :3], step[:, 3:]
+        share = min(1.0, _LARGEST_STEP / max(float(np.abs(turn).max()), 1e-300))
+        quaternion = _turned(data.grid, state.quaternion, share * turn)
+        # not the step itself: where it leaves the space of the splines, it comes to nothing again and again
+        change = 2 * float(np.abs(quaternion - state.quaternion).max())
+        state = _State(quaternion, state.position + share * shift, state.bias + share * bias)
+        # a hundredth of what the IMU's noise amounts to from knot to knot, or the derivatives are not there yet
+        if change < 0.01 * data.noise.rate * h and np.abs(shift).max() < 0.01 * data.noise.acceleration * h**2:
+            return state, covariance, rounds
+    raise DataProblem(
+        "fusion",
+        f"no motion explains markers and IMU: after {_ROUNDS} rounds the rotation still changes by {change:.2g} rad",
+        remedy="check that the clocks are aligned, the pose of the IMU in the body, and its units",
+    )
+
+
+def _turned(grid: Grid, quaternion: FloatArray, turn: FloatArray) -> FloatArray:
+    """Coefficients of the spline nearest to q exp(turn), with q and turn given by theirs."""
+    from scipy.interpolate import make_lsq_spline
+
+    places = grid.start_s + grid.step_s / _PLACES * np.arange(grid.intervals * _PLACES)
+    q, half = grid.values(quaternion, places, 0), 0.5 * grid.values(turn, places, 0)
+    angle = np.linalg.norm(half, axis=1, keepdims=True)
+    small = np.hstack([np.cos(angle), np.sinc(angle / np.pi) * half])
+    turned = quaternion_product(q / np.linalg.norm(q, axis=1, keepdims=True), small)
+    return np.asarray(make_lsq_spline(places, turned, grid.knots, DEGREE).c, dtype=float)
+
+
+def _motion(data: _Data, state: _State, at_s: FloatArray) -> Motion:
+    """The splines' motion at any times; NaN outside the IMU's, and in intervals that it did not see."""
+    grid, imu_s = data.grid, data.imu_s
+    R, omega, omega_dot = _body_rates_of([grid.values(state.quaternion, at_s, d) for d in range(3)])
+    position, velocity, acceleration = (grid.values(state.position, at_s, d) for d in range(3))
+    seen = np.isfinite(data.imu).all(axis=1)
+    blind = np.bincount(grid.interval(imu_s[seen]), minlength=grid.intervals) == 0
+    half_sample = 0.5 * float(imu_s[-1] - imu_s[0]) / (len(imu_s) - 1)
+    unknown = blind[grid.interval(at_s)] | (at_s < imu_s[0] - half_sample) | (at_s > imu_s[-1] + half_sample)
+    to_body = R.swapaxes(1, 2)
+    specific = (to_body @ (acceleration - data.gravity)[..., None])[..., 0]
+    v = (to_body @ velocity[..., None])[..., 0]
+    for x in (R, position, specific, omega, omega_dot, v):
+        x[unknown] = np.nan
+    return Motion(at_s, specific, omega, omega_dot, Poses(at_s, R, position), v)
+
+
+def _step(data: _Data, state: _State) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Steps (coefficients, 6: turn and shift) and of the biases (6,), and the biases' covariance.
 
     Least squares of all residuals, linearised at the state; weights are one over the noise. The equations of the
     coefficients are banded, bordered by those of the biases: solved by the Schur complement.
     """
-    grid, size = data.grid, 6 * LOCAL
-    unknowns = 6 * grid.size
-    band, right, border = np.zeros((size, unknowns)), np.zeros(unknowns), np.zeros((unknowns, 6))
-    corner, bias_right = np.zeros((6, 6)), np.zeros(6)
+    # right sides: the residuals, and what the six biases do to the rows
+    normal, corner = _Normal(data.grid.size, 6, 7), np.zeros((6, 7))
     for imu in _imu(data, state):
-        J = _jacobian(data, imu)
-        count = imu.last - imu.first
-        r, E = imu.residual.reshape(count, -1, 1), (imu.scale[..., None] * np.eye(6)).reshape(count, -1, 6)
-        transposed = J.swapaxes(1, 2)
-        product, gradient, coupled = transposed @ J, (transposed @ r)[..., 0], transposed @ E
-        for i in range(size):
-            rows = slice(6 * imu.first + i, 6 * (imu.last - 1) + i + 1, 6)
-            right[rows] += gradient[:, i]
-            border[rows] += coupled[:, i]
-            for j in range(i + 1):
-                band[i - j, 6 * imu.first + j : 6 * (imu.last - 1) + j + 1 : 6] += product[:, i, j]
-        corner += np.diag((imu.scale**2).sum(axis=(0, 1)))
-        bias_right += (imu.scale * imu.residual).sum(axis=(0, 1))
-    _add_poses(data, state, band, right)
+        biases = imu.scale[..., None] * np.eye(6)
+        right = np.concatenate([imu.residual[..., None], biases], axis=2)
+        normal.add(imu.interval, _jacobian(data, imu), right)
+        corner += np.einsum("nij,nik->jk", biases, right)
+    # a pose sees turn and shift themselves
+    interval, basis = data.grid.basis(data.poses_s)
+    weight = 1 / np.repeat([data.noise.rotation, data.noise.position], 3)
+    right = np.zeros((len(interval), 6, 7))
+    right[:, :, 0] = weight * _pose_residuals(data, state)
+    normal.add(interval, (basis[0, :, None, :, None] * np.diag(weight)[:, None]).reshape(-1, 6, 6 * LOCAL), right)
     # where nothing was seen at all, straight on: weak beside any measurement
-    _add_second_differences(band, 1e-9 * float(np.median(band[0])), stride=6)
-    x = _solve_banded(band, np.column_stack([right, border]))
-    covariance = symmetric_inverse(corner - border.T @ x[:, 1:])
-    bias = covariance @ (bias_right - border.T @ x[:, 0])
+    normal.add_second_differences(1e-9 * float(np.median(normal.band[0])))
+    x, border = normal.solve(), normal.right[:, 1:]
+    covariance = symmetric_inverse(corner[:, 1:] - border.T @ x[:, 1:])
+    bias = covariance @ (corner[:, 0] - border.T @ x[:, 0])
     return (x[:, 0] - x[:, 1:] @ bias).reshape(-1, 6), bias, covariance
 
 
-def _add_poses(data: FusionData, state: SplineMotion, band: FloatArray, right: FloatArray) -> None:
-    """A pose sees turn and shift themselves: log(R' R_measured) and the difference of positions."""
-    b = data.at.basis[0]
-    turn, shift = _pose_residuals(data, state)
-    weight = np.repeat([data.noise.rotation**-2, data.noise.position**-2], 3)
-    residual = np.hstack([turn, shift]) * weight
-    for i in range(LOCAL):
-        np.add.at(right.reshape(-1, 6), data.at.interval + i, b[:, i, None] * residual)
-        for j in range(i + 1):
-            np.add.at(band[6 * (i - j)].reshape(-1, 6), data.at.interval + j, (b[:, i] * b[:, j])[:, None] * weight)
-
-
-def _pose_residuals(data: FusionData, state: SplineMotion) -> tuple[FloatArray, FloatArray]:
-    q = data.at.values(state.quaternion)[0]
+def _pose_residuals(data: _Data, state: _State) -> FloatArray:
+    """(poses, 6): log(R' R_measured) and the difference of positions."""
+    q = data.grid.values(state.quaternion, data.poses_s, 0)
     inverse = q * [1, -1, -1, -1] / np.linalg.norm(q, axis=1, keepdims=True)
     turn = log_quaternion(quaternion_product(inverse, data.quaternion))
-    return turn, data.position - data.at.values(state.position)[0]
+    return np.hstack([turn, data.position - data.grid.values(state.position, data.poses_s, 0)])
 
 
-def _body_rates_of(q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """R, omega and omega_dot of quaternions with derivatives (3, ..., 4), of any length: 2 Im(q^-1 dq/dt)."""
+def _body_rates_of(q: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """R, omega and omega_dot of quaternions (n, 4) of any length with two derivatives: 2 Im(q^-1 dq/dt)."""
     inverse = q[0] * [1, -1, -1, -1] / (q[0] ** 2).sum(axis=-1, keepdims=True)
     u = quaternion_product(inverse, q[1])
     u_dot = quaternion_product(inverse, q[2]) - quaternion_product(u, u)
@@ -294,10 +275,11 @@ def _body_rates_of(q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Imu:
-    """The IMU in some intervals; arrays are (intervals, samples, ...)."""
+    """The IMU at some samples; arrays are (samples, ...)."""
 
-    first: int
-    last: int
+    interval: NDArray[np.int64]
+    basis: FloatArray
+    """(derivative, samples, coefficients)."""
     R: FloatArray
     omega: FloatArray
     omega_dot: FloatArray
@@ -309,142 +291,129 @@ class _Imu:
     """Measured minus expected, in units of the noise, (..., 6)."""
 
 
-def _imu(data: FusionData, state: SplineMotion) -> Iterator[_Imu]:
+def _imu(data: _Data, state: _State) -> Iterator[_Imu]:
     """What the IMU says against the state: omega, and R' (a - g) + omega_dot x r + omega x (omega x r) at its arm r."""
-    grid, r = data.grid, data.arm
-    weights = np.array([1 / data.noise.rate] * 3 + [1 / data.noise.acceleration] * 3)
-    for first in range(0, grid.intervals, _CHUNK):
-        last = min(first + _CHUNK, grid.intervals)
-        R, w, w_dot = _body_rates_of(grid.values(state.quaternion, first, last))
-        a = grid.values(state.position, first, last)[2] - data.gravity
-        force = (R.swapaxes(-1, -2) @ a[..., None])[..., 0]
-        expected = np.concatenate([w, transport_acceleration(force, w, w_dot, r)], axis=-1)
-        measured = np.concatenate([data.rate[first:last], data.acceleration[first:last]], axis=-1)
-        seen = np.isfinite(measured).all(axis=-1, keepdims=True)
+    weights = 1 / np.repeat([data.noise.rate, data.noise.acceleration], 3)
+    for first in range(0, len(data.imu), _CHUNK):
+        t, measured = data.imu_s[first : first + _CHUNK], data.imu[first : first + _CHUNK]
+        R, w, w_dot = _body_rates_of([data.grid.values(state.quaternion, t, d) for d in range(3)])
+        force = (R.swapaxes(1, 2) @ (data.grid.values(state.position, t, 2) - data.gravity)[..., None])[..., 0]
+        expected = np.hstack([w, transport_acceleration(force, w, w_dot, data.arm)])
+        seen = np.isfinite(measured).all(axis=1, keepdims=True)
         scale = np.where(seen, weights, 0.0)
         residual = np.where(seen, measured - expected - state.bias, 0.0) * scale
-        yield _Imu(first, last, R, w, w_dot, force, scale, residual)
+        yield _Imu(*data.grid.basis(t), R, w, w_dot, force, scale, residual)
 
 
-def _jacobian(data: FusionData, imu: _Imu) -> FloatArray:
-    """How the weighted rows answer to the coefficients of turn and shift: (intervals, 6 samples, 6 coefficients).
+def _jacobian(data: _Data, imu: _Imu) -> FloatArray:
+    """How the weighted rows answer to the coefficients of turn and shift: (samples, 6, 6 coefficients).
 
     With R -> R exp(turn): d omega = turn_dot + omega x turn, and d omega_dot is its derivative.
     """
-    B0, B1, B2 = (b[:, None, :, None] for b in data.grid.basis())
+    B0, B1, B2 = imu.basis[:, :, None, :, None]
     W, arm = skew(imu.omega), skew(data.arm)
     lever = -skew(np.cross(imu.omega, data.arm)) - W @ arm
     by_turn = skew(imu.force) - arm @ skew(imu.omega_dot) + lever @ W
     by_turn_dot = lever - arm @ W
-    J = np.zeros((*imu.omega.shape[:2], 6, LOCAL, 6))
-    J[..., :3, :, :3] = W[..., :, None, :] * B0 + np.eye(3)[:, None, :] * B1
-    J[..., 3:, :, :3] = by_turn[..., :, None, :] * B0 + by_turn_dot[..., :, None, :] * B1 - arm[:, None, :] * B2
-    J[..., 3:, :, 3:] = imu.R.swapaxes(-1, -2)[..., :, None, :] * B2
-    return (J * imu.scale[..., None, None]).reshape(len(J), -1, 6 * LOCAL)
+    J = np.zeros((len(imu.omega), 6, LOCAL, 6))
+    J[:, :3, :, :3] = W[:, :, None, :] * B0 + np.eye(3)[:, None, :] * B1
+    J[:, 3:, :, :3] = by_turn[:, :, None, :] * B0 + by_turn_dot[:, :, None, :] * B1 - arm[:, None, :] * B2
+    J[:, 3:, :, 3:] = imu.R.swapaxes(1, 2)[:, :, None, :] * B2
+    return (J * imu.scale[..., None, None]).reshape(len(J), 6, 6 * LOCAL)
 
 
-def _misfit(data: FusionData, state: SplineMotion) -> dict[str, float]:
+def _misfit(data: _Data, state: _State) -> dict[str, float]:
     """RMS of each instrument's residuals over its noise."""
-    squares, count = np.zeros(6), 0
-    for imu in _imu(data, state):
-        squares += (imu.residual**2).sum(axis=(0, 1))
-        count += int((imu.scale[..., 0] > 0).sum())
-    turn, shift = _pose_residuals(data, state)
-    poses = {"position": rms(shift) / data.noise.position, "rotation": rms(turn) / data.noise.rotation}
-    imu = {"acceleration": squares[3:], "rate": squares[:3]}
-    return poses | {name: float(np.sqrt(x.mean() / max(count, 1))) for name, x in imu.items()}
+    imu = np.concatenate([imu.residual[imu.scale[:, 0] > 0] for imu in _imu(data, state)])
+    poses = _pose_residuals(data, state)
+    return {
+        "position": rms(poses[:, 3:]) / data.noise.position,
+        "rotation": rms(poses[:, :3]) / data.noise.rotation,
+        "acceleration": rms(imu[:, 3:]),
+        "rate": rms(imu[:, :3]),
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Even knots: interval i begins at start_s + i step_s, holds `samples` of the IMU, and sees coefficients i to i +
-    degree.
-    """
+    """Even knots: interval i begins at start_s + i step_s and sees coefficients i to i + degree."""
 
     start_s: float
     step_s: float
     intervals: int
-    samples: int
-
-    def at(self, times_s: FloatArray) -> At:
-        """Where times fall."""
-        u = (times_s - self.start_s) / self.step_s
-        # a knot's time, whatever its rounding, is in the interval after it
-        interval = np.clip(np.floor(u + 1e-6), 0, self.intervals - 1).astype(np.int64)
-        return At(interval, _basis(u - interval, self.step_s))
-
-    def basis(self) -> FloatArray:
-        """Of the IMU's samples in any interval: (derivative, samples, coefficients)."""
-        return _basis(np.arange(self.samples) / self.samples, self.step_s)
 
     @property
     def size(self) -> int:
         """How many coefficients there are."""
         return self.intervals + DEGREE
 
-    def values(self, coefficients: FloatArray, first: int, last: int) -> FloatArray:
-        """Value, first and second derivative at the IMU's samples of the intervals first to last: (3, intervals,
-        samples, channels).
-        """
-        windows = sliding_window_view(coefficients[first : last + DEGREE], LOCAL, axis=0)
-        return np.einsum("dsk,ick->disc", self.basis(), windows, optimize=True)
+    @property
+    def knots(self) -> FloatArray:
+        """Times (s) of all knots, those beyond both ends included."""
+        return self.start_s + self.step_s * np.arange(-DEGREE, self.intervals + LOCAL, dtype=float)
 
-    def fit(self, x: FloatArray) -> FloatArray:
-        """Coefficients (size, channels) of the spline nearest to x at the samples (intervals * samples, channels)."""
-        from scipy.interpolate import make_lsq_spline
+    def values(self, coefficients: FloatArray, times_s: FloatArray, derivative: int) -> FloatArray:
+        """(times, channels)."""
+        from scipy.interpolate import BSpline
 
-        knots = np.arange(-DEGREE, self.intervals + LOCAL, dtype=float)
-        return np.asarray(make_lsq_spline(np.arange(len(x)) / self.samples, x, knots, DEGREE).c, dtype=float)
+        return np.asarray(BSpline(self.knots, coefficients, DEGREE)(times_s, nu=derivative), dtype=float)
 
-    def smooth(self, at: At, x: FloatArray, bandwidth_hz: float) -> FloatArray:
+    def interval(self, times_s: FloatArray) -> NDArray[np.int64]:
+        """Of each time; a knot's time, whatever its rounding, is in the interval after it."""
+        place = np.floor((times_s - self.start_s) / self.step_s + 1e-6)
+        return np.clip(place, 0, self.intervals - 1).astype(np.int64)
+
+    def basis(self, times_s: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
+        """The interval of each time, and its splines with derivatives: (derivative, times, coefficients)."""
+        from scipy.interpolate import BSpline
+
+        interval = self.interval(times_s)
+        u = (times_s - self.start_s) / self.step_s - interval
+        spline = BSpline(np.arange(-DEGREE, LOCAL + 1, dtype=float), np.eye(LOCAL), DEGREE)
+        return interval, np.array([np.asarray(spline(u, nu=d)) / self.step_s**d for d in range(3)], dtype=float)
+
+    def smooth(self, times_s: FloatArray, x: FloatArray, bandwidth_hz: float) -> FloatArray:
         """Coefficients of a spline near x (times, channels) that follows it up to the bandwidth and bridges gaps.
 
         Second differences of the coefficients are penalised (Eilers & Marx 1996, Statistical Science 11:89).
         """
-        b = at.basis[0]
-        band, right = np.zeros((LOCAL, self.size)), np.zeros((self.size, x.shape[1]))
-        for i in range(LOCAL):
-            np.add.at(right, at.interval + i, b[:, i, None] * x)
-            for j in range(i + 1):
-                np.add.at(band[i - j], at.interval + j, b[:, i] * b[:, j])
+        normal, (interval, basis) = _Normal(self.size, 1, x.shape[1]), self.basis(times_s)
+        normal.add(interval, basis[0, :, None], x[:, None])
         per_knot = len(x) / self.intervals
-        _add_second_differences(band, per_knot / (2 * np.pi * bandwidth_hz * self.step_s) ** 4)
-        return _solve_banded(band, right)
+        normal.add_second_differences(per_knot / (2 * np.pi * bandwidth_hz * self.step_s) ** 4)
+        return normal.solve()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class At:
-    """Any times: the interval of each, and its basis (derivative, times, coefficients)."""
+class _Normal:
+    """Normal equations of splines' coefficients with some channels: positive definite, in lower banded form."""
 
-    interval: NDArray[np.int64]
-    basis: FloatArray
+    def __init__(self, size: int, channels: int, columns: int) -> None:
+        """Without any rows, for so many right sides."""
+        self.channels = channels
+        self.band = np.zeros((channels * LOCAL, channels * size))
+        self.right = np.zeros((channels * size, columns))
 
-    def values(self, coefficients: FloatArray) -> FloatArray:
-        """(derivative, times, channels)."""
-        return np.einsum("dnk,nck->dnc", self.basis, sliding_window_view(coefficients, LOCAL, axis=0)[self.interval])
+    def add(self, interval: NDArray[np.int64], J: FloatArray, y: FloatArray) -> None:
+        """Add rows J (times, rows, unknowns of an interval) = y (times, rows, columns); intervals in order."""
+        first = np.flatnonzero(np.diff(interval, prepend=-1))
+        transposed = J.swapaxes(1, 2)
+        product, gradient = (np.add.reduceat(transposed @ x, first, axis=0) for x in (J, y))
+        start, (i, j) = self.channels * interval[first, None], np.tril_indices(J.shape[2])
+        np.add.at(self.band, (i - j, start + j), product[:, i, j])
+        np.add.at(self.right, start + np.arange(J.shape[2]), gradient)
 
+    def add_second_differences(self, weight: float) -> None:
+        """Add weight (c[i] - 2 c[i + 1] + c[i + 2])^2 of each channel."""
+        stride, n = self.channels, self.band.shape[1] - 2 * self.channels
+        for i, a in enumerate((1.0, -2.0, 1.0)):
+            for j, c in enumerate((1.0, -2.0, 1.0)[: i + 1]):
+                self.band[(i - j) * stride, j * stride : j * stride + n] += weight * a * c
 
-def _basis(u: FloatArray, step_s: float) -> FloatArray:
-    """B-splines at fractions u of an interval, and their derivatives: (derivative, fractions, coefficients)."""
-    from scipy.interpolate import BSpline
+    def solve(self) -> FloatArray:
+        """The unknowns, (coefficients x channels, columns)."""
+        from scipy.linalg import solveh_banded
 
-    spline = BSpline(np.arange(-DEGREE, LOCAL + 1, dtype=float), np.eye(LOCAL), DEGREE)
-    return np.array([np.asarray(spline(u, nu=d)) / step_s**d for d in range(3)], dtype=float)
-
-
-def _add_second_differences(band: FloatArray, weight: float, stride: int = 1) -> None:
-    """Add weight (c[i] - 2 c[i + stride] + c[i + 2 stride])^2 to banded normal equations, in lower form."""
-    n = band.shape[1] - 2 * stride
-    for i, a in enumerate((1.0, -2.0, 1.0)):
-        for j, c in enumerate((1.0, -2.0, 1.0)[: i + 1]):
-            band[(i - j) * stride, j * stride : j * stride + n] += weight * a * c
-
-
-def _solve_banded(band: FloatArray, right: FloatArray) -> FloatArray:
-    """x with A x = right, for a positive definite A in lower banded form."""
-    from scipy.linalg import solveh_banded
-
-    try:
-        return np.asarray(solveh_banded(band, right, lower=True, check_finite=False), dtype=float)
-    except np.linalg.LinAlgError:
-        raise DataProblem("fusion", "some stretch of the motion was seen by no instrument") from None
+        try:
+            return np.asarray(solveh_banded(self.band, self.right, lower=True, check_finite=False), dtype=float)
+        except np.linalg.LinAlgError:
+            raise DataProblem("fusion", "some stretch of the motion was seen by no instrument") from None

@@ -17,8 +17,8 @@ from palpate.motion.cloud import (
     Alignment,
     Reason,
     align,
-    averaged,
     known_points,
+    mean_places,
     nan_median,
     without_outliers,
 )
@@ -27,7 +27,6 @@ from palpate.physics.arrays import BoolArray, FloatArray, runs
 IntArray = NDArray[np.int64]
 
 _FRAMES_FOR_NOISE = 500
-_ROUNDS_FOR_PLACES = 20
 _SETTLED_M = 2e-5
 """Places that change by less from round to round are good enough to measure the spread about them."""
 _BLOCK = 1024
@@ -120,7 +119,7 @@ def find_scale(points: FloatArray, cloud: FloatArray, least_m: float) -> Scale:
     the misfit.
     """
     p = some_frames(points)
-    fast, spread = fast_noise(points), typical_misfit(p, mean_places(p, cloud), least_m)
+    fast, spread = fast_noise(points), typical_misfit(p, recorded_places(p, cloud), least_m)
     if not np.isfinite(fast):
         fast = spread  # no two frames follow each other
     bending, off = np.sqrt(max(spread**2 - fast**2, 0.0)), typical_misfit(p, cloud, least_m)
@@ -171,14 +170,9 @@ def typical_misfit(points: FloatArray, cloud: FloatArray, least_m: float) -> flo
     return max(first, second)
 
 
-def mean_places(points: FloatArray, start: FloatArray) -> FloatArray:
-    """(k, 3) the recording's own robust mean places, from some hundred frames, from a cloud that may be off."""
-    p, places = some_frames(points), start
-    for turn in range(_ROUNDS_FOR_PLACES):
-        before, places = places, averaged(p, places, robust=turn > 0)
-        if np.nanmax(np.abs(places - before), initial=0.0) < _SETTLED_M:
-            break
-    return places
+def recorded_places(points: FloatArray, start: FloatArray) -> FloatArray:
+    """(k, 3) the recording's robust mean places, from some hundred frames, from a cloud that may be off."""
+    return mean_places(some_frames(points), start, robust=True, settled_m=_SETTLED_M)
 
 
 def some_frames(points: FloatArray) -> FloatArray:
@@ -454,8 +448,6 @@ def believed_exchanges(
     for number, pattern in enumerate(patterns):
         for group in _groups(pattern):
             frames_of.setdefault(group, []).append(changed[which.ravel() == number])
-    certain: list[Exchange] = []
-    doubtful: list[Exchange] = []
     for group, lists in sorted(frames_of.items()):
         active = np.zeros(len(places), dtype=bool)
         active[np.concatenate(lists)] = True
@@ -468,27 +460,18 @@ def believed_exchanges(
             sure = at[active[at]]
             there = seen[sure][:, group]
             proven = ((places[sure][:, group] >= 0) & there).sum(axis=1).max() > 1
+            if not proven and len(sure) < _CHANCE_FRAMES:
+                places[at[:, None], group] = group
+                continue
             labels = [(i, int(to)) for i in group for to in np.unique(places[sure[seen[sure, i]], i])]
-            exchange = Exchange(group, at, frozenset((i, to) for i, to in labels if to not in (i, -1)))
-            (certain if proven or len(sure) >= _CHANCE_FRAMES else doubtful).append(exchange)
-    for one in doubtful:
-        # shortly before or after one that is certain, of which it shows a part
-        gaps = [
-            max(one.frames[0] - other.frames[-1], other.frames[0] - one.frames[-1])
-            for other in certain
-            if one.pairs <= other.pairs
-        ]
-        if min(gaps, default=longest + 1) <= longest:
-            exchanges.append(one)
-        else:
-            places[one.frames[:, None], one.markers] = one.markers
-    for one in certain:
+            exchanges.append(Exchange(group, at, frozenset((i, to) for i, to in labels if to not in (i, -1))))
+    for one in exchanges:
         # also in those frames that do not tell, if its pairs are one permutation
         group, to = one.markers, dict(one.pairs)
         if len(to) == len(one.pairs) == len(group) and sorted(to.values()) == list(group):
             unchanged = one.frames[(places[one.frames][:, group] == group).all(axis=1)]
             places[unchanged[:, None], group] = [to[i] for i in group]
-    return places, certain + exchanges
+    return places, exchanges
 
 
 def whole_exchanges(places: IntArray) -> list[IntArray]:
