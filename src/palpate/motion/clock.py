@@ -14,21 +14,21 @@ from palpate.physics.arrays import FloatArray, rate_hz
 Interval = tuple[float, float]
 IntArray = NDArray[np.int64]
 
-_WIDEST = 512
+_WIDEST_ROWS = 512
 """Rows; over longer windows the rate of a clock may change by itself."""
 _GAP_STDS = 6.0
 """A step of the count against the stamps is believed from this many standard deviations on."""
 _STALL_S = 0.2
 """Stamps may be late this long, while a computer was busy, without a sample being missing."""
-_BLOCK = 512
-_TOGETHER = 0.2
+_ROWS_OF_BLOCK = 512
+_ONE_PACKET = 0.2
 """Periods; rows stamped closer to each other arrived in one packet."""
-_MANY = 5
+_FEWEST_REGULAR_GAPS = 5
 """Gaps; fewer than this many at equal distances may be chance."""
 _LARGEST_PERIODS, _LARGEST_S = 5.0, 0.02
 """Lasting deviations of the stamps from an even clock are refused beyond the larger of the two."""
 _NOWHERE: IntArray = np.empty(0, dtype=np.int64)
-_LASTING = 128
+_LASTING_ROWS = 128
 """Rows: what deviates for half of these lasts; packets and stalls are shorter."""
 DRIFT_OF_CRYSTALS_PPM = 50.0
 """Standard deviation of the drift between two quartz clocks, for as long as no measurement says more."""
@@ -41,7 +41,7 @@ ATTENUATION_DB = 80.0
 _FINENESS = 512
 """Points of the kernel's table per input sample; linear interpolation between them is right to 1e-6."""
 _WEIGHTS_AT_ONCE = 1 << 20
-_UNEVEN = 0.05
+_OFF_PERIODS = 0.05
 """Periods by which a time may deviate from an even clock; more would be noise in the result."""
 
 
@@ -126,9 +126,9 @@ class _Scale:
 def _unpacked(t: FloatArray) -> FloatArray:
     """Stamps of rows that arrived in packets, each at the distance of its samples from the last, which came in time."""
     steps = np.diff(t)
-    if np.mean(steps < _TOGETHER * (t[-1] - t[0]) / len(steps)) < 0.05:
+    if np.mean(steps < _ONE_PACKET * (t[-1] - t[0]) / len(steps)) < 0.05:
         return t
-    last = np.append(steps > _TOGETHER * _period(_scales(t, 0.0), 0.0).period, True)
+    last = np.append(steps > _ONE_PACKET * _period(_scales(t, 0.0), 0.0).period, True)
     ends = np.flatnonzero(last)
     period = float(np.median(np.diff(t[ends]) / np.diff(ends)))
     packet_end = ends[np.cumsum(last) - last]  # the packet's last row, for each row
@@ -142,14 +142,14 @@ def _count(t: FloatArray, what: str) -> IntArray:
     quantum, per_step = _quantum(t)
     rounding_s = quantum / np.sqrt(12)
     chosen = first = _with_gaps(t, 0.0 if per_step == 1 else rounding_s)
-    if quantum > 0 and _gaps(chosen) >= _MANY:
+    if quantum > 0 and _gaps(chosen) >= _FEWEST_REGULAR_GAPS:
         # A clock slower than the rounding, and a clock as fast as the rounding that loses samples regularly, write
         # the same stamps. The former is simpler, if rounding explains what is left.
         slower = [np.arange(len(t), dtype=np.int64), *([_with_gaps(t, rounding_s)] if per_step == 1 else [])]
         for count in slower[::-1]:
             start, period = _line(count, t)
             off = float(np.quantile(np.abs(t - start - period * count), 0.999))  # a few rows beside gaps aside
-            chosen = count if off < 0.75 * quantum and _gaps(first) >= _gaps(count) + _MANY else chosen
+            chosen = count if off < 0.75 * quantum and _gaps(first) >= _gaps(count) + _FEWEST_REGULAR_GAPS else chosen
     _refuse_two_rates(t, chosen, what)
     return chosen
 
@@ -173,7 +173,7 @@ def _scales(t: FloatArray, rounding_s: float) -> list[_Scale]:
     total = _sums(t - t[0] - mean_period * np.arange(len(t)))
     scales: list[_Scale] = []
     width = 1
-    while width <= min(_WIDEST, max(1, len(t) // 8)):
+    while width <= min(_WIDEST_ROWS, max(1, len(t) // 8)):
         jump = _jumps(total, width)
         middle = float(np.median(jump))
         off = np.abs(jump - middle)
@@ -279,14 +279,14 @@ def _edge(level: FloatArray, near: int, reach: int, missing: int) -> int:
 
 def _refuse_two_rates(t: FloatArray, count: IntArray, what: str) -> None:
     """Where gaps are dense, the rows between them must still tick at the common rate."""
-    block, gaps = np.unique(np.flatnonzero(np.diff(count) > 1) // _BLOCK, return_counts=True)
+    block, gaps = np.unique(np.flatnonzero(np.diff(count) > 1) // _ROWS_OF_BLOCK, return_counts=True)
     if (gaps < 10).all():
         return
     scales = _scales(t, 0.0)
     common = _period(scales, 0.0).period
     fine = _fine(scales, common)
     for b in block[gaps >= 10]:
-        part = t[_BLOCK * b : _BLOCK * (b + 1)]
+        part = t[_ROWS_OF_BLOCK * b : _ROWS_OF_BLOCK * (b + 1)]
         width = min(fine.width, len(part) // 4)
         period = float(np.median(_jumps(_sums(part), width))) / width
         if abs(period / common - 1) > max(0.05, _GAP_STDS * fine.noise_s / (common * width)):
@@ -302,7 +302,7 @@ _REMEDY = "record at one rate and without losing many samples, or cut the file w
 
 def _refuse_uneven(t: FloatArray, off: FloatArray, period: float, what: str) -> None:
     """Stamps may not leave the even clock for long."""
-    blocks = max(1, len(off) // _LASTING)
+    blocks = max(1, len(off) // _LASTING_ROWS)
     size = len(off) // blocks
     lasting = np.median(off[: blocks * size].reshape(blocks, size), axis=1)
     worst = int(np.abs(lasting).argmax())
@@ -369,7 +369,7 @@ def interpolated(at_s: FloatArray, times_s: FloatArray, x: FloatArray) -> FloatA
     return np.array([np.interp(at_s, times_s, column) for column in x.T], dtype=float).T
 
 
-def even_rate(times_s: FloatArray, what: str, most: float = _UNEVEN) -> float:
+def even_rate(times_s: FloatArray, what: str, most: float = _OFF_PERIODS) -> float:
     """Samples per second of an even clock from which none is missing; refused where it is off by `most` periods."""
     if len(times_s) < 2 or not times_s[-1] > times_s[0]:
         raise DataProblem(what, f"{len(times_s)} samples have no rate")

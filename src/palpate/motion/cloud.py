@@ -19,28 +19,28 @@ from palpate.recording import Recording
 
 NOISE_M = 3e-4
 """Usual noise of a marker's coordinate, where none was measured."""
-_BLOCK = 4096
+_FRAMES_AT_ONCE = 4096
 """Frames at a time, so that their temporaries stay in the cache."""
 _LARGEST_TURN_RAD = 0.05
 """Markers whose noise alone turns the body by more than this (standard deviation) lie on a line."""
-_THIN = 0.01
+_THINNEST = 0.01
 """Width of a cloud over its length below which it is a line, whatever the noise."""
-_LEAST = 4
+_FEWEST_TO_DOUBT_ONE = 4
 """Markers of which one may be taken away."""
-_SINGULAR = 1e-3
+_LEAST_SHOWN = 1e-3
 """1 - leverage below which the others do not give the marker a place."""
 _STILL_M = 2e-3
 """A body whose markers stay within this is still."""
 _STILL_S = 1.0
 """Length of the stillest stretch, where none is stated."""
-_PIECE_S = 0.1
+_AVERAGED_S = 0.1
 """Noise is averaged over pieces of this length before movement is judged."""
 _MOST_FRAMES = 3000
 """Frames, evenly chosen, that are enough for the mean of a recording."""
-_ROUNDS = 50
-_CONVERGED = 1e-6
+_MEAN_ROUNDS = 50
+_MEAN_SETTLED = 1e-6
 """Of the body's size: what the noise of thousands of frames leaves; all of them have the last word."""
-_NEAR = 4.0
+_NEAR_ITS_PLACE = 4.0
 """Times the usual distance from its place: farther away a marker is not itself."""
 _ROBUST_M = 1e-3
 """Errors well above this and above the recording's own count for little in a robust mean."""
@@ -131,8 +131,8 @@ def align(
     if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
         raise DataProblem("marker weights", "a weight is negative or not a number", remedy="weights are 0 or more")
     blocks: list[Alignment] = []
-    for start in range(0, max(frames, 1), _BLOCK):
-        part = slice(start, start + _BLOCK)
+    for start in range(0, max(frames, 1), _FRAMES_AT_ONCE):
+        part = slice(start, start + _FRAMES_AT_ONCE)
         w = weights if weights is None or weights.ndim == 1 else weights[part]
         blocks.append(_align_block(points[part], cloud, w, noise_m))
     return Alignment.joined(blocks)
@@ -160,7 +160,7 @@ def _align_block(p: FloatArray, cloud: FloatArray, weights: FloatArray | None, n
     lever, count = np.sqrt(np.maximum(smallest, 0.0)), used.sum(axis=1)
     effective = count if weights is None else total[:, 0] ** 2 / np.maximum((w * w).sum(axis=1), 1e-300)
     turn_std = noise_m / np.maximum(lever * np.sqrt(effective), 1e-300)
-    unsure = (turn_std > _LARGEST_TURN_RAD) | ~(lever > _THIN * np.sqrt(largest))
+    unsure = (turn_std > _LARGEST_TURN_RAD) | ~(lever > _THINNEST * np.sqrt(largest))
     reason = np.where(count < 3, Reason.TOO_FEW, np.where(unsure, Reason.COLLINEAR, Reason.OK)).astype(np.int8)
     known = reason == Reason.OK
     R[~known] = np.nan
@@ -198,7 +198,7 @@ def deletion(points: FloatArray, cloud: FloatArray, fit: Alignment) -> tuple[Flo
     moment = np.where(fit.usable[:, None, None], squares - d.swapaxes(1, 2) @ d, np.eye(3))
     cross = skew(d)
     shown = np.eye(3) * (1 - 1 / n[:, :, None, None]) - cross @ np.linalg.inv(moment)[:, None] @ cross.swapaxes(2, 3)
-    known = used & (np.linalg.det(shown) > _SINGULAR)
+    known = used & (np.linalg.det(shown) > _LEAST_SHOWN)
     away = np.linalg.solve(np.where(known[:, :, None, None], shown, np.eye(3)), e[..., None])[..., 0]
     return away, (e * away).sum(axis=2) * known
 
@@ -225,7 +225,7 @@ def without_outliers(
         part = now.at(left)
         off, gain = deletion(points[left], cloud, part)
         wrong = (np.linalg.norm(off, axis=2) > away_m) & (gain > noise_m**2)
-        wrong &= (part.used.sum(axis=1) >= _LEAST)[:, None] & (True if suspect is None else suspect[left])
+        wrong &= (part.used.sum(axis=1) >= _FEWEST_TO_DOUBT_ONE)[:, None] & (True if suspect is None else suspect[left])
         some = wrong.any(axis=1)
         left, worst = left[some], np.where(wrong, gain, 0.0)[some].argmax(axis=1)
         if len(left) == 0:
@@ -407,14 +407,14 @@ def mean_cloud(markers: Markers, *, robust: bool = True) -> Cloud:
         raise DataProblem("reference cloud", "no frame shows three markers")
     start = np.where(seen[best, :, None], points[best], np.nan)
     size = float(np.ptp(start[seen[best]], axis=0).max())
-    cloud = mean_places(points, start, robust=robust, settled_m=_CONVERGED * size)
+    cloud = mean_places(points, start, robust=robust, settled_m=_MEAN_SETTLED * size)
     if not np.isfinite(cloud[ever]).all():
         lost = _chosen(markers.names, ever & ~known_points(cloud))
         raise DataProblem("reference cloud", f"{', '.join(lost)}: never seen together with three others")
     for _ in range(2):  # the mean of all that is near its place in any frame scatters less than a median of some
         body = _aligned(markers.points, cloud, robust=robust)
         away = np.linalg.norm(body - cloud, axis=2)
-        near = away <= _NEAR * nan_median(away, axis=0)
+        near = away <= _NEAR_ITS_PLACE * nan_median(away, axis=0)
         mean = nan_mean(np.where(near[:, :, None], body, np.nan), axis=0)
         cloud = np.where(np.isfinite(mean), mean, cloud)
     back = align(cloud[None], start)
@@ -450,7 +450,7 @@ def select_markers(markers: Markers, names: Iterable[str]) -> Markers:
 def _movement(markers: Markers) -> FloatArray:
     """(markers,) how far each one goes from its mean place, m, noise averaged over pieces of 0.1 s; NaN if unseen."""
     times = markers.times_s
-    pieces = max(2, int((times[-1] - times[0]) / _PIECE_S)) if len(times) > 1 else 1
+    pieces = max(2, int((times[-1] - times[0]) / _AVERAGED_S)) if len(times) > 1 else 1
     cuts = np.asarray(times[0] + float(times[-1] - times[0]) * np.arange(1, pieces) / pieces, dtype=float)
     parts = np.split(markers.points, np.asarray(np.searchsorted(times, cuts), dtype=np.int64))
     means = np.array([nan_mean(part, axis=0) for part in parts if len(part)], dtype=float)
@@ -482,7 +482,7 @@ def mean_places(points: FloatArray, start: FloatArray, *, robust: bool, settled_
     Robust is the median of frames aligned with little weight for what is far from its place: frames that are aligned
     wrongly, with exchanged labels say, would pull a weighted mean away step by step. A marker without a place gets one.
     """
-    for turn in range(_ROUNDS):
+    for turn in range(_MEAN_ROUNDS):
         robust_now = robust and turn > 0
         body = _aligned(points, start, robust=robust_now)
         middle = nan_median(body, axis=0) if robust_now else nan_mean(body, axis=0)

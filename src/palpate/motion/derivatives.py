@@ -130,17 +130,17 @@ def filter_weights(window: int, order: int, derivative: int) -> FloatArray:
     return savitzky_golay(np.eye(window), window, order, derivative=derivative)[window // 2]
 
 
-_PIECE_S = 2.5
+_SPECTRUM_PIECE_S = 2.5
 """Length of the pieces whose spectra are averaged: frequencies 0.4 Hz apart are resolved."""
-_FLATNESS = 0.001
+_LIGHT_LOSS = 0.001
 """What a light window may take from an acceleration at the bandwidth."""
-_SHORTEST = 64
+_SHORTEST_PIECE = 64
 """Samples in a piece, at least."""
-_FLOOR = ((0.45, 0.65), (0.65, 0.95))
+_FLOOR_BANDS = ((0.45, 0.65), (0.65, 0.95))
 """Bands, in Nyquist rates, in which white noise is equally strong."""
-_FLAT = 1.6
+_FLATTEST_RATIO = 1.6
 """Largest ratio of the noise power in the two bands that still counts as flat."""
-_FLAT_STDS = 4.0
+_FLAT_RATIO_STDS = 4.0
 """Standard deviations of that ratio that are allowed in addition."""
 
 
@@ -226,7 +226,7 @@ def light_window_s(rate_hz: float, bandwidth_hz: float, order: int = 4) -> float
         n = np.arange(-(window // 2), window // 2 + 1)
         x = 2 * np.pi * bandwidth_hz / rate_hz
         # the loss grows with frequency up to far beyond the bandwidth
-        if abs(-(np.cos(x * n) @ filter_weights(window, order, 2)) / x**2 - 1) > _FLATNESS:
+        if abs(-(np.cos(x * n) @ filter_weights(window, order, 2)) / x**2 - 1) > _LIGHT_LOSS:
             break
         best = window
     return best / rate_hz
@@ -291,8 +291,8 @@ def _piece_size(rate: float, second: list[FloatArray], what: str) -> int:
     """Samples in a piece: a power of two, shorter where the recording has gaps."""
     seen = np.logical_and.reduce([np.isfinite(d).all(axis=1) for d in second])
     longest = max((b - a for a, b in runs(seen)), default=0)
-    size = 1 << max(6, round(np.log2(_PIECE_S * rate)))
-    while size > _SHORTEST and longest < 4 * size:
+    size = 1 << max(6, round(np.log2(_SPECTRUM_PIECE_S * rate)))
+    while size > _SHORTEST_PIECE and longest < 4 * size:
         size //= 2
     if longest < 2 * size:
         raise DataProblem(
@@ -383,16 +383,16 @@ def _white_floor(second: FloatArray, rate: float, what: str) -> float:
 
     By short pieces, of which knocks and swapped markers spoil few.
     """
-    f = _frequencies(_SHORTEST, rate)
-    _, median, pieces = spectrum(second, _SHORTEST, rate)
-    density, relative = median / _seen_of_white(_SHORTEST, f, rate), f / (rate / 2)
-    bands = [density[(relative > a) & (relative < b)] for a, b in _FLOOR]
+    f = _frequencies(_SHORTEST_PIECE, rate)
+    _, median, pieces = spectrum(second, _SHORTEST_PIECE, rate)
+    density, relative = median / _seen_of_white(_SHORTEST_PIECE, f, rate), f / (rate / 2)
+    bands = [density[(relative > a) & (relative < b)] for a, b in _FLOOR_BANDS]
     low, high = (float(np.median(band)) for band in bands)  # a hum is a line and no floor
     if not high > 0:
         raise DataProblem(what, "there is no noise to see", remedy="state the window, or a still segment")
     # pieces overlap by half: about one free number for two pieces and two frequencies
     scatter = float(np.sqrt(sum(1 / (len(band) / 2 * max(pieces / 2, 1)) for band in bands)))
-    if max(low / high, high / low) > _FLAT + _FLAT_STDS * scatter:
+    if max(low / high, high / low) > _FLATTEST_RATIO + _FLAT_RATIO_STDS * scatter:
         way = "falls towards" if low > high else "rises towards"
         raise DataProblem(
             what,
@@ -409,7 +409,7 @@ def _still_level(
 ) -> FloatArray:
     """The noise's spectral density at frequencies f as a still segment shows it, white or not."""
     inside = (times_s[1:-1] > still[0]) & (times_s[1:-1] < still[1])
-    size = min(_SHORTEST, 1 << int(np.log2(max(inside.sum() // 2, 1))))
+    size = min(_SHORTEST_PIECE, 1 << int(np.log2(max(inside.sum() // 2, 1))))
     part = second[inside]
     if size < 32 or not np.isfinite(part).all():
         raise DataProblem(
@@ -430,11 +430,11 @@ def _still_level(
 
 Span = tuple[int, int]
 
-_CHUNK = 1 << 16
+_SAMPLES_AT_ONCE = 1 << 16
 """Samples differentiated at a time: what is at hand stays in the processor's cache."""
-_FARTHEST = 3.0
+_FARTHEST_TURN = 3.0
 """rad; rotation vectors are unique up to pi."""
-_UNEVEN = 0.1
+_OFF_STEP = 0.1
 """Periods; a clock whose steps deviate more is not even."""
 
 
@@ -565,7 +565,7 @@ def _rate_beside_gaps(times_s: FloatArray, what: str) -> float:
     regular = np.abs(steps - period) < 0.5 * period
     period = float(steps[regular].mean())
     off = np.abs(steps / period - np.round(steps / period))
-    if off.max() > _UNEVEN or steps.min() < 0.5 * period:
+    if off.max() > _OFF_STEP or steps.min() < 0.5 * period:
         worst = int(np.maximum(off, steps < 0.5 * period).argmax())
         raise DataProblem(
             what,
@@ -633,7 +633,7 @@ def _differentiate_rotation(
     fitted, omega, omega_dot = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((n, 3))
     weights = [savitzky_golay(np.eye(window), window, order, derivative=d, rate_hz=rate_hz) for d in range(3)]
     centre = np.clip(np.arange(n), half, n - 1 - half)
-    for at in np.array_split(np.arange(n), 1 + n * window // _CHUNK):
+    for at in np.array_split(np.arange(n), 1 + n * window // _SAMPLES_AT_ONCE):
         reference = R[centre[at], None]
         phi = log_rotation(reference.swapaxes(2, 3) @ R[centre[at, None] + np.arange(-half, half + 1)])
         phi0, phi1, phi2 = (np.einsum("nw,nwi->ni", w[half + at - centre[at]], phi) for w in weights)
@@ -641,7 +641,7 @@ def _differentiate_rotation(
         omega[at], omega_dot[at] = body_rates(phi0, phi1, phi2)
     chord = np.sqrt(((R[1:] - R[:-1]) ** 2).sum(axis=(1, 2)) / 8)  # sine of half the angle from one to the next
     path = np.concatenate([[0.0], 2 * np.arcsin(np.minimum(chord, 1.0)).cumsum()])
-    lost = np.maximum(path[centre] - path[centre - half], path[centre + half] - path[centre]) > _FARTHEST
+    lost = np.maximum(path[centre] - path[centre - half], path[centre + half] - path[centre]) > _FARTHEST_TURN
     for x in (fitted, omega, omega_dot):
         x[lost] = np.nan
     return fitted, omega, omega_dot

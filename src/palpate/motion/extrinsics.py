@@ -22,30 +22,30 @@ from palpate.physics.arrays import FloatArray, least_squares, rate_hz, symmetric
 from palpate.physics.inertia import body_columns, body_features
 from palpate.physics.motion import Kinematics, Motion, Poses, exp_rotation, log_rotation, skew
 
-_BANDWIDTH_HZ = 5.0
+_HAND_HZ = 5.0
 """A hand's motion; above it the second derivative of marker positions is mostly noise."""
 _MOST_STEPS = 20
-_OUTLYING = 6.0
-_MIRRORED = 0.05
+_OUTLYING_STDS = 6.0
+_MIRRORED_SHARE = 0.05
 _SENSE = "check the sense of the wrench (person on object) and the handedness of both frames"
 _NEAR_M = 1.0
 """An instrument sits within about this of the frame that it is on."""
-_PIECE_S = 2.0
+_INDEPENDENT_S = 2.0
 _FEWEST_PIECES = 8
 OTHER_AXES = "turn the object about other axes, too"
 """What shows a turn or lever arm that is not known."""
 UNKNOWN_TURN, UNKNOWN_LEVER = float(np.radians(2.0)), 0.02
 """Standard deviations (rad, m) from which a component is called unknown."""
-_FREE = 1e6
+_FREE_VARIANCE = 1e6
 """Variance (rad2, m2) of what nothing determines."""
-_OPEN = 1e-9
+_OPEN_SHARE = 1e-9
 """Share of the largest information below which a direction is open."""
 _SMALL_TURN, _SMALL_MOVE = float(np.radians(1.0)), 0.005
 """rad, m: what a drawing and a screwdriver may differ by without a word."""
 _FATAL_TURN = float(np.radians(10.0))
 _RELABELLED = float(np.radians(8.0))
 """rad: a turn this close to exchanged axes is exchanged axes."""
-_LEAST = 1e-6
+_KNOWN_BEST = 1e-6
 """rad, m: nothing is known better."""
 _DIFFERENT_STDS = 3.0
 """Standard deviations from which a difference is one."""
@@ -153,7 +153,7 @@ def fit_rotation(times_s: FloatArray, a: FloatArray, b: FloatArray) -> Placement
     R = _kabsch(a, b, "rotation", "check the signs and the order of the axes of both instruments")
     z = b @ R.T
     covariance = _sandwich(t, -skew(z), a - z)
-    full = np.diag([0.0] * 3 + [_FREE] * 3)
+    full = np.diag([0.0] * 3 + [_FREE_VARIANCE] * 3)
     full[:3, :3] = covariance
     explained = 1 - float(((a - z) ** 2).sum() / max((a**2).sum(), 1e-300))
     return Placement(R, np.zeros(3), full, _weak("turn about", covariance, UNKNOWN_TURN), explained)
@@ -189,7 +189,7 @@ def gyroscope_rotation(poses: Poses, times_s: FloatArray, angular_rate: FloatArr
 def _without(x: FloatArray, off: FloatArray) -> FloatArray:
     """x with NaN in rows that are off by far more than is usual: poses of swapped markers, knocks."""
     middle = np.nanmedian(off, axis=0)
-    far = np.abs(off - middle) > _OUTLYING * 1.4826 * np.nanmedian(np.abs(off - middle), axis=0)
+    far = np.abs(off - middle) > _OUTLYING_STDS * 1.4826 * np.nanmedian(np.abs(off - middle), axis=0)
     return np.where(far.any(axis=1, keepdims=True), np.nan, x)
 
 
@@ -284,8 +284,8 @@ def _imu_columns(
     slope = np.full(omega.shape, np.nan)
     slope[2:-2] = (omega[:-4] - 8 * omega[1:-3] + 8 * omega[3:-1] - omega[4:]) / (12 * (at[-1] - at[0]) / (len(at) - 1))
     terms = [(R @ x).reshape(-1, 9) for x in (skew(f), skew(slope) + skew(omega) @ skew(omega), _identities(len(R)))]
-    grid, (force, *smooth) = _one_lowpass(at, np.einsum("nij,nj->ni", R, f), *terms, bandwidth_hz=_BANDWIDTH_HZ)
-    _, (p2,) = _one_lowpass(at, poses.position, bandwidth_hz=_BANDWIDTH_HZ, second=True)
+    grid, (force, *smooth) = _one_lowpass(at, np.einsum("nij,nj->ni", R, f), *terms, bandwidth_hz=_HAND_HZ)
+    _, (p2,) = _one_lowpass(at, poses.position, bandwidth_hz=_HAND_HZ, second=True)
     turn, lever, zero = (x.reshape(-1, 3, 3) for x in smooth)
     columns, y = np.concatenate([turn, lever, _identities(len(grid)), zero], axis=2), force - p2
     use = np.isfinite(columns).all(axis=(1, 2)) & np.isfinite(y).all(axis=1)
@@ -354,7 +354,7 @@ def _kabsch(a: FloatArray, b: FloatArray, what: str, remedy: str) -> FloatArray:
     """R with a = R b in least squares, for vectors (n, 3) without mean; refuses mirror images."""
     U, s, Vt = np.linalg.svd(a.T @ b)
     handed = float(np.linalg.det(U @ Vt))
-    if handed < 0 and s[2] > _MIRRORED * s[0]:
+    if handed < 0 and s[2] > _MIRRORED_SHARE * s[0]:
         raise DataProblem(
             what, "the two are mirror images: an axis has the wrong sign or two are swapped", remedy=remedy
         )
@@ -418,17 +418,17 @@ def _sandwich(t: FloatArray, A: FloatArray, residual: FloatArray) -> FloatArray:
     s = _scores(A, residual, index, count)
     scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
     values, vectors = np.linalg.eigh(H / scale[:, None] / scale)
-    known = values > _OPEN * values[-1]
+    known = values > _OPEN_SHARE * values[-1]
     inverse = (vectors[:, known] / values[known]) @ vectors[:, known].T / scale[:, None] / scale
     open_ = vectors[:, ~known] / scale[:, None]
     open_ = open_ / np.maximum(np.linalg.norm(open_, axis=0), 1e-300)
     freedom = max(1, count - min(k, count // 2))
-    return np.asarray(inverse @ (s.T @ s) @ inverse * (count / freedom) + _FREE * open_ @ open_.T, dtype=float)
+    return np.asarray(inverse @ (s.T @ s) @ inverse * (count / freedom) + _FREE_VARIANCE * open_ @ open_.T, dtype=float)
 
 
 def _pieces_of(t: FloatArray) -> tuple[NDArray[np.int64], int]:
     """Which piece of about 2 s each sample belongs to, and how many there are."""
-    count = max(_FEWEST_PIECES, int((t[-1] - t[0]) / _PIECE_S))
+    count = max(_FEWEST_PIECES, int((t[-1] - t[0]) / _INDEPENDENT_S))
     return np.minimum((t - t[0]) * (count / (t[-1] - t[0])), count - 1).astype(np.int64), count
 
 
@@ -472,8 +472,8 @@ def check_placement(
 
 
 def _known_part(covariance: FloatArray, limit: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The covariance (3, 3), never better than `_LEAST`; its eigenvectors; and those known to the limit."""
-    covariance = covariance + _LEAST**2 * np.eye(3)
+    """The covariance (3, 3), never better than `_KNOWN_BEST`; its eigenvectors; and those known to the limit."""
+    covariance = covariance + _KNOWN_BEST**2 * np.eye(3)
     values, vectors = np.linalg.eigh(covariance)
     return covariance, vectors, vectors[:, np.sqrt(np.maximum(values, 0.0)) < limit]
 

@@ -43,7 +43,7 @@ from palpate.motion.robust import (
     typical_misfit,
     whole_exchanges,
 )
-from palpate.physics.arrays import BoolArray, FloatArray, least_squares, runs
+from palpate.physics.arrays import BoolArray, FloatArray, runs
 
 Kind = Literal["swapped", "ghost", "moved", "unsteady", "confused", "static", "weak"]
 Vector = tuple[float, float, float]
@@ -59,36 +59,33 @@ _COURSE_S = 0.1
 """Frames around, before and after, over which a marker's noise averages out and its wandering does not."""
 _AT_EDGE = 5
 """Frames on either side of a jump that must show it."""
-_FEW = 3
+_FEWEST_UNSTEADY = 3
 """Frames that a marker must be away before it is called unsteady."""
-_ROUNDS = 3
+_LEVEL_ROUNDS = 3
 _NOISIEST_M, _NOISIEST = 5e-3, 0.03
 """Markers typically farther off than this, in m and relative to the body's size, belong to another cloud."""
 _BIN_S = 0.5
-_STEADY = 0.3
+_STEADY_LEVEL = 0.3
 """Scatter of a level, relative to the step beside it, up to which it is a level."""
 _ABRUPT = 0.6
 """Part of a step that must remain beside a slope; bending is slower."""
-_BINS_BESIDE = 6
-_UNSEEN_S = 1.5
-"""A change during a longer gap than this may have been abrupt."""
-_MOMENT_S = 0.15
-_LASTING = 10
+_SUDDEN_S = 0.15
+_LASTING_BINS = 10
 """Bins."""
-_COARSE = 0.7
+_COARSE_STEP = 0.7
 """Means over several levels differ by less than the levels do."""
 _MOST_CUTS = 40
 """A series with more cuts than this has no levels."""
 _MERGE_S = 0.5
 """Two ghosts of one label closer than this are one."""
 _BLINK_S = 0.1
-_MANY = 3
+_MOST_SINGLE_GHOSTS = 3
 """Ghosts of one marker that last less than a blink are reported together where there are more than this."""
 _BARELY = 2.0
 """A single frame closer than this many tolerances is hidden without a report, unless there are many."""
 _SPREADS = 2.0
 _LAYING_ROUNDS = 10
-_SELDOM = 0.1
+_SELDOM_AT_PLACE = 0.1
 """Part of the time that a marker must have been at its place in a static cloud for that place to be right."""
 _WEAK_DEG = 0.5
 _CHI = 1.538
@@ -216,7 +213,7 @@ def check_markers(markers: Markers, cloud: Cloud, *, least_m: float = _LEAST_M) 
         flips += state.exchanges
         case = _Case(Markers(chosen.names, times, relabelled(state.points, places)), cloud, scale)
         state = _aligned(case, levels)
-    for _ in range(_ROUNDS):
+    for _ in range(_LEVEL_ROUNDS):
         before, levels = levels, [_levels(state, levels, i, case) for i in range(len(levels))]
         if not any(before) and not any(levels):
             break
@@ -331,16 +328,10 @@ def _levels(state: _State, known: list[list[_Level]], i: int, case: _Case) -> li
     r, free, t = state.residual[shown, i], state.free[shown, i], case.markers.times_s[shown]
     tolerance = case.tolerance(r, t)
     good = np.linalg.norm(r, axis=1) < _FARTHEST_M
-    brief, all_ghosts = good.copy(), good.copy()
     for first, stop, jump in _away(r - _shift(known[i], frames)[shown], t, np.full(len(r), tolerance)):
         if jump and t[stop - 1] - t[first] < _BRIEF_S:
-            brief[first:stop] = False
-        if jump and first > 0 and stop < len(r):
-            all_ghosts[first:stop] = False
-    # A long stretch away may be a ghost or, with few markers, a move that some frames fail to see.
-    levels: list[_Level] = []
-    for use in (brief, brief & all_ghosts):
-        levels = levels or _without_returns(_lasting(t, free, use, tolerance, case.scale.tolerance_m), tolerance)
+            good[first:stop] = False
+    levels = _without_returns(_lasting(t, free, good, tolerance, case.scale.tolerance_m), tolerance)
     sizes = [float(np.linalg.norm(level.value)) for level in levels]
     if not levels or (len(levels) == 1 and sizes[0] < tolerance):
         return []
@@ -419,7 +410,7 @@ def _judge(state: _State, shift: FloatArray, i: int, case: _Case) -> tuple[BoolA
     hide[shown[ghost | (away & between)]] = True
     faults = _report_ghosts(r, t, ghost & ~between, limit, i, case)
     wandering = np.flatnonzero(away & ~between)
-    if len(wandering) >= _FEW:
+    if len(wandering) >= _FEWEST_UNSTEADY:
         text = (
             "wanders off its place without a jump, by {mm:.1f} mm in {frames} frames between {start:.2f} and "
             "{end:.2f} s, and was left as it is: the body bends there or the marker is loose"
@@ -483,10 +474,10 @@ def _report_ghosts(
     """One fault per stretch; stretches with short breaks count as one, few single frames barely away for none."""
     stretches = _merged(ghost, t)
     barely = [len(at) == 1 and np.linalg.norm(r[at[0]]) < _BARELY * limit[at[0]] for at in stretches]
-    left = [at for at, close in zip(stretches, barely, strict=True) if not close or sum(barely) > _MANY]
+    left = [at for at, close in zip(stretches, barely, strict=True) if not close or sum(barely) > _MOST_SINGLE_GHOSTS]
     blinks = [at for at in left if t[at[-1]] - t[at[0]] < _BLINK_S]
     faults: list[Fault] = []
-    if len(blinks) > _MANY:
+    if len(blinks) > _MOST_SINGLE_GHOSTS:
         left = [at for at in left if t[at[-1]] - t[at[0]] >= _BLINK_S]
         text = "flickers, {mm:.0f} mm off its place for a moment, " + f"{len(blinks)} times between "
         text += "{start:.2f} and {end:.2f} s ({frames} frames, hidden)"
@@ -566,7 +557,7 @@ def compare_clouds(static: Cloud, markers: Markers, *, but: Collection[str] = ()
     limit = repeatable_m(mean) + _SPREADS * np.nan_to_num(spread)
     away = np.linalg.norm(body - _laid_on(mean, static.points, limit), axis=2)
     off, near = nan_median(away, axis=0), nan_mean(np.where(np.isnan(away), np.nan, away < limit), axis=0)
-    wrong = [int(i) for i in np.argsort(-off) if near[i] < _SELDOM and static.names[i] not in but]
+    wrong = [int(i) for i in np.argsort(-off) if near[i] < _SELDOM_AT_PLACE and static.names[i] not in but]
     if not wrong:
         return ()
     t = chosen.times_s
@@ -621,8 +612,6 @@ class _Bins:
     """Times of all samples."""
     x: FloatArray
     """The samples, NaN where they are of no use."""
-    raw: FloatArray
-    """All samples as they were measured."""
 
 
 def _lasting(t: FloatArray, x: FloatArray, good: BoolArray, away_m: float, least_m: float) -> list[_Level]:
@@ -630,7 +619,7 @@ def _lasting(t: FloatArray, x: FloatArray, good: BoolArray, away_m: float, least
 
     A single level counts where it is steady and farther than away_m from zero. Samples that are not good do not count.
     """
-    bins = _binned(t, np.where(good[:, None], x, np.nan), x)
+    bins = _binned(t, np.where(good[:, None], x, np.nan))
     if len(bins.values) == 0:
         return []
     cuts = _cuts(bins, least_m, away_m)
@@ -638,13 +627,13 @@ def _lasting(t: FloatArray, x: FloatArray, good: BoolArray, away_m: float, least
     if not cuts:
         scatter = np.median(np.linalg.norm(bins.values - values[0], axis=1))
         size = np.linalg.norm(values[0])
-        if len(bins.values) < 2 or size < away_m or scatter > _STEADY * size:
+        if len(bins.values) < 2 or size < away_m or scatter > _STEADY_LEVEL * size:
             return []
     firsts = [0, *(_exact(bins, cut, *pair) for cut, pair in zip(cuts, pairwise(values), strict=True)), len(x)]
     return [_Level(a, b - 1, v) for (a, b), v in zip(pairwise(firsts), values, strict=True)]
 
 
-def _binned(t: FloatArray, x: FloatArray, raw: FloatArray) -> _Bins:
+def _binned(t: FloatArray, x: FloatArray) -> _Bins:
     number = np.floor((t - t[0]) / _BIN_S).astype(np.int64)
     new = np.concatenate([[True], (np.diff(number) > 0) | (np.diff(t) > _BIN_S)])
     starts = np.flatnonzero(new)
@@ -656,7 +645,7 @@ def _binned(t: FloatArray, x: FloatArray, raw: FloatArray) -> _Bins:
     # What few samples say, most being in doubt, may be an error of the pose.
     known = np.isfinite(rows[:, :, 0]).sum(axis=1)
     use = np.flatnonzero(2 * known >= ends - starts)
-    return _Bins(((t[starts] + t[ends - 1]) / 2)[use], nan_median(rows[use], axis=1), starts[use], t, x, raw)
+    return _Bins(((t[starts] + t[ends - 1]) / 2)[use], nan_median(rows[use], axis=1), starts[use], t, x)
 
 
 def _cuts(bins: _Bins, least_m: float, away_m: float) -> list[int]:
@@ -684,7 +673,7 @@ def _candidates(x: FloatArray, first: int, end: int, least_m: float) -> list[int
     before, after = total[:-1] / n[:, None], (total[-1] - total[:-1]) / (len(part) - n)[:, None]
     squares = ((after - before) ** 2).sum(axis=1)
     best = int((n * (len(part) - n) * squares).argmax())
-    if squares[best] < (_COARSE * least_m) ** 2:
+    if squares[best] < (_COARSE_STEP * least_m) ** 2:
         return []
     cut = first + 1 + best
     return [*_candidates(x, first, cut, least_m), cut, *_candidates(x, cut, end, least_m)]
@@ -697,35 +686,19 @@ def _step(bins: _Bins, first: int, cut: int, end: int, least_m: float, away_m: f
     size = float(np.linalg.norm(high - low))
     fine = size >= least_m
     for side, level in ((left, low), (right, high)):
-        fine &= bool(np.median(np.linalg.norm(side - level, axis=1)) <= _STEADY * size)
+        fine &= bool(np.median(np.linalg.norm(side - level, axis=1)) <= _STEADY_LEVEL * size)
         # One bin alone proves a level only where the cloud says the same.
         fine &= len(side) > 1 or bool(np.linalg.norm(level) <= 0.5 * away_m)
-    fine = fine and _abrupt(bins, first, cut, end, high - low)
     # A marker may creep to its new place; then both levels must last.
-    return size, fine and (min(len(left), len(right)) >= _LASTING or _sudden(bins, cut, low, high))
-
-
-def _abrupt(bins: _Bins, first: int, cut: int, end: int, by: FloatArray) -> bool:
-    """Whether a step remains beside a straight line through the bins around it: what bends has a slope instead."""
-    if bins.times_s[cut] - bins.times_s[cut - 1] > _UNSEEN_S:
-        return True
-    near = np.arange(max(first, cut - _BINS_BESIDE), min(end, cut + _BINS_BESIDE))
-    columns = [np.ones(len(near)), (near >= cut).astype(float)]
-    if min(cut - near[0], near[-1] + 1 - cut) >= 3:
-        columns.append(bins.times_s[near] - bins.times_s[cut])
-    step = least_squares(np.stack(columns, axis=1), bins.values[near])[1]
-    return bool(step @ by >= _ABRUPT * (by @ by))
+    return size, fine and (min(len(left), len(right)) >= _LASTING_BINS or _sudden(bins, cut, low, high))
 
 
 def _exact(bins: _Bins, cut: int, before: FloatArray, after: FloatArray) -> int:
     """The sample at which the new level begins: the split of the two bins around the cut that leaves least over."""
     start = int(bins.starts[cut - 1])
     end = int(bins.starts[cut + 1]) if cut + 1 < len(bins.starts) else len(bins.x)
-    part = bins.raw[start:end]
+    part = bins.x[start:end]
     gain: FloatArray = np.nan_to_num(((part - before) ** 2).sum(axis=1) - ((part - after) ** 2).sum(axis=1))
-    # What is doubtful, the frames just before or after a move among it, decides where nothing else does.
-    most = float(((after - before) ** 2).sum())
-    gain = np.where(np.isfinite(bins.x[start:end, 0]), gain, gain.clip(-0.1 * most, 0.1 * most))
     # The sum of what the old level explains better up to each split is smallest where the new one begins.
     return start + int(np.concatenate([[0.0], np.cumsum(gain)]).argmin())
 
@@ -734,8 +707,8 @@ def _sudden(bins: _Bins, cut: int, low: FloatArray, high: FloatArray) -> bool:
     """Whether the step happens within moments, or unseen."""
     known = np.flatnonzero(np.isfinite(bins.x[:, 0]))
     t, split = bins.t[known], int(np.searchsorted(known, _exact(bins, cut, low, high)))
-    if split == 0 or split == len(known) or t[split] - t[split - 1] > 2 * _MOMENT_S:
+    if split == 0 or split == len(known) or t[split] - t[split - 1] > 2 * _SUDDEN_S:
         return True
-    a, b = np.searchsorted(t, [t[split - 1] - _MOMENT_S, t[split] + _MOMENT_S])
+    a, b = np.searchsorted(t, [t[split - 1] - _SUDDEN_S, t[split] + _SUDDEN_S])
     step = np.median(bins.x[known[split:b]], axis=0) - np.median(bins.x[known[a:split]], axis=0)
     return bool(step @ (high - low) >= _ABRUPT * ((high - low) @ (high - low)))

@@ -212,14 +212,14 @@ _SMALLEST_RAD = np.radians(5.0)
 _FEWEST_ANGLES = 3
 """Two positions of a body always have an axis in common; only a third can disagree."""
 _LARGEST_STD_RAD = 0.05
-_CLEARLY = 4.0
+_TURNS_CLEARLY = 4.0
 """By how much the turning must exceed the tilting, as standard deviations."""
 _TILT_RAD, _SLIDE_M = np.radians(0.5), 0.005
 """Tilting and sliding (rms) from which the hinge is called into question."""
 _JUMP_RAD = np.radians(120.0)
 _ON_AXIS_M = 1e-6
 """A point nearer to the axis gives no direction; any x is as good."""
-_FEWEST = 8
+_FEWEST_OF_PATH = 8
 _SHORTEST_RAD = np.radians(20.0)
 """A shorter arc is a line as far as motion capture can tell."""
 _FEWEST_ANGLES_OF_ARC = 4
@@ -228,8 +228,8 @@ _LARGEST_STD = 0.1
 _ROUND = 0.05
 """Largest rms deviation from the circle, as a fraction of its radius."""
 _FURTHER = "move the point further round its axis"
-_STEPS = 100
-_GROUPS = 8
+_CIRCLE_STEPS = 100
+_ANGLE_GROUPS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -440,7 +440,7 @@ def _refuse_vague(hinge: HingeAxis, turning_rad: float, angles: int, std: list[f
         reason = f"the body turned by {turned:.2f} deg only, at least {np.degrees(_SMALLEST_RAD):g} deg are needed"
     elif angles < _FEWEST_ANGLES:
         reason = f"the body was seen at {angles} distinct angles only, at least {_FEWEST_ANGLES} are needed"
-    elif turning_rad < _CLEARLY * hinge.tilt_rms_rad:
+    elif turning_rad < _TURNS_CLEARLY * hinge.tilt_rms_rad:
         reason = f"the body turned by {turned:.1f} deg and tilted by {tilt:.1f} deg (rms): it has no one axis"
         remedy = "choose frames in which it turns about its hinge only, and check their alignment"
     elif not std[0] < _LARGEST_STD_RAD:
@@ -503,8 +503,8 @@ def hinge_from_path(
     """
     path = np.asarray(points_m, dtype=float)
     seen = np.asarray(np.isfinite(path).all(axis=1))
-    if seen.sum() < _FEWEST:
-        raise DataProblem(what, f"the point was seen in {seen.sum()} samples, at least {_FEWEST} are needed")
+    if seen.sum() < _FEWEST_OF_PATH:
+        raise DataProblem(what, f"the point was seen in {seen.sum()} samples, at least {_FEWEST_OF_PATH} are needed")
     P = path[seen]
     first = int(np.flatnonzero(seen)[0]) if zero is None else zero
     if not (0 <= first < len(path) and seen[first]):
@@ -557,7 +557,7 @@ def _refined(
     P: FloatArray, axes: FloatArray, centre: FloatArray, radius: float, what: str
 ) -> tuple[FloatArray, FloatArray, float]:
     """Gauss-Newton on the distances, from a start that is close."""
-    for _ in range(_STEPS):
+    for _ in range(_CIRCLE_STEPS):
         slopes, off = _linearised((P - centre) @ axes, radius)
         step = least_squares(slopes.reshape(-1, 6), -off.ravel())
         normal = axes @ [step[1], -step[0], 1.0]
@@ -612,8 +612,8 @@ def angle_groups(angle_rad: FloatArray) -> NDArray[np.intp]:
     """(samples,) -> number of the group of each, from 0 on: even steps of the angle over its range, at most a turn."""
     start, end = float(angle_rad.min()), float(angle_rad.max())
     turn = np.mod(angle_rad - start, 2 * np.pi) if end - start > 2 * np.pi else angle_rad - start
-    width = max(min(end - start, 2 * np.pi), 1e-12) / _GROUPS
-    steps = np.minimum((turn / width).astype(np.intp), _GROUPS - 1)
+    width = max(min(end - start, 2 * np.pi), 1e-12) / _ANGLE_GROUPS
+    steps = np.minimum((turn / width).astype(np.intp), _ANGLE_GROUPS - 1)
     return np.unique(steps, return_inverse=True)[1]
 
 
@@ -638,7 +638,7 @@ def jackknife(J: FloatArray, residual: FloatArray, groups: NDArray[np.intp]) -> 
 
 _SHORTEST_M = 0.02
 """Of a travel that tells a direction."""
-_STRAIGHT = 5.0
+_STRAIGHTEST = 5.0
 """A travel must be so many times as long as what is off the line (rms)."""
 _TURN_RAD = np.radians(2.0)
 """What slides may turn by that much (rms): more is no slide."""
@@ -699,7 +699,7 @@ def slide_from_motion(
     mean = nearest_rotation(R.mean(axis=0), what="mean rotation")
     cosine = np.clip((np.einsum("nij,ij->n", R, mean) - 1) / 2, -1.0, 1.0)
     turn = float(np.sqrt(np.mean(np.arccos(np.asarray(cosine, dtype=float)) ** 2)))
-    if np.ptp(along) < max(_SHORTEST_M, _STRAIGHT * off) or turn > _TURN_RAD:
+    if np.ptp(along) < max(_SHORTEST_M, _STRAIGHTEST * off) or turn > _TURN_RAD:
         raise DataProblem(
             what,
             f"the body travels {1e3 * np.ptp(along):.0f} mm along its line, {1e3 * off:.1f} mm off it (rms), and turns "
@@ -730,7 +730,7 @@ def coordinate_of_path(path_m: FloatArray, force: FloatArray, unit: str) -> Path
         circle = hinge_from_path(path_m)
         origin, z = circle.T_world_hinge[:3, 3], circle.T_world_hinge[:3, 2]
         words = (
-            f"the hinge is found from the path of the point: radius {circle.radius_m:.4f} m "
+            f"the hinge comes from the path of the point: radius {circle.radius_m:.4f} m "
             f"(+- {1.96 * circle.radius_std_m:.4f}), {1e3 * circle.rms_m:.1f} mm off the circle on average"
         )
         return PathOfPoint(circle.angle_rad, np.cross(path_m - origin, force) @ z, words)
@@ -742,7 +742,7 @@ def coordinate_of_path(path_m: FloatArray, force: FloatArray, unit: str) -> Path
     along = (path_m - joint.T_world_frame[:3, 3]) @ u
     off = path_m[seen] - joint.T_world_frame[:3, 3] - np.outer(along[seen], u)
     words = (
-        f"the line is found from the path of the point: {1e3 * np.ptp(along[seen]):.0f} mm of travel, "
+        f"the line comes from the path of the point: {1e3 * np.ptp(along[seen]):.0f} mm of travel, "
         f"{1e3 * float(np.sqrt(off.var(axis=0).sum())):.1f} mm off it on average"
     )
     return PathOfPoint(along, force @ u, words)

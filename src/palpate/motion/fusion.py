@@ -34,10 +34,10 @@ _KNOTS_PER_CYCLE = 2.5
 """Knots in one period of the highest frequency to follow."""
 _START_HZ = 4.0
 """Up to which the first guess follows the markers."""
-_ROUNDS = 12
+_MOST_ROUNDS = 12
 _LARGEST_STEP = 0.5
 """rad; a longer step is shortened."""
-_CHUNK = 4096
+_ROWS_AT_ONCE = 4096
 """Samples whose equations are built at a time."""
 DEGREE = 4
 """Of the splines: second derivatives are smooth."""
@@ -183,7 +183,7 @@ def _solve(data: _Data) -> tuple[_State, FloatArray, int]:
     # smooth splines through the markers alone; second differences are penalised, which bridges gaps
     start = data.grid.smooth(data.poses_s, np.hstack([data.quaternion, data.position]), _START_HZ)
     state = _State(start[:, :4], start[:, 4:], np.zeros(6))
-    for rounds in range(1, _ROUNDS + 1):
+    for rounds in range(1, _MOST_ROUNDS + 1):
         step, bias, covariance = _step(data, state)
         turn, shift = step[:, :3], step[:, 3:]
         share = min(1.0, _LARGEST_STEP / max(float(np.abs(turn).max()), 1e-300))
@@ -196,7 +196,7 @@ def _solve(data: _Data) -> tuple[_State, FloatArray, int]:
             return state, covariance, rounds
     raise DataProblem(
         "fusion",
-        f"no motion explains markers and IMU: after {_ROUNDS} rounds the rotation still changes by {change:.2g} rad",
+        f"no motion explains markers and IMU: after {_MOST_ROUNDS} rounds the rotation changes by {change:.2g} rad",
         remedy="check that the clocks are aligned, the pose of the IMU in the body, and its units",
     )
 
@@ -294,8 +294,8 @@ class _Imu:
 def _imu(data: _Data, state: _State) -> Iterator[_Imu]:
     """What the IMU says against the state: omega, and R' (a - g) + omega_dot x r + omega x (omega x r) at its arm r."""
     weights = 1 / np.repeat([data.noise.rate, data.noise.acceleration], 3)
-    for first in range(0, len(data.imu), _CHUNK):
-        t, measured = data.imu_s[first : first + _CHUNK], data.imu[first : first + _CHUNK]
+    for first in range(0, len(data.imu), _ROWS_AT_ONCE):
+        t, measured = data.imu_s[first : first + _ROWS_AT_ONCE], data.imu[first : first + _ROWS_AT_ONCE]
         R, w, w_dot = _body_rates_of([data.grid.values(state.quaternion, t, d) for d in range(3)])
         force = (R.swapaxes(1, 2) @ (data.grid.values(state.position, t, 2) - data.gravity)[..., None])[..., 0]
         expected = np.hstack([w, transport_acceleration(force, w, w_dot, data.arm)])

@@ -20,7 +20,7 @@ from palpate.motion.derivatives import Lowpass, savitzky_golay
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, rms
 from palpate.physics.motion import Motion, transport_acceleration
 
-_STILL_S, _MOVING_S, _HOP = 0.5, 1.0, 4
+_STILL_WINDOW_S, _MOVING_WINDOW_S, _HOP = 0.5, 1.0, 4
 """Windows of the spectra, which begin every quarter of one."""
 _SLOW_S = 1 / 16
 _STILL_FORCE, _STILL_RATE = 0.25, 0.05
@@ -33,13 +33,13 @@ _ENOUGH_S = 2.0
 """Of stillness; with less, the motion tells the noise better if it can."""
 _KNOCK = 3.0
 """Windows louder than this many medians hold a knock."""
-_WHITE, _WHITE_STDS = log(1.25), 4.5
+_WHITE_RATIO, _WHITE_STDS = log(1.25), 4.5
 """Noise powers closer than this ratio, or than this many standard deviations, are the same."""
-_STEADY = 1.6
+_STEADY_SCATTER = 1.6
 """Scatter between moving windows, over that of noise alone, beyond which it is not the IMU's noise they show."""
-_MATTERS = 1e-4
+_SHARE_THAT_MATTERS = 1e-4
 """Share of a signal's power below which no noise is worth a word."""
-_HELD = 0.15
+_HELD_SHARE = 0.15
 _CHANNELS = {"accelerometer": slice(0, 3), "gyroscope": slice(3, 6)}
 
 
@@ -133,7 +133,7 @@ def judge_imu_noise(imu: Even, smoothing: Smoothing, lowpass: Lowpass | None, lo
     """
     rate = rate_hz(imu.times_s)
     held = _held_findings(imu.x)
-    if rate < 4 * _LOWEST_HZ or len(imu.x) < 2 * _MOVING_S * rate:
+    if rate < 4 * _LOWEST_HZ or len(imu.x) < 2 * _MOVING_WINDOW_S * rate:
         return ImuNoise(None, None, None, held)
     x = without_lost(imu.times_s, imu.x, imu.lost)
     still = _still_spectra(x, rate)
@@ -161,10 +161,10 @@ def judge_imu_noise(imu: Even, smoothing: Smoothing, lowpass: Lowpass | None, lo
     least = 1e-12 * needed.max() + 1e-300
     ratio = np.log((needed + least) / (taken + least))
     std = np.hypot(spectra.log_std(inside), spectra.log_std(inside[::-1]))
-    wrong = np.abs(ratio) > np.maximum(_WHITE, _WHITE_STDS * std)
+    wrong = np.abs(ratio) > np.maximum(_WHITE_RATIO, _WHITE_STDS * std)
     for at in _CHANNELS.values():  # or an instrument's three channels together
         together = float(np.abs(ratio[at].mean()))
-        wrong[at] |= together > max(_WHITE, _WHITE_STDS * float(np.sqrt((std[at] ** 2).sum())) / 3)
+        wrong[at] |= together > max(_WHITE_RATIO, _WHITE_STDS * float(np.sqrt((std[at] ** 2).sum())) / 3)
     x = np.nan_to_num(x)
     spectrum = np.fft.rfft(x - x.mean(axis=0), axis=0) / np.sqrt(len(x))
     wrong &= _matters(spectrum, gains(np.arange(len(spectrum), dtype=float) * (rate / len(x))), np.abs(needed - taken))
@@ -206,7 +206,7 @@ def _matters(spectrum: NDArray[np.complex128], gains: FloatArray, power: FloatAr
     worth = np.zeros(6, dtype=bool)
     for at in _CHANNELS.values():
         moved = np.real(passed[:, at].conj().T @ passed[:, at]) / scale[at, None] / scale[at]
-        worth[at] = np.linalg.eigvalsh(moved)[0] < 1 / _MATTERS
+        worth[at] = np.linalg.eigvalsh(moved)[0] < 1 / _SHARE_THAT_MATTERS
     return worth
 
 
@@ -251,7 +251,7 @@ class _Spectra:
 
 
 def _still_spectra(x: FloatArray, rate_hz: float) -> _Spectra | None:
-    windows = _windows(x, 2 * round(_STILL_S * rate_hz / 2))
+    windows = _windows(x, 2 * round(_STILL_WINDOW_S * rate_hz / 2))
     slow = max(1, round(_SLOW_S * rate_hz))
     count = windows.shape[1] // slow
     means = windows[:, : count * slow].reshape(len(windows), count, slow, 6).mean(axis=2)
@@ -268,7 +268,7 @@ def _moving_spectra(x: FloatArray, rate_hz: float) -> _Spectra | None:
 
     if rate_hz < 8 * _LOWEST_MOVING_HZ:
         return None
-    windows = _windows(x, 2 * round(_MOVING_S * rate_hz / 2))
+    windows = _windows(x, 2 * round(_MOVING_WINDOW_S * rate_hz / 2))
     windows = windows[np.isfinite(windows).all(axis=(1, 2))]
     if len(windows) < 4 * _HOP:
         return None
@@ -278,7 +278,7 @@ def _moving_spectra(x: FloatArray, rate_hz: float) -> _Spectra | None:
     loud = np.log(np.maximum(seen.power[:, band].mean(axis=1), 1e-300))
     scatter = 1.4826 * np.median(np.abs(loud - np.median(loud, axis=0)), axis=0)
     expected = np.sqrt(_shared(taper) / np.count_nonzero(band))
-    return _without_knocks(seen) if bool((scatter < _STEADY * expected).all()) else None
+    return _without_knocks(seen) if bool((scatter < _STEADY_SCATTER * expected).all()) else None
 
 
 def _windows(x: FloatArray, size: int) -> FloatArray:
@@ -315,7 +315,7 @@ def _without_knocks(seen: _Spectra) -> _Spectra:
 def _held_findings(x: FloatArray) -> tuple[Finding, ...]:
     """Instruments whose samples are stored several times: all three values repeat while they move."""
     repeated = {name: _repeated(x[:, at]) for name, at in _CHANNELS.items()}
-    new = [f"{100 * (1 - share):.0f} % of the {name}'s" for name, share in repeated.items() if share > _HELD]
+    new = [f"{100 * (1 - share):.0f} % of the {name}'s" for name, share in repeated.items() if share > _HELD_SHARE]
     if not new:
         return ()
     evidence = (

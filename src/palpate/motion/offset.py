@@ -13,9 +13,9 @@ from palpate.motion.derivatives import design_lowpass
 from palpate.physics.arrays import FloatArray, least_squares, rate_hz, symmetric_inverse
 from palpate.physics.motion import Poses
 
-_BANDWIDTH_HZ = 20.0
+_COMPARED_HZ = 20.0
 _COARSE_HZ = 100.0
-_CANDIDATES, _FEWEST, _WORTH = 24, 6, 0.5
+_MOST_CANDIDATES, _FEWEST_CANDIDATES, _WORTH_A_LOOK = 24, 6, 0.5
 """Lags that are looked at closely: at most; beyond the fewest only where they correlate this much as well as the best.
 """
 _PROMINENT, _AROUND_S = 0.01, 4.0
@@ -30,12 +30,12 @@ _NEAR_S = (0.02, 0.25)
 """Bounds of a quarter of a period, s."""
 _QUARTERS, _MOVES, _VALLEYS = 6, 5, 4
 """Quarters of a period that are searched around the best lag, and again around a better one."""
-_FLAT = 0.01
+_NO_HANDEDNESS = 0.01
 """A direction that hardly correlates (share of the best one) tells nothing of handedness."""
-_SHORTEST_S = 2.0
+_SHORTEST_OVERLAP_S = 2.0
 _SHORTEST_FOR_DRIFT_S = 10.0
 _PRECISE_S = 1e-6
-_PIECE_S = 2.0
+_INDEPENDENT_S = 2.0
 """What noise does in one such piece says nothing about the next."""
 _MARKER_BANDWIDTH_HZ = 10.0
 """A hand moves slower; the noise of marker poses grows with the frequency once they are differentiated."""
@@ -44,7 +44,7 @@ _BRIDGED_S = 0.1
 _FASTER = 1.5
 """A marker body does not turn this much faster than the fastest that the gyroscope saw."""
 _MOST_JUMPS = 0.2
-_OUTLYING = 6.0
+_OUTLYING_STDS = 6.0
 """Standard deviations from which a pose is taken for a mistake of the tracking."""
 
 
@@ -86,7 +86,7 @@ def estimate_offset(
     responses: FloatArray,
     *,
     what: str = "clock offset",
-    bandwidth_hz: float = _BANDWIDTH_HZ,
+    bandwidth_hz: float = _COMPARED_HZ,
     alike: bool = False,
     turned: bool = False,
 ) -> Offset:
@@ -106,7 +106,7 @@ def estimate_offset(
     tp, P = _band_limited(times_p, predictors, bandwidth_hz)
     tr, Q = _band_limited(times_r, responses, bandwidth_hz)
     lasts = tp[-1] - tp[0], tr[-1] - tr[0]
-    if min(lasts) < _SHORTEST_S:
+    if min(lasts) < _SHORTEST_OVERLAP_S:
         raise DataProblem(what, f"the recordings last {lasts[0]:.1f} s and {lasts[1]:.1f} s, too short to compare")
     if min(np.isfinite(side).all(axis=1).sum() for side in (P, Q)) < _FEWEST_ROWS:
         raise DataProblem(what, "too little is left between the gaps", remedy="fill short gaps first")
@@ -205,8 +205,8 @@ def _candidates(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, al
     left, here, right = score[peaks - 1], score[peaks], score[peaks + 1]
     bend = np.maximum(2 * here - left - right, 1e-300)
     shift, height = (right - left) / (2 * bend), here + (right - left) ** 2 / (8 * bend)
-    order = np.argsort(height)[::-1][:_CANDIDATES]
-    order = order[(np.arange(len(order)) < _FEWEST) | (height[order] > _WORTH * height[order[0]])]
+    order = np.argsort(height)[::-1][:_MOST_CANDIDATES]
+    order = order[(np.arange(len(order)) < _FEWEST_CANDIDATES) | (height[order] > _WORTH_A_LOOK * height[order[0]])]
     return [float(tr[0] - tp[0] + x) for x in (lags[peaks - 1] + np.clip(shift, -0.5, 0.5))[order] / _COARSE_HZ]
 
 
@@ -261,7 +261,7 @@ def _mirrored(x: FloatArray, y: FloatArray) -> float:
     U, d, Vt = np.linalg.svd(x.T @ y)
     if np.linalg.det(U @ Vt) > 0:
         return 0.0
-    third = max(float(d[2] - _FLAT * d[0]), 0.0)
+    third = max(float(d[2] - _NO_HANDEDNESS * d[0]), 0.0)
     return 4 * third * float(d[0] + d[1]) / max(float((x**2).sum() * (y**2).sum()), 1e-300)
 
 
@@ -320,7 +320,7 @@ def _fit_line(pair: _Pair, offset_s: float) -> tuple[float, float, float, float,
         time, gradient, curvature = _gradient(pair, value, drift, at)
         if np.abs(step * [1, length][:unknowns]).max() < _PRECISE_S:
             break
-    pieces = max(8, int(length / _PIECE_S))
+    pieces = max(8, int(length / _INDEPENDENT_S))
     piece = np.minimum((time - time[0]) * (pieces / length), pieces - 1).astype(np.int64)
     s = np.array([np.bincount(piece, column, pieces) for column in gradient.T[:unknowns]], dtype=float).T
     inverse = symmetric_inverse(curvature[:unknowns, :unknowns])
@@ -460,7 +460,7 @@ def _without_jumps(omega: FloatArray, angular_rate: FloatArray) -> FloatArray:
     if seen.sum() < 3:
         return omega
     fastest = float(np.nanmax(np.linalg.norm(angular_rate, axis=1)))
-    limit = _FASTER * fastest + _OUTLYING * float(np.linalg.norm(noise_floor(omega[seen])))
+    limit = _FASTER * fastest + _OUTLYING_STDS * float(np.linalg.norm(noise_floor(omega[seen])))
     jumps = np.linalg.norm(np.where(np.isfinite(omega), omega, 0.0), axis=1) > limit
     if jumps.sum() > _MOST_JUMPS * seen.sum():  # then it is the gyroscope's scale that is wrong, and scale is free
         return omega
@@ -479,5 +479,5 @@ def _without_outliers(
     rest = omega[use] - x @ least_squares(x, omega[use])
     scale = np.median(np.abs(rest), axis=0) / 0.6745
     kept = omega.copy()
-    kept[np.flatnonzero(use)[(np.abs(rest) > _OUTLYING * np.maximum(scale, 1e-12)).any(axis=1)]] = np.nan
+    kept[np.flatnonzero(use)[(np.abs(rest) > _OUTLYING_STDS * np.maximum(scale, 1e-12)).any(axis=1)]] = np.nan
     return kept

@@ -19,26 +19,26 @@ from palpate.findings import Finding, Severity
 from palpate.physics.arrays import FloatArray
 from palpate.physics.units import STANDARD_GRAVITY
 
-_RATE_HZ = 25.0
+_TURNING_RATE_HZ = 25.0
 """Enough for a hand's turning; faster signals are averaged down to it."""
 _SLOWEST_HZ = 10.0
 _CALM_S, _CALM_SHARE, _CALM_WINDOWS = 0.5, 0.1, 8
 _GRAVITY_WARNING, _GRAVITY_FATAL = 0.02, 0.10
 _STRETCH_S, _WINDOW_S = 5.0, 1.0
 _MOST_STRETCHES = 40
-_TURNING = 0.2
+_TURNS_ENOUGH = 0.2
 """Standard deviation of gravity's direction (rad) in a stretch that turns enough to judge by."""
-_PUSHING = 0.25
+_PUSHES_LITTLE = 0.25
 """Largest ratio of the variation in size to that in direction of such a stretch."""
-_FLOOR = 0.02
+_DEVIATION_FLOOR = 0.02
 """Deviations (as a fraction of gravity) below this are all equally good."""
-_CLEARLY = 1 / 4
+_CLEARLY_BETTER = 1 / 4
 """Ratio of squared deviations from which one reading of the gyroscope is clearly better than another: half as far
 off.
 """
 _EXPLAINED = 1 / 16
 """Share of the turning's mean square that may be left over in a stretch before other readings are tried."""
-_FEWEST = 2
+_FEWEST_AGAINST = 2
 """Stretches that have to speak against the gyroscope as stored."""
 _FASTEST = 3.0
 """rad/s; a reading that spins faster for whole windows would make any force vanish from their means."""
@@ -47,30 +47,29 @@ _UNITS = (1.0, _DEGREE, 1 / _DEGREE)
 _CONFIRMED, _REACH_M = 0.02, 0.3
 """Standard deviation of a scale that the IMU's path confirms, and how far (RMS) such a path may go."""
 _SCALES = np.geomspace(1 / 16, 16, 17)
-_AXES = "xyz"
 _PATH_RATE_HZ, _PATH_SLOWEST_HZ = 50.0, 40.0
 _PATH_STRETCH_S, _SHORTEST_S = 12.0, 6.0
 """Longer ones hold slower motion, against which a path says more, but also more of a drifting zero."""
 _PATH_FEWEST, _PATH_MOST = 4, 40
 """Stretches; of more, those that turn most are taken."""
-_APART_S = 1.5
+_INDEPENDENT_S = 1.5
 """Deviations of the path this far apart have nothing to do with each other."""
 _TURNS_RAD = 0.1
 """RMS angle, beside a straight line, by which a stretch turns about an axis whose scale can be known: the integrated
 noise and drift of a gyroscope are far smaller, and a scale of noise alone "explains" what that noise has done.
 """
-_APART = 0.5
+_OTHER_AXIS_SINE = 0.5
 """Sine of the angle to the axes about which gravity turns, beyond which an axis counts as another one."""
-_STEPS, _SETTLED = 8, 1e-4
-_WARNING, _FATAL = (0.015, 4.0), (0.04, 5.0)
+_SCALE_STEPS, _SCALE_SETTLED = 8, 1e-4
+_SCALE_WARNING, _SCALE_FATAL = (0.015, 4.0), (0.04, 5.0)
 """Error of a scale, and how many of its standard deviations."""
 _TOO_FAR = 0.7
 """An entry of the gyroscope's matrix that the search must not leave."""
-_LARGEST = 0.25
+_LARGEST_SCALE_ERROR = 0.25
 """Errors beyond this are no matter of scale."""
 _EXPLAINS = 0.2
 """Share of the squares of the path that a scale must explain to be believed: else the path is no hand's."""
-_VAGUE = 0.015
+_VAGUEST_SCALE = 0.015
 """Standard deviation from which on nothing is said: such a path is no hand's."""
 _FINEST = 0.002
 """No scale is known better than this: it holds what the equations leave out."""
@@ -97,7 +96,7 @@ def check_imu(times_s: FloatArray, acceleration: FloatArray, angular_rate: Float
     rate_hz = (len(times_s) - 1) / float(times_s[-1] - times_s[0]) if len(times_s) > 1 else 0.0
     if rate_hz < _SLOWEST_HZ:
         return ()
-    thin = max(1, round(rate_hz / _RATE_HZ))
+    thin = max(1, round(rate_hz / _TURNING_RATE_HZ))
     a, omega, rate_hz = *(_cut(x, thin).mean(axis=1) for x in (acceleration, angular_rate)), rate_hz / thin
     calm = _calm_level(a, rate_hz)
     if calm is None:
@@ -111,7 +110,7 @@ def check_imu(times_s: FloatArray, acceleration: FloatArray, angular_rate: Float
         """What the path says of the scale of all rates, read by a matrix; gravity has its size."""
         return gyro_scale(acceleration * (STANDARD_GRAVITY / level), angular_rate @ matrix.T, rate_hz * thin)
 
-    gyroscope = _check_gyroscope(turning, path_scale) if len(turning.a) >= _FEWEST else []
+    gyroscope = _check_gyroscope(turning, path_scale) if len(turning.a) >= _FEWEST_AGAINST else []
     return (*findings, *(gyroscope or _check_gyro_scale(path_scale(np.eye(3)))))
 
 
@@ -178,7 +177,7 @@ def _check_gyroscope(turning: _Turning, path_scale: Callable[[FloatArray], GyroS
     only, and a difference of less than one clear stretch is none.
     """
     as_stored = _deviations(turning, np.eye(3))
-    if np.count_nonzero(as_stored > _EXPLAINED * turning.unturned) < _FEWEST:
+    if np.count_nonzero(as_stored > _EXPLAINED * turning.unturned) < _FEWEST_AGAINST:
         return []
     readings = [(scale, axes) for scale in _UNITS for axes in signed_permutations()]
     readings += [(float(scale), np.eye(3)) for scale in _SCALES]
@@ -186,14 +185,14 @@ def _check_gyroscope(turning: _Turning, path_scale: Callable[[FloatArray], GyroS
     if not readings:
         return []
     scores = [_score(turning, scale * axes) for scale, axes in readings]
-    good = [i for i, score in enumerate(scores) if score < min(scores) - log(_CLEARLY)]
+    good = [i for i, score in enumerate(scores) if score < min(scores) - log(_CLEARLY_BETTER)]
     changes = [_changes(axes) + (scale != 1.0) for scale, axes in readings]
     scale, axes = readings[min(good, key=lambda i: (changes[i], scores[i]))]
     if scale != 1.0:  # one was good enough and stays
         scale = min((scale * np.geomspace(0.8, 1.25, 19)).tolist(), key=lambda near: _score(turning, near * axes))
     as_read = _deviations(turning, scale * axes)
     wins, losses = (_votes(*pair, turning.unturned) for pair in ((as_read, as_stored), (as_stored, as_read)))
-    if wins < max(_FEWEST, len(turning.a) / 3) or wins <= 4 * losses:
+    if wins < max(_FEWEST_AGAINST, len(turning.a) / 3) or wins <= 4 * losses:
         return []
     if scale not in _UNITS:  # pushing to and fro can look like turning by too little: the path must say the same
         path = path_scale(scale * axes)
@@ -206,12 +205,12 @@ def _check_gyroscope(turning: _Turning, path_scale: Callable[[FloatArray], GyroS
 
 def _score(turning: _Turning, matrix: FloatArray) -> float:
     """How badly a reading fits: a sum of logarithms, so that a stretch of violent motion counts but once."""
-    return float(np.log(_deviations(turning, matrix) + _FLOOR**2).sum())
+    return float(np.log(_deviations(turning, matrix) + _DEVIATION_FLOOR**2).sum())
 
 
 def _votes(better: FloatArray, worse: FloatArray, unturned: FloatArray) -> int:
     """In how many stretches the first reading explains the turning, and clearly better than the second."""
-    clear = better + _FLOOR**2 < _CLEARLY * (np.minimum(worse, unturned) + _FLOOR**2)
+    clear = better + _DEVIATION_FLOOR**2 < _CLEARLY_BETTER * (np.minimum(worse, unturned) + _DEVIATION_FLOOR**2)
     return int(np.count_nonzero(clear))
 
 
@@ -226,7 +225,8 @@ def _turning(times_s: FloatArray, a: FloatArray, omega: FloatArray, rate_hz: flo
     unturned = _spread(means)
     most = np.argsort(-np.nan_to_num(unturned))[:_MOST_STRETCHES]
     sizes = np.linalg.norm(both[..., :3], axis=2).reshape(len(both), windows, window).mean(axis=2)
-    turns = (unturned > _TURNING**2) & (sizes.var(axis=1) < _PUSHING**2 * unturned)  # false where there is NaN
+    # false where there is NaN
+    turns = (unturned > _TURNS_ENOUGH**2) & (sizes.var(axis=1) < _PUSHES_LITTLE**2 * unturned)
     keep = np.sort(most[turns[most]])
     start = times_s[: len(both) * windows * window : windows * window]
     forces, rates = both[keep, :, :3], both[keep, :, 3:]
@@ -306,8 +306,8 @@ def _wrong_axes(axes: FloatArray, where: str) -> list[Finding]:
 def _describe(axes: FloatArray) -> str:
     """In words: "x and y exchanged, z flipped"."""
     source = np.argmax(np.abs(axes), axis=1)
-    moved = [_AXES[i] for i in range(3) if source[i] != i]
-    flipped = [_AXES[i] for i in range(3) if axes[i, source[i]] < 0]
+    moved = ["xyz"[i] for i in range(3) if source[i] != i]
+    flipped = ["xyz"[i] for i in range(3) if axes[i, source[i]] < 0]
     words = [f"{' and '.join(moved)} exchanged"] if len(moved) == 2 else ["all three in another order"] if moved else []
     return ", ".join([*words, *([f"{' and '.join(flipped)} flipped"] if flipped else [])])
 
@@ -315,7 +315,7 @@ def _describe(axes: FloatArray) -> str:
 def _as_read(axes: FloatArray) -> str:
     """The three components as they should be read: "y, x, -z"."""
     source = np.argmax(np.abs(axes), axis=1)
-    return ", ".join(("-" if axes[i, j] < 0 else "") + _AXES[j] for i, j in enumerate(source))
+    return ", ".join(("-" if axes[i, j] < 0 else "") + "xyz"[j] for i, j in enumerate(source))
 
 
 def _changes(axes: FloatArray) -> int:
@@ -354,13 +354,13 @@ class GyroScale:
 
 def _check_gyro_scale(scale: GyroScale | None) -> tuple[Finding, ...]:
     """Warn of a scale that gravity contradicts; silent where it cannot tell."""
-    if scale is None or scale.explains < _EXPLAINS or abs(scale.error) > _LARGEST:
+    if scale is None or scale.explains < _EXPLAINS or abs(scale.error) > _LARGEST_SCALE_ERROR:
         return ()
     errors = [(scale.error, scale.std, "")]
     errors += [(float(e), float(s), f" about {n}") for e, s, n in zip(scale.errors, scale.stds, "xyz", strict=True)]
-    for severity, least, stds in ((Severity.FATAL, *_FATAL), (Severity.WARNING, *_WARNING)):
+    for severity, least, stds in ((Severity.FATAL, *_SCALE_FATAL), (Severity.WARNING, *_SCALE_WARNING)):
         for error, std, axis in errors:
-            if std < _VAGUE and abs(error) > max(least, stds * std):
+            if std < _VAGUEST_SCALE and abs(error) > max(least, stds * std):
                 evidence = (
                     f"its scale{axis} is off by {100 * error:+.1f} % (+- {200 * std:.1f} %) against gravity in "
                     f"{scale.stretches} stretches of {scale.stretch_s:.3g} s: inertias are wrong by up to twice as much"
@@ -394,12 +394,12 @@ def gyro_scale(a: FloatArray, omega: FloatArray, rate_hz: float) -> GyroScale | 
         return None
     done = np.zeros(len(_USUAL))
     fit = _Fit(done, np.diag(_USUAL**2), np.ones(len(both)), 0.0)
-    for _ in range(_STEPS):
+    for _ in range(_SCALE_STEPS):
         fit = _solve(*_equations(motion, done, rate_hz), rate_hz, done, fit.rms)
         done[_CURVED] += fit.p[_CURVED]
         if np.abs(motion.errors(done)).max() > _TOO_FAR:
             return None
-        if np.abs(fit.p[:3]).max() < _SETTLED:
+        if np.abs(fit.p[:3]).max() < _SCALE_SETTLED:
             break
     stored = np.where(np.arange(len(done)) < 3, 0.0, done)  # with all other errors as estimated
     Z, y = _equations(motion, stored, rate_hz)
@@ -449,7 +449,7 @@ def _motion(forces: FloatArray, rates: FloatArray, rate_hz: float) -> _Motion | 
         return None
     U, size, _ = np.linalg.svd(axes - gravity_axes @ (gravity_axes.T @ axes), full_matrices=False)
     apart = np.zeros((9, 3))
-    for k in np.flatnonzero(size > _APART):
+    for k in np.flatnonzero(size > _OTHER_AXIS_SINE):
         apart[:, k] = np.outer(U[:, k], U[:, k])[_ENTRIES]
     single = axes @ axes.T if axes.shape[1] == 1 else np.zeros((3, 3))
     return _Motion(forces, rates, rates @ axes @ axes.T, apart, np.eye(3) - single)
@@ -476,7 +476,7 @@ class _Fit:
 
 def _solve(Z: FloatArray, y: FloatArray, rate_hz: float, done: FloatArray, scatter: FloatArray) -> _Fit:
     """Least squares with the usual errors as a prior about zero; stretches count by their scatter (m)."""
-    weights = 1 / (scatter**2 * _APART_S * rate_hz)
+    weights = 1 / (scatter**2 * _INDEPENDENT_S * rate_hz)
     prior = 1 / _USUAL**2
     weighted = Z.swapaxes(1, 2) * weights[:, None, None]
     each = weighted @ Z

@@ -27,18 +27,18 @@ from palpate.physics.arrays import BoolArray, FloatArray, runs
 IntArray = NDArray[np.int64]
 
 _FRAMES_FOR_NOISE = 500
-_SETTLED_M = 2e-5
+_PLACES_SETTLED_M = 2e-5
 """Places that change by less from round to round are good enough to measure the spread about them."""
-_BLOCK = 1024
+_FRAMES_AT_ONCE = 1024
 _SEEN_OTHERWISE_M, _CALIBRATION = 1e-3, 1e-3
 """Two recordings of one body agree to this: a marker's centre seen by other cameras, m, and part of the body's size."""
 _SIGMAS = 7.0
 """An hour of 20 markers holds ten million errors; Gaussian noise exceeds this many of its sigmas in none of them."""
-_OFTEN = 0.25
+_OFTEN_AWAY = 0.25
 """Share of the frames around in which a marker is away, from which on it is not trusted."""
-_SUSPECT = 0.5
+_EVIDENCE_OF_SUSPECTS = 0.5
 """Part of the usual evidence that convicts a marker which is not trusted."""
-_FEW = 5
+_FEW_MARKERS = 5
 """Markers of so few, two of which are exchanged, may agree by chance with a third one."""
 _MOST_FOR_PERMUTATIONS = 4
 _MOST_FOR_PAIRS = 9
@@ -48,12 +48,12 @@ _CHANCE_FRAMES = 3
 _DISTANCES_AT_ONCE = 65536
 _LOOSE, _LOOSEST_M = 0.35, 15e-3
 """How far from each other's places two exchanged points may be: part of the places' distance, and at most."""
-_MOMENT_S = 0.05
+_FLIP_S = 0.05
 _COS_TURN = np.cos(np.radians(45.0))
 """No object in a hand turns by more than this within a moment."""
-_NEAR = 0.35
+_NEAR_SHARE = 0.35
 """Part of the smallest distance between markers within which a point is at a place one frame later."""
-_MANY = 200
+_MOST_FLIPS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ def typical_misfit(points: FloatArray, cloud: FloatArray, least_m: float) -> flo
 
 def recorded_places(points: FloatArray, start: FloatArray) -> FloatArray:
     """(k, 3) the recording's robust mean places, from some hundred frames, from a cloud that may be off."""
-    return mean_places(some_frames(points), start, robust=True, settled_m=_SETTLED_M)
+    return mean_places(some_frames(points), start, robust=True, settled_m=_PLACES_SETTLED_M)
 
 
 def some_frames(points: FloatArray) -> FloatArray:
@@ -200,7 +200,7 @@ def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale, window: in
     doubtful[poseless] = align(np.where(seen[poseless][:, :, None], cloud, np.nan), cloud).usable
     confused, places = np.zeros(len(points), dtype=bool), np.tile(np.arange(k), (len(points), 1))
     robust = RobustFit(fit, seen & fit.usable[:, None], confused, places)
-    sound, blocks = robust.sound, np.array_split(np.flatnonzero(doubtful), 1 + int(doubtful.sum()) // _BLOCK)
+    sound, blocks = robust.sound, np.array_split(np.flatnonzero(doubtful), 1 + int(doubtful.sum()) // _FRAMES_AT_ONCE)
     for at in blocks:
         now = body.align_doubtful(points[at])
         fit.put(at, now)
@@ -208,7 +208,7 @@ def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale, window: in
     _without_distrusted(points, body, window, robust)
     for at in blocks:
         missing = count[at] - sound[at].sum(axis=1)
-        few = (missing >= np.where(count[at] <= _FEW, 1, 2)) | ~fit.usable[at]
+        few = (missing >= np.where(count[at] <= _FEW_MARKERS, 1, 2)) | ~fit.usable[at]
         _try_exchanges(points, body, at[few], _exchanges(k), robust)
     exchanged = (places != np.arange(k)).any(axis=1)
     confused |= doubtful & ~exchanged & ((sound.sum(axis=1) <= count / 2) | ~fit.usable)
@@ -243,15 +243,15 @@ class _Body:
         """Seen, and within the tolerance of its place."""
         return np.asarray(np.nan_to_num(fit.error, nan=np.inf) < self.scale.tolerance_m)
 
-    def support(self, fit: Alignment, of: BoolArray | None = None) -> FloatArray:
+    def support(self, fit: Alignment) -> FloatArray:
         """(frames,) how many markers are at their places, and a part of one more the closer they are."""
-        inside = self.inside(fit) & (True if of is None else of)
+        inside = self.inside(fit)
         spread = np.where(inside, fit.error, 0.0).sum(axis=1) / (inside.shape[1] * self.scale.tolerance_m)
         return inside.sum(axis=1) + 1 - spread  # spread: less than one
 
     def agreeing(self, p: FloatArray, use: BoolArray, suspect: BoolArray | None = None) -> Alignment:
         """Align to those of the markers in `use` that agree on each other's places; of suspects less proves that."""
-        noise = self.scale.noise_limit_m * (1.0 if suspect is None else _SUSPECT)
+        noise = self.scale.noise_limit_m * (1.0 if suspect is None else _EVIDENCE_OF_SUSPECTS)
         away, pose_noise = self.scale.tolerance_m, self.scale.pose_noise_m
         return without_outliers(p, self.cloud, use, suspect, away_m=away, noise_m=noise, pose_noise_m=pose_noise)
 
@@ -274,15 +274,10 @@ class _Body:
 def _without_distrusted(points: FloatArray, body: _Body, window: int, fit: RobustFit) -> None:
     """Align without the markers that are often away at this time, into `fit`."""
     shown, sound = np.isfinite(fit.alignment.error), fit.sound
-    distrusted = _moving_sum(shown & ~sound, window) / np.maximum(_moving_sum(shown, window), 1) > _OFTEN
+    distrusted = _moving_sum(shown & ~sound, window) / np.maximum(_moving_sum(shown, window), 1) > _OFTEN_AWAY
     at = np.flatnonzero((distrusted & sound).any(axis=1))
-    for part in np.array_split(at, 1 + len(at) // _BLOCK):
-        doubts = distrusted[part]
-        now = body.agreeing(points[part], sound[part], doubts)
-        # Where a marker has put others in the wrong, they are more.
-        others = body.agreeing(points[part], (shown & ~distrusted)[part])
-        more = np.flatnonzero((body.support(others, ~doubts) > body.support(now, ~doubts) + 1) & others.usable)
-        now.put(more, others.at(more))
+    for part in np.array_split(at, 1 + len(at) // _FRAMES_AT_ONCE):
+        now = body.agreeing(points[part], sound[part], distrusted[part])
         kept = np.flatnonzero(now.usable)
         fit.alignment.put(part[kept], now.at(kept))
         sound[part[kept]] = body.inside(now)[kept]
@@ -514,10 +509,10 @@ def flipped_places(points: FloatArray, times_s: FloatArray, cloud: FloatArray, a
     usable = np.flatnonzero(alignment.usable)
     R, t = alignment.rotation[usable], times_s[usable]
     cosine = (np.einsum("nij,nij->n", R[:-1], R[1:]) - 1) / 2
-    jumps = np.flatnonzero((cosine < _COS_TURN) & (np.diff(t) < _MOMENT_S))
-    if not 0 < len(jumps) <= _MANY:
+    jumps = np.flatnonzero((cosine < _COS_TURN) & (np.diff(t) < _FLIP_S))
+    if not 0 < len(jumps) <= _MOST_FLIPS:
         return places
-    near_m, current = _NEAR * float(_distances(cloud).min()), np.arange(k)
+    near_m, current = _NEAR_SHARE * float(_distances(cloud).min()), np.arange(k)
     ends = [*(int(usable[j + 1]) for j in jumps[1:]), len(points)]
     for j, end in zip(jumps, ends, strict=True):
         before, after = int(usable[j]), int(usable[j + 1])
