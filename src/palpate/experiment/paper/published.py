@@ -114,7 +114,8 @@ def _body(choices: Choices, experiment: Experiment[Any], prior: Prior | None, te
         series, fixed = barrow_angles(poses), from_contact(poses, poses.position[:, 2:], np.array(choices.at_contact))
         model = model.with_wheel(config.markers.axle.radius)
         options: dict[str, Any] = {f.name: getattr(model.mechanism, f.name) for f in fields(model.mechanism)}
-        model = replace(model, mechanism=PaperContact(**options | {"wheel_speed": "published"}))
+        options["wheel_speed"] = "published"
+        model = replace(model, mechanism=PaperContact(**options))
         q = model.mechanism.coordinates_of(poses)
     even, (window, order), segments = _even(wrench, BODY_HZ), choices.smooth, _segments(choices, BODY_HZ)
     # in the body's own frame, without low-pass or samples left out
