@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -109,15 +109,14 @@ _WRITTEN = ("WrenchStamped", "Imu", "PoseStamped", "PointStamped")
 
 @dataclass(frozen=True, slots=True)
 class _Series:
-    """What one topic (and child frame, or joint) said, message by message."""
+    """The samples of one instrument: stamp and time of recording in ns, and the values in the layout's order."""
 
     topic: str
     part: str
+    """Child frame or joint, where a topic holds several."""
     layout: str
     frame: str
-    stamps_ns: list[int] = field(default_factory=list[int])
-    bag_ns: list[int] = field(default_factory=list[int])
-    values: list[Sequence[float]] = field(default_factory=list[Sequence[float]])
+    samples: list[tuple[int, int, Sequence[float]]] = field(default_factory=list[tuple[int, int, Sequence[float]]])
 
 
 def read(
@@ -178,15 +177,10 @@ def _collect(path: Path, head: bytes, topics: Sequence[str] | None) -> list[_Ser
                     key = (topic, part, frame if layout == "transform" else "")
                     series = by_source.setdefault(key, _Series(topic, part, layout, frame))
                     if (frame, layout) != (series.frame, series.layout):
-                        count = len(series.values) + 1
-                        raise FileProblem(
-                            path,
-                            f"message {count} of {topic} is in frame {frame!r}, the first in {series.frame!r}",
-                            remedy="record instruments on topics of their own",
-                        )
-                    series.stamps_ns.append(stamp_ns)
-                    series.bag_ns.append(bag_ns)
-                    series.values.append(values)
+                        count = len(series.samples) + 1
+                        wrong = f"message {count} of {topic} is in frame {frame!r}, the first in {series.frame!r}"
+                        raise FileProblem(path, wrong, remedy="record instruments on topics of their own")
+                    series.samples.append((stamp_ns, bag_ns, values))
                 read += 1
     except PalpateError:
         raise
@@ -253,15 +247,17 @@ def _samples(message: Any, layout: str, attribute: str) -> Iterator[tuple[str, i
 def _channels(path: Path, series: Sequence[_Series], stamps: str) -> dict[str, Channel]:
     plain = ["/".join(filter(None, (one.topic, one.part))) for one in series]
     times = [_times(path, one, stamps) for one in series]
-    earliest = min(min(one.bag_ns) for one in series)
-    near = [int(t.min()) for t, _ in times if abs(int(t.min()) - earliest) < _DAY_NS]
+    earliest = min(bag_ns for one in series for _, bag_ns, _ in one.samples)
+    firsts = [int(t.min()) for t, _ in times]
+    common = min((t for t in firsts if abs(t - earliest) < _DAY_NS), default=0)
     channels: dict[str, Channel] = {}
     clocks: dict[tuple[str, bytes], Clock] = {}
-    for one, name, (times_ns, by_bag) in zip(series, plain, times, strict=True):
+    for one, name, (times_ns, by_bag), first in zip(series, plain, times, firsts, strict=True):
         # A child that hangs on several parents needs their names to be told apart.
         name = name if plain.count(name) == 1 else "/".join((one.topic, one.frame.lstrip("/"), one.part))
-        times_ns, values = _in_order(path, name, times_ns, np.array(one.values, dtype=np.float64))
-        origin = min(near) if near and abs(int(times_ns[0]) - earliest) < _DAY_NS else int(times_ns[0])
+        times_ns, values = _in_order(path, name, times_ns, np.array([x for *_, x in one.samples], dtype=np.float64))
+        origin = common if abs(first - earliest) < _DAY_NS else first
+        clock = Clock(f"{name} (bag time)" if by_bag else name, np.asarray((times_ns - origin) / 1e9))
         # Joints and transforms of one message share a clock.
         clock = Clock(f"{name} (bag time)" if by_bag else name, np.asarray((times_ns - origin) / 1e9))
         clock = clocks.setdefault((one.topic, clock.times_s.tobytes()), clock)
@@ -280,16 +276,14 @@ def _channels(path: Path, series: Sequence[_Series], stamps: str) -> dict[str, C
 
 def _times(path: Path, one: _Series, stamps: str) -> tuple[NDArray[np.int64], bool]:
     """The times in ns, and whether they are those of recording although the stamps were asked for."""
-    stamped = np.array(one.stamps_ns, dtype=np.int64)
+    stamped, bag = (np.array([sample[k] for sample in one.samples], dtype=np.int64) for k in (0, 1))
     missing = stamped == 0
     if stamps == "bag" or missing.all():
-        return np.array(one.bag_ns, dtype=np.int64), stamps != "bag"
+        return bag, stamps != "bag"
     # Simulated time begins at zero; anything else near zero is no stamp.
     if missing.any() and int(stamped[~missing].min()) > _DAY_NS:
-        row = int(np.argmax(missing))
-        raise FileProblem(
-            path, f"message {row + 1} of {one.topic} has no stamp, others have", remedy="read it with stamps='bag'"
-        )
+        wrong = f"message {int(np.argmax(missing)) + 1} of {one.topic} has no stamp, others have"
+        raise FileProblem(path, wrong, remedy="read it with stamps='bag'")
     return stamped, False
 
 
@@ -322,9 +316,14 @@ def _in_order(path: Path, name: str, times_ns: NDArray[np.int64], values: Array)
 def _topic(path: Path, topic: str, recording: Recording) -> tuple[str, str, Array, Array]:
     """Message type, frame, times in s (n,) and values (n, k) in the layout's order of one topic's channels."""
     held = {name.rpartition("/")[2]: channel for name, channel in recording.channels.items()}
-    kind = _message_type(path, topic, list(held))
-    clock = recording.one_clock()
-    columns: list[Array] = []
+    fitting = (kind for kind in MESSAGES if kind.endswith(_WRITTEN) and _fits(MESSAGES[kind][0], held.keys()))
+    kind, clock, columns = next(fitting, None), recording.one_clock(), list[Array]()
+    if kind is None:
+        raise FileProblem(
+            path,
+            f"the channels {', '.join(held)} of {topic} are no whole message",
+            remedy="a bag takes force and torque, acceleration and angular_rate, position, or position and orientation",
+        )
     for entry in LAYOUTS[MESSAGES[kind][0]]:
         for end in entry.channels:
             blank, channel = np.full((len(clock), entry.width), np.nan), held.get(end)
@@ -334,17 +333,10 @@ def _topic(path: Path, topic: str, recording: Recording) -> tuple[str, str, Arra
     return kind, next(iter(held.values())).frame, clock.times_s, np.hstack(columns)
 
 
-def _message_type(path: Path, topic: str, held: Sequence[str]) -> str:
-    for kind, (layout, _) in MESSAGES.items():
-        ends = {end: entry for entry in LAYOUTS[layout] for end in entry.channels}
-        needed = {end for end, entry in ends.items() if layout != "imu" or entry.name != "orientation"}
-        if kind.endswith(_WRITTEN) and needed <= set(held) <= ends.keys():
-            return kind
-    raise FileProblem(
-        path,
-        f"the channels {', '.join(held)} of {topic} are no whole message",
-        remedy="a bag takes force and torque, acceleration and angular_rate, position, or position and orientation",
-    )
+def _fits(layout: str, held: Set[str]) -> bool:
+    """Whether these are all channels of a message; an IMU may lack its orientation."""
+    ends = {end: entry.name for entry in LAYOUTS[layout] for end in entry.channels}
+    return {end for end, name in ends.items() if (layout, name) != ("imu", "orientation")} <= held <= ends.keys()
 
 
 def _write(path: Path, topics: Mapping[str, tuple[str, str, Array, Array]], *, mcap: bool) -> Path:
