@@ -70,7 +70,7 @@ def read(path: str | Path, *, point_unit: str = "") -> Recording:
         raise FileProblem(path, "there are neither markers nor analog channels", remedy="export it again")
     names = distinct([one.name for one in stored])
     stored = [replace(one, name=name) for name, one in zip(names, stored, strict=True)]
-    return recording_of(path, NAME, stored, None, None, None)
+    return recording_of(path, NAME, stored, {})
 
 
 def write(path: str | Path, recording: Recording) -> None:

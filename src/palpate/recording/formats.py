@@ -72,12 +72,13 @@ def load(*paths: str | Path, format: str | None = None, **options: Any) -> Recor
         raise UnknownName("format", format, FORMATS)
     chosen = [(Path(path), FORMATS[format or recognise(path)]) for path in paths]
     known = {option for _, entry in chosen for option in entry.options}
+    given = {option: value for option, value in options.items() if value is not None}
     for option in options:
         if option not in known:
             names = " and ".join(dict.fromkeys(entry.name for _, entry in chosen))
             raise UnknownName("option", option, known, where=f"reading {names}")
     return merge_recordings(
-        [entry.read(path, **{k: v for k, v in options.items() if k in entry.options}) for path, entry in chosen]
+        [entry.read(path, **{k: v for k, v in given.items() if k in entry.options}) for path, entry in chosen]
     )
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from palpate.errors import FileProblem
 from palpate.files import replacing
 from palpate.recording.formats import check_kind, head_of, library
 from palpate.recording.recording import Recording
-from palpate.recording.table import ColumnLike, Stored, is_rate, recording_of
+from palpate.recording.table import Stored, TableOptions, is_rate, recording_of
 from palpate.recording.text import time_name
 
 NAME = "hdf5"
@@ -32,17 +32,8 @@ _UNIT, _LABELS = ("units", "unit"), ("labels", "columns", "names", "channels")
 _NUMBERS = "iufb"
 
 
-def read(
-    path: str | Path,
-    *,
-    columns: Mapping[str, ColumnLike] | None = None,
-    time: ColumnLike | None = None,
-    rate: float | None = None,
-) -> Recording:
-    """Read all signals, or those that `columns` maps to channels: {"Fx": {"column": "ft/wrench.1", "unit": "N"}}.
-
-    `time` names the dataset of times of all signals, `rate` is their constant rate in Hz.
-    """
+def read(path: str | Path, **options: Unpack[TableOptions]) -> Recording:
+    """Read all signals, or those that `columns` maps to channels: {"Fx": {"column": "ft/wrench.1", "unit": "N"}}."""
     path = Path(path)
     check_kind(path, head_of(path), NAME)
     h5py = library("h5py", "reading HDF5 files")
@@ -54,7 +45,7 @@ def read(
         raise FileProblem(
             path, f"the file is damaged or cut off ({str(error).strip()})", remedy="copy or write it again"
         ) from error
-    return recording_of(path, NAME, stored, columns, time, rate)
+    return recording_of(path, NAME, stored, options)
 
 
 def write(path: str | Path, recording: Recording) -> None:

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import replacing
 from palpate.recording.formats import MATLAB_5, check_kind, head_of, library
 from palpate.recording.recording import Array, Clock, Recording
-from palpate.recording.table import ColumnLike, Stored, is_rate, recording_of
+from palpate.recording.table import Stored, TableOptions, is_rate, recording_of
 from palpate.recording.text import clock_of, time_name
 
 NAME, DSPACE = "mat", "dspace-mat"
@@ -28,13 +28,7 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}")
 MatArray = NDArray[Any]
 
 
-def read(
-    path: str | Path,
-    *,
-    columns: Mapping[str, ColumnLike] | None = None,
-    time: ColumnLike | None = None,
-    rate: float | None = None,
-) -> Recording:
+def read(path: str | Path, **options: Unpack[TableOptions]) -> Recording:
     """Read the variables that are signals, or those that `columns` maps; the fields of a struct s are "s/field".
 
     Time is a variable named time, t, ..., or constant steps at a rate in Hz: the option's, or a single number named
@@ -52,10 +46,9 @@ def read(
         for name, value in arrays.items()
         if value.size > 1 and value.ndim <= 2
     ]  # fmt: skip
-    stated_by_user = columns is not None or time is not None or rate is not None
-    if not stated_by_user and any({"X", "Y"} <= set(value.dtype.names or ()) for value in variables.values()):
+    if not options and any({"X", "Y"} <= set(value.dtype.names or ()) for value in variables.values()):
         raise FileProblem(path, "this is a ControlDesk capture", remedy="read it with format='dspace-mat'")
-    return recording_of(path, NAME, stored, columns, time, rate)
+    return recording_of(path, NAME, stored, options)
 
 
 def write(path: str | Path, recording: Recording) -> None:
@@ -226,7 +219,7 @@ def read_dspace(path: str | Path, *, device: str | None = None) -> Recording:
         quantity = re.match(r"([FT])[xyz](?![a-z])", _last(signal.name))
         unit, frame = ("", "") if quantity is None else ({"F": "N", "T": "N m"}[quantity[1]], "sensor")
         stored[name] = Stored(name, signal.samples[: len(clock)], unit, frame, clock=clock)
-    return recording_of(path, DSPACE, list(stored.values()), None, None, None)
+    return recording_of(path, DSPACE, list(stored.values()), {})
 
 
 def write_dspace(path: str | Path, recording: Recording) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import polars as pl
@@ -59,35 +59,29 @@ class ColumnSpec:
 ColumnLike = str | ColumnSpec | Mapping[str, Any]
 
 
-def read(
-    path: str | Path,
-    *,
-    columns: Mapping[str, ColumnLike] | None = None,
-    time: ColumnLike | None = None,
-    rate: float | None = None,
-    header: Sequence[str] | None = None,
-) -> Recording:
-    """Read a CSV table; `header` names the columns of a file that has no header line.
+class TableOptions(TypedDict, total=False):
+    """How tables and arrays are read."""
 
-    `columns` maps channel names to columns; without it every number column becomes a channel. Time comes
-    from the column `time`, from a constant `rate` in Hz, or from a column named time, t, timestamp, ...
-    """
+    columns: Mapping[str, ColumnLike]
+    """From channel names to columns; without it every number column becomes a channel."""
+    time: ColumnLike
+    """The column of times; without it and `rate` the one named time, t, timestamp, ..."""
+    rate: float
+    """Constant, in Hz, instead of times."""
+
+
+def read(path: str | Path, *, header: Sequence[str] | None = None, **options: Unpack[TableOptions]) -> Recording:
+    """Read a CSV table; `header` names the columns of a file that has no header line."""
     path = Path(path)
     raw = read_bytes(path)
     # What merely looks like an IMU export may still be wanted as a plain table.
     check_kind(path, raw, CSV, "microstrain-csv")
-    names, frame, first_line = _parse(path, as_utf8(raw), header, time)
-    return recording_of(path, CSV, _stored(names, frame, first_line), columns, time, rate)
+    names, frame, first_line = _parse(path, as_utf8(raw), header, options.get("time", ""))
+    return recording_of(path, CSV, _stored(names, frame, first_line), options)
 
 
-def read_parquet(
-    path: str | Path,
-    *,
-    columns: Mapping[str, ColumnLike] | None = None,
-    time: ColumnLike | None = None,
-    rate: float | None = None,
-) -> Recording:
-    """Read a Parquet table; the options are those of a CSV table."""
+def read_parquet(path: str | Path, **options: Unpack[TableOptions]) -> Recording:
+    """Read a Parquet table."""
     path = Path(path)
     data = read_bytes(path)
     check_kind(path, data, PARQUET)
@@ -98,7 +92,7 @@ def read_parquet(
         raise FileProblem(
             path, f"the file is damaged or cut off ({reason})", remedy="copy or write it again"
         ) from error
-    return recording_of(path, PARQUET, _stored(frame.columns, frame, 1), columns, time, rate)
+    return recording_of(path, PARQUET, _stored(frame.columns, frame, 1), options)
 
 
 def write(path: str | Path, recording: Recording) -> None:
@@ -114,7 +108,7 @@ def write_parquet(path: str | Path, recording: Recording) -> None:
 
 
 def _parse(
-    path: Path, data: bytes, header: Sequence[str] | None, time: ColumnLike | None
+    path: Path, data: bytes, header: Sequence[str] | None, time: ColumnLike
 ) -> tuple[list[str], pl.DataFrame, int]:
     """Headers, columns, and the line of the first row."""
     skipped, offset, sample = _skip_comments(data)
@@ -166,9 +160,9 @@ def _is_text(rows: Sequence[Sequence[str]], place: int) -> bool:
     return not is_number(cell)
 
 
-def _times(headers: Sequence[str], time: ColumnLike | None) -> set[int]:
+def _times(headers: Sequence[str], time: ColumnLike) -> set[int]:
     """The place of the column of times, which is read as text: its numbers may need 64 bits, or be dates."""
-    wanted = "" if time is None else spec_of(time).column
+    wanted = spec_of(time).column
     bare = [split_header(header)[0] for header in headers]
     named = [wanted in pair if wanted else time_name(pair[1]) is not None for pair in zip(headers, bare, strict=True)]
     return {named.index(True)} if True in named else set()
@@ -304,24 +298,17 @@ def is_rate(name: str) -> bool:
     return _RATE.fullmatch(name) is not None
 
 
-def recording_of(
-    path: Path,
-    format_name: str,
-    stored: Sequence[Stored],
-    columns: Mapping[str, ColumnLike] | None,
-    time: ColumnLike | None,
-    rate: float | None,
-) -> Recording:
+def recording_of(path: Path, format_name: str, stored: Sequence[Stored], options: TableOptions) -> Recording:
     """Channels of all arrays that are as long as their time, or of those that `columns` names.
 
     The time of an array is the option's, else an array named time, t, ... in its group or the nearest one above,
     else the rate that the file states. An array (n, 3) in a unit of length is one vector; any other (n, k) gives
     scalars name.x, name.y, name.z or name.1, ..., name.k, or those that its labels say.
     """
-    specs = None if columns is None else {name: spec_of(column) for name, column in columns.items()}
-    wanted = None if specs is None else [name for spec in specs.values() for name in spec.names]
-    signals = _signals(path, stored, None if time is None else spec_of(time), rate, wanted)
-    if specs is None:
+    specs = {name: spec_of(column) for name, column in options.get("columns", {}).items()}
+    wanted = [name for spec in specs.values() for name in spec.names] if "columns" in options else None
+    signals = _signals(path, stored, options, wanted)
+    if wanted is None:
         shorts = [signal.short for signal in signals]
         channels = [channel for signal in signals for channel in _all_of(path, signal, shorts.count(signal.short) == 1)]
     else:
@@ -334,15 +321,16 @@ def recording_of(
 
 
 def _signals(
-    path: Path, stored: Sequence[Stored], time: ColumnSpec | None, rate: float | None, wanted: Sequence[str] | None
+    path: Path, stored: Sequence[Stored], options: TableOptions, wanted: Sequence[str] | None
 ) -> list[_Signal]:
     """Every array that has a clock; without a column map, of tables, only columns of numbers."""
-    if rate is not None and time is not None:
+    time, rate = spec_of(options.get("time", "")), options.get("rate")
+    if rate is not None and "time" in options:
         raise FileProblem(path, "both a time column and a rate are given", remedy="give one of them")
     if rate is not None and not rate > 0:
         raise FileProblem(path, f"the rate {rate} Hz is not positive")
     arrays = {one.name: one for one in stored if one.values.shape}
-    stated = arrays[_named(path, str(time.column), arrays)] if time is not None and time.column else None
+    stated = arrays[_named(path, str(time.column), arrays)] if time.column else None
     made: dict[object, Clock] = {}
     """Clocks, each made once, so that arrays of one time share one."""
 
@@ -360,7 +348,7 @@ def _signals(
             return one.clock, one.clock.name
         if times is not None and rate is None:
             if id(times) not in made:
-                times_s = times.seconds(path, "" if time is None else time.unit)
+                times_s = times.seconds(path, time.unit)
                 made[id(times)] = clock_of(path, times.group or path.stem, times_s, times.lines)
             return made[id(times)], times.group
         rate_hz, group = (one.rate_hz, one.group) if rate is None else (rate, "")
