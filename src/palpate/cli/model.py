@@ -139,23 +139,26 @@ def read_wrench(path: Path, seconds: float | None, dt: float) -> Any:
     from palpate.recording import load
     from palpate.runtime.replay import WRENCH_NAMES, WRENCH_UNITS, step_count
 
-    channels, units = load(path).channels, dict(zip(WRENCH_NAMES, WRENCH_UNITS, strict=True))
-    columns = {name: channels[name] for name in WRENCH_NAMES if name in channels}
+    columns = {name: channel for name, channel in load(path).channels.items() if name in WRENCH_NAMES}
     if not columns:
         where = f"has no column {', '.join(WRENCH_NAMES)} beside the time, or not in N and N m"
         raise FileProblem(path, where, line=1, remedy="a header such as: time [s],n_z [N m]")
-    for name, column in columns.items():
-        if column.unit not in ("1", units[name]):
-            raise FileProblem(path, f"{name} must be in {units[name]}, not in {column.unit}", line=1)
-        if len(bad := np.flatnonzero(~np.isfinite(column.samples))):
-            raise FileProblem(path, f"{name}: a number is missing or not finite", line=int(bad[0]) + 2)
     t = next(iter(columns.values())).clock.times_s
     length = float(t[-1] - t[0])
     if not length:
         raise FileProblem(path, "has one row only: a wrench is known between two", line=2)
     middle = t[0] + (np.arange(step_count(length if seconds is None else min(seconds, length), dt)) + 0.5) * dt
-    none = np.zeros(len(middle))
-    return np.column_stack([np.interp(middle, t, columns[n].samples) if n in columns else none for n in WRENCH_NAMES])
+    wrench = np.zeros((len(middle), 6))
+    for place, (name, unit) in enumerate(zip(WRENCH_NAMES, WRENCH_UNITS, strict=True)):
+        if name not in columns:
+            continue
+        column = columns[name]
+        if column.unit not in ("1", unit):
+            raise FileProblem(path, f"{name} must be in {unit}, not in {column.unit}", line=1)
+        if len(bad := np.flatnonzero(~np.isfinite(column.samples))):
+            raise FileProblem(path, f"{name}: a number is missing or not finite", line=int(bad[0]) + 2)
+        wrench[:, place] = np.interp(middle, t, column.samples)
+    return wrench
 
 
 def _sensor_radius(model: palpate.Model, result: dict[str, Any] | None) -> float | None:

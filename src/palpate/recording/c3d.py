@@ -25,7 +25,7 @@ NAME = "c3d"
 _MODEL_OUTPUTS = {"ANGLES": "ANGLE", "FORCES": "FORCE", "MOMENTS": "MOMENT", "POWERS": "POWER", "SCALARS": "SCALAR"}
 
 Parameters = Mapping[str, Mapping[str, Any]]
-BLOCK = 512
+BLOCK_BYTES = 512
 _INTEL = 84
 _SIZES = {-1: 1, 1: 1, 2: 2, 4: 4}
 """Bytes of a text, a byte, a whole number and a float."""
@@ -183,16 +183,16 @@ def _rates(
 
 def check_bytes(path: Path, data: bytes) -> None:
     """Refuse a file whose header, parameters or frames are not all there: ezc3d would crash, or read a part."""
-    start = (data[0] - 1) * BLOCK
-    if len(data) < BLOCK or len(data) < start + 4 or data[start + 3] not in C3D_PROCESSORS:
+    start = (data[0] - 1) * BLOCK_BYTES
+    if len(data) < BLOCK_BYTES or len(data) < start + 4 or data[start + 3] not in C3D_PROCESSORS:
         raise FileProblem(path, "the header has no parameters behind it", remedy="the file is cut off; copy it again")
     order = ">" if data[start + 3] == _INTEL + 2 else "<"
     points, analogs, first, last = struct.unpack_from(f"{order}4H", data, 2)
     data_block, per_frame = struct.unpack_from(f"{order}2H", data, 16)
     size = 4 if data[15 if data[start + 3] == _INTEL else 12 if order == ">" else 13] & 0x80 else 2
     frames = max(0, last - first + 1)
-    wanted = (data_block - 1) * BLOCK + frames * (4 * points + analogs) * size
-    if len(data) < max(wanted, start + data[start + 2] * BLOCK):
+    wanted = (data_block - 1) * BLOCK_BYTES + frames * (4 * points + analogs) * size
+    if len(data) < max(wanted, start + data[start + 2] * BLOCK_BYTES):
         raise FileProblem(
             path,
             f"the header announces {frames} frames, {wanted} bytes, but the file ends after {len(data)}",

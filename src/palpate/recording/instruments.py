@@ -52,15 +52,14 @@ _BLANK_LINES = re.compile(rb"\n(?:[,;\t \r]*\n)+")
 _FIRST = 2
 """Columns before TRC's first marker: Frame# and Time."""
 _HIDDEN = 9_999_999.0
-"""What Cortex writes, in the file's unit, where a marker was not seen."""
+"""What Cortex writes, in the file's unit, for a hidden marker."""
 _ROUNDED_S = 0.6e-3
 """Times with three decimals are this close to those that the rate gives."""
 _PREAMBLE = 38
 """Header lines of the authors' files."""
-AXES = ("x", "y", "z")
-ACCELERATION = tuple(f"acceleration.{axis}" for axis in AXES)
-ANGULAR_RATE = tuple(f"angular_rate.{axis}" for axis in AXES)
-GRAVITY = tuple(f"gravity.{axis}" for axis in AXES)
+ACCELERATION = tuple(f"acceleration.{axis}" for axis in "xyz")
+ANGULAR_RATE = tuple(f"angular_rate.{axis}" for axis in "xyz")
+GRAVITY = tuple(f"gravity.{axis}" for axis in "xyz")
 _PREAMBLE_LIMIT = 1000
 _LEAST_COLUMNS = 7
 # Zero-based columns where no line names them; gravity stands backwards, with a flag after each value.
@@ -102,7 +101,7 @@ def read_vicon(path: str | Path) -> Recording:
 def write_vicon(path: str | Path, recording: Recording, *, rate_hz: float | None = None) -> None:
     """Write markers (n, 3) in m of one clock as a Trajectories block in mm with six decimals.
 
-    The times must be whole frames of `rate_hz` (by default the clock's own rate); frame 1 is time 0.
+    The times must be whole frames of `rate_hz` (by default the clock's); frame 1 is time 0.
     """
     path = Path(path)
     clock = recording.one_clock()
@@ -405,7 +404,7 @@ def _named_columns(path: Path, names: Sequence[str], line: int) -> dict[str, int
     places = {
         f"{quantity}.{axis}": place
         for quantity, stem in _STEMS.items()
-        for axis in AXES
+        for axis in "xyz"
         for place, name in enumerate(bare)
         if re.fullmatch(rf"(?:.*[^a-z])?{stem}[ _.]?{axis}(?:\s*[\[(].*)?", name)
     }

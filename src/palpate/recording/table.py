@@ -218,7 +218,7 @@ class Stored:
     units: tuple[str, ...] = ()
     """Units of the k columns, where they are not all `unit`."""
     rate_hz: float | None = None
-    """Its own rate or its group's, where the file says one."""
+    """Its rate or its group's, where the file states one."""
     vector: bool = False
     """Whether three columns are one vector, whatever the unit."""
     lines: NDArray[np.intp] | None = None
@@ -267,7 +267,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Signal:
-    """An array with samples along the first axis, and its clock; `short`: its name seen from the times' group."""
+    """An array with samples along the first axis, and its clock; `short`: its name inside the times' group."""
 
     stored: Stored
     clock: Clock
