@@ -8,7 +8,6 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from math import prod
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -251,46 +250,25 @@ class Stored:
         lines = np.arange(1, len(column) + 1) if self.lines is None else self.lines
         return seconds(path, column, lines, unit=unit or stated or self.time_unit or "")
 
-    def numbers(self, path: Path) -> NDArray[Any]:
-        """The values as numbers; a text is refused with its line."""
-        column = self.values
-        if not isinstance(column, pl.Series):
-            return column
-        plain = column if column.dtype.is_numeric() or column.dtype == pl.Boolean else column.cast(pl.String)
-        numbers = plain.cast(pl.Float64, strict=False)
-        for row in (numbers.is_null() & column.is_not_null()).arg_true()[:1]:
-            wrong = f"column {self.name!r}: {column[row]!r} is not a number"
-            line = None if self.lines is None else int(self.lines[row])
-            raise FileProblem(path, wrong, line=line, remedy="map a column of numbers")
-        return numbers.to_numpy()
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Signal:
-    """An array with samples along the first axis, and its clock; `short`: its name inside the times' group."""
+    """An array with its clock and its columns by label ("" for the only one); `short`: its name in the times' group."""
 
     stored: Stored
     clock: Clock
     short: str
-    turned: bool
-    """Whether the file keeps the samples along the last axis."""
+    columns: Mapping[str, NDArray[Any] | pl.Series]
 
-    @property
-    def labels(self) -> Sequence[str]:
-        """Of the columns, where there are several."""
-        shape = self.stored.values.shape
-        if len(shape) < 2 or 1 in shape:
-            return ()
-        count = shape[0 if self.turned else 1]
-        usual = "xyz" if count == 3 else [str(k + 1) for k in range(count)]
-        return self.stored.labels if len(self.stored.labels) == count else usual
+    def parts(self) -> list[_Part]:
+        """Each column with the unit that the file states."""
+        stored, count = self.stored, len(self.columns)
+        units = stored.units if len(stored.units) == count else [stored.unit] * count
+        return [(self, label, unit) for label, unit in zip(self.columns, units, strict=True)]
 
-    def columns(self, path: Path) -> list[tuple[NDArray[Any], str]]:
-        """Samples and unit of each column."""
-        stored, values = self.stored, self.stored.numbers(path)
-        columns = [values.ravel()] if not self.labels else list(values if self.turned else values.T)
-        units = stored.units if len(stored.units) == len(columns) else [stored.unit] * len(columns)
-        return list(zip(columns, units, strict=True))
+
+_Part = tuple[_Signal, str, str]
+"""A column of an array: label, and the unit that the file states."""
 
 
 def is_rate(name: str) -> bool:
@@ -331,6 +309,7 @@ def _signals(
         raise FileProblem(path, f"the rate {rate} Hz is not positive")
     arrays = {one.name: one for one in stored if one.values.shape}
     stated = arrays[_named(path, str(time.column), arrays)] if time.column else None
+    timed = [one for one in arrays.values() if one.time_unit is not None]
     made: dict[object, Clock] = {}
     """Clocks, each made once, so that arrays of one time share one."""
 
@@ -340,8 +319,7 @@ def _signals(
             return None
         steps = one.group.split("/") if one.group else []
         groups = ["/".join(steps[:depth]) for depth in range(len(steps), -1, -1)]
-        near = (s for group in groups for s in arrays.values() if s.group == group and s.time_unit is not None)
-        return stated or next(near, None)
+        return stated or next((s for group in groups for s in timed if s.group == group), None)
 
     def clock_and_group(one: Stored, times: Stored | None) -> tuple[Clock | None, str]:
         if one.clock is not None:
@@ -366,10 +344,10 @@ def _signals(
         if one is times or (text and wanted is None):
             continue
         clock, group = clock_and_group(one, times)
-        turned = None if clock is None else _turned(path, one, clock, wanted)
-        if clock is not None and turned is not None:
-            signals.append(_Signal(one, clock, one.name.removeprefix(f"{group}/") if group else one.name, turned))
-    if not signals and (rate is not None or any(times_of(one) for one in arrays.values())):
+        columns = None if clock is None else _columns(path, one, clock, wanted)
+        if clock is not None and columns is not None:
+            signals.append(_Signal(one, clock, one.name.removeprefix(f"{group}/") if group else one.name, columns))
+    if not signals and (rate is not None or stated or timed):
         raise FileProblem(path, "there is no column of numbers besides the time", remedy="check the separator")
     if not signals:
         listed = ", ".join(s.name if s.lines is not None else f"{s.name} {s.values.shape}" for s in arrays.values())
@@ -381,16 +359,22 @@ def _signals(
     return signals
 
 
-def _turned(path: Path, one: Stored, clock: Clock, wanted: Sequence[str] | None) -> bool | None:
-    """Whether samples lie along the last axis; None for what is no signal (a matrix, a table of constants).
+def _columns(
+    path: Path, one: Stored, clock: Clock, wanted: Sequence[str] | None
+) -> Mapping[str, NDArray[Any] | pl.Series] | None:
+    """Columns of the clock's length by label; None for what is no signal (a matrix, a table of constants).
 
     What does not fit is refused where a column map wants it, or, without one, where its length is near.
     """
-    shape, n = one.values.shape, len(clock)
-    if n == (prod(shape) if 1 in shape else shape[0]):
-        return False
-    if n == shape[-1] and 1 not in shape:
-        return True
+    values, n, shape = one.values, len(clock), one.values.shape
+    if len(shape) == 2 and 1 in shape:
+        values = np.ravel(values)
+    if len(values) == n and len(values.shape) == 1:
+        return {"": values}
+    if n in shape and not isinstance(values, pl.Series) and values.ndim == 2:
+        rows = values.T if len(values) == n else values
+        usual = "xyz" if len(rows) == 3 else map(str, range(1, len(rows) + 1))
+        return dict(zip(one.labels if len(one.labels) == len(rows) else usual, rows, strict=True))
     if wanted is None:
         refused = n <= 2 * max(shape) <= 4 * n
     else:
@@ -406,19 +390,13 @@ def _turned(path: Path, one: Stored, clock: Clock, wanted: Sequence[str] | None)
 
 def _all_of(path: Path, signal: _Signal, brief: bool) -> list[Channel]:
     """The channels of an array, by its short name or its whole one."""
-    stored, name = signal.stored, signal.short if brief else signal.stored.name
-    columns, parts = signal.columns(path), list[tuple[str, list[tuple[NDArray[Any], str]]]]()
+    stored, name, parts = signal.stored, signal.short if brief else signal.stored.name, signal.parts()
     is_vector = stored.vector or to_si(_split(name, stored.unit)[1])[1] == "m"
-    if not signal.labels or (len(columns) == 3 and not stored.units and is_vector):
-        parts = [(name, columns)]
+    if "" in signal.columns or (len(parts) == 3 and not stored.units and is_vector):
+        named = [(name, parts)]
     else:
-        parts = [(f"{name}.{label}", [column]) for label, column in zip(signal.labels, columns, strict=True)]
-    channels: list[Channel] = []
-    for full, part in parts:
-        bare, unit = _split(full, part[0][1])
-        values = [(column, unit) for column, _ in part]
-        channels.append(_channel(path, bare, ColumnSpec(), signal.clock, values, stored.frame))
-    return channels
+        named = [(f"{name}.{part[1]}", [part]) for part in parts]
+    return [_channel(path, _split(full, group[0][2])[0], ColumnSpec(), group) for full, group in named]
 
 
 def _split(name: str, unit: str) -> tuple[str, str]:
@@ -443,32 +421,40 @@ def _mapped(path: Path, name: str, spec: ColumnSpec, signals: Sequence[_Signal])
     """A channel of whole arrays by their names, or of columns by "name.label"."""
     if not spec.column:
         raise DataProblem("column map", "no column is named", remedy="write {column: NAME, unit: ..., frame: ...}")
-    known: dict[str, tuple[_Signal, slice]] = {signal.stored.name: (signal, slice(None)) for signal in signals}
-    for signal in signals:
-        known |= {f"{signal.stored.name}.{x}": (signal, slice(k, k + 1)) for k, x in enumerate(signal.labels)}
-    chosen = [known[_named(path, column, known)] for column in spec.names]
-    first = chosen[0][0]
-    if any(signal.clock is not first.clock for signal, _ in chosen):
-        raise FileProblem(path, f"the parts of {name!r} have different clocks", remedy="map columns of one clock")
-    parts = [
-        (values, _split(signal.stored.name, unit)[1])
-        for signal, place in chosen
-        for values, unit in signal.columns(path)[place]
-    ]
-    return _channel(path, name, spec, first.clock, parts, first.stored.frame)
+    known: dict[str, list[_Part]] = {signal.stored.name: signal.parts() for signal in signals}
+    known |= {f"{full}.{part[1]}": [part] for full, parts in known.items() for part in parts if part[1]}
+    return _channel(path, name, spec, [part for column in spec.names for part in known[_named(path, column, known)]])
 
 
-def _channel(
-    path: Path, name: str, spec: ColumnSpec, clock: Clock, parts: Sequence[tuple[NDArray[Any], str]], frame: str
-) -> Channel:
-    """A channel of one column or three, each with the unit that the file states; those of `spec` come first."""
-    try:
-        scales = [to_si(spec.unit or unit or "1") for _, unit in parts]
-    except PalpateError as error:
-        raise FileProblem(path, f"channel {name!r}: {error}") from error
+def _channel(path: Path, name: str, spec: ColumnSpec, parts: Sequence[_Part]) -> Channel:
+    """A channel of one column or three; unit and frame are those of `spec`, else of the file."""
+    first, scales = parts[0][0], list[tuple[float, str]]()
+    for signal, label, stated in parts:
+        if signal.clock is not first.clock:
+            raise FileProblem(path, f"the parts of {name!r} have different clocks", remedy="map columns of one clock")
+        bare = signal.stored.name.removeprefix(f"{signal.stored.group}/")
+        unit = spec.unit or _split(f"{bare}.{label}" if label else bare, stated)[1]
+        try:
+            scales.append(to_si(unit or "1"))
+        except PalpateError as error:
+            raise FileProblem(path, f"channel {name!r}: {error}") from error
     if len({unit for _, unit in scales}) != 1 or len(parts) not in (1, 3):
         raise FileProblem(path, f"channel {name!r} needs one column, or three of one unit", remedy="name the columns")
-    samples = np.empty((len(clock), len(parts)), order="F")
-    for k, ((values, _), (factor, _)) in enumerate(zip(parts, scales, strict=True)):
-        samples[:, k] = values * factor
-    return Channel(name, samples[:, 0] if len(parts) == 1 else samples, clock, scales[0][1], spec.frame or frame)
+    samples = np.empty((len(first.clock), len(parts)), order="F")
+    for k, ((signal, label, _), (factor, _)) in enumerate(zip(parts, scales, strict=True)):
+        samples[:, k] = _numbers(path, signal.stored, signal.columns[label]) * factor
+    frame = spec.frame or first.stored.frame
+    return Channel(name, samples[:, 0] if len(parts) == 1 else samples, first.clock, scales[0][1], frame)
+
+
+def _numbers(path: Path, stored: Stored, column: NDArray[Any] | pl.Series) -> NDArray[Any]:
+    """A column as numbers; a text is refused with its line."""
+    if not isinstance(column, pl.Series):
+        return column
+    plain = column if column.dtype.is_numeric() or column.dtype == pl.Boolean else column.cast(pl.String)
+    numbers = plain.cast(pl.Float64, strict=False)
+    for row in (numbers.is_null() & column.is_not_null()).arg_true()[:1]:
+        line = None if stored.lines is None else int(stored.lines[row])
+        wrong = f"column {stored.name!r}: {column[row]!r} is not a number"
+        raise FileProblem(path, wrong, line=line, remedy="map a column of numbers")
+    return numbers.to_numpy()
