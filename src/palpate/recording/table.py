@@ -5,6 +5,7 @@ arrays that HDF5 and MATLAB files hold.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -170,9 +171,9 @@ def _times(headers: Sequence[str], time: ColumnLike) -> set[int]:
 def _stored(headers: Sequence[str], frame: pl.DataFrame, first_line: int) -> list[Stored]:
     """The columns of a table; names that differ only in their unit keep it."""
     lines, parts = np.arange(len(frame)) + first_line, [split_header(header) for header in headers]
-    bare = [name for name, _ in parts]
+    bare = Counter(name for name, _ in parts)
     return [
-        Stored(name if bare.count(name) == 1 else header, column, unit, lines=lines)
+        Stored(name if bare[name] == 1 else header, column, unit, lines=lines)
         for header, (name, unit), column in zip(headers, parts, frame, strict=True)
         if header
     ]
@@ -287,15 +288,14 @@ def recording_of(path: Path, format_name: str, stored: Sequence[Stored], options
     wanted = [name for spec in specs.values() for name in spec.names] if "columns" in options else None
     signals = _signals(path, stored, options, wanted)
     if wanted is None:
-        shorts = [signal.short for signal in signals]
-        channels = [channel for signal in signals for channel in _all_of(path, signal, shorts.count(signal.short) == 1)]
+        shorts = Counter(signal.short for signal in signals)
+        channels = [channel for signal in signals for channel in _all_of(path, signal, shorts[signal.short] == 1)]
     else:
         channels = [_mapped(path, name, spec, signals) for name, spec in specs.items()]
-    names = [channel.name for channel in channels]
-    for name in names:
-        if names.count(name) > 1:
+    for name, count in Counter(channel.name for channel in channels).items():
+        if count > 1:
             raise FileProblem(path, f"the name {name!r} stands for two columns", remedy="rename one, or use columns")
-    return Recording(dict(zip(names, channels, strict=True)), path, format_name)
+    return Recording({channel.name: channel for channel in channels}, path, format_name)
 
 
 def _signals(
@@ -451,8 +451,9 @@ def _numbers(path: Path, stored: Stored, column: NDArray[Any] | pl.Series) -> ND
     """A column as numbers; a text is refused with its line."""
     if not isinstance(column, pl.Series):
         return column
-    plain = column if column.dtype.is_numeric() or column.dtype == pl.Boolean else column.cast(pl.String)
-    numbers = plain.cast(pl.Float64, strict=False)
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+        return column.cast(pl.Float64).to_numpy()
+    numbers = column.cast(pl.String).cast(pl.Float64, strict=False)
     for row in (numbers.is_null() & column.is_not_null()).arg_true()[:1]:
         line = None if stored.lines is None else int(stored.lines[row])
         wrong = f"column {stored.name!r}: {column[row]!r} is not a number"
