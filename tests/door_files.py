@@ -13,11 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
+from palpate.elements import EndStop
 from palpate.model import Model, load_object
 from palpate.recording.instruments import write_microstrain, write_vicon
 from palpate.recording.mat import write_dspace
 from palpate.twin.door import (
     BODY_MARKERS,
+    FRAME,
     HINGE_MARKERS,
     MARKERS,
     DoorTwin,
@@ -51,10 +53,12 @@ def _phases() -> tuple[Phase, ...]:
 def short_door(
     seed: int = SEED, *, variant: Variant = "laminar", one_way: bool = False, never_closed: bool = False
 ) -> DoorTwin:
-    """A door moved for half a minute; its clocks agree."""
-    twin = door_twin(
-        seed, variant=variant, session=SESSION if one_way else Session(), one_way=one_way, never_closed=never_closed
-    )
+    """A door moved for half a minute; its clocks agree. `never_closed`: a wedge keeps it open."""
+    twin = door_twin(seed, variant=variant, session=SESSION if one_way else Session(), one_way=one_way)
+    if never_closed:
+        wedge = EndStop(FRAME, at=math.radians(20.0), side="lowest")
+        parts = tuple(wedge if e.name == FRAME else e for e in twin.model.elements)
+        twin = replace(twin, model=replace(twin.model, elements=parts))
     phases = twin.phases if one_way else _phases()
     together = DeviceClock(0.0, 0.0)
     return replace(twin, session=SESSION, phases=phases, imu=together, load_cell=together)

@@ -82,7 +82,6 @@ def columns(e: Element, position: float, speed: float, acceleration: float = 0.0
 
 @pytest.mark.parametrize("e", [*DRY, *DAMPERS, *OTHERS], ids=lambda e: f"{e.type}-{e.name}")
 def test_each_keeps_its_promises(e: Element) -> None:
-    needs("casadi", "casadi")
     passed = check_element(e)
     assert "symbols" in passed
     assert ("dissipation" in passed) == (e in DRY or e in DAMPERS)

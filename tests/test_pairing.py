@@ -223,5 +223,5 @@ def test_what_identify_writes_is_paired_as_it_says(of: str) -> None:
 
 def test_a_weight_only_model_of_an_older_file_is_known() -> None:
     old = {"model_of": "body with the handle's weight compensated, as the paper's authors: for reproduction"}
-    with pytest.raises(PalpateError, match="is of 'weight-only'"):
+    with pytest.raises(PalpateError, match="model_of is weight-only"):
         SensorStepper(replace(door("body"), about=old), DT, [HandleSensor(R_BS, LEVER)])

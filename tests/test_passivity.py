@@ -141,13 +141,14 @@ def test_the_limits_of_an_ideal_robot_are_known() -> None:
     ideal, fed, bare = couplings(model)
     grip = grip_of(model)
     behind = 2.0 + float(grip.handle_phi[9]) / float(grip.hand[0] ** 2 + grip.hand[1] ** 2)
-    assert ideal.smallest_inertia == pytest.approx(behind, rel=0.03)  # x'' = F / M with F = -m x'': m < M
-    assert fed.smallest_inertia > bare.smallest_inertia  # feeding acceleration forward costs inertia
+    assert ideal.limits["smallest_inertia"] == pytest.approx(behind, rel=0.03)  # x'' = F / M with F = -m x'': m < M
+    least = [c.limits["smallest_inertia"] for c in (fed, bare)]
+    assert least[0] > least[1]  # feeding acceleration forward costs inertia
     for c in (ideal, fed, bare):
-        assert replace(c.line, delay_s=c.longest_delay_s).stable
-        assert not replace(c.line, delay_s=c.longest_delay_s + c.line.dt).stable
+        assert replace(c.line, delay_s=c.limits["longest_delay_s"]).stable
+        assert not replace(c.line, delay_s=c.limits["longest_delay_s"] + c.line.dt).stable
     lighter = couplings(model, delay_s=0.01)
-    assert lighter[2].stiffest_hand < bare.stiffest_hand
+    assert lighter[2].limits["stiffest_hand"] < bare.limits["stiffest_hand"]
 
 
 def result_of(values: Mapping[str, tuple[float, str, tuple[float, float] | None]], **more: Any) -> dict[str, Any]:

@@ -324,14 +324,6 @@ def test_a_one_way_session_shows_no_closing() -> None:
     assert np.isnan(points[truth.at("recorded", t) == 0]).all()
 
 
-def test_a_wedged_door_is_never_closed() -> None:
-    twin = door_twin(2, session=replace(SHORT, step=math.radians(20)), never_closed=True)
-    truth = simulate_door(twin, dt=DT)
-    assert truth.angle.min() > math.radians(13)
-    assert abs(truth.angle[0] - stop_at(twin.model, "frame")) < math.radians(0.2)
-    assert np.ptp(truth.angle) > math.radians(50)
-
-
 def test_the_papers_samples_are_one_instant() -> None:
     phi = random_handle(np.random.default_rng(0))
     twin = paper_door_twin(phi)

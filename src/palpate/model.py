@@ -93,9 +93,10 @@ class Model:
 
     def names_of(self, element: Element) -> tuple[str, ...]:
         """The names of an element's parameters in this model."""
-        return next(names for e, names in self._parts() if e.name == element.name)
+        return next(names for e, names in self.parts if e.name == element.name)
 
-    def _parts(self) -> list[tuple[Element, tuple[str, ...]]]:
+    @property
+    def parts(self) -> list[tuple[Element, tuple[str, ...]]]:
         """The elements with the names of their parameters."""
         names = iter(self.parameters)
         return [(e, tuple(next(names) for _ in e.parameters)) for e in self.elements]
@@ -104,7 +105,7 @@ class Model:
         """Which motion would tell more about a parameter, by its name in a result; empty where nothing is known."""
         if name in self.mechanism.advice:
             return self.mechanism.advice[name]
-        owner = next((e for e, names in self._parts() if name in names), None)
+        owner = next((e for e, names in self.parts if name in names), None)
         if owner is None or owner.instrument:
             return ""
         return self.mechanism.advice.get(owner.acts_on, owner.needs)
@@ -112,16 +113,13 @@ class Model:
     @property
     def mass_parameter(self) -> str | None:
         """The parameter that is the whole mass of a body that only moves along a line; None: there is none."""
-        scalar = (n for e, names in self._parts() if e.constant == "inertia" for n in names)
+        scalar = (n for e, names in self.parts if e.constant == "inertia" for n in names)
         return next((n for n in scalar if self.parameters[n].unit == "kg"), None)
 
     def with_wheel(self, radius: float) -> Model:
         """The same object on a wheel of another radius, m; elements that know it follow."""
-        mechanism, elements = (
-            self.mechanism.with_options(radius=radius),
-            tuple(e.on_wheel(radius) for e in self.elements),
-        )
-        return replace(self, mechanism=mechanism, elements=elements)
+        elements = tuple(e.on_wheel(radius) for e in self.elements)
+        return replace(self, mechanism=self.mechanism.with_options(radius=radius), elements=elements)
 
     def of_object(self) -> Model:
         """The object alone, without what belongs to the instruments."""
@@ -175,16 +173,13 @@ class Model:
 
         Sign(0) is everything from -1 to 1; v are the speeds that belong to the free rows; level >= 0 (N, N m).
         """
-        values = dict(zip(self.parameters, self.p.tolist(), strict=True))
         forces: list[tuple[tuple[Scalar, ...], Scalar]] = []
-        for (e, names), shapes in zip(self._parts(), self._shape_values(None), strict=True):
-            if not e.dry:
-                continue
-            p = [values[name] for name in names]
-            if e.acts_on not in k.coordinates:
+        for (e, names), shapes in zip(self.parts, self._shape_values(None), strict=True):
+            if e.dry and e.acts_on not in k.coordinates:
                 raise PalpateError(f"model {self.name!r}: {e.name!r} is dry, so it must act on a coordinate")
-            level = sum(c * v for c, v in zip(e.level(k, shapes, fn), p, strict=True))
-            forces.append((k.coordinates[e.acts_on].ratio, level))
+            if e.dry:
+                level = sum(c * self.values[n] for c, n in zip(e.level(k, shapes, fn), names, strict=True))
+                forces.append((k.coordinates[e.acts_on].ratio, level))
         return forces
 
     def map(
@@ -210,7 +205,7 @@ class Model:
     def roughness(self) -> FloatArray:
         """(rows, parameters): what priors of smoothness expect to be zero, in standard deviations."""
         names = list(self.parameters)
-        rows = [dict(zip(mine, row, strict=True)) for e, mine in self._parts() for row in e.roughness]
+        rows = [dict(zip(mine, row, strict=True)) for e, mine in self.parts for row in e.roughness]
         return np.array([[row.get(n, 0.0) for n in names] for row in rows]).reshape(-1, len(names))
 
     def _only(self, elements: tuple[Element, ...]) -> Model:
@@ -219,7 +214,7 @@ class Model:
         A name that was shared may stand alone then: values go by place, not by name.
         """
         kept = replace(self, elements=elements, values={})
-        pairs = zip(kept.parameters, (n for e, names in self._parts() if e in elements for n in names), strict=True)
+        pairs = zip(kept.parameters, (n for e, names in self.parts if e in elements for n in names), strict=True)
         return replace(kept, values={new: self.values[n] for new, n in pairs if n in self.values})
 
     def _lift(self, e: Element, k: Kinematics, column: list[Scalar], fn: Functions) -> list[Scalar]:
@@ -291,7 +286,7 @@ class Model:
 
     def check_values(self) -> None:
         """Refuse values that are not physically consistent."""
-        for e, mine in self._parts():
+        for e, mine in self.parts:
             if not all(n in self.values for n in mine):
                 continue
             if mine and e.parameters[0].map == "inertia":

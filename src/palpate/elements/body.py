@@ -104,8 +104,8 @@ class Gravity(Element):
         return [[f[0]]] if self._along_a_length else [[f[1], -f[0]]]
 
 
-_SMALLEST, _LARGEST = 1e-3, 10.0
-_SAME = 1e-6
+_LEAST_M, _LARGEST_M = 1e-3, 10.0
+_SAME_RADIUS = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +131,14 @@ class WheelSpin(Element):
 
     def __post_init__(self) -> None:
         """Refuse a radius that is none."""
-        if not _SMALLEST <= self.radius <= _LARGEST:
+        if not _LEAST_M <= self.radius <= _LARGEST_M:
             raise PalpateError(
-                f"element {self.name!r}: the radius must be from {_SMALLEST:g} to {_LARGEST:g} m, not {self.radius!r}"
+                f"element {self.name!r}: the radius must be from {_LEAST_M:g} to {_LARGEST_M:g} m, not {self.radius!r}"
             )
 
     def check_wheel(self, radius: float) -> None:
         """Refuse a mechanism whose wheel has another radius: the force ahead would belong to neither."""
-        if abs(radius - self.radius) > _SAME * radius:
+        if abs(radius - self.radius) > _SAME_RADIUS * radius:
             raise PalpateError(
                 f"element {self.name!r}: its radius {self.radius:g} m is not the mechanism's, {radius:g} m: it is one "
                 "wheel, state the same for both"
@@ -151,7 +151,7 @@ class WheelSpin(Element):
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """The wheel's radius."""
-        return (Shape("radius", "m", self.radius, bounds=(_SMALLEST, _LARGEST)),)
+        return (Shape("radius", "m", self.radius, bounds=(_LEAST_M, _LARGEST_M)),)
 
     def features(self, k: Kinematics, z: Mapping[str, Scalar], fn: Functions) -> Sequence[Scalar]:
         """Force ahead in B, and the moment about the axle's middle: none about the axle, which passes no moment."""

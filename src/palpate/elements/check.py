@@ -5,15 +5,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
-from importlib import import_module
 from typing import Any, ClassVar, NoReturn, cast
 
 import numpy as np
 
 from palpate.elements.element import SENSOR, WRENCH, Element, column_coefficients, row_count
-from palpate.errors import MissingExtra, PalpateError
+from palpate.errors import PalpateError
 from palpate.physics.arrays import FloatArray
-from palpate.physics.functions import ARRAYS, FLOATS, Functions, Scalar, casadi_functions
+from palpate.physics.functions import ARRAYS, FLOATS, Functions, Scalar
 from palpate.physics.motion import Coordinate, Kinematics
 from palpate.physics.units import parse_unit
 
@@ -52,9 +51,9 @@ _FORCE, _MOMENT = (1.0, 1.0, -2.0), (1.0, 2.0, -2.0)
 def check_element(element: Element, *, coordinate_unit: str | None = None, seed: int = 0) -> tuple[str, ...]:
     """Raise `PalpateError` with the reason if an element does not keep its promises; return what was checked.
 
-    Declarations, shape of the columns, linearity in the features with constant coefficients, arrays = floats = symbols
-    (symbols where CasADi is installed), units (the equation must survive a change of the units of mass, length and
-    time), and dissipation where it is declared. `coordinate_unit`, "rad" or "m", is the unit of its coordinates: by
+    Declarations, shape of the columns, linearity in the features with constant coefficients, arrays = floats = symbols,
+    units (the equation must survive a change of the units of mass, length and time), and dissipation where it is
+    declared. `coordinate_unit`, "rad" or "m", is the unit of its coordinates: by
     default the natural one.
     """
     unit = coordinate_unit or element.natural_unit
@@ -63,11 +62,8 @@ def check_element(element: Element, *, coordinate_unit: str | None = None, seed:
     columns = rng.normal(size=(15, _SAMPLES))
     k = _kinematics(element, list(columns))
     z = {shape.name: shape.value for shape in element.shapes}
-    passed = ["declarations", "columns", "linearity", "floats", "units"]
-
     _check_declarations(element)
-    first = [float(c[0]) for c in columns]
-    _check_functions(element, first, z)
+    symbols = _on_symbols(element, [float(c[0]) for c in columns], z)
     f = _features(element, k, z, ARRAYS, "arrays")
     Y = _evaluate(element, f, (_SAMPLES,))
     if not np.isfinite(Y).all():
@@ -77,20 +73,14 @@ def check_element(element: Element, *, coordinate_unit: str | None = None, seed:
     for i in (0, 1):
         at = _kinematics(element, [float(c[i]) for c in columns])
         _compare(element, "floats", _evaluate(element, _features(element, at, z, FLOATS, "floats")), Y[:, :, i])
-    try:
-        symbols = casadi_functions()
-    except MissingExtra:
-        pass
-    else:
-        _compare(element, "symbols", _evaluate_symbols(element, first, z, symbols), Y[:, :, 0])
-        passed.append("symbols")
+    _compare(element, "symbols", np.array(symbols), Y[:, :, 0])
     _check_units(element, columns, z, Y, unit, rng)
     if element.dry:
         _check_level(element, k, z, columns[10], Y)
     if element.dissipates:
         _check_dissipation(element, columns, Y)
-        passed.append("dissipation")
-    return tuple(passed)
+    checked = ("declarations", "columns", "linearity", "floats", "units", "symbols")
+    return (*checked, "dissipation") if element.dissipates else checked
 
 
 def _check_declarations(element: Element) -> None:
@@ -110,11 +100,12 @@ def _check_declarations(element: Element) -> None:
             _fail(element, f"the shape {s.name} = {s.value:g} is outside its own bounds {s.bounds}")
 
 
-def _check_functions(element: Element, values: list[float], z: dict[str, float]) -> None:
-    """Evaluate on numbers that know + - * / and the table only: NumPy's functions, `if` and `>` fail."""
+def _on_symbols(element: Element, values: list[float], z: dict[str, float]) -> list[list[float]]:
+    """The columns on numbers that know + - * / and the table only: NumPy's functions, `if` and `>` fail."""
     k = _kinematics(element, [Symbol(v) for v in values])
     try:
-        element.columns(element.features(k, {name: Symbol(v) for name, v in z.items()}, SYMBOLS))
+        rows = element.columns(element.features(k, {name: Symbol(v) for name, v in z.items()}, SYMBOLS))
+        return [[Symbol(x).value for x in row] for row in rows]
     except TypeError as error:
         _fail(element, f"{error}; use only + - * / and the functions of fn", error)
     except Exception as error:
@@ -213,16 +204,6 @@ def _features(element: Element, k: Kinematics, z: dict[str, float], fn: Function
         return element.features(k, z, fn)
     except Exception as error:
         _fail(element, f"features() fails on {kind} ({type(error).__name__}: {error})", error)
-
-
-def _evaluate_symbols(element: Element, values: list[float], z: dict[str, float], fn: Functions) -> FloatArray:
-    ca: Any = import_module("casadi")  # it has no types
-    symbols = ca.SX.sym("k", len(values))
-    k = _kinematics(element, [symbols[i] for i in range(len(values))])
-    rows = element.columns(_features(element, k, z, fn, "symbols"))
-    matrix = ca.vertcat(*[ca.horzcat(*row) for row in rows])
-    function = ca.Function("columns", [symbols], [matrix])
-    return np.array(function(values), dtype=float)
 
 
 def _compare(element: Element, kind: str, columns: FloatArray, expected: FloatArray) -> None:

@@ -52,7 +52,7 @@ class Coulomb(Element):
         return (1.0,)
 
 
-_SLOWEST, _FASTEST = 1e-4, 100.0
+_LOW_V_S, _HIGH_V_S = 1e-4, 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +77,15 @@ class Stribeck(Element):
 
     def __post_init__(self) -> None:
         """Refuse a speed that divides by nothing."""
-        if not _SLOWEST <= self.v_s <= _FASTEST:
+        if not _LOW_V_S <= self.v_s <= _HIGH_V_S:
             raise PalpateError(
-                f"element {self.name!r}: v_s must be from {_SLOWEST:g} to {_FASTEST:g} rad/s or m/s, not {self.v_s:g}"
+                f"element {self.name!r}: v_s must be from {_LOW_V_S:g} to {_HIGH_V_S:g} rad/s or m/s, not {self.v_s:g}"
             )
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """The Stribeck speed."""
-        return (Shape("v_s", self.unit("rad/s"), self.v_s, bounds=(_SLOWEST, _FASTEST), free=self.estimate),)
+        return (Shape("v_s", self.unit("rad/s"), self.v_s, bounds=(_LOW_V_S, _HIGH_V_S), free=self.estimate),)
 
     @property
     def sees(self) -> tuple[str, ...]:
@@ -110,10 +110,10 @@ class Stribeck(Element):
 When = Literal["both", "opening", "closing"]
 Flow = Literal["laminar", "turbulent", "mixed"]
 
-_NARROWEST, _WIDEST = 1e-4, pi
-_WIDTHS = {"rad": (radians(0.3), radians(10.0)), "m": (5e-4, 0.05)}
+_NARROWEST_ZONE, _WIDEST_ZONE = 1e-4, pi
+_SEARCHED_WIDTHS = {"rad": (radians(0.3), radians(10.0)), "m": (5e-4, 0.05)}
 """Between which a width is looked for."""
-_SLOW = 0.05
+_SLOW_PART = 0.05
 """Motion below this share of the RMS speed shows no damper."""
 _TAIL = 0.002
 """Share of the samples at either end of what was visited that is not enough to see a border."""
@@ -157,9 +157,9 @@ class ZoneDamper(Element):
                 raise PalpateError(f"{where}: {border} must be a number in rad or m, not {angle!r}")
         if self.above is not None and self.below is not None and not self.above < self.below:
             raise PalpateError(f"{where}: nothing is above {self.above:g} and below {self.below:g}")
-        if not _NARROWEST <= self.width <= _WIDEST:
+        if not _NARROWEST_ZONE <= self.width <= _WIDEST_ZONE:
             raise PalpateError(
-                f"{where}: width must be from {_NARROWEST:g} to {_WIDEST:.3g} rad or m, not {self.width:g}"
+                f"{where}: width must be from {_NARROWEST_ZONE:g} to {_WIDEST_ZONE:.3g} rad or m, not {self.width:g}"
             )
         if self.otherwise and self.above is None and self.below is None:
             raise PalpateError(f"{where}: without above or below, nothing is left for {self.otherwise!r}")
@@ -186,7 +186,7 @@ class ZoneDamper(Element):
         unit = self.unit("rad", self.over)
         borders = [("above", self.above), ("below", self.below)]
         shapes = [Shape(name, unit, angle, free=self.estimate) for name, angle in borders if angle is not None]
-        width = Shape("width", unit, self.width, bounds=(_NARROWEST, _WIDEST), free=self.estimate)
+        width = Shape("width", unit, self.width, bounds=(_NARROWEST_ZONE, _WIDEST_ZONE), free=self.estimate)
         return (*shapes, width) if shapes else ()
 
     @property
@@ -203,13 +203,13 @@ class ZoneDamper(Element):
         """Where the zone's coordinate was while it moved so; the outermost samples are not enough to see a border."""
         speed = np.asarray(k.coordinates[self.acts_on].speed, dtype=float)
         along = np.abs(speed) if self.when == "both" else speed if self.when == "opening" else -speed
-        moving = along > _SLOW * rms(speed)
+        moving = along > _SLOW_PART * rms(speed)
         return np.asarray(k.coordinates[self.over].position, dtype=float)[moving], (_TAIL, 1 - _TAIL)
 
     def limits(self, shape: Shape, visited: tuple[float, float]) -> tuple[float, float]:
         """What was visited for a border, each of two on its side of the middle; usual widths for the width."""
         if shape.name == "width":
-            narrow, wide = _WIDTHS[shape.unit]
+            narrow, wide = _SEARCHED_WIDTHS[shape.unit]
             return min(narrow, shape.value), max(wide, shape.value)
         if self.above is None or self.below is None:
             return visited

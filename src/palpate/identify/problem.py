@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import PalpateError
-from palpate.physics.arrays import BoolArray, FloatArray, solve_columns, stacked_solve, symmetric_solve, triangular
+from palpate.physics.arrays import BoolArray, FloatArray, solve_columns, stacked_solve, triangular
 from palpate.physics.inertia import (
     check_consistent,
     divergence_rows,
@@ -289,7 +289,7 @@ def _polish(
     hessian = (rows / scale).T @ (rows / scale) + problem.curvature(theta) / scale[:, None] / scale
     last, size = np.inf, float(np.linalg.norm(theta * scale))
     for _ in range(POLISH_STEPS):
-        move = -symmetric_solve(hessian, rows.T @ target / scale) / scale
+        move = -solve_columns(hessian, rows.T @ target / scale) / scale
         length = float(np.linalg.norm(move * scale))
         if not length < 0.5 * last or float(np.abs(move).max()) > 1e-2:
             break

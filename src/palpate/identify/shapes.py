@@ -24,7 +24,7 @@ from palpate.findings import Finding
 from palpate.identify.balance import Balance, Rows, Segment, stack_rows
 from palpate.identify.problem import Problem, build_penalty, uncertainty
 from palpate.model import Model
-from palpate.physics.arrays import BoolArray, FloatArray, solve_positive, symmetric_solve, triangular
+from palpate.physics.arrays import BoolArray, FloatArray, solve_columns, solve_positive, triangular
 from palpate.physics.functions import Scalar
 from palpate.physics.maps import build_map
 from palpate.physics.motion import Kinematics
@@ -379,7 +379,7 @@ def normal_equations(projection: Projection, trial: Trial, of: Sequence[int]) ->
     inner = trial.gram[:-1, :-1][np.ix_(held, held)]
     scale = np.sqrt(np.maximum(np.diag(inner), 1e-300))
     scaled = cross / scale
-    H = d @ d.T - scaled @ symmetric_solve(inner / scale[:, None] / scale + 1e-12 * np.eye(len(inner)), scaled.T)
+    H = d @ d.T - scaled @ solve_columns(inner / scale[:, None] / scale + 1e-12 * np.eye(len(inner)), scaled.T)
     with_y = d @ projection.rows.y[0]
     return H, with_y - d @ projection.fixed.T @ trial.p[:f] - d @ trial.moving.T @ trial.p[f:]
 
@@ -392,7 +392,7 @@ def bounded_step(H: FloatArray, g: FloatArray, mu: float, low: FloatArray, high:
     damped = H + np.diag(mu * diagonal + 1e-12 * max(float(diagonal.max(initial=0.0)), 1e-300))
     for _ in range(len(g)):
         rest = g[inside] - damped[np.ix_(inside, ~inside)] @ move[~inside]
-        move[inside] = symmetric_solve(damped[np.ix_(inside, inside)], rest)
+        move[inside] = solve_columns(damped[np.ix_(inside, inside)], rest)
         beyond = inside & ((move < low) | (move > high))
         if not beyond.any():
             break

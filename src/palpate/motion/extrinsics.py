@@ -18,7 +18,7 @@ from palpate.motion.clock import ClockMap, interpolated, resample
 from palpate.motion.derivatives import Lowpass, design_lowpass
 from palpate.motion.offset import angular_velocity, bridge_short, window_mean
 from palpate.motion.plausibility import signed_permutations
-from palpate.physics.arrays import FloatArray, least_squares, rate_hz, symmetric_inverse, symmetric_solve
+from palpate.physics.arrays import FloatArray, least_squares, rate_hz, solve_columns, symmetric_inverse
 from palpate.physics.inertia import body_columns, body_features
 from palpate.physics.motion import Kinematics, Motion, Poses, exp_rotation, log_rotation, skew
 
@@ -395,14 +395,14 @@ def _solve_pieces(
     The covariance holds the data's scatter between pieces of time and the prior's share.
     """
     inner, outer = np.einsum("nij,nik->jk", A, A), np.einsum("nij,ni->j", A, y)
-    x = symmetric_solve(inner + 1e-12 * np.diag(np.diag(inner)), outer)
+    x = solve_columns(inner + 1e-12 * np.diag(np.diag(inner)), outer)
     index, count = _pieces_of(t)
     scores = _scores(A, y - A @ x, index, count)
     # neighbouring residuals say the same: the data weigh what their scatter between pieces allows
     noise = float(np.trace(symmetric_inverse(inner) @ (scores.T @ scores))) / A.shape[2]
     noise = max(noise, float(((y - A @ x) ** 2).mean()), 1e-300)
     information = inner / noise + prior
-    x = symmetric_solve(information, outer / noise + prior @ mean)
+    x = solve_columns(information, outer / noise + prior @ mean)
     scores = _scores(A, y - A @ x, index, count) / noise
     scores = scores - scores.mean(axis=0)
     inverse = symmetric_inverse(information)

@@ -59,14 +59,6 @@ def stacked_solve(A: FloatArray, damping: float, b: FloatArray) -> FloatArray:
         return least_squares(stacked[:, :n], stacked[:, n])
 
 
-def symmetric_solve(A: FloatArray, b: FloatArray) -> FloatArray:
-    """x with A x = b for a symmetric A; the shortest where A is singular."""
-    try:
-        return np.asarray(np.linalg.solve(A, b), dtype=float)
-    except np.linalg.LinAlgError:
-        return least_squares(A, b, rcond=1e-14)
-
-
 def solve_positive(
     gram: FloatArray, positive: BoolArray, guess: BoolArray | None = None
 ) -> tuple[FloatArray, FloatArray]:

@@ -23,9 +23,9 @@ PHI_UNITS = ("kg", "kg m", "kg m", "kg m", "kg m2", "kg m2", "kg m2", "kg m2", "
 DRAWING_NAMES = ("m", "c_x", "c_y", "c_z", *PHI_NAMES[4:])
 DRAWING_UNITS = ("kg", "m", "m", "m", *PHI_UNITS[4:])
 
-_ROUNDING = 1e-13
+_FLAT = 1e-13
 """Of the largest second moment about the origin: a body thinner than this is flat, and its sign an accident."""
-_ROW, _COLUMN = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 1, 2, 2])
+_I_ROW, _I_COLUMN = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 1, 2, 2])
 
 
 class MassProperties(NamedTuple):
@@ -40,7 +40,7 @@ def phi_from_mass_properties(mass: float, com: ArrayLike, inertia_com: ArrayLike
     """Steiner's theorem: I_origin = I_com + m S(c)' S(c). -> (10,)."""
     c = np.asarray(com, dtype=float)
     I = np.asarray(inertia_com, dtype=float) + mass * ((c @ c) * np.eye(3) - np.outer(c, c))
-    return np.concatenate([[mass], mass * c, I[_ROW, _COLUMN]])
+    return np.concatenate([[mass], mass * c, I[_I_ROW, _I_COLUMN]])
 
 
 def mass_properties(phi: ArrayLike) -> MassProperties:
@@ -54,8 +54,8 @@ def inertia_matrix(phi: ArrayLike) -> FloatArray:
     """The inertia matrix about the origin. (..., 10) -> (..., 3, 3), kg m2."""
     phi = np.asarray(phi, dtype=float)
     I = np.empty((*phi.shape[:-1], 3, 3))
-    I[..., _ROW, _COLUMN] = phi[..., 4:]
-    I[..., _COLUMN, _ROW] = phi[..., 4:]
+    I[..., _I_ROW, _I_COLUMN] = phi[..., 4:]
+    I[..., _I_COLUMN, _I_ROW] = phi[..., 4:]
     return I
 
 
@@ -82,7 +82,7 @@ def _phi_of_pseudo() -> FloatArray:
     Sigma = pseudo[:, :3, :3]
     I = np.trace(Sigma, axis1=-2, axis2=-1)[:, None, None] * np.eye(3) - (Sigma + Sigma.swapaxes(1, 2)) / 2
     h = (pseudo[:, :3, 3] + pseudo[:, 3, :3]) / 2
-    return np.concatenate([pseudo[:, 3, 3:], h, I[:, _ROW, _COLUMN]], axis=1)
+    return np.concatenate([pseudo[:, 3, 3:], h, I[:, _I_ROW, _I_COLUMN]], axis=1)
 
 
 PHI_OF_PSEUDO = _phi_of_pseudo()
@@ -126,7 +126,7 @@ def check_consistent(phi: ArrayLike, what: str) -> None:
     if phi[0] <= 0:
         raise NotConsistent(what, f"the mass is {phi[0]:.6g} kg, it must be positive")
     spread, _ = spread_of_mass(phi)
-    if not spread[0] > _ROUNDING * (phi[1:4] @ phi[1:4] / phi[0] + spread[-1]):
+    if not spread[0] > _FLAT * (phi[1:4] @ phi[1:4] / phi[0] + spread[-1]):
         a, b, c = principal_moments(phi)[0]
         why = "each must be positive"
         if a > 0:
@@ -142,7 +142,7 @@ def nearest_consistent(phi: ArrayLike, *, thinnest: float = 1e-3) -> FloatArray:
     """
     mass, com, _ = mass_properties(phi)
     values, axes = spread_of_mass(phi)
-    rounding = 10 * _ROUNDING * (mass * (com @ com) + max(values[-1], 0.0))
+    rounding = 10 * _FLAT * (mass * (com @ com) + max(values[-1], 0.0))
     largest = values[-1] if values[-1] > rounding else 1e-4 * mass  # nothing known: a ball of 1 cm
     values = np.maximum(values, max(thinnest * largest, rounding))
     Sigma = (axes * values) @ axes.T

@@ -38,7 +38,7 @@ Factor = Literal["UtU", "UUt"]
 MapKind = Literal["inertia", "positive", "free"]
 
 _DIAGONAL, _NUMBER = np.arange(3), np.arange(1, 10)
-_ROW, _COLUMN = np.array([0, 1, 2, 0, 1, 0, 0, 1, 2]), np.array([0, 1, 2, 1, 2, 2, 3, 3, 3])
+_U_ROW, _U_COLUMN = np.array([0, 1, 2, 0, 1, 0, 0, 1, 2]), np.array([0, 1, 2, 1, 2, 2, 3, 3, 3])
 
 
 def _factor_slopes(theta: FloatArray, U: FloatArray) -> FloatArray:
@@ -47,7 +47,7 @@ def _factor_slopes(theta: FloatArray, U: FloatArray) -> FloatArray:
     dU[0] = U
     scale = np.full(9, np.exp(theta[0]))
     scale[:3] = U[_DIAGONAL, _DIAGONAL]
-    dU[_NUMBER, _ROW, _COLUMN] = scale
+    dU[_NUMBER, _U_ROW, _U_COLUMN] = scale
     return dU
 
 
@@ -99,7 +99,7 @@ class LogCholesky:
         J = pseudo_inertia(phi)
         # UU' is the Cholesky factorisation of J with rows and columns in reverse order
         U = np.linalg.cholesky(J).T if self.factor == "UtU" else np.linalg.cholesky(J[::-1, ::-1])[::-1, ::-1]
-        entries = U[_ROW, _COLUMN] / U[3, 3]
+        entries = U[_U_ROW, _U_COLUMN] / U[3, 3]
         return np.concatenate([[np.log(U[3, 3])], np.log(entries[:3]), entries[3:]])[10 - self.size_theta :]
 
     def nearest(self, phi: FloatArray) -> FloatArray:

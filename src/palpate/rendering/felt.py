@@ -95,13 +95,10 @@ def felt(model: Model, result: Mapping[str, Any]) -> tuple[Felt, ...]:
 
 def _kinds(model: Model) -> dict[str, tuple[Threshold | None, str]]:
     """Parameter -> threshold, and what its interval is compared with ("", "first moments" or "inertias")."""
-    names = iter(model.parameters)
     kinds: dict[str, tuple[Threshold | None, str]] = {}
-    for e in model.elements:
-        for p in e.parameters:
-            name, unit = next(names), p.unit
-            if e.instrument:
-                continue
+    for e, names in (part for part in model.parts if not part[0].instrument):
+        for name, p in zip(names, e.parameters, strict=True):
+            unit = p.unit
             if e.dry:
                 kinds[name] = (FORCE, "")
             elif unit == "kg m":

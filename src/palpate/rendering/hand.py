@@ -12,7 +12,7 @@ from palpate.elements import RigidBody
 from palpate.errors import PalpateError
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import FloatArray, least_squares
 from palpate.physics.functions import FLOATS
 from palpate.physics.inertia import inertia_matrix, move_phi, phi_from_mass_properties
 from palpate.runtime.stepper import moving_range
@@ -255,19 +255,16 @@ class Intention:
         return [*middle.tolist(), *(0.0,) * len(middle)]
 
 
-def rocking(
-    model: Model, grip: Grip, hand: Hand, seconds: float, dt: float, *, middle: float | None = None, size: float = 0.08
-) -> Intention:
+def rocking(model: Model, grip: Grip, hand: Hand, seconds: float, dt: float, *, size: float = 0.08) -> Intention:
     """Rock the object to and fro on a slow way there and back, 0 to 3 Hz.
 
     The pace is that of the hand's spring with the object on it, sqrt(k / m) / 2 pi: the pace at which people rock what
     they weigh in their hand, and at which an error of inertia or damping shows most. Faster than that a soft hand sets
-    the force by itself, slower only springs and friction are felt. `size`: m, amplitude of the rocking; `middle`: rad
-    or m, the main position about which it goes.
+    the force by itself, slower only springs and friction are felt. `size`: m, amplitude of the rocking.
     """
     t = np.arange(round(seconds / dt) + 1, dtype=float) * dt
     mechanism, (low, high) = model.mechanism, moving_range(model)
-    start = held_state(model, 0.45, middle)
+    start = held_state(model, 0.45)
     (_, along), *_ = directions(model, grip, place_of(model)(start)[0])
     mass = apparent_mass(model, grip, start, along) + handle_mass(grip, model) + hand.mass
     pace = min(max(math.sqrt(max(hand.stiffness, 1.0) / mass) / (2 * math.pi), 0.3), 2.0)
@@ -292,13 +289,13 @@ def on_object(intention: Intention, model: Model, grip: Grip) -> Intention:
     return replace(intention, place=place, velocity=velocity)
 
 
-def held_state(model: Model, part: float, middle: float | None = None) -> list[float]:
-    """The object at rest in a hand: at this part of its range, or at `middle`; what rolls is lifted by 0.2 rad."""
+def held_state(model: Model, part: float) -> list[float]:
+    """The object at rest in a hand, at this part of its range; what rolls is lifted by 0.2 rad."""
     state, (low, high) = [0.0] * len(model.mechanism.state), moving_range(model)
     if model.mechanism.main is None:
         state[1] = _LIFTED
     else:
-        state[0] = low + part * (high - low) if middle is None else middle
+        state[0] = low + part * (high - low)
     return state
 
 
@@ -326,4 +323,4 @@ def _lifted(model: Model, grip: Grip, hand: Hand, positions: FloatArray) -> Floa
     need = np.array(whole.without_dry().wrench(k, FLOATS), dtype=float)
     R, _ = place_of(model)(state)
     columns = [whole.mechanism.project(k, wrench_at(R.T @ e, grip.hand).tolist(), FLOATS) for e in np.eye(3)]
-    return np.asarray(np.linalg.lstsq(np.array(columns, dtype=float).T, need, rcond=None)[0], dtype=float)
+    return least_squares(np.array(columns, dtype=float).T, need)

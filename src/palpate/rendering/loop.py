@@ -44,7 +44,7 @@ DT_S = 1e-3
 """s: the admittance loop runs at 1 kHz."""
 FINER = 2
 """Steps of the true object in one step of the loop."""
-_AWAY_M, _FAST = 1.0, 10.0
+_RUNAWAY_M, _RUNAWAY_M_S = 1.0, 10.0
 """m from where the hand wants to be, and m/s, at which a loop has run away."""
 _SHAKING = 0.02
 """Part of the steps in which an axis may want more torque than it has."""
@@ -179,7 +179,7 @@ def run_robot(model: Model, grip: Grip, hand: Hand, intention: Intention, robot:
         arm.step(target, pulls)
         p, after = arm.hand()
         rows.append((p, (after - v) / dt, arm.handle()[0], pulls))
-        if not (math.dist(p, intention.place[i]) < _AWAY_M and math.hypot(*after) < _FAST):
+        if not (math.dist(p, intention.place[i]) < _RUNAWAY_M and math.hypot(*after) < _RUNAWAY_M_S):
             ended = f"the loop ran away at {i * dt:.2f} s"
             break
     counts = {"saturated": reading.saturated, "lost": reading.lost, "torque limited": arm.limited, "at a stop": stops}
@@ -388,10 +388,9 @@ def loop_line(model: Model, grip: Grip, hand: Hand, intention: Intention, robot:
 
 def wrong_by(model: Model, part: float) -> Model:
     """The same object with all inertia, damping and dry friction too large by this part; springs and stops stay."""
-    values, names = dict(model.values), iter(model.parameters)
-    for e in model.elements:
-        for p in e.parameters:
-            name = next(names)
+    values = dict(model.values)
+    for e, names in model.parts:
+        for name, p in zip(names, e.parameters, strict=True):
             slows = e.dry or " s" in p.unit.split("/")[0]
             if e.stops is None and (slows or p.unit.startswith("kg")):
                 values[name] *= 1.0 + part

@@ -30,14 +30,14 @@ _GAUSS = np.polynomial.legendre.leggauss(5)
 """Springs and stops are integrated along a step: nodes in each of some pieces."""
 _REGAINED = 0.02
 """Part of the kinetic energy that an object left alone may win; where it wins more, the step is too long."""
-_ROUNDING = 1e-9
+_ENERGY_ROUNDING = 1e-9
 """Part of the energy that moves in a step which rounding may create."""
 _SUNK_M = 2e-3
 """m that feet may be in the ground in a random state: they stand; deeper, the stops hold energy that nobody put in."""
-_LONGEST_S, _FINEST_S = 0.1, 2.5e-4
+_LONGEST_STEP_S, _FINEST_S = 0.1, 2.5e-4
 _ARM_KG = 7.0
 """Of the built-in arm at its tip (`Arm.effective_mass`)."""
-_SPEED = {"rad": 3.0, "m": 1.0}
+_EVERYDAY_SPEED = {"rad": 3.0, "m": 1.0}
 """Everyday speeds of a main coordinate, by its unit."""
 _EVERYDAY = {
     **{"x": 1.0, "y": 1.0, "yaw": math.pi, "camber": 0.4, "pitch": 0.6},
@@ -68,7 +68,7 @@ class Audit:
     @property
     def passive(self) -> bool:
         """Whether nothing that could be felt comes from nothing."""
-        fine = self.created_part < 1e-3 and self.unexplained_part < _ROUNDING and self.regained_part < _REGAINED
+        fine = self.created_part < 1e-3 and self.unexplained_part < _ENERGY_ROUNDING and self.regained_part < _REGAINED
         return self.held == 0 and fine
 
 
@@ -78,18 +78,11 @@ class Coupling:
 
     robot: str
     line: Line
-    longest_delay_s: float
-    stiffest_hand: float
-    """N/m"""
-    smallest_inertia: float
-    """kg at the hand"""
-    slowest_hz: float
+    limits: dict[str, float]
+    """As `limits_of` names them."""
 
 
-_SAID = {
-    **{"longest_delay_s": "longest_delay_s", "stiffest_hand": "stiffest_hand_N_per_m"},
-    **{"smallest_inertia": "smallest_inertia_kg", "slowest_hz": "slowest_hz"},
-}
+_UNIT_SAID = {"stiffest_hand": "stiffest_hand_N_per_m", "smallest_inertia": "smallest_inertia_kg"}
 
 
 def audit(model: Model, *, dt: float = 1e-3, count: int = 2000, seed: int = 0) -> Audit:
@@ -127,7 +120,7 @@ def longest_step(model: Model, *, seed: int = 0) -> float:
         regained, held = _left_alone(model, dt, np.random.default_rng(seed))
         return held == 0 and regained < _REGAINED
 
-    return min(edge(fine, [*(1e-3 * 2.0**i for i in range(7)), _LONGEST_S], 1.1), _LONGEST_S)
+    return min(edge(fine, [*(1e-3 * 2.0**i for i in range(7)), _LONGEST_STEP_S], 1.1), _LONGEST_STEP_S)
 
 
 def accurate_step(model: Model, *, part: float = 0.01, seed: int = 0) -> float:
@@ -158,7 +151,7 @@ def accurate_step(model: Model, *, part: float = 0.01, seed: int = 0) -> float:
         error = rms(path(dt) - exact[:, round(dt / _FINEST_S) - 1 :: round(dt / _FINEST_S)], axis=1)
         return bool((error <= part * np.maximum(way, 1e-6)).all())
 
-    return min(edge(fine, [_FINEST_S * n for n in (2, 4, 8, 16, 32, 80, 200, 400)], math.inf), _LONGEST_S)
+    return min(edge(fine, [_FINEST_S * n for n in (2, 4, 8, 16, 32, 80, 200, 400)], math.inf), _LONGEST_STEP_S)
 
 
 def couplings(
@@ -173,7 +166,7 @@ def couplings(
         "20 Hz arm, speed and acceleration fed forward": base,
         "20 Hz arm, position only": replace(base, inner=Inner(velocity=False, acceleration=False)),
     }
-    return tuple(Coupling(name, line, **limits_of(line)) for name, line in robots.items())
+    return tuple(Coupling(name, line, limits_of(line)) for name, line in robots.items())
 
 
 def _forward(model: Model) -> Model:
@@ -189,7 +182,7 @@ def random_states(model: Model, rng: np.random.Generator, count: int) -> FloatAr
     if mechanism.main is None:
         spans = [(-_EVERYDAY[name], _EVERYDAY[name]) for name in mechanism.state]
     else:
-        most = _SPEED[mechanism.coordinates[mechanism.main]]
+        most = _EVERYDAY_SPEED[mechanism.coordinates[mechanism.main]]
         spans = [moving_range(model), (-most, most)]
     states, todo = np.empty((count, len(spans))), np.ones(count, dtype=bool)
     for _ in range(_DRAWS):
@@ -317,7 +310,7 @@ class Passivity:
             "longest_step_s": finite(self.longest_step_s),
             "accurate_step_s": finite(self.accurate_step_s),
             "coupling": [
-                {"robot": c.robot, **{said: finite(getattr(c, name)) for name, said in _SAID.items()}}
+                {"robot": c.robot, **{_UNIT_SAID.get(name, name): finite(x) for name, x in c.limits.items()}}
                 for c in self.couplings
             ],
             "felt": [

@@ -21,7 +21,7 @@ from palpate.rendering.hand import Grip, Hand, apparent_mass, directions, handle
 from palpate.rendering.robot import Inner
 
 ComplexArray = NDArray[np.complex128]
-_LEAST, _MOST_PER = 1e-4, 1.02
+_LIGHTEST_PART, _LIMIT_FACTOR = 1e-4, 1.02
 """Smallest inertia that is tried, as part of the model's; how closely limits are found."""
 _STIFFEST = 1e6
 """N/m: a hand is never as stiff."""
@@ -117,7 +117,7 @@ def longest_delay(line: Line, most_s: float = 0.2) -> float:
 def smallest_inertia(line: Line) -> float:
     """kg of the virtual object below which the loop is not stable; 0 if it always is, NaN if for no inertia."""
     start = next((mass for mass in (line.mass * 1.5**i for i in range(24)) if replace(line, mass=mass).stable), None)
-    return math.nan if start is None else start * _limit(lambda part: replace(line, mass=start * part), _LEAST)
+    return math.nan if start is None else start * _limit(lambda part: replace(line, mass=start * part), _LIGHTEST_PART)
 
 
 def stiffest_hand(line: Line) -> float:
@@ -241,7 +241,7 @@ def _model_step(line: Line, VR: int, XR: int, force: FloatArray) -> tuple[FloatA
 
 def _limit(at: Callable[[float], Line], worst: float) -> float:
     """The factor between 1 and `worst` at which stability ends, to 2 %; 0 or infinite if it does not, NaN if at 1."""
-    factor = edge(lambda part: at(part).stable, np.geomspace(1.0, worst, 16).tolist(), _MOST_PER)
+    factor = edge(lambda part: at(part).stable, np.geomspace(1.0, worst, 16).tolist(), _LIMIT_FACTOR)
     return 0.0 if math.isinf(factor) and worst < 1.0 else factor
 
 

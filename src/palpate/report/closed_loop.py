@@ -260,10 +260,8 @@ def coupling_table(couplings: Sequence[Coupling]) -> Table:
         f"N s/m and {hand.stiffness:g} N/m, an inertia of {line.mass:.3g} kg at the hand and {1 / line.dt:.0f} Hz. "
         "Linear, without dry friction, which only helps."
     )
-    rows = (
-        (c.robot, *map(_limit, (1e3 * c.longest_delay_s, c.stiffest_hand, c.smallest_inertia, c.slowest_hz)))
-        for c in couplings
-    )
+    scales = (1e3, 1.0, 1.0, 1.0)
+    rows = ((c.robot, *(_limit(k * x) for k, x in zip(scales, c.limits.values(), strict=True))) for c in couplings)
     headings = ("robot", "longest delay, ms", "stiffest hand, N/m", "smallest inertia, kg", "slowest loop, Hz")
     return table(rows, headings, "In a person's hand", note=note)
 

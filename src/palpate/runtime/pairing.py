@@ -44,14 +44,10 @@ def wrench_words(model: Model) -> str:
 _DOUBTS = {
     "body": "",
     "whole": "",
-    "weight-only": "model_of is weight-only, for reproduction of the paper: no wrench of a sensor on a robot belongs "
-    "to it; identify with model_of: body or whole.",
-    "handle": "model_of is handle: this is what a robot carries, not what it renders.",
+    "weight-only": "model_of is weight-only, for reproduction of the paper only: no wrench of a sensor on a robot "
+    "belongs to it; identify with model_of: body or whole.",
+    "handle": "model_of is handle: a handle is what the robot carries, not what it renders.",
     "": "the model does not say what it is of (about: model_of): whether the handle is in it is not known.",
-}
-_REMEDY = {
-    "weight-only": "it is for reproduction of the paper only: identify with model_of: body or whole",
-    "handle": "a handle is what the robot carries: step the model of the object",
 }
 
 
@@ -170,10 +166,8 @@ class SensorStepper:
 
 def _check_pairing(model: Model, sensors: Sequence[HandleSensor]) -> None:
     what, of = f"model {model.name!r}", model_of(model)
-    if of not in ("body", "whole"):
-        said = f"is of {of!r}" if of else "does not say what it is of (about: model_of)"
-        remedy = _REMEDY.get(of, "only body and whole can be driven by a sensor")
-        raise PalpateError(f"{what} {said}. No sensor's wrench belongs to it: {remedy}")
+    if why := doubt(model):
+        raise PalpateError(f"{what}: {why}")
     if not sensors:
         raise PalpateError(f"{what}: there is no sensor to drive it")
     handles = [s.handle for s in sensors]

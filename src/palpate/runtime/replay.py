@@ -18,11 +18,12 @@ from palpate.errors import DataProblem, PalpateError
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, rms
 from palpate.physics.functions import FLOATS
-from palpate.runtime.stepper import Stepper, StepStatus, end_stops, moving_range, rest, shown
+from palpate.physics.units import shown
+from palpate.runtime.stepper import Stepper, StepStatus, end_stops, moving_range, rest
 
-_MARGIN = {"rad": math.radians(10.0), "m": 0.05}
+_START_MARGIN = {"rad": math.radians(10.0), "m": 0.05}
 """A window may start this far beyond an end stop of the model: an error of the measured zero."""
-_TRAVEL = {"rad": math.radians(40.0), "m": 0.15}
+_LEAST_TRAVEL = {"rad": math.radians(40.0), "m": 0.15}
 """What a window must travel to count, where end stops or a person's hand keep the object on its way."""
 _WINDOW_S, _STEP_S = 10.0, 1e-3
 _FALLING_S, _FALLING_STEP_S = 0.5, 5e-3
@@ -31,7 +32,7 @@ error is a tenth of what 0.3 mm of marker noise does to the speeds at the start.
 _STOP_HZ = 20.0
 _STOP_DAMPING = {"rad": 2.0, "m": 4.0}
 """s/rad and s/m, Hunt and Crossley's damping over stiffness: a door at 1 rad/s and a drawer at 0.5 m/s bounce alike."""
-_UNEVEN = 0.5
+_JITTER_PART = 0.5
 """Samples may be off an even grid by this part of their period."""
 
 
@@ -144,7 +145,7 @@ def replay(
     unit = "rad" if "rad" in units else "m"
     window_s = (_WINDOW_S if guided else _FALLING_S) if window_s is None else window_s
     dt = (_STEP_S if guided else _FALLING_STEP_S) if dt is None else dt
-    least_travel = (_TRAVEL[unit] if guided else 0.0) if least_travel is None else least_travel
+    least_travel = (_LEAST_TRAVEL[unit] if guided else 0.0) if least_travel is None else least_travel
     if times_s.shape != (count,) or wrench.shape != (count, 6) or states.shape != (count, len(names)):
         raise DataProblem(
             "replay",
@@ -206,14 +207,14 @@ def _period(times_s: FloatArray) -> float:
     if not len(gaps):
         return math.nan
     middle = float(np.median(gaps))
-    return float(gaps[np.abs(gaps / middle - 1.0) <= _UNEVEN].mean())
+    return float(gaps[np.abs(gaps / middle - 1.0) <= _JITTER_PART].mean())
 
 
 def _cut(times_s: FloatArray, known: BoolArray, period: float, length: int) -> tuple[list[slice], list[Skipped]]:
     """Windows of `length` periods, end to end, in each stretch that is known and even; and the rest."""
     pieces: list[slice] = []
     skipped: list[Skipped] = []
-    even = np.abs(np.diff(times_s) / period - 1.0) <= _UNEVEN
+    even = np.abs(np.diff(times_s) / period - 1.0) <= _JITTER_PART
     joined = known[1:] == known[:-1]
     joined &= even | ~known[1:]
     borders = [0, *(np.flatnonzero(~joined) + 1).tolist(), len(times_s)]
@@ -226,7 +227,7 @@ def _cut(times_s: FloatArray, known: BoolArray, period: float, length: int) -> t
         for start in starts:
             piece = slice(start, start + length + 1)
             drift = times_s[piece] - times_s[start] - np.arange(length + 1) * period
-            if np.abs(drift).max() <= _UNEVEN * period:
+            if np.abs(drift).max() <= _JITTER_PART * period:
                 pieces.append(piece)
             else:
                 skipped.append(Skipped(float(times_s[start]), float(times_s[start + length]), "samples are not even"))
@@ -265,8 +266,8 @@ def _stepped(
     # a stop that is pressed by an error of the zero position would throw the object out
     start[0] = min(max(start[0], low), high)
     inside = abs(start[0] - states[0, 0])
-    if inside > _MARGIN.get(unit, math.inf):
-        return f"it starts {shown(inside, unit)} beyond an end stop of the model"
+    if inside > _START_MARGIN.get(unit, math.inf):
+        return f"it starts {shown(inside, unit, digits=0)} beyond an end stop of the model"
     try:
         half_step_back(stepper, start, wrench[0], dt)
     except PalpateError as error:
@@ -281,8 +282,8 @@ def _stepped(
 
 WRENCH_NAMES = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
 WRENCH_UNITS = ("N", "N", "N", "N m", "N m", "N m")
-_BEYOND = {"rad": math.radians(2.0), "m": 0.01}
-_LONGEST = 10_000_000
+_OUTSIDE_RANGE = {"rad": math.radians(2.0), "m": 0.01}
+_STEP_LIMIT = 10_000_000
 """Steps of one simulation."""
 
 
@@ -379,12 +380,10 @@ def through_the_frame(model: Model, positions: FloatArray) -> str:
     if mechanism.main is None or mechanism.linkage is None:
         return ""
     unit, (low, high) = mechanism.coordinates[mechanism.main], moving_range(model)
-    if float(positions.min()) > low - _BEYOND[unit] and float(positions.max()) < high + _BEYOND[unit]:
+    if float(positions.min()) > low - _OUTSIDE_RANGE[unit] and float(positions.max()) < high + _OUTSIDE_RANGE[unit]:
         return ""
-    return (
-        f"it left {shown(low, unit).removesuffix(' deg')} to {shown(high, unit)}, where its linkage was described: the "
-        "model has no end stop there. Add stops with --stops"
-    )
+    span = f"{shown(low, unit, digits=0, named=False)} to {shown(high, unit, digits=0)}"
+    return f"it left {span}, where its linkage was described: the model has no end stop there. Add stops with --stops"
 
 
 def step_count(seconds: float, dt: float) -> int:
@@ -393,6 +392,6 @@ def step_count(seconds: float, dt: float) -> int:
         if not (math.isfinite(value) and value > 0):
             raise PalpateError(f"{name}: must be a positive time in s, not {value!r}")
     count = round(seconds / dt)
-    if not 1 <= count <= _LONGEST:
-        raise PalpateError(f"{seconds:g} s in steps of {dt:g} s are {count} steps: 1 to {_LONGEST} are possible")
+    if not 1 <= count <= _STEP_LIMIT:
+        raise PalpateError(f"{seconds:g} s in steps of {dt:g} s are {count} steps: 1 to {_STEP_LIMIT} are possible")
     return count

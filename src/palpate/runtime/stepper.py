@@ -27,6 +27,7 @@ from palpate.errors import PalpateError
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
+from palpate.physics.units import shown
 from palpate.runtime.equations import Equations, Kernels, dot, limits
 
 
@@ -596,8 +597,9 @@ class Stepper:
             raise PalpateError(f"the state must be {len(names)} numbers ({', '.join(names)}), not {values}")
         low, high = self._reach
         if not low <= values[0] <= high:
-            at, first, last = (shown(x, self._mechanism.position_units[0], 1) for x in (values[0], low, high))
-            raise PalpateError(f"at {at} the linkage is out of reach, {first.removesuffix(' deg')} to {last}")
+            unit = self._mechanism.position_units[0]
+            span = f"{shown(low, unit, named=False)} to {shown(high, unit)}"
+            raise PalpateError(f"at {shown(values[0], unit)} the linkage is out of reach, {span}")
         for i, least, most in limits(self._mechanism):
             if not least <= values[i] <= most:
                 raise PalpateError(f"{names[i]} must be from {least:.4g} to {most:.4g}, not {values[i]:.4g}")
@@ -671,11 +673,6 @@ class Stepper:
             except _PROBLEMS:
                 pass
         return self._braked(now), StepStatus.NOT_FINITE
-
-
-def shown(x: float, unit: str, digits: int = 0) -> str:
-    """An angle in deg, a length in m, for people; `digits` of a degree."""
-    return f"{math.degrees(x):.{digits}f} deg" if unit == "rad" else f"{x:.{digits + 2}f} {unit}"
 
 
 def check_step(dt: float) -> None:

@@ -558,19 +558,14 @@ def door_twin(
     variant: Variant = "laminar",
     session: Session = SESSION,
     one_way: bool = False,
-    never_closed: bool = False,
     instruments: Instruments = INSTRUMENTS,
 ) -> DoorTwin:
     """A random door with its handle, hand and instruments; the handle is that of `write_handle_twin(seed=seed)`.
 
-    `one_way`: only ever pushed open, slowly, and not recorded while it closes; `never_closed`: a wedge keeps it open.
+    `one_way`: only ever pushed open, slowly, and not recorded while it closes.
     """
     rng = np.random.default_rng([seed, 20])
     model = random_door(rng, variant=variant)
-    if never_closed:
-        wedge = math.radians(float(rng.uniform(15, 25)))
-        parts = (EndStop(FRAME, at=wedge, side="lowest") if e.name == FRAME else e for e in model.elements)
-        model = replace(model, elements=tuple(parts))
     clocks = tools.random_clocks(rng, -2.0, 0.3)
     phi = random_handle(np.random.default_rng([seed, 0]))
     twin = dress_door(model, phi, seed, session, clocks, one_way=one_way)
@@ -623,8 +618,8 @@ def door_recordings(
         return [person_wrench(twin, truth, true_s) - handle_wrench(motion(true_s), twin.phi)]
 
     clocks = twin.imu, twin.load_cell
-    stored = tools.record(rng, [slow], twin.instruments, clocks, twin.session.duration_s, motion, wrench)
-    return *_marker_recordings(rng, twin, truth), stored.wrench, stored.imu, _truth(twin, truth, stored.zeros[0])
+    cell, imu, zeros, _ = tools.record(rng, [slow], twin.instruments, clocks, twin.session.duration_s, motion, wrench)
+    return *_marker_recordings(rng, twin, truth), cell, imu, _truth(twin, truth, zeros[0])
 
 
 def write_door_twin(folder: Path, twin: DoorTwin) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -25,20 +25,25 @@ from palpate.recording import Recording
 from palpate.twin import instruments as tools
 from palpate.twin.instruments import CAPTURE_HZ, T_MARKER, DeviceClock, Instruments, handle_wrench
 
-Series = tuple[FloatArray, FloatArray, FloatArray]
-"""Values, first and second derivatives."""
+
+class Series(NamedTuple):
+    """Coordinates in time, each (coordinates, samples): values, first and second derivatives."""
+
+    value: FloatArray
+    rate: FloatArray
+    acceleration: FloatArray
 
 
 def sines(t: FloatArray, amplitude: FloatArray, frequency: FloatArray, phase: FloatArray) -> Series:
     """Sums of sines, three times (coordinates, samples); amplitude, frequency (rad/s), phase: (coordinates, sines)."""
     a, w = amplitude[:, :, None], frequency[:, :, None]
     angle = w * t + phase[:, :, None]
-    return (a * np.sin(angle)).sum(1), (a * w * np.cos(angle)).sum(1), -(a * w**2 * np.sin(angle)).sum(1)
+    return Series((a * np.sin(angle)).sum(1), (a * w * np.cos(angle)).sum(1), -(a * w**2 * np.sin(angle)).sum(1))
 
 
 def product(e: Series, s: Series) -> Series:
     """Two factors, such as an envelope and what is under it."""
-    return e[0] * s[0], e[1] * s[0] + e[0] * s[1], e[2] * s[0] + 2 * e[1] * s[1] + e[0] * s[2]
+    return Series(e[0] * s[0], e[1] * s[0] + e[0] * s[1], e[2] * s[0] + 2 * e[1] * s[1] + e[0] * s[2])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,8 +68,8 @@ class HandMotion:
         """Values, first and second derivatives of roll, pitch, yaw, x, y, z: three times (6, samples)."""
         rising, falling = np.tanh((t - self.begin_s) / self.rise_s), np.tanh((self.end_s - t) / self.rise_s)
         slope, fall = (1 - rising**2) / (2 * self.rise_s), -(1 - falling**2) / (2 * self.rise_s)
-        up = (1 + rising) / 2, slope, -2 * rising * slope / self.rise_s
-        down = (1 + falling) / 2, fall, 2 * falling * fall / self.rise_s
+        up = Series((1 + rising) / 2, slope, -2 * rising * slope / self.rise_s)
+        down = Series((1 + falling) / 2, fall, 2 * falling * fall / self.rise_s)
         return product(product(up, down), sines(t, self.amplitude, self.frequency, self.phase))
 
     def motion(self, t: FloatArray) -> Motion:

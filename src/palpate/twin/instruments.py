@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -154,16 +154,6 @@ def _wander(rng: np.random.Generator, samples: int, *, memory_s: float = 1.0) ->
 # --- recordings -------------------------------------------------------------------------------------------------------
 
 
-def load_cell_recording(times_s: FloatArray, stored: Sequence[FloatArray]) -> Recording:
-    """As dSPACE stores devices of one clock; stored: (samples, 6) of each."""
-    channels: list[Channel] = []
-    for number, (device, wrench) in enumerate(zip(DEVICES, stored, strict=False), start=1):
-        clock = Clock(device, times_s)
-        for name, unit, series in zip(("Fx", "Fy", "Fz", "Tx", "Ty", "Tz"), WRENCH_UNITS, wrench.T, strict=True):
-            channels.append(Channel(f"{name}{number}_RawZero", series, clock, unit, "sensor"))
-    return _recording(channels, "dspace-mat")
-
-
 def marker_recording(times_s: FloatArray, points: FloatArray, subject: str, names: Sequence[str]) -> Recording:
     """As a capture system stores it; points: (frames, markers, 3) m."""
     clock, places = Clock("mocap", times_s), points.swapaxes(0, 1)
@@ -175,15 +165,6 @@ def _recording(channels: Sequence[Channel], form: str) -> Recording:
     return Recording({c.name: c for c in channels}, None, form)
 
 
-class Recorded(NamedTuple):
-    """What load cells and IMU store, and their zero errors: (sensors, 6) N and N m, (3,) m/s2."""
-
-    wrench: Recording
-    imu: Recording
-    zeros: FloatArray
-    a_zero: FloatArray
-
-
 def record(
     rng: np.random.Generator,
     slow: Sequence[np.random.Generator],
@@ -193,8 +174,10 @@ def record(
     motion: Callable[[FloatArray], Motion],
     wrenches: Callable[[FloatArray], Sequence[FloatArray]],
     imu_pose: tuple[FloatArray, FloatArray] = (R_SENSOR_IMU, IMU_PLACE),
-) -> Recorded:
-    """A session as load cells and IMU store it; clocks: of the IMU and of the load cells.
+) -> tuple[Recording, Recording, FloatArray, FloatArray]:
+    """A session as dSPACE stores load cells and MicroStrain an IMU; clocks: of the IMU and of the load cells.
+
+    Also their zero errors: (sensors, 6) N and N m, (3,) m/s2.
 
     motion: of true times (s) -> that of the sensor frame that carries the IMU. wrenches: of true times -> what reaches
     the body through each sensor, (samples, 6). slow: draws the wandering noise of each load cell.
@@ -210,8 +193,14 @@ def record(
         for kind, unit, x in kinds
         for axis, series in zip("xyz", x.T, strict=True)
     ]
-    stored = load_cell_recording(times_s, [stored for stored, _ in each])
-    return Recorded(stored, _recording(signals, "microstrain-csv"), np.array([zero for _, zero in each]), a_zero)
+    wrenches_stored = [
+        Channel(f"{name}{number}_RawZero", series, clock, unit, "sensor")
+        for number, (stored, _) in enumerate(each, start=1)
+        for clock in (Clock(DEVICES[number - 1], times_s),)
+        for name, unit, series in zip(("Fx", "Fy", "Fz", "Tx", "Ty", "Tz"), WRENCH_UNITS, stored.T, strict=True)
+    ]
+    cells, own = _recording(wrenches_stored, "dspace-mat"), _recording(signals, "microstrain-csv")
+    return cells, own, np.array([zero for _, zero in each]), a_zero
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

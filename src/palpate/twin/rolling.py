@@ -91,21 +91,9 @@ class Block:
     phase: FloatArray
 
     def series(self, t: FloatArray) -> Series:
-        """Values, first and second derivatives without the envelope: three times (4, samples)."""
-        value, rate, acceleration = sines(t, self.amplitude, self.frequency, self.phase)
-        return value + self.base[:, None], rate, acceleration
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Course:
-    """The four free coordinates at times t, each (4, samples): distance ahead (m), yaw, camber, pitch about the axle
-    (rad).
-    """
-
-    times_s: FloatArray
-    value: FloatArray
-    rate: FloatArray
-    acceleration: FloatArray
+        """The four coordinates without the envelope."""
+        moved = sines(t, self.amplitude, self.frequency, self.phase)
+        return moved._replace(value=moved.value + self.base[:, None])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,16 +111,16 @@ class Wheeling:
     """Of x_C in the world at the beginning, rad."""
     lifting_s: float
 
-    def path(self, t: FloatArray) -> Course:
-        """Closed formulas: values and derivatives agree to the last digit."""
+    def path(self, t: FloatArray) -> Series:
+        """Distance ahead (m), yaw, camber, pitch about the axle (rad): closed formulas, exact to the last digit."""
         course = np.zeros((3, 4, len(t)))
         course[0, 1], course[0, 3] = self.heading, self.standing
         for block in self.blocks:
             inside = np.flatnonzero((t >= block.rise[0]) & (t <= sum(block.fall)))
-            up, down = (_step(t[inside], *ramp) for ramp in (block.rise, block.fall))
-            envelope = up[0] - down[0], up[1] - down[1], up[2] - down[2]
+            ramps = (_step(t[inside], *ramp) for ramp in (block.rise, block.fall))
+            envelope = Series(*(up - down for up, down in zip(*ramps, strict=True)))
             course[:, :, inside] += product(envelope, block.series(t[inside]))
-        return Course(t, *course)
+        return Series(*course)
 
     @property
     def lifted(self) -> list[tuple[float, float]]:
@@ -157,7 +145,7 @@ class Wheeling:
         velocity = self.velocity(self.path(at)).reshape(len(half), len(_NODES), 2)
         return half[:, None] * np.einsum("k,nkj->nj", _WEIGHTS, velocity)
 
-    def velocity(self, path: Course) -> FloatArray:
+    def velocity(self, path: Series) -> FloatArray:
         """(samples, 2) m/s of the contact in the world: v_x along x_C, -R camber_rate along y_C."""
         cos, sin = np.cos(path.value[1]), np.sin(path.value[1])
         ahead, left = path.rate[0], -self.radius * path.rate[2]
@@ -170,7 +158,7 @@ def _step(t: FloatArray, begin: float, length: float) -> Series:
     value = u**4 * (35 + u * (-84 + u * (70 - 20 * u)))
     slope = 140 * (u * (1 - u)) ** 3
     bend = 420 * (u * (1 - u)) ** 2 * (1 - 2 * u)
-    return value, slope / length, bend / length**2
+    return Series(value, slope / length, bend / length**2)
 
 
 Moves = Literal["full", "upright", "planar"]
@@ -196,7 +184,7 @@ class Kinematics:
     camber: FloatArray
 
 
-def kinematics(path: Course, radius: float) -> Kinematics:
+def kinematics(path: Series, radius: float) -> Kinematics:
     """Derivatives by hand in axes of C, which turns with the yaw rate about the vertical.
 
     R_CB = R_x(camber) R_y(pitch) [-z, -x, y]: at zero angles x_B points down, y_B back, z_B left.
@@ -501,12 +489,12 @@ def rolling_recordings(twin: RollingTwin) -> tuple[Recording, Recording, Recordi
     """Markers, load cells, IMU: as stored; and truth.json."""
     rng = np.random.default_rng([twin.seed, 35])
     slow = [np.random.default_rng([twin.seed, 36, i]) for i in range(len(twin.R_body_sensor))]
-    stored = tools.record(
+    cells, imu, zeros, _ = tools.record(
         *(rng, slow, twin.instruments, (twin.imu, twin.load_cell), twin.duration_s),
         lambda t: sensor_motion(twin, t, 0),
         lambda t: _wrenches(twin, t),
     )
-    return _markers(rng, twin), stored.wrench, stored.imu, _truth(twin, stored.zeros)
+    return _markers(rng, twin), cells, imu, _truth(twin, zeros)
 
 
 def write_rolling_twin(
@@ -560,7 +548,7 @@ def _experiment(twin: RollingTwin, spread: float | None, markers: str) -> dict[s
     def spans(name: str) -> str:
         return ", ".join(f"[{s.begin_s:g}, {s.end_s:g}]" for s in segments if s.name == name)
 
-    wrench = [f"  {key}: {{file: wrench.mat, format: dspace-mat, device: {d}}}" for key, d in _DEVICES.items()]
+    wrench = [f"  {key}: {{file: wrench.mat, format: dspace-mat, device: {d}}}" for key, d in _DEVICE_OF.items()]
     prior = ""
     if spread is not None:
         rng = np.random.default_rng([twin.seed, 37])
@@ -600,7 +588,7 @@ def _truth(twin: RollingTwin, zeros: FloatArray) -> dict[str, Any]:
     standing = list(zip(edges[::2], edges[1::2], strict=True))
     two = len(zeros) == 2
     names = ("right", "left") if two else ("middle",)
-    clocks = {"imu": twin.imu} | dict.fromkeys([*_DEVICES][: len(zeros)], twin.load_cell)
+    clocks = {"imu": twin.imu} | dict.fromkeys([*_DEVICE_OF][: len(zeros)], twin.load_cell)
     return {
         "parameters": {**tools.drawing_truth(barrow.phi), **friction},
         "parameters_whole": {**tools.drawing_truth(whole), **friction},
@@ -629,4 +617,4 @@ def _truth(twin: RollingTwin, zeros: FloatArray) -> dict[str, Any]:
     }
 
 
-_DEVICES = dict(zip(("wrench", "wrench_2"), tools.DEVICES, strict=True))
+_DEVICE_OF = dict(zip(("wrench", "wrench_2"), tools.DEVICES, strict=True))

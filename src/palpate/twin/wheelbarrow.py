@@ -40,7 +40,7 @@ from palpate.twin.rolling import (
 
 _CHANGING_S = 1.0
 _SLOW_HZ, _FAST_HZ = (0.15, 0.45), (0.7, 3.0)
-_SLOW, _FAST = 2, 4
+_SLOW_SINES, _FAST_SINES = 2, 4
 _CAMBER_LIMIT = np.radians(7.2)
 _TRIES = 40
 
@@ -66,10 +66,12 @@ def _block(rng: np.random.Generator, manner: Manner, kind: Kind, rise: Ramp, fal
     meant = np.array([kind in (name, "mixed") for name in ("push", "scrub", "roll", "lift")])
     much = vigour * (0.6 if kind == "mixed" else 1.0) * rng.uniform(0.85, 1.15, 4)
     slow, fast = (np.where(meant, much * a, b) for a, b in zip(manner.meant, manner.sway, strict=True))
-    frequency = 2 * np.pi * np.hstack([rng.uniform(*_SLOW_HZ, (4, _SLOW)), rng.uniform(*_FAST_HZ, (4, _FAST))])
+    frequency = (
+        2 * np.pi * np.hstack([rng.uniform(*_SLOW_HZ, (4, _SLOW_SINES)), rng.uniform(*_FAST_HZ, (4, _FAST_SINES))])
+    )
     amplitude = np.empty_like(frequency)
-    amplitude[:, :_SLOW] = slow[:, None] * rng.uniform(0.6, 1.2, (4, _SLOW))
-    amplitude[:, _SLOW:] = (fast * np.sqrt(2 / _FAST))[:, None] / frequency[:, _SLOW:] ** 2
+    amplitude[:, :_SLOW_SINES] = slow[:, None] * rng.uniform(0.6, 1.2, (4, _SLOW_SINES))
+    amplitude[:, _SLOW_SINES:] = (fast * np.sqrt(2 / _FAST_SINES))[:, None] / frequency[:, _SLOW_SINES:] ** 2
     # people begin and end near the middle of what they do: of many phases those with little at both ramps
     ramps = np.array([begin + length / 2 for begin, length in (rise, fall)])
     phases = rng.uniform(0, 2 * np.pi, (_TRIES, *frequency.shape))
@@ -253,7 +255,7 @@ def _truck_feet(radius: float, standing: float, ahead: float, half: float) -> Fl
 
 SPREAD = 0.3
 _PUSHED = (("train", 8.0, 42.0), ("test", 48.0, 64.0))
-_GENTLE, _STILL = 0.4, 0.05
+_GENTLE, _STILL_SWAY = 0.4, 0.05
 """Where it is only pushed: shares of the usual accelerations, and of the usual sway of yaw, camber and pitch."""
 _TAIL_S = 4.0
 
@@ -277,7 +279,7 @@ def wheelbarrow_twin(
     build = WHEELBARROW
     if poor:
         segments = segments or tuple(Segment(name, a, b, ("push",)) for name, a, b in _PUSHED)
-        build, vigour = replace(build, manner=build.manner.held(_STILL)), _GENTLE * vigour
+        build, vigour = replace(build, manner=build.manner.held(_STILL_SWAY)), _GENTLE * vigour
     rng = np.random.default_rng([seed, 30])
     barrow = replace(random_barrow(rng), wheel_inertia=wheel_inertia)
     twin = _dressed(rng, barrow, build, seed, segments, vigour, tilt_deg)
