@@ -136,8 +136,17 @@ def test_what_cannot_be_known_is_refused() -> None:
         signal_bandwidth(t, np.full(len(t), np.nan))
     with pytest.raises(DataProblem, match=r"still segment 1.000 to 1.200 s has 19 samples, or gaps.*at least 0.6 s"):
         signal_bandwidth(t, noisy, still=(1.0, 1.2))
-    with pytest.raises(DataProblem, match="still segment shows no noise"):
-        signal_bandwidth(t, np.where(t < 3, 0.0, noisy), still=(0.0, 2.9))
+    with pytest.raises(DataProblem, match="no noise to see"):
+        signal_bandwidth(t, np.zeros(len(t)), still=(0.0, 2.9))
+
+
+def test_what_is_silent_at_rest_shows_its_noise_in_motion() -> None:
+    rng = np.random.default_rng(6)
+    t, x, _ = signal(rng)
+    noisy = np.where(t < 3, 0.0, x + 1e-3 * rng.normal(size=len(x)))
+    silent, seen = (signal_bandwidth(t, noisy, still=still).bandwidth_hz for still in ((0.0, 2.9), None))
+    assert abs(silent / seen - 1) < 0.1
+    assert signal_bandwidth(t, np.where(t < 3, 0.0, x), still=(0.0, 2.9)).bandwidth_hz > seen
 
 
 def test_the_default_motion_does_not_guess_either() -> None:

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
 import numpy as np
 import pytest
 
+from palpate.errors import ExperimentProblem
+from palpate.experiment.file.reading import read_experiment
+from palpate.experiment.gates.mounting import touched
+from palpate.experiment.run import prepare_experiment, run_experiment
+from palpate.experiment.stage import ground
+from palpate.findings import Finding
+from palpate.motion.extrinsics import Tilt
+from palpate.physics.motion import Poses
 from palpate.recording import Channel, Clock, Recording
 from palpate.recording.gates import check_channels
+from tests.oracles import doors_of_other_make as doors
+from tests.oracles import gates_of_other_make as gates
 
 Array = np.ndarray
 
@@ -24,9 +39,11 @@ def strokes(seed: int, rate_hz: float) -> tuple[Array, Array]:
     return np.concatenate([*angle, np.full(round(rate_hz), at)]), np.concatenate([*moving, np.zeros(round(rate_hz))])
 
 
-def said_of(x: Array, rate_hz: float) -> list[str]:
+def said_of(x: Array, rate_hz: float = 1000.0) -> list[str]:
+    """Causes of findings about the channels of (samples,) or (samples, channels)."""
     clock = Clock("time", np.arange(len(x)) / rate_hz)
-    return [f.cause for f in check_channels(Recording({"x": Channel("x", x, clock, "rad")}, None, "csv"), ["x"])]
+    channels = {f"x{i}": Channel(f"x{i}", y, clock, "rad") for i, y in enumerate(np.atleast_2d(x.T))}
+    return [f.cause for f in check_channels(Recording(channels, None, "csv"), list(channels))]
 
 
 @pytest.mark.parametrize("rate_hz", [100.0, 500.0, 1000.0])
@@ -51,3 +68,170 @@ def test_an_encoder_that_hangs_in_motion_is_frozen() -> None:
     assert said_of(x, 1000.0) == ["frozen"]
     x[fastest:] = x[fastest]
     assert said_of(x, 1000.0) == ["frozen"]
+
+
+# --- plain tables -----------------------------------------------------------------------------------------------------
+
+UNKNOWN_RATE = ("torque: tau", "torque: tau\n    rate_known: false")
+
+
+def findings_of(path: Path, *changes: tuple[str, str]) -> dict[str, Finding]:
+    """By cause, of a file after some changes of its text."""
+    text = path.read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+    return {f.cause: f for f in run_experiment(read_experiment(path)).findings}
+
+
+def test_without_a_scale_of_time_a_delay_is_stated_in_rows_and_is_still_named(tmp_path: Path) -> None:
+    said = findings_of(gates.write(tmp_path, 1, gates.delayed)[0])["delay"]
+    assert " ms " in said.evidence
+    said = findings_of(gates.write(tmp_path, 1, gates.delayed)[0], UNKNOWN_RATE)["delay"]
+    assert "5.0 rows" in said.evidence
+    assert " ms" not in said.sentence
+
+
+def test_what_is_fixed_is_compared_with_the_data_only_where_it_has_a_scale_of_time(tmp_path: Path) -> None:
+    _, truth = gates.write(tmp_path, 1)
+    for name, others in {"b_v": 1.3, "b_c": 1.3}.items():
+        fixed = f"fixed: {{{name}: {others * truth[name]:.4g}}}\n"
+        assert findings_of(gates.write(tmp_path, 1, keys=fixed)[0])["fixed"].place == name
+        there = findings_of(gates.write(tmp_path, 1, keys=fixed)[0], UNKNOWN_RATE)
+        assert ("fixed" in there) == (name == "b_c")
+
+
+def test_a_guessed_rate_asks_for_no_other_motion(tmp_path: Path) -> None:
+    assert findings_of(gates.write(tmp_path, 1)[0], UNKNOWN_RATE)["unknown"].remedy == ""
+
+
+@pytest.mark.parametrize("object_", ["wheel", "door in deg"])
+def test_a_wheel_may_turn_often_and_a_door_may_not(tmp_path: Path, object_: str) -> None:
+    path, t, rng = gates.write(tmp_path, 0)[0], np.arange(0, 60, 0.01), np.random.default_rng(0)
+    angle = 90 * np.sin(2 * np.pi * t / 7) ** 2  # of a door, in deg, or of a wheel that turns 28 times
+    angle[:50] = 0.0
+    angle = 3 * t + 4 * np.sin(2 * np.pi * t / 7) + 0.5 * np.sin(2 * np.pi * t / 1.9) if object_ == "wheel" else angle
+    speed = np.gradient(angle, t)
+    torque = 0.3 * np.gradient(speed, t) + 0.2 * speed + 0.4 * np.sign(speed) + rng.normal(0, 0.02, len(t))
+    table = np.column_stack([t, angle + rng.normal(0, 1e-4, len(t)), torque])
+    np.savetxt(tmp_path / "log.csv", table, "%.6g", ",", header="t,angle,torque", comments="")
+    text = path.read_text()
+    path.write_text(text[: text.index("segments:")] + "segments: {train: [0, 40], test: [40.5, 59]}\n")
+    assert "unit deg" in findings_of(path)["travel"].remedy  # of a gate with a spring
+    (tmp_path / "gate.yaml").write_text("\n".join(gates.OBJECT.splitlines()[:-1]))
+    assert ("travel" in findings_of(path)) == (object_ != "wheel")
+
+
+def test_an_error_brings_along_what_was_noticed_before_it(tmp_path: Path) -> None:
+    path, _ = gates.write(tmp_path, 0)
+    table = np.loadtxt(tmp_path / "log.csv", delimiter=",", skiprows=1) * [1, 180 / np.pi, 1]
+    table[:, 1] += 30
+    np.savetxt(tmp_path / "log.csv", table, "%.8g", ",", header="t,angle,torque", comments="")
+    with pytest.raises(ExperimentProblem, match=r"(?s)half a turn.*is its unit deg"):
+        findings_of(path, ("  static:", "  # static:"))
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulations without noise."""
+    monkeypatch.setattr(gates, "NOISE_RAD", 0.0)
+    monkeypatch.setattr(gates, "NOISE_NM", 0.0)
+
+
+@pytest.mark.usefixtures("silent")
+def test_a_simulation_without_noise_is_identified(tmp_path: Path) -> None:
+    path, truth = gates.write(tmp_path, 0)
+    result = run_experiment(read_experiment(path))
+    assert result.passed
+    assert not {"carry-over", "constant", "noise"} & {f.cause for f in result.findings}
+    assert abs(result.data["parameters"]["I"]["value"] / truth["I"] - 1) < 0.01
+
+
+def test_axes_of_a_simulated_load_cell_may_show_nothing_and_those_of_a_real_one_may_not() -> None:
+    t = np.arange(0, 10, 1e-3)
+    wrench = np.outer(np.sin(3 * t), [1.0, 2.0, 0.0, 0.0, 0.3, 0.1])
+    assert said_of(wrench) == []
+    noise = np.random.default_rng(0).normal(0, 0.01, wrench.shape) * [1, 1, 0, 1, 1, 1]
+    assert said_of(wrench + noise) == ["constant"]  # its cable
+    assert said_of(np.outer(np.sin(3 * t), [1.0, 0.0])) == ["constant"]  # angle and torque of a table
+    assert said_of(wrench + np.array([0, 0, 0.7, 0, 0, 0])) == ["constant"]
+
+
+def test_a_wrong_sign_or_order_of_a_tables_columns_is_named(tmp_path: Path) -> None:
+    path, _ = gates.write(tmp_path, 0)
+    t, q, torque = np.loadtxt(tmp_path / "log.csv", delimiter=",", skiprows=1).T
+    assert findings_of(path, ("torque: tau", "torque: tau\n    sign: on-hand"))["columns"].remedy == (
+        "write sign: on-object"
+    )
+    ways = np.array([np.cos(q), np.sin(q), 0 * q]), np.array([-np.sin(q), np.cos(q), 0 * q])
+    noise = np.random.default_rng(0).normal(0, 1, (6, len(t))) * np.repeat([[1e-4], [0.05]], 3, axis=0)
+    x = np.vstack([t, np.vstack([0.8 * ways[0], ways[1] * torque / 0.8 - 3 * ways[0]]) + noise])
+    np.savetxt(tmp_path / "log.csv", x.T, "%.8g", ",", header="t,x,y,z,fx,fy,fz", comments="")
+    units = dict.fromkeys(("x", "y", "z"), "m") | dict.fromkeys(("fx", "fy", "fz"), "N")
+    columns = ", ".join(f"{name}: {{column: {name}, unit: {unit}}}" for name, unit in units.items())
+    text = path.read_text()
+    a, b = text.index("    columns:"), text.index("segments:")
+    right = "    force: [fx, fy, fz]\n"
+    path.write_text(f"{text[:a]}    columns: {{{columns}}}\n    point: [x, y, z]\n{right}{text[b:]}")
+    assert not any(f.fatal for f in findings_of(path).values())
+    said = findings_of(path, (right, "    force: [fy, fx, fz]\n"))
+    assert said["columns"].remedy == "write force: [fx, fy, fz]"
+    assert [f.cause for f in said.values() if f.fatal] == ["columns"]
+
+
+# --- segments ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_shove_in_the_test_is_no_lack_of_carrying_over(tmp_path: Path) -> None:
+    path, _ = gates.write(tmp_path, 2)
+    table = np.loadtxt(tmp_path / "log.csv", delimiter=",", skiprows=1)
+    test = table[:, 0] > gates.STILL_S + gates.SLOW_S + gates.TRAIN_S
+    shoved, other = table.copy(), table.copy()
+    shoved[:, 2] += 12 * np.exp(-(((table[:, 0] - 80) / 0.15) ** 2))
+    other[test, 2] *= 1.3  # another gate
+    for changed, cause in ((shoved, "test"), (other, "carry-over")):
+        np.savetxt(tmp_path / "log.csv", changed, "%.8g", ",", header="t,angle,torque", comments="")
+        said = findings_of(path)
+        assert {"test", "carry-over"} & set(said) == {cause}, said
+        assert said[cause].fatal == (cause == "carry-over")
+
+
+def test_one_output_has_one_share_of_the_range(tmp_path: Path) -> None:
+    path, _ = gates.write(tmp_path, 0)
+    (tmp_path / "gate.yaml").write_text("\n".join(gates.OBJECT.splitlines()[:-1]))  # without its spring
+    said = findings_of(path)["misfit"].evidence
+    assert " N m" in said
+    assert "%" not in said
+
+
+# --- instruments ------------------------------------------------------------------------------------------------------
+
+
+def test_coloured_noise_is_no_hand_and_a_hand_is_one(tmp_path: Path) -> None:
+    experiment = read_experiment(doors.write(tmp_path, 3, doors.coloured)[0])
+    inputs = prepare_experiment(experiment).inputs
+    t, forces = inputs.times_s, np.array([0.5, 0.7, 0.5, 0, 0, 0])
+    hands = {  # N, in the static segment, 0.3 to 2.5 s
+        "none": 0 * t,
+        "taps": 4 * np.exp(-(((t - 1.4) / 0.2) ** 2)),
+        "takes hold": 4 * np.clip((t - 2) / 0.4, 0, 1) ** 2,
+        "holds": np.sin(5 * t),
+    }
+    for hand, force in hands.items():
+        touched_there = replace(inputs, measured=inputs.measured + force[:, None] * forces)
+        case = SimpleNamespace(fit=SimpleNamespace(inputs=touched_there), config=experiment.config)
+        assert [f.cause for f in touched(cast("Any", case))] == ["preload"] * (hand != "none"), hand
+
+
+@pytest.mark.parametrize("stds", [2.0, 6.0])
+def test_two_verticals_are_compared_in_the_direction_in_which_they_differ(stds: float) -> None:
+    rng, n = np.random.default_rng(0), 6000
+    floor = np.column_stack([*rng.uniform(-3, 3, (2, n)), np.full(n, 0.2)]) + rng.normal(0, 1e-4, (n, 3))
+    axle = Poses(np.arange(n) / 100, np.broadcast_to(np.eye(3), (n, 3, 3)), floor)
+    weak, strong = np.array([1.0, 1.0]) / 2**0.5, np.array([1.0, -1.0]) / 2**0.5
+    covariance = np.outer(weak, weak) * np.radians(2.0) ** 2 + np.outer(strong, strong) * np.radians(0.1) ** 2
+    for direction, size in ((weak, np.radians(2.0)), (strong, np.radians(0.15))):  # the floor is level to 0.1 deg
+        x, y = stds * size * direction
+        tilt = Tilt(float(x), float(y), covariance, np.zeros(3), np.zeros(3), "", 100.0)
+        assert [f.cause for f in ground._vertical(axle, tilt)[3]] == ["vertical"] * (stds > 4)

@@ -375,7 +375,7 @@ def test_exchanged_load_cells_are_the_only_reason(
     # else the misfit is told, and no motion is asked for that would not help
     told = judge(_case(experiment, prepared, fit, rms=bad, refused=refused))
     (misfit,) = [f for f in told if f.cause == "misfit"]
-    assert misfit.sentence.startswith("the model does not explain the wrench (error of range: n_x ")
+    assert misfit.sentence.startswith("the model does not explain the wrench (error and largest range: n_x ")
     (unknown,) = {f.sentence for f in told if f.cause == "unknown"}
     assert unknown == f"c_x, Ixx are not known: {lost}"
     one = replace(fit, inputs=replace(fit.inputs, sensors=fit.inputs.sensors[:1]))

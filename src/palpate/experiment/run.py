@@ -84,7 +84,8 @@ def fit_prepared(
         two_step = config.procedure == "two-step"
         plan = Plan(train if two_step else (*slow, *train), slow if two_step else None, config.robust)
     free_ends = inputs.main is not None and config.stops is None and not inputs.filtering.published
-    with experiment.at("segments", kind=DataProblem):
+    doubts = "; ".join(f.sentence for f in prepared.findings if f.fatal)
+    with experiment.at("segments", f"before that: {doubts}" if doubts else "", DataProblem):
         return fit_inputs(inputs, segments, plan, noise=prepared.noise, find_contact=free_ends, tell=tell)
 
 

@@ -27,6 +27,8 @@ _AROUND = 16
 """Stamps on either side of a gap that are compared."""
 _NOISE_HIGH, _NOISE_LOW = 5.0, 1 / 20
 _BLOCK = 32
+_AXES = 6
+"""Channels of a load cell or an IMU: where none has any noise it is simulated, and may have axes that show nothing."""
 _HAND_HZ = 5.0
 """People move things below this frequency; what is faster is noise or vibration."""
 
@@ -51,10 +53,13 @@ def check_channels(
     for clock in {id(channel.clock): channel.clock for channel in channels}.values():
         findings += _dropouts(clock, [channel for channel in channels if channel.clock is clock], segments)
     expected = noise or {}
-    for name, channel in zip(names, channels, strict=True):
-        used = _Used.of(channel, segments)
-        if np.isfinite(used.x).any():
-            findings += _constant(used) or _faults(used, expected.get(name, expected.get(channel.name)))
+    seen = [(name, _Used.of(channel, segments)) for name, channel in zip(names, channels, strict=True)]
+    seen = [(name, used) for name, used in seen if np.isfinite(used.x).any()]
+    simulated = len(seen) >= _AXES and not any(_white_noise(used.x) for _, used in seen)
+    for name, used in seen:
+        constant = _constant(used)
+        if not (simulated and constant and not used.x[np.isfinite(used.x)].any()):
+            findings += constant or _faults(used, expected.get(name, expected.get(used.name)))
     return tuple(findings)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from palpate.experiment.stage.fit import Fit
 from palpate.experiment.stage.ground import feet_findings, wheel_findings
 from palpate.experiment.stage.inputs import AT_STOP
 from palpate.experiment.stage.prepare import SWAPPED, swapped
+from palpate.experiment.stage.recordings import read_table
 from palpate.experiment.stage.result import WRENCH_AXES, Case
 from palpate.findings import Finding, Severity
 from palpate.identify.clock_profile import residuals
@@ -23,6 +25,8 @@ from palpate.physics.arrays import FloatArray, least_squares
 
 TOUCHED, TOUCH_S = 0.03, 0.2
 """Share of a component's range by which means over so many seconds may change while nobody touches the handle."""
+SMOOTH, WANDERS = 2.5, 6.0
+"""Growth of squares over twice the lag beyond which a hand does it; range of noise with a memory, in deviations."""
 LEVER_M = (0.003, 2.0)
 """From a sensor to the hand on the handle."""
 BESIDE_M, BESIDE_SHARE, LATE_S = 0.02, 0.5, 1e-3
@@ -73,13 +77,41 @@ def signs(case: Case) -> Iterator[Finding]:
         yield from impossible
         return
     names = ", ".join(f.place for f in case.solution.impossible)
-    yield Finding(
-        "sign",
-        f"without constraints {names} come out impossible",
-        remedy="check the sign of the wrench (sign: of the recording), the frames of sensors and mechanism "
-        "(markers.hinge.points), and that right and left are not exchanged",
-        severity=Severity.FATAL,
-    )
+    evidence, remedy = f"without constraints {names} come out impossible", "check the sign of the wrench (sign: of the "
+    if case.config.motion_from == "table":
+        remedy = "check the columns of recordings.signals, their order and units, and on whom the force acts (sign:)"
+    elif len(case.fit.inputs.sensors) == 2:
+        remedy += "recordings), the frames of sensors and axle (markers), and that right and left are not exchanged"
+    else:
+        remedy += "recording) and the frames of sensor and mechanism (markers.sensor, markers.hinge.points)"
+    yield Finding("sign", evidence, remedy=remedy, severity=Severity.FATAL)
+
+
+def columns(case: Case) -> Iterator[Finding]:
+    """A table that is explained far better with the force's sign reversed, or with its columns in another order."""
+    if case.config.motion_from != "table":
+        return
+    inputs, part = case.fit.inputs, case.config.recordings.signals
+    ours = float(case.fit.train.rms(case.solution.p)[0])
+    best = (OTHER_LINKAGE * ours, "")
+    orders = [part.force] if part.path is None else [list(names) for names in permutations(part.force)]
+    for force, sign in product(orders, ("on-object", "on-hand")):
+        changes = {k: v for k, v in (("force", force), ("sign", sign)) if v != getattr(part, k)}
+        if not changes or (part.path is None and not case.solution.impossible):
+            continue
+        way = "write " + " and ".join(f"{k}: {str(v).replace(chr(39), '')}" for k, v in changes.items())
+        try:
+            even = read_table(case.experiment, part.model_copy(update=changes), case.model)[0]
+            measured = np.zeros_like(inputs.measured)
+            measured[0, :, inputs.mechanism.row_components[0]] = even.seen_x[:, 1]
+            train, there = case.fit.again(replace(inputs, measured=measured))
+        except PalpateError:
+            continue
+        best = min(best, (float(train.rms(there.p)[0]), way))
+    if best[1]:
+        unit = inputs.mechanism.rows[0].unit
+        evidence = f"another reading of the table explains more (RMS {best[0]:.3g} not {ours:.3g} {unit})"
+        yield Finding("columns", evidence, "recordings.signals", best[1], Severity.FATAL)
 
 
 def touched(case: Case) -> Iterator[Finding]:
@@ -96,10 +128,12 @@ def touched(case: Case) -> Iterator[Finding]:
             yield Finding("zero", evidence, "segments.static", severity=Severity.FATAL)
             continue
         sums = np.cumsum(np.concatenate([np.zeros((1, 6)), inside]), axis=0)
-        change = np.ptp((sums[count:] - sums[:-count]) / count, axis=0)
+        means = (sums[count:] - sums[:-count]) / count
+        change = np.ptp(means, axis=0)
         extent = np.maximum(np.ptp(np.nanpercentile(w, [1, 99], axis=0), axis=0), 1e-300)
         quick = np.median(np.abs(np.diff(inside, axis=0)), axis=0) / 0.6745 / np.sqrt(2)
-        share = np.where(change > 10 * quick / np.sqrt(count), change / extent, 0.0)
+        loud = change > np.maximum(10 * quick / np.sqrt(count), _wandering(inside, means, max(1, count // 5)))
+        share = np.where(loud, change / extent, 0.0)
         if share.max() <= TOUCHED:
             continue
         k = int(share.argmax())
@@ -109,6 +143,18 @@ def touched(case: Case) -> Iterator[Finding]:
             "somebody touches a handle there or the object moves, so the sensor's preload is wrong"
         )
         yield Finding("preload", evidence, "segments.static", severity=Severity.FATAL)
+
+
+def _wandering(x: FloatArray, means: FloatArray, lag: int) -> FloatArray:
+    """(channels,): the range that noise with a memory may give to means of (samples, channels); 0 where they move
+    smoothly, as by a hand.
+
+    The square of what noise does grows at most with the lag, that of a smooth motion with its square. Medians: a touch
+    is brief.
+    """
+    short, long = (np.median((x[k:] - x[:-k]) ** 2, axis=0) for k in (lag, 2 * lag))
+    spread = np.median(np.abs(means - np.median(means, axis=0)), axis=0) / 0.6745
+    return np.asarray(np.where(long < SMOOTH * short, WANDERS * spread, 0.0), dtype=float)
 
 
 def lever(case: Case) -> Iterator[Finding]:
@@ -134,14 +180,16 @@ def beside(case: Case) -> Iterator[Finding]:
     late, late_std = float(value[-1]), float(std[-1])
     by, way = f"{1e3 * abs(late):.1f} ms (+- {1.96e3 * late_std:.1f})", "later" if late > 0 else "earlier"
     if case.config.motion_from == "table":
+        signals = case.config.recordings.signals
+        remedy = f"if an amplifier or filter delays it, say delay: {-1e3 * late:.3g} ms"
+        if not signals.rate_known:  # nobody knows how long a row is
+            table = case.fit.inputs.sensors[0].wrench
+            rate = len(table.rows) / float(np.ptp(table.times_s))
+            by = f"{rate * abs(late):.1f} rows (+- {1.96 * rate * late_std:.1f})"
+            remedy = "if an amplifier or filter delays it, move its column by so many rows"
         if abs(late) > max(LATE_S, BESIDE_STDS * late_std):
-            yield Finding(
-                "delay",
-                f"force or torque fit best {by} {way} than stored: damping and friction move with that",
-                "recordings.signals",
-                f"if an amplifier or filter delays it, say delay: {-1e3 * late:.3g} ms",
-                Severity.FATAL,
-            )
+            evidence = f"force or torque fit best {by} {way} than stored: damping and friction move with that"
+            yield Finding("delay", evidence, "recordings.signals", remedy, Severity.FATAL)
         return
     row_unit = case.model.mechanism.rows[0].unit
     shares: list[str] = []

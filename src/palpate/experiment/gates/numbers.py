@@ -35,6 +35,7 @@ ONE_WAY = 0.1
 """Less of the way than this share back: moved in one direction only."""
 LEAST_WAY = 5.0
 """Steps: less way in a zone is an accident (an overshoot, a tremor), no test of it."""
+GUESSED_RATE = "the rate of the recording is a guess"
 SAME = 1e-6
 """Columns whose directions differ by less are one."""
 
@@ -63,7 +64,7 @@ def refuse(fit: Fit, *, rate_known: bool = True) -> tuple[Solution, dict[str, Fi
             if e.name in fit.inputs.mechanism.hidden:
                 e = replace(e, information_from_data=0.0)
             elif not element.instrument:
-                advice = "" if "fixed:" in reason else fit.inputs.model.advice(e.name)
+                advice = "" if "fixed:" in reason or reason == GUESSED_RATE else fit.inputs.model.advice(e.name)
                 refused[e.name] = Finding("unknown", reason, e.name, advice)
         elif e.status is Status.NOT_IDENTIFIABLE:  # known, as next to nothing
             e = replace(e, status=Status.IDENTIFIED, ci95=(max(e.value - half, 0.0), e.value + half))
@@ -71,6 +72,11 @@ def refuse(fit: Fit, *, rate_known: bool = True) -> tuple[Solution, dict[str, Fi
             e = replace(e, ci95=(max(e.ci95[0], 0.0), e.ci95[1]))
         estimates.append(e)
     return replace(fit.solution, estimates=tuple(estimates)), refused
+
+
+def _timed(element: Element, e: Estimate) -> bool:
+    """Whether a number follows the scale of time."""
+    return element.inertial or "s" in re.split(r"[ /]", e.unit)
 
 
 class _Judge:
@@ -92,11 +98,10 @@ class _Judge:
         """Why a number is refused; empty if it is not. i, j: its column in the model and in its element."""
         solution = self.fit.solution
         half = solution.uncertainty.critical * e.noise
-        timed = element.inertial or "s" in re.split(r"[ /]", e.unit)
         if not solution.uncertainty.enough:
             return "the segments are too short to know the noise"
-        if timed and not self.rate_known:
-            return "the rate of the recording is a guess"
+        if _timed(element, e) and not self.rate_known:
+            return GUESSED_RATE
         unseen = self._unseen(element.scopes[j]) if element.scopes else ""
         if unseen:
             return unseen
@@ -227,10 +232,13 @@ def fixed(case: Case) -> Iterator[Finding]:
     stated = {n: v for n, v in case.fit.inputs.belief.fixed.items() if n in case.solution.model.parameters}
     if not stated or case.fit.plan.quasi_static is not None:
         return
-    belief = case.fit.inputs.belief
+    belief, signals = case.fit.inputs.belief, case.config.recordings.signals
     free = solve(case.fit.train, prior=belief.prior, factor=belief.factor, known_mass=belief.mass)
+    elements = {name: element for element in case.model.elements for name in case.model.names_of(element)}
     for name, value in stated.items():
         e = free[name]
+        if signals is not None and not signals.rate_known and _timed(elements[name], e):
+            continue  # without a scale of time it cannot be compared
         if e.ci95 is not None and abs(e.value - value) > max(FIXED_STDS * e.noise, FIXED_OFF * abs(value)):
             evidence = (
                 f"the data contradict what is fixed: {value:g} is stated, they say {e.value:.3g} (+- {2 * e.noise:.2g})"

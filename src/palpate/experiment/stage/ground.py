@@ -135,8 +135,8 @@ def _vertical(axle: Poses, tilt: Tilt | None) -> tuple[FloatArray, float, str, l
     if tilt is not None:
         turn = np.array([[0.0, 1.0], [-1.0, 0.0]])  # of rotations about x and y -> of up's components: up = (y, -x, 1)
         other, by_imu = np.array(tilt.up[:2]), turn @ tilt.covariance @ turn.T
-        apart, std = other - slope, np.sqrt(np.diag(by_imu + covariance))
-        if np.any(np.abs(apart) > SIGNIFICANT * std):
+        apart = other - slope
+        if float(apart @ symmetric_inverse(by_imu + covariance) @ apart) > SIGNIFICANT**2:
             evidence = (
                 f"by the IMU up is {np.degrees(np.hypot(*apart)):.2f} deg off the normal of the floor on which the "
                 "wheel rolls: the floor slopes, or the accelerometer's zero is off (accelerometer_zero)"

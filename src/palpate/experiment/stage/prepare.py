@@ -119,7 +119,7 @@ def prepare(experiment: Experiment[Any], tell: Tell = lambda _: None, *, handles
 def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
     config, mechanism, unit = experiment.config, model.mechanism, model.mechanism.position_units[0]
     tell("reading the table")
-    even, findings = read_table(experiment, config.recordings.signals, mechanism)
+    even, findings = read_table(experiment, config.recordings.signals, model)
     position, segments = even.seen_x[:, 0], segments_of(experiment, even.times_s, even.rows)
     static = next(iter(segments["static"]), None)
     if static is not None:

@@ -14,11 +14,12 @@ from palpate.experiment.file.reading import Experiment, RecordingPart, load_opti
 from palpate.experiment.file.schema import SENSORS, ImuPart, PosePart, SamplesPart, SensorPart, SignalsPart, WrenchPart
 from palpate.findings import Finding, Severity
 from palpate.identify.balance import Segment
-from palpate.mechanisms import Mechanism
+from palpate.model import Model
 from palpate.motion.clock import ClockMap, Even, evenly_sampled
 from palpate.motion.frames import coordinate_of_path
 from palpate.motion.offset import Offset
 from palpate.physics.arrays import FloatArray, rate_hz, segment_mask
+from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import nearest_rotation, transform
 from palpate.physics.units import parse_unit
 from palpate.recording import Recording, load
@@ -33,7 +34,9 @@ IDLE = 1e-6
 TABLE_HZ = 100.0
 """Faster tables gain nothing: hands, doors and pendulums are slow."""
 TRAVEL = {"rad": (float(np.radians(3.0)), 40.0), "m": (0.01, 30.0)}
-"""Travels beyond these are of another unit: wheels turn often, hinges do not."""
+"""Travels beyond these are of another unit ..."""
+SPUN_RAD_S = 40.0
+"""... unless it is a wheel, which may turn often; no hand turns it faster than this."""
 JITTER = 0.2
 """Share of a step by which times may deviate from an even clock before that is said."""
 
@@ -106,9 +109,9 @@ def read_imu(experiment: Experiment[Any], part: ImuPart) -> Instrument:
     return Instrument(recording, names, even, _data_sheet(names, part.noise_acceleration, part.noise_rate))
 
 
-def read_table(experiment: Experiment[Any], part: SignalsPart, mechanism: Mechanism) -> tuple[Even, list[Finding]]:
+def read_table(experiment: Experiment[Any], part: SignalsPart, model: Model) -> tuple[Even, list[Finding]]:
     """(samples, 2): coordinate (rad, m) and effort (N m, N) of a mechanism with one freedom, at `TABLE_HZ` at most."""
-    recording = load_part(experiment, "recordings.signals", part)
+    recording, mechanism = load_part(experiment, "recordings.signals", part), model.mechanism
     sign, unit = -1.0 if part.sign == "on-hand" else 1.0, mechanism.position_units[0]
     findings: list[Finding] = []
     if part.path is None:
@@ -155,7 +158,7 @@ def read_table(experiment: Experiment[Any], part: SignalsPart, mechanism: Mechan
         late = np.interp(times + part.delay, times, even.x[:, 1])
         even = replace(even, x=np.column_stack([even.x[:, 0], late]))
     even = slower(even)
-    return even, findings + _travel_findings(experiment, even.seen_x[:, 0], unit)
+    return even, findings + _travel_findings(experiment, model, even)
 
 
 def load_part(experiment: Experiment[Any], key: str, part: RecordingPart) -> Recording:
@@ -268,16 +271,30 @@ def _data_sheet(names: list[str], *groups: list[float] | None) -> dict[str, floa
     }
 
 
-def _travel_findings(experiment: Experiment[Any], position: FloatArray, unit: str) -> list[Finding]:
+def _travel_findings(experiment: Experiment[Any], model: Model, even: Even) -> list[Finding]:
     """Travels that no such object has, or that tell nothing: a wrong unit."""
+    position, unit = even.seen_x[:, 0], model.mechanism.position_units[0]
     low, high = (float(f(position)) for f in (np.nanmin, np.nanmax))
     travel, key = high - low, "angle" if unit == "rad" else "position"
     if travel == 0:
         raise experiment.problem(f"recordings.signals.{key}", "it is the same throughout: nothing moves")
     least, most = TRAVEL[unit]
+    if unit == "rad" and travel > most and _repeats(model):
+        speed = float(np.nanpercentile(np.abs(np.gradient(position, even.times_s)), 99))
+        most = np.inf if speed < SPUN_RAD_S else most
     if least <= travel <= most:
         return []
     shown = f"{travel:.2g} {unit}" if travel > most or unit != "rad" else f"{np.degrees(travel):.2g} deg"
     other = {"rad": ("deg", "rad"), "m": ("mm", "m")}[unit][0 if travel > most else 1]
     evidence = f"the {key} spans {'only ' if travel < least else ''}{shown}"
     return [Finding("travel", evidence, f"recordings.signals.{key}", f"is its unit {other}?", Severity.FATAL)]
+
+
+def _repeats(model: Model) -> bool:
+    """Whether an object is the same after a whole turn, as a wheel is and a sprung door is not."""
+    x = np.linspace(0.1, 2 * np.pi, 7)
+    here, there = (
+        np.array(model.columns(model.mechanism.expand([q, x], [x], model.shapes, ARRAYS), ARRAYS), dtype=object)
+        for q in (x, x + 2 * np.pi)
+    )
+    return all(np.allclose(a, b) for a, b in zip(here.ravel(), there.ravel(), strict=True))
