@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,18 +36,18 @@ def read(path: str | Path, **options: Unpack[TableOptions]) -> Recording:
     """
     path = Path(path)
     variables = load_variables(path, NAME)
-    units = _texts(variables.get(_UNITS))
+    if not options and any(map(_is_capture, variables.values())):
+        raise FileProblem(path, "this is a ControlDesk capture", remedy="read it with format='dspace-mat'")
+    units = variables.pop(_UNITS, None)
+    units = units if isinstance(units, dict) else {}
     arrays = {name: value for top, content in variables.items() for name, value in _flat(top, content)}
-    rates = [float(value.ravel()[0]) for name, value in arrays.items() if value.size == 1 and is_rate(_last(name))]
-    stated = rates[0] if len(set(rates)) == 1 else None
+    rates = {float(value) for name, value in arrays.items() if value.ndim == 0 and is_rate(_last(name))}
+    stated = rates.pop() if len(rates) == 1 else None
     stored = [
-        Stored(name, np.squeeze(value, axis=1) if value.ndim == 2 and len(value.T) == 1 else value,
-               units.get(name, ""), rate_hz=stated)
+        Stored(name, value, str(units.get(name, "")), rate_hz=stated)
         for name, value in arrays.items()
         if value.size > 1 and value.ndim <= 2
-    ]  # fmt: skip
-    if not options and any({"X", "Y"} <= set(value.dtype.names or ()) for value in variables.values()):
-        raise FileProblem(path, "this is a ControlDesk capture", remedy="read it with format='dspace-mat'")
+    ]
     return recording_of(path, NAME, stored, options)
 
 
@@ -72,30 +72,22 @@ def _save(path: Path, content: Mapping[str, Any], *, oned_as: Literal["row", "co
         savemat(temporary, content, do_compression=True, appendmat=False, oned_as=oned_as, long_field_names=True)
 
 
-def _flat(name: str, value: MatArray) -> list[tuple[str, MatArray]]:
+def _flat(name: str, value: Any) -> list[tuple[str, MatArray]]:
     """Arrays of numbers by name; a single struct is opened, lists of structs and cells hold no signals."""
-    if value.dtype.names:
-        if value.size != 1 or name == _UNITS:
-            return []
-        one = value.reshape(-1)[0]
-        return [part for field in value.dtype.names for part in _flat(f"{name}/{field}", np.asarray(one[field]))]
-    return [(name, value)] if value.dtype.kind in "iufb" else []
-
-
-def _texts(struct: MatArray | None) -> dict[str, str]:
-    """The fields of a struct of texts."""
-    if struct is None or not struct.dtype.names or struct.size != 1:
-        return {}
-    one = struct.reshape(-1)[0]
-    return {name: str(np.ravel(one[name])[0]) for name in struct.dtype.names if np.size(one[name])}
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value).items()
+        return [part for field, content in fields for part in _flat(f"{name}/{field}", content)]
+    if isinstance(value, list):
+        return []
+    return [(name, array)] if (array := np.asarray(value)).dtype.kind in "iufb" else []
 
 
 def _last(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-def load_variables(path: Path, wanted: str) -> dict[str, MatArray]:
-    """Every variable (rows, columns): numbers, texts, structs with named fields, cells as objects.
+def load_variables(path: Path, wanted: str) -> dict[str, Any]:
+    """Every variable: numbers without axes of length one, texts, structs as dictionaries, several of them as a list.
 
     `wanted` is the format's name for the error about a file that is none of MATLAB's.
     """
@@ -113,64 +105,41 @@ def load_variables(path: Path, wanted: str) -> dict[str, MatArray]:
         ) from error
 
 
-def _load_5(path: Path) -> dict[str, MatArray]:
+def _load_5(path: Path) -> dict[str, Any]:
     from scipy.io import loadmat
 
     with warnings.catch_warnings():
         # SciPy only warns about a variable that it cannot read, and stores the message in its place.
         warnings.simplefilter("error")
-        content = loadmat(path, appendmat=False)
+        content = loadmat(path, appendmat=False, simplify_cells=True)
     return {name: value for name, value in content.items() if not name.startswith("__")}
 
 
-def _load_73(path: Path) -> dict[str, MatArray]:
+def _load_73(path: Path) -> dict[str, Any]:
     h5py = library("h5py", "reading MATLAB 7.3 files")
     with h5py.File(path, "r") as file:
         return {name: _value(file, file[name]) for name in file if not str(name).startswith("#")}
 
 
-def _value(file: Any, item: Any) -> MatArray:
-    """One variable or field; MATLAB stores columns first, h5py reads rows first.
+def _value(file: Any, item: Any) -> Any:
+    """One variable or field, as SciPy gives those of older files; MATLAB stores columns first, h5py reads rows first.
 
     A struct is a group of its fields; an array of structs a group of arrays of references, one per field.
     """
     if hasattr(item, "keys"):
         fields: dict[str, Any] = dict(item.items())
-        if fields and all(_is_references(part) for part in fields.values()):
-            parts = {name: _each(file, part[()]).T for name, part in fields.items()}
-        else:
-            parts = {name: _boxed(_value(file, part)) for name, part in fields.items()}
-        array = np.empty(next(iter(parts.values())).shape if parts else (1, 1), [(name, object) for name in parts])
-        for name, values in parts.items():
-            array[name] = values
-        return array
-    if item.attrs.get("MATLAB_empty"):
-        return np.empty((0, 0))
-    values = item[()]
+        if not fields or any(hasattr(p, "keys") or p.dtype.kind != "O" or _class(p) == "cell" for p in fields.values()):
+            return {name: _value(file, part) for name, part in fields.items()}
+        rows = zip(*(_each(file, part) for part in fields.values()), strict=True)
+        return [dict(zip(fields, row, strict=True)) for row in rows]
     if item.dtype.kind == "O":
-        return _each(file, values).T
-    if _class(item) == "char":
-        return np.array(["".join(chr(code) for code in row) for row in np.atleast_2d(values.T)])
-    return np.asarray(values).T
+        return _each(file, item)
+    values = np.squeeze(np.empty((0, 0)) if item.attrs.get("MATLAB_empty") else np.asarray(item[()]).T)
+    return "".join(map(chr, values.ravel())) if _class(item) == "char" else values
 
 
-def _is_references(item: Any) -> bool:
-    """Whether a field belongs to an array of structs: it holds references, and is no cell of its own."""
-    return not hasattr(item, "keys") and item.dtype.kind == "O" and _class(item) != "cell"
-
-
-def _boxed(value: MatArray) -> MatArray:
-    """(1, 1): a field of a single struct."""
-    box = np.empty((1, 1), dtype=object)
-    box[0, 0] = value
-    return box
-
-
-def _each(file: Any, references: Any) -> MatArray:
-    values = np.empty(np.shape(references), dtype=object)
-    for place, reference in np.ndenumerate(references):
-        values[place] = _value(file, file[reference])
-    return values
+def _each(file: Any, references: Any) -> list[Any]:
+    return [_value(file, file[reference]) for reference in np.ravel(references[()].T)]
 
 
 def _class(item: Any) -> str:
@@ -195,8 +164,8 @@ def read_dspace(path: str | Path, *, device: str | None = None) -> Recording:
     """
     path = Path(path)
     capture = _captured(path)
-    axes = [_vector(path, "X", entry) for entry in np.ravel(capture["X"])]
-    signals = _signals(path, np.ravel(capture["Y"]), axes)
+    axes = [_vector(path, "X", entry) for entry in _structs(capture["X"])]
+    signals = _signals(path, _structs(capture["Y"]), axes)
     if device is not None:
         devices = dict.fromkeys(signal.device for signal in signals)
         if device not in devices:
@@ -244,12 +213,15 @@ def write_dspace(path: str | Path, recording: Recording) -> None:
     _save(path, {word if word[:1].isalpha() else f"x{word}"[:63]: struct}, oned_as="row")
 
 
-def _captured(path: Path) -> MatArray:
+def _is_capture(variable: Any) -> bool:
+    return isinstance(variable, dict) and {"X", "Y"} <= cast("dict[str, Any]", variable).keys()
+
+
+def _captured(path: Path) -> dict[str, Any]:
     """The capture struct."""
     variables = load_variables(path, DSPACE)
-    for value in variables.values():
-        if value.dtype.names and {"X", "Y"} <= set(value.dtype.names) and value.size == 1:
-            return value.reshape(-1)[0]
+    for value in filter(_is_capture, variables.values()):
+        return value
     raise FileProblem(
         path,
         f"there is no ControlDesk capture (a struct with X and Y), only {', '.join(variables) or 'nothing'}",
@@ -257,23 +229,27 @@ def _captured(path: Path) -> MatArray:
     )
 
 
-def _signals(path: Path, entries: MatArray, axes: Sequence[Array]) -> list[_Signal]:
-    names = entries.dtype.names or ()
-    if missing := {"Data", "Path"} - set(names):
-        raise FileProblem(path, f"the signals Y have no {' and no '.join(sorted(missing))}", remedy="export again")
+def _structs(value: Any) -> list[dict[str, Any]]:
+    """One struct or several."""
+    several = cast("list[Any]", value if isinstance(value, list) else [value])
+    return [entry for entry in several if isinstance(entry, dict)]
+
+
+def _signals(path: Path, entries: Sequence[dict[str, Any]], axes: Sequence[Array]) -> list[_Signal]:
     signals: list[_Signal] = []
     devices: dict[str, int] = {}
     for place, entry in enumerate(entries):
-        device = _text(entry["Device"]) if "Device" in names else ""
+        if missing := {"Data", "Path"} - entry.keys():
+            raise FileProblem(path, f"the signals Y have no {' and no '.join(sorted(missing))}", remedy="export again")
+        texts = {key: text for key, text in entry.items() if isinstance(text, str)}  # an empty one is no text to SciPy
+        device, label, title = (texts.get(key, "") for key in ("Device", "Path", "Name"))
         samples = _vector(path, f"Y({place + 1})", entry)
         order = devices.setdefault(device, len(devices))
-        stated = np.ravel(entry["XIndex"]) if "XIndex" in names else np.empty(0)
+        stated = np.ravel(entry.get("XIndex", ()))
         axis = int(stated[0]) - 1 if stated.size else _axis_of_device(order, len(samples), axes)
         if not 0 <= axis < len(axes):
             raise FileProblem(path, f"Y({place + 1}) belongs to X({axis + 1}), but there are {len(axes)} entries of X")
-        label = _text(entry["Path"])
-        name = label.partition("/")[2] or (_text(entry["Name"]) if "Name" in names else "") or label
-        signals.append(_Signal(name, device, samples, axis))
+        signals.append(_Signal(label.partition("/")[2] or title or label, device, samples, axis))
     # ControlDesk also stores parameters, single values that have no time of their own.
     return [signal for signal in signals if len(signal.samples) > 1 or len(axes[signal.axis]) <= 1]
 
@@ -285,12 +261,8 @@ def _axis_of_device(order: int, length: int, axes: Sequence[Array]) -> int:
     return min(range(len(axes)), key=lambda axis: abs(len(axes[axis]) - length), default=0)
 
 
-def _vector(path: Path, what: str, entry: MatArray) -> Array:
+def _vector(path: Path, what: str, entry: Mapping[str, Any]) -> Array:
     try:
         return np.ravel(np.asarray(entry["Data"], dtype=np.float64))
-    except (ValueError, TypeError, IndexError):
+    except (ValueError, TypeError, KeyError):
         raise FileProblem(path, f"{what} has no numbers in its field Data", remedy="export again") from None
-
-
-def _text(value: MatArray) -> str:
-    return str(np.ravel(value)[0]) if np.size(value) else ""
