@@ -188,7 +188,9 @@ def test_damaged_files(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for keep in (0.1, 0.5, 0.95):
         path.write_bytes(whole[: int(keep * len(whole))])
-        with pytest.raises(FileProblem, match=r"a\.h5: the file is damaged or cut off \(.*\)\. Copy or write it again"):
+        with pytest.raises(
+            FileProblem, match=r"a\.h5: the file is damaged or cut off \(.*\)\. Copy or export it again"
+        ):
             load(path)
     path.write_bytes(b"")
     with pytest.raises(FileProblem, match="the file is empty"):

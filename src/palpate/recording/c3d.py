@@ -15,7 +15,7 @@ import numpy as np
 
 from palpate.errors import FileProblem
 from palpate.files import read_bytes, replacing
-from palpate.recording.formats import C3D_PROCESSORS, check_kind, library
+from palpate.recording.formats import C3D_PROCESSORS, check_kind, library, refusing_damage
 from palpate.recording.recording import Array, Channel, Clock, Recording
 from palpate.recording.table import Stored, recording_of
 from palpate.recording.text import distinct, si_or_none, whole_frames
@@ -42,10 +42,8 @@ def read(path: str | Path, *, point_unit: str = "") -> Recording:
     check_kind(path, data, NAME)
     check_bytes(path, data)
     ezc3d = library("ezc3d", "reading C3D files")
-    try:
+    with refusing_damage(path):
         file = ezc3d.c3d(str(path))
-    except Exception as error:
-        raise _damaged(path, str(error).strip()) from error
     parameters: Parameters = file["parameters"]
     rate_hz, analog_rate_hz = (float(file["header"][part]["frame_rate"]) for part in ("points", "analogs"))
     outputs, stored = _model_outputs(parameters), list[Stored]()

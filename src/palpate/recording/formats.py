@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from palpate.errors import FileProblem, MissingExtra, UnknownName
+from palpate.errors import FileProblem, MissingExtra, PalpateError, UnknownName
 from palpate.files import read_bytes
 from palpate.recording.recording import Recording, merge_recordings
 
@@ -134,6 +135,20 @@ def library(module: str, purpose: str) -> Any:
         return import_module(module)
     except ImportError:
         raise MissingExtra(name, _EXTRAS[name], purpose) from None
+
+
+@contextmanager
+def refusing_damage(
+    path: Path, wrong: str = "the file is damaged or cut off", remedy: str = "copy or export it again"
+) -> Generator[None]:
+    """Turn what a library says of a file that it cannot read into one line."""
+    try:
+        yield
+    except PalpateError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
+        raise FileProblem(path, f"{wrong} ({reason})", remedy=remedy) from error
 
 
 def as_utf8(data: bytes) -> bytes:

@@ -20,7 +20,7 @@ import numpy as np
 
 from palpate.errors import FileProblem
 from palpate.files import replacing
-from palpate.recording.formats import check_kind, head_of, library
+from palpate.recording.formats import check_kind, head_of, library, refusing_damage
 from palpate.recording.recording import Recording
 from palpate.recording.table import Stored, TableOptions, is_rate, recording_of
 from palpate.recording.text import time_name
@@ -38,13 +38,8 @@ def read(path: str | Path, **options: Unpack[TableOptions]) -> Recording:
     check_kind(path, head_of(path), NAME)
     h5py = library("h5py", "reading HDF5 files")
     stored: list[Stored] = []
-    try:
-        with h5py.File(path, "r") as file:
-            _walk(stored, "", file)
-    except (OSError, RuntimeError, KeyError) as error:
-        raise FileProblem(
-            path, f"the file is damaged or cut off ({str(error).strip()})", remedy="copy or write it again"
-        ) from error
+    with refusing_damage(path), h5py.File(path, "r") as file:
+        _walk(stored, "", file)
     return recording_of(path, NAME, stored, options)
 
 

@@ -15,9 +15,9 @@ from typing import Any, Literal, Unpack, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.errors import FileProblem, PalpateError, UnknownName
+from palpate.errors import FileProblem, UnknownName
 from palpate.files import replacing
-from palpate.recording.formats import MATLAB_5, check_kind, head_of, library
+from palpate.recording.formats import MATLAB_5, check_kind, head_of, library, refusing_damage
 from palpate.recording.recording import Array, Clock, Recording
 from palpate.recording.table import Stored, TableOptions, is_rate, recording_of
 from palpate.recording.text import clock_of, time_name
@@ -93,16 +93,8 @@ def load_variables(path: Path, wanted: str) -> dict[str, Any]:
     """
     head = head_of(path)
     check_kind(path, head, wanted, NAME, DSPACE)
-    try:
+    with refusing_damage(path):
         return _load_5(path) if head.startswith(MATLAB_5) else _load_73(path)
-    except PalpateError:
-        raise
-    except Exception as error:
-        raise FileProblem(
-            path,
-            f"the file is damaged or cut off ({type(error).__name__}: {error})",
-            remedy="copy or export it again",
-        ) from error
 
 
 def _load_5(path: Path) -> dict[str, Any]:

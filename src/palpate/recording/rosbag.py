@@ -21,9 +21,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.errors import FileProblem, PalpateError, UnknownName
+from palpate.errors import FileProblem, UnknownName
 from palpate.files import replacing
-from palpate.recording.formats import MCAP, ROS_1, SQLITE, check_kind, head_of, library
+from palpate.recording.formats import MCAP, ROS_1, SQLITE, check_kind, head_of, library, refusing_damage
 from palpate.recording.recording import Array, Channel, Clock, Recording
 
 NAME = "rosbag"
@@ -34,6 +34,7 @@ _DAY_NS = 86_400 * _SECOND_NS
 _START_NS = 1_704_067_200 * _SECOND_NS
 """The stamp of time zero: 2024-01-01 00:00:00 UTC."""
 NAN = float("nan")
+_REPAIR = "copy it again, or repair it with 'rosbag reindex' (ROS 1), 'mcap recover' or 'ros2 bag reindex'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,36 +162,25 @@ def _collect(path: Path, head: bytes, topics: Sequence[str] | None) -> list[_Ser
     from rosbags.typesys import Stores, get_typestore
 
     by_source: dict[tuple[str, str, str], _Series] = {}
-    read = 0
-    try:
-        # Bags of older ROS 2 versions hold no definitions; these messages did not change since.
-        with (
-            _with_suffix(path, head) as place,
-            any_reader([place], default_typestore=get_typestore(Stores.LATEST)) as bag,
-        ):
-            chosen = _chosen(path, bag.connections, topics)
-            for connection, bag_ns, raw in bag.messages(chosen):
-                message, topic = bag.deserialize(raw, connection.msgtype), connection.topic.lstrip("/")
-                layout, attribute = MESSAGES[connection.msgtype]
-                for part, stamp_ns, frame, values in _samples(message, layout, attribute):
-                    # A child may hang on several parents in turn; other instruments stay where they are.
-                    key = (topic, part, frame if layout == "transform" else "")
-                    series = by_source.setdefault(key, _Series(topic, part, layout, frame))
-                    if (frame, layout) != (series.frame, series.layout):
-                        count = len(series.samples) + 1
-                        wrong = f"message {count} of {topic} is in frame {frame!r}, the first in {series.frame!r}"
-                        raise FileProblem(path, wrong, remedy="record instruments on topics of their own")
-                    series.samples.append((stamp_ns, bag_ns, values))
-                read += 1
-    except PalpateError:
-        raise
-    except Exception as error:
-        where = f" after {read} messages" if read else ""
-        raise FileProblem(
-            path,
-            f"the bag is damaged, not closed or of another program{where} ({type(error).__name__}: {error})",
-            remedy="copy it again, or repair it with 'rosbag reindex' (ROS 1), 'mcap recover' or 'ros2 bag reindex'",
-        ) from error
+    # Bags of older ROS 2 versions hold no definitions; these messages did not change since.
+    with (
+        refusing_damage(path, "the bag is damaged, not closed or of another program", _REPAIR),
+        _with_suffix(path, head) as place,
+        any_reader([place], default_typestore=get_typestore(Stores.LATEST)) as bag,
+    ):
+        chosen = _chosen(path, bag.connections, topics)
+        for connection, bag_ns, raw in bag.messages(chosen):
+            message, topic = bag.deserialize(raw, connection.msgtype), connection.topic.lstrip("/")
+            layout, attribute = MESSAGES[connection.msgtype]
+            for part, stamp_ns, frame, values in _samples(message, layout, attribute):
+                # A child may hang on several parents in turn; other instruments stay where they are.
+                key = (topic, part, frame if layout == "transform" else "")
+                series = by_source.setdefault(key, _Series(topic, part, layout, frame))
+                if (frame, layout) != (series.frame, series.layout):
+                    count = len(series.samples) + 1
+                    wrong = f"message {count} of {topic} is in frame {frame!r}, the first in {series.frame!r}"
+                    raise FileProblem(path, wrong, remedy="record instruments on topics of their own")
+                series.samples.append((stamp_ns, bag_ns, values))
     return list(by_source.values())
 
 

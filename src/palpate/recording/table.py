@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, FileProblem, PalpateError, UnknownName
 from palpate.files import read_bytes, replacing
-from palpate.recording.formats import as_utf8, check_kind, is_number, separator_of
+from palpate.recording.formats import as_utf8, check_kind, is_number, refusing_damage, separator_of
 from palpate.recording.recording import Array, Channel, Clock, Recording
 from palpate.recording.text import (
     Rows,
@@ -85,13 +85,8 @@ def read_parquet(path: str | Path, **options: Unpack[TableOptions]) -> Recording
     path = Path(path)
     data = read_bytes(path)
     check_kind(path, data, PARQUET)
-    try:
+    with refusing_damage(path):
         frame = pl.read_parquet(BytesIO(data))
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise FileProblem(
-            path, f"the file is damaged or cut off ({reason})", remedy="copy or write it again"
-        ) from error
     return recording_of(path, PARQUET, _stored(frame.columns, frame, 1), options)
 
 
