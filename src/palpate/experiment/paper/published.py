@@ -19,7 +19,8 @@ from palpate.experiment.paper.choices import BODIES, HANDLES, PAPER, Choices, Sp
 from palpate.experiment.stage.capture import roles_of
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
 from palpate.experiment.stage.inputs import Belief, Filtering, ImuMotion, Inputs, Sensor, from_contact, prior_of
-from palpate.experiment.stage.recordings import Tell, load_part, sensor_of
+from palpate.experiment.stage.prepare import imu_inputs
+from palpate.experiment.stage.recordings import Tell, load_part
 from palpate.files import finite
 from palpate.identify import Prior, Solution
 from palpate.identify.balance import Segment
@@ -29,7 +30,7 @@ from palpate.mechanisms import Row
 from palpate.mechanisms.rolling import Rolling
 from palpate.motion.clock import Even
 from palpate.motion.cloud import BodyFit, Cloud, Markers, fit_body, markers_of, nan_mean
-from palpate.motion.frames import frame_of
+from palpate.motion.frames import axes_of, frame_of
 from palpate.motion.imu import Smoothing
 from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.functions import Functions, Scalar
@@ -81,17 +82,9 @@ def _handle(choices: Choices, experiment: Experiment[Any], prior: Prior | None, 
     T = transform(np.array(config.imu_pose.rotation, dtype=float), np.array(config.imu_pose.translation, dtype=float))
     (slope, slope_order), (smooth, order) = choices.slope, choices.smooth
     smoothing = Smoothing(slope / HANDLE_HZ, slope_order, smooth / HANDLE_HZ, order)
-    sensor = sensor_of(config.sensor)
-    inputs = Inputs(
-        model=object_model(experiment),
-        times_s=wrench.times_s,
-        sensors=(Sensor(wrench, np.eye(4)),),
-        filtering=Filtering(smoothing.slope_window_s, smoothing.slope_order, None, None, published=True),
-        imu=ImuMotion(_even(imu, HANDLE_HZ), T, smoothing),
-        zero="estimated",
-        sigma=np.array([*sensor.sigma_force, *sensor.sigma_moment]),
-        belief=Belief(prior),
-    )
+    filtering = Filtering(smoothing.slope_window_s, smoothing.slope_order, None, None, published=True)
+    mounted = ImuMotion(_even(imu, HANDLE_HZ), T, smoothing)
+    inputs = imu_inputs(object_model(experiment), config.sensor, wrench, mounted, filtering, Belief(prior))
     segments = _segments(choices, HANDLE_HZ)
     fit = _fitted(inputs.on_clock(None), segments, tell)
     return PublishedFit(published_data(experiment, fit, segments), None, fit.solution)
@@ -378,8 +371,6 @@ def _sensor_in_cloud(cloud: Cloud, part: SensorMarkersPart) -> FloatArray:
     offset as printed (FORMATS, Sensor frame).
     """
     p1, p2, p3 = cloud.select(part.markers).points
-    x = (p3 - p2) / np.linalg.norm(p3 - p2)
-    z = np.cross(p1 - p2, x)
-    z = z / np.linalg.norm(z)
     machined = transform(np.array(part.offset.rotation), np.array(part.offset.translation))
-    return transform(np.stack([x, -np.cross(x, z), z], axis=1), p2) @ np.linalg.inv(machined)
+    z = np.cross(p1 - p2, p3 - p2)
+    return transform(axes_of(p3 - p2, z / np.linalg.norm(z)), p2) @ np.linalg.inv(machined)

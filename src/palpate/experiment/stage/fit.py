@@ -240,22 +240,12 @@ class Fit:
 
     def again(self, inputs: Inputs) -> tuple[Compressed, Solution]:
         """The same procedure with other inputs, the same weights of the rows and the same damping."""
-        moved, balance = self._moved(inputs)
+        moved = move(inputs, resting=self.moved.resting if inputs.q.shape == self.inputs.q.shape else None)
+        balance = whole_balance(inputs, moved)
         spring = quasi_static_spring(inputs, balance, self.plan)
         train = replace(compressed(inputs, moved, self.plan.segments, balance), weights=self.train.weights)
         values = None if spring is None else spring.values
         return train, solve_with(inputs, train, values, self.solution.damping, start=self.solution.theta)
-
-    def _moved(self, inputs: Inputs) -> tuple[Moved, Balance]:
-        """Only what the other inputs change is computed anew."""
-        ours = self.inputs
-        same_path = inputs.q is ours.q and inputs.imu is ours.imu and inputs.filtering is ours.filtering
-        same_path &= inputs.imu is None or inputs.clock is ours.clock
-        if same_path and inputs.mechanism is ours.mechanism and inputs.stops == ours.stops:
-            columns = self.balance if inputs.model is ours.model else None
-            return self.moved, whole_balance(inputs, self.moved, columns)
-        moved = move(inputs, resting=self.moved.resting if inputs.q.shape == ours.q.shape else None)
-        return moved, whole_balance(inputs, moved)
 
 
 def solve_with(

@@ -438,16 +438,11 @@ def level_axes(R: FloatArray) -> FloatArray:
     return np.stack([np.cross(y, UP), y, np.broadcast_to(UP, y.shape)], axis=2)
 
 
-def whole_balance(inputs: Inputs, moved: Moved, columns: Balance | None = None) -> Balance:
-    """The balance without a low-pass, of all samples that are seen: to look at, to predict with.
-
-    columns: another one of the same motion and model, which differs by its wrench.
-    """
+def whole_balance(inputs: Inputs, moved: Moved) -> Balance:
+    """The balance without a low-pass, of all samples that are seen: to look at, to predict with."""
     wrench, used = body_wrench(inputs, moved.motion), None
     if inputs.imu is None:  # else segments with gaps are refused: nothing is left out
         used = moved.known & np.isfinite(wrench).all(axis=1)
-    if columns is not None:
-        return replace(columns, wrench=np.asfortranarray(wrench), used=used)
     plain = np.where([row.name in inputs.unwanted for row in inputs.mechanism.rows], UNWANTED, 1.0)
     sigma = plain if inputs.sigma is None else inputs.sigma
     return build_balance(inputs.model, moved.motion, wrench, sigma=sigma, used=used)
@@ -470,17 +465,9 @@ def fit_balance(inputs: Inputs, moved: Moved, balance: Balance | None = None) ->
 
 
 def compressed(
-    inputs: Inputs,
-    moved: Moved,
-    segments: Sequence[Segment],
-    balance: Balance | None = None,
-    noise: MotionNoise | None = None,
+    inputs: Inputs, moved: Moved, segments: Sequence[Segment], whole: Balance, noise: MotionNoise | None = None
 ) -> Compressed:
-    """The segments' balance. Where something rests, only the rows that its friction does not enter.
-
-    balance: of `whole_balance`, where it is at hand.
-    """
-    whole = whole_balance(inputs, moved) if balance is None else balance
+    """The segments of a `whole_balance`. Where something rests, only the rows that its friction does not enter."""
     moving = compress(fit_balance(inputs, moved, whole), segments, noise=noise)
     still = inputs.mechanism.at_rest()
     if still is None or whole.used is None or inputs.filtering.published:

@@ -14,17 +14,14 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment, check_keys, object_model
-from palpate.experiment.file.schema import (
-    FixedBiasPart,
-    PublishedPart,
-    SavitzkyGolayPart,
-)
+from palpate.experiment.file.schema import FixedBiasPart, PublishedPart, SavitzkyGolayPart, SensorPart
 from palpate.experiment.stage.capture import CapturedMotion, capture, joint_of, stated_clock, wrench_features
 from palpate.experiment.stage.clock import clock_by_balance
 from palpate.experiment.stage.ground import Ground, ground_of
 from palpate.experiment.stage.inputs import (
     STEP,
     Added,
+    Belief,
     Filtering,
     Handles,
     ImuMotion,
@@ -470,7 +467,7 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
     wrench = read_wrench(experiment, config.recordings.wrench)
     tell("reading the IMU")
     imu = read_imu(experiment, config.recordings.imu)
-    sensor, part = sensor_of(config.sensor), config.filtering
+    part = config.filtering
     smoothing, lowpass, band = PARALLEL, None, None
     if isinstance(part, SavitzkyGolayPart):  # the published windows have no low-pass
         smoothing = Smoothing(part.slope_window, part.slope_order, part.window, part.order)
@@ -479,16 +476,8 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
         with experiment.at("filtering.bandwidth"):
             lowpass = design_lowpass(rate_hz(wrench.even.times_s), band)
     mounted = ImuMotion(imu.even, pose_of(experiment, "imu_pose", config.imu_pose, "the IMU"), smoothing)
-    inputs = Inputs(
-        model=model,
-        times_s=wrench.even.times_s,
-        sensors=(Sensor(wrench.even, np.eye(4)),),
-        filtering=Filtering(smoothing.slope_window_s, smoothing.slope_order, lowpass, band),
-        imu=mounted,
-        zero="estimated",
-        sigma=np.array([*sensor.sigma_force, *sensor.sigma_moment]),
-        belief=belief_of(experiment, model),
-    )
+    filtering = Filtering(smoothing.slope_window_s, smoothing.slope_order, lowpass, band)
+    inputs = imu_inputs(model, config.sensor, wrench.even, mounted, filtering, belief_of(experiment, model))
     tell("aligning the clocks")
     offset, drifts = None, list[Finding]()
     if config.clocks == "auto":
@@ -519,6 +508,23 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
             findings.append(Finding("gaps", evidence, place))
     instruments = {"wrench": wrench, "imu": replace(imu, clock=clock, offset=offset)}
     return Prepared(inputs, segments, instruments, (*findings, *drifts), noise=noise)
+
+
+def imu_inputs(
+    model: Model, sensor: str | SensorPart, wrench: Even, mounted: ImuMotion, filtering: Filtering, belief: Belief
+) -> Inputs:
+    """A free body behind one sensor, in the sensor's frame, on its clock; the zero is estimated."""
+    part = sensor_of(sensor)
+    return Inputs(
+        model=model,
+        times_s=wrench.times_s,
+        sensors=(Sensor(wrench, np.eye(4)),),
+        filtering=filtering,
+        imu=mounted,
+        zero="estimated",
+        sigma=np.array([*part.sigma_force, *part.sigma_moment]),
+        belief=belief,
+    )
 
 
 def _offset_by_features(mounted: ImuMotion, wrench: Even) -> Offset:
