@@ -128,27 +128,20 @@ def _best(left: Mapping[int, FloatArray]) -> int:
 def _in_band(inputs: Inputs, moved: Moved, balance: Balance, segments: Mapping[str, Sequence[Segment]]) -> Prediction:
     """Rows through the low-pass of the fit, at most `MOST_PREDICTED` samples."""
     low = fit_balance(inputs, moved, balance)
-    spans = sorted(span for kind, pairs in segments.items() if kind != "static" for span in pairs)
-    half, step = (0, 1) if low.lowpass is None else (len(low.lowpass.taps) // 2, low.lowpass.step)
-    samples = sum(b - a for a, b in (low.indices(s) for s in spans)) / step
-    stride = max(1, int(np.ceil(samples / MOST_PREDICTED)))
-    indices: list[NDArray[np.int64]] = []
-    rows: list[FloatArray] = []
-    for span in spans:
-        edges = np.linspace(span[0], span[1], max(1, round((span[1] - span[0]) / PREDICTED_PIECE_S)) + 1)
-        for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            start, stop = low.indices((a, b))
-            # a low-pass loses half its length at each end of a piece: take that from the neighbours
-            wide = (max(start - half, 0), min(stop + half, len(low.times_s)))
-            if wide[1] - wide[0] <= 2 * half:
-                continue
-            block = np.asarray(np.einsum("iN,rip->Nrp", low.block(*wide)[0], low.lift), dtype=float)[::stride]
-            at = wide[0] + half + step * stride * np.arange(len(block))
-            kept = (at >= start) & (at < stop)
-            indices.append(at[kept])
-            rows.append(block[kept])
-    at, known = np.concatenate(indices), np.concatenate(rows)
-    return Prediction(at, inputs.times_s[at], known, _known(known), {})
+    spans = sorted(low.indices(s) for kind, pairs in segments.items() if kind != "static" for s in pairs)
+    each = max(1, int(np.ceil(sum(b - a for a, b in spans) / low.step / MOST_PREDICTED)))
+    half, stride = low.taps // 2, low.step * each
+    length = stride * max(1, round(PREDICTED_PIECE_S * inputs.rate_hz / stride))
+    at = [np.zeros(0, dtype=np.int64)]
+    rows = [np.zeros((0, *low.lift.shape[::2]))]
+    for start, stop in ((i, min(i + length, b)) for a, b in spans for i in range(a, b, length)):
+        # a low-pass loses half its length at each end of a piece: take that from the neighbours
+        first, last = max(start - half, 0), min(stop + half, len(low.times_s))
+        if last - first > 2 * half:
+            rows.append(np.asarray(np.einsum("iN,rip->Nrp", low.block(first, last)[0], low.lift), dtype=float)[::each])
+            at.append(first + half + stride * np.arange(len(rows[-1])))
+    indices, known = np.concatenate(at), np.concatenate(rows)
+    return Prediction(indices, inputs.times_s[indices], known, _known(known), {})
 
 
 TIMES = 3

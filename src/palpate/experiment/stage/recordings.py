@@ -225,13 +225,13 @@ def time_of_sample(experiment: Experiment[Any], key: str, even: Even) -> float:
     return float(even.times_s[even.rows[sample - 1]])
 
 
-def slower(even: Even, most_hz: float = TABLE_HZ) -> Even:
-    """Means of as many samples as bring a fast table down to about this rate.
+def slower(even: Even) -> Even:
+    """Means of as many samples as bring a fast table down to about `TABLE_HZ`.
 
     They leave white noise white, and take the same from motion and force, so that it cancels out of the balance.
     """
     n = len(even.times_s)
-    each = max(1, int(rate_hz(even.times_s) / most_hz + 1e-6))
+    each = max(1, int(rate_hz(even.times_s) / TABLE_HZ + 1e-6))
     if each == 1:
         return even
     kept = n // each
