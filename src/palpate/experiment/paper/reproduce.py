@@ -124,21 +124,24 @@ def reproduce(folder: str | Path, *, as_published: bool = False, tell: Tell = la
     copy = find_copy(folder)
     files = look(copy)
     modes: tuple[Mode, ...] = ("published",) if as_published else ("published", "default")
-    truth = _truth(copy)
-    entries: dict[str, Entry] = {}
-    for name in ORDER:
-        entry = Entry(name, truth=truth.get(name))
-        if not _complete(name, files):
-            names = dict.fromkeys(f.file for f in files if f.experiment == name and f.needed and not f.usable)
-            why = f"{NOT_RUN} {' and '.join(names)}"
-            entry = replace(entry, refused=dict.fromkeys(modes, why), **_markers_only(name, copy, files))
-        else:
-            entry = _published(entry, copy, files, tell)
+    truth, entries = _truth(copy), dict[str, Entry]()
+    for name in sorted(ORDER, key=lambda name: name not in HANDLES):  # a body needs the weight of its handle
+        mine = tuple(f for f in files if f.experiment == name)
+        lost, entry = (
+            dict.fromkeys(f.file for f in mine if f.needed and not f.usable),
+            Entry(name, truth=truth.get(name)),
+        )
+        if lost:
+            why = f"{NOT_RUN} {' and '.join(lost)}"
+            entries[name] = replace(entry, refused=dict.fromkeys(modes, why), **_markers_only(name, copy, mine))
+            continue
+        for mode, run in zip(modes, (_published, _default), strict=False):
+            try:
+                entry = run(entry, copy, mine, entries, tell)
+            except PalpateError as error:
+                entry = replace(entry, refused={**entry.refused, mode: _plain(name, error, copy)})
         entries[name] = entry
-    if not as_published:
-        for body in BODIES:
-            entries |= _defaults(body, copy, files, entries, tell)
-    runs = Reproduction(files, {name: entries[name] for name in ORDER}, modes)
+    runs = Reproduction(files, entries, modes)
     if not runs.ran and all(e.marker_error_m is None for e in runs.entries.values()):
         raise FileProblem(copy, f"nothing of it can be identified: {_first_reason(runs)}")
     return runs
@@ -147,14 +150,14 @@ def reproduce(folder: str | Path, *, as_published: bool = False, tell: Tell = la
 def experiment_of(
     name: str, copy: Path, files: tuple[FileState, ...], *, handle: Weight | None = None
 ) -> Experiment[Any]:
-    """A shipped experiment on this copy, without recordings that it can do without and that are not there.
+    """A shipped experiment on this copy, without those of its files that it can do without and that are not there.
 
     handle: mass and centre of mass instead of the handle's own identification.
     """
     source = shipped_experiments()[name]
     tree, lines = parse(source)
     for f in files:
-        if f.experiment == name and not f.needed and not f.usable:
+        if not f.needed and not f.usable:
             del tree["recordings"][f.recording]
             if f.recording == "imu":
                 tree.pop("imu_pose", None)
@@ -186,25 +189,33 @@ def _check_reproduction(path: Path) -> None:
         raise PalpateError(f"has format {version}, this palpate writes format {REPRODUCTION_FORMAT}")
 
 
-def _published(entry: Entry, copy: Path, files: tuple[FileState, ...], tell: Tell) -> Entry:
-    try:
-        experiment = experiment_of(entry.name, copy, files)
-        fit = fit_published(entry.name, experiment, lambda step: tell(f"{entry.name}, as published: {step}"))
-    except PalpateError as error:
-        return replace(entry, refused={"published": _plain(entry.name, error, copy)})
-    error_m = fit.data.get("marker_error_m")
-    foreign = _foreign(entry.name, fit, files)
-    if foreign:
-        return replace(entry, refused={"published": foreign}, marker_error_m=error_m)
-    return replace(entry, published=fit, marker_error_m=error_m)
+def _published(entry: Entry, copy: Path, files: tuple[FileState, ...], _: Mapping[str, Entry], tell: Tell) -> Entry:
+    experiment = experiment_of(entry.name, copy, files)
+    fit = fit_published(entry.name, experiment, lambda step: tell(f"{entry.name}, as published: {step}"))
+    entry, foreign = replace(entry, marker_error_m=fit.data.get("marker_error_m")), _foreign(fit, files)
+    return replace(entry, refused={"published": foreign}) if foreign else replace(entry, published=fit)
 
 
-def _foreign(name: str, fit: PublishedFit, files: tuple[FileState, ...]) -> str:
+def _default(entry: Entry, copy: Path, files: tuple[FileState, ...], entries: Mapping[str, Entry], tell: Tell) -> Entry:
+    """With palpate's own choices. Of its handle, a body needs the weight alone."""
+    name, weight, notes = entry.name, None, entry.notes
+    if name in BODIES:
+        weight, whose = (BODIES[name].handle_mass, BODIES[name].handle_com), "stated by the authors"
+        handle = entries[f"{name}-handle"].default
+        if handle is not None and handle.passed:
+            values = {n: float(e["value"]) for n, e in handle.data["parameters"].items()}
+            weight, whose = (values["m"], (values["c_x"], values["c_y"], values["c_z"])), "identified above"
+        notes = (*notes, f"default: the handle's mass is the one {whose}, {weight[0]:.4g} kg")
+    result = run_experiment(experiment_of(name, copy, files, handle=weight), lambda step: tell(f"{name}: {step}"))
+    return replace(entry, default=result, notes=notes)
+
+
+def _foreign(fit: PublishedFit, files: tuple[FileState, ...]) -> str:
     """What to say where the motion does not explain the wrench at all: files of different experiments."""
     explained = float(np.median([row["explained"] for row in fit.data["rms"]["train"].values()]))
     if explained >= LEAST_EXPLAINED:
         return ""
-    names = list(dict.fromkeys(f.file for f in files if f.experiment == name and f.needed))
+    names = dict.fromkeys(f.file for f in files if f.needed)
     return (
         f"{', '.join(names)} do not belong together: at the authors' start samples the motion explains "
         f"{100 * max(explained, 0.0):.0f} % of the wrench; one of them is of another experiment, or cut otherwise"
@@ -223,39 +234,6 @@ def _first_reason(runs: Reproduction) -> str:
     return f"there is no {', no '.join(dict.fromkeys(f.file for f in runs.missing))}"
 
 
-def _defaults(
-    body: str, copy: Path, files: tuple[FileState, ...], entries: Mapping[str, Entry], tell: Tell
-) -> dict[str, Entry]:
-    """A body and its handle with palpate's own choices. Of the handle, the body alone needs the weight."""
-    handle = f"{body}-handle"
-    weight, whose = (BODIES[body].handle_mass, BODIES[body].handle_com), "stated by the authors"
-    entry = _default(entries[handle], copy, files, None, tell)
-    if entry.default is not None and entry.default.passed:
-        values = {n: float(e["value"]) for n, e in entry.default.data["parameters"].items()}
-        weight, whose = (values["m"], (values["c_x"], values["c_y"], values["c_z"])), "identified above"
-    other = _default(entries[body], copy, files, weight, tell)
-    if other.default is not None:
-        note = f"default: the handle's mass is the one {whose}, {weight[0]:.4g} kg"
-        other = replace(other, notes=(*other.notes, note))
-    return {handle: entry, body: other}
-
-
-def _default(entry: Entry, copy: Path, files: tuple[FileState, ...], handle: Weight | None, tell: Tell) -> Entry:
-    """The same with palpate's own choices, where its files are there."""
-    name = entry.name
-    if not _complete(name, files):
-        return entry
-    try:
-        experiment = experiment_of(name, copy, files, handle=handle)
-        return replace(entry, default=run_experiment(experiment, lambda step: tell(f"{name}: {step}")))
-    except PalpateError as error:
-        return replace(entry, refused={**entry.refused, "default": _plain(name, error, copy)})
-
-
-def _complete(name: str, files: tuple[FileState, ...]) -> bool:
-    return not any(f.experiment == name and f.needed and not f.usable for f in files)
-
-
 def _plain(name: str, error: PalpateError, copy: Path) -> str:
     """An error without the folders of this machine: a report may go to others."""
     return str(error).replace(str(shipped_experiments()[name]), f"{name}.yaml").replace(f"{copy}/", "")
@@ -263,7 +241,7 @@ def _plain(name: str, error: PalpateError, copy: Path) -> str:
 
 def _markers_only(name: str, copy: Path, files: tuple[FileState, ...]) -> dict[str, Any]:
     """What the markers alone say, where the rest is not there: how rigid the body is, and how far it turned."""
-    states = {f.recording: f for f in files if f.experiment == name}
+    states = {f.recording: f for f in files}
     if name in HANDLES or states["mocap"].state not in ("there", "short"):
         return {}
     experiment = experiment_of(name, copy, files)
