@@ -71,7 +71,7 @@ def run_one(seed: int) -> Run:
     test = prepared.segments["test"]
     oracle = _oracle(fit, truth, prepared.segments)
     rms_oracle = _rms(oracle.residuals(test))
-    played, played_truth = replay_fit(fit, prepared), replay_fit(oracle, prepared)
+    played, played_truth = (replay_fit(f, prepared.segments["test"]) for f in (fit, oracle))
     assert played is not None
     assert played_truth is not None
     true_clock = truth["clocks"]["wrench"]

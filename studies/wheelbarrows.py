@@ -169,7 +169,7 @@ def _with_window(fit: Fit, samples: int) -> Fit:
 
 def _replay_errors(fit: Fit, prepared: Prepared, p: FloatArray | None) -> dict[str, float]:
     """RMS error of the contact's place (m, a distance) and of each angle (rad)."""
-    played = replay_fit(fit, prepared, p)
+    played = replay_fit(fit, prepared.segments["test"], p)
     assert played is not None
     errors = {name: value for name, (value, _) in played.errors.items()}
     place = float(np.hypot(errors.pop("x"), errors.pop("y")))

@@ -18,7 +18,6 @@ from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.run import replay_fit
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
 from palpate.experiment.stage.inputs import Belief, Filtering, Inputs, Sensor
-from palpate.experiment.stage.prepare import Prepared
 from palpate.experiment.stage.result import (
     replay_entry,
 )
@@ -87,7 +86,7 @@ def true_parameters(twin: RollingTwin) -> np.ndarray:
 
 
 def _played(fit: Fit, segments: list[tuple[float, float]], p: np.ndarray | None = None) -> Replay:
-    played = replay_fit(fit, Prepared(fit.inputs, {"test": segments}, {}, ()), p)
+    played = replay_fit(fit, segments, p)
     assert played is not None
     return played
 

@@ -5,6 +5,7 @@ record, mount: `prepare`; move, balance, fit: `fit_prepared`; doubt: `variations
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +31,7 @@ from palpate.experiment.stage.recordings import Tell
 from palpate.experiment.stage.result import Case, Result, build_result, rms_of_kinds
 from palpate.experiment.stage.variations import with_estimated, with_systematic
 from palpate.findings import Finding
+from palpate.identify.balance import Segment
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import PHI_NAMES, phi_from_mass_properties
@@ -56,7 +58,7 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> 
     lack = None if fit.inputs.filtering.published else lack_of_fit(fit)
     fit = fit if lack is None else with_model_part(fit, lack)
     tell("replaying")
-    played = None if refused else replay_fit(fit, prepared)
+    played = None if refused else replay_fit(fit, prepared.segments["test"])
     tell("judging")
     case = Case(experiment, prepared, fit, rms_of_kinds(prepared, fit), refused, played, lack)
     return build_result(case, judge(case))
@@ -89,7 +91,7 @@ def fit_prepared(
         return fit_inputs(inputs, segments, plan, noise=prepared.noise, find_contact=free_ends, tell=tell)
 
 
-def replay_fit(fit: Fit, prepared: Prepared, p: FloatArray | None = None) -> Replay | None:
+def replay_fit(fit: Fit, test: Sequence[Segment], p: FloatArray | None = None) -> Replay | None:
     """Measured force in, motion out, window by window from the measured state; None where the model cannot be stepped.
 
     p: other parameters than the fit's. What has stops is replayed over the whole recording between them; what nobody
@@ -112,7 +114,7 @@ def replay_fit(fit: Fit, prepared: Prepared, p: FloatArray | None = None) -> Rep
             elif inputs.static is not None:  # shut, it leans on a frame of which the model knows nothing
                 states = np.where(inputs.inside([inputs.static])[:, None], np.nan, states)
             return replay(model.of_object(), inputs.times_s, wrench, states)
-        inside = inputs.inside(prepared.segments["test"])
+        inside = inputs.inside(test)
         states = np.where(used[:, None], states, np.nan)
         return replay(model.of_object(), inputs.times_s[inside], wrench[inside], states[inside])
     except PalpateError:

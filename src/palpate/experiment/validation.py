@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +60,7 @@ def validate(
     model = model.of_object()
     prepared, fit = _refit(model, experiment, tell)
     tell("replaying")
-    replayed, unit = _replayed(model, prepared, fit)
+    replayed = _replayed(model, fit)
     tell("judging")
     beside = None if path is None else path.parent / "result.json"
     known = read_result(beside) if beside is not None and beside.is_file() else None
@@ -77,7 +76,7 @@ def validate(
         *prepared.findings,
         *_unexplained(rms_),
         *_contradicted(parameters),
-        *_astray(replayed, unit),
+        *_astray(replayed),
     )
     reasons = sentences(findings, fatal=True)
     data = {
@@ -87,12 +86,11 @@ def validate(
         "rms": rms_,
         "samples": len(samples),
         "parameters": parameters,
-        "replay": None if replayed is None else replayed | {"unit": unit},
+        "replay": replayed,
         "findings": [f.as_json() for f in findings],
         "verdict": {"passed": not reasons, "reasons": reasons},
         "warnings": sentences(findings, fatal=False),
-        "provenance": provenance(experiment, prepared.segments)
-        | {"palpate": version("palpate"), "model": None if path is None else sha256(path)},
+        "provenance": provenance(experiment, prepared.segments) | {"model": None if path is None else sha256(path)},
     }
     return Validation(data, findings)
 
@@ -116,16 +114,14 @@ def _refit(model: Model, experiment: Experiment[Any], tell: Tell) -> tuple[Prepa
     return prepared, fit_prepared(experiment, replace(prepared, inputs=inputs, segments=all_train), plan=plan)
 
 
-def _replayed(model: Model, prepared: Prepared, fit: Fit) -> tuple[dict[str, float | None] | None, str]:
+def _replayed(model: Model, fit: Fit) -> dict[str, Any] | None:
     """Measured force in, motion out, with the model and with the refit: RMS, and its unit."""
     if fit.inputs.imu is not None:
-        return None, "rad"
-    moved = sorted([*prepared.segments["train"], *prepared.segments["test"]])
-    everything = replace(prepared, segments={**prepared.segments, "test": moved})
+        return None
     p = np.array([model.values.get(n, v) for n, v in zip(fit.inputs.model.parameters, fit.p.tolist(), strict=True)])
-    played = {"model": replay_fit(fit, everything, p), "refit": replay_fit(fit, everything)}
+    played = {"model": replay_fit(fit, fit.plan.segments, p), "refit": replay_fit(fit, fit.plan.segments)}
     unit = next((p.unit for p in played.values() if p is not None), "rad")
-    return {name: None if p is None else finite(p.rms) for name, p in played.items()}, unit
+    return {name: None if p is None else finite(p.rms) for name, p in played.items()} | {"unit": unit}
 
 
 def _check_kind(model: Model, experiment: Experiment[Any]) -> None:
@@ -233,11 +229,11 @@ def _contradicted(parameters: Mapping[str, Mapping[str, Any]]) -> Iterator[Findi
         yield Finding("moved", evidence)
 
 
-def _astray(replayed: Mapping[str, float | None] | None, unit: str) -> Iterator[Finding]:
+def _astray(replayed: Mapping[str, Any] | None) -> Iterator[Finding]:
     """A replay that goes elsewhere, though that of a refit does not."""
-    here, best = (None, None) if replayed is None else (replayed["model"], replayed["refit"])
-    if here is not None and best is not None and here > max(WORSE_THAN_REFIT * best, GOOD_REPLAY[unit]):
-        show = shown_as(unit)
+    here, best, unit = ((replayed or {}).get(key) for key in ("model", "refit", "unit"))
+    if here is not None and best is not None and here > max(WORSE_THAN_REFIT * best, GOOD_REPLAY[str(unit)]):
+        show = shown_as(str(unit))
         evidence = (
             f"its replay goes astray by {show(here, '.2f')} RMS, that of a model fitted to these data by "
             f"{show(best, '.2f')}"
