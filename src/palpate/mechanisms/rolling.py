@@ -417,16 +417,8 @@ class AtRest(Rolling):
     The couple tau enters n_y with cos c, n_z with sin c and f_x with 1 / (R cos c), c the camber. So n_y less
     R cos^2 c f_x (about the moment about the axle) and n_z - tan c n_y are free of it, n_x is anyway, and of f_x
     nothing is left. At rest tau is whatever friction allows: these rows hold all the same. Of two wheels each has its
-    own couple and a lever arm about the vertical: nothing is left of n_z either.
+    couple and a lever arm about the vertical: nothing is left of n_z either. Its kinematics are `turned`.
     """
-
-    def observe(self, motion: Motion) -> Kinematics:
-        """As of the moving object, with ratios of the combined rows."""
-        return self.turned(Rolling.observe(self, motion))
-
-    def expand(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
-        """As of the moving object, with ratios of the combined rows."""
-        return self.turned(Rolling.expand(self, state, acc, fn))
 
     def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """The rows of the moving object, combined."""

@@ -309,16 +309,15 @@ class Kinematics:
         """The same at some of the samples; what is one number for all of them stays."""
 
         def take(x: Scalar) -> Scalar:
+            if isinstance(x, tuple):
+                return tuple(take(part) for part in cast("tuple[Scalar, ...]", x))
             return cast("FloatArray", x)[index] if isinstance(x, np.ndarray) else x
 
-        def triple(t: Triple) -> Triple:
-            return (take(t[0]), take(t[1]), take(t[2]))
-
         coordinates = {
-            name: Coordinate(take(c.position), take(c.speed), take(c.acceleration), tuple(take(r) for r in c.ratio))
+            name: Coordinate(*(take(part) for part in (c.position, c.speed, c.acceleration, c.ratio)))
             for name, c in self.coordinates.items()
         }
-        return Kinematics(triple(self.specific_acceleration), triple(self.omega), triple(self.omega_dot), coordinates)
+        return Kinematics(*(take(t) for t in (self.specific_acceleration, self.omega, self.omega_dot)), coordinates)
 
     @classmethod
     def from_arrays(cls, specific_acceleration: FloatArray, omega: FloatArray, omega_dot: FloatArray) -> Kinematics:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from palpate.elements import EndStop
 from palpate.errors import DataProblem, PalpateError
 from palpate.model import Model
-from palpate.physics.arrays import BoolArray, FloatArray, rms
+from palpate.physics.arrays import BoolArray, FloatArray, rms, runs
 from palpate.physics.functions import FLOATS
 from palpate.physics.units import shown
 from palpate.runtime.stepper import Stepper, StepStatus, end_stops, moving_range, rest
@@ -78,21 +77,11 @@ class Window:
         return max(t.travel for t in self.judged)
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A stretch of the recording that was not replayed, seconds, and the reason."""
-
-    start_s: float
-    end_s: float
-    why: str
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Replay:
-    """All windows, those that count (at least `least_travel`), and what was left out."""
+    """All windows, and those that count (at least `least_travel`)."""
 
     windows: tuple[Window, ...]
-    skipped: tuple[Skipped, ...]
     unit: str
     """Of `rms` and `least_travel`: "rad", or "m" where nothing turns."""
     window_s: float
@@ -155,18 +144,15 @@ def replay(
     if not (dt > 0 and window_s > 0):
         raise PalpateError(f"replay: window and step must be positive times in s, not {window_s!r} and {dt!r}")
     period = _period(times_s)
-    if not math.isfinite(period):
-        skipped = Skipped(math.nan, math.nan, "fewer than two samples with increasing times")
-        return Replay((), (skipped,), unit, window_s, least_travel)
+    if not math.isfinite(period):  # fewer than two samples with increasing times
+        return Replay((), unit, window_s, least_travel)
     steps = max(1, math.ceil(period / dt - 1e-6))
     stepper = Stepper(model, period / steps)
     known = np.isfinite(times_s) & np.isfinite(wrench).all(axis=1) & np.isfinite(states).all(axis=1)
     windows: list[Window] = []
-    pieces, rest = _cut(times_s, known, period, max(1, round(window_s / period)))
-    for piece in pieces:
+    for piece in _cut(times_s, known, period, max(1, round(window_s / period))):
         path = _stepped(model, stepper, wrench[piece], states[piece], steps, period / steps)
-        if isinstance(path, str):
-            rest.append(Skipped(float(times_s[piece][0]), float(times_s[piece][-1]), path))
+        if path is None:
             continue
         columns = zip(names, units, states[piece].T, path.T, strict=False)
         tracks = tuple(
@@ -174,7 +160,7 @@ def replay(
             for name, its, measured, simulated in columns
         )
         windows.append(Window(float(times_s[piece][0]), times_s[piece], tracks, unit))
-    return Replay(tuple(windows), tuple(sorted(rest, key=lambda s: s.start_s)), unit, window_s, least_travel)
+    return Replay(tuple(windows), unit, window_s, least_travel)
 
 
 def with_stops(model: Model, lowest: float, highest: float) -> Model:
@@ -210,31 +196,12 @@ def _period(times_s: FloatArray) -> float:
     return float(gaps[np.abs(gaps / middle - 1.0) <= _JITTER_PART].mean())
 
 
-def _cut(times_s: FloatArray, known: BoolArray, period: float, length: int) -> tuple[list[slice], list[Skipped]]:
-    """Windows of `length` periods, end to end, in each stretch that is known and even; and the rest."""
-    pieces: list[slice] = []
-    skipped: list[Skipped] = []
-    even = np.abs(np.diff(times_s) / period - 1.0) <= _JITTER_PART
-    joined = known[1:] == known[:-1]
-    joined &= even | ~known[1:]
-    borders = [0, *(np.flatnonzero(~joined) + 1).tolist(), len(times_s)]
-    for first, last in pairwise(borders):
-        span = float(times_s[first]), float(times_s[last - 1])
-        if not known[first]:
-            skipped.append(Skipped(*span, "wrench or state unknown"))
-            continue
-        starts = range(first, last - length, length)
-        for start in starts:
-            piece = slice(start, start + length + 1)
-            drift = times_s[piece] - times_s[start] - np.arange(length + 1) * period
-            if np.abs(drift).max() <= _JITTER_PART * period:
-                pieces.append(piece)
-            else:
-                skipped.append(Skipped(float(times_s[start]), float(times_s[start + length]), "samples are not even"))
-        rest = first + length * len(starts)
-        if rest < last - 1 or not len(starts):
-            skipped.append(Skipped(float(times_s[rest]), span[1], "shorter than a window"))
-    return pieces, skipped
+def _cut(times_s: FloatArray, known: BoolArray, period: float, length: int) -> list[slice]:
+    """Windows of `length` periods, end to end, in each stretch that is known and even."""
+    joined = known[1:] & known[:-1] & (np.abs(np.diff(times_s) / period - 1.0) <= _JITTER_PART)
+    pieces = [slice(at, at + length + 1) for a, b in runs(joined) for at in range(a, b + 1 - length, length)]
+    even = np.arange(length + 1) * period
+    return [p for p in pieces if np.abs(times_s[p] - times_s[p.start] - even).max() <= _JITTER_PART * period]
 
 
 def finer(x: FloatArray, steps: int) -> FloatArray:
@@ -260,22 +227,22 @@ def half_step_back(stepper: Stepper, state: FloatArray, wrench: FloatArray, dt: 
 
 def _stepped(
     model: Model, stepper: Stepper, wrench: FloatArray, states: FloatArray, steps: int, dt: float
-) -> FloatArray | str:
-    """Positions (samples, positions) through one window, or why they cannot be; `steps` a sample of `dt` each."""
+) -> FloatArray | None:
+    """Positions (samples, positions) through one window, `steps` a sample of `dt` each; None where they lead nowhere,
+    or where it begins beyond an end stop of the model or out of its linkage's reach.
+    """
     start, (low, high), unit = states[0].copy(), end_stops(model), model.mechanism.position_units[0]
     # a stop that is pressed by an error of the zero position would throw the object out
     start[0] = min(max(start[0], low), high)
-    inside = abs(start[0] - states[0, 0])
-    if inside > _START_MARGIN.get(unit, math.inf):
-        return f"it starts {shown(inside, unit, digits=0)} beyond an end stop of the model"
+    if abs(start[0] - states[0, 0]) > _START_MARGIN.get(unit, math.inf):
+        return None
     try:
         half_step_back(stepper, start, wrench[0], dt)
-    except PalpateError as error:
-        return str(error)
+    except PalpateError:
+        return None
     path = np.empty((steps * (len(states) - 1), stepper.size))
-    status = stepper.run(finer(wrench, steps), path)
-    if (status == StepStatus.NOT_FINITE).any():
-        return f"a step leads nowhere after {np.argmax(status == StepStatus.NOT_FINITE) / steps:.0f} samples"
+    if (stepper.run(finer(wrench, steps), path) == StepStatus.NOT_FINITE).any():
+        return None
     positions = states.shape[1] - len(model.mechanism.accelerations)
     return np.vstack([states[:1, :positions], path[steps - 1 :: steps, :positions]])
 
