@@ -207,7 +207,6 @@ def without_outliers(
     points: FloatArray,
     cloud: FloatArray,
     use: BoolArray,
-    suspect: BoolArray | None = None,
     *,
     away_m: float,
     noise_m: float,
@@ -216,7 +215,7 @@ def without_outliers(
     """Align to the markers in `use`, taking away one after the other those that the rest does not agree with.
 
     Such a marker is farther than away_m from the place that the rest gives it, and the fit is worse with it than noise
-    explains; the one without which it becomes best goes first. With `suspect`, (frames, k) too, no others go.
+    explains; the one without which it becomes best goes first.
     """
     now = align(points, cloud, use.astype(float), noise_m=pose_noise_m)
     left = np.arange(len(points))
@@ -225,7 +224,7 @@ def without_outliers(
         part = now.at(left)
         off, gain = deletion(points[left], cloud, part)
         wrong = (np.linalg.norm(off, axis=2) > away_m) & (gain > noise_m**2)
-        wrong &= (part.used.sum(axis=1) >= _FEWEST_TO_DOUBT_ONE)[:, None] & (True if suspect is None else suspect[left])
+        wrong &= (part.used.sum(axis=1) >= _FEWEST_TO_DOUBT_ONE)[:, None]
         some = wrong.any(axis=1)
         left, worst = left[some], np.where(wrong, gain, 0.0)[some].argmax(axis=1)
         if len(left) == 0:

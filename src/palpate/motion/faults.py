@@ -27,11 +27,9 @@ from palpate.motion.cloud import (
 from palpate.motion.robust import (
     Exchange,
     IntArray,
-    RobustFit,
     Scale,
     believed_exchanges,
     consistent,
-    explain,
     find_scale,
     flipped_places,
     other_places,
@@ -41,7 +39,6 @@ from palpate.motion.robust import (
     robust_align,
     some_frames,
     typical_misfit,
-    whole_exchanges,
 )
 from palpate.physics.arrays import BoolArray, FloatArray, runs
 
@@ -277,35 +274,19 @@ def _aligned(case: _Case, levels: list[list[_Level]]) -> _State:
     cuts = sorted({0, len(original)} | {level.first for mine in levels for level in mine[1:]})
     shifts = [_shift(mine, len(original)) for mine in levels]
     epochs = [(slice(a, b), cloud + np.array([shift[a] for shift in shifts])) for a, b in pairwise(cuts)]
-    fits = [robust_align(original[at], now, scale, window) for at, now in epochs]
-    places, home = _placed(original, epochs, scale, fits)
-    whole = whole_exchanges(places)
-    # Labels exchanged in the frames around may be what is wrong in these.
-    for (at, now), fit in zip(epochs, fits, strict=True) if whole else ():
-        away = ~fit.sound & known_points(original[at])
-        left = away & ((places[at] == np.arange(len(cloud))) | (places[at] < 0))
-        unclear = fit.confused | (left.any(axis=1) & (away.sum(axis=1) > 1))
-        explain(fit, np.flatnonzero(unclear), original[at], now, scale, whole)
-    if whole:
-        places, home = _placed(original, epochs, scale, fits)
+    fits = [robust_align(original[at], now, scale) for at, now in epochs]
+    pairs = list(zip(epochs, fits, strict=True))
+    places = np.concatenate([other_places(original[at], now, scale, fit) for (at, now), fit in pairs])
+    home = np.concatenate([fit.sound for fit in fits])
     places, exchanges = believed_exchanges(places, known_points(original), home, window)
     points = relabelled(original, places)
-    fits = [robust_align(points[at], now, scale, window) for at, now in epochs]
+    fits = [robust_align(points[at], now, scale) for at, now in epochs]
     alignment = Alignment.joined([fit.alignment for fit in fits])
     residual = body_points(points, alignment) - cloud
     pairs = zip(epochs, fits, strict=True)
     free = np.concatenate([deletion(points[at], now, fit.alignment)[0] + (now - cloud) for (at, now), fit in pairs])
     free = np.where(alignment.used[:, :, None], free, residual)
     return _State(points, exchanges, alignment, residual, free, np.concatenate([fit.confused for fit in fits]))
-
-
-def _placed(
-    points: FloatArray, epochs: list[tuple[slice, FloatArray]], scale: Scale, fits: list[RobustFit]
-) -> tuple[IntArray, BoolArray]:
-    """(frames, k) to whose place each label's point belongs, and which markers are at home."""
-    pairs = zip(epochs, fits, strict=True)
-    places = np.concatenate([other_places(points[at], now, scale, fit) for (at, now), fit in pairs])
-    return places, np.concatenate([fit.sound for fit in fits])
 
 
 def _shift(levels: list[_Level], frames: int) -> FloatArray:
@@ -328,7 +309,7 @@ def _levels(state: _State, known: list[list[_Level]], i: int, case: _Case) -> li
     r, free, t = state.residual[shown, i], state.free[shown, i], case.markers.times_s[shown]
     tolerance = case.tolerance(r, t)
     good = np.linalg.norm(r, axis=1) < _FARTHEST_M
-    for first, stop, jump in _away(r - _shift(known[i], frames)[shown], t, np.full(len(r), tolerance)):
+    for first, stop, jump in _away(r - _shift(known[i], frames)[shown], t, tolerance):
         if jump and t[stop - 1] - t[first] < _BRIEF_S:
             good[first:stop] = False
     levels = _without_returns(_lasting(t, free, good, tolerance, case.scale.tolerance_m), tolerance)
@@ -396,7 +377,7 @@ def _judge(state: _State, shift: FloatArray, i: int, case: _Case) -> tuple[BoolA
     if len(shown) == 0:
         return hide, []
     r, t = residual[shown], case.markers.times_s[shown]
-    limit = np.maximum(case.tolerance(r, t), 7 * case.scale.spread_m * _pose_noise(state, i, case)[shown])
+    limit = case.tolerance(r, t)
     ghost = np.zeros(len(r), dtype=bool)
     for first, stop, jump in _away(r, t, limit):
         ghost[first:stop] = jump
@@ -419,19 +400,7 @@ def _judge(state: _State, shift: FloatArray, i: int, case: _Case) -> tuple[BoolA
     return hide, faults
 
 
-def _pose_noise(state: _State, i: int, case: _Case) -> FloatArray:
-    """(frames,) noise of a marker relative to a pose from the others, in units of the markers' noise.
-
-    sqrt(1 + 1/n + (d / lever)^2 / n) for n markers and a place at d from their centre: few markers close together
-    tell little about a distant one.
-    """
-    count = np.maximum(state.alignment.used.sum(axis=1), 1)
-    lever = np.where(np.isnan(state.alignment.lever), 1.0, np.maximum(state.alignment.lever, 1e-6))
-    d = float(np.linalg.norm(case.cloud.points[i] - case.cloud.points.mean(axis=0)))
-    return np.sqrt(1 + 1 / count + (d / lever) ** 2 / count)
-
-
-def _away(r: FloatArray, t: FloatArray, limit: FloatArray) -> list[tuple[int, int, bool]]:
+def _away(r: FloatArray, t: FloatArray, limit: float) -> list[tuple[int, int, bool]]:
     """Stretches [first, stop) away from the place, and whether each began or ended faster than a body bends."""
     away = np.linalg.norm(r, axis=1) > limit
 
@@ -441,7 +410,7 @@ def _away(r: FloatArray, t: FloatArray, limit: FloatArray) -> list[tuple[int, in
             return False
         before, after = _beside(t, away, a, -1), _beside(t, away, b, 1)
         return all(
-            bool(np.linalg.norm(step) > 0.5 * min(limit[a], limit[b]) + _BENDING_M_PER_S * passed)
+            bool(np.linalg.norm(step) > 0.5 * limit + _BENDING_M_PER_S * passed)
             for step, passed in (
                 (r[b] - r[a], t[b] - t[a]),
                 (np.median(r[after], axis=0) - np.median(r[before], axis=0), t[after].mean() - t[before].mean()),
@@ -468,12 +437,10 @@ def _course(r: FloatArray, t: FloatArray, good: BoolArray) -> FloatArray:
     return np.linalg.norm(mean, axis=1)
 
 
-def _report_ghosts(
-    r: FloatArray, t: FloatArray, ghost: BoolArray, limit: FloatArray, i: int, case: _Case
-) -> list[Fault]:
+def _report_ghosts(r: FloatArray, t: FloatArray, ghost: BoolArray, limit: float, i: int, case: _Case) -> list[Fault]:
     """One fault per stretch; stretches with short breaks count as one, few single frames barely away for none."""
     stretches = _merged(ghost, t)
-    barely = [len(at) == 1 and np.linalg.norm(r[at[0]]) < _BARELY * limit[at[0]] for at in stretches]
+    barely = [len(at) == 1 and np.linalg.norm(r[at[0]]) < _BARELY * limit for at in stretches]
     left = [at for at, close in zip(stretches, barely, strict=True) if not close or sum(barely) > _MOST_SINGLE_GHOSTS]
     blinks = [at for at in left if t[at[-1]] - t[at[0]] < _BLINK_S]
     faults: list[Fault] = []
@@ -552,7 +519,7 @@ def compare_clouds(static: Cloud, markers: Markers, *, but: Collection[str] = ()
     p = some_frames(chosen.points)
     mean = recorded_places(p, static.points)
     scale = Scale(typical_misfit(p, mean, _LEAST_M), _LEAST_M)
-    body = body_points(p, robust_align(p, mean, scale, 1).alignment)
+    body = body_points(p, robust_align(p, mean, scale).alignment)
     spread = nan_median(np.linalg.norm(body - nan_median(body, axis=0), axis=2), axis=0) / _CHI
     limit = repeatable_m(mean) + _SPREADS * np.nan_to_num(spread)
     away = np.linalg.norm(body - _laid_on(mean, static.points, limit), axis=2)

@@ -34,10 +34,6 @@ _SEEN_OTHERWISE_M, _CALIBRATION = 1e-3, 1e-3
 """Two recordings of one body agree to this: a marker's centre seen by other cameras, m, and part of the body's size."""
 _SIGMAS = 7.0
 """An hour of 20 markers holds ten million errors; Gaussian noise exceeds this many of its sigmas in none of them."""
-_OFTEN_AWAY = 0.25
-"""Share of the frames around in which a marker is away, from which on it is not trusted."""
-_EVIDENCE_OF_SUSPECTS = 0.5
-"""Part of the usual evidence that convicts a marker which is not trusted."""
 _FEW_MARKERS = 5
 """Markers of so few, two of which are exchanged, may agree by chance with a third one."""
 _MOST_FOR_PERMUTATIONS = 4
@@ -46,8 +42,6 @@ _MOST_FOR_PAIRS = 9
 _CHANCE_FRAMES = 3
 """Frames below which one label at another marker's place, alone, may be chance."""
 _DISTANCES_AT_ONCE = 65536
-_LOOSE, _LOOSEST_M = 0.35, 15e-3
-"""How far from each other's places two exchanged points may be: part of the places' distance, and at most."""
 _FLIP_S = 0.05
 _COS_TURN = np.cos(np.radians(45.0))
 """No object in a hand turns by more than this within a moment."""
@@ -163,7 +157,7 @@ def typical_misfit(points: FloatArray, cloud: FloatArray, least_m: float) -> flo
     off = np.abs(_distances(p) - _distances(cloud))
     off = off[np.isfinite(off)]
     first = float(np.quantile(off, 0.25)) / (0.3186 * np.sqrt(2.0)) if len(off) else 0.0
-    error = robust_align(p, cloud, Scale(first, least_m), 1).alignment.error
+    error = robust_align(p, cloud, Scale(first, least_m)).alignment.error
     # Of 3 k coordinates the pose takes six.
     share = np.sqrt(max(1 - 2 / len(cloud), 1 / 3))
     second = float(np.nan_to_num(nan_median(error.ravel(), axis=0))) / (1.538 * share) if error.size else 0.0
@@ -180,13 +174,11 @@ def some_frames(points: FloatArray) -> FloatArray:
     return points[np.unique(np.linspace(0, len(points) - 1, _FRAMES_FOR_NOISE).astype(int))]
 
 
-def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale, window: int) -> RobustFit:
+def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale) -> RobustFit:
     """Align each frame to the markers that agree with each other, then to those that are at their places.
 
     Frames that a plain alignment explains are left at that. In the others the markers whose mutual distances are wrong
-    are taken away, the worst first; the rest gives a pose, refined with weights 1 / (1 + (e / s)^2)^2 (Geman and
-    McClure 1985) and at last with the markers within the tolerance alone. A marker that is often wrong within `window`
-    frames before and after takes no part in the pose if the others suffice.
+    are taken away, the worst first; the rest gives a pose, refined with the markers within the tolerance.
     """
     k, body = len(cloud), _Body(cloud, scale)
     fit = body.align(points)
@@ -205,7 +197,6 @@ def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale, window: in
         now = body.align_doubtful(points[at])
         fit.put(at, now)
         sound[at] = body.inside(now)
-    _without_distrusted(points, body, window, robust)
     for at in blocks:
         missing = count[at] - sound[at].sum(axis=1)
         few = (missing >= np.where(count[at] <= _FEW_MARKERS, 1, 2)) | ~fit.usable[at]
@@ -217,14 +208,6 @@ def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale, window: in
     fit.reason[confused] = Reason.TOO_FEW
     fit.used[confused] = sound[confused] = False
     return robust
-
-
-def explain(
-    fit: RobustFit, at: IntArray, points: FloatArray, cloud: FloatArray, scale: Scale, tried: list[IntArray]
-) -> None:
-    """Try out these permutations of the labels in these frames, into the arrays of `fit`."""
-    _try_exchanges(points, _Body(cloud, scale), at, tried, fit)
-    fit.confused[at] &= (fit.places[at] == np.arange(len(cloud))).all(axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -249,45 +232,16 @@ class _Body:
         spread = np.where(inside, fit.error, 0.0).sum(axis=1) / (inside.shape[1] * self.scale.tolerance_m)
         return inside.sum(axis=1) + 1 - spread  # spread: less than one
 
-    def agreeing(self, p: FloatArray, use: BoolArray, suspect: BoolArray | None = None) -> Alignment:
-        """Align to those of the markers in `use` that agree on each other's places; of suspects less proves that."""
-        noise = self.scale.noise_limit_m * (1.0 if suspect is None else _EVIDENCE_OF_SUSPECTS)
-        away, pose_noise = self.scale.tolerance_m, self.scale.pose_noise_m
-        return without_outliers(p, self.cloud, use, suspect, away_m=away, noise_m=noise, pose_noise_m=pose_noise)
+    def agreeing(self, p: FloatArray, use: BoolArray) -> Alignment:
+        """Align to those of the markers in `use` that agree on each other's places."""
+        limits = {"away_m": self.scale.tolerance_m, "noise_m": self.scale.noise_limit_m}
+        return without_outliers(p, self.cloud, use, **limits, pose_noise_m=self.scale.pose_noise_m)
 
     def align_doubtful(self, p: FloatArray) -> Alignment:
-        """Align robustly twice, from the markers whose distances agree and from all: the pose that more support."""
+        """Align to the markers whose distances agree, then to those that are at the places which this pose gives."""
         now = self.align(p, consistent(p, self.cloud, self.scale.pair_m))
-        for _ in range(3):
-            error = np.where(np.isnan(now.error), np.inf, now.error)
-            now = self.align(p, 1 / (1 + (2 * error / self.scale.tolerance_m) ** 2) ** 2)
         now = self.align(p, self.inside(now))
-        now = self.agreeing(p, self.inside(now))
-        # A pose that all but one marker support needs no rival.
-        few = np.flatnonzero(self.inside(now).sum(axis=1) < known_points(p).sum(axis=1) - 1)
-        other = self.agreeing(p[few], known_points(p[few]))
-        more = np.flatnonzero(self.support(other) > self.support(now.at(few)))
-        now.put(few[more], other.at(more))
-        return now
-
-
-def _without_distrusted(points: FloatArray, body: _Body, window: int, fit: RobustFit) -> None:
-    """Align without the markers that are often away at this time, into `fit`."""
-    shown, sound = np.isfinite(fit.alignment.error), fit.sound
-    distrusted = _moving_sum(shown & ~sound, window) / np.maximum(_moving_sum(shown, window), 1) > _OFTEN_AWAY
-    at = np.flatnonzero((distrusted & sound).any(axis=1))
-    for part in np.array_split(at, 1 + len(at) // _FRAMES_AT_ONCE):
-        now = body.agreeing(points[part], sound[part], distrusted[part])
-        kept = np.flatnonzero(now.usable)
-        fit.alignment.put(part[kept], now.at(kept))
-        sound[part[kept]] = body.inside(now)[kept]
-
-
-def _moving_sum(x: BoolArray, window: int) -> IntArray:
-    """Number of true values within `window` rows before and after."""
-    total = np.cumsum(np.vstack([np.zeros((1, x.shape[1]), dtype=bool), x]), axis=0)
-    rows = np.arange(len(x))
-    return total[np.minimum(rows + window + 1, len(x))] - total[np.maximum(rows - window, 0)]
+        return self.agreeing(p, self.inside(now))
 
 
 def consistent(points: FloatArray, cloud: FloatArray, tolerance_m: float) -> BoolArray:
@@ -394,11 +348,7 @@ def _claimed(body: FloatArray, cloud: FloatArray, scale: Scale, seen: BoolArray,
     distance[:, np.arange(k), np.arange(k)] = np.inf
     to = distance.argmin(axis=2)
     gap = distance[row, column, to]
-    claims = away & (gap < 0.5 * from_home)
-    # Points in each other's places prove each other, also if one of the markers has moved a little.
-    apart = np.linalg.norm(cloud[:, None] - cloud[None], axis=2)[column, to]
-    near = claims & (gap < np.maximum(scale.tolerance_m, np.minimum(_LOOSE * apart, _LOOSEST_M)))
-    sure = (claims & (gap < scale.tolerance_m)) | _circles(to, near)
+    sure = away & (gap < 0.5 * from_home) & (gap < scale.tolerance_m)
     # Of two that claim one place the nearer gets it.
     bids = np.where(sure[:, :, None] & (to[:, :, None] == column[None]), gap[:, :, None], np.inf)
     sure &= bids.argmin(axis=1)[row, to] == column
@@ -409,18 +359,6 @@ def _claimed(body: FloatArray, cloud: FloatArray, scale: Scale, seen: BoolArray,
     taken[frame, to[frame, marker]] = True
     places[taken & ~sure] = -1
     return places
-
-
-def _circles(to: IntArray, near: BoolArray) -> BoolArray:
-    """(n, k) whether the way from a point to where it lies, on to where that label lies, and so on, returns."""
-    k = int(to.shape[1])
-    row, column = np.arange(len(to))[:, None], np.arange(k)[None]
-    closed, whole, here = np.zeros_like(near), near.copy(), to
-    for _ in range(k - 1):
-        whole &= near[row, here]
-        here = to[row, here]
-        closed |= whole & (here == column)
-    return closed
 
 
 def believed_exchanges(
@@ -467,24 +405,6 @@ def believed_exchanges(
             unchanged = one.frames[(places[one.frames][:, group] == group).all(axis=1)]
             places[unchanged[:, None], group] = [to[i] for i in group]
     return places, exchanges
-
-
-def whole_exchanges(places: IntArray) -> list[IntArray]:
-    """The permutations (k,) of which rows of places (frames, k) show a part: chains of labels, closed to circles."""
-    k = int(places.shape[1])
-    permutations_seen: set[tuple[int, ...]] = set()
-    patterns, counts = np.unique(places, axis=0, return_counts=True)
-    for pattern in patterns[counts >= _CHANCE_FRAMES].tolist():
-        to = {i: place for i, place in enumerate(pattern) if place not in (i, -1)}
-        for first in set(to) - set(to.values()):
-            last = to[first]
-            while last in to:
-                last = to[last]
-            to[last] = first
-        whole = tuple(to.get(i, i) for i in range(k))
-        if to and len(set(whole)) == k:
-            permutations_seen.add(whole)
-    return [np.array(whole) for whole in sorted(permutations_seen)]
 
 
 def _groups(pattern: IntArray) -> list[tuple[int, ...]]:
