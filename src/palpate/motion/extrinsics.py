@@ -16,7 +16,14 @@ from palpate.errors import DataProblem
 from palpate.findings import Finding, Severity
 from palpate.motion.clock import ClockMap, interpolated, resample
 from palpate.motion.derivatives import Lowpass, design_lowpass
-from palpate.motion.offset import angular_velocity, bridge_short, window_mean
+from palpate.motion.offset import (
+    angular_velocity,
+    bridge_short,
+    pieces_of,
+    sums_of_pieces,
+    window_mean,
+    without_outlying,
+)
 from palpate.motion.plausibility import signed_permutations
 from palpate.physics.arrays import FloatArray, least_squares, rate_hz, solve_columns, symmetric_inverse
 from palpate.physics.inertia import body_columns, body_features
@@ -25,13 +32,10 @@ from palpate.physics.motion import Kinematics, Motion, Poses, exp_rotation, log_
 _HAND_HZ = 5.0
 """A hand's motion; above it the second derivative of marker positions is mostly noise."""
 _MOST_STEPS = 20
-_OUTLYING_STDS = 6.0
 _MIRRORED_SHARE = 0.05
 _SENSE = "check the sense of the wrench (person on object) and the handedness of both frames"
 _NEAR_M = 1.0
 """An instrument sits within about this of the frame that it is on."""
-_INDEPENDENT_S = 2.0
-_FEWEST_PIECES = 8
 OTHER_AXES = "turn the object about other axes, too"
 """What shows a turn or lever arm that is not known."""
 UNKNOWN_TURN, UNKNOWN_LEVER = float(np.radians(2.0)), 0.02
@@ -169,14 +173,14 @@ def gyroscope_rotation(poses: Poses, times_s: FloatArray, angular_rate: FloatArr
     inner = slice(int(seen[0]), int(seen[-1]) + 1)
     gyroscope = resample(times_s[inner], there[inner], at, clock=clock)
     speed = np.linalg.norm(omega, axis=1) - np.linalg.norm(gyroscope, axis=1)  # the same in every frame
-    omega = _without(omega, speed[:, None])
+    omega = without_outlying(omega, speed[:, None])
 
     def turn(omega: FloatArray) -> Placement:
         grid, bridged = bridge_short(at, omega)
         t, (a, b) = _one_lowpass(grid, bridged, interpolated(grid, at, gyroscope))
         return fit_rotation(t, a, b)
 
-    placement = turn(_without(omega, omega - gyroscope @ turn(omega).R_ab.T))
+    placement = turn(without_outlying(omega, omega - gyroscope @ turn(omega).R_ab.T))
     if placement.explained < 0.5:
         raise DataProblem(
             "rotation of the IMU",
@@ -184,13 +188,6 @@ def gyroscope_rotation(poses: Poses, times_s: FloatArray, angular_rate: FloatArr
             remedy="check that both sit on one body, the clock offset, and that the object was turned",
         )
     return placement
-
-
-def _without(x: FloatArray, off: FloatArray) -> FloatArray:
-    """x with NaN in rows that are off by far more than is usual: poses of swapped markers, knocks."""
-    middle = np.nanmedian(off, axis=0)
-    far = np.abs(off - middle) > _OUTLYING_STDS * 1.4826 * np.nanmedian(np.abs(off - middle), axis=0)
-    return np.where(far.any(axis=1, keepdims=True), np.nan, x)
 
 
 def imu_on_poses(
@@ -226,13 +223,14 @@ def imu_on_poses(
         if np.abs(change).max() < 1e-6 or steps == _MOST_STEPS:
             break
         steps += 1
-        keep = keep if len(keep) else grid[np.isfinite(_without(residual, residual)).all(axis=1)]  # once, to settle
+        if not len(keep):  # once, to settle
+            keep = grid[np.isfinite(without_outlying(residual, residual)).all(axis=1)]
         change, rotation = x[:3], exp_rotation(x[:3]) @ rotation
     tilt_x, tilt_y, tilt_cov = up_vector(x[6:9], covariance[6:9, 6:9])
     bias_imu, to_imu = rotation.T @ x[9:], rotation.T @ covariance[9:, 9:] @ rotation
     unsure = float(np.sqrt(np.diag(tilt_cov).max())) > np.radians(0.1)
     text = "the motion hardly tells a tilt from the accelerometer's zero: turn it about the vertical" if unsure else ""
-    freedom = max(1, _pieces_of(grid)[1] - 4)
+    freedom = max(1, pieces_of(grid)[1] - 4)
     tilt = Tilt(tilt_x, tilt_y, tilt_cov, bias_imu, np.sqrt(np.diag(to_imu)), text, freedom)
     explained = _share_of_motion(grid, felt, columns[:, :, 3:6], residual)
     return _placement(rotation, x[3:6], covariance[:6, :6], explained, tilt)
@@ -302,7 +300,7 @@ def _share_of_motion(times_s: FloatArray, felt: FloatArray, turning: FloatArray,
     moved gently; what parts ways grows with the motion. So what the quietest quarter leaves over is no evidence;
     quiet is what neither accelerates nor turns (`turning`: the columns of the lever arm).
     """
-    index = _pieces_of(times_s)[0]
+    index = pieces_of(times_s)[0]
     squares = (((x - x.mean(axis=0)) ** 2).reshape(len(x), -1).sum(axis=1) for x in (felt, residual, turning))
     samples = np.bincount(index)
     there = samples > 0
@@ -396,7 +394,7 @@ def _solve_pieces(
     """
     inner, outer = np.einsum("nij,nik->jk", A, A), np.einsum("nij,ni->j", A, y)
     x = solve_columns(inner + 1e-12 * np.diag(np.diag(inner)), outer)
-    index, count = _pieces_of(t)
+    index, count = pieces_of(t)
     scores = _scores(A, y - A @ x, index, count)
     # neighbouring residuals say the same: the data weigh what their scatter between pieces allows
     noise = float(np.trace(symmetric_inverse(inner) @ (scores.T @ scores))) / A.shape[2]
@@ -414,7 +412,7 @@ def _sandwich(t: FloatArray, A: FloatArray, residual: FloatArray) -> FloatArray:
     """H^-1 (sum s s') H^-1 over pieces of time; directions without information get a huge variance."""
     k = A.shape[2]
     H = np.einsum("nij,nik->jk", A, A)
-    index, count = _pieces_of(t)
+    index, count = pieces_of(t)
     s = _scores(A, residual, index, count)
     scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
     values, vectors = np.linalg.eigh(H / scale[:, None] / scale)
@@ -426,16 +424,9 @@ def _sandwich(t: FloatArray, A: FloatArray, residual: FloatArray) -> FloatArray:
     return np.asarray(inverse @ (s.T @ s) @ inverse * (count / freedom) + _FREE_VARIANCE * open_ @ open_.T, dtype=float)
 
 
-def _pieces_of(t: FloatArray) -> tuple[NDArray[np.int64], int]:
-    """Which piece of about 2 s each sample belongs to, and how many there are."""
-    count = max(_FEWEST_PIECES, int((t[-1] - t[0]) / _INDEPENDENT_S))
-    return np.minimum((t - t[0]) * (count / (t[-1] - t[0])), count - 1).astype(np.int64), count
-
-
 def _scores(A: FloatArray, residual: FloatArray, index: NDArray[np.int64], count: int) -> FloatArray:
     """A' residual of each piece, (pieces, k)."""
-    x = np.einsum("nij,ni->nj", A, residual)
-    return np.array([np.bincount(index, x[:, j], count) for j in range(x.shape[1])], dtype=float).T
+    return sums_of_pieces(np.einsum("nij,ni->nj", A, residual), index, count)
 
 
 def _identities(n: int, size: int = 3) -> FloatArray:

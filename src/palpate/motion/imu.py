@@ -118,8 +118,6 @@ class ImuNoise:
 
     level: FloatArray | None
     """(6,): standard deviation per sample of the white noise that leaves as much in the balance; None: not known."""
-    halves: FloatArray | None
-    """(6,): the same of what split halves take out; equal to `level` where the noise is white."""
     instead_of_halves: FloatArray | None
     """(6,): `level` where split halves would take out the wrong amount, so that it should be taken out; else None."""
     findings: tuple[Finding, ...]
@@ -134,14 +132,14 @@ def judge_imu_noise(imu: Even, smoothing: Smoothing, lowpass: Lowpass | None, lo
     rate = rate_hz(imu.times_s)
     held = _held_findings(imu.x)
     if rate < 4 * _LOWEST_HZ or len(imu.x) < 2 * _MOVING_WINDOW_S * rate:
-        return ImuNoise(None, None, None, held)
+        return ImuNoise(None, None, held)
     x = without_lost(imu.times_s, imu.x, imu.lost)
     still = _still_spectra(x, rate)
     enough = still is not None and still.duration_s >= _ENOUGH_S
     spectra = still if enough else _moving_spectra(x, rate) or still
     if spectra is None:
         evidence = "its noise cannot be judged: it is never still, and what it shows above 25 Hz is not steady"
-        return ImuNoise(None, None, None, (*held, Finding("imu-noise", evidence, "IMU", _REMEDY)))
+        return ImuNoise(None, None, (*held, Finding("imu-noise", evidence, "IMU", _REMEDY)))
 
     def gains(frequency_hz: FloatArray) -> FloatArray:
         """(frequencies, 6): power gains of what enters the balance, the specific force and the slope of the rate.
@@ -170,7 +168,7 @@ def judge_imu_noise(imu: Even, smoothing: Smoothing, lowpass: Lowpass | None, lo
     wrong &= _matters(spectrum, gains(np.arange(len(spectrum), dtype=float) * (rate / len(x))), np.abs(needed - taken))
     level, halves = np.sqrt(needed), np.sqrt(taken)
     instead = level if held or wrong.any() else None
-    return ImuNoise(level, halves, instead, held or _coloured_findings(level, halves, wrong, spectra))
+    return ImuNoise(level, instead, held or _coloured_findings(level, halves, wrong, spectra))
 
 
 _REMEDY = "leave the IMU still for some seconds at the beginning or end of the recording"

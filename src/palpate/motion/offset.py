@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
 from palpate.motion.clock import ClockMap, clock_map, interpolated, noise_floor
@@ -35,7 +36,7 @@ _NO_HANDEDNESS = 0.01
 _SHORTEST_OVERLAP_S = 2.0
 _SHORTEST_FOR_DRIFT_S = 10.0
 _PRECISE_S = 1e-6
-_INDEPENDENT_S = 2.0
+_INDEPENDENT_S, _FEWEST_PIECES = 2.0, 8
 """What noise does in one such piece says nothing about the next."""
 _MARKER_BANDWIDTH_HZ = 10.0
 """A hand moves slower; the noise of marker poses grows with the frequency once they are differentiated."""
@@ -103,6 +104,8 @@ def estimate_offset(
     mirror image explains (half a period beside the true lag of a shake, it fits best). Raises `DataProblem` when the
     lag cannot be known from these signals.
     """
+    from scipy.interpolate import CubicSpline
+
     tp, P = _band_limited(times_p, predictors, bandwidth_hz)
     tr, Q = _band_limited(times_r, responses, bandwidth_hz)
     lasts = tp[-1] - tp[0], tr[-1] - tr[0]
@@ -110,7 +113,10 @@ def estimate_offset(
         raise DataProblem(what, f"the recordings last {lasts[0]:.1f} s and {lasts[1]:.1f} s, too short to compare")
     if min(np.isfinite(side).all(axis=1).sum() for side in (P, Q)) < _FEWEST_ROWS:
         raise DataProblem(what, "too little is left between the gaps", remedy="fill short gaps first")
-    pair = _pair(tp, P, tr, Q, alike, turned)
+    known, seen = np.isfinite(P).all(axis=1), np.isfinite(Q).all(axis=1)
+    spline = CubicSpline(tp, P if known.all() else interpolated(tp, tp[known], P[known]))
+    blind = tp, np.asarray(~known, dtype=float)
+    pair = _Pair(lambda t, n: np.asarray(spline(t, n), dtype=float), blind, tr[seen], Q[seen], alike, turned)
 
     thin = pair.thinned()
     scored = sorted(_ground(thin, lag) for lag in _candidates(tp, P, tr, Q, alike))
@@ -156,15 +162,6 @@ class _Pair:
         """Response times, predictor times and responses, of those predictor times at which the predictors are known."""
         use = np.interp(at_s, *self.blind, left=1.0, right=1.0) == 0
         return self.times_s[use], at_s[use], self.responses[use]
-
-
-def _pair(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, alike: bool, turned: bool) -> _Pair:
-    from scipy.interpolate import CubicSpline
-
-    known, seen = np.isfinite(P).all(axis=1), np.isfinite(Q).all(axis=1)
-    spline = CubicSpline(tp, P if known.all() else interpolated(tp, tp[known], P[known]))
-    blind = tp, np.asarray(~known, dtype=float)
-    return _Pair(lambda t, n: np.asarray(spline(t, n), dtype=float), blind, tr[seen], Q[seen], alike, turned)
 
 
 def _band_limited(times_s: FloatArray, x: FloatArray, bandwidth_hz: float) -> tuple[FloatArray, FloatArray]:
@@ -320,13 +317,23 @@ def _fit_line(pair: _Pair, offset_s: float) -> tuple[float, float, float, float,
         time, gradient, curvature = _gradient(pair, value, drift, at)
         if np.abs(step * [1, length][:unknowns]).max() < _PRECISE_S:
             break
-    pieces = max(8, int(length / _INDEPENDENT_S))
-    piece = np.minimum((time - time[0]) * (pieces / length), pieces - 1).astype(np.int64)
-    s = np.array([np.bincount(piece, column, pieces) for column in gradient.T[:unknowns]], dtype=float).T
+    piece, pieces = pieces_of(time)
+    s = sums_of_pieces(gradient[:, :unknowns], piece, pieces)
     inverse = symmetric_inverse(curvature[:unknowns, :unknowns])
     std = np.sqrt(np.diag(inverse @ (s.T @ s) @ inverse) * (pieces / (pieces - unknowns)))
     ppm = (1e6 * drift, 1e6 * float(std[1])) if unknowns == 2 else (float("nan"), float("nan"))
     return at, value, float(std[0]), *ppm, pieces - unknowns
+
+
+def pieces_of(t: FloatArray) -> tuple[NDArray[np.int64], int]:
+    """Which piece of about 2 s each sample belongs to, and how many there are."""
+    count = max(_FEWEST_PIECES, int((t[-1] - t[0]) / _INDEPENDENT_S))
+    return np.minimum((t - t[0]) * (count / (t[-1] - t[0])), count - 1).astype(np.int64), count
+
+
+def sums_of_pieces(x: FloatArray, index: NDArray[np.int64], count: int) -> FloatArray:
+    """(pieces, k): the rows of x (samples, k) summed over each piece."""
+    return np.array([np.bincount(index, column, count) for column in x.T], dtype=float).T
 
 
 def _gradient(pair: _Pair, value_s: float, drift: float, at_s: float) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -472,12 +479,14 @@ def _without_outliers(
 ) -> FloatArray:
     """NaN where the markers' angular velocity is far from what the gyroscope says at this offset."""
     there = offset.clock.from_reference(at)
-    predicted = interpolated(there, times_s, gyroscope)
-    use = np.isfinite(omega).all(axis=1) & np.isfinite(predicted).all(axis=1)
-    use &= (there >= times_s[0]) & (there <= times_s[-1])
-    x = np.column_stack([predicted[use], np.ones(use.sum())])
-    rest = omega[use] - x @ least_squares(x, omega[use])
-    scale = np.median(np.abs(rest), axis=0) / 0.6745
-    kept = omega.copy()
-    kept[np.flatnonzero(use)[(np.abs(rest) > _OUTLYING_STDS * np.maximum(scale, 1e-12)).any(axis=1)]] = np.nan
-    return kept
+    x = np.column_stack([interpolated(there, times_s, gyroscope), np.ones(len(at))])
+    x[(there < times_s[0]) | (there > times_s[-1])] = np.nan
+    use = np.isfinite(omega).all(axis=1) & np.isfinite(x).all(axis=1)
+    return without_outlying(omega, omega - x @ least_squares(x[use], omega[use]))
+
+
+def without_outlying(x: FloatArray, off: FloatArray) -> FloatArray:
+    """x with NaN in rows that are off by far more than is usual: poses of swapped markers, knocks."""
+    away = np.abs(off - np.nanmedian(off, axis=0))
+    far = away > _OUTLYING_STDS * 1.4826 * np.maximum(np.nanmedian(away, axis=0), 1e-12)
+    return np.where(far.any(axis=1, keepdims=True), np.nan, x)
