@@ -202,7 +202,7 @@ def test_what_c3d_cannot_say_is_not_written(tmp_path: Path) -> None:
         write(path, Recording({"S:M0": rec["S:M0"], "odd": seven}))
     with pytest.raises(FileProblem, match="is not a position in m"):
         write(path, Recording({"v": Channel("v", np.ones((7, 3)), clock, "m/s")}))
-    with pytest.raises(FileProblem, match="lacks samples"):
+    with pytest.raises(FileProblem, match="has missing samples"):
         write(path, Recording({"v": Channel("v", np.full(7, np.nan), clock, "N")}))
     with pytest.raises(FileProblem, match="counts frames of markers, and there are none"):
         write(path, rec.select(["Fx"]))

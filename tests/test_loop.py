@@ -467,7 +467,7 @@ def test_force_in_motion_out(door: Model, tmp_path: Path) -> None:
         ("time,n_z\n0,1\n0,1\n", "line 3: time stands still"),
         ("time,n_z\n0,1\n1,\n", "line 3: n_z: a number is missing"),
         ("time,n_z\n0,1\n1,much\n", "'much' is not a number"),
-        ("time,n_z\n0,1\n", "one row only"),
+        ("time,n_z\n0,1\n", "only one row"),
     ],
 )
 def test_a_wrench_file_that_cannot_be_used_is_refused(door: Model, tmp_path: Path, text: str, complaint: str) -> None:

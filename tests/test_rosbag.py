@@ -282,7 +282,7 @@ def test_round_trip(tmp_path: Path, suffix: str) -> None:
 
 def test_what_is_no_message_is_not_written(tmp_path: Path) -> None:
     clock = Clock("ft", np.arange(2.0))
-    with pytest.raises(FileProblem, match=r"the channels force\.x of ft are no whole message.*A bag takes force"):
+    with pytest.raises(FileProblem, match=r"the channels force\.x of ft do not make up a whole message.*A bag takes"):
         write(tmp_path / "a.bag", Recording({"ft/force.x": Channel("ft/force.x", np.ones(2), clock, "N")}))
     with pytest.raises(FileProblem, match=r"'tip/position' is not in m"):
         write(tmp_path / "a.bag", Recording({"tip/position": Channel("tip/position", np.ones((2, 3)), clock, "N")}))

@@ -22,9 +22,7 @@ KNOWN_ERROR, GATE_FAILED = 1, 3
 Tell = Callable[[str], None]
 """Called with the name of each step."""
 
-Data = Annotated[
-    Path | None, typer.Option("--data", help="Folder of the recordings, where it is not the experiment file's own.")
-]
+Data = Annotated[Path | None, typer.Option("--data", help="Folder of the recordings, if not the experiment file's.")]
 _JSON = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 _QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 _VERBOSE = Annotated[bool, typer.Option("--verbose", "-v", help="Name each step and the time it took.")]
@@ -82,7 +80,7 @@ def verb(function: Callable[..., Done | None]) -> Callable[..., None]:
             typer.echo(f"palpate: {error}", err=True)
             raise typer.Exit(KNOWN_ERROR) from None
         except KeyboardInterrupt:
-            typer.echo("palpate: interrupted; nothing half-written was left", err=True)
+            typer.echo("palpate: interrupted; no half-written file is left", err=True)
             raise typer.Exit(130) from None
 
     _, *parameters = signature(function, eval_str=True).parameters.values()

@@ -110,7 +110,7 @@ def validate(
     experiment: Annotated[
         str, typer.Argument(help="Experiment file of the unseen recordings, or the name of one that ships.")
     ],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the numbers, JSON.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="JSON file for the numbers.")] = None,
     data: Data = None,
 ) -> Done:
     """Judge a model by unseen data: its errors, beside those of a model fitted to these data."""
@@ -126,8 +126,8 @@ def validate(
 
 def compare(
     tell: Tell,
-    results: Annotated[list[Path], typer.Argument(help="Folders of results, or result.json files; two at least.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the numbers, JSON.")] = None,
+    results: Annotated[list[Path], typer.Argument(help="Folders of results, or result.json files; at least two.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="JSON file for the numbers.")] = None,
     model: Annotated[
         Path | None, typer.Option("--model", help="Write the mean of the results' models to this file.")
     ] = None,

@@ -24,7 +24,8 @@ from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import write_text
 
 _Stops = Annotated[
-    str | None, typer.Option("--stops", help="Where it is shut and wide open, such as 0,92: deg, m of what slides.")
+    str | None,
+    typer.Option("--stops", help="Positions shut and wide open, such as 0,92: deg, or m for what slides."),
 ]
 _FEEDS = {"acceleration": (True, True), "velocity": (True, False), "none": (False, False)}
 
@@ -91,7 +92,7 @@ def simulate(
     from palpate.rendering.hand import Hand
 
     if robot and audit:
-        raise PalpateError("--robot and --audit are two things: ask for one at a time")
+        raise PalpateError("give either --robot or --audit, not both")
     tell("model")
     path = model_file(path)
     model = with_end_stops(Model.load(path), stops)
@@ -123,7 +124,7 @@ def simulate(
         size = {"torque": torque, "force": force, "sine_hz": sine, "lever": 0.8 if grip is None else grip}
         applied = steady_wrench(model, **size, seconds=10.0 if seconds is None else seconds, dt=step)
     elif torque or force or sine:
-        raise PalpateError("--wrench says it all: leave out --torque, --force and --sine")
+        raise PalpateError("--wrench takes the place of --torque, --force and --sine: leave them out")
     else:
         applied = read_wrench(wrench, seconds, step)
     return _free(model, applied, step, start, out or Path(f"{path.stem}-motion.csv"))
@@ -146,7 +147,7 @@ def read_wrench(path: Path, seconds: float | None, dt: float) -> Any:
     t = next(iter(columns.values())).clock.times_s
     length = float(t[-1] - t[0])
     if not length:
-        raise FileProblem(path, "has one row only: a wrench is known between two", line=2)
+        raise FileProblem(path, "has only one row, and a wrench needs two", line=2)
     middle = t[0] + (np.arange(step_count(length if seconds is None else min(seconds, length), dt)) + 0.5) * dt
     wrench = np.zeros((len(middle), 6))
     for place, (name, unit) in enumerate(zip(WRENCH_NAMES, WRENCH_UNITS, strict=True)):

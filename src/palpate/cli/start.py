@@ -49,7 +49,7 @@ def new(
     if path.is_dir():
         raise FileProblem(path, "is a folder", remedy="name the file to write")
     if path.exists() and not force:
-        raise FileProblem(path, "there is such a file already", remedy="choose another with -o, or --force")
+        raise FileProblem(path, "the file exists already", remedy="choose another with -o, or --force")
     write_text(path, text)
     verb, lines = "inspect" if object_ == "motion" else "identify", f"the lines marked EDIT ({text.count('# EDIT')})"
     said = f"Written: {path}. Put your own values in {lines}, then:\n  palpate {verb} {path}"
@@ -82,7 +82,7 @@ def twin(
     clean: Annotated[
         bool, typer.Option("--clean", help="capture: no marker is hidden, swapped or moved on the body.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write into a folder that holds files already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write into a folder that is not empty.")] = False,
 ) -> Done:
     """Simulate an experiment: recordings, experiment file and truth.json."""
     tell("simulating")
@@ -95,10 +95,10 @@ def twin(
     for option in [name for name, wanted in (("poor", poor), ("clean", clean)) if wanted]:
         if kind not in _OWNERS[option]:
             known = " and ".join(map(repr, _OWNERS[option]))
-            raise PalpateError(f"--{option}: there is no such thing for {kind!r}, only for {known}")
+            raise PalpateError(f"--{option}: not for {kind!r}, only for {known}")
         options[option] = True
     if out.is_dir() and any(out.iterdir()) and not force:
-        raise FileProblem(out, "the folder holds files already", remedy="choose another, or --force")
+        raise FileProblem(out, "the folder is not empty", remedy="choose another, or --force")
     experiment = TWINS[kind](out, **options)
     verb = {"capture": "inspect", "authors": "reproduce"}.get(kind, "identify")
     truth = out / (TRUTH_FILE if kind == "authors" else "truth.json")

@@ -157,9 +157,9 @@ def _rates(
     """Rate of the markers and of the analogs in Hz, and the first frame from 0."""
     for channel in (*markers, *analogs):
         if channel.samples.ndim == 2 and channel.unit != "m":
-            raise FileProblem(path, f"channel {channel.name!r} is not a position in m and has no place in {NAME}")
+            raise FileProblem(path, f"channel {channel.name!r} is not a position in m and cannot be stored in {NAME}")
         if channel.samples.ndim == 1 and channel.missing:
-            lacking = f"channel {channel.name!r} lacks samples, which {NAME} cannot say"
+            lacking = f"channel {channel.name!r} has missing samples, which {NAME} cannot store"
             raise FileProblem(path, lacking, remedy="fill or cut them")
     if not markers:
         raise FileProblem(path, f"{NAME} counts frames of markers, and there are none", remedy="write CSV or HDF5")

@@ -192,7 +192,7 @@ def write_dspace(path: str | Path, recording: Recording) -> None:
     y: list[tuple[Any, ...]] = []
     for channel in recording.channels.values():
         if channel.samples.ndim != 1:
-            raise FileProblem(path, f"channel {channel.name!r} has three components and has no place in {DSPACE}")
+            raise FileProblem(path, f"channel {channel.name!r} has three components and cannot be stored in {DSPACE}")
         name = channel.name.removeprefix(f"{channel.clock.name}/")
         index = 2.0 * clocks.index(channel.clock) + 1.0
         y.append((name, channel.clock.name, f"Labels/{name}", index, channel.samples[None, :]))

@@ -311,14 +311,14 @@ def _topic(path: Path, topic: str, recording: Recording) -> tuple[str, str, Arra
     if kind is None:
         raise FileProblem(
             path,
-            f"the channels {', '.join(held)} of {topic} are no whole message",
+            f"the channels {', '.join(held)} of {topic} do not make up a whole message",
             remedy="a bag takes force and torque, acceleration and angular_rate, position, or position and orientation",
         )
     for entry in LAYOUTS[MESSAGES[kind][0]]:
         for end in entry.channels:
             blank, channel = np.full((len(clock), entry.width), np.nan), held.get(end)
             if channel is not None and (channel.unit != entry.unit or channel.samples.size != blank.size):
-                raise FileProblem(path, f"channel {channel.name!r} is not in {entry.unit} and has no place in a bag")
+                raise FileProblem(path, f"channel {channel.name!r} is not in {entry.unit}: a bag cannot hold it")
             columns.append(blank if channel is None else channel.samples.reshape(blank.shape))
     return kind, next(iter(held.values())).frame, clock.times_s, np.hstack(columns)
 

@@ -379,7 +379,7 @@ def _columns(
     raise FileProblem(
         path,
         f"{one.name!r} has the shape {shape}, but its clock {clock.name!r} has {n} times",
-        remedy="name its own times with the option time, or store both with one length",
+        remedy="name its times with the option time, or store both with one length",
     )
 
 

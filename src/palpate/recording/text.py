@@ -147,7 +147,7 @@ def _read_tolerantly(rows: Rows, types: Mapping[str, type[pl.DataType]]) -> pl.D
     except pl.exceptions.PolarsError as error:
         reason = str(error).strip().splitlines()[0]
         raise FileProblem(
-            rows.path, f"the rows from here on are no table ({reason})", line=rows.first_line, remedy=_CUT_OFF
+            rows.path, f"the rows from here on are not a table ({reason})", line=rows.first_line, remedy=_CUT_OFF
         ) from error
     columns: list[pl.Series] = []
     worst: tuple[int, int, str] | None = None
@@ -194,11 +194,11 @@ def marker_columns(path: Path, recording: Recording, format_name: str, forbidden
     for channel in recording.channels.values():
         if channel.samples.ndim != 2 or channel.unit != "m":
             raise FileProblem(
-                path, f"channel {channel.name!r} is not a position (n, 3) in m and has no place in {format_name}"
+                path, f"channel {channel.name!r} is not a position (n, 3) in m and cannot be stored in {format_name}"
             )
         if re.search(forbidden, channel.name):
             raise FileProblem(
-                path, f"the name {channel.name!r} cannot stand in a {format_name} header", remedy="rename the marker"
+                path, f"the name {channel.name!r} cannot be used in a {format_name} header", remedy="rename the marker"
             )
     return [
         pl.Series(f"{place} {axis}", channel.samples[:, axis] * 1e3, nan_to_null=True)

@@ -116,7 +116,7 @@ def _symmetric(matrix: list[list[float]]) -> list[list[float]]:
 
 def _direction(axis: list[float]) -> list[float]:
     if not any(axis):
-        raise ValueError("[0, 0, 0] is no direction")
+        raise ValueError("[0, 0, 0] is not a direction")
     return axis
 
 
@@ -173,7 +173,7 @@ def distinct(names: list[str]) -> list[str]:
     """Names of which none occurs twice."""
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"{name!r} stands there twice")
+            raise ValueError(f"{name!r} appears twice")
     return names
 
 

@@ -177,7 +177,7 @@ def _validate(experiment: Experiment[Any], tree: dict[str, Any]) -> ExperimentPa
         if _at(tree, place) is None:  # an unfinished line, not a wish for the default
             wanted = remedy(ROOTS[stage], place)
             complete = "remove the key, or complete it" + (f"; {wanted}" if wanted else "")
-            raise experiment.problem(place, "nothing is given after this key", complete)
+            raise experiment.problem(place, "this key has no value", complete)
     return config
 
 
@@ -320,10 +320,10 @@ def _missing(config: ExperimentPart | MotionPart) -> Iterator[Refusal]:
         if config.handle is None and config.model_of != "body":
             yield missing("handle", f"model_of: {config.model_of} needs it")
         if config.handle is None and config.handle_2 is not None:
-            yield missing("handle", "handle_2 is there")
+            yield missing("handle", "handle_2 is given")
         there, other = sorted(("recordings.wrench_2", "markers.sensor_2"), key=held, reverse=True)
         if config.motion_from == "markers" and held(there) and not held(other):
-            yield missing(other, f"{there} is there, and what the second of two hands does cannot be guessed")
+            yield missing(other, f"{there} is given, and what the second of two hands does cannot be guessed")
     if isinstance(config.clocks, ClocksPart):
         for name in ("mocap", "imu", "wrench"):
             if getattr(config.recordings, name, None) is not None and getattr(config.clocks, name) is None:
@@ -385,7 +385,7 @@ def check_segments(experiment: Experiment[ExperimentPart]) -> None:
                 raise experiment.problem(
                     key,
                     f"[{a:.10g}, {b:.10g}] overlaps [{c:.10g}, {d:.10g}] of {other}{shared}",
-                    "a test on data of the fit proves nothing" if key != other else "no time may count twice",
+                    "a test on data used in the fit proves nothing" if key != other else "no time may count twice",
                 )
 
 
@@ -419,7 +419,7 @@ def _problem(path: Path, error: Exception) -> FileProblem:
     line = None if mark is None else int(mark.line) + 1
     problem = str(getattr(error, "problem", None) or error or "not valid YAML").split("\n")[0]
     if twice := re.match(r'found duplicate key "(.*?)" with value', problem):
-        return FileProblem(path, f"the key {twice[1]!r} stands there twice", line=line, remedy="remove one of them")
+        return FileProblem(path, f"the key {twice[1]!r} appears twice", line=line, remedy="remove one of them")
     return FileProblem(path, problem, line=line, remedy="check indentation, brackets and quotes")
 
 
@@ -445,7 +445,7 @@ _LIMITS = {
     "less_than_equal": "at most",
 }
 _UNUSABLE = {
-    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "is no group of keys"),
+    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "is not a group of keys"),
     **dict.fromkeys(("list_type", "tuple_type"), "is not a list"),
     **dict.fromkeys(("bool_type", "bool_parsing"), "is neither true nor false"),
 }
@@ -488,7 +488,7 @@ def _words(root: Any, at: Place, error: Any) -> str:
     """One error of pydantic's in plain words; what is not known by its type is only called unusable."""
     kind, value, context = error["type"], error["input"], error.get("ctx", {})
     if value is None:
-        return "nothing is given after this key"
+        return "this key has no value"
     if kind == "value_error":
         return str(context["error"])
     if kind in ("literal_error", "union_tag_invalid"):
@@ -639,7 +639,8 @@ def _check_lengths(experiment: Experiment[Any], model: Model) -> None:
     linkage = model.mechanism.linkage
     lengths = () if linkage is None else linkage.lengths
     if any(not SHORTEST_M <= length <= LONGEST_M for length in lengths):
-        wrong = f"links of {', '.join(f'{length:g}' for length in lengths)} m are none of an object that people move"
+        stated = ", ".join(f"{length:g}" for length in lengths)
+        wrong = f"links of {stated} m do not belong to an object that people move by hand"
         raise experiment.problem("mechanism.linkage.lengths", wrong, "write the unit, such as 286 mm or 11.25 in")
 
 
