@@ -70,11 +70,10 @@ def c_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
 
     None ends with an underscore, as all macros of the templates do.
     """
-    used = list(taken)
-    first = len(used)
-    for name in map(c_name, names):
+    used, given = list(taken), [c_name(name) for name in names]
+    for name in given:
         used.append(next(x for x in chain([name], (f"{name}_{i}" for i in count(2))) if x not in used))
-    return used[first:]
+    return used[len(used) - len(given) :]
 
 
 def find_compiler() -> str | None:
@@ -151,7 +150,7 @@ def c_source(
         "dt": c_number(dt),
         "brake_ms": f"{1e3 * BRAKE_S:g}",
         "frame": FRAME,
-        "wrench_words": wrapped(f"{wrench_words(given)}.", "   "),
+        "wrench_words": textwrap.indent(textwrap.fill(f"{wrench_words(given)}.", _WIDTH - 3), "   "),
         "freedoms": str(n),
         "state": _fields(state),
         "parameters": _fields(parameters),
@@ -230,9 +229,7 @@ def _function(e: Equations, name: str, kernels: Kernels) -> str:
 
 def _possible(model: Model) -> str:
     """What else a state must be, as `Stepper.reset` asks."""
-    places = limits(model.mechanism)
-    if has_one_freedom(model):
-        places = [*places, (0, *model.mechanism.reach)]
+    places = [*limits(model.mechanism), *([(0, *model.mechanism.reach)] if has_one_freedom(model) else [])]
     conditions = [f"{c_number(low)} <= s[{i}] && s[{i}] <= {c_number(high)}" for i, low, high in places]
     if stepper.has_quaternion(model):
         conditions.append("fabs(s[3] * s[3] + s[4] * s[4] + s[5] * s[5] + s[6] * s[6] - 1.0) < 2e-3")
@@ -273,15 +270,10 @@ def _about(model: Model, dt: float, what: str) -> list[str]:
     ]
 
 
-def wrapped(text: str, indent: str) -> str:
-    """Text in lines that fit."""
-    return textwrap.fill(text, _WIDTH, initial_indent=indent, subsequent_indent=indent)
-
-
 def comment(lines: Sequence[str]) -> str:
     """The lines as a comment of C, whatever is in them."""
-    wrapped = [part for line in lines for part in (textwrap.wrap(line, _WIDTH - 3) or [""])]
-    text = "\n".join(f" * {line}".rstrip() for line in wrapped).replace("*/", "* /").replace("/*", "/ *")
+    pieces = [piece for line in lines for piece in (textwrap.wrap(line, _WIDTH - 3) or [""])]
+    text = "\n".join(f" * {piece}".rstrip() for piece in pieces).replace("*/", "* /").replace("/*", "/ *")
     return f"/*\n{text}\n */"
 
 

@@ -99,7 +99,7 @@ def known_phi(model: Model) -> FloatArray:
     return phi
 
 
-def names_of(parts: Sequence[Part]) -> str:
+def names_of(parts: Iterable[Part]) -> str:
     """The names of elements, as a sentence wants them."""
     return ", ".join(p.name for p in parts) or "the elements together"
 
@@ -144,13 +144,12 @@ def write_xml(path: Path, root: ElementTree.Element, header: Sequence[str]) -> N
 
 def header(model: Model, target: str, usage: Sequence[str], left_out: Sequence[str]) -> list[str]:
     """What a reader must know first: origin, how to use it, and what the format could not say."""
-    lines = [f"{_one_line(model.name)} as {target}, written by palpate {version('palpate')}. SI units and radians."]
-    lines += [f"{_one_line(key)}: {_one_line(value)}" for key, value in model.about.items()]
-    lines += usage
+    lines = [f"{model.name} as {target}, written by palpate {version('palpate')}. SI units and radians."]
+    lines += [*(f"{key}: {value}" for key, value in model.about.items()), *usage]
     lines += ["Left out, or said otherwise than the model does:"] if left_out else ["Nothing is left out."]
-    lines += [f"* {_one_line(sentence)}" for sentence in left_out]
+    lines += [f"* {sentence}" for sentence in left_out]
     wrapper = TextWrapper(_WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-    return [piece for line in lines for piece in wrapper.wrap(line) or [""]]
+    return [piece for line in lines for piece in wrapper.wrap(" ".join(line.split())) or [""]]
 
 
 def template(name: str) -> str:
@@ -168,10 +167,6 @@ def inertial(phi: FloatArray) -> tuple[float, FloatArray, FloatArray]:
     """Mass (kg), centre of mass (3, m), and the inertia about it as xx, yy, zz, xy, xz, yz (kg m2)."""
     mass, com, I = mass_properties(phi)
     return mass, com, np.array([I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]])
-
-
-def _one_line(text: str) -> str:
-    return " ".join(str(text).split())
 
 
 @dataclass(frozen=True, slots=True)

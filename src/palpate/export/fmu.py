@@ -46,12 +46,18 @@ def export_fmu(
     if unknown:
         left_out.append(f"the units of {', '.join(unknown)}: the mechanism does not state them.")
     left_out.append("the worst status of all steps inside a communication step is reported, not each.")
+    about = [line for line in source.about if line and not line.startswith("Left out")]
+    page = {
+        tag: "\n".join(f"<{inner}>{escape(line)}</{inner}>" for line in lines)
+        for tag, inner, lines in (("about", "p", about), ("missing", "li", left_out))
+    }
+    page["title"] = escape(source.name)
     files = {
         "sources/model.c": source.source,
         "sources/model.h": source.header,
         "sources/fmi2.c": _wrapper(source, guid),
-        "modelDescription.xml": _description(source, guid, dt, left_out),
-        "documentation/index.html": _page(source, left_out),
+        "modelDescription.xml": _description(source, guid, dt, about, left_out),
+        "documentation/index.html": filled(template("fmu.html"), page),
         "resources/model.json": json.dumps(model.to_dict(), indent=1) + "\n",
     }
     built, note = _binary(source, files)
@@ -96,37 +102,20 @@ def _binary(source: CSource, files: dict[str, str]) -> tuple[dict[str, bytes], s
         return {f"binaries/{kind}{bits}/{out.name}": out.read_bytes()}, f"with the library for {kind}{bits}"
 
 
-def _page(source: CSource, left_out: Sequence[str]) -> str:
-    about = "\n".join(f"<p>{escape(line)}</p>" for line in _about(source))
-    missing = "\n".join(f"<li>{escape(line)}</li>" for line in left_out)
-    return filled(template("fmu.html"), {"title": escape(source.name), "about": about, "missing": missing})
-
-
-def _about(source: CSource) -> list[str]:
-    return [line for line in source.about if line and not line.startswith("Left out")]
-
-
-def _description(source: CSource, guid: str, dt: float, left_out: Sequence[str]) -> str:
+def _description(source: CSource, guid: str, dt: float, about: Sequence[str], left_out: Sequence[str]) -> str:
     """The XML as text; what the FMU is and leaves out stands in its description."""
     root = ET.fromstring(filled(template("modelDescription.xml"), {"name": source.name, "guid": guid, "dt": repr(dt)}))
-    root.set("description", " ".join([*_about(source), *(f"Left out: {line}" for line in left_out)]))
+    root.set("description", " ".join([*about, *(f"Left out: {line}" for line in left_out)]))
     root.set("generationTool", f"palpate {version('palpate')}")
-    _units(root, source)
+    place, variables = next(root.iter("UnitDefinitions")), (*source.state, *source.parameters, *source.accelerations)
+    for name in sorted({x.unit for x in (*_WRENCH, *variables) if x.unit}):
+        unit = parse_unit(name)
+        powers = {**dict(zip(("kg", "m", "s"), unit.dimension, strict=True)), "rad": unit.angle}
+        given = {key: str(int(power)) for key, power in powers.items() if power}
+        ET.SubElement(ET.SubElement(place, "Unit", name=name), "BaseUnit", given)
     _variables(root, source)
     ET.indent(root, " ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
-
-
-def _units(root: ET.Element, source: CSource) -> None:
-    variables = (*_WRENCH, *source.state, *source.parameters, *source.accelerations)
-    place = next(root.iter("UnitDefinitions"))
-    for name in sorted({x.unit for x in variables if x.unit}):
-        unit = parse_unit(name)
-        powers = {**dict(zip(("kg", "m", "s"), unit.dimension, strict=True)), "rad": unit.angle}
-        base = ET.SubElement(ET.SubElement(place, "Unit", name=name), "BaseUnit")
-        for key, power in powers.items():
-            if power:
-                base.set(key, str(int(power)))
 
 
 def _variables(root: ET.Element, source: CSource) -> None:

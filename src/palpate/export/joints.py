@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -104,8 +105,7 @@ class Curves:
         return total
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Nearest:
+class Nearest(NamedTuple):
     """Numbers that a format can say in the place of a curve; the error is in the curve's unit."""
 
     values: FloatArray
@@ -121,11 +121,10 @@ def nearest_damping(curves: Curves, *, quadratic: bool = True) -> Nearest:
     from scipy.optimize import nnls
 
     _, v, force = curves.moving()
-    columns = np.stack([v, v * np.abs(v)], axis=1)[:, : 2 if quadratic else 1]
-    values = np.zeros(2)
-    values[: columns.shape[1]] = nnls(columns, force)[0]
+    columns = np.stack([v, v * np.abs(v) * quadratic], axis=1)
+    values = nnls(columns, force)[0]
     values[values * [FASTEST, FASTEST**2] <= _SAME * np.abs(force).max(initial=0.0)] = 0.0
-    return _nearest(values, columns @ values[: columns.shape[1]] - force, force)
+    return _nearest(values, columns @ values - force, force)
 
 
 def nearest_constant(curve: FloatArray) -> Nearest:
@@ -169,8 +168,7 @@ def knots(parts: Iterable[Part], coordinate: str) -> list[float]:
     return [x for p in parts if p.element.stores and p.element.acts_on == coordinate for x in p.element.breaks]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Stops:
+class Stops(NamedTuple):
     """Ends of the range (rad), stiffness of both (N m/rad; 0 if rigid), and each one's damping (N m s/rad2); along a
     length in m, N/m and N s/m2.
     """
@@ -210,11 +208,10 @@ class OneJoint:
 
 
 def check_exportable(model: Model, mass: float | None) -> None:
-    """Refuse a mechanism that does not say what its joints are, and a second mass (kg) for a model that has one."""
-    mechanism = model.mechanism
-    if not mechanism.joints:
+    """Refuse a mechanism without declared joints, and a second mass (kg) for a model that has one."""
+    if not model.mechanism.joints:
         raise PalpateError(f"model {model.name!r}: its mechanism does not say which joints it has")
-    if mass is not None and mechanism.main is None:
+    if mass is not None and model.mechanism.main is None:
         raise PalpateError(f"model {model.name!r} knows its mass: do not give another")
 
 
@@ -256,9 +253,8 @@ def one_joint(model: Model, mass: float | None) -> OneJoint:
 def _along(joint: Joint, phi: FloatArray) -> float:
     """Inertia of a body along a joint through its origin."""
     xx, xy, xz, yy, yz, zz = phi[4:]
-    axis = np.array(joint.axis)
-    about = axis @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ axis
-    return float(phi[0] if joint.kind == "slide" else about)
+    I, axis = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), np.array(joint.axis)
+    return float(phi[0] if joint.kind == "slide" else axis @ I @ axis)
 
 
 def _stops(
@@ -304,38 +300,35 @@ def _body(
 ) -> tuple[FloatArray, float, list[str]]:
     """phi of the body, inertia that the joint adds, and what is not known of them; `inertia` is along the joint."""
     phi, weight = total_phi(parts), total_phi(parts, inertial=False)
-    weight = np.zeros(10) if weight is None else weight
-    if phi is not None:
-        if mass is not None:
-            raise PalpateError(f"model {model.name!r} knows its mass, {phi[0]:.6g} kg: do not give another")
-        check_consistent(phi + weight, f"model {model.name!r}, rigid body and gravity together")
-        return phi + weight, inertia, []
-    if not inertia > 0:
+    mc = np.zeros(3) if weight is None else weight[1:4]
+    known = float(phi[0]) if phi is not None else inertia if joint.kind == "slide" else None
+    if phi is None and not inertia > 0:
         raise PalpateError(f"model {model.name!r} has no inertia to move: add an inertia or a rigid body")
+    if mass is not None and known is not None:
+        raise PalpateError(f"model {model.name!r} knows its mass, {known:.6g} kg: do not give another")
+    if phi is not None:
+        phi = phi if weight is None else phi + weight
+        check_consistent(phi, f"model {model.name!r}, rigid body and gravity together")
+        return phi, inertia, []
     if joint.kind == "slide":
-        if mass is not None:
-            raise PalpateError(f"model {model.name!r} knows its mass, {inertia:.6g} kg: do not give another")
         about = inertia * _ROUND**2
         lost = f"centre of mass and inertia are not known: the origin and {about:.4g} kg m2 are made up"
         return phi_from_mass_properties(inertia, np.zeros(3), about * np.eye(3)), 0.0, [f"the body's {lost}"]
-    mc = weight[1:4]
     least = float(mc @ mc) / inertia
     if mass is not None and not (math.isfinite(mass) and mass > least):
         raise PalpateError(
             f"model {model.name!r}: a body of {inertia:.4g} kg m2 and this gravity needs > {least:.4g} kg"
         )
     some = max(inertia, 2 * least) if mass is None else mass  # as if its radius of gyration were 1 m
-    centre = mc / some
-    about = inertia - some * float(centre @ centre)
+    about = inertia - float(mc @ mc) / some
     lost = f"the body's inertia across the axis is not known: {about:.4g} kg m2 about its centre of mass is made up"
     if mass is None:
         lost = f"the body's mass is not known: {some:.4g} kg is made up, and forces in the bearings with it; {lost}"
-    return phi_from_mass_properties(some, centre, about * np.eye(3)), 0.0, [lost]
+    return phi_from_mass_properties(some, mc / some, about * np.eye(3)), 0.0, [lost]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WheelBody:
-    """One wheel: its name, its place along the axle (m, left), and phi about its own centre."""
+class WheelBody(NamedTuple):
+    """One wheel: its name, its place along the axle (m, left), and phi about its centre."""
 
     name: str
     place: float
@@ -347,24 +340,22 @@ def wheels_of(model: Model) -> tuple[FloatArray, list[WheelBody], list[str]]:
 
     The model's ten hold the wheel with its mass and inertia across the axle, Izz without that of its spin.
     """
-    wheel, phi = model.mechanism.wheel, known_phi(model)
+    wheel, phi, made_up = model.mechanism.wheel, known_phi(model), list[str]()
     assert wheel is not None
     half = 0.5 * wheel.track
     places = {"wheel_left": half, "wheel_right": -half} if half > 0 else {"wheel": 0.0}
     known = spin_inertia(parts_of(model))
     spin = (known or _LIGHT * float(phi[0]) * wheel.radius**2) / len(places)
-    made_up: list[str] = []
     if not known:
         made_up.append(
             f"the wheel's spin inertia is not known: {spin:.3g} kg m2 is made up, and adds {_LIGHT:g} of the mass to "
             "the inertia ahead"
         )
     mass, across = min(2 * spin / wheel.radius**2, 0.05 * float(phi[0])), 0.505 * spin
-    body, wheels = np.array(phi), list[WheelBody]()
-    for name, place in places.items():
-        inertia = np.diag([across, across, spin])
-        wheels.append(WheelBody(name, place, phi_from_mass_properties(mass, np.zeros(3), inertia)))
-        body = body - phi_from_mass_properties(mass, [0.0, 0.0, place], np.diag([across, across, 0.0]))
+    turning = phi_from_mass_properties(mass, np.zeros(3), np.diag([across, across, spin]))
+    wheels = [WheelBody(name, place, turning) for name, place in places.items()]
+    held = [phi_from_mass_properties(mass, [0.0, 0.0, w.place], np.diag([across, across, 0.0])) for w in wheels]
+    body = phi - np.sum(held, axis=0)
     if is_consistent(body):
         return body, wheels, made_up
     made_up.append(f"the body cannot hold its wheels: {len(wheels) * mass:.3g} kg of wheels are added to it")

@@ -219,15 +219,10 @@ def _add_line(root: ElementTree.Element, joint: str, knots: FloatArray, values: 
 
 def _tendon(root: ElementTree.Element, attributes: Mapping[str, str], shares: Mapping[str, str]) -> None:
     """A tendon whose length is a sum over joints."""
-    tendon = child(_section(root, "tendon"), "fixed", attributes)
+    section = root.find("tendon")
+    tendon = child(child(root, "tendon") if section is None else section, "fixed", attributes)
     for joint, share in shares.items():
         child(tendon, "joint", {"joint": joint, "coef": share})
-
-
-def _section(root: ElementTree.Element, tag: str) -> ElementTree.Element:
-    """The section of the file, made if it is not there."""
-    section = root.find(tag)
-    return child(root, tag) if section is None else section
 
 
 def _trimmed(values: FloatArray) -> str:
@@ -278,18 +273,13 @@ def _share(beyond: FloatArray) -> FloatArray:
 
 def _limits(root: ElementTree.Element, stops: Stops, joint: str, inertia: float, unit: str) -> dict[str, str]:
     """Attributes of the joint; the stops' damping c d d', d how far one is pressed, goes into the tree."""
-    attributes = {"range": numbers([stops.low, stops.high])}
-    if stops.stiffness:
-        soft = numbers([-stops.stiffness / inertia, 0.0])
-        attributes |= {"solreflimit": soft, "solimplimit": numbers([_SOFTEST, _SOFTEST, 1e-3, 0.5, 1.0])}
-    for side, ends, c in (
-        ("lowest", (stops.low, FAR), stops.damping_low),
-        ("highest", (-FAR, stops.high), stops.damping_high),
-    ):
+    (low, high, stiffness, *dampings), deep = stops, _DEEP[unit]
+    for side, ends, c in zip(("lowest", "highest"), ((low, FAR), (-FAR, high)), dampings, strict=True):
         if c:
-            deep = _DEEP[unit]
             _add_limit(root, f"{joint}_{side}", joint, ends, c * deep / inertia, (_PRESSED, deep))
-    return attributes
+    soft = {"solreflimit": numbers([-stiffness / inertia, 0.0])} if stiffness else {}
+    soft |= {"solimplimit": numbers([_SOFTEST, _SOFTEST, 1e-3, 0.5, 1.0])} if stiffness else {}
+    return {"range": numbers([low, high]), **soft}
 
 
 def _add_limit(
@@ -349,7 +339,7 @@ def _rolling(
     if feet:
         stand = dict(zip(mechanism.state, rest(model), strict=True))
         places = [*(stand.get(name, 0.0) for name in chain), *(0.0 for _ in wheels)]
-        child(_section(root, "keyframe"), "key", {"name": "rest", "qpos": numbers(places)})
+        child(child(root, "keyframe"), "key", {"name": "rest", "qpos": numbers(places)})
         left_out.append(
             "MuJoCo begins with all angles zero, where the feet are in the ground: load the keyframe rest "
             "(mj_resetDataKeyframe), in which it stands"
@@ -371,7 +361,7 @@ def _add_feet(
         child(body, "geom", {**shape, "condim": "3" if mu else "1", "friction": f"{mu!r} 0 0", "solref": "0.005 1"})
     if feet:
         left_out.append(
-            f"{names_of(list(feet.values()))}: stiffness and damping of a foot; MuJoCo's own contact stands in their "
+            f"{names_of(feet.values())}: stiffness and damping of a foot; MuJoCo's own contact stands in their "
             f"place, and begins {1e3 * _FOOT_RADIUS:g} mm early"
         )
     if rubbing:
@@ -439,7 +429,7 @@ def _add_laws(
 def _can_say(part: Part, sums: Mapping[str, object], chain: Mapping[str, object]) -> bool:
     """Whether an element acts along a known coordinate and looks at no other."""
     e = part.element
-    if e.acts_on not in sums or any(name != e.acts_on for name in e.looks_at) or e.stops is not None:
+    if e.acts_on not in sums or {*e.looks_at} - {e.acts_on} or e.stops is not None:
         return False
     curves = _curves((part,), e.acts_on)
     only_resists = not np.any(curves.inertia()) and not np.any(curves.at_rest(np.zeros(1)))

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -48,14 +48,12 @@ _SMALL, _SAMPLES = 1e-5, 400
 _RANK, _NOTHING = 1e-6, 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class _Law:
+class _Law(NamedTuple):
     """F = mass a + damping v + stiffness x along one axis of the control frame, in SI units, and what that leaves out.
 
     `true_stiffness` is the object's. `constant`: force that holds the object at rest there; `dry`: level of dry
-    friction; `rms` and `largest`: error of the law and the largest force of the full model along the axis in the
-    standard motion; `rms_without`: the error once the constant is known; `across`: largest change of the force along
-    the other axes meanwhile, which independent axes lose.
+    friction. Of the standard motion: RMS error of the law, the same once the constant is known, the full model's
+    largest force, and the largest change of force along the other axes, which independent axes lose.
     """
 
     mass: float
@@ -131,21 +129,18 @@ def _positions(model: Model, state: Sequence[float] | FloatArray | None) -> Floa
 
 
 def default_positions(model: Model) -> FloatArray:
-    """The middle of the main coordinate's range; else zero, upright, its feet clear of the ground."""
-    mechanism = model.mechanism
-    positions = np.array(rest(model)[: -len(mechanism.accelerations)])
-    if mechanism.main is not None:
-        positions[0] = 0.5 * sum(moving_range(model, (0.0, 0.0)))
-    return _lifted(model) if has_feet(model) else positions
-
-
-def _lifted(model: Model) -> FloatArray:
-    """As it stands, then pitched until its feet stay clear of the ground through the standard motion."""
-    state, at = list(rest(model)), model.mechanism.state.index("pitch")
-    for degrees, way in ((d, way) for d in range(60) for way in (1, -1)):
-        pitched = [x + way * math.radians(degrees) if i == at else x for i, x in enumerate(state)]
+    """The middle of the main coordinate's range; else zero, upright, pitched until the feet stay clear of the ground
+    through the standard motion.
+    """
+    state, names, n = list(rest(model)), model.mechanism.state, len(model.mechanism.accelerations)
+    if model.mechanism.main is not None:
+        state[0] = 0.5 * sum(moving_range(model, (0.0, 0.0)))
+    if not has_feet(model):
+        return np.array(state[:-n])
+    for pitch in (way * math.radians(degrees) for degrees in range(60) for way in (1, -1)):
+        pitched = [x + pitch * (name == "pitch") for x, name in zip(state, names, strict=True)]
         if feet_height(model, pitched) >= _AMPLITUDE:
-            return np.array(pitched[: -len(model.mechanism.accelerations)])
+            return np.array(pitched[:-n])
     raise PalpateError(f"model {model.name!r}: no pitch lifts its feet off the ground; give a state")
 
 
@@ -166,9 +161,9 @@ def _control_frame(model: Model, positions: FloatArray, handle: FloatArray) -> t
     """R_body_control and what its axes are."""
     mechanism = model.mechanism
     if mechanism.wheel is not None:
-        state = {**dict(zip(mechanism.state, [*positions, *[0.0] * len(mechanism.accelerations)], strict=True))}
-        state |= {name: 0.0 for name in ("x", "y", "yaw") if name in state}
-        return np.array(mechanism.place(list(state.values()), FLOATS)[0], dtype=float).T, "x ahead, y left, z up"
+        still = [*positions, *[0.0] * len(mechanism.accelerations)]
+        state = [0.0 if n in ("x", "y", "yaw") else x for n, x in zip(mechanism.state, still, strict=True)]
+        return np.array(mechanism.place(state, FLOATS)[0], dtype=float).T, "x ahead, y left, z up"
     if _floats(mechanism):
         return np.eye(3), "those of the body frame"
     axis = np.array(mechanism.joints[0].axis)
@@ -231,19 +226,15 @@ def _local_laws(model: Model, positions: FloatArray, R_body_control: FloatArray,
 def _errors(
     model: Model, positions: FloatArray, T: FloatArray, axis: int, law: Sequence[float], constant: FloatArray
 ) -> tuple[float, float, float, float]:
-    """Of the standard motion along one axis: RMS error, the same without the constant, largest force, largest
-    change across.
-    """
-    t = np.arange(_SAMPLES) / _SAMPLES
-    w = 2 * math.pi * _FREQUENCY_HZ
-    x = _AMPLITUDE * np.sin(2 * math.pi * t)
-    v, a = w * _AMPLITUDE * np.cos(2 * math.pi * t), -w * w * x
-    states = np.hstack([_moved(model, positions, np.outer(x, T[:, axis])), np.outer(v, T[:, axis])])
-    forces = _forces(model, states, np.outer(a, T[:, axis])) @ T
+    """Of the standard motion along one axis: the last four numbers of a law."""
+    phase, w = 2 * math.pi * np.arange(_SAMPLES) / _SAMPLES, 2 * math.pi * _FREQUENCY_HZ
+    x, v = _AMPLITUDE * np.sin(phase), w * _AMPLITUDE * np.cos(phase)
+    a, way = -w * w * x, T[:, axis]
+    states = np.hstack([_moved(model, positions, np.outer(x, way)), np.outer(v, way)])
+    forces = _forces(model, states, np.outer(a, way)) @ T
     error = law[0] * a + law[1] * v + law[2] * x - forces[:, axis]
-    others = np.delete(forces - constant, axis, axis=1)
-    largest = float(np.abs(forces[:, axis]).max())
-    return rms(error), rms(error + constant[axis]), largest, float(np.abs(others).max(initial=0.0))
+    others = np.abs(np.delete(forces - constant, axis, axis=1)).max(initial=0.0)
+    return rms(error), rms(error + constant[axis]), float(np.abs(forces[:, axis]).max()), float(others)
 
 
 def _forces(model: Model, states: FloatArray, accelerations: FloatArray) -> FloatArray:
@@ -255,13 +246,10 @@ def _forces(model: Model, states: FloatArray, accelerations: FloatArray) -> Floa
 
 def _row_speeds(model: Model, states: FloatArray) -> FloatArray:
     """(samples, row, speed): the speeds that the rows work on per speed of the state."""
-    mechanism, count = model.mechanism, len(states)
-    n = len(mechanism.accelerations)
-    columns: list[FloatArray] = []
-    for unit in np.eye(n):
-        speeds = mechanism.row_speeds([*states[:, :-n].T, *(np.full(count, u) for u in unit)], ARRAYS)
-        columns.append(np.stack([np.broadcast_to(x, count) for x in speeds], axis=1))
-    return np.stack(columns, axis=2)
+    count, n = len(states), len(model.mechanism.accelerations)
+    each = [*np.repeat(states[:, :-n], n, axis=0).T, *np.tile(np.eye(n), count)]
+    speeds = [np.broadcast_to(x, count * n) for x in model.mechanism.row_speeds(each, ARRAYS)]
+    return np.stack(speeds).reshape(len(speeds), count, n).swapaxes(0, 1)
 
 
 def _moved(model: Model, positions: FloatArray, ways: FloatArray) -> FloatArray:
@@ -276,11 +264,9 @@ def _moved(model: Model, positions: FloatArray, ways: FloatArray) -> FloatArray:
 
 def _independent(J: FloatArray) -> list[int]:
     """Axes in their order, each that can move apart from those before it."""
-    size = float(np.abs(J).max(initial=0.0))
-    chosen: list[int] = []
+    chosen, least = list[int](), _RANK * float(np.abs(J).max(initial=0.0))
     for i in range(6):
-        if size > 0 and np.linalg.matrix_rank(J[[*chosen, i]], tol=_RANK * size) > len(chosen):
-            chosen.append(i)
+        chosen += [i] if np.linalg.matrix_rank(J[[*chosen, i]], tol=least) > len(chosen) else []
     return chosen
 
 

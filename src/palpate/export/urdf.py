@@ -63,7 +63,7 @@ def _one_joint(root: ElementTree.Element, model: Model, one: OneJoint, left_out:
             phi = heavier
         else:
             size = f"{one.armature:.4g} {curves.on('kg m2')}"
-            lost.append(f"inertia of the joint, {size}: no link can have it beside the body's own")
+            lost.append(f"inertia of the joint, {size}: no link can have it beside that of the body")
     left_out += [*one.left_out, *lost]
     held = np.abs(curves.at_rest(curves.grid))
     if held.any():
@@ -75,8 +75,7 @@ def _one_joint(root: ElementTree.Element, model: Model, one: OneJoint, left_out:
     _link(root, link, phi)
     limited = one.joint.kind == "slide" or one.stops is not None
     kind = "prismatic" if one.joint.kind == "slide" else "revolute" if limited else "continuous"
-    joint = _joint(root, name, kind, "world", link, one.R_world_body)
-    child(joint, "axis", {"xyz": axis_text(one.joint.axis)})
+    joint = _joint(root, name, kind, "world", link, axis_text(one.joint.axis), one.R_world_body)
     if limited:
         low, high = (-FAR, FAR) if one.stops is None else (one.stops.low, one.stops.high)
         child(joint, "limit", {"lower": numbers(low), "upper": numbers(high), **_NO_LIMIT})
@@ -94,18 +93,13 @@ def _planar(root: ElementTree.Element, model: Model, left_out: list[str]) -> str
     moved = spin / R**2 or _CARRIAGE * float(phi[0])
     if not spin:
         left_out.append(f"a carriage of {moved:.3g} kg is made up: programs want a mass for each link that moves")
-    carriage = np.array([moved, 0, 0, 0, *(0.4 * moved * R**2 * np.eye(3))[np.triu_indices(3)]])
-    _link(root, "carriage", carriage)
+    _link(root, "carriage", np.array([moved, 0, 0, 0, *(0.4 * moved * R**2 * np.eye(3))[np.triu_indices(3)]]))
     _link(root, body, phi)
-    R_world_body = np.array(model.mechanism.R_world_body)
-    ahead = _joint(root, "x", "prismatic", "world", "carriage", R_world_body, (0.0, 0.0, R))
-    child(ahead, "axis", {"xyz": "0 -1 0"})
+    upright = np.array(model.mechanism.R_world_body)
+    ahead = _joint(root, "x", "prismatic", "world", "carriage", "0 -1 0", upright, (0.0, 0.0, R))
     child(ahead, "limit", {"lower": numbers(-FAR), "upper": numbers(FAR), **_NO_LIMIT})
-    pitch = _joint(root, "pitch", "continuous", "carriage", body)
-    child(pitch, "axis", {"xyz": "0 0 1"})
-    damping, friction = _constants(parts, ("wheel",))
-    _dynamics(ahead, damping / R**2, friction / R)
-    _dynamics(pitch, *_constants(parts, ("pitch",)))
+    _dynamics(ahead, *(_constants(parts, ("wheel",)) / [R**2, R]))
+    _dynamics(_joint(root, "pitch", "continuous", "carriage", body, "0 0 1"), *_constants(parts, ("pitch",)))
     left_out += _lost(parts, ("wheel", "pitch"))
     return "Joints: x (ahead, m) and pitch (rad), as palpate's state."
 
@@ -117,22 +111,19 @@ def _rolling(root: ElementTree.Element, model: Model, left_out: list[str]) -> st
     phi, wheels, lost = joints.wheels_of(model)
     _link(root, body, phi)
     _joint(root, "free", "floating", "world", body)
-    shared = np.array(_constants(parts, ("wheel", "bearing"))) / len(wheels)
     for one in wheels:
         shape = child(child(_link(root, one.name, one.phi), "collision"), "geometry")
         child(shape, "sphere", {"radius": numbers(wheel.radius)})
-        joint = _joint(root, one.name, "continuous", body, one.name, _AT_ZERO, (0.0, 0.0, one.place))
-        child(joint, "axis", {"xyz": "0 0 1"})
-        single = np.array(_constants(parts, (one.name,))) if len(wheels) > 1 else np.zeros(2)
-        _dynamics(joint, *(shared + single))
+        joint = _joint(root, one.name, "continuous", body, one.name, "0 0 1", place=(0.0, 0.0, one.place))
+        single = _constants(parts, (one.name,)) * (len(wheels) > 1)
+        _dynamics(joint, *(_constants(parts, ("wheel", "bearing")) / len(wheels) + single))
     held = ("wheel", "bearing", *(w.name for w in wheels))
     ground = [p.name for p in parts if _is_constant(p, held) and p.element.acts_on != "bearing"]
     if ground:
         lost.append(
             f"{', '.join(ground)}: in the bearing instead of on the ground, so that the body feels their moment"
         )
-    lost.append("the ground: rolling without slip needs one with friction")
-    left_out += [*lost, *_lost(parts, held)]
+    left_out += [*lost, "the ground: rolling without slip needs one with friction", *_lost(parts, held)]
     if wheel.moves == "upright":
         left_out.append("camber, which the wheels hold at zero: the joint 'free' leaves it to the ground")
     return "The joint 'free' floats: body frame B in the world; each wheel turns in its bearing (z of B, left)."
@@ -143,18 +134,15 @@ def _is_constant(part: Part, coordinates: tuple[str, ...]) -> bool:
     return part.element.constant in ("damping", "friction") and part.element.acts_on in coordinates
 
 
-def _constants(parts: list[Part], coordinates: tuple[str, ...]) -> tuple[float, float]:
-    """Damping and dry friction along these coordinates."""
-    acting = [p for p in parts if _is_constant(p, coordinates)]
-    damping, friction = (
-        float(sum(p.p[0] for p in acting if p.element.constant == kind)) for kind in ("damping", "friction")
-    )
-    return damping, friction
-
-
 def _lost(parts: list[Part], coordinates: tuple[str, ...]) -> list[str]:
     lost = [p for p in parts if p.phi is None and not p.element.spin and not _is_constant(p, coordinates)]
     return [f"{p.name} ({p.element.type} on {p.element.acts_on}): URDF cannot say it" for p in lost]
+
+
+def _constants(parts: list[Part], coordinates: tuple[str, ...]) -> FloatArray:
+    """Damping and dry friction along these coordinates."""
+    acting = [(p.element.constant, float(p.p[0])) for p in parts if _is_constant(p, coordinates)]
+    return np.array([sum(x for kind, x in acting if kind == wanted) for wanted in ("damping", "friction")])
 
 
 def _link(root: ElementTree.Element, name: str, phi: FloatArray) -> ElementTree.Element:
@@ -174,6 +162,7 @@ def _joint(
     kind: str,
     parent: str,
     link: str,
+    axis: str = "",
     R: FloatArray = _AT_ZERO,
     place: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> ElementTree.Element:
@@ -181,6 +170,8 @@ def _joint(
     child(joint, "parent", {"link": parent})
     child(joint, "child", {"link": link})
     child(joint, "origin", {"xyz": numbers(place), "rpy": numbers(_roll_pitch_yaw(R))})
+    if axis:
+        child(joint, "axis", {"xyz": axis})
     return joint
 
 

@@ -32,7 +32,7 @@ from palpate.motion.offset import Offset, angular_velocity, window_mean
 from palpate.motion.rolling import RollingMotion
 from palpate.physics.arrays import FloatArray, least_squares
 from palpate.physics.motion import Motion
-from palpate.recording import FORMATS, Channel, Clock, Recording
+from palpate.recording import FORMATS, Channel, Recording
 from palpate.recording.gates import check_channels
 from palpate.report import plots
 from palpate.report.fit_plots import DEVICES, clock_figure
@@ -148,26 +148,22 @@ def describe(recording: Recording, unit_remedy: str = "--time-unit ms") -> dict[
         first, last = (float(c.times_s[0]), float(c.times_s[-1])) if len(c) else (None, None)
         data = {"name": c.name, "samples": len(c), "rate_hz": finite(c.rate_hz), "from_s": first, "to_s": last}
         data |= {"gaps": c.gaps, "largest_gap_s": finite(c.largest_gap_s), "jitter_s": finite(c.jitter_s)}
-        hint = f"times look like milliseconds: {unit_remedy}" if stated and _looks_like_ms(c) else None
-        clocks.append(data | {"hint": hint})
+        # nobody records hands below 5 Hz, but whole milliseconds read as seconds look like that
+        step = float(np.median(np.diff(c.times_s))) if len(c) > 2 else 0.0
+        in_ms = stated and 1 <= round(step) <= 20 and abs(step - round(step)) < 1e-6
+        clocks.append(data | {"hint": f"times look like milliseconds: {unit_remedy}" if in_ms else None})
     channels = [_describe_channel(channel) for channel in recording.channels.values()]
     return {"file": str(recording.source), "format": recording.format, "clocks": clocks, "channels": channels}
-
-
-def _looks_like_ms(clock: Clock) -> bool:
-    """Nobody records hands below 5 Hz, but whole milliseconds read as seconds look like that."""
-    step = float(np.median(np.diff(clock.times_s))) if len(clock) > 2 else 0.0
-    return 1 <= round(step) <= 20 and abs(step - round(step)) < 1e-6
 
 
 def _describe_channel(channel: Channel) -> dict[str, Any]:
     known = channel.samples[np.isfinite(channel.samples).reshape(len(channel.samples), -1).all(axis=1)]
     second = np.diff(known, n=2, axis=0)
     data = {"name": channel.name, "unit": channel.unit, "frame": channel.frame, "clock": channel.clock.name}
-    data |= {"missing": channel.missing, "lowest": float(known.min()) if len(known) else None}
-    data |= {"highest": float(known.max()) if len(known) else None}
+    low, high = (float(known.min()), float(known.max())) if len(known) else (None, None)
     # white noise has second differences of variance 6 sigma^2; motion hardly has any
-    return data | {"noise": float(np.median(np.abs(second)) / 0.6745 / 6**0.5) if len(second) else None}
+    noise = float(np.median(np.abs(second)) / 0.6745 / 6**0.5) if len(second) else None
+    return data | {"missing": channel.missing, "lowest": low, "highest": high, "noise": noise}
 
 
 def _recording(recording: Recording, no_body: bool) -> Iterator[Block | None]:
@@ -199,9 +195,8 @@ def _channels_table(recording: Recording, described: Mapping[str, Any]) -> Table
         marker, lost = channel.samples.ndim == 2 and channel.unit == "m", data["missing"]
         cells = {"channel": channel.name, "unit": "mm" if marker else channel.unit}
         cells["missing"] = f"{lost} ({_percent(lost / len(channel.samples))})" if lost else "-"
-        for key, digits in (("lowest", 5), ("highest", 5), ("noise", 3)):
-            value = data[key]
-            cells[key] = "-" if value is None else f"{(1e3 if marker else 1.0) * value:.{digits}g}"
+        sizes = {key: data[key] and (1e3 if marker else 1.0) * data[key] for key in ("lowest", "highest", "noise")}
+        cells |= {k: "-" if v is None else f"{v:.{3 if k == 'noise' else 5}g}" for k, v in sizes.items()}
         cells["frame"] = channel.frame or "-"
         cells |= {"clock": channel.clock.name} if len(recording.clocks) > 1 else {}
         records.append(cells | ({"fault": fault} if any(faults) else {}))
@@ -211,19 +206,17 @@ def _channels_table(recording: Recording, described: Mapping[str, Any]) -> Table
 def _faults(recording: Recording, channel: Channel) -> str:
     if channel.samples.ndim != 1 or len(channel.samples) == 0:
         return ""
-    gates = dict.fromkeys(f.cause for f in check_channels(recording, [channel.name]))
-    return ", ".join(_REMARKS[gate] for gate in gates if gate in _REMARKS)
+    causes = dict.fromkeys(f.cause for f in check_channels(recording, [channel.name]))
+    return ", ".join(_REMARKS[cause] for cause in causes if cause in _REMARKS)
 
 
 def _hidden_markers(recording: Recording) -> Block | None:
     """When markers were hidden that could not be taken for a body."""
     names = [n for n, c in recording.channels.items() if c.samples.ndim == 2 and c.unit == "m" and len(c.samples)]
-    if not any(recording.channels[name].missing for name in names):
+    clocks = {id(recording.channels[name].clock) for name in names}
+    if len(clocks) != 1 or not any(recording.channels[name].missing for name in names):
         return None
-    try:
-        markers = markers_of(recording, names)
-    except DataProblem:  # several clocks
-        return None
+    markers = markers_of(recording, names)
     states = np.where(markers.seen, 0, len(_STATES) - 1).astype(np.int8)
     return _timeline(markers, markers.names, states, "Dark is where a marker was hidden.", "hidden")
 
@@ -400,14 +393,13 @@ def _timeline(
 
 def _marker_states(body: Body) -> NDArray[np.int8]:
     """(frames, markers of the cloud) index into the states of a marker, the gravest that applies."""
-    stored = body.markers
-    raw, times = stored.seen[:, [stored.names.index(name) for name in body.cloud.names]], stored.times_s
+    stored, names = body.markers, body.cloud.names
+    raw = stored.seen[:, [stored.names.index(name) for name in names]]
     states = np.zeros(raw.shape, dtype=np.int8)
     for kind, state in (("moved", 1), ("swapped", 2)):
         for f in (f for f in body.checked.faults if f.kind == kind):
-            when = (times >= f.interval_s[0]) & (times <= f.interval_s[1])
-            for name in f.names:
-                states[when, body.cloud.names.index(name)] = state
+            when = (stored.times_s >= f.interval_s[0]) & (stored.times_s <= f.interval_s[1])
+            states[np.ix_(when, [names.index(name) for name in f.names])] = state
     source, kept = body.filled.source, body.checked.markers.seen
     states[source == Source.BODY] = 3
     states[source == Source.SPLINE] = 4
@@ -418,15 +410,12 @@ def _marker_states(body: Body) -> NDArray[np.int8]:
 
 def _columns(x: FloatArray, states: NDArray[np.int8]) -> tuple[FloatArray, FloatArray]:
     """Even columns over x, each with the gravest state of its frames; NaN where there is no frame."""
-    if len(x) < 2:
-        return x, states.astype(float)
-    step = float(np.median(np.diff(x)))
+    step = float(np.median(np.diff(x))) if len(x) > 1 else 1.0
     count = min(_COLUMNS, round(float(x[-1] - x[0]) / step) + 1)
     edges = np.linspace(float(x[0]) - step / 2, float(x[-1]) + step / 2, count + 1)
-    at = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, count - 1)
-    worst = np.full((count, states.shape[1]), -1, dtype=np.int8)
-    np.maximum.at(worst, at, states)
-    return (edges[1:] + edges[:-1]) / 2, np.where(worst < 0, np.nan, worst)
+    worst = np.full((count, states.shape[1]), np.nan)
+    np.fmax.at(worst, np.clip(np.searchsorted(edges, x, side="right") - 1, 0, count - 1), states)
+    return (edges[1:] + edges[:-1]) / 2, worst
 
 
 def _cloud_in_space(body: Body, frames: Mapping[str, FloatArray]) -> Figure:
@@ -505,14 +494,14 @@ def _evidence(offset: Offset, clock: ClockMap) -> Offset:
 def _overlays(inspection: Inspection, name: str, device: Instrument, clock: ClockMap) -> Iterator[Figure]:
     """The signals as stored and aligned, over the whole recording and over the liveliest seconds."""
     for pair in _pairs(inspection, name, device, clock):
-        aligned = clock.to_reference(pair.device_s)
-        low, high = float(max(pair.times_s[0], aligned[0])), float(min(pair.times_s[-1], aligned[-1]))
-        if high > low:
-            ends = (float(min(pair.times_s[0], aligned[0])), float(max(pair.times_s[-1], aligned[-1])))
-            start = _liveliest(pair.times_s, pair.expected, low, high)
+        times, aligned = pair.times_s, clock.to_reference(pair.device_s)
+        shared = (times >= aligned[0]) & (times <= aligned[-1])
+        if shared.any():
+            ends = float(min(times[0], aligned[0])), float(max(times[-1], aligned[-1]))
+            start = _liveliest(times[shared], pair.expected[shared])
             say = "Aligned, the curves should lie on each other from the first second to the last."
             yield _overlaid(pair, aligned, ends, "", say)
-            zoom = (start, min(start + _ZOOM_S, high))
+            zoom = start, min(start + _ZOOM_S, float(times[shared][-1]))
             yield _overlaid(pair, aligned, zoom, ": the liveliest seconds", "Aligned, every peak should coincide.")
 
 
@@ -537,8 +526,8 @@ def _overlaid(pair: _Pair, aligned: FloatArray, span: tuple[float, float], part:
 def _drift_lines(clocks: Mapping[str, ClockMap], inspection: Inspection) -> Figure:
     """How the offsets change over the recording, with their intervals."""
     spans = [d.clock.to_reference(d.even.times_s[[0, -1]]) for d in inspection.devices.values() if d.clock is not None]
-    t = np.linspace(min(float(s[0]) for s in spans), max(float(s[1]) for s in spans), 41)
-    zero, data = plots.zero_of(t), list[Json]()
+    t, data = np.linspace(np.min(spans), np.max(spans), 41), list[Json]()
+    zero = plots.zero_of(t)
     for colour, (name, clock) in enumerate(clocks.items()):
         low, high = clock.interval_at(t)
         around = 1e3 * (np.concatenate([low, high[::-1]]) - clock.offset_s)
@@ -558,12 +547,12 @@ def _pairs(inspection: Inspection, name: str, device: Instrument, clock: ClockMa
     if name != "imu" or inspection.body is None:
         return _loads(inspection, device, clock) if name == "wrench" else []
     at, omega, _ = angular_velocity(inspection.body.poses)
-    device_s = device.even.times_s
-    gyroscope = without_lost(device_s, device.even.x[:, 3:6], device.even.lost)
+    even = device.even
+    gyroscope = without_lost(even.times_s, even.x[:, 3:6], even.lost)
     # the angular speed is the same in every frame
-    speeds = [np.linalg.norm(window_mean(t, x, _HALF_S), axis=1) for t, x in ((at, omega), (device_s, gyroscope))]
+    speeds = [np.linalg.norm(window_mean(t, x, _HALF_S), axis=1) for t, x in ((at, omega), (even.times_s, gyroscope))]
     names = ("Angular speed by markers and gyroscope", "rad/s", "markers", "gyroscope")
-    return [_Pair(names, at, speeds[0], device_s, speeds[1])]
+    return [_Pair(names, at, speeds[0], even.times_s, speeds[1])]
 
 
 def _loads(inspection: Inspection, wrench: Instrument, clock: ClockMap) -> list[_Pair]:
@@ -593,25 +582,20 @@ def _reference_motion(inspection: Inspection) -> Motion | None:
     """The motion that the load cell's clock was compared with, on the reference clock."""
     imu = inspection.devices.get("imu")
     if imu is not None and imu.clock is not None:
-        x = imu.even.x
-        felt = imu_motion(imu.even.times_s, x[:, :3], x[:, 3:6], np.eye(4), PARALLEL)
-        return Motion(imu.clock.to_reference(felt.times_s), felt.specific_acceleration, felt.omega, felt.omega_dot)
+        felt = imu_motion(imu.even.times_s, imu.even.x[:, :3], imu.even.x[:, 3:6], np.eye(4), PARALLEL)
+        return replace(felt, times_s=imu.clock.to_reference(felt.times_s))
     try:
         return None if inspection.body is None else pose_motion(inspection.body.poses, gravity=(0, 0, -9.80665)).motion
     except DataProblem:  # a stated clock needs no derivatives
         return None
 
 
-def _liveliest(t: FloatArray, y: FloatArray, low: float, high: float) -> float:
-    """Start of the seconds, inside what both saw, in which the signal changes most."""
-    inside = (t >= low) & (t <= high) & np.isfinite(y)
-    t, y = t[inside], y[inside]
-    starts = t[t + _ZOOM_S <= t[-1]] if len(t) > 2 else t[:0]
-    if not len(starts):
-        return float(t[0]) if len(t) > 2 else low
-    travel = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(y)))])
-    gained = travel[np.searchsorted(t, starts + _ZOOM_S)] - travel[: len(starts)]
-    return float(starts[int(gained.argmax())])
+def _liveliest(t: FloatArray, y: FloatArray) -> float:
+    """Start of the seconds in which the signal changes most."""
+    travel = np.cumsum(np.nan_to_num(np.abs(np.diff(y, prepend=y[:1]))))
+    starts = np.flatnonzero(t + _ZOOM_S <= t[-1])
+    gained = travel[np.searchsorted(t, t[starts] + _ZOOM_S)] - travel[starts]
+    return float(t[starts[gained.argmax()] if len(starts) else 0])
 
 
 def _at(at_s: FloatArray, times_s: FloatArray, x: FloatArray) -> FloatArray:
@@ -721,20 +705,21 @@ def _hinge(motion: CapturedMotion) -> Iterator[_Part]:
     hinge, turned = motion.hinge, motion.hinge_motion
     if hinge is None:
         return
-    rows = {"range of the angle": f"{np.degrees(hinge.range_rad):.2f} deg"}
-    rows["axis in the capture frame"] = _vector(hinge.T_world_hinge[:3, 2])
-    if np.isfinite(hinge.direction_std_rad):
-        rows["its direction, ± 95 %"] = f"{1.96 * np.degrees(hinge.direction_std_rad):.3f} deg"
-    rows["a point of it"] = ", ".join(f"{1e3 * v:+.1f}" for v in hinge.T_world_hinge[:3, 3]) + " mm"
-    if np.isfinite(hinge.direction_std_rad):
-        rows["its place, ± 95 %"] = f"{1.96e3 * hinge.point_std_m:.2f} mm"
-    rows["tilting off the axis (rms)"] = f"{np.degrees(hinge.tilt_rms_rad):.3f} deg"
-    rows["sliding off the axis (rms)"] = f"{1e3 * hinge.slide_rms_m:.2f} mm"
+    known = bool(np.isfinite(hinge.direction_std_rad))
+    rows = {
+        "range of the angle": f"{np.degrees(hinge.range_rad):.2f} deg",
+        "axis in the capture frame": _vector(hinge.T_world_hinge[:3, 2]),
+        "its direction, ± 95 %": f"{1.96 * np.degrees(hinge.direction_std_rad):.3f} deg" if known else "",
+        "a point of it": ", ".join(f"{1e3 * v:+.1f}" for v in hinge.T_world_hinge[:3, 3]) + " mm",
+        "its place, ± 95 %": f"{1.96e3 * hinge.point_std_m:.2f} mm" if known else "",
+        "tilting off the axis (rms)": f"{np.degrees(hinge.tilt_rms_rad):.3f} deg",
+        "sliding off the axis (rms)": f"{1e3 * hinge.slide_rms_m:.2f} mm",
+    }
     if motion.inclination_rad is not None:
         lean, std = (float(np.degrees(v)) for v in motion.inclination_rad)
         words = f" ± {1.96 * std:.3f} deg (95 %)" if np.isfinite(std) else " deg, if the capture frame is level"
         rows["leaning from the vertical"] = f"{lean:.3f}{words}"
-    yield Table(("hinge", ""), tuple(rows.items()))
+    yield Table(("hinge", ""), tuple((name, text) for name, text in rows.items() if text))
     if turned is not None:
         yield partial(
             _rows_over_time,
@@ -751,14 +736,15 @@ def _wheel(rolls: RollingMotion | None) -> Iterator[_Part]:
     """How the object stood on its wheel: median and range of 95 % of the time."""
     if rolls is None:
         return
-    angles = {"pitch, deg": rolls.pitch_rad, "camber, deg": rolls.camber_rad, "heading, deg": rolls.yaw_rad}
-    signals = {"height of the axle, mm": 1e3 * rolls.height_m} | {n: np.degrees(x) for n, x in angles.items()}
-    rows: list[tuple[str, ...]] = []
-    for name, x in signals.items():
-        known = x[np.isfinite(x)]
-        rows.append(
-            (name, *(f"{v:.2f}" for v in np.quantile(known, (0.5, 0.025, 0.975)))) if len(known) else (name, *"---")
-        )
+    height, (pitch, camber, heading) = (
+        1e3 * rolls.height_m,
+        np.degrees([rolls.pitch_rad, rolls.camber_rad, rolls.yaw_rad]),
+    )
+    names = ("height of the axle, mm", "pitch, deg", "camber, deg", "heading, deg")
+    known = {n: x[np.isfinite(x)] for n, x in zip(names, (height, pitch, camber, heading), strict=True)}
+    rows = (
+        (n, *((f"{v:.2f}" for v in np.quantile(x, (0.5, 0.025, 0.975))) if len(x) else "---")) for n, x in known.items()
+    )
     yield table(rows, ("wheel", "median", "2.5 %", "97.5 %"))
     yield partial(
         _rows_over_time,
@@ -766,8 +752,8 @@ def _wheel(rolls: RollingMotion | None) -> Iterator[_Part]:
         "The height should be the wheel's radius and not change: waves mean a tilted capture frame or markers beside "
         "the axle, steps mean that the wheel was lifted.",
         rolls.contact.times_s,
-        {"axle height, mm": 1e3 * rolls.height_m[:, None], "heading, deg": np.degrees(rolls.yaw_rad)[:, None]}
-        | {"pitch, camber, deg": np.degrees(np.column_stack([rolls.pitch_rad, rolls.camber_rad]))},
+        {"axle height, mm": height[:, None], "heading, deg": heading[:, None]}
+        | {"pitch, camber, deg": np.column_stack([pitch, camber])},
         ("pitch", "camber"),
     )
 

@@ -4,16 +4,15 @@ the motion.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import cycle
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from palpate.experiment.stage.view import CoordinateSeries, View
-from palpate.identify.shapes import Profile
 from palpate.mechanisms.mechanism import Row
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, rms, runs, segment_mask
@@ -166,11 +165,9 @@ def _groups(spans: Sequence[tuple[float, float]]) -> list[list[tuple[float, floa
     """Spans that are drawn together, because little time lies between them."""
     groups: list[list[tuple[float, float]]] = []
     for span in sorted(spans):
-        together = [*(groups[-1] if groups else []), span]
-        if groups and sum(b - a for a, b in together) >= _DENSE * (span[1] - together[0][0]):
-            groups[-1].append(span)
-        else:
-            groups.append([span])
+        together = [*groups.pop(), span] if groups else [span]
+        dense = sum(b - a for a, b in together) >= _DENSE * (span[1] - together[0][0])
+        groups += [together] if dense else [together[:-1], [span]]
     return groups
 
 
@@ -202,7 +199,12 @@ def profiles(view: View) -> Figure | None:
             text += " ({} … {})".format(*(short(x * v) for v in p.interval))
         worst = float(np.nanmax(p.costs)) if np.isfinite(p.costs).any() else 0.0
         top = min(max(1.1 * worst, _LOWEST_COST), _HIGHEST_COST)
-        across = plots.x_title(f"{p.name}, {shown.unit}") | {"range": [x * v for v in _valley(p)]}
+        # the values that are worth a look: those not far out of question, and something on both sides
+        near = [p.value, *p.values[p.costs <= _HIGHEST_COST].tolist(), *(p.interval or ())]
+        ends = np.clip([min(near), max(near)], p.values.min(), p.values.max())
+        margin = 0.6 * float(np.ptp(ends)) or float(np.ptp(p.values))
+        reach = np.clip([ends[0] - margin, ends[1] + margin], p.values.min(), p.values.max())
+        across = plots.x_title(f"{p.name}, {shown.unit}") | {"range": (x * reach).tolist()}
         data, y = curve(x * p.values, np.minimum(p.costs, 1e6), p.name), {"range": [-0.05 * top, top]}
         panels.append(Panel("misfit / 95 % limit", (data,), tuple(marks), y, across, text))
     return plots.figure(
@@ -211,16 +213,6 @@ def profiles(view: View) -> Figure | None:
         "recording tells the value, a curve that stays below at an end that the value is an assumption.",
         panels,
     )
-
-
-def _valley(profile: Profile) -> tuple[float, float]:
-    """The values that are worth a look: those not far out of question, and something on both sides."""
-    first, last = float(profile.values.min()), float(profile.values.max())
-    near = profile.values[profile.costs <= _HIGHEST_COST]
-    places = np.clip([profile.value, *near.tolist(), *(profile.interval or ())], first, last)
-    low, high = float(places.min()), float(places.max())
-    margin = 0.6 * (high - low) or last - first
-    return max(first, low - margin), min(last, high + margin)
 
 
 # --- replay -----------------------------------------------------------------------------------------------------------
@@ -252,11 +244,15 @@ def replay(windows: Sequence[Window]) -> Figure | None:
 
 
 def _several_coordinates(windows: Sequence[Window], zero: float) -> Figure:
-    times, panels = _joined([w.times_s - zero for w in windows]), list[Panel]()
+    def joined(pieces: Iterable[FloatArray]) -> FloatArray:
+        """One after the other, with NaN between them."""
+        return np.concatenate([x for piece in pieces for x in (piece, [np.nan])])[:-1]
+
+    times, panels = joined(w.times_s - zero for w in windows), list[Panel]()
     for i, first in enumerate(windows[0].tracks):
         shown, parts = shown_in(first.unit), [w.tracks[i] for w in windows]
-        each = ([c.measured for c in parts], [c.simulated for c in parts])
-        measured, simulated = (shown.factor * _joined(pieces)[:_REPLAYED] for pieces in each)
+        each = joined(c.measured for c in parts), joined(c.simulated for c in parts)
+        measured, simulated = (shown.factor * y[:_REPLAYED] for y in each)
         data = _both(curve, times[:_REPLAYED], measured, simulated, "simulated")
         panels.append(Panel(f"{first.name}, {shown.unit}", data))
     return _lettered(
@@ -268,16 +264,10 @@ def _several_coordinates(windows: Sequence[Window], zero: float) -> Figure:
     )
 
 
-def _joined(pieces: Sequence[FloatArray]) -> FloatArray:
-    """One after the other, with NaN between them."""
-    return np.concatenate([x for piece in pieces for x in (piece, [np.nan])])[:-1]
-
-
 # --- the model over its coordinate ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Border:
+class Border(NamedTuple):
     """Where a zone of an element begins or ends: SI, with its interval where it was estimated."""
 
     element: str
@@ -365,7 +355,7 @@ def holding(view: View) -> Figure | None:
         f"5 to 95 % of a rest). Slow is below {shown.factor * SLOW:.2g} {shown.unit}/s; what inertia and dampers take "
         "there by the model is subtracted.",
         [Panel(f"{_kind(row)} to hold it, {row.unit}", tuple(data), y=scale)],
-        _position_axis(main),
+        plots.x_title(f"{plots.quantity(main.unit)}, {shown.unit}"),
     )
 
 
@@ -433,7 +423,8 @@ def damping_over_position(view: View) -> Figure | None:
     moved = view.used & np.isfinite(main.position) & (np.abs(main.speed) > 0.5 * SLOW)
     for sign, (name, which, colour) in zip((1, -1), directions(view, main), strict=True):
         y = damping(view.model, positions, sign * AT_SPEED)
-        there = _passed(positions, main.position[moved & which])
+        visited, near = np.sort(main.position[moved & which]), float(np.ptp(positions)) / 50
+        there = np.searchsorted(visited, positions + near) > np.searchsorted(visited, positions - near)
         unseen |= not there.all()
         dotted: Json = {"line": {"color": colour, "width": 1.5, "dash": "dot"}, "showlegend": False}
         data.append(curve(x, y, f"{name}, without data", colour, **dotted))
@@ -457,7 +448,7 @@ def damping_over_position(view: View) -> Figure | None:
         "Steps are zones and stand at their borders (shaded: 95 % interval where the border was estimated); a step "
         f"where the real object has none is a wrong border.{dots}",
         [Panel(y_title, tuple(data), y={"rangemode": "tozero"})],
-        _position_axis(main) | reach,
+        plots.x_title(f"{plots.quantity(main.unit)}, {shown.unit}") | reach,
         marks=marks,
     )
 
@@ -473,21 +464,9 @@ def _visited_positions(view: View, points: int = 200) -> FloatArray | None:
     return np.linspace(low, high, points) if low < high else None
 
 
-def _passed(grid: FloatArray, positions: FloatArray) -> BoolArray:
-    """Which places of a grid were passed, within a fiftieth of its length."""
-    if not len(positions):
-        return np.zeros(len(grid), dtype=bool)
-    positions, reach = np.sort(positions), float(grid[-1] - grid[0]) / 50
-    return np.searchsorted(positions, grid + reach) > np.searchsorted(positions, grid - reach)
-
-
 def _few(mask: BoolArray) -> NDArray[np.int64]:
     at = np.flatnonzero(mask)
     return at[:: max(1, -(-len(at) // _POINTS))]
-
-
-def _position_axis(main: CoordinateSeries) -> Json:
-    return plots.x_title(f"{plots.quantity(main.unit)}, {shown_in(main.unit).unit}")
 
 
 # --- residuals over the motion ----------------------------------------------------------------------------------------
@@ -549,9 +528,8 @@ def medians(x: FloatArray, y: FloatArray, bins: int = 40, fewest: int = 20) -> t
     """Median of y in stretches of x of equal width; NaN where a stretch has few samples."""
     if len(x) < fewest:
         return x[:0], y[:0]
-    low, high = (float(v) for v in np.quantile(x, (0.002, 0.998)))
-    edges = np.linspace(low, high, bins + 1)
-    place = np.clip(np.searchsorted(edges, x, side="right") - 1, -1, bins)
+    edges = np.linspace(*np.quantile(x, (0.002, 0.998)), bins + 1)
+    place = np.searchsorted(edges, x, side="right") - 1
     parts = [y[place == i] for i in range(bins)]
     middle = np.array([np.median(part) if len(part) >= fewest else np.nan for part in parts])
     return (edges[:-1] + edges[1:]) / 2, middle

@@ -6,11 +6,10 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
-from importlib import resources
+from importlib import import_module, resources
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
@@ -18,11 +17,6 @@ from rich.text import Text
 
 from palpate.errors import MissingExtra
 from palpate.files import write_text
-
-if TYPE_CHECKING:
-    from jinja2 import Template
-    from markupsafe import Markup
-
 
 Json = dict[str, Any]
 
@@ -157,8 +151,16 @@ _IN_SIGHT = 5
 
 def require_plotly() -> None:
     """Refuse, before anything is computed, where a page with figures cannot be made."""
-    _plotly_js()
-    _template()
+    extra("plotly.offline", "a page with figures")
+    extra("jinja2", "a page")
+
+
+def extra(module: str, what: str) -> Any:
+    """A library of the extra `report`, or which one `what` needs."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtra(module.partition(".")[0], "report", what) from None
 
 
 def write_page(path: Path, title: str, sections: Sequence[Section], *, subtitle: str = "") -> None:
@@ -168,9 +170,9 @@ def write_page(path: Path, title: str, sections: Sequence[Section], *, subtitle:
 
 def page_html(title: str, sections: Sequence[Section], *, subtitle: str = "") -> str:
     """The whole page as text."""
-    template = _template()
-    from markupsafe import Markup
-
+    jinja, markup = extra("jinja2", "a page"), extra("markupsafe", "a page").Markup
+    loader = jinja.PackageLoader("palpate.report", "templates")
+    template = jinja.Environment(loader=loader, autoescape=True).get_template("page.html.j2")
     shown = [section for section in sections if section.blocks]
     figures = [figure for section in shown for figure in figures_in(section.blocks)]
     places = {id(figure): f"figure-{i + 1}" for i, figure in enumerate(figures)}
@@ -184,27 +186,11 @@ def page_html(title: str, sections: Sequence[Section], *, subtitle: str = "") ->
         id_of=id,
         in_sight=_IN_SIGHT,
         statuses=_STYLES,
-        style=Markup(_file("page.css")),
-        script=Markup(_script(figures, places) if figures else ""),
+        style=markup(_file("page.css")),
+        script=markup(_script(figures, places) if figures else ""),
         version=version("palpate"),
     )
     return text.lstrip()
-
-
-def _template() -> Template:
-    try:
-        from jinja2 import Environment, PackageLoader
-    except ImportError:
-        raise MissingExtra("jinja2", "report", "a page") from None
-    loader = PackageLoader("palpate.report", "templates")
-    return Environment(loader=loader, autoescape=True, finalize=_escaped).get_template("page.html.j2")
-
-
-def _escaped(value: object) -> Markup:
-    """Text as `html.escape` writes it, so that other programs find it on the page; what is markup already stays."""
-    from markupsafe import Markup
-
-    return value if isinstance(value, Markup) else Markup(escape(str(value)))
 
 
 def _file(name: str) -> str:
@@ -224,21 +210,14 @@ def _script(figures: Sequence[Figure], places: dict[int, str]) -> str:
     """plotly.js once, then the figures; those in folded parts are drawn when they open, in print all are light and have
     the paper's width.
     """
+    library = extra("plotly.offline", "a page with figures").get_plotlyjs()
     data = {places[id(f)]: {"data": f.data, "layout": f.layout} for f in figures}
     # a name in a file may hold "</script>"
     text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("</", "<\\/")
     return (
-        f"<script>window.PlotlyConfig={{MathJaxConfig:'local'}};</script>\n<script>{_plotly_js()}</script>\n"
+        f"<script>window.PlotlyConfig={{MathJaxConfig:'local'}};</script>\n<script>{library}</script>\n"
         f"<script>const figures={text};\n{_file('page.js')}</script>"
     )
-
-
-def _plotly_js() -> str:
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise MissingExtra("plotly", "report", "a page with figures") from None
-    return str(get_plotlyjs())
 
 
 def _anchor(title: str) -> str:

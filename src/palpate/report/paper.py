@@ -6,7 +6,6 @@ import csv
 import re
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
@@ -14,11 +13,10 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from palpate.errors import MissingExtra
 from palpate.files import replacing
 from palpate.physics.arrays import FloatArray
-from palpate.report.page import Figure, Json, Table
-from palpate.report.tables import errors_table, parameter_table, shape_table
+from palpate.report.page import Figure, Json, Table, extra
+from palpate.report.tables import PARTS, errors_table, parameter_table, shape_table
 
 Format = Literal["svg", "pdf"]
 FORMATS: tuple[Format, ...] = ("svg", "pdf")
@@ -54,15 +52,11 @@ def save_figure(path: Path, figure: Figure) -> None:
 
 def draw(figure: Figure) -> tuple[Any, Any]:
     """The figure as Matplotlib's, and the settings (a context) in which to save it."""
-    try:
-        style: Any = import_module("matplotlib").rc_context
-        new: Any = import_module("matplotlib.figure").Figure
-    except ImportError:
-        raise MissingExtra("matplotlib", "report", "figures for papers") from None
+    style: Any = extra("matplotlib", "figures for papers").rc_context
     layout = figure.layout
     height = float(layout.get("height", 320)) / _PIXELS_PER_INCH
     with style(_STYLE):
-        drawn = new(figsize=(WIDTH_MM / 25.4, height))
+        drawn = extra("matplotlib.figure", "figures for papers").Figure(figsize=(WIDTH_MM / 25.4, height))
         if "scene" in layout:
             _draw_space(drawn, figure)
         else:
@@ -226,7 +220,7 @@ def _legend(drawn: Any, figure: Figure, height: float) -> None:
 
 
 def _draw_space(drawn: Any, figure: Figure) -> None:
-    import_module("mpl_toolkits.mplot3d")  # registers the projection
+    extra("mpl_toolkits.mplot3d", "figures for papers")  # registers the projection
     ax = drawn.add_axes([0.02, 0.02, 0.96, 0.9], projection="3d")
     for trace in (trace for trace in figure.data if trace.get("visible") != "legendonly"):
         x, y, z = (numbers(trace[k]) for k in "xyz")
@@ -308,10 +302,15 @@ def _cell(cell: str) -> str:
 
 def _records(data: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """Rows with all digits; None is an empty cell."""
+
+    def start(name: str, kind: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+        low, high = entry["ci95"] or (None, None)
+        return {kind: name, "value": entry["value"], "unit": entry["unit"], "ci95_low": low, "ci95_high": high}
+
     references: Mapping[str, Mapping[str, float]] = data.get("references", {})
     parameters = [
-        {"parameter": name, "value": e["value"], "unit": e["unit"], **_interval(e["ci95"])}
-        | {f"{kind}_std": e.get(kind) for kind in ("noise", "pull", "systematic", "model")}
+        start(name, "parameter", e)
+        | {f"{part}_std": e.get(part) for part in PARTS}
         | {k: e.get(k) for k in ("prior", "information_from_data", "status")}
         | {label: values.get(name) for label, values in references.items()}
         for name, e in data["parameters"].items()
@@ -322,16 +321,8 @@ def _records(data: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
         for name, channels in data.get("rms", {}).items()
         for channel, e in channels.items()
     ]
-    zones = [
-        {"shape": name, "value": e["value"], "unit": e["unit"], **_interval(e["ci95"]), "status": e["status"]}
-        for name, e in shapes.items()
-    ]
+    zones = [start(name, "shape", e) | {"status": e["status"]} for name, e in shapes.items()]
     return {"parameters": parameters, "errors": errors, "zones": zones}
-
-
-def _interval(ci: Sequence[float] | None) -> dict[str, float | None]:
-    low, high = (None, None) if ci is None else ci
-    return {"ci95_low": low, "ci95_high": high}
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -339,5 +330,5 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
     text = StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows({k: "" if v is None else v for k, v in row.items()} for row in rows)
+    writer.writerows(rows)
     return text.getvalue()

@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, floor, log10, pi
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +43,7 @@ _PAPER: Json = {"font": {"size": 12, "color": "#333"}, "paper_bgcolor": "#fff"}
 # --- numbers and units ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """How a quantity in SI is shown to people: angles in deg."""
 
     factor: float
@@ -81,32 +80,24 @@ def millimetres(metres: float) -> str:
 
 
 def thinned(t: FloatArray, y: FloatArray, most: int = MOST_POINTS) -> tuple[FloatArray, FloatArray]:
-    """A curve of at most about `most` points that looks the same: least and largest of each short time.
+    """A curve of at most about `most` points that looks the same: least and largest of a few samples each.
 
-    Spikes stay. NaN and rows without times make the line break: one NaN stands for each gap that can be seen.
+    Spikes stay. NaN and rows without times make the line break: one NaN stands for each gap that would show.
     """
     there = np.isfinite(y) & np.isfinite(t)
     t, y = np.asarray(t[there], dtype=float), np.asarray(y[there], dtype=float)
     if len(t) < 2:
         return t, y
-    step, span, width = float(np.median(np.diff(t))), float(t[-1] - t[0]), 0.0
-    keep = np.arange(len(t))
-    if len(t) > most:
-        width = span / (most // 2)
-        part = np.minimum(((t - t[0]) / width).astype(np.int64), most // 2 - 1)
-        first = np.flatnonzero(np.concatenate([[True], np.diff(part) > 0]))
-        keep = np.unique(np.concatenate([[0], _least(y, first), _least(-y, first), [len(t) - 1]]))
-    gaps = np.concatenate([[0], np.cumsum(np.diff(t) > max(1.6 * step, width))])
+    count = -(-len(t) // (most // 2)) if len(t) > most else 1
+    first = np.arange(0, len(t), count)
+    parts = np.pad(y, (0, -len(y) % count), mode="edge").reshape(-1, count)
+    ends = [first + parts.argmin(axis=1), first + parts.argmax(axis=1)]
+    keep = np.unique(np.minimum(np.concatenate([[0], *ends, [len(t) - 1]]), len(t) - 1))
+    widest = max(1.6 * float(np.median(np.diff(t))), float(t[-1] - t[0]) / (most // 2) if count > 1 else 0.0)
+    gaps = np.concatenate([[0], np.cumsum(np.diff(t) > widest)])
     after = np.flatnonzero(np.diff(gaps[keep]) > 0) + 1
     t, y = t[keep], y[keep]
     return np.insert(t, after, t[after - 1] if len(after) else t[:0]), np.insert(y, after, np.nan)
-
-
-def _least(y: FloatArray, first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where the least value of each part is; `first`: where the parts begin."""
-    lengths = np.diff(first, append=len(y))
-    at = np.flatnonzero(y == np.repeat(np.minimum.reduceat(y, first), lengths))
-    return at[np.searchsorted(at, first)]
 
 
 def packed(x: FloatArray | NDArray[np.int8], dtype: str = "f4") -> Any:
@@ -125,10 +116,9 @@ def line(
     x, y = thinned(x, y, most)
     precise = len(x) and float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) < _PRECISE
     trace: Json = {"type": "scatter", "mode": "lines+markers" if few else "lines", "name": name}
-    trace |= {"x": packed(x, "f4" if precise else "f8"), "y": packed(y), "line": _stroke(colour, 1.2)}
-    if few:
-        trace["marker"] = {"size": 5, "color": colour_of(colour)}
-    return trace | more
+    stroke = _stroke(colour, 1.2)
+    trace |= {"x": packed(x, "f4" if precise else "f8"), "y": packed(y), "line": stroke}
+    return trace | ({"marker": {"size": 5, "color": stroke["color"]}} if few else {}) | more
 
 
 def curve(x: FloatArray, y: FloatArray, name: str, colour: int | str = 0, *, width: float = 1.5, **more: Any) -> Json:
@@ -151,26 +141,16 @@ def bars(x: Any, y: Any, name: str, colour: str, **more: Any) -> Json:
     return {"type": "bar", "x": x, "y": y, "name": name, "marker": {"color": colour}} | more
 
 
-def _key(name: str, colour: str) -> Json:
-    """An entry of the legend for what has no trace of its own."""
-    marker: Json = {"symbol": "square", "size": 11, "color": colour}
-    return {"type": "scatter", "mode": "markers", "x": [None], "y": [None], "name": name, "marker": marker}
-
-
-def colour_of(colour: int | str) -> str:
-    """A colour by its number, or as it is."""
-    return colour if isinstance(colour, str) else COLOURS[colour % len(COLOURS)]
-
-
-def _stroke(colour: int | str, width: float) -> Json:
-    return {"color": colour_of(colour), "width": width}
+def _stroke(colour: int | str, width: float, dash: str = "solid") -> Json:
+    """`colour`: by its number, or as it is."""
+    tint = colour if isinstance(colour, str) else COLOURS[colour % len(COLOURS)]
+    return {"color": tint, "width": width} | ({} if dash == "solid" else {"dash": dash})
 
 
 # --- axes -------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TimeAxis:
+class TimeAxis(NamedTuple):
     """What stands on the horizontal axis: seconds, or frames where a file holds only pieces of a recording."""
 
     x: FloatArray
@@ -250,14 +230,14 @@ def upright(x: float, text: str = "", colour: str = "#444", *, level: float = 1.
     """A vertical line, and its label at this height (1: top), to the right of it or left."""
     place: Json = {"x": x, "y": level, "yanchor": "top", "bgcolor": "rgba(255,255,255,0.75)"}
     place |= {"xanchor": "left", "xshift": 4} if right else {"xanchor": "right", "xshift": -4}
-    shape: Json = {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1}
-    return Mark("x", shape | _dashes(colour, 1.2), _label(text, colour=colour) | place)
+    shape: Json = {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "line": _stroke(colour, 1.2, "dash")}
+    return Mark("x", shape, _label(text, colour=colour) | place)
 
 
 def level(y: float, text: str = "", colour: str = "#888", width: float = 1.0) -> Mark:
     """A dashed line across a panel, and what is written about it in the corner."""
-    shape: Json = {"type": "line", "x0": 0, "x1": 1, "y0": y, "y1": y}
-    return Mark("y", shape | _dashes(colour, width), _label(text) | {"x": 1, "y": 1, "xanchor": "right"})
+    shape: Json = {"type": "line", "x0": 0, "x1": 1, "y0": y, "y1": y, "line": _stroke(colour, width, "dash")}
+    return Mark("y", shape, _label(text) | {"x": 1, "y": 1, "xanchor": "right"})
 
 
 def band(low: float, high: float, colour: str, opacity: float = 0.18, *, axis: str = "x") -> Mark:
@@ -266,10 +246,6 @@ def band(low: float, high: float, colour: str, opacity: float = 0.18, *, axis: s
     shape: Json = {"type": "rect", f"{axis}0": low, f"{axis}1": high, f"{across}0": 0, f"{across}1": 1}
     face: Json = {"fillcolor": colour, "opacity": opacity, "line": {"width": 0}, "layer": "below"}
     return Mark(axis, shape | face)
-
-
-def _dashes(colour: str, width: float) -> Json:
-    return {"line": {"color": colour, "width": width, "dash": "dash"}}
 
 
 def _label(text: str, size: int = 11, colour: str = "#333") -> Json:
@@ -342,7 +318,7 @@ def figure(
             log = mark.axis == "x" and (x or {}).get("type") == "log"  # on which labels count in decades
             at: Json = {"x": log10(mark.label["x"])} if log else {}
             labels.append(mark.label | at | (along if mark.axis == "x" else {"xref": f"{x_name} domain", "yref": over}))
-    entries = [_key(name, colour) for name, colour in (keys or {}).items()]
+    entries = [points(np.array([np.nan]), np.array([np.nan]), n, c, 11, "square") for n, c in (keys or {}).items()]
     crowded = any(p.heading for p in panels) or any(mark.label.get("text") for mark in panels[0].marks)
     made |= {"height": height, "hovermode": "closest", "plot_bgcolor": "#fff", **_PAPER, "shapes": shapes}
     made |= {"annotations": labels, "legend": _LEGEND_ON_TOP if x is None else _LEGEND}
@@ -408,5 +384,4 @@ def scene_layout(corners: FloatArray) -> Json:
     }
     scene |= {"camera": {"eye": dict(zip("xyz", eye, strict=True)), "center": {"z": -0.1}}, "aspectmode": "manual"}
     scene["aspectratio"] = {name: float(ratio[i]) for i, name in enumerate("xyz")}
-    legend: Json = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": 12}}
-    return {"height": 560, "margin": {"l": 0, "r": 0, "t": 36, "b": 0}, "scene": scene, "legend": legend, **_PAPER}
+    return {"height": 560, "margin": {"l": 0, "r": 0, "t": 36, "b": 0}, "scene": scene, "legend": _LEGEND, **_PAPER}
