@@ -23,6 +23,7 @@ from palpate.runtime.stepper import StepStatus
 
 _TRUE, _ROBOT = DARK, COLOURS[1]
 _DOTTED = {"color": _ROBOT, "width": 1.2, "dash": "dot"}
+_CREATED = "Energy comes from nothing"
 
 
 # --- pages ------------------------------------------------------------------------------------------------------------
@@ -39,55 +40,38 @@ def write_run_page(path: Path, name: str, run: Run) -> None:
 
 def write_trial_page(path: Path, trial: Trial) -> None:
     """A model on the simulated robot beside the true object."""
-    c = trial.comparison
     trade = (
         "Feeding the acceleration forward buys fidelity with stability: the mass behind the sensor (handle and hand) "
         "must then stay below the inertia that is rendered, whatever the delay. A lighter object needs a robot "
         "without it."
     )
+    verdict = trial_verdict(trial).removeprefix("Verdict: ").rstrip(".")
+    lead = Words(f"{verdict[0].upper()}{verdict[1:]}.", "good" if trial.passed else "bad")
+    motions = (_motion(trial, i, way) for i, way in enumerate(trial.comparison.ways))
+    traded = Words(trade, "quiet") if trial.setup.robot.inner.acceleration else None
     sections = [
-        section(
-            "Does it feel like the object?",
-            Words(_on_page(trial_verdict(trial)), "good" if trial.passed else "bad"),
-            comparison_table(trial),
-            *(_motion(trial, i, way) for i, way in enumerate(c.ways)),
-        ),
+        section("Does it feel like the object?", lead, comparison_table(trial), *motions),
         section("Apparent inertia", _apparent(trial), apparent_table(trial)),
-        section(
-            "Stability",
-            _map(trial),
-            limits_table(trial),
-            Words(trade, "quiet") if trial.setup.robot.inner.acceleration else None,
-        ),
+        section("Stability", _map(trial), limits_table(trial), traded),
         section("How it was simulated", *(Words(text) for text in _how(trial))),
     ]
     title = f"{trial.model.name} on a simulated robot"
     write_page(path, title, sections, subtitle="A hand on the robot's handle, and the same hand on the object itself")
 
 
-def _on_page(verdict: str) -> str:
-    text = verdict.removeprefix("Verdict: ").rstrip(".")
-    return f"{text[0].upper()}{text[1:]}."
-
-
 def write_audit_page(path: Path, report: Passivity) -> None:
     """Energy, coupling and what could be felt."""
-    good = report.audit.passive
     lead = "No step creates energy: the model is safe to render as far as energy goes."
+    lead = Words(lead, "good") if report.audit.passive else Words(f"{_CREATED}: do not render this model.", "bad")
     strict = (
         "Each threshold was measured with nothing else to feel; in an object that has inertia, damping and friction "
         "at once people notice less, so this is strict."
     )
     cited = (Words(text, "quiet") for text in (*sources(report.felt), DELAY))
-    people = (felt_table(report.felt), Words(strict), *cited) if report.felt else ()
     sections = [
-        section(
-            "Passivity",
-            Words(lead, "good") if good else Words("Energy comes from nothing: do not render this model.", "bad"),
-            audit_table(report),
-        ),
+        section("Passivity", lead, audit_table(report)),
         section("Stability in a hand", coupling_table(report.couplings) if report.couplings else None),
-        section("What people notice", *people),
+        section("What people notice", *((felt_table(report.felt), Words(strict), *cited) if report.felt else ())),
         section("Remarks", Remarks("What was not looked at", report.remarks) if report.remarks else None),
     ]
     write_page(path, f"{report.model.name}: passivity and stability", sections)
@@ -120,8 +104,7 @@ def _apparent(trial: Trial) -> Figure:
     truth, rendered = np.abs(true_apparent(trial.line, f)), np.abs(apparent(trial.line, f))
     entries = trial.apparent() if trial.robot.stable else []
     hz, simulated, robot = (np.array([abs(p[k]) for p in entries]) for k in range(3))
-    shown = np.concatenate([truth, rendered])
-    scale = plots.log_scale(max(float(shown.min()), 0.1), float(shown.max()))
+    every = np.concatenate([truth, rendered])
     data = (
         curve(f, truth, "object with handle, linear", _TRUE),
         curve(f, rendered, "robot with handle, linear", line=_DOTTED | {"width": 1.5}),
@@ -131,25 +114,26 @@ def _apparent(trial: Trial) -> Figure:
     return plots.figure(
         "What the hand feels at each frequency",
         "Force over acceleration at the hand. Dots: the simulation with all friction; curves: the linear loop.",
-        [Panel("kg", data, y=scale)],
+        [Panel("kg", data, y=plots.log_scale(max(float(every.min()), 0.1), float(every.max())))],
         plots.x_title("Hz") | plots.log_scale(0.1, 40.0),
     )
 
 
 def _map(trial: Trial) -> Figure:
     stable = trial.map < 1.0 - 1e-9
-    words = [["stable" if ok else "unstable" for ok in row] for row in stable.tolist()]
-    heat: Json = {"type": "heatmap", "name": "", "x": [f"{k:g}" for k in STIFFNESSES]}
-    heat |= {"y": [f"{1e3 * d:g}" for d in DELAYS_S], "z": stable.astype(int).tolist(), "zmin": 0, "zmax": 1}
-    heat |= {"colorscale": [[0, _ROBOT], [0.5, _ROBOT], [0.5, "#cfe8dc"], [1, "#cfe8dc"]], "text": words}
-    heat |= {
-        "showscale": False,
-        "xgap": 2,
-        "ygap": 2,
-        "texttemplate": "%{text}",
+    heat: Json = {
+        **{
+            "type": "heatmap",
+            "name": "",
+            "x": [f"{k:g}" for k in STIFFNESSES],
+            "y": [f"{1e3 * d:g}" for d in DELAYS_S],
+        },
+        **{"z": stable.astype(int).tolist(), "zmin": 0, "zmax": 1, "showscale": False, "xgap": 2, "ygap": 2},
+        **{"text": np.where(stable, "stable", "unstable").tolist(), "texttemplate": "%{text}"},
+        "colorscale": [[0, _ROBOT], [0.5, _ROBOT], [0.5, "#cfe8dc"], [1, "#cfe8dc"]],
         "textfont": {"size": 9, "color": DARK},
+        "hovertemplate": "%{y} ms, %{x} N/m: %{text}<extra></extra>",
     }
-    heat |= {"hovertemplate": "%{y} ms, %{x} N/m: %{text}<extra></extra>"}
     return plots.figure(
         "Delay and stiffness of the hand",
         "Where hand and robot together are stable; the hand's mass and damping stay as they are.",
@@ -190,19 +174,17 @@ def _how(trial: Trial) -> tuple[str, ...]:
 def comparison_table(trial: Trial) -> Table:
     """Force and motion of the robot beside the true object."""
     c, wrong, limit = trial.comparison, trial.wrong, f"{PASS_PERCENT:g} %"
-    rows: list[tuple[str, ...]] = []
-
-    def add(name: str, rms: float, span: float, percent: float, unit: str, most: str) -> None:
-        share = f"{percent:.2f}" if np.isfinite(percent) else "?"
-        rows.append((name, f"{rms:.3g}", f"{span:.3g}", share, unit, most))
-
+    sizes: list[tuple[str, float, float, float, str, str]] = []
     for i, way in enumerate(c.ways):
-        add(f"force, {way}", c.force_rms[i], c.force_range[i], c.force_percent[i], "N", limit)
-        add(f"motion, {way}", 1e3 * c.way_rms[i], 1e3 * c.way_range[i], c.way_percent[i], "mm", "")
-    if wrong is not None:
-        too = f"inertia and damping {round(100 * trial.setup.wrong)} % too large"
-        for i, way in enumerate(wrong.ways):
-            add(f"force, {way}: {too}", wrong.force_rms[i], wrong.force_range[i], wrong.force_percent[i], "N", limit)
+        sizes.append((f"force, {way}", c.force_rms[i], c.force_range[i], c.force_percent[i], "N", limit))
+        sizes.append((f"motion, {way}", 1e3 * c.way_rms[i], 1e3 * c.way_range[i], c.way_percent[i], "mm", ""))
+    for i, way in enumerate(() if wrong is None else wrong.ways):
+        name = f"force, {way}: inertia and damping {round(100 * trial.setup.wrong)} % too large"
+        sizes.append((name, wrong.force_rms[i], wrong.force_range[i], wrong.force_percent[i], "N", limit))
+    rows = (
+        (name, f"{rms:.3g}", f"{span:.3g}", f"{percent:.2f}" if np.isfinite(percent) else "?", *words)
+        for name, rms, span, percent, *words in sizes
+    )
     note = "" if wrong is None else "The last rows are there to fail: they show that the trial would notice."
     return table(rows, ("", "RMS difference", "range", "% of range", "unit", "at most"), note=note)
 
@@ -211,8 +193,8 @@ def apparent_table(trial: Trial) -> Table:
     """Force over acceleration at each frequency of the intention; nothing of a loop that shakes."""
     rows = (
         (
-            *(f"{hz:.2f}", f"{abs(true):.2f}", f"{abs(robot):.2f}", f"{100 * (abs(robot) / abs(true) - 1):+.1f}"),
-            f"{math.degrees(phase(robot / true)):+.1f}",
+            *(f"{x:.2f}" for x in (hz, abs(true), abs(robot))),
+            *(f"{x:+.1f}" for x in (100 * (abs(robot) / abs(true) - 1), math.degrees(phase(robot / true)))),
         )
         for hz, true, robot in (trial.apparent() if trial.robot.stable else ())
         if abs(true) > 0
@@ -224,20 +206,14 @@ def apparent_table(trial: Trial) -> Table:
 
 def limits_table(trial: Trial) -> Table:
     """Where the loop stops being stable."""
-    line, limits = trial.line, trial.limits
+    line, least, mass = trial.line, trial.limits, f"{trial.line.mass:.3g} kg"
     rows = (
-        ("delay", 1e3 * limits["longest_delay_s"], "at most {} ms", f"{1e3 * line.delay_s:.3g} ms"),
-        ("stiffness of the hand", limits["stiffest_hand"], "at most {} N/m", f"{line.hand.stiffness:.3g} N/m"),
-        (
-            "inertia of the virtual object at the hand",
-            limits["smallest_inertia"],
-            "at least {} kg",
-            f"{line.mass:.3g} kg",
-        ),
-        ("rate of the loop", limits["slowest_hz"], "at least {} Hz", f"{1.0 / line.dt:.0f} Hz"),
+        ("delay", _limit(1e3 * least["longest_delay_s"], "at most {} ms"), f"{1e3 * line.delay_s:.3g} ms"),
+        ("stiffness of the hand", _limit(least["stiffest_hand"], "at most {} N/m"), f"{line.hand.stiffness:.3g} N/m"),
+        ("inertia of the virtual object at the hand", _limit(least["smallest_inertia"], "at least {} kg"), mass),
+        ("rate of the loop", _limit(least["slowest_hz"], "at least {} Hz"), f"{1.0 / line.dt:.0f} Hz"),
     )
-    cells = ((name, _limit(value, text), here) for name, value, text, here in rows)
-    return table(cells, ("one at a time", "stable", "here"), "Limits of stability")
+    return table(rows, ("one at a time", "stable", "here"), "Limits of stability")
 
 
 def remedy(trial: Trial) -> str:
@@ -318,14 +294,16 @@ def trial_verdict(trial: Trial) -> str:
     """The verdict in one sentence."""
     worst = f"{float(trial.comparison.force_percent.max()):.1f} %"
     if trial.passed and trial.same:
-        return f"Verdict: passed: the robot renders this model within {worst} of the force's range"
-    if trial.passed:
-        return f"Verdict: passed: it feels like the true object, the force within {worst} of its range"
-    if not trial.comparison.stable:
-        return f"Verdict: failed: {trial.robot.ended or 'the arm shook at the limit of its torque'}. {remedy(trial)}"
-    if trial.comparison.passed:
-        return "Verdict: failed: an object that is wrong on purpose passes too, so this trial tells nothing"
-    return f"Verdict: failed: the force differs by {worst} of its range (at most {PASS_PERCENT:g} %)"
+        text = f"passed: the robot renders this model within {worst} of the force's range"
+    elif trial.passed:
+        text = f"passed: it feels like the true object, the force within {worst} of its range"
+    elif not trial.comparison.stable:
+        text = f"failed: {trial.robot.ended or 'the arm shook at the limit of its torque'}. {remedy(trial)}"
+    elif trial.comparison.passed:
+        text = "failed: an object that is wrong on purpose passes too, so this trial shows nothing"
+    else:
+        text = f"failed: the force differs by {worst} of its range (at most {PASS_PERCENT:g} %)"
+    return f"Verdict: {text}"
 
 
 def audit_text(report: Passivity) -> list[Any]:
@@ -333,9 +311,8 @@ def audit_text(report: Passivity) -> list[Any]:
     tables = [audit_table(report)]
     tables += [coupling_table(report.couplings)] if report.couplings else []
     tables += [felt_table(report.felt)] if report.felt else []
-    verdict = "Verdict: passive" if report.audit.passive else "Verdict: failed: energy comes from nothing"
-    remarks = [f"Not looked at: {text}" for text in report.remarks]
-    return [*tables, *sources(report.felt), *remarks, verdict]
+    verdict = "passive" if report.audit.passive else f"failed: {_CREATED[0].lower()}{_CREATED[1:]}"
+    return [*tables, *sources(report.felt), *(f"Not looked at: {r}" for r in report.remarks), f"Verdict: {verdict}"]
 
 
 def sources(felt: Sequence[Felt]) -> tuple[str, ...]:
@@ -360,5 +337,5 @@ def _limit(value: float, text: str = "{}") -> str:
     if math.isnan(value):
         return "not stable as it stands"
     if math.isinf(value) or value == 0.0:
-        return "no limit found"
+        return "no limit"
     return text.format(f"{float(f'{value:.3g}'):g}")

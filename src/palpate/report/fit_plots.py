@@ -135,11 +135,10 @@ def zones(view: View) -> Table | None:
         return None
     shown = plots.shown_in(main.unit)
     used = compared(view) & np.isfinite(main.position) & np.isfinite(main.speed)
-    low, high = (float(f(main.position[used])) for f in (np.min, np.max)) if used.any() else (0.0, 0.0)
+    x = main.position[used] if used.any() else np.zeros(1)
+    low, high = float(x.min()), float(x.max())
     places = sorted({round(b.place, 6) for b in zone_borders(view)})
     edges = [low, *(p for p in places if low < p < high), high]
-    if not high > low:
-        return None
     step, digits = float(np.median(np.diff(view.times_s))), 1 if main.unit == "rad" else 3
     records: list[dict[str, str]] = []
     for a, b in pairwise(edges):
@@ -212,17 +211,16 @@ def uncertainties(data: Mapping[str, Any]) -> Figure | None:
     )
 
 
-def lack_table(data: Mapping[str, Any]) -> Table | None:
+def lack_table(data: Mapping[str, Any]) -> Table:
     """What is left in the band of the fit, beside what the instruments' noise leaves."""
-    lack: Mapping[str, Any] = data.get("lack_of_fit") or {"rows": {}}
-    rows: Mapping[str, Mapping[str, Any]] = lack["rows"]
-    records = [
+    rows: Mapping[str, Mapping[str, Any]] = (data.get("lack_of_fit") or {"rows": {}})["rows"]
+    records = (
         {"row": n, "left": short(e["left"]), "noise of the instruments": short(e["noise"]), "unit": e["unit"]}
         | {"times": short(e["left"] / e["noise"]) if e["noise"] else "-"}
         for n, e in rows.items()
-    ]
+    )
     note = "RMS in the band of the fit; the noise is what noise of the measured level leaves after the same filters."
-    return table(records, note=note) if records else None
+    return table(records, note=note)
 
 
 def effects(data: Mapping[str, Any]) -> Figure | None:
@@ -278,12 +276,10 @@ def damping_curve(data: Mapping[str, Any]) -> Figure | None:
     )
 
 
-def conditioning_table(data: Mapping[str, Any]) -> Table | None:
+def conditioning_table(data: Mapping[str, Any]) -> Table:
     """Condition numbers, of the data alone and with the prior."""
-    if "kappa" not in data:
-        return None
-    rows = [("kappa", condition(data["kappa"]), "of the data alone; below 100 is good")]
-    if data.get("damping"):
+    rows = [("kappa", condition(data["kappa"]), "of the data alone; below 100 is good")] if "kappa" in data else []
+    if rows and data.get("damping"):
         rows += [
             ("lambda", f"{data['damping']:.4g}", f"weight of the prior ({data.get('factor', 'UtU')})"),
             ("kappa_eff", condition(data.get("kappa_eff")), "with the prior"),
@@ -296,12 +292,10 @@ def weakest_table(data: Mapping[str, Any]) -> Table:
     """By how much each parameter changes along the direction that the data hold least."""
     weakest: Mapping[str, Any] = data.get("weakest_direction") or {}
     changes: Mapping[str, float] = weakest.get("changes") or {}
-    sizes = {n: abs(data["parameters"][n]["value"] or 0.0) for n in changes if n in data["parameters"]}
-    most = sorted(sizes, key=lambda n: -abs(changes[n]) / max(sizes[n], 1e-3))[:6]
-    units = {n: plots.unit_text(data["parameters"][n]["unit"]) for n in most}
-    return table(
-        ((n, f"{changes[n]:+.2g}", unit) for n, unit in units.items()), ("weakest direction", "change (1 σ)", "unit")
-    )
+    entries = {n: data["parameters"][n] for n in changes if n in data["parameters"]}
+    most = sorted(entries, key=lambda n: -abs(changes[n]) / max(abs(entries[n]["value"] or 0.0), 1e-3))[:6]
+    rows = ((n, f"{changes[n]:+.2g}", plots.unit_text(entries[n]["unit"])) for n in most)
+    return table(rows, ("weakest direction", "change (1 σ)", "unit"))
 
 
 # --- recordings and clocks --------------------------------------------------------------------------------------------

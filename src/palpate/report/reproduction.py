@@ -43,13 +43,13 @@ def write_reproduction(folder: Path, runs: Reproduction) -> tuple[list[Path], li
         write_text(folder / name, text)
     paths, lost = [folder / name for name in texts], list[str]()
     for name, entry in runs.entries.items():
-        if entry.default is not None:
-            paths += entry.default.save(folder / name)
+        paths += [] if entry.default is None else entry.default.save(folder / name)
     try:
-        figures = {name: figure_of(entry) for name, entry in runs.entries.items()}
-        for name, figure, kind in [(n, f, k) for n, f in figures.items() if f is not None for k in FORMATS]:
-            save_figure(folder / "figures" / f"{name}.{kind}", figure)
-            paths.append(folder / "figures" / f"{name}.{kind}")
+        for name, entry in runs.entries.items():
+            figure = figure_of(entry)
+            for path in (folder / "figures" / f"{name}.{kind}" for kind in (FORMATS if figure else ())):
+                save_figure(path, figure)
+                paths.append(path)
     except MissingExtra as missing:
         lost.append(f"the figures are not written: {missing}")
     try:
@@ -69,39 +69,32 @@ def _identified(entry: Entry) -> bool:
 
 def sections(runs: Reproduction) -> list[Section]:
     """The page: what came out, one section for each identification, then the files."""
-    missing = missing_sentences(runs)
-    rows = [(f.file, f.experiment, f.recording, f.state, f.remark) for f in runs.files]
+    missing, texts = missing_sentences(runs), (Words(text) for text, _ in verdicts(runs))
+    rows = tuple((f.file, f.experiment, f.recording, f.state, f.remark) for f in runs.files)
     headings = ("file", "identification", "recording", "state", "remark")
     off = tuple(i for i, f in enumerate(runs.files) if not f.usable)
+    files = Table(headings, rows, words=(0, 1, 2, 3, 4), marked=off)
+    against = Remarks("Speaks against it", runs.failures, severe=True) if runs.failures else None
     return [
-        section(
-            "Result",
-            *(Words(text) for text, _ in verdicts(runs)),
-            Remarks("Speaks against it", runs.failures, severe=True) if runs.failures else None,
-        ),
+        section("Result", *texts, against),
         *(section(PAPER[entry.name].title, *_entry(entry, runs)) for entry in runs.entries.values()),
-        section(
-            "Files",
-            Remarks("Missing", tuple(missing)) if missing else None,
-            Table(headings, tuple(rows), words=(0, 1, 2, 3, 4), marked=off),
-        ),
+        section("Files", Remarks("Missing", tuple(missing)) if missing else None, files),
     ]
 
 
 def _entry(entry: Entry, runs: Reproduction) -> Iterator[Block | None]:
-    if _identified(entry):
-        note = "Inside: whether the default's 95 % interval holds the printed number, up to its rounding."
-        if entry.truth is not None:
-            note = "Differences are against the truth of this simulated copy; RMS, kappa and marker errors have none."
-            note += " Inside: whether the default's 95 % interval holds the truth."
-        if "Ixx" in PAPER[entry.name].parameters:
-            note += " Inertias are matrix entries about the frame's origin (Ixy = -∫xy dm)."
-        yield table_of(entry, runs, note)
-    yield figure_of(entry)
+    note = "Inside: whether the default's 95 % interval holds the printed number, up to its rounding."
+    if entry.truth is not None:
+        note = "Differences are against the truth of this simulated copy; RMS, kappa and marker errors have none."
+        note += " Inside: whether the default's 95 % interval holds the truth."
+    if "Ixx" in PAPER[entry.name].parameters:
+        note += " Inertias are matrix entries about the frame's origin (Ixy = -∫xy dm)."
+    yield from (table_of(entry, runs, note) if _identified(entry) else None, figure_of(entry))
     texts = tuple(text for text, _ in entry_sentences(entry))
-    yield Remarks("To know", texts, severe=bool(entry.refused)) if texts else None
-    headings = ("as published", "what the authors chose")
-    yield Table(headings, choices_text(entry.name), words=(0, 1), title="The two ways")
+    yield Remarks("Notes", texts, severe=bool(entry.refused)) if texts else None
+    yield Table(
+        ("as published", "what the authors chose"), choices_text(entry.name), words=(0, 1), title="The two ways"
+    )
 
 
 def figure_of(entry: Entry) -> Figure | None:

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from palpate.report.page import Table, table
-from palpate.report.plots import shown_in, unit_text
+from palpate.report.plots import quantity, shown_in, unit_text
 
 Data = Mapping[str, Any]
 SETS = ("train", "test", "cross_validated", "quasi_static")
@@ -218,11 +218,11 @@ def replay_words(replay: Data) -> str:
 
 
 def _replay(data: Data) -> list[str]:
-    played = data.get("replay")
-    if not played or played["rms"] is None:
+    played = data.get("replay") or {}
+    if played.get("rms") is None:
         return []
     several = len(played.get("coordinates") or {}) > 1
-    out = "motion" if several else "angle" if played.get("unit", "rad") == "rad" else "position"
+    out = "motion" if several else quantity(played.get("unit", "rad"))
     return [f"Replay, measured force in, {out} out: {replay_words(played)}"]
 
 
@@ -266,28 +266,22 @@ def notes(data: Data) -> list[str]:
 def _damping(data: Data) -> Iterator[str]:
     """What half and twice the lambda do, to identified parameters where there are any."""
     changes: Mapping[str, Mapping[str, float]] = data.get("damping_changes") or {}
-    if not changes:
-        return
-    moved = {n: max(abs(each[n]) for each in changes.values()) for n in next(iter(changes.values()))}
-    shares = _shares(data, moved)
+    names = next(iter(changes.values()), {})
+    shares = _shares(data, {n: max(abs(each[n]) for each in changes.values()) for n in names})
     identified = {n: v for n, v in shares.items() if data["parameters"][n]["status"] == "identified"}
-    some = identified or shares
-    if some:
-        worst = max(some, key=lambda n: some[n])
+    if shares:
+        worst = max(identified or shares, key=lambda n: shares[n])
         which = "identified parameters" if identified else "parameters, none of which is identified,"
-        share = f"{some[worst]:.2g} half widths of their interval ({worst})"
+        share = f"{shares[worst]:.2g} half widths of their interval ({worst})"
         yield f"Half or twice the lambda moves {which} by up to {share}"
 
 
 def _systematic(data: Data) -> Iterator[str]:
     """What each declared uncertainty does most to, beside the intervals."""
     sources: Mapping[str, Mapping[str, float]] = data.get("systematic") or {}
-    each: list[str] = []
-    for source, stds in sources.items():
-        moved = _most_moved(data, {n: 1.96 * v for n, v in stds.items()}, "± {:.2g}")
-        each.append(f"{source}: {moved or 'nothing by a tenth of its interval'}")
-    if each:
-        yield f"Systematic, most of all from {'; '.join(each)}"
+    moved = {s: _most_moved(data, {n: 1.96 * v for n, v in by.items()}, "± {:.2g}") for s, by in sources.items()}
+    each = [f"{source}: {words or 'nothing by a tenth of its interval'}" for source, words in moved.items()]
+    yield from [f"Systematic, most of all from {'; '.join(each)}"] if each else []
 
 
 def _zero(data: Data) -> Iterator[str]:
@@ -310,13 +304,8 @@ def _zero(data: Data) -> Iterator[str]:
 
 def _shares(data: Data, changes: Mapping[str, float | None]) -> dict[str, float]:
     """Changes in half widths of the intervals, of parameters that have one."""
-    widths = {n: data["parameters"].get(n, {}).get("ci95") for n in changes}
-    return {
-        n: 2 * abs(change) / (ci[1] - ci[0])
-        for n, change in changes.items()
-        for ci in [widths[n]]
-        if ci is not None and change is not None and ci[1] > ci[0]
-    }
+    widths = {n: ci[1] - ci[0] for n, e in data["parameters"].items() for ci in [e.get("ci95")] if ci is not None}
+    return {n: 2 * abs(c) / widths[n] for n, c in changes.items() if c is not None and widths.get(n, 0.0) > 0}
 
 
 def _most_moved(data: Data, changes: Mapping[str, float], text: str = "{:+.2g}") -> str:
@@ -331,17 +320,16 @@ def _handles(data: Data) -> Iterator[str]:
     each = [f"{h['phi']['m']:.4g} kg ({h['from']})" for h in handles.values()]
     if each:
         same = len(each) > 1 and len(set(each)) == 1
-        yield f"Handle{'s' if len(each) > 1 else ''}: {f'{each[0]}, on both sensors' if same else ', '.join(each)}"
+        yield f"Handle{'s' * (len(each) > 1)}: {f'{each[0]}, on both sensors' if same else ', '.join(each)}"
 
 
 def _feet(data: Data) -> Iterator[str]:
     rolling: Mapping[str, Any] = data.get("mechanism") or {}
     assumed: Mapping[str, float] = rolling.get("feet_assumed") or {}
-    if not assumed:
-        return
-    what = [f"a stiffness of {v:.2g} N/m" for n, v in assumed.items() if n.endswith("_k")][:1]
-    what += [f"friction {v:g}" for n, v in assumed.items() if n.startswith("mu_")][:1]
-    yield f"Feet: {len(rolling['feet_m'])}, from the markers; how they press and rub is assumed: {', '.join(what)}"
+    if assumed:
+        what = [f"a stiffness of {v:.2g} N/m" for n, v in assumed.items() if n.endswith("_k")][:1]
+        what += [f"friction {v:g}" for n, v in assumed.items() if n.startswith("mu_")][:1]
+        yield f"Feet: {len(rolling['feet_m'])}, from the markers; how they press and rub is assumed: {', '.join(what)}"
 
 
 def _friction(data: Data) -> Iterator[str]:
@@ -365,20 +353,15 @@ def summary_table(results: Mapping[str, Data]) -> Table:
     """Several results by where they are, a line each: how many numbers are known, the largest error, the verdict."""
     records: list[dict[str, str]] = []
     for where, data in results.items():
-        free = [e for e in data["parameters"].values() if e["status"] != "fixed"]
-        known = sum(e["status"] == "identified" for e in free)
+        entries, truth = data["parameters"], data["references"].get("truth", {})
+        free = [e["status"] for e in entries.values() if e["status"] != "fixed"]
+        inside = [e["ci95"][0] <= truth[n] <= e["ci95"][1] for n, e in entries.items() if n in truth and e["ci95"]]
         errors = [e["percent_of_range"] for e in data["rms"]["test"].values() if e["percent_of_range"] is not None]
-        cells = {"": str(data["title"]), "identified": f"{known} of {len(free)}", "truth inside": _truth_inside(data)}
+        cells = {"": str(data["title"]), "identified": f"{free.count('identified')} of {len(free)}"}
+        cells["truth inside"] = f"{sum(inside)} of {len(inside)}" if inside else "-"
         cells["largest test error"] = f"{max(errors):.2f} % of range" if errors else "-"
         records.append(cells | {"verdict": "passed" if data["verdict"]["passed"] else "failed", "where": where})
     return table(records)
-
-
-def _truth_inside(data: Data) -> str:
-    """How many intervals hold the truth, where it is known."""
-    truth: Mapping[str, float] = data["references"].get("truth", {})
-    pairs = [(e["ci95"], truth[n]) for n, e in data["parameters"].items() if n in truth and e["ci95"] is not None]
-    return f"{sum(low <= v <= high for (low, high), v in pairs)} of {len(pairs)}" if pairs else "-"
 
 
 def variants_text(data: Data, *, everything: bool = False) -> RenderableType:
