@@ -375,10 +375,10 @@ def test_figures_of_markers_show_the_errors(captured, figures):
 
 
 def test_timeline_shows_what_was_filled_and_exchanged(captured, figures):
-    heat, *keys = figures["What was seen of each marker"].data
+    heat, *keys = figures["When each marker was visible"].data
     z, x = numbers(heat["z"]), numbers(heat["x"])
     names = [key["name"] for key in keys]
-    assert names == ["seen", "moved, carried back", "label exchanged, put right", "hidden, from the body"]
+    assert names == ["visible", "moved, carried back", "label exchanged, put right", "hidden, from the body"]
     hidden = captured.body.filled.source == Source.BODY
     assert z.shape == (8, len(x))
     np.testing.assert_allclose((z == 3).mean(axis=1), hidden.mean(axis=0), atol=0.02)
@@ -425,7 +425,7 @@ def test_misfit_has_its_valley_at_the_offset(captured, figures, name, word):
 def test_a_table_alone_has_findings_and_recordings_only():
     inspection = inspect_recordings([plain_recording()])
     assert [s.title for s in inspection_sections(inspection) if s.blocks] == ["Findings", "Recordings"]
-    assert "Nothing conspicuous was found." in page_html("t", inspection_sections(inspection))
+    assert "Nothing unusual was noticed." in page_html("t", inspection_sections(inspection))
 
 
 def test_imu_and_load_cell_without_markers(captured):

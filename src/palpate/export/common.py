@@ -37,7 +37,7 @@ _RESERVED = ("world", "carriage", "wheel", "wheel_left", "wheel_right")
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """The files of one export. `left_out` is printed and stands in the files' own header: nothing is dropped silently.
+    """The files of one export. `left_out` is printed and stands in the files' headers: nothing is dropped silently.
 
     `files` are complete and were written atomically; `left_out` has one sentence for each thing of the model that the
     format cannot express, and what stands in its place; `notes` are for the terminal only (step times, how to build).

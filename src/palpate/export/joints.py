@@ -37,10 +37,10 @@ _TRAVEL = {"rad": math.pi / 2, "m": 0.5}
 _ROUND = 0.1
 """m: radius of gyration of a body of which only the mass is known."""
 _LIGHT = 1e-4
-"""Spin inertia of a wheel whose own is not known, over m R^2 of the body: what it adds to the inertia ahead."""
+"""Spin inertia of a wheel where it is not known, over m R^2 of the body: what it adds to the inertia ahead."""
 
 See = Callable[[FloatArray, FloatArray, FloatArray], Kinematics]
-"""Position, speed and acceleration along the coordinate, each (samples,) -> kinematics with the elements' own."""
+"""Position, speed and acceleration along the coordinate, each (samples,) -> kinematics that elements read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -267,13 +267,10 @@ def _stops(
     if not on_main:
         if (low, high) == (-FAR, FAR):
             return None, tuple(lost)
-        return Stops(low, high), (*lost, "end of the linkage's reach: MuJoCo's own limit")
-    c_low = c_high = 0.0
-    for stop, c in ((p.element.stops, float(p.p[1])) for p in on_main):
-        if stop is not None and stop.side == "lowest" and stop.at > low:
-            low, c_low = stop.at, c
-        elif stop is not None and stop.side == "highest" and stop.at < high:
-            high, c_high = stop.at, c
+        return Stops(low, high), (*lost, "end of the linkage's reach: a limit as MuJoCo makes it")
+    sides = [(p.element.stops, float(p.p[1])) for p in on_main]
+    low, c_low = max([(low, 0.0), *((s.at, c) for s, c in sides if s is not None and s.side == "lowest")])
+    high, c_high = min([(high, 0.0), *((s.at, c) for s, c in sides if s is not None and s.side == "highest")])
     if not low < high:
         raise PalpateError(f"the end stops leave no range: lowest {low:.4g}, highest {high:.4g} {curves.unit}")
     names, stiffness = names_of(on_main), max(float(p.p[0]) for p in on_main)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
@@ -56,6 +57,26 @@ _POSITIONS = {"pitch": "pitch", "camber": "camber", "heading": "yaw"}
 """Coordinates of what rolls that are one joint, and that joint."""
 
 
+class _File(NamedTuple):
+    """What the helpers fill: the tree, and the list of what it leaves out."""
+
+    root: ElementTree.Element
+    world: ElementTree.Element
+    left_out: list[str]
+
+    def tendon(self, attributes: Mapping[str, str], shares: Mapping[str, str]) -> None:
+        """A tendon whose length is a sum over joints."""
+        section = self.root.find("tendon")
+        tendon = child(child(self.root, "tendon") if section is None else section, "fixed", attributes)
+        for joint, share in shares.items():
+            child(tendon, "joint", {"joint": joint, "coef": share})
+
+    def limit(self, name: str, joint: str, ends: Sequence[float], damping: float, grows: tuple[float, float]) -> None:
+        """A limit that damps motion out of a range; `grows`: to which impedance over which width."""
+        solver = {"solreflimit": numbers([0.0, -damping]), "solimplimit": numbers([_SOFTEST, *grows, 0.5, 1.0])}
+        self.tendon({"name": name, "limited": "true", "range": numbers(ends), **solver}, {joint: "1"})
+
+
 def export_mjcf(model: Model, folder: str | Path, *, mass: float | None = None) -> Export:
     """Write `model` as MJCF into `folder`, as model.xml.
 
@@ -68,14 +89,14 @@ def export_mjcf(model: Model, folder: str | Path, *, mass: float | None = None) 
     root = ElementTree.Element("mujoco", {"model": common.plain(bare.name)})
     child(root, "compiler", {"angle": "radian", "autolimits": "true", "balanceinertia": "false"})
     option = child(root, "option", {"timestep": repr(STEP), "integrator": "implicitfast"})
-    world = child(root, "worldbody")
+    file = _File(root, child(root, "worldbody"), left_out)
     if mechanism.wheel is not None:
-        usage = _rolling(root, world, option, bare, left_out)
+        usage = _rolling(file, option, bare)
     elif mechanism.main is not None:
-        usage = _one_joint(root, world, bare, joints.one_joint(bare, mass), left_out)
+        usage = _one_joint(file, bare, joints.one_joint(bare, mass))
     else:
         phi, lost = joints.free_body(bare)
-        body = child(world, "body", {"name": common.body_name(bare)})
+        body = child(file.world, "body", {"name": common.body_name(bare)})
         child(body, "joint", {"name": "free", "type": "free"})
         _fill(body, phi)
         left_out += lost
@@ -92,33 +113,27 @@ def export_mjcf(model: Model, folder: str | Path, *, mass: float | None = None) 
     return Export((path,), tuple(left_out), (usage,))
 
 
-def _one_joint(
-    root: ElementTree.Element, world: ElementTree.Element, model: Model, one: OneJoint, left_out: list[str]
-) -> str:
+def _one_joint(file: _File, model: Model, one: OneJoint) -> str:
     """A body on a hinge or a slide, with its springs, dampers and stops."""
     quaternion = quaternion_from_rotation(one.R_world_body)
-    body = child(world, "body", {"name": common.body_name(model), "quat": numbers(quaternion)})
-    if one.weightless:
-        body.set("gravcomp", "1")
+    weightless = {"gravcomp": "1"} if one.weightless else {}
+    body = child(file.world, "body", {"name": common.body_name(model), "quat": numbers(quaternion), **weightless})
     curves, inertia, name = one.curves, one.inertia, one.joint.name
     resisting, lost = _resistance(curves)
-    elastic, errors = _springs(root, curves, name, str(model.mechanism.main))
+    elastic, errors = _springs(file, curves, name, str(model.mechanism.main))
     if lost and not joints.nearest_damping(curves).exact:
-        damping, about = _add_zones(root, curves, name, inertia)
+        damping, about = _add_zones(file, curves, name, inertia)
         resisting.pop("damping", None)
-        if damping.any():
-            resisting["damping"] = _trimmed(damping)
+        resisting |= {"damping": _trimmed(damping)} if damping.any() else {}
         lost = [about, *lost[1:]]
     joint = {"name": name, "type": _KINDS[one.joint.kind], "axis": axis_text(one.joint.axis), **resisting, **elastic}
-    if one.armature:
-        joint["armature"] = numbers(one.armature)
-    if one.stops is not None:
-        joint |= _limits(root, one.stops, name, inertia, curves.unit)
+    joint |= {"armature": numbers(one.armature)} if one.armature else {}
+    joint |= {} if one.stops is None else _limits(file, one.stops, name, inertia, curves.unit)
     child(body, "joint", joint)
     _fill(body, one.phi)
     level = float(joint.get("frictionloss", "0"))
-    left_out += [*one.left_out, *lost, *errors, *one.about_stops]
-    left_out += [_creep(level, inertia, curves.on("rad/s"))] if level else []
+    file.left_out.extend([*one.left_out, *lost, *errors, *one.about_stops])
+    file.left_out.extend([_creep(level, inertia, curves.on("rad/s"))] if level else [])
     return f"qpos: {one.usage}"
 
 
@@ -145,9 +160,7 @@ def _creep(level: float, inertia: float, unit: str) -> str:
     return f"dry friction at rest: MuJoCo's is soft; what it holds back creeps by up to {speed:.1g} {unit}"
 
 
-def _springs(
-    root: ElementTree.Element, curves: Curves, joint: str, coordinate: str
-) -> tuple[dict[str, str], list[str]]:
+def _springs(file: _File, curves: Curves, joint: str, coordinate: str) -> tuple[dict[str, str], list[str]]:
     """Attributes of a joint for a spring of up to third order; other springs are added to the tree. -> also errors."""
     cubic = [p for p in curves.parts if p.element.acts_on == coordinate and (p.element.polynomial or (0, 4))[1] <= 3]
     others = curves.of(p for p in curves.parts if p not in cubic)
@@ -157,7 +170,7 @@ def _springs(
     at, values, worst, largest = _broken_line(lambda q: others.at_rest(q) + constant, curves.low, curves.high, kinks)
     if largest == 0.0:
         return attributes, []
-    _add_line(root, joint, at, values)
+    _add_line(file, joint, at, values)
     if worst <= 1e-9 * largest:
         return attributes, []
     bent = [p for p in others.parts if np.ptp(curves.of([p]).at_rest(curves.grid)) > 0]
@@ -203,7 +216,7 @@ def _broken_line(
         at = np.unique([*at, fine[worst]])
 
 
-def _add_line(root: ElementTree.Element, joint: str, knots: FloatArray, values: FloatArray) -> None:
+def _add_line(file: _File, joint: str, knots: FloatArray, values: FloatArray) -> None:
     """A force that is piecewise linear and constant beyond the ends: springs that begin to act at the knots."""
     first = float(values[0])
     stiffness = max(abs(first), 1.0)
@@ -214,15 +227,7 @@ def _add_line(root: ElementTree.Element, joint: str, knots: FloatArray, values: 
     for i, (q, both, step) in enumerate(springs):
         q = q if q != -1.0 else np.nextafter(-1.0, 0.0)  # a length of -1 means another thing to MuJoCo
         length = numbers([q, q] if both else [-FAR, q])
-        _tendon(root, {"name": f"{joint}_spring_{i}", "springlength": length, "stiffness": numbers(step)}, {joint: "1"})
-
-
-def _tendon(root: ElementTree.Element, attributes: Mapping[str, str], shares: Mapping[str, str]) -> None:
-    """A tendon whose length is a sum over joints."""
-    section = root.find("tendon")
-    tendon = child(child(root, "tendon") if section is None else section, "fixed", attributes)
-    for joint, share in shares.items():
-        child(tendon, "joint", {"joint": joint, "coef": share})
+        file.tendon({"name": f"{joint}_spring_{i}", "springlength": length, "stiffness": numbers(step)}, {joint: "1"})
 
 
 def _trimmed(values: FloatArray) -> str:
@@ -230,7 +235,7 @@ def _trimmed(values: FloatArray) -> str:
     return numbers(np.trim_zeros(values, "b"))
 
 
-def _add_zones(root: ElementTree.Element, curves: Curves, joint: str, inertia: float) -> tuple[FloatArray, str]:
+def _add_zones(file: _File, curves: Curves, joint: str, inertia: float) -> tuple[FloatArray, str]:
     """Fit and write dampers against opening beyond a place and against closing below it; `inertia`: of the joint.
 
     The nearest sum of dampers that each take energy out, by least squares over positions and speeds. -> damping (a, b)
@@ -254,7 +259,7 @@ def _add_zones(root: ElementTree.Element, curves: Curves, joint: str, inertia: f
         counts.append(len(dampers))
         for i, (at, x) in enumerate(dampers):
             ends = (-FAR, at) if name == "opening" else (at, FAR)
-            _add_limit(root, f"{joint}_{name}_{i}", joint, ends, x / inertia, (_WHOLE, width))
+            file.limit(f"{joint}_{name}_{i}", joint, ends, x / inertia, (_WHOLE, width))
     odd = [p for p in curves.parts if not joints.nearest_damping(curves.of([p])).exact]
     unit = curves.on("N m")
     return b[:2], (
@@ -271,48 +276,28 @@ def _share(beyond: FloatArray) -> FloatArray:
     return np.where(beyond > 0, d / (1 - d) / _WHOLE, 0.0)
 
 
-def _limits(root: ElementTree.Element, stops: Stops, joint: str, inertia: float, unit: str) -> dict[str, str]:
+def _limits(file: _File, stops: Stops, joint: str, inertia: float, unit: str) -> dict[str, str]:
     """Attributes of the joint; the stops' damping c d d', d how far one is pressed, goes into the tree."""
     (low, high, stiffness, *dampings), deep = stops, _DEEP[unit]
     for side, ends, c in zip(("lowest", "highest"), ((low, FAR), (-FAR, high)), dampings, strict=True):
         if c:
-            _add_limit(root, f"{joint}_{side}", joint, ends, c * deep / inertia, (_PRESSED, deep))
+            file.limit(f"{joint}_{side}", joint, ends, c * deep / inertia, (_PRESSED, deep))
     soft = {"solreflimit": numbers([-stiffness / inertia, 0.0])} if stiffness else {}
     soft |= {"solimplimit": numbers([_SOFTEST, _SOFTEST, 1e-3, 0.5, 1.0])} if stiffness else {}
     return {"range": numbers([low, high]), **soft}
 
 
-def _add_limit(
-    root: ElementTree.Element,
-    name: str,
-    joint: str,
-    ends: tuple[float, float],
-    damping: float,
-    grows: tuple[float, float],
-) -> None:
-    """A limit that damps motion out of a range; `grows`: to which impedance over which width."""
-    solver = {"solreflimit": numbers([0.0, -damping]), "solimplimit": numbers([_SOFTEST, *grows, 0.5, 1.0])}
-    _tendon(root, {"name": name, "limited": "true", "range": numbers(ends), **solver}, {joint: "1"})
-
-
-def _rolling(
-    root: ElementTree.Element,
-    world: ElementTree.Element,
-    option: ElementTree.Element,
-    model: Model,
-    left_out: list[str],
-) -> str:
-    """Fill the tree and the list of what it does not say; -> what qpos is."""
-    mechanism, parts = model.mechanism, common.parts_of(model)
-    wheel = mechanism.wheel
+def _rolling(file: _File, option: ElementTree.Element, model: Model) -> str:
+    """Fill the file; -> what qpos is."""
+    mechanism, parts, wheel = model.mechanism, common.parts_of(model), model.mechanism.wheel
     assert wheel is not None
     planar, feet = wheel.moves == "planar", [p for p in parts if p.element.ground and p.element.contact]
     if not planar or feet:
         option.attrib.update({"cone": "elliptic", "impratio": "100"})
-        child(world, "geom", {"name": "ground", "type": "plane", "size": "0 0 1"})
+        child(file.world, "geom", {"name": "ground", "type": "plane", "size": "0 0 1"})
     quaternion = quaternion_from_rotation(np.array(mechanism.R_world_body))
     place = {"pos": numbers([0.0, 0.0, wheel.radius]), "quat": numbers(quaternion)}
-    body = child(world, "body", {"name": common.body_name(model), **place})
+    body = child(file.world, "body", {"name": common.body_name(model), **place})
     chain = {
         j.name: child(body, "joint", {"name": j.name, "type": _KINDS[j.kind], "axis": numbers(j.axis)})
         for j in mechanism.joints
@@ -325,7 +310,8 @@ def _rolling(
             chain["x"].set("armature", numbers(spin / wheel.radius**2))
     else:
         phi, wheels, made_up = joints.wheels_of(model)
-        left_out += [*made_up, f"rolling without slip: as far as a friction of {_GRIP:g} on soft ground holds"]
+        slip = f"rolling without slip: as far as a friction of {_GRIP:g} on soft ground holds"
+        file.left_out.extend([*made_up, slip])
     _fill(body, phi)
     for one in wheels:
         inner = child(body, "body", {"name": one.name, "pos": numbers([0.0, 0.0, one.place])})
@@ -333,14 +319,14 @@ def _rolling(
         _fill(inner, one.phi, site="")
         shape = {"name": one.name, "type": "sphere", "size": numbers(wheel.radius), **_CONTACT}
         child(inner, "geom", {**shape, "condim": "3", "friction": f"{_GRIP!r} 0 0", **_SOFT_GROUND})
-    _add_feet(body, wheel.feet, parts, left_out)
+    _add_feet(file, body, wheel.feet, parts)
     lightest = min((float(w.phi[9]) for w in wheels), default=float(phi[0]) * wheel.radius**2)
-    _add_laws(root, chain, mechanism, parts, lightest, left_out)
+    _add_laws(file, chain, mechanism, parts, lightest)
     if feet:
         stand = dict(zip(mechanism.state, rest(model), strict=True))
         places = [*(stand.get(name, 0.0) for name in chain), *(0.0 for _ in wheels)]
-        child(child(root, "keyframe"), "key", {"name": "rest", "qpos": numbers(places)})
-        left_out.append(
+        child(child(file.root, "keyframe"), "key", {"name": "rest", "qpos": numbers(places)})
+        file.left_out.append(
             "MuJoCo begins with all angles zero, where the feet are in the ground: load the keyframe rest "
             "(mj_resetDataKeyframe), in which it stands"
         )
@@ -348,9 +334,7 @@ def _rolling(
     return f"qpos: {names} (m, rad): place of the axle's middle, z from the radius on; angles as palpate's state."
 
 
-def _add_feet(
-    body: ElementTree.Element, places: Sequence[Sequence[float]], parts: list[Part], left_out: list[str]
-) -> None:
+def _add_feet(file: _File, body: ElementTree.Element, places: Sequence[Sequence[float]], parts: list[Part]) -> None:
     feet = {p.element.acts_on: p for p in parts if p.element.ground and p.element.contact}
     rubbing = [p for p in parts if p.element.ground and p.element.dry]
     for name in feet:
@@ -360,12 +344,12 @@ def _add_feet(
         shape = {"name": name, "type": "sphere", "size": repr(_FOOT_RADIUS), "pos": numbers(place), **_CONTACT}
         child(body, "geom", {**shape, "condim": "3" if mu else "1", "friction": f"{mu!r} 0 0", "solref": "0.005 1"})
     if feet:
-        left_out.append(
-            f"{names_of(feet.values())}: stiffness and damping of a foot; MuJoCo's own contact stands in their "
+        file.left_out.append(
+            f"{names_of(feet.values())}: stiffness and damping of a foot; MuJoCo's contact stands in their "
             f"place, and begins {1e3 * _FOOT_RADIUS:g} mm early"
         )
     if rubbing:
-        left_out.append(f"{names_of(rubbing)}: friction ahead and aside apart; a cone with their mean instead")
+        file.left_out.append(f"{names_of(rubbing)}: friction ahead and aside apart; a cone with their mean instead")
 
 
 def _sums(mechanism: Mechanism) -> dict[str, tuple[dict[str, float], str]]:
@@ -390,15 +374,10 @@ def _sums(mechanism: Mechanism) -> dict[str, tuple[dict[str, float], str]]:
 
 
 def _add_laws(
-    root: ElementTree.Element,
-    chain: Mapping[str, ElementTree.Element],
-    mechanism: Mechanism,
-    parts: list[Part],
-    lightest: float,
-    left_out: list[str],
+    file: _File, chain: Mapping[str, ElementTree.Element], mechanism: Mechanism, parts: list[Part], lightest: float
 ) -> None:
     """Friction and damping along a coordinate as a tendon, springs as a joint's; `lightest`: kg m2 of a wheel."""
-    sums = _sums(mechanism)
+    sums, left_out = _sums(mechanism), file.left_out
     others = [p for p in parts if p.phi is None and not p.element.spin and not p.element.ground]
     lost = [p for p in others if not _can_say(p, sums, chain)]
     left_out += [f"{p.name} ({p.element.type} on {p.element.acts_on}): MJCF cannot say it here" for p in lost]
@@ -412,12 +391,12 @@ def _add_laws(
         left_out += messages
         dry = max(dry, float(attributes.get("frictionloss", "0")))
         if attributes:
-            _tendon(root, {"name": coordinate, **attributes}, {joint: numbers(x) for joint, x in shares.items()})
+            file.tendon({"name": coordinate, **attributes}, {joint: numbers(x) for joint, x in shares.items()})
         if missing:
             left_out.append(f"{names_of(acting)}: act on the speed of {coordinate} without {missing}")
         if coordinate in _POSITIONS:
             joint = chain[_POSITIONS[coordinate]]
-            elastic, messages = _springs(root, curves, _POSITIONS[coordinate], coordinate)
+            elastic, messages = _springs(file, curves, _POSITIONS[coordinate], coordinate)
             joint.attrib.update(elastic)
             left_out += messages
             inertia = joints.nearest_constant(curves.inertia())

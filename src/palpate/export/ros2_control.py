@@ -37,13 +37,13 @@ _MASSES, _STIFFEST = (1e-4, 1e6), 1e8
 """What the controller accepts."""
 _SUNK_M = 1e-4
 """m that a foot may be in the ground: it stands."""
-_AXES = ("x", "y", "z", "rx", "ry", "rz")
+_LABELS = ("x", "y", "z", "rx", "ry", "rz")
 _AMPLITUDE, _FREQUENCY_HZ = 0.1, 0.5
 """The standard motion, m (rad) and Hz: a sine along one axis, the others at rest."""
 _SPEED = math.pi * _FREQUENCY_HZ * _AMPLITUDE
 """Speed at which damping is taken: half of the standard motion's highest."""
 _SLOWEST = 1e-4
-"""1/s2: K / M of an axis without a spring of its own, so that it can have a damper: a period of 10 minutes."""
+"""1/s2: K / M of an axis without a spring, so that it can have a damper: a period of 10 minutes."""
 _SMALL, _SAMPLES = 1e-5, 400
 _RANK, _NOTHING = 1e-6, 1e-9
 
@@ -90,7 +90,7 @@ def export_ros2_control(
     point, assumed = _handle(bare.mechanism, handle)
     R_body_control, axes = _control_frame(bare, positions, point)
     laws = _local_laws(bare, positions, R_body_control, point)
-    rows = [_controller_axis(laws.get(i), _AXES[i], bare.name) for i in range(6)]
+    rows = [_controller_axis(laws.get(i), _LABELS[i], bare.name) for i in range(6)]
     com, weight = _weight(tool)
     left_out += [*assumed, *_lost(bare, laws), *_of_controller(bare, tool)]
     where = ", ".join(f"{n} {x:.6g}" for n, x in zip(bare.mechanism.state, positions, strict=False))
@@ -178,7 +178,7 @@ def _control_frame(model: Model, positions: FloatArray, handle: FloatArray) -> t
 
 
 def _local_laws(model: Model, positions: FloatArray, R_body_control: FloatArray, handle: FloatArray) -> dict[int, _Law]:
-    """Linearise at rest at `positions`, seen at the point `handle` (m, in the body frame); axis -> its law.
+    """Linearise at rest at `positions`, as felt at the point `handle` (m, in the body frame); axis -> its law.
 
     There is a law for each axis along which the object moves, together as many as it has freedoms there. The object's
     inertia at the hand is (J M^-1 J')^-1 (Khatib 1987); of it and of damping and stiffness an axis gets what is felt
@@ -287,7 +287,7 @@ def _error(law: _Law, i: int) -> str:
     """The error of one axis in the standard motion."""
     share, unit = 100 * law.rms / law.largest if law.largest > 0 else 0.0, WRENCH_UNITS[i]
     return (
-        f"Error along {_AXES[i]}: {law.rms:.3g} {unit} RMS, {share:.0f} % of the largest force {law.largest:.3g} "
+        f"Error along {_LABELS[i]}: {law.rms:.3g} {unit} RMS, {share:.0f} % of the largest force {law.largest:.3g} "
         f"{unit}, in a sine of {_AMPLITUDE:g} {'m' if i < 3 else 'rad'} at {_FREQUENCY_HZ:g} Hz; "
         f"{law.rms_without:.3g} {unit} RMS without the constant part."
     )
@@ -297,7 +297,7 @@ def _lost(model: Model, laws: Mapping[int, _Law]) -> list[str]:
     """What independent axes M a + D v + K x do not say of this model here."""
     lost: list[str] = []
     for i, law in laws.items():
-        axis, unit, per = _AXES[i], WRENCH_UNITS[i], "N/m" if i < 3 else "N m/rad"
+        axis, unit, per = _LABELS[i], WRENCH_UNITS[i], "N/m" if i < 3 else "N m/rad"
         if abs(law.constant) > 1e-9 * law.largest:
             lost.append(f"{axis}: springs and weight push with {-law.constant:.4g} {unit} at rest: not rendered")
         if law.dry > 0:
@@ -308,7 +308,7 @@ def _lost(model: Model, laws: Mapping[int, _Law]) -> list[str]:
             lost.append(f"{axis}: a spring of {law.stiffness:.3g} {per} is made up, since a damper needs one")
         if law.across > 1e-9 * law.largest:
             lost.append(f"{axis}: up to {law.across:.3g} N or N m along other axes meanwhile: axes are independent")
-    held = [axis for i, axis in enumerate(_AXES) if i not in laws]
+    held = [axis for i, axis in enumerate(_LABELS) if i not in laws]
     if held:
         lost.append(f"{', '.join(held)}: held at the reference; the hand moves on a straight line and does not turn")
     names = ", ".join(e.name for e in model.elements)
@@ -323,7 +323,9 @@ def _of_controller(model: Model, tool: Model | None) -> list[str]:
     if tool is None:
         lines.append("gravity_compensation is zero: no model of the handle on the robot was given")
     if model_of(model) == "whole":
-        lines.append("the model holds the handle too: the robot's own handle must be compensated, not only its weight")
+        lines.append(
+            "the model holds the handle too: all of the robot's handle must be compensated, not only its weight"
+        )
     return lines
 
 

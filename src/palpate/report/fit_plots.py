@@ -312,7 +312,7 @@ def instruments_table(view: View) -> Table:
         rows.append(_instrument(key, i.recording, i.even.times_s, [b - a for a, b in i.even.lost], i.even.jitter_s))
     headings = ("instrument", "file", "rate, Hz", "samples", "length, s", "gaps", "longest, s", "jitter, µs")
     gaps = [row[5] != "none" for row in rows]
-    note = "A gap of motion capture is a time in which too few markers were seen to know the pose." if any(gaps) else ""
+    note = "A gap of motion capture is a time in which too few markers were visible for a pose." if any(gaps) else ""
     return table(rows, headings, marked=gaps, note=note)
 
 

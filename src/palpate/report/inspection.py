@@ -45,7 +45,7 @@ _LONG, _FEW = 16, 8
 """Rows from which a table is folded, and up to which those with a fault stay in sight."""
 _MOST_FIGURES, _TRACES = 8, 6
 """Of signals: figures of a recording, and signals of a figure."""
-_MOST = 6
+_PRINTED = 6
 """Findings of one kind that are printed."""
 _CLOUDS = {
     **{"static": "the static recording", "still": "a stretch in which the body is still"},
@@ -59,12 +59,12 @@ _MOST_MARKERS = 8
 """Whose errors are drawn over time: those with the largest."""
 _MOST_FAULTS = 60
 _COLUMNS = 1500
-"""Of the picture of what was seen."""
+"""Of the picture of when markers were visible."""
 _STATES = {
-    **{"seen": "#cfe3d4", "moved, carried back": "#e69f00", "label exchanged, put right": "#cc79a7"},
+    **{"visible": "#cfe3d4", "moved, carried back": "#e69f00", "label exchanged, put right": "#cc79a7"},
     **{"hidden, from the body": "#8fbce6", "hidden, by spline": "#0072b2", "ghost, replaced": "#d55e00", "": "#222222"},
 }
-"""What can be said of a marker in a frame, from the best to the gravest; the last has no name of its own."""
+"""What can be said of a marker in a frame, the gravest last, whose name depends on the picture."""
 _SHADES = {"swapped": "#cc79a7", "ghost": "#d55e00", "confused": "#222222"}
 _Part = Block | Callable[[], Figure | Iterator[Figure] | None]
 
@@ -85,7 +85,7 @@ def inspection_sections(inspection: Inspection) -> list[Section]:
     """What the page shows; a section without data has no blocks and is left out."""
     remarks = [Remarks(kind, texts, fatal) for kind, fatal, texts in _grouped(inspection.findings)]
     return [
-        section("Findings", *(remarks or [Words("Nothing conspicuous was found.")])),
+        section("Findings", *(remarks or [Words("Nothing unusual was noticed.")])),
         section("Recordings", *(b for r in inspection.recordings for b in _recording(r, inspection.body is None))),
         *(section(title, *_drawn(part)) for title, part in _parts(inspection).items()),
     ]
@@ -106,8 +106,8 @@ def inspection_text(inspection: Inspection, described: Sequence[Mapping[str, Any
         parts += (Text(b.text) if isinstance(b, Words) else b for b in words)
     parts += [Text()] * bool(inspection.findings)
     for kind, fatal, texts in _grouped(inspection.findings):
-        more = [f"{len(texts) - _MOST} more of this kind"] if len(texts) > _MOST else []
-        parts += [Text(f"{kind}: {text}", "red" if fatal else "yellow") for text in (*texts[:_MOST], *more)]
+        more = [f"{len(texts) - _PRINTED} more of this kind"] if len(texts) > _PRINTED else []
+        parts += [Text(f"{kind}: {text}", "red" if fatal else "yellow") for text in (*texts[:_PRINTED], *more)]
     return Group(*parts)
 
 
@@ -297,7 +297,7 @@ def markers_table(body: Body) -> Table:
 
 
 def _gaps_table(body: Body) -> Table:
-    """What was hidden and where it was taken from; markers that were always seen are left out."""
+    """What was hidden and where it was taken from; markers that were always visible are left out."""
     hidden = [g for g in body.filled.report if g.gaps]
     stretches = ", ".join(f"{a:.2f} to {b:.2f} s" for a, b in body.filled.usable[:6])
     more = len(body.filled.usable) - 6
@@ -372,7 +372,7 @@ def _fault_marks(body: Body, axis: TimeAxis) -> list[Mark]:
 def _timeline(
     markers: Markers, names: Sequence[str], states: NDArray[np.int8], look_for: str, gravest: str = "not known"
 ) -> Figure:
-    """Which marker was seen, filled, exchanged or lost when."""
+    """When each marker was visible, filled in, exchanged or lost."""
     axis = time_axis(markers.times_s)
     x, worst = _columns(axis.x, states)
     n, present = len(_STATES), set(np.unique(states).tolist())
@@ -382,7 +382,7 @@ def _timeline(
     heat |= {"hoverinfo": "y" if axis.trace else "x+y"}
     special: Json = {"autorange": "reversed", "type": "category", "showgrid": False, "dtick": 1}
     return plots.figure(
-        "What was seen of each marker",
+        "When each marker was visible",
         look_for,
         [Panel("", (heat,), y=special)],
         axis.layout,
@@ -473,7 +473,7 @@ def _clock_cells(device: Instrument) -> dict[str, str]:
 
 
 class _Pair(NamedTuple):
-    """Two signals that are the same once the clocks are: the reference's and the device's on its own clock."""
+    """Two signals that are the same once the clocks are: the reference's, and the device's on the device's clock."""
 
     names: tuple[str, str, str, str]
     """Of the figure, the unit, the reference and the device."""
@@ -506,12 +506,12 @@ def _overlays(inspection: Inspection, name: str, device: Instrument, clock: Cloc
 
 
 def _overlaid(pair: _Pair, aligned: FloatArray, span: tuple[float, float], part: str, say: str) -> Figure:
-    """Both signals in a span (s); as stored only where the device's own clock has something to show there."""
+    """Both signals in a span (s); as stored only where the device recorded something then by its clock."""
     (first, last), zero, (title, unit, reference, name) = span, plots.zero_of(pair.times_s), pair.names
     stored = ((pair.device_s >= first) & (pair.device_s <= last)).any()
     panels: list[Panel] = []
     for word, device_s in (("as stored", pair.device_s), ("aligned", aligned))[0 if stored else 1 :]:
-        # a thin curve on a broad one: both can be seen where they agree
+        # a thin curve on a broad one: both show where they agree
         both = (pair.times_s, pair.expected, reference, PALE, 4), (device_s, pair.measured, name, DARK, 1)
         data = tuple(
             line(t[at] - zero, y[at], name, most=2000, mode="lines", line={"color": colour, "width": width})
@@ -519,7 +519,7 @@ def _overlaid(pair: _Pair, aligned: FloatArray, span: tuple[float, float], part:
             for at in [(t >= first) & (t <= last)]
         )
         panels.append(Panel(f"{word}, {unit}", data))
-    say += " As stored, each is drawn by its own clock." if stored else ""
+    say += " As stored, each is drawn by the clock of its device." if stored else ""
     return plots.figure(f"{title}{part}", say, panels, plots.since(zero) | {"range": [first - zero, last - zero]})
 
 
@@ -607,7 +607,7 @@ def _at(at_s: FloatArray, times_s: FloatArray, x: FloatArray) -> FloatArray:
 
 
 def _placement(motion: CapturedMotion) -> Iterator[_Part]:
-    """Tilt of the capture frame; where the IMU sits, as the motion tells: its origin and where its axes point."""
+    """Tilt of the capture frame; where the IMU sits according to the motion: its origin and where its axes point."""
     if motion.placement is None:
         return
     placement, tilt = motion.placement, motion.placement.tilt
@@ -678,7 +678,7 @@ def _spectra(chosen: Bandwidth) -> Figure:
     return plots.figure(
         "Spectrum of the acceleration",
         "The bandwidth should stand near the place where the measured curves meet the noise; beyond that place the "
-        f"recording tells nothing about accelerations. Noise from: {chosen.noise_from}.",
+        f"recording says nothing about accelerations. Noise from: {chosen.noise_from}.",
         panels,
         plots.x_title("frequency, Hz") | plots.log_scale(float(f[f > 0].min()), float(f[-1])),
         marks=[plots.upright(chosen.bandwidth_hz, f"bandwidth {chosen.bandwidth_hz:.2f} Hz")],

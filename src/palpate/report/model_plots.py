@@ -36,8 +36,8 @@ _STATIC_SHARE = 0.15
 _NEAR_END = 0.0175
 """rad (m): who rests so near an end of the travel may be held by a stop."""
 _SHORTEST_REST_S, _COMING_S = 0.5, 0.2
-"""A rest lasts so long; it still moves too slowly to be seen when it begins and ends."""
-_POINTS, _FEWEST = 1000, 100
+"""A rest lasts so long; when it begins and ends, the object still moves, too slowly to notice."""
+_POINTS, _FEWEST_SAMPLES = 1000, 100
 """Points of a cloud that are drawn at most, and samples below which a residual is not."""
 _REPLAYED = 3000
 """Samples of a replay that are drawn."""
@@ -86,7 +86,7 @@ def _kind(row: Row) -> str:
 def over_time(view: View, segment: str) -> tuple[Figure, ...]:
     """Positions, measured and estimated rows and the absolute residual, as in the paper's figures.
 
-    Several rows have their residuals in a figure of their own; spans of a segment that lie far apart, too.
+    Several rows have their residuals in a further figure; spans of a segment that lie far apart have a figure each.
     """
     figures: list[Figure] = []
     zero = plots.zero_of(view.times_s)
@@ -97,16 +97,19 @@ def over_time(view: View, segment: str) -> tuple[Figure, ...]:
             continue
         name = f"{segment.replace('_', '-').capitalize()} segment, {spans[0][0] - zero:g} to {spans[-1][1] - zero:g} s"
         t = view.times_s[inside] - zero
-        motion, errors = _motion(view, t, inside), _errors(view, t, inside, known)
+        motion, forces, errors = _motion(view, t, inside), list[Panel](), list[Panel]()
         # no estimate where the model does not speak, as of the friction of an object at rest
         estimate, rows = np.where(known[:, None], view.estimate, np.nan)[inside], view.model.mechanism.rows
-        forces = [
-            Panel(
-                f"{_kind(row)} {row.name}, {row.unit}" if len(rows) == 1 else f"{row.name}, {row.unit}",
-                _both(line, t, view.reference[inside, i], estimate[:, i], "estimated"),
-            )
-            for i, row in enumerate(rows)
-        ]
+        for i, row in enumerate(rows):
+            measured, label = view.reference[inside, i], f"{row.name}, {row.unit}"
+            left = np.abs(measured - estimate[:, i])
+            size, extent = rms(left[known[inside]]), float(np.ptp(measured[known[inside]]))
+            share = f", {100 * size / extent:.2f} % of range" if extent > 0 else ""
+            mark = plots.level(size, f"RMS {size:.3g} {row.unit}{share}", DARK, 1.5)
+            both = _both(line, t, measured, estimate[:, i], "estimated")
+            forces.append(Panel(f"{_kind(row)} {label}" if len(rows) == 1 else label, both))
+            title = f"|residual|, {row.unit}" if len(rows) == 1 else label
+            errors.append(Panel(title, (line(t, left, "absolute residual", RESIDUAL),), (mark,)))
         grey = _bands(t, ~known[inside])
         if len(errors) == 1:
             figures.append(_lettered(name, _CLOSE, [*motion, *forces, *errors], zero, grey))
@@ -138,24 +141,11 @@ def _both(draw: Any, t: FloatArray, measured: FloatArray, model: FloatArray, wor
     return draw(t, measured, "measured", MEASURED, **broad), draw(t, model, word, ESTIMATED, **thin)
 
 
-def _errors(view: View, t: FloatArray, inside: BoolArray, known: BoolArray) -> list[Panel]:
-    panels: list[Panel] = []
-    rows = view.model.mechanism.rows
-    for i, row in enumerate(rows):
-        left = np.where(known, np.abs(view.reference[:, i] - view.estimate[:, i]), np.nan)
-        size, extent = rms(left[known]), float(np.ptp(view.reference[known, i]))
-        share = f", {100 * size / extent:.2f} % of range" if extent > 0 else ""
-        title = f"|residual|, {row.unit}" if len(rows) == 1 else f"{row.name}, {row.unit}"
-        mark = plots.level(size, f"RMS {size:.3g} {row.unit}{share}", DARK, 1.5)
-        panels.append(Panel(title, (line(t, left[inside], "absolute residual", RESIDUAL),), (mark,)))
-    return panels
-
-
 def _lettered(title: str, look_for: str, panels: Sequence[Panel], zero: float, grey: Sequence[Mark] = ()) -> Figure:
     """Panels above one time axis, lettered as in a paper; grey: bands of what is not compared."""
     named = [replace(p, title=f"({chr(ord('a') + i)}) {p.title}") for i, p in enumerate(panels)]
     levels = [mark.label["text"] for p in panels for mark in p.marks]
-    say = f"{look_for} Grey: not compared (at rest, at a stop, or not seen)." if grey else look_for
+    say = f"{look_for} Grey: not compared (at rest, at a stop, or not measured)." if grey else look_for
     keys = {"not compared": "#dddddd"} if grey else None
     message = f"{levels[0]}." if len(levels) == 1 else ""
     return plots.figure(title, say, named, plots.since(zero), message, marks=grey, keys=keys)
@@ -172,7 +162,7 @@ def _groups(spans: Sequence[tuple[float, float]]) -> list[list[tuple[float, floa
 
 
 def _bands(t: FloatArray, mask: BoolArray) -> list[Mark]:
-    """Stretches that can be seen, shaded."""
+    """Stretches that are long enough to show, shaded."""
     shortest = float(t[-1] - t[0]) / 500
     spans = [(float(t[b - 1] - t[a]), float(t[a]), float(t[b - 1])) for a, b in runs(mask)]
     return [plots.band(a, b, "#bbbbbb", 0.35) for long, a, b in sorted(spans)[-_MOST_BANDS:] if long > shortest]
@@ -210,7 +200,7 @@ def profiles(view: View) -> Figure | None:
     return plots.figure(
         "Profiles of the shapes",
         "Below the dashed line the fit is as good as the best: a narrow valley (shaded: 95 % interval) says that the "
-        "recording tells the value, a curve that stays below at an end that the value is an assumption.",
+        "recording determines the value, a curve that stays below at an end that the value is an assumption.",
         panels,
     )
 
@@ -275,7 +265,7 @@ class Border(NamedTuple):
     place: float
     interval: tuple[float, float] | None
     flat: bool
-    """It was estimated, and the data do not tell it."""
+    """It was estimated, and the data do not show it."""
 
 
 def force_of(model: Model, position: FloatArray, speed: float, which: Sequence[bool]) -> FloatArray:
@@ -498,7 +488,7 @@ def _residual_figure(
     good, main, shown = compared(view) & np.isfinite(over), view.main, shown_in(unit)
     if main is not None:
         good &= np.isfinite(main.position) & np.isfinite(main.speed)
-    if good.sum() < _FEWEST:
+    if good.sum() < _FEWEST_SAMPLES:
         return None
     rows, panels = view.model.mechanism.rows, list[Panel]()
     parts = directions(view, main) if main is not None and by_direction else (("", good, COLOURS[0]),)

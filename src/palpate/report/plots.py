@@ -20,7 +20,7 @@ MOST_POINTS = 4000
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c564b", "#5b3a9e")
 """Mostly Okabe & Ito's, which the colour-blind tell apart."""
 PALE, GREY, DARK = "#56b4e9", "#8a8a8a", "#222222"
-AXES = ("#c0392b", "#2e8b57", "#2f5fd0")
+AXIS_COLOURS = ("#c0392b", "#2e8b57", "#2f5fd0")
 """Of x, y and z in space."""
 _LEGEND: Json = {"orientation": "h", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom", "font": {"size": 11}}
 """The legend above a figure: all its width is for the curves, on paper too."""
@@ -30,7 +30,7 @@ _FEW = 200
 """Points up to which each one is drawn as a dot."""
 _LARGE_S = 1e6
 _PRECISE = 2000.0
-"""Seconds (frames) below which single precision tells a tenth of a millisecond."""
+"""Seconds (frames) below which single precision resolves a tenth of a millisecond."""
 _LISTED = 64
 """Numbers up to which they are written out, for people who read the page's source."""
 _LINES: Json = {
@@ -264,7 +264,7 @@ class Panel:
     marks: tuple[Mark, ...] = ()
     y: Json = field(default_factory=dict[str, Any])
     x: Json = field(default_factory=dict[str, Any])
-    """Its own horizontal axis, where the figure has no common one."""
+    """Its horizontal axis, where the figure has no common one."""
     heading: str = ""
 
 
@@ -280,7 +280,7 @@ def figure(
     height: int = 0,
     **more: Any,
 ) -> Figure:
-    """Panels above one horizontal axis, the first on top; without `x` two in a row, each with its own.
+    """Panels above one horizontal axis, the first on top; without `x` two in a row, each with a horizontal axis.
 
     What is named alike shares one entry of the legend; a trace that is alone in its panel needs none, the axis names
     it. `marks` run through all panels; `keys` are entries of the legend, name -> colour; `more` goes into the layout.
@@ -358,7 +358,7 @@ def frames_in_space(frames: Mapping[str, FloatArray], length: float) -> list[Jso
     """Frames (4, 4), m, by name, as axes of this length (mm): red x, green y, blue z."""
     data: list[Json] = []
     for name, T in frames.items():
-        for i, colour in enumerate(AXES):
+        for i, colour in enumerate(AXIS_COLOURS):
             ends = 1e3 * T[:3, 3] + np.array([[0.0], [length]]) * T[:3, i]
             style: Json = {"line": {"color": colour, "width": 6}, "textfont": {"color": "#333", "size": 12}}
             words: Json = {"text": ["", name if i == 2 else ""], "hoverinfo": "text", "hovertext": f"{name} {'xyz'[i]}"}
@@ -367,7 +367,7 @@ def frames_in_space(frames: Mapping[str, FloatArray], length: float) -> list[Jso
 
 
 def scene_layout(corners: FloatArray) -> Json:
-    """Equal scales, all of these points (n, 3; mm) in sight, seen with the wider horizontal side across."""
+    """Equal scales, all of these points (n, 3; mm) in sight, the wider horizontal side across."""
     middle, extent = (corners.min(axis=0) + corners.max(axis=0)) / 2, np.ptp(corners, axis=0)
     half = np.maximum(0.6 * extent, 0.1 * max(float(extent.max()), 1.0))
     ratio = 1.5 * half / half.max()

@@ -116,7 +116,7 @@ def figure_of(entry: Entry) -> Figure | None:
     ]
     return plots.figure(
         f"{entry.name.capitalize()}, test segment",
-        "The estimate f should lie on its reference y; the two ways have references of their own, because they treat "
+        "The estimate f should lie on its reference y; the two ways have different references, because they treat "
         "the handle and the sensor's zero differently.",
         [*panels, *torques],
         plots.since(0.0),
@@ -153,7 +153,7 @@ def _default_trace(view: View) -> Trace:
 
 
 def _torque(traces: Mapping[str, Trace], row: str, title: str) -> Panel:
-    """Measured and estimated in each way: each has a reference of its own, another wrench of the handle and filter."""
+    """Measured and estimated in each way: each has another reference, with another wrench of the handle and filter."""
     data: list[Json] = []
     for i, (way, trace) in enumerate(traces.items()):
         at, dashes = trace.rows.index(row), {"dash": "dash"} if way == "default" else {}

@@ -120,7 +120,7 @@ def _half_width(entry: Data, kind: str, digits: int) -> str:
 
 
 def shape_table(data: Data, *, page: bool = False) -> Table:
-    """Borders and widths of zones, and whether the data tell them; angles in degrees."""
+    """Borders and widths of zones, and whether the data show them; angles in degrees."""
     shapes: Mapping[str, Data] = data.get("shapes") or {}
     records: list[dict[str, str]] = []
     for name, e in shapes.items():
@@ -227,7 +227,7 @@ def _replay(data: Data) -> list[str]:
 
 
 def _conditioning(data: Data) -> str:
-    """Lambda and condition numbers; beside those of a reference that tells them."""
+    """Lambda and condition numbers; beside those of a reference that has them."""
     kappa, effective, paper = (condition(data[k]) for k in ("kappa", "kappa_eff", "kappa_eff_paper"))
     text = f"kappa {kappa}"
     if data["damping"] or data.get("damping_curve"):  # without a prior there is nothing to damp
