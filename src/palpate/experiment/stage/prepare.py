@@ -15,7 +15,7 @@ import numpy as np
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment, check_keys, object_model
 from palpate.experiment.file.schema import FixedBiasPart, PublishedPart, SavitzkyGolayPart, SensorPart
-from palpate.experiment.stage.capture import CapturedMotion, capture, joint_of, stated_clock, wrench_features
+from palpate.experiment.stage.capture import Body, CapturedMotion, capture, joint_of, stated_clock, wrench_features
 from palpate.experiment.stage.clock import clock_by_balance
 from palpate.experiment.stage.ground import Ground, ground_of
 from palpate.experiment.stage.inputs import (
@@ -51,8 +51,9 @@ from palpate.identify import Balance, MotionNoise, compress
 from palpate.identify.balance import Segment
 from palpate.model import Model
 from palpate.motion.clock import ClockMap, Even, noise_floor
+from palpate.motion.cloud import marker_index
 from palpate.motion.derivatives import design_lowpass
-from palpate.motion.frames import JointFrame, check_joint
+from palpate.motion.frames import JointFrame, check_joint, pose_std
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, judge_imu_noise
 from palpate.motion.offset import Offset, estimate_offset
 from palpate.motion.plausibility import check_imu
@@ -175,7 +176,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         findings += _without_handle(experiment, model, handles)
     zero, at_contact = _zero(experiment, model, handles)
     sensors = tuple(
-        Sensor(cell.even, np.linalg.inv(T_cloud_body) @ body.frames[name], phi)
+        Sensor(cell.even, np.linalg.inv(T_cloud_body) @ body.frames[name], phi, _turn_std(experiment, body, name))
         for name, cell, phi in zip(("sensor", "sensor_2"), cells, handles.phis, strict=False)
     )
     inputs = Inputs(
@@ -437,6 +438,13 @@ def swapped(inputs: Inputs) -> Inputs:
     wrenches = [s.wrench for s in reversed(inputs.sensors)]
     sensors = tuple(replace(s, wrench=w) for s, w in zip(inputs.sensors, wrenches, strict=True))
     return replace(inputs, sensors=sensors, measured=inputs.measured[::-1])
+
+
+def _turn_std(experiment: Experiment[Any], body: Body, name: str) -> float:
+    """What errors of its three markers' places in the cloud do to a sensor's frame, rad about any axis."""
+    names = getattr(experiment.config.markers, name).markers
+    corners = body.cloud.points[[marker_index(body.cloud.names, marker) for marker in names]]
+    return pose_std(corners, body.checked.noise_m / np.sqrt(len(body.markers.times_s)))[0]
 
 
 # --- what every way shares ------------------------------------------------------------------------------------------

@@ -52,6 +52,9 @@ def estimated(inputs: Inputs) -> Iterator[Variation]:
             error = np.zeros_like(std)
             error[place] = std[place]
             yield Variation("zero", replace(inputs, zero_error=error))
+    for i, sensor in enumerate(inputs.sensors):
+        for turn in sensor.turn_std_rad * UNIT_AXES if sensor.turn_std_rad > 0 else ():
+            yield Variation("sensor_rotation", _with_sensor(inputs, i, _turned(sensor.T_body_sensor, turn)))
     if inputs.closed_std > 0 and not inputs.filtering.published:
         yield Variation("closed", _closed(inputs, inputs.closed_std))
     if inputs.tilt_std_rad > 0:
