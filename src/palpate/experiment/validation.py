@@ -17,11 +17,10 @@ from palpate.experiment.stage.fit import Fit, Plan
 from palpate.experiment.stage.inputs import Belief
 from palpate.experiment.stage.prepare import Prepared, shown_as
 from palpate.experiment.stage.recordings import Tell
-from palpate.experiment.stage.result import provenance, read_result
+from palpate.experiment.stage.result import provenance, read_result, rms_entry
 from palpate.files import finite, sha256
 from palpate.findings import Finding, Severity, sentences
 from palpate.identify.balance import Segment
-from palpate.mechanisms import Row
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray, least_squares, rms
 
@@ -68,8 +67,10 @@ def validate(
     samples = fit.rows(spans)
     refit = dict(zip(fit.inputs.model.parameters, fit.p.tolist(), strict=True))
     errors = (_residuals(fit.inputs.model, samples, v, model.name) for v in (model.values, refit))
-    rows = zip(fit.inputs.mechanism.rows, *(e.T for e in errors), samples[:, :, -1].T, strict=True)
-    rms_ = {row.name: _entry(row, *columns) for row, *columns in rows}
+    rms_: dict[str, dict[str, Any]] = {}
+    for row, *columns in zip(fit.inputs.mechanism.rows, *(e.T for e in errors), samples[:, :, -1].T, strict=True):
+        value, least, span = rms(columns[0]), rms(columns[1]), float(np.ptp(columns[2]))
+        rms_[row.name] = rms_entry(row, value, span, refit=least, times_refit=value / least if least > 0 else None)
     parameters = _parameters(fit, model, {} if known is None else known["parameters"])
     findings = (
         *([] if known is None else _already_seen(known, experiment, spans)),
@@ -159,17 +160,6 @@ def _residuals(model: Model, samples: FloatArray, values: Mapping[str, float], n
         return error
     flat = samples[:, :, [names.index(n) for n in zeros]].reshape(-1, len(zeros))
     return error - (flat @ least_squares(flat, error.reshape(-1))).reshape(error.shape)
-
-
-def _entry(row: Row, error: FloatArray, best: FloatArray, measured: FloatArray) -> dict[str, Any]:
-    value, least, span = rms(error), rms(best), float(np.ptp(measured))
-    return {
-        "value": value,
-        "unit": row.unit,
-        "percent_of_range": 100 * value / span if span > 0 else None,
-        "refit": least,
-        "times_refit": value / least if least > 0 else None,
-    }
 
 
 def _parameters(fit: Fit, model: Model, known: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -21,6 +21,7 @@ from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
 from palpate.experiment.stage.inputs import Belief, Filtering, ImuMotion, Inputs, Sensor, from_contact, prior_of
 from palpate.experiment.stage.prepare import imu_inputs
 from palpate.experiment.stage.recordings import Tell, load_part
+from palpate.experiment.stage.result import rms_entry
 from palpate.files import finite
 from palpate.identify import Prior, Solution
 from palpate.identify.balance import Segment
@@ -326,15 +327,8 @@ def errors(fit: Fit, segments: Sequence[Segment], known: Sequence[str] = ()) -> 
     y, f = sides(fit, segments, known)
     size, reach = rms(y - f, 0), np.ptp(y, axis=0)
     explained = 1 - np.var(y - f, axis=0) / np.maximum(np.var(y, axis=0), 1e-300)
-    return {
-        row.name: {
-            "value": float(size[i]),
-            "unit": row.unit,
-            "percent_of_range": float(100 * size[i] / reach[i]) if reach[i] > 0 else None,
-            "explained": float(explained[i]),
-        }
-        for i, row in enumerate(fit.inputs.mechanism.rows)
-    }
+    numbers = zip(fit.inputs.mechanism.rows, size, reach, explained.tolist(), strict=True)
+    return {row.name: rms_entry(row, v, s, explained=e) for row, v, s, e in numbers}
 
 
 def read_markers(experiment: Experiment[Any], key: str) -> Markers:

@@ -29,6 +29,7 @@ from palpate.identify import Solution, compress, cross_validate
 from palpate.identify.balance import Segment
 from palpate.identify.diagnosis import weakest_direction
 from palpate.identify.solution import Estimate, Status, damping_curve
+from palpate.mechanisms import Row
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray, rms
 from palpate.physics.inertia import PHI_NAMES
@@ -292,15 +293,13 @@ def rms_of(fit: Fit, segments: Sequence[Segment]) -> dict[str, Any]:
         if not len(measured):
             return {}
         values, spans = rms(fit.residuals(segments), 0), np.ptp(measured, axis=0)
-    return {
-        row.name: {
-            "value": float(v),
-            "unit": row.unit,
-            "percent_of_range": float(100 * v / s) if s > 0 else None,
-            "noise": n,
-        }
-        for row, v, s, n in zip(rows, values, spans, noise, strict=True)
-    }
+    return {r.name: rms_entry(r, v, s, noise=n) for r, v, s, n in zip(rows, values, spans, noise, strict=True)}
+
+
+def rms_entry(row: Row, value: float, span: float, **more: float | None) -> dict[str, Any]:
+    """An RMS error of a row, with its unit and its share of the range."""
+    share = float(100 * value / span) if span > 0 else None
+    return {"value": float(value), "unit": row.unit, "percent_of_range": share, **more}
 
 
 def _static_noise(fit: Fit) -> list[float | None]:
