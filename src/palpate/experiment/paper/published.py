@@ -311,9 +311,7 @@ def published_data(
 
 
 def sides(fit: Fit, segments: Sequence[Segment], known: Sequence[str] = ()) -> tuple[FloatArray, FloatArray]:
-    """y and f of the used samples, each (samples, rows); `known` parameters stand on the side of y (paper, eq.
-    y_door_scalar).
-    """
+    """y and f of the used samples, (samples, rows) each; `known` ones stand on y's side (paper, eq. y_door_scalar)."""
     # a prediction at the load cell's rate may leave samples out
     by_imu = fit.inputs.imu is not None
     rows = np.concatenate([fit.balance.rows(s) for s in segments]) if by_imu else fit.rows(segments)
@@ -361,9 +359,7 @@ def aligned(experiment: Experiment[Any], choices: Choices, *, whole: bool = Fals
 
 
 def _sensor_in_cloud(cloud: Cloud, part: SensorMarkersPart) -> FloatArray:
-    """T_cloud_sensor (4, 4): x from p2 to p3, z along (p1 - p2) x x, y = -x x z, times the inverse of the machined
-    offset as printed (FORMATS, Sensor frame).
-    """
+    """T_cloud_sensor (4, 4) as by `sensor_frame`, but with the machined offset as printed (FORMATS, Sensor frame)."""
     p1, p2, p3 = cloud.select(part.markers).points
     machined = transform(np.array(part.offset.rotation), np.array(part.offset.translation))
     z = np.cross(p1 - p2, p3 - p2)

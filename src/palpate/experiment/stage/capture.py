@@ -392,9 +392,7 @@ def imu_clock(poses: Poses, imu: Even) -> Offset:
 
 
 def wrench_clock(poses: Poses | None, wrench: Even, imu: Instrument | None) -> Offset:
-    """Reference minus load-cell time, from the motion of the body: by the IMU where its clock is known, else by the
-    markers.
-    """
+    """Reference minus load-cell time, by the motion of the IMU where its clock is known, else of the markers."""
     what = "clock of the load cell"
     if imu is not None and imu.clock is not None:
         x = imu.even.x

@@ -370,9 +370,7 @@ def _coordinate_speeds(mechanism: Mechanism, q: FloatArray, q_dot: FloatArray) -
 
 
 def _from_contact_s(inputs: Inputs) -> FloatArray:
-    """(samples,): time to the nearest touch of a stop or of the ground, s: a blow is in the derivatives for half a
-    window.
-    """
+    """(samples,): seconds to the nearest touch of a stop or the ground, which derivatives feel for half a window."""
     touched = np.zeros(len(inputs.times_s), dtype=bool) if inputs.blocked is None else inputs.blocked.copy()
     if inputs.stops is not None and inputs.main is not None:
         position, (low, high) = inputs.q[:, inputs.main], inputs.stops
@@ -388,9 +386,7 @@ def time_from(times_s: FloatArray, mask: BoolArray) -> FloatArray:
 
 
 def zeros_of(inputs: Inputs) -> FloatArray:
-    """(sensors, 6): what the sensors show untouched, less what the handles weigh (paper, Door); zero where that is not
-    taken off.
-    """
+    """(sensors, 6): what sensors show untouched, less the handles' weight (paper, Door); else zero."""
     if inputs.zero != "still" or inputs.static is None:
         return np.zeros((len(inputs.sensors), 6))
     at = inputs.inside([inputs.static])

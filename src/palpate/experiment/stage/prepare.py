@@ -536,9 +536,7 @@ def imu_inputs(
 
 
 def _offset_by_features(mounted: ImuMotion, wrench: Even) -> Offset:
-    """Load-cell minus IMU time, refused where the motion is so slow that a lag looks like a turning: d a / dt = a x
-    omega.
-    """
+    """Load-cell minus IMU time; refused where the motion is so slow that a lag looks like a turn: da/dt = a x omega."""
     what, imu = "clock offset between load cell and IMU", mounted.even
     motion = imu_motion(imu.times_s, imu.x[:, :3], imu.x[:, 3:], mounted.T_body_imu, mounted.smoothing)
     features = wrench_features(motion)

@@ -192,9 +192,7 @@ def _model_of(config: Any) -> str:
 
 
 def parameter_entry(e: Estimate, *, free_body: bool = False) -> dict[str, Any]:
-    """An estimate as result.json has it; what is not known has no number, but of a free body, whose ten numbers hold
-    together.
-    """
+    """An estimate as result.json has it: without a value where that is unknown, unless of a free body's ten."""
     unknown = e.status is Status.NOT_IDENTIFIABLE and not free_body
     return {
         "value": None if unknown else e.value,

@@ -148,9 +148,7 @@ def picture(prepared: Prepared, fit: Fit, replay: Replay | None) -> View:
 
 
 def _coordinates(fit: Fit) -> tuple[CoordinateSeries, ...]:
-    """Of the mechanism's state; where a wheel went on the floor counts from its mean, and its way ahead has no
-    position.
-    """
+    """Of the mechanism's state; a wheel's place on the floor counts from its mean, its way ahead has no position."""
     inputs, mechanism = fit.inputs, fit.inputs.mechanism
     if inputs.imu is not None:
         return ()
