@@ -303,38 +303,30 @@ def build_motion(experiment: Experiment[MotionPart], tell: Tell = lambda _: None
     config, captured = experiment.config, capture(experiment, tell, wrench=True)
     markers, body, poses, up = config.markers, captured.body, captured.poses, captured.up
     part, findings = config.derivatives, list(captured.findings)
+    more: dict[str, Any] = {}
     tell("differentiating")
-    derivatives = attempt(findings, "derivatives", lambda: _derivatives(config, poses, up))
-    motion = None if derivatives is None else derivatives.motion
     if part.method == "fusion":
         imu = captured.devices.get("imu")
-        motion, derivatives = attempt(findings, "fusion", lambda: _fused(experiment, poses, up, imu)), None
+        more["motion"] = attempt(findings, "fusion", lambda: _fused(experiment, poses, up, imu))
+    else:
+        derivatives = attempt(findings, "derivatives", lambda: _derivatives(config, poses, up))
+        more |= {"derivatives": derivatives, "motion": None if derivatives is None else derivatives.motion}
     hinge = None if markers.hinge is None else attempt(findings, "hinge", lambda: hinge_of(markers, body))
-    turned, angle, inclined, rolls = None, None, None, None
     if hinge is not None:
-        turned = hinge_motion(body.poses, hinge)
-        findings += check_hinge(turned)
-        window, x = 0.31 if part.method == "published" and part.window is None else part.window, turned
+        x = hinge_motion(body.poses, hinge)
+        findings += check_hinge(x)
+        window = 0.31 if part.method == "published" and part.window is None else part.window
         angle = attempt(
             findings,
             "hinge angle",
             lambda: coordinate_motion(x.times_s, x.angle_rad, window_s=window, order=part.order),
         )
-        inclined = _inclination(hinge, captured.placement, up, body)
+        more |= {"hinge": hinge, "hinge_motion": x, "angle": angle}
+        more["inclination_rad"] = _inclination(hinge, captured.placement, up, body)
     if markers.axle is not None:
-        rolls = rolling(body.poses_of("axle"), floor_m=markers.axle.floor, up=up)
+        more["rolling"] = rolls = rolling(body.poses_of("axle"), floor_m=markers.axle.floor, up=up)
         findings += [] if markers.axle.radius is None else check_wheel(rolls, markers.axle.radius)
-    return replace(
-        captured,
-        findings=tuple(findings),
-        motion=motion,
-        derivatives=derivatives,
-        hinge=hinge,
-        hinge_motion=turned,
-        angle=angle,
-        inclination_rad=inclined,
-        rolling=rolls,
-    )
+    return replace(captured, findings=tuple(findings), **more)
 
 
 def joint_of(markers: MarkersPart, body: Body, kind: str, axis: tuple[float, float, float]) -> JointFrame:
