@@ -64,7 +64,7 @@ def test_polynomials_of_the_order_are_exact_also_at_the_ends(window_s: float) ->
 
 @pytest.mark.parametrize("speed", [0.5, 9.0, 15.0, 40.0])
 def test_steady_spin_is_exact_however_fast(speed: float) -> None:
-    """15 rad/s over 0.31 s would wrap round in a shared tangent space, 40 rad/s over 0.11 s too."""
+    """15 rad/s turn by 4.6 rad in 0.31 s, more than a rotation vector holds; from a window's middle they do not."""
     window_s = 0.11 if speed > 20 else 0.31
     t = np.arange(400) / 100
     m = pose_motion(Poses(t, about(AXIS, speed * t), np.zeros((400, 3))), gravity=DOWN, window_s=window_s).motion
@@ -263,7 +263,7 @@ def _uneven(t: Array) -> Array:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (_uneven, "not sampled evenly: a step of (14|6) ms at 0.0[23]. s, usual are 10 ms"),
+        (_uneven, "not sampled evenly: a step of (14|6) ms at 0.0[23]. s, the usual one is 10 ms"),
         (lambda t: t[:2], "2 samples are too few"),
         (lambda t: t[::-1], "do not increase"),
     ],

@@ -172,7 +172,7 @@ def test_from_the_command_line(short: Path, short_built: CapturedMotion, monkeyp
     assert "must end in .csv" in palpate("inspect", short, "--table", short.parent / "motion.xls").stderr
     monkeypatch.setattr("palpate.experiment.stage.capture.build_motion", lambda *_: short_built)  # the same, once more
     shown = palpate("inspect", short).stdout
-    assert "bear each other's labels" in shown
+    assert "their labels are exchanged" in shown
     refused = palpate("identify", short)
     assert refused.returncode == 1
     assert "nothing is identified in the motion stage" in refused.stderr

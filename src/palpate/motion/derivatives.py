@@ -577,7 +577,7 @@ def _rate_beside_gaps(times_s: FloatArray, what: str) -> float:
         raise DataProblem(
             what,
             f"they are not sampled evenly: a step of {1e3 * steps[worst]:.3g} ms at {times_s[worst]:.3f} s, "
-            f"usual are {1e3 * period:.3g} ms",
+            f"the usual one is {1e3 * period:.3g} ms",
             remedy="put them onto an even clock first (evenly_sampled)",
         )
     return 1 / period

@@ -151,7 +151,7 @@ def fit_rotation(times_s: FloatArray, a: FloatArray, b: FloatArray) -> Placement
     """
     use = np.isfinite(a).all(axis=1) & np.isfinite(b).all(axis=1)
     if use.sum() < 10:
-        raise DataProblem("rotation", f"only {use.sum()} samples are seen by both")
+        raise DataProblem("rotation", f"only {use.sum()} samples were recorded by both")
     t, a, b = times_s[use], a[use], b[use]
     a, b = a - a.mean(axis=0), b - b.mean(axis=0)
     R = _kabsch(a, b, "rotation", "check the signs and the order of the axes of both instruments")
@@ -169,7 +169,7 @@ def gyroscope_rotation(poses: Poses, times_s: FloatArray, angular_rate: FloatArr
     there = window_mean(times_s, angular_rate, half_s)
     seen = np.flatnonzero(np.isfinite(there).all(axis=1))
     if len(seen) < 10:
-        raise DataProblem("rotation of the IMU", "the gyroscope saw too little")
+        raise DataProblem("rotation of the IMU", "the gyroscope recorded too little")
     inner = slice(int(seen[0]), int(seen[-1]) + 1)
     gyroscope = resample(times_s[inner], there[inner], at, clock=clock)
     speed = np.linalg.norm(omega, axis=1) - np.linalg.norm(gyroscope, axis=1)  # the same in every frame
@@ -248,7 +248,7 @@ def imu_on_load_cell(motion: Motion, wrench: FloatArray) -> Placement:
     grid, (z, w) = _one_lowpass(motion.times_s, features, wrench)
     use = np.isfinite(z).all(axis=1) & np.isfinite(w).all(axis=1)
     if use.sum() < 50:
-        raise DataProblem("IMU on load cell", "too little is seen by both between the gaps")
+        raise DataProblem("IMU on load cell", "both recorded too little between the gaps")
     grid, w = grid[use], w[use]
     A = _regressor(z[use])
     f = A[:, :3, 0]
@@ -289,7 +289,7 @@ def _imu_columns(
     use = np.isfinite(columns).all(axis=(1, 2)) & np.isfinite(y).all(axis=1)
     use &= np.isin(grid, keep) if len(keep) else True
     if use.sum() < 50:
-        raise DataProblem("IMU on markers", "too little is seen by both between the gaps", remedy="fill short gaps")
+        raise DataProblem("IMU on markers", "both recorded too little between the gaps", remedy="fill short gaps")
     return grid[use], columns[use], y[use], force[use]
 
 

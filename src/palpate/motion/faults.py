@@ -484,7 +484,7 @@ def _report_swaps(exchanges: list[Exchange], case: _Case) -> list[Fault]:
         b, a = left.pop(second), left[first]
         wider = max(a, b, key=lambda e: len(e.pairs))
         left[first] = Exchange(wider.markers, np.union1d(a.frames, b.frames), wider.pairs)
-    text = "they bear each other's labels from {start:.2f} to {end:.2f} s ({frames} frames), which was put right"
+    text = "their labels are exchanged from {start:.2f} to {end:.2f} s ({frames} frames), which was put right"
     for one in left:
         at, places = one.frames, case.cloud.points[list(one.markers)]
         apart = float(np.linalg.norm(places[:, None] - places[None], axis=2).max())

@@ -64,7 +64,6 @@ class Fusion:
     """RMS of each instrument's residuals over its noise: about 1, or the instruments contradict each other (a clock
     offset, a wrong pose of the IMU, a tilted capture frame) or are noisier than stated.
     """
-    rounds: int
 
 
 def fuse(
@@ -110,7 +109,7 @@ def fuse(
         g,
         sigma,
     )
-    state, covariance, rounds = _solve(data)
+    state, covariance = _solve(data)
     misfit = _misfit(data, state)
     # the residuals know better than the data sheet, if they are larger
     std = np.sqrt(np.diag(covariance)) * max(1.0, *misfit.values())
@@ -124,7 +123,6 @@ def fuse(
         np.sqrt(turn**2 @ std[:3] ** 2),
         sigma,
         misfit,
-        rounds,
     )
 
 
@@ -177,13 +175,13 @@ class _State:
     """(6,) of rate and acceleration, in the body's axes."""
 
 
-def _solve(data: _Data) -> tuple[_State, FloatArray, int]:
-    """State, covariance of the biases (6, 6), and how many rounds it took."""
+def _solve(data: _Data) -> tuple[_State, FloatArray]:
+    """State and covariance of the biases (6, 6)."""
     h, change = data.grid.step_s, np.inf
     # smooth splines through the markers alone; second differences are penalised, which bridges gaps
     start = data.grid.smooth(data.poses_s, np.hstack([data.quaternion, data.position]), _START_HZ)
     state = _State(start[:, :4], start[:, 4:], np.zeros(6))
-    for rounds in range(1, _MOST_ROUNDS + 1):
+    for _ in range(_MOST_ROUNDS):
         step, bias, covariance = _step(data, state)
         turn, shift = step[:, :3], step[:, 3:]
         share = min(1.0, _LARGEST_STEP / max(float(np.abs(turn).max()), 1e-300))
@@ -193,7 +191,7 @@ def _solve(data: _Data) -> tuple[_State, FloatArray, int]:
         state = _State(quaternion, state.position + share * shift, state.bias + share * bias)
         # a hundredth of what the IMU's noise amounts to from knot to knot, or the derivatives are not there yet
         if change < 0.01 * data.noise.rate * h and np.abs(shift).max() < 0.01 * data.noise.acceleration * h**2:
-            return state, covariance, rounds
+            return state, covariance
     raise DataProblem(
         "fusion",
         f"no motion explains markers and IMU: after {_MOST_ROUNDS} rounds the rotation changes by {change:.2g} rad",
@@ -205,7 +203,7 @@ def _turned(grid: Grid, quaternion: FloatArray, turn: FloatArray) -> FloatArray:
     """Coefficients of the spline nearest to q exp(turn), with q and turn given by theirs."""
     from scipy.interpolate import make_lsq_spline
 
-    places = grid.start_s + grid.step_s / _PLACES * np.arange(grid.intervals * _PLACES)
+    places = grid.start_s + grid.step_s / _PLACES * np.arange(grid.intervals * _PLACES, dtype=float)
     q, half = grid.values(quaternion, places, 0), 0.5 * grid.values(turn, places, 0)
     angle = np.linalg.norm(half, axis=1, keepdims=True)
     small = np.hstack([np.cos(angle), np.sinc(angle / np.pi) * half])
@@ -395,12 +393,11 @@ class _Normal:
 
     def add(self, interval: NDArray[np.int64], J: FloatArray, y: FloatArray) -> None:
         """Add rows J (times, rows, unknowns of an interval) = y (times, rows, columns); intervals in order."""
-        first = np.flatnonzero(np.diff(interval, prepend=-1))
-        transposed = J.swapaxes(1, 2)
+        first, size, transposed = np.flatnonzero(np.diff(interval, prepend=-1)), int(J.shape[2]), J.swapaxes(1, 2)
         product, gradient = (np.add.reduceat(transposed @ x, first, axis=0) for x in (J, y))
-        start, (i, j) = self.channels * interval[first, None], np.tril_indices(J.shape[2])
+        start, (i, j) = self.channels * interval[first][:, None], np.tril_indices(size)
         np.add.at(self.band, (i - j, start + j), product[:, i, j])
-        np.add.at(self.right, start + np.arange(J.shape[2]), gradient)
+        np.add.at(self.right, start + np.arange(size), gradient)
 
     def add_second_differences(self, weight: float) -> None:
         """Add weight (c[i] - 2 c[i + 1] + c[i + 2])^2 of each channel."""

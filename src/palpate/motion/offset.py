@@ -377,7 +377,7 @@ def marker_clock(poses: Poses, times_s: FloatArray, angular_rate: FloatArray, *,
     """
     what = what or "clock offset between motion capture and gyroscope"
     if angular_rate.shape != (len(times_s), 3):
-        raise DataProblem(what, f"the angular rate has shape {angular_rate.shape}, wanted is ({len(times_s)}, 3)")
+        raise DataProblem(what, f"the angular rate has shape {angular_rate.shape}, not ({len(times_s)}, 3)")
     at, omega, half_s = angular_velocity(poses, what=what)
     gyroscope = window_mean(times_s, angular_rate, half_s)
     omega = _without_jumps(omega, angular_rate)
@@ -431,7 +431,7 @@ def _compare(at: FloatArray, omega: FloatArray, times_s: FloatArray, gyroscope: 
     grid, bridged = bridge_short(at, omega)
     known = np.flatnonzero(np.isfinite(gyroscope).all(axis=1))
     if len(known) < 2:
-        raise DataProblem(what, "the gyroscope saw too little")
+        raise DataProblem(what, "the gyroscope recorded too little")
     inner = slice(known[0], known[-1] + 1)
     return estimate_offset(
         times_s[inner],

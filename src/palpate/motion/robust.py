@@ -300,7 +300,7 @@ def _exchanges(k: int) -> list[IntArray]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exchange:
-    """Markers that bear each other's labels during a stretch."""
+    """Markers whose labels are exchanged during a stretch."""
 
     markers: tuple[int, ...]
     frames: IntArray
