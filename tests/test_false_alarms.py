@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,14 +10,19 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
+from typer.testing import CliRunner
 
+from palpate.cli.app import app
 from palpate.errors import ExperimentProblem
 from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.gates.mounting import touched
 from palpate.experiment.run import prepare_experiment, run_experiment
 from palpate.experiment.stage import ground
 from palpate.findings import Finding
+from palpate.motion.cloud import Markers, mean_cloud
 from palpate.motion.extrinsics import Tilt
+from palpate.motion.faults import check_markers
 from palpate.physics.motion import Poses
 from palpate.recording import Channel, Clock, Recording
 from palpate.recording.gates import check_channels
@@ -197,14 +203,6 @@ def test_a_shove_in_the_test_is_no_lack_of_carrying_over(tmp_path: Path) -> None
         assert said[cause].fatal == (cause == "carry-over")
 
 
-def test_one_output_has_one_share_of_the_range(tmp_path: Path) -> None:
-    path, _ = gates.write(tmp_path, 0)
-    (tmp_path / "gate.yaml").write_text("\n".join(gates.OBJECT.splitlines()[:-1]))  # without its spring
-    said = findings_of(path)["misfit"].evidence
-    assert " N m" in said
-    assert "%" not in said
-
-
 # --- instruments ------------------------------------------------------------------------------------------------------
 
 
@@ -235,3 +233,36 @@ def test_two_verticals_are_compared_in_the_direction_in_which_they_differ(stds: 
         x, y = stds * size * direction
         tilt = Tilt(float(x), float(y), covariance, np.zeros(3), np.zeros(3), "", 100.0)
         assert [f.cause for f in ground._vertical(axle, tilt)[3]] == ["vertical"] * (stds > 4)
+
+
+# --- markers ----------------------------------------------------------------------------------------------------------
+
+
+def test_ghosts_of_one_marker_are_one_line() -> None:
+    rng, t = np.random.default_rng(0), np.arange(0, 60, 0.01)
+    places = {name: rng.uniform(-0.3, 0.3, 3) for name in "ABCDEF"}
+    turn = Rotation.from_rotvec(np.outer(0.6 * np.sin(t), [0, 0, 1])).as_matrix()
+    points = np.stack([turn @ p for p in places.values()], axis=1) + rng.normal(0, 2e-4, (len(t), 6, 3))
+    points[((t % 2.4) > 1) & ((t % 2.4) < 1.3), 2] += [0.1, 0.05, -0.1]
+    points[(t > 20) & (t < 20.4), 4] += [0.0, 0.2, 0.0]
+    markers = Markers(tuple(places), t, points)
+    checked = check_markers(markers, mean_cloud(markers))
+    assert len([f for f in checked.faults if f.kind == "ghost"]) > 20
+    assert len(checked.findings) == 2
+    assert ["24 more times" in f.evidence for f in checked.findings if "C" in f.place] == [True]
+
+
+def test_an_inspection_takes_the_body_and_the_clock_that_identification_takes(tmp_path: Path) -> None:
+    path, _ = doors.write(tmp_path, 0)
+    done = CliRunner().invoke(app, ["inspect", str(path), "--json"])
+    data = json.loads(done.stdout)
+    assert data["findings"] == []  # markers N1 and N2 stay behind
+    assert abs(data["clocks"]["wrench"]["offset_s"]) < 1e-3
+    table = (tmp_path / "markers.csv").read_text().splitlines()
+    at = table[0].split(",").index("H1_x")
+    rows = [line.split(",") for line in table[1:]]
+    for row in rows[3000:]:  # a marker of the body comes off
+        row[at] = f"{float(row[at]) + 0.08:.6f}"
+    (tmp_path / "markers.csv").write_text("\n".join([table[0], *map(",".join, rows)]))
+    data = json.loads(CliRunner().invoke(app, ["inspect", str(path), "--json"]).stdout)
+    assert any("H1" in f["place"] for f in data["findings"])

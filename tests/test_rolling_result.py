@@ -376,6 +376,7 @@ def test_exchanged_load_cells_are_the_only_reason(
     told = judge(_case(experiment, prepared, fit, rms=bad, refused=refused))
     (misfit,) = [f for f in told if f.cause == "misfit"]
     assert misfit.sentence.startswith("the model does not explain the wrench (error and largest range: n_x ")
+    assert "%" not in misfit.evidence  # shares of the range are the table's, of each kind of segment
     (unknown,) = {f.sentence for f in told if f.cause == "unknown"}
     assert unknown == f"c_x, Ixx are not known: {lost}"
     one = replace(fit, inputs=replace(fit.inputs, sensors=fit.inputs.sensors[:1]))

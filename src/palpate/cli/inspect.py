@@ -86,7 +86,7 @@ def _inspect(files: Sequence[Path], given: _Given, tell: Tell) -> tuple[Any, lis
 def _inspect_experiment(file: Path, tell: Tell) -> tuple[Any, list[str]]:
     """What an experiment file names, read as it says."""
     from palpate.experiment.file.reading import read_experiment, recordings_of
-    from palpate.experiment.inspection import inspect_motion, inspect_recordings
+    from palpate.experiment.inspection import inspect_motion, inspect_prepared, inspect_recordings
     from palpate.experiment.stage.recordings import load_part
 
     experiment = read_experiment(file)
@@ -98,6 +98,10 @@ def _inspect_experiment(file: Path, tell: Tell) -> tuple[Any, list[str]]:
         from palpate.experiment.stage.capture import build_motion
 
         return inspect_motion(title, recordings, build_motion(experiment, tell)), hints
+    if getattr(experiment.config, "motion_from", "") == "markers":
+        from palpate.experiment.run import prepare_experiment
+
+        return inspect_prepared(title, recordings, prepare_experiment(experiment, tell)), hints
     tell("comparing clocks")
     return inspect_recordings(recordings, title), hints
 

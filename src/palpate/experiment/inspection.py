@@ -18,6 +18,7 @@ from palpate.experiment.stage.capture import (
     on_even_frames,
     wrench_clock,
 )
+from palpate.experiment.stage.prepare import Prepared
 from palpate.experiment.stage.recordings import Instrument
 from palpate.files import finite
 from palpate.findings import Finding, Severity
@@ -54,6 +55,13 @@ class Inspection:
 def inspect_motion(title: str, recordings: Sequence[Recording], motion: CapturedMotion) -> Inspection:
     """The same of an experiment file of the motion stage."""
     return Inspection(title, tuple(recordings), motion.findings, motion.body, motion.devices, "mocap", motion)
+
+
+def inspect_prepared(title: str, recordings: Sequence[Recording], prepared: Prepared) -> Inspection:
+    """The same of a body experiment whose motion markers tell, as its identification sees it."""
+    assert prepared.capture is not None
+    devices = {k: replace(d, clock=d.clock or prepared.inputs.clock) for k, d in prepared.instruments.items()}
+    return Inspection(title, tuple(recordings), prepared.findings, prepared.capture.body, devices, "mocap")
 
 
 def inspect_recordings(recordings: Sequence[Recording], title: str = "") -> Inspection:
@@ -102,7 +110,7 @@ def _body(recordings: Sequence[Recording], findings: list[Finding]) -> Body | No
         if loose:
             findings += [replace(f, severity=Severity.WARNING) for f in loose]
             continue
-        findings += [replace(f.finding, severity=Severity.WARNING) for f in body.checked.faults]
+        findings += [replace(f, severity=Severity.WARNING) for f in body.checked.findings]
         return body
     return None
 

@@ -129,6 +129,22 @@ class Checked:
         """Standard deviation of a coordinate about its mean place, noise and bending: what poses are judged by."""
         return float(np.hypot(self.noise_m, self.bending_m))
 
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Of the faults; what befalls the same markers often is said once."""
+        alike: dict[tuple[str, ...], list[Fault]] = {}
+        for fault in self.faults:
+            alike.setdefault((fault.kind, *fault.names), []).append(fault)
+        said: list[Finding] = []
+        for first, *more in alike.values():
+            if len(more) < _MOST_SINGLE_GHOSTS or first.kind == "moved":
+                said += [fault.finding for fault in (first, *more)]
+                continue
+            last, frames = max(f.interval_s[1] for f in more), first.frames + sum(f.frames for f in more)
+            again = f"; {len(more)} more times until {last:.2f} s, {frames} frames in all"
+            said.append(replace(first.finding, evidence=first.finding.evidence + again))
+        return tuple(said)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Level:

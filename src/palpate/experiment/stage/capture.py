@@ -282,7 +282,7 @@ def capture(experiment: Experiment[Any], tell: Tell = lambda _: None, *, wrench:
     tell("aligning the markers")
     body = read_body(experiment)
     weak = weak_orientation(body.fit)
-    findings = [f.finding for f in body.checked.faults] + not_rigid(body) + ([] if weak is None else [weak.finding])
+    findings = [*body.checked.findings, *not_rigid(body)] + ([] if weak is None else [weak.finding])
     frame = next((name for name in ("sensor", "axle") if name in body.frames), "body")
     poses = body.poses_of(frame)
     tell("comparing the clocks")

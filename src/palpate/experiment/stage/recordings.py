@@ -294,7 +294,7 @@ def _repeats(model: Model) -> bool:
     """Whether an object is the same after a whole turn, as a wheel is and a sprung door is not."""
     x = np.linspace(0.1, 2 * np.pi, 7)
     here, there = (
-        np.array(model.columns(model.mechanism.expand([q, x], [x], model.shapes, ARRAYS), ARRAYS), dtype=object)
+        np.array(model.columns(model.mechanism.expand([q, x], [x], ARRAYS), ARRAYS), dtype=object)
         for q in (x, x + 2 * np.pi)
     )
     return all(np.allclose(a, b) for a, b in zip(here.ravel(), there.ravel(), strict=True))
