@@ -21,13 +21,22 @@ from palpate.recording import load
 from palpate.twin import TWINS
 from palpate.twin.instruments import Instruments
 from palpate.twin.rolling import RollingTwin, Segment, body_poses, pushes, rolling_recordings, write_rolling_twin
-from palpate.twin.wheelbarrow import hand_truck_twin, planar_twin, random_truck
+from palpate.twin.wheelbarrow import BUILDS, WHEELBARROW, hand_truck_twin, planar_twin, random_truck
 from tests.command import palpate
 from tests.conftest import needs
 from tests.oracles.planar_lagrange import hands_in_a_plane
 from tests.rolling_session import standing_at
 
 PERFECT = Instruments(**dict.fromkeys((f.name for f in fields(Instruments)), 1e-15))
+SHAFT = [(-0.05, 0.55, 0.24), (-0.06, 0.70, 0.25), (-0.02, 0.99, 0.26)]
+ON_THE_SHAFT = dict(zip(WHEELBARROW.sensors[1], SHAFT, strict=True))
+ONE_HANDLE = replace(  # one load cell between both shafts and a bar, z back and x left
+    WHEELBARROW,
+    drawn=np.array([ON_THE_SHAFT.get(i, place) for i, place in enumerate(WHEELBARROW.drawn, start=1)]),
+    sensors=WHEELBARROW.sensors[:1],
+    axes=([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]],),
+    places=((-0.043, 1.076, 0.0),),
+)
 AHEAD = (Segment("train", 4.0, 16.0, ("push", "lift", "mixed")), Segment("test", 18.5, 22.0, ("mixed",)))
 TURNED = (Segment("train", 4.5, 20.0, ("push", "scrub", "lift", "mixed")), Segment("test", 23.5, 27.0, ("mixed",)))
 AXES = [f"{kind}{axis}" for kind in "FT" for axis in "xyz"]
@@ -64,7 +73,7 @@ def passed_on(twin: RollingTwin) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("sensors", [1, 2])
 def test_in_a_plane_the_hands_do_what_lagrange_asks(sensors: int) -> None:
-    twin = perfect(planar_twin(2, sensors=sensors, sway=0.0, segments=AHEAD))
+    twin = perfect(planar_twin(2, build=ONE_HANDLE if sensors == 1 else WHEELBARROW, sway=0.0, segments=AHEAD))
     t, found = passed_on(twin)
     path, barrow = twin.wheeling.path(t), twin.barrow
     mass, com, _ = mass_properties(barrow.phi)
@@ -87,7 +96,9 @@ def test_a_hand_truck_moves_as_mujocos(sensors: int) -> None:
     needs("mujoco", "mujoco")
     from tests.oracles.cart_mujoco import cart_forces
 
-    twin = perfect(hand_truck_twin(2, sensors=sensors, segments=TURNED))
+    twin = perfect(
+        hand_truck_twin(2, build=BUILDS["hand-truck" if sensors == 1 else "hand-truck-two-handles"], segments=TURNED)
+    )
     t, found = passed_on(twin)
     path, truck = twin.wheeling.path(t), twin.barrow
     v, turning, a, turning_more = *path.rate[:2], *path.acceleration[:2]
@@ -258,7 +269,7 @@ def outside(found: dict[str, Any], truth: dict[str, float]) -> list[str]:
 
 def test_a_person_pushes_straight_and_the_plane_is_identified(tmp_path: Path) -> None:
     """One load cell; the person sways, which a guide would not let."""
-    file, truth = short(tmp_path, planar_twin(1, sensors=1, sway=1.0, segments=AHEAD))
+    file, truth = short(tmp_path, planar_twin(1, build=ONE_HANDLE, sway=1.0, segments=AHEAD))
     result = run_experiment(read_experiment(file))
     assert result.data["verdict"] == {"passed": True, "reasons": []}
     found = result.data["parameters"]

@@ -186,14 +186,6 @@ def _feet(radius: float, standing: float, back: float, half: float) -> FloatArra
     return np.array([[down, back, -half], [down, back, half]])
 
 
-def _with_one_sensor(build: Build) -> Build:
-    """One load cell between both shafts and a bar, z back and x left; the left module's markers are on the shaft."""
-    drawn = build.drawn.copy()
-    drawn[[i - 1 for i in build.sensors[1]]] = [[-0.05, 0.55, 0.24], [-0.06, 0.70, 0.25], [-0.02, 0.99, 0.26]]
-    axes = ([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]],)
-    return replace(build, drawn=drawn, sensors=build.sensors[:1], axes=axes, places=((-0.043, 1.076, 0.0),))
-
-
 # --- hand trucks: standing on its plate one is upright, y of its frame, towards the handle, points up and x back ------
 
 TYPICAL_RADIUS, TYPICAL_TRACK = 0.125, 0.45
@@ -346,7 +338,7 @@ SWAY = 0.5
 def planar_twin(
     seed: int | None = None,
     *,
-    sensors: int = 2,
+    build: Build = WHEELBARROW,
     sway: float = SWAY,
     segments: Sequence[Segment] | None = None,
     vigour: float = 1.0,
@@ -356,7 +348,6 @@ def planar_twin(
     sway: how much is left of the sway of a person who does not care; 0, a guide keeps it straight and upright.
     vigour: a factor of the accelerations.
     """
-    build = WHEELBARROW if sensors == 2 else _with_one_sensor(WHEELBARROW)
     manner = build.manner.straight(sway)
     build = replace(build, object="wheelbarrow-planar", kinds=("push", "lift"), manner=manner)
     rng = np.random.default_rng([seed or 0, 40])
@@ -366,18 +357,19 @@ def planar_twin(
 
 
 def hand_truck_twin(
-    seed: int | None = None, *, sensors: int = 1, segments: Sequence[Segment] | None = None, vigour: float = 1.0
+    seed: int | None = None,
+    *,
+    build: Build = BUILDS["hand-truck"],
+    segments: Sequence[Segment] | None = None,
+    vigour: float = 1.0,
 ) -> RollingTwin:
     """A hand truck that is pushed, tilted and turned; without a seed, a typical one.
 
-    sensors: one load cell behind a bar that both hands hold, or one for each hand. vigour: a factor of the
-    accelerations.
+    build: one load cell behind a bar that both hands hold, or one for each hand. vigour: a factor of the accelerations.
     """
     rng = np.random.default_rng([seed or 0, 50])
     truck = typical_truck() if seed is None else random_truck(rng)
-    return _dressed(
-        rng, truck, BUILDS["hand-truck" if sensors == 1 else "hand-truck-two-handles"], seed or 0, segments, vigour
-    )
+    return _dressed(rng, truck, build, seed or 0, segments, vigour)
 
 
 def _dressed(
