@@ -170,7 +170,7 @@ def test_a_motion_that_is_not_about_the_hinge_is_refused() -> None:
     with pytest.raises(DataProblem, match=r"linkage: sample \d+: at 11[45].\d deg .* -113.9 to 113.9 deg"):
         CLOSER.observe(CLOSER.motion(t, np.stack([angle + 0.6, speed], axis=1), np.stack([acceleration], axis=1)))
     for wrong in (angle + 2 * np.pi, np.where(t < 2, angle, angle + 2 * np.pi)):
-        with pytest.raises(DataProblem, match="half a turn from zero, or turns by more than that between two samples"):
+        with pytest.raises(DataProblem, match="half a turn from zero, or jumps by more than that between known"):
             CLOSER.motion(t, np.stack([wrong, speed], axis=1), np.stack([acceleration], axis=1))
 
 

@@ -72,13 +72,13 @@ class Hinge(OneFreedom):
         if not np.allclose(_counted(angle), angle, rtol=0.0, atol=1e-9):
             raise DataProblem(
                 "hinge",
-                "the angle starts more than half a turn from zero, or turns by more than that between two samples seen",
+                "the angle starts more than half a turn from zero, or jumps by more than that between known samples",
                 remedy="count it from the closed position, and unwrap it",
             )
         return Mechanism.motion(self, times_s, states, accelerations)
 
     def coordinates_of(self, poses: Poses) -> FloatArray:
-        """The turn about z, without what tilts off it; within half a turn of zero at the first sample seen."""
+        """The turn about z, without what tilts off it; within half a turn of zero at the first known sample."""
         R, known = poses.rotation, poses.seen
         tilted = np.flatnonzero(known & (R[:, 2, 2] < _TILTED))
         if len(tilted):

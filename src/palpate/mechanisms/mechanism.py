@@ -338,7 +338,7 @@ def into_body(R: Matrix, v: Triple) -> Triple:
 
 
 def unwrapped(angle: FloatArray) -> FloatArray:
-    """An angle without jumps of whole turns; NaN stays, and what follows it counts on from what was seen before."""
+    """An angle without jumps of whole turns; NaN stays, and what follows it counts on from the last known angle."""
     turned, known = np.array(angle), np.isfinite(angle)
     turned[known] = np.unwrap(turned[known])
     return turned

@@ -404,8 +404,13 @@ class Rolling(Mechanism):
             d = 0.5 * side * self.track / R
             full[name] = Coordinate(0.0, wheel - d * w[2], wheel_1 - d * b[2], (0.0, cos, sin - d, 1 / (R * cos)))
         for i, foot in enumerate(self.feet):
-            r = _out_of(turn, foot)
-            full |= _foot(f"foot_{i + 1}", r, w, v, R)
+            name, r = f"foot_{i + 1}", _out_of(turn, foot)  # its height, and how it slips along the ground
+            h = R + r[2]
+            full |= {
+                name: Coordinate(h, w[0] * r[1] - w[1] * r[0], 0.0, (r[1], -r[0], 0.0, 0.0)),
+                f"{name}_ahead": Coordinate(h, v[0] + w[1] * r[2] - w[2] * r[1], 0.0, (0.0, h, -r[1], 1.0)),
+                f"{name}_aside": Coordinate(h, v[1] + w[2] * r[0] - w[0] * r[2], 0.0, (-h, 0.0, r[0], 0.0)),
+            }
         kept = {n: replace(full[n], ratio=tuple(full[n].ratio[i] for i in self._kept)) for n in self.coordinates}
         return replace(k, coordinates=kept)
 
@@ -442,16 +447,6 @@ class AtRest(Rolling):
             "f_x": 0.0 * full["f_x"],
         }
         return [free[name] for name in names]
-
-
-def _foot(name: str, r: Triple, w: Triple, v: Triple, radius: float) -> dict[str, Coordinate]:
-    """Height of a point of the body above the ground, and how it slips along it; r, w, v in axes of C, r from B."""
-    h = radius + r[2]
-    return {
-        name: Coordinate(h, w[0] * r[1] - w[1] * r[0], 0.0, (r[1], -r[0], 0.0, 0.0)),
-        f"{name}_ahead": Coordinate(h, v[0] + w[1] * r[2] - w[2] * r[1], 0.0, (0.0, h, -r[1], 1.0)),
-        f"{name}_aside": Coordinate(h, v[1] + w[2] * r[0] - w[0] * r[2], 0.0, (-h, 0.0, r[0], 0.0)),
-    }
 
 
 def _turn(camber: Scalar, pitch: Scalar, fn: Functions) -> Matrix:

@@ -76,17 +76,16 @@ def phi_from_pseudo_inertia(J: ArrayLike) -> FloatArray:
     return pseudo.reshape(*pseudo.shape[:-2], 16) @ PHI_OF_PSEUDO
 
 
-def _phi_of_pseudo() -> FloatArray:
-    """The linear map of `phi_from_pseudo_inertia` as a matrix (16, 10); a search calls it thousands of times."""
-    pseudo = np.eye(16).reshape(16, 4, 4)
+def _phi_of_pseudo(pseudo: FloatArray) -> FloatArray:
+    """(n, 4, 4) -> (n, 10)."""
     Sigma = pseudo[:, :3, :3]
     I = np.trace(Sigma, axis1=-2, axis2=-1)[:, None, None] * np.eye(3) - (Sigma + Sigma.swapaxes(1, 2)) / 2
     h = (pseudo[:, :3, 3] + pseudo[:, 3, :3]) / 2
     return np.concatenate([pseudo[:, 3, 3:], h, I[:, _I_ROW, _I_COLUMN]], axis=1)
 
 
-PHI_OF_PSEUDO = _phi_of_pseudo()
-"""(16, 10): phi = vec(J) @ PHI_OF_PSEUDO."""
+PHI_OF_PSEUDO = _phi_of_pseudo(np.eye(16).reshape(16, 4, 4))
+"""(16, 10): phi = vec(J) @ PHI_OF_PSEUDO; a search calls it thousands of times."""
 
 
 def principal_moments(phi: ArrayLike) -> tuple[FloatArray, FloatArray]:

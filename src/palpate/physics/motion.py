@@ -76,6 +76,12 @@ def nearest_rotation(R: ArrayLike, *, what: str = "rotation", tolerance: float =
     return nearest
 
 
+def minimum_jerk(u: FloatArray) -> FloatArray:
+    """0 to 1 for u from 0 to 1, with two derivatives zero at both ends: a person's stroke (Flash and Hogan 1985)."""
+    u = np.clip(u, 0.0, 1.0)
+    return u * u * u * (10 - 15 * u + 6 * u * u)
+
+
 _TERMS = 10
 """Of the power series, which serve where the square of the angle is below one: the next is below 1e-20."""
 
@@ -317,7 +323,8 @@ class Kinematics:
             name: Coordinate(*(take(part) for part in (c.position, c.speed, c.acceleration, c.ratio)))
             for name, c in self.coordinates.items()
         }
-        return Kinematics(*(take(t) for t in (self.specific_acceleration, self.omega, self.omega_dot)), coordinates)
+        a, w, b = (take(t) for t in (self.specific_acceleration, self.omega, self.omega_dot))
+        return Kinematics(a, w, b, coordinates)
 
     @classmethod
     def from_arrays(cls, specific_acceleration: FloatArray, omega: FloatArray, omega_dot: FloatArray) -> Kinematics:

@@ -45,40 +45,26 @@ class Unit:
         return explains or self.angle == wanted.angle
 
 
+_BY_DIMENSION: Mapping[tuple[float, float, float], Mapping[str, float]] = {
+    (1, 0, 0): {"kg": 1.0, "g": 1e-3, "lb": 0.45359237},
+    (0, 1, 0): {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "in": 0.0254, "inch": 0.0254},
+    (0, 0, 1): {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
+    (0, 0, -1): {"Hz": 1.0},
+    (1, 1, -2): {"N": 1.0, "kN": 1e3, "lbf": 4.4482216152605},
+    (1, 2, -2): {"Nm": 1.0, "Nmm": 1e-3},
+    (0, 1, -2): {"gn": STANDARD_GRAVITY},
+    (1, 2, -3): {"W": 1.0},
+}
 UNITS: Mapping[str, Unit] = MappingProxyType(
     {
         "1": Unit(1.0, (0, 0, 0)),
         "%": Unit(0.01, (0, 0, 0), share=True),
-        "kg": Unit(1.0, (1, 0, 0)),
-        "g": Unit(1e-3, (1, 0, 0)),
-        "lb": Unit(0.45359237, (1, 0, 0)),
-        "m": Unit(1.0, (0, 1, 0)),
-        "cm": Unit(1e-2, (0, 1, 0)),
-        "mm": Unit(1e-3, (0, 1, 0)),
-        "in": Unit(0.0254, (0, 1, 0)),
-        "inch": Unit(0.0254, (0, 1, 0)),
-        "s": Unit(1.0, (0, 0, 1)),
-        "ms": Unit(1e-3, (0, 0, 1)),
-        "us": Unit(1e-6, (0, 0, 1)),
-        "ns": Unit(1e-9, (0, 0, 1)),
-        "Hz": Unit(1.0, (0, 0, -1)),
-        "rad": Unit(1.0, (0, 0, 0), angle=1),
-        "deg": Unit(pi / 180, (0, 0, 0), angle=1),
-        "dps": Unit(pi / 180, (0, 0, -1), angle=1),
-        "rpm": Unit(pi / 30, (0, 0, -1), angle=1),
-        "N": Unit(1.0, (1, 1, -2)),
-        "kN": Unit(1e3, (1, 1, -2)),
-        "lbf": Unit(4.4482216152605, (1, 1, -2)),
-        "Nm": Unit(1.0, (1, 2, -2)),
-        "Nmm": Unit(1e-3, (1, 2, -2)),
-        "gn": Unit(STANDARD_GRAVITY, (0, 1, -2)),
-        "W": Unit(1.0, (1, 2, -3)),
-        "V": Unit(1.0, (1, 2, -3), current=-1),
-        "mV": Unit(1e-3, (1, 2, -3), current=-1),
-        "uV": Unit(1e-6, (1, 2, -3), current=-1),
+        **{name: Unit(factor, d) for d, names in _BY_DIMENSION.items() for name, factor in names.items()},
+        **{name: Unit(factor, (0, 0, 0), angle=1) for name, factor in (("rad", 1.0), ("deg", pi / 180))},
+        **{name: Unit(factor, (0, 0, -1), angle=1) for name, factor in (("dps", pi / 180), ("rpm", pi / 30))},
+        **{name: Unit(factor, (1, 2, -3), current=-1) for name, factor in (("V", 1.0), ("mV", 1e-3), ("uV", 1e-6))},
         "A": Unit(1.0, (0, 0, 0), current=1),
-        "T": Unit(1.0, (1, 0, -2), current=-1),
-        "uT": Unit(1e-6, (1, 0, -2), current=-1),
+        **{name: Unit(factor, (1, 0, -2), current=-1) for name, factor in (("T", 1.0), ("uT", 1e-6))},
     }
 )
 """Every unit that has a name; others are made of these."""
@@ -95,7 +81,8 @@ def parse_unit(text: str) -> Unit:
             match = _FACTOR.match(word)
             name, power = (match[1], sign * int(match[2] or 1)) if match else (word, sign)
             if name not in UNITS:
-                raise PalpateError(f"in the unit {text!r} {_unknown(name)}")
+                gravity = f"there is no unit {name!r}. Standard gravity is 'gn'" if name.lower() == "g0" else ""
+                raise PalpateError(f"in the unit {text!r} {gravity or unknown_name('unit', name, UNITS)}")
             unit = UNITS[name]
             factor *= unit.factor**power
             dimension = [d + power * e for d, e in zip(dimension, unit.dimension, strict=True)]
@@ -148,9 +135,3 @@ def _alike(unit: str) -> str:
     wanted = UNITS.get(unit)
     names = [name for name, u in UNITS.items() if wanted is not None and name != unit and u.fits(wanted)]
     return f"{', '.join([unit, *names[:-1]])} or {names[-1]}" if names else unit
-
-
-def _unknown(name: str) -> str:
-    if name.lower() == "g0":
-        return f"there is no unit {name!r}. Standard gravity is 'gn'"
-    return unknown_name("unit", name, UNITS)

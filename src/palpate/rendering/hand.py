@@ -15,6 +15,7 @@ from palpate.model import Model
 from palpate.physics.arrays import FloatArray, least_squares
 from palpate.physics.functions import FLOATS
 from palpate.physics.inertia import inertia_matrix, move_phi, phi_from_mass_properties
+from palpate.physics.motion import minimum_jerk
 from palpate.runtime.stepper import moving_range
 
 HEIGHT = 1.0
@@ -269,9 +270,10 @@ def rocking(model: Model, grip: Grip, hand: Hand, seconds: float, dt: float, *, 
     mass = apparent_mass(model, grip, start, along) + handle_mass(grip, model) + hand.mass
     pace = min(max(math.sqrt(max(hand.stiffness, 1.0) / mass) / (2 * math.pi), 0.3), 2.0)
     lines = (0.2, pace, max(2.1, pace + 0.5), 2.9)
+    begin = minimum_jerk(t)  # in the first second
     way = size * (np.sin(2 * np.pi * pace * t) + 0.2 * np.sin(2 * np.pi * lines[2] * t + 2.0))
-    way = _begin(t) * (way + 0.12 * size * np.sin(2 * np.pi * lines[3] * t + 1.0))
-    slow = _begin(t) * (1.0 - np.cos(2 * np.pi * lines[0] * t))
+    way = begin * (way + 0.12 * size * np.sin(2 * np.pi * lines[3] * t + 1.0))
+    slow = begin * (1.0 - np.cos(2 * np.pi * lines[0] * t))
     if mechanism.main is not None:
         way *= min(1.0, _ROCKED * (high - low) * lever(model, grip) / size)
         sweep = min(_SWEEP[mechanism.coordinates[mechanism.main]], 0.2 * (high - low))
@@ -305,12 +307,6 @@ def _way(model: Model, grip: Grip, positions: FloatArray, dt: float) -> tuple[Fl
     frames = [where([*row, *still]) for row in positions.tolist()]
     place = np.array([p + R @ grip.hand for R, p in frames])
     return place, np.gradient(place, dt, axis=0)
-
-
-def _begin(t: FloatArray) -> FloatArray:
-    """From 0 to 1 in the first second, smoothly."""
-    x = np.clip(t, 0.0, 1.0)
-    return np.asarray(x**3 * (10.0 - 15.0 * x + 6.0 * x * x), dtype=float)
 
 
 def _lifted(model: Model, grip: Grip, hand: Hand, positions: FloatArray) -> FloatArray:

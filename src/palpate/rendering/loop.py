@@ -147,7 +147,7 @@ def run_true(model: Model, grip: Grip, hand: Hand, intention: Intention) -> Trac
         pulls = hand.stiffness * (wants[i] - p) + hand.damping * (speeds[i] - v) + intention.holds
         status = stepper.step(wrench_at(now.R.T @ pulls, grip.hand), out)
         if status is StepStatus.NOT_FINITE:
-            raise DataProblem("true object", f"a step leads nowhere at {i * dt:.3f} s")
+            raise DataProblem("true object", f"the simulation breaks down at {i * dt:.3f} s")
         now = moving(out[:-n], out[-n:])
         p, v, a = now.point(grip.hand)
         if i % FINER == FINER - 1:

@@ -113,7 +113,7 @@ def audit(model: Model, *, dt: float = 1e-3, count: int = 2000, seed: int = 0) -
 
 
 def longest_step(model: Model, *, seed: int = 0) -> float:
-    """s: the longest step with which objects left alone win no energy; at most 0.1 s, found to 10 %."""
+    """s: the longest step with which objects left alone win no energy; at most 0.1 s, to within 10 %."""
     model = _forward(model)
 
     def fine(dt: float) -> bool:

@@ -22,7 +22,7 @@ from palpate.rendering.robot import Inner
 
 ComplexArray = NDArray[np.complex128]
 _LIGHTEST_PART, _LIMIT_FACTOR = 1e-4, 1.02
-"""Smallest inertia that is tried, as part of the model's; how closely limits are found."""
+"""Smallest inertia that is tried, as part of the model's; the factor to which limits are known."""
 _STIFFEST = 1e6
 """N/m: a hand is never as stiff."""
 _SLOWEST_HZ, _FASTEST_HZ = 20.0, 64e3

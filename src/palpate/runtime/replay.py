@@ -117,9 +117,9 @@ def replay(
     """Step the model through a recording, window by window, each from the measured state at its first sample.
 
     `times_s` (samples,), even; `wrench` (samples, 6) of the person on the object, in the body frame about its origin;
-    `states` (samples, len(state)) as the mechanism names them, measured. NaN is what was not seen: a window has none.
+    `states` (samples, len(state)) as the mechanism names them, measured. NaN is what is not known: a window has none.
     Between samples the wrench is linear. The step is the longest up to `dt` that divides the period of the samples;
-    positions and speeds are staggered by half of it (`half_step_back`), so that what is seen is the model's error, not
+    positions and speeds are staggered by half of it (`half_step_back`), so that what shows is the model's error, not
     the step's. A window counts if it travels at least `least_travel` (rad, or m where nothing turns).
 
     Without these options, an object with a main coordinate is replayed in windows of 10 s that travel 40 deg or 15 cm;
@@ -288,7 +288,7 @@ def simulate(model: Model, wrench: FloatArray, dt: float, start: FloatArray | No
     status = stepper.run(np.ascontiguousarray(wrench), motion)
     if (status == StepStatus.NOT_FINITE).any():
         first = int(np.argmax(status == StepStatus.NOT_FINITE))
-        raise PalpateError(f"the model leads nowhere at {first * dt:.4g} s: its state is held from there on")
+        raise PalpateError(f"the simulation breaks down at {first * dt:.4g} s: its numbers are no longer finite")
     times_s = np.arange(1, len(wrench) + 1, dtype=float) * dt
     return Run(times_s, wrench, motion, stepper.names, model.mechanism.units, status)
 
@@ -350,7 +350,7 @@ def through_the_frame(model: Model, positions: FloatArray) -> str:
     if float(positions.min()) > low - _OUTSIDE_RANGE[unit] and float(positions.max()) < high + _OUTSIDE_RANGE[unit]:
         return ""
     span = f"{shown(low, unit, digits=0, named=False)} to {shown(high, unit, digits=0)}"
-    return f"it left {span}, where its linkage was described: the model has no end stop there. Add stops with --stops"
+    return f"it left {span}, the range of its linkage: the model has no end stop there. Add stops with --stops"
 
 
 def step_count(seconds: float, dt: float) -> int:

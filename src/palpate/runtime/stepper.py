@@ -42,8 +42,8 @@ class StepStatus(IntEnum):
     SATURATED = 3
     """The wrench was beyond `wrench_limit`, so a sensor at its end: the object has moved under the limit instead."""
     NOT_FINITE = 4
-    """The wrench is not six finite numbers, or the step leads nowhere: the object is braked to rest (`brake`). Or `out`
-    does not fit: the state is held."""
+    """The wrench or where it leads is not finite: the object is braked to rest (`brake`). Or `out` does not fit: the
+    state is held."""
     NOT_READY = 5
     """Parameters that are not possible, or none yet; the state is held. In C and FMU only: here they are refused."""
 
@@ -377,7 +377,7 @@ def _turned(q: State, omega: Sequence[float], dt: float) -> State:
 
 SWEEPS = 200
 SETTLED = 1e-12
-"""Dry impulses are found when a sweep changes them by less than this part of their bound."""
+"""Dry impulses are settled when a sweep changes them by less than this part of their bound."""
 TURN, PIVOTS, CREEP = 4, 60, 1e-9
 """Sweeps before pivoting, how many pivots, and the part of a held speed that is left."""
 
@@ -511,18 +511,15 @@ def brake(advance: Advance, n: int, dt: float, *, turns: bool) -> Callable[[Stat
                     part = math.sqrt(had / has)
                     u = [part * x for x in new]
                     there = tuple(a + part * (b - a) for a, b in zip(q, there, strict=True))
-                    there = _unit(there) if turns else there
+                    if turns:
+                        size = math.sqrt(dot_floats(there[3:7], there[3:7]))
+                        there = (*there[:3], *(x / size for x in there[3:7]))
         except (ArithmeticError, ValueError):
             there, u = q, [0.0] * n
         lost = [(b - a) / dt for a, b in zip(v, u, strict=True)]
         return (*there, *u, *(lost if math.isfinite(sum(lost)) else [0.0] * n))
 
     return braked
-
-
-def _unit(q: State) -> State:
-    size = math.sqrt(dot_floats(q[3:7], q[3:7]))
-    return (*q[:3], *(x / size for x in q[3:7]))
 
 
 _LOST = [math.nan] * 6

@@ -19,7 +19,14 @@ from palpate.model import Model, load_object
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS
 from palpate.physics.inertia import body_regressor
-from palpate.physics.motion import Motion, exp_rotation, nearest_rotation, transport_acceleration, wrench_transmission
+from palpate.physics.motion import (
+    Motion,
+    exp_rotation,
+    minimum_jerk,
+    nearest_rotation,
+    transport_acceleration,
+    wrench_transmission,
+)
 from palpate.physics.units import STANDARD_GRAVITY
 from palpate.recording import Recording
 from palpate.runtime import Stepper, StepStatus
@@ -100,13 +107,13 @@ def intention(
     `held`: the hand was on the door before.
     """
     if phase.target is None:
-        grip = 1.0 - _smooth(t / _RELEASE_S) if held else np.zeros_like(t)
+        grip = 1.0 - minimum_jerk(t / _RELEASE_S) if held else np.zeros_like(t)
         return np.full_like(t, start), grip
-    angle = start + (phase.target - start) * _smooth(t / max(phase.moving_s, 0.01))
+    angle = start + (phase.target - start) * minimum_jerk(t / max(phase.moving_s, 0.01))
     if phase.shake > 0:
-        edge = _smooth(t / 0.4) * _smooth((phase.seconds - t) / 0.4)
+        edge = minimum_jerk(t / 0.4) * minimum_jerk((phase.seconds - t) / 0.4)
         angle = angle + phase.shake * edge * smooth_noise(rng, t, *_SHAKING_HZ, 4)
-    return angle, np.ones_like(t) if held else _smooth(t / _GRASP_S)
+    return angle, np.ones_like(t) if held else minimum_jerk(t / _GRASP_S)
 
 
 def plan(
@@ -194,12 +201,6 @@ def _stroke(rng: np.random.Generator, kind: str, at: float, shut: float, widest:
             return [go(far, speed, stay)]
 
 
-def _smooth(u: FloatArray) -> FloatArray:
-    """0 to 1 with the derivatives zero at both ends: a minimum-jerk stroke (Flash and Hogan 1985)."""
-    u = np.clip(u, 0.0, 1.0)
-    return u * u * u * (10 - 15 * u + 6 * u * u)
-
-
 Variant = Literal["laminar", "turbulent", "mixed", "hysteresis", "stribeck", "none"]
 FRAME, WIDEST = "frame", "widest"
 """The end stops: where the door is shut, and where it can go no further."""
@@ -233,7 +234,7 @@ def random_door(rng: np.random.Generator, *, variant: Variant = "laminar", like_
         door = _draw(rng, base, variant, like_paper)
         if door is not None and _plausible(door):
             return door
-    raise PalpateError("no plausible door was found")
+    raise PalpateError("no plausible door in 2000 draws")
 
 
 def _draw(rng: np.random.Generator, base: Model, variant: Variant, like_paper: bool) -> Model | None:

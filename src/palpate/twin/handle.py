@@ -208,7 +208,7 @@ class Faults:
 
     noise_m: float = 3e-4
     hidden: float = 0.05
-    """Share of marker samples that are not seen."""
+    """Share of marker samples that the cameras miss."""
     swapped: bool = True
     moved_m: float = 7e-3
     accelerometer_zero: bool = True
@@ -224,7 +224,7 @@ class CaptureTwin:
     hand: HandMotion
     phi: FloatArray
     points: FloatArray
-    """(markers, 3) in the sensor frame, m; the first three are the sensor's own."""
+    """(markers, 3) in the sensor frame, m; the first three are on the sensor."""
     R_capture_world: FloatArray
     duration_s: float
     imu: DeviceClock

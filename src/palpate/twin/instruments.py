@@ -199,8 +199,8 @@ def record(
         for clock in (Clock(DEVICES[number - 1], times_s),)
         for name, unit, series in zip(("Fx", "Fy", "Fz", "Tx", "Ty", "Tz"), WRENCH_UNITS, stored.T, strict=True)
     ]
-    cells, own = _recording(wrenches_stored, "dspace-mat"), _recording(signals, "microstrain-csv")
-    return cells, own, np.array([zero for _, zero in each]), a_zero
+    cells, motion_unit = _recording(wrenches_stored, "dspace-mat"), _recording(signals, "microstrain-csv")
+    return cells, motion_unit, np.array([zero for _, zero in each]), a_zero
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
