@@ -38,18 +38,8 @@ _RELEASE_S, _GRASP_S = 0.15, 0.3
 _LET_GO_S = 6.5
 """How long the door is left alone."""
 _SHAKING_HZ = (0.6, 3.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Arm:
-    """An arm about the hinge: tau = K (wanted - angle) + D (wanted' - speed), up to a strongest torque (Hogan 1985)."""
-
-    stiffness: float
-    """N m/rad."""
-    damping: float
-    """N m s/rad."""
-    strongest: float = 55.0
-    """N m; the torque goes to it smoothly."""
+_STRONGEST = 55.0
+"""N m, the most that an arm does about the hinge; the torque goes to it smoothly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +338,10 @@ class DoorTwin:
     """(3,) m in B."""
     r_hinge_grip: FloatArray
     """(3,) m in B: where the hand is."""
-    arm: Arm
+    stiffness: float
+    """N m/rad of the person's arm about the hinge: tau = K (wanted - angle) + D (wanted' - speed) (Hogan 1985)."""
+    damping: float
+    """N m s/rad."""
     phases: tuple[Phase, ...]
     session: Session
     places: FloatArray
@@ -392,10 +385,8 @@ class DoorTruth:
     """The torque that the stepper got; it differs from `torque` by the stepper's error of first order."""
     grip: FloatArray
     """0 where nobody touches the door."""
-    sticking: FloatArray
-    """1 where dry friction holds the door."""
-    stopped: FloatArray
-    """1 where an end stop is pressed."""
+    status: FloatArray
+    """`StepStatus` of each step."""
     recorded: FloatArray
     """0 where the cameras are off."""
 
@@ -414,7 +405,7 @@ def simulate_door(twin: DoorTwin, *, dt: float = DT_S) -> DoorTruth:
     """
     rng = np.random.default_rng([twin.seed, 21])
     stepper, out, wrench = Stepper(twin.whole, dt), [0.0] * 3, [0.0] * 6
-    K, D, most, tanh = twin.arm.stiffness, twin.arm.damping, twin.arm.strongest, math.tanh
+    K, D, most, tanh = twin.stiffness, twin.damping, _STRONGEST, math.tanh
     _settle(stepper, dt, stop_at(twin.model, FRAME))
     learned = _learned(twin)
     q, v = stepper.state.tolist()
@@ -450,8 +441,7 @@ def simulate_door(twin: DoorTwin, *, dt: float = DT_S) -> DoorTruth:
     if (states == StepStatus.NOT_FINITE).any():
         raise PalpateError(f"the simulated door {twin.seed} came to an impossible state")
     speed, acceleration = (before + after) / 2, (after - before) / dt
-    stopped = binary_dilation(states == StepStatus.AT_LIMIT)  # and one step more on either side
-    slides = (before * after > 0) & ~stopped
+    slides = (before * after > 0) & ~binary_dilation(states == StepStatus.AT_LIMIT)  # and one step more on either side
     k = twin.model.mechanism.expand((angle, speed), (acceleration,), ARRAYS)
     needed = np.asarray(twin.whole.wrench(k, ARRAYS)[0], dtype=float)
     return DoorTruth(
@@ -462,8 +452,7 @@ def simulate_door(twin: DoorTwin, *, dt: float = DT_S) -> DoorTruth:
         torque=np.where(slides, needed, pushed),
         pushed=pushed,
         grip=np.concatenate(grips),
-        sticking=(states == StepStatus.STICKING).astype(float),
-        stopped=stopped.astype(float),
+        status=states.astype(float),
         recorded=np.concatenate(recorded),
     )
 
@@ -593,7 +582,8 @@ def dress_door(
         R_hinge_sensor=R,
         r_hinge_sensor=r,
         r_hinge_grip=r + np.array([rng.uniform(-0.02, 0.05), -rng.uniform(0.05, 0.09), rng.uniform(-0.08, 0.08)]),
-        arm=Arm(stiffness, 2 * float(rng.uniform(0.35, 0.7)) * math.sqrt(stiffness * inertia)),
+        stiffness=stiffness,
+        damping=2 * float(rng.uniform(0.35, 0.7)) * math.sqrt(stiffness * inertia),
         phases=plan(rng, session, shut, widest, min(1.0, math.sqrt(7.0 / inertia)), one_way),
         session=session,
         places=marker_places(rng, R, r),
