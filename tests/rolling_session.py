@@ -14,7 +14,15 @@ from palpate.recording import Recording
 from palpate.recording.instruments import write_vicon
 from palpate.recording.mat import write_dspace
 from palpate.twin.instruments import CAPTURE_HZ, T_MARKER, DeviceClock
-from palpate.twin.rolling import Kind, RollingTwin, Segment, rolling_recordings
+from palpate.twin.rolling import (
+    Kind,
+    RollingTwin,
+    Segment,
+    kinematics,
+    momentum_rate,
+    pushes,
+    rolling_recordings,
+)
 from palpate.twin.wheelbarrow import WHEELBARROW, wheelbarrow_twin
 
 SEED = 5
@@ -61,6 +69,17 @@ def _recorded(wheel_inertia: float, poor: bool) -> tuple[RollingTwin, Recording,
     twin = replace(twin, imu=together, load_cell=together)
     markers, cells, _, truth = rolling_recordings(twin)
     return twin, markers, cells, truth
+
+
+def at_contact(twin: RollingTwin, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(samples, 6) of both hands and of the ground, in axes of the contact frame about its origin."""
+    k = kinematics(twin.wheeling.path(t), twin.barrow.radius)
+    hands = np.zeros((len(t), 6))
+    for wrench, place in zip(pushes(twin, t).sides, twin.r_body_sensor, strict=True):
+        force, moment = (np.einsum("nij,nj->ni", k.R_contact_body, w) for w in (wrench[:, :3], wrench[:, 3:]))
+        arm = k.R_contact_body @ place + [0.0, 0.0, twin.barrow.radius]
+        hands += np.hstack([force, moment + np.cross(arm, force)])
+    return hands, momentum_rate(twin.barrow, k, twin.gravity) - hands
 
 
 def standing_at(twin: RollingTwin, t: np.ndarray) -> np.ndarray:

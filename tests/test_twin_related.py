@@ -25,7 +25,7 @@ from palpate.twin.wheelbarrow import BUILDS, WHEELBARROW, hand_truck_twin, plana
 from tests.command import palpate
 from tests.conftest import needs
 from tests.oracles.planar_lagrange import hands_in_a_plane
-from tests.rolling_session import standing_at
+from tests.rolling_session import at_contact, standing_at
 
 PERFECT = Instruments(**dict.fromkeys((f.name for f in fields(Instruments)), 1e-15))
 SHAFT = [(-0.05, 0.55, 0.24), (-0.06, 0.70, 0.25), (-0.02, 0.99, 0.26)]
@@ -140,7 +140,7 @@ def test_their_object_files_need_the_same_hands(twin: RollingTwin) -> None:
     state = [known[n] for n in rolling.state]
     k = rolling.expand(state, [more[n] for n in rolling.state if n in more], ARRAYS)
     rows = [{"n_y": 4, "n_z": 5, "f_x": 0}[row.name] for row in rolling.rows]
-    ours = pushes(twin, t).needed[:, rows].T
+    ours = at_contact(twin, t)[0][:, rows].T
     assert np.abs(np.array(model.wrench(k, ARRAYS)) - ours).max() < 1e-11
     assert (ours.std(axis=1) > 1).all()
 
@@ -159,7 +159,7 @@ def test_feet_stand_or_are_clear_and_nothing_leans(twin: RollingTwin) -> None:
     assert heights[inside].min() > 0.03
     assert np.abs(R[:, 2, 2]).max() < 1e-12
     done = pushes(twin, t)
-    assert done.ground[~stands, 2].min() > 20
+    assert at_contact(twin, t)[1][~stands, 2].min() > 20
     assert np.abs(done.sides[:, inside, :3]).max() < 700
     apart = np.linalg.norm(twin.places[:, None] - twin.places, axis=2) + np.eye(len(twin.places))
     assert apart.min() > 0.02

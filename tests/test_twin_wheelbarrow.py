@@ -41,7 +41,7 @@ from palpate.twin.wheelbarrow import (
     write_wheelbarrow_twin,
 )
 from tests.conftest import needs
-from tests.rolling_session import standing_at
+from tests.rolling_session import at_contact, standing_at
 
 PERFECT = Instruments(**dict.fromkeys((f.name for f in fields(Instruments)), 1e-15))
 SHORT = (Segment("train", 3.0, 15.0, KINDS), Segment("test", 18.5, 22.0, ("mixed",)))
@@ -210,7 +210,7 @@ def test_the_objects_own_model_needs_the_same_hands() -> None:
     path, place = twin.wheeling.path(t), twin.wheeling.contact(t)
     state = (place[:, 0], place[:, 1], *path.value[1:], *path.rate)
     k = model.mechanism.expand(state, tuple(path.acceleration), ARRAYS)
-    ours = pushes(twin, t).needed[:, [3, 4, 5, 0]].T
+    ours = at_contact(twin, t)[0][:, [3, 4, 5, 0]].T
     assert np.abs(np.array(model.wrench(k, ARRAYS)) - ours).max() < 1e-11
     assert (ours.std(axis=1) > 5).all()
 
@@ -250,8 +250,9 @@ def test_feet_stand_or_are_clear(twin: RollingTwin) -> None:
     assert np.abs(np.diff(r[stands & np.roll(stands, -1)], axis=0)).max() < 0.2  # rests where it was put down
     done = pushes(twin, t)
     assert (done.holding[~stands] == 1).all()
-    assert np.abs(done.resistance[stands]).max() <= twin.barrow.b_c
-    assert np.ptp(done.resistance[stands]) > 0.1 * twin.barrow.b_c
+    resistance = twin.barrow.radius * at_contact(twin, t)[1][stands, 0]
+    assert np.abs(resistance).max() <= twin.barrow.b_c
+    assert np.ptp(resistance) > 0.1 * twin.barrow.b_c
 
 
 def test_untouched_sensors_carry_the_handles(
@@ -278,10 +279,10 @@ def test_hands_squeeze_lift_and_share(twin: RollingTwin) -> None:
 def test_random_wheelbarrows_are_moved_as_the_paper_moves_its(seed: int) -> None:
     twin = wheelbarrow_twin(seed)
     t = np.arange(0, twin.duration_s, 0.01)
-    path, done = twin.wheeling.path(t), pushes(twin, t)
+    path = twin.wheeling.path(t)
     free = ~standing_at(twin, t)
     assert np.degrees(np.abs(path.value[2])).max() < 7.5
-    assert done.ground[free, 2].min() > 30
+    assert at_contact(twin, t)[1][free, 2].min() > 30
     assert 0 < np.degrees(path.value[3].min()) < 15
     assert np.degrees(path.value[3].max()) < 60
     segment = twin.wheeling.segments[0]

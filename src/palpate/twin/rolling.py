@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -266,18 +266,11 @@ class Barrow:
         return rolling if self.moves == "planar" else rolling | {"b_psi": self.b_psi}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Push:
-    """Wrenches at given times, in axes of C about its origin unless said otherwise."""
+class Push(NamedTuple):
+    """What the hands do at given times."""
 
-    needed: FloatArray
-    """(samples, 6) of both hands on the body."""
     sides: FloatArray
     """(sensors, samples, 6) of each in axes of B, about its sensor's origin: what reaches the body through it."""
-    ground: FloatArray
-    """(samples, 6) of the ground on the wheel."""
-    resistance: FloatArray
-    """(samples,) N m about the axle, of all wheels."""
     holding: FloatArray
     """(samples,) 1 where the hands do everything, less where the feet help, 0 where nobody holds on."""
 
@@ -378,22 +371,16 @@ def pushes(twin: RollingTwin, t: FloatArray) -> Push:
     ground[:, 3:] = -resistance[:, None] * k.R_contact_body[:, :, 2]
     ground[:, 5] += turning - barrow.b_psi * k.omega[:, 2]
     total = wanted - ground
-    held = list(barrow.held)
     against = np.random.default_rng([twin.seed, 3])
-    for i in held:
+    for i in barrow.held:
         total[:, i] = _AGAINST_M * twin.tremble * smooth_noise(against, t, 0.1, 3.0, 8)
-    at_grips, points = _shared(twin, k, total, t)
-    needed = np.zeros_like(wanted)
-    for wrench, point in zip(at_grips, points, strict=True):
-        needed += np.hstack([wrench[:, :3], wrench[:, 3:] + np.cross(point, wrench[:, :3])])
-    taken = [1, 2, *held]
-    ground[:, taken] = (wanted - needed)[:, taken]
+    at_grips = _shared(twin, k, total, t)
     at_sensors = np.empty_like(at_grips)
     for i, wrench in enumerate(at_grips):
         force, moment = (np.einsum("nji,nj->ni", k.R_contact_body, part) for part in (wrench[:, :3], wrench[:, 3:]))
         arm = twin.r_body_grip[i] - twin.r_body_sensor[i]
         at_sensors[i] = np.hstack([force, moment + np.cross(arm, force)])
-    return Push(needed, at_sensors, ground, resistance, _holding(twin.wheeling, t))
+    return Push(at_sensors, _holding(twin.wheeling, t))
 
 
 def _resistance(twin: RollingTwin, k: Kinematics, t: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -410,9 +397,8 @@ def _resistance(twin: RollingTwin, k: Kinematics, t: FloatArray) -> tuple[FloatA
     return total, turning
 
 
-def _shared(twin: RollingTwin, k: Kinematics, total: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(sensors, samples, 6) wrenches of the hands at the grips, and the grips' places from C, (sensors, samples, 3):
-    axes of C.
+def _shared(twin: RollingTwin, k: Kinematics, total: FloatArray, t: FloatArray) -> FloatArray:
+    """(sensors, samples, 6) wrenches of the hands at the grips, in axes of C.
 
     Sideways forces, squeeze and grip moments are twin. Four equations are left, forward force and the three moments.
     Of two grips the forward and upward forces are the four unknowns; of one, which both hands hold, forward and upward
@@ -443,7 +429,7 @@ def _shared(twin: RollingTwin, k: Kinematics, total: FloatArray, t: FloatArray) 
         A[:, 1:, column] = unit[3:] + np.cross(points[grip], unit[:3])
     for (grip, component), force in zip(unknown, np.linalg.solve(A, rest[:, :, None])[:, :, 0].T, strict=True):
         hands[grip, :, component] = force
-    return hands, points
+    return hands
 
 
 def _holding(wheeling: Wheeling, t: FloatArray) -> FloatArray:
