@@ -482,7 +482,7 @@ def test_a_wrench_file_that_cannot_be_used_is_refused(door: Model, tmp_path: Pat
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (("--robot", "--audit"), "one at a time"),
+        (("--robot", "--audit"), "not both"),
         (("--step", "0"), "--step"),
         (("--for", "-1"), "--for"),
         (("--torque", "nan"), "--torque"),

@@ -12,7 +12,6 @@ The layout, which the writer follows and most loggers' files fit:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -87,9 +86,10 @@ def _collect(stored: list[Stored], name: str, item: Any) -> None:
     for full, values, unit in fields:
         if values.dtype.kind in _NUMBERS and values.ndim <= 2:
             frame = next(iter(_words(attributes.get("frame", ""))), "")
+            labels = next((tuple(_words(attributes[key])) for key in _LABELS if key in attributes), ())
             vector = bool(attributes.get("vector", False))
             each = tuple(units) if values.ndim == 2 and len(units) == len(values.T) > 1 else ()
-            stored.append(Stored(full, values, unit, frame, _labels(attributes), each, _rate(item), vector))
+            stored.append(Stored(full, values, unit, frame, labels, each, _rate(item), vector))
 
 
 def _rate(item: Any) -> float | None:
@@ -101,10 +101,6 @@ def _rate(item: Any) -> float | None:
         if item.name == "/":
             return None
         item = item.parent
-
-
-def _labels(attributes: Mapping[str, Any]) -> tuple[str, ...]:
-    return next((tuple(_words(attributes[name])) for name in _LABELS if name in attributes), ())
 
 
 def _words(value: Any) -> list[str]:

@@ -33,7 +33,6 @@ _SECOND_NS = 1_000_000_000
 _DAY_NS = 86_400 * _SECOND_NS
 _START_NS = 1_704_067_200 * _SECOND_NS
 """The stamp of time zero: 2024-01-01 00:00:00 UTC."""
-NAN = float("nan")
 _REPAIR = "copy it again, or repair it with 'rosbag reindex' (ROS 1), 'mcap recover' or 'ros2 bag reindex'"
 
 
@@ -65,7 +64,7 @@ class _Field:
         values = [float(getattr(held, part)) for part in self.parts]
         covariance = getattr(holder, f"{self.attribute}_covariance", (0.0,))
         absent = covariance[0] == -1 or (len(values) == 4 and not any(values))
-        return [NAN] * len(values) if absent else values
+        return [np.nan] * len(values) if absent else values
 
 
 LAYOUTS: Mapping[str, tuple[_Field, ...]] = MappingProxyType(
@@ -227,7 +226,7 @@ def _samples(message: Any, layout: str, attribute: str) -> Iterator[tuple[str, i
     if layout == "joint":
         series = [getattr(message, entry.attribute) for entry in LAYOUTS[layout]]
         for place, name in enumerate(message.name):
-            yield name, stamp_ns, frame, [float(x[place]) if place < len(x) else NAN for x in series]
+            yield name, stamp_ns, frame, [float(x[place]) if place < len(x) else np.nan for x in series]
     else:
         holder = attrgetter(attribute)(message) if attribute else message
         child = getattr(message, "child_frame_id", "").lstrip("/")
