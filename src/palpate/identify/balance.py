@@ -426,6 +426,11 @@ class Compressed:
         weighted = self.lift[:, :, :-1] * (self.weights**2)[:, None, None]
         return pulls.swapaxes(2, 3).reshape(pieces, -1) @ weighted.reshape(-1, len(p))
 
+    def information(self) -> FloatArray:
+        """Y'Y of each piece with weights, (pieces, parameters, parameters)."""
+        rows = [self.weights[j] * self._row(j)[:, :, :-1] for j in range(len(self.weights))]
+        return np.sum([row.swapaxes(1, 2) @ row for row in rows], axis=0)
+
     def select(self, pieces: Sequence[int] | NDArray[np.int64]) -> Compressed:
         """Some of the pieces, in any order and number: cross-validation and bootstrap."""
         at = np.asarray(pieces, dtype=int)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from palpate.physics.maps import Body, Map
 
 DEFAULT_SPREAD = 0.3
 Form = Literal["theta", "divergence"]
+Share = TypeVar("Share", float, FloatArray)
 
 
 MOST_STEPS = 200
@@ -310,6 +311,10 @@ OPEN = 1e-7
 """Directions with less than this share of the largest singular value are open: nothing says anything about them."""
 LAGS = 8
 """Neighbouring pieces whose scores may still be correlated, at least; more where they show it."""
+LONGEST_MEMORY = 0.95
+"""Correlation of neighbouring pieces beyond which noise cannot be told from a drift."""
+MANY = 15
+"""Pieces that tell about a quantity, from which on their scatter alone is its noise."""
 FEWEST = 10
 """Pieces beyond the number of parameters without which the scatter says nothing about noise."""
 KAPPA_LIMIT = 100.0
@@ -322,8 +327,14 @@ class Uncertainty:
 
     whiten: FloatArray
     """T^-1, (theta, directions that something is known of): a gradient times this is one in u."""
+    influence: FloatArray
+    """(pieces, directions): what each piece pulls u by."""
+    information: FloatArray
+    """(pieces, directions, directions): what each piece knows of u; all together the identity, but for the prior."""
     noise: FloatArray
-    """Covariance of u from the residuals, correlated as they are."""
+    """Covariance of u from the residuals, correlated as they are, ..."""
+    lags: int
+    """... over so many neighbours."""
     pull: FloatArray
     """(directions, theta): what a prior that is off by its declared spread does to u; times its transpose, the
     covariance.
@@ -348,7 +359,7 @@ class Uncertainty:
         open.
         """
         g = gradients @ self.whiten
-        noise = np.sqrt(np.sum(g @ self.noise * g, axis=1))
+        noise = self._noise_of(g)
         pull = np.linalg.norm(g @ self.pull, axis=1)
         total = np.sum(g**2, axis=1)
         share = np.sum((g @ self.from_data.T) ** 2, axis=1) / np.where(total > 0, total, np.inf)
@@ -357,12 +368,32 @@ class Uncertainty:
         is_open = np.linalg.norm(scaled @ self.open_directions, axis=1) > 1e-3 * lengths
         return noise, pull, np.minimum(share, 1.0), is_open
 
+    def _noise_of(self, g: FloatArray) -> FloatArray:
+        """Standard deviations of quantities with gradients (n, directions) in u, such that `critical` holds for each.
 
-def uncertainty(scores: FloatArray, problem: Problem, theta: FloatArray) -> Uncertainty:
+        Noise so slow that Bartlett's weights miss a part of it is taken out by a first-order autoregression first
+        (Andrews & Monahan 1992). What only few pieces tell about (a zone visited once) has its own number of degrees
+        of freedom (as Bell & McCaffrey 2002), and its scatter is drawn towards that of all directions.
+        """
+        pulls = self.influence @ g.T
+        memory = _memory(pulls)
+        fresh = bartlett(pulls[1:] - memory * pulls[:-1], self.lags) / (1 - memory) ** 2
+        square = np.maximum(np.einsum("ij,jk,ik->i", g, self.noise, g), fresh)
+        shares = np.einsum("ij,bjk,ik->bi", g, self.information, g)
+        shares = shares / np.maximum(shares.sum(axis=0), 1e-300)
+        pieces = 1 / np.maximum(np.sum(shares**2, axis=0), 1 / max(1, len(shares)))
+        few = np.maximum(0.0, 1 - pieces / MANY)
+        mean = np.sum(g**2, axis=1) * (np.trace(self.noise) / max(1, len(self.noise)))
+        square = np.maximum(square, square + few * (mean - square))
+        critical = critical_value(np.minimum((self.lags + 1) / pieces, 1.0))
+        return np.sqrt(square) * critical / self.critical
+
+
+def uncertainty(scores: FloatArray, information: FloatArray, problem: Problem, theta: FloatArray) -> Uncertainty:
     """Sandwich covariance over pieces (Huber; White 1980; pieces as clusters: Liang & Zeger 1986), and the prior's
     pull.
 
-    scores: Y'(y - Y p) of each piece (pieces, parameters). Residuals of neighbouring samples are correlated; sums
+    scores: Y'(y - Y p) of each piece (pieces, parameters); information: its Y'Y. Residuals of neighbouring samples are correlated; sums
     over pieces much longer than the correlation are not, and their scatter is the noise of the estimate. Everything is
     expressed in whitened coordinates u = T theta, where T'T is what the fit knows: M = [J; lambda A] = Q T. From M
     itself, never from M'M: near the edge of possible bodies theta is so badly scaled that M'M would have lost all
@@ -374,13 +405,17 @@ def uncertainty(scores: FloatArray, problem: Problem, theta: FloatArray) -> Unce
     M = np.concatenate([J, A])
     scale, Q, s, Vt, known = _decomposed(M)
     whiten = Vt[known].T / s[known] / scale[:, None]
-    noise, lags = long_run(scores @ (P @ whiten))
+    influence = scores @ (P @ whiten)
+    noise, lags = long_run(influence)
     noise = noise * (len(scores) / max(1, len(scores) - 1))
     from_data, from_prior = Q[: len(J), known], Q[len(J) :, known]
     others = s[known, None] * Vt[known][:, ~problem.penalty.damped] * scale[~problem.penalty.damped]
     return Uncertainty(
         whiten=whiten,
+        influence=influence - influence.mean(axis=0),
+        information=(P @ whiten).T @ information @ (P @ whiten),
         noise=noise,
+        lags=lags,
         pull=from_prior.T @ (A @ problem.penalty.root),
         from_data=from_data,
         open_directions=Vt[~known].T,
@@ -405,7 +440,7 @@ def _decomposed(M: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, Floa
     return scale, Q, s, Vt, s > OPEN * s[0]
 
 
-def critical_value(b: float) -> float:
+def critical_value(b: Share) -> Share:
     """The 97.5 % quantile of an estimate over its standard deviation, where that comes from Bartlett weights over the
     share b of all pieces (Kiefer & Vogelsang 2005, Econometric Theory 21:1130, table 1).
     """
@@ -425,6 +460,14 @@ def long_run(influence: FloatArray) -> tuple[FloatArray, int]:
     return total, lags
 
 
+def bartlett(x: FloatArray, lags: int) -> FloatArray:
+    """(k,): the diagonal of `long_run`'s covariance, of (pieces, k) with a mean of zero."""
+    total = np.sum(x**2, axis=0)
+    for lag in range(1, lags + 1):
+        total = total + 2 * (1 - lag / (lags + 1)) * np.sum(x[lag:] * x[:-lag], axis=0)
+    return total
+
+
 def _level(noise: FloatArray, others: FloatArray) -> float:
     """Mean noise of the directions that are left when the others (columns, in u) are free."""
     directions = len(noise) - others.shape[1]
@@ -434,18 +477,24 @@ def _level(noise: FloatArray, others: FloatArray) -> float:
     return float(np.sqrt(max(np.trace(noise) - np.trace(basis.T @ noise @ basis), 0.0) / directions))
 
 
+def _memory(x: FloatArray) -> FloatArray:
+    """(k,): the correlation of neighbours in (pieces, k) with a mean of zero, freed of its bias (Kendall 1954)."""
+    n = len(x)
+    r = np.sum(x[1:] * x[:-1], axis=0) / np.maximum(np.sum(x**2, axis=0), 1e-300)
+    return np.clip((n * r + 1) / max(n - 3, 1), 0.0, LONGEST_MEMORY)
+
+
 def _lags(influence: FloatArray) -> int:
     """How far neighbours matter: the best window for noise with the memory of these scores (Andrews 1991, eqs. 6.2 and
-    6.4 for Bartlett's weights and a first-order autoregression).
-
-    One memory for all, tr(G0^-1 G1) / k, which is the same in all coordinates.
+    6.4 for Bartlett's weights and a first-order autoregression of each).
     """
     n, k = influence.shape
     if n < 2 or k == 0:
         return 0
-    now, next_ = influence.T @ influence, influence[1:].T @ influence[:-1]
-    memory = float(np.clip(np.trace(solve_columns(now, next_)) / k, -0.5, 0.9))
-    alpha = 4 * memory**2 / ((1 - memory) * (1 + memory)) ** 2
+    memory = _memory(influence)
+    fresh = (np.sum(influence**2, axis=0) * (1 - memory**2)) ** 2
+    above = np.sum(4 * memory**2 * fresh / ((1 - memory) ** 6 * (1 + memory) ** 2))
+    alpha = above / max(float(np.sum(fresh / (1 - memory) ** 4)), 1e-300)
     return min(max(LAGS, round(1.1447 * (n * alpha) ** (1 / 3)) - 1), max(1, n // 5))
 
 

@@ -228,7 +228,7 @@ def solve(
             minimum = min(minimum, search(problem, start), key=lambda one: problem.cost(one.theta))
     condition = conditioning(problem, minimum.theta)
     p = map_.forward(minimum.theta)
-    unsure = uncertainty(compressed.scores(p), problem, minimum.theta)
+    unsure = uncertainty(compressed.scores(p), compressed.information(), problem, minimum.theta)
     converged = minimum.ending in (Ending.CONVERGED, Ending.FLAT)
     estimates = _report(model, problem, minimum.theta, unsure, converged=converged)
 
@@ -312,7 +312,8 @@ def _attenuated(
     """The estimates with what the same fit would have given with the motion's noise left in."""
     there = replace(problem, R=noisy.factor())
     minimum = search(there, theta, polish=False)
-    unsure = uncertainty(noisy.scores(there.map_.forward(minimum.theta)), there, minimum.theta)
+    p = there.map_.forward(minimum.theta)
+    unsure = uncertainty(noisy.scores(p), noisy.information(), there, minimum.theta)
     naive = _report(model, there, minimum.theta, unsure, converged=True)
     return tuple(replace(e, attenuation=n.value - e.value) for e, n in zip(estimates, naive, strict=True))
 
@@ -368,7 +369,8 @@ def solve_automatic(
     for _ in range(2):
         trial = problem.with_damping(level / spread)
         theta = search(trial, min([theta, *begin], key=trial.cost), polish=False).theta
-        level = uncertainty(compressed.scores(trial.map_.forward(theta)), trial, theta).level
+        p = trial.map_.forward(theta)
+        level = uncertainty(compressed.scores(p), compressed.information(), trial, theta).level
     chosen = problem.with_damping(level / spread)
     return chosen, search(chosen, theta)
 
