@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from palpate.identify.balance import Rows
-from palpate.identify.problem import critical_value, long_run
+from palpate.identify.problem import MANY, critical_value, long_run
 from palpate.identify.solution import Solution
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import drawing_jacobian
@@ -83,7 +83,8 @@ def lacks(rows: Rows, solution: Solution, effects: Iterable[Effect], noise: Nois
     Q, T = np.linalg.qr(M / scale)
     back = np.linalg.pinv(T) / scale[:, None]
     drawn = _drawn(solution)
-    more = len(M) - len(left)
+    more, noises = len(M) - len(left), solution.uncertainty.noise
+    level = float(np.trace(noises)) / max(1, len(noises))
     tested: list[Lack] = []
     for effect, noisy in zip(effects, noise.effects, strict=True):
         seen, again = (np.pad(rows.taken(x.columns, x.only), ((0, 0), (0, more))).T for x in (effect, noisy))
@@ -102,8 +103,11 @@ def lacks(rows: Rows, solution: Solution, effects: Iterable[Effect], noise: Nois
         u = U.T @ r - (e @ turn)[: len(left)].T @ noise.left
         scores = rows.by_piece((U * (r - U @ u)[:, None])[: len(left)].T).T
         spread, lags = long_run(scores)
-        spread = spread * (len(scores) / max(1, len(scores) - 1))
-        limit = critical_value((lags + 1) / max(1, len(scores)))
+        shares = rows.by_piece((U[: len(left)] ** 2).T)
+        pieces = 1 / np.sum((shares / shares.sum(axis=1, keepdims=True)) ** 2, axis=1)
+        few = np.maximum(0.0, 1 - pieces / MANY)
+        spread = spread * (len(scores) / max(1, len(scores) - 1)) + np.diag(few * level)
+        limit = critical_value(min((lags + 1) / float(np.median(pieces)), 1.0))
         strength = float(u @ np.linalg.pinv(spread, hermitian=True) @ u) / len(u) / limit**2
         scaled = turn / size[:, None]
         move = -back @ (inside @ (turn @ u))

@@ -13,11 +13,12 @@ from palpate.experiment.stage.inputs import Inputs, fit_balance, move, position_
 from palpate.files import finite
 from palpate.identify.balance import stack_rows
 from palpate.identify.effects import Effect, Lack, Noise, lacks
-from palpate.identify.solution import VAGUE, Estimate, Status
+from palpate.identify.solution import VAGUE, Estimate, Solution, Status
 from palpate.mechanisms.mechanism import Row
 from palpate.motion.clock import noise_floor
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.functions import ARRAYS, Scalar
+from palpate.physics.inertia import drawing_jacobian
 
 SURE, LEAST = 3.0, 0.2
 """Evidence over that of 95 %, and share of what is left, from which an effect counts."""
@@ -29,6 +30,8 @@ SPEEDS = (0.1, 0.25, 0.5)
 """Quantiles of the speed at which friction may fall."""
 WIDTHS = (0.02, 0.06, 0.15)
 """Shares of the travel over which a force may remember where it came from."""
+PARTS = {"position": "far and near", "direction": "forth and back", "speed": "fast and slow", "time": "late and early"}
+"""Parts of the data that should agree."""
 SENSORS = ("wrench", "wrench_2")
 PLACES, WAVES, SLOW_S = 6, 4, 10.0
 """Knots over the travel; slow waves over the time, no half of which is shorter."""
@@ -44,19 +47,15 @@ class LackOfFit:
     """(rows,) RMS that the noise of the instruments leaves after the same filters; 0 of rows that do not count."""
     lacks: tuple[Lack, ...]
     """The effect that explains most first."""
+    significant: tuple[Lack, ...]
+    """Those that are surely there and matter, and explain at least half as much as the first of them."""
+    parts: tuple[Lack, ...]
+    """Numbers (the effect's place) that surely differ between two parts of the data (its cause), by a coefficient."""
 
     @property
     def times(self) -> FloatArray:
         """(rows,): what is left over the noise; 0 where there is no noise to compare with."""
         return np.where(self.noise > 0, self.left / np.where(self.noise > 0, self.noise, 1.0), 0.0)
-
-    @property
-    def significant(self) -> list[Lack]:
-        """Those that are surely there, and explain at least half as much as the first of them."""
-        if not (self.times > BEYOND).any():
-            return []
-        sure = [x for x in self.lacks if x.evidence > SURE and x.share >= LEAST]
-        return [x for x in sure if x.share > sure[0].share / 2]
 
     def as_json(self, rows: Sequence[Row]) -> dict[str, Any]:
         """For result.json."""
@@ -67,6 +66,11 @@ class LackOfFit:
                 {"cause": x.effect.cause, "place": x.effect.place, "share": x.share, "evidence": finite(x.evidence)}
                 | {"changes": x.shift}
                 for x in self.lacks
+            ],
+            "parts": [
+                {"parameter": x.effect.place, "parts": PARTS[x.effect.cause]}
+                | {"difference": float(x.coefficients[0]), "std": float(x.stds[0])}
+                for x in self.parts
             ],
         }
 
@@ -84,8 +88,20 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
     samples = max(1, rows.samples.sum())
     rms = [np.sqrt((x.reshape(-1, count) ** 2).sum(axis=0) / samples) / fit.train.weights for x in (left, noise)]
     tested = lacks(rows, fit.solution, _effects(fit, wrench), Noise(_effects(noisy, wrench_noisy), noise))
+    apart = lacks(rows, fit.solution, _parts(fit), Noise(_parts(noisy, fit), noise))
     counts = np.array([row.name not in fit.inputs.unwanted for row in fit.inputs.mechanism.rows])
-    return LackOfFit(rms[0], np.where(counts, rms[1], 0.0), tuple(tested))
+    noise_level = np.where(counts, rms[1], 0.0)
+    large = bool((rms[0] > BEYOND * noise_level)[noise_level > 0].any())
+    sure = [x for x in tested if x.evidence > SURE and ((large and x.share >= LEAST) or _moves(fit.solution, x))]
+    sure = [x for x in sure if x.share > sure[0].share / 2]
+    parts = sorted((x for x in apart if x.evidence > SURE), key=lambda x: -x.evidence)
+    return LackOfFit(rms[0], noise_level, tuple(tested), tuple(sure), tuple(parts))
+
+
+def _moves(solution: Solution, x: Lack) -> bool:
+    """Whether it moves a number out of its interval."""
+    within = ((e.ci95, e.value + x.shift[e.name]) for e in solution.estimates)
+    return any(ci95 is not None and not ci95[0] <= value <= ci95[1] for ci95, value in within)
 
 
 def _noisy(fit: Fit) -> Fit:
@@ -110,6 +126,10 @@ def _noisy(fit: Fit) -> Fit:
 def with_model_part(fit: Fit, lack: LackOfFit) -> Fit:
     """The fit with intervals that hold what effects would change that the model lacks."""
     parts = {e.name: max((abs(x.shift[e.name]) for x in lack.significant), default=0.0) for e in fit.solution.estimates}
+    for x in lack.parts:  # the number is one in the first part of the data and another in the second
+        own = x.effect.place
+        for name, by in (*x.shift.items(), (own, x.shift[own] + float(x.coefficients[0]))):
+            parts[name] = max(parts[name], abs(by))
     if any(x.effect.cause == "force-position" for x in lack.significant):
         # how much of that force the polynomial of a spring has taken upon itself is not known
         springs = [e for e in fit.inputs.model.elements if e.polynomial is not None]
@@ -149,6 +169,46 @@ def _effects(fit: Fit, wrench: FloatArray) -> Iterator[Effect]:
     yield from _of_instruments(fit, wrench)
     if len(fit.inputs.sensors) > 1:
         yield from _of_sensors(fit)
+
+
+def _parts(fit: Fit, of: Fit | None = None) -> Iterator[Effect]:
+    """Each number of the fit, allowed to be another in one part of the data (Chow 1960, one number at a time).
+
+    of: the fit whose parts are meant, where it is another.
+    """
+    inputs, solution, k = fit.inputs, fit.solution, fit.balance.kinematics
+    X = np.nan_to_num(_filled_columns(inputs.model.columns(k, ARRAYS), len(inputs.times_s)))
+    for _, ps, _ in solution.problem.map_.bodies:
+        X[ps] = np.einsum("pi,prn->irn", np.linalg.inv(drawing_jacobian(solution.p[ps])), X[ps])
+    for cause, inside in _splits(of or fit):
+        for e, columns in zip(solution.estimates, X, strict=True):
+            if e.ci95 is not None and e.status is not Status.FIXED:
+                yield Effect(cause, e.name, 0.0, (columns * inside)[None])
+
+
+def _filled_columns(columns: Sequence[Sequence[Scalar]], samples: int) -> FloatArray:
+    """(parameters, rows, samples)."""
+    return np.array([[np.broadcast_to(np.asarray(x, dtype=float), (samples,)) for x in rows] for rows in columns])
+
+
+def _splits(fit: Fit) -> Iterator[tuple[str, BoolArray]]:
+    """Parts of the samples in which the numbers should be the same as in the rest."""
+    inputs, k = fit.inputs, fit.balance.kinematics
+    mechanism, inside = inputs.mechanism, inputs.inside(fit.plan.segments)
+    used = inside if fit.balance.used is None else inside & fit.balance.used
+    if not used.any():
+        return
+    name = mechanism.main or next(iter(mechanism.moving), None)
+    if name is None:
+        (speed,) = (np.linalg.norm(_filled(fit, *k.omega), axis=0),)
+    else:
+        position, speed = _filled(fit, k.coordinates[name].position, k.coordinates[name].speed)
+        used &= ~fit.moved.resting
+        if mechanism.main is not None:
+            yield "position", position > np.median(position[used])
+        yield "direction", speed > 0
+    yield "speed", np.abs(speed) > np.median(np.abs(speed[used]))
+    yield "time", inputs.times_s > np.median(inputs.times_s[used])
 
 
 def _filled(fit: Fit, *values: Scalar) -> list[FloatArray]:
