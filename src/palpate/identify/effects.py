@@ -66,10 +66,13 @@ class Lack:
     """Estimate -> by how much it would change."""
 
 
-def lacks(rows: Rows, solution: Solution, effects: Iterable[Effect], noise: Noise) -> list[Lack]:
+def lacks(
+    rows: Rows, solution: Solution, effects: Iterable[Effect], noise: Noise, unsure: FloatArray | None = None
+) -> list[Lack]:
     """All effects with what they explain of the rows of a fit, the one that explains most first.
 
-    noise: the same of the instruments' noise alone. What it does to columns and residuals together looks like an
+    unsure (k, rows): what things that are known only so well (a clock, a zero, a shape) change in the residuals when
+    they are off by a standard deviation; what these explain, no effect needs to. noise: the same of the instruments' noise alone. What it does to columns and residuals together looks like an
     effect (lag and compliance above all) and is taken out of their products.
     """
     model, problem, theta = solution.model, solution.problem, solution.theta
@@ -77,14 +80,19 @@ def lacks(rows: Rows, solution: Solution, effects: Iterable[Effect], noise: Nois
     X = np.concatenate([rows.columns(e) for e in model.elements])
     left = rows.y[0] - solution.p @ X
     pull, target = problem.penalty.rows(theta)
-    M = np.concatenate([(P.T @ X).T, problem.damping * pull])
-    r = np.concatenate([left, -problem.damping * target])
+    noises = solution.uncertainty.noise
+    level = float(np.trace(noises)) / max(1, len(noises))
+    D = np.zeros((0, len(left))) if unsure is None else unsure
+    fitted = np.concatenate([(P.T @ X).T, problem.damping * pull, np.zeros((len(D), P.shape[1]))])
+    known = np.concatenate([D.T, np.zeros((len(pull), len(D))), np.sqrt(level) * np.eye(len(D))])
+    M = np.concatenate([fitted, known], axis=1)
+    r = np.concatenate([left, -problem.damping * target, np.zeros(len(D))])
+    r = r - known @ np.linalg.lstsq(known, r, rcond=None)[0]
     scale = np.sqrt(np.maximum(np.einsum("ij,ij->j", M, M), 1e-300))
     Q, T = np.linalg.qr(M / scale)
     back = np.linalg.pinv(T) / scale[:, None]
     drawn = _drawn(solution)
-    more, noises = len(M) - len(left), solution.uncertainty.noise
-    level = float(np.trace(noises)) / max(1, len(noises))
+    more = len(M) - len(left)
     tested: list[Lack] = []
     for effect, noisy in zip(effects, noise.effects, strict=True):
         seen, again = (np.pad(rows.taken(x.columns, x.only), ((0, 0), (0, more))).T for x in (effect, noisy))
@@ -110,7 +118,7 @@ def lacks(rows: Rows, solution: Solution, effects: Iterable[Effect], noise: Nois
         limit = critical_value(min((lags + 1) / float(np.median(pieces)), 1.0))
         strength = float(u @ np.linalg.pinv(spread, hermitian=True) @ u) / len(u) / limit**2
         scaled = turn / size[:, None]
-        move = -back @ (inside @ (turn @ u))
+        move = -(back @ (inside @ (turn @ u)))[: P.shape[1]]
         shift = dict(zip((n.name for n in solution.estimates), (drawn @ move).tolist(), strict=True))
         share = float(u @ u) / max(float(left @ left), 1e-300)
         stds = np.sqrt(np.einsum("ij,jk,ik->i", scaled, spread, scaled))

@@ -233,12 +233,21 @@ class Fit:
 
     def again(self, inputs: Inputs) -> tuple[Compressed, Solution]:
         """The same procedure with other inputs, the same weights of the rows and the same damping."""
-        moved = move(inputs, resting=self.moved.resting if inputs.q.shape == self.inputs.q.shape else None)
-        balance = whole_balance(inputs, moved)
+        moved, balance = self.with_inputs(inputs)
         spring = quasi_static_spring(inputs, balance, self.plan)
         train = replace(compressed(inputs, moved, self.plan.segments, balance), weights=self.train.weights)
         values = None if spring is None else spring.values
         return train, solve_with(inputs, train, values, self.solution.damping, start=self.solution.theta)
+
+    def with_inputs(self, inputs: Inputs) -> tuple[Moved, Balance]:
+        """Motion and balance of other inputs; the motion is computed anew only where they change it."""
+        ours = self.inputs
+        same = inputs.q is ours.q and inputs.imu is ours.imu and inputs.filtering is ours.filtering
+        same &= inputs.mechanism is ours.mechanism and inputs.stops == ours.stops
+        if same and (inputs.imu is None or inputs.clock is ours.clock):
+            return self.moved, whole_balance(inputs, self.moved)
+        moved = move(inputs, resting=self.moved.resting if inputs.q.shape == ours.q.shape else None)
+        return moved, whole_balance(inputs, moved)
 
 
 def solve_with(

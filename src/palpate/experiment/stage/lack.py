@@ -10,9 +10,11 @@ import numpy as np
 
 from palpate.experiment.stage.fit import Fit, natural_sizes
 from palpate.experiment.stage.inputs import Inputs, fit_balance, move, position_noise, whole_balance, zeros_of
+from palpate.experiment.stage.variations import estimated
 from palpate.files import finite
 from palpate.identify.balance import stack_rows
 from palpate.identify.effects import Effect, Lack, Noise, lacks
+from palpate.identify.shapes import with_shapes
 from palpate.identify.solution import VAGUE, Estimate, Solution, Status
 from palpate.mechanisms.mechanism import Row
 from palpate.motion.clock import noise_floor
@@ -87,8 +89,10 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
     noise = rows.taken((seen_noisy - seen)[None])[0]
     samples = max(1, rows.samples.sum())
     rms = [np.sqrt((x.reshape(-1, count) ** 2).sum(axis=0) / samples) / fit.train.weights for x in (left, noise)]
-    tested = lacks(rows, fit.solution, _effects(fit, wrench), Noise(_effects(noisy, wrench_noisy), noise))
-    apart = lacks(rows, fit.solution, _parts(fit), Noise(_parts(noisy, fit), noise))
+    unsure = rows.taken(np.array([_of_all_samples(other)[0] - seen for other in _unsure(fit)]).reshape(-1, *seen.shape))
+    noises = (Noise(_effects(noisy, wrench_noisy), noise), Noise(_parts(noisy, fit), noise))
+    tested = lacks(rows, fit.solution, _effects(fit, wrench), noises[0], unsure)
+    apart = lacks(rows, fit.solution, _parts(fit), noises[1], unsure)
     counts = np.array([row.name not in fit.inputs.unwanted for row in fit.inputs.mechanism.rows])
     noise_level = np.where(counts, rms[1], 0.0)
     large = bool((rms[0] > BEYOND * noise_level)[noise_level > 0].any())
@@ -102,6 +106,18 @@ def _moves(solution: Solution, x: Lack) -> bool:
     """Whether it moves a number out of its interval."""
     within = ((e.ci95, e.value + x.shift[e.name]) for e in solution.estimates)
     return any(ci95 is not None and not ci95[0] <= value <= ci95[1] for ci95, value in within)
+
+
+def _unsure(fit: Fit) -> Iterator[Fit]:
+    """The same fit with each thing off by a standard deviation that was estimated beside its parameters."""
+    for variation in estimated(fit.inputs):
+        yield replace(fit, balance=fit.with_inputs(variation.inputs)[1])
+    if fit.shaped is not None:
+        sizes, ways = np.linalg.eigh(fit.shaped.covariance)
+        for way in (np.sqrt(np.maximum(sizes, 0.0)) * ways).T:
+            shapes = dict(zip(fit.shaped.names, (fit.shaped.values + way).tolist(), strict=True))
+            inputs = fit.inputs.with_model(with_shapes(fit.inputs.model, shapes))
+            yield replace(fit, balance=fit.with_inputs(inputs)[1])
 
 
 def _noisy(fit: Fit) -> Fit:
