@@ -89,7 +89,8 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
     noise = rows.taken((seen_noisy - seen)[None])[0]
     samples = max(1, rows.samples.sum())
     rms = [np.sqrt((x.reshape(-1, count) ** 2).sum(axis=0) / samples) / fit.train.weights for x in (left, noise)]
-    unsure = rows.taken(np.array([_of_all_samples(other)[0] - seen for other in _unsure(fit)]).reshape(-1, *seen.shape))
+    others = [_of_all_samples(other)[0] - seen for other in _unsure(fit)]
+    unsure = rows.taken(np.array(others)) if others else None
     noises = (Noise(_effects(noisy, wrench_noisy), noise), Noise(_parts(noisy, fit), noise))
     tested = lacks(rows, fit.solution, _effects(fit, wrench), noises[0], unsure)
     apart = lacks(rows, fit.solution, _parts(fit), noises[1], unsure)
