@@ -24,6 +24,7 @@ from palpate.experiment.file.schema import HandleWeightPart, sensor_label
 from palpate.experiment.gates import judge
 from palpate.experiment.gates.numbers import refuse
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
+from palpate.experiment.stage.ground import rolled_radius
 from palpate.experiment.stage.inputs import Handles
 from palpate.experiment.stage.lack import lack_of_fit, with_model_part
 from palpate.experiment.stage.prepare import Prepared, prepare
@@ -51,9 +52,13 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> 
     signals = config.recordings.signals
     solution, refused = refuse(fit, rate_known=signals is None or signals.rate_known)
     fit = replace(fit, solution=solution)
-    if config.uncertain is not None:
+    uncertain = {} if config.uncertain is None else dict(config.uncertain.stated())
+    rolled, wheel = rolled_radius(fit), fit.inputs.mechanism.wheel
+    if rolled is not None and wheel is not None and abs(rolled[0] - wheel.radius) > rolled[1]:
+        uncertain["wheel_radius"] = max(uncertain.get("wheel_radius", 0.0), abs(rolled[0] - wheel.radius))
+    if uncertain:
         tell("propagating systematic errors")
-        fit = with_systematic(fit, config.uncertain.stated())
+        fit = with_systematic(fit, uncertain)
     tell("looking for what the model lacks")
     lack = None if fit.inputs.filtering.published else lack_of_fit(fit)
     fit = fit if lack is None else with_model_part(fit, lack)

@@ -72,8 +72,9 @@ def lacks(
     """All effects with what they explain of the rows of a fit, the one that explains most first.
 
     unsure (k, rows): what things that are known only so well (a clock, a zero, a shape) change in the residuals when
-    they are off by a standard deviation; what these explain, no effect needs to. noise: the same of the instruments' noise alone. What it does to columns and residuals together looks like an
-    effect (lag and compliance above all) and is taken out of their products.
+    they are off by a standard deviation; what these explain, no effect needs to. noise: the same of the instruments'
+    noise alone. What it does to columns and residuals together looks like an effect (lag and compliance above all) and
+    is taken out of their products.
     """
     model, problem, theta = solution.model, solution.problem, solution.theta
     P = problem.map_.jacobian(theta)

@@ -393,11 +393,11 @@ def uncertainty(scores: FloatArray, information: FloatArray, problem: Problem, t
     """Sandwich covariance over pieces (Huber; White 1980; pieces as clusters: Liang & Zeger 1986), and the prior's
     pull.
 
-    scores: Y'(y - Y p) of each piece (pieces, parameters); information: its Y'Y. Residuals of neighbouring samples are correlated; sums
-    over pieces much longer than the correlation are not, and their scatter is the noise of the estimate. Everything is
-    expressed in whitened coordinates u = T theta, where T'T is what the fit knows: M = [J; lambda A] = Q T. From M
-    itself, never from M'M: near the edge of possible bodies theta is so badly scaled that M'M would have lost all
-    digits.
+    scores: Y'(y - Y p) of each piece (pieces, parameters); information: its Y'Y. Residuals of neighbouring samples are
+    correlated; sums over pieces much longer than the correlation are not, and their scatter is the noise of the
+    estimate. Everything is expressed in whitened coordinates u = T theta, where T'T is what the fit knows:
+    M = [J; lambda A] = Q T. From M itself, never from M'M: near the edge of possible bodies theta is so badly scaled
+    that M'M would have lost all digits.
     """
     P = problem.map_.jacobian(theta)
     J = problem.R[:, :-1] @ P

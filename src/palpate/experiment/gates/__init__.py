@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from palpate.experiment.gates import explaining, lacking, mounting, numbers
+from palpate.experiment.gates import channels, explaining, lacking, mounting, numbers
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding
 
@@ -26,6 +26,9 @@ GATES: Sequence[tuple[Gate, str]] = (
     (mounting.exchanged, "any"),
     (mounting.ground, "any"),
     (mounting.contact, "guided"),
+    (channels.dead, "any"),
+    (channels.hum, "any"),
+    (lacking.leaning, "guided"),
     (lacking.lacking, "any"),
     (explaining.ending, "any"),
     (explaining.conditioning, "imu"),
@@ -59,10 +62,13 @@ FOLLOWS: Mapping[str, tuple[str, ...]] = {
     "columns": ("sign", "misfit", "unknown", "carry-over", "replay", "rest", "unexplained", *lacking.CAUSES),
     "axle": ("sign", "misfit", "unknown", "wheel-radius", *lacking.CAUSES),
     "travel": ("unexplained", *lacking.CAUSES),
+    "dead": ("sign", "misfit", "search", "carry-over", "zero-drift", *lacking.CAUSES),
     "delay": ("lag", "compliance"),
     **dict.fromkeys(lacking.CAUSES, ("carry-over", "noise", "bandwidth", "zero-drift", "rest")),
 }
 """Where one cause is established, findings that follow from it are not repeated: cause -> those."""
+SYMPTOMS = ("carry-over", "misfit", "search", "unknown")
+"""What many causes do: a cause that is named stands before them."""
 MADE_BY_ANYTHING = ("placement",)
 """Whatever is wrong with an instrument makes the IMU look misplaced."""
 
@@ -77,7 +83,16 @@ def judge(case: Case) -> tuple[Finding, ...]:
     if any(f.fatal for f in case.prepared.findings):
         failures.update(MADE_BY_ANYTHING)
     kept = dict.fromkeys(f for f in findings if f.cause not in (failures if f.fatal else failures | explained))
-    return tuple(sorted(kept, key=lambda f: not f.fatal))
+    failing = {f.cause for f in kept if f.fatal}
+    kept = {f: None for f in kept if f.fatal or f.cause not in failing}
+    return tuple(sorted(kept, key=lambda f: _rank(f, bool(failing & set(SYMPTOMS)))))
+
+
+def _rank(finding: Finding, symptoms: bool) -> int:
+    """Failures first; of these what only shows that something is wrong behind what is."""
+    if symptoms and finding.cause in lacking.CAUSES:
+        return 1
+    return 3 if not finding.fatal else 2 if finding.cause in SYMPTOMS else 0
 
 
 def _followers(findings: Iterable[Finding]) -> set[str]:

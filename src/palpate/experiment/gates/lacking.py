@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from palpate.experiment.stage.fit import natural_sizes
+from palpate.experiment.stage.lack import leaning_part
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify.effects import Lack
@@ -47,6 +48,20 @@ def lacking(case: Case) -> Iterator[Finding]:
         evidence += f", which would move {', '.join(moved)}"
     severity = Severity.FATAL if moved else Severity.WARNING
     yield Finding(best.effect.cause, evidence, best.effect.place, remedy, severity)
+
+
+def leaning(case: Case) -> Iterator[Finding]:
+    """The weight of an object that leans, where it is not in the model and a spring takes it upon itself."""
+    parts, rest = leaning_part(case.fit), case.fit.solution
+    narrow = {e.name: 1.96 * np.hypot(e.noise, e.pull) for e in rest.estimates if e.ci95 is not None}
+    moved = [f"{n} by up to {parts[n]:.2g} {rest[n].unit}" for n, half in narrow.items() if parts.get(n, 0.0) > half]
+    if moved:
+        mechanism = case.model.mechanism
+        evidence = (
+            f"it leans by {np.degrees(mechanism.leaning):.2f} deg and its weight is not in the model, which may move "
+        )
+        remedy = _element(f"type: gravity, name: weight, acts_on: {mechanism.main}")
+        yield Finding("leaning", evidence + ", ".join(moved), str(mechanism.main), remedy)
 
 
 Words = Callable[[Case, Lack], tuple[str, str]]
@@ -163,6 +178,13 @@ def _scale(_: Case, lack: Lack) -> tuple[str, str]:
     return f"is a load cell whose scale is {percent:+.1f} % off the other's", "check gain and calibration of both"
 
 
+def _play(case: Case, lack: Lack) -> tuple[str, str]:
+    size = shown(
+        abs(float(lack.coefficients[0])) * lack.effect.shape, case.model.mechanism.coordinates[lack.effect.place]
+    )
+    return f"is play of about {size} between hand and object", "tighten it, or measure the motion of the object itself"
+
+
 def _friction(_: Case, lack: Lack) -> tuple[str, str]:
     return "is dry friction", _element(f"type: coulomb, name: b_c_{lack.effect.place}, acts_on: {lack.effect.place}")
 
@@ -193,6 +215,7 @@ WORDS: Mapping[str, Words] = {
     "compliance": _compliance,
     "drift": _drift,
     "gain": _gain,
+    "play": _play,
 }
 """Cause -> what it is, and what helps."""
 CAUSES = (*WORDS, "unexplained")

@@ -319,10 +319,7 @@ def ground(case: Case) -> Iterable[Finding]:
     if prepared.ground is None or inputs.mechanism.wheel is None or inputs.poses is None:
         return ()
     findings = feet_findings(prepared.ground, prepared.segments)
-    if inputs.mechanism.wheel.moves == "full" and case.fit.balance.used is not None:
-        order, radius = inputs.filtering.order, inputs.mechanism.wheel.radius
-        findings += wheel_findings(inputs.poses, case.fit.balance.used, radius, order)
-    return findings
+    return [*findings, *wheel_findings(case.fit)]
 
 
 def contact(case: Case) -> Iterator[Finding]:

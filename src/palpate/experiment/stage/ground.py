@@ -253,11 +253,19 @@ def feet_findings(ground: Ground, segments: Mapping[str, Sequence[Segment]]) -> 
     return findings
 
 
-def wheel_findings(poses: Poses, used: BoolArray, radius_m: float, order: int) -> list[Finding]:
-    """The radius that rolling without slip asks for: the middle of the axle moves aside by v_y = -R camber rate.
+def rolled_radius(fit: Fit) -> tuple[float, float] | None:
+    """The radius that rolling without slip asks for and half its interval, m; None where the motion does not tell.
 
-    poses: of the axle, as measured; order: of the polynomials that differentiate them.
+    The middle of the axle moves aside by v_y = -R camber rate.
     """
+    wheel, poses, used, order = (
+        fit.inputs.mechanism.wheel,
+        fit.inputs.poses,
+        fit.balance.used,
+        fit.inputs.filtering.order,
+    )
+    if wheel is None or poses is None or used is None or wheel.moves != "full":
+        return None
     motion = pose_motion(poses, gravity=(0.0, 0.0, 0.0), window_s=SLOW_S, order=order).motion
     assert motion.poses is not None
     assert motion.velocity is not None
@@ -267,7 +275,7 @@ def wheel_findings(poses: Poses, used: BoolArray, radius_m: float, order: int) -
     aside = np.einsum("ni,nij,nj->n", axes[:, :, 1], R, motion.velocity[used])
     leaning = np.einsum("ni,nij,nj->n", axes[:, :, 0], R, motion.omega[used])
     if len(leaning) < 100 or not np.std(leaning) > 0:
-        return []
+        return None
     rate = rate_hz(poses.times_s)
     radius = -float(aside @ leaning / (leaning @ leaning))
     scores = leaning * (aside + radius * leaning)
@@ -277,17 +285,26 @@ def wheel_findings(poses: Poses, used: BoolArray, radius_m: float, order: int) -
     short, long = (window_samples(w, rate, order) for w in (NOISE_S, SLOW_S))
     lean = np.arcsin(np.clip(poses.rotation[:, 2, 2], -1.0, 1.0))
     noise = derivative_noise(signal_noise(lean, short, order), long, order, 1, rate)
-    shrunk = SHRUNK * radius_m * noise**2 * len(leaning) / float(leaning @ leaning)
-    off, unsure = abs(radius - radius_m), SIGNIFICANT * std + shrunk
-    if not off > max(RADIUS_HINT * radius_m, unsure):
+    shrunk = SHRUNK * wheel.radius * noise**2 * len(leaning) / float(leaning @ leaning)
+    return radius, SIGNIFICANT * std + shrunk
+
+
+def wheel_findings(fit: Fit) -> list[Finding]:
+    """A stated radius that is not the one on which the wheel rolls."""
+    rolled = rolled_radius(fit)
+    if rolled is None or fit.inputs.mechanism.wheel is None:
         return []
-    fatal = off > max(RADIUS_OFF * radius_m, unsure)
+    (radius, unsure), stated = rolled, fit.inputs.mechanism.wheel.radius
+    off = abs(radius - stated)
+    if not off > max(RADIUS_HINT * stated, unsure):
+        return []
     evidence = (
-        f"when the object leans, its axle moves aside as on a wheel of {1e3 * radius:.1f} mm "
-        f"(+- {1e3 * (1.96 * std + shrunk):.1f}), the radius is stated as {1e3 * radius_m:.1f} mm"
+        f"when the object leans, its axle moves aside as on a wheel of {1e3 * radius:.1f} mm (+- {1e3 * unsure:.1f}), "
+        f"the radius is stated as {1e3 * stated:.1f} mm"
     )
+    fatal = off > max(RADIUS_OFF * stated, unsure)
     if not fatal:
-        evidence += "; a wrong one puts friction and inertia off by as large a share, which their intervals do not hold"
+        evidence += "; a wrong one puts friction and inertia off by as large a share, which their intervals hold"
     remedy = "measure it again under its load (markers.axle.radius), or the wheel slips or is no sphere"
     return [Finding("wheel-radius", evidence, remedy=remedy, severity=Severity.FATAL if fatal else Severity.WARNING)]
 
