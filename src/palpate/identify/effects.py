@@ -115,13 +115,13 @@ def lacks(
         shares = rows.by_piece((U[: len(left)] ** 2).T)
         pieces = 1 / np.sum((shares / shares.sum(axis=1, keepdims=True)) ** 2, axis=1)
         few = np.maximum(0.0, 1 - pieces / MANY)
-        spread = spread * (len(scores) / max(1, len(scores) - 1)) + np.diag(few * level)
+        share = float(u @ u) / max(float(left @ left), 1e-300)
+        spread = spread * (len(scores) / max(1, len(scores) - 1)) + np.diag(few * level * max(1 - share, 0.0))
         limit = critical_value(min((lags + 1) / float(np.median(pieces)), 1.0))
         strength = float(u @ np.linalg.pinv(spread, hermitian=True) @ u) / len(u) / limit**2
         scaled = turn / size[:, None]
         move = -(back @ (inside @ (turn @ u)))[: P.shape[1]]
         shift = dict(zip((n.name for n in solution.estimates), (drawn @ move).tolist(), strict=True))
-        share = float(u @ u) / max(float(left @ left), 1e-300)
         stds = np.sqrt(np.einsum("ij,jk,ik->i", scaled, spread, scaled))
         tested.append(Lack(effect, share, strength, scaled @ u, stds, shift))
     return sorted(tested, key=lambda lack: -lack.share)

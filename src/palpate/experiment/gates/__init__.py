@@ -67,7 +67,7 @@ FOLLOWS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(lacking.CAUSES, ("carry-over", "noise", "bandwidth", "zero-drift", "rest")),
 }
 """Where one cause is established, findings that follow from it are not repeated: cause -> those."""
-SYMPTOMS = ("carry-over", "misfit", "search", "unknown")
+SYMPTOMS = ("carry-over", "misfit", "search", "unknown", "delay")
 """What many causes do: a cause that is named stands before them."""
 MADE_BY_ANYTHING = ("placement",)
 """Whatever is wrong with an instrument makes the IMU look misplaced."""
@@ -84,15 +84,17 @@ def judge(case: Case) -> tuple[Finding, ...]:
         failures.update(MADE_BY_ANYTHING)
     kept = dict.fromkeys(f for f in findings if f.cause not in (failures if f.fatal else failures | explained))
     failing = {f.cause for f in kept if f.fatal}
-    kept = {f: None for f in kept if f.fatal or f.cause not in failing}
-    return tuple(sorted(kept, key=lambda f: _rank(f, bool(failing & set(SYMPTOMS)))))
+    kept = [f for f in kept if f.fatal or f.cause not in failing]
+    return tuple(sorted(kept, key=lambda f: _rank(f, blurred=bool(failing & set(SYMPTOMS)))))
 
 
-def _rank(finding: Finding, symptoms: bool) -> int:
-    """Failures first; of these what only shows that something is wrong behind what is."""
-    if symptoms and finding.cause in lacking.CAUSES:
-        return 1
-    return 3 if not finding.fatal else 2 if finding.cause in SYMPTOMS else 0
+def _rank(finding: Finding, *, blurred: bool) -> int:
+    """Failures first, and of these what only shows that something is wrong behind what it may come from."""
+    if blurred and finding.cause in lacking.CAUSES:
+        return 3 if finding.cause == "unexplained" else 1
+    if not finding.fatal:
+        return 5
+    return 0 if finding.cause not in SYMPTOMS else 2 if finding.cause == "delay" else 4
 
 
 def _followers(findings: Iterable[Finding]) -> set[str]:

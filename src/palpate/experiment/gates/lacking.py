@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from palpate.experiment.stage.fit import natural_sizes
-from palpate.experiment.stage.lack import leaning_part
+from palpate.experiment.stage.lack import PARTS, UNEXPLAINED, leaning_part
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify.effects import Lack
@@ -15,8 +15,9 @@ from palpate.physics.units import along, shown
 
 MOVED = 0.1
 """Share of its value by which an effect must move a number to fail the verdict."""
-UNEXPLAINED = 3.0
-"""What is left without a name, in multiples of the instruments' noise, that is worth a word."""
+LOUD, MUCH = 10.0, 0.1
+"""What is left without a name, in multiples of the instruments' noise and as a share of the wrench, that no model may
+leave."""
 
 
 def lacking(case: Case) -> Iterator[Finding]:
@@ -30,8 +31,13 @@ def lacking(case: Case) -> Iterator[Finding]:
     if not lack.significant:
         if lack.times[row] > UNEXPLAINED:
             name = case.model.mechanism.rows[row].name
+            evidence = f"{beside}, and no effect that is looked for explains it"
+            if lack.parts:
+                evidence += f"; the numbers differ between parts of the data, {_apart(case, lack.parts[0])}"
             remedy = "look at the residuals on the page: did somebody touch the object?"
-            yield Finding("unexplained", f"{beside}, and no effect that is looked for explains it", name, remedy)
+            wrench = case.fit.rows()[:, row, -1]
+            much = lack.times[row] > LOUD and lack.left[row] > MUCH * float(np.std(wrench))
+            yield Finding("unexplained", evidence, name, remedy, Severity.FATAL if much else Severity.WARNING)
         return
     best = lack.significant[0]
     words, remedy = WORDS[best.effect.cause](case, best)
@@ -48,6 +54,14 @@ def lacking(case: Case) -> Iterator[Finding]:
         evidence += f", which would move {', '.join(moved)}"
     severity = Severity.FATAL if moved else Severity.WARNING
     yield Finding(best.effect.cause, evidence, best.effect.place, remedy, severity)
+
+
+def _apart(case: Case, lack: Lack) -> str:
+    """One number in two parts of the data, in words."""
+    e, by = case.solution[lack.effect.place], float(lack.coefficients[0])
+    first, second = PARTS[lack.effect.cause].split(" and ")
+    one = e.value + lack.shift[e.name]
+    return f"{e.name} most: {one + by:.3g} {e.unit} {first}, {one:.3g} {second}"
 
 
 def leaning(case: Case) -> Iterator[Finding]:
@@ -178,11 +192,10 @@ def _scale(_: Case, lack: Lack) -> tuple[str, str]:
     return f"is a load cell whose scale is {percent:+.1f} % off the other's", "check gain and calibration of both"
 
 
-def _play(case: Case, lack: Lack) -> tuple[str, str]:
-    size = shown(
-        abs(float(lack.coefficients[0])) * lack.effect.shape, case.model.mechanism.coordinates[lack.effect.place]
-    )
-    return f"is play of about {size} between hand and object", "tighten it, or measure the motion of the object itself"
+def _play(_: Case, lack: Lack) -> tuple[str, str]:
+    del lack
+    words = "stands around the moments in which the force changes sides, as play between hand and object makes it"
+    return words, "tighten it, or measure the motion of the object itself"
 
 
 def _friction(_: Case, lack: Lack) -> tuple[str, str]:

@@ -27,7 +27,9 @@ from palpate.physics.inertia import drawing_jacobian
 SURE, LEAST = 3.0, 0.2
 """Evidence over that of 95 %, and share of what is left, from which an effect counts."""
 BEYOND = 1.2
-"""What is left over the instruments' noise, from which anything is looked for."""
+"""What is left over the instruments' noise, from which anything is looked for, and ..."""
+UNEXPLAINED = 3.0
+"""... from which it is worth a word where nothing explains it."""
 MOST = 20_000
 """Rows that are looked at."""
 SPEEDS = (0.1, 0.25, 0.5)
@@ -38,10 +40,8 @@ PARTS = {"position": "far and near", "direction": "forth and back", "speed": "fa
 """Parts of the data that should agree."""
 NEAREST_M = 0.2
 """No handle is nearer to its hinge."""
-PLAY = {"rad": 0.01, "m": 0.005}
-"""By how much play is tried, rad and m; ..."""
-GRIP = 0.1
-"""... it is taken up at this share of the usual force."""
+GRIP, AROUND_S, OUTSTANDING = 0.05, 0.15, 0.5
+"""Share of the usual force from which a hand holds on; around a change of sides, this long, play leaves so much."""
 SENSORS = ("wrench", "wrench_2")
 PLACES, WAVES, SLOW_S = 6, 4, 10.0
 """Knots over the travel; slow waves over the time, no half of which is shorter."""
@@ -105,6 +105,8 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
     counts = np.array([row.name not in fit.inputs.unwanted for row in fit.inputs.mechanism.rows])
     noise_level = np.where(counts, rms[1], 0.0)
     times = float((rms[0] / np.where(noise_level > 0, noise_level, np.inf)).max())
+    if times > UNEXPLAINED and not any(x.share > 0.5 and x.evidence > SURE for x in tested):
+        tested = sorted([*tested, *_play(fit)], key=lambda x: -x.share)
     sure = [x for x in tested if x.evidence > SURE and times > (BEYOND if x.share >= LEAST else 1.0)]
     sure = [x for x in sure if x.share >= LEAST or _moves(fit.solution, x)]
     sure = [x for x in sure if x.share > sure[0].share / 2]
@@ -216,8 +218,6 @@ def _effects(fit: Fit, wrench: FloatArray) -> Iterator[Effect]:
         for cause, force in (("friction", np.sign(speed)), ("damping", speed), ("inertia", acceleration)):
             yield Effect(cause, name, 0.0, (force * np.array(ratio))[None])
     yield from _of_instruments(fit, wrench)
-    if mechanism.main is not None and fit.inputs.imu is None:
-        yield _play(fit)
     if len(fit.inputs.sensors) > 1:
         yield from _of_sensors(fit)
 
@@ -300,16 +300,25 @@ def _along(fit: Fit, name: str) -> Iterator[Effect]:
         yield effect(cause, *(force * f for f in _over(position, moving, low, high, knots, order)))
 
 
-def _play(fit: Fit) -> Effect:
-    """The coordinate seen on the hand's side of play: it runs ahead on the side to which the hand pushes."""
+def _play(fit: Fit) -> Iterator[Lack]:
+    """Play between hand and object: what is left stands around the moments in which the force changes sides."""
     inputs, y = fit.inputs, np.zeros(len(fit.p) + 1)
+    if inputs.main is None or inputs.imu is not None:
+        return
     y[-1] = 1.0
-    force = np.nan_to_num(fit.balance.combined(y)[0][0])
-    by = PLAY[inputs.mechanism.position_units[0]]
-    q = inputs.q.copy()
-    q[:, 0] -= by / 2 * np.tanh(force / max(GRIP * float(np.std(force)), 1e-12))
-    other = replace(fit, balance=fit.with_inputs(replace(inputs, q=q))[1])
-    return Effect("play", str(inputs.mechanism.main), by, (_of_all_samples(fit)[0] - _of_all_samples(other)[0])[None])
+    force, left = (np.nan_to_num(x[0]) for x in fit.balance.combined(y, np.append(-fit.p, 1.0)))
+    firm = np.flatnonzero(np.abs(force) > GRIP * float(np.std(force)))
+    turns = np.flatnonzero(np.diff(np.sign(force[firm])))
+    around = np.zeros(len(force), dtype=bool)
+    for before, after in zip(firm[turns], firm[turns + 1], strict=True):
+        reach = round(AROUND_S * inputs.rate_hz)
+        around[max(before - reach, 0) : after + reach] = True
+    inside = inputs.inside(fit.plan.segments)
+    share = float(np.sum(left[inside & around] ** 2) / max(np.sum(left[inside] ** 2), 1e-300))
+    often = float(np.mean(around[inside]))
+    effect = Effect("play", str(inputs.mechanism.main), 0.0, np.zeros((0, 0, 0)))
+    evidence = np.inf if share > OUTSTANDING and share > 2.5 * often else 0.0
+    yield Lack(effect, share, evidence, np.ones(1), np.zeros(1), {e.name: 0.0 for e in fit.solution.estimates})
 
 
 def _stores(inputs: Inputs) -> bool:
