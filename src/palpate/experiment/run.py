@@ -23,6 +23,7 @@ from palpate.experiment.file.reading import (
 from palpate.experiment.file.schema import HandleWeightPart, sensor_label
 from palpate.experiment.gates import judge
 from palpate.experiment.gates.numbers import refuse
+from palpate.experiment.stage.compensation import Compensation, compensation
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
 from palpate.experiment.stage.ground import rolled_radius
 from palpate.experiment.stage.inputs import Handles
@@ -30,13 +31,16 @@ from palpate.experiment.stage.lack import lack_of_fit, with_model_part
 from palpate.experiment.stage.prepare import Prepared, prepare
 from palpate.experiment.stage.recordings import Tell
 from palpate.experiment.stage.result import Case, Result, build_result, rms_of_kinds
-from palpate.experiment.stage.variations import with_estimated, with_systematic
+from palpate.experiment.stage.variations import Variation, with_estimated, with_systematic
 from palpate.findings import Finding
 from palpate.identify.balance import Segment
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import PHI_NAMES, phi_from_mass_properties
 from palpate.runtime.replay import Replay, replay, with_stops
+
+COMPENSATED = 3
+"""How often lag and compliance are estimated: each time from a fit with less of them."""
 
 
 def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> Result:
@@ -48,7 +52,15 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> 
     model = object_model(experiment)
     check_reference_names(experiment, _estimate_names(model), model.mechanism.rows)  # before anything is computed
     prepared = prepare_experiment(experiment, tell)
-    fit = with_estimated(fit_prepared(experiment, prepared, tell))
+    fit = fit_prepared(experiment, prepared, tell)
+    out = Compensation()
+    if config.compensate:
+        tell("taking lag and compliance out of the wrench")
+        for _ in range(COMPENSATED):
+            out = compensation(fit, out)
+            fit = fit_prepared(experiment, replace(prepared, inputs=out.of(prepared.inputs)))
+    unsure = (Variation("compensation", other.of(prepared.inputs)) for other in out.off())
+    fit = with_estimated(fit, unsure)
     signals = config.recordings.signals
     solution, refused = refuse(fit, rate_known=signals is None or signals.rate_known)
     fit = replace(fit, solution=solution)
@@ -65,7 +77,16 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> 
     tell("replaying")
     played = None if refused else replay_fit(fit, prepared.segments["test"])
     tell("judging")
-    case = Case(experiment, prepared, fit, rms_of_kinds(prepared, fit), refused, played, lack)
+    case = Case(
+        experiment,
+        prepared,
+        fit,
+        rms_of_kinds(prepared, fit),
+        refused,
+        played,
+        lack,
+        out if config.compensate else None,
+    )
     return build_result(case, judge(case))
 
 

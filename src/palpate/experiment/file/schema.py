@@ -732,6 +732,9 @@ class ExperimentPart(CommonPart):
         "how far off the things may be that are taken as given", "{imu_rotation: 0.5 deg, load_cell_scale: 1 %}"
     )
     robust: Flag = key("give less weight to pieces of the recording that do not fit", default=False)
+    compensate: Flag = key(
+        "take a lag of the load cell and a soft adapter out of the wrench, as far as the data tell them", default=False
+    )
     reference: Annotated[list[ReferencePart], BeforeValidator(_listed)] = key(
         "values to print beside ours", "{label: truth, file: truth.json}", default=[]
     )

@@ -148,7 +148,8 @@ def _lag(_: Case, lack: Lack) -> tuple[str, str]:
     which = "wrench" if late > 0 else "motion"
     return (
         f"is a {which} that is {abs(late):.1f} ms late",
-        "look for a filter in the amplifier, or say of a table by how much (recordings.signals.delay)",
+        "look for a filter in the amplifier, say of a table by how much (recordings.signals.delay), or let it be taken "
+        "out (compensate: true)",
     )
 
 
@@ -157,13 +158,13 @@ def _compliance(case: Case, lack: Lack) -> tuple[str, str]:
     f = 1 / (2 * np.pi * np.sqrt(abs(c)))
     if c < 0:
         words = f"is something soft between sensor and object, which swings at about {f:.0f} Hz"
-        return words, "make the adapter stiffer, or move more slowly"
+        return words, "make the adapter stiffer, move more slowly, or let it be taken out (compensate: true)"
     late = (
         "a plate with markers that swings" if case.fit.inputs.imu is None else "a filter in the load cell's amplifier"
     )
     return (
         f"is a signal that passes a low-pass: {late} at about {f:.0f} Hz",
-        "make it stiffer or the amplifier's filter wider, or move more slowly",
+        "make it stiffer or the amplifier's filter wider, move more slowly, or let it be taken out (compensate: true)",
     )
 
 

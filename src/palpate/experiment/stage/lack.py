@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from palpate.experiment.stage.fit import Fit, natural_sizes
 from palpate.experiment.stage.inputs import Inputs, fit_balance, move, position_noise, whole_balance, zeros_of
 from palpate.experiment.stage.variations import estimated
 from palpate.files import finite
-from palpate.identify.balance import stack_rows
+from palpate.identify.balance import Rows, stack_rows
 from palpate.identify.effects import Effect, Lack, Noise, lacks
 from palpate.identify.shapes import with_shapes
 from palpate.identify.solution import VAGUE, Estimate, Solution, Status
@@ -85,33 +85,59 @@ class LackOfFit:
         }
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Bench:
+    """The rows of a fit with all that is needed to test effects in them."""
+
+    fit: Fit
+    noisy: Fit
+    """The same with the instruments' noise added once more."""
+    rows: Rows
+    noise: FloatArray
+    """(rows,): what that changes in the residuals."""
+    unsure: FloatArray | None
+    """(k, rows): what is known only so well beside the parameters."""
+
+    def test(self, effects: Callable[[Fit], Iterator[Effect]]) -> list[Lack]:
+        """What each effect would explain; effects: of a fit."""
+        return lacks(
+            self.rows, self.fit.solution, effects(self.fit), Noise(effects(self.noisy), self.noise), self.unsure
+        )
+
+    def rms(self) -> tuple[FloatArray, FloatArray]:
+        """(rows of the mechanism,) each, N and N m: what the fit leaves, and what noise does."""
+        X = np.concatenate([self.rows.columns(e) for e in self.fit.solution.model.elements])
+        left, weights = self.rows.y[0] - self.fit.p @ X, self.fit.train.weights
+        samples = max(1, self.rows.samples.sum())
+        one, other = ((x.reshape(-1, len(weights)) ** 2).sum(axis=0) / samples for x in (left, self.noise))
+        return np.sqrt(one) / weights, np.sqrt(other) / weights
+
+
+def bench(fit: Fit) -> Bench:
+    """Everything that tests of one fit share."""
+    low = replace(fit_balance(fit.inputs, fit.moved, fit.balance), weights=fit.train.weights)
+    rows, noisy = stack_rows(low, fit.plan.segments, most=MOST), _noisy(fit)
+    residuals, _ = of_all_samples(fit)
+    noise = rows.taken((of_all_samples(noisy)[0] - residuals)[None])[0]
+    others = [of_all_samples(other)[0] - residuals for other in _unsure(fit)]
+    return Bench(fit, noisy, rows, noise, rows.taken(np.array(others)) if others else None)
+
+
 def lack_of_fit(fit: Fit) -> LackOfFit:
     """Test everything that the fit may lack."""
-    low = replace(fit_balance(fit.inputs, fit.moved, fit.balance), weights=fit.train.weights)
-    rows = stack_rows(low, fit.plan.segments, most=MOST)
-    count = len(fit.inputs.mechanism.rows)
-    X = np.concatenate([rows.columns(e) for e in fit.solution.model.elements])
-    left = rows.y[0] - fit.p @ X
-    noisy = _noisy(fit)
-    (seen, wrench), (seen_noisy, wrench_noisy) = (_of_all_samples(f) for f in (fit, noisy))
-    noise = rows.taken((seen_noisy - seen)[None])[0]
-    samples = max(1, rows.samples.sum())
-    rms = [np.sqrt((x.reshape(-1, count) ** 2).sum(axis=0) / samples) / fit.train.weights for x in (left, noise)]
-    others = [_of_all_samples(other)[0] - seen for other in _unsure(fit)]
-    unsure = rows.taken(np.array(others)) if others else None
-    noises = (Noise(_effects(noisy, wrench_noisy), noise), Noise(_parts(noisy, fit), noise))
-    tested = lacks(rows, fit.solution, _effects(fit, wrench), noises[0], unsure)
-    apart = lacks(rows, fit.solution, _parts(fit), noises[1], unsure)
+    tests = bench(fit)
+    left, noise = tests.rms()
     counts = np.array([row.name not in fit.inputs.unwanted for row in fit.inputs.mechanism.rows])
-    noise_level = np.where(counts, rms[1], 0.0)
-    times = float((rms[0] / np.where(noise_level > 0, noise_level, np.inf)).max())
+    noise = np.where(counts, noise, 0.0)
+    times = float((left / np.where(noise > 0, noise, np.inf)).max())
+    tested = tests.test(_effects)
     if times > UNEXPLAINED and not any(x.share > 0.5 and x.evidence > SURE for x in tested):
         tested = sorted([*tested, *_play(fit)], key=lambda x: -x.share)
     sure = [x for x in tested if x.evidence > SURE and times > (BEYOND if x.share >= LEAST else 1.0)]
     sure = [x for x in sure if x.share >= LEAST or _moves(fit.solution, x)]
     sure = [x for x in sure if x.share > sure[0].share / 2]
-    parts = sorted((x for x in apart if x.evidence > SURE), key=lambda x: -x.evidence)
-    return LackOfFit(rms[0], noise_level, tuple(tested), tuple(sure), tuple(parts))
+    parts = sorted((x for x in tests.test(lambda f: _parts(f, fit)) if x.evidence > SURE), key=lambda x: -x.evidence)
+    return LackOfFit(left, noise, tuple(tested), tuple(sure), tuple(parts))
 
 
 def _moves(solution: Solution, x: Lack) -> bool:
@@ -201,7 +227,7 @@ def _called(e: Estimate, size: float) -> Estimate:
 # --- effects ----------------------------------------------------------------------------------------------------------
 
 
-def _of_all_samples(fit: Fit) -> tuple[FloatArray, FloatArray]:
+def of_all_samples(fit: Fit) -> tuple[FloatArray, FloatArray]:
     """(rows, samples) each: residuals, and the wrench as predicted; 0 where either is not known."""
     y = np.zeros(len(fit.p) + 1)
     y[-1] = 1.0
@@ -209,7 +235,7 @@ def _of_all_samples(fit: Fit) -> tuple[FloatArray, FloatArray]:
     return residuals, measured - residuals
 
 
-def _effects(fit: Fit, wrench: FloatArray) -> Iterator[Effect]:
+def _effects(fit: Fit) -> Iterator[Effect]:
     mechanism = fit.inputs.mechanism
     for name in mechanism.moving or ((mechanism.main,) if mechanism.main else ()):
         yield from _along(fit, name)
@@ -217,21 +243,21 @@ def _effects(fit: Fit, wrench: FloatArray) -> Iterator[Effect]:
         speed, acceleration, *ratio = _filled(fit, c.speed, c.acceleration, *c.ratio)
         for cause, force in (("friction", np.sign(speed)), ("damping", speed), ("inertia", acceleration)):
             yield Effect(cause, name, 0.0, (force * np.array(ratio))[None])
-    yield from _of_instruments(fit, wrench)
+    yield from _of_instruments(fit)
     if len(fit.inputs.sensors) > 1:
         yield from _of_sensors(fit)
 
 
-def _parts(fit: Fit, of: Fit | None = None) -> Iterator[Effect]:
+def _parts(fit: Fit, of: Fit) -> Iterator[Effect]:
     """Each number of the fit, allowed to be another in one part of the data (Chow 1960, one number at a time).
 
-    of: the fit whose parts are meant, where it is another.
+    of: the fit whose parts are meant.
     """
     inputs, solution, k = fit.inputs, fit.solution, fit.balance.kinematics
     X = np.nan_to_num(filled(inputs.model.columns(k, ARRAYS), len(inputs.times_s)))
     for _, ps, _ in solution.problem.map_.bodies:
         X[ps] = np.einsum("pi,prn->irn", np.linalg.inv(drawing_jacobian(solution.p[ps])), X[ps])
-    for cause, inside in _splits(of or fit):
+    for cause, inside in _splits(of):
         for e, columns in zip(solution.estimates, X, strict=True):
             if e.ci95 is not None and e.status is not Status.FIXED:
                 yield Effect(cause, e.name, 0.0, (columns * inside)[None])
@@ -348,12 +374,20 @@ def _dahl(x: FloatArray, sign: FloatArray, width: float) -> FloatArray:
     return force
 
 
-def _of_instruments(fit: Fit, wrench: FloatArray) -> Iterator[Effect]:
+def late(fit: Fit) -> FloatArray:
+    """(2, rows, samples): first and second derivative of the wrench as predicted, per s and s2."""
+    _, wrench = of_all_samples(fit)
+    first = np.gradient(wrench, 1 / fit.inputs.rate_hz, axis=1)
+    return np.array([first, np.gradient(first, 1 / fit.inputs.rate_hz, axis=1)])
+
+
+def _of_instruments(fit: Fit) -> Iterator[Effect]:
     """What load cells, amplifiers and adapters may do."""
     inputs, t = fit.inputs, fit.inputs.times_s
-    first = np.gradient(wrench, 1 / inputs.rate_hz, axis=1)
+    first, second = late(fit)
     yield Effect("lag", "", 0.0, first[None])
-    yield Effect("compliance", "", 0.0, np.gradient(first, 1 / inputs.rate_hz, axis=1)[None])
+    yield Effect("compliance", "", 0.0, second[None])
+    _, wrench = of_all_samples(fit)
     u = np.pi * (t - t[0]) / max(float(t[-1] - t[0]), 1e-9)
     count = int(np.clip((t[-1] - t[0]) / SLOW_S, 1, WAVES))
     waves = np.array([np.cos(i * u) for i in range(1, count + 1)])

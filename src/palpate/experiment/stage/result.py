@@ -16,6 +16,7 @@ from palpate.elements import SensorBias
 from palpate.errors import FileProblem, PalpateError
 from palpate.experiment.file.reading import Experiment, recordings_of
 from palpate.experiment.file.schema import HandleWeightPart, SensorPart, sensor_label
+from palpate.experiment.stage.compensation import Compensation
 from palpate.experiment.stage.fit import Fit, damping_changes
 from palpate.experiment.stage.ground import resistance, with_feet
 from palpate.experiment.stage.inputs import Sensor, Zero, position_noise, projected, zeros_of
@@ -71,6 +72,7 @@ class Case:
     """Parameters that have no number, and why."""
     replay: Replay | None
     lack: LackOfFit | None = None
+    compensation: Compensation | None = None
 
     @property
     def config(self) -> Any:
@@ -177,6 +179,7 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
         "replay": replay_entry(case.replay),
         "clocks": _clocks(prepared.instruments),
         "mechanism": _mechanism(prepared, fit, assumed, refused),
+        "compensation": None if case.compensation is None else asdict(case.compensation),
         "lack_of_fit": None if case.lack is None else case.lack.as_json(inputs.mechanism.rows),
         "findings": [finding.as_json() for finding in findings],
         "verdict": {"passed": not reasons, "reasons": reasons},

@@ -200,15 +200,18 @@ _WAYS: Mapping[str, Ways] = {
 """Key of `uncertain` -> the ways in which it may be off."""
 
 
-def with_estimated(fit: Fit) -> Fit:
-    """The fit with intervals that also hold what not knowing shapes, clock, zeros and a first step's spring does."""
+def with_estimated(fit: Fit, besides: Iterable[Variation] = ()) -> Fit:
+    """The fit with intervals that also hold what not knowing shapes, clock, zeros and a first step's spring does.
+
+    besides: what else was estimated beside the parameters.
+    """
     if fit.inputs.filtering.published and fit.inputs.mechanism.wheel is not None:
         return fit  # as published, nothing but noise is thought of
     squares = dict.fromkeys((e.name for e in fit.solution.estimates), 0.0)
     if fit.shaped is not None:
         for name, more in zip(fit.solution.model.parameters, np.diag(fit.shaped.widening).tolist(), strict=True):
             squares[name] = max(more, 0.0)
-    others = [fit.again(v.inputs)[1] for v in estimated(fit.inputs)]
+    others = [fit.again(v.inputs)[1] for v in (*estimated(fit.inputs), *besides)]
     if fit.spring is not None and fit.spring.free:
         others += [solve_with(fit.inputs, fit.train, values, fit.solution.damping) for values in fit.spring.moved()]
     for other in others:

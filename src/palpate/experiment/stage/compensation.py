@@ -1,0 +1,73 @@
+"""Lag and compliance between object and load cell, taken out of the wrench (the paper's future work)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.signal import butter, sosfiltfilt
+
+from palpate.experiment.stage.fit import Fit
+from palpate.experiment.stage.inputs import Inputs
+from palpate.experiment.stage.lack import bench, late
+from palpate.identify.effects import Effect
+from palpate.physics.arrays import FloatArray, rate_hz
+
+BAND = 3.0
+"""Times the bandwidth of the fit: what is faster than any motion is left as it was measured."""
+USUAL_HZ = 20.0
+"""Bandwidth, where none is stated."""
+
+TRUNCATED = 0.03
+"""Share of what a lag or an adapter does that a series of second order leaves (2 to 5 % at 10 to 40 Hz)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compensation:
+    """true = measured + lag_s d/dt measured + square_s2 d2/dt2 measured."""
+
+    lag_s: float = 0.0
+    square_s2: float = 0.0
+    lag_std_s: float = 0.0
+    square_std_s2: float = 0.0
+
+    def of(self, inputs: Inputs) -> Inputs:
+        """The inputs with wrenches as they were before lag and compliance."""
+        band = BAND * (inputs.filtering.bandwidth_hz or USUAL_HZ)
+        true = [replace(s.wrench, x=self._true(s.wrench.times_s, s.wrench.x, band)) for s in inputs.sensors]
+        sensors = tuple(replace(s, wrench=w) for s, w in zip(inputs.sensors, true, strict=True))
+        return replace(inputs, sensors=sensors).on_clock(inputs.clock)
+
+    def off(self) -> Iterator[Compensation]:
+        """Each number off by its standard deviation, and by what a series of second order leaves."""
+        if self.lag_std_s > 0:
+            yield replace(self, lag_s=self.lag_s + self.lag_std_s)
+        if self.square_std_s2 > 0:
+            off = float(np.hypot(self.square_std_s2, TRUNCATED * self.square_s2))
+            yield replace(self, square_s2=self.square_s2 + off)
+
+    def _true(self, times_s: FloatArray, measured: FloatArray, band_hz: float) -> FloatArray:
+        rate = rate_hz(times_s)
+        first = np.gradient(measured, 1 / rate, axis=0)
+        added = self.lag_s * first + self.square_s2 * np.gradient(first, 1 / rate, axis=0)
+        if band_hz < 0.45 * rate:
+            added = sosfiltfilt(butter(4, band_hz, fs=rate, output="sos"), added, axis=0)
+        return measured + added
+
+
+def compensation(fit: Fit, before: Compensation) -> Compensation:
+    """What is still to be taken out of the wrench of a fit, added to what was taken out before.
+
+    Of measured = true + c_1 true' + c_2 true'' the inverse to second order: a_1 = -c_1, a_2 = c_1^2 - c_2.
+    """
+
+    def both(f: Fit) -> Iterator[Effect]:
+        yield Effect("late", "", 0.0, late(f))
+
+    tested = bench(fit).test(both)
+    if not tested:
+        return before
+    (c_1, c_2), (s_1, s_2) = tested[0].coefficients.tolist(), tested[0].stds.tolist()
+    # one after the other: the product of two polynomials, to second order
+    return Compensation(before.lag_s - c_1, before.square_s2 - c_1 * before.lag_s + c_1**2 - c_2, s_1, s_2)
