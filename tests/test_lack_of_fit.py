@@ -111,4 +111,4 @@ def test_a_warning_explains_warnings_and_takes_no_failure_away(monkeypatch: pyte
     monkeypatch.setattr(gates_room, "GATES", ((lambda _: told, "any"),))
     fit = SimpleNamespace(inputs=SimpleNamespace(imu=None, main=0))
     findings = gates_room.judge(SimpleNamespace(fit=fit, prepared=SimpleNamespace(findings=())))  # type: ignore[arg-type]
-    assert [f.cause for f in findings] == ["carry-over", "unexplained"]
+    assert [f.cause for f in findings] == ["unexplained", "carry-over"]  # what it comes from stands first
