@@ -28,6 +28,7 @@ class RigidBody(Element):
     acts_on: str = field(default=WRENCH, init=False)
     type: ClassVar[str] = "rigid-body"
     stores: ClassVar[bool] = True
+    weighs: ClassVar[bool] = True
     inertial: ClassVar[bool] = True
     parameters: ClassVar[tuple[Parameter, ...]] = _TEN
 
@@ -76,6 +77,7 @@ class Gravity(Element):
     acts_on: str = "hinge"
     type: ClassVar[str] = "gravity"
     stores: ClassVar[bool] = True
+    weighs: ClassVar[bool] = True
     needs: ClassVar[str] = "move it slowly through more of its travel"
 
     @property

@@ -111,6 +111,8 @@ class Element:
     """Whether it can only take energy out, whatever the motion and the (possible) parameters."""
     stores: ClassVar[bool] = False
     """Whether it holds the object at rest: a spring, gravity, a table of moments."""
+    weighs: ClassVar[bool] = False
+    """Whether it holds the weight of the object."""
     inertial: ClassVar[bool] = False
     """Whether its columns multiply accelerations."""
     instrument: ClassVar[bool] = False

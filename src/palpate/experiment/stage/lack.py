@@ -203,7 +203,7 @@ def leaning_part(fit: Fit) -> dict[str, float]:
     """
     inputs, k = fit.inputs, fit.balance.kinematics.at(fit.prediction.at[fit.prediction.inside(fit.plan.segments)])
     inertia = [n for e in inputs.model.elements if e.inertial for n in inputs.model.names_of(e)]
-    weighs = any(isinstance(e, Gravity) for e in inputs.model.elements)
+    weighs = any(e.weighs for e in inputs.model.elements)
     if inputs.main is None or weighs or len(inertia) != 1 or inputs.mechanism.leaning == 0:
         return {}
     weight = Gravity(acts_on=str(inputs.mechanism.main))
