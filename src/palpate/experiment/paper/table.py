@@ -63,10 +63,8 @@ def comparison(entry: Entry) -> tuple[Line, ...]:
     paper, simulated = PAPER[entry.name], entry.truth is not None
     published: Mapping[str, Any] = {} if entry.published is None else entry.published.data
     default: Mapping[str, Any] = {} if entry.default is None else entry.default.data
-    return (
-        *_parameters(entry, paper, published, default),
-        *(replace(line, simulated=simulated) for line in _regression(entry, paper, published, default)),
-    )
+    lines = (*_parameters(entry, paper, published, default), *_regression(entry, paper, published, default))
+    return tuple(replace(line, simulated=simulated) for line in lines)
 
 
 def _parameters(
@@ -88,7 +86,6 @@ def _parameters(
             None if entry.truth is None else entry.truth.get(name),
             status,
             fixed=bool(a.get("fixed")) or status == "fixed",
-            simulated=entry.truth is not None,
             uncorrected=published.get("without_correction", {}).get(name),
         )
 

@@ -195,11 +195,9 @@ def _scene(fit: Fit) -> Scene | None:
     return Scene("sensor", frames, np.zeros((0, 3)), arrows=arrows, points={"centre of mass": centre})
 
 
-def _capture_scene(body: Body, prepared: Prepared, fit: Fit) -> Scene | None:
+def _capture_scene(body: Body, prepared: Prepared, fit: Fit) -> Scene:
     """Markers and frames at one instant, paths of the sensors, and the wrenches along them in the test segments."""
     seen = body.poses.seen
-    if not seen.any():
-        return None
     during = seen & segment_mask(body.poses.times_s, prepared.segments["test"])
     inside = during if during.any() else seen
     at = int(np.flatnonzero(inside)[inside.sum() // 2])
