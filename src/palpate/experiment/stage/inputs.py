@@ -124,8 +124,8 @@ class Sensor:
     """(4, 4)."""
     handle: FloatArray | None = None
     """(10,) phi in the sensor frame; None: not known, or a part of the object."""
-    turn_std_rad: float = 0.0
-    """How well its rotation is known, about each of its axes."""
+    turn_root: FloatArray = field(default_factory=lambda: np.zeros((3, 0)))
+    """(3, n): columns are turns in its own frame (rad) that together make up how uncertain its rotation is."""
 
     def to_body(self, w: FloatArray) -> FloatArray:
         """(samples, 6) of its frame in that of the object."""

@@ -14,7 +14,13 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment, check_keys, object_model
-from palpate.experiment.file.schema import FixedBiasPart, PublishedPart, SavitzkyGolayPart, SensorPart
+from palpate.experiment.file.schema import (
+    FixedBiasPart,
+    PublishedPart,
+    SavitzkyGolayPart,
+    SensorMarkersPart,
+    SensorPart,
+)
 from palpate.experiment.stage.capture import Body, CapturedMotion, capture, joint_of, stated_clock, wrench_features
 from palpate.experiment.stage.clock import clock_by_balance
 from palpate.experiment.stage.ground import Ground, ground_of
@@ -53,12 +59,12 @@ from palpate.model import Model
 from palpate.motion.clock import ClockMap, Even, noise_floor
 from palpate.motion.cloud import marker_index
 from palpate.motion.derivatives import design_lowpass
-from palpate.motion.frames import JointFrame, check_joint, pose_std
+from palpate.motion.frames import JointFrame, check_joint, sensor_frame
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, judge_imu_noise
 from palpate.motion.offset import Offset, estimate_offset
 from palpate.motion.plausibility import check_imu
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, segment_mask
-from palpate.physics.motion import Poses
+from palpate.physics.motion import Poses, log_rotation
 
 BANDWIDTH_HZ = 20.0
 """Of the low-pass where none is stated: hands move below 10 Hz."""
@@ -176,7 +182,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         findings += _without_handle(experiment, model, handles)
     zero, at_contact = _zero(experiment, model, handles)
     sensors = tuple(
-        Sensor(cell.even, np.linalg.inv(T_cloud_body) @ body.frames[name], phi, _turn_std(experiment, body, name))
+        Sensor(cell.even, np.linalg.inv(T_cloud_body) @ body.frames[name], phi, _turn_root(experiment, body, name))
         for name, cell, phi in zip(("sensor", "sensor_2"), cells, handles.phis, strict=False)
     )
     inputs = Inputs(
@@ -440,11 +446,17 @@ def swapped(inputs: Inputs) -> Inputs:
     return replace(inputs, sensors=sensors, measured=inputs.measured[::-1])
 
 
-def _turn_std(experiment: Experiment[Any], body: Body, name: str) -> float:
-    """What errors of its three markers' places in the cloud do to a sensor's frame, rad about any axis."""
-    names = getattr(experiment.config.markers, name).markers
-    corners = body.cloud.points[[marker_index(body.cloud.names, marker) for marker in names]]
-    return pose_std(corners, body.checked.noise_m / np.sqrt(len(body.markers.times_s)))[0]
+def _turn_root(experiment: Experiment[Any], body: Body, name: str) -> FloatArray:
+    """(3, 3), see `Sensor.turn_root`: what errors of its three markers' places in the cloud do to a sensor's frame."""
+    part: SensorMarkersPart = getattr(experiment.config.markers, name)
+    std = body.checked.noise_m / np.sqrt(len(body.markers.times_s))
+    corners = body.cloud.points[[marker_index(body.cloud.names, marker) for marker in part.markers]]
+    offset = pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")
+    R = sensor_frame(*corners, offset)[:3, :3]
+    moved = [sensor_frame(*(corners + std * e.reshape(3, 3)), offset)[:3, :3] for e in np.eye(9)]
+    turns = log_rotation(R.T @ np.array(moved))
+    values, vectors = np.linalg.eigh(turns.T @ turns)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=float)
 
 
 # --- what every way shares ------------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ def estimated(inputs: Inputs) -> Iterator[Variation]:
             error[place] = std[place]
             yield Variation("zero", replace(inputs, zero_error=error))
     for i, sensor in enumerate(inputs.sensors):
-        for turn in sensor.turn_std_rad * UNIT_AXES if sensor.turn_std_rad > 0 else ():
+        for turn in sensor.turn_root.T:
             yield Variation("sensor_rotation", _with_sensor(inputs, i, _turned(sensor.T_body_sensor, turn)))
     if inputs.closed_std > 0 and not inputs.filtering.published:
         yield Variation("closed", _closed(inputs, inputs.closed_std))
