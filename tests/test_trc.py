@@ -123,7 +123,7 @@ def test_what_trc_cannot_say_is_not_written(tmp_path: Path) -> None:
     clock, path = Clock("c", np.arange(3) / 50), tmp_path / "a.trc"
     with pytest.raises(FileProblem, match="is not a position"):
         write(path, Recording({"F": Channel("F", np.ones(3), clock, "N")}))
-    with pytest.raises(FileProblem, match="cannot stand in a trc header"):
+    with pytest.raises(FileProblem, match="cannot be used in a trc header"):
         write(path, Recording({"a\tb": Channel("a\tb", np.ones((3, 3)), clock, "m")}))
     uneven = Clock("c", np.array([0, 0.01, 0.035]))
     with pytest.raises(FileProblem, match="not whole frames"):

@@ -38,7 +38,7 @@ def read(path: str | Path, **options: Unpack[TableOptions]) -> Recording:
     variables = load_variables(path, NAME)
     if not options and any(map(_is_capture, variables.values())):
         raise FileProblem(path, "this is a ControlDesk capture", remedy="read it with format='dspace-mat'")
-    units: dict[str, Any] = next(iter(_structs(variables.pop(_UNITS, None))), {})
+    units: dict[str, Any] = next(iter(_structs(variables.pop(_UNITS, None))), dict[str, Any]())
     arrays = {name: value for top, content in variables.items() for name, value in _flat(top, content)}
     rates = {float(value) for name, value in arrays.items() if value.ndim == 0 and is_rate(_last(name))}
     stated = rates.pop() if len(rates) == 1 else None
@@ -126,7 +126,7 @@ def _value(file: Any, item: Any) -> Any:
     if item.dtype.kind == "O":
         return _each(file, item)
     values = np.squeeze(np.empty((0, 0)) if item.attrs.get("MATLAB_empty") else np.asarray(item[()]).T)
-    return "".join(map(chr, values.ravel().tolist())) if _class(item) == "char" else values
+    return "".join(map(chr, cast("list[int]", values.ravel().tolist()))) if _class(item) == "char" else values
 
 
 def _each(file: Any, references: Any) -> list[Any]:
