@@ -141,15 +141,14 @@ def _count(t: FloatArray, what: str) -> IntArray:
     """The count of the instrument's samples at each row: the rows, plus the samples missing before each."""
     quantum, per_step = _quantum(t)
     rounding_s = quantum / np.sqrt(12)
-    chosen = first = _with_gaps(t, 0.0 if per_step == 1 else rounding_s)
+    chosen = _with_gaps(t, 0.0 if per_step == 1 else rounding_s)
     if quantum > 0 and _gaps(chosen) >= _FEWEST_REGULAR_GAPS:
         # A clock slower than the rounding, and a clock as fast as the rounding that loses samples regularly, write
         # the same stamps. The former is simpler, if rounding explains what is left.
-        slower = [np.arange(len(t), dtype=np.int64), *([_with_gaps(t, rounding_s)] if per_step == 1 else [])]
-        for count in slower[::-1]:
-            start, period = _line(count, t)
-            off = float(np.quantile(np.abs(t - start - period * count), 0.999))  # a few rows beside gaps aside
-            chosen = count if off < 0.75 * quantum and _gaps(first) >= _gaps(count) + _FEWEST_REGULAR_GAPS else chosen
+        rows = np.arange(len(t), dtype=np.int64)
+        start, period = _line(rows, t)
+        off = float(np.quantile(np.abs(t - start - period * rows), 0.999))  # a few rows beside gaps aside
+        chosen = rows if off < 0.75 * quantum else chosen
     _refuse_two_rates(t, chosen, what)
     return chosen
 
@@ -230,11 +229,7 @@ def _with_gaps(t: FloatArray, rounding_s: float) -> IntArray:
             # gaps bend the median a little, the less of them the better
             period *= 1 + float(np.median(_jumps(_sums(level), best.width))) / best.width
             level = _despiked((t - t[0]) / period - count)
-    # each stamp's tick where all stamps are so good that it is beyond doubt
-    start, period = _line(count, t)
-    exact = (t - start) / period
-    ticks = np.round(exact).astype(np.int64)
-    return ticks - ticks[0] if np.abs(exact - ticks).max() <= 0.4 and np.diff(ticks).min() >= 1 else count
+    return count
 
 
 def _steps(level: FloatArray, width: int, apart: int, least: float, stall: float) -> tuple[IntArray, IntArray]:
