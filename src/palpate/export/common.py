@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from textwrap import TextWrapper
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
@@ -58,16 +58,14 @@ class Part:
 
 def object_to_export(model: Model) -> tuple[Model, list[str]]:
     """The object alone as a runtime sees it, and what that leaves out; a model without values is refused."""
+    bare = model.of_object()
     try:
-        _ = model.of_object().p
+        _ = bare.p
     except PalpateError as error:
         raise PalpateError(f"{error}; an object file cannot be exported, identify it first") from None
     model.check_values()
-    left_out: list[str] = []
-    sensor = [e.name for e in model.elements if e.instrument]
-    if sensor:
-        left_out.append(f"{', '.join(sensor)}: belongs to the sensor, not to the object; subtract it first")
-    bare = model.of_object()
+    sensor = ", ".join(e.name for e in model.elements if e.instrument)
+    left_out = [f"{sensor}: belongs to the sensor, not to the object; subtract it first"] if sensor else []
     left_out += [line for line in (doubt(model), missing_stops(bare)) if line]
     moving = replace(bare, mechanism=bare.mechanism.forward())
     old, new = (m.to_dict()["mechanism"] for m in (bare, moving))
@@ -169,8 +167,7 @@ def inertial(phi: FloatArray) -> tuple[float, FloatArray, FloatArray]:
     return mass, com, np.array([I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]])
 
 
-@dataclass(frozen=True, slots=True)
-class Exporter:
+class Exporter(NamedTuple):
     """One format: the module whose function `export_MODULE` writes it into a folder (`suffix`: into a file), and the
     options it takes.
     """

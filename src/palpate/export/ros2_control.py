@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -92,7 +92,7 @@ def export_ros2_control(
     laws = _local_laws(bare, positions, R_body_control, point)
     rows = [_controller_axis(laws.get(i), _LABELS[i], bare.name) for i in range(6)]
     com, weight = _weight(tool)
-    left_out += [*assumed, *_lost(bare, laws), *_of_controller(bare, tool)]
+    left_out += [*assumed, *_lost(bare, tool, laws)]
     where = ", ".join(f"{n} {x:.6g}" for n, x in zip(bare.mechanism.state, positions, strict=False))
     notes = [
         f"A local approximation about {where}; the hand at {_list(point)} m of the body frame.",
@@ -293,40 +293,31 @@ def _error(law: _Law, i: int) -> str:
     )
 
 
-def _lost(model: Model, laws: Mapping[int, _Law]) -> list[str]:
-    """What independent axes M a + D v + K x do not say of this model here."""
-    lost: list[str] = []
+def _lost(model: Model, tool: Model | None, laws: Mapping[int, _Law]) -> Iterator[str]:
+    """What independent axes M a + D v + K x, and this controller, do not say of this model here."""
     for i, law in laws.items():
         axis, unit, per = _LABELS[i], WRENCH_UNITS[i], "N/m" if i < 3 else "N m/rad"
         if abs(law.constant) > 1e-9 * law.largest:
-            lost.append(f"{axis}: springs and weight push with {-law.constant:.4g} {unit} at rest: not rendered")
+            yield f"{axis}: springs and weight push with {-law.constant:.4g} {unit} at rest: not rendered"
         if law.dry > 0:
-            lost.append(f"{axis}: dry friction of {law.dry:.4g} {unit}: not rendered, nothing sticks")
+            yield f"{axis}: dry friction of {law.dry:.4g} {unit}: not rendered, nothing sticks"
         if law.true_stiffness < 0:
-            lost.append(f"{axis}: a spring of negative stiffness, {law.true_stiffness:.4g} {per}: left out")
+            yield f"{axis}: a spring of negative stiffness, {law.true_stiffness:.4g} {per}: left out"
         if law.stiffness > max(law.true_stiffness, 0.0):
-            lost.append(f"{axis}: a spring of {law.stiffness:.3g} {per} is made up, since a damper needs one")
+            yield f"{axis}: a spring of {law.stiffness:.3g} {per} is made up, since a damper needs one"
         if law.across > 1e-9 * law.largest:
-            lost.append(f"{axis}: up to {law.across:.3g} N or N m along other axes meanwhile: axes are independent")
+            yield f"{axis}: up to {law.across:.3g} N or N m along other axes meanwhile: axes are independent"
     held = [axis for i, axis in enumerate(_LABELS) if i not in laws]
     if held:
-        lost.append(f"{', '.join(held)}: held at the reference; the hand moves on a straight line and does not turn")
+        yield f"{', '.join(held)}: held at the reference; the hand moves on a straight line and does not turn"
     names = ", ".join(e.name for e in model.elements)
-    return [*lost, f"{names}: M, D and K are constant, whatever the configuration and the speed"]
-
-
-def _of_controller(model: Model, tool: Model | None) -> list[str]:
-    lines = [
-        "ros2_controllers before 2026 apply the masses along the axes of the base, not of the control frame",
-        "joint_damping is 0 here (5 by default), and ft_sensor.filter_coefficient delays the force",
-    ]
+    yield f"{names}: M, D and K are constant, whatever the configuration and the speed"
+    yield "ros2_controllers before 2026 apply the masses along the axes of the base, not of the control frame"
+    yield "joint_damping is 0 here (5 by default), and ft_sensor.filter_coefficient delays the force"
     if tool is None:
-        lines.append("gravity_compensation is zero: no model of the handle on the robot was given")
+        yield "gravity_compensation is zero: no model of the handle on the robot was given"
     if model_of(model) == "whole":
-        lines.append(
-            "the model holds the handle too: all of the robot's handle must be compensated, not only its weight"
-        )
-    return lines
+        yield "the model holds the handle too: all of the robot's handle must be compensated, not only its weight"
 
 
 def _weight(tool: Model | None) -> tuple[FloatArray, float]:

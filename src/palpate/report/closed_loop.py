@@ -178,9 +178,10 @@ def comparison_table(trial: Trial) -> Table:
     for i, way in enumerate(c.ways):
         sizes.append((f"force, {way}", c.force_rms[i], c.force_range[i], c.force_percent[i], "N", limit))
         sizes.append((f"motion, {way}", 1e3 * c.way_rms[i], 1e3 * c.way_range[i], c.way_percent[i], "mm", ""))
-    for i, way in enumerate(() if wrong is None else wrong.ways):
-        name = f"force, {way}: inertia and damping {round(100 * trial.setup.wrong)} % too large"
-        sizes.append((name, wrong.force_rms[i], wrong.force_range[i], wrong.force_percent[i], "N", limit))
+    if wrong is not None:
+        too = f"inertia and damping {round(100 * trial.setup.wrong)} % too large"
+        forces = zip(wrong.ways, wrong.force_rms, wrong.force_range, wrong.force_percent, strict=True)
+        sizes += [(f"force, {way}: {too}", *three, "N", limit) for way, *three in forces]
     rows = (
         (name, f"{rms:.3g}", f"{span:.3g}", f"{percent:.2f}" if np.isfinite(percent) else "?", *words)
         for name, rms, span, percent, *words in sizes

@@ -213,7 +213,8 @@ def uncertainties(data: Mapping[str, Any]) -> Figure | None:
 
 def lack_table(data: Mapping[str, Any]) -> Table:
     """What is left in the band of the fit, beside what the instruments' noise leaves."""
-    rows: Mapping[str, Mapping[str, Any]] = (data.get("lack_of_fit") or {"rows": {}})["rows"]
+    lack: Mapping[str, Any] = data.get("lack_of_fit") or {"rows": {}}
+    rows: Mapping[str, Mapping[str, Any]] = lack["rows"]
     records = (
         {"row": n, "left": short(e["left"]), "noise of the instruments": short(e["noise"]), "unit": e["unit"]}
         | {"times": short(e["left"] / e["noise"]) if e["noise"] else "-"}

@@ -32,6 +32,11 @@ _WINDOWS = 4
 """Replay windows in sight; the others are folded."""
 _LONG = 12
 """Rows from which a table is folded."""
+_OTHERWISE = (
+    ("uncertain", "is uncertain", "are uncertain"),
+    ("prior-dominated", "leans on the prior", "lean on the prior"),
+    ("not-identifiable", "is not known", "are not known"),
+)
 
 
 # --- verdict ----------------------------------------------------------------------------------------------------------
@@ -91,18 +96,15 @@ def parameters_in_words(data: Data) -> str:
     for name, entry in data["parameters"].items():
         by.setdefault(entry["status"], []).append(name)
     fixed = f" ({len(by.pop('fixed'))} fixed)" if "fixed" in by else ""
-    prior, unknown = by.get("prior-dominated", []), by.get("not-identifiable", [])
     total, known = sum(len(names) for names in by.values()), len(by.get("identified", ()))
-    if prior and len(prior) == total:
+    if total and len(by.get("prior-dominated", ())) == total:
         return f"all {total} parameters lean on the prior{fixed}"
     words = f"{f'all {total}' if total == known else f'{known} of {total}'} parameters are identified"
-    words += f", {_listed(prior)} lean{'s' * (len(prior) == 1)} on the prior" if prior else ""
-    words += f", {_listed(unknown)} {'is' if len(unknown) == 1 else 'are'} not known" if unknown else ""
+    for status, one, several in _OTHERWISE:
+        names = by.get(status, [])
+        listed = ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
+        words += f", {listed} {one if len(names) == 1 else several}" if names else ""
     return words + fixed
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
 
 
 def at_a_glance(data: Data) -> Table:
@@ -305,7 +307,8 @@ def write_figures(
     if format not in FORMATS:
         raise UnknownName("format of figures", format, FORMATS)
     figures = [f for section in report_sections(result, sections) for f in figures_in(section.blocks)]
-    paths = [Path(folder) / f"{i + 1:02d}-{_slug(f.title)}.{format}" for i, f in enumerate(figures)]
+    slugs = [re.sub(r"[^a-z0-9]+", "-", f.title.lower()).strip("-")[:60].strip("-") for f in figures]
+    paths = [Path(folder) / f"{i:02d}-{slug}.{format}" for i, slug in enumerate(slugs, start=1)]
     for path, figure in zip(paths, figures, strict=True):
         save_figure(path, figure)
     return paths
@@ -349,7 +352,3 @@ def check_names(names: Iterable[str]) -> None:
 
 def _parts(result: Result | Data) -> tuple[Data, View | None]:
     return (result, None) if isinstance(result, Mapping) else (result.data, result.view)
-
-
-def _slug(title: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60].strip("-")

@@ -38,7 +38,7 @@ from palpate.report import plots
 from palpate.report.fit_plots import DEVICES, clock_figure
 from palpate.report.page import Block, Figure, Json, Remarks, Section, Table, Words, fold, section, table
 from palpate.report.page import write_page as write
-from palpate.report.plots import COLOURS, DARK, GREY, PALE, Mark, Panel, TimeAxis, curve, line, time_axis
+from palpate.report.plots import COLOURS, DARK, GREY, PALE, Mark, Panel, curve, line, time_axis
 from palpate.report.plots import millimetres as mm
 
 _LONG, _FEW = 16, 8
@@ -83,11 +83,17 @@ def write_inspection(path: Path, inspection: Inspection) -> None:
 
 def inspection_sections(inspection: Inspection) -> list[Section]:
     """What the page shows; a section without data has no blocks and is left out."""
+
+    def drawn(part: Iterator[_Part]) -> Iterator[Block | None]:
+        for block in part:
+            made = block() if callable(block) else block
+            yield from made if isinstance(made, Iterator) else (made,)
+
     remarks = [Remarks(kind, texts, fatal) for kind, fatal, texts in _grouped(inspection.findings)]
     return [
         section("Findings", *(remarks or [Words("Nothing unusual was noticed.")])),
         section("Recordings", *(b for r in inspection.recordings for b in _recording(r, inspection.body is None))),
-        *(section(title, *_drawn(part)) for title, part in _parts(inspection).items()),
+        *(section(title, *drawn(part)) for title, part in _parts(inspection).items()),
     ]
 
 
@@ -109,12 +115,6 @@ def inspection_text(inspection: Inspection, described: Sequence[Mapping[str, Any
         more = [f"{len(texts) - _PRINTED} more of this kind"] if len(texts) > _PRINTED else []
         parts += [Text(f"{kind}: {text}", "red" if fatal else "yellow") for text in (*texts[:_PRINTED], *more)]
     return Group(*parts)
-
-
-def _drawn(part: Iterator[_Part]) -> Iterator[Block | None]:
-    for block in part:
-        made = block() if callable(block) else block
-        yield from made if isinstance(made, Iterator) else (made,)
 
 
 def _parts(inspection: Inspection) -> dict[str, Iterator[_Part]]:
@@ -330,7 +330,8 @@ def _error_bars(body: Body) -> Figure:
 
 def error_over_time(body: Body) -> Figure:
     """Distance of the markers from their places over time, with their faults."""
-    axis, error = time_axis(body.raw.poses.times_s), 1e3 * body.raw.alignment.error
+    times, error = body.raw.poses.times_s, 1e3 * body.raw.alignment.error
+    axis, marks, moved = time_axis(times), list[Mark](), 0
     largest = np.where(np.isnan(error), -1.0, error).max(axis=0)
     chosen: list[int] = np.sort(np.argsort(-largest, kind="stable")[:_MOST_MARKERS]).tolist()
     usual, left_out = float(nan_median(error.ravel(), axis=0)), len(largest) - len(chosen)
@@ -346,18 +347,6 @@ def error_over_time(body: Body) -> Figure:
         panels.append(Panel("error repaired, mm", tuple(axis.line(y, name, colour) for name, y, colour in both)))
         say += " Once they are repaired, even noise should be left."
     say += f" The {len(chosen)} markers with the largest errors are drawn, {left_out} are not." if left_out else ""
-    kinds = {f.kind: _SHADES[f.kind] for f in body.checked.faults if f.kind in _SHADES}
-    title = "Distance of the markers from their places"
-    return plots.figure(title, say, panels, axis.layout, marks=_fault_marks(body, axis), keys=kinds)
-
-
-def marker_name(name: str) -> str:
-    """A marker's name without its subject."""
-    return name.rsplit(":", 1)[-1]
-
-
-def _fault_marks(body: Body, axis: TimeAxis) -> list[Mark]:
-    times, marks, moved = body.raw.poses.times_s, list[Mark](), 0
     for f in body.checked.faults[:_MOST_FAULTS]:
         first, last = axis.x[np.clip(np.searchsorted(times, f.interval_s), 0, len(times) - 1)].tolist()
         if f.kind == "moved":
@@ -366,7 +355,13 @@ def _fault_marks(body: Body, axis: TimeAxis) -> list[Mark]:
             moved += 1
         elif f.kind in _SHADES:
             marks.append(plots.band(first, last, _SHADES[f.kind]))
-    return marks
+    kinds = {f.kind: _SHADES[f.kind] for f in body.checked.faults if f.kind in _SHADES}
+    return plots.figure("Distance of the markers from their places", say, panels, axis.layout, marks=marks, keys=kinds)
+
+
+def marker_name(name: str) -> str:
+    """A marker's name without its subject."""
+    return name.rsplit(":", 1)[-1]
 
 
 def _timeline(
@@ -399,7 +394,7 @@ def _marker_states(body: Body) -> NDArray[np.int8]:
     for kind, state in (("moved", 1), ("swapped", 2)):
         for f in (f for f in body.checked.faults if f.kind == kind):
             when = (stored.times_s >= f.interval_s[0]) & (stored.times_s <= f.interval_s[1])
-            states[np.ix_(when, [names.index(name) for name in f.names])] = state
+            states[np.ix_(when, np.array([names.index(name) for name in f.names]))] = state
     source, kept = body.filled.source, body.checked.markers.seen
     states[source == Source.BODY] = 3
     states[source == Source.SPLINE] = 4

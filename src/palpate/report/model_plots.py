@@ -518,7 +518,8 @@ def medians(x: FloatArray, y: FloatArray, bins: int = 40, fewest: int = 20) -> t
     """Median of y in stretches of x of equal width; NaN where a stretch has few samples."""
     if len(x) < fewest:
         return x[:0], y[:0]
-    edges = np.linspace(*np.quantile(x, (0.002, 0.998)), bins + 1)
+    low, high = (float(v) for v in np.quantile(x, (0.002, 0.998)))
+    edges = np.linspace(low, high, bins + 1)
     place = np.searchsorted(edges, x, side="right") - 1
     parts = [y[place == i] for i in range(bins)]
     middle = np.array([np.median(part) if len(part) >= fewest else np.nan for part in parts])

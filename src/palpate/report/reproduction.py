@@ -45,11 +45,10 @@ def write_reproduction(folder: Path, runs: Reproduction) -> tuple[list[Path], li
     for name, entry in runs.entries.items():
         paths += [] if entry.default is None else entry.default.save(folder / name)
     try:
-        for name, entry in runs.entries.items():
-            figure = figure_of(entry)
-            for path in (folder / "figures" / f"{name}.{kind}" for kind in (FORMATS if figure else ())):
-                save_figure(path, figure)
-                paths.append(path)
+        drawn = {name: figure for name, e in runs.entries.items() if (figure := figure_of(e)) is not None}
+        for path, figure in ((f"{name}.{kind}", figure) for name, figure in drawn.items() for kind in FORMATS):
+            save_figure(folder / "figures" / path, figure)
+            paths.append(folder / "figures" / path)
     except MissingExtra as missing:
         lost.append(f"the figures are not written: {missing}")
     try:

@@ -218,7 +218,7 @@ def replay_words(replay: Data) -> str:
 
 
 def _replay(data: Data) -> list[str]:
-    played = data.get("replay") or {}
+    played: Data = data.get("replay") or {}
     if played.get("rms") is None:
         return []
     several = len(played.get("coordinates") or {}) > 1
@@ -266,7 +266,7 @@ def notes(data: Data) -> list[str]:
 def _damping(data: Data) -> Iterator[str]:
     """What half and twice the lambda do, to identified parameters where there are any."""
     changes: Mapping[str, Mapping[str, float]] = data.get("damping_changes") or {}
-    names = next(iter(changes.values()), {})
+    names: Mapping[str, float] = next(iter(changes.values())) if changes else {}
     shares = _shares(data, {n: max(abs(each[n]) for each in changes.values()) for n in names})
     identified = {n: v for n, v in shares.items() if data["parameters"][n]["status"] == "identified"}
     if shares:
