@@ -14,13 +14,7 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment, check_keys, object_model
-from palpate.experiment.file.schema import (
-    FixedBiasPart,
-    PublishedPart,
-    SavitzkyGolayPart,
-    SensorMarkersPart,
-    SensorPart,
-)
+from palpate.experiment.file.schema import FixedBiasPart, PublishedPart, SavitzkyGolayPart, SensorPart
 from palpate.experiment.stage.capture import Body, CapturedMotion, capture, joint_of, stated_clock, wrench_features
 from palpate.experiment.stage.clock import clock_by_balance
 from palpate.experiment.stage.ground import Ground, ground_of
@@ -448,7 +442,7 @@ def swapped(inputs: Inputs) -> Inputs:
 
 def _turn_root(experiment: Experiment[Any], body: Body, name: str) -> FloatArray:
     """(3, 3), see `Sensor.turn_root`: what errors of its three markers' places in the cloud do to a sensor's frame."""
-    part: SensorMarkersPart = getattr(experiment.config.markers, name)
+    part: Any = getattr(experiment.config.markers, name)
     std = body.checked.noise_m / np.sqrt(len(body.markers.times_s))
     corners = body.cloud.points[[marker_index(body.cloud.names, marker) for marker in part.markers]]
     offset = pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")
