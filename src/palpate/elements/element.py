@@ -43,14 +43,11 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A parameter that enters nonlinearly (an angle, a width, a radius): a constant with a standard deviation, or
-    free.
-    """
+    """A parameter that enters nonlinearly (an angle, a width, a radius): a constant, or free."""
 
     name: str
     unit: str
     value: float
-    std: float = 0.0
     bounds: tuple[float, float] = (-np.inf, np.inf)
     free: bool = False
 
