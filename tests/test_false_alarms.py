@@ -266,3 +266,31 @@ def test_an_inspection_takes_the_body_and_the_clock_that_identification_takes(tm
     (tmp_path / "markers.csv").write_text("\n".join([table[0], *map(",".join, rows)]))
     data = json.loads(CliRunner().invoke(app, ["inspect", str(path), "--json"]).stdout)
     assert any("H1" in f["place"] for f in data["findings"])
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        (
+            "wrench: {",
+            "wrench: {sign: on-handle, ",
+            "recordings.wrench: the wrench has the wrong sign .*: on-other-side",
+        ),
+        (
+            "[S1, S2, S3]",
+            "[S2, S1, S3]",
+            r"markers.sensor.markers: the markers are in the wrong order .*\[S1, S2, S3\]",
+        ),
+    ],
+)
+def test_a_mistake_in_the_file_is_no_clock_to_be_searched(tmp_path: Path, right: str, wrong: str, said: str) -> None:
+    path, _ = doors.write(tmp_path, 1)
+    path.write_text(path.read_text().replace(right, wrong))
+    with pytest.raises(ExperimentProblem, match=said):
+        prepare_experiment(read_experiment(path))
+
+
+def test_markers_of_a_sensor_in_the_wrong_order_are_named_where_a_clock_is_found(tmp_path: Path) -> None:
+    said = findings_of(doors.write(tmp_path, 1)[0], ("[S1, S2, S3]", "[S3, S1, S2]"))
+    assert "write [S1, S2, S3]" in said["order"].evidence
+    assert [f.cause for f in said.values() if f.fatal] == ["order"]

@@ -183,10 +183,14 @@ def test_the_clock_is_found_by_the_balance(prepared: Prepared) -> None:
     assert found.std_s < 5e-4
 
 
-def test_exchanged_load_cells_are_named(fit: Fit, prepared: Prepared) -> None:
-    assert list(mounting.exchanged(_case(fit, prepared))) == []
-    other = _with(fit, swapped(fit.inputs))
-    (found,) = mounting.exchanged(_case(other, prepared))
+def test_exchanged_load_cells_are_named(folder: Path, fit: Fit, prepared: Prepared) -> None:
+    case = replace(
+        _case(fit, prepared),
+        experiment=read_experiment(folder / "body.yaml"),
+        rms={"train": {"n_x": {"percent_of_range": 5.0}}},
+    )
+    assert list(mounting.mistaken(case)) == []
+    (found,) = mounting.mistaken(replace(case, fit=_with(fit, swapped(fit.inputs))))
     assert found.fatal
     assert "exchanged" in found.sentence
 

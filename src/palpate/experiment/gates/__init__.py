@@ -22,8 +22,7 @@ GATES: Sequence[tuple[Gate, str]] = (
     (mounting.touched, "any"),
     (mounting.lever, "any"),
     (mounting.beside, "guided"),
-    (mounting.assembly, "any"),
-    (mounting.exchanged, "any"),
+    (mounting.mistaken, "any"),
     (mounting.ground, "any"),
     (mounting.contact, "guided"),
     (channels.dead, "any"),
@@ -57,6 +56,9 @@ GATES: Sequence[tuple[Gate, str]] = (
 
 FOLLOWS: Mapping[str, tuple[str, ...]] = {
     "swapped": ("misfit", "sign", "unknown", "wheel-radius", "carry-over"),
+    "closed": ("assembly", "order", "hinge-sign"),
+    "order": ("misfit", "sign", "unknown", "lever arm", "carry-over", "unexplained", *lacking.CAUSES),
+    "assembly": ("unexplained", *lacking.CAUSES),
     "axes": ("placement", "misfit"),
     "sign": ("placement", "unexplained"),
     "columns": ("sign", "misfit", "unknown", "carry-over", "replay", "rest", "unexplained", *lacking.CAUSES),

@@ -158,6 +158,13 @@ def turned(poses: Poses, turn: FloatArray) -> Poses:
     return Poses(poses.times_s, R @ poses.rotation, poses.position @ R.T)
 
 
+def lowest(poses: Poses, place: FloatArray) -> BoolArray:
+    """(samples,): when a place (3,) of the object, m, is as low as it ever is, and the time around it."""
+    height = (poses.position + poses.rotation @ place)[:, 2]
+    down = np.isfinite(height) & (height < np.nanpercentile(height, 0.5) + 2 * DOWN_M)
+    return np.asarray(time_from(poses.times_s, down) <= CLEAR_S)
+
+
 def _feet_down(
     poses: Poses, places: FloatArray, static: Segment | None, radius_m: float
 ) -> tuple[BoolArray, tuple[tuple[float, float, float], ...], list[Finding]]:

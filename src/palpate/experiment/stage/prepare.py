@@ -5,8 +5,9 @@ Three ways in, by what tells the motion: an IMU, markers, or a table of one coor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import permutations
 from math import sqrt
 from typing import Any
 
@@ -17,7 +18,7 @@ from palpate.experiment.file.reading import Experiment, check_keys, object_model
 from palpate.experiment.file.schema import FixedBiasPart, PublishedPart, SavitzkyGolayPart, SensorPart
 from palpate.experiment.stage.capture import Body, CapturedMotion, capture, joint_of, stated_clock, wrench_features
 from palpate.experiment.stage.clock import clock_by_balance
-from palpate.experiment.stage.ground import Ground, ground_of
+from palpate.experiment.stage.ground import Ground, ground_of, lowest
 from palpate.experiment.stage.inputs import (
     STEP,
     Added,
@@ -200,7 +201,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     offset, clock = None, stated_clock(experiment, "wrench", cells[0].even, body)
     if clock is None:
         tell("comparing the clocks by the balance")
-        offset = _clock(experiment, inputs, segments)
+        offset = _clock(experiment, captured, inputs, segments, findings)
         clock = offset.clock
     cells[0] = replace(cells[0], clock=clock, offset=offset)
     instruments = dict(zip(("wrench", "wrench_2"), cells, strict=False)) | captured.devices
@@ -408,7 +409,13 @@ def _zero(experiment: Experiment[Any], model: Model, handles: Handles) -> tuple[
     return bias, None
 
 
-def _clock(experiment: Experiment[Any], inputs: Inputs, segments: Mapping[str, list[Segment]]) -> Offset:
+def _clock(
+    experiment: Experiment[Any],
+    captured: CapturedMotion,
+    inputs: Inputs,
+    segments: Mapping[str, list[Segment]],
+    findings: list[Finding],
+) -> Offset:
     """By all segments in which the object is moved: a clock is the instruments', not the object's, and its drift shows
     over the whole recording. The parameters that are fitted along are not kept.
     """
@@ -416,21 +423,65 @@ def _clock(experiment: Experiment[Any], inputs: Inputs, segments: Mapping[str, l
     blind = inputs.on_clock(None)
     try:
         return clock_by_balance(blind, spans)
-    except DataProblem as error:
-        if len(inputs.sensors) == 2:
+    except DataProblem as error:  # no clock helps where something else is wrong: which mistake would explain it?
+        best = (EXPLAINED, "", "")
+        turned = tuple(replace(s, wrench=replace(s.wrench, x=-s.wrench.x)) for s in blind.sensors)
+        now = experiment.config.recordings.wrench.sign
+        words = f"the wrench has the wrong sign (it is explained {{}}): write sign: {OTHER_SIDE[now]}"
+        sign = ("sign", "recordings.wrench", words, replace(blind, sensors=turned))
+        for _, key, words, other in (sign, *mistakes(experiment, captured, blind)):
             try:
-                clock_by_balance(swapped(blind), spans)
+                best = max(best, (clock_by_balance(other, spans).explained, key, words))
             except DataProblem:
-                pass
-            else:
-                raise experiment.problem("recordings.wrench_2", SWAPPED.format("only so")) from error
-        raise experiment.problem("clocks", str(error), "state the samples that coincide") from error
+                continue
+        if best[1]:
+            raise experiment.problem(best[1], best[2].format("only so")) from error
+        doubts = "; ".join(f.sentence for f in findings if f.fatal or f.cause == "feet")
+        remedy = "check signs and frames of the load cells, and that nothing but the hands holds the object in the "
+        remedy += f"segments{f' ({doubts})' if doubts else ''}; else state the samples that coincide"
+        raise experiment.problem("clocks", f"no clock of the load cell fits: {error}", remedy) from error
 
 
+EXPLAINED = 0.9
+"""Share of the wrench that a balance explains where a mistake in the file is the reason."""
+OTHER_SIDE = {"on-handle": "on-other-side", "on-other-side": "on-handle"}
 SWAPPED = (
     "right and left load cell seem to be exchanged (the wrench is explained {}): exchange recordings.wrench and "
     "recordings.wrench_2, or markers.sensor and markers.sensor_2"
 )
+
+
+def mistakes(
+    experiment: Experiment[Any], captured: CapturedMotion, inputs: Inputs
+) -> Iterator[tuple[str, str, str, Inputs]]:
+    """What people confuse: cause, key, words with a place for how well it explains the wrench, and the inputs without
+    it.
+    """
+    if len(inputs.sensors) == 2:
+        yield "swapped", "recordings.wrench_2", SWAPPED, swapped(inputs)
+    mechanism, body = inputs.mechanism, captured.body
+    others = {} if mechanism.linkage is None else dict(mechanism.linkage.others)
+    for way, other in others.items():
+        model = replace(inputs.model, mechanism=mechanism.with_options(linkage=other), values={})
+        words = f"the links are assembled the other way, {way} (the wrench is explained {{}})"
+        yield "assembly", "mechanism.linkage", words, inputs.with_model(model)
+    if mechanism.wheel is not None and not experiment.config.markers.feet and inputs.poses is not None:
+        place = np.mean([s.T_body_sensor[:3, 3] for s in inputs.sensors], axis=0)
+        words = (
+            "feet carry a part of the object while its handles are lowest (the wrench is explained {} without these "
+            "times): name the markers of its feet, or choose segments in which it is lifted"
+        )
+        yield "feet", "markers.feet", words, replace(inputs, blocked=lowest(inputs.poses, place))
+    for i, name in enumerate(("sensor", "sensor_2")[: len(inputs.sensors)]):
+        part = getattr(experiment.config.markers, name)
+        offset = pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")
+        for order in list(permutations(part.markers))[1:]:
+            a, b, c = body.cloud.points[[marker_index(body.cloud.names, marker) for marker in order]]
+            frame = inputs.sensors[i].T_body_sensor @ np.linalg.inv(body.frames[name]) @ sensor_frame(a, b, c, offset)
+            sensors = list(inputs.sensors)
+            sensors[i] = replace(sensors[i], T_body_sensor=frame)
+            words = f"the markers are in the wrong order (the wrench is explained {{}}): write [{', '.join(order)}]"
+            yield "order", f"markers.{name}.markers", words, replace(inputs, sensors=tuple(sensors))
 
 
 def swapped(inputs: Inputs) -> Inputs:
