@@ -25,10 +25,10 @@ from palpate.physics.arrays import FloatArray, runs
 from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import Coordinate, Kinematics
 from palpate.report import parameter_table, rms_table
-from palpate.report.identification import report_sections, write_report
+from palpate.report.identification import parameters_in_words, report_sections, write_report
 from palpate.report.model_plots import damping, dry_force, holding_force, medians, zone_borders
 from palpate.report.page import Table, Words
-from palpate.report.tables import shape_table
+from palpate.report.tables import PARTS, half_width, notes, shape_table
 from palpate.runtime.replay import Track, Window
 from tests.conftest import needs
 from tests.oracles import door_ode
@@ -625,3 +625,20 @@ def test_a_drawer_gets_the_same_page_in_metres():
     words = " ".join(b.text for s in sections for b in walk(s.blocks, Words))
     assert "RMS error of the position: 1.0 mm over all windows" in words
     assert not any("deg" in str(f.layout) or "opening" in str(f) for f in figures.values())
+
+
+def test_a_doubtful_number_says_why_and_the_parts_of_an_interval_add_up():
+    entry = {"value": 2.0, "unit": "N", "ci95": [1.0, 3.0], "noise": 0.3, "pull": 0.1, "systematic": 0.0, "model": 0.2}
+    entry |= {"prior": None, "information_from_data": 1.0, "status": "uncertain"}
+    data = {"parameters": {"b_c": entry}, "references": {}}
+    shown = parameter_table(data, page=True)
+    assert "Shaded, uncertain: the interval is wide beside the value." in shown.note
+    assert shown.marked == (0,)
+    assert float(np.linalg.norm([half_width(entry, part) for part in PARTS])) == pytest.approx(1.0)
+    assert parameters_in_words(data) == "0 of 1 parameters are identified, b_c is uncertain"
+
+
+@pytest.mark.parametrize(("mean", "words"), [(0.1, "mean while nobody touched the object"), (0.0, "as recorded")])
+def test_a_plain_table_has_no_load_cells(mean: float, words: str) -> None:
+    zero = {"from": "still", "sensors": {"sensor": {"f_x": mean, "f_y": 0.0}}, "change_if": {}}
+    assert notes({"parameters": {}, "clocks": {}, "zero": zero}) == [f"Zero of the measured force: {words}"]
