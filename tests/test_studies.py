@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from studies import energy, handles, motion, wheelbarrows
+from studies import energy, handles, motion, priors, wheelbarrows
 
 
 def test_handles_a_few_seeds() -> None:
@@ -57,6 +57,16 @@ def test_a_wheelbarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     for held in (r.held, r.held_by_springs):
         assert held is not None
         assert held.alike
+
+
+def test_a_thin_rod_and_a_drawing_of_the_whole() -> None:
+    """The rod's search had no end, and of this barrow's drawing the handles left no possible body."""
+    (r,) = priors.run([0])
+    for numbers in r.outcomes.values():
+        assert numbers is not None
+        assert all(status in ("identified", "uncertain") for status, _ in numbers.values())
+        assert all(z is not None and abs(z) <= 1 for _, z in numbers.values())
+    assert f"| {priors.ROD} | 1 | 1 | 10 | 10 |" in priors.table([r])
 
 
 def test_energy_a_thousand_states() -> None:

@@ -36,12 +36,29 @@ class Run:
 
 
 Effect = Callable[[Run], Run]
+Handle = Callable[[np.random.Generator], tuple[Array, Array]]
 
 
-def write(folder: Path, seed: int, *effects: Effect, keys: str = "") -> tuple[Path, dict[str, float]]:
+def lumps(rng: np.random.Generator) -> tuple[Array, Array]:
+    """Points (n, 3) m and masses (n,) kg of a handle of no particular shape."""
+    return rng.uniform([-0.06, -0.06, 0.0], [0.06, 0.06, 0.25], (8, 3)), rng.uniform(0.05, 0.25, 8)
+
+
+def thin_rod(rng: np.random.Generator) -> tuple[Array, Array]:
+    """A rod of 3 mm, 10 to 50 cm long, of 0.1 to 1 kg, anywhere near the sensor: eight points with its moments."""
+    mass, half = rng.uniform(0.1, 1.0), rng.uniform(0.05, 0.25)
+    along, u, v = Rotation.random(random_state=rng).as_matrix()
+    around = [0.0015 / np.sqrt(2) * (np.cos(a) * u + np.sin(a) * v) for a in (0, np.pi / 2, np.pi, 3 * np.pi / 2)]
+    ends = [side * half / np.sqrt(3) * along for side in (-1, 1)]
+    return rng.uniform(-0.1, 0.1, 3) + np.array([a + b for a in ends for b in around]), np.full(8, mass / 8)
+
+
+def write(
+    folder: Path, seed: int, *effects: Effect, keys: str = "", handle: Handle = lumps
+) -> tuple[Path, dict[str, float]]:
     """Two tables and the experiment file; -> the last and the truth."""
     rng = np.random.default_rng([seed, 78])
-    points, masses = rng.uniform([-0.06, -0.06, 0.0], [0.06, 0.06, 0.25], (8, 3)), rng.uniform(0.05, 0.25, 8)
+    points, masses = handle(rng)
     t = np.arange(0, LENGTH_S, 1 / RATE_HZ)
     R, omega, omega_dot, a = motion(rng, t)
     felt = np.einsum("nji,nj->ni", R, a + np.array([0, 0, GRAVITY]))

@@ -195,6 +195,27 @@ def truth_of(run: Run) -> dict[str, float]:
     return {k: float(v) for k, v in zip(names, values, strict=True)}
 
 
+def drawing_of_whole(seed: int, spread: float, heavy: bool = False) -> str:
+    """The key prior of the whole of this seed's barrow, off by that fraction: J = U (1 + E) U' with E symmetric."""
+    b, off = random_barrow(np.random.default_rng([seed, 79])), np.random.default_rng([seed, 80])
+    b = with_heavy_handles(b) if heavy else b
+    parts = [b.body, *(h.moved(S, r) for h, S, r in zip(b.handles, b.R_sensor, b.r_sensor, strict=True))]
+    points, masses = np.vstack([m.points for m in parts]), np.concatenate([m.masses for m in parts])
+    c = masses @ points / masses.sum()
+    U = np.zeros((4, 4))
+    U[:3, :3] = np.linalg.cholesky((points - c).T @ (masses[:, None] * (points - c)))
+    U[:3, 3], U[3, 3] = np.sqrt(masses.sum()) * c, np.sqrt(masses.sum())
+    while True:
+        E = off.normal(0, spread / np.sqrt(2), (4, 4))
+        J = U @ (np.eye(4) + (E + E.T) / np.sqrt(2)) @ U.T
+        if np.linalg.eigvalsh(J)[0] > 0:
+            break
+    m, c = J[3, 3], J[:3, 3] / J[3, 3]
+    Sigma = J[:3, :3] - m * np.outer(c, c)
+    I = (np.trace(Sigma) * np.eye(3) - Sigma).tolist()
+    return f"prior: {{of: whole, mass: {m} kg, com: {c.tolist()}, inertia_com: {I}, spread: {spread}}}\n"
+
+
 def random_barrow(rng: np.random.Generator) -> Barrow:
     """Tray, shafts, legs, a wheel and a load of 25 to 60 kg as points."""
     R = round(rng.uniform(0.16, 0.21), 4)
@@ -383,6 +404,16 @@ def _save_handle(path: Path, phi: Array) -> None:
 def as_whole(run: Run) -> Run:
     """Nothing is wrong: the model includes the handles."""
     return replace(run, whole=True)
+
+
+def heavy_handles(run: Run) -> Run:
+    """Nothing is wrong: handles of 2 to 3 kg each."""
+    return replace(run, barrow=with_heavy_handles(run.barrow))
+
+
+def with_heavy_handles(barrow: Barrow) -> Barrow:
+    right, left = (Masses(h.points, 3 * h.masses) for h in barrow.handles)
+    return replace(barrow, handles=(right, left))
 
 
 def coloured(run: Run) -> Run:

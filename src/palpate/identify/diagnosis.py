@@ -10,8 +10,8 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.identify.balance import Compressed
-from palpate.identify.problem import LAGS, search
-from palpate.identify.solution import Solution, Status, unconstrained
+from palpate.identify.problem import LAGS, search, unconstrained
+from palpate.identify.solution import Solution, Status
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray, symmetric_inverse
 from palpate.physics.functions import FLOATS

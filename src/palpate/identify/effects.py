@@ -80,14 +80,14 @@ def lacks(
     P = problem.map_.jacobian(theta)
     X = np.concatenate([rows.columns(e) for e in model.elements])
     left = rows.y[0] - solution.p @ X
-    pull, target = problem.penalty.rows(theta)
+    pull, target = problem.prior_rows(theta)
     noises = solution.uncertainty.noise
     level = float(np.trace(noises)) / max(1, len(noises))
     D = np.zeros((0, len(left))) if unsure is None else unsure
-    fitted = np.concatenate([(P.T @ X).T, problem.damping * pull, np.zeros((len(D), P.shape[1]))])
+    fitted = np.concatenate([(P.T @ X).T, pull, np.zeros((len(D), P.shape[1]))])
     known = np.concatenate([D.T, np.zeros((len(pull), len(D))), np.sqrt(level) * np.eye(len(D))])
     M = np.concatenate([fitted, known], axis=1)
-    r = np.concatenate([left, -problem.damping * target, np.zeros(len(D))])
+    r = np.concatenate([left, -target, np.zeros(len(D))])
     r = r - known @ np.linalg.lstsq(known, r, rcond=None)[0]
     scale = np.sqrt(np.maximum(np.einsum("ij,ij->j", M, M), 1e-300))
     Q, T = np.linalg.qr(M / scale)

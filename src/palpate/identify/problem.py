@@ -6,23 +6,24 @@ The prior is what was believed before, how strongly it pulls, and how far off it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.errors import PalpateError
-from palpate.physics.arrays import BoolArray, FloatArray, solve_columns, stacked_solve, triangular
+from palpate.errors import NotConsistent, PalpateError
+from palpate.physics.arrays import BoolArray, FloatArray, least_squares, solve_columns, stacked_solve, triangular
 from palpate.physics.inertia import (
     check_consistent,
     divergence_rows,
+    is_consistent,
     log_det_divergence,
     pseudo_inertia,
     relative_spread,
 )
-from palpate.physics.maps import Body, Map
+from palpate.physics.maps import Body, LogCholesky, Map
 
 DEFAULT_SPREAD = 0.3
 Form = Literal["theta", "divergence"]
@@ -47,12 +48,59 @@ class Prior:
     `spread`: the fraction by which the values may be off. `damping`: the paper's lambda (eq. optimization), None for
     automatic. `form`: "theta" pulls as the paper does, lambda^2 |theta - theta_prior|^2, which depends on the factor
     convention and the frame; "divergence" by the log-det divergence of the pseudo-inertias, which depends on neither.
+    `besides`: the inertia that the values hold besides the model's body (handles; negative: what they lack). Values and
+    spread are of the sum, and so is what they pull: a fraction of a whole may be all of a part.
     """
 
     values: Mapping[str, float]
     spread: float = DEFAULT_SPREAD
     damping: float | None = None
     form: Form = "theta"
+    besides: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PulledBody:
+    """A body that is pulled not in its theta, but by the divergence, or together with what is besides it."""
+
+    body: Body
+    sum_map: LogCholesky
+    """Of body and `besides` together."""
+    phi: FloatArray
+    """The prior, of both together."""
+    besides: FloatArray
+    spread: FloatArray
+    """(10, 10): times its transpose, the covariance of phi."""
+    form: Form
+
+    def value(self, theta: FloatArray) -> float:
+        """Twice the divergence, which near the prior is |E|^2, or |theta - prior|^2; infinite of impossible bodies."""
+        phi = self.body[0].forward(theta[self.body[2]]) + self.besides
+        if not is_consistent(phi):
+            return float("inf")
+        if self.form == "divergence":
+            return 2 * log_det_divergence(phi, pseudo_inertia(self.phi))
+        return float(np.sum(self._rows(phi)[1] ** 2))
+
+    def rows(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """F (rows, 10) and b with F'b half the slope of the value along phi, and F'F about half its curvature."""
+        return self._rows(self.body[0].forward(theta[self.body[2]]) + self.besides)
+
+    def leverage(self, theta: FloatArray) -> FloatArray:
+        """(theta, 10): how half the slope of the value changes when the prior is off by its spread."""
+        map_, _, ts = self.body
+        there = self._rows(self.phi)[0]
+        here = there if self.form == "divergence" else self.rows(theta)[0]
+        out = np.zeros((len(theta), 10))
+        out[ts] = (here @ map_.jacobian(theta[ts])).T @ there @ self.spread
+        return out
+
+    def _rows(self, phi: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self.form == "divergence":
+            return divergence_rows(phi, pseudo_inertia(self.phi))
+        theta = self.sum_map.inverse(phi)
+        inverse = solve_columns(self.sum_map.jacobian(theta), np.eye(10))
+        return inverse, theta - self.sum_map.inverse(self.phi)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,28 +109,32 @@ class Penalty:
 
     map_: Map
     theta: FloatArray
-    """Where it pulls to (0 where it does not pull)."""
+    """Where it pulls to (0 where it does not pull); a possible body near by where it pulls to an impossible one."""
     damped: NDArray[np.bool_]
+    before: FloatArray
+    """(parameters,): the prior's values."""
+    spread: FloatArray
+    """(parameters, directions): times its transpose, the covariance of the values that the declared spread means."""
     root: FloatArray
-    """root root' is the covariance of theta that the declared spread means."""
-    inertias: tuple[tuple[Body, FloatArray], ...]
-    """Bodies that are pulled by divergence, and the prior's pseudo-inertia."""
+    """The same of what is pulled in theta itself: (theta, directions)."""
+    bodies: tuple[PulledBody, ...]
     smooth: FloatArray
     """(rows, theta): what is pulled to zero by priors of smoothness."""
 
     def value(self, theta: FloatArray) -> float:
-        """The penalty: |theta - prior|^2, and twice the divergence for bodies, which near the prior is |E|^2."""
+        """The penalty: |theta - prior|^2, and what bodies add to it that are not pulled in theta."""
         total = float(np.sum((theta - self.theta)[self._plain] ** 2) + np.sum((self.smooth @ theta) ** 2))
-        return total + sum(2 * log_det_divergence(m.forward(theta[s]), J0) for (m, _, s), J0 in self.inertias)
+        return total + sum(pulled.value(theta) for pulled in self.bodies)
 
     def rows(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """A and b with value(theta + d) = |A d + b|^2 + constant to second order: rows for a least-squares step."""
         blocks = [np.eye(len(theta))[self._plain], self.smooth]
         b = [(theta - self.theta)[self._plain], self.smooth @ theta]
-        for (m, _, s), J0 in self.inertias:
-            F, target = divergence_rows(m.forward(theta[s]), J0)
+        for pulled in self.bodies:
+            map_, _, ts = pulled.body
+            F, target = pulled.rows(theta)
             block = np.zeros((len(F), len(theta)))
-            block[:, s] = F @ m.jacobian(theta[s])
+            block[:, ts] = F @ map_.jacobian(theta[ts])
             blocks.append(block)
             b.append(target)
         return np.concatenate(blocks), np.concatenate(b)
@@ -90,17 +142,22 @@ class Penalty:
     def slope(self, theta: FloatArray) -> FloatArray:
         """Half the derivative of the part that is a function of p, with respect to p."""
         slope = np.zeros(len(self.map_.values))
-        for (m, ps, ts), J0 in self.inertias:
-            F, target = divergence_rows(m.forward(theta[ts]), J0)
-            slope[ps] = F.T @ target
+        for pulled in self.bodies:
+            F, target = pulled.rows(theta)
+            slope[pulled.body[1]] = F.T @ target
         return slope
+
+    def leverage(self, theta: FloatArray) -> FloatArray:
+        """(theta, directions): how half the penalty's slope changes when the prior is off by its spread."""
+        plain = self.root * self._plain[:, None] + self.smooth.T @ (self.smooth @ self.root)
+        return np.concatenate([plain, *(pulled.leverage(theta) for pulled in self.bodies)], axis=1)
 
     @property
     def _plain(self) -> NDArray[np.bool_]:
         """What is pulled in theta itself."""
         plain = self.damped.copy()
-        for (_, _, ts), _ in self.inertias:
-            plain[ts] = False
+        for pulled in self.bodies:
+            plain[pulled.body[2]] = False
         return plain
 
 
@@ -114,32 +171,42 @@ def build_penalty(
     """
     n = map_.size_theta
     theta, damped, root = np.zeros(n), np.zeros(n, dtype=bool), np.zeros((n, n))
-    inertias: list[tuple[Body, FloatArray]] = []
     if prior is None:
-        return Penalty(map_, theta, damped, root, (), np.zeros((0, n)))
+        return Penalty(
+            map_, theta, damped, map_.forward(theta), np.zeros_like(map_.jacobian(theta)), root, (), np.zeros((0, n))
+        )
     given = np.array([prior.values.get(name, np.nan) for name in names])
-    for body, ps, ts in map_.bodies:
-        stated = given[ps]
-        if not np.isfinite(stated).all():
-            continue
-        check_consistent(stated, "prior")
-        phi = stated if body.known_mass is None else stated * (body.known_mass / stated[0])
-        theta[ts], damped[ts] = body.inverse(phi), True
-        S = relative_spread(phi, prior.spread, mass_known=body.known_mass is not None)
-        root[ts, ts] = triangular(solve_columns(body.jacobian(theta[ts]), S).T).T
-        if prior.form == "divergence":
-            inertias.append(((body, ps, ts), pseudo_inertia(phi)))
     known = np.isfinite(given[map_.simple])
     at, value, positive = map_.at[known], given[map_.simple][known], map_.positive[known]
     if (value[positive] <= 0).any():
         raise PalpateError(f"a positive parameter cannot be {value[positive].min():.6g}")
     theta[at], damped[at] = np.where(positive, np.log(np.where(positive, value, 1.0)), value), True
     root[at, at] = prior.spread * np.where(positive, 1.0, np.abs(value))
+    bodies, drawn = list[PulledBody](), list[tuple[slice, FloatArray, FloatArray]]()
+    for one in map_.bodies:
+        body, ps, ts = one
+        stated, besides = given[ps], np.array([prior.besides.get(name, 0.0) for name in names[ps]])
+        if not np.isfinite(stated).all():
+            continue
+        check_consistent(stated, "prior")
+        mass = None if body.known_mass is None else body.known_mass + float(besides[0])
+        phi = stated if mass is None else stated * (mass / stated[0])
+        rest = phi - besides
+        off = relative_spread(phi, prior.spread, mass_known=mass is not None)
+        theta[ts], damped[ts] = body.inverse(rest if is_consistent(rest) else body.nearest(rest)), True
+        drawn.append((ps, rest, off))
+        if prior.form == "divergence" or besides.any():
+            bodies.append(PulledBody(one, replace(body, known_mass=mass), phi, besides, off, prior.form))
+        else:
+            root[ts, ts] = triangular(solve_columns(body.jacobian(theta[ts]), off).T).T
     smooth = np.zeros((0, n))
     if roughness is not None and len(roughness):
         smooth = prior.spread * roughness @ map_.jacobian(theta)
         root = np.asarray(np.hstack([root, prior.spread * np.linalg.pinv(smooth)]), dtype=float)
-    return Penalty(map_, theta, damped, root, tuple(inertias), smooth)
+    before, spread = map_.forward(theta), np.pad(map_.jacobian(theta) @ root, ((0, 0), (0, 10)))
+    for ps, rest, off in drawn:
+        before[ps], spread[ps] = rest, np.pad(off, ((0, 0), (spread.shape[1] - 10, 0)))
+    return Penalty(map_, theta, damped, before, spread, root, tuple(bodies), smooth)
 
 
 class Ending(Enum):
@@ -200,15 +267,22 @@ class Problem:
         """A and b with cost(theta + d) = |A d + b|^2 + constant to first order in A: J'b is half the gradient."""
         A = self.R[:, :-1] @ self.map_.jacobian(theta)
         b = self.R[:, :-1] @ self.map_.forward(theta) - self.R[:, -1]
+        pull, target = self.prior_rows(theta)
+        return np.concatenate([A, pull]), np.concatenate([b, target])
+
+    def prior_rows(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Those of `rows` that are the prior's: none without damping."""
         if self.damping == 0:
-            return A, b
-        pull, target = self.penalty.rows(theta)
-        return np.concatenate([A, self.damping * pull]), np.concatenate([b, self.damping * target])
+            return np.zeros((0, len(theta))), np.zeros(0)
+        A, b = self.penalty.rows(theta)
+        return self.damping * A, self.damping * b
 
     def curvature(self, theta: FloatArray) -> FloatArray:
         """What Gauss-Newton leaves out of half the Hessian: sum_k slope_k d2 p_k / d theta2."""
         b = self.R[:, :-1] @ self.map_.forward(theta) - self.R[:, -1]
-        slope = b @ self.R[:, :-1] + self.damping**2 * self.penalty.slope(theta)
+        slope = b @ self.R[:, :-1]
+        if self.damping > 0:
+            slope = slope + self.damping**2 * self.penalty.slope(theta)
         return self.map_.curvature(theta, slope)
 
 
@@ -216,7 +290,7 @@ def search(problem: Problem, start: FloatArray, *, polish: bool = True) -> Minim
     """Minimise the cost from a start; where the way leads to a body too thin for arithmetic, the start at the edge."""
     try:
         return _search(problem, start, polish=polish)
-    except np.linalg.LinAlgError:
+    except (np.linalg.LinAlgError, NotConsistent):
         return Minimum(_last_possible(problem.map_, start), problem.cost(start), 0, Ending.EDGE)
 
 
@@ -275,6 +349,57 @@ def _possible(map_: Map, theta: FloatArray) -> bool:
 def _last_possible(map_: Map, theta: FloatArray) -> FloatArray:
     """theta itself, or possible parameters beside it where rounding makes it impossible."""
     return theta if _possible(map_, theta) else map_.inverse(map_.nearest(map_.forward(theta)))
+
+
+def unconstrained(R: FloatArray) -> FloatArray:
+    """Plain least squares on the weighted factor of [Y | y]; zero where the motion never touches a column."""
+    X, y = R[:, :-1], R[:, -1]
+    scale = np.linalg.norm(X, axis=0)
+    scale[scale == 0] = 1.0
+    return least_squares(X / scale, y, rcond=1e-10) / scale
+
+
+def possible_fit(R: FloatArray, map_: Map, gap: float) -> tuple[FloatArray, FloatArray]:
+    """Possible parameters that minimise |R [-p; 1]|^2, and those that do among possible and impossible bodies.
+
+    Bodies are possible where their pseudo-inertias are positive definite, and in p that is a convex problem: Newton's
+    method with a barrier that is taken back tenfold at a time (Boyd & Vandenberghe 2004, section 11.3), here the
+    log-det divergence from a possible body near by. It ends inside, where the barrier still costs about `gap`.
+    """
+    free, p = ~map_.fixed, map_.values.copy()
+    for body, ps, _ in map_.bodies:
+        p[ps.start] = np.nan if body.known_mass is None else body.known_mass
+    X, y = R[:, :-1][:, free], R[:, -1] - R[:, :-1][:, ~free] @ p[~free]
+    p[free] = unconstrained(np.column_stack([X, y]))
+    plain, near, positive = p.copy(), map_.nearest(p), map_.simple[map_.positive]
+    if all(is_consistent(p[ps]) for _, ps, _ in map_.bodies):
+        for _, ps, _ in map_.bodies:
+            near[ps] = p[ps]
+        return near, plain
+    p, barrier = near, max(float(np.sum((X @ (near - plain)[free]) ** 2)), gap)
+    for _ in range(MOST_STEPS):
+        blocks, b = [np.zeros((len(positive), len(p)))], [p[positive] / near[positive] - 1]
+        blocks[0][np.arange(len(positive)), positive] = 1 / p[positive]
+        for _, ps, _ in map_.bodies:
+            block, target = divergence_rows(p[ps], pseudo_inertia(near[ps]))
+            blocks.append(np.zeros((16, len(p))))
+            blocks[-1][:, ps] = block
+            b.append(target)
+        F, root = np.concatenate(blocks)[:, free], np.sqrt(barrier)
+        A, left = np.concatenate([X, root * F]), np.concatenate([X @ p[free] - y, root * np.concatenate(b)])
+        scale = np.maximum(np.linalg.norm(A, axis=0), 1e-300)
+        move = -least_squares(A / scale, left) / scale
+        length = float(np.linalg.norm(F @ move))  # below one the next body is possible too
+        after = p.copy()
+        after[free] += move * min(1.0, 0.9 / max(length, 1e-300))
+        if not all(is_consistent(after[ps]) for _, ps, _ in map_.bodies):
+            break
+        p = after
+        if length < (0.1 if barrier > gap else 1e-6):
+            if barrier <= gap:
+                break
+            barrier = max(barrier / 10, gap)
+    return p, plain
 
 
 def _polish(
@@ -336,8 +461,8 @@ class Uncertainty:
     lags: int
     """... over so many neighbours."""
     pull: FloatArray
-    """(directions, theta): what a prior that is off by its declared spread does to u; times its transpose, the
-    covariance.
+    """(directions, directions of the prior): what a prior that is off by its declared spread does to u; times its
+    transpose, the covariance.
     """
     from_data: FloatArray
     """(rows, directions): J T^-1, the part of Q that the data made."""
@@ -401,14 +526,12 @@ def uncertainty(scores: FloatArray, information: FloatArray, problem: Problem, t
     """
     P = problem.map_.jacobian(theta)
     J = problem.R[:, :-1] @ P
-    A = problem.damping * problem.penalty.rows(theta)[0]
-    M = np.concatenate([J, A])
+    M = np.concatenate([J, problem.prior_rows(theta)[0]])
     scale, Q, s, Vt, known = _decomposed(M)
     whiten = Vt[known].T / s[known] / scale[:, None]
     influence = scores @ (P @ whiten)
     noise, lags = long_run(influence)
     noise = noise * (len(scores) / max(1, len(scores) - 1))
-    from_data, from_prior = Q[: len(J), known], Q[len(J) :, known]
     others = s[known, None] * Vt[known][:, ~problem.penalty.damped] * scale[~problem.penalty.damped]
     return Uncertainty(
         whiten=whiten,
@@ -416,8 +539,8 @@ def uncertainty(scores: FloatArray, information: FloatArray, problem: Problem, t
         information=(P @ whiten).T @ information @ (P @ whiten),
         noise=noise,
         lags=lags,
-        pull=from_prior.T @ (A @ problem.penalty.root),
-        from_data=from_data,
+        pull=problem.damping**2 * whiten.T @ problem.penalty.leverage(theta),
+        from_data=Q[: len(J), known],
         open_directions=Vt[~known].T,
         scale=scale,
         critical=critical_value((lags + 1) / max(1, len(scores))),

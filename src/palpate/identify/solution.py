@@ -18,18 +18,19 @@ from palpate.identify.problem import (
     Conditioning,
     Ending,
     Minimum,
-    Penalty,
     Prior,
     Problem,
     Uncertainty,
     build_penalty,
     conditioning,
     free_covariance,
+    possible_fit,
     search,
     uncertainty,
+    unconstrained,
 )
 from palpate.model import Model
-from palpate.physics.arrays import FloatArray, least_squares
+from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import (
     DRAWING_NAMES,
     DRAWING_UNITS,
@@ -98,6 +99,11 @@ class Estimate:
     attenuation: float = 0.0
     """What noise in the motion would have done to the value, had it not been taken out."""
 
+    @property
+    def moment(self) -> bool:
+        """Whether it is a moment of inertia, which cannot be negative; products can."""
+        return self.name.endswith(("Ixx", "Iyy", "Izz"))
+
     def wider(self, std: float, least: float = -np.inf) -> Estimate:
         """The same with an interval that holds a further standard deviation; least: of what cannot be less."""
         if self.ci95 is None:
@@ -158,7 +164,7 @@ class Solution:
         """With a further part (estimate -> standard deviation) of every interval."""
         positive = {name for name, p in self.model.parameters.items() if p.map == "positive"}
         estimates = (
-            replace(e, **{part: stds[e.name]}).wider(stds[e.name], 0.0 if e.name in positive else -np.inf)
+            replace(e, **{part: stds[e.name]}).wider(stds[e.name], 0.0 if e.name in positive or e.moment else -np.inf)
             for e in self.estimates
         )
         return replace(self, estimates=tuple(estimates))
@@ -215,11 +221,19 @@ def solve(
         )
         return replace(solution, warnings=(*solution.warnings, warning))
     p_free = unconstrained(R)
-    begin = starts(map_, penalty, p_free)
+
+    @cache
+    def covariance() -> FloatArray:
+        return free_covariance(compressed.scores(p_free), R)
+
+    impossible = sign_problems(model, p_free, covariance)
     damping = 0.0 if prior is None or prior.damping is None else prior.damping
     level = abs(float(R[-1, -1])) / np.sqrt(float(compressed.samples.sum()) * len(compressed.weights))
     problem = Problem(R, map_, penalty, damping, negligible=(NOTHING * level) ** 2)
-    if prior is not None and prior.damping is None:
+    begin, beyond = starts(problem, p_free)
+    if beyond is not None:  # no search in theta ends at the edge of possible bodies
+        minimum = Minimum(begin[0], problem.cost(begin[0]), 0, Ending.EDGE if impossible else Ending.FLAT)
+    elif prior is not None and prior.damping is None:
         problem, minimum = solve_automatic(problem, compressed, level, prior.spread, begin)
     else:
         minimum = search(problem, min(begin, key=problem.cost))
@@ -231,13 +245,10 @@ def solve(
     unsure = uncertainty(compressed.scores(p), compressed.information(), problem, minimum.theta)
     converged = minimum.ending in (Ending.CONVERGED, Ending.FLAT)
     estimates = _report(model, problem, minimum.theta, unsure, converged=converged)
-
-    @cache
-    def covariance() -> FloatArray:
-        return free_covariance(compressed.scores(p_free), R)
-
     if minimum.ending is Ending.FLAT and not problem.damping:
-        estimates = widened_at_the_edge(estimates, map_, p, covariance(), unsure.critical)
+        apart = np.zeros(len(p)) if beyond is None else beyond - p
+        estimates = widened_at_the_edge(estimates, map_, p, apart, covariance(), unsure.critical)
+    estimates = tuple(map(_told_from_zero, estimates))
     if compressed.noise is not None:
         estimates = _attenuated(estimates, model, problem, replace(compressed, noise=None), minimum.theta)
     return Solution(
@@ -249,7 +260,7 @@ def solve(
         conditioning=condition,
         ending=minimum.ending,
         steps=minimum.steps,
-        impossible=sign_problems(model, p_free, covariance),
+        impossible=impossible,
         warnings=_warnings(minimum, condition, unsure, contradictions(map_, p_free, covariance, estimates)),
     )
 
@@ -259,12 +270,17 @@ def _report(
 ) -> tuple[Estimate, ...]:
     """Estimates in the words of a drawing: mass, centre of mass, inertia; then everything else as it is.
 
+    The pull is what a prior does that is off by its declared spread, or what half the lambda changes if that is more.
     Identified means more than 99 % from data and a pull below half a standard deviation (Design, Uncertainty). Where
     the search did not converge or pieces are too few to know the noise, nothing is identified.
     """
     map_, penalty = problem.map_, problem.penalty
     p, P = map_.forward(theta), map_.jacobian(theta)
-    before, spread = map_.forward(penalty.theta), map_.jacobian(penalty.theta) @ penalty.root
+    halved = np.zeros(len(p))
+    if problem.damping > 0 and penalty.damped.any():
+        weaker = search(problem.with_damping(problem.damping / 2), theta)
+        halved = np.abs(_as_drawn(map_, map_.forward(weaker.theta)) - _as_drawn(map_, p))
+    before, spread = penalty.before.copy(), penalty.spread.copy()
     names, units = list(model.parameters), [q.unit for q in model.parameters.values()]
     has_prior, size = np.zeros(len(p), dtype=bool), np.full(len(p), np.inf)
     has_prior[map_.simple] = penalty.damped[map_.at]
@@ -276,6 +292,7 @@ def _report(
         prefix = names[ps.start].removesuffix("m")  # "" or the element's name and a dot
         names[ps], units[ps] = [prefix + n for n in DRAWING_NAMES], list(DRAWING_UNITS)
     noise, pull, share, is_open = unsure.of(P)
+    pull = np.maximum(pull, halved)
     half = np.hypot(unsure.critical * noise, 1.96 * pull)
     prior_std = np.linalg.norm(spread, axis=1)
     unknown = is_open | (unsure.critical * noise > VAGUE * size) | (not (unsure.enough and converged))
@@ -304,6 +321,14 @@ def _report(
             )
         )
     return tuple(estimates)
+
+
+def _as_drawn(map_: Map, p: FloatArray) -> FloatArray:
+    """The parameters with centres of mass in place of first moments."""
+    drawn = p.copy()
+    for _, ps, _ in map_.bodies:
+        drawn[ps] = drawing_values(p[ps])
+    return drawn
 
 
 def _attenuated(
@@ -350,10 +375,19 @@ class CurvePoint:
     """Square root of the prior's penalty."""
 
 
-def starts(map_: Map, penalty: Penalty, unconstrained: FloatArray) -> list[FloatArray]:
-    """Where to begin: the possible parameters nearest to the unconstrained fit, and the prior where there is one."""
-    data = map_.inverse(map_.nearest(unconstrained))
-    return [np.where(penalty.damped, penalty.theta, data), data] if penalty.damped.any() else [data]
+def starts(problem: Problem, p_free: FloatArray) -> tuple[list[FloatArray], FloatArray | None]:
+    """Where to begin, and what the data alone ask for where that is no possible body.
+
+    With a prior, there or at possible parameters near the unconstrained fit; without, at the best possible ones.
+    """
+    map_, penalty = problem.map_, problem.penalty
+    if penalty.damped.any():
+        data = map_.inverse(map_.nearest(p_free))
+        return [np.where(penalty.damped, penalty.theta, data), data], None
+    p, plain = possible_fit(problem.R, map_, problem.negligible)
+    beyond = float(np.sum((problem.R[:, :-1] @ (p - plain)) ** 2)) > 10 * problem.negligible
+    thin = any((p[ps] != plain[ps]).any() for _, ps, _ in map_.bodies)
+    return [map_.inverse(p)], plain if beyond and thin else None
 
 
 def solve_automatic(
@@ -389,9 +423,16 @@ def damping_curve(problem: Problem, start: FloatArray) -> tuple[CurvePoint, ...]
 
 
 def widened_at_the_edge(
-    estimates: tuple[Estimate, ...], map_: Map, p: FloatArray, covariance: FloatArray, critical: float
+    estimates: tuple[Estimate, ...],
+    map_: Map,
+    p: FloatArray,
+    apart: FloatArray,
+    covariance: FloatArray,
+    critical: float,
 ) -> tuple[Estimate, ...]:
-    """Estimates with at least the noise of the unconstrained fit: its covariance, given what is known."""
+    """Estimates with at least the noise of the unconstrained fit (its covariance, given what is known), or what lies
+    between it and p (`apart`) where errors of geometry lead it further than noise would.
+    """
     J, size, known = np.eye(len(p)), np.full(len(p), np.inf), np.flatnonzero(map_.fixed)
     for _, ps, _ in map_.bodies:
         J[ps, ps], size[ps] = drawing_jacobian(p[ps]), natural_size(p[ps])
@@ -400,7 +441,7 @@ def widened_at_the_edge(
         covariance = covariance - across @ np.linalg.pinv(across[known]) @ across.T
     wider: list[Estimate] = []
     for i, (e, j) in enumerate(zip(estimates, J, strict=True)):
-        noise = float(np.sqrt(max(j @ covariance @ j, 0.0)))
+        noise = max(float(np.sqrt(max(j @ covariance @ j, 0.0))), abs(float(j @ apart)))
         if e.status.closed and noise > e.noise:
             half = float(np.hypot(critical * noise, 1.96 * e.pull))
             e = replace(e, noise=noise, ci95=(e.value - half, e.value + half))
@@ -408,6 +449,13 @@ def widened_at_the_edge(
                 e = replace(e, ci95=None, status=Status.NOT_IDENTIFIABLE)
         wider.append(e)
     return tuple(wider)
+
+
+def _told_from_zero(e: Estimate) -> Estimate:
+    """A moment of inertia whose interval reaches zero is uncertain, however small it is beside the body."""
+    if e.status is not Status.IDENTIFIED or not e.moment or e.ci95 is None or e.ci95[0] > 0:
+        return e
+    return replace(e, status=Status.UNCERTAIN, ci95=(0.0, e.ci95[1]))
 
 
 def contradictions(
@@ -439,14 +487,6 @@ def contradictions(
             sign = ", other sign" if value * e.prior < 0 else ""
             messages.append(f"{e.name} = {value:.4g} {e.unit} (prior {e.prior:.4g} +- {e.prior_std:.2g}{sign})")
     return messages
-
-
-def unconstrained(R: FloatArray) -> FloatArray:
-    """Plain least squares on the weighted factor of [Y | y]; zero where the motion never touches a column."""
-    X, y = R[:, :-1], R[:, -1]
-    scale = np.linalg.norm(X, axis=0)
-    scale[scale == 0] = 1.0
-    return least_squares(X / scale, y, rcond=1e-10) / scale
 
 
 def sign_problems(model: Model, p: FloatArray, covariance: Callable[[], FloatArray]) -> tuple[Finding, ...]:

@@ -498,8 +498,8 @@ class PriorPart(Part):
 
     one_of = ("inertia_com", "shape")
     of: Literal["handle", "body", "whole"] | None = optional(
-        "what these numbers describe: the handle (stage: handle), the body, or the whole with its handles; handles are "
-        "then added or subtracted. If absent: what the model describes",
+        "what these numbers and their spread describe: the handle (stage: handle), the body, or the whole with its "
+        "handles. If absent: what the model describes",
         "whole",
     )
     mass: q.Mass = key("mass, kg", "0.9 kg", gt=0)

@@ -548,7 +548,7 @@ def prior_of(experiment: Experiment[Any]) -> Prior | None:
 
 
 def _prior_of_part(experiment: Experiment[Any], prior: Prior, handles: Handles, frames: Sequence[FloatArray]) -> Prior:
-    """What the drawing shows -> the part that the model describes, with the handles behind the sensors."""
+    """The prior with what it shows besides the part that the model describes: the handles behind the sensors."""
     config, of = experiment.config, experiment.config.prior.of
     if of in (None, config.model_of) or not frames:
         return prior
@@ -559,14 +559,13 @@ def _prior_of_part(experiment: Experiment[Any], prior: Prior, handles: Handles, 
     if not handles.known or weights:
         wrong = f"a prior of the {of} cannot be turned into one of the {config.model_of} without the handles' inertia"
         raise experiment.problem("prior.of", wrong, "give handle as a file, or the other numbers")
-    sign = 1.0 if config.model_of == "whole" else -1.0
-    pairs = zip(handles.phis, frames, strict=False)
-    phi = np.array([prior.values[name] for name in PHI_NAMES])
-    phi = phi + sign * sum(move_phi(h, T[:3, :3], T[:3, 3]) for h, T in pairs if h is not None)
-    what = f"the prior of the {of}, turned into one of the {config.model_of}, is not a possible body"
-    with experiment.at("prior"):
-        check_consistent(phi, what)
-    return replace(prior, values=dict(zip(PHI_NAMES, phi.tolist(), strict=True)))
+    pairs = [(h, T) for h, T in zip(handles.phis, frames, strict=False) if h is not None]
+    phi = np.sum([move_phi(h, T[:3, :3], T[:3, 3]) for h, T in pairs], axis=0)
+    if of == "whole" and prior.values["m"] <= phi[0]:
+        wrong = f"the handles weigh {phi[0]:.3g} kg, the whole with them only {prior.values['m']:.3g} kg"
+        raise experiment.problem("prior.mass", wrong, "check both, or write of: body if the handles are not in it")
+    phi = phi if of == "whole" else -phi
+    return replace(prior, besides=dict(zip(PHI_NAMES, phi.tolist(), strict=True)))
 
 
 def _mass(experiment: Experiment[Any], handles: Handles) -> float | None:
