@@ -42,6 +42,7 @@ MISFITS: Sequence[Misfit] = (
     Misfit("gate, clean", GATE),
     Misfit("gate, coloured noise", GATE, (gates.coloured,)),
     Misfit("handle, clean", HANDLE),
+    Misfit("handle, coloured noise", HANDLE, (handles.coloured,)),
     Misfit("Stribeck friction", GATE, (gates.stribeck,), ("friction-speed",)),
     Misfit("hysteretic spring", GATE, (gates.hysteresis,), ("memory",)),
     Misfit("Bouc-Wen spring", GATE, (gates.bouc_wen,), ("memory",)),
@@ -53,6 +54,7 @@ MISFITS: Sequence[Misfit] = (
     Misfit("slow amplifier", GATE, (gates.slow_amplifier,), ("lag", "delay")),
     Misfit("late torque", GATE, (gates.delayed,), ("lag", "delay")),
     Misfit("play", GATE, (gates.play,), ("play",)),
+    Misfit("friction that warms up", GATE, (gates.warming,), ("friction-time",), ("b_c",)),
     Misfit("drift of the zero", GATE, (gates.drift,), ("drift",)),
     Misfit("another hand", GATE, (gates.another_hand,), ("unexplained", "touched", "outlying")),
     Misfit("torque of the wrong sign", GATE, (gates.backwards,), ("sign",)),
@@ -73,6 +75,7 @@ MISFITS: Sequence[Misfit] = (
     Misfit("door, track arm", DOOR, (doors.track_arm,), ("force-position", "damping-direction", "damping-position")),
     Misfit("door, stand-offs", DOOR, (doors.stand_offs,), ("force-position", "damping-direction", "damping-position")),
     Misfit("wheelbarrow, clean", BARROW),
+    Misfit("wheelbarrow, whole", BARROW, (barrows.as_whole,)),
     Misfit("wheelbarrow, coloured noise", BARROW, (barrows.coloured,)),
     Misfit("wheelbarrow, dry bearing", BARROW, (barrows.dry_bearing,), ("friction",)),
     Misfit("wheelbarrow, heavy wheel", BARROW, (barrows.heavy_wheel,), ("inertia",)),
@@ -95,6 +98,8 @@ class Outcome:
     """Causes in the order in which they are told."""
     outside: dict[str, float]
     """Identified number -> distance from the truth in half widths of its interval."""
+    holds: dict[str, bool]
+    """Number with an interval -> whether the truth is inside."""
     refused: str = ""
 
 
@@ -116,13 +121,17 @@ def _outcome(misfit: Misfit, seed: int) -> Outcome:
         try:
             result = run_experiment(read_experiment(path))
         except PalpateError as error:
-            return Outcome(False, (), {}, str(error))
+            return Outcome(False, (), {}, {}, str(error))
     outside: dict[str, float] = {}
+    holds: dict[str, bool] = {}
     for name, entry in result.data["parameters"].items():
-        if name in truth and name not in misfit.without and entry["status"] == "identified":
-            low, high = entry["ci95"]
+        if name not in truth or name in misfit.without or entry["ci95"] is None:
+            continue
+        low, high = entry["ci95"]
+        holds[name] = low <= truth[name] <= high
+        if entry["status"] == "identified":
             outside[name] = (entry["value"] - truth[name]) / max((high - low) / 2, 1e-300)
-    return Outcome(result.passed, tuple(f.cause for f in result.findings), outside)
+    return Outcome(result.passed, tuple(f.cause for f in result.findings), outside, holds)
 
 
 def confident_and_wrong(outcome: Outcome) -> bool:
@@ -163,4 +172,17 @@ def table(runs: Sequence[Run]) -> str:
         f"Confident wrong numbers: {wrong} of {total} recordings. The right cause is named first in {named} of "
         f"{misfits}. False alarms: {alarms} of {clean} recordings in which nothing is wrong.",
     ]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *_coverage(runs)])
+
+
+def _coverage(runs: Sequence[Run]) -> list[str]:
+    """How often the total interval holds the truth where nothing is wrong, by object and number."""
+    counts: dict[tuple[str, str], list[bool]] = {}
+    for m in (m for m in MISFITS if not m.causes):
+        kind = m.name.split(",")[0]
+        for name, inside in (pair for r in runs for pair in r.outcomes[m.name].holds.items()):
+            counts.setdefault((kind, name), []).append(inside)
+    lines = ["Total intervals that hold the truth where nothing is wrong:", "", "| object | number | inside |"]
+    lines.append("|---|---|---|")
+    lines += [f"| {kind} | {name} | {sum(x)} of {len(x)} |" for (kind, name), x in counts.items()]
+    return lines

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import least_squares
+from scipy.signal import lfilter
 
 from palpate.errors import PalpateError
 from palpate.identify import (
@@ -22,7 +23,7 @@ from palpate.identify import (
     solve,
     weakest_direction,
 )
-from palpate.identify.problem import Ending, build_penalty, possible_fit, unconstrained
+from palpate.identify.problem import Ending, Problem, build_penalty, possible_fit, uncertainty, unconstrained
 from palpate.identify.solution import Solution, Status, damping_curve
 from palpate.model import load_object
 from palpate.physics.inertia import (
@@ -40,6 +41,7 @@ from palpate.physics.inertia import (
     relative_spread,
     solid_cylinder,
 )
+from palpate.physics.maps import build_map
 from palpate.physics.motion import Motion
 from palpate.twin.handle import off_by, random_handle
 from tests.test_identify import EVERYTHING, SIGMA, Case
@@ -316,3 +318,30 @@ def test_a_fold_in_which_nothing_moves_does_not_end_the_cross_validation() -> No
     noise[: len(noise) // 4] = 1e6 * np.eye(size)
     solution = solve(compressed)
     assert np.isfinite(cross_validate(replace(compressed, noise=noise), solution)).all()
+
+
+@pytest.mark.parametrize("memory", [0, 100])
+@pytest.mark.parametrize("visits", [1, 3])
+def test_intervals_hold_for_zones_visited_once_and_for_slow_noise(visits: int, memory: int) -> None:
+    """Of plain least squares: columns that are slow, quick, and there in few pieces only; 20 samples a piece."""
+    rng, held = np.random.default_rng([visits, memory]), []
+    for _ in range(150):
+        n, pieces = 2000, 100
+        slow = lfilter([1], [1, -np.exp(-1 / 100)], rng.normal(size=(n, 2)), axis=0)
+        zone = np.zeros((n, 1))
+        for first in np.linspace(5, 80, visits).astype(int):
+            zone[20 * first : 20 * (first + 4)] = 1 + 0.3 * rng.normal(size=(80, 1))
+        X = np.hstack([np.ones((n, 1)), slow, rng.normal(size=(n, 2)), zone])
+        a = np.exp(-1 / memory) if memory else 0.0
+        e = rng.normal(size=n) + lfilter([np.sqrt(1 - a * a)], [1, -a], rng.normal(size=n + 2000))[2000:]
+        p, *_ = np.linalg.lstsq(X, e, rcond=None)
+        map_ = build_map(["free"] * X.shape[1])
+        problem = Problem(np.linalg.qr(np.column_stack([X, e]))[1], map_, build_penalty(None, (), map_), 0.0)
+        parts = X.reshape(pieces, -1, X.shape[1])
+        scores = np.einsum("bnk,bn->bk", parts, (e - X @ p).reshape(pieces, -1))
+        unsure = uncertainty(scores, np.einsum("bni,bnj->bij", parts, parts), problem, p)
+        noise, *_ = unsure.of(np.eye(X.shape[1]))
+        held.append(np.abs(p) < unsure.critical * noise)
+    share = np.mean(held, axis=0)
+    assert (share[1:] > 0.88).all(), share  # the constant takes the slow noise upon itself
+    assert share[0] > 0.75

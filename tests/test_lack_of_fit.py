@@ -24,7 +24,8 @@ from tests.oracles import handles_of_other_make as handles
 
 SOME = {
     *("gate, clean", "gate, coloured noise", "Stribeck friction", "hysteretic spring", "quadratic drag"),
-    *("soft adapter", "drift of the zero", "another hand", "handle, gain of a channel"),
+    *("soft adapter", "drift of the zero", "another hand", "handle, gain of a channel", "play", "door, leaning hinge"),
+    *("friction that warms up", "handle, dead channel", "handle, hum", "handle, drift"),
 }
 
 
@@ -57,6 +58,30 @@ def test_compliance_and_lag_are_measured(effect: handles.Effect, tmp_path: Path)
     for name in ("m", "Ixx", "Iyy"):
         e = fit.solution[name]
         assert abs(e.value + best.shift[name] - truth[name]) < 0.1 * abs(e.value - truth[name])
+
+
+@pytest.mark.parametrize("effect", [handles.soft_adapter, handles.slow_amplifier])
+def test_compliance_and_lag_are_taken_out(effect: handles.Effect, tmp_path: Path) -> None:
+    path, truth = handles.write(tmp_path, 0, effect, keys="compensate: true\n")
+    result = run_experiment(read_experiment(path))
+    assert result.passed
+    assert not any(f.cause in ("compliance", "lag") for f in result.findings)
+    assert result.data["compensation"]["square_s2"] != 0
+    for name in ("m", "c_z", "Ixx", "Iyy"):
+        low, high = result.data["parameters"][name]["ci95"]
+        assert low < truth[name] < high
+        assert high - low < 2e-3 * abs(truth[name])
+
+
+def test_the_interval_holds_what_parts_of_the_data_say(tmp_path: Path) -> None:
+    """Friction that falls while the hinge warms up is one number in the first half and another in the second."""
+    path, truth = gates.write(tmp_path, 3, gates.warming)
+    result = run_experiment(read_experiment(path))
+    assert result.findings[0].cause == "friction-time"
+    assert any(x["parameter"] == "b_c" for x in result.data["lack_of_fit"]["parts"])
+    entry = result.data["parameters"]["b_c"]
+    assert entry["model"] > 2 * entry["noise"]
+    assert entry["ci95"][1] > 0.9 * truth["b_c"]
 
 
 def test_a_lack_is_the_difference_of_two_least_squares_fits() -> None:

@@ -225,6 +225,12 @@ def play(run: Run) -> Run:
     return replace(run, seen=run.seen + size / 2 * side)
 
 
+def warming(run: Run) -> Run:
+    """Dry friction that falls by 25 to 40 % while the hinge warms up."""
+    less = run.rng.uniform(0.25, 0.4) * (1 - np.exp(-np.maximum(run.t - STILL_S, 0) / 25))
+    return replace(run, torque=run.torque - less * run.gate.b_c * run.held)
+
+
 def drift(run: Run) -> Run:
     """A zero that wanders over tens of seconds, by 1 to 3 N m."""
     u = run.t / run.t[-1]

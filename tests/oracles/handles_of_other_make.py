@@ -146,6 +146,14 @@ def _save(path: Path, names: list[str], t: Array, x: Array) -> None:
 # --- what may be wrong ------------------------------------------------------------------------------------------------
 
 
+def coloured(run: Run) -> Run:
+    """No fault: noise of the load cell with a memory of a second or so, twice the white one."""
+    a = np.exp(-1 / (RATE_HZ * run.rng.uniform(0.3, 2.0)))
+    size = 2 * np.repeat([NOISE["force"], NOISE["moment"]], 3)
+    x = lfilter([np.sqrt(1 - a * a)], [1, -a], run.rng.normal(size=run.wrench.shape), axis=0)
+    return replace(run, wrench=run.wrench + size * x)
+
+
 def slow_amplifier(run: Run) -> Run:
     """A low-pass of first order at 10 to 30 Hz in all six channels."""
     return replace(run, wrench=_filtered(run.wrench, [1.0], [1 / (2 * np.pi * run.rng.uniform(10, 30)), 1.0]))

@@ -69,7 +69,7 @@ FOLLOWS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(lacking.CAUSES, ("carry-over", "noise", "bandwidth", "zero-drift", "rest")),
 }
 """Where one cause is established, findings that follow from it are not repeated: cause -> those."""
-SYMPTOMS = ("carry-over", "misfit", "search", "unknown", "delay")
+SYMPTOMS = ("carry-over", "misfit", "search", "unknown", "replay", "delay")
 """What many causes do: a cause that is named stands before them."""
 MADE_BY_ANYTHING = ("placement",)
 """Whatever is wrong with an instrument makes the IMU look misplaced."""

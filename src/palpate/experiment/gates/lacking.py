@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from palpate.experiment.stage.fit import natural_sizes
-from palpate.experiment.stage.lack import PARTS, UNEXPLAINED, leaning_part
+from palpate.experiment.stage.lack import PARTS, UNEXPLAINED, LackOfFit, leaning_part
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify.effects import Lack
@@ -29,20 +29,11 @@ def lacking(case: Case) -> Iterator[Finding]:
     unit = case.model.mechanism.rows[row].unit
     beside = f"the fit leaves {lack.left[row]:.2g} {unit} where the instruments' noise leaves {lack.noise[row]:.2g}"
     if not lack.significant:
-        if lack.times[row] > UNEXPLAINED:
-            name = case.model.mechanism.rows[row].name
-            evidence = f"{beside}, and no effect that is looked for explains it"
-            if lack.parts:
-                evidence += f"; the numbers differ between parts of the data, {_apart(case, lack.parts[0])}"
-            remedy = "look at the residuals on the page: did somebody touch the object?"
-            wrench = case.fit.rows()[:, row, -1]
-            much = lack.times[row] > LOUD and lack.left[row] > MUCH * float(np.std(wrench))
-            yield Finding("unexplained", evidence, name, remedy, Severity.FATAL if much else Severity.WARNING)
+        yield from _without_a_name(case, lack, row, beside)
         return
     best = lack.significant[0]
     words, remedy = WORDS[best.effect.cause](case, best)
-    instruments = {n for e in case.model.elements if e.instrument for n in case.model.names_of(e)}
-    sizes = natural_sizes(case.solution).tolist()
+    instruments, sizes = _instruments(case), natural_sizes(case.solution).tolist()
     moved: list[str] = []
     for e, size in zip(case.solution.estimates, sizes, strict=True):
         by, size = best.shift[e.name], abs(e.value) if np.isinf(size) else size
@@ -56,12 +47,34 @@ def lacking(case: Case) -> Iterator[Finding]:
     yield Finding(best.effect.cause, evidence, best.effect.place, remedy, severity)
 
 
+def _without_a_name(case: Case, lack: LackOfFit, row: int, beside: str) -> Iterator[Finding]:
+    """Where no effect explains what is left: numbers that differ between parts of the data, or how much it is."""
+    for x in lack.parts:
+        e = case.solution[x.effect.place]
+        if abs(float(x.coefficients[0])) > MOVED * abs(e.value) and e.name not in _instruments(case):
+            evidence = f"parts of the data do not agree: {_apart(case, x)}; the interval holds both"
+            yield Finding(
+                "parts", evidence, e.name, "look what differs between them: warmth, wear, somebody who helped"
+            )
+            break
+    if lack.times[row] > UNEXPLAINED:
+        evidence = f"{beside}, and no effect that is looked for explains it"
+        much = lack.times[row] > LOUD and lack.left[row] > MUCH * float(np.std(case.fit.rows()[:, row, -1]))
+        name, severity = case.model.mechanism.rows[row].name, Severity.FATAL if much else Severity.WARNING
+        remedy = "look at the residuals on the page: did somebody touch the object?"
+        yield Finding("unexplained", evidence, name, remedy, severity)
+
+
+def _instruments(case: Case) -> set[str]:
+    return {n for e in case.model.elements if e.instrument for n in case.model.names_of(e)}
+
+
 def _apart(case: Case, lack: Lack) -> str:
     """One number in two parts of the data, in words."""
     e, by = case.solution[lack.effect.place], float(lack.coefficients[0])
     first, second = PARTS[lack.effect.cause].split(" and ")
     one = e.value + lack.shift[e.name]
-    return f"{e.name} most: {one + by:.3g} {e.unit} {first}, {one:.3g} {second}"
+    return f"{e.name} is {one + by:.3g} {e.unit} {first}, {one:.3g} {second}"
 
 
 def leaning(case: Case) -> Iterator[Finding]:
@@ -126,6 +139,11 @@ def _force(_: Case, lack: Lack) -> tuple[str, str]:
 def _friction_position(_: Case, lack: Lack) -> tuple[str, str]:
     text = f"type: hysteresis, name: rubbing, acts_on: {lack.effect.place}"
     return "is dry friction that depends on the position", f"look whether it rubs somewhere, or {_element(text)}"
+
+
+def _friction_time(_: Case, lack: Lack) -> tuple[str, str]:
+    del lack
+    return "is dry friction that changes while it is moved", "move it until it is warm, or make the recording shorter"
 
 
 def _damping_position(_: Case, lack: Lack) -> tuple[str, str]:
@@ -223,6 +241,7 @@ WORDS: Mapping[str, Words] = {
     "memory": _memory,
     "force-position": _force,
     "friction-position": _friction_position,
+    "friction-time": _friction_time,
     "damping-position": _damping_position,
     "inertia-position": _inertia_position,
     "lag": _lag,
@@ -232,4 +251,4 @@ WORDS: Mapping[str, Words] = {
     "play": _play,
 }
 """Cause -> what it is, and what helps."""
-CAUSES = (*WORDS, "unexplained")
+CAUSES = (*WORDS, "parts", "unexplained")

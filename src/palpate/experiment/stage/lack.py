@@ -308,6 +308,7 @@ def _along(fit: Fit, name: str) -> Iterator[Effect]:
 
     for v_s in np.quantile(np.abs(speed[moving]), SPEEDS).tolist():
         yield effect("friction-speed", sign * np.exp(-((speed / v_s) ** 2)), shape=v_s)
+    yield effect("friction-time", *(sign * wave for wave in _waves(inputs.times_s)))
     yield effect("drag", speed * np.abs(speed))
     yield effect("damping-direction", np.abs(speed))
     low, high = np.quantile(position[moving], [0.005, 0.995])
@@ -347,6 +348,12 @@ def _play(fit: Fit) -> Iterator[Lack]:
     yield Lack(effect, share, evidence, np.ones(1), np.zeros(1), {e.name: 0.0 for e in fit.solution.estimates})
 
 
+def _waves(t: FloatArray) -> FloatArray:
+    """(waves, samples): slow ones over the time."""
+    u = np.pi * (t - t[0]) / max(float(t[-1] - t[0]), 1e-9)
+    return np.array([np.cos(i * u) for i in range(1, int(np.clip((t[-1] - t[0]) / SLOW_S, 1, WAVES)) + 1)])
+
+
 def _stores(inputs: Inputs) -> bool:
     return any(e.stores for e in inputs.model.elements)
 
@@ -383,14 +390,12 @@ def late(fit: Fit) -> FloatArray:
 
 def _of_instruments(fit: Fit) -> Iterator[Effect]:
     """What load cells, amplifiers and adapters may do."""
-    inputs, t = fit.inputs, fit.inputs.times_s
+    inputs = fit.inputs
     first, second = late(fit)
     yield Effect("lag", "", 0.0, first[None])
     yield Effect("compliance", "", 0.0, second[None])
     _, wrench = of_all_samples(fit)
-    u = np.pi * (t - t[0]) / max(float(t[-1] - t[0]), 1e-9)
-    count = int(np.clip((t[-1] - t[0]) / SLOW_S, 1, WAVES))
-    waves = np.array([np.cos(i * u) for i in range(1, count + 1)])
+    waves = _waves(inputs.times_s)
     for j, row in enumerate(inputs.mechanism.rows):
         yield Effect("drift", row.name, 0.0, waves[:, None], only=j)
         if len(wrench) > 1:
