@@ -25,6 +25,13 @@ _LARGEST_TURN_RAD = 0.05
 """Markers whose noise alone turns the body by more than this (standard deviation) lie on a line."""
 _THINNEST = 0.01
 """Width of a cloud over its length below which it is a line, whatever the noise."""
+_NEWTON_STEPS = 30
+_DOUBLE = 1e-9
+"""(s1 + s2) (s2 + s3) (s3 + s1), for a norm of one, below which the largest root counts as double: the SVD decides."""
+_LAST_STEP = 1e-8
+"""Newton's method squares the error: after a step of this size nothing is left of it."""
+_EXACT = 1e-12
+"""Departure from a rotation matrix, of which errors of I only stretch R, beyond which the SVD decides."""
 _FEWEST_TO_DOUBT_ONE = 4
 """Markers of which one may be taken away."""
 _LEAST_SHOWN = 1e-3
@@ -173,12 +180,75 @@ def _align_block(p: FloatArray, cloud: FloatArray, weights: FloatArray | None, n
 def nearest_rotations(moments: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Rotations R (n, 3, 3) that maximise tr(R' H) for moments H (n, 3, 3), with s2 + s3 and s1 of H, both (n,).
 
-    s are the singular values, the last with the sign of det H; s2 + s3 = 0 where R is not unique.
+    s are the singular values, the last with the sign of det H; s2 + s3 = 0 where R is not unique. With I = s1 + s2 +
+    s3, the largest root of (x^2 - |H|^2)^2 - 8 x det H - 4 |cof H|^2 (Horn 1987, J. Opt. Soc. Am. A 4:629, there as
+    an eigenvalue), II = s1 s2 + s2 s3 + s3 s1 and III = det H, the theorem of Cayley and Hamilton gives
+    R (I II - III) = I cof H + (I^2 - II) H - H H'H. Where the cloud is so thin that rounding errors show, the SVD
+    decides.
     """
-    U, s, V = np.linalg.svd(np.nan_to_num(moments))
+    scale = np.sqrt((moments * moments).sum(axis=(1, 2)))
+    size = np.where(scale > 0, scale, 1.0)
+    H = np.ascontiguousarray(moments.transpose(1, 2, 0)) / size
+    cof = _cofactors(H)
+    det = (H[0] * cof[0]).sum(axis=0)
+    minors = (cof * cof).sum(axis=(0, 1))
+    I = _largest_root(det, minors)
+    II = (I * I - 1.0) / 2
+    below = I * II - det
+    stretched = I * cof + (I * I - II) * H - _product(H, _product(H.swapaxes(0, 1), H))
+    R = stretched / np.where(below > _DOUBLE, below, 1.0)
+    departure = np.abs(_product(R.swapaxes(0, 1), R) - np.eye(3)[:, :, None]).max(axis=(0, 1))
+    s1 = _largest_singular(det, minors)
+    smallest = I - s1
+    weak = ~((departure < _EXACT) & (below > _DOUBLE))
+    if weak.any():
+        R[:, :, weak], smallest[weak] = _by_svd(H[:, :, weak])
+    return np.ascontiguousarray(R.transpose(2, 0, 1)), np.where(scale > 0, smallest * size, 0.0), s1 * size
+
+
+def _product(A: FloatArray, B: FloatArray) -> FloatArray:
+    """A B for stacks (3, 3, n): component arrays are contiguous, which small matrix products are not."""
+    total = A[:, 0, None] * B[None, 0]
+    total += A[:, 1, None] * B[None, 1]
+    total += A[:, 2, None] * B[None, 2]
+    return total
+
+
+def _cofactors(H: FloatArray) -> FloatArray:
+    """cof H: rows are cross products of the rows of H."""
+    a, b = H[[1, 2, 0]], H[[2, 0, 1]]
+    return a[:, [1, 2, 0]] * b[:, [2, 0, 1]] - a[:, [2, 0, 1]] * b[:, [1, 2, 0]]
+
+
+def _largest_root(det: FloatArray, minors: FloatArray) -> FloatArray:
+    """Largest root of (x^2 - 1)^2 - 8 x det - 4 minors, by Newton's method from above: it descends and cannot miss."""
+    # from II^2 = minors + 2 x det and x <= sqrt(3); exact where det = 0
+    x = np.sqrt(1.0 + 2 * np.sqrt(minors + (2 * np.sqrt(3.0)) * np.maximum(det, 0.0)))
+    for _ in range(_NEWTON_STEPS):
+        y = x * x - 1.0
+        slope = 4 * x * y - 8 * det
+        step = (y * y - 8 * x * det - 4 * minors) / np.where(slope > 8 * _DOUBLE, slope, 1.0)
+        x -= step
+        if np.abs(step).max(initial=0.0) < _LAST_STEP:
+            break
+    return x
+
+
+def _largest_singular(det: FloatArray, minors: FloatArray) -> FloatArray:
+    """s1 of matrices of norm one: the root of x^3 - x^2 + minors x - det^2, x = s1^2, by its cosine."""
+    p = np.maximum(1.0 - 3 * minors, 0.0)
+    q = 1.0 - 4.5 * minors + 13.5 * det * det
+    cosine = np.clip(q / np.maximum(p * np.sqrt(p), 1e-300), -1.0, 1.0)
+    return np.sqrt((1.0 + 2 * np.sqrt(p) * np.cos(np.arccos(cosine) / 3)) / 3)
+
+
+def _by_svd(H: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The same by SVD, one frame after the other."""
+    finite = np.isfinite(H).all(axis=(0, 1))
+    U, s, V = np.linalg.svd(np.where(finite, H, 0.0).transpose(2, 0, 1))
     sign = np.sign(np.linalg.det(U @ V))
     U[:, :, 2] *= sign[:, None]
-    return U @ V, s[:, 1] + sign * s[:, 2], s[:, 0]
+    return (U @ V).transpose(1, 2, 0), s[:, 1] + sign * s[:, 2]
 
 
 def deletion(points: FloatArray, cloud: FloatArray, fit: Alignment) -> tuple[FloatArray, FloatArray]:
