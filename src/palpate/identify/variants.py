@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
@@ -18,7 +18,7 @@ from palpate.identify.shapes import (
     ROUGH_GRID,
     FreeShape,
     Projection,
-    Trial,
+    bounded_step,
     ends_of,
     free_shapes,
     polish,
@@ -28,10 +28,10 @@ from palpate.identify.shapes import (
     with_shapes,
 )
 from palpate.model import Model
-from palpate.physics.arrays import FloatArray, solve_positive
+from palpate.physics.arrays import BoolArray, FloatArray, solve_positive
 from palpate.physics.functions import ARRAYS
 
-SEARCH_ROWS = 1500
+SEARCH_ROWS = 3000
 """About so many rows serve the search; all of them the last step and the errors."""
 
 
@@ -44,6 +44,7 @@ _NEAR_BORDER = 0.7
 """How far a border may move, in widths."""
 ENOUGH = 1e-3
 """Share of the cost at which a search ends: far below any standard error."""
+_ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,31 +201,8 @@ def rank_variants(
     return Ranking(tuple(sorted(ranked, key=lambda r: r.error)), chosen)
 
 
-def _fit_variants(rows: Rows, coarse: Rows, variants: Sequence[Variant], folds: Sequence[Span]) -> list[Fitted]:
-    """Fit every model with its own shapes, the richest first, and cross-validate.
-
-    Shapes are searched on the `coarse` rows, from where the model before has them; all rows have the last word.
-    """
-    columns, few = cache(rows.columns), cache(coarse.columns)
-    visited: dict[tuple[str, ...], tuple[float, float]] = {}
-    known: dict[str, float] = {}
-    fits: dict[int, Fitted] = {}
-    for i in sorted(range(len(variants)), key=lambda i: -variants[i].complexity):
-        model = variants[i].model
-        free = free_shapes(model, rows.visited, memory=visited)[0]
-        every, u = range(len(free)), _search(project(coarse, model, free, kept=few), known)
-        projection = project(rows, model, free, kept=columns)
-        trial = projection.at(u)
-        X = np.concatenate([projection.fixed, trial.moving, projection.slopes(trial, every), rows.y])
-        grams = np.array([X[:, s] @ X[:, s].T for s in folds])
-        u, cost, unseen = _last_step(grams, projection, trial)
-        fits[i] = (projection.values(u), cost, unseen)
-        known |= fits[i][0]
-    return [fits[i] for i in range(len(variants))]
-
-
 def _search(projection: Projection, known: Mapping[str, float]) -> FloatArray:
-    """The shapes, well enough for a last step: from those known, or also from a rough grid."""
+    """The shapes, well enough for a last step to first order: from those known, or also from a rough grid."""
     begin = start_of(projection.free, known)
     begins = [projection.at(begin)]
     if projection.free and not known:
@@ -233,28 +211,146 @@ def _search(projection: Projection, known: Mapping[str, float]) -> FloatArray:
     return min((polish(projection, t, every, negligible=few, steps=5) for t in begins), key=lambda t: t.cost).u
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pool:
+    """Columns of all elements of a family, slopes of those with free shapes, and y: X'X of each fold."""
+
+    grams: FloatArray
+    """(folds, all, all)."""
+    at: dict[Element, Span]
+    slopes: list[tuple[Span, Span]]
+    """Per free shape: the columns that it changes, and their derivatives."""
+    u: FloatArray
+    """The shapes, on the scale of the search."""
+
+
+def _fit_variants(rows: Rows, coarse: Rows, variants: Sequence[Variant], folds: Sequence[Span]) -> list[Fitted]:
+    """Fit every model with its own shapes, and cross-validate.
+
+    Models with the same moving elements are a family: shapes are searched for its richest member on the `coarse` rows,
+    and all rows then have the last word for each member, to first order about them.
+    """
+
+    @cache
+    def columns(element: Element) -> FloatArray:
+        return _basis(rows.columns(element), element)
+
+    few = cache(coarse.columns)
+    visited: dict[tuple[str, ...], tuple[float, float]] = {}
+    free = [free_shapes(v.model, rows.visited, memory=visited)[0] for v in variants]
+    families: dict[frozenset[Element], list[int]] = {}
+    for i in sorted(range(len(variants)), key=lambda i: -variants[i].complexity):
+        families.setdefault(frozenset(variants[i].model.elements[f.element] for f in free[i]), []).append(i)
+    known: dict[str, float] = {}
+    fits: dict[int, Fitted] = {}
+    for members in families.values():
+        projection = project(coarse, variants[members[0]].model, free[members[0]], kept=few)
+        u = _search(projection, known)
+        known |= projection.values(u)
+        elements = dict.fromkeys(e for i in members for e in variants[i].model.elements)
+        pool = _pool(rows, columns, elements, projection, u, folds)
+        fits |= {i: _linear(pool, variants[i].model, free[i]) for i in members}
+    return [fits[i] for i in range(len(variants))]
+
+
+def _pool(
+    rows: Rows,
+    columns: Callable[[Element], FloatArray],
+    elements: Iterable[Element],
+    projection: Projection,
+    u: FloatArray,
+    folds: Sequence[Span],
+) -> _Pool:
+    blocks: list[FloatArray] = []
+
+    def add(block: FloatArray) -> Span:
+        size = sum(map(len, blocks))
+        blocks.append(block)
+        return slice(size, size + len(block))
+
+    raws = {i: rows.raw(projection.parts[i], projection.shapes(u, i)) for i in projection.moved}
+    at = {projection.model.elements[i]: add(rows.passed(raw)) for i, raw in raws.items()}
+    slopes = [
+        (at[projection.model.elements[f.element]], add(rows.passed(projection.change(rows, u, n, raws[f.element]))))
+        for n, f in enumerate(projection.free)
+    ]
+    at |= {e: add(columns(e)) for e in elements if e not in at}
+    X = np.concatenate([*blocks, rows.y])
+    return _Pool(np.array([X[:, s] @ X[:, s].T for s in folds]), at, slopes, u)
+
+
+def _basis(columns: FloatArray, e: Element) -> FloatArray:
+    """The columns, but unconstrained ones orthonormal: powers of an angle are nearly dependent."""
+    free = np.array([p.map != "positive" for p in e.parameters])
+    if free.sum() < 2:
+        return columns
+    basis = columns.copy()
+    basis[free] = np.linalg.qr(columns[free].T)[0].T
+    return basis
+
+
+def _linear(pool: _Pool, model: Model, free: Sequence[FreeShape]) -> Fitted:
+    """Fit a model by X'X alone, its shapes to first order about those of the pool."""
+    mine = np.concatenate([np.arange(pool.at[e].start, pool.at[e].stop, dtype=np.int64) for e in model.elements])
+    positive, u = np.array([p.map == "positive" for p in model.parameters.values()]), pool.u
+    whole = pool.grams.sum(axis=0)
+    y = len(whole) - 1
+    place = np.full(len(whole), -1)
+    place[mine] = np.arange(len(mine))
+    p, cost = solve_positive(whole[np.ix_([*mine, y], [*mine, y])], positive)
+    low, high = ends_of(free)
+    near = _near(free, u)
+    move = np.zeros(len(u))
+    T = np.zeros((len(whole), len(mine) + len(u) + 1))
+    T[mine, np.arange(len(mine))], T[y, -1] = 1.0, 1.0
+    d = slice(len(mine), len(mine) + len(u))
+    for _ in range(_ROUNDS if len(u) else 0):
+        for n, (columns, slopes) in enumerate(pool.slopes):
+            T[slopes, d.start + n] = p[place[columns]]
+        H, g = _reduced(T.T @ whole @ T, (p != 0) | ~positive, d)
+        move = bounded_step(H, g, 1e-6, np.maximum(low - u, -near), np.minimum(high - u, near))
+        moved = T.copy()
+        moved[:, -1] -= T[:, d] @ move
+        rest = np.delete(moved, d, axis=1)
+        p, cost = solve_positive(rest.T @ whole @ rest, positive, (p != 0) | ~positive)
+        if np.all(np.abs(move) < 0.2 * near):
+            break
+    # from here on about the estimated shapes; those at a limit, or without effect, stay
+    T[:, -1] -= T[:, d] @ move
+    T[:, d] *= (u + move > low) & (u + move < high)
+    gram = T.T @ pool.grams @ T
+    values = {f.name: f.to_value(float(x)) for f, x in zip(free, u + move, strict=True)}
+    both = np.append(positive, np.zeros(len(u), dtype=bool))
+    guess = np.append((p != 0) | ~positive, np.ones(len(u), dtype=bool))
+    return values, float(cost), _left_out(gram, both, guess, d, near, float(cost))
+
+
 def _near(free: Sequence[FreeShape], u: FloatArray) -> FloatArray:
     """How far each shape may move for its slope to hold."""
     widths = {f.element: f.to_value(float(x)) for f, x in zip(free, u, strict=True) if f.shape == "width"}
     return np.array([_NEAR_LOG if f.logarithmic else _NEAR_BORDER * widths.get(f.element, 0.05) for f in free])
 
 
-def _last_step(grams: FloatArray, projection: Projection, trial: Trial) -> tuple[FloatArray, float, FloatArray]:
-    """Shapes and squares of the fit to all rows, and squares on each fold of the fit to all others, to first order.
+def _reduced(gram: FloatArray, held: BoolArray, d: Span) -> tuple[FloatArray, FloatArray]:
+    """Half Hessian and downhill slope of the shapes d, the parameters eliminated."""
+    k = d.start
+    inner = gram[:k, :k][np.ix_(held, held)]
+    scale = np.sqrt(np.maximum(np.diag(inner), 1e-300))
+    beside = gram[:k, k:][held] / scale[:, None]
+    solved = np.linalg.solve(inner / scale[:, None] / scale + 1e-12 * np.eye(len(inner)), beside)
+    left = gram[k:, k:] - beside.T @ solved
+    return left[:-1, :-1], left[:-1, -1]
 
-    grams: of columns, slopes of the shapes, and y, of each fold.
-    """
-    k, near = len(projection.positive), _near(projection.free, trial.u)
-    at, (low, high) = np.arange(k, k + len(near)), ends_of(projection.free)
-    positive = np.append(projection.positive, np.zeros(len(near), dtype=bool))
-    guess = np.append((trial.p != 0) | ~projection.positive, np.ones(len(near), dtype=bool))
-    whole = grams.sum(axis=0)
-    # what hardly shows, or without some fold, must not send a border anywhere
-    held = np.zeros_like(whole)
-    held[at, at] = trial.cost / 1e4 / near**2
-    p, _ = solve_positive(whole + held, positive, guess)
-    u = np.clip(trial.u + np.clip(p[at], -near, near), low, high)
-    v = np.append(-p, 1.0)
-    left_out, _ = solve_positive(whole + held - grams, positive, guess)
-    w = np.concatenate([-left_out, np.ones((len(left_out), 1))], axis=1)
-    return u, float(v @ whole @ v), np.maximum(np.einsum("fi,fij,fj->f", w, grams, w), 0.0)
+
+def _left_out(
+    grams: FloatArray, positive: BoolArray, guess: BoolArray, d: Span, near: FloatArray, cost: float
+) -> FloatArray:
+    """Squares on each fold of the fit to all others."""
+    train = grams.sum(axis=0) - grams
+    if len(near):
+        # a fold without which a zone is hardly visited must not send its border anywhere
+        at = np.arange(d.start, d.stop, dtype=np.int64)
+        train[:, at, at] += cost / 1e4 / near**2
+    p, _ = solve_positive(train, positive, guess)
+    v = np.concatenate([-p, np.ones((len(p), 1))], axis=1)
+    return np.maximum(np.einsum("fi,fij,fj->f", v, grams, v), 0.0)
