@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 from scipy.spatial.transform import Rotation
 from typer.testing import CliRunner
 
@@ -19,13 +20,17 @@ from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.gates.mounting import touched
 from palpate.experiment.run import prepare_experiment, run_experiment
 from palpate.experiment.stage import ground
+from palpate.experiment.stage.capture import capture
 from palpate.findings import Finding
 from palpate.motion.cloud import Markers, mean_cloud
 from palpate.motion.extrinsics import Tilt
 from palpate.motion.faults import check_markers
 from palpate.physics.motion import Poses
-from palpate.recording import Channel, Clock, Recording
+from palpate.recording import Channel, Clock, Recording, load
 from palpate.recording.gates import check_channels
+from palpate.recording.instruments import write_microstrain
+from palpate.twin.instruments import R_SENSOR_IMU, imu_pose_text
+from tests.door_files import copy_of, own_copy
 from tests.oracles import doors_of_other_make as doors
 from tests.oracles import gates_of_other_make as gates
 
@@ -294,3 +299,46 @@ def test_markers_of_a_sensor_in_the_wrong_order_are_named_where_a_clock_is_found
     said = findings_of(doors.write(tmp_path, 1)[0], ("[S1, S2, S3]", "[S3, S1, S2]"))
     assert "write [S1, S2, S3]" in said["order"].evidence
     assert [f.cause for f in said.values() if f.fatal] == ["order"]
+
+
+def test_slow_noise_turns_no_imu_on_a_door_and_a_wrong_drawing_does(door_folder: Path, tmp_path: Path) -> None:
+    path = copy_of(
+        door_folder / "body.yaml",
+        tmp_path,
+        ("device: Platform}", "device: Platform}\n  imu: {file: imu.csv, format: microstrain-csv}"),
+        ("clocks: {mocap: 1, wrench: 1}", "clocks: {mocap: 1, wrench: 1, imu: 1}\n" + imu_pose_text().rstrip()),
+    )
+    recording, rng = load(own_copy(tmp_path, "imu.csv")), np.random.default_rng(0)
+    a = np.exp(-1 / (5 * recording["angular_rate.x"].clock.rate_hz))
+    channels = {}
+    for name, c in recording.channels.items():
+        size = {"m/s2": 0.1, "rad/s": 0.01}[c.unit]
+        slow = lfilter([size * np.sqrt(1 - a * a)], [1, -a], rng.normal(size=len(c.samples) + 20_000))[20_000:]
+        channels[name] = Channel(name, c.samples + slow, c.clock, c.unit, c.frame)
+    write_microstrain(tmp_path / "imu.csv", Recording(channels, None, recording.format))
+    assert "placement" not in [f.cause for f in capture(read_experiment(path)).findings]
+    turn = Rotation.from_euler("z", 20, degrees=True).as_matrix()  # across the hinge
+    rotation = f"rotation: {np.round(R_SENSOR_IMU, 9).tolist()}"
+    path.write_text(path.read_text().replace(rotation, f"rotation: {(turn @ R_SENSOR_IMU).tolist()}"))
+    assert "placement" in [f.cause for f in capture(read_experiment(path)).findings]
+
+
+def test_a_door_that_moves_slowly_has_a_clock_and_one_that_rests_has_none(tmp_path: Path) -> None:
+    path, _ = doors.write(tmp_path, 1, keys="filtering: {bandwidth: 1.25 Hz}\n")
+    offset = prepare_experiment(read_experiment(path)).instruments["wrench"].offset
+    assert offset is not None
+    assert abs(offset.value_s) < 1e-3
+    text = path.read_text()
+    rests = "segments: {static: [0.3, 2.5], train: [0.3, 1.5], test: [1.6, 2.5]}\nfiltering: {bandwidth: 6 Hz}\n"
+    path.write_text(text[: text.index("segments:")] + rests)
+    with pytest.raises(ExperimentProblem, match="hardly moves"):
+        prepare_experiment(read_experiment(path))
+
+
+@pytest.mark.parametrize("falls", [False, True])
+def test_a_stribeck_element_is_proposed_where_friction_falls_with_speed_and_nowhere_else(
+    tmp_path: Path, falls: bool
+) -> None:
+    for seed in (0, 1):
+        path, _ = gates.write(tmp_path, seed, gates.stribeck if falls else gates.coloured)
+        assert any("stribeck" in f.remedy for f in findings_of(path).values()) == falls

@@ -53,6 +53,8 @@ _KNOWN_BEST = 1e-6
 """rad, m: nothing is known better."""
 _DIFFERENT_STDS = 3.0
 """Standard deviations from which a difference is one."""
+_ONE_AXIS, _UPRIGHT = 1e-3, float(np.radians(10.0))
+"""Share of the turning that is about other axes than a hinge's, at most; how far off the vertical it may be."""
 BIAS_STD = 0.05
 """m/s2: what an accelerometer's zero may be off, where nobody says better."""
 
@@ -233,7 +235,23 @@ def imu_on_poses(
     freedom = max(1, pieces_of(grid)[1] - 4)
     tilt = Tilt(tilt_x, tilt_y, tilt_cov, bias_imu, np.sqrt(np.diag(to_imu)), text, freedom)
     explained = _share_of_motion(grid, felt, columns[:, :, 3:6], residual)
-    return _placement(rotation, x[3:6], covariance[:6, :6], explained, tilt)
+    return _placement(rotation, x[3:6], covariance[:6, :6] + _open_about_hinge(poses, tilt.up), explained, tilt)
+
+
+def _open_about_hinge(poses: Poses, up: FloatArray) -> FloatArray:
+    """(6, 6) to add to a covariance: about an upright hinge the same motion is felt anywhere on a circle around it.
+
+    What the fit then seems to know of turn and lever arm it takes from noise, slow noise most of all.
+    """
+    _, (omega,) = _one_lowpass(poses.times_s, angular_velocity(poses)[1], bandwidth_hz=_HAND_HZ)
+    omega = omega[np.isfinite(omega).all(axis=1)]
+    values, vectors = np.linalg.eigh(omega.T @ omega)
+    axis, free = vectors[:, 2], np.zeros((6, 6))
+    leans = 1 - abs(float(up @ np.nanmean(poses.rotation, axis=0) @ axis))
+    if values[1] < _ONE_AXIS * values[2] and leans < 1 - np.cos(_UPRIGHT):
+        free[:3, :3] = np.outer(axis, axis)
+        free[3:, 3:] = np.eye(3) - free[:3, :3]
+    return _FREE_VARIANCE * free
 
 
 def imu_on_load_cell(motion: Motion, wrench: FloatArray) -> Placement:
