@@ -36,7 +36,7 @@ STATED_LATE_S = 5e-3
 BESIDE_STDS = 5.0
 OTHER_LINKAGE = 0.7
 """Another assembly explains the row better when it leaves less than this share of the error ..."""
-MISTAKEN_SHARE, WELL_PERCENT = 0.5, 1.0
+MISTAKEN_SHARE, ORDER_SHARE, WELL_PERCENT = 0.5, 0.1, 1.0
 """... and a mistake in the file is named when less than this share of the squares is left without it; with several
 sensors it is not looked for where no more than so much of any row's range is left, because that takes long."""
 PIECE_S = 1.0
@@ -288,7 +288,7 @@ def mistaken(case: Case) -> Iterator[Finding]:
             share = float(residuals(case.fit.again(other)[0]).sum()) / ours
         except PalpateError:
             continue
-        if share < best[0]:
+        if share < best[0] * (ORDER_SHARE if cause == "order" else 1.0):  # a turned sensor resembles some order
             better = f"far better so: the error falls to {100 * np.sqrt(share):.0f} %"
             best = share, Finding(cause, words.format(better), key, severity=Severity.FATAL)
     if best[1] is not None:
