@@ -25,13 +25,12 @@ from palpate.experiment.gates import judge
 from palpate.experiment.gates.numbers import refuse
 from palpate.experiment.stage.compensation import Compensation, compensation
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
-from palpate.experiment.stage.ground import rolled_radius
 from palpate.experiment.stage.inputs import Handles
 from palpate.experiment.stage.lack import lack_of_fit, with_model_part
 from palpate.experiment.stage.prepare import Prepared, prepare
 from palpate.experiment.stage.recordings import Tell
 from palpate.experiment.stage.result import Case, Result, build_result, rms_of_kinds
-from palpate.experiment.stage.variations import Variation, with_estimated, with_systematic
+from palpate.experiment.stage.variations import Variation, contradicted, with_estimated, with_systematic
 from palpate.findings import Finding
 from palpate.identify.balance import Segment
 from palpate.model import Model
@@ -65,9 +64,8 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> 
     solution, refused = refuse(fit, rate_known=signals is None or signals.rate_known)
     fit = replace(fit, solution=solution)
     uncertain = {} if config.uncertain is None else dict(config.uncertain.stated())
-    rolled, wheel = rolled_radius(fit), fit.inputs.mechanism.wheel
-    if rolled is not None and wheel is not None and abs(rolled[0] - wheel.radius) > rolled[1]:
-        uncertain["wheel_radius"] = max(uncertain.get("wheel_radius", 0.0), abs(rolled[0] - wheel.radius))
+    for name, by in contradicted(fit).items():
+        uncertain[name] = max(uncertain.get(name, 0.0), by)
     if uncertain:
         tell("propagating systematic errors")
         fit = with_systematic(fit, uncertain)

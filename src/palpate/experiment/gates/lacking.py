@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from palpate.experiment.stage.fit import natural_sizes
-from palpate.experiment.stage.lack import PARTS, UNEXPLAINED, LackOfFit, leaning_part
+from palpate.experiment.stage.lack import LEAST, PARTS, UNEXPLAINED, LackOfFit, leaning_part
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify.effects import Lack
@@ -43,6 +43,8 @@ def lacking(case: Case) -> Iterator[Finding]:
     evidence = f"{beside}; {100 * best.share:.0f} % of it {words}"
     if moved:
         evidence += f", which would move {', '.join(moved)}"
+    elif best.share < LEAST:
+        return  # the intervals hold it
     severity = Severity.FATAL if moved else Severity.WARNING
     yield Finding(best.effect.cause, evidence, best.effect.place, remedy, severity)
 

@@ -497,9 +497,12 @@ def _turn_root(experiment: Experiment[Any], body: Body, name: str) -> FloatArray
     std = body.checked.noise_m / np.sqrt(len(body.markers.times_s))
     corners = body.cloud.points[[marker_index(body.cloud.names, marker) for marker in part.markers]]
     offset = pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")
-    R = sensor_frame(*corners, offset)[:3, :3]
-    moved = [sensor_frame(*(corners + std * e.reshape(3, 3)), offset)[:3, :3] for e in np.eye(9)]
-    turns = log_rotation(R.T @ np.array(moved))
+
+    def rotation(points: FloatArray) -> FloatArray:
+        return sensor_frame(points[0], points[1], points[2], offset)[:3, :3]
+
+    moved = [rotation(corners + std * e.reshape(3, 3)) for e in np.eye(9)]
+    turns = log_rotation(rotation(corners).T @ np.array(moved))
     values, vectors = np.linalg.eigh(turns.T @ turns)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=float)
 

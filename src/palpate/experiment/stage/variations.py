@@ -13,13 +13,16 @@ import numpy as np
 
 from palpate.errors import PalpateError
 from palpate.experiment.stage.fit import Fit, solve_with, widened
-from palpate.experiment.stage.ground import turned
+from palpate.experiment.stage.ground import rolled_radius, turned
 from palpate.experiment.stage.inputs import Inputs, still_motion
-from palpate.identify import Solution
+from palpate.identify import Solution, solve
+from palpate.identify.solution import Estimate
 from palpate.motion.clock import ClockMap
 from palpate.physics.arrays import FloatArray
 from palpate.physics.motion import exp_rotation, transform
 
+SURELY = 4.0
+"""Standard deviations."""
 STILL_PARTS = 10
 """The scatter between so many parts of the static segment tells how well a zero is known."""
 UNIT_AXES = np.eye(3)
@@ -198,6 +201,27 @@ _WAYS: Mapping[str, Ways] = {
     "mass": _heavier,
 }
 """Key of `uncertain` -> the ways in which it may be off."""
+
+
+def weighed(fit: Fit) -> Estimate | None:
+    """The mass as the data have it, where it was stated and they tell it."""
+    belief = fit.inputs.belief
+    if belief.mass is None or fit.inputs.filtering.published:
+        return None
+    free = solve(fit.train, factor=belief.factor, fixed=belief.fixed)
+    return next((e for e in free.estimates if e.name.rpartition(".")[2] == "m" and e.ci95 is not None), None)
+
+
+def contradicted(fit: Fit) -> dict[str, float]:
+    """Key of `uncertain` -> by how much the data surely contradict what was stated: numbers follow the stated one."""
+    off: dict[str, float] = {}
+    rolled, wheel = rolled_radius(fit), fit.inputs.mechanism.wheel
+    if rolled is not None and wheel is not None and abs(rolled[0] - wheel.radius) > rolled[1]:
+        off["wheel_radius"] = abs(rolled[0] - wheel.radius)
+    m, mass = weighed(fit), fit.inputs.belief.mass
+    if m is not None and mass is not None and abs(m.value - mass) > SURELY * m.noise:
+        off["load_cell_scale"] = abs(m.value / mass - 1)
+    return off
 
 
 def with_estimated(fit: Fit, besides: Iterable[Variation] = ()) -> Fit:
