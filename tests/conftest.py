@@ -7,16 +7,18 @@ is a failure, except that of a test marked `real` where the recordings are reall
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 from hypothesis import settings
+
+from palpate.files import replacing
 
 if TYPE_CHECKING:
     from palpate.experiment import Result
@@ -81,22 +83,48 @@ def door_result(door_folder: Path) -> Result:
     return run_experiment(read_experiment(door_folder / "body.yaml"))
 
 
-@pytest.fixture(scope="module")
-def remembered_clocks() -> Iterator[None]:
-    """The offset of the same two signals is estimated once in a module: half of a handle's run is this search."""
-    from palpate.experiment.stage import prepare
+SLOW = (
+    *("experiment.stage.capture.mean_cloud", "experiment.inspection.mean_cloud"),
+    *("experiment.stage.capture.check_markers", "experiment.stage.capture.fill_gaps"),
+    *("experiment.stage.capture.estimate_offset", "experiment.stage.prepare.estimate_offset"),
+)
+"""What takes half of a run or more and depends on its arguments alone: many tests read the same recording."""
 
-    known: dict[bytes, Any] = {}
-    estimate = prepare.estimate_offset
 
-    def remembered(*signals: Any, **options: Any) -> Any:
-        key = sha256(b"".join(np.ascontiguousarray(s).tobytes() for s in signals) + repr(options).encode()).digest()
-        if key not in known:
-            known[key] = estimate(*signals, **options)
-        return known[key]
-
+@pytest.fixture(scope="session", autouse=True)
+def remembered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """In a run of the tests, `SLOW` functions are called once with the same arguments, whichever process asks."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "remembered"
+    folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prepare, "estimate_offset", remembered)
+        for name in SLOW:
+            module, _, function = f"palpate.{name}".rpartition(".")
+            patch.setattr(f"{module}.{function}", _remembering(getattr(import_module(module), function), folder))
+        yield
+
+
+def _remembering(function: Callable[..., Any], folder: Path) -> Callable[..., Any]:
+    def call(*args: Any, **options: Any) -> Any:
+        key = pickle.dumps((function.__module__, function.__name__, args, options))
+        file = folder / sha256(key).hexdigest()
+        if file.exists():
+            return pickle.loads(file.read_bytes())  # a copy for everybody
+        value = function(*args, **options)
+        with replacing(file) as temporary:
+            temporary.write_bytes(pickle.dumps(value))
+        return value
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def coarse_replay() -> Iterator[None]:
+    """Replays in steps of 5 ms instead of 1 ms, for modules in which nothing is asked of their errors: of what a table
+    or a door takes to be identified they are most.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("palpate.runtime.replay._STEP_S", 5e-3)
         yield
 
 

@@ -18,8 +18,6 @@ from palpate.twin.wheelbarrow import planar_twin
 from tests.command import palpate
 from tests.door_files import SEED, SESSION
 
-pytestmark = pytest.mark.usefixtures("remembered_clocks")
-
 
 def typed(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """A command in an interpreter of its own."""

@@ -23,8 +23,6 @@ from palpate.physics.inertia import is_consistent
 from palpate.recording import FORMATS, load
 from palpate.twin import TWINS
 
-pytestmark = pytest.mark.usefixtures("remembered_clocks")
-
 
 @pytest.fixture(scope="session")
 def paper(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -19,7 +19,6 @@ from palpate.recording.mat import write_dspace
 from palpate.twin.handle import HandleTwin, write_handle_twin
 
 Array = NDArray[np.float64]
-pytestmark = pytest.mark.usefixtures("remembered_clocks")
 
 
 def short_handle(**parts: Any) -> HandleTwin:

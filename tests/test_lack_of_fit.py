@@ -22,6 +22,7 @@ from studies.misfits import MISFITS, Misfit, confident_and_wrong
 from tests.oracles import gates_of_other_make as gates
 from tests.oracles import handles_of_other_make as handles
 
+pytestmark = pytest.mark.usefixtures("coarse_replay")
 SOME = {
     *("gate, clean", "gate, coloured noise", "Stribeck friction", "hysteretic spring", "quadratic drag"),
     *("soft adapter", "drift of the zero", "another hand", "handle, gain of a channel", "play", "door, leaning hinge"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +11,14 @@ import polars as pl
 import pytest
 
 from palpate.errors import PalpateError
-from palpate.experiment.file.reading import read_experiment
+from palpate.experiment.file.reading import Experiment, read_experiment
+from palpate.experiment.file.schema import MotionPart
 from palpate.experiment.inspection import inspect_recordings
 from palpate.experiment.stage.capture import CapturedMotion, build_motion
 from palpate.motion.derivatives import design_lowpass
 from palpate.recording import Channel, Clock, Recording, load
 from palpate.recording.instruments import write_microstrain, write_vicon
-from palpate.twin.handle import Faults, capture_twin, write_capture_twin
+from palpate.twin.handle import capture_twin, write_capture_twin
 from tests.command import palpate
 
 DURATION_S = 60.0
@@ -38,12 +38,13 @@ def built(twin: Path) -> CapturedMotion:
 
 @pytest.fixture(scope="module")
 def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_capture_twin(tmp_path_factory.mktemp("short"), seed=3, duration_s=SHORT_S)
+    """Markers without faults: their repair takes most of the time."""
+    return write_capture_twin(tmp_path_factory.mktemp("short"), seed=3, clean=True, duration_s=SHORT_S)
 
 
 @pytest.fixture(scope="module")
 def brief(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """For what is refused."""
+    """For what is refused or stated."""
     return write_capture_twin(tmp_path_factory.mktemp("brief"), seed=3, clean=True, duration_s=12.0)
 
 
@@ -120,60 +121,64 @@ def test_fusion_is_closer_to_the_truth_than_markers_alone(short: Path, short_bui
     assert error(fused) < 0.2 * error(short_built)
 
 
-def test_stated_clocks_are_taken_and_known_to_half_a_frame(twin: Path) -> None:
-    truth = json.loads((twin.parent / "truth.json").read_text())["clocks"]
-    samples = {n: round((20.0 * (1 + 1e-6 * c["drift_ppm"]) + c["offset_s"]) * 1000) + 1 for n, c in truth.items()}
-    stated = f"clocks: {{mocap: 2001, imu: {samples['imu']}, wrench: {samples['wrench']}}}"
-    motion = build_motion(read_experiment(variant(twin, ("clocks: auto", stated))))
+def test_stated_clocks_are_taken_and_known_to_half_a_frame(brief: Path) -> None:
+    truth = json.loads((brief.parent / "truth.json").read_text())["clocks"]
+    samples = {n: round((8.0 * (1 + 1e-6 * c["drift_ppm"]) + c["offset_s"]) * 1000) + 1 for n, c in truth.items()}
+    stated = f"clocks: {{mocap: 801, imu: {samples['imu']}, wrench: {samples['wrench']}}}"
+    motion = build_motion(read_experiment(variant(brief, ("clocks: auto", stated))))
     for name, device in motion.devices.items():
         assert device.clock is not None
         assert device.offset is None
         assert not device.clock.drift_observed
-        assert float(device.clock.offset_at(np.array(20.0))) == pytest.approx(-truth[name]["offset_s"], abs=2e-3)
+        assert float(device.clock.offset_at(np.array(8.0))) == pytest.approx(-truth[name]["offset_s"], abs=2e-3)
 
 
-def test_plain_files_are_recognised_by_their_units_and_compared(twin: Path) -> None:
-    folder = twin.parent
+def test_plain_files_are_recognised_by_their_units_and_compared(short: Path) -> None:
+    folder = short.parent
     truth = json.loads((folder / "truth.json").read_text())["clocks"]
     found = inspect_recordings([load(folder / name) for name in ("wrench.mat", "markers.csv", "imu.csv")])
     assert found.reference == "mocap"
     for name, device in found.devices.items():
         assert device.clock is not None
-        offset = 30.0 - (30.0 * (1 + 1e-6 * truth[name]["drift_ppm"]) + truth[name]["offset_s"])
-        assert float(device.clock.offset_at(np.array(30.0))) == pytest.approx(offset, abs=1e-4)
+        offset = 12.0 - (12.0 * (1 + 1e-6 * truth[name]["drift_ppm"]) + truth[name]["offset_s"])
+        assert float(device.clock.offset_at(np.array(12.0))) == pytest.approx(offset, abs=1e-4)
     alone = inspect_recordings([load(folder / name) for name in ("wrench.mat", "imu.csv")])
     assert alone.reference == "imu"
     assert alone.body is None
-    offset = float(alone.devices["wrench"].clock.offset_at(np.array(30.0)))  # type: ignore[union-attr]
+    offset = float(alone.devices["wrench"].clock.offset_at(np.array(12.0)))  # type: ignore[union-attr]
     assert offset == pytest.approx(truth["imu"]["offset_s"] - truth["wrench"]["offset_s"], abs=0.02)
 
 
-def test_recordings_that_do_not_belong_together_are_refused_not_guessed(twin: Path, tmp_path: Path) -> None:
-    other = write_capture_twin(
-        tmp_path, seed=99, duration_s=DURATION_S, faults=replace(Faults(), swapped=False, moved_m=0.0)
-    )
-    found = inspect_recordings([load(twin.parent / "markers.csv"), load(other.parent / "imu.csv")])
+def test_recordings_that_do_not_belong_together_are_refused_not_guessed(short: Path, tmp_path: Path) -> None:
+    other = write_capture_twin(tmp_path, seed=99, clean=True, duration_s=SHORT_S)
+    found = inspect_recordings([load(short.parent / "markers.csv"), load(other.parent / "imu.csv")])
     assert found.devices["imu"].clock is None
     assert any(f.cause == "clock" and "cannot be known" in f.sentence for f in found.findings)
 
 
-def test_from_the_command_line(short: Path, short_built: CapturedMotion, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = short.parent / "motion.parquet"
-    done = palpate("inspect", short, "--json", "--table", table)
+def test_from_the_command_line(twin: Path, built: CapturedMotion, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the motion that was built already: `test_readme.py` has one built by the command."""
+
+    def known(experiment: Experiment[MotionPart], *_: object) -> CapturedMotion:
+        assert experiment.source == twin
+        return built
+
+    monkeypatch.setattr("palpate.experiment.stage.capture.build_motion", known)
+    table = twin.parent / "motion.parquet"
+    done = palpate("inspect", twin, "--json", "--table", table)
     assert done.returncode == 0, done.stderr
     written = load(table)
-    assert len(written.one_clock()) == 2500
+    assert len(written.one_clock()) == 6000
     assert {"position.x", "quaternion.w", "omega_dot.z", "f_x", "n_z"} <= set(written)
     data = json.loads(done.stdout)
     assert [r["format"] for r in data["recordings"]] == ["vicon-csv", "microstrain-csv", "dspace-mat"]
     assert {f["kind"] for f in data["markers"]["faults"]} == {"swapped", "moved"}
     assert data["clocks"]["imu"]["drift_observed"]
     assert data["motion"]["frame"] == "sensor"
-    assert "must end in .csv" in palpate("inspect", short, "--table", short.parent / "motion.xls").stderr
-    monkeypatch.setattr("palpate.experiment.stage.capture.build_motion", lambda *_: short_built)  # the same, once more
-    shown = palpate("inspect", short).stdout
+    assert "must end in .csv" in palpate("inspect", twin, "--table", twin.parent / "motion.xls").stderr
+    shown = palpate("inspect", twin).stdout
     assert "their labels are exchanged" in shown
-    refused = palpate("identify", short)
+    refused = palpate("identify", twin)
     assert refused.returncode == 1
     assert "nothing is identified in the motion stage" in refused.stderr
 
