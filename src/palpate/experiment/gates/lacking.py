@@ -45,7 +45,7 @@ def lacking(case: Case) -> Iterator[Finding]:
         evidence += f", which would move {', '.join(moved)}"
     elif best.share < LEAST:
         return  # the intervals hold it
-    severity = Severity.FATAL if moved else Severity.WARNING
+    severity = Severity.FATAL if moved or _too_much(case, lack, row) else Severity.WARNING
     yield Finding(best.effect.cause, evidence, best.effect.place, remedy, severity)
 
 
@@ -61,10 +61,14 @@ def _without_a_name(case: Case, lack: LackOfFit, row: int, beside: str) -> Itera
             break
     if lack.times[row] > UNEXPLAINED:
         evidence = f"{beside}, and no effect that is looked for explains it"
-        much = lack.times[row] > LOUD and lack.left[row] > MUCH * float(np.std(case.fit.rows()[:, row, -1]))
-        name, severity = case.model.mechanism.rows[row].name, Severity.FATAL if much else Severity.WARNING
+        name = case.model.mechanism.rows[row].name
+        severity = Severity.FATAL if _too_much(case, lack, row) else Severity.WARNING
         remedy = "look at the residuals on the page: did somebody touch the object?"
         yield Finding("unexplained", evidence, name, remedy, severity)
+
+
+def _too_much(case: Case, lack: LackOfFit, row: int) -> bool:
+    return bool(lack.times[row] > LOUD and lack.left[row] > MUCH * float(np.std(case.fit.rows()[:, row, -1])))
 
 
 def _instruments(case: Case) -> set[str]:

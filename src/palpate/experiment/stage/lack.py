@@ -30,6 +30,8 @@ BEYOND = 1.2
 """What is left over the instruments' noise, from which anything is looked for, and ..."""
 UNEXPLAINED = 3.0
 """... from which it is worth a word where nothing explains it."""
+SILENT = 1e-3
+"""Share of the wrench that counts as noise at least: of data without any, rounding and interpolation are left."""
 MOST = 20_000
 """Rows that are looked at."""
 SPEEDS = (0.1, 0.25, 0.5)
@@ -38,6 +40,8 @@ WIDTHS = (0.02, 0.06, 0.15)
 """Shares of the travel over which a force may remember where it came from."""
 PARTS = {"position": "far and near", "direction": "forth and back", "speed": "fast and slow", "time": "late and early"}
 """Parts of the data that should agree."""
+LEVEL_RAD = np.radians(0.5)
+"""The vertical of a room with cameras is not known better."""
 NEAREST_M = 0.2
 """No handle is nearer to its hinge."""
 GRIP, AROUND_S, OUTSTANDING = 0.05, 0.15, 0.5
@@ -128,7 +132,7 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
     tests = bench(fit)
     left, noise = tests.rms()
     counts = np.array([row.name not in fit.inputs.unwanted for row in fit.inputs.mechanism.rows])
-    noise = np.where(counts, noise, 0.0)
+    noise = np.where(counts, np.hypot(noise, SILENT * np.std(fit.rows()[:, :, -1], axis=0)), 0.0)
     times = float((left / np.where(noise > 0, noise, np.inf)).max())
     tested = tests.test(_effects)
     if times > UNEXPLAINED and not any(x.share > 0.5 and x.evidence > SURE for x in tested):
@@ -204,7 +208,7 @@ def leaning_part(fit: Fit) -> dict[str, float]:
     inputs, k = fit.inputs, fit.balance.kinematics.at(fit.prediction.at[fit.prediction.inside(fit.plan.segments)])
     inertia = [n for e in inputs.model.elements if e.inertial for n in inputs.model.names_of(e)]
     weighs = any(e.weighs for e in inputs.model.elements)
-    if inputs.main is None or weighs or len(inertia) != 1 or inputs.mechanism.leaning == 0:
+    if inputs.main is None or weighs or len(inertia) != 1 or inputs.mechanism.leaning < LEVEL_RAD:
         return {}
     weight = Gravity(acts_on=str(inputs.mechanism.main))
     part = Model("weight", inputs.mechanism, (weight,))
