@@ -20,7 +20,7 @@ demo: .venv/.run
 	$(BIN)/palpate demo demo
 
 test: .venv/.dev
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 check: .venv/.dev
 	$(BIN)/ruff format --check .

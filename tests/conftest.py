@@ -30,6 +30,12 @@ REAL = Path(__file__).resolve().parents[2] / "shared" / "real"
 PACKAGES = {"cc": "gcc", "chromium": "chromium"}
 """Programs that tests run, and the Debian packages that bring them."""
 
+LONGEST = (
+    *("reproduce", "studies", "gates", "readme", "motion_stage", "cli", "experiment", "report", "public_names"),
+    *("false_alarms", "lack_of_fit", "twin_related", "validation", "body_bad_data", "body_contradicted"),
+)
+"""Modules of tests that take ten seconds or more: first, so that no process waits for another one's in the end."""
+
 settings.register_profile("seeded", derandomize=True, deadline=None, database=None)
 settings.load_profile("seeded")
 
@@ -126,6 +132,11 @@ def coarse_replay() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("palpate.runtime.replay._STEP_S", 5e-3)
         yield
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    rank = {f"test_{name}": i for i, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
 
 
 def _everything_is_required() -> bool:

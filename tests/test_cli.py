@@ -8,9 +8,12 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
 
+from palpate.experiment import Result, run_experiment
 from palpate.twin import TWINS
 from palpate.twin.door import door_twin, write_door_twin
 from palpate.twin.rolling import Segment, write_rolling_twin
@@ -19,7 +22,7 @@ from tests.command import palpate
 from tests.door_files import SEED, SESSION
 
 
-def typed(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def typed(*arguments: str | Path, cwd: Path | None = None) -> CompletedProcess[str]:
     """A command in an interpreter of its own."""
     command = [sys.executable, "-c", "from palpate.cli import main; main()", *map(str, arguments)]
     return subprocess.run(
@@ -36,15 +39,30 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def identified(twin: Path) -> tuple[Path, CompletedProcess[str], Result]:
+    """Where the handle was identified, what the command printed, and its result."""
+    results: list[Result] = []
+
+    def run(*arguments: Any) -> Result:
+        results.append(run_experiment(*arguments))
+        return results[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("palpate.experiment.run_experiment", run)
+        done = palpate("identify", twin / "handle.yaml", "-v", "-o", twin / "out")
+    return twin / "out", done, *results
+
+
 def test_identify_writes_result_and_model_prints_the_table_and_verbose_names_the_steps(
-    twin: Path, tmp_path: Path
+    identified: tuple[Path, CompletedProcess[str], Result],
 ) -> None:
-    done = palpate("identify", twin / "handle.yaml", "-v", "-o", tmp_path / "out")
+    out, done, _ = identified
     assert done.returncode == 0, done.stderr
     assert "aligning the clocks" in done.stderr
     for part in ("95 % interval", "prior", "truth", "from data", "status", "RMS error", "kappa_eff", "Verdict: passed"):
         assert part in done.stdout, part
-    assert {p.name for p in (tmp_path / "out").iterdir()} == {"result.json", "model.json", "report.html"}
+    assert {p.name for p in out.iterdir()} == {"result.json", "model.json", "report.html"}
 
 
 def test_a_poor_motion_is_simulated_and_what_it_cannot_tell_is_called_so(tmp_path: Path) -> None:
@@ -66,9 +84,16 @@ def test_identify_as_json_prints_the_result_and_nothing_else(twin: Path, tmp_pat
     assert done.stderr == ""
 
 
-def test_quiet_is_quiet(twin: Path, tmp_path: Path) -> None:
+def test_quiet_is_quiet(
+    twin: Path,
+    identified: tuple[Path, CompletedProcess[str], Result],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("palpate.experiment.run_experiment", lambda *_: identified[2])
     quiet = palpate("identify", twin / "handle.yaml", "-q", "-o", tmp_path / "a")
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
+    assert (tmp_path / "a" / "result.json").exists()
 
 
 def test_a_known_error_is_one_line_and_exit_1_and_leaves_nothing(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,21 @@ import pytest
 from numpy.typing import NDArray
 
 from palpate.experiment import Result, read_experiment, run_experiment
+from palpate.experiment.run import fit_prepared, prepare_experiment
 from palpate.recording import Channel, Clock, Recording, load
 from palpate.recording.instruments import write_microstrain
 from palpate.recording.mat import write_dspace
 from palpate.twin.handle import HandleTwin, write_handle_twin
 
 Array = NDArray[np.float64]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_a_curve() -> Iterator[None]:
+    """The picture of what lambda does is asked for nowhere here: sixty fits, slow ones where the data are wrong."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("palpate.experiment.stage.result.damping_curve", lambda *_: ())
+        yield
 
 
 def short_handle(**parts: Any) -> HandleTwin:
@@ -177,11 +186,12 @@ def test_clocks_that_drift_apart_are_brought_together(tmp_path: Path) -> None:
     clock = Clock("imu", imu.one_clock().times_s * (1 + 80e-6))
     channels = {n: Channel(n, c.samples, clock, c.unit, c.frame) for n, c in imu.channels.items()}
     write_microstrain(tmp_path / "imu.csv", Recording(channels, None, imu.format))
-    here, there = run(twin, tmp_path), run_experiment(read_experiment(twin / "handle.yaml"))
+    experiment = read_experiment(twin / "handle.yaml")
+    here, there = run(twin, tmp_path), fit_prepared(experiment, prepare_experiment(experiment)).solution
     assert any("drift by -79" in w for w in here.data["warnings"])
     for name, e in here.data["parameters"].items():
         width = e["ci95"][1] - e["ci95"][0]
-        assert abs(e["value"] - there.data["parameters"][name]["value"]) < 0.2 * width
+        assert abs(e["value"] - there[name].value) < 0.2 * width
 
 
 def test_wrong_units_of_moments_fail(twin: Path, tmp_path: Path) -> None:
