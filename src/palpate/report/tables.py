@@ -97,8 +97,8 @@ def parameter_table(data: Data, *, page: bool = False) -> Table:
         "The interval is the total of its parts, each ± 95 %: noise, pull (of the prior), systematic (declared under "
         "uncertain: in the experiment file), model (what the effects it lacks would change)."
     ] * bool(kinds)
-    if "systematic" not in kinds:
-        notes.append("No systematic errors were declared (uncertain: in the experiment file), so none are included.")
+    if data.get("taken_as_exact"):
+        notes.append(f"Taken as exact, since nothing was said under uncertain: {', '.join(data['taken_as_exact'])}.")
     statuses = {e["status"] for e in entries.values()}
     notes += [f"Shaded, {status}: {meaning}." for status, meaning in _DOUBTFUL.items() if status in statuses]
     return table(records, marked=[e["status"] in _DOUBTFUL for e in entries.values()], note=" ".join(notes))

@@ -23,6 +23,7 @@ from palpate.experiment.stage.inputs import Sensor, Zero, position_noise, projec
 from palpate.experiment.stage.lack import LackOfFit
 from palpate.experiment.stage.prepare import Prepared, expected_noise, shown_as
 from palpate.experiment.stage.recordings import Instrument, sensor_of
+from palpate.experiment.stage.variations import taken_as_exact
 from palpate.experiment.stage.view import SENSOR_NAMES, View, picture
 from palpate.files import finite, read_bytes, sha256, write_text
 from palpate.findings import Finding, sentences
@@ -174,6 +175,7 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
         "weakest_direction": _weakest(fit, refused),
         "excitation": excitation(fit.balance.kinematics, inputs.inside(fit.plan.segments)),
         "systematic": {source: dict(by) for source, by in fit.sources.items()},
+        "taken_as_exact": taken_as_exact(fit),
         "zero": _zero(fit, sensor_of(config.sensor)),
         "handles": _handles(experiment, prepared, fit),
         "replay": replay_entry(case.replay),

@@ -203,6 +203,21 @@ _WAYS: Mapping[str, Ways] = {
 """Key of `uncertain` -> the ways in which it may be off."""
 
 
+def taken_as_exact(fit: Fit) -> list[str]:
+    """Keys of `uncertain` that apply to these inputs and of which nothing was said."""
+    inputs, mechanism = fit.inputs, fit.inputs.mechanism
+    keys = ["load_cell_scale"]
+    if inputs.imu is not None:
+        keys += ["imu_rotation", "imu_position", "accelerometer_scale", "gyroscope_scale"]
+    if inputs.poses is not None:
+        keys += ["sensor_position", "sensor_rotation", "tilt"]
+    keys += [] if inputs.main is None else ["closed"]
+    keys += [] if mechanism.linkage is None else ["links"]
+    keys += [] if mechanism.wheel is None else ["wheel_radius"]
+    keys += [] if inputs.belief.mass is None else ["mass"]
+    return [key for key in keys if key not in fit.sources]
+
+
 def weighed(fit: Fit) -> Estimate | None:
     """The mass as the data have it, where it was stated and they tell it."""
     belief = fit.inputs.belief
