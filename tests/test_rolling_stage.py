@@ -280,7 +280,7 @@ def test_a_stage_ends_in_a_model_with_feet(folder: Path, prepared: Prepared, fit
     with pytest.MonkeyPatch.context() as patch:  # the whole stage, from what was read and fitted already
         patch.setattr(run, "prepare_experiment", lambda *_: prepared)
         patch.setattr(run, "fit_prepared", lambda *_: fit)
-        patch.setattr(run, "with_estimated", lambda found: found)
+        patch.setattr(run, "with_estimated", lambda found, _: found)
         result = run_experiment(experiment)
     assert result.passed, result.data["verdict"]
     assert result.model is not None
