@@ -225,7 +225,7 @@ def test_a_right_wheel_is_not_doubted(seed: int, kinds: tuple[Kind, ...]) -> Non
         assert wheel_findings(poses, used, twin.barrow.radius, 4) == []
         (found,) = wheel_findings(poses, used, 1.04 * twin.barrow.radius, 4)
         assert not found.fatal
-        assert "intervals do not hold" in found.sentence
+        assert "intervals hold" in found.sentence
 
 
 def test_noise_of_the_markers_makes_no_wheel_smaller(prepared: Prepared) -> None:
@@ -299,7 +299,7 @@ def test_a_stage_ends_in_a_model_with_feet(folder: Path, prepared: Prepared, fit
 def test_a_stated_wrench_at_the_contact_goes_into_its_rows(fit: Fit) -> None:
     w = np.array([-13.7, 2.0, 3.0, 4.0, 5.0, 9.5])
     plain = fit.balance
-    stated = whole_balance(replace(fit.inputs, at_contact=w), fit.moved, plain)
+    stated = whole_balance(replace(fit.inputs, at_contact=w), fit.moved)
     change = (projected(plain) - projected(stated))[plain.used]
     assert np.allclose(change, [w[3], w[4], w[5], w[0]], atol=1e-6)
 
@@ -405,7 +405,7 @@ def test_a_late_clock_widens_intervals(fit: Fit) -> None:
 
 def test_an_interval_as_wide_as_the_body_is_none(fit: Fit) -> None:
     assert fit.solution["Iyy"].status is Status.IDENTIFIED
-    lost = fit.inputs.on_clock(ClockMap(0.0, 0.3, 0.0, 0.0, 0.0, False))
+    lost = fit.inputs.on_clock(ClockMap(0.0, 0.1, 0.0, 0.0, 0.0, False))
     found = _unsure_of_clock(fit, lost)["Iyy"]
     assert found.status is Status.NOT_IDENTIFIABLE
     assert found.ci95 is None
@@ -421,7 +421,7 @@ def _unsure_of_clock(fit: Fit, inputs: Inputs) -> Solution:
 
 def test_what_the_model_does_not_explain_makes_no_friction_small(fit: Fit) -> None:
     other = _with(fit, swapped(fit.inputs))
-    assert other.solution["b_psi"].value < 1e-3  # at its bound
+    assert other.solution["b_psi"].value < 1e-3 * other.solution["b_psi"].noise  # at its bound
     solution, refused = _judged(other)
     assert solution["b_psi"].status is Status.NOT_IDENTIFIABLE
     assert "cannot be told from zero" in refused["b_psi"].sentence

@@ -301,7 +301,10 @@ def ground(case: Case) -> Iterable[Finding]:
     if prepared.ground is None or inputs.mechanism.wheel is None or inputs.poses is None:
         return ()
     findings = feet_findings(prepared.ground, prepared.segments)
-    return [*findings, *wheel_findings(case.fit)]
+    wheel, used = inputs.mechanism.wheel, case.fit.balance.used
+    if wheel.moves == "full" and used is not None:
+        findings += wheel_findings(inputs.poses, used, wheel.radius, inputs.filtering.order)
+    return findings
 
 
 def contact(case: Case) -> Iterator[Finding]:

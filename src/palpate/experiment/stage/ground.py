@@ -260,19 +260,12 @@ def feet_findings(ground: Ground, segments: Mapping[str, Sequence[Segment]]) -> 
     return findings
 
 
-def rolled_radius(fit: Fit) -> tuple[float, float] | None:
+def rolled_radius(poses: Poses, used: BoolArray, radius_m: float, order: int) -> tuple[float, float] | None:
     """The radius that rolling without slip asks for and half its interval, m; None where the motion does not tell.
 
-    The middle of the axle moves aside by v_y = -R camber rate.
+    The middle of the axle moves aside by v_y = -R camber rate. poses: of the axle, as measured; order: of the
+    polynomials that differentiate them.
     """
-    wheel, poses, used, order = (
-        fit.inputs.mechanism.wheel,
-        fit.inputs.poses,
-        fit.balance.used,
-        fit.inputs.filtering.order,
-    )
-    if wheel is None or poses is None or used is None or wheel.moves != "full":
-        return None
     motion = pose_motion(poses, gravity=(0.0, 0.0, 0.0), window_s=SLOW_S, order=order).motion
     assert motion.poses is not None
     assert motion.velocity is not None
@@ -292,16 +285,13 @@ def rolled_radius(fit: Fit) -> tuple[float, float] | None:
     short, long = (window_samples(w, rate, order) for w in (NOISE_S, SLOW_S))
     lean = np.arcsin(np.clip(poses.rotation[:, 2, 2], -1.0, 1.0))
     noise = derivative_noise(signal_noise(lean, short, order), long, order, 1, rate)
-    shrunk = SHRUNK * wheel.radius * noise**2 * len(leaning) / float(leaning @ leaning)
+    shrunk = SHRUNK * radius_m * noise**2 * len(leaning) / float(leaning @ leaning)
     return radius, SIGNIFICANT * std + shrunk
 
 
-def wheel_findings(fit: Fit) -> list[Finding]:
-    """A stated radius that is not the one on which the wheel rolls."""
-    rolled = rolled_radius(fit)
-    if rolled is None or fit.inputs.mechanism.wheel is None:
-        return []
-    (radius, unsure), stated = rolled, fit.inputs.mechanism.wheel.radius
+def wheel_findings(poses: Poses, used: BoolArray, stated: float, order: int) -> list[Finding]:
+    """A stated radius (m) that is not the one on which the wheel rolls."""
+    radius, unsure = rolled_radius(poses, used, stated, order) or (stated, 0.0)
     off = abs(radius - stated)
     if not off > max(RADIUS_HINT * stated, unsure):
         return []

@@ -230,10 +230,12 @@ def weighed(fit: Fit) -> Estimate | None:
 def contradicted(fit: Fit) -> dict[str, float]:
     """Key of `uncertain` -> by how much the data surely contradict what was stated: numbers follow the stated one."""
     off: dict[str, float] = {}
-    rolled, wheel = rolled_radius(fit), fit.inputs.mechanism.wheel
-    if rolled is not None and wheel is not None and abs(rolled[0] - wheel.radius) > rolled[1]:
-        off["wheel_radius"] = abs(rolled[0] - wheel.radius)
-    m, mass = weighed(fit), fit.inputs.belief.mass
+    inputs, wheel, used = fit.inputs, fit.inputs.mechanism.wheel, fit.balance.used
+    if wheel is not None and wheel.moves == "full" and inputs.poses is not None and used is not None:
+        rolled = rolled_radius(inputs.poses, used, wheel.radius, inputs.filtering.order)
+        if rolled is not None and abs(rolled[0] - wheel.radius) > rolled[1]:
+            off["wheel_radius"] = abs(rolled[0] - wheel.radius)
+    m, mass = weighed(fit), inputs.belief.mass
     if m is not None and mass is not None and abs(m.value - mass) > SURELY * m.noise:
         off["load_cell_scale"] = abs(m.value / mass - 1)
     return off
