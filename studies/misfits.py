@@ -37,6 +37,7 @@ class Misfit:
 
 
 GATE, HANDLE, DOOR, BARROW = gates.write, handles.write, doors.write, barrows.write
+LINKS = ("linkage", "force-position", "damping-direction", "damping-position")
 SPRING = ("c_0", "c_1", "c_2", "c_3")
 MISFITS: Sequence[Misfit] = (
     Misfit("gate, clean", GATE),
@@ -72,8 +73,18 @@ MISFITS: Sequence[Misfit] = (
     Misfit("door, coloured noise", DOOR, (doors.coloured,)),
     Misfit("door, drift", DOOR, (doors.drift,), ("drift",)),
     Misfit("door, leaning hinge", DOOR, (doors.leaning,), ("force-position", "leaning"), SPRING),
-    Misfit("door, track arm", DOOR, (doors.track_arm,), ("force-position", "damping-direction", "damping-position")),
-    Misfit("door, stand-offs", DOOR, (doors.stand_offs,), ("force-position", "damping-direction", "damping-position")),
+    Misfit(
+        "door, track arm",
+        DOOR,
+        (doors.track_arm,),
+        LINKS,
+    ),
+    Misfit(
+        "door, stand-offs",
+        DOOR,
+        (doors.stand_offs,),
+        LINKS,
+    ),
     Misfit("wheelbarrow, clean", BARROW),
     Misfit("wheelbarrow, whole", BARROW, (barrows.as_whole,)),
     Misfit("wheelbarrow, coloured noise", BARROW, (barrows.coloured,)),

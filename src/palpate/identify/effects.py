@@ -85,12 +85,12 @@ def lacks(
     level = float(np.trace(noises)) / max(1, len(noises))
     D = np.zeros((0, len(left))) if unsure is None else unsure
     fitted = np.concatenate([(P.T @ X).T, pull, np.zeros((len(D), P.shape[1]))])
-    known = np.concatenate([D.T, np.zeros((len(pull), len(D))), np.sqrt(level) * np.eye(len(D))])
-    M = np.concatenate([fitted, known], axis=1)
+    beside = np.concatenate([D.T, np.zeros((len(pull), len(D))), np.sqrt(level) * np.eye(len(D))])
+    M = np.concatenate([fitted, beside], axis=1)
     r = np.concatenate([left, -target, np.zeros(len(D))])
-    r = r - known @ np.linalg.lstsq(known, r, rcond=None)[0]
     scale = np.sqrt(np.maximum(np.einsum("ij,ij->j", M, M), 1e-300))
     Q, T = np.linalg.qr(M / scale)
+    r = r - Q @ (Q.T @ r)
     back = np.linalg.pinv(T) / scale[:, None]
     drawn = _drawn(solution)
     more = len(M) - len(left)

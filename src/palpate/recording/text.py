@@ -266,8 +266,9 @@ def seconds(path: Path, column: pl.Series, lines: NDArray[np.intp], *, unit: str
 def _from_text(path: Path, cells: pl.Series, lines: NDArray[np.intp]) -> pl.Series:
     """Integers where all are (they may need 64 bits), else numbers, else dates."""
     candidates: list[pl.Series] = []
-    for wanted in (pl.Int64, pl.Float64):
-        candidates.append(cells.cast(wanted, strict=False))
+    commas = cells.str.replace(",", ".", literal=True)
+    for text, wanted in ((cells, pl.Int64), (cells, pl.Float64), (commas, pl.Float64)):
+        candidates.append(text.cast(wanted, strict=False))
         if candidates[-1].null_count() == 0:
             return candidates[-1]
     plain = cells.str.replace(r"^(\d{4}-\d\d-\d\d)T", "${1} ").str.replace(r"\s*(Z|UTC|\+00:?00)$", "")

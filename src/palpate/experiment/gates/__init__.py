@@ -28,7 +28,7 @@ GATES: Sequence[tuple[Gate, str]] = (
     (channels.dead, "any"),
     (channels.hum, "any"),
     (numbers.known_mass, "any"),
-    (lacking.leaning, "guided"),
+    (lacking.weight, "guided"),
     (lacking.lacking, "any"),
     (explaining.ending, "any"),
     (explaining.conditioning, "imu"),

@@ -68,7 +68,7 @@ def hum(case: Case) -> Iterator[Finding]:
         if rate < 3 * ABOVE_HZ or len(even.x) < 4 * samples:
             continue
         f, density = welch(np.nan_to_num(even.x), rate, nperseg=samples, axis=0)
-        beside = median_filter(density, size=(2 * NEIGHBOURS + 1, 1), mode="nearest")
+        beside = median_filter(density, size=(2 * NEIGHBOURS + 1, 1), mode="mirror")
         power = np.where((f > ABOVE_HZ)[:, None], density - beside, 0.0)
         at = np.argmax(power, axis=0)
         every = np.arange(len(at))

@@ -17,7 +17,7 @@ from palpate.identify.problem import KAPPA_LIMIT, Ending
 from palpate.identify.solution import Status
 from palpate.model import Model
 from palpate.motion.derivatives import design_lowpass
-from palpate.physics.arrays import FloatArray, least_squares, runs
+from palpate.physics.arrays import FloatArray, least_squares, runs, segment_mask
 from palpate.physics.functions import ARRAYS
 
 MISFIT_PERCENT = 10.0
@@ -34,6 +34,8 @@ BAND_OFF, BAND_STDS = 0.05, 3.0
 """And a number at half the bandwidth from that at the whole."""
 REST_SHARE, REST_S, REST_FROM_STOP = 0.05, 0.25, 2.0
 """Share of the samples at rest that friction cannot hold; long enough at rest; steps from a stop."""
+LOST = 0.5
+"""Share of the travel by which a replay that is off fails."""
 EXTRAPOLATED, ASTRAY = 5.0, 10.0
 """Steps from the closed position that were never seen; by which a replay goes astray."""
 ONE_WAY = 0.02
@@ -132,8 +134,7 @@ def noise(case: Case) -> Iterator[Finding]:
     if worse:
         yield Finding(
             "noise",
-            f"the residuals exceed the load cell's own noise ({', '.join(worse)}); the intervals contain noise, not "
-            "such errors",
+            f"the residuals exceed the load cell's own noise ({', '.join(worse)})",
             remedy="look at frames, the IMU's lever arm, clocks and the stiffness of the adapters",
         )
 
@@ -141,17 +142,18 @@ def noise(case: Case) -> Iterator[Finding]:
 def outlying(case: Case) -> Iterator[Finding]:
     """When the pieces were that a robust fit takes less seriously."""
     inputs, plan, weights = case.fit.inputs, case.fit.plan, case.fit.outlying
-    ends = np.cumsum(case.fit.train.samples) / inputs.rate_hz
+    ends = np.cumsum(case.fit.train.samples)
     if len(weights) != len(ends):
         return
-    starts = np.append(0.0, ends[:-1])[weights < OUTLYING]
-    before = np.cumsum([0.0, *(b - a for a, b in plan.segments)])  # the time of a piece inside its segment
-    which = (np.searchsorted(before, starts, side="right") - 1).tolist()
-    inside = [(t, i) for t, i in zip(starts.tolist(), which, strict=True) if i < len(plan.segments)]
-    when = [f"{plan.segments[i][0] + t - before[i]:.1f} s" for t, i in inside]
+    used = np.ones(len(inputs.times_s), dtype=bool)
+    if case.fit.balance.used is not None:  # pieces stand for samples that are used, and these are not all
+        used = case.fit.balance.used & ~case.fit.moved.resting
+    times = np.concatenate([inputs.times_s[used & segment_mask(inputs.times_s, [span])] for span in plan.segments])
+    starts = np.append(0, ends[:-1])[weights < OUTLYING] * (len(times) / max(1, ends[-1]))
+    when = [f"{times[int(i)]:.1f} s" for i in starts if i < len(times)]
     if not when:
         return
-    evidence = f"{len(when)} pieces of {len(ends)} do not fit, at about {', '.join(when[:12])}"
+    evidence = f"{len(when)} of {len(ends)} pieces do not fit, at about {', '.join(when[:12])}"
     if plan.robust:
         yield Finding("outlying", f"{evidence}; they count less")
     elif inputs.imu is not None:
@@ -339,5 +341,5 @@ def replayed(case: Case) -> Iterator[Finding]:
             "there, meets stops or hands that the model does not know, or the model is wrong"
         )
         travel = max(w.travel for w in case.replay.scored)
-        severity = Severity.FATAL if worst > travel else Severity.WARNING
+        severity = Severity.FATAL if worst > LOST * travel else Severity.WARNING
         yield Finding("replay", evidence, remedy="look at the windows on the page", severity=severity)

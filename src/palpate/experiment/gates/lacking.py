@@ -45,7 +45,9 @@ def lacking(case: Case) -> Iterator[Finding]:
         evidence += f", which would move {', '.join(moved)}"
     elif best.share < LEAST:
         return  # the intervals hold it
-    severity = Severity.FATAL if moved or _too_much(case, lack, row) else Severity.WARNING
+    severity = (
+        Severity.FATAL if moved or best.effect.cause == "play" or _too_much(case, lack, row) else Severity.WARNING
+    )
     yield Finding(best.effect.cause, evidence, best.effect.place, remedy, severity)
 
 
@@ -83,7 +85,7 @@ def _apart(case: Case, lack: Lack) -> str:
     return f"{e.name} is {one + by:.3g} {e.unit} {first}, {one:.3g} {second}"
 
 
-def leaning(case: Case) -> Iterator[Finding]:
+def weight(case: Case) -> Iterator[Finding]:
     """The weight of an object that leans, where it is not in the model and a spring takes it upon itself."""
     parts, rest = leaning_part(case.fit), case.fit.solution
     narrow = {e.name: 1.96 * np.hypot(e.noise, e.pull) for e in rest.estimates if e.ci95 is not None}
@@ -134,17 +136,19 @@ def _memory(case: Case, lack: Lack) -> tuple[str, str]:
     )
 
 
-def _force(_: Case, lack: Lack) -> tuple[str, str]:
-    lean = _element(f"type: gravity, name: lean, acts_on: {lack.effect.place}")
-    return (
-        "is a force that depends on the position",
-        f"if it hangs or leans, {lean}; else give the spring a higher order, a table more knots, or the right linkage",
-    )
+def _force(case: Case, lack: Lack) -> tuple[str, str]:
+    better = "give the spring a higher order or a table more knots, or look for the right linkage"
+    if case.model.mechanism.leaning > 0:
+        better = f"{_element(f'type: gravity, name: weight, acts_on: {lack.effect.place}')}, or {better}"
+    return "is a force that depends on the position", better
 
 
 def _friction_position(_: Case, lack: Lack) -> tuple[str, str]:
-    text = f"type: hysteresis, name: rubbing, acts_on: {lack.effect.place}"
-    return "is dry friction that depends on the position", f"look whether it rubs somewhere, or {_element(text)}"
+    text = f"{{type: hysteresis, name: rubbing, acts_on: {lack.effect.place}}}"
+    return (
+        "is dry friction that depends on the position",
+        f"look whether it rubs somewhere, or put {text} in place of b_c",
+    )
 
 
 def _friction_time(_: Case, lack: Lack) -> tuple[str, str]:
@@ -152,10 +156,18 @@ def _friction_time(_: Case, lack: Lack) -> tuple[str, str]:
     return "is dry friction that changes while it is moved", "move it until it is warm, or make the recording shorter"
 
 
-def _damping_position(_: Case, lack: Lack) -> tuple[str, str]:
+def _damping_position(case: Case, lack: Lack) -> tuple[str, str]:
     c = lack.effect.place
-    return "is damping that depends on the position", _element(
-        f"type: zone-damper, acts_on: {c}, over: {c}, above: ..."
+    middle = shown(float(np.median(case.fit.inputs.seen_position)), case.model.mechanism.coordinates[c])
+    element = _element(f"type: zone-damper, name: b_zone, acts_on: {c}, over: {c}, above: {middle}")
+    return "is damping that depends on the position", f"{element}, with the border where it changes"
+
+
+def _linkage(_: Case, lack: Lack) -> tuple[str, str]:
+    off = 1e3 * lack.effect.shape * float(np.abs(lack.coefficients).max())
+    return (
+        f"is a linkage that is not the stated one, as if a link were {off:.0f} mm longer or shorter",
+        "measure the links, their pivots and stand-offs again, or say how far off they are (uncertain: {links: 5 mm})",
     )
 
 
@@ -255,6 +267,7 @@ WORDS: Mapping[str, Words] = {
     "drift": _drift,
     "gain": _gain,
     "play": _play,
+    "linkage": _linkage,
 }
 """Cause -> what it is, and what helps."""
 CAUSES = (*WORDS, "parts", "unexplained")

@@ -232,7 +232,8 @@ def scale(case: Case) -> Iterator[Finding]:
                 "scale of the force or torque is doubtful, and everything in N and N m with it; ratios such as inertia "
                 "over mass stay right"
             )
-            yield Finding("scale", evidence, name)
+            remedy = "check calibration, unit and gain of the force or torque"
+            yield Finding("scale", evidence, name, remedy, Severity.FATAL)
 
 
 def fixed(case: Case) -> Iterator[Finding]:

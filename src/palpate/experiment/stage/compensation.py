@@ -42,7 +42,7 @@ class Compensation:
     def off(self) -> Iterator[Compensation]:
         """Each number off by its standard deviation, and by what a series of second order leaves."""
         if self.lag_std_s > 0:
-            yield replace(self, lag_s=self.lag_s + self.lag_std_s)
+            yield replace(self, lag_s=self.lag_s + float(np.hypot(self.lag_std_s, TRUNCATED * self.lag_s)))
         if self.square_std_s2 > 0:
             off = float(np.hypot(self.square_std_s2, TRUNCATED * self.square_s2))
             yield replace(self, square_s2=self.square_s2 + off)

@@ -227,8 +227,11 @@ def weighed(fit: Fit) -> Estimate | None:
     return next((e for e in free.estimates if e.name.rpartition(".")[2] == "m" and e.ci95 is not None), None)
 
 
-def contradicted(fit: Fit) -> dict[str, float]:
-    """Key of `uncertain` -> by how much the data surely contradict what was stated: numbers follow the stated one."""
+def contradicted(fit: Fit, known: Mapping[str, float]) -> dict[str, float]:
+    """Key of `uncertain` -> by how much the data surely contradict what was stated: numbers follow the stated one.
+
+    known: numbers that are known otherwise.
+    """
     off: dict[str, float] = {}
     inputs, wheel, used = fit.inputs, fit.inputs.mechanism.wheel, fit.balance.used
     if wheel is not None and wheel.moves == "full" and inputs.poses is not None and used is not None:
@@ -238,6 +241,10 @@ def contradicted(fit: Fit) -> dict[str, float]:
     m, mass = weighed(fit), inputs.belief.mass
     if m is not None and mass is not None and abs(m.value - mass) > SURELY * m.noise:
         off["load_cell_scale"] = abs(m.value / mass - 1)
+    for name, value in known.items():
+        e = fit.solution[name]
+        if value != 0 and e.ci95 is not None and not e.ci95[0] <= value <= e.ci95[1]:
+            off["load_cell_scale"] = max(off.get("load_cell_scale", 0.0), abs(e.value / value - 1))
     return off
 
 
@@ -255,15 +262,21 @@ def with_estimated(fit: Fit, besides: Iterable[Variation] = ()) -> Fit:
     others = [fit.again(v.inputs)[1] for v in (*estimated(fit.inputs), *besides)]
     if fit.spring is not None and fit.spring.free:
         others += [solve_with(fit.inputs, fit.train, values, fit.solution.damping) for values in fit.spring.moved()]
+    base = _base(fit)
     for other in others:
-        for name, square in _squares(other, fit.solution).items():
+        for name, square in _squares(other, base).items():
             squares[name] += square
     return replace(fit, solution=widened(fit, squares))
 
 
+def _base(fit: Fit) -> Solution:
+    """What others are compared with: fitted as they are, without robust weights and with the motion's noise."""
+    return fit.solution if fit.noise is None and not fit.plan.robust else fit.again(fit.inputs)[1]
+
+
 def with_systematic(fit: Fit, uncertain: Mapping[str, float]) -> Fit:
     """The fit with intervals that hold declared errors too, and what each source does to every estimate."""
-    base = fit.solution if fit.noise is None else fit.again(fit.inputs)[1]
+    base = _base(fit)
     sources: dict[str, dict[str, float]] = {}
     for variation in declared(fit.inputs, uncertain):
         try:
