@@ -228,4 +228,4 @@ def test_angle_and_torque_with_whole_turns_and_holes(tmp_path: Path) -> None:
     result = run_experiment(read_experiment(str(tmp_path / "pendulum.yaml")))
     for name, value in {"I": 0.15, "mc_x": 0.3, "b_v": 0.02, "b_c": 0.1}.items():
         assert result.data["parameters"][name]["value"] == pytest.approx(value, rel=0.05), name
-    assert any("1.20 times" in w for w in result.data["warnings"])
+    assert any("1.20 times" in f.sentence for f in result.findings)

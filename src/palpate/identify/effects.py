@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from palpate.identify.balance import Rows
-from palpate.identify.problem import MANY, critical_value, long_run
+from palpate.identify.problem import MANY, bartlett, critical_value, long_run
 from palpate.identify.solution import Solution
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import drawing_jacobian
@@ -113,11 +113,11 @@ def lacks(
         scores = rows.by_piece((U * (r - U @ u)[:, None])[: len(left)].T).T
         spread, lags = long_run(scores)
         shares = rows.by_piece((U[: len(left)] ** 2).T)
-        pieces = 1 / np.sum((shares / shares.sum(axis=1, keepdims=True)) ** 2, axis=1)
-        few = np.maximum(0.0, 1 - pieces / MANY)
+        shares = (shares / shares.sum(axis=1, keepdims=True)).T
+        few = np.maximum(0.0, 1 - 1 / (MANY * np.sum(shares**2, axis=0)))
         share = float(u @ u) / max(float(left @ left), 1e-300)
         spread = spread * (len(scores) / max(1, len(scores) - 1)) + np.diag(few * level * max(1 - share, 0.0))
-        limit = critical_value(min((lags + 1) / float(np.median(pieces)), 1.0))
+        limit = critical_value(min(max(float(np.median(bartlett(shares, lags))), (lags + 1) / len(shares)), 1.0))
         strength = float(u @ np.linalg.pinv(spread, hermitian=True) @ u) / len(u) / limit**2
         scaled = turn / size[:, None]
         move = -(back @ (inside @ (turn @ u)))[: P.shape[1]]

@@ -510,7 +510,7 @@ class Uncertainty:
         few = np.maximum(0.0, 1 - pieces / MANY)
         mean = np.sum(g**2, axis=1) * (np.trace(self.noise) / max(1, len(self.noise)))
         square = np.maximum(square, square + few * (mean - square))
-        critical = critical_value(np.minimum((self.lags + 1) / pieces, 1.0))
+        critical = critical_value(np.clip(bartlett(shares, self.lags), (self.lags + 1) / max(1, len(shares)), 1.0))
         return np.sqrt(square) * critical / self.critical
 
 

@@ -222,7 +222,8 @@ def scale(case: Case) -> Iterator[Finding]:
             evidence = "it is known, but the data do not tell it: the effort's scale cannot be checked"
             yield Finding("scale", evidence, name)
             continue
-        ratio, low, high = e.value / value, *sorted(bound / value for bound in e.ci95)
+        half = 1.96 * float(np.hypot(np.hypot(e.noise, e.pull), e.model))  # without what this very gate adds to it
+        ratio, low, high = e.value / value, *sorted((e.value + by) / value for by in (-half, half))
         if high - low > 2 * SCALE_UNKNOWN:
             evidence = f"it is known only to {50 * (high - low):.0f} %: the effort's scale cannot be checked"
             yield Finding("scale", evidence, name)
