@@ -71,7 +71,8 @@ def test_moment_against_angle_is_that_of_the_raw_recording(
     angle, moment = moment_of_opening(real_folder / "hrl_pr2_cabinet_door" / f"{file}_cabinet_log.csv")
     opening = p["b_c"]["value"] + np.array([p[f"tau_{i}"]["value"] for i in range(len(KNOTS))])
     for i in range(len(KNOTS)):
-        assert p[f"tau_{i}"]["status"] == "fixed" or 3.92 * p[f"tau_{i}"]["noise"] < 0.5
+        # each knot was passed once: its noise is known from few pieces
+        assert p[f"tau_{i}"]["status"] == "fixed" or 3.92 * p[f"tau_{i}"]["noise"] < 0.25 * opening.max()
     beyond = (angle > 5) & (angle < 95)
     error = np.interp(angle, KNOTS, opening) - moment
     assert np.sqrt(np.mean(error[beyond] ** 2)) < 0.1
@@ -98,13 +99,11 @@ def test_pendulum_has_the_right_inertia_beside_its_weight(real_folder: Path, nam
         {"identified"} if name == "pendulum" else {"identified", "uncertain"}
     )
     low, high = p["mc_x"]["ci95"]
-    assert (
-        low < 0.304 < high or name == "pendulum"
-    )  # its makers' scale and ruler; the long one doubts the motor's scale
+    assert low < 0.304 < high  # its makers' scale and ruler
     assert p["I"]["value"] / p["mc_x"]["value"] == pytest.approx(LENGTH, rel=0.05)
     if name == "pendulum":
-        assert result.passed
-        assert any("scale" in w and "doubtful" in w for w in result.data["warnings"])
+        assert result.findings[0].cause == "scale"  # of the motor's torque
+        assert not result.passed
 
 
 @pytest.mark.real

@@ -45,6 +45,8 @@ WIDTHS = (0.02, 0.06, 0.15)
 """Shares of the travel over which a force may remember where it came from."""
 PARTS = {"position": "far and near", "direction": "forth and back", "speed": "fast and slow", "time": "late and early"}
 """Parts of the data that should agree."""
+NOTHING = 0.25
+"""Of what cannot be negative: below this share of its upper limit a number is next to nothing."""
 LEVEL_RAD = np.radians(0.5)
 """The vertical of a room with cameras is not known better."""
 LONGER_M = 0.005
@@ -247,7 +249,9 @@ def leaning_part(fit: Fit) -> dict[str, float]:
 
 def _called(e: Estimate, size: float) -> Estimate:
     """A number is identified where its whole interval is narrow beside it, or beside the body it belongs to."""
-    if e.status is not Status.IDENTIFIED or e.ci95 is None or e.ci95[0] == 0:  # known as next to nothing
+    if e.status is not Status.IDENTIFIED or e.ci95 is None:
+        return e
+    if e.ci95[0] == 0 and e.value < NOTHING * e.ci95[1]:  # known as next to nothing
         return e
     wide = e.ci95[1] - e.value > VAGUE * (abs(e.value) if np.isinf(size) else size)
     return replace(e, status=Status.UNCERTAIN) if wide else e
