@@ -58,7 +58,7 @@ MISFITS: Sequence[Misfit] = (
     Misfit("friction that warms up", GATE, (gates.warming,), ("friction-time",), ("b_c",)),
     Misfit("drift of the zero", GATE, (gates.drift,), ("drift",)),
     Misfit("another hand", GATE, (gates.another_hand,), ("unexplained", "touched", "outlying")),
-    Misfit("torque of the wrong sign", GATE, (gates.backwards,), ("sign",)),
+    Misfit("torque of the wrong sign", GATE, (gates.backwards,), ("sign", "columns")),
     Misfit("degrees as radians", GATE, (gates.in_degrees,), ("travel",)),
     Misfit("handle, slow amplifier", HANDLE, (handles.slow_amplifier,), ("compliance", "lag")),
     Misfit("handle, soft adapter", HANDLE, (handles.soft_adapter,), ("compliance",)),
