@@ -166,7 +166,7 @@ def test_a_stated_lambda_is_named_where_the_data_alone_would_tell(
     assert belief.prior is not None
 
     def hint(own: Fit) -> str:
-        (finding,) = gates_of_numbers.leaning(_case(experiment, prepared, own))
+        (finding,) = gates_of_numbers.leaning_on_prior(_case(experiment, prepared, own))
         return finding.sentence
 
     strong = _believing(fit, replace(belief, prior=replace(belief.prior, damping=100.0, form="theta")))

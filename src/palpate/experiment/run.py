@@ -58,8 +58,9 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> 
         for _ in range(COMPENSATED):
             out = compensation(fit, out)
             fit = fit_prepared(experiment, replace(prepared, inputs=out.of(prepared.inputs)))
-    unsure = (Variation("compensation", other.of(prepared.inputs)) for other in out.off())
-    fit = with_estimated(fit, unsure)
+    others = [other.of(prepared.inputs) for other in out.off()]
+    unsure = [replace(fit.inputs, sensors=x.sensors, measured=x.measured) for x in others]
+    fit = with_estimated(fit, (Variation("compensation", inputs) for inputs in unsure))
     signals = config.recordings.signals
     solution, refused = refuse(fit, rate_known=signals is None or signals.rate_known)
     fit = replace(fit, solution=solution)

@@ -82,7 +82,7 @@ class Balance:
         else:
             columns = self.model.columns(k, ARRAYS)
             entries = [[*(column[i] for column in columns), y[i]] for i in range(len(y))]
-        return self.passed(self.weighed(_filled(entries, stop - start), start, stop))
+        return self.passed(self.weighed(filled(entries, stop - start), start, stop))
 
     def weighed(self, x: FloatArray, start: int, stop: int) -> FloatArray:
         """(..., samples start:stop) without what is left out (`used`, `fade`)."""
@@ -215,7 +215,7 @@ def _name(segment: Segment) -> str:
     return f"segment {segment[0]:.3f} to {segment[1]:.3f} s"
 
 
-def _filled(entries: Sequence[Sequence[Scalar]], samples: int) -> FloatArray:
+def filled(entries: Sequence[Sequence[Scalar]], samples: int) -> FloatArray:
     """Columns, each an array or one number for all samples, as one array (..., samples)."""
     filled = np.empty((len(entries), len(entries[0]), samples))
     for i, line in enumerate(entries):
@@ -258,7 +258,7 @@ class Rows:
     def raw(self, part: Model, z: Mapping[str, Scalar]) -> FloatArray:
         """The columns as they are at every sample, of an element `alone`: (parameters, free rows, samples)."""
         samples = self.spans[-1][1]
-        columns = _filled(part.columns(self.balance.kinematics, ARRAYS, z), samples)
+        columns = filled(part.columns(self.balance.kinematics, ARRAYS, z), samples)
         return self.balance.weighed(columns, 0, samples)
 
     @property
@@ -334,7 +334,7 @@ def stack_rows(balance: Balance, segments: Sequence[Segment], *, most: int | Non
     firsts, samples = _cut_up(cut, inner)
     rows = Rows(cut, inner, np.empty((1, 0)), samples, len(balance.weights) * firsts, at)
     y = cut.model.mechanism.project(cut.kinematics, [cut.wrench[:, i] for i in range(6)], ARRAYS)
-    return replace(rows, y=rows.passed(cut.weighed(_filled([list(y)], len(at)), 0, len(at))))
+    return replace(rows, y=rows.passed(cut.weighed(filled([list(y)], len(at)), 0, len(at))))
 
 
 def _spans(balance: Balance, segments: Sequence[Segment]) -> list[tuple[int, int]]:

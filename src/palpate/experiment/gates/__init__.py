@@ -46,7 +46,7 @@ GATES: Sequence[tuple[Gate, str]] = (
     (numbers.mass_of_prior, "any"),
     (numbers.scale, "any"),
     (numbers.fixed, "any"),
-    (numbers.leaning, "any"),
+    (numbers.leaning_on_prior, "any"),
     (numbers.damping, "any"),
     (numbers.shapes, "any"),
     (numbers.refused, "any"),
@@ -86,7 +86,8 @@ def judge(case: Case) -> tuple[Finding, ...]:
         failures.update(MADE_BY_ANYTHING)
     kept = dict.fromkeys(f for f in findings if f.cause not in (failures if f.fatal else failures | explained))
     failing = {f.cause for f in kept if f.fatal}
-    kept = [f for f in kept if f.fatal or f.cause not in failing]
+    said = {(f.cause, f.evidence) for f in kept if f.fatal}
+    kept = [f for f in kept if f.fatal or (f.cause, f.evidence) not in said]
     return tuple(sorted(kept, key=lambda f: _rank(f, blurred=bool(failing & set(SYMPTOMS)))))
 
 

@@ -9,18 +9,19 @@ from numpy.typing import NDArray
 from scipy.ndimage import median_filter
 from scipy.signal import welch
 
+from palpate.experiment.stage.lack import FAST_HZ
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.mechanisms.mechanism import WRENCH_ROWS
 from palpate.motion.clock import noise_floor
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import FloatArray, rate_hz
 
 WINDOW_S = 0.5
 """Over which a channel must move when the model says so."""
 EXPECTED, SHOWN, LEAST_S = 20.0, 2.0, 2.0
 """Standard deviations of noise by which a channel should move and does not, for so long."""
-RESOLUTION_HZ, NEIGHBOURS, ABOVE_HZ = 0.5, 8, 20.0
-"""Of spectra; a line is compared with so many bins to either side; nobody moves an object so fast."""
+RESOLUTION_HZ, NEIGHBOURS = 0.5, 8
+"""Of spectra; a line is compared with so many bins to either side."""
 LINE = 50.0
 """Times the density beside it."""
 LOUD = 0.5
@@ -59,17 +60,17 @@ def _scatter(x: FloatArray, starts: NDArray[np.intp]) -> FloatArray:
 def hum(case: Case) -> Iterator[Finding]:
     """Lines in the spectra of load cells and IMU, of mains and motors."""
     inputs = case.fit.inputs
-    signals = [(s.wrench, tuple(row.name for row in WRENCH_ROWS)) for s in inputs.sensors]
+    signals = [(s.wrench, tuple(row.name for row in WRENCH_ROWS), ("N", "N m")) for s in inputs.sensors]
     if inputs.imu is not None:
-        signals.append((inputs.imu.even, IMU_CHANNELS))
-    for even, names in signals:
-        rate = 1 / float(np.median(np.diff(even.times_s[:1000])))
+        signals.append((inputs.imu.even, IMU_CHANNELS, ("m/s2", "rad/s")))
+    for even, names, units in signals:
+        rate = rate_hz(even.times_s)
         samples = int(rate / RESOLUTION_HZ)
-        if rate < 3 * ABOVE_HZ or len(even.x) < 4 * samples:
+        if rate < 3 * FAST_HZ or len(even.x) < 4 * samples:
             continue
         f, density = welch(np.nan_to_num(even.x), rate, nperseg=samples, axis=0)
         beside = median_filter(density, size=(2 * NEIGHBOURS + 1, 1), mode="mirror")
-        power = np.where((f > ABOVE_HZ)[:, None], density - beside, 0.0)
+        power = np.where((f > FAST_HZ)[:, None], density - beside, 0.0)
         at = np.argmax(power, axis=0)
         every = np.arange(len(at))
         # a Hann window spreads a line over three bins
@@ -77,6 +78,6 @@ def hum(case: Case) -> Iterator[Finding]:
         loud = (density[at, every] > LINE * beside[at, every]) & (line > LOUD * np.median(beside, axis=0) * rate / 2)
         if loud.any():
             i = int(np.argmax(np.where(loud, line, 0.0)))
-            evidence = f"a line at {f[at[i]]:.1f} Hz with an amplitude of {np.sqrt(2 * line[i]):.2g} in its unit"
+            evidence = f"a line at {f[at[i]]:.1f} Hz with an amplitude of {np.sqrt(2 * line[i]):.2g} {units[i // 3]}"
             places = ", ".join(n for n, x in zip(names, loud, strict=True) if x)
             yield Finding("hum", evidence, places, "keep cables away from mains and motors, or ground the instrument")

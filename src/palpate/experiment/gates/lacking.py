@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from palpate.experiment.stage.fit import natural_sizes
-from palpate.experiment.stage.lack import LEAST, PARTS, UNEXPLAINED, LackOfFit, leaning_part
+from palpate.experiment.stage.lack import LEAST, LEVEL_RAD, PARTS, UNEXPLAINED, LackOfFit, leaning_part
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify.effects import Lack
@@ -58,7 +58,7 @@ def _without_a_name(case: Case, lack: LackOfFit, row: int, beside: str) -> Itera
         if abs(float(x.coefficients[0])) > MOVED * abs(e.value) and e.name not in _instruments(case):
             evidence = f"parts of the data do not agree: {_apart(case, x)}; the interval holds both"
             yield Finding(
-                "parts", evidence, e.name, "look what differs between them: warmth, wear, somebody who helped"
+                "parts", evidence, e.name, "look for what differs between them: warmth, wear, somebody who helped"
             )
             break
     if lack.times[row] > UNEXPLAINED:
@@ -80,7 +80,7 @@ def _instruments(case: Case) -> set[str]:
 def _apart(case: Case, lack: Lack) -> str:
     """One number in two parts of the data, in words."""
     e, by = case.solution[lack.effect.place], float(lack.coefficients[0])
-    first, second = PARTS[lack.effect.cause].split(" and ")
+    first, second = PARTS[lack.effect.cause]
     one = e.value + lack.shift[e.name]
     return f"{e.name} is {one + by:.3g} {e.unit} {first}, {one:.3g} {second}"
 
@@ -138,17 +138,17 @@ def _memory(case: Case, lack: Lack) -> tuple[str, str]:
 
 def _force(case: Case, lack: Lack) -> tuple[str, str]:
     better = "give the spring a higher order or a table more knots, or look for the right linkage"
-    if case.model.mechanism.leaning > 0:
+    if case.model.mechanism.leaning > LEVEL_RAD:
         better = f"{_element(f'type: gravity, name: weight, acts_on: {lack.effect.place}')}, or {better}"
     return "is a force that depends on the position", better
 
 
-def _friction_position(_: Case, lack: Lack) -> tuple[str, str]:
-    text = f"{{type: hysteresis, name: rubbing, acts_on: {lack.effect.place}}}"
-    return (
-        "is dry friction that depends on the position",
-        f"look whether it rubs somewhere, or put {text} in place of b_c",
-    )
+def _friction_position(case: Case, lack: Lack) -> tuple[str, str]:
+    c = lack.effect.place
+    dry = " and ".join(e.name for e in case.model.elements if e.dry and e.acts_on == c)
+    where = f"in place of {dry}" if dry else "into elements"
+    better = f"put {{type: hysteresis, name: rubbing, acts_on: {c}}} {where}"
+    return "is dry friction that depends on the position", f"look whether it rubs somewhere, or {better}"
 
 
 def _friction_time(_: Case, lack: Lack) -> tuple[str, str]:
@@ -179,13 +179,13 @@ def _inertia_position(_: Case, lack: Lack) -> tuple[str, str]:
     )
 
 
-def _lag(_: Case, lack: Lack) -> tuple[str, str]:
+def _lag(case: Case, lack: Lack) -> tuple[str, str]:
     late = -1e3 * float(lack.coefficients[0])
     which = "wrench" if late > 0 else "motion"
+    stated = "state it (recordings.signals.delay), " if case.config.motion_from == "table" else ""
     return (
         f"is a {which} that is {abs(late):.1f} ms late",
-        "look for a filter in the amplifier, say of a table by how much (recordings.signals.delay), or let it be taken "
-        "out (compensate: true)",
+        f"look for a filter in the amplifier, {stated}or let it be taken out (compensate: true)",
     )
 
 
@@ -195,12 +195,12 @@ def _compliance(case: Case, lack: Lack) -> tuple[str, str]:
     if c < 0:
         words = f"is something soft between sensor and object, which swings at about {f:.0f} Hz"
         return words, "make the adapter stiffer, move more slowly, or let it be taken out (compensate: true)"
-    late = (
-        "a plate with markers that swings" if case.fit.inputs.imu is None else "a filter in the load cell's amplifier"
-    )
+    where, mend = "a filter of the force", "make the filter faster"
+    if case.fit.inputs.imu is None:
+        where, mend = f"{where}, or markers or an encoder that swing,", f"{mend} or their mounting stiffer"
     return (
-        f"is a signal that passes a low-pass: {late} at about {f:.0f} Hz",
-        "make it stiffer or the amplifier's filter wider, move more slowly, or let it be taken out (compensate: true)",
+        f"is a signal that passes a low-pass: {where} at about {f:.0f} Hz",
+        f"{mend}, move more slowly, or let it be taken out (compensate: true)",
     )
 
 

@@ -256,7 +256,7 @@ def fixed(case: Case) -> Iterator[Finding]:
             yield Finding("fixed", evidence, name)
 
 
-def leaning(case: Case) -> Iterator[Finding]:
+def leaning_on_prior(case: Case) -> Iterator[Finding]:
     """For numbers that are partly the prior's: whether lambda makes them so, or the motion that would show them."""
     belief, model = case.fit.inputs.belief, case.model
     lean = [

@@ -14,7 +14,7 @@ from palpate.experiment.stage.fit import Fit, natural_sizes
 from palpate.experiment.stage.inputs import Inputs, fit_balance, move, position_noise, whole_balance, zeros_of
 from palpate.experiment.stage.variations import declared, estimated
 from palpate.files import finite
-from palpate.identify.balance import Rows, stack_rows
+from palpate.identify.balance import Rows, filled, stack_rows
 from palpate.identify.effects import Effect, Lack, Noise, lacks
 from palpate.identify.shapes import with_shapes
 from palpate.identify.solution import VAGUE, Estimate, Solution, Status
@@ -43,7 +43,12 @@ SPEEDS = (0.1, 0.25, 0.5)
 """Quantiles of the speed at which friction may fall."""
 WIDTHS = (0.02, 0.06, 0.15)
 """Shares of the travel over which a force may remember where it came from."""
-PARTS = {"position": "far and near", "direction": "forth and back", "speed": "fast and slow", "time": "late and early"}
+PARTS = {
+    "position": ("in the upper half of the travel", "in the lower half"),
+    "direction": ("going forward", "going back"),
+    "speed": ("in fast motion", "in slow motion"),
+    "time": ("late in the recording", "early"),
+}
 """Parts of the data that should agree."""
 NOTHING = 0.25
 """Of what cannot be negative: below this share of its upper limit a number is next to nothing."""
@@ -93,7 +98,7 @@ class LackOfFit:
                 for x in self.lacks
             ],
             "parts": [
-                {"parameter": x.effect.place, "parts": PARTS[x.effect.cause]}
+                {"parameter": x.effect.place, "parts": x.effect.cause}
                 | {"difference": float(x.coefficients[0]), "std": float(x.stds[0])}
                 for x in self.parts
             ],
@@ -298,11 +303,6 @@ def _parts(fit: Fit, of: Fit) -> Iterator[Effect]:
                 yield Effect(cause, e.name, 0.0, (columns * inside)[None])
 
 
-def filled(columns: Sequence[Sequence[Scalar]], samples: int) -> FloatArray:
-    """(parameters, rows, samples)."""
-    return np.array([[np.broadcast_to(np.asarray(x, dtype=float), (samples,)) for x in rows] for rows in columns])
-
-
 def _splits(fit: Fit) -> Iterator[tuple[str, BoolArray]]:
     """Parts of the samples in which the numbers should be the same as in the rest."""
     inputs, k = fit.inputs, fit.balance.kinematics
@@ -312,7 +312,7 @@ def _splits(fit: Fit) -> Iterator[tuple[str, BoolArray]]:
         return
     name = mechanism.main or next(iter(mechanism.moving), None)
     if name is None:
-        (speed,) = (np.linalg.norm(_filled(fit, *k.omega), axis=0),)
+        speed = np.linalg.norm(_filled(fit, *k.omega), axis=0)
     else:
         position, speed = _filled(fit, k.coordinates[name].position, k.coordinates[name].speed)
         used &= ~fit.moved.resting
@@ -364,16 +364,16 @@ def _along(fit: Fit, name: str) -> Iterator[Effect]:
 
 def _play(fit: Fit) -> Iterator[Lack]:
     """Play between hand and object: what is left stands around the moments in which the force changes sides."""
-    inputs, y = fit.inputs, np.zeros(len(fit.p) + 1)
+    inputs = fit.inputs
     if inputs.main is None or inputs.imu is not None:
         return
-    y[-1] = 1.0
-    force, left = (np.nan_to_num(x[0]) for x in fit.balance.combined(y, np.append(-fit.p, 1.0)))
+    left, predicted = (x[0] for x in of_all_samples(fit))
+    force = left + predicted
     firm = np.flatnonzero(np.abs(force) > GRIP * float(np.std(force)))
     turns = np.flatnonzero(np.diff(np.sign(force[firm])))
     around = np.zeros(len(force), dtype=bool)
+    reach = round(AROUND_S * inputs.rate_hz)
     for before, after in zip(firm[turns], firm[turns + 1], strict=True):
-        reach = round(AROUND_S * inputs.rate_hz)
         around[max(before - reach, 0) : after + reach] = True
     inside = inputs.inside(fit.plan.segments)
     share = float(np.sum(left[inside & around] ** 2) / max(np.sum(left[inside] ** 2), 1e-300))
