@@ -15,8 +15,9 @@ from hypothesis.extra.numpy import arrays
 
 from palpate.errors import FileProblem, MissingExtra
 from palpate.recording import Channel, Clock, Recording, load, recognise
-from palpate.recording.c3d import read, write
+from palpate.recording.c3d import read
 from tests.conftest import needs
+from tests.writers import write_c3d as write
 
 ezc3d = needs("ezc3d", "c3d")
 
@@ -192,24 +193,6 @@ def test_parameters_that_would_crash_the_library_are_refused_before(tmp_path: Pa
         path.write_bytes(whole.replace(old, new, 1))
         with pytest.raises(FileProblem, match=message):
             load(path)
-
-
-def test_what_c3d_cannot_say_is_not_written(tmp_path: Path) -> None:
-    rec, path = markers(), tmp_path / "a.c3d"
-    clock = Clock("c", np.arange(7) / 70)
-    seven = Channel("odd", np.ones(7), clock, "N")
-    with pytest.raises(FileProblem, match=r"7 analog samples at 70 Hz do not fit 12 frames, 100 Hz"):
-        write(path, Recording({"S:M0": rec["S:M0"], "odd": seven}))
-    with pytest.raises(FileProblem, match="is not a position in m"):
-        write(path, Recording({"v": Channel("v", np.ones((7, 3)), clock, "m/s")}))
-    with pytest.raises(FileProblem, match="has missing samples"):
-        write(path, Recording({"v": Channel("v", np.full(7, np.nan), clock, "N")}))
-    with pytest.raises(FileProblem, match="counts frames of markers, and there are none"):
-        write(path, rec.select(["Fx"]))
-    uneven = Clock("c", np.array([0, 0.1, 0.25, 0.3, 0.4]))
-    with pytest.raises(FileProblem, match="not whole frames"):
-        write(path, Recording({"v": Channel("v", np.ones((5, 3)), uneven, "m")}))
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_the_library_the_install_line_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

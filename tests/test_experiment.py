@@ -21,8 +21,9 @@ from palpate.experiment.stage.recordings import segments_of
 from palpate.identify import Solution
 from palpate.model import Model
 from palpate.physics.inertia import is_consistent
-from palpate.recording import FORMATS, load
+from palpate.recording import load
 from palpate.twin import TWINS
+from tests.writers import write
 
 
 @pytest.fixture(scope="session")
@@ -216,7 +217,7 @@ def as_table(recording: Any, path: Path, format_: str, names: dict[str, str]) ->
         new: Channel(new, recording[old].samples, recording[old].clock, recording[old].unit)
         for old, new in names.items()
     }
-    FORMATS[format_].write(path, Recording(channels))
+    write(format_, path, Recording(channels))
 
 
 @pytest.mark.parametrize("format_", ["csv", "parquet"])

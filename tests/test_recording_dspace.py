@@ -181,10 +181,3 @@ def test_other_problems_are_named(tmp_path):
         read(path)
     with pytest.raises(FileProblem, match="no such file"):
         read(tmp_path / "b.mat")
-
-
-def test_writer_refuses_vectors(tmp_path):
-    clock = Clock("P", np.arange(3.0))
-    with pytest.raises(FileProblem, match="three components"):
-        write(tmp_path / "a.mat", Recording({"p": Channel("p", np.zeros((3, 3)), clock, "m")}))
-    assert not list(tmp_path.iterdir())

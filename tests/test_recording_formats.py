@@ -16,6 +16,7 @@ from palpate.errors import FileProblem, UnknownName
 from palpate.recording import FORMATS, Channel, Clock, Recording, load, recognise
 from palpate.recording.table import TableOptions
 from tests.conftest import needs
+from tests.writers import write
 
 UNITS = {"acceleration": "m/s2", "angular_rate": "rad/s"}
 
@@ -62,7 +63,7 @@ def sample(name: str, path: Path) -> None:
     """Write a small file of this format, where its library is installed."""
     if name in EXTRAS:
         needs(*EXTRAS[name])
-    FORMATS[name].write(path, SAMPLES[name]())
+    write(name, path, SAMPLES[name]())
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -108,7 +109,7 @@ def test_an_empty_or_missing_file_is_refused_by_every_reader(tmp_path, name):
 
 def test_several_files_merge_and_options_find_their_format(tmp_path):
     for name, stem in (("vicon-csv", "T.csv"), ("dspace-mat", "exp.mat"), ("microstrain-csv", "IMU.csv")):
-        FORMATS[name].write(tmp_path / stem, SAMPLES[name]())
+        write(name, tmp_path / stem, SAMPLES[name]())
     rec = load(tmp_path / "T.csv", tmp_path / "exp.mat", str(tmp_path / "IMU.csv"), g=9.81, device="Platform")
     assert rec["M1"].samples.shape == (30, 3)
     assert rec["acceleration.x"].samples[0] == pytest.approx(9.81 / 9.80665)
@@ -117,14 +118,14 @@ def test_several_files_merge_and_options_find_their_format(tmp_path):
 
 def test_two_files_of_one_kind_get_their_stems(tmp_path):
     for stem in ("a", "b"):
-        FORMATS["dspace-mat"].write(tmp_path / f"{stem}.mat", scalars())
+        write("dspace-mat", tmp_path / f"{stem}.mat", scalars())
     rec = load(tmp_path / "a.mat", tmp_path / "b.mat")
     assert list(rec) == ["a/Fx1", "a/Fy1", "b/Fx1", "b/Fy1"]
 
 
 def test_wrong_names_and_files_are_refused(tmp_path):
     path = tmp_path / "a.csv"
-    FORMATS["csv"].write(path, scalars())
+    write("csv", path, scalars())
     with pytest.raises(UnknownName, match=r"no format 'vicon'\. Did you mean 'vicon-csv'"):
         load(path, format="vicon")
     with pytest.raises(UnknownName, match=r"reading csv: there is no option 'rates'\. Did you mean 'rate'"):
@@ -170,7 +171,7 @@ def test_vicon_numbers_are_those_of_the_csv_module(tmp_path):
     samples = moving["M2"].samples.copy()
     samples[50:60] = np.nan
     channels = dict(moving.channels) | {"S:M2": Channel("S:M2", samples, moving.clocks[0], "m", "capture")}
-    FORMATS["vicon-csv"].write(path, Recording(channels))
+    write("vicon-csv", path, Recording(channels))
     with path.open() as text:
         rows = list(reader(text))[5:]
     numbers = np.array([[float(cell or "nan") for cell in row] for row in rows])

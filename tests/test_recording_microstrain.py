@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palpate.errors import DataProblem, FileProblem, UnknownName
+from palpate.errors import FileProblem
 from palpate.recording import Channel, Clock, Recording
 from palpate.recording.instruments import ACCELERATION, ANGULAR_RATE, GRAVITY
 from palpate.recording.instruments import read_microstrain as read
@@ -21,14 +21,11 @@ ROWS = (
 HEADER = "".join(f"Line {k}\n" for k in range(38))
 
 
-def imu(n: int = 40, *, seed: int = 1, gravity: bool = True) -> Recording:
+def imu(n: int = 40, *, seed: int = 1) -> Recording:
     rng = np.random.default_rng(seed)
     clock = Clock("imu", np.arange(n) / 1000)
-    slow = Clock("imu gravity", clock.times_s[::2])
     channels = {name: Channel(name, rng.normal(size=n), clock, "m/s2", "imu") for name in ACCELERATION}
     channels |= {name: Channel(name, rng.normal(size=n), clock, "rad/s", "imu") for name in ANGULAR_RATE}
-    if gravity:
-        channels |= {name: Channel(name, rng.normal(size=len(slow)), slow, "m/s2", "imu") for name in GRAVITY}
     return Recording(channels)
 
 
@@ -39,9 +36,9 @@ def file(tmp_path, text: str):
 
 
 @settings(max_examples=20, deadline=None)
-@given(n=st.integers(2, 60), seed=st.integers(0, 2**32 - 1), g=st.sampled_from([9.80665, 9.81]), gravity=st.booleans())
-def test_round_trip(tmp_path_factory, n, seed, g, gravity):
-    rec = imu(n, seed=seed, gravity=gravity)
+@given(n=st.integers(2, 60), seed=st.integers(0, 2**32 - 1), g=st.sampled_from([9.80665, 9.81]))
+def test_round_trip(tmp_path_factory, n, seed, g):
+    rec = imu(n, seed=seed)
     path = tmp_path_factory.mktemp("imu") / "a.csv"
     write(path, rec, g=g)
     again = read(path, g=g)
@@ -60,15 +57,7 @@ def test_layout_is_that_of_the_authors(tmp_path):
     data = np.loadtxt(path, delimiter=",", skiprows=38)
     assert data.shape == (40, 12)
     np.testing.assert_allclose(data[:, 1:4] * 9.81, rec.stack(ACCELERATION), atol=1e-8)
-    np.testing.assert_allclose(data[::2][:, [11, 9, 7]], rec.stack(GRAVITY), atol=1e-8)
-    assert not data[1::2, 7:].any()
-
-
-def test_gravity_on_the_full_clock_is_halved(tmp_path):
-    rec = imu(gravity=False)
-    full = {name: Channel(name, np.ones(40), rec.clocks[0], "m/s2") for name in GRAVITY}
-    write(tmp_path / "a.csv", Recording({**rec.channels, **full}))
-    assert len(read(tmp_path / "a.csv")["gravity.x"].clock) == 20
+    assert not data[:, 7:].any()
 
 
 @pytest.mark.parametrize(
@@ -141,18 +130,3 @@ DAMAGED = {
 def test_damage_is_named_with_file_and_line(tmp_path, text, message):
     with pytest.raises(FileProblem, match=r"IMU_Door\.csv.*" + message):
         read(file(tmp_path, text))
-
-
-def test_writer_refuses_what_has_no_place(tmp_path):
-    rec = imu(gravity=False)
-    with pytest.raises(UnknownName, match=r"angular_rate\.x"):
-        write(tmp_path / "a.csv", rec.select(ACCELERATION))
-    odd = Clock("slow", rec.clocks[0].times_s[::2] + 3e-4)
-    extra = {name: Channel(name, np.ones(20), odd, "m/s2") for name in GRAVITY}
-    with pytest.raises(FileProblem, match="gravity estimate has times"):
-        write(tmp_path / "a.csv", Recording({**rec.channels, **extra}))
-    late = Clock("late", rec.clocks[0].times_s + 1.0)
-    moved = {name: Channel(name, np.ones(40), late, "rad/s") for name in ANGULAR_RATE}
-    with pytest.raises(DataProblem, match="runs on 'imu'"):
-        write(tmp_path / "a.csv", Recording({**rec.channels, **moved}))
-    assert not list(tmp_path.iterdir())

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from palpate.errors import FileProblem
 from palpate.recording import Channel, Clock, Recording, load, recognise
 from palpate.recording.instruments import read_trc as read
-from palpate.recording.instruments import write_trc as write
+from tests.writers import write_trc as write
 
 HEAD = (
     "PathFileType\t4\t(X/Y/Z)\twalk.trc\n"
@@ -117,15 +117,3 @@ def test_damaged_files_are_refused_with_line_and_reason(tmp_path: Path, text: st
     with pytest.raises(FileProblem, match=message) as error:
         load(path, format="trc")
     assert str(path) in str(error.value)
-
-
-def test_what_trc_cannot_say_is_not_written(tmp_path: Path) -> None:
-    clock, path = Clock("c", np.arange(3) / 50), tmp_path / "a.trc"
-    with pytest.raises(FileProblem, match="is not a position"):
-        write(path, Recording({"F": Channel("F", np.ones(3), clock, "N")}))
-    with pytest.raises(FileProblem, match="cannot be used in a trc header"):
-        write(path, Recording({"a\tb": Channel("a\tb", np.ones((3, 3)), clock, "m")}))
-    uneven = Clock("c", np.array([0, 0.01, 0.035]))
-    with pytest.raises(FileProblem, match="not whole frames"):
-        write(path, Recording({"a": Channel("a", np.ones((3, 3)), uneven, "m")}))
-    assert list(tmp_path.iterdir()) == []

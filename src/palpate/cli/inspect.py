@@ -126,8 +126,8 @@ def _read(path: Path, given: _Given, *, alone: bool) -> Any:
 
 def _write_table(path: Path, motion: Any) -> None:
     from palpate.experiment.inspection import motion_recording
-    from palpate.recording import FORMATS
+    from palpate.recording.table import write, write_parquet
 
     if motion is None:
         raise PalpateError("--table: only an experiment file of the motion stage says what moved (stage: motion)")
-    FORMATS[path.suffix.lower().removeprefix(".")].write(path, motion_recording(motion))
+    (write if path.suffix.lower() == ".csv" else write_parquet)(path, motion_recording(motion))

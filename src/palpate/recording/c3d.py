@@ -1,24 +1,22 @@
-"""C3D (c3d.org), read and written by ezc3d: markers at one rate, analog channels at a multiple of it."""
+"""C3D (c3d.org), read by ezc3d: markers at one rate, analog channels at a multiple of it."""
 
 from __future__ import annotations
 
 import struct
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from pathlib import Path
-from shutil import copyfile
 from typing import Any
 
 import numpy as np
 
 from palpate.errors import FileProblem
-from palpate.files import read_bytes, replacing
+from palpate.files import read_bytes
 from palpate.recording.formats import C3D_PROCESSORS, check_kind, library, refusing_damage
-from palpate.recording.recording import Array, Channel, Clock, Recording
+from palpate.recording.recording import Array, Clock, Recording
 from palpate.recording.table import Stored, recording_of
-from palpate.recording.text import distinct, si_or_none, whole_frames
+from palpate.recording.text import distinct, si_or_none
 
 NAME = "c3d"
 # Nexus stores the outputs of its models among the points; these parameters list them, and say their units.
@@ -71,41 +69,6 @@ def read(path: str | Path, *, point_unit: str = "") -> Recording:
     return recording_of(path, NAME, stored, {})
 
 
-def write(path: str | Path, recording: Recording) -> None:
-    """Write positions (n, 3) in m of one clock as markers in mm, scalars of one other clock as analogs, as float32.
-
-    Both clocks are even and begin together; the analog rate is a whole multiple of the markers'.
-    """
-    path, ezc3d = Path(path), library("ezc3d", "writing C3D files")
-    markers = [channel for channel in recording.channels.values() if channel.samples.ndim == 2]
-    analogs = [channel for channel in recording.channels.values() if channel.samples.ndim == 1]
-    rate_hz, analog_rate_hz, first_frame = _rates(path, recording, markers, analogs)
-    file: Any = ezc3d.c3d()
-    points = np.stack([channel.samples for channel in markers]).transpose(2, 0, 1) * 1e3 if markers else None
-    if points is not None:
-        hidden = np.isnan(points).any(axis=0)
-        file["data"]["points"] = np.concatenate([points, np.ones((1, *points.shape[1:]))])
-        file["data"]["meta_points"] = {"residuals": np.where(hidden, -1.0, 0.0)[None]}
-    file["data"]["analogs"] = np.stack([c.samples for c in analogs])[None] if analogs else np.empty((1, 0, 0))
-    del file["data"]["rotations"]
-    file["header"]["points"]["first_frame"] = first_frame
-    values = {
-        ("POINT", "LABELS"): [channel.name for channel in markers],
-        ("POINT", "UNITS"): ["mm"],
-        ("POINT", "RATE"): np.array([rate_hz]),
-        ("ANALOG", "LABELS"): [channel.name for channel in analogs],
-        ("ANALOG", "UNITS"): [channel.unit for channel in analogs],
-        ("ANALOG", "RATE"): np.array([analog_rate_hz if analogs else 0.0]),
-    }
-    for (group, name), value in values.items():
-        file["parameters"][group][name]["value"] = value
-    # ezc3d writes only to names that end in .c3d.
-    with tempfile.TemporaryDirectory() as folder, replacing(path) as temporary:
-        made = Path(folder) / "file.c3d"
-        file.write(str(made))
-        copyfile(made, temporary)
-
-
 def _positions(file: Any) -> Array:
     """(n, p, 3) as stored, NaN where hidden."""
     points, residuals = np.array(file["data"]["points"][:3]), file["data"]["meta_points"]["residuals"][0]
@@ -149,34 +112,6 @@ def _all(parameters: Parameters, group: str, name: str) -> list[str]:
 
 def _values(parameters: Parameters, group: str, name: str) -> Sequence[Any]:
     return parameters[group][name]["value"] if group in parameters and name in parameters[group] else ()
-
-
-def _rates(
-    path: Path, recording: Recording, markers: Sequence[Channel], analogs: Sequence[Channel]
-) -> tuple[float, float, int]:
-    """Rate of the markers and of the analogs in Hz, and the first frame from 0."""
-    for channel in (*markers, *analogs):
-        if channel.samples.ndim == 2 and channel.unit != "m":
-            raise FileProblem(path, f"channel {channel.name!r} is not a position in m and cannot be stored in {NAME}")
-        if channel.samples.ndim == 1 and channel.missing:
-            lacking = f"channel {channel.name!r} has missing samples, which {NAME} cannot store"
-            raise FileProblem(path, lacking, remedy="fill or cut them")
-    if not markers:
-        raise FileProblem(path, f"{NAME} counts frames of markers, and there are none", remedy="write CSV or HDF5")
-    clocks = [recording.select(c.name for c in group).one_clock() for group in (markers, analogs or markers)]
-    rates = [float(f"{clock.rate_hz:.9g}") for clock in clocks]
-    for clock, rate in zip(clocks, rates, strict=True):
-        if np.any(np.diff(whole_frames(path, clock, rate, shifted=True)) != 1):
-            raise FileProblem(path, f"frames of {clock.name!r} are missing", remedy="resample first")
-    ratio, late_s = round(rates[1] / rates[0]), clocks[1].times_s[0] - clocks[0].times_s[0]
-    off = max(abs(rates[1] / rates[0] - ratio), 1e-3 * abs(late_s * rates[1]))
-    if len(clocks[1]) != ratio * len(clocks[0]) or off > 1e-6 * ratio:
-        raise FileProblem(
-            path,
-            f"{len(clocks[1])} analog samples at {rates[1]:g} Hz do not fit {len(clocks[0])} frames, {rates[0]:g} Hz",
-            remedy="the rate must be a whole multiple, and both must begin together and be as long",
-        )
-    return rates[0], rates[1], max(0, round(float(clocks[0].times_s[0]) * rates[0]))
 
 
 def check_bytes(path: Path, data: bytes) -> None:

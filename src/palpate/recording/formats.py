@@ -37,7 +37,7 @@ _FOREIGN = {
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One file format: how to recognise, read and write it, and which options its reader takes.
+    """One file format: how to recognise and read it, and which options its reader takes.
 
     Its module, with SciPy or polars behind it, is imported only when it is used.
     """
@@ -48,18 +48,11 @@ class Format:
     recognises: Callable[[bytes, Path], bool]
     options: tuple[str, ...] = ()
     suffix: str = ""
-    """Behind `read` and `write` in a module of two formats."""
+    """Behind `read` in a module of two formats."""
 
     def read(self, path: str | Path, **options: Any) -> Recording:
         """Read a file of this format."""
-        return self._function("read")(path, **options)
-
-    def write(self, path: str | Path, recording: Recording, **options: Any) -> None:
-        """Write a recording in this format."""
-        self._function("write")(path, recording, **options)
-
-    def _function(self, verb: str) -> Any:
-        return getattr(import_module(f"palpate.recording.{self.module}"), verb + self.suffix)
+        return getattr(import_module(f"palpate.recording.{self.module}"), "read" + self.suffix)(path, **options)
 
 
 def load(*paths: str | Path, format: str | None = None, **options: Any) -> Recording:  # noqa: A002 - the word of experiment files

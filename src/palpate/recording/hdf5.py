@@ -1,6 +1,6 @@
 """HDF5: datasets (n,) or (n, k) with attributes; a group is an instrument with its own time.
 
-The layout, which the writer follows and most loggers' files fit:
+The layout, which most loggers' files fit:
 
 - a numeric dataset is a signal; the fields of a compound dataset are signals of a group of that name;
 - its time is the dataset named time, t, timestamp, ... in its group or the nearest one above (attribute `units`,
@@ -17,12 +17,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from palpate.errors import FileProblem
-from palpate.files import replacing
 from palpate.recording.formats import check_kind, head_of, library, refusing_damage
 from palpate.recording.recording import Recording
 from palpate.recording.table import Stored, TableOptions, is_rate, recording_of
-from palpate.recording.text import time_name
 
 NAME = "hdf5"
 _DEEPEST = 20
@@ -40,23 +37,6 @@ def read(path: str | Path, **options: Unpack[TableOptions]) -> Recording:
     with refusing_damage(path), h5py.File(path, "r") as file:
         _walk(stored, "", file)
     return recording_of(path, NAME, stored, options)
-
-
-def write(path: str | Path, recording: Recording) -> None:
-    """Write a group per clock with its times in s, and each channel as a dataset with units and frame."""
-    path, h5py = Path(path), library("h5py", "writing HDF5 files")
-    for name in recording:
-        if time_name(name.rpartition("/")[2]) is not None:
-            raise FileProblem(path, f"the channel {name!r} would be taken for times", remedy="rename it")
-    with replacing(path) as temporary, h5py.File(temporary, "w", track_order=True) as file:
-        groups = {id(clock): file.create_group(clock.name, track_order=True) for clock in recording.clocks}
-        for clock in recording.clocks:
-            times = groups[id(clock)].create_dataset("time", data=clock.times_s)
-            times.attrs["units"] = "s"
-        for name, channel in recording.channels.items():
-            dataset = groups[id(channel.clock)].create_dataset(name, data=channel.samples)
-            dataset.attrs["units"], dataset.attrs["frame"] = channel.unit, channel.frame
-            dataset.attrs["vector"] = channel.samples.ndim == 2
 
 
 def _walk(stored: list[Stored], prefix: str, group: Any) -> None:

@@ -35,13 +35,11 @@ from palpate.recording.text import (
     clock_of,
     distinct,
     first_lines,
-    marker_columns,
     parse_rows,
     seconds,
     si_or_none,
     split,
     trimmed_end,
-    whole_frames,
 )
 
 VICON, TRC, MICROSTRAIN = "vicon-csv", "trc", "microstrain-csv"
@@ -75,7 +73,7 @@ _COLUMN_NAMES = (
     "Time,scaledAccelX,scaledAccelY,scaledAccelZ,scaledGyroX,scaledGyroY,scaledGyroZ,"
     "estGravityZ,estGravityZ:valid,estGravityY,estGravityY:valid,estGravityX"
 )
-# The writer's time of the first sample, where none is given: 2024-01-01 00:00:00 UTC.
+# The writer's time of the first sample: 2024-01-01 00:00:00 UTC.
 _START_NS = 1_704_067_200_000_000_000
 
 
@@ -101,14 +99,17 @@ def read_vicon(path: str | Path) -> Recording:
 def write_vicon(path: str | Path, recording: Recording, *, rate_hz: float | None = None) -> None:
     """Write markers (n, 3) in m of one clock as a Trajectories block in mm with six decimals.
 
-    The times must be whole frames of `rate_hz` (by default the clock's); frame 1 is time 0.
+    The times are whole frames of `rate_hz` (by default the clock's); frame 1 is time 0.
     """
-    path = Path(path)
     clock = recording.one_clock()
     rate = float(f"{clock.rate_hz if rate_hz is None else rate_hz:.9g}")
-    frames = whole_frames(path, clock, rate, remedy=", or give rate_hz")
-    columns = {"frame": frames, "sub": np.zeros(len(clock), dtype=np.int64)}
-    table = pl.DataFrame(columns).with_columns(marker_columns(path, recording, VICON, r"[,;\r\n\"]"))
+    columns = [pl.Series("frame", np.rint(clock.times_s * rate).astype(np.int64) + 1)]
+    columns.append(pl.Series("sub", np.zeros(len(clock), dtype=np.int64)))
+    columns += [
+        pl.Series(f"{place} {axis}", channel.samples[:, axis] * 1e3, nan_to_null=True)
+        for place, channel in enumerate(recording.channels.values())
+        for axis in range(3)
+    ]
     head = (
         "Trajectories",
         f"{rate:.9g}",
@@ -117,7 +118,7 @@ def write_vicon(path: str | Path, recording: Recording, *, rate_hz: float | None
         "Frame,Sub Frame" + ",X,Y,Z" * len(recording),
         "," + ",mm,mm,mm" * len(recording),
     )
-    _save(path, head, table)
+    _save(path, head, pl.DataFrame(columns), 6)
 
 
 def _spans(data: bytes) -> list[tuple[int, int, int]]:
@@ -264,35 +265,10 @@ def read_trc(path: str | Path) -> Recording:
     )
 
 
-def write_trc(path: str | Path, recording: Recording) -> None:
-    """Write markers (n, 3) in m of one even clock in mm, six decimals; a hidden marker leaves its cells empty."""
-    path = Path(path)
-    clock = recording.one_clock()
-    rate = float(f"{clock.rate_hz:.9g}")
-    frames = whole_frames(path, clock, rate, shifted=True)
-    markers = marker_columns(path, recording, TRC, r"[\t\r\n\"]")
-    n, count = len(clock), len(recording)
-    fields = ("DataRate", "CameraRate", "NumFrames", "NumMarkers", "Units")
-    fields += ("OrigDataRate", "OrigDataStartFrame", "OrigNumFrames")
-    values = (f"{rate:.9g}", f"{rate:.9g}", n, count, "mm", f"{rate:.9g}", int(frames[0]), n)
-    head = (
-        f"PathFileType\t4\t(X/Y/Z)\t{path.name}",
-        "\t".join(fields),
-        "\t".join(str(value) for value in values),
-        "Frame#\tTime" + "".join(f"\t{name}\t\t" for name in recording),
-        "\t" + "".join(f"\tX{k}\tY{k}\tZ{k}" for k in range(1, count + 1)),
-        "",
-    )
-    table = pl.DataFrame({"frame": frames, "time": clock.times_s}).with_columns(markers)
-    _save(path, head, table, separator="\t")
-
-
-def _save(
-    path: Path, head: Sequence[str], table: pl.DataFrame, *, separator: str = ",", float_precision: int = 6
-) -> None:
-    with replacing(path) as temporary, temporary.open("wb") as file:
+def _save(path: str | Path, head: Sequence[str], table: pl.DataFrame, float_precision: int) -> None:
+    with replacing(Path(path)) as temporary, temporary.open("wb") as file:
         file.write(("\n".join(head) + "\n").encode())
-        table.write_csv(file, include_header=False, separator=separator, float_precision=float_precision)
+        table.write_csv(file, include_header=False, float_precision=float_precision)
 
 
 def _labels(path: Path, columns: Sequence[str], width: int, about: Mapping[str, str]) -> list[str]:
@@ -353,33 +329,24 @@ def read_microstrain(path: str | Path, *, g: float = STANDARD_GRAVITY) -> Record
     return Recording(_imu_channels(path, times_s - times_s[0], values, lines, g), path, MICROSTRAIN)
 
 
-def write_microstrain(
-    path: str | Path, recording: Recording, *, g: float = STANDARD_GRAVITY, start_ns: int = _START_NS
-) -> None:
-    """Write the authors' layout: 38 header lines, Unix nanoseconds, g, rad/s, gravity in every second row.
+def write_microstrain(path: str | Path, recording: Recording, *, g: float = STANDARD_GRAVITY) -> None:
+    """Write "acceleration.x" ... and "angular_rate.x" ... of one clock in the authors' layout.
 
-    The recording holds "acceleration.x" ... and "angular_rate.x" ... on one clock; "gravity.x" ... may run on
-    the same clock (every second sample is kept) or on one that ticks at some of its times.
+    38 header lines, Unix nanoseconds, g, rad/s, and no gravity estimate.
     """
-    path = Path(path)
     moved = recording.select((*ACCELERATION, *ANGULAR_RATE))
     clock = moved.one_clock()
-    gravity = _gravity_rows(path, recording, clock)
-    flag = (gravity != 0).any(axis=1).astype(np.int64)
     columns: dict[str, Array | NDArray[np.int64]] = {
-        "time": np.rint(clock.times_s * 1e9).astype(np.int64) + start_ns,
+        "time": np.rint(clock.times_s * 1e9).astype(np.int64) + _START_NS,
         **{name: moved[name].samples / g for name in ACCELERATION},
         **{name: moved[name].samples for name in ANGULAR_RATE},
-        "gravity.z": gravity[:, 2],
-        "valid.z": flag,
-        "gravity.y": gravity[:, 1],
-        "valid.y": flag,
-        "gravity.x": gravity[:, 0],
     }
+    for name in ("gravity.z", "valid.z", "gravity.y", "valid.y", "gravity.x"):
+        columns[name] = np.zeros(len(clock), dtype=np.int64 if name.startswith("valid") else np.float64)
     known = ["MICROSTRAIN CSV", "Writer: palpate", f"Samples: {len(clock)}", f"Rate: {clock.rate_hz:.6g} Hz"]
     known.append("Time: Unix ns")
     head = [*known, *[";"] * (_PREAMBLE - 2 - len(known)), "DATA_START", _COLUMN_NAMES]
-    _save(path, head, pl.DataFrame(columns).fill_nan(None), float_precision=9)
+    _save(path, head, pl.DataFrame(columns).fill_nan(None), 9)
 
 
 def _find_rows(path: Path, data: bytes) -> tuple[list[str], int]:
@@ -441,20 +408,3 @@ def _imu_channels(
 def _any_value(columns: Sequence[Array]) -> NDArray[np.bool_]:
     """Rows (n,) in which any column holds something other than zero or nothing."""
     return np.logical_or.reduce([(column != 0) & ~np.isnan(column) for column in columns])
-
-
-def _gravity_rows(path: Path, recording: Recording, clock: Clock) -> Array:
-    """Gravity (n, 3) at the accelerometer's rows, zero where the half-rate estimate has none."""
-    rows = np.zeros((len(clock), 3))
-    if not all(name in recording for name in GRAVITY):
-        return rows
-    gravity = recording.select(GRAVITY)
-    samples, slow = gravity.stack(GRAVITY), gravity.one_clock()
-    if slow.agrees_with(clock):
-        rows[::2] = samples[::2]
-        return rows
-    places = np.minimum(np.searchsorted(clock.times_s, slow.times_s - 1e-7), len(clock) - 1)
-    if np.any(np.abs(clock.times_s[places] - slow.times_s) > 1e-6):
-        raise FileProblem(path, "the gravity estimate has times at which the accelerometer has no sample")
-    rows[places] = samples
-    return rows

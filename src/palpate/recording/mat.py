@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Unpack, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,10 @@ from palpate.files import replacing
 from palpate.recording.formats import MATLAB_5, check_kind, head_of, library, refusing_damage
 from palpate.recording.recording import Array, Clock, Recording
 from palpate.recording.table import Stored, TableOptions, is_rate, recording_of
-from palpate.recording.text import clock_of, time_name
+from palpate.recording.text import clock_of
 
 NAME, DSPACE = "mat", "dspace-mat"
 _UNITS = "units"
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}")
 MatArray = NDArray[Any]
 
 
@@ -48,27 +47,6 @@ def read(path: str | Path, **options: Unpack[TableOptions]) -> Recording:
         if value.size > 1 and value.ndim <= 2
     ]
     return recording_of(path, NAME, stored, options)
-
-
-def write(path: str | Path, recording: Recording) -> None:
-    """Write the channels of one clock as variables beside `time` in s, with their units in the struct `units`."""
-    path = Path(path)
-    for name in recording:
-        if not _WORD.fullmatch(name) or time_name(name) is not None or name == _UNITS:
-            raise FileProblem(
-                path, f"{name!r} cannot name a variable beside time and units", remedy="rename the channel"
-            )
-    content: dict[str, Any] = {"time": recording.one_clock().times_s}
-    content |= {name: channel.samples for name, channel in recording.channels.items()}
-    content[_UNITS] = {name: channel.unit for name, channel in recording.channels.items()}
-    _save(path, content, oned_as="column")
-
-
-def _save(path: Path, content: Mapping[str, Any], *, oned_as: Literal["row", "column"]) -> None:
-    from scipy.io import savemat
-
-    with replacing(path) as temporary:
-        savemat(temporary, content, do_compression=True, appendmat=False, oned_as=oned_as, long_field_names=True)
 
 
 def _flat(name: str, value: Any) -> list[tuple[str, MatArray]]:
@@ -184,14 +162,14 @@ def read_dspace(path: str | Path, *, device: str | None = None) -> Recording:
 
 def write_dspace(path: str | Path, recording: Recording) -> None:
     """Write scalar channels as ControlDesk does: one device per clock, times of device k in X(2k - 1)."""
+    from scipy.io import savemat
+
     path, clocks = Path(path), recording.clocks
     # The authors' files hold a further axis after each device's own: the second device's times are X(3).
     axes = [clock for clock in clocks for _ in range(2)][: 2 * len(clocks) - 1]
     x = [("time", clock.name, clock.times_s[None, :]) for clock in axes]
     y: list[tuple[Any, ...]] = []
     for channel in recording.channels.values():
-        if channel.samples.ndim != 1:
-            raise FileProblem(path, f"channel {channel.name!r} has three components and cannot be stored in {DSPACE}")
         name = channel.name.removeprefix(f"{channel.clock.name}/")
         index = 2.0 * clocks.index(channel.clock) + 1.0
         y.append((name, channel.clock.name, f"Labels/{name}", index, channel.samples[None, :]))
@@ -201,7 +179,9 @@ def write_dspace(path: str | Path, recording: Recording) -> None:
         "X": np.array([x], dtype=[(field, object) for field in ("Name", "Device", "Data")]),
         "Y": np.array([y], dtype=[(field, object) for field in ("Name", "Device", "Path", "XIndex", "Data")]),
     }
-    _save(path, {word if word[:1].isalpha() else f"x{word}"[:63]: struct}, oned_as="row")
+    content = {word if word[:1].isalpha() else f"x{word}"[:63]: struct}
+    with replacing(path) as temporary:
+        savemat(temporary, content, do_compression=True, appendmat=False, oned_as="row", long_field_names=True)
 
 
 def _is_capture(variable: Any) -> bool:

@@ -7,14 +7,12 @@ TF is the pose of its child in its parent, "tf/child/position", frame parent. A 
 
 from __future__ import annotations
 
-import re
 import tempfile
-from collections.abc import Generator, Iterator, Mapping, Sequence, Set
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from shutil import copyfile
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -22,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import FileProblem, UnknownName
-from palpate.files import replacing
 from palpate.recording.formats import MCAP, ROS_1, SQLITE, check_kind, head_of, library, refusing_damage
 from palpate.recording.recording import Array, Channel, Clock, Recording
 
@@ -31,8 +28,6 @@ _SUFFIXES = {ROS_1: ".bag", MCAP: ".mcap", SQLITE: ".db3"}
 _SECOND_NS = 1_000_000_000
 """Messages arrive late by less than this; a stamp further back is a clock that was set."""
 _DAY_NS = 86_400 * _SECOND_NS
-_START_NS = 1_704_067_200 * _SECOND_NS
-"""The stamp of time zero: 2024-01-01 00:00:00 UTC."""
 _REPAIR = "copy it again, or repair it with 'rosbag reindex' (ROS 1), 'mcap recover' or 'ros2 bag reindex'"
 
 
@@ -104,7 +99,6 @@ MESSAGES: Mapping[str, tuple[str, str]] = MappingProxyType(
     }
 )
 """Message types that palpate reads, by their ROS 2 names: layout, and the attribute that holds it."""
-_WRITTEN = ("WrenchStamped", "Imu", "PoseStamped", "PointStamped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,23 +131,6 @@ def read(
     if not series:
         raise FileProblem(path, "the topics hold no messages", remedy="record again")
     return Recording(_channels(path, series, stamps), path, NAME)
-
-
-def write(path: str | Path, recording: Recording) -> None:
-    """Write a ROS 1 bag, or MCAP where the path ends in .mcap; each group "topic/..." of channels is one topic.
-
-    A channel that fits no message is refused. Values are stored as they are. Names without a topic get that of their
-    clock. An IMU may lack its orientation.
-    """
-    path = Path(path)
-    library("rosbags.highlevel", "writing ROS bags")
-    groups: dict[str, list[str]] = {}
-    for name, channel in recording.channels.items():
-        topic = name.rpartition("/")[0] or re.sub(r"\W+", "_", channel.clock.name)
-        groups.setdefault(topic, []).append(name)
-    topics = {topic: _topic(path, topic, recording.select(names)) for topic, names in groups.items()}
-    with tempfile.TemporaryDirectory() as folder, replacing(path) as temporary:
-        copyfile(_write(Path(folder) / "bag", topics, mcap=path.suffix.lower() == ".mcap"), temporary)
 
 
 def _collect(path: Path, head: bytes, topics: Sequence[str] | None) -> list[_Series]:
@@ -246,7 +223,6 @@ def _channels(path: Path, series: Sequence[_Series], stamps: str) -> dict[str, C
         name = name if plain.count(name) == 1 else "/".join((one.topic, one.frame.lstrip("/"), one.part))
         times_ns, values = _in_order(path, name, times_ns, np.array([x for *_, x in one.samples], dtype=np.float64))
         origin = common if abs(first - earliest) < _DAY_NS else first
-        clock = Clock(f"{name} (bag time)" if by_bag else name, np.asarray((times_ns - origin) / 1e9))
         # Joints and transforms of one message share a clock.
         clock = Clock(f"{name} (bag time)" if by_bag else name, np.asarray((times_ns - origin) / 1e9))
         clock = clocks.setdefault((one.topic, clock.times_s.tobytes()), clock)
@@ -300,75 +276,3 @@ def _in_order(path: Path, name: str, times_ns: NDArray[np.int64], values: Array)
             remedy="two publishers share the topic, or the stamps are rounded; choose other stamps: 'header' or 'bag'",
         )
     return times_ns[~again], values[~again]
-
-
-def _topic(path: Path, topic: str, recording: Recording) -> tuple[str, str, Array, Array]:
-    """Message type, frame, times in s (n,) and values (n, k) in the layout's order of one topic's channels."""
-    held = {name.rpartition("/")[2]: channel for name, channel in recording.channels.items()}
-    fitting = (kind for kind in MESSAGES if kind.endswith(_WRITTEN) and _fits(MESSAGES[kind][0], held.keys()))
-    kind, clock, columns = next(fitting, None), recording.one_clock(), list[Array]()
-    if kind is None:
-        raise FileProblem(
-            path,
-            f"the channels {', '.join(held)} of {topic} do not make up a whole message",
-            remedy="a bag takes force and torque, acceleration and angular_rate, position, or position and orientation",
-        )
-    for entry in LAYOUTS[MESSAGES[kind][0]]:
-        for end in entry.channels:
-            blank, channel = np.full((len(clock), entry.width), np.nan), held.get(end)
-            if channel is not None and (channel.unit != entry.unit or channel.samples.size != blank.size):
-                raise FileProblem(path, f"channel {channel.name!r} is not in {entry.unit}: a bag cannot hold it")
-            columns.append(blank if channel is None else channel.samples.reshape(blank.shape))
-    return kind, next(iter(held.values())).frame, clock.times_s, np.hstack(columns)
-
-
-def _fits(layout: str, held: Set[str]) -> bool:
-    """Whether these are all channels of a message; an IMU may lack its orientation."""
-    ends = {end: entry.name for entry in LAYOUTS[layout] for end in entry.channels}
-    return {end for end, name in ends.items() if (layout, name) != ("imu", "orientation")} <= held <= ends.keys()
-
-
-def _write(path: Path, topics: Mapping[str, tuple[str, str, Array, Array]], *, mcap: bool) -> Path:
-    """Write a bag of ROS 1, or of ROS 2 in MCAP; returns the file."""
-    from rosbags import rosbag1, rosbag2
-    from rosbags.typesys import Stores, get_typestore
-
-    store: Any = get_typestore(Stores.LATEST if mcap else Stores.ROS1_NOETIC)
-    bag: Any = (
-        rosbag2.Writer(path, version=9, storage_plugin=rosbag2.StoragePlugin.MCAP) if mcap else rosbag1.Writer(path)
-    )
-    with bag as writer:
-        for topic, (kind, frame, times_s, values) in topics.items():
-            connection = writer.add_connection(f"/{topic}", kind, typestore=store)
-            layout, attribute = MESSAGES[kind]
-            places = [
-                ".".join(filter(None, (attribute, entry.attribute, part)))
-                for entry in LAYOUTS[layout]
-                for part in entry.parts
-            ]
-            stamps = np.rint(times_s * 1e9).astype(np.int64) + _START_NS
-            for count, (stamp_ns, row) in enumerate(zip(stamps.tolist(), values.tolist(), strict=True)):
-                content = {name: 0.0 if value != value else value for name, value in zip(places, row, strict=True)}
-                content |= {"header.stamp.sec": stamp_ns // _SECOND_NS, "header.stamp.nanosec": stamp_ns % _SECOND_NS}
-                content |= {"header.frame_id": frame, "header.seq": count}
-                if layout == "imu" and row[-1] != row[-1]:
-                    content["orientation_covariance"] = np.array([-1.0, *[0.0] * 8])
-                message = _message(store, kind, content)
-                writer.write(
-                    connection, stamp_ns, (store.serialize_cdr if mcap else store.serialize_ros1)(message, kind)
-                )
-    return path / f"{path.name}.mcap" if mcap else path
-
-
-def _message(store: Any, kind: str, content: Mapping[str, Any], prefix: str = "") -> Any:
-    """A message of this type; `content` by the attribute's path, covariances that it lacks are zero: not known."""
-    held: dict[str, Any] = {}
-    for name, (_, inside) in store.fielddefs[kind][1]:
-        at = f"{prefix}{name}"
-        if at in content:
-            held[name] = content[at]
-        elif at.endswith("_covariance"):
-            held[name] = np.zeros(9)
-        else:
-            held[name] = _message(store, inside, content, f"{at}.")
-    return store.types[kind](**held)

@@ -13,11 +13,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palpate.errors import DataProblem, FileProblem, PalpateError
+from palpate.errors import FileProblem, PalpateError
 from palpate.physics.units import Unit, parse_unit
-from palpate.recording.recording import Array, Clock, Recording, disorder
+from palpate.recording.recording import Array, Clock, disorder
 
-IntArray = NDArray[np.int64]
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "-")
 _DECIMAL_COMMA = re.compile(rb"\d,\d")
 _CUT_OFF = "the file seems to be cut off; copy or export it again"
@@ -187,42 +186,6 @@ def _check_widths(rows: Rows, height: int = 0) -> None:
                 line=rows.first_line + row,
                 remedy=_CUT_OFF if row == len(lines) - 1 else "repair or remove the row",
             )
-
-
-def marker_columns(path: Path, recording: Recording, format_name: str, forbidden: str) -> list[pl.Series]:
-    """Positions (n, 3) in m as columns x, y, z in mm, for a file whose header takes no name with `forbidden` signs."""
-    for channel in recording.channels.values():
-        if channel.samples.ndim != 2 or channel.unit != "m":
-            raise FileProblem(
-                path, f"channel {channel.name!r} is not a position (n, 3) in m and cannot be stored in {format_name}"
-            )
-        if re.search(forbidden, channel.name):
-            raise FileProblem(
-                path, f"the name {channel.name!r} cannot be used in a {format_name} header", remedy="rename the marker"
-            )
-    return [
-        pl.Series(f"{place} {axis}", channel.samples[:, axis] * 1e3, nan_to_null=True)
-        for place, channel in enumerate(recording.channels.values())
-        for axis in range(3)
-    ]
-
-
-def whole_frames(path: Path, clock: Clock, rate_hz: float, *, shifted: bool = False, remedy: str = "") -> IntArray:
-    """(n,) numbers of frames, of which the first, at time 0, is 1; `shifted`: all may be late by a part of a frame."""
-    if not rate_hz > 0:
-        raise DataProblem(
-            str(path), "the rate of fewer than two samples is not known", remedy=remedy.removeprefix(", or ")
-        )
-    counts = clock.times_s * rate_hz
-    frames = np.rint(counts)
-    off = counts - frames - (np.mean(counts - frames) if shifted else 0.0)
-    if len(off) and (np.max(np.abs(off)) > 1e-3 or (frames[0] < 0 and not shifted)):
-        raise FileProblem(
-            path,
-            f"the times of {clock.name!r} are not whole frames at {rate_hz:g} Hz",
-            remedy=f"resample first{remedy}",
-        )
-    return frames.astype(np.int64) + 1
 
 
 def time_name(name: str) -> str | None:
