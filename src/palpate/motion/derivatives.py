@@ -13,14 +13,14 @@ takes the rest of the noise away (parallel filtering).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from math import factorial
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.polynomial.polynomial import polyder, polyval, polyvander
 from numpy.typing import ArrayLike
 
 from palpate.errors import DataProblem, PalpateError
@@ -52,14 +52,9 @@ def savitzky_golay(x: FloatArray, window: int, order: int, *, derivative: int = 
 @lru_cache(maxsize=32)
 def _savgol_weights(window: int, order: int, derivative: int) -> FloatArray:
     """Row i weights the window's samples so that they give the fit's derivative at sample i of the window."""
-    half = window // 2
-    u = np.arange(-half, half + 1) / half  # scaled, or high orders lose their digits
-    fit = np.linalg.pinv(np.vander(u, order + 1, increasing=True))
-    powers = np.arange(order + 1)
-    slopes = np.zeros((window, order + 1))
-    for n in powers[derivative:]:
-        slopes[:, n] = factorial(n) / factorial(n - derivative) * u ** (n - derivative)
-    return slopes @ fit / half**derivative
+    u = np.linspace(-1.0, 1.0, window)  # scaled, or high orders lose their digits
+    slopes = polyval(u, polyder(np.eye(order + 1), derivative)).T
+    return slopes @ np.linalg.pinv(polyvander(u, order)) / (window // 2) ** derivative
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,7 +122,7 @@ def at_rest(speed: FloatArray, noise: float) -> BoolArray:
 
 def filter_weights(window: int, order: int, derivative: int) -> FloatArray:
     """(window,): what a local polynomial weighs the samples of its window with, for a derivative in its middle."""
-    return savitzky_golay(np.eye(window), window, order, derivative=derivative)[window // 2]
+    return _savgol_weights(window, order, derivative)[window // 2]
 
 
 _SPECTRUM_PIECE_S = 2.5
@@ -144,30 +139,9 @@ _FLAT_RATIO_STDS = 4.0
 """Standard deviations of that ratio that are allowed in addition."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Spectrum:
-    """The acceleration of one quantity, all axes together: what was measured, and which part of it is noise."""
-
-    unit: str
-    """Of the quantity itself, "m" or "rad"."""
-    measured: FloatArray
-    """(frequencies,) unit^2 / s^4 / Hz."""
-    noise: FloatArray
-    """The same, of the noise alone; knocks and flickering markers count as noise where most of the time there is
-    nothing else.
-    """
-    noise_std: float
-    """Standard deviation of the noise of one axis and sample, in the unit, without knocks."""
-
-    @property
-    def signal(self) -> FloatArray:
-        """What is left without noise; never negative."""
-        return np.maximum(self.measured - self.noise, 0.0)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Bandwidth:
-    """The choice, and the evidence to look at."""
+    """The choice, and the noise that it is made by."""
 
     bandwidth_hz: float
     """For the balance's low-pass: what it then takes from the motion and leaves of the noise is least."""
@@ -175,16 +149,8 @@ class Bandwidth:
     """The light window: it keeps 99.9 % of an acceleration at the bandwidth. The low-pass must follow."""
     best_window_s: float
     """The window with the least error of the second derivative, for use without a low-pass."""
-    noise_from: str
-    """Where the noise was measured."""
-    frequencies_hz: FloatArray
-    spectra: dict[str, Spectrum]
-    windows_s: FloatArray
-    """The windows that were compared."""
-    error: FloatArray
-    """The error of the second derivative (RMS over the RMS of the acceleration; all quantities together) with each:
-    what the window takes from the motion and what it lets pass of the noise.
-    """
+    noise_std: dict[str, float]
+    """Of one axis and sample of each quantity, in its unit, without knocks."""
 
 
 def pose_bandwidth(poses: Poses, *, still: Interval | None = None, order: int = 4) -> Bandwidth:
@@ -193,7 +159,7 @@ def pose_bandwidth(poses: Poses, *, still: Interval | None = None, order: int = 
     Raises `DataProblem` where the noise cannot be known: state the window then.
     """
     increments = log_rotation(poses.rotation[:-1].swapaxes(1, 2) @ poses.rotation[1:])
-    second = {"position": ("m", np.diff(poses.position, n=2, axis=0)), "rotation": ("rad", np.diff(increments, axis=0))}
+    second = {"position": np.diff(poses.position, n=2, axis=0), "rotation": np.diff(increments, axis=0)}
     return _choose(poses.times_s, second, still, order)
 
 
@@ -203,17 +169,14 @@ def signal_bandwidth(
     *,
     still: Interval | None = None,
     order: int = 4,
-    unit: str = "rad",
-    units: Mapping[str, str] | None = None,
+    names: Sequence[str] = (),
 ) -> Bandwidth:
     """As `pose_bandwidth`, for a signal (samples,) or (samples, channels) that is to be differentiated twice.
 
-    All channels are axes of one quantity in `unit`, unless `units` names each with a unit of its own.
+    All channels are axes of one quantity, unless `names` says that each is a quantity of its own.
     """
     second = np.diff(x.reshape(len(x), -1), n=2, axis=0)
-    quantities = {"signal": (unit, second)}
-    if units is not None:
-        quantities = {name: (unit, second[:, j, None]) for j, (name, unit) in enumerate(units.items())}
+    quantities = {name: second[:, j, None] for j, name in enumerate(names)} or {"signal": second}
     return _choose(times_s, quantities, still, order)
 
 
@@ -232,46 +195,42 @@ def light_window_s(rate_hz: float, bandwidth_hz: float, order: int = 4) -> float
     return best / rate_hz
 
 
-def _choose(
-    times_s: FloatArray, second: dict[str, tuple[str, FloatArray]], still: Interval | None, order: int
-) -> Bandwidth:
-    what = "bandwidth"
+def _choose(times_s: FloatArray, second: dict[str, FloatArray], still: Interval | None, order: int) -> Bandwidth:
     steps = np.diff(times_s)
     rate = 1 / float(np.median(steps))
     # a difference over missing samples is none
     broken = (steps > 1.5 / rate)[1:] | (steps > 1.5 / rate)[:-1]
-    seen = {name: (unit, np.where(broken[:, None], np.nan, d)) for name, (unit, d) in second.items()}
-    size = _piece_size(rate, [d for _, d in seen.values()], what)
-    f = _frequencies(size, rate)
-    spectra: dict[str, Spectrum] = {}
-    for name, (unit, d) in seen.items():
-        where = f"{what}, {name}"
-        if still is None:
-            level = np.full(len(f), _white_floor(d, rate, where))
-        else:
-            level = _still_level(d, times_s, still, rate, f, where)
-        spectra[name] = _acceleration(d, unit, level, size, rate)
-    signal, noise = _together(spectra, what)
+    known = {name: np.where(broken[:, None], np.nan, d) for name, d in second.items()}
+    size = _piece_size(rate, list(known.values()))
+    f, noise_std = _frequencies(size, rate), dict[str, float]()
+    signal, noise = np.zeros(len(f)), np.zeros(len(f))
+    for name, d in known.items():
+        what = f"bandwidth, {name}"
+        floor = _white_floor(d, rate, what) if still is None else _still_level(d, times_s, still, rate, f, what)
+        level = np.broadcast_to(floor, f.shape)
+        noise_std[name] = float(np.sqrt(np.mean(level) * rate / 2 / d.shape[1]))
+        measured, mine = _acceleration(d, level, size, rate)
+        left = np.maximum(measured - mine, 0.0)
+        moved = float(left.sum())
+        if moved > float(mine[left > 0].sum()):  # each quantity that moves, in units of its acceleration's variance
+            signal, noise = signal + left / moved, noise + mine / moved
+    if not signal.any():
+        raise DataProblem(
+            "bandwidth", "nothing moves more than the noise", remedy="state the window, or record a motion"
+        )
     bandwidth = _best_lowpass(rate, size, signal, noise)
     windows = _windows(rate, order)
-    ideal = -((2 * np.pi * f / rate) ** 2)
-    gains = np.array([_response(filter_weights(w, order, 2), size) / ideal for w in windows])
-    squares = ((gains - 1) ** 2) @ signal + (gains**2) @ noise
-    best = windows[int(squares.argmin())]
-    return Bandwidth(
-        bandwidth_hz=bandwidth,
-        window_s=light_window_s(rate, bandwidth, order),
-        best_window_s=best / rate,
-        noise_from="flat floor" if still is None else f"still from {still[0]:.3f} to {still[1]:.3f} s",
-        frequencies_hz=f,
-        spectra=spectra,
-        windows_s=np.array(windows) / rate,
-        error=np.sqrt(squares / signal.sum()),
-    )
+    gains = np.array([_response(filter_weights(w, order, 2), size) for w in windows]) / -((2 * np.pi * f / rate) ** 2)
+    best = windows[int((((gains - 1) ** 2) @ signal + (gains**2) @ noise).argmin())]
+    return Bandwidth(bandwidth, light_window_s(rate, bandwidth, order), best / rate, noise_std)
 
 
-def _acceleration(second: FloatArray, unit: str, level: FloatArray, size: int, rate: float) -> Spectrum:
-    """The spectrum of the acceleration from second differences, with noise of this spectral level in the quantity."""
+def _acceleration(second: FloatArray, level: FloatArray, size: int, rate: float) -> tuple[FloatArray, FloatArray]:
+    """Spectrum of the acceleration, all axes together, and which part of it is noise, in unit^2 / s^4 / Hz.
+
+    From second differences, with noise of this spectral level in the quantity; knocks and flickering markers count as
+    noise where most of the time there is nothing else.
+    """
     from scipy.ndimage import median_filter
 
     f = _frequencies(size, rate)
@@ -283,11 +242,10 @@ def _acceleration(second: FloatArray, unit: str, level: FloatArray, size: int, r
     white = level * (2 * np.pi * f) ** 4
     # above the last frequency at which, most of the time, more than noise was seen; a hum is four wide
     above = np.flatnonzero(median_filter(median / white, 9, mode="nearest") > 4)
-    noise = np.where(np.arange(len(f)) > above.max(initial=-1), np.maximum(mean, white), white)
-    return Spectrum(unit, mean, noise, float(np.sqrt(np.mean(level) * rate / 2 / second.shape[1])))
+    return mean, np.where(np.arange(len(f)) > above.max(initial=-1), np.maximum(mean, white), white)
 
 
-def _piece_size(rate: float, second: list[FloatArray], what: str) -> int:
+def _piece_size(rate: float, second: list[FloatArray]) -> int:
     """Samples in a piece: a power of two, shorter where the recording has gaps."""
     seen = np.logical_and.reduce([np.isfinite(d).all(axis=1) for d in second])
     longest = max((b - a for a, b in runs(seen)), default=0)
@@ -296,24 +254,12 @@ def _piece_size(rate: float, second: list[FloatArray], what: str) -> int:
         size //= 2
     if longest < 2 * size:
         raise DataProblem(
-            what,
+            "bandwidth",
             f"the longest stretch without a gap has {longest + 2 if longest else 0} samples, too few to tell noise "
             f"from motion (at least {2 * size + 2})",
             remedy="state the window",
         )
     return size
-
-
-def _together(spectra: dict[str, Spectrum], what: str) -> tuple[FloatArray, FloatArray]:
-    """Signal and noise of all quantities that move, each in units of its own acceleration's variance."""
-    parts: list[tuple[FloatArray, FloatArray]] = []
-    for s in spectra.values():
-        moved = float(s.signal.sum())
-        if moved > float(s.noise[s.signal > 0].sum()):
-            parts.append((s.signal / moved, s.noise / moved))
-    if not parts:
-        raise DataProblem(what, "nothing moves more than the noise", remedy="state the window, or record a motion")
-    return np.add.reduce([x for x, _ in parts]), np.add.reduce([n for _, n in parts])
 
 
 def _best_lowpass(rate: float, size: int, signal: FloatArray, noise: FloatArray) -> float:
@@ -451,8 +397,6 @@ class PoseMotion:
 
     motion: Motion
     """NaN where the poses do not tell it; with fitted poses."""
-    edge: BoolArray
-    """(samples,) seen, but within half a window of an end of what was seen: NaN, or kept and worth less."""
     window_s: float
     order: int
     bandwidth: Bandwidth | None
@@ -478,35 +422,29 @@ def pose_motion(
     gravity: ArrayLike,
     window_s: float | None = None,
     order: int = 4,
-    ends: bool = False,
     still: Interval | None = None,
 ) -> PoseMotion:
     """The motion of a frame from its poses on an even clock, by local polynomials on SO(3) and in space.
 
     gravity: (3,) m/s2 in the capture frame, (0, 0, -9.80665) where its z points up. window_s: length of the window;
     if not given, it is chosen from the recording, with the noise of `still` (s) if stated. Poses that are NaN, and
-    jumps of the clock, split the recording; a stretch shorter than the window stays NaN, as does a turn of more than
-    3 rad within half a window. `ends` keeps the half window at either end of a stretch, fitted from one side.
+    jumps of the clock, split the recording; a stretch shorter than the window stays NaN, as do half a window at either
+    end of one and a turn of more than 3 rad within half a window.
     """
     rate = _rate_beside_gaps(poses.times_s, "poses")
     chosen = pose_bandwidth(poses, still=still, order=order) if window_s is None else None
     window = window_samples(chosen.window_s if chosen else float(window_s or 0.0), rate, order)
-    n = len(poses)
-    R = np.full((n, 3, 3), np.nan)
-    omega, omega_dot, position, velocity, acceleration = np.full((5, n, 3), np.nan)
-    spans = stretches(poses.times_s, poses.seen, window)
-    for a, b in spans:
-        R[a:b], omega[a:b], omega_dot[a:b] = _differentiate_rotation(poses.rotation[a:b], window, order, rate)
-        position[a:b], velocity[a:b], acceleration[a:b] = (
-            savitzky_golay(poses.position[a:b], window, order, derivative=d, rate_hz=rate) for d in range(3)
-        )
-    edge = _edges(n, spans, window // 2)
-    if not ends:
-        for x in (R, omega, omega_dot, position, velocity, acceleration):
-            x[edge] = np.nan
-    fitted = Poses(poses.times_s, R, position)
-    motion = _motion(fitted, velocity, acceleration, omega, omega_dot, gravity)
-    return PoseMotion(motion, edge, window / rate, order, chosen)
+    half = window // 2
+    R = np.full((len(poses), 3, 3), np.nan)
+    omega, omega_dot, position, velocity, acceleration = np.full((5, len(poses), 3), np.nan)
+    for a, b in stretches(poses.times_s, poses.seen, window):
+        inner = slice(a + half, b - half)
+        R[inner], omega[inner], omega_dot[inner] = _differentiate_rotation(poses.rotation[a:b], window, order, rate)
+        for d, x in enumerate((position, velocity, acceleration)):
+            fitted = savitzky_golay(poses.position[a:b], window, order, derivative=d, rate_hz=rate)
+            x[inner] = fitted[half:-half]
+    motion = _motion(Poses(poses.times_s, R, position), velocity, acceleration, omega, omega_dot, gravity)
+    return PoseMotion(motion, window / rate, order, chosen)
 
 
 def published_pose_motion(poses: Poses, *, gravity: ArrayLike, window: int = 11, order: int = 4) -> PoseMotion:
@@ -517,18 +455,15 @@ def published_pose_motion(poses: Poses, *, gravity: ArrayLike, window: int = 11,
     """
     rate = _rate_beside_gaps(poses.times_s, "poses")
     omega, omega_dot, velocity, acceleration = np.full((4, len(poses), 3), np.nan)
-    spans = stretches(poses.times_s, poses.seen, window)
-    for a, b in spans:
+    for a, b in stretches(poses.times_s, poses.seen, window):
         R, dt = poses.rotation[a:b], 1 / rate
         spin = R.swapaxes(1, 2) @ np.gradient(R, dt, axis=0)
         vee = np.stack([spin[:, 2, 1] - spin[:, 1, 2], spin[:, 0, 2] - spin[:, 2, 0], spin[:, 1, 0] - spin[:, 0, 1]])
         omega[a:b] = savitzky_golay(0.5 * vee.T, window, order)
         for slope, x in ((omega_dot, omega), (velocity, poses.position), (acceleration, velocity)):
             slope[a:b] = savitzky_golay(np.gradient(x[a:b], dt, axis=0), window, order)
-    # two central differences and two windows, one after the other
-    edge = _edges(len(poses), spans, 2 * (window // 2) + 2)
     motion = _motion(poses, velocity, acceleration, omega, omega_dot, gravity)
-    return PoseMotion(motion, edge, window / rate, order, None)
+    return PoseMotion(motion, window / rate, order, None)
 
 
 def coordinate_motion(
@@ -541,8 +476,9 @@ def coordinate_motion(
 ) -> CoordinateMotion:
     """Speed and acceleration of coordinates (samples,) or (samples, n) by local polynomials of one window.
 
-    NaN, clock, window and ends as in `pose_motion`, for each coordinate by itself: a gap of one is none of the others.
-    With window_s = 0.31 and `ends` it is what the paper did with the door (31 samples at 100 Hz, order 4).
+    NaN, clock and window as in `pose_motion`, for each coordinate by itself: a gap of one is none of the others. `ends`
+    keeps the half window at either end of a stretch, fitted from one side and worth less. With window_s = 0.31 and
+    `ends` it is what the paper did with the door (31 samples at 100 Hz, order 4).
     """
     if position.ndim not in (1, 2) or position.shape[:1] != times_s.shape:
         raise ValueError(f"the positions have shape {position.shape}, their times {times_s.shape}")
@@ -552,11 +488,10 @@ def coordinate_motion(
     columns = position.reshape(len(position), -1)
     fitted = np.full((3, *columns.shape), np.nan)
     for j, x in enumerate(columns.T):
-        spans = stretches(times_s, np.isfinite(x), window)
-        for a, b in spans:
+        for a, b in stretches(times_s, np.isfinite(x), window):
             fitted[:, a:b, j] = [savitzky_golay(x[a:b], window, order, derivative=d, rate_hz=rate) for d in range(3)]
-        if not ends:
-            fitted[:, _edges(len(x), spans, window // 2), j] = np.nan
+            if not ends:
+                fitted[:, a : a + window // 2, j] = fitted[:, b - window // 2 : b, j] = np.nan
     return CoordinateMotion(times_s, *fitted.reshape(3, *position.shape))
 
 
@@ -597,14 +532,6 @@ def stretches(times_s: FloatArray, seen: BoolArray, shortest: int) -> list[Span]
     return [(a, b + 1) for a, b in runs(joined) if b + 1 - a >= shortest]
 
 
-def _edges(samples: int, spans: list[Span], reach: int) -> BoolArray:
-    edge = np.zeros(samples, dtype=bool)
-    for a, b in spans:
-        edge[a : a + reach] = True
-        edge[max(b - reach, a) : b] = True
-    return edge
-
-
 def gravity_vector(gravity: ArrayLike) -> FloatArray:
     """(3,) m/s2 in the capture frame; anything else is refused."""
     g = np.asarray(gravity, dtype=float)
@@ -631,24 +558,24 @@ def _motion(
 def _differentiate_rotation(
     R: FloatArray, window: int, order: int, rate_hz: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Fitted rotations (n, 3, 3), omega and omega_dot (n, 3) of one stretch of at least `window` samples.
+    """Fitted rotations (n, 3, 3), omega and omega_dot (n, 3) in the middle of each window of one stretch.
 
     Each window has its tangent space: phi = log(R_ref' R) with R_ref in its middle; `body_rates` is exact in it. Where
     the body turns so far that phi would wrap round, NaN.
     """
-    n, half = len(R), window // 2
+    half, n = window // 2, len(R) - window + 1
     fitted, omega, omega_dot = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((n, 3))
-    weights = [savitzky_golay(np.eye(window), window, order, derivative=d, rate_hz=rate_hz) for d in range(3)]
-    centre = np.clip(np.arange(n), half, n - 1 - half)
+    weights = [filter_weights(window, order, d) * rate_hz**d for d in range(3)]
     for at in np.array_split(np.arange(n), 1 + n * window // _SAMPLES_AT_ONCE):
-        reference = R[centre[at], None]
-        phi = log_rotation(reference.swapaxes(2, 3) @ R[centre[at, None] + np.arange(-half, half + 1)])
-        phi0, phi1, phi2 = (np.einsum("nw,nwi->ni", w[half + at - centre[at]], phi) for w in weights)
+        reference = R[at + half, None]
+        phi = log_rotation(reference.swapaxes(2, 3) @ R[at[:, None] + np.arange(window)])
+        phi0, phi1, phi2 = (np.einsum("w,nwi->ni", w, phi) for w in weights)
         fitted[at] = reference[:, 0] @ exp_rotation(phi0)
         omega[at], omega_dot[at] = body_rates(phi0, phi1, phi2)
     chord = np.sqrt(((R[1:] - R[:-1]) ** 2).sum(axis=(1, 2)) / 8)  # sine of half the angle from one to the next
     path = np.concatenate([[0.0], 2 * np.arcsin(np.minimum(chord, 1.0)).cumsum()])
-    lost = np.maximum(path[centre] - path[centre - half], path[centre + half] - path[centre]) > _FARTHEST_TURN
+    middle = path[half : half + n]
+    lost = np.maximum(middle - path[:n], path[2 * half :] - middle) > _FARTHEST_TURN
     for x in (fitted, omega, omega_dot):
         x[lost] = np.nan
     return fitted, omega, omega_dot
