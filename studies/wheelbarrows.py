@@ -24,8 +24,8 @@ from palpate.identify.solution import Estimate as Told
 from palpate.identify.solution import Status
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import is_consistent
-from palpate.twin.rolling import RollingTwin
-from palpate.twin.wheelbarrow import wheelbarrow_twin, write_wheelbarrow_twin
+from palpate.twin.rolling import RollingTwin, write_rolling_twin
+from palpate.twin.wheelbarrow import wheelbarrow_twin
 from studies.hands import Hands, compare_held, growth, intended
 from studies.running import map_seeds
 
@@ -103,7 +103,7 @@ class Run:
 
 def run_one(seed: int) -> Run:
     with TemporaryDirectory() as folder:
-        path = write_wheelbarrow_twin(Path(folder), wheelbarrow_twin(seed))
+        path = write_rolling_twin(Path(folder), wheelbarrow_twin(seed))
         truth: dict[str, Any] = json.loads((Path(folder) / "truth.json").read_text())
         experiment = read_experiment(path)
         prepared = prepare_experiment(experiment)

@@ -40,12 +40,12 @@ def cabinet_door() -> Model:
 
 
 def wheelbarrow() -> Model:
-    return load_object("wheelbarrow").with_values([*BARROW.phi, BARROW.b_v, BARROW.b_c, BARROW.b_psi], model_of="body")
+    return load_object("wheelbarrow").with_values(BARROW.p, model_of="body")
 
 
 def planar(*, spin: bool = False) -> Model:
     model = load_object("wheelbarrow-planar")
-    values = [*BARROW.phi, BARROW.b_v, BARROW.b_c]
+    values = BARROW.p[:-1].tolist()
     if spin:
         model = replace(model, elements=(*model.elements, WheelSpin()))
         values.append(0.07)
@@ -53,7 +53,7 @@ def planar(*, spin: bool = False) -> Model:
 
 
 def hand_truck() -> Model:
-    return load_object("hand-truck").with_values([*BARROW.phi, 0.4, 0.5, 0.6, 2.0], model_of="body")
+    return load_object("hand-truck").with_values([*BARROW.p[:10], 0.4, 0.5, 0.6, 2.0], model_of="body")
 
 
 def sprung_lid() -> Model:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from palpate.elements import WheelSpin
 from palpate.model import load_object
 from palpate.recording import Recording
 from palpate.recording.instruments import write_vicon
@@ -18,12 +19,11 @@ from palpate.twin.rolling import (
     Kind,
     RollingTwin,
     Segment,
-    kinematics,
-    momentum_rate,
     pushes,
     rolling_recordings,
 )
 from palpate.twin.wheelbarrow import WHEELBARROW, wheelbarrow_twin
+from tests.oracles.rolling_newton import kinematics, momentum_rate
 
 SEED = 5
 TRAIN, TEST = (4.0, 15.0), (18.0, 22.0)
@@ -64,22 +64,32 @@ def _recorded(wheel_inertia: float, poor: bool) -> tuple[RollingTwin, Recording,
     """Fifteen seconds of all kinds of motion on one clock, with a put-down in between; simulated once."""
     kinds: tuple[Kind, ...] = ("push",) if poor else ("push", "roll", "scrub", "lift", "mixed")
     spans = (Segment("train", *TRAIN, kinds), Segment("test", *TEST, kinds[-1:]))
-    twin = wheelbarrow_twin(SEED, segments=spans, tilt_deg=0.0, wheel_inertia=wheel_inertia, poor=poor)
+    twin = spinning(wheelbarrow_twin(SEED, segments=spans, poor=poor), wheel_inertia)
     together = DeviceClock(0.0, 0.0)
-    twin = replace(twin, imu=together, load_cell=together)
+    twin = replace(twin, imu=together, load_cell=together, R_capture_world=np.eye(3))
     markers, cells, _, truth = rolling_recordings(twin)
     return twin, markers, cells, truth
 
 
+def spinning(twin: RollingTwin, wheel_inertia: float) -> RollingTwin:
+    """The same object with a wheel that has spin inertia, kg m2."""
+    if not wheel_inertia:
+        return twin
+    elements = (*twin.model.elements, WheelSpin(radius=twin.wheel.radius))
+    values = {**twin.model.values, "I_w": wheel_inertia}
+    return replace(twin, model=replace(twin.model, elements=elements, values=values))
+
+
 def at_contact(twin: RollingTwin, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(samples, 6) of both hands and of the ground, in axes of the contact frame about its origin."""
-    k = kinematics(twin.wheeling.path(t), twin.barrow.radius)
+    k = kinematics(twin.wheeling.path(t), twin.wheel.radius)
     hands = np.zeros((len(t), 6))
     for wrench, place in zip(pushes(twin, t).sides, twin.r_body_sensor, strict=True):
         force, moment = (np.einsum("nij,nj->ni", k.R_contact_body, w) for w in (wrench[:, :3], wrench[:, 3:]))
-        arm = k.R_contact_body @ place + [0.0, 0.0, twin.barrow.radius]
+        arm = k.R_contact_body @ place + [0.0, 0.0, twin.wheel.radius]
         hands += np.hstack([force, moment + np.cross(arm, force)])
-    return hands, momentum_rate(twin.barrow, k, twin.gravity) - hands
+    spin = twin.model.values.get("I_w", 0.0)
+    return hands, momentum_rate(twin.model.p[:10], twin.wheel.radius, k, twin.gravity, spin) - hands
 
 
 def standing_at(twin: RollingTwin, t: np.ndarray) -> np.ndarray:
@@ -92,8 +102,8 @@ def write_session(folder: Path, *, wheel_inertia: float = 0.0, poor: bool = Fals
     twin, markers, cells, truth = _recorded(wheel_inertia, poor)
     write_vicon(folder / "Trajectories.csv", markers, rate_hz=CAPTURE_HZ)
     write_dspace(folder / "wrench.mat", cells)
-    load_object("handle").of_object().with_values(twin.handle).save(folder / "handle.json")
-    (folder / "body.yaml").write_text(body_yaml(float(twin.barrow.phi[0]), twin.barrow.radius))
+    load_object("handle").of_object().with_values(twin.phi).save(folder / "handle.json")
+    (folder / "body.yaml").write_text(body_yaml(float(twin.model.p[0]), twin.wheel.radius))
     return truth
 
 

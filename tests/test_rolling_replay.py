@@ -63,7 +63,7 @@ def fit(twin: RollingTwin) -> Fit:
         w = np.hstack([own[:, :3] @ turn, own[:, 3:] @ turn])
         measured.append(w + rng.normal(size=w.shape) * np.repeat([0.05, 0.0015], 3))
     none = Even(times, np.zeros((len(times), 6)), (), 0.0, np.arange(0))
-    model = load_object("wheelbarrow").with_wheel(twin.barrow.radius)
+    model = load_object("wheelbarrow").with_wheel(twin.wheel.radius)
     inputs = Inputs(
         model=model,
         times_s=times,
@@ -75,14 +75,13 @@ def fit(twin: RollingTwin) -> Fit:
         poses=poses,
         measured=np.array(measured),
         blocked=standing_at(twin, times),
-        belief=Belief(mass=float(twin.barrow.phi[0])),
+        belief=Belief(mass=float(twin.model.p[:10][0])),
     )
     return fit_inputs(inputs, {"train": [TRAIN], "test": [TEST]}, Plan((TRAIN,)))
 
 
 def true_parameters(twin: RollingTwin) -> np.ndarray:
-    b = twin.barrow
-    return np.array([*b.phi, b.b_v, b.b_c, b.b_psi])
+    return twin.model.p
 
 
 def _played(fit: Fit, segments: list[tuple[float, float]], p: np.ndarray | None = None) -> Replay:
@@ -195,7 +194,7 @@ def test_what_the_result_and_the_figures_get(fit: Fit, played: Replay) -> None:
 def truth_and_path(seed: int, seconds: float) -> tuple[Model, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """A true wheelbarrow, its grips, and what a person does with it: times, states, accelerations."""
     twin = wheelbarrow_twin(seed)
-    model = load_object("wheelbarrow").with_wheel(twin.barrow.radius).with_values(true_parameters(twin))
+    model = load_object("wheelbarrow").with_wheel(twin.wheel.radius).with_values(true_parameters(twin))
     times = 9.0 + np.arange(round(100 * seconds) + 1) / 100.0
     return model, twin.r_body_grip, times, *wheeled(twin, times)
 

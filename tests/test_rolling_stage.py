@@ -222,8 +222,8 @@ def test_a_right_wheel_is_not_doubted(seed: int, kinds: tuple[Kind, ...]) -> Non
         r_seen = r + (R - turned) @ [-0.15, 0.6, 0.0] + much * 6e-5 * rng.normal(size=r.shape)
         poses = Poses(times, turned, r_seen)
         used = np.ones(len(times), dtype=bool)
-        assert wheel_findings(poses, used, twin.barrow.radius, 4) == []
-        (found,) = wheel_findings(poses, used, 1.04 * twin.barrow.radius, 4)
+        assert wheel_findings(poses, used, twin.wheel.radius, 4) == []
+        (found,) = wheel_findings(poses, used, 1.04 * twin.wheel.radius, 4)
         assert not found.fatal
         assert "intervals hold" in found.sentence
 

@@ -21,10 +21,11 @@ from palpate.recording import load
 from palpate.twin import TWINS
 from palpate.twin.instruments import Instruments
 from palpate.twin.rolling import RollingTwin, Segment, body_poses, pushes, rolling_recordings, write_rolling_twin
-from palpate.twin.wheelbarrow import BUILDS, WHEELBARROW, hand_truck_twin, planar_twin, random_truck
+from palpate.twin.wheelbarrow import BUILDS, WHEELBARROW, hand_truck_twin, planar_twin, random_truck, standing_pitch
 from tests.command import palpate
 from tests.conftest import needs
 from tests.oracles.planar_lagrange import hands_in_a_plane
+from tests.oracles.rolling_newton import hands_needed
 from tests.rolling_session import at_contact, standing_at
 
 PERFECT = Instruments(**dict.fromkeys((f.name for f in fields(Instruments)), 1e-15))
@@ -75,11 +76,11 @@ def passed_on(twin: RollingTwin) -> tuple[np.ndarray, np.ndarray]:
 def test_in_a_plane_the_hands_do_what_lagrange_asks(sensors: int) -> None:
     twin = perfect(planar_twin(2, build=ONE_HANDLE if sensors == 1 else WHEELBARROW, sway=0.0, segments=AHEAD))
     t, found = passed_on(twin)
-    path, barrow = twin.wheeling.path(t), twin.barrow
-    mass, com, _ = mass_properties(barrow.phi)
+    path, phi, values = twin.wheeling.path(t), twin.model.p[:10], twin.model.values
+    mass, com, _ = mass_properties(phi)
     force, moment = hands_in_a_plane(
-        {"m": mass, "down": com[0], "back": com[1], "I": barrow.phi[9]},
-        {"r": barrow.radius, "viscous": barrow.b_v, "dry": barrow.b_c},
+        {"m": mass, "down": com[0], "back": com[1], "I": phi[9]},
+        {"r": twin.wheel.radius, "viscous": values["b_v"], "dry": values["b_c"]},
         (path.rate[0], path.acceleration[0]),
         (path.value[3], path.rate[3], path.acceleration[3]),
         twin.gravity,
@@ -100,11 +101,11 @@ def test_a_hand_truck_moves_as_mujocos(sensors: int) -> None:
         hand_truck_twin(2, build=BUILDS["hand-truck" if sensors == 1 else "hand-truck-two-handles"], segments=TURNED)
     )
     t, found = passed_on(twin)
-    path, truck = twin.wheeling.path(t), twin.barrow
+    path, truck, values = twin.wheeling.path(t), twin.wheel, twin.model.values
     v, turning, a, turning_more = *path.rate[:2], *path.acceleration[:2]
     cos, sin, still = np.cos(path.value[1]), np.sin(path.value[1]), np.zeros_like(t)
     needed = cart_forces(
-        truck.phi,
+        twin.model.p[:10],
         np.stack([still, still, path.value[1], path.value[3]], axis=1),
         np.stack([v * cos, v * sin, turning, path.rate[3]], axis=1),
         np.stack(
@@ -112,37 +113,29 @@ def test_a_hand_truck_moves_as_mujocos(sensors: int) -> None:
         ),
         twin.gravity,
     )
-    force, about_up = cos * needed[:, 0] + sin * needed[:, 1], needed[:, 2] + truck.b_psi * turning
-    force = force + truck.b_v * v / truck.radius**2
-    for beside, dry in zip((truck.track / 2, -truck.track / 2), truck.b_sides, strict=True):
+    force, about_up = cos * needed[:, 0] + sin * needed[:, 1], needed[:, 2] + values["b_psi"] * turning
+    force = force + values["b_v"] * v / truck.radius**2
+    for beside, dry in zip((truck.track / 2, -truck.track / 2), (values["b_left"], values["b_right"]), strict=True):
         held = dry * np.sign(v - beside * turning) / truck.radius  # the ground holds this wheel back, beside the middle
         force, about_up = force + held, about_up - beside * held
     assert np.abs(found[:, 0] - force).max() < 1e-9
     assert np.abs(found[:, 4] - (needed[:, 3] + truck.radius * force)).max() < 1e-9
     assert np.abs(found[:, 5] - about_up).max() < 1e-9
     assert (found[:, [0, 4, 5]].std(axis=0) > [10, 10, 1]).all()
-    assert truck.b_sides[0] != truck.b_sides[1]
+    assert values["b_left"] != values["b_right"]
 
 
 @pytest.mark.parametrize("twin", [planar_twin(1, sway=0.0), hand_truck_twin(1)], ids=["planar", "truck"])
-def test_their_object_files_need_the_same_hands(twin: RollingTwin) -> None:
-    """Two derivations that share nothing: the twin's Newton-Euler balance and the mechanism with its elements."""
-    barrow, model = twin.barrow, load_object(twin.build.object)
-    assert isinstance(model.mechanism, Rolling)
-    rolling = replace(model.mechanism, radius=barrow.radius, track=barrow.track, gravity=twin.gravity)
-    model = replace(model, mechanism=rolling).with_values([*barrow.phi, *barrow.friction.values()])
+def test_newton_and_euler_ask_for_the_same_hands(twin: RollingTwin) -> None:
+    """Two derivations that share nothing: a balance at the contact, and the object file's mechanism and elements."""
+    assert [e.name for e in twin.model.elements] == [e.name for e in load_object(twin.build.object).elements]
     t = np.arange(8.0, 42.0, 0.02)
-    path, place = twin.wheeling.path(t), twin.wheeling.contact(t)
-    names = ("forward_speed", "yaw_rate", "camber_rate", "pitch_rate")
-    known = dict(zip(("x", "y", "yaw", "camber", "pitch"), (*place.T, *path.value[1:]), strict=True))
-    known |= dict(zip(names, path.rate, strict=True))
-    more = dict(zip(names, path.acceleration, strict=True))
-    state = [known[n] for n in rolling.state]
-    k = rolling.expand(state, [more[n] for n in rolling.state if n in more], ARRAYS)
-    rows = [{"n_y": 4, "n_z": 5, "f_x": 0}[row.name] for row in rolling.rows]
-    ours = at_contact(twin, t)[0][:, rows].T
-    assert np.abs(np.array(model.wrench(k, ARRAYS)) - ours).max() < 1e-11
-    assert (ours.std(axis=1) > 1).all()
+    wheel, path, values = twin.wheel, twin.wheeling.path(t), dict(twin.model.values)
+    theirs = hands_needed(twin.model.p[:10], values, wheel.radius, wheel.track, path, twin.gravity)
+    rows = [{"n_y": 4, "n_z": 5, "f_x": 0}[row.name] for row in twin.model.mechanism.rows]
+    ours = at_contact(twin, t)[0]
+    assert np.abs(ours - theirs)[:, rows].max() < 1e-10
+    assert (ours[:, rows].std(axis=0) > 1).all()
 
 
 @pytest.mark.parametrize(
@@ -151,7 +144,7 @@ def test_their_object_files_need_the_same_hands(twin: RollingTwin) -> None:
 def test_feet_stand_or_are_clear_and_nothing_leans(twin: RollingTwin) -> None:
     t = np.arange(0, twin.duration_s, 0.01)
     R, r = body_poses(twin, t)
-    heights = (twin.barrow.feet @ R.transpose(0, 2, 1) + r[:, None])[:, :, 2]
+    heights = (np.array(twin.wheel.feet) @ R.transpose(0, 2, 1) + r[:, None])[:, :, 2]
     stands = standing_at(twin, t)
     assert np.abs(heights[stands]).max() < 1e-12
     assert heights[~stands].min() > -1e-12
@@ -168,11 +161,11 @@ def test_feet_stand_or_are_clear_and_nothing_leans(twin: RollingTwin) -> None:
 def test_random_hand_trucks_are_bodies() -> None:
     for seed in range(40):
         truck = random_truck(np.random.default_rng(seed))
-        mass, com, _ = mass_properties(truck.phi)
-        assert is_consistent(truck.phi)
+        mass, com, _ = mass_properties(truck.p[:10])
+        assert is_consistent(truck.p[:10])
         assert 25 <= mass <= 70
         assert -0.25 < com[0] < 0 < com[1] < 0.6
-        assert 85 < np.degrees(truck.standing) < 91
+        assert 85 < np.degrees(standing_pitch(truck)) < 91
 
 
 # What is held is no evidence
@@ -184,7 +177,7 @@ def test_what_is_measured_of_a_held_freedom_is_not_looked_at(moves: Any) -> None
     swaying = planar_twin(1, sway=1.0, segments=AHEAD)
     t = np.arange(4.0, 16.0, 0.01)
     path, place = swaying.wheeling.path(t), swaying.wheeling.contact(t)
-    full = Rolling(radius=swaying.barrow.radius)
+    full = Rolling(radius=swaying.wheel.radius)
     states = np.stack([*place.T, *path.value[1:], *path.rate], axis=1)
     motion = full.motion(t, states, path.acceleration.T)
     k = Rolling(radius=full.radius, moves=moves).observe(motion)
@@ -210,7 +203,7 @@ def test_a_motion_without_camber_is_observed_as_it_is() -> None:
     twin = hand_truck_twin(1, segments=TURNED)
     t = np.arange(4.5, 20.0, 0.01)
     path, place = twin.wheeling.path(t), twin.wheeling.contact(t)
-    rolling = Rolling(radius=twin.barrow.radius, moves="upright", track=twin.barrow.track)
+    rolling = Rolling(radius=twin.wheel.radius, moves="upright", track=twin.wheel.track)
     states = np.stack([*place.T, path.value[1], path.value[3], path.rate[0], path.rate[1], path.rate[3]], axis=1)
     motion = rolling.motion(t, states, path.acceleration[[0, 1, 3]].T)
     seen, k = rolling.observe(motion), rolling.expand(list(states.T), list(path.acceleration[[0, 1, 3]]), ARRAYS)
@@ -256,7 +249,7 @@ def test_an_object_that_does_not_hold_what_it_says_is_named() -> None:
 def short(folder: Path, twin: RollingTwin) -> tuple[Path, dict[str, float]]:
     """A short session with the handle's true model; the experiment file and the true parameters."""
     file = write_rolling_twin(folder, twin, handle=False)
-    load_object("handle").of_object().with_values(twin.handle).save(folder / "handle.json")
+    load_object("handle").of_object().with_values(twin.phi).save(folder / "handle.json")
     file.write_text(file.read_text().replace("handle/handle.yaml", "handle.json"))
     truth = json.loads((folder / "truth.json").read_text())["parameters"]
     return file, {name: entry["value"] for name, entry in truth.items()}
@@ -300,7 +293,7 @@ def test_a_hand_truck_with_one_handle_is_identified(tmp_path: Path) -> None:
     for name, within in (("Izz", 0.02), ("b_left", 0.06), ("b_right", 0.06), ("b_psi", 0.15)):
         assert found[name]["value"] == pytest.approx(truth[name], rel=within)
     model = json.loads((tmp_path / "out" / "model.json").read_text())
-    assert model["mechanism"]["track"] == pytest.approx(hand_truck_twin(1).barrow.track)
+    assert model["mechanism"]["track"] == pytest.approx(hand_truck_twin(1).wheel.track)
 
 
 # The files
@@ -339,9 +332,9 @@ def test_a_folder_has_all_that_the_stages_need(
 
 def test_without_a_seed_they_are_typical() -> None:
     planar, truck = planar_twin(), hand_truck_twin()
-    assert planar.barrow.phi[0] == 45.0
-    assert (planar.barrow.b_v, planar.barrow.b_c) == (0.388, 1.172)
+    assert planar.model.p[0] == 45.0
+    assert planar.model.p[10:].tolist() == [0.388, 1.172]
     model = load_object("hand-truck").mechanism
     assert isinstance(model, Rolling)
-    assert (truck.barrow.radius, truck.barrow.track) == (model.radius, model.track)
-    assert planar_twin(1).barrow.phi[0] != planar_twin(2).barrow.phi[0]
+    assert (truck.wheel.radius, truck.wheel.track) == (model.radius, model.track)
+    assert planar_twin(1).model.p[0] != planar_twin(2).model.p[0]

@@ -13,35 +13,35 @@ from ruamel.yaml import YAML
 from scipy.io import loadmat
 
 from palpate.experiment import shipped_experiments
-from palpate.mechanisms.rolling import Rolling
-from palpate.model import load_object
-from palpate.physics.functions import ARRAYS
 from palpate.physics.inertia import is_consistent, mass_properties
+from palpate.physics.motion import exp_rotation
 from palpate.recording import Recording, load
 from palpate.twin.authors import paper_wheelbarrow_twin, write_paper_body
 from palpate.twin.handle import off_by, random_handle
-from palpate.twin.instruments import T_MARKER, DeviceClock, Instruments
+from palpate.twin.instruments import T_MARKER, DeviceClock, Instruments, random_clocks
 from palpate.twin.rolling import (
     KINDS,
     Kind,
     RollingTwin,
     Segment,
     body_poses,
-    kinematics,
     markers_in_capture,
     pushes,
     rolling_recordings,
+    wheel_of,
+    write_rolling_twin,
 )
 from palpate.twin.wheelbarrow import (
     TABLE,
+    WHEELBARROW,
     dress_rolling,
     paper_barrow,
     random_barrow,
     wheelbarrow_twin,
-    write_wheelbarrow_twin,
 )
 from tests.conftest import needs
-from tests.rolling_session import at_contact, standing_at
+from tests.oracles.rolling_newton import hands_needed, kinematics
+from tests.rolling_session import at_contact, spinning, standing_at
 
 PERFECT = Instruments(**dict.fromkeys((f.name for f in fields(Instruments)), 1e-15))
 SHORT = (Segment("train", 3.0, 15.0, KINDS), Segment("test", 18.5, 22.0, ("mixed",)))
@@ -50,7 +50,10 @@ G = 9.80665
 
 
 def made() -> RollingTwin:
-    return wheelbarrow_twin(3, segments=SHORT, vigour=1.4, wheel_inertia=0.08, tilt_deg=0.0, instruments=PERFECT)
+    vigorous = replace(WHEELBARROW, manner=WHEELBARROW.manner.scaled(1.4, 1.0))
+    rng, phi = np.random.default_rng([3, 30]), random_handle(np.random.default_rng([3, 0]))
+    twin = dress_rolling(random_barrow(rng), phi, 3, SHORT, random_clocks(rng, -2.0, 0.3), build=vigorous)
+    return replace(spinning(twin, 0.08), instruments=PERFECT, R_capture_world=np.eye(3))
 
 
 @pytest.fixture(scope="module")
@@ -134,21 +137,21 @@ def test_the_wheel_rolls_without_slip(twin: RollingTwin) -> None:
     right, left = points[:, 7], points[:, 10]
     middle, z = (right + left) / 2, left - right
     z /= np.linalg.norm(z, axis=1, keepdims=True)
-    assert np.abs(middle[:, 2] - twin.barrow.radius).max() < 1e-12
+    assert np.abs(middle[:, 2] - twin.wheel.radius).max() < 1e-12
     before, now, after = (slice(i, None, 3) for i in range(3))
     v = (middle[after] - middle[before]) / (2 * h)
     camber = np.arcsin(z[:, 2])
     leaning = (camber[after] - camber[before]) / (2 * h)
     y = z[now] * [1, 1, 0] / np.cos(camber[now])[:, None]
-    slip = (v * y).sum(axis=1) + twin.barrow.radius * leaning
+    slip = (v * y).sum(axis=1) + twin.wheel.radius * leaning
     assert np.abs(slip).max() < 3e-5
-    assert np.abs(twin.barrow.radius * leaning).max() > 0.03
+    assert np.abs(twin.wheel.radius * leaning).max() > 0.03
     assert np.abs(v).max() > 0.3
 
 
 def test_rates_are_the_derivatives_of_the_poses(twin: RollingTwin) -> None:
     t = lifted_times(twin, 0.11)
-    seen, k = Seen(twin, t), kinematics(twin.wheeling.path(t), twin.barrow.radius)
+    seen, k = Seen(twin, t), kinematics(twin.wheeling.path(t), twin.wheel.radius)
     to_contact = seen.R_C.transpose(0, 2, 1)
     assert np.abs(to_contact @ seen.R - k.R_contact_body).max() < 1e-9
     own = k.R_contact_body.transpose(0, 2, 1)
@@ -159,7 +162,7 @@ def test_rates_are_the_derivatives_of_the_poses(twin: RollingTwin) -> None:
     ):
         assert np.abs(found - expected).max() < within
         assert np.abs(expected).max() > 1
-    assert np.abs(k.spin - seen.spin(twin.barrow.radius)).max() < 1e-7
+    assert np.abs(k.spin - seen.spin(twin.wheel.radius)).max() < 1e-7
 
 
 def test_stored_wrenches_and_ground_move_mujocos_body(
@@ -170,26 +173,26 @@ def test_stored_wrenches_and_ground_move_mujocos_body(
     from tests.oracles.mujoco_body import body_wrench
 
     t, right, left = stored_at(twin, recordings[1], lifted_times(twin))
-    seen, barrow = Seen(twin, t), twin.barrow
-    locked = body_wrench(barrow.phi, seen.R, seen.omega, seen.omega_dot, seen.a, G)
+    seen, values, radius = Seen(twin, t), twin.model.values, twin.wheel.radius
+    locked = body_wrench(twin.model.p[:10], seen.R, seen.omega, seen.omega_dot, seen.a, G)
     force = np.einsum("nij,nj->ni", seen.R, locked[:, :3])
     moment = np.einsum("nij,nj->ni", seen.R, locked[:, 3:]) + np.cross(seen.r - seen.contact, force)
     # the wheel's spin, which MuJoCo's body does not have: d/dt (I_w spin z_B), by differences
     h = 1e-4
-    spun = [s.spin(barrow.radius)[:, None] * s.R[:, :, 2] for s in (Seen(twin, t - h), Seen(twin, t + h))]
-    moment += barrow.wheel_inertia * (spun[1] - spun[0]) / (2 * h)
+    spun = [s.spin(radius)[:, None] * s.R[:, :, 2] for s in (Seen(twin, t - h), Seen(twin, t + h))]
+    moment += values["I_w"] * (spun[1] - spun[0]) / (2 * h)
     ground = np.hstack([force, moment]) - hands_on_body(twin, seen, right, left)
     ground = np.hstack([np.einsum("nji,nj->ni", seen.R_C, part) for part in (ground[:, :3], ground[:, 3:])])
 
     spin, spin_dot = (
-        seen.spin(barrow.radius),
-        (Seen(twin, t + h).spin(barrow.radius) - Seen(twin, t - h).spin(barrow.radius)) / (2 * h),
+        seen.spin(radius),
+        (Seen(twin, t + h).spin(radius) - Seen(twin, t - h).spin(radius)) / (2 * h),
     )
-    resistance = barrow.b_v * spin + barrow.b_c * np.sign(spin)
+    resistance = values["b_v"] * spin + values["b_c"] * np.sign(spin)
     z_B = np.einsum("nji,nj->ni", seen.R_C, seen.R[:, :, 2])
     couple = -resistance[:, None] * z_B
-    couple[:, 2] -= barrow.b_psi * seen.omega_world[:, 2]
-    ahead = -(resistance + barrow.wheel_inertia * spin_dot) / (barrow.radius * np.cos(seen.camber))
+    couple[:, 2] -= values["b_psi"] * seen.omega_world[:, 2]
+    ahead = -(resistance + values["I_w"] * spin_dot) / (radius * np.cos(seen.camber))
     surely = np.abs(spin) > 1e-6  # the sign of less is not known from differences
     assert surely.mean() > 0.95
     assert np.abs(ground[:, 3:] - couple)[surely].max() < 2e-4
@@ -199,39 +202,34 @@ def test_stored_wrenches_and_ground_move_mujocos_body(
     assert np.abs(couple[:, 2]).max() > 1
 
 
-def test_the_objects_own_model_needs_the_same_hands() -> None:
-    """Two derivations that share nothing: the twin's Newton-Euler balance and the mechanism with its elements."""
-    twin = wheelbarrow_twin(1)
-    barrow, model = twin.barrow, load_object("wheelbarrow")
-    assert isinstance(model.mechanism, Rolling)
-    model = replace(model, mechanism=replace(model.mechanism, radius=barrow.radius, gravity=twin.gravity))
-    model = model.with_values([*barrow.phi, barrow.b_v, barrow.b_c, barrow.b_psi])
-    t = np.arange(8.0, 42.0, 0.02)
-    path, place = twin.wheeling.path(t), twin.wheeling.contact(t)
-    state = (place[:, 0], place[:, 1], *path.value[1:], *path.rate)
-    k = model.mechanism.expand(state, tuple(path.acceleration), ARRAYS)
-    ours = at_contact(twin, t)[0][:, [3, 4, 5, 0]].T
-    assert np.abs(np.array(model.wrench(k, ARRAYS)) - ours).max() < 1e-11
-    assert (ours.std(axis=1) > 5).all()
+def test_newton_and_euler_ask_for_the_same_hands(twin: RollingTwin) -> None:
+    """Two derivations that share nothing: a balance at the contact, and the mechanism with its elements."""
+    t = lifted_times(twin)
+    path = twin.wheeling.path(t)
+    theirs = hands_needed(twin.model.p[:10], dict(twin.model.values), twin.wheel.radius, 0.0, path, twin.gravity)
+    ours, rows = at_contact(twin, t)[0], [3, 4, 5, 0]
+    assert np.abs(ours - theirs)[:, rows].max() < 1e-10
+    assert (ours[:, rows].std(axis=0) > 5).all()
 
 
 def test_work_of_the_hands_is_energy_and_friction(twin: RollingTwin) -> None:
     """Both load cells' power, integrated over a whole segment with its lifting and putting down."""
     begin, end = twin.wheeling.lifted[0]
     t = np.arange(begin, end, 1e-3)
-    k, done = kinematics(twin.wheeling.path(t), twin.barrow.radius), pushes(twin, t)
+    k, done = kinematics(twin.wheeling.path(t), twin.wheel.radius), pushes(twin, t)
     R = k.R_contact_body
     omega = np.einsum("nji,nj->ni", R, k.omega)
     path = twin.wheeling.path(t)
-    axle = np.einsum("nji,nj->ni", R, np.stack([path.rate[0], -twin.barrow.radius * path.rate[2], 0 * t], axis=1))
+    axle = np.einsum("nji,nj->ni", R, np.stack([path.rate[0], -twin.wheel.radius * path.rate[2], 0 * t], axis=1))
     power = np.zeros_like(t)
     for wrench, place in zip(done.sides, twin.r_body_sensor, strict=True):
         power += (wrench[:, :3] * (axle + np.cross(omega, place))).sum(1) + (wrench[:, 3:] * omega).sum(1)
-    mass, com, inertia = mass_properties(twin.barrow.phi)
+    mass, com, inertia = mass_properties(twin.model.p[:10])
     v = axle + np.cross(omega, com)
     energy = 0.5 * mass * (v * v).sum(1) + 0.5 * np.einsum("ni,ij,nj->n", omega, inertia, omega)
-    energy += 0.5 * twin.barrow.wheel_inertia * k.spin**2 + mass * G * (R @ com)[:, 2]
-    lost = twin.barrow.b_v * k.spin**2 + twin.barrow.b_c * np.abs(k.spin) + twin.barrow.b_psi * k.omega[:, 2] ** 2
+    energy += 0.5 * twin.model.values["I_w"] * k.spin**2 + mass * G * (R @ com)[:, 2]
+    b_v, b_c, b_psi = (twin.model.values[n] for n in ("b_v", "b_c", "b_psi"))
+    lost = b_v * k.spin**2 + b_c * np.abs(k.spin) + b_psi * k.omega[:, 2] ** 2
     balance = np.cumsum((power - lost)[1:] + (power - lost)[:-1]) * 0.5e-3 - (energy[1:] - energy[0])
     assert np.abs(balance).max() < 2e-3 * np.ptp(energy)
     assert np.abs(balance).max() < 0.01 * np.cumsum(lost)[-1] * 1e-3
@@ -241,7 +239,7 @@ def test_work_of_the_hands_is_energy_and_friction(twin: RollingTwin) -> None:
 def test_feet_stand_or_are_clear(twin: RollingTwin) -> None:
     t = np.arange(0, twin.duration_s, 0.01)
     R, r = body_poses(twin, t)
-    heights = (twin.barrow.feet @ R.transpose(0, 2, 1) + r[:, None])[:, :, 2]
+    heights = (np.array(twin.wheel.feet) @ R.transpose(0, 2, 1) + r[:, None])[:, :, 2]
     stands = standing_at(twin, t)
     assert np.abs(heights[stands]).max() < 1e-12
     assert heights[~stands].min() > -1e-12
@@ -250,9 +248,9 @@ def test_feet_stand_or_are_clear(twin: RollingTwin) -> None:
     assert np.abs(np.diff(r[stands & np.roll(stands, -1)], axis=0)).max() < 0.2  # rests where it was put down
     done = pushes(twin, t)
     assert (done.holding[~stands] == 1).all()
-    resistance = twin.barrow.radius * at_contact(twin, t)[1][stands, 0]
-    assert np.abs(resistance).max() <= twin.barrow.b_c
-    assert np.ptp(resistance) > 0.1 * twin.barrow.b_c
+    resistance = twin.wheel.radius * at_contact(twin, t)[1][stands, 0]
+    assert np.abs(resistance).max() <= twin.model.values["b_c"]
+    assert np.ptp(resistance) > 0.1 * twin.model.values["b_c"]
 
 
 def test_untouched_sensors_carry_the_handles(
@@ -260,7 +258,7 @@ def test_untouched_sensors_carry_the_handles(
 ) -> None:
     _, right, left = stored_at(twin, recordings[1], np.array([0.4]))
     R = body_poses(twin, np.array([0.4, 0.5]))[0][0]
-    m, com = twin.handle[0], twin.handle[1:4] / twin.handle[0]
+    m, com = twin.phi[0], twin.phi[1:4] / twin.phi[0]
     for i, wrench in enumerate((right[0], left[0])):
         weight = (R @ twin.R_body_sensor[i]).T @ [0, 0, -m * G]
         assert np.abs(wrench - [*weight, *np.cross(com, weight)]).max() < 1e-9
@@ -306,24 +304,25 @@ def test_random_wheelbarrows_are_bodies() -> None:
     for seed in range(40):
         rng = np.random.default_rng(seed)
         barrow = random_barrow(rng)
-        mass, com, _ = mass_properties(barrow.phi)
-        assert is_consistent(barrow.phi)
+        phi = barrow.p[:10]
+        mass, com, _ = mass_properties(phi)
+        assert is_consistent(phi)
         assert 25 <= mass <= 60
-        assert 0.15 <= barrow.radius <= 0.22
+        assert 0.15 <= wheel_of(barrow).radius <= 0.22
         assert 0.25 < com[1] < 0.5
         assert com[0] < 0
-        drawn = off_by(rng, barrow.phi, 0.3, mass_known=True)
+        drawn = off_by(rng, phi, 0.3, mass_known=True)
         assert is_consistent(drawn)
         assert drawn[0] == pytest.approx(mass)
-    many = np.array([off_by(np.random.default_rng(i), barrow.phi, 0.1, mass_known=True)[9] for i in range(400)])
-    assert 0.02 < many.std() / barrow.phi[9] < 0.12
+    many = np.array([off_by(np.random.default_rng(i), phi, 0.1, mass_known=True)[9] for i in range(400)])
+    assert 0.02 < many.std() / phi[9] < 0.12
 
 
 def test_the_papers_table_is_a_body() -> None:
     barrow = paper_barrow()
     row = np.array(TABLE)
-    np.testing.assert_allclose(barrow.phi, [45.0, *(45.0 * row[1:4]), *row[4:]], rtol=1e-12)
-    assert is_consistent(barrow.phi)
+    np.testing.assert_allclose(barrow.p[:10], [45.0, *(45.0 * row[1:4]), *row[4:]], rtol=1e-12)
+    assert is_consistent(barrow.p[:10])
 
 
 # What the instruments store
@@ -354,7 +353,7 @@ def test_markers_give_the_frames(twin: RollingTwin) -> None:
 
 
 def test_the_cameras_see_noise_gaps_and_the_floor() -> None:
-    twin = wheelbarrow_twin(5, segments=SHORT, tilt_deg=0.3)
+    twin = replace(wheelbarrow_twin(5, segments=SHORT), R_capture_world=exp_rotation(np.radians([0.0, 0.3, 0.0])))
     markers = rolling_recordings(twin)[0]
     assert list(markers) == [f"WBObject:WB_ID{i}" for i in range(1, 24)]
     points = np.stack([markers[n].samples for n in markers], axis=1)
@@ -401,11 +400,11 @@ def test_the_same_seed_gives_the_same_recordings(
     again = rolling_recordings(made())
     assert json.dumps(again[3]) == json.dumps(recordings[3])
     np.testing.assert_array_equal(again[1]["Tz2_RawZero"].samples, recordings[1]["Tz2_RawZero"].samples)
-    assert wheelbarrow_twin(4).barrow.radius != twin.barrow.radius
+    assert wheelbarrow_twin(4).wheel.radius != twin.wheel.radius
 
 
 def test_a_folder_has_all_that_the_stages_need(tmp_path: Path) -> None:
-    file = write_wheelbarrow_twin(tmp_path / "new", wheelbarrow_twin(7, segments=SHORT))
+    file = write_rolling_twin(tmp_path / "new", wheelbarrow_twin(7, segments=SHORT))
     folder = file.parent
     formats = {name: load(folder / name).format for name in ("WB Trajectories.csv", "wrench.mat", "imu.csv")}
     assert list(formats.values()) == ["vicon-csv", "dspace-mat", "microstrain-csv"]
@@ -455,9 +454,9 @@ def test_the_papers_samples_are_one_instant() -> None:
     assert markers_in_capture(twin, np.array([1.0, 1.1]))[:, [6, 11], 2].mean() == pytest.approx(
         0.021 - 0.0095, abs=4e-3
     )
-    other = paper_wheelbarrow_twin(twin.handle, seed=1)
-    assert other.barrow.radius == 0.197
-    assert other.barrow.phi[0] != 45.0
+    other = paper_wheelbarrow_twin(twin.phi, seed=1)
+    assert other.wheel.radius == 0.197
+    assert other.model.p[0] != 45.0
 
 
 @pytest.mark.skipif("wheelbarrow" not in shipped_experiments(), reason="its experiment file does not ship yet")
@@ -483,7 +482,8 @@ def test_the_authors_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_person_who_only_pushes() -> None:
     kinds: tuple[Kind, ...] = ("push",)
     segments = (Segment("train", 2.5, 9.0, kinds),)
-    twin = dress_rolling(paper_barrow(), np.zeros(10), 0, segments, [DeviceClock(0.0, 0.0)] * 2, vigour=0.4)
+    gentle = replace(WHEELBARROW, manner=WHEELBARROW.manner.scaled(0.4, 1.0))
+    twin = dress_rolling(paper_barrow(), np.zeros(10), 0, segments, [DeviceClock(0.0, 0.0)] * 2, build=gentle)
     path = twin.wheeling.path(np.arange(2.5, 9.0, 0.01))
     assert np.degrees(np.abs(path.value[2])).max() < 2
     assert path.acceleration[0].std() < 1.0

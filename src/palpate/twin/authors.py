@@ -17,6 +17,7 @@ from palpate.experiment import read_experiment, shipped_experiments
 from palpate.experiment.paper.choices import HANDLES, PAPER
 from palpate.experiment.paper.reproduce import TRUTH_FILE, recordings_in
 from palpate.files import write_text
+from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import PHI_NAMES, is_consistent, nearest_consistent
 from palpate.twin.door import (
@@ -32,15 +33,16 @@ from palpate.twin.door import (
 )
 from palpate.twin.handle import HandleTwin, handle_recordings, random_hand, random_handle
 from palpate.twin.instruments import RATE_HZ, DeviceClock, write_recordings, write_truth
-from palpate.twin.rolling import RollingTwin, Segment, rolling_recordings
+from palpate.twin.rolling import RollingTwin, Segment, rolling_recordings, write_rolling_twin
 from palpate.twin.wheelbarrow import (
     PAPER_RADIUS,
     dress_rolling,
+    hand_truck_twin,
     mixture,
     paper_barrow,
+    planar_twin,
     random_barrow,
     wheelbarrow_twin,
-    write_wheelbarrow_twin,
 )
 
 _SECONDS, _G = 125.0, 9.81
@@ -81,7 +83,7 @@ def paper_door_twin(phi: FloatArray, *, seed: int | None = None) -> DoorTwin:
     rng = None if seed is None else np.random.default_rng([seed, 24])
     # samples of one instant: Vicon 1058, load cell 2082, IMU 787, each decimated to 100 Hz (FORMATS, Door)
     clocks = [DeviceClock(0.01 * (first - 1058), 0.0) for first in (787, 2082)]
-    return replace(dress_door(paper_door(rng), phi, seed or 0, PAPER_SESSION, clocks), gravity=_G)
+    return dress_door(_heavy(paper_door(rng)), phi, seed or 0, PAPER_SESSION, clocks)
 
 
 def paper_wheelbarrow_twin(phi: FloatArray, *, seed: int | None = None) -> RollingTwin:
@@ -97,7 +99,7 @@ def paper_wheelbarrow_twin(phi: FloatArray, *, seed: int | None = None) -> Rolli
         for name, windows in _WINDOWS.items()
         for a, b in windows
     ]
-    return replace(dress_rolling(barrow, phi, seed or 0, segments, clocks), floor_m=PAPER_FLOOR_M, gravity=_G)
+    return replace(dress_rolling(_heavy(barrow), phi, seed or 0, segments, clocks), floor_m=PAPER_FLOOR_M)
 
 
 def write_paper_handle(folder: Path, *, name: str, seed: int | None = None) -> Path:
@@ -115,15 +117,20 @@ def write_paper_body(folder: Path, *, name: str, seed: int | None = None) -> Pat
 
 
 def write_any(folder: Path, *, name: str, seed: int | None = None, poor: bool = False) -> Path:
-    """The paper's door or wheelbarrow without a seed, a random one with it.
+    """A random object with a seed; without one the paper's door or wheelbarrow, or a typical one of another kind.
 
     `poor`: a door that is recorded only while it opens, a wheelbarrow that is only ever pushed.
     """
+    if name in _RELATED:
+        return write_rolling_twin(folder, _RELATED[name](seed))
     if seed is None and not poor:
         return write_paper_body(folder, name=name)
     if name == "door":
         return write_door_twin(folder, door_twin(seed or 0, one_way=poor))
-    return write_wheelbarrow_twin(folder, wheelbarrow_twin(seed or 0, poor=poor))
+    return write_rolling_twin(folder, wheelbarrow_twin(seed or 0, poor=poor))
+
+
+_RELATED = {"wheelbarrow-planar": planar_twin, "hand-truck": hand_truck_twin}
 
 
 def write_authors_twin(folder: Path, *, seed: int | None = None) -> Path:
@@ -186,6 +193,11 @@ def _write(
     files = recordings_in(name)
     write_recordings(folder, {files[key]["file"]: r for key, r in zip(keys, recordings, strict=True)}, g=_G)
     return truth
+
+
+def _heavy(model: Model) -> Model:
+    """With the authors' gravity."""
+    return replace(model, mechanism=replace(model.mechanism, gravity=_G))
 
 
 def _phi(truth: dict[str, Any]) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -18,21 +18,20 @@ from palpate.mechanisms import FourBar
 from palpate.model import Model, load_object
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import ARRAYS, FLOATS
-from palpate.physics.inertia import body_regressor
-from palpate.physics.motion import (
-    Motion,
-    exp_rotation,
-    minimum_jerk,
-    nearest_rotation,
-    transport_acceleration,
-    wrench_transmission,
-)
-from palpate.physics.units import STANDARD_GRAVITY
+from palpate.physics.inertia import move_phi
+from palpate.physics.motion import Motion, exp_rotation, minimum_jerk, nearest_rotation, wrench_transmission
 from palpate.recording import Recording
 from palpate.runtime import Stepper, StepStatus
 from palpate.twin import instruments as tools
 from palpate.twin.handle import random_handle, write_handle_twin
-from palpate.twin.instruments import CAPTURE_HZ, T_MARKER, DeviceClock, Instruments, handle_wrench, smooth_noise
+from palpate.twin.instruments import (
+    CAPTURE_HZ,
+    T_MARKER,
+    BodyTwin,
+    DeviceClock,
+    handle_wrench,
+    smooth_noise,
+)
 
 _RELEASE_S, _GRASP_S = 0.15, 0.3
 _LET_GO_S = 6.5
@@ -325,49 +324,45 @@ _TREMOR = 0.25
 """N m, twice the standard deviation of what the hand adds without meaning to."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DoorTwin:
-    """All that determines a simulated door experiment. Frame B is on the hinge: z down, x along the shut door."""
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class DoorTwin(BodyTwin):
+    """All that determines a simulated door experiment. Frame B is on the hinge: z down, x along the shut door.
 
-    model: Model
-    """The body alone (pre-sensor) with its values and end stops."""
-    phi: FloatArray
-    """(10,) of the handle in the sensor frame."""
-    R_hinge_sensor: FloatArray
-    r_hinge_sensor: FloatArray
-    """(3,) m in B."""
-    r_hinge_grip: FloatArray
-    """(3,) m in B: where the hand is."""
+    The first ten of its markers move with the door, ten stay. The model has end stops.
+    """
+
     stiffness: float
     """N m/rad of the person's arm about the hinge: tau = K (wanted - angle) + D (wanted' - speed) (Hogan 1985)."""
     damping: float
     """N m s/rad."""
     phases: tuple[Phase, ...]
     session: Session
-    places: FloatArray
-    """(20, 3) places of the markers in B with the door shut, m; the first ten move with the door."""
-    R_capture_world: FloatArray
     r_capture_hinge: FloatArray
     yaw: float
     """Of the shut door in the world, rad."""
-    imu: DeviceClock
-    load_cell: DeviceClock
-    seed: int
     variant: Variant = "laminar"
-    gravity: float = STANDARD_GRAVITY
-    instruments: Instruments = field(default_factory=Instruments)
 
     @property
     def handle_inertia(self) -> float:
         """Inertia of the handle about the hinge, kg m2."""
-        turning = sensor_motion(self, *(np.array([x]) for x in (0.0, 0.0, 1.0)), gravity=0.0)
-        A = body_regressor(turning.specific_acceleration, turning.omega, turning.omega_dot)[0]
-        return float((wrench_transmission(self.R_hinge_sensor, self.r_hinge_sensor) @ A @ self.phi)[5])
+        return float(move_phi(self.phi, self.R_body_sensor[0], self.r_body_sensor[0])[9])
 
     @property
     def whole(self) -> Model:
         """Body and handle: what the person moves."""
         return replace(self.model, values={**self.model.values, "I": self.model.values["I"] + self.handle_inertia})
+
+    @property
+    def R_capture_hinge(self) -> FloatArray:
+        """At the shut door; the hinge is upright, z down, and the door opens towards y."""
+        down = np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, -1]])
+        return self.R_capture_world @ exp_rotation(np.array([0.0, 0.0, self.yaw])) @ down
+
+    def moved(self, truth: DoorTruth, t: FloatArray) -> Motion:
+        """Motion of B at these times; the hinge is upright, z points down."""
+        angle, speed, acceleration = (truth.at(name, t) for name in ("angle", "speed", "acceleration"))
+        hinge = self.model.mechanism.with_options(inclination=math.pi)
+        return hinge.motion(t, np.stack([angle, speed], axis=1), acceleration[:, None])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -457,17 +452,6 @@ def simulate_door(twin: DoorTwin, *, dt: float = DT_S) -> DoorTruth:
     )
 
 
-def sensor_motion(
-    twin: DoorTwin, times_s: FloatArray, speed: FloatArray, acceleration: FloatArray, *, gravity: float | None = None
-) -> Motion:
-    """Motion of the sensor frame on a door whose hinge is upright, expressed in it; every angle feels the same."""
-    zero, R = np.zeros_like(speed), twin.R_hinge_sensor
-    up = -(twin.gravity if gravity is None else gravity) * np.ones_like(speed)  # z points down
-    omega, omega_dot = np.stack([zero, zero, speed], axis=1), np.stack([zero, zero, acceleration], axis=1)
-    a = transport_acceleration(np.stack([zero, zero, up], axis=1), omega, omega_dot, twin.r_hinge_sensor)
-    return Motion(times_s, a @ R, omega @ R, omega_dot @ R)
-
-
 def marker_places(rng: np.random.Generator, R: FloatArray, r: FloatArray) -> FloatArray:
     """(20, 3) m in B at the shut door: three on the sensor module, seven on the door, ten on the frame."""
     module = np.array([[-0.018, -0.036, 0], [0, 0, 0], [0.04, 0, 0]])  # p1, p2, p3 in their own frame
@@ -480,19 +464,12 @@ def marker_places(rng: np.random.Generator, R: FloatArray, r: FloatArray) -> Flo
     return np.vstack([module @ R.T + r, others])
 
 
-def hinge_in_capture(twin: DoorTwin) -> FloatArray:
-    """R_capture_hinge at the shut door; the hinge is upright, z down, and the door opens towards y."""
-    down = np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, -1]])
-    return twin.R_capture_world @ exp_rotation(np.array([0.0, 0.0, twin.yaw])) @ down
-
-
 def markers_in_capture(twin: DoorTwin, angle: FloatArray) -> FloatArray:
     """(frames, 20, 3) m: ten markers turn with the door, ten stay."""
     points = np.broadcast_to(twin.places, (len(angle), *twin.places.shape)).copy()
-    cos, sin = np.cos(angle)[:, None], np.sin(angle)[:, None]
-    x, y = points[:, :10, 0].copy(), points[:, :10, 1].copy()
-    points[:, :10, 0], points[:, :10, 1] = cos * x - sin * y, sin * x + cos * y
-    return points @ hinge_in_capture(twin).T + twin.r_capture_hinge
+    turned = exp_rotation(angle[:, None] * np.array([0.0, 0.0, 1.0]))
+    points[:, :10] = points[:, :10] @ turned.transpose(0, 2, 1)
+    return points @ twin.R_capture_hinge.T + twin.r_capture_hinge
 
 
 def person_wrench(twin: DoorTwin, truth: DoorTruth, times_s: FloatArray) -> FloatArray:
@@ -505,13 +482,13 @@ def person_wrench(twin: DoorTwin, truth: DoorTruth, times_s: FloatArray) -> Floa
     t, grip, torque = truth.times_s, truth.grip, truth.torque
     noise = np.stack([smooth_noise(rng, t, 0.05, 2.5, 10) for _ in range(5)]) * grip
     share = rng.uniform(-0.25, 0.25, 2)
-    x, y, _ = twin.r_hinge_grip
+    x, y, _ = twin.r_body_grip[0]
     along, lift = 14.0 * noise[0] + share[0] * torque, 12.0 * noise[1] + share[1] * torque
     twist = noise[2:] * np.array([1.0, 1.0, 0.6])[:, None]
     across = (torque - twist[2] + y * along) / x  # torque = x f_y - y f_x + n_z
     at_grip = np.stack([along, across, lift, *twist], axis=1)
-    R = twin.R_hinge_sensor.T
-    moved = at_grip @ wrench_transmission(R, R @ (twin.r_hinge_grip - twin.r_hinge_sensor)).T
+    R = twin.R_body_sensor[0].T
+    moved = at_grip @ wrench_transmission(R, R @ (twin.r_body_grip[0] - twin.r_body_sensor[0])).T
     return np.array([np.interp(times_s, t, moved[:, i]) for i in range(6)]).T
 
 
@@ -537,18 +514,13 @@ MARKERS = tuple(f"WB_{part}{i}" for part in ("Door", "Frame") for i in range(1, 
 """In file order (FORMATS, Motion capture)."""
 HINGE_MARKERS = tuple(MARKERS[i - 1] for i in (13, 14, 16, 17, 19, 20))
 BODY_MARKERS = (*MARKERS[:10], *HINGE_MARKERS)
-_NOISE_M, _HIDDEN, _HIDDEN_SENSOR = 3e-4, 0.05, 0.6
+_HIDDEN, _HIDDEN_SENSOR = 0.05, 0.6
 _STATIC_S = 4.0
-SESSION, INSTRUMENTS = Session(), Instruments()
+SESSION = Session()
 
 
 def door_twin(
-    seed: int,
-    *,
-    variant: Variant = "laminar",
-    session: Session = SESSION,
-    one_way: bool = False,
-    instruments: Instruments = INSTRUMENTS,
+    seed: int, *, variant: Variant = "laminar", session: Session = SESSION, one_way: bool = False
 ) -> DoorTwin:
     """A random door with its handle, hand and instruments; the handle is that of `write_handle_twin(seed=seed)`.
 
@@ -558,8 +530,7 @@ def door_twin(
     model = random_door(rng, variant=variant)
     clocks = tools.random_clocks(rng, -2.0, 0.3)
     phi = random_handle(np.random.default_rng([seed, 0]))
-    twin = dress_door(model, phi, seed, session, clocks, one_way=one_way)
-    return replace(twin, variant=variant, instruments=instruments)
+    return replace(dress_door(model, phi, seed, session, clocks, one_way=one_way), variant=variant)
 
 
 def dress_door(
@@ -579,9 +550,9 @@ def dress_door(
     return DoorTwin(
         model=model,
         phi=phi,
-        R_hinge_sensor=R,
-        r_hinge_sensor=r,
-        r_hinge_grip=r + np.array([rng.uniform(-0.02, 0.05), -rng.uniform(0.05, 0.09), rng.uniform(-0.08, 0.08)]),
+        R_body_sensor=R[None],
+        r_body_sensor=r[None],
+        r_body_grip=r + np.array([[rng.uniform(-0.02, 0.05), -rng.uniform(0.05, 0.09), rng.uniform(-0.08, 0.08)]]),
         stiffness=stiffness,
         damping=2 * float(rng.uniform(0.35, 0.7)) * math.sqrt(stiffness * inertia),
         phases=plan(rng, session, shut, widest, min(1.0, math.sqrt(7.0 / inertia)), one_way),
@@ -603,7 +574,7 @@ def door_recordings(
     rng, slow = (np.random.default_rng([twin.seed, stream]) for stream in (25, 26))
 
     def motion(true_s: FloatArray) -> Motion:
-        return sensor_motion(twin, true_s, truth.at("speed", true_s), truth.at("acceleration", true_s))
+        return twin.sensor_motion(twin.moved(truth, true_s))
 
     def wrench(true_s: FloatArray) -> list[FloatArray]:
         return [person_wrench(twin, truth, true_s) - handle_wrench(motion(true_s), twin.phi)]
@@ -625,7 +596,7 @@ def _marker_recordings(rng: np.random.Generator, twin: DoorTwin, truth: DoorTrut
     """What the cameras store of the session, and of the shut door before it."""
     t = np.arange(round(twin.session.duration_s * CAPTURE_HZ)) / CAPTURE_HZ
     points = markers_in_capture(twin, truth.at("angle", t))
-    points += _NOISE_M * rng.normal(size=points.shape)
+    points += twin.noise_m * rng.normal(size=points.shape)
     for markers, share in ((range(3), _HIDDEN_SENSOR), (range(3, len(MARKERS)), _HIDDEN)):
         tools.hide(rng, points, markers, share, longest_s=1.0 + 4.0 * share**2)
     points[truth.at("recorded", t) < 1.0] = np.nan
@@ -634,7 +605,7 @@ def _marker_recordings(rng: np.random.Generator, twin: DoorTwin, truth: DoorTrut
     knocked = exp_rotation(np.radians(0.3) * rng.normal(size=3) * [1, 1, 0.3])
     centre = still.mean(axis=(0, 1))
     still = (still - centre) @ knocked.T + centre + rng.normal(0, 0.01, 3)
-    still = np.asarray(still + _NOISE_M * rng.normal(size=still.shape), dtype=float)
+    still = np.asarray(still + twin.noise_m * rng.normal(size=still.shape), dtype=float)
     times = t, t[: len(still)]
     session, shut = (tools.marker_recording(*x, SUBJECT, MARKERS) for x in zip(times, (points, still), strict=True))
     return session, shut
@@ -653,7 +624,7 @@ def _truth(twin: DoorTwin, truth: DoorTruth, zero: FloatArray) -> dict[str, Any]
         "I_whole": twin.whole.values["I"],
         "phi": tools.phi_truth(twin.phi),
         "handle": {"inertia_about_hinge": twin.handle_inertia},
-        "sensor": {"R_hinge_sensor": twin.R_hinge_sensor.tolist(), "r_hinge_sensor": twin.r_hinge_sensor.tolist()},
+        "sensor": {"R_hinge_sensor": twin.R_body_sensor[0].tolist(), "r_hinge_sensor": twin.r_body_sensor[0].tolist()},
         "clocks": tools.clocks_truth(imu=twin.imu, wrench=twin.load_cell),
         "preload": zero.tolist(),
         "angle": {
@@ -662,7 +633,7 @@ def _truth(twin: DoorTwin, truth: DoorTruth, zero: FloatArray) -> dict[str, Any]
             "largest_rad": float(truth.angle.max()),
         },
         "stops": {name: {"at_rad": stop_at(model, name), "k": model.values[f"{name}_k"]} for name in stops},
-        "R_capture_hinge": hinge_in_capture(twin).tolist(),
+        "R_capture_hinge": twin.R_capture_hinge.tolist(),
         "r_capture_hinge": twin.r_capture_hinge.tolist(),
         "up_in_capture_frame": twin.R_capture_world[:, 2].tolist(),
         "seed": twin.seed,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from palpate.files import write_text
+from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import (
     DRAWING_NAMES,
@@ -83,6 +84,43 @@ def tilted(rng: np.random.Generator, degrees: float) -> FloatArray:
     """R_capture_world of a capture system that stands askew by this angle, in a random direction."""
     direction = rng.uniform(0, 2 * np.pi)
     return exp_rotation(np.radians(degrees) * np.array([np.cos(direction), np.sin(direction), 0.0]))
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class BodyTwin:
+    """What determines a simulated experiment with an object behind handles; frame B is its mechanism's."""
+
+    model: Model
+    """The body alone (pre-sensor) with its values."""
+    phi: FloatArray
+    """(10,) of each of the equal handles in its sensor's frame."""
+    R_body_sensor: FloatArray
+    """(sensors, 3, 3): the right and the left one, or the only one."""
+    r_body_sensor: FloatArray
+    """(sensors, 3) m in B."""
+    r_body_grip: FloatArray
+    """(sensors, 3) m in B: where the hands are."""
+    places: FloatArray
+    """(markers, 3) m in B."""
+    R_capture_world: FloatArray
+    imu: DeviceClock
+    load_cell: DeviceClock
+    """Of every load cell."""
+    seed: int
+    noise_m: float = 3e-4
+    """Of the cameras."""
+    instruments: Instruments = field(default_factory=Instruments)
+
+    @property
+    def gravity(self) -> float:
+        """m/s2, which the IMU calls one g."""
+        return self.model.mechanism.gravity
+
+    def sensor_motion(self, body: Motion, side: int = 0) -> Motion:
+        """Motion of a sensor's frame, expressed in it, from that of B."""
+        turning, R = (body.omega, body.omega_dot), self.R_body_sensor[side]
+        a = transport_acceleration(body.specific_acceleration, *turning, self.r_body_sensor[side])
+        return Motion(body.times_s, a @ R, *(w @ R for w in turning))
 
 
 # --- signals ----------------------------------------------------------------------------------------------------------

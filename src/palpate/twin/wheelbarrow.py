@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from importlib import resources
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from ruamel.yaml import YAML
 
+from palpate.model import Model, load_object
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import (
     is_consistent,
@@ -23,10 +23,9 @@ from palpate.physics.inertia import (
 )
 from palpate.physics.motion import exp_rotation, nearest_rotation
 from palpate.twin.handle import random_handle
-from palpate.twin.instruments import T_MARKER, DeviceClock, Instruments, random_clocks, tilted
+from palpate.twin.instruments import T_MARKER, DeviceClock, random_clocks, tilted
 from palpate.twin.rolling import (
     KINDS,
-    Barrow,
     Block,
     Build,
     Kind,
@@ -35,7 +34,7 @@ from palpate.twin.rolling import (
     RollingTwin,
     Segment,
     Wheeling,
-    write_rolling_twin,
+    wheel_of,
 )
 
 _CHANGING_S = 1.0
@@ -45,10 +44,8 @@ _CAMBER_LIMIT = np.radians(7.2)
 _TRIES = 40
 
 
-def random_wheeling(
-    rng: np.random.Generator, segments: Sequence[Segment], barrow: Barrow, manner: Manner, vigour: float
-) -> Wheeling:
-    """What a person does in these segments; `vigour`: a factor of the accelerations."""
+def random_wheeling(rng: np.random.Generator, segments: Sequence[Segment], model: Model, manner: Manner) -> Wheeling:
+    """What a person does in these segments."""
     blocks: list[Block] = []
     lifting_s = manner.lifting_s
     for segment in segments:
@@ -56,15 +53,16 @@ def random_wheeling(
         ramps = [(segment.begin_s - lifting_s, lifting_s), *((float(a), _CHANGING_S) for a in inner)]
         ramps.append((segment.end_s, lifting_s))
         spans = pairwise(ramps)
-        blocks += [_block(rng, manner, kind, *span, vigour) for kind, span in zip(segment.kinds, spans, strict=True)]
+        blocks += [_block(rng, manner, kind, *span) for kind, span in zip(segment.kinds, spans, strict=True)]
     place = (float(rng.uniform(-0.3, 0.3)), float(rng.uniform(-0.3, 0.3)))
     heading = float(rng.uniform(-np.pi, np.pi))
-    return Wheeling(tuple(blocks), tuple(segments), barrow.standing, barrow.radius, place, heading, lifting_s)
+    radius = wheel_of(model).radius
+    return Wheeling(tuple(blocks), tuple(segments), standing_pitch(model), radius, place, heading, lifting_s)
 
 
-def _block(rng: np.random.Generator, manner: Manner, kind: Kind, rise: Ramp, fall: Ramp, vigour: float) -> Block:
+def _block(rng: np.random.Generator, manner: Manner, kind: Kind, rise: Ramp, fall: Ramp) -> Block:
     meant = np.array([kind in (name, "mixed") for name in ("push", "scrub", "roll", "lift")])
-    much = vigour * (0.6 if kind == "mixed" else 1.0) * rng.uniform(0.85, 1.15, 4)
+    much = (0.6 if kind == "mixed" else 1.0) * rng.uniform(0.85, 1.15, 4)
     slow, fast = (np.where(meant, much * a, b) for a, b in zip(manner.meant, manner.sway, strict=True))
     frequency = (
         2 * np.pi * np.hstack([rng.uniform(*_SLOW_HZ, (4, _SLOW_SINES)), rng.uniform(*_FAST_HZ, (4, _FAST_SINES))])
@@ -106,15 +104,35 @@ _MODULE = np.array([[-0.069, -0.055, -0.007], [-0.090, -0.020, -0.007], [-0.086,
 """p1, p2, p3 in the sensor frame, m."""
 
 
-def paper_barrow() -> Barrow:
+def rolling_model(
+    name: str, phi: FloatArray, friction: Sequence[float], radius: float, feet: FloatArray, **options: float
+) -> Model:
+    """The object of this name with its numbers; feet: (2, 3) m in B, right and left, where they touch the ground."""
+    base = load_object(name)
+    mechanism = base.mechanism.with_options(radius=radius, feet=feet[::-1].tolist(), **options)
+    return replace(base, mechanism=mechanism).with_values([*phi, *friction])
+
+
+def standing_pitch(model: Model) -> float:
+    """Pitch at which both feet are on the ground, rad: x cos(pitch) - y sin(pitch) = R.
+
+    Feet ahead of the axle (x < 0) are on the ground with the handles up, those behind it with the handles down.
+    """
+    wheel = wheel_of(model)
+    x, y = np.array(wheel.feet)[:, :2].mean(axis=0)
+    return float(np.copysign(np.arccos(wheel.radius / np.hypot(x, y)), x) - np.arctan2(y, x))
+
+
+def paper_barrow() -> Model:
     """The paper's Table, made realisable where rounding broke it."""
     row = np.array(TABLE)
     phi = np.concatenate([row[:1], row[0] * row[1:4], row[4:]])
     phi = phi if is_consistent(phi) else nearest_consistent(phi)
-    return Barrow(phi, PAPER_RADIUS, *TABLE_FRICTION, _feet(PAPER_RADIUS, np.radians(11.0), 0.445, 0.211))
+    feet = _feet(PAPER_RADIUS, np.radians(11.0), 0.445, 0.211)
+    return rolling_model("wheelbarrow", phi, TABLE_FRICTION, PAPER_RADIUS, feet)
 
 
-def random_barrow(rng: np.random.Generator, *, radius: float | None = None) -> Barrow:
+def random_barrow(rng: np.random.Generator, *, radius: float | None = None) -> Model:
     """Tray, tubes, legs, wheel and a load that was put in by hand: 25 to 60 kg."""
     R = float(f"{rng.uniform(0.15, 0.22):.4f}") if radius is None else radius
     feet = _feet(R, np.radians(rng.uniform(8.5, 13.0)), rng.uniform(0.42, 0.48), rng.uniform(0.19, 0.23))
@@ -133,8 +151,8 @@ def random_barrow(rng: np.random.Generator, *, radius: float | None = None) -> B
         leg = solid_cylinder(legs / 2, 0.35, 0.015, [1, 0.2, 0])
         parts.append(phi_from_mass_properties(tubes / 2, [-0.03, 0.55, 0.9 * side], tube))
         parts.append(phi_from_mass_properties(legs / 2, foot - [0.17, 0.03, 0.0], leg))
-    b_v, b_c, b_psi = np.exp(rng.uniform(np.log([0.2, 0.6, 1.5]), np.log([0.7, 2.2, 5.0])))
-    return Barrow(np.sum(parts, axis=0), R, float(b_v), float(b_c), float(b_psi), feet)
+    friction = np.exp(rng.uniform(np.log([0.2, 0.6, 1.5]), np.log([0.7, 2.2, 5.0])))
+    return rolling_model("wheelbarrow", np.sum(parts, axis=0), friction.tolist(), R, feet)
 
 
 def turned(rng: np.random.Generator, inertia: FloatArray) -> FloatArray:
@@ -153,15 +171,13 @@ def mounted(rng: np.random.Generator, build: Build) -> tuple[FloatArray, FloatAr
     return R, r, r + grip
 
 
-def attached(
-    rng: np.random.Generator, build: Build, barrow: Barrow, sensors: tuple[FloatArray, FloatArray, FloatArray]
-) -> FloatArray:
+def attached(rng: np.random.Generator, build: Build, model: Model, R: FloatArray, r: FloatArray) -> FloatArray:
     """(markers, 3) m in B, from where they are drawn. The axle's ends and the across markers define B and are where
     they say; three are on each sensor module, one above each foot.
     """
-    places = build.drawn.copy()
-    if barrow.track:
-        places[[i - 1 for i in build.axle], 2] = np.array([-1, 1]) * (0.5 * barrow.track + _HUB_M)
+    places, wheel, standing = build.drawn.copy(), wheel_of(model), standing_pitch(model)
+    if wheel.track:
+        places[[i - 1 for i in build.axle], 2] = np.array([-1, 1]) * (0.5 * wheel.track + _HUB_M)
     free = np.ones(len(places), dtype=bool)
     free[[i - 1 for pair in (*build.across, build.axle) for i in pair]] = False
     places[free] += rng.uniform(-0.02, 0.02, (int(free.sum()), 3))
@@ -169,13 +185,13 @@ def attached(
         places[right - 1, 1] += reach
         places[left - 1, 1] += reach
     frame = nearest_rotation(T_MARKER[:3, :3])
-    for numbers, R, r in zip(build.sensors, *sensors[:2], strict=True):
+    for numbers, turn, place in zip(build.sensors, R, r, strict=True):
         local = (_MODULE - T_MARKER[:3, 3]) @ frame
         module = np.array([[*local[0, :2], 0], [0, 0, 0], [np.linalg.norm(local[2] - local[1]), 0, 0]])
         module[0, :2] += rng.uniform(-0.003, 0.003, 2)
-        places[[i - 1 for i in numbers]] = (module @ frame.T + T_MARKER[:3, 3]) @ R.T + r
-    up = np.array([-np.cos(barrow.standing), np.sin(barrow.standing), 0.0])
-    for number, foot in zip(build.feet, barrow.feet, strict=True):
+        places[[i - 1 for i in numbers]] = (module @ frame.T + T_MARKER[:3, 3]) @ turn.T + place
+    up = np.array([-np.cos(standing), np.sin(standing), 0.0])
+    for number, foot in zip(build.feet, wheel.feet[::-1], strict=True):
         places[number - 1] = foot + _FOOT_MARKER_M * up
     return places
 
@@ -192,14 +208,14 @@ TYPICAL_RADIUS, TYPICAL_TRACK = 0.125, 0.45
 _HUB_M = 0.03
 
 
-def typical_truck() -> Barrow:
+def typical_truck() -> Model:
     """A hand truck of steel tubes with a crate of bottles."""
     phi = _truck_parts([1.6, 4.5, 3.0, 30.0], [-0.16, 0.26, 0.01], [0.32, 0.50, 0.40], TYPICAL_RADIUS, TYPICAL_TRACK)
     feet = _truck_feet(TYPICAL_RADIUS, np.radians(88.0), 0.24, 0.20)
-    return Barrow(phi, TYPICAL_RADIUS, 0.20, 0.0, 1.2, feet, moves="upright", track=TYPICAL_TRACK, b_sides=(0.60, 0.75))
+    return rolling_model("hand-truck", phi, (0.20, 0.60, 0.75, 1.2), TYPICAL_RADIUS, feet, track=TYPICAL_TRACK)
 
 
-def random_truck(rng: np.random.Generator) -> Barrow:
+def random_truck(rng: np.random.Generator) -> Model:
     """Tubes, plate, two wheels and a load that was put on by hand: 25 to 70 kg."""
     R, track = (float(f"{v:.4f}") for v in (rng.uniform(0.10, 0.15), rng.uniform(0.40, 0.52)))
     wheel, tubes, plate = rng.uniform([1.0, 3.5, 2.0], [2.2, 6.0, 4.0])
@@ -209,8 +225,7 @@ def random_truck(rng: np.random.Generator) -> Barrow:
     phi = _truck_parts([wheel, tubes, plate, load], place, size, R, track, rng)
     feet = _truck_feet(R, np.radians(rng.uniform(86.0, 90.0)), rng.uniform(0.20, 0.28), rng.uniform(0.17, 0.22))
     b_v, left, b_psi = np.exp(rng.uniform(np.log([0.08, 0.25, 0.6]), np.log([0.35, 0.9, 2.5])))
-    sides = float(left), float(left * rng.uniform(0.7, 1.4))
-    return Barrow(phi, R, float(b_v), 0.0, float(b_psi), feet, moves="upright", track=track, b_sides=sides)
+    return rolling_model("hand-truck", phi, (b_v, left, left * rng.uniform(0.7, 1.4), b_psi), R, feet, track=track)
 
 
 def _truck_parts(
@@ -245,59 +260,94 @@ def _truck_feet(radius: float, standing: float, ahead: float, half: float) -> Fl
 
 # --- experiments ------------------------------------------------------------------------------------------------------
 
-SPREAD = 0.3
 _PUSHED = (("train", 8.0, 42.0), ("test", 48.0, 64.0))
 _GENTLE, _STILL_SWAY = 0.4, 0.05
 """Where it is only pushed: shares of the usual accelerations, and of the usual sway of yaw, camber and pitch."""
 _TAIL_S = 4.0
+SWAY = 0.5
+"""Sway of a person who pays attention: yaw strays by a degree, camber by a few tenths."""
 
 
-def wheelbarrow_twin(
-    seed: int,
-    *,
-    segments: Sequence[Segment] | None = None,
-    vigour: float = 1.0,
-    tilt_deg: float = 0.1,
-    wheel_inertia: float = 0.0,
-    instruments: Instruments | None = None,
-    poor: bool = False,
-) -> RollingTwin:
+def wheelbarrow_twin(seed: int, *, segments: Sequence[Segment] | None = None, poor: bool = False) -> RollingTwin:
     """A random wheelbarrow; both its handles are that of `write_handle_twin(seed=seed)`.
 
-    vigour: a factor of the accelerations. tilt_deg: of the capture frame against floor and gravity. wheel_inertia: the
-    wheel's own about its axle, kg m2. poor: only pushed straight ahead and back, gently; handles and lean are kept
-    still.
+    poor: only pushed straight ahead and back, gently; handles and lean are kept still.
     """
-    build = WHEELBARROW
+    build, rng = WHEELBARROW, np.random.default_rng([seed, 30])
     if poor:
         segments = segments or tuple(Segment(name, a, b, ("push",)) for name, a, b in _PUSHED)
-        build, vigour = replace(build, manner=build.manner.held(_STILL_SWAY)), _GENTLE * vigour
-    rng = np.random.default_rng([seed, 30])
-    barrow = replace(random_barrow(rng), wheel_inertia=wheel_inertia)
-    twin = _dressed(rng, barrow, build, seed, segments, vigour, tilt_deg)
-    return replace(twin, instruments=instruments or Instruments())
+        build = replace(build, manner=build.manner.scaled(_GENTLE, _STILL_SWAY))
+    return _dressed(rng, random_barrow(rng), build, seed, segments)
+
+
+def planar_twin(
+    seed: int | None = None,
+    *,
+    build: Build = WHEELBARROW,
+    sway: float = SWAY,
+    segments: Sequence[Segment] | None = None,
+) -> RollingTwin:
+    """A wheelbarrow that is pushed straight ahead, pulled back and lifted; without a seed, the paper's.
+
+    sway: how much is left of the sway of a person who does not care; 0, a guide keeps it straight and upright.
+    """
+    manner = build.manner.scaled([1.0, 0.0, 0.0, 1.0], [1.0, sway, sway, 1.0])
+    plain = {"file": f"{build.subject} Trajectories.csv", "spread": None}
+    build = replace(build, object="wheelbarrow-planar", kinds=("push", "lift"), manner=manner, **plain)
+    rng = np.random.default_rng([seed or 0, 40])
+    free = paper_barrow() if seed is None else random_barrow(rng)
+    mechanism = free.mechanism.with_options(moves="planar" if sway == 0 else "full")
+    model = replace(load_object(build.object), mechanism=mechanism).with_values(free.p[:-1])  # nothing resists turning
+    return _dressed(rng, model, build, seed or 0, segments)
+
+
+def hand_truck_twin(
+    seed: int | None = None, *, build: Build = BUILDS["hand-truck"], segments: Sequence[Segment] | None = None
+) -> RollingTwin:
+    """A hand truck that is pushed, tilted and turned; without a seed, a typical one.
+
+    build: one load cell behind a bar that both hands hold, or one for each hand.
+    """
+    rng = np.random.default_rng([seed or 0, 50])
+    truck = typical_truck() if seed is None else random_truck(rng)
+    return _dressed(rng, truck, build, seed or 0, segments)
+
+
+def _dressed(
+    rng: np.random.Generator, model: Model, build: Build, seed: int, segments: Sequence[Segment] | None
+) -> RollingTwin:
+    """With random clocks and the handle of `write_handle_twin(seed=seed)`."""
+    clocks = random_clocks(rng, -2.0, 0.3)
+    phi = random_handle(np.random.default_rng([seed, 0]))
+    return dress_rolling(model, phi, seed, segments or random_segments(rng, build.kinds), clocks, build=build)
 
 
 def dress_rolling(
-    barrow: Barrow,
+    model: Model,
     phi: FloatArray,
     seed: int,
     segments: Sequence[Segment],
     clocks: Sequence[DeviceClock],
     *,
     build: Build = WHEELBARROW,
-    vigour: float = 1.0,
-    tilt_deg: float = 0.1,
 ) -> RollingTwin:
     """A given object with sensors, markers and a person; clocks: of IMU and load cells."""
     rng = np.random.default_rng([seed, 31])
-    sensors = mounted(rng, build)
-    R_capture_world = tilted(rng, tilt_deg)
+    R, r, grip = mounted(rng, build)
+    R_capture_world = tilted(rng, 0.1)
     sideways, squeeze, tremble = (float(rng.uniform(low, high)) for low, high in ((0.0, 0.3), (0, 6), (3, 7)))
-    wheeling = random_wheeling(rng, segments, barrow, build.manner, vigour)
+    wheeling = random_wheeling(rng, segments, model, build.manner)
     return RollingTwin(
-        *(barrow, phi, *sensors, sideways, squeeze, tremble, wheeling),
-        places=attached(rng, build, barrow, sensors),
+        model=model,
+        phi=phi,
+        R_body_sensor=R,
+        r_body_sensor=r,
+        r_body_grip=grip,
+        sideways=sideways,
+        squeeze=squeeze,
+        tremble=tremble,
+        wheeling=wheeling,
+        places=attached(rng, build, model, R, r),
         duration_s=max(s.end_s for s in segments) + _TAIL_S,
         R_capture_world=R_capture_world,
         imu=clocks[0],
@@ -313,76 +363,9 @@ def random_segments(rng: np.random.Generator, kinds: tuple[Kind, ...] = KINDS) -
     return tuple(Segment(name, a, b, mixture(rng, count, kinds)) for name, a, b, count in spans)
 
 
-def write_wheelbarrow_twin(folder: Path, twin: RollingTwin) -> Path:
-    """The files of a wheelbarrow with a drawing that is off by a known fraction; returns body.yaml."""
-    return write_rolling_twin(folder, twin, spread=SPREAD, markers_file="WB Trajectories.csv")
-
-
-def write_made(folder: Path, *, make: Callable[[int | None], RollingTwin], seed: int | None = None) -> Path:
-    """The files of what `make` makes of a seed, without a drawing; returns body.yaml."""
-    return write_rolling_twin(folder, make(seed))
-
-
 def mixture(rng: np.random.Generator, count: int, kinds: tuple[Kind, ...] = KINDS) -> tuple[Kind, ...]:
     """What is done in a segment: with a count of four every kind in any order; with more, everything at once after
     that; with fewer, some kinds and then everything at once.
     """
     order: list[Kind] = [kinds[i] for i in rng.permutation(len(kinds))]
     return (*order,) if count == 4 else (*order[: count - 1], "mixed")
-
-
-SWAY = 0.5
-"""Sway of a person who pays attention: yaw strays by a degree, camber by a few tenths."""
-
-
-def planar_twin(
-    seed: int | None = None,
-    *,
-    build: Build = WHEELBARROW,
-    sway: float = SWAY,
-    segments: Sequence[Segment] | None = None,
-    vigour: float = 1.0,
-) -> RollingTwin:
-    """A wheelbarrow that is pushed straight ahead, pulled back and lifted; without a seed, the paper's.
-
-    sway: how much is left of the sway of a person who does not care; 0, a guide keeps it straight and upright.
-    vigour: a factor of the accelerations.
-    """
-    manner = build.manner.straight(sway)
-    build = replace(build, object="wheelbarrow-planar", kinds=("push", "lift"), manner=manner)
-    rng = np.random.default_rng([seed or 0, 40])
-    barrow = paper_barrow() if seed is None else random_barrow(rng)
-    barrow = replace(barrow, b_psi=0.0, moves="planar", guided=sway == 0)
-    return _dressed(rng, barrow, build, seed or 0, segments, vigour)
-
-
-def hand_truck_twin(
-    seed: int | None = None,
-    *,
-    build: Build = BUILDS["hand-truck"],
-    segments: Sequence[Segment] | None = None,
-    vigour: float = 1.0,
-) -> RollingTwin:
-    """A hand truck that is pushed, tilted and turned; without a seed, a typical one.
-
-    build: one load cell behind a bar that both hands hold, or one for each hand. vigour: a factor of the accelerations.
-    """
-    rng = np.random.default_rng([seed or 0, 50])
-    truck = typical_truck() if seed is None else random_truck(rng)
-    return _dressed(rng, truck, build, seed or 0, segments, vigour)
-
-
-def _dressed(
-    rng: np.random.Generator,
-    barrow: Barrow,
-    build: Build,
-    seed: int,
-    segments: Sequence[Segment] | None,
-    vigour: float,
-    tilt_deg: float = 0.1,
-) -> RollingTwin:
-    """With random clocks and the handle of `write_handle_twin(seed=seed)`."""
-    clocks = random_clocks(rng, -2.0, 0.3)
-    phi = random_handle(np.random.default_rng([seed, 0]))
-    spans = segments or random_segments(rng, build.kinds)
-    return dress_rolling(barrow, phi, seed, spans, clocks, build=build, vigour=vigour, tilt_deg=tilt_deg)
