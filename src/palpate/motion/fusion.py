@@ -1,14 +1,13 @@
 """Fusion of markers and an IMU: the smooth motion that explains both, with the IMU's constant errors.
 
-Position and quaternion are B-splines
-of time; the unknowns are found by Gauss-Newton on SO(3) x R3 over the whole recording at once (Furgale, Rehder &
-Siegwart 2013, IROS: continuous-time batch estimation). Each sample touches five neighbouring coefficients only, so that
-the normal equations are banded and cost is linear in the length.
+Position and quaternion are B-splines of time; the unknowns are found by Gauss-Newton on SO(3) x R3 over the whole
+recording at once (Furgale, Rehder & Siegwart 2013, IROS: continuous-time batch estimation). Each sample touches five
+neighbouring coefficients only, so that the normal equations are banded and cost is linear in the length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,32 +97,17 @@ def fuse(
         raise DataProblem("fusion", f"{seen.sum()} poses lie within the IMU's time", remedy="align the clocks first")
     R_imu, arm = T_body_imu[:3, :3], T_body_imu[:3, 3]
     sigma = _measured_noise(poses, acceleration, angular_rate) if noise is None else noise
-    data = _Data(
-        grid,
-        times_s,
-        np.hstack([angular_rate @ R_imu.T, acceleration @ R_imu.T]),
-        poses.times_s[seen],
-        poses.position[seen],
-        continuous_quaternions(quaternion_from_rotation(poses.rotation[seen])),
-        arm,
-        g,
-        sigma,
-    )
-    state, covariance = _solve(data)
-    misfit = _misfit(data, state)
+    imu = np.hstack([angular_rate @ R_imu.T, acceleration @ R_imu.T])
+    quaternion = continuous_quaternions(quaternion_from_rotation(poses.rotation[seen]))
+    data = _Data(grid, times_s, imu, poses.times_s[seen], poses.position[seen], quaternion, arm, g, sigma)
+    c, bias, covariance = _solve(data)
+    misfit = _misfit(data, c, bias)
     # the residuals know better than the data sheet, if they are larger
-    std = np.sqrt(np.diag(covariance)) * max(1.0, *misfit.values())
-    motion = _motion(data, state, times_s if at_s is None else at_s)
-    turn = R_imu.T
-    return Fusion(
-        motion,
-        turn @ state.bias[3:],
-        np.sqrt(turn**2 @ std[3:] ** 2),
-        turn @ state.bias[:3],
-        np.sqrt(turn**2 @ std[:3] ** 2),
-        sigma,
-        misfit,
-    )
+    variance = (np.diag(covariance) * max(1.0, *misfit.values()) ** 2).reshape(2, 3)
+    rate_std, acceleration_std = np.sqrt(variance @ R_imu**2)
+    rate_bias, acceleration_bias = bias.reshape(2, 3) @ R_imu
+    motion = _motion(data, c, times_s if at_s is None else at_s)
+    return Fusion(motion, acceleration_bias, acceleration_std, rate_bias, rate_std, sigma, misfit)
 
 
 def _measured_noise(poses: Poses, acceleration: FloatArray, angular_rate: FloatArray) -> FusionNoise:
@@ -163,35 +147,22 @@ class _Data:
     noise: FusionNoise
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _State:
-    """A motion as splines, and the IMU's constant errors."""
-
-    quaternion: FloatArray
-    """Coefficients of the quaternion (intervals + degree, 4)."""
-    position: FloatArray
-    """Coefficients of the position (intervals + degree, 3), m."""
-    bias: FloatArray
-    """(6,) of rate and acceleration, in the body's axes."""
-
-
-def _solve(data: _Data) -> tuple[_State, FloatArray]:
-    """State and covariance of the biases (6, 6)."""
+def _solve(data: _Data) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Coefficients (size, 7) of quaternion and position; biases (6,) of rate and acceleration, their covariance."""
     h, change = data.grid.step_s, np.inf
     # smooth splines through the markers alone; second differences are penalised, which bridges gaps
-    start = data.grid.smooth(data.poses_s, np.hstack([data.quaternion, data.position]), _START_HZ)
-    state = _State(start[:, :4], start[:, 4:], np.zeros(6))
+    c, bias = data.grid.smooth(data.poses_s, np.hstack([data.quaternion, data.position]), _START_HZ), np.zeros(6)
     for _ in range(_MOST_ROUNDS):
-        step, bias, covariance = _step(data, state)
+        step, more, covariance = _step(data, c, bias)
         turn, shift = step[:, :3], step[:, 3:]
         share = min(1.0, _LARGEST_STEP / max(float(np.abs(turn).max()), 1e-300))
-        quaternion = _turned(data.grid, state.quaternion, share * turn)
+        quaternion = _turned(data.grid, c[:, :4], share * turn)
         # not the step itself: where it leaves the space of the splines, it comes to nothing again and again
-        change = 2 * float(np.abs(quaternion - state.quaternion).max())
-        state = _State(quaternion, state.position + share * shift, state.bias + share * bias)
+        change = 2 * float(np.abs(quaternion - c[:, :4]).max())
+        c, bias = np.hstack([quaternion, c[:, 4:] + share * shift]), bias + share * more
         # a hundredth of what the IMU's noise amounts to from knot to knot, or the derivatives are not there yet
         if change < 0.01 * data.noise.rate * h and np.abs(shift).max() < 0.01 * data.noise.acceleration * h**2:
-            return state, covariance
+            return c, bias, covariance
     raise DataProblem(
         "fusion",
         f"no motion explains markers and IMU: after {_MOST_ROUNDS} rounds the rotation changes by {change:.2g} rad",
@@ -211,24 +182,21 @@ def _turned(grid: Grid, quaternion: FloatArray, turn: FloatArray) -> FloatArray:
     return np.asarray(make_lsq_spline(places, turned, grid.knots, DEGREE).c, dtype=float)
 
 
-def _motion(data: _Data, state: _State, at_s: FloatArray) -> Motion:
+def _motion(data: _Data, c: FloatArray, at_s: FloatArray) -> Motion:
     """The splines' motion at any times; NaN outside the IMU's, and in intervals that it did not see."""
     grid, imu_s = data.grid, data.imu_s
-    R, omega, omega_dot = _body_rates_of([grid.values(state.quaternion, at_s, d) for d in range(3)])
-    position, velocity, acceleration = (grid.values(state.position, at_s, d) for d in range(3))
+    (R, omega, omega_dot), (position, velocity, acceleration) = _derived(grid, c, at_s)
     seen = np.isfinite(data.imu).all(axis=1)
     blind = np.bincount(grid.interval(imu_s[seen]), minlength=grid.intervals) == 0
     half_sample = 0.5 * float(imu_s[-1] - imu_s[0]) / (len(imu_s) - 1)
     unknown = blind[grid.interval(at_s)] | (at_s < imu_s[0] - half_sample) | (at_s > imu_s[-1] + half_sample)
-    to_body = R.swapaxes(1, 2)
-    specific = (to_body @ (acceleration - data.gravity)[..., None])[..., 0]
-    v = (to_body @ velocity[..., None])[..., 0]
+    specific, v = (np.einsum("nji,nj->ni", R, x) for x in (acceleration - data.gravity, velocity))
     for x in (R, position, specific, omega, omega_dot, v):
         x[unknown] = np.nan
     return Motion(at_s, specific, omega, omega_dot, Poses(at_s, R, position), v)
 
 
-def _step(data: _Data, state: _State) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _step(data: _Data, c: FloatArray, bias: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Steps (coefficients, 6: turn and shift) and of the biases (6,), and the biases' covariance.
 
     Least squares of all residuals, linearised at the state; weights are one over the noise. The equations of the
@@ -236,94 +204,78 @@ def _step(data: _Data, state: _State) -> tuple[FloatArray, FloatArray, FloatArra
     """
     # right sides: the residuals, and what the six biases do to the rows
     normal, corner = _Normal(data.grid.size, 6, 7), np.zeros((6, 7))
-    for imu in _imu(data, state):
-        biases = imu.scale[..., None] * np.eye(6)
-        right = np.concatenate([imu.residual[..., None], biases], axis=2)
-        normal.add(imu.interval, _jacobian(data, imu), right)
+    for interval, J, scale, residual in _imu_rows(data, c, bias):
+        biases = scale[..., None] * np.eye(6)
+        right = np.concatenate([residual[..., None], biases], axis=2)
+        normal.add(interval, J, right)
         corner += np.einsum("nij,nik->jk", biases, right)
     # a pose sees turn and shift themselves
     interval, basis = data.grid.basis(data.poses_s)
     weight = 1 / np.repeat([data.noise.rotation, data.noise.position], 3)
     right = np.zeros((len(interval), 6, 7))
-    right[:, :, 0] = weight * _pose_residuals(data, state)
+    right[:, :, 0] = weight * _pose_residuals(data, c)
     normal.add(interval, (basis[0, :, None, :, None] * np.diag(weight)[:, None]).reshape(-1, 6, 6 * LOCAL), right)
     # where nothing was seen at all, straight on: weak beside any measurement
     normal.add_second_differences(1e-9 * float(np.median(normal.band[0])))
     x, border = normal.solve(), normal.right[:, 1:]
     covariance = symmetric_inverse(corner[:, 1:] - border.T @ x[:, 1:])
-    bias = covariance @ (corner[:, 0] - border.T @ x[:, 0])
-    return (x[:, 0] - x[:, 1:] @ bias).reshape(-1, 6), bias, covariance
+    more = covariance @ (corner[:, 0] - border.T @ x[:, 0])
+    return (x[:, 0] - x[:, 1:] @ more).reshape(-1, 6), more, covariance
 
 
-def _pose_residuals(data: _Data, state: _State) -> FloatArray:
+def _pose_residuals(data: _Data, c: FloatArray) -> FloatArray:
     """(poses, 6): log(R' R_measured) and the difference of positions."""
-    q = data.grid.values(state.quaternion, data.poses_s, 0)
-    inverse = q * [1, -1, -1, -1] / np.linalg.norm(q, axis=1, keepdims=True)
+    now = data.grid.values(c, data.poses_s, 0)
+    inverse = now[:, :4] * [1, -1, -1, -1] / np.linalg.norm(now[:, :4], axis=1, keepdims=True)
     turn = log_quaternion(quaternion_product(inverse, data.quaternion))
-    return np.hstack([turn, data.position - data.grid.values(state.position, data.poses_s, 0)])
+    return np.hstack([turn, data.position - now[:, 4:]])
 
 
-def _body_rates_of(q: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """R, omega and omega_dot of quaternions (n, 4) of any length with two derivatives: 2 Im(q^-1 dq/dt)."""
-    inverse = q[0] * [1, -1, -1, -1] / (q[0] ** 2).sum(axis=-1, keepdims=True)
-    u = quaternion_product(inverse, q[1])
-    u_dot = quaternion_product(inverse, q[2]) - quaternion_product(u, u)
-    return rotation_from_quaternion(q[0]), 2 * u[..., 1:], 2 * u_dot[..., 1:]
+def _derived(grid: Grid, c: FloatArray, at_s: FloatArray) -> tuple[list[FloatArray], list[FloatArray]]:
+    """R, omega and omega_dot in the body, from 2 Im(q^-1 dq/dt); position, velocity and acceleration in the world."""
+    at = [grid.values(c, at_s, d) for d in range(3)]
+    q = at[0][:, :4]
+    inverse = q * [1, -1, -1, -1] / (q**2).sum(axis=1, keepdims=True)
+    u, bend = (quaternion_product(inverse, x[:, :4]) for x in at[1:])
+    u_dot = bend - quaternion_product(u, u)
+    return [rotation_from_quaternion(q), 2 * u[:, 1:], 2 * u_dot[:, 1:]], [x[:, 4:] for x in at]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Imu:
-    """The IMU at some samples; arrays are (samples, ...)."""
+def _imu_rows(
+    data: _Data, c: FloatArray, bias: FloatArray
+) -> Iterator[tuple[NDArray[np.int64], FloatArray, FloatArray, FloatArray]]:
+    """What the IMU says against the state, some samples at a time.
 
-    interval: NDArray[np.int64]
-    basis: FloatArray
-    """(derivative, samples, coefficients)."""
-    R: FloatArray
-    omega: FloatArray
-    omega_dot: FloatArray
-    force: FloatArray
-    """Specific force of the body's origin."""
-    scale: FloatArray
-    """One over the noise, or 0 where nothing was seen; (..., 6), rate and acceleration."""
-    residual: FloatArray
-    """Measured minus expected, in units of the noise, (..., 6)."""
-
-
-def _imu(data: _Data, state: _State) -> Iterator[_Imu]:
-    """What the IMU says against the state: omega, and R' (a - g) + omega_dot x r + omega x (omega x r) at its arm r."""
-    weights = 1 / np.repeat([data.noise.rate, data.noise.acceleration], 3)
+    It feels omega, and R' (a - g) + omega_dot x r + omega x (omega x r) at its arm r. -> interval of each sample; how
+    its rows answer to the coefficients of turn and shift (samples, 6, 6 coefficients); one over the noise (samples, 6),
+    0 where nothing was seen; measured minus expected, in units of the noise. With R -> R exp(turn): d omega = turn_dot
+    + omega x turn, and d omega_dot is its derivative.
+    """
+    weights, arm = 1 / np.repeat([data.noise.rate, data.noise.acceleration], 3), skew(data.arm)
     for first in range(0, len(data.imu), _ROWS_AT_ONCE):
         t, measured = data.imu_s[first : first + _ROWS_AT_ONCE], data.imu[first : first + _ROWS_AT_ONCE]
-        R, w, w_dot = _body_rates_of([data.grid.values(state.quaternion, t, d) for d in range(3)])
-        force = (R.swapaxes(1, 2) @ (data.grid.values(state.position, t, 2) - data.gravity)[..., None])[..., 0]
-        expected = np.hstack([w, transport_acceleration(force, w, w_dot, data.arm)])
+        (R, omega, omega_dot), (_, _, acceleration) = _derived(data.grid, c, t)
+        force = np.einsum("nji,nj->ni", R, acceleration - data.gravity)
+        expected = np.hstack([omega, transport_acceleration(force, omega, omega_dot, data.arm)])
         seen = np.isfinite(measured).all(axis=1, keepdims=True)
         scale = np.where(seen, weights, 0.0)
-        residual = np.where(seen, measured - expected - state.bias, 0.0) * scale
-        yield _Imu(*data.grid.basis(t), R, w, w_dot, force, scale, residual)
+        residual = np.where(seen, measured - expected - bias, 0.0) * scale
+        interval, basis = data.grid.basis(t)
+        B0, B1, B2 = basis[:, :, None, :, None]
+        W = skew(omega)
+        lever = -skew(np.cross(omega, data.arm)) - W @ arm
+        by_turn = skew(force) - arm @ skew(omega_dot) + lever @ W
+        J = np.zeros((len(t), 6, LOCAL, 6))
+        J[:, :3, :, :3] = W[:, :, None, :] * B0 + np.eye(3)[:, None, :] * B1
+        J[:, 3:, :, :3] = by_turn[:, :, None, :] * B0 + (lever - arm @ W)[:, :, None, :] * B1 - arm[:, None, :] * B2
+        J[:, 3:, :, 3:] = R.swapaxes(1, 2)[:, :, None, :] * B2
+        yield interval, (J * scale[..., None, None]).reshape(len(J), 6, 6 * LOCAL), scale, residual
 
 
-def _jacobian(data: _Data, imu: _Imu) -> FloatArray:
-    """How the weighted rows answer to the coefficients of turn and shift: (samples, 6, 6 coefficients).
-
-    With R -> R exp(turn): d omega = turn_dot + omega x turn, and d omega_dot is its derivative.
-    """
-    B0, B1, B2 = imu.basis[:, :, None, :, None]
-    W, arm = skew(imu.omega), skew(data.arm)
-    lever = -skew(np.cross(imu.omega, data.arm)) - W @ arm
-    by_turn = skew(imu.force) - arm @ skew(imu.omega_dot) + lever @ W
-    by_turn_dot = lever - arm @ W
-    J = np.zeros((len(imu.omega), 6, LOCAL, 6))
-    J[:, :3, :, :3] = W[:, :, None, :] * B0 + np.eye(3)[:, None, :] * B1
-    J[:, 3:, :, :3] = by_turn[:, :, None, :] * B0 + by_turn_dot[:, :, None, :] * B1 - arm[:, None, :] * B2
-    J[:, 3:, :, 3:] = imu.R.swapaxes(1, 2)[:, :, None, :] * B2
-    return (J * imu.scale[..., None, None]).reshape(len(J), 6, 6 * LOCAL)
-
-
-def _misfit(data: _Data, state: _State) -> dict[str, float]:
+def _misfit(data: _Data, c: FloatArray, bias: FloatArray) -> dict[str, float]:
     """RMS of each instrument's residuals over its noise."""
-    imu = np.concatenate([imu.residual[imu.scale[:, 0] > 0] for imu in _imu(data, state)])
-    poses = _pose_residuals(data, state)
+    imu = np.concatenate([residual[scale[:, 0] > 0] for _, _, scale, residual in _imu_rows(data, c, bias)])
+    poses = _pose_residuals(data, c)
     return {
         "position": rms(poses[:, 3:]) / data.noise.position,
         "rotation": rms(poses[:, :3]) / data.noise.rotation,
