@@ -114,7 +114,7 @@ def test_axis_moves_with_world_and_body(seed: int):
         assert getattr(moved, name) == pytest.approx(getattr(hinge, name), rel=1e-6)
 
 
-def test_sign_and_zero_can_be_stated():
+def test_the_sign_can_be_stated():
     T_world, theta = rigid(1), swing(60)
     poses = turning(theta, T_world, rigid(2))
     side = T_world[:3, 2] + [0.2, -0.1, 0.3]
@@ -124,10 +124,6 @@ def test_sign_and_zero_can_be_stated():
     (sign,) = check_hinge(hinge_motion(poses, against))
     assert sign.cause == "hinge-sign"
     assert "from -60.0 to" in sign.sentence
-    later = hinge_from_motion(poses, zero_s=1.5)  # from the open door on, yet opening stays positive
-    np.testing.assert_allclose(hinge_motion(poses, later).angle_rad, theta - theta[150], atol=1e-9)
-    with pytest.raises(DataProblem, match=r"zero at 9 s: the body was seen from 0.00 to 2.99 s"):
-        hinge_from_motion(poses, zero_s=9.0)
     with pytest.raises(DataProblem, match="does not tell its sign"):
         hinge_from_motion(poses, points=T_world[:3, 0])
 
@@ -402,13 +398,8 @@ def test_stated_uncertainty_covers_the_circle(degrees: float, noise: float):
     for seed in range(100):
         fit = hinge_from_path(clean + noise * np.random.default_rng(seed).normal(size=(300, 3)))
         angle, distance = axis_errors(fit.T_world_hinge, T)
-        found.append(
-            [
-                abs(fit.radius_m - 0.4) / fit.radius_std_m,
-                distance / fit.centre_std_m,
-                angle / fit.direction_std_rad,
-            ]
-        )
+        found.append([abs(fit.radius_m - 0.4) / fit.radius_std_m, angle / fit.direction_std_rad])
+        assert distance < 5 * fit.radius_std_m
     assert (np.mean(np.array(found) < 2, axis=0) >= 0.88).all()
     assert (np.sqrt(np.mean(np.square(found), axis=0)) > 0.4).all()
 
@@ -433,7 +424,7 @@ def test_short_arcs_lines_blobs_and_other_curves_are_refused():
         hinge_from_path(path_of(swing(90), T, 0.4)[:7])
 
 
-def test_hidden_points_stay_unknown_and_sign_and_zero_can_be_stated():
+def test_hidden_points_stay_unknown_and_the_sign_can_be_stated():
     T, theta = rigid(1), swing(90)
     P = path_of(theta, T, 0.4)
     P[0:5] = np.nan
@@ -441,14 +432,10 @@ def test_hidden_points_stay_unknown_and_sign_and_zero_can_be_stated():
     found = hinge_from_path(P)
     assert (np.isnan(found.angle_rad) == np.isnan(P).any(axis=1)).all()
     np.testing.assert_allclose(found.angle_rad[130:], theta[130:], atol=1e-6)
-    against = hinge_from_path(P, points=-T[:3, 2], zero=150)
-    np.testing.assert_allclose(against.angle_rad[130:], theta[150] - theta[130:], atol=1e-6)
+    against = hinge_from_path(P, points=-T[:3, 2])
+    np.testing.assert_allclose(against.angle_rad[130:], -theta[130:], atol=1e-6)
     turns = np.linspace(0, 30, 300)
-    np.testing.assert_allclose(
-        hinge_from_path(path_of(turns, T, 0.4), zero=200).angle_rad, turns - turns[200], atol=1e-6
-    )
-    with pytest.raises(DataProblem, match="zero at sample 2"):
-        hinge_from_path(P, zero=2)
+    np.testing.assert_allclose(hinge_from_path(path_of(turns, T, 0.4)).angle_rad, turns, atol=1e-6)
     moving = hinge_poses(found.T_world_hinge, np.arange(300) / 100, found.angle_rad)
     assert (moving.seen == np.isfinite(found.angle_rad)).all()
     there = moving.position + found.radius_m * moving.rotation[:, :, 0]

@@ -109,7 +109,7 @@ def test_from_poses_in_the_room_to_the_coordinates() -> None:
     angle = 0.8 - 0.7 * np.cos(2 * t)
     T_world_hinge = transform(Rotation.from_euler("xyz", [0.3, -0.2, 1.0]).as_matrix(), np.array([1.0, 2.0, 0.5]))
     poses = hinge_poses(T_world_hinge, t, angle)
-    hinge = hinge_from_frame(poses, np.eye(4), zero_s=0.0)
+    hinge = hinge_from_frame(poses, np.eye(4))
     found = coordinate_motion(t, hinge_motion(poses, hinge).angle_rad, window_s=0.11)
     g_hinge = hinge.T_world_hinge[:3, :3].T @ np.array([0, 0, -9.80665])
     mechanism = Hinge(linkage=FourBar()).with_gravity(g_hinge)

@@ -69,7 +69,6 @@ class Reason(IntEnum):
 
 
 REASONS = {
-    Reason.OK: "aligned",
     Reason.TOO_FEW: "fewer than three markers seen",
     Reason.COLLINEAR: "the markers seen lie on a line, or nearly",
 }
@@ -411,22 +410,20 @@ class BodyFit:
     def unknown(self) -> dict[str, int]:
         """Number of frames without a pose, by reason."""
         reason = self.alignment.reason
-        return {REASONS[r]: int((reason == r).sum()) for r in Reason if r != Reason.OK and (reason == r).any()}
+        return {words: int((reason == r).sum()) for r, words in REASONS.items() if (reason == r).any()}
 
 
-def fit_body(
-    markers: Markers, cloud: Cloud, weights: FloatArray | None = None, *, noise_m: float | None = None
-) -> BodyFit:
-    """Poses of the cloud's frame from the markers that it names; weights and noise as in `align`, by its markers."""
+def fit_body(markers: Markers, cloud: Cloud, *, noise_m: float | None = None) -> BodyFit:
+    """Poses of the cloud's frame from the markers that it names; noise as in `align`."""
     chosen = select_markers(markers, cloud.names)
-    alignment = align(chosen.points, cloud.points, weights, noise_m=noise_m)
+    alignment = align(chosen.points, cloud.points, noise_m=noise_m)
     return BodyFit(cloud.names, Poses(chosen.times_s, alignment.rotation, alignment.position), alignment)
 
 
-def static_cloud(markers: Markers, *, still_m: float = _STILL_M) -> Cloud:
+def static_cloud(markers: Markers) -> Cloud:
     """The mean of a recording of the body at rest, in the capture frame; markers never seen are left out.
 
-    Refused where the body moves by more than still_m.
+    Refused where the body moves.
     """
     seen = np.asarray(markers.seen.any(axis=0))
     if seen.sum() < 3:
@@ -434,16 +431,16 @@ def static_cloud(markers: Markers, *, still_m: float = _STILL_M) -> Cloud:
     moved = _movement(markers)
     # One restless marker is a fault of that marker, several are a body that moves.
     several = np.sort(moved[seen])[-min(3, int(seen.sum()))]
-    if several > still_m:
+    if several > _STILL_M:
         worst = int(np.where(seen, moved, -1.0).argmax())
         raise DataProblem(
             "reference cloud",
             f"the body moves between {markers.times_s[0]:.2f} and {markers.times_s[-1]:.2f} s: "
-            f"{markers.names[worst]!r} by {1e3 * moved[worst]:.1f} mm, with {1e3 * still_m:.1f} mm allowed",
+            f"{markers.names[worst]!r} by {1e3 * moved[worst]:.1f} mm, with {1e3 * _STILL_M:.1f} mm allowed",
             remedy="take a recording or seconds in which it is still",
         )
     middle = nan_median(markers.points, axis=0)
-    near = np.linalg.norm(markers.points - middle, axis=2) <= 3 * still_m
+    near = np.linalg.norm(markers.points - middle, axis=2) <= 3 * _STILL_M
     mean = nan_mean(np.where(near[:, :, None], markers.points, np.nan), axis=0)
     mean = np.where(np.isnan(mean), middle, mean)
     return Cloud(_chosen(markers.names, seen), mean[seen])
@@ -622,22 +619,6 @@ class Source(IntEnum):
     """Nowhere: it stays NaN."""
 
 
-@dataclass(frozen=True, slots=True)
-class MarkerGaps:
-    """The gaps of one marker and what became of them."""
-
-    name: str
-    gaps: int
-    longest_s: float
-    """From the last frame before to the first after the longest gap."""
-    from_body: int
-    """Frames filled from the body's other markers."""
-    by_spline: int
-    """Frames filled by a spline."""
-    left: int
-    """Frames that stay hidden."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Filled:
     """Markers without the gaps that could be filled."""
@@ -647,17 +628,17 @@ class Filled:
     """(frames, markers) a `Source`."""
     usable: tuple[tuple[float, float], ...]
     """Half-open intervals (s) without a break, in which the pose of the body is known; with no cloud, all markers."""
-    report: tuple[MarkerGaps, ...]
+    longest: tuple[float, str]
+    """From the last frame before to the first after the longest gap, s, and whose it is."""
 
     def sentence(self) -> str:
         """What was filled, in words."""
         body, spline, left = (int((self.source == s).sum()) for s in (Source.BODY, Source.SPLINE, Source.HIDDEN))
         if body + spline + left == 0:
             return "no marker was hidden"
-        longest = max(self.report, key=lambda r: r.longest_s)
         return (
             f"{body + spline + left} points of {self.source.size} were hidden: {body} filled from the body's other "
-            f"markers, {spline} by spline, {left} left; longest gap {longest.longest_s:.2f} s ({longest.name}); "
+            f"markers, {spline} by spline, {left} left; longest gap {self.longest[0]:.2f} s ({self.longest[1]}); "
             f"{len(self.usable)} usable stretch{'es' if len(self.usable) != 1 else ''}"
         )
 
@@ -690,17 +671,15 @@ def fill_gaps(
         known = _from_body(times, points, places, source, noise_m)
     if cloud is None:
         known = np.asarray(known_points(points).all(axis=1))
-    report: list[MarkerGaps] = []
-    for i, name in enumerate(markers.names):
-        gaps = runs(~seen[:, i])
-        lengths = [float(times[min(b, len(times) - 1)] - times[max(a - 1, 0)]) for a, b in gaps]
-        counts = [int((source[:, i] == s).sum()) for s in (Source.BODY, Source.SPLINE, Source.HIDDEN)]
-        report.append(MarkerGaps(name, len(gaps), max(lengths, default=0.0), *counts))
+    last, longest = len(times) - 1, (0.0, "")
+    for name, hidden in zip(markers.names, ~seen.T, strict=True):
+        gaps = [(float(times[min(b, last)] - times[max(a - 1, 0)]), name) for a, b in runs(hidden)]
+        longest = max([longest, *gaps], key=lambda gap: gap[0])
     usable: list[tuple[float, float]] = []
     for first, stop in runs(known):
         breaks = first + 1 + np.flatnonzero(np.diff(times[first:stop]) > max(longest_spline_s, 1.5 * step))
         usable += [(float(times[a]), float(times[b - 1] + step)) for a, b in pairwise([first, *breaks.tolist(), stop])]
-    return Filled(Markers(markers.names, times, points), source, tuple(usable), tuple(report))
+    return Filled(Markers(markers.names, times, points), source, tuple(usable), longest)
 
 
 def _from_body(

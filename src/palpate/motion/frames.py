@@ -271,9 +271,7 @@ def hinge_from_motion(
     near: ArrayLike = (0.0, 0.0, 0.0),
     towards: ArrayLike | None = None,
     points: ArrayLike | None = None,
-    zero_s: float | None = None,
     slow: tuple[float, float] = (0.0, 0.0),
-    what: str = "hinge",
 ) -> HingeAxis:
     """Find the fixed axis of a moving body, with no marker on it.
 
@@ -283,7 +281,7 @@ def hinge_from_motion(
     near: a point of the body (m, its frame) beside which the origin is placed on the axis; give the middle of the
     markers, where the pose is known best. towards: a point of the body to which x points; without one, `near`. points:
     the side of the world to which z points; without it, the body turns positively on the whole, seen from the first
-    frame, as a door that opens. zero_s: when the angle is zero; without it, at the first sample.
+    frame, as a door that opens. The angle is zero at the first sample.
 
     The standard deviations come from the scatter over the angle (`jackknife`). An error of the poses that varies
     slowly with the angle (markers that look displaced from another side) leaves no scatter but shifts the axis: state
@@ -291,15 +289,14 @@ def hinge_from_motion(
     can be known.
     """
     seen = poses.seen
-    R, times = poses.rotation[seen], poses.times_s[seen]
+    R = poses.rotation[seen]
     if len(R) < _FEWEST_ANGLES:
-        raise DataProblem(what, f"the body was seen in {len(R)} frames, no axis can be known from them")
-    zero = _zero_index(times, zero_s, what)
+        raise DataProblem("hinge", f"the body was seen in {len(R)} frames, no axis can be known from them")
     U, _, Vt = np.linalg.svd(R.mean(axis=0))
     z_world, z_body = U[:, 0], Vt[0]
     side = R[0].T @ R @ across(z_body)[:, 0] @ across(z_body)  # where x of the body has turned since the first frame
     opens = float(np.unwrap(np.arctan2(side[:, 1], side[:, 0])).sum())
-    flip = opens < 0 if points is None else is_reversed(z_world, points, what)
+    flip = opens < 0 if points is None else is_reversed(z_world, points, "hinge")
     z_world, z_body = (-z_world, -z_body) if flip else (z_world, z_body)
 
     anchor = np.asarray(near, dtype=float)
@@ -314,7 +311,7 @@ def hinge_from_motion(
     side = (anchor if towards is None else np.asarray(towards, dtype=float)) - c_body
     if float(np.linalg.norm(side @ across_body)) < _ON_AXIS_M:
         side = across_body[:, 0]
-    hinge = _hinge(poses, transform(axes_of(side, z_body), c_body), z_world, c_world, zero)
+    hinge = _hinge(poses, transform(axes_of(side, z_body), c_body), z_world, c_world)
     motion = hinge_motion(poses, hinge)
     angle = motion.angle_rad[seen]
     groups = angle_groups(angle)
@@ -326,7 +323,7 @@ def hinge_from_motion(
         float(np.hypot(np.sqrt(np.trace(jackknife(J, e, groups)[2:, 2:])), lever * error))
         for e, error in zip((tilt, at_hinge), slow, strict=True)
     ]
-    _refuse_vague(hinge, float(angle.std()), int(groups.max()) + 1, std, what)
+    _refuse_vague(hinge, float(angle.std()), int(groups.max()) + 1, std[0])
     return replace(hinge, direction_std_rad=std[0], point_std_m=std[1])
 
 
@@ -344,20 +341,17 @@ def pose_std(points: FloatArray, marker_std_m: float, at: ArrayLike | None = Non
     return float(np.sqrt(np.linalg.eigvalsh(C)[1:].sum())), float(np.sqrt(place))
 
 
-def hinge_from_frame(
-    poses: Poses, T_body_hinge: FloatArray, *, zero_s: float | None = None, what: str = "hinge"
-) -> HingeAxis:
+def hinge_from_frame(poses: Poses, T_body_hinge: FloatArray) -> HingeAxis:
     """The hinge of a body whose hinge frame is known, say from markers on it: in the world, its mean over all frames.
 
-    zero_s: when the angle is zero; without it, at the first sample.
+    The angle is zero at the first sample.
     """
     there = poses.attached(T_body_hinge)
     seen = there.seen
     if not seen.any():
-        raise DataProblem(what, "the body was never seen")
-    zero = _zero_index(poses.times_s[seen], zero_s, what)
+        raise DataProblem("hinge", "the body was never seen")
     z = there.rotation[seen, :, 2].mean(axis=0)
-    return _hinge(poses, T_body_hinge, z / np.linalg.norm(z), there.position[seen].mean(axis=0), zero)
+    return _hinge(poses, T_body_hinge, z / np.linalg.norm(z), there.position[seen].mean(axis=0))
 
 
 def hinge_motion(poses: Poses, hinge: HingeAxis) -> HingeMotion:
@@ -420,10 +414,10 @@ def check_hinge(motion: HingeMotion) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
-def _hinge(poses: Poses, T_body_hinge: FloatArray, z: FloatArray, origin: FloatArray, zero: int) -> HingeAxis:
-    """Fix x in the world by the body's at the seen frame `zero`, and measure how the motion fits."""
+def _hinge(poses: Poses, T_body_hinge: FloatArray, z: FloatArray, origin: FloatArray) -> HingeAxis:
+    """Fix x in the world by the body's at the first frame that was seen, and measure how the motion fits."""
     seen = poses.seen
-    x = poses.rotation[seen][zero] @ T_body_hinge[:3, 0]
+    x = poses.rotation[seen][0] @ T_body_hinge[:3, 0]
     T_world_hinge = transform(axes_of(x, z), origin)
     nan = float("nan")
     raw = hinge_motion(poses, HingeAxis(T_body_hinge, T_world_hinge, nan, nan, nan, nan, nan))
@@ -432,7 +426,7 @@ def _hinge(poses: Poses, T_body_hinge: FloatArray, z: FloatArray, origin: FloatA
     return HingeAxis(T_body_hinge, T_world_hinge, nan, nan, tilt_rms, slide_rms, float(np.ptp(angle)))
 
 
-def _refuse_vague(hinge: HingeAxis, turning_rad: float, angles: int, std: list[float], what: str) -> None:
+def _refuse_vague(hinge: HingeAxis, turning_rad: float, angles: int, std_rad: float) -> None:
     """Raise where the motion does not tell an axis."""
     turned, tilt = np.degrees(hinge.range_rad), np.degrees(hinge.tilt_rms_rad)
     remedy = "move the body further about its hinge, or put markers on the hinge"
@@ -443,23 +437,11 @@ def _refuse_vague(hinge: HingeAxis, turning_rad: float, angles: int, std: list[f
     elif turning_rad < _TURNS_CLEARLY * hinge.tilt_rms_rad:
         reason = f"the body turned by {turned:.1f} deg and tilted by {tilt:.1f} deg (rms): it has no one axis"
         remedy = "choose frames in which it turns about its hinge only, and check their alignment"
-    elif not std[0] < _LARGEST_STD_RAD:
-        reason = f"the direction of the axis is known to {np.degrees(std[0]):.1f} deg only (standard deviation)"
+    elif not std_rad < _LARGEST_STD_RAD:
+        reason = f"the direction of the axis is known to {np.degrees(std_rad):.1f} deg only (standard deviation)"
     else:
         return
-    raise DataProblem(what, reason, remedy=remedy)
-
-
-def _zero_index(times_s: FloatArray, zero_s: float | None, what: str) -> int:
-    """The frame nearest to the stated time, among those in which the body was seen."""
-    if zero_s is None:
-        return 0
-    if not times_s[0] <= zero_s <= times_s[-1]:
-        raise DataProblem(
-            what,
-            f"the angle cannot be zero at {zero_s:g} s: the body was seen from {times_s[0]:.2f} to {times_s[-1]:.2f} s",
-        )
-    return int(np.abs(times_s - zero_s).argmin())
+    raise DataProblem("hinge", reason, remedy=remedy)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -473,79 +455,57 @@ class CirclePath:
     radius_m: float
     angle_rad: FloatArray
     """(samples,) about z, unwrapped; NaN where the point was not seen."""
-    off_m: FloatArray
-    """(samples, 2) how far the point is outside the circle and above its plane."""
     rms_m: float
     """Root mean square distance from the circle."""
     radius_std_m: float
-    centre_std_m: float
-    """Root mean square distance of the centre from the true axis."""
     direction_std_rad: float
     """Root mean square angle between this axis and the true one."""
-    range_rad: float
-    """From the smallest to the largest angle."""
 
 
-def hinge_from_path(
-    points_m: ArrayLike,
-    *,
-    points: ArrayLike | None = None,
-    zero: int | None = None,
-    what: str = "hinge",
-) -> CirclePath:
+def hinge_from_path(points_m: ArrayLike, *, points: ArrayLike | None = None) -> CirclePath:
     """Fit a circle in space to positions (samples, 3) of one point of the body, NaN where it was hidden.
 
     The sum of squared distances from the circle is minimised (geometric fit; Gander, Golub & Strebel 1994), with its
     plane free; it starts from the plane of the points and a linear fit in it. points: the side of the world to
-    which z points; without it, the point goes round positively on the whole, seen from the first sample. zero: the
-    sample at which the angle is zero; without it, the first seen. Raises `DataProblem` where the arc is too short to
-    tell its centre.
+    which z points; without it, the point goes round positively on the whole, seen from the first sample, at which the
+    angle is zero. Raises `DataProblem` where the arc is too short to tell its centre.
     """
     path = np.asarray(points_m, dtype=float)
     seen = np.asarray(np.isfinite(path).all(axis=1))
     if seen.sum() < _FEWEST_OF_PATH:
-        raise DataProblem(what, f"the point was seen in {seen.sum()} samples, at least {_FEWEST_OF_PATH} are needed")
+        raise DataProblem("hinge", f"the point was seen in {seen.sum()} samples, at least {_FEWEST_OF_PATH} are needed")
     P = path[seen]
-    first = int(np.flatnonzero(seen)[0]) if zero is None else zero
-    if not (0 <= first < len(path) and seen[first]):
-        raise DataProblem(what, f"the angle cannot be zero at sample {first}: the point was not seen there")
-    axes, centre, radius = _refined(P, *_start(P, what), what)
+    axes, centre, radius = _refined(P, *_start(P))
     q = (P - centre) @ axes
-    round_ = np.unwrap(np.arctan2(q[:, 1], q[:, 0]))
-    groups, (J, off) = angle_groups(round_), _linearised(q, radius)
+    turned = np.unwrap(np.arctan2(q[:, 1], q[:, 0]))
+    turned -= turned[0]
+    groups, (J, off) = angle_groups(turned), _linearised(q, radius)
     cov = jackknife(J, off, groups)
-
     # x towards the point at angle zero, z to the stated side, or so that the point goes round positively
     z = axes[:, 2]
-    flip = float((round_ - round_[0]).sum()) < 0 if points is None else is_reversed(z, points, what)
-    T_world_hinge = transform(axes_of(path[first] - centre, -z if flip else z), centre)
-    local = (path - centre) @ T_world_hinge[:3, :3]
-    angle = np.arctan2(local[:, 1], local[:, 0])
-    angle[seen] = np.unwrap(angle[seen])
-    angle -= angle[first]
+    flip = float(turned.sum()) < 0 if points is None else is_reversed(z, points, "hinge")
+    angle = np.full(len(path), np.nan)
+    angle[seen] = -turned if flip else turned
     result = CirclePath(
-        T_world_hinge=T_world_hinge,
+        T_world_hinge=transform(axes_of(P[0] - centre, -z if flip else z), centre),
         radius_m=radius,
         angle_rad=angle,
-        off_m=np.stack([np.hypot(local[:, 0], local[:, 1]) - radius, local[:, 2]], axis=1),
         rms_m=float(np.sqrt((off**2).sum(axis=1).mean())),
         radius_std_m=float(np.sqrt(cov[5, 5])),
-        centre_std_m=float(np.sqrt(cov[2, 2] + cov[3, 3])),
         direction_std_rad=float(np.sqrt(cov[0, 0] + cov[1, 1])),
-        range_rad=float(np.ptp(angle[seen])),
     )
-    _refuse_vague_path(result, int(groups.max()) + 1, what)
+    _refuse_vague_path(result, float(np.ptp(turned)), int(groups.max()) + 1)
     return result
 
 
-def _start(P: FloatArray, what: str) -> tuple[FloatArray, FloatArray, float]:
+def _start(P: FloatArray) -> tuple[FloatArray, FloatArray, float]:
     """Axes (3, 3) with the plane's normal last, centre and radius: principal plane, Kasa's linear fit in it (Chernov,
     Circular and Linear Regression, ch. 5).
     """
     mean = P.mean(axis=0)
     _, spread, directions = np.linalg.svd(P - mean, full_matrices=False)
     if not spread[1] > 1e-9 * max(spread[0], 1e-300):
-        raise DataProblem(what, "the path is a straight line", remedy=_FURTHER)
+        raise DataProblem("hinge", "the path is a straight line", remedy=_FURTHER)
     axes = directions.T * np.linalg.det(directions)
     xy = (P - mean) @ axes[:, :2]
     square = (xy**2).sum(axis=1)
@@ -554,7 +514,7 @@ def _start(P: FloatArray, what: str) -> tuple[FloatArray, FloatArray, float]:
 
 
 def _refined(
-    P: FloatArray, axes: FloatArray, centre: FloatArray, radius: float, what: str
+    P: FloatArray, axes: FloatArray, centre: FloatArray, radius: float
 ) -> tuple[FloatArray, FloatArray, float]:
     """Gauss-Newton on the distances, from a start that is close."""
     for _ in range(_CIRCLE_STEPS):
@@ -565,7 +525,7 @@ def _refined(
         axes = axes_of(axes[:, 0], normal / np.linalg.norm(normal))
         if np.abs(step / [1, 1, radius, radius, radius, radius]).max() < 1e-10:
             return axes, centre, radius
-    raise DataProblem(what, "no circle fits the path, which is too short or nearly straight", remedy=_FURTHER)
+    raise DataProblem("hinge", "no circle fits the path, which is too short or nearly straight", remedy=_FURTHER)
 
 
 def _linearised(q: FloatArray, radius: float) -> tuple[FloatArray, FloatArray]:
@@ -583,7 +543,7 @@ def _linearised(q: FloatArray, radius: float) -> tuple[FloatArray, FloatArray]:
     return J, np.stack([rho - radius, q[:, 2]], axis=1)
 
 
-def _refuse_vague_path(path: CirclePath, angles: int, what: str) -> None:
+def _refuse_vague_path(path: CirclePath, range_rad: float, angles: int) -> None:
     """Raise where the path does not tell a circle."""
     share = path.radius_std_m / path.radius_m
     if not path.rms_m < _ROUND * path.radius_m:
@@ -591,21 +551,21 @@ def _refuse_vague_path(path: CirclePath, angles: int, what: str) -> None:
             f"the path is no circle: its best one has a radius of {path.radius_m:.3f} m and is missed by "
             f"{1e3 * path.rms_m:.1f} mm (rms)"
         )
-    elif path.range_rad < _SHORTEST_RAD:
+    elif range_rad < _SHORTEST_RAD:
         reason = (
-            f"the arc of {np.degrees(path.range_rad):.1f} deg (radius {path.radius_m:.3f} m) is too short to tell its "
+            f"the arc of {np.degrees(range_rad):.1f} deg (radius {path.radius_m:.3f} m) is too short to tell its "
             f"centre, at least {np.degrees(_SHORTEST_RAD):g} deg are needed"
         )
     elif angles < _FEWEST_ANGLES_OF_ARC:
         reason = f"the point was seen at {angles} distinct angles only, at least {_FEWEST_ANGLES_OF_ARC} are needed"
     elif not (share < _LARGEST_STD and path.direction_std_rad < _LARGEST_STD):
         reason = (
-            f"the arc of {np.degrees(path.range_rad):.0f} deg tells its radius to {100 * share:.0f} % and its axis to "
+            f"the arc of {np.degrees(range_rad):.0f} deg tells its radius to {100 * share:.0f} % and its axis to "
             f"{np.degrees(path.direction_std_rad):.1f} deg only (standard deviations)"
         )
     else:
         return
-    raise DataProblem(what, reason, remedy=_FURTHER)
+    raise DataProblem("hinge", reason, remedy=_FURTHER)
 
 
 def angle_groups(angle_rad: FloatArray) -> NDArray[np.intp]:
