@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 from palpate.errors import DataProblem
-from palpate.motion.frames import sensor_frame
+from palpate.motion.frames import RollingMotion, sensor_frame
 from palpate.physics.motion import Poses
 
 Array = NDArray[np.float64]
@@ -40,3 +40,8 @@ def pose_difference(a: Poses, b: Poses) -> tuple[Array, Array]:
     R = a.rotation[both].transpose(0, 2, 1) @ b.rotation[both]
     angle[both] = Rotation.from_matrix(R).magnitude()
     return angle, np.linalg.norm(a.position - b.position, axis=1)
+
+
+def heading(motion: RollingMotion) -> Array:
+    """(samples, 3, 3): axes of the contact of a wheel on a level floor, x ahead, z up."""
+    return Rotation.from_rotvec(motion.yaw_rad[:, None] * [0, 0, 1]).as_matrix()

@@ -290,10 +290,10 @@ def test_one_window_suits_coordinates_of_several_units() -> None:
     rng = np.random.default_rng(6)
     x = np.stack([np.sin(3 * t) * np.cos(0.7 * t), 0.1 * np.cos(2.3 * t) * np.sin(0.9 * t)], axis=1)
     x += rng.normal(size=x.shape) * [1e-3, 1e-4]
-    chosen = signal_bandwidth(t, x, names=("hinge", "slide"))
-    assert list(chosen.noise_std) == ["hinge", "slide"]
+    chosen = signal_bandwidth(t, x, units={"hinge": "rad", "slide": "m"})
+    assert [(name, s.unit) for name, s in chosen.spectra.items()] == [("hinge", "rad"), ("slide", "m")]
     one = signal_bandwidth(t, x[:, 0])
-    assert chosen.noise_std["hinge"] == one.noise_std["signal"]
+    assert chosen.spectra["hinge"].noise_std == one.spectra["signal"].noise_std
 
 
 def test_what_does_not_fit_is_refused() -> None:

@@ -16,6 +16,7 @@ from palpate.motion.frames import (
     HingeRoles,
     SensorRoles,
     check_hinge,
+    check_wheel,
     frame_of,
     frames_of,
     hinge_from_frame,
@@ -23,11 +24,11 @@ from palpate.motion.frames import (
     hinge_from_path,
     hinge_motion,
     inclination,
+    rolling,
 )
-from palpate.motion.rolling import check_wheel, rolling
 from palpate.physics.motion import Poses
 from palpate.recording import load
-from tests.poses import measured_sensor_poses, pose_difference
+from tests.poses import heading, measured_sensor_poses, pose_difference
 
 pytestmark = pytest.mark.real
 Array = NDArray[np.float64]
@@ -197,20 +198,21 @@ def test_wheelbarrow_axle_contact_and_handles(real_folder: Path):
     cloud = Named(markers.names, markers.points[12:].mean(axis=0))
     poses = align(cloud.points, markers)
     frames = frames_of(BARROW, cloud)
-    found = rolling(poses.attached(frames["axle"]), floor_m=-0.0095)
+    axle = poses.attached(frames["axle"])
+    found = rolling(axle, floor_m=-0.0095)
     assert check_wheel(found, 0.197) == ()
     assert found.height_m.min() > 0.185
     assert found.height_m.max() < 0.197
     # without the marker's radius the wheel would seem too small: it is said
-    assert [f.cause for f in check_wheel(rolling(poses.attached(frames["axle"])), 0.197)] == ["wheel-radius"]
-    np.testing.assert_allclose(found.contact.position[:, 2], -0.0095, atol=1e-12)
+    assert [f.cause for f in check_wheel(rolling(axle), 0.197)] == ["wheel-radius"]
     assert (np.abs(np.degrees(found.camber_rad)) < 12).all()
     assert ((np.degrees(found.pitch_rad) > 9) & (np.degrees(found.pitch_rad) < 40)).all()
     # seen from the contact, the left sensor is behind, to the left, and above; the right one mirrors it
     for side, sign in (("left", 1), ("right", -1)):
         sensor = poses.attached(frames[side])
         assert sensor.seen.all()
-        local = np.einsum("nji,nj->ni", found.contact.rotation, sensor.position - found.contact.position)
+        below = axle.position - [0, 0, 1] * found.height_m[:, None]
+        local = np.einsum("nji,nj->ni", heading(found), sensor.position - below)
         assert ((local[:, 0] > -1.3) & (local[:, 0] < -0.6)).all()
         upright = np.abs(found.camber_rad) < np.radians(2)
         assert local[upright, 1] == pytest.approx(sign * 0.245, abs=0.025)

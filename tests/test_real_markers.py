@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 import palpate
 from palpate.errors import DataProblem
-from palpate.motion.cloud import Cloud, Markers, Source, fill_gaps, fit_body, markers_of, mean_cloud, static_cloud
+from palpate.motion.cloud import Cloud, Markers, fill_gaps, fit_body, markers_of, mean_cloud, static_cloud
 from palpate.motion.faults import check_markers, compare_clouds
 
 pytestmark = pytest.mark.real
@@ -114,7 +114,8 @@ def test_door_sensor_markers_come_from_the_body_where_hidden(door):
     _, moving, cloud = door
     filled = fill_gaps(moving, cloud)
     assert filled.markers.seen[:, [i - 1 for i in ALIGNED]].all()
-    assert (filled.source[:, 1] == Source.BODY).sum() == 16
+    by_name = {r.name: r for r in filled.report}
+    assert by_name[moving.names[1]].from_body == 16
     assert len(filled.usable) == 4  # the excerpt jumps between its groups
     # the sensor's three markers keep their triangle, within what the door bends
     sides = np.linalg.norm(filled.markers.points[:, [0, 1, 2]] - filled.markers.points[:, [1, 2, 0]], axis=2)

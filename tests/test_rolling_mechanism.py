@@ -17,13 +17,14 @@ from palpate.elements import Coulomb, Foot, FootFriction, RigidBody, ScalarInert
 from palpate.errors import DataProblem, PalpateError
 from palpate.mechanisms import Rolling
 from palpate.model import Model, load_object
-from palpate.motion.rolling import rolling
+from palpate.motion.frames import rolling
 from palpate.physics.functions import ARRAYS, FLOATS, casadi_functions
 from palpate.physics.inertia import inertia_matrix, phi_from_mass_properties
 from palpate.physics.motion import Kinematics, Motion, Poses
 from palpate.runtime import Stepper, StepStatus
 from palpate.runtime.equations import Equations
 from tests.conftest import needs
+from tests.poses import heading
 
 SEEDS = st.integers(0, 100_000)
 R, G = 0.197, 9.80665
@@ -211,7 +212,7 @@ def test_camber_and_heading_are_those_of_the_motion_room() -> None:
     # moments about the contact, as wrench transmission says
     w = rng.normal(size=(n, 6))
     rows = np.array(Rolling(radius=R).project(k, list(w.T), ARRAYS)).T
-    R_cb = np.einsum("nji,njk->nik", seen.contact.rotation, R_wb)
+    R_cb = np.einsum("nji,njk->nik", heading(seen), R_wb)
     f, moment = np.einsum("nij,nj->ni", R_cb, w[:, :3]), np.einsum("nij,nj->ni", R_cb, w[:, 3:])
     assert rows == pytest.approx(np.column_stack([moment + np.cross([0, 0, R], f), f[:, 0]]), abs=1e-12)
 

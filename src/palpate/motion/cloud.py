@@ -619,6 +619,22 @@ class Source(IntEnum):
     """Nowhere: it stays NaN."""
 
 
+@dataclass(frozen=True, slots=True)
+class MarkerGaps:
+    """The gaps of one marker and what became of them."""
+
+    name: str
+    gaps: int
+    longest_s: float
+    """From the last frame before to the first after the longest gap."""
+    from_body: int
+    """Frames filled from the body's other markers."""
+    by_spline: int
+    """Frames filled by a spline."""
+    left: int
+    """Frames that stay hidden."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Filled:
     """Markers without the gaps that could be filled."""
@@ -628,17 +644,17 @@ class Filled:
     """(frames, markers) a `Source`."""
     usable: tuple[tuple[float, float], ...]
     """Half-open intervals (s) without a break, in which the pose of the body is known; with no cloud, all markers."""
-    longest: tuple[float, str]
-    """From the last frame before to the first after the longest gap, s, and whose it is."""
+    report: tuple[MarkerGaps, ...]
 
     def sentence(self) -> str:
         """What was filled, in words."""
         body, spline, left = (int((self.source == s).sum()) for s in (Source.BODY, Source.SPLINE, Source.HIDDEN))
         if body + spline + left == 0:
             return "no marker was hidden"
+        longest = max(self.report, key=lambda r: r.longest_s)
         return (
             f"{body + spline + left} points of {self.source.size} were hidden: {body} filled from the body's other "
-            f"markers, {spline} by spline, {left} left; longest gap {self.longest[0]:.2f} s ({self.longest[1]}); "
+            f"markers, {spline} by spline, {left} left; longest gap {longest.longest_s:.2f} s ({longest.name}); "
             f"{len(self.usable)} usable stretch{'es' if len(self.usable) != 1 else ''}"
         )
 
@@ -671,15 +687,17 @@ def fill_gaps(
         known = _from_body(times, points, places, source, noise_m)
     if cloud is None:
         known = np.asarray(known_points(points).all(axis=1))
-    last, longest = len(times) - 1, (0.0, "")
-    for name, hidden in zip(markers.names, ~seen.T, strict=True):
-        gaps = [(float(times[min(b, last)] - times[max(a - 1, 0)]), name) for a, b in runs(hidden)]
-        longest = max([longest, *gaps], key=lambda gap: gap[0])
+    report: list[MarkerGaps] = []
+    for i, name in enumerate(markers.names):
+        gaps = runs(~seen[:, i])
+        lengths = [float(times[min(b, len(times) - 1)] - times[max(a - 1, 0)]) for a, b in gaps]
+        counts = [int((source[:, i] == s).sum()) for s in (Source.BODY, Source.SPLINE, Source.HIDDEN)]
+        report.append(MarkerGaps(name, len(gaps), max(lengths, default=0.0), *counts))
     usable: list[tuple[float, float]] = []
     for first, stop in runs(known):
         breaks = first + 1 + np.flatnonzero(np.diff(times[first:stop]) > max(longest_spline_s, 1.5 * step))
         usable += [(float(times[a]), float(times[b - 1] + step)) for a, b in pairwise([first, *breaks.tolist(), stop])]
-    return Filled(Markers(markers.names, times, points), source, tuple(usable), longest)
+    return Filled(Markers(markers.names, times, points), source, tuple(usable), tuple(report))
 
 
 def _from_body(

@@ -13,7 +13,7 @@ takes the rest of the noise away (parallel filtering).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -139,9 +139,30 @@ _FLAT_RATIO_STDS = 4.0
 """Standard deviations of that ratio that are allowed in addition."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class Spectrum:
+    """The acceleration of one quantity, all axes together: what was measured, and which part of it is noise."""
+
+    unit: str
+    """Of the quantity itself, "m" or "rad"."""
+    measured: FloatArray
+    """(frequencies,) unit^2 / s^4 / Hz."""
+    noise: FloatArray
+    """The same, of the noise alone; knocks and flickering markers count as noise where most of the time there is
+    nothing else.
+    """
+    noise_std: float
+    """Standard deviation of the noise of one axis and sample, in the unit, without knocks."""
+
+    @property
+    def signal(self) -> FloatArray:
+        """What is left without noise; never negative."""
+        return np.maximum(self.measured - self.noise, 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Bandwidth:
-    """The choice, and the noise that it is made by."""
+    """The choice, and the evidence to look at."""
 
     bandwidth_hz: float
     """For the balance's low-pass: what it then takes from the motion and leaves of the noise is least."""
@@ -149,8 +170,16 @@ class Bandwidth:
     """The light window: it keeps 99.9 % of an acceleration at the bandwidth. The low-pass must follow."""
     best_window_s: float
     """The window with the least error of the second derivative, for use without a low-pass."""
-    noise_std: dict[str, float]
-    """Of one axis and sample of each quantity, in its unit, without knocks."""
+    noise_from: str
+    """Where the noise was measured."""
+    frequencies_hz: FloatArray
+    spectra: dict[str, Spectrum]
+    windows_s: FloatArray
+    """The windows that were compared."""
+    error: FloatArray
+    """The error of the second derivative (RMS over the RMS of the acceleration; all quantities together) with each:
+    what the window takes from the motion and what it lets pass of the noise.
+    """
 
 
 def pose_bandwidth(poses: Poses, *, still: Interval | None = None, order: int = 4) -> Bandwidth:
@@ -159,7 +188,7 @@ def pose_bandwidth(poses: Poses, *, still: Interval | None = None, order: int = 
     Raises `DataProblem` where the noise cannot be known: state the window then.
     """
     increments = log_rotation(poses.rotation[:-1].swapaxes(1, 2) @ poses.rotation[1:])
-    second = {"position": np.diff(poses.position, n=2, axis=0), "rotation": np.diff(increments, axis=0)}
+    second = {"position": ("m", np.diff(poses.position, n=2, axis=0)), "rotation": ("rad", np.diff(increments, axis=0))}
     return _choose(poses.times_s, second, still, order)
 
 
@@ -169,14 +198,17 @@ def signal_bandwidth(
     *,
     still: Interval | None = None,
     order: int = 4,
-    names: Sequence[str] = (),
+    unit: str = "rad",
+    units: Mapping[str, str] | None = None,
 ) -> Bandwidth:
     """As `pose_bandwidth`, for a signal (samples,) or (samples, channels) that is to be differentiated twice.
 
-    All channels are axes of one quantity, unless `names` says that each is a quantity of its own.
+    All channels are axes of one quantity in `unit`, unless `units` names each with a unit of its own.
     """
     second = np.diff(x.reshape(len(x), -1), n=2, axis=0)
-    quantities = {name: second[:, j, None] for j, name in enumerate(names)} or {"signal": second}
+    quantities = {"signal": (unit, second)}
+    if units is not None:
+        quantities = {name: (unit, second[:, j, None]) for j, (name, unit) in enumerate(units.items())}
     return _choose(times_s, quantities, still, order)
 
 
@@ -195,42 +227,45 @@ def light_window_s(rate_hz: float, bandwidth_hz: float, order: int = 4) -> float
     return best / rate_hz
 
 
-def _choose(times_s: FloatArray, second: dict[str, FloatArray], still: Interval | None, order: int) -> Bandwidth:
+def _choose(
+    times_s: FloatArray, second: dict[str, tuple[str, FloatArray]], still: Interval | None, order: int
+) -> Bandwidth:
     steps = np.diff(times_s)
     rate = 1 / float(np.median(steps))
     # a difference over missing samples is none
     broken = (steps > 1.5 / rate)[1:] | (steps > 1.5 / rate)[:-1]
-    known = {name: np.where(broken[:, None], np.nan, d) for name, d in second.items()}
-    size = _piece_size(rate, list(known.values()))
-    f, noise_std = _frequencies(size, rate), dict[str, float]()
+    known = {name: (unit, np.where(broken[:, None], np.nan, d)) for name, (unit, d) in second.items()}
+    size = _piece_size(rate, [d for _, d in known.values()])
+    f, spectra = _frequencies(size, rate), dict[str, Spectrum]()
     signal, noise = np.zeros(len(f)), np.zeros(len(f))
-    for name, d in known.items():
+    for name, (unit, d) in known.items():
         what = f"bandwidth, {name}"
         floor = _white_floor(d, rate, what) if still is None else _still_level(d, times_s, still, rate, f, what)
-        level = np.broadcast_to(floor, f.shape)
-        noise_std[name] = float(np.sqrt(np.mean(level) * rate / 2 / d.shape[1]))
-        measured, mine = _acceleration(d, level, size, rate)
-        left = np.maximum(measured - mine, 0.0)
-        moved = float(left.sum())
-        if moved > float(mine[left > 0].sum()):  # each quantity that moves, in units of its acceleration's variance
-            signal, noise = signal + left / moved, noise + mine / moved
+        s = spectra[name] = _acceleration(d, unit, np.broadcast_to(floor, f.shape), size, rate)
+        moved = float(s.signal.sum())
+        if moved > float(s.noise[s.signal > 0].sum()):  # each that moves, in units of its acceleration's variance
+            signal, noise = signal + s.signal / moved, noise + s.noise / moved
     if not signal.any():
-        raise DataProblem(
-            "bandwidth", "nothing moves more than the noise", remedy="state the window, or record a motion"
-        )
+        remedy = "state the window, or record a motion"
+        raise DataProblem("bandwidth", "nothing moves more than the noise", remedy=remedy)
     bandwidth = _best_lowpass(rate, size, signal, noise)
     windows = _windows(rate, order)
     gains = np.array([_response(filter_weights(w, order, 2), size) for w in windows]) / -((2 * np.pi * f / rate) ** 2)
-    best = windows[int((((gains - 1) ** 2) @ signal + (gains**2) @ noise).argmin())]
-    return Bandwidth(bandwidth, light_window_s(rate, bandwidth, order), best / rate, noise_std)
+    squares = ((gains - 1) ** 2) @ signal + (gains**2) @ noise
+    return Bandwidth(
+        bandwidth_hz=bandwidth,
+        window_s=light_window_s(rate, bandwidth, order),
+        best_window_s=windows[int(squares.argmin())] / rate,
+        noise_from="flat floor" if still is None else f"still from {still[0]:.3f} to {still[1]:.3f} s",
+        frequencies_hz=f,
+        spectra=spectra,
+        windows_s=np.array(windows) / rate,
+        error=np.sqrt(squares / signal.sum()),
+    )
 
 
-def _acceleration(second: FloatArray, level: FloatArray, size: int, rate: float) -> tuple[FloatArray, FloatArray]:
-    """Spectrum of the acceleration, all axes together, and which part of it is noise, in unit^2 / s^4 / Hz.
-
-    From second differences, with noise of this spectral level in the quantity; knocks and flickering markers count as
-    noise where most of the time there is nothing else.
-    """
+def _acceleration(second: FloatArray, unit: str, level: FloatArray, size: int, rate: float) -> Spectrum:
+    """The spectrum of the acceleration from second differences, with noise of this spectral level in the quantity."""
     from scipy.ndimage import median_filter
 
     f = _frequencies(size, rate)
@@ -242,7 +277,8 @@ def _acceleration(second: FloatArray, level: FloatArray, size: int, rate: float)
     white = level * (2 * np.pi * f) ** 4
     # above the last frequency at which, most of the time, more than noise was seen; a hum is four wide
     above = np.flatnonzero(median_filter(median / white, 9, mode="nearest") > 4)
-    return mean, np.where(np.arange(len(f)) > above.max(initial=-1), np.maximum(mean, white), white)
+    noise = np.where(np.arange(len(f)) > above.max(initial=-1), np.maximum(mean, white), white)
+    return Spectrum(unit, mean, noise, float(np.sqrt(np.mean(level) * rate / 2 / second.shape[1])))
 
 
 def _piece_size(rate: float, second: list[FloatArray]) -> int:

@@ -111,14 +111,14 @@ def fuse(
 
 
 def _measured_noise(poses: Poses, acceleration: FloatArray, angular_rate: FloatArray) -> FusionNoise:
-    poses_noise = pose_bandwidth(poses).noise_std
+    spectra = pose_bandwidth(poses).spectra
     # fourth differences of white noise have the variance 70, of motion hardly any; by the median, so that knocks and
     # the seams of lost samples do not count
     fourth = (np.diff(x[np.isfinite(x).all(axis=1)], n=4, axis=0) for x in (acceleration, angular_rate))
     imu = [rms(np.median(np.abs(x), axis=0) / (0.6745 * np.sqrt(70.0))) for x in fourth]
     if not min(imu) > 0:
         raise DataProblem("fusion", "the IMU shows no noise at all", remedy="state the noise of all instruments")
-    return FusionNoise(poses_noise["position"], poses_noise["rotation"], imu[0], imu[1])
+    return FusionNoise(spectra["position"].noise_std, spectra["rotation"].noise_std, imu[0], imu[1])
 
 
 @dataclass(frozen=True, slots=True)

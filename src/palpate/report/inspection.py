@@ -26,10 +26,9 @@ from palpate.motion.clock import ClockMap, without_lost
 from palpate.motion.cloud import Markers, Source, markers_of, nan_mean, nan_median
 from palpate.motion.derivatives import Bandwidth, pose_motion
 from palpate.motion.extrinsics import OTHER_AXES, UNKNOWN_LEVER, UNKNOWN_TURN
-from palpate.motion.frames import HingeAxis
+from palpate.motion.frames import HingeAxis, RollingMotion
 from palpate.motion.imu import PARALLEL, imu_motion
 from palpate.motion.offset import Offset, angular_velocity, window_mean
-from palpate.motion.rolling import RollingMotion
 from palpate.physics.arrays import FloatArray, least_squares
 from palpate.physics.motion import Motion
 from palpate.recording import FORMATS, Channel, Recording
@@ -746,7 +745,7 @@ def _wheel(rolls: RollingMotion | None) -> Iterator[_Part]:
         "Wheel on the floor",
         "The height should be the wheel's radius and not change: waves mean a tilted capture frame or markers beside "
         "the axle, steps mean that the wheel was lifted.",
-        rolls.contact.times_s,
+        rolls.times_s,
         {"axle height, mm": height[:, None], "heading, deg": heading[:, None]}
         | {"pitch, camber, deg": np.column_stack([pitch, camber])},
         ("pitch", "camber"),

@@ -55,8 +55,10 @@ from palpate.motion.frames import (
     HingeRoles,
     JointFrame,
     Roles,
+    RollingMotion,
     SensorRoles,
     check_hinge,
+    check_wheel,
     frames_of,
     hinge_from_frame,
     hinge_from_motion,
@@ -64,13 +66,13 @@ from palpate.motion.frames import (
     inclination,
     joint_of_hinge,
     pose_std,
+    rolling,
     slide_from_motion,
 )
 from palpate.motion.fusion import fuse
 from palpate.motion.imu import PARALLEL, imu_motion
 from palpate.motion.offset import Offset, estimate_offset, marker_clock
 from palpate.motion.plausibility import check_imu
-from palpate.motion.rolling import RollingMotion, check_wheel, rolling
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import body_features
 from palpate.physics.motion import Kinematics, Motion, Poses

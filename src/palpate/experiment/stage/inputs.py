@@ -103,8 +103,8 @@ def choose_filtering(
     """
     rate = rate_hz(times_s)
     if bandwidth_hz is None:
-        names = model.mechanism.state[: len(model.mechanism.position_units)]
-        chosen = signal_bandwidth(times_s, q, still=still, order=order, names=names).bandwidth_hz
+        units = dict(zip(model.mechanism.state, model.mechanism.position_units, strict=False))
+        chosen = signal_bandwidth(times_s, q, still=still, order=order, units=units).bandwidth_hz
         bandwidth_hz = min(chosen, FASTEST_HZ, 0.2 * rate)
     lowpass = design_lowpass(rate, bandwidth_hz, attenuation_db=ATTENUATION_DB)
     # what the low-pass lets through on its slope must not be lost either: accelerations of hands go on there; what is
