@@ -42,6 +42,7 @@ SPRING = ("c_0", "c_1", "c_2", "c_3")
 MISFITS: Sequence[Misfit] = (
     Misfit("gate, clean", GATE),
     Misfit("gate, coloured noise", GATE, (gates.coloured,)),
+    Misfit("gate, path of a point", GATE, (gates.by_path,)),
     Misfit("handle, clean", HANDLE),
     Misfit("handle, coloured noise", HANDLE, (handles.coloured,)),
     Misfit("Stribeck friction", GATE, (gates.stribeck,), ("friction-speed",)),
@@ -60,6 +61,8 @@ MISFITS: Sequence[Misfit] = (
     Misfit("another hand", GATE, (gates.another_hand,), ("unexplained", "touched", "outlying")),
     Misfit("torque of the wrong sign", GATE, (gates.backwards,), ("sign", "columns")),
     Misfit("degrees as radians", GATE, (gates.in_degrees,), ("travel",)),
+    Misfit("force in a gripper's axes", GATE, (gates.by_gripper,), ("columns",)),
+    Misfit("motor that helps", GATE, (gates.helped,), ("energy", "sign")),
     Misfit("handle, slow amplifier", HANDLE, (handles.slow_amplifier,), ("compliance", "lag")),
     Misfit("handle, soft adapter", HANDLE, (handles.soft_adapter,), ("compliance",)),
     Misfit("handle, gain of a channel", HANDLE, (handles.one_gain,), ("gain",)),

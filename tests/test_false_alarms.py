@@ -84,7 +84,7 @@ def test_an_encoder_that_hangs_in_motion_is_frozen() -> None:
 
 # --- plain tables -----------------------------------------------------------------------------------------------------
 
-UNKNOWN_RATE = ("torque: tau", "torque: tau\n    rate_known: false")
+UNKNOWN_RATE = ("torque: torque", "torque: torque\n    rate_known: false")
 
 
 def findings_of(path: Path, *changes: tuple[str, str]) -> dict[str, Finding]:
@@ -170,26 +170,37 @@ def test_axes_of_a_simulated_load_cell_may_show_nothing_and_those_of_a_real_one_
     assert said_of(wrench + np.array([0, 0, 0.7, 0, 0, 0])) == ["constant"]
 
 
-def test_a_wrong_sign_or_order_of_a_tables_columns_is_named(tmp_path: Path) -> None:
+def test_a_wrong_sign_of_a_table_is_named(tmp_path: Path) -> None:
     path, _ = gates.write(tmp_path, 0)
-    t, q, torque = np.loadtxt(tmp_path / "log.csv", delimiter=",", skiprows=1).T
-    assert findings_of(path, ("torque: tau", "torque: tau\n    sign: on-hand"))["columns"].remedy == (
-        "write sign: on-object"
-    )
-    ways = np.array([np.cos(q), np.sin(q), 0 * q]), np.array([-np.sin(q), np.cos(q), 0 * q])
-    noise = np.random.default_rng(0).normal(0, 1, (6, len(t))) * np.repeat([[1e-4], [0.05]], 3, axis=0)
-    x = np.vstack([t, np.vstack([0.8 * ways[0], ways[1] * torque / 0.8 - 3 * ways[0]]) + noise])
-    np.savetxt(tmp_path / "log.csv", x.T, "%.8g", ",", header="t,x,y,z,fx,fy,fz", comments="")
-    units = dict.fromkeys(("x", "y", "z"), "m") | dict.fromkeys(("fx", "fy", "fz"), "N")
-    columns = ", ".join(f"{name}: {{column: {name}, unit: {unit}}}" for name, unit in units.items())
-    text = path.read_text()
-    a, b = text.index("    columns:"), text.index("segments:")
-    right = "    force: [fx, fy, fz]\n"
-    path.write_text(f"{text[:a]}    columns: {{{columns}}}\n    point: [x, y, z]\n{right}{text[b:]}")
-    assert not any(f.fatal for f in findings_of(path).values())
-    said = findings_of(path, (right, "    force: [fy, fx, fz]\n"))
-    assert said["columns"].remedy == "write force: [fx, fy, fz]"
+    said = findings_of(path, ("torque: torque", "torque: torque\n    sign: on-hand"))
+    assert said["columns"].remedy == "write sign: on-object"
+
+
+@pytest.mark.parametrize(
+    ("effect", "wrong", "remedy"),
+    [
+        (gates.by_path, "force: [fy, fx, fz]", "write force: [fx, fy, fz]"),
+        (gates.by_path, "force: [fx, fy, fz]\n    turning: true", "write turning: false"),
+        (gates.by_gripper, "force: [fx, fy, fz]", "write turning: true"),
+        (gates.by_gripper, "force: [fz, fy, fx]", "write force: [fx, fy, fz] and turning: true"),
+    ],
+)
+def test_a_wrong_order_of_a_force_and_its_axes_are_named(
+    tmp_path: Path, effect: gates.Effect, wrong: str, remedy: str
+) -> None:
+    right = "force: [fx, fy, fz]"
+    said = findings_of(gates.write(tmp_path, 0, effect)[0], (right, wrong))
+    assert said["columns"].remedy == remedy
     assert [f.cause for f in said.values() if f.fatal] == ["columns"]
+    turning = f"\n    turning: {str(effect is gates.by_gripper).lower()}"
+    assert not any(f.fatal for f in findings_of(gates.write(tmp_path, 0, effect)[0], (right, right + turning)).values())
+
+
+def test_an_object_that_gives_more_than_it_took_is_no_object(tmp_path: Path) -> None:
+    path, _ = gates.write(tmp_path, 0, gates.helped)
+    said = findings_of(path)
+    assert said["energy"].fatal
+    assert "the object gives" in said["energy"].evidence
 
 
 # --- segments ---------------------------------------------------------------------------------------------------------
@@ -281,6 +292,13 @@ def test_an_inspection_takes_the_body_and_the_clock_that_identification_takes(tm
             "wrench: {",
             "wrench: {sign: on-handle, ",
             "recordings.wrench: the wrench has the wrong sign .*: on-other-side",
+        ),
+        (
+            "f_y: {column: f_y, unit: N}, f_z: {column: f_z, unit: N}, n_x: {column: n_x, unit: N m}, "
+            "n_y: {column: n_y, unit: N m}, n_z: {column: n_z",
+            "f_y: {column: f_z, unit: N}, f_z: {column: f_y, unit: N}, n_x: {column: n_x, unit: N m}, "
+            "n_y: {column: n_z, unit: N m}, n_z: {column: n_y",
+            "recordings.wrench: its axes are in another order .*x, y, z are what is called x, z, y",
         ),
         (
             "[S1, S2, S3]",

@@ -13,11 +13,13 @@ from pathlib import Path
 import numpy as np
 from scipy.interpolate import BPoly
 from scipy.signal import cont2discrete, lfilter, ss2tf
+from scipy.spatial.transform import Rotation
 
 Array = np.ndarray
 RATE_HZ, STORED = 1000.0, 5
 """Rate of the simulation, and every which sample is stored."""
 NOISE_RAD, NOISE_NM = 1e-4, 0.05
+ARM_M = 0.8
 STILL_S, SLOW_S, TRAIN_S, TEST_S = 4.0, 24.0, 45.0, 16.0
 OBJECT = """\
 name: gate
@@ -65,6 +67,8 @@ class Run:
     """That the torque has beside white noise."""
     keys: str = ""
     """Of the experiment file, beside the usual ones."""
+    axes: str = ""
+    """Those of a force on a point whose path is stored instead of angle and torque: "fixed", or "turning" with it."""
 
 
 Effect = Callable[[Run], Run]
@@ -88,11 +92,24 @@ def simulate(seed: int, *effects: Effect) -> tuple[Run, dict[str, Array]]:
     run = replace(run, torque=grip * run.torque)
     at = slice(None, None, STORED)
     n = len(t[at])
+    torque = run.torque[at] + run.noise[at]
+    if run.axes:
+        return run, {"t": t[at], **_path(run.seen[at], torque, run.axes == "turning", rng)}
     return run, {
         "t": t[at],
         "angle": run.seen[at] + rng.normal(0, NOISE_RAD, n),
-        "torque": run.torque[at] + run.noise[at] + rng.normal(0, NOISE_NM, n),
+        "torque": torque + rng.normal(0, NOISE_NM, n),
     }
+
+
+def _path(q: Array, torque: Array, turning: bool, rng: np.random.Generator) -> dict[str, Array]:
+    """A hand 0.8 m out that pulls outwards by 3 N besides; its force along x, y, z or along axes that turn with it."""
+    out, along = (Rotation.from_rotvec(np.outer(q, [0, 0, 1])).apply(e) for e in np.eye(3)[:2])
+    force = along * torque[:, None] / ARM_M - 3 * out
+    force = Rotation.from_rotvec(np.outer(-q, [0, 0, 1])).apply(force) if turning else force
+    place = ARM_M * out + rng.normal(0, ARM_M * NOISE_RAD, out.shape)
+    force = force + rng.normal(0, NOISE_NM, out.shape)
+    return dict(zip(("x", "y", "z", "fx", "fy", "fz"), (*place.T, *force.T), strict=True))
 
 
 def write(folder: Path, seed: int, *effects: Effect, keys: str = "") -> tuple[Path, dict[str, float]]:
@@ -102,6 +119,9 @@ def write(folder: Path, seed: int, *effects: Effect, keys: str = "") -> tuple[Pa
         folder / "log.csv", np.column_stack(list(columns.values())), "%.8g", ",", header=",".join(columns), comments=""
     )
     (folder / "gate.yaml").write_text(OBJECT)
+    units = {"angle": "rad", "torque": "N m", **dict.fromkeys("xyz", "m"), **dict.fromkeys(("fx", "fy", "fz"), "N")}
+    named = ", ".join(f"{name}: {{column: {name}, unit: {units[name]}}}" for name in columns if name != "t")
+    signals = "point: [x, y, z]\n    force: [fx, fy, fz]" if run.axes else "angle: angle\n    torque: torque"
     ends = np.cumsum([STILL_S, SLOW_S, TRAIN_S, TEST_S])
     (folder / "body.yaml").write_text(
         f"""\
@@ -111,9 +131,8 @@ recordings:
   signals:
     file: log.csv
     time: {{column: t, unit: s}}
-    columns: {{q: {{column: angle, unit: rad}}, tau: {{column: torque, unit: N m}}}}
-    angle: q
-    torque: tau
+    columns: {{{named}}}
+    {signals}
 segments:
   static: [0.5, {ends[0] - 0.5}]
   quasi_static: [{ends[0]}, {ends[1]}]
@@ -256,6 +275,21 @@ def backwards(run: Run) -> Run:
 def in_degrees(run: Run) -> Run:
     """The angle is stored in degrees and called radians."""
     return replace(run, seen=np.degrees(run.seen))
+
+
+def by_path(run: Run) -> Run:
+    """No fault: the path of a point and the force on it, instead of angle and torque."""
+    return replace(run, axes="fixed")
+
+
+def by_gripper(run: Run) -> Run:
+    """The same with the force along axes that turn with the gate, of which the file says nothing."""
+    return replace(run, axes="turning")
+
+
+def helped(run: Run) -> Run:
+    """A motor turns the gate the way it moves, with more than its friction."""
+    return replace(run, torque=run.torque - run.rng.uniform(4.0, 6.0) * run.gate.b_c * run.held)
 
 
 def delayed(run: Run) -> Run:

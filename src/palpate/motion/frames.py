@@ -24,7 +24,7 @@ from palpate.errors import DataProblem
 from palpate.findings import Finding, Severity
 from palpate.motion.cloud import Cloud, marker_index
 from palpate.physics.arrays import FloatArray, least_squares
-from palpate.physics.motion import Poses, nearest_rotation, skew, transform
+from palpate.physics.motion import Poses, exp_rotation, nearest_rotation, skew, transform
 
 _FLATTEST = 0.1
 """Smallest sine between two directions that may span a plane: below it, noise is turned ten times as far."""
@@ -684,11 +684,17 @@ class PathOfPoint:
     """How well the path fits."""
 
 
-def coordinate_of_path(path_m: FloatArray, force: FloatArray, unit: str) -> PathOfPoint:
-    """Along the circle (unit "rad") or the line ("m") that a point describes; path and force (samples, 3), m and N."""
+def coordinate_of_path(path_m: FloatArray, force: FloatArray, unit: str, *, turning: bool = False) -> PathOfPoint:
+    """Along the circle (unit "rad") or the line ("m") that a point describes; path and force (samples, 3), m and N.
+
+    turning: the force's axes turn with the object, from those of the path where that is first seen.
+    """
     if unit == "rad":
         circle = hinge_from_path(path_m)
         origin, z = circle.T_world_hinge[:3, 3], circle.T_world_hinge[:3, 2]
+        if turning:
+            angle = circle.angle_rad - circle.angle_rad[np.isfinite(circle.angle_rad)][0]
+            force = np.einsum("nij,nj->ni", exp_rotation(angle[:, None] * z), force)
         words = (
             f"the hinge comes from the path of the point: radius {circle.radius_m:.4f} m "
             f"(+- {1.96 * circle.radius_std_m:.4f}), {1e3 * circle.rms_m:.1f} mm off the circle on average"

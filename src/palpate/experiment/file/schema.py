@@ -191,6 +191,11 @@ class SignalsPart(FilePart):
         "[fx, fy, fz]",
     )
     sign: Literal["on-object", "on-hand"] = key("on whom the stored force or torque acts", default="on-object")
+    turning: Flag = key(
+        "with point, true: the force's axes turn with the object, as a gripper's do; they are those of point where the "
+        "table begins",
+        default=False,
+    )
     delay: q.Seconds = key(
         "by how much the stored force or torque is late against the motion (a filter, an amplifier), s",
         "5 ms",

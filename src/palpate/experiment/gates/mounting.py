@@ -12,16 +12,19 @@ import numpy as np
 from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.stage.fit import Fit
 from palpate.experiment.stage.ground import feet_findings, wheel_findings
-from palpate.experiment.stage.inputs import AT_STOP
+from palpate.experiment.stage.inputs import AT_STOP, Inputs, fit_balance, projected
 from palpate.experiment.stage.prepare import mistakes
 from palpate.experiment.stage.recordings import read_table
 from palpate.experiment.stage.result import WRENCH_AXES, Case
 from palpate.findings import Finding, Severity
+from palpate.identify import Compressed
 from palpate.identify.clock_profile import residuals
 from palpate.identify.diagnosis import axis_problems, scale_problems
+from palpate.model import Model
 from palpate.motion.extrinsics import check_placement, imu_on_load_cell
 from palpate.motion.imu import imu_motion, resample_motion
 from palpate.physics.arrays import FloatArray, least_squares
+from palpate.physics.functions import ARRAYS
 
 TOUCHED, TOUCH_S = 0.03, 0.2
 """Share of a component's range by which means over so many seconds may change while nobody touches the handle."""
@@ -34,12 +37,14 @@ BESIDE_M, BESIDE_SHARE, LATE_S = 0.02, 0.5, 1e-3
 STATED_LATE_S = 5e-3
 """The same of a clock that was stated by samples."""
 BESIDE_STDS = 5.0
-OTHER_LINKAGE = 0.7
-"""Another assembly explains the row better when it leaves less than this share of the error ..."""
+OTHER_READING = 0.7
+"""Another reading of a table explains the effort better when it leaves less than this share of the error ..."""
 MISTAKEN_SHARE, ORDER_SHARE, WELL_PERCENT = 0.5, 0.1, 1.0
-"""... and a mistake in the file is named when less than this share of the squares is left without it; with several
-sensors it is not looked for where no more than so much of any row's range is left, because that takes long."""
+"""... and a mistake in the file is named when less than this share of the squares is left without it. Other readings,
+and mistakes with several sensors, are not looked for where no more than so much is left, because that takes long."""
 PIECE_S = 1.0
+GIVEN, MOST_RESTS = 0.25, 500
+"""Share of all work to and fro that an object may seem to give (a late signal does that); rests that are compared."""
 
 
 def axes(case: Case) -> Iterable[Finding]:
@@ -89,30 +94,74 @@ def signs(case: Case) -> Iterator[Finding]:
 
 
 def columns(case: Case) -> Iterator[Finding]:
-    """A table that is explained far better with the force's sign reversed, or with its columns in another order."""
+    """A table that is explained far better with the force's sign reversed, its columns in another order, or in axes
+    that turn with the object.
+    """
     if case.config.motion_from != "table":
         return
     inputs, part = case.fit.inputs, case.config.recordings.signals
-    ours = float(case.fit.train.rms(case.solution.p)[0])
-    best = (OTHER_LINKAGE * ours, "")
+    row, inside = inputs.mechanism.row_components[0], inputs.inside(case.fit.plan.segments)
+
+    def left(of: Inputs, train: Compressed, p: FloatArray) -> float:
+        """Share of what the effort does: one that does nothing is explained by nothing."""
+        return float(train.rms(p)[0] / max(np.nanstd(of.measured[0, inside, row]), 1e-300))
+
+    ours = left(inputs, case.fit.train, case.solution.p)
+    if ours < WELL_PERCENT / 100:
+        return
+    best = (OTHER_READING * ours, "")
     orders = [part.force] if part.path is None else [list(names) for names in permutations(part.force)]
-    for force, sign in product(orders, ("on-object", "on-hand")):
-        changes = {k: v for k, v in (("force", force), ("sign", sign)) if v != getattr(part, k)}
+    axes = (False, True) if part.path is not None and inputs.mechanism.position_units[0] == "rad" else (False,)
+    for force, sign, turning in product(orders, ("on-object", "on-hand"), axes):
+        readings = {"force": force, "sign": sign, "turning": turning}
+        changes = {k: v for k, v in readings.items() if v != getattr(part, k)}
         if not changes or (part.path is None and not case.solution.impossible):
             continue
-        way = "write " + " and ".join(f"{k}: {str(v).replace(chr(39), '')}" for k, v in changes.items())
+        words = (f"{k}: {str(v).lower() if k == 'turning' else v}" for k, v in changes.items())
+        way = "write " + " and ".join(words).replace("'", "")
         try:
             even = read_table(case.experiment, part.model_copy(update=changes), case.model)[0]
             measured = np.zeros_like(inputs.measured)
-            measured[0, :, inputs.mechanism.row_components[0]] = even.seen_x[:, 1]
-            train, there = case.fit.again(replace(inputs, measured=measured))
+            measured[0, :, row] = even.seen_x[:, 1]
+            other = replace(inputs, measured=measured)
+            train, there = case.fit.again(other)
         except PalpateError:
             continue
-        best = min(best, (float(train.rms(there.p)[0]), way))
+        best = min(best, (left(other, train, there.p), way))
     if best[1]:
-        unit = inputs.mechanism.rows[0].unit
-        evidence = f"another reading of the table explains more (RMS {best[0]:.3g} not {ours:.3g} {unit})"
+        evidence = f"another reading of the table leaves less of the effort unexplained ({100 * best[0]:.2g} %, not "
+        evidence += f"{100 * ours:.2g} %)"
         yield Finding("columns", evidence, "recordings.signals", best[1], Severity.FATAL)
+
+
+def energy(case: Case) -> Iterator[Finding]:
+    """Work that nothing explains: of an object that rests again where it rested before, and gave more than it took
+    (springs and weight are even then); of elements that store nothing, and give.
+    """
+    fit, inputs = case.fit, case.fit.inputs
+    times, position = inputs.times_s, inputs.q[:, 0]
+    speed = np.asarray(fit.balance.kinematics.coordinates[str(inputs.mechanism.main)].speed)
+    power = np.nan_to_num(projected(fit.balance)[:, 0] * speed) / inputs.rate_hz
+    rests = np.flatnonzero(fit.moved.resting & np.isfinite(position))
+    rests = rests[:: max(1, len(rests) // MOST_RESTS)]
+    near = np.abs(position[rests, None] - position[rests]) < inputs.step
+    apart = np.where(near, times[rests] - times[rests, None], 0.0)
+    first, last = rests[list(np.unravel_index(apart.argmax(), apart.shape))] if len(rests) else (0, 0)
+    work, turnover = float(power[first:last].sum()), float(np.abs(power[first:last]).sum())
+    if work < -GIVEN * turnover and 2 * turnover > np.abs(power).sum():
+        evidence = (
+            f"from {times[first]:.1f} to {times[last]:.1f} s the object gives {-work:.2g} J and rests again where it "
+            f"rested before, while {turnover:.2g} J go to and fro: force and motion do not agree in direction"
+        )
+        remedy = "check on whom the force acts (sign:), and the axes of force and motion"
+        yield Finding("energy", evidence, remedy=remedy, severity=Severity.FATAL)
+    k, p = fit.balance.kinematics, case.solution.model.values
+    for e in (e for e in case.model.elements if not (e.stores or e.weighs or e.inertial or e.instrument)):
+        part = Model(e.name, inputs.mechanism, (e,), {n: p[n] for n in case.model.names_of(e)})
+        taken = np.nan_to_num(np.asarray(part.wrench(k, ARRAYS)[0] * speed) / inputs.rate_hz)
+        if taken.sum() < -GIVEN * np.abs(taken).sum():
+            evidence = f"it gives {-taken.sum():.2g} J in the recorded motion, although it stores none"
+            yield Finding("energy", evidence, e.name, "check signs and units", Severity.FATAL)
 
 
 def touched(case: Case) -> Iterator[Finding]:
@@ -226,19 +275,15 @@ def _beside_balance(fit: Fit) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
     all parameters and is left out. Standard deviations hold for residuals that are alike within a second (sandwich).
     """
     inputs, balance = fit.inputs, fit.balance
-    assert balance.used is not None  # of one coordinate, by markers or a table
-    used = balance.used & ~fit.moved.resting
-    low = replace(balance, lowpass=inputs.filtering.lowpass, used=used)
+    low = fit_balance(inputs, fit.moved, balance)
     idle = _idle_components(fit)
     row = balance.wrench[:, inputs.mechanism.row_components[0]]
-    raw = np.vstack([*idle.values(), np.gradient(row, balance.times_s)])
-    raw = np.where(np.isfinite(raw) & used, raw, 0.0)
+    raw = np.nan_to_num(np.vstack([*idle.values(), np.gradient(row, balance.times_s)]))
     lines: list[FloatArray] = []
     pieces: list[Any] = []
     for number, segment in enumerate(fit.plan.segments):
         a, b = balance.indices(segment)
-        rows, more = low.rows(segment)[:, 0], raw[:, a:b]
-        more = more if low.lowpass is None else low.lowpass.apply(more)
+        rows, more = low.rows(segment)[:, 0], low.passed(low.weighed(raw[:, a:b], a, b))
         lines.append(np.hstack([rows[:, :-1], more.T, rows[:, -1:]]))
         step_s = float(balance.times_s[b - 1] - balance.times_s[a]) / max(len(rows), 1)
         pieces.append(np.asarray(np.arange(len(rows)) * step_s / PIECE_S, dtype=np.int64) + 1_000_000 * number)

@@ -107,10 +107,8 @@ def choose_filtering(
         chosen = signal_bandwidth(times_s, q, still=still, order=order, units=units).bandwidth_hz
         bandwidth_hz = min(chosen, FASTEST_HZ, 0.2 * rate)
     lowpass = design_lowpass(rate, bandwidth_hz, attenuation_db=ATTENUATION_DB)
-    # what the low-pass lets through on its slope must not be lost either: accelerations of hands go on there; what is
-    # guided moves slowly, and noise matters more
-    slope = SLOPE if model.mechanism.main is None else 1.0
-    window_s = window_s or light_window_s(rate, slope * bandwidth_hz, order)
+    # what the low-pass lets through on its slope must not be lost either: accelerations of hands go on there
+    window_s = window_s or light_window_s(rate, SLOPE * bandwidth_hz, order)
     return Filtering(window_s, order, lowpass, bandwidth_hz)
 
 
@@ -348,8 +346,11 @@ def rest_of(inputs: Inputs) -> BoolArray:
     if inputs.imu is not None or not mechanism.moving:
         return np.zeros(len(inputs.times_s), dtype=bool)
     order, rate = inputs.filtering.order, inputs.rate_hz
-    # a guided object's one coordinate is known better than each of many, and short rests at turning points count
-    least_s = SPEED_WINDOW_S if inputs.main is None else 0.0
+    # a guided object's one coordinate is known better than each of many, and short rests at turning points count; its
+    # speed has nothing on the slope of the low-pass
+    least_s, band = SPEED_WINDOW_S if inputs.main is None else 0.0, inputs.filtering.bandwidth_hz
+    if inputs.main is not None and band is not None:
+        least_s = light_window_s(rate, band, order)
     window = window_samples(max(inputs.filtering.window_s, least_s), rate, order)
     c = coordinates_of(inputs, window / rate)
     noise = np.diag([derivative_noise(n, window, order, 1, rate) for n in position_noise(inputs)])

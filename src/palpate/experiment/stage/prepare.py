@@ -482,6 +482,16 @@ def mistakes(
             sensors[i] = replace(sensors[i], T_body_sensor=frame)
             words = f"the markers are in the wrong order (the wrench is explained {{}}): write [{', '.join(order)}]"
             yield "order", f"markers.{name}.markers", words, replace(inputs, sensors=tuple(sensors))
+        if inputs.main is None:
+            continue
+        for order in list(permutations(range(3)))[1:]:
+            wrench = inputs.sensors[i].wrench
+            columns = [*order, *(3 + k for k in order)]
+            sensor = replace(inputs.sensors[i], wrench=replace(wrench, x=wrench.x[:, columns]))
+            measured = inputs.measured[..., columns] if len(inputs.measured) else inputs.measured
+            now = ", ".join("xyz"[k] for k in order)
+            words = f"its axes are in another order (the wrench is explained {{}}): x, y, z are what is called {now}"
+            yield "axes", "recordings.wrench", words, replace(inputs, sensors=(sensor,), measured=measured)
 
 
 def swapped(inputs: Inputs) -> Inputs:

@@ -136,7 +136,7 @@ def read_table(experiment: Experiment[Any], part: SignalsPart, model: Model) -> 
             for channels, key, u in zip(part.path, ("point", "force"), ("m", "N"), strict=True)
         )
         with experiment.at("recordings.signals.point"):
-            along = coordinate_of_path(path, sign * force, unit)
+            along = coordinate_of_path(path, sign * force, unit, turning=part.turning)
         x = np.column_stack([along.coordinate, along.effort])
         findings.append(Finding("path", along.words))
     findings += check_channels(recording, names)
