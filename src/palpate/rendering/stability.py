@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.errors import PalpateError
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
@@ -76,7 +75,7 @@ def transition(line: Line) -> FloatArray:
     State: place and speed of the handle, the arm's last command, place and speed of the model, then the forces on
     their way from the sensor to the loop, youngest first.
     """
-    return _ideal(line) if line.ideal else _driven(line)[0]
+    return _stepped(line)[:, :-1]
 
 
 def spectral_radius(line: Line) -> float:
@@ -148,7 +147,8 @@ def apparent(line: Line, frequencies_hz: FloatArray) -> ComplexArray:
 
     The response of the loop without a hand to a force on the handle, force over acceleration.
     """
-    A, B = _driven(replace(line, hand=Hand(0.0, 0.0, 0.0)))
+    step = _stepped(replace(line, hand=Hand(0.0, 0.0, 0.0)))
+    A, B = step[:, :-1], step[:, -1]
     z = np.exp(2j * np.pi * frequencies_hz * line.dt)
     way = np.linalg.solve(z[:, None, None] * np.eye(len(A)) - A, B[:, None])[:, 0, 0]
     return np.asarray(-1.0 / ((2 * np.pi * frequencies_hz) ** 2 * way), dtype=complex)
@@ -172,71 +172,33 @@ def _slopes(model: Model, at: float) -> tuple[float, float]:
     return damping, (torque(at + step, 0.0) - torque(at - step, 0.0)) / (2 * step)
 
 
-def _driven(line: Line) -> tuple[FloatArray, FloatArray]:
-    """Transition, and how a force held on the handle enters it; the handle's place is its first state."""
+def _stepped(line: Line) -> FloatArray:
+    """The state after one sample, each row over the state before it and a force that is held on the handle.
+
+    An ideal robot is where the model is; its command is the model's acceleration.
+    """
     from scipy.linalg import expm
 
-    if line.ideal:
-        raise PalpateError("an ideal robot has no arm to be pushed")
     h, dt, w, count = line.hand, line.dt, line.inner.omega, round(line.delay_s / line.dt)
-    behind, total = h.mass + line.handle, line.arm + h.mass
+    x, v, u, place, speed, *waiting, push = np.eye(6 + count)
+    total = line.arm + h.mass
     believed = (line.arm - line.handle) * (1.0 + line.inner.wrong) + line.handle
     # the arm: total x'' = believed u - k x - b x' + f, u and f held
     plant = np.zeros((4, 4))
     plant[0, 1] = 1.0
     plant[1] = [-h.stiffness / total, -h.damping / total, believed / total, 1.0 / total]
-    held = expm(plant * dt)
-    n = 5 + count
-    X, V, U, XR, VR, PUSH = *range(5), n
-    # what the sensor reads at a sample, before the new command: -k x - b x' - m_behind x'' + f
-    read = np.zeros(n + 1)
-    read[[X, V, PUSH]] = [-h.stiffness, -h.damping, 1.0]
-    read[[X, V, U, PUSH]] -= behind * plant[1]
-    speed, place, acceleration = _model_step(line, VR, XR, np.eye(n + 1)[n - 1] if count else read)
-    command = acceleration * line.inner.acceleration + 2 * w * line.inner.velocity * speed + w * w * place
-    command[V] -= 2 * w
-    command[X] -= w * w
-    A = np.zeros((n, n + 1))
-    A[[X, V]] = held[:2, [2]] * command
-    A[np.ix_([X, V], [X, V, PUSH])] += held[:2, [0, 1, 3]]
-    A[U], A[XR], A[VR] = command, place, speed
-    _delay(A, read, count, 5)
-    return A[:, :n], A[:, n]
-
-
-def _ideal(line: Line) -> FloatArray:
-    """The robot is where the model is: state: place, speed, last acceleration, then forces on their way."""
-    h, count = line.hand, round(line.delay_s / line.dt)
-    X, V, LAST = range(3)
-    read = np.zeros(3 + count)
-    read[[X, V, LAST]] = [-h.stiffness, -h.damping, -(h.mass + line.handle)]
-    A = np.zeros((len(read), len(read)))
-    A[V], A[X], A[LAST] = _model_step(line, V, X, np.eye(len(read))[-1] if count else read)
-    _delay(A, read, count, 3)
-    return A
-
-
-def _delay(A: FloatArray, read: FloatArray, count: int, first: int) -> None:
-    """Forces on their way from the sensor to the loop, from state `first` on, the youngest first."""
-    if count:
-        A[first] = read
-        later = np.arange(first + 1, first + count)
-        A[later, later - 1] = 1.0
-
-
-def _model_step(line: Line, VR: int, XR: int, force: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Speed, place and acceleration of the model after a step as rows over the state: the Stepper's balance,
-    (M + dt B) u = M v + dt (f - K x), where f is the force that arrives: the sensor's, or the oldest on its way.
-    """
-    dt, below = line.dt, line.mass + line.dt * line.damping
-    speed = dt / below * force
-    speed[VR] += line.mass / below
-    speed[XR] -= dt * line.stiffness / below
-    place = dt * speed
-    place[XR] += 1.0
-    acceleration = speed / dt
-    acceleration[VR] -= 1.0 / dt
-    return speed, place, acceleration
+    moving = u if line.ideal else plant[1] @ [x, v, u, push]
+    read = push - h.stiffness * x - h.damping * v - (h.mass + line.handle) * moving  # before the new command
+    force = [read, *waiting][-1]
+    # the Stepper's balance: (M + dt B) v' = M v + dt (f - K x)
+    new = (line.mass * speed + dt * (force - line.stiffness * place)) / (line.mass + dt * line.damping)
+    acceleration, speed, place = (new - speed) / dt, new, place + dt * new
+    if line.ideal:
+        return np.array([place, speed, acceleration, place, speed, *[read, *waiting][:count]])
+    inner = line.inner
+    command = inner.acceleration * acceleration + 2 * w * (inner.velocity * speed - v) + w * w * (place - x)
+    x, v = expm(plant * dt)[:2] @ [x, v, command, push]
+    return np.array([x, v, command, place, speed, *[read, *waiting][:count]])
 
 
 def _limit(at: Callable[[float], Line], worst: float) -> float:
