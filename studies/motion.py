@@ -14,7 +14,8 @@ import numpy as np
 from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.stage.capture import CapturedMotion, align_body, build_motion
 from palpate.motion.cloud import markers_of, mean_cloud
-from palpate.twin.handle import CLEAN, Faults, capture_twin, captured_markers, write_capture_twin
+from palpate.twin.handle import capture_twin, captured_markers, write_capture_twin
+from palpate.twin.instruments import Instruments
 from studies.running import map_seeds
 
 TITLE = "Motion: simulated captures with faults"
@@ -54,8 +55,8 @@ class Run:
 
 def run_one(seed: int) -> Run:
     with TemporaryDirectory() as folder:
-        faulty, truth = _build(Path(folder) / "faulty", seed, Faults())
-        unbiased, _ = _build(Path(folder) / "unbiased", seed, Faults(accelerometer_zero=False))
+        faulty, truth = _build(Path(folder) / "faulty", seed, Instruments())
+        unbiased, _ = _build(Path(folder) / "unbiased", seed, Instruments(acceleration_zero=0.0))
     found, false = _compare_faults(faulty, truth["marker_faults"])
     up = np.array(truth["up_in_capture_frame"])
     assert faulty.placement is not None
@@ -74,15 +75,15 @@ def run_one(seed: int) -> Run:
     )
 
 
-def _build(folder: Path, seed: int, faults: Faults) -> tuple[CapturedMotion, dict[str, Any]]:
-    path = write_capture_twin(folder, seed=seed, faults=faults)
-    if not faults.accelerometer_zero:
+def _build(folder: Path, seed: int, instruments: Instruments) -> tuple[CapturedMotion, dict[str, Any]]:
+    path = write_capture_twin(folder, seed=seed, instruments=instruments)
+    if not instruments.acceleration_zero:
         path.write_text(path.read_text() + "accelerometer_zero: 1 mm/s2\n")
     return build_motion(read_experiment(path)), json.loads((folder / "truth.json").read_text())
 
 
 def _told_of_clean(seed: int) -> int:
-    recording, _ = captured_markers(capture_twin(seed, faults=CLEAN))
+    recording, _ = captured_markers(capture_twin(seed, clean=True))
     markers = markers_of(recording)
     return len(align_body(recording, markers, mean_cloud(markers)).checked.faults)
 

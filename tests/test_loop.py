@@ -99,12 +99,12 @@ def test_an_identified_door_feels_true_and_one_that_is_wrong_by_a_fifth_does_not
     identified = compare_traces(run_robot(model, grip, hand, intention), true)
     assert identified.stable
     assert identified.passed
-    assert identified.force_percent[0] < 2.0
+    assert identified.force.percent[0] < 2.0
     for part in (0.2, -0.2):
         wrong = compare_traces(run_robot(wrong_by(model, part), grip, hand, intention), true)
         assert wrong.stable
         assert not wrong.passed
-        assert wrong.force_percent[0] > 6.0
+        assert wrong.force.percent[0] > 6.0
 
 
 def test_wrong_means_inertia_and_damping_but_neither_springs_nor_stops(door: Model) -> None:
@@ -147,9 +147,9 @@ def test_a_perfect_sensor_leaves_only_the_arms_own_error(
 ) -> None:
     grip, hand, intention, true = session
     found = run_robot(door, grip, hand, intention, Robot(PERFECT, Inner(wrong=0.0)))
-    assert compare_traces(found, true).force_percent[0] < 0.5
+    assert compare_traces(found, true).force.percent[0] < 0.5
     bare = run_robot(door, grip, hand, intention, Robot(PERFECT, Inner(velocity=False, acceleration=False)))
-    assert compare_traces(bare, true).force_percent[0] > 4 * compare_traces(found, true).force_percent[0]
+    assert compare_traces(bare, true).force.percent[0] > 4 * compare_traces(found, true).force.percent[0]
     pace = intention.pace_hz
     assert abs(apparent_inertia(found, pace, from_s=1.0)) == pytest.approx(
         abs(apparent_inertia(true, pace, from_s=1.0)), rel=0.01

@@ -13,7 +13,7 @@ from palpate.errors import PalpateError
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray, least_squares
-from palpate.physics.functions import FLOATS
+from palpate.physics.functions import ARRAYS, FLOATS
 from palpate.physics.inertia import inertia_matrix, move_phi, phi_from_mass_properties
 from palpate.physics.motion import minimum_jerk
 from palpate.runtime.stepper import moving_range
@@ -86,32 +86,31 @@ class Moving:
         return Moving(self.R, *self.point(r), self.omega, self.omega_dot)
 
 
-def place_of(model: Model) -> Callable[[Sequence[float]], tuple[FloatArray, FloatArray]]:
-    """Bind where the body is in a world whose z points up: state -> R_world_body and the place of its origin, m."""
-    mechanism = model.mechanism
+def _world(mechanism: Mechanism) -> tuple[FloatArray, FloatArray]:
+    """Where the mechanism's frame is in a world whose z points up: its rotation, and the place of its origin, m."""
     zero = mechanism.place([0.0] * len(mechanism.state), FLOATS)[0]
-    R_world_mechanism = np.array(mechanism.R_world_body) @ np.array(zero, dtype=float).T
-    origin = np.array([0.0, 0.0, HEIGHT if mechanism.wheel is None else 0.0])
-
-    def placed(state: Sequence[float]) -> tuple[FloatArray, FloatArray]:
-        R, p = mechanism.place(state, FLOATS)
-        return R_world_mechanism @ np.array(R, dtype=float), origin + R_world_mechanism @ np.array(p, dtype=float)
-
-    return placed
+    height = HEIGHT if mechanism.wheel is None else 0.0
+    return np.array(mechanism.R_world_body) @ np.array(zero, dtype=float).T, np.array([0.0, 0.0, height])
 
 
 def motion_of(model: Model) -> Callable[[Sequence[float], Sequence[float]], Moving]:
     """Bind how the body moves in the world: state and accelerations -> its frame in motion."""
-    mechanism, place = model.mechanism, place_of(model)
+    mechanism, (turn, origin) = model.mechanism, _world(model.mechanism)
     up = np.array([0.0, 0.0, mechanism.gravity])
 
     def moving(state: Sequence[float], acc: Sequence[float]) -> Moving:
-        R, p = place(state)
-        k = mechanism.expand(state, acc, FLOATS)
+        rows, p = mechanism.place(state, FLOATS)
+        k, R = mechanism.expand(state, acc, FLOATS), turn @ np.array(rows, dtype=float)
         v, felt = np.array(mechanism.velocity(state, FLOATS)), np.array(k.specific_acceleration)
-        return Moving(R, p, R @ v, R @ felt - up, R @ np.array(k.omega), R @ np.array(k.omega_dot))
+        place = origin + turn @ np.array(p, dtype=float)
+        return Moving(R, place, R @ v, R @ felt - up, R @ np.array(k.omega), R @ np.array(k.omega_dot))
 
     return moving
+
+
+def at_rest(model: Model, state: Sequence[float]) -> Moving:
+    """The body's frame in the world in this state, which does not move."""
+    return motion_of(model)(state, [0.0] * len(model.mechanism.accelerations))
 
 
 def wrench_at(force: FloatArray, r: FloatArray) -> FloatArray:
@@ -133,21 +132,18 @@ def apparent_mass(model: Model, grip: Grip, state: Sequence[float], direction: F
     The row of the mechanical impedance's inverse (Khatib 1987: J M^-1 J'), by solving the balance for a unit force.
     """
     mechanism, n = model.mechanism, len(model.mechanism.accelerations)
-    smooth, moving = model.without_dry(), motion_of(model)
-    state = [*state[:-n], *(0.0,) * n]
+    smooth, moving, zero = model.without_dry(), motion_of(model), [0.0] * n
+    state = [*state[:-n], *zero]
 
     def rows(acc: Sequence[float]) -> FloatArray:
         return np.array(smooth.wrench(mechanism.expand(state, acc, FLOATS), FLOATS), dtype=float)
 
-    still = rows([0.0] * n)
-    columns = [rows(unit) - still for unit in np.eye(n).tolist()]
-    R, _ = place_of(model)(state)
-    wrench = wrench_at(R.T @ direction, grip.hand)
-    k = mechanism.expand(state, [0.0] * n, FLOATS)
+    inertia = np.array([rows(unit) - rows(zero) for unit in np.eye(n).tolist()]).T
+    still = moving(state, zero)
+    wrench, k = wrench_at(still.R.T @ direction, grip.hand), mechanism.expand(state, zero, FLOATS)
     push = np.array(mechanism.project(k, wrench.tolist(), FLOATS), dtype=float)
-    acc = np.linalg.solve(np.array(columns).T, push)
-    gained = moving(state, acc.tolist()).point(grip.hand)[2] - moving(state, [0.0] * n).point(grip.hand)[2]
-    return 1.0 / float(direction @ gained)
+    pushed = moving(state, np.linalg.solve(inertia, push).tolist())
+    return 1.0 / float(direction @ (pushed.point(grip.hand)[2] - still.point(grip.hand)[2]))
 
 
 def handle_mass(grip: Grip, model: Model) -> float:
@@ -176,8 +172,8 @@ def directions(model: Model, grip: Grip, R: FloatArray) -> tuple[tuple[str, Floa
 
 def way_along(model: Model, grip: Grip, places: FloatArray) -> FloatArray:
     """(samples,) m, how far the hand is along its way, of places (samples, 3) in the world: an arc about an axis."""
-    R, origin = place_of(model)([0.0] * len(model.mechanism.state))
-    r, axis = (places - origin) @ R, _turns_about(model.mechanism)
+    zero, axis = at_rest(model, [0.0] * len(model.mechanism.state)), _turns_about(model.mechanism)
+    r = (places - zero.p) @ zero.R
     if axis is None:
         return (r - grip.hand) @ np.array(model.mechanism.joints[-1].axis)
     across = cross(axis, grip.hand)
@@ -266,7 +262,7 @@ def rocking(model: Model, grip: Grip, hand: Hand, seconds: float, dt: float, *, 
     t = np.arange(round(seconds / dt) + 1, dtype=float) * dt
     mechanism, (low, high) = model.mechanism, moving_range(model)
     start = held_state(model, 0.45)
-    (_, along), *_ = directions(model, grip, place_of(model)(start)[0])
+    (_, along), *_ = directions(model, grip, at_rest(model, start).R)
     mass = apparent_mass(model, grip, start, along) + handle_mass(grip, model) + hand.mass
     pace = min(max(math.sqrt(max(hand.stiffness, 1.0) / mass) / (2 * math.pi), 0.3), 2.0)
     lines = (0.2, pace, max(2.1, pace + 0.5), 2.9)
@@ -303,9 +299,11 @@ def held_state(model: Model, part: float) -> list[float]:
 
 def _way(model: Model, grip: Grip, positions: FloatArray, dt: float) -> tuple[FloatArray, FloatArray]:
     """Where the hand is in the world on its way through positions, m, and its velocity, m/s."""
-    still, where = [0.0] * len(model.mechanism.accelerations), place_of(model)
-    frames = [where([*row, *still]) for row in positions.tolist()]
-    place = np.array([p + R @ grip.hand for R, p in frames])
+    still = [np.zeros(len(positions))] * len(model.mechanism.accelerations)
+    rows, origin = model.mechanism.place([*positions.T, *still], ARRAYS)
+    hand = [sum(x * r for x, r in zip(row, grip.hand, strict=True)) + p for row, p in zip(rows, origin, strict=True)]
+    turn, middle = _world(model.mechanism)
+    place = middle + np.stack(np.broadcast_arrays(*hand), axis=1) @ turn.T
     return place, np.gradient(place, dt, axis=0)
 
 
@@ -317,6 +315,6 @@ def _lifted(model: Model, grip: Grip, hand: Hand, positions: FloatArray) -> Floa
     state = [*positions.tolist(), *(0.0,) * n]
     k = whole.mechanism.expand(state, [0.0] * n, FLOATS)
     need = np.array(whole.without_dry().wrench(k, FLOATS), dtype=float)
-    R, _ = place_of(model)(state)
+    R = at_rest(model, state).R
     columns = [whole.mechanism.project(k, wrench_at(R.T @ e, grip.hand).tolist(), FLOATS) for e in np.eye(3)]
     return least_squares(np.array(columns, dtype=float).T, need)

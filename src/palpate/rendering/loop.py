@@ -87,34 +87,33 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Difference:
+    """Robot minus true object along each way, (ways,): RMS, and the range from the least to the largest true value."""
+
+    rms: FloatArray
+    range: FloatArray
+
+    @property
+    def percent(self) -> FloatArray:
+        """RMS in percent of the range."""
+        return 100.0 * self.rms / self.range
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
     """A robot that renders a model beside the true object, both in the same hand."""
 
     ways: tuple[str, ...]
-    force_rms: FloatArray
-    """(ways,) N: RMS of robot minus true object along each way."""
-    force_range: FloatArray
-    """(ways,) N: from the least to the largest true force."""
-    way_rms: FloatArray
-    """(ways,) m: RMS of robot minus true object of the motion."""
-    way_range: FloatArray
-    """(ways,) m: from the least to the largest true motion."""
+    force: Difference
+    """N"""
+    motion: Difference
+    """m"""
     stable: bool
-
-    @property
-    def force_percent(self) -> FloatArray:
-        """RMS of the force's difference in percent of its range."""
-        return 100.0 * self.force_rms / self.force_range
-
-    @property
-    def way_percent(self) -> FloatArray:
-        """RMS of the difference of the motion in percent of its range."""
-        return 100.0 * self.way_rms / self.way_range
 
     @property
     def passed(self) -> bool:
         """Whether it feels like the true object."""
-        return self.stable and bool((self.force_percent < PASS_PERCENT).all())
+        return self.stable and bool((self.force.percent < PASS_PERCENT).all())
 
 
 def check_pairing(model: Model) -> None:
@@ -190,15 +189,9 @@ def compare_traces(robot: Trace, true: Trace, *, after_s: float = 0.5) -> Compar
     """Forces and motion of both; the first `after_s` seconds, in which the hand takes hold, are left out."""
     count = min(len(robot.times_s), len(true.times_s))
     part = slice(min(int(np.searchsorted(true.times_s, after_s)), count - 1), count)
-    force, way = robot.force[part] - true.force[part], robot.way[part] - true.way[part]
-    return Comparison(
-        true.ways,
-        rms(force, axis=0),
-        np.ptp(true.force[part], axis=0),
-        rms(way, axis=0),
-        np.ptp(true.way[part], axis=0),
-        stable=robot.stable,
-    )
+    pairs = ((robot.force[part], true.force[part]), (robot.way[part], true.way[part]))
+    differences = (Difference(rms(ours - real, axis=0), np.ptp(real, axis=0)) for ours, real in pairs)
+    return Comparison(true.ways, *differences, stable=robot.stable)
 
 
 def apparent_inertia(trace: Trace, frequency_hz: float, *, from_s: float = 2.0) -> complex:
@@ -301,13 +294,19 @@ class Trial:
     def data(self) -> dict[str, Any]:
         """The numbers as plain data."""
         c, s = self.comparison, self.setup
-        numbers = {
-            **{"force_rms_N": c.force_rms, "force_range_N": c.force_range, "force_percent": c.force_percent},
-            **{"motion_rms_m": c.way_rms, "motion_range_m": c.way_range, "motion_percent": c.way_percent},
-        }
+        parts = (("force", "N", c.force), ("motion", "m", c.motion))
+        ways = [
+            {"way": way}
+            | {
+                f"{name}_{key}": float(x[i])
+                for name, unit, d in parts
+                for key, x in ((f"rms_{unit}", d.rms), (f"range_{unit}", d.range), ("percent", d.percent))
+            }
+            for i, way in enumerate(c.ways)
+        ]
         wrong = None
         if self.wrong is not None:
-            percent = [float(x) for x in self.wrong.force_percent]
+            percent = self.wrong.force.percent.tolist()
             wrong = {"part": s.wrong, "force_percent": percent, "passed": self.wrong.passed}
         return {
             "palpate_loop": 1,
@@ -326,9 +325,7 @@ class Trial:
             },
             "grip_m": self.grip.place.tolist(),
             "pace_hz": self.intention.pace_hz,
-            "ways": [
-                {"way": way, **{name: float(x[i]) for name, x in numbers.items()}} for i, way in enumerate(c.ways)
-            ],
+            "ways": ways,
             "limit_percent": PASS_PERCENT,
             "stable": c.stable,
             "ended": self.robot.ended,
@@ -360,20 +357,9 @@ def trial(model: Model, truth: Model | None = None, setup: Setup | None = None) 
     if setup.wrong:
         wrong = compare_traces(run_robot(wrong_by(model, setup.wrong), grip, hand, intention, setup.robot), true)
     line = loop_line(model, grip, hand, intention, setup.robot)
-    return Trial(
-        model,
-        truth is None,
-        setup,
-        grip,
-        intention,
-        true,
-        robot,
-        compare_traces(robot, true),
-        wrong,
-        line,
-        stability_map(line, DELAYS_S, STIFFNESSES),
-        limits_of(line),
-    )
+    felt, grid = compare_traces(robot, true), stability_map(line, DELAYS_S, STIFFNESSES)
+    same = truth is None
+    return Trial(model, same, setup, grip, intention, true, robot, felt, wrong, line, grid, limits_of(line))
 
 
 def loop_line(model: Model, grip: Grip, hand: Hand, intention: Intention, robot: Robot) -> Line:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import FLOATS
-from palpate.rendering.hand import Grip, Hand, apparent_mass, directions, handle_mass, lever, place_of
+from palpate.rendering.hand import Grip, Hand, apparent_mass, at_rest, directions, handle_mass, lever
 from palpate.rendering.robot import Inner
 
 ComplexArray = NDArray[np.complex128]
@@ -54,8 +54,7 @@ class Line:
 
 def line_of(model: Model, grip: Grip, state: Sequence[float], hand: Hand, arm: float) -> Line:
     """The loop about a state of the object at rest; `arm` kg. Damping is the lesser of both directions of motion."""
-    R, _ = place_of(model)(state)
-    (_, along), *_ = directions(model, grip, R)
+    (_, along), *_ = directions(model, grip, at_rest(model, state).R)
     damping = stiffness = 0.0
     if len(model.mechanism.accelerations) == 1:
         damping, stiffness = (x / lever(model, grip) ** 2 for x in _slopes(model, float(state[0])))

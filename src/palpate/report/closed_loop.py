@@ -95,7 +95,7 @@ def _motion(trial: Trial, i: int, way: str) -> Figure:
             Panel("way, mm", both(1e3 * place, 1e3 * went)),
         ],
         plots.since(0.0),
-        f"The forces differ by {trial.comparison.force_percent[i]:.2f} % RMS of their range.",
+        f"The forces differ by {trial.comparison.force.percent[i]:.2f} % RMS of their range.",
     )
 
 
@@ -176,11 +176,11 @@ def comparison_table(trial: Trial) -> Table:
     c, wrong, limit = trial.comparison, trial.wrong, f"{PASS_PERCENT:g} %"
     sizes: list[tuple[str, float, float, float, str, str]] = []
     for i, way in enumerate(c.ways):
-        sizes.append((f"force, {way}", c.force_rms[i], c.force_range[i], c.force_percent[i], "N", limit))
-        sizes.append((f"motion, {way}", 1e3 * c.way_rms[i], 1e3 * c.way_range[i], c.way_percent[i], "mm", ""))
+        sizes.append((f"force, {way}", c.force.rms[i], c.force.range[i], c.force.percent[i], "N", limit))
+        sizes.append((f"motion, {way}", 1e3 * c.motion.rms[i], 1e3 * c.motion.range[i], c.motion.percent[i], "mm", ""))
     if wrong is not None:
         too = f"inertia and damping {round(100 * trial.setup.wrong)} % too large"
-        forces = zip(wrong.ways, wrong.force_rms, wrong.force_range, wrong.force_percent, strict=True)
+        forces = zip(wrong.ways, wrong.force.rms, wrong.force.range, wrong.force.percent, strict=True)
         sizes += [(f"force, {way}: {too}", *three, "N", limit) for way, *three in forces]
     rows = (
         (name, f"{rms:.3g}", f"{span:.3g}", f"{percent:.2f}" if np.isfinite(percent) else "?", *words)
@@ -293,7 +293,7 @@ def trial_text(trial: Trial) -> list[Any]:
 
 def trial_verdict(trial: Trial) -> str:
     """The verdict in one sentence."""
-    worst = f"{float(trial.comparison.force_percent.max()):.1f} %"
+    worst = f"{float(trial.comparison.force.percent.max()):.1f} %"
     if trial.passed and trial.same:
         text = f"passed: the robot renders this model within {worst} of the force's range"
     elif trial.passed:

@@ -202,19 +202,9 @@ def off_by(rng: np.random.Generator, phi: FloatArray, spread: float, *, mass_kno
 SUBJECT = "Handle"
 
 
-@dataclass(frozen=True, slots=True)
-class Faults:
-    """What goes wrong in the capture; none of it in a clean one."""
-
-    noise_m: float = 3e-4
-    hidden: float = 0.05
-    """Share of marker samples that the cameras miss."""
-    swapped: bool = True
-    moved_m: float = 7e-3
-    accelerometer_zero: bool = True
-
-
-CLEAN = Faults(hidden=0.0, swapped=False, moved_m=0.0)
+_NOISE_M, _HIDDEN, _MOVED_M = 3e-4, 0.05, 7e-3
+"""Of the cameras; the share of marker samples that they miss; how far a marker is moved on the body."""
+_USUAL = Instruments()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -230,19 +220,18 @@ class CaptureTwin:
     imu: DeviceClock
     load_cell: DeviceClock
     seed: int
-    faults: Faults
+    clean: bool
+    """No marker is hidden, swapped or moved on the body."""
 
 
-def capture_twin(
-    seed: int, *, faults: Faults | None = None, duration_s: float = 110.0, tilt_deg: float = 0.5
-) -> CaptureTwin:
+def capture_twin(seed: int, *, clean: bool = False, duration_s: float = 110.0) -> CaptureTwin:
     """A random handle in a random hand, seen by a capture system that stands askew."""
     rng = np.random.default_rng([seed, 10])
     module = np.array([[0.03, -0.06, 0], [0, 0, 0], [0.09, 0, 0]])  # p1, p2, p3 in their own frame
     module[0, :2] += rng.uniform(-0.01, 0.01, 2)
     module[2, 0] += rng.uniform(-0.01, 0.02)
     module = module @ T_MARKER[:3, :3].T + T_MARKER[:3, 3]
-    askew = tools.tilted(rng, tilt_deg)
+    askew = tools.tilted(rng, 0.5)
     imu, load_cell = tools.random_clocks(rng, -2.0, -2.0)
     return CaptureTwin(
         hand=random_hand(rng, duration_s, STANDARD_GRAVITY),
@@ -253,7 +242,7 @@ def capture_twin(
         imu=imu,
         load_cell=load_cell,
         seed=seed,
-        faults=faults or Faults(),
+        clean=clean,
     )
 
 
@@ -264,36 +253,35 @@ def captured_markers(twin: CaptureTwin) -> tuple[Recording, list[dict[str, Any]]
     markers = [f"M{i + 1}" for i in range(len(twin.points))]
     body = np.broadcast_to(twin.points, (len(t), *twin.points.shape)).copy()
     faults: list[dict[str, Any]] = []
-    if (size := twin.faults.moved_m) > 0:
+    if not twin.clean:
         which, when = int(rng.integers(3, len(markers))), float(rng.uniform(0.3, 0.7) * seconds)
         way = rng.normal(size=3)
-        body[t >= when, which] += size * way / np.linalg.norm(way)
-        faults.append({"kind": "moved", "names": [f"{SUBJECT}:{markers[which]}"], "from_s": when, "size_m": size})
+        body[t >= when, which] += _MOVED_M * way / np.linalg.norm(way)
+        faults.append({"kind": "moved", "names": [f"{SUBJECT}:{markers[which]}"], "from_s": when, "size_m": _MOVED_M})
     R = twin.R_capture_world @ twin.hand.rotation(t)
     origin = (twin.hand.coordinates(t)[0][3:].T + np.array([0.4, -0.2, 1.1])) @ twin.R_capture_world.T
     points = body @ R.swapaxes(1, 2) + origin[:, None]
-    points += twin.faults.noise_m * rng.normal(size=points.shape)
-    if twin.faults.swapped:
+    points += _NOISE_M * rng.normal(size=points.shape)
+    if not twin.clean:
         a, b = (int(i) for i in rng.choice(np.arange(3, len(markers)), 2, replace=False))
         start, length = float(rng.uniform(0.1, 0.8) * seconds), float(rng.uniform(1.0, 8.0))
         when = (t >= start) & (t < start + length)
         points[when, a], points[when, b] = points[when, b], points[when, a]
         both = sorted(f"{SUBJECT}:{markers[i]}" for i in (a, b))
         faults.append({"kind": "swapped", "names": both, "from_s": start, "to_s": start + length})
-    tools.hide(rng, points, range(len(markers)), twin.faults.hidden)
+        tools.hide(rng, points, range(len(markers)), _HIDDEN)
     return tools.marker_recording(t, points, SUBJECT, markers), faults
 
 
 def write_capture_twin(
-    folder: Path, *, seed: int = 0, clean: bool = False, faults: Faults | None = None, duration_s: float = 110.0
+    folder: Path, *, seed: int = 0, clean: bool = False, duration_s: float = 110.0, instruments: Instruments = _USUAL
 ) -> Path:
     """Recordings in the instruments' formats, an experiment file of the motion stage, and truth.json."""
-    twin = capture_twin(seed, faults=faults or (CLEAN if clean else Faults()), duration_s=duration_s)
+    twin = capture_twin(seed, clean=clean, duration_s=duration_s)
     rng, slow = (np.random.default_rng([seed, stream]) for stream in (12, 13))
-    sensors = Instruments() if twin.faults.accelerometer_zero else Instruments(acceleration_zero=0.0)
     markers, marker_faults = captured_markers(twin)
     cell, imu, _, _ = tools.record(
-        *(rng, [slow], sensors, (twin.imu, twin.load_cell), duration_s, twin.hand.motion),
+        *(rng, [slow], instruments, (twin.imu, twin.load_cell), duration_s, twin.hand.motion),
         lambda t: [-handle_wrench(twin.hand.motion(t), twin.phi)],
     )
     truth = {

@@ -284,7 +284,7 @@ def body_rotation(twin: RollingTwin, t: FloatArray) -> FloatArray:
 def _shared(twin: RollingTwin, R: FloatArray, total: FloatArray, t: FloatArray) -> FloatArray:
     """(sensors, samples, 6) wrenches of the hands at the grips, in axes of C.
 
-    Sideways forces, squeeze and grip moments are twin. Four equations are left, forward force and the three moments.
+    Sideways forces, squeeze and grip moments are habits. Four equations are left, forward force and the three moments.
     Of two grips the forward and upward forces are the four unknowns; of one, which both hands hold, forward and upward
     force and the moments about ahead and up.
     """
@@ -295,24 +295,16 @@ def _shared(twin: RollingTwin, R: FloatArray, total: FloatArray, t: FloatArray) 
     noise = np.array([smooth_noise(rng, t, 0.1, 3.0, 8) for _ in range(8)])
     hands[:, :, 3:] = 0.05 * twin.tremble * noise[: 3 * grips].reshape(grips, 3, n).transpose(0, 2, 1)
     lateral = twin.sideways * total[:, 5] / points[:, :, 0].mean(axis=0) + twin.tremble * noise[6]
-    hands[:, :, 1] = lateral / grips
-    if grips == 2:
-        squeeze = twin.squeeze * (1 + 0.4 * noise[7])
-        hands[0, :, 1] += squeeze
-        hands[1, :, 1] -= squeeze
-    unknown = ((0, 0), (1, 0), (0, 2), (1, 2)) if grips == 2 else ((0, 0), (0, 2), (0, 3), (0, 5))
-    for grip, component in unknown:
-        hands[grip, :, component] = 0.0
-    given = hands[:, :, 3:] + np.cross(points, hands[:, :, :3])
-    rest = total[:, [0, 3, 4, 5]].copy()
-    rest[:, 1:] -= given.sum(axis=0)
-    A = np.zeros((n, 4, 4))
-    for column, (grip, component) in enumerate(unknown):
-        unit = np.eye(6)[component]
-        A[:, 0, column] = unit[0]
-        A[:, 1:, column] = unit[3:] + np.cross(points[grip], unit[:3])
-    for (grip, component), force in zip(unknown, np.linalg.solve(A, rest[:, :, None])[:, :, 0].T, strict=True):
-        hands[grip, :, component] = force
+    squeeze = twin.squeeze * (1 + 0.4 * noise[7]) * np.array([[1.0], [-1.0]]) if grips == 2 else 0.0
+    hands[:, :, 1] = lateral / grips + squeeze
+    unknown = ([0, 1, 0, 1], [0, 0, 2, 2]) if grips == 2 else ([0, 0, 0, 0], [0, 2, 3, 5])  # grips, components
+    hands[unknown[0], :, unknown[1]] = 0.0
+    # force ahead and moments at the contact of each component of each grip: (samples, 4, grips, 6)
+    A = np.zeros((n, 4, grips, 6))
+    A[:, 0, :, 0], A[:, 1:, :, 3:] = 1.0, np.eye(3)[:, None]
+    A[:, 1:, :, :3] = np.cross(points[:, :, None], np.eye(3)).transpose(1, 3, 0, 2)
+    rest = total[:, [0, 3, 4, 5]] - np.einsum("nrgc,gnc->nr", A, hands)
+    hands[unknown[0], :, unknown[1]] = np.linalg.solve(A[:, :, *unknown], rest[:, :, None])[:, :, 0].T
     return hands
 
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from ruamel.yaml import YAML
 
 from palpate.model import Model, load_object
@@ -140,22 +141,26 @@ def random_barrow(rng: np.random.Generator, *, radius: float | None = None) -> M
     load = float(f"{rng.uniform(25, 60):.3f}") - wheel - tray - tubes - legs
     at_tray = [-rng.uniform(0.18, 0.25), rng.uniform(0.36, 0.46), 0.0]
     at_load = [-rng.uniform(0.08, 0.22), rng.uniform(0.34, 0.54), rng.uniform(-0.05, 0.05)]
-    crate = turned(rng, solid_box(load, rng.uniform([0.10, 0.20, 0.20], [0.25, 0.45, 0.45])))
+    crate = _askew(rng, solid_box(load, rng.uniform([0.10, 0.20, 0.20], [0.25, 0.45, 0.45])))
     parts = [
-        phi_from_mass_properties(wheel, np.zeros(3), solid_cylinder(wheel, 0.09, 0.8 * R, [0, 0, 1])),
-        phi_from_mass_properties(tray, at_tray, solid_box(tray, [0.30, 0.85, 0.62])),
-        phi_from_mass_properties(load, at_load, crate),
+        (wheel, np.zeros(3), solid_cylinder(wheel, 0.09, 0.8 * R, [0, 0, 1])),
+        (tray, at_tray, solid_box(tray, [0.30, 0.85, 0.62])),
+        (load, at_load, crate),
     ]
     for side, foot in zip((-0.25, 0.25), feet, strict=True):
         tube = solid_cylinder(tubes / 2, 1.3, 0.02, [0.03, 1, 0.1 * np.sign(side)])
-        leg = solid_cylinder(legs / 2, 0.35, 0.015, [1, 0.2, 0])
-        parts.append(phi_from_mass_properties(tubes / 2, [-0.03, 0.55, 0.9 * side], tube))
-        parts.append(phi_from_mass_properties(legs / 2, foot - [0.17, 0.03, 0.0], leg))
+        parts.append((tubes / 2, [-0.03, 0.55, 0.9 * side], tube))
+        parts.append((legs / 2, foot - [0.17, 0.03, 0.0], solid_cylinder(legs / 2, 0.35, 0.015, [1, 0.2, 0])))
     friction = np.exp(rng.uniform(np.log([0.2, 0.6, 1.5]), np.log([0.7, 2.2, 5.0])))
-    return rolling_model("wheelbarrow", np.sum(parts, axis=0), friction.tolist(), R, feet)
+    return rolling_model("wheelbarrow", _together(parts), friction.tolist(), R, feet)
 
 
-def turned(rng: np.random.Generator, inertia: FloatArray) -> FloatArray:
+def _together(parts: Sequence[tuple[float, ArrayLike, FloatArray]]) -> FloatArray:
+    """(10,) of parts: mass, place of its centre (m in B), inertia about that."""
+    return np.sum([phi_from_mass_properties(*part) for part in parts], axis=0)
+
+
+def _askew(rng: np.random.Generator, inertia: FloatArray) -> FloatArray:
     """The same part, put in a little askew."""
     R = exp_rotation(rng.normal(0, [0.15, 0.15, 0.15]))
     return R @ inertia @ R.T
@@ -204,58 +209,45 @@ def _feet(radius: float, standing: float, back: float, half: float) -> FloatArra
 
 # --- hand trucks: standing on its plate one is upright, y of its frame, towards the handle, points up and x back ------
 
-TYPICAL_RADIUS, TYPICAL_TRACK = 0.125, 0.45
 _HUB_M = 0.03
 
 
 def typical_truck() -> Model:
     """A hand truck of steel tubes with a crate of bottles."""
-    phi = _truck_parts([1.6, 4.5, 3.0, 30.0], [-0.16, 0.26, 0.01], [0.32, 0.50, 0.40], TYPICAL_RADIUS, TYPICAL_TRACK)
-    feet = _truck_feet(TYPICAL_RADIUS, np.radians(88.0), 0.24, 0.20)
-    return rolling_model("hand-truck", phi, (0.20, 0.60, 0.75, 1.2), TYPICAL_RADIUS, feet, track=TYPICAL_TRACK)
+    load = (30.0, [-0.16, 0.26, 0.01], solid_box(30.0, [0.32, 0.50, 0.40]))
+    return _truck((1.6, 4.5, 3.0), load, 0.125, 0.45, (np.radians(88.0), 0.24, 0.20), (0.20, 0.60, 0.75, 1.2))
 
 
 def random_truck(rng: np.random.Generator) -> Model:
     """Tubes, plate, two wheels and a load that was put on by hand: 25 to 70 kg."""
     R, track = (float(f"{v:.4f}") for v in (rng.uniform(0.10, 0.15), rng.uniform(0.40, 0.52)))
     wheel, tubes, plate = rng.uniform([1.0, 3.5, 2.0], [2.2, 6.0, 4.0])
-    load = float(f"{rng.uniform(25, 70):.3f}") - 2 * wheel - tubes - plate
+    mass = float(f"{rng.uniform(25, 70):.3f}") - 2 * wheel - tubes - plate
     size = rng.uniform([0.22, 0.35, 0.28], [0.36, 0.70, 0.45])
     place = [-size[0] / 2 + rng.uniform(-0.03, 0.03), size[1] / 2 + rng.uniform(-0.08, 0.0), rng.uniform(-0.04, 0.04)]
-    phi = _truck_parts([wheel, tubes, plate, load], place, size, R, track, rng)
-    feet = _truck_feet(R, np.radians(rng.uniform(86.0, 90.0)), rng.uniform(0.20, 0.28), rng.uniform(0.17, 0.22))
+    load = mass, place, _askew(rng, solid_box(mass, size))
+    stands = np.radians(rng.uniform(86.0, 90.0)), rng.uniform(0.20, 0.28), rng.uniform(0.17, 0.22)
     b_v, left, b_psi = np.exp(rng.uniform(np.log([0.08, 0.25, 0.6]), np.log([0.35, 0.9, 2.5])))
-    return rolling_model("hand-truck", phi, (b_v, left, left * rng.uniform(0.7, 1.4), b_psi), R, feet, track=track)
+    friction = b_v, left, left * rng.uniform(0.7, 1.4), b_psi
+    return _truck((wheel, tubes, plate), load, R, track, stands, friction)
 
 
-def _truck_parts(
-    masses: list[float] | FloatArray,
-    place: list[float] | FloatArray,
-    size: list[float] | FloatArray,
+def _truck(
+    masses: tuple[float, float, float],
+    load: tuple[float, ArrayLike, FloatArray],
     R: float,
     track: float,
-    rng: np.random.Generator | None = None,
-) -> FloatArray:
-    """(10,) in B. masses (kg): of one wheel, all tubes, plate, load; place and size (m) of the load."""
-    wheel, tubes, plate, load = masses
-    crate = solid_box(load, np.asarray(size, dtype=float))
-    parts = [
-        phi_from_mass_properties(plate, [-0.12, -R + 0.01, 0.0], solid_box(plate, [0.24, 0.01, 0.42])),
-        phi_from_mass_properties(load, place, crate if rng is None else turned(rng, crate)),
-    ]
+    stands: tuple[float, float, float],
+    friction: Sequence[float],
+) -> Model:
+    """masses (kg): of one wheel, all tubes, plate. stands: at this pitch (rad), feet so far ahead and aside (m)."""
+    (wheel, tubes, plate), (pitch, ahead, half) = masses, stands
+    parts = [(plate, [-0.12, -R + 0.01, 0.0], solid_box(plate, [0.24, 0.01, 0.42])), load]
     for side in (-1, 1):
-        tube = solid_cylinder(tubes / 2, 1.15, 0.015, [0.02, 1, 0])
-        spun = solid_cylinder(wheel, 0.05, 0.8 * R, [0, 0, 1])
-        parts.append(phi_from_mass_properties(tubes / 2, [0.04, 0.52, 0.15 * side], tube))
-        parts.append(phi_from_mass_properties(wheel, [0.0, 0.0, 0.5 * track * side], spun))
-    return np.sum(parts, axis=0)
-
-
-def _truck_feet(radius: float, standing: float, ahead: float, half: float) -> FloatArray:
-    """(2, 3) m in B: on the ground at the pitch `standing` (rad), that far ahead of the axle and to the sides."""
-    cos, sin = np.cos(standing), np.sin(standing)
-    x, y = radius * cos - ahead * sin, -ahead * cos - radius * sin
-    return np.array([[x, y, -half], [x, y, half]])
+        parts.append((tubes / 2, [0.04, 0.52, 0.15 * side], solid_cylinder(tubes / 2, 1.15, 0.015, [0.02, 1, 0])))
+        parts.append((wheel, [0.0, 0.0, 0.5 * track * side], solid_cylinder(wheel, 0.05, 0.8 * R, [0, 0, 1])))
+    feet = _feet(R, pitch, -ahead * np.cos(pitch) - R * np.sin(pitch), half)
+    return rolling_model("hand-truck", _together(parts), friction, R, feet, track=track)
 
 
 # --- experiments ------------------------------------------------------------------------------------------------------
