@@ -24,8 +24,7 @@ from palpate.identify.solution import Estimate as Told
 from palpate.identify.solution import Status
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import is_consistent
-from palpate.twin.rolling import RollingTwin, write_rolling_twin
-from palpate.twin.wheelbarrow import wheelbarrow_twin
+from palpate.twin.rolling import RollingTwin, wheelbarrow_twin, write_rolling_twin
 from studies.hands import Hands, compare_held, growth, intended
 from studies.running import map_seeds
 

@@ -11,7 +11,7 @@ from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
 from palpate.physics.maps import LogCholesky
 from palpate.twin.door import paper_door
-from palpate.twin.wheelbarrow import paper_barrow
+from palpate.twin.rolling import paper_barrow
 
 BARROW = paper_barrow()
 

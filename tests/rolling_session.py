@@ -16,13 +16,14 @@ from palpate.recording.instruments import write_vicon
 from palpate.recording.mat import write_dspace
 from palpate.twin.instruments import CAPTURE_HZ, T_MARKER, DeviceClock
 from palpate.twin.rolling import (
+    WHEELBARROW,
     Kind,
     RollingTwin,
     Segment,
     pushes,
     rolling_recordings,
+    wheelbarrow_twin,
 )
-from palpate.twin.wheelbarrow import WHEELBARROW, wheelbarrow_twin
 from tests.oracles.rolling_newton import kinematics, momentum_rate
 
 SEED = 5

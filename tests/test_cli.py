@@ -16,8 +16,7 @@ import pytest
 from palpate.experiment import Result, run_experiment
 from palpate.twin import TWINS
 from palpate.twin.door import door_twin, write_door_twin
-from palpate.twin.rolling import Segment, write_rolling_twin
-from palpate.twin.wheelbarrow import planar_twin
+from palpate.twin.rolling import Segment, planar_twin, write_rolling_twin
 from tests.command import palpate
 from tests.door_files import SEED, SESSION
 

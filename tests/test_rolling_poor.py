@@ -19,7 +19,7 @@ from palpate.experiment.stage.result import Case, rms_of_kinds
 from palpate.experiment.stage.variations import Variation, estimated, with_estimated
 from palpate.findings import Finding
 from palpate.identify.solution import Status
-from palpate.twin.wheelbarrow import wheelbarrow_twin
+from palpate.twin.rolling import wheelbarrow_twin
 from tests.rolling_session import SEED, TOGETHER, changed, write_session
 
 PRIOR = """

@@ -29,8 +29,7 @@ from palpate.physics.functions import ARRAYS, FLOATS
 from palpate.physics.inertia import phi_from_mass_properties
 from palpate.physics.motion import Poses, exp_rotation, transform
 from palpate.runtime.replay import Replay, replay
-from palpate.twin.rolling import RollingTwin, Segment, body_poses, pushes
-from palpate.twin.wheelbarrow import wheelbarrow_twin
+from palpate.twin.rolling import RollingTwin, Segment, body_poses, pushes, wheelbarrow_twin
 from studies.hands import Compared, Hands, Intention, compare_held, growth, hold, intended
 from studies.wheelbarrows import wheeled
 from tests.conftest import needs

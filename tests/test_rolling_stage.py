@@ -55,8 +55,7 @@ from palpate.motion.derivatives import coordinate_motion
 from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import Poses, exp_rotation
 from palpate.report.model_plots import over_time
-from palpate.twin.rolling import KINDS, Kind, Segment, body_poses
-from palpate.twin.wheelbarrow import wheelbarrow_twin
+from palpate.twin.rolling import KINDS, Kind, Segment, body_poses, wheelbarrow_twin
 from tests.rolling_session import TEST, TRAIN, changed, write_session
 
 

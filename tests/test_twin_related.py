@@ -20,8 +20,20 @@ from palpate.physics.motion import Poses, exp_rotation
 from palpate.recording import load
 from palpate.twin import TWINS
 from palpate.twin.instruments import Instruments
-from palpate.twin.rolling import RollingTwin, Segment, body_poses, pushes, rolling_recordings, write_rolling_twin
-from palpate.twin.wheelbarrow import BUILDS, WHEELBARROW, hand_truck_twin, planar_twin, random_truck, standing_pitch
+from palpate.twin.rolling import (
+    BUILDS,
+    WHEELBARROW,
+    RollingTwin,
+    Segment,
+    body_poses,
+    hand_truck_twin,
+    planar_twin,
+    pushes,
+    random_truck,
+    rolling_recordings,
+    standing_pitch,
+    write_rolling_twin,
+)
 from tests.command import palpate
 from tests.conftest import needs
 from tests.oracles.planar_lagrange import hands_in_a_plane
@@ -309,7 +321,7 @@ def test_a_hand_truck_with_one_handle_is_identified(tmp_path: Path) -> None:
 def test_a_folder_has_all_that_the_stages_need(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, devices: list[str], markers: int, parameters: list[str]
 ) -> None:
-    monkeypatch.setattr("palpate.twin.wheelbarrow.random_segments", lambda *_: AHEAD)
+    monkeypatch.setattr("palpate.twin.rolling.random_segments", lambda *_: AHEAD)
     assert kind in TWINS
     done = palpate("twin", kind, tmp_path / "new", "--seed", "4", "--json")
     assert done.returncode == 0, done.stderr

@@ -21,23 +21,20 @@ from palpate.twin.handle import off_by, random_handle
 from palpate.twin.instruments import T_MARKER, DeviceClock, Instruments, random_clocks
 from palpate.twin.rolling import (
     KINDS,
+    TABLE,
+    WHEELBARROW,
     Kind,
     RollingTwin,
     Segment,
     body_poses,
-    markers_in_capture,
-    pushes,
-    rolling_recordings,
-    wheel_of,
-    write_rolling_twin,
-)
-from palpate.twin.wheelbarrow import (
-    TABLE,
-    WHEELBARROW,
     dress_rolling,
+    markers_in_capture,
     paper_barrow,
+    pushes,
     random_barrow,
+    rolling_recordings,
     wheelbarrow_twin,
+    write_rolling_twin,
 )
 from tests.conftest import needs
 from tests.oracles.rolling_newton import hands_needed, kinematics
@@ -308,7 +305,7 @@ def test_random_wheelbarrows_are_bodies() -> None:
         mass, com, _ = mass_properties(phi)
         assert is_consistent(phi)
         assert 25 <= mass <= 60
-        assert 0.15 <= wheel_of(barrow).radius <= 0.22
+        assert 0.15 <= barrow.mechanism.wheel.radius <= 0.22
         assert 0.25 < com[1] < 0.5
         assert com[0] < 0
         drawn = off_by(rng, phi, 0.3, mass_known=True)

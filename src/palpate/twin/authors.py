@@ -33,16 +33,19 @@ from palpate.twin.door import (
 )
 from palpate.twin.handle import HandleTwin, handle_recordings, random_hand, random_handle
 from palpate.twin.instruments import RATE_HZ, DeviceClock, write_recordings, write_truth
-from palpate.twin.rolling import RollingTwin, Segment, rolling_recordings, write_rolling_twin
-from palpate.twin.wheelbarrow import (
+from palpate.twin.rolling import (
     PAPER_RADIUS,
+    RollingTwin,
+    Segment,
     dress_rolling,
     hand_truck_twin,
     mixture,
     paper_barrow,
     planar_twin,
     random_barrow,
+    rolling_recordings,
     wheelbarrow_twin,
+    write_rolling_twin,
 )
 
 _SECONDS, _G = 125.0, 9.81
