@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from palpate.elements import Element, Parameter
 from palpate.errors import PalpateError
 from palpate.model import Model
 
@@ -85,7 +86,9 @@ def felt(model: Model, result: Mapping[str, Any]) -> tuple[Felt, ...]:
     entries = result.get("parameters")
     if not isinstance(entries, Mapping):
         raise PalpateError("the result holds no parameters: give a result.json that palpate wrote")
-    kinds = {n if n in entries else n.replace("mc_", "c_"): kind for n, kind in _kinds(model).items()}
+    parts = [(e, names) for e, names in model.parts if not e.instrument]
+    known = {n: _kind(e, p) for e, names in parts for n, p in zip(names, e.parameters, strict=True)}
+    kinds = {n if n in entries else n.replace("mc_", "c_"): kind for n, kind in known.items()}
     missing = [name for name in kinds if name not in entries]
     if len(missing) == len(kinds):
         raise PalpateError(f"the result is not of model {model.name!r}: it holds nothing of {', '.join(missing)}")
@@ -93,25 +96,19 @@ def felt(model: Model, result: Mapping[str, Any]) -> tuple[Felt, ...]:
     return (*judged, *_unseen(result))
 
 
-def _kinds(model: Model) -> dict[str, tuple[Threshold | None, str]]:
-    """Parameter -> threshold, and what its interval is compared with ("", "first moments" or "inertias")."""
-    kinds: dict[str, tuple[Threshold | None, str]] = {}
-    for e, names in (part for part in model.parts if not part[0].instrument):
-        for name, p in zip(names, e.parameters, strict=True):
-            unit = p.unit
-            if e.dry:
-                kinds[name] = (FORCE, "")
-            elif unit == "kg m":
-                kinds[name] = (FORCE, "first moments")
-            elif unit.startswith("kg"):
-                kinds[name] = (INERTIA, "inertias" if unit == "kg m2" and p.map == "inertia" else "")
-            elif " s" in unit.split("/")[0]:
-                kinds[name] = (VISCOSITY, "")
-            elif unit in ("N m/rad", "N/m") and len(e.parameters) <= 2:
-                kinds[name] = (STIFFNESS, "")  # a straight line: its slope is what is felt
-            else:
-                kinds[name] = (None, "part of a curve: not judged")
-    return kinds
+def _kind(e: Element, p: Parameter) -> tuple[Threshold | None, str]:
+    """Threshold of a parameter, and what its interval is compared with ("", "first moments" or "inertias")."""
+    inertia = "inertias" if p.unit == "kg m2" and p.map == "inertia" else ""
+    straight = p.unit in ("N m/rad", "N/m") and len(e.parameters) <= 2  # its slope is what is felt
+    rules = (
+        (e.dry, FORCE, ""),
+        (p.unit == "kg m", FORCE, "first moments"),
+        (p.unit.startswith("kg"), INERTIA, inertia),
+        (" s" in p.unit.split("/")[0], VISCOSITY, ""),
+        (straight, STIFFNESS, ""),
+        (True, None, "part of a curve: not judged"),
+    )
+    return next((threshold, what) for holds, threshold, what in rules if holds)
 
 
 def _judged(name: str, entries: Mapping[str, Any], kinds: Mapping[str, tuple[Threshold | None, str]]) -> Felt:

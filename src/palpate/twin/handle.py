@@ -75,23 +75,18 @@ class HandMotion:
     def motion(self, t: FloatArray) -> Motion:
         """The motion of the sensor frame at true times t (s), expressed in it; world z points up.
 
-        R = Rz(yaw) Ry(pitch) Rx(roll); omega and its derivative as in any textbook on flight dynamics (Stevens &
-        Lewis, 1.3).
+        R = Rz(yaw) Ry(pitch) Rx(roll), turn after turn: omega' = R'omega + axis rate, and its derivative.
         """
         q, v, b = self.coordinates(t)
-        (roll, pitch, _), (p1, q1, r1), (p2, q2, r2) = q[:3], v[:3], b[:3]
-        sf, cf, st, ct = np.sin(roll), np.cos(roll), np.sin(pitch), np.cos(pitch)
-        omega = np.array([p1 - r1 * st, q1 * cf + r1 * sf * ct, -q1 * sf + r1 * cf * ct])
-        omega_dot = np.array(
-            [
-                p2 - r2 * st - r1 * q1 * ct,
-                q2 * cf - q1 * p1 * sf + r2 * sf * ct + r1 * p1 * cf * ct - r1 * q1 * sf * st,
-                -q2 * sf - q1 * p1 * cf + r2 * cf * ct - r1 * p1 * sf * ct - r1 * q1 * cf * st,
-            ]
-        )
+        omega = omega_dot = np.zeros((len(t), 3))
+        for i in (2, 1, 0):
+            axis = np.eye(3)[i]
+            back, rate = Rotation.from_rotvec(-np.outer(q[i], axis)), np.outer(v[i], axis)
+            omega, omega_dot = back.apply(omega), back.apply(omega_dot)
+            omega_dot = omega_dot + np.outer(b[i], axis) + np.cross(omega, rate)
+            omega = omega + rate
         world = b[3:] + np.array([0.0, 0.0, self.gravity])[:, None]
-        a = np.einsum("nij,in->nj", self.rotation(t), world)
-        return Motion(t, a, omega.T, omega_dot.T)
+        return Motion(t, np.einsum("nij,in->nj", self.rotation(t), world), omega, omega_dot)
 
     def rotation(self, t: FloatArray) -> FloatArray:
         """R_world_sensor at times t, (samples, 3, 3)."""
