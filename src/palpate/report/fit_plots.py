@@ -21,7 +21,7 @@ from palpate.report import plots
 from palpate.report.model_plots import compared, directions, zone_borders
 from palpate.report.page import Figure, Json, Table, table
 from palpate.report.plots import COLOURS, DARK, GREY, Panel, curve, short, shown_in
-from palpate.report.tables import condition, half_width
+from palpate.report.tables import DEVICES, half_width
 
 _LONGEST_S, _MOST_LAGS = 1.0, 200
 BAND_99 = 2.5758293035489004
@@ -32,7 +32,6 @@ _LEAST = 1e-3
 """Percent: smaller shares are drawn there."""
 _SMALL = 1e-12
 _MOST_EFFECTS = 10
-DEVICES = {"imu": "IMU", "wrench": "load cell", "wrench_2": "second load cell", "mocap": "motion capture"}
 _EXCITED = {
     "acceleration": ("specific acceleration", "m/s²"),
     "angular_rate": ("angular rate", "rad/s"),
@@ -277,18 +276,6 @@ def damping_curve(data: Mapping[str, Any]) -> Figure | None:
     )
 
 
-def conditioning_table(data: Mapping[str, Any]) -> Table:
-    """Condition numbers, of the data alone and with the prior."""
-    rows = [("kappa", condition(data["kappa"]), "of the data alone; below 100 is good")] if "kappa" in data else []
-    if rows and data.get("damping"):
-        rows += [
-            ("lambda", f"{data['damping']:.4g}", f"weight of the prior ({data.get('factor', 'UtU')})"),
-            ("kappa_eff", condition(data.get("kappa_eff")), "with the prior"),
-            ("kappa_eff, as published", condition(data.get("kappa_eff_paper")), "as the paper's authors compute it"),
-        ]
-    return Table(("conditioning", "value", "meaning"), tuple(rows), words=(0, 2))
-
-
 def weakest_table(data: Mapping[str, Any]) -> Table:
     """By how much each parameter changes along the direction that the data hold least."""
     weakest: Mapping[str, Any] = data.get("weakest_direction") or {}
@@ -334,22 +321,6 @@ def channels_table(key: str, instrument: Instrument) -> Table:
         low, high = (f"{f(x):.4g}" for f in (np.nanmin, np.nanmax)) if np.isfinite(x).any() else ("-", "-")
         rows.append((name, plots.unit_text(instrument.recording[name].unit), low, high, f"{noise:.3g}"))
     return table(rows, ("channel", "unit", "lowest", "highest", "noise (1 σ)"), f"{DEVICES[key]}: channels")
-
-
-def clocks_table(data: Mapping[str, Any]) -> Table:
-    """Offset and drift of each device against the reference clock."""
-    clocks: Mapping[str, Any] = data.get("clocks") or {}
-    rows: list[tuple[str, ...]] = []
-    for name, clock in clocks.items():
-        std, drift, estimated = clock.get("std_s"), clock.get("drift_ppm"), bool(clock.get("estimated"))
-        offset = f"{round(clock['reference_minus_device_s'], 6) + 0.0:.6f}"
-        doubt = f"{1.96e3 * std:.3f}" if std is not None and estimated else "-"
-        runs = "-" if drift is None else f"{drift:+.1f}"
-        rows.append((DEVICES.get(name, name), offset, doubt, runs, "estimated" if estimated else "stated"))
-    note = "Offset: time of motion capture minus the device's time of the same instant."
-    if data.get("stage") == "handle":
-        note = "Offset: load-cell time minus IMU time of the same instant."
-    return table(rows, ("clock of", "offset, s", "± 95 %, ms", "drift, ppm", "how"), note=note)
 
 
 def clock_figure(name: str, clock: Offset) -> Figure:

@@ -133,9 +133,9 @@ def at_a_glance(data: Data) -> Table:
 
 
 def _parameters(data: Data, _: View | None) -> Iterator[Block | None]:
-    yield tables.parameter_table(data, page=True)
+    yield tables.parameter_table(data)
     yield Words(tables.inertia_note(data), "quiet") if "Ixx" in data["parameters"] else None
-    yield from (tables.shape_table(data, page=True), fit_plots.uncertainties(data))
+    yield from (tables.shape_table(data), fit_plots.uncertainties(data))
 
 
 def _over_time(data: Data, view: View) -> Iterator[Block | None]:
@@ -188,7 +188,7 @@ def _conditioning(data: Data, _: View | None) -> Iterator[Block | None]:
     """The prior's weight, condition numbers, and the direction that the data hold least."""
     weakest: Data = data.get("weakest_direction") or {}
     yield Words(f"Weakest direction: {weakest['text']}.") if weakest.get("text") else None
-    yield from (fit_plots.weakest_table(data), fit_plots.conditioning_table(data))
+    yield from (fit_plots.weakest_table(data), tables.conditioning_table(data))
     yield from (Words(f"{note}.", "quiet") for note in tables.notes(data))
     yield fit_plots.damping_curve(data)
 
@@ -212,7 +212,7 @@ def _recordings(_: Data, view: View) -> Iterator[Block | None]:
 
 
 def _clocks(data: Data, view: View | None) -> Iterator[Block | None]:
-    yield fit_plots.clocks_table(data)
+    yield tables.clocks_table(data)
     offsets = {} if view is None else {name: i.offset for name, i in view.instruments.items() if i.offset is not None}
     yield from (fit_plots.clock_figure(*pair) for pair in offsets.items())
 
@@ -253,7 +253,7 @@ SECTIONS: Mapping[str, MakeSection] = MappingProxyType(
         "parameters": _of_data("Parameters", _parameters),
         "errors": _of_data(
             "Errors",
-            lambda data, _: (tables.errors_table(data), fold("Errors of each segment", tables.segments_table(data))),
+            lambda data, _: (tables.rms_table(data), fold("Errors of each segment", tables.segments_table(data))),
         ),
         "over_time": _of_view("Over time", _over_time),
         "spring_and_damping": _of_view(

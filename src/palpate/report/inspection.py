@@ -34,11 +34,12 @@ from palpate.physics.motion import Motion
 from palpate.recording import FORMATS, Channel, Recording
 from palpate.recording.gates import check_channels
 from palpate.report import plots
-from palpate.report.fit_plots import DEVICES, clock_figure
+from palpate.report.fit_plots import clock_figure
 from palpate.report.page import Block, Figure, Json, Remarks, Section, Table, Words, fold, section, table
 from palpate.report.page import write_page as write
 from palpate.report.plots import COLOURS, DARK, GREY, PALE, Mark, Panel, curve, line, time_axis
 from palpate.report.plots import millimetres as mm
+from palpate.report.tables import DEVICES
 
 _LONG, _FEW = 16, 8
 """Rows from which a table is folded, and up to which those with a fault stay in sight."""

@@ -43,6 +43,10 @@ class Table:
     note: str = ""
     prose: bool = False
     """Sentences rather than words: lines break, and columns share the width."""
+    wide: tuple[int, ...] = ()
+    """Columns for which only a page has room."""
+    explained: str = ""
+    """What the words mean, where there is room for it."""
 
     def folded(self, summary: str, longest: int, most: int = 1000) -> tuple[Block, ...]:
         """The table, or a long one folded below its marked rows, where these are at most `most`."""
@@ -55,10 +59,11 @@ class Table:
     def __rich__(self) -> RenderableType:
         """For the terminal: title, cells and note; a bracket in a name is no markup."""
         table = RichTable(box=None, pad_edge=False, header_style="bold")
-        for i, heading in enumerate(self.headings):
-            table.add_column(Text(heading), justify="left" if i in self.words else "right")
+        shown = [i for i in range(len(self.headings)) if i not in self.wide]
+        for i in shown:
+            table.add_column(Text(self.headings[i]), justify="left" if i in self.words else "right")
         for i, row in enumerate(self.rows):
-            cells = (Text(cell, style=_STYLES.get(cell, "")) for cell in row)
+            cells = (Text(row[k], style=_STYLES.get(row[k], "")) for k in shown)
             table.add_row(*cells, style="yellow" if i in self.marked else None)
         title = [Text(f"\n{self.title}", style="bold")] if self.title else []
         return Group(*title, table, *([Text(self.note, style="dim")] if self.note else []))
@@ -111,6 +116,8 @@ def table(
     *,
     marked: Iterable[object] = (),
     note: str = "",
+    wide: Iterable[str] = (),
+    explained: str = "",
 ) -> Table:
     """A table of rows below `headings`, or of records: heading -> cell, or pairs of them where headings repeat.
 
@@ -122,7 +129,8 @@ def table(
         headings, rows = [h for h, _ in rows[0]], tuple(tuple(cell for _, cell in row) for row in rows)
     filled = [[row[i] for row in rows if row[i] not in ("-", "")] for i in range(len(headings))]
     words = tuple(i for i, col in enumerate(filled) if not i or 2 * sum(map(_is_number, col)) < len(col))
-    return Table(tuple(headings), rows, title, words, tuple(i for i, mark in enumerate(marked) if mark), note)
+    hidden, marks = tuple(map(headings.index, wide)), tuple(i for i, mark in enumerate(marked) if mark)
+    return Table(tuple(headings), rows, title, words, marks, note, wide=hidden, explained=explained)
 
 
 def _is_number(cell: str) -> bool:

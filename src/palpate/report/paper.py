@@ -16,7 +16,7 @@ import numpy as np
 from palpate.files import replacing
 from palpate.physics.arrays import FloatArray
 from palpate.report.page import Figure, Json, Table, extra
-from palpate.report.tables import PARTS, errors_table, parameter_table, shape_table
+from palpate.report.tables import PARTS, parameter_table, rms_table, shape_table
 
 Format = Literal["svg", "pdf"]
 FORMATS: tuple[Format, ...] = ("svg", "pdf")
@@ -257,9 +257,8 @@ def result_tables(data: Mapping[str, Any], format: TableFormat) -> dict[str, str
     """Name -> text of each table of a result."""
     if format == "csv":
         return {name: csv_text(rows) for name, rows in _records(data).items() if rows}
-    zones = shape_table(data, page=True)
-    tables = {"parameters": parameter_table(data, page=True), "errors": errors_table(data), "zones": zones}
-    return {name: latex(table) for name, table in tables.items() if table is not None and table.rows}
+    tables = {"parameters": parameter_table(data), "errors": rms_table(data), "zones": shape_table(data)}
+    return {name: latex(table) for name, table in tables.items() if table.rows}
 
 
 def latex(table: Table) -> str:
@@ -269,7 +268,7 @@ def latex(table: Table) -> str:
     lines += [
         " & ".join(symbol(cell) if i == 0 else _cell(cell) for i, cell in enumerate(row)) + r" \\" for row in table.rows
     ]
-    note = [f"% {table.note}"] if table.note else []
+    note = [f"% {text}" for text in (table.note, table.explained) if text]
     body = "\n".join([rf"\begin{{tabular}}{{{columns}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}"])
     return "\n".join(["% \\usepackage{booktabs}", *note, body, ""])
 

@@ -24,26 +24,27 @@ _DOUBTFUL = {
 """What stands behind a number that needs a second look."""
 _VARIANTS = 12
 """Shown unless all are asked for."""
-_SEGMENTS = 6
-"""Test segments shown."""
 _NAMED = 3
 """Parameters that a line names."""
 _NOTHING = 0.1
 """Of the half width of an interval: a smaller change is none."""
+DEVICES = {"imu": "IMU", "wrench": "load cell", "wrench_2": "second load cell", "mocap": "motion capture"}
 _OTHERWISE = {"still": "from the untouched handles", "estimated": "estimated along", "none": "left as recorded"}
 
 
 def result_text(data: Data) -> RenderableType:
     """Title, parameters, errors, conditioning, warnings and verdict of a result."""
-    parts: list[RenderableType] = [Text(f"\n{data['title']}", style="bold"), parameter_table(data)]
-    if "Ixx" in data["parameters"]:
-        parts.append(Text(inertia_note(data), style="dim"))
-    parts += [shape_table(data)] if data.get("shapes") else []
-    parts += [each for each in (rms_table(data), segments_table(data, page=False)) if each is not None]
-    parts += [Text(line) for line in (_conditioning(data), *notes(data), *_clocks(data), *_replay(data))]
-    if data["weakest_direction"] is not None:
-        parts.append(Text(f"Weakest: {data['weakest_direction']['text']}"))
-    return Group(*parts, *_ending(data))
+    tables = [f(data) for f in (shape_table, rms_table, segments_table, conditioning_table, clocks_table)]
+    inertia = [Text(inertia_note(data), style="dim")] if "Ixx" in data["parameters"] else []
+    lines, played, weakest = notes(data), data.get("replay") or {}, data["weakest_direction"]
+    if played.get("rms") is not None:
+        moved = "motion" if len(played.get("coordinates") or {}) > 1 else quantity(played.get("unit", "rad"))
+        lines.append(f"Replay, measured force in, {moved} out: {replay_words(played)}")
+    lines += [] if weakest is None else [f"Weakest: {weakest['text']}"]
+    title = Text(f"\n{data['title']}", style="bold")
+    return Group(
+        title, parameter_table(data), *inertia, *(t for t in tables if t.rows), *map(Text, lines), *_ending(data)
+    )
 
 
 def inertia_note(data: Data) -> str:
@@ -68,31 +69,24 @@ PARTS = ("noise", "pull", "systematic", "model")
 """Of an interval."""
 
 
-def parameter_table(data: Data, *, page: bool = False) -> Table:
-    """Value, 95 % interval, unit, prior, share of information from data, status; beside each reference.
+def parameter_table(data: Data) -> Table:
+    """Value, 95 % interval, unit, status, prior, share of information from data; beside each reference.
 
     On a page with every kind of uncertainty, each as ± 95 %, beside the interval.
     """
     entries: Mapping[str, Data] = data["parameters"]
-    kinds = [k for k in PARTS if any(e.get(k) for e in entries.values())] if page else []
+    kinds = {f"{k},\u00a0±": k for k in PARTS if any(e.get(k) for e in entries.values())}
     records: list[dict[str, str]] = []
     for name, e in entries.items():
         digits = decimals(e["value"] or 0.0, e["ci95"])
-        cells = {
-            "parameter" if page else "": name,
-            "value": _number(e["value"], digits),
-            "95 % interval": _interval(e["ci95"], digits),
-        }
-        cells["unit"] = unit_text(e["unit"]) if page else e["unit"]
+        cells = {"parameter": name, "value": _number(e["value"], digits)}
+        cells |= {"95 % interval": _interval(e["ci95"], digits), "unit": unit_text(e["unit"])}
         # the status beside the number: what is wide is scrolled, and this must be in sight
-        cells |= {"status": e["status"]} if page else {}
-        cells |= {f"{k},\u00a0±": _half_width(e, k, digits) for k in kinds}
+        cells |= {"status": e["status"]} | {word: _half_width(e, k, digits) for word, k in kinds.items()}
         cells["prior"] = _number(e["prior"], digits)
         cells |= {label: _number(values.get(name), digits) for label, values in data["references"].items()}
         cells["from data"] = f"{100 * e['information_from_data']:.1f} %" if e["status"] != "fixed" else "-"
-        records.append(cells if page else cells | {"status": e["status"]})
-    if not page:
-        return table(records)
+        records.append(cells)
     notes = [
         "The interval is the total of its parts, each ± 95 %: noise, pull (of the prior), systematic (declared under "
         "uncertain: in the experiment file), model (what the effects it lacks would change)."
@@ -101,7 +95,8 @@ def parameter_table(data: Data, *, page: bool = False) -> Table:
         notes.append(f"Taken as exact, since nothing was said under uncertain: {', '.join(data['taken_as_exact'])}.")
     statuses = {e["status"] for e in entries.values()}
     notes += [f"Shaded, {status}: {meaning}." for status, meaning in _DOUBTFUL.items() if status in statuses]
-    return table(records, marked=[e["status"] in _DOUBTFUL for e in entries.values()], note=" ".join(notes))
+    doubtful = [e["status"] in _DOUBTFUL for e in entries.values()]
+    return table(records, marked=doubtful, wide=kinds, explained=" ".join(notes))
 
 
 def half_width(entry: Data, kind: str) -> float:
@@ -119,7 +114,7 @@ def _half_width(entry: Data, kind: str, digits: int) -> str:
     return text if float(text) else "0"
 
 
-def shape_table(data: Data, *, page: bool = False) -> Table:
+def shape_table(data: Data) -> Table:
     """Borders and widths of zones, and whether the data show them; angles in degrees."""
     shapes: Mapping[str, Data] = data.get("shapes") or {}
     records: list[dict[str, str]] = []
@@ -129,8 +124,7 @@ def shape_table(data: Data, *, page: bool = False) -> Table:
         digits = decimals(value, ci)
         cells = {"shape": name, "value": _number(value, digits), "95 % interval": _interval(ci, digits)}
         records.append(cells | {"unit": shown.unit, "status": e["status"]})
-    doubtful = [page and e["status"] in _DOUBTFUL for e in shapes.values()]
-    return table(records, title="Zones" if page else "", marked=doubtful)
+    return table(records, title="Zones", marked=[e["status"] in _DOUBTFUL for e in shapes.values()])
 
 
 def decimals(value: float, ci: Sequence[float] | None) -> int:
@@ -154,13 +148,14 @@ def _interval(ci: Sequence[float] | None, digits: int) -> str:
 # --- errors -----------------------------------------------------------------------------------------------------------
 
 
-def rms_table(data: Data, sets: Sequence[str] = ("train", "test"), note: str = "") -> Table:
-    """RMS error of each channel on these sets of segments, with percent of the signal's range; beside each reference
-    that has a test error.
+def rms_table(data: Data) -> Table:
+    """RMS error of each channel on all sets of segments that there are, with percent of the signal's range; beside each
+    reference that has a test error.
     """
-    rms, band, records = data["rms"], data.get("rms_below_hz"), list[list[tuple[str, str]]]()
+    rms, band, records = data.get("rms") or {}, data.get("rms_below_hz"), list[list[tuple[str, str]]]()
+    sets = [s for s in SETS if rms.get(s)]
     others = {n: v for n, v in data.get("references", {}).items() if any(k.startswith("rms_") for k in v)}
-    for channel, first in rms[sets[-1] if len(sets) == 2 else sets[0]].items():
+    for channel, first in rms[sets[-1] if len(sets) == 2 else sets[0]].items() if sets else ():
         cells = [("RMS error" if band is None else f"RMS error below {band:g} Hz", channel)]
         for name in sets:
             entry = rms[name].get(channel)
@@ -169,32 +164,70 @@ def rms_table(data: Data, sets: Sequence[str] = ("train", "test"), note: str = "
         cells.append(("noise", "-" if first.get("noise") is None else f"{first['noise']:.3g}"))
         cells += [(n, f"{v[f'rms_{channel}']:.3g}" if f"rms_{channel}" in v else "-") for n, v in others.items()]
         records.append([*cells, ("unit", first["unit"])])
-    return table(records, note=note)
-
-
-def errors_table(data: Data) -> Table | None:
-    """The same for the page: of all sets that there are, with what the words mean."""
-    sets = [s for s in SETS if data.get("rms", {}).get(s)]
     note = "Of range: in percent of the largest minus the smallest measured value of the segment."
     if "cross_validated" in sets:
         note += " Cross-validated: each piece of the train segments predicted by a fit to the others."
-    if data.get("rms_below_hz") is None:
+    if band is None:
         note += " The measured signals are not smoothed, so their noise is part of the error."
-    return rms_table(data, sets, note) if sets else None
+    return table(records, explained=note)
 
 
-def segments_table(data: Data, *, page: bool = True) -> Table | None:
-    """RMS error of each segment by itself, where there are several; on the terminal of the test segments alone."""
-    parts = [p for p in data.get("rms_of_segments") or () if page or (p["segment"] == "test" and p["rms"])]
+def segments_table(data: Data) -> Table:
+    """RMS error of each segment by itself, where a set has several."""
+    parts = [p for p in data.get("rms_of_segments") or () if p["rms"]]
     units: dict[str, str] = {c: e["unit"] for part in parts for c, e in part["rms"].items()}
-    records = [
+    several = len({p["segment"] for p in parts}) < len(parts)
+    return table(
         {"segment": p["segment"], "from … to, s": f"{p['from_s']:.1f} … {p['to_s']:.1f}"}
         | {f"RMS {c}, {u}": f"{p['rms'][c]['value']:.3g}" if c in p["rms"] else "-" for c, u in units.items()}
-        for p in (parts if page else parts[:_SEGMENTS])
-    ]
-    left_out = len(parts) - len(records)
-    note = f"... and {left_out} more in the report" if left_out else ""
-    return table(records, note=note) if len(parts) > 1 and units else None
+        for p in (parts if several else ())
+    )
+
+
+# --- conditioning and clocks ------------------------------------------------------------------------------------------
+
+
+def conditioning_table(data: Data) -> Table:
+    """Condition numbers, of the data alone and with the prior; beside those of a reference that has them."""
+    meanings = {
+        "kappa": ("kappa", "of the data alone; below 100 is good"),
+        "damping": ("lambda", f"weight of the prior ({data.get('factor', 'UtU')})"),
+        "kappa_eff": ("kappa_eff", "with the prior"),
+        "kappa_eff_paper": ("kappa_eff, as published", "as the paper's authors compute it"),
+    }
+    # without a prior there is nothing to damp
+    used = list(meanings)[: 4 if data.get("damping") or data.get("damping_curve") else 1] if "kappa" in data else ()
+    others = {n: v for n, v in data.get("references", {}).items() if set(v) & set(meanings)}
+    return table(
+        {"conditioning": word, "value": f"{data[k]:.4g}" if k == "damping" else condition(data.get(k))}
+        | {label: f"{values[k]:.4g}" if k in values else "-" for label, values in others.items()}
+        | {"meaning": meaning}
+        for k, (word, meaning) in meanings.items()
+        if k in used
+    )
+
+
+def condition(value: float | None) -> str:
+    """A condition number."""
+    return "infinite" if value is None else f"{value:.1f}" if value < 1e4 else f"{value:.1g}"
+
+
+def clocks_table(data: Data) -> Table:
+    """Offset and drift of each device against the reference clock."""
+    clocks: Mapping[str, Any] = data.get("clocks") or {}
+    records: list[dict[str, str]] = []
+    for name, clock in clocks.items():
+        std, drift, estimated = clock.get("std_s"), clock.get("drift_ppm"), bool(clock.get("estimated"))
+        spread = clock.get("drift_std_ppm")
+        cells = {"clock of": DEVICES.get(name, name)}
+        cells["offset, s"] = f"{round(clock['reference_minus_device_s'], 6) + 0.0:.6f}"
+        cells["± 95 %, ms"] = f"{1.96e3 * std:.3f}" if std is not None and estimated else "-"
+        cells["drift, ppm"] = "-" if drift is None else f"{drift:+.1f}"
+        cells["drift, ppm"] += "" if drift is None or spread is None else f" ± {1.96 * spread:.1f}"
+        cells["explains"] = f"{100 * clock['explained']:.2f} %" if clock.get("explained") else "-"
+        records.append(cells | {"how": "estimated" if estimated else "stated"})
+    reference, device = ("load-cell", "IMU") if data.get("stage") == "handle" else ("markers'", "the device's")
+    return table(records, note=f"Offset: {reference} time minus {device} time of the same instant.")
 
 
 # --- lines ------------------------------------------------------------------------------------------------------------
@@ -215,47 +248,6 @@ def replay_words(replay: Data) -> str:
     windows = f" over {replay['windows']} windows" if "windows" in replay else ""
     windows += f" of {replay['window_s']:g} s" if windows and "window_s" in replay else ""
     return f"{each or size(replay['rms'], str(replay.get('unit', 'rad')))} RMS{windows}"
-
-
-def _replay(data: Data) -> list[str]:
-    played: Data = data.get("replay") or {}
-    if played.get("rms") is None:
-        return []
-    several = len(played.get("coordinates") or {}) > 1
-    out = "motion" if several else quantity(played.get("unit", "rad"))
-    return [f"Replay, measured force in, {out} out: {replay_words(played)}"]
-
-
-def _conditioning(data: Data) -> str:
-    """Lambda and condition numbers; beside those of a reference that has them."""
-    kappa, effective, paper = (condition(data[k]) for k in ("kappa", "kappa_eff", "kappa_eff_paper"))
-    text = f"kappa {kappa}"
-    if data["damping"] or data.get("damping_curve"):  # without a prior there is nothing to damp
-        damping = f"lambda {data['damping']:.4g} ({data['factor']})"
-        text = f"{damping}, {text}, kappa_eff {effective} (as the paper computes it: {paper})"
-    words = {"damping": "lambda", "kappa": "kappa", "kappa_eff": "kappa_eff", "kappa_eff_paper": "kappa_eff (its way)"}
-    for label, values in data["references"].items():
-        numbers = [f"{word} {values[name]:.4g}" for name, word in words.items() if name in values]
-        text += f"; {label}: {', '.join(numbers)}" if numbers else ""
-    return text
-
-
-def condition(value: float | None) -> str:
-    """A condition number."""
-    return "infinite" if value is None else f"{value:.1f}" if value < 1e4 else f"{value:.1g}"
-
-
-def _clocks(data: Data) -> Iterator[str]:
-    """How the instruments' clocks stand to each other, a line each."""
-    reference, names = "Load-cell" if data["stage"] == "handle" else "Markers'", {"wrench": "load-cell", "imu": "IMU"}
-    for name, clock in data["clocks"].items():
-        text = f"{reference} clock minus {names.get(name, name)} clock: {clock['reference_minus_device_s']:.6f} s"
-        drift, std = clock.get("drift_ppm"), clock.get("drift_std_ppm")
-        doubt = "" if std is None else f" ± {1.96 * std:.1f}"
-        drift = "not observable" if drift is None else f"{drift:.1f}{doubt} ppm"
-        evidence = f" ± {1.96e3 * clock['std_s']:.2g} ms, drift {drift}" if clock["estimated"] else " (stated)"
-        shares = f"; one explains {100 * clock['explained']:.2f} % of the other" if clock.get("explained") else ""
-        yield f"{text}{evidence}{shares}"
 
 
 def notes(data: Data) -> list[str]:
