@@ -36,7 +36,7 @@ def test_times_that_look_like_milliseconds_get_a_hint_that_works(tmp_path: Path)
     assert "times look like milliseconds: --time-unit ms" in done.stdout
     assert clock(path)["rate_hz"] == pytest.approx(0.5)
     told = inspect(path, "--time-unit", "ms")
-    assert "500 Hz" in told.stdout
+    assert " 500 " in told.stdout
     assert "hint" not in told.stdout
 
 

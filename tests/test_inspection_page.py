@@ -28,7 +28,7 @@ from palpate.motion.cloud import Source
 from palpate.recording import Channel, Clock, Recording, load
 from palpate.report.inspection import inspection_sections, inspection_text, write_inspection
 from palpate.report.page import Figure, Folded, Section, Table, Words, page_html, write_page
-from palpate.report.plots import packed, thinned, time_axis
+from palpate.report.plots import over_time, packed, thinned
 from palpate.twin import handle as twin
 from tests.conftest import needs, needs_program
 
@@ -201,19 +201,11 @@ def test_packed_numbers_come_back(values):
     np.testing.assert_array_equal(numbers(packed(x)), x)
 
 
-def test_axis_counts_frames_where_the_file_holds_pieces_only():
-    times = np.concatenate([s + np.arange(4) / 100 for s in (19.56, 59.99, 110.34)])
-    axis = time_axis(times)
-    assert axis.layout["ticktext"] == ["1<br>19.56 s", "5<br>59.99 s", "9<br>110.34 s"]
-    assert np.diff(axis.x).tolist() == [1, 1, 1, 2, 1, 1, 1, 2, 1, 1, 1]
-    even = time_axis(np.arange(100) / 100)
-    np.testing.assert_array_equal(even.x, np.arange(100) / 100)
-
-
 def test_times_that_count_from_1970_are_read_from_zero():
-    axis = time_axis(1.7e9 + 0.5 + np.arange(100) / 100)
-    assert axis.x[0] == pytest.approx(0.5)
-    assert axis.layout["title"]["text"] == "time, s since 1700000000 s"
+    times = 1.7e9 + 0.5 + np.arange(100) / 100
+    figure = over_time("t", "", times, {"a": {"a": times - times[0]}})
+    assert numbers(figure.data[0]["x"])[0] == pytest.approx(0.5)
+    assert figure.layout["xaxis"]["title"]["text"] == "time, s since 1700000000 s"
 
 
 # --- the page itself --------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from palpate.errors import UnknownName
 from palpate.experiment import read_experiment, run_experiment
 from palpate.recording import load
 from palpate.report import SECTIONS, without, write_figures, write_report, write_tables
-from palpate.report.fit_plots import autocorrelation, channels_table, instruments_table
+from palpate.report.fit_plots import autocorrelation
 from palpate.report.identification import findings_table, report_sections, verdict_sentence
 from palpate.report.inspection import markers_table
 from palpate.report.page import Figure, Section, Table, Words, figures_in
@@ -368,12 +368,14 @@ def test_forces_in_space_turn_the_door_as_measured(door, door_prepared):
 
 
 def test_instruments_and_markers_are_those_of_the_files(door, door_folder):
-    cameras, cell = instruments_table(door.view).rows
-    assert (cameras[1], cell[1]) == ("Trajectories.csv", "wrench.mat")
+    section = next(s for s in report_sections(door) if s.title == "Recordings")
+    clocks, channels = section.blocks
+    cameras, cell = clocks.rows
+    assert (cameras[0], cell[0]) == ("motion capture, Trajectories.csv", "load cell, wrench.mat")
     assert (round(float(cameras[2])), round(float(cell[2]))) == (100, 1000)
     force = next(iter(load(door_folder / "wrench.mat").channels.values())).samples
-    first = channels_table("wrench", door.view.instruments["wrench"]).rows[0]
-    assert [float(x) for x in first[2:4]] == pytest.approx([force.min(), force.max()], rel=1e-3)
+    first = channels.blocks[0].rows[0]
+    assert [float(x) for x in first[3:5]] == pytest.approx([force.min(), force.max()], rel=1e-3)
     rows = markers_table(door.view.body).rows
     assert len(rows) == 16
     assert all(0 < float(row[1]) < 2 for row in rows)

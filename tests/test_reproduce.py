@@ -21,7 +21,7 @@ from palpate.experiment import run as stage_run
 from palpate.experiment.file.reading import parse, shipped_experiments
 from palpate.experiment.paper.choices import ORDER, PAPER, Printed, Window
 from palpate.experiment.paper.reproduce import look, reproduce
-from palpate.experiment.paper.table import Line
+from palpate.report.reproduction import Line
 from palpate.twin.authors import write_authors_twin, write_paper_handle, write_shipped_experiment
 from tests.browser import chromium, violations
 from tests.command import palpate

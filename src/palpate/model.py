@@ -123,11 +123,11 @@ class Model:
 
     def of_object(self) -> Model:
         """The object alone, without what belongs to the instruments."""
-        return self._only(tuple(e for e in self.elements if not e.instrument))
+        return self.only(tuple(e for e in self.elements if not e.instrument))
 
     def without_dry(self) -> Model:
         """The same model without its dry elements: what a runtime evaluates beside `dry_forces`."""
-        return self._only(tuple(e for e in self.elements if not e.dry))
+        return self.only(tuple(e for e in self.elements if not e.dry))
 
     def features(self, k: Kinematics, fn: Functions, z: Mapping[str, Scalar] | None = None) -> list[Scalar]:
         """The features of all elements, one after the other."""
@@ -208,7 +208,7 @@ class Model:
         rows = [dict(zip(mine, row, strict=True)) for e, mine in self.parts for row in e.roughness]
         return np.array([[row.get(n, 0.0) for n in names] for row in rows]).reshape(-1, len(names))
 
-    def _only(self, elements: tuple[Element, ...]) -> Model:
+    def only(self, elements: tuple[Element, ...]) -> Model:
         """The same model of some of its elements, with their values.
 
         A name that was shared may stand alone then: values go by place, not by name.

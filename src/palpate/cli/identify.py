@@ -9,6 +9,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
+import palpate
 from palpate.cli.console import Data, Done, Tell, model_file, output_folder, save_page
 from palpate.errors import PalpateError, UnknownName
 from palpate.files import check_folder, short_names
@@ -36,29 +37,23 @@ def identify(
     ] = None,
 ) -> Done:
     """Identify a model from recordings."""
-    _check_extras(figures, tables, without or ())
+    from palpate.report.identification import check_names
+    from palpate.report.paper import FORMATS, TABLE_FORMATS
+
+    check_names(without or ())
+    for kind, name, known in (("figures", figures, FORMATS), ("tables", tables, TABLE_FORMATS)):
+        if name is not None and name not in known:
+            raise UnknownName(f"format of {kind}", name, known)
     folder = output_folder(out, f"{Path(experiment).stem}-result")
-    from palpate.experiment import read_experiment, run_experiment
     from palpate.report import result_text
 
-    result = run_experiment(read_experiment(experiment, data=data), tell)
+    result = palpate.run_experiment(palpate.read_experiment(experiment, data=data), tell)
     paths = save_result(result, folder, figures, tables, without or ())
     return Done(result.data, partial(result_text, result.data), paths, _failure(result))
 
 
 def _failure(judged: Any) -> str:
     return "" if judged.passed else f"verdict failed: {'; '.join(judged.data['verdict']['reasons'])}"
-
-
-def _check_extras(figures: str | None, tables: str | None, without: Sequence[str]) -> None:
-    """Refuse what does not exist before anything is computed."""
-    from palpate.report.identification import check_names
-    from palpate.report.paper import FORMATS, TABLE_FORMATS
-
-    check_names(without)
-    for kind, name, known in (("figures", figures, FORMATS), ("tables", tables, TABLE_FORMATS)):
-        if name is not None and name not in known:
-            raise UnknownName(f"format of {kind}", name, known)
 
 
 def save_result(
@@ -95,11 +90,10 @@ def variants(
 ) -> Done:
     """Fit alternative models of a body and rank them by how well they predict unseen data."""
     path = output_folder(out, f"{Path(experiment).stem}-result") / "variants.json"
-    from palpate.experiment import read_experiment
     from palpate.experiment.variants import rank_body, ranking_data
     from palpate.report.tables import variants_text
 
-    read = read_experiment(experiment, data=data)
+    read = palpate.read_experiment(experiment, data=data)
     ranking = ranking_data(rank_body(read, tell), read.config.title or read.source.stem)
     return Done(ranking, partial(variants_text, ranking, everything=everything), save=path)
 
@@ -114,13 +108,11 @@ def validate(
     data: Data = None,
 ) -> Done:
     """Judge a model by unseen data: its errors, beside those of a model fitted to these data."""
-    from palpate.experiment import read_experiment
-    from palpate.experiment.validation import validate as judge
-    from palpate.model import Model
     from palpate.report.tables import validation_text
 
     path = model_file(model)
-    judged = judge(Model.load(path), read_experiment(experiment, data=data), tell, path=path)
+    unseen = palpate.read_experiment(experiment, data=data)
+    judged = palpate.validate(palpate.Model.load(path), unseen, tell, path=path)
     return Done(judged.data, partial(validation_text, judged.data), failure=_failure(judged), save=out)
 
 
@@ -133,24 +125,19 @@ def compare(
     ] = None,
 ) -> Done:
     """Compare several identifications of one object: each number, the mean, and the spread between takes."""
-    from palpate.experiment import comparison
-    from palpate.experiment.stage.result import read_result
-    from palpate.model import Model
+    from palpate.experiment.comparison import mean_model
     from palpate.report.tables import comparison_text
 
     tell("comparing")
-    labels = short_names([_folder(path).resolve() for path in results])
-    data = comparison.compare(dict(zip(labels, map(read_result, results), strict=True)))
+    folders = [path if path.is_dir() else path.parent for path in results]
+    labels = short_names([folder.resolve() for folder in folders])
+    data = palpate.compare(dict(zip(labels, map(palpate.read_result, results), strict=True)))
     if model is not None:
         if data["differing"]:
             named = ", ".join(data["differing"])
             raise PalpateError(f"there is no mean of these models: they differ in {named} by more than their noise")
-        comparison.mean_model([Model.load(_folder(path) / "model.json") for path in results]).save(model)
+        mean_model([palpate.Model.load(folder / "model.json") for folder in folders]).save(model)
     return Done(data, partial(comparison_text, data), [] if model is None else [model], save=out)
-
-
-def _folder(path: Path) -> Path:
-    return path if path.is_dir() else path.parent
 
 
 def reproduce(
@@ -171,8 +158,7 @@ def reproduce(
     """Identify the paper's four models from its authors' recordings and compare them with its Table."""
     from palpate.experiment.paper.reproduce import check_previous
     from palpate.experiment.paper.reproduce import reproduce as run
-    from palpate.experiment.paper.table import reproduction_data
-    from palpate.report.reproduction import reproduction_text, write_reproduction
+    from palpate.report.reproduction import reproduction_data, reproduction_text, write_reproduction
 
     check_folder(out)
     check_previous(out)

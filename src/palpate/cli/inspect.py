@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+import palpate
 from palpate.cli.console import Done, Tell
 from palpate.errors import PalpateError
 
@@ -56,54 +56,51 @@ def inspect(
     if named and len(files) > 1:
         raise PalpateError("an experiment file names its recordings: inspect it alone")
     tell("reading")
-    from palpate.experiment.inspection import inspection_data
+    from palpate.experiment.inspection import inspection_data, motion_recording
+    from palpate.recording.table import write, write_parquet
     from palpate.report.inspection import describe, inspection_text, write_inspection
 
-    given = (format_, time, time_unit, rate)
-    inspection, hints = _inspect_experiment(files[0], tell) if named else _inspect(files, given, tell)
+    if named:
+        inspection, hints = _inspect_experiment(files[0], tell)
+    else:
+        given = (format_, time, time_unit, rate)
+        recordings = [_read(path, given, alone=len(files) == 1) for path in files]
+        tell("aligning and comparing clocks")
+        inspection = palpate.inspect_recordings(recordings, ", ".join(path.name for path in files))
+        hints = ["--time-unit ms"] * len(recordings)
     if out is not None:
         tell("drawing")
         write_inspection(out, inspection)
     if table is not None:
         tell("writing the table")
-        _write_table(table, inspection.motion)
+        if inspection.motion is None:
+            wrong = "only an experiment file of the motion stage says what moved (stage: motion)"
+            raise PalpateError(f"--table: {wrong}")
+        (write if table.suffix.lower() == ".csv" else write_parquet)(table, motion_recording(inspection.motion))
     described = [describe(r, hint) for r, hint in zip(inspection.recordings, hints, strict=True)]
     data = {"recordings": described, **inspection_data(inspection)}
     written = [path for path in (out, table) if path is not None]
     return Done(data, partial(inspection_text, inspection, described), written)
 
 
-def _inspect(files: Sequence[Path], given: _Given, tell: Tell) -> tuple[Any, list[str]]:
-    """The inspection, and for each recording where the unit of its times is said."""
-    from palpate.experiment.inspection import inspect_recordings
-
-    recordings = [_read(path, given, alone=len(files) == 1) for path in files]
-    tell("aligning and comparing clocks")
-    title = ", ".join(path.name for path in files)
-    return inspect_recordings(recordings, title), ["--time-unit ms"] * len(recordings)
-
-
 def _inspect_experiment(file: Path, tell: Tell) -> tuple[Any, list[str]]:
     """What an experiment file names, read as it says."""
-    from palpate.experiment.file.reading import read_experiment, recordings_of
-    from palpate.experiment.inspection import inspect_motion, inspect_prepared, inspect_recordings
+    from palpate.experiment.file.reading import recordings_of
+    from palpate.experiment.inspection import inspect_motion, inspect_prepared
+    from palpate.experiment.run import prepare_experiment
     from palpate.experiment.stage.recordings import load_part
 
-    experiment = read_experiment(file)
+    experiment = palpate.read_experiment(file)
     parts = recordings_of(experiment)
     recordings = [load_part(experiment, f"recordings.{name}", part) for name, part in parts.items()]
     hints = [f"recordings.{name}.time: {{column: ..., unit: ms}}" for name in parts]
     title = experiment.config.title or file.name
     if experiment.config.stage == "motion":
-        from palpate.experiment.stage.capture import build_motion
-
-        return inspect_motion(title, recordings, build_motion(experiment, tell)), hints
-    if getattr(experiment.config, "motion_from", "") == "markers":
-        from palpate.experiment.run import prepare_experiment
-
+        return inspect_motion(title, recordings, palpate.build_motion(experiment, tell)), hints
+    if experiment.config.motion_from == "markers":
         return inspect_prepared(title, recordings, prepare_experiment(experiment, tell)), hints
     tell("comparing clocks")
-    return inspect_recordings(recordings, title), hints
+    return palpate.inspect_recordings(recordings, title), hints
 
 
 def _read(path: Path, given: _Given, *, alone: bool) -> Any:
@@ -122,12 +119,3 @@ def _read(path: Path, given: _Given, *, alone: bool) -> Any:
     if name in FORMATS and "rate" not in FORMATS[name].options and not alone:
         options = {}  # one command may show a table, which needs them, and other files, which do not
     return load(path, format=format_, **options)
-
-
-def _write_table(path: Path, motion: Any) -> None:
-    from palpate.experiment.inspection import motion_recording
-    from palpate.recording.table import write, write_parquet
-
-    if motion is None:
-        raise PalpateError("--table: only an experiment file of the motion stage says what moved (stage: motion)")
-    (write if path.suffix.lower() == ".csv" else write_parquet)(path, motion_recording(motion))

@@ -87,27 +87,29 @@ def simulate(
     ] = None,
 ) -> Done:
     """Simulate a model: force in, motion out, or in closed loop with a robot."""
-    from palpate.experiment.stage.result import read_result
-    from palpate.model import Model
     from palpate.rendering.hand import Hand
 
     if robot and audit:
         raise PalpateError("give either --robot or --audit, not both")
     tell("model")
     path = model_file(path)
-    model = with_end_stops(Model.load(path), stops)
-    identified = None if result is None else read_result(result)
+    model = with_end_stops(palpate.Model.load(path), stops)
+    identified = None if result is None else palpate.read_result(result)
     grip = _sensor_radius(model, identified) if grip is None else grip
     hand = Hand(stiffness=hand_stiffness)
     if robot:
-        from palpate.rendering.loop import Setup, trial
+        from palpate.rendering.loop import Robot, Setup, trial
+        from palpate.rendering.robot import Inner, LoopSensor
         from palpate.report.closed_loop import trial_text, write_trial_page
 
+        if feed_forward not in _FEEDS:
+            raise UnknownName("--feed-forward", feed_forward, _FEEDS)
         tell("the hand on the robot and on the object")
         folder = output_folder(out, f"{path.stem}-robot")
-        true = None if truth is None else Model.load(truth)
-        setup = Setup(seconds or 10.0, grip, hand, _robot(delay, noise, feed_forward), wrong=wrong / 100.0)
-        tried = trial(model, true, setup)
+        true, (velocity, acceleration) = None if truth is None else palpate.Model.load(truth), _FEEDS[feed_forward]
+        sensor = LoopSensor(noise_n=noise, noise_nm=noise / 20.0, delay_s=1e-3 * delay)
+        arm = Robot(sensor, Inner(velocity=velocity, acceleration=acceleration))
+        tried = trial(model, true, Setup(seconds or 10.0, grip, hand, arm, wrong=wrong / 100.0))
         return _judged(folder, "loop", tried, write_trial_page, trial_text(tried), tried.passed)
     if audit:
         from palpate.rendering.passivity import passivity_of
@@ -137,10 +139,9 @@ def read_wrench(path: Path, seconds: float | None, dt: float) -> Any:
     """
     import numpy as np
 
-    from palpate.recording import load
     from palpate.runtime.replay import WRENCH_NAMES, WRENCH_UNITS, step_count
 
-    columns = {name: channel for name, channel in load(path).channels.items() if name in WRENCH_NAMES}
+    columns = {name: channel for name, channel in palpate.load(path).channels.items() if name in WRENCH_NAMES}
     if not columns:
         where = f"has no column {', '.join(WRENCH_NAMES)} beside the time, or not in N and N m"
         raise FileProblem(path, where, line=1, remedy="a header such as: time [s],n_z [N m]")
@@ -220,17 +221,6 @@ def with_end_stops(model: palpate.Model, stops: str | None) -> palpate.Model:
     return with_stops(model, low, high)
 
 
-def _robot(delay: float, noise: float, feed_forward: str) -> Any:
-    from palpate.rendering.loop import Robot
-    from palpate.rendering.robot import Inner, LoopSensor
-
-    if feed_forward not in _FEEDS:
-        raise UnknownName("--feed-forward", feed_forward, _FEEDS)
-    velocity, acceleration = _FEEDS[feed_forward]
-    sensor = LoopSensor(noise_n=noise, noise_nm=noise / 20.0, delay_s=1e-3 * delay)
-    return Robot(sensor, Inner(velocity=velocity, acceleration=acceleration))
-
-
 def export(
     tell: Tell,
     path: Annotated[Path, typer.Argument(metavar="MODEL", help="model.json, or the folder of a result.")],
@@ -262,19 +252,16 @@ def export(
     ] = False,
 ) -> Done:
     """Export a model: C, FMU, MJCF, URDF or ros2_control."""
-    from palpate.export import export_model
-    from palpate.model import Model
-
     tell("exporting")
     path = model_file(path)
-    model = with_end_stops(Model.load(path), stops)
-    given: dict[str, Any] = {"dt": dt, "mass": mass, "tool": None if tool is None else Model.load(tool)}
+    model = with_end_stops(palpate.Model.load(path), stops)
+    given: dict[str, Any] = {"dt": dt, "mass": mass, "tool": None if tool is None else palpate.Model.load(tool)}
     texts = {"handle": handle, "state": state}
     given |= {name: numbers(f"--{name}", text) for name, text in texts.items() if text is not None}
     given |= {"wrench_limit": None if wrench_limit is None else _range(wrench_limit)}
     options = {name: value for name, value in given.items() if value is not None}
     folder = out if out is not None else Path(f"{path.stem}-{to}")
-    done = export_model(model, to, folder, even_if_failed=even_if_failed, **options)
+    done = palpate.export_model(model, to, folder, even_if_failed=even_if_failed, **options)
     data = {"files": list(map(str, done.files)), "left_out": list(done.left_out), "notes": list(done.notes)}
     lines = [f"{model.name} as {to}", *(f"  {line}" for line in done.notes)]
     lines += ["Left out, or only approximated:", *(f"- {line}" for line in done.left_out)] if done.left_out else []

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+import palpate
 from palpate.cli.console import Done, Tell
 from palpate.cli.identify import save_result
 from palpate.errors import FileProblem, PalpateError, UnknownName
@@ -113,17 +114,15 @@ def demo(
     """Run everything on four simulated objects with the paper's values: recordings, models, tables, reports."""
     from rich.console import Group
 
-    from palpate.experiment import read_experiment, run_experiment
-    from palpate.report import result_text
-    from palpate.report.tables import summary_table
+    from palpate.report.tables import result_text, summary_table
     from palpate.twin import TWINS
 
     results: dict[str, dict[str, Any]] = {}
     for kind in STAGES:
         folder = out / kind
         tell(f"simulating the {kind}")
-        experiment = read_experiment(TWINS[kind](folder))
-        result = run_experiment(experiment, lambda step, kind=kind: tell(f"{kind}, {step}"))
+        experiment = palpate.read_experiment(TWINS[kind](folder))
+        result = palpate.run_experiment(experiment, lambda step, kind=kind: tell(f"{kind}, {step}"))
         tell(f"{kind}, writing the report")
         save_result(result, folder)
         stages = {**dict(zip(("handle",), result.handles, strict=False)), "": result}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,7 +69,10 @@ def inspect_recordings(recordings: Sequence[Recording], title: str = "") -> Insp
 
     What cannot be known becomes a finding.
     """
-    findings = [f for recording in recordings for f in _channel_findings(recording)]
+    findings: list[Finding] = []
+    for recording in recordings:  # clipping, dead and frozen channels; markers have checks of their own
+        names = [name for name, channel in recording.channels.items() if channel.samples.ndim == 1]
+        findings += _doubts(check_channels(recording, names) if names else ())
     body, devices = _body(recordings, findings), dict[str, Instrument]()
     imu = _device(recordings, (("m/s2", 3), ("rad/s", 3)), "IMU", findings)
     if imu is not None:
@@ -91,10 +94,9 @@ def inspect_recordings(recordings: Sequence[Recording], title: str = "") -> Insp
     return Inspection(title, tuple(recordings), tuple(findings), body, devices, reference)
 
 
-def _channel_findings(recording: Recording) -> list[Finding]:
-    """Clipping, dead and frozen channels, whatever they are for; markers have checks of their own."""
-    names = [name for name, channel in recording.channels.items() if channel.samples.ndim == 1]
-    return [replace(f, severity=Severity.WARNING) for f in (check_channels(recording, names) if names else ())]
+def _doubts(findings: Iterable[Finding]) -> list[Finding]:
+    """Nothing is fatal where nothing is identified."""
+    return [replace(f, severity=Severity.WARNING) for f in findings]
 
 
 def _body(recordings: Sequence[Recording], findings: list[Finding]) -> Body | None:
@@ -103,21 +105,18 @@ def _body(recordings: Sequence[Recording], findings: list[Finding]) -> Body | No
         names = [n for n, c in recording.channels.items() if c.samples.ndim == 2 and c.unit == "m"]
         if len(names) < FEWEST_MARKERS:
             continue
-        body = attempt(findings, "markers", lambda r=recording, names=names: _aligned(r, names))
-        if body is None:
-            continue
-        loose = not_rigid(body)
-        if loose:
-            findings += [replace(f, severity=Severity.WARNING) for f in loose]
-            continue
-        findings += [replace(f, severity=Severity.WARNING) for f in body.checked.findings]
-        return body
+
+        def aligned(recording: Recording = recording, names: list[str] = names) -> Body:
+            markers, _ = on_even_frames(markers_of(recording, names))
+            return align_body(recording, markers, mean_cloud(markers))
+
+        body = attempt(findings, "markers", aligned)
+        loose = [] if body is None else not_rigid(body)
+        if body is not None:
+            findings += _doubts(loose or body.checked.findings)
+        if body is not None and not loose:
+            return body
     return None
-
-
-def _aligned(recording: Recording, names: list[str]) -> Body:
-    markers, _ = on_even_frames(markers_of(recording, names))
-    return align_body(recording, markers, mean_cloud(markers))
 
 
 def _device(
@@ -190,14 +189,13 @@ def _clock_data(device: Instrument) -> dict[str, Any] | None:
 
 def _motion_data(motion: CapturedMotion) -> dict[str, Any]:
     placement, derivatives = motion.placement, motion.derivatives
+    bandwidth = None if derivatives is None else derivatives.bandwidth
     data: dict[str, Any] = {
         "frame": motion.frame,
         "frames": {name: T.tolist() for name, T in motion.body.frames.items()},
         "up_in_capture_frame": motion.up.tolist(),
         "window_s": None if derivatives is None else derivatives.window_s,
-        "bandwidth_hz": None
-        if derivatives is None or derivatives.bandwidth is None
-        else derivatives.bandwidth.bandwidth_hz,
+        "bandwidth_hz": None if bandwidth is None else bandwidth.bandwidth_hz,
     }
     if placement is not None:
         data["imu"] = {
@@ -211,13 +209,11 @@ def _motion_data(motion: CapturedMotion) -> dict[str, Any]:
             tilt = placement.tilt
             data["tilt"] = {"x_rad": tilt.x_rad, "y_rad": tilt.y_rad, "ci95_rad": tilt.interval_rad().tolist()}
     if motion.hinge is not None and motion.hinge_motion is not None:
+        lean, std = motion.inclination_rad or (None, float("nan"))
         data["hinge"] = {
             "T_world_hinge": motion.hinge.T_world_hinge.tolist(),
-            "direction_std_rad": finite(motion.hinge.direction_std_rad),
-            "point_std_m": finite(motion.hinge.point_std_m),
-            "range_rad": finite(motion.hinge.range_rad),
-            "inclination_rad": None if motion.inclination_rad is None else motion.inclination_rad[0],
-            "inclination_std_rad": None if motion.inclination_rad is None else finite(motion.inclination_rad[1]),
+            **{k: finite(getattr(motion.hinge, k)) for k in ("direction_std_rad", "point_std_m", "range_rad")},
+            **{"inclination_rad": lean, "inclination_std_rad": finite(std)},
         }
     return data
 

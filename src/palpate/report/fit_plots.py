@@ -11,12 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from palpate.experiment.stage.recordings import Instrument
 from palpate.experiment.stage.view import Arrows, View
-from palpate.motion.clock import noise_floor
 from palpate.motion.offset import Offset
-from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, rms, runs
-from palpate.recording import Recording
+from palpate.physics.arrays import BoolArray, FloatArray, rms
 from palpate.report import plots
 from palpate.report.model_plots import compared, directions, zone_borders
 from palpate.report.page import Figure, Json, Table, table
@@ -284,43 +281,6 @@ def weakest_table(data: Mapping[str, Any]) -> Table:
     most = sorted(entries, key=lambda n: -abs(changes[n]) / max(abs(entries[n]["value"] or 0.0), 1e-3))[:6]
     rows = ((n, f"{changes[n]:+.2g}", plots.unit_text(entries[n]["unit"])) for n in most)
     return table(rows, ("weakest direction", "change (1 σ)", "unit"))
-
-
-# --- recordings and clocks --------------------------------------------------------------------------------------------
-
-
-def instruments_table(view: View) -> Table:
-    """One line per instrument: rate, length, gaps, jitter; a gap of motion capture is a time without a pose."""
-    rows: list[tuple[str, ...]] = []
-    if view.body is not None:
-        times = view.body.poses.times_s
-        lost = [(b - a) / rate_hz(times) for a, b in runs(~view.body.poses.seen)]
-        rows.append(_instrument("mocap", view.body.recording, times, lost, float("nan")))
-    for key, i in view.instruments.items():
-        rows.append(_instrument(key, i.recording, i.even.times_s, [b - a for a, b in i.even.lost], i.even.jitter_s))
-    headings = ("instrument", "file", "rate, Hz", "samples", "length, s", "gaps", "longest, s", "jitter, µs")
-    gaps = [row[5] != "none" for row in rows]
-    note = "A gap of motion capture is a time in which too few markers were visible for a pose." if any(gaps) else ""
-    return table(rows, headings, marked=gaps, note=note)
-
-
-def _instrument(
-    key: str, recording: Recording, times_s: FloatArray, lost: list[float], jitter_s: float
-) -> tuple[str, ...]:
-    file, length = "" if recording.source is None else recording.source.name, f"{times_s[-1] - times_s[0]:.1f}"
-    gaps = (str(len(lost)), f"{max(lost):.3f}") if lost else ("none", "-")
-    jitter = f"{1e6 * jitter_s:.0f}" if np.isfinite(jitter_s) else "-"
-    return (DEVICES[key], file, f"{rate_hz(times_s):.6g}", str(len(times_s)), length, *gaps, jitter)
-
-
-def channels_table(key: str, instrument: Instrument) -> Table:
-    """Range and noise of each channel in use."""
-    rows: list[tuple[str, ...]] = []
-    for name, noise in zip(instrument.channels, noise_floor(instrument.even.x), strict=True):
-        x = instrument.recording[name].samples
-        low, high = (f"{f(x):.4g}" for f in (np.nanmin, np.nanmax)) if np.isfinite(x).any() else ("-", "-")
-        rows.append((name, plots.unit_text(instrument.recording[name].unit), low, high, f"{noise:.3g}"))
-    return table(rows, ("channel", "unit", "lowest", "highest", "noise (1 σ)"), f"{DEVICES[key]}: channels")
 
 
 def clock_figure(name: str, clock: Offset) -> Figure:

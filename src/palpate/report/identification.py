@@ -21,7 +21,14 @@ from palpate.files import write_text
 from palpate.findings import Severity
 from palpate.physics.arrays import rms
 from palpate.report import fit_plots, model_plots, tables
-from palpate.report.inspection import body_line, error_over_time, markers_table
+from palpate.report.inspection import (
+    body_line,
+    channels_table,
+    describe,
+    error_over_time,
+    markers_table,
+    sampling_table,
+)
 from palpate.report.page import Block, Section, Table, Words, figures_in, fold, section, write_page
 from palpate.report.paper import FORMATS, SUFFIXES, TABLE_FORMATS, Format, TableFormat, result_tables, save_figure
 from palpate.report.plots import quantity, short
@@ -207,8 +214,12 @@ def _markers(_: Data, view: View) -> Iterator[Block | None]:
 
 
 def _recordings(_: Data, view: View) -> Iterator[Block | None]:
-    yield fit_plots.instruments_table(view)
-    yield fold("Range and noise of each channel", *(fit_plots.channels_table(*i) for i in view.instruments.items()))
+    held = {} if view.body is None else {"mocap": (view.body.recording, ())}
+    held |= {key: (i.recording, i.channels) for key, i in view.instruments.items()}
+    parts = [(tables.DEVICES[key], r, names, describe(r)) for key, (r, names) in held.items()]
+    yield sampling_table({f"{word}, {Path(data['file']).name}": data["clocks"][0] for word, _, _, data in parts})
+    used = (channels_table(r, data, names, f"{word}: channels") for word, r, names, data in parts if names)
+    yield fold("Range and noise of each channel", *used)
 
 
 def _clocks(data: Data, view: View | None) -> Iterator[Block | None]:

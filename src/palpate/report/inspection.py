@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +22,13 @@ from palpate.experiment.stage.capture import Body, CapturedMotion, wrench_featur
 from palpate.experiment.stage.recordings import Instrument
 from palpate.files import finite
 from palpate.findings import Finding, sentences
-from palpate.motion.clock import ClockMap, without_lost
+from palpate.motion.clock import ClockMap, interpolated
 from palpate.motion.cloud import Markers, Source, markers_of, nan_mean, nan_median
 from palpate.motion.derivatives import Bandwidth, pose_motion
 from palpate.motion.extrinsics import OTHER_AXES, UNKNOWN_LEVER, UNKNOWN_TURN
 from palpate.motion.frames import HingeAxis, RollingMotion
 from palpate.motion.imu import PARALLEL, imu_motion
-from palpate.motion.offset import Offset, angular_velocity, window_mean
+from palpate.motion.offset import angular_velocity, window_mean
 from palpate.physics.arrays import FloatArray, least_squares
 from palpate.physics.motion import Motion
 from palpate.recording import FORMATS, Channel, Recording
@@ -37,7 +37,7 @@ from palpate.report import plots
 from palpate.report.fit_plots import clock_figure
 from palpate.report.page import Block, Figure, Json, Remarks, Section, Table, Words, fold, section, table
 from palpate.report.page import write_page as write
-from palpate.report.plots import COLOURS, DARK, GREY, PALE, Mark, Panel, curve, line, time_axis
+from palpate.report.plots import COLOURS, DARK, GREY, PALE, Mark, Panel, curve, line
 from palpate.report.plots import millimetres as mm
 from palpate.report.tables import DEVICES
 
@@ -67,6 +67,8 @@ _STATES = {
 """What can be said of a marker in a frame, the gravest last, whose name depends on the picture."""
 _SHADES = {"swapped": "#cc79a7", "ghost": "#d55e00", "confused": "#222222"}
 _Part = Block | Callable[[], Figure | Iterator[Figure] | None]
+_Signals = dict[str, tuple[FloatArray, FloatArray]]
+"""What is the same once the clocks are: of the reference, and of the device on its clock; name -> times and values."""
 
 
 # --- page and terminal ------------------------------------------------------------------------------------------------
@@ -102,10 +104,8 @@ def inspection_text(inspection: Inspection, described: Sequence[Mapping[str, Any
     parts: list[RenderableType] = []
     for recording, data in zip(inspection.recordings, described, strict=False):
         parts.append(Text(f"\n{data['file']} ({data['format']})", style="bold"))
-        for c in data["clocks"]:
-            parts.append(Text(_clock_line(c)))
-            parts += [Text(f"hint: {c['hint']}", style="yellow")] if c["hint"] else []
-        parts.append(_channels_table(recording, data))
+        parts += [sampling_table({c["name"]: c for c in data["clocks"]}), channels_table(recording, data)]
+        parts += [Text(f"hint: {c['hint']}", style="yellow") for c in data["clocks"] if c["hint"]]
     for part in _parts(inspection).values():
         words = [block for block in part if isinstance(block, Words) or (isinstance(block, Table) and block.rows)]
         parts += [Text()] * bool(words)
@@ -152,46 +152,50 @@ def describe(recording: Recording, unit_remedy: str = "--time-unit ms") -> dict[
         step = float(np.median(np.diff(c.times_s))) if len(c) > 2 else 0.0
         in_ms = stated and 1 <= round(step) <= 20 and abs(step - round(step)) < 1e-6
         clocks.append(data | {"hint": f"times look like milliseconds: {unit_remedy}" if in_ms else None})
-    channels = [_describe_channel(channel) for channel in recording.channels.values()]
+    channels: list[dict[str, Any]] = []
+    for c in recording.channels.values():
+        known = c.samples[np.isfinite(c.samples).reshape(len(c.samples), -1).all(axis=1)]
+        low, high = (float(known.min()), float(known.max())) if len(known) else (None, None)
+        # white noise has second differences of variance 6 sigma^2; motion hardly has any
+        noise = float(np.median(np.abs(np.diff(known, n=2, axis=0))) / 0.6745 / 6**0.5) if len(known) > 2 else None
+        data = {"name": c.name, "unit": c.unit, "frame": c.frame, "clock": c.clock.name, "missing": c.missing}
+        channels.append(data | {"lowest": low, "highest": high, "noise": noise})
     return {"file": str(recording.source), "format": recording.format, "clocks": clocks, "channels": channels}
-
-
-def _describe_channel(channel: Channel) -> dict[str, Any]:
-    known = channel.samples[np.isfinite(channel.samples).reshape(len(channel.samples), -1).all(axis=1)]
-    second = np.diff(known, n=2, axis=0)
-    data = {"name": channel.name, "unit": channel.unit, "frame": channel.frame, "clock": channel.clock.name}
-    low, high = (float(known.min()), float(known.max())) if len(known) else (None, None)
-    # white noise has second differences of variance 6 sigma^2; motion hardly has any
-    noise = float(np.median(np.abs(second)) / 0.6745 / 6**0.5) if len(second) else None
-    return data | {"missing": channel.missing, "lowest": low, "highest": high, "noise": noise}
 
 
 def _recording(recording: Recording, no_body: bool) -> Iterator[Block | None]:
     name, data = recording.source.name if recording.source else "recording", describe(recording)
     yield Words(f"{name} ({recording.format})" if recording.format else name, "heading")
-    for c in data["clocks"]:
-        yield Words(_clock_line(c) + (f"; {c['hint']}" if c["hint"] else ""), "quiet")
-    channels = _channels_table(recording, data)
+    yield sampling_table({c["name"]: c for c in data["clocks"]})
+    yield from (Words(f"{c['name']}: {c['hint']}") for c in data["clocks"] if c["hint"])
+    channels = channels_table(recording, data)
     yield from channels.folded(f"All {len(channels.rows)} channels", _LONG, _FEW)
     yield _hidden_markers(recording) if no_body else None
     yield _signals(recording)
 
 
-def _clock_line(c: Mapping[str, Any]) -> str:
-    """Samples, rate, duration, gaps and jitter of a clock."""
-    text = f"Clock {c['name']}: {c['samples']} sample{'s' if c['samples'] != 1 else ''}"
-    if c["rate_hz"] is None:
-        return text
-    gaps = f"{c['gaps']} gaps, longest {c['largest_gap_s']:.3f} s" if c["gaps"] else "no gaps"
-    span = f"{c['from_s']:.3f} to {c['to_s']:.3f} s"
-    return f"{text} at {c['rate_hz']:.6g} Hz, {span}, {gaps}, jitter {1e6 * c['jitter_s']:.0f} µs"
-
-
-def _channels_table(recording: Recording, described: Mapping[str, Any]) -> Table:
-    """Unit, what is missing, range, noise floor, frame and faults of each channel; markers in mm."""
-    faults = [_faults(recording, channel) for channel in recording.channels.values()]
+def sampling_table(clocks: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Samples, rate, duration, gaps and jitter of clocks as `describe` has them."""
     records: list[dict[str, str]] = []
-    for data, channel, fault in zip(described["channels"], recording.channels.values(), faults, strict=True):
+    for name, c in clocks.items():
+        known, gaps = c["rate_hz"] is not None, c["gaps"]
+        cells = {"clock": name, "samples": str(c["samples"]), "rate, Hz": f"{c['rate_hz']:.6g}" if known else "-"}
+        cells["from … to, s"] = f"{c['from_s']:.3f} … {c['to_s']:.3f}" if known else "-"
+        cells |= {"gaps": str(gaps or "none"), "longest, s": f"{c['largest_gap_s']:.3f}" if gaps else "-"}
+        records.append(cells | {"jitter, µs": f"{1e6 * c['jitter_s']:.0f}" if known else "-"})
+    return table(records, marked=[c["gaps"] for c in clocks.values()])
+
+
+def channels_table(
+    recording: Recording, described: Mapping[str, Any], names: Sequence[str] = (), title: str = ""
+) -> Table:
+    """Unit, what is missing, range, noise floor, frame and faults of all or some channels; markers in mm."""
+    shown = [(d, recording.channels[d["name"]]) for d in described["channels"] if not names or d["name"] in names]
+    single = [c.name for _, c in shown if c.samples.ndim == 1 and len(c.samples)]
+    causes = {name: [f.cause for f in check_channels(recording, [name])] for name in single}
+    faults = [", ".join(dict.fromkeys(_REMARKS[f] for f in causes.get(c.name, ()) if f in _REMARKS)) for _, c in shown]
+    records: list[dict[str, str]] = []
+    for (data, channel), fault in zip(shown, faults, strict=True):
         marker, lost = channel.samples.ndim == 2 and channel.unit == "m", data["missing"]
         cells = {"channel": channel.name, "unit": "mm" if marker else channel.unit}
         cells["missing"] = f"{lost} ({_percent(lost / len(channel.samples))})" if lost else "-"
@@ -200,14 +204,7 @@ def _channels_table(recording: Recording, described: Mapping[str, Any]) -> Table
         cells["frame"] = channel.frame or "-"
         cells |= {"clock": channel.clock.name} if len(recording.clocks) > 1 else {}
         records.append(cells | ({"fault": fault} if any(faults) else {}))
-    return table(records, marked=faults)
-
-
-def _faults(recording: Recording, channel: Channel) -> str:
-    if channel.samples.ndim != 1 or len(channel.samples) == 0:
-        return ""
-    causes = dict.fromkeys(f.cause for f in check_channels(recording, [channel.name]))
-    return ", ".join(_REMARKS[cause] for cause in causes if cause in _REMARKS)
+    return table(records, title=title, marked=faults)
 
 
 def _hidden_markers(recording: Recording) -> Block | None:
@@ -331,24 +328,25 @@ def _error_bars(body: Body) -> Figure:
 def error_over_time(body: Body) -> Figure:
     """Distance of the markers from their places over time, with their faults."""
     times, error = body.raw.poses.times_s, 1e3 * body.raw.alignment.error
-    axis, marks, moved = time_axis(times), list[Mark](), 0
+    zero, marks, moved = plots.zero_of(times), list[Mark](), 0
+    draw = partial(line, times - zero, most=2500)
     largest = np.where(np.isnan(error), -1.0, error).max(axis=0)
     chosen: list[int] = np.sort(np.argsort(-largest, kind="stable")[:_MOST_MARKERS]).tolist()
     usual, left_out = float(nan_median(error.ravel(), axis=0)), len(largest) - len(chosen)
     # beside exchanged markers, 300 mm off, nothing else would show
     scale = plots.log_scale(usual / 5, float(largest.max())) if 0 < 20 * usual < float(largest.max()) else {}
-    stored = tuple(axis.line(error[:, i], marker_name(body.cloud.names[i]), k) for k, i in enumerate(chosen))
+    stored = tuple(draw(error[:, i], marker_name(body.cloud.names[i]), k) for k, i in enumerate(chosen))
     panels = [Panel("error as stored, mm", stored, y=scale)]
     say = "Steps, plateaus and spikes are faults: known ones are shaded or, where a marker moved, marked by a line."
     if _is_repaired(body):
         left = 1e3 * body.fit.alignment.error
         most = np.where(np.isnan(left).all(axis=1), np.nan, np.where(np.isnan(left), -1.0, left).max(axis=1))
         both = (("largest, repaired", most, GREY), ("mean, repaired", nan_mean(left, axis=1), DARK))
-        panels.append(Panel("error repaired, mm", tuple(axis.line(y, name, colour) for name, y, colour in both)))
+        panels.append(Panel("error repaired, mm", tuple(draw(y, name, colour) for name, y, colour in both)))
         say += " Once they are repaired, even noise should be left."
     say += f" The {len(chosen)} markers with the largest errors are drawn, {left_out} are not." if left_out else ""
     for f in body.checked.faults[:_MOST_FAULTS]:
-        first, last = axis.x[np.clip(np.searchsorted(times, f.interval_s), 0, len(times) - 1)].tolist()
+        first, last = (t - zero for t in f.interval_s)
         if f.kind == "moved":
             text = f"{marker_name(f.names[0])} moved by {1e3 * f.size_m:.1f} mm"
             marks.append(plots.upright(first, text, "#b07500", level=1 - 0.06 * (moved % 6)))
@@ -356,7 +354,8 @@ def error_over_time(body: Body) -> Figure:
         elif f.kind in _SHADES:
             marks.append(plots.band(first, last, _SHADES[f.kind]))
     kinds = {f.kind: _SHADES[f.kind] for f in body.checked.faults if f.kind in _SHADES}
-    return plots.figure("Distance of the markers from their places", say, panels, axis.layout, marks=marks, keys=kinds)
+    title = "Distance of the markers from their places"
+    return plots.figure(title, say, panels, plots.since(zero), marks=marks, keys=kinds)
 
 
 def marker_name(name: str) -> str:
@@ -368,19 +367,19 @@ def _timeline(
     markers: Markers, names: Sequence[str], states: NDArray[np.int8], look_for: str, gravest: str = "not known"
 ) -> Figure:
     """When each marker was visible, filled in, exchanged or lost."""
-    axis = time_axis(markers.times_s)
-    x, worst = _columns(axis.x, states)
+    zero = plots.zero_of(markers.times_s)
+    x, worst = _columns(markers.times_s - zero, states)
     n, present = len(_STATES), set(np.unique(states).tolist())
     heat: Json = {"type": "heatmap", "name": "", "x": plots.packed(x, "f8"), "z": plots.packed(worst.T, "f4")}
     heat |= {"y": [marker_name(name) for name in names], "zmin": -0.5, "zmax": n - 0.5, "ygap": 2, "showscale": False}
     heat |= {"colorscale": [[k / n, c] for i, c in enumerate(_STATES.values()) for k in (i, i + 1)]}
-    heat |= {"hoverinfo": "y" if axis.trace else "x+y"}
+    heat |= {"hoverinfo": "x+y"}
     special: Json = {"autorange": "reversed", "type": "category", "showgrid": False, "dtick": 1}
     return plots.figure(
         "When each marker was visible",
         look_for,
         [Panel("", (heat,), y=special)],
-        axis.layout,
+        plots.since(zero),
         keys={name or gravest: c for i, (name, c) in enumerate(_STATES.items()) if i in present},
         height=130 + max(22 * len(names), 90),
     )
@@ -438,76 +437,61 @@ def _clocks(inspection: Inspection) -> Iterator[_Part]:
     """Offset and drift of each device against the reference; the misfit over the lag, and the signals compared."""
     devices = {n: d for n, d in inspection.devices.items() if inspection.reference and n != inspection.reference}
     reference = DEVICES.get(inspection.reference, inspection.reference)
-    yield table(
-        ({"device": DEVICES.get(name, name), **_clock_cells(device)} for name, device in devices.items()),
-        marked=[device.clock is None for device in devices.values()],
-        note=f"Offset: {reference} time minus the device's time of the same instant.",
-    )
+    names = ("offset, s", "± 95 %, ms", "at, s", "drift, ppm", "95 % interval", "explains", "next best", "how")
+    records, figures = list[dict[str, str]](), list[_Part]()
     clocks = {n: d.clock for n, d in devices.items() if d.clock is not None}
-    for name, clock in clocks.items():
-        offset = devices[name].offset
-        yield from () if offset is None else (partial(clock_figure, name, _evidence(offset, clock)),)
-        yield partial(_overlays, inspection, name, devices[name], clock)
+    for name, device in devices.items():
+        cells, clock, offset = ["-"] * 7 + ["not known, see the findings"], device.clock, device.offset
+        if clock is not None:
+            half = float(np.diff(clock.interval_at(np.asarray(clock.at_s)), axis=0)[0]) / 2
+            cells[:3] = [f"{clock.offset_s:.6f}", f"{1e3 * half:.3f}", f"{clock.at_s:.1f}"]
+            cells[3] = f"{clock.drift_ppm:+.1f}" if clock.drift_observed else "not observable"
+            cells[4] = "{:+.1f} … {:+.1f}".format(*clock.drift_interval_ppm())
+            cells[7] = "stated"
+            if offset is not None:
+                cells[5:] = [f"{100 * offset.explained:.2f} %", f"{100 * offset.runner_up:.0f} %", "estimated"]
+                # an offset may count the other way than the clock's map
+                sign = 1.0 if abs(clock.offset_s - offset.value_s) <= abs(clock.offset_s + offset.value_s) else -1.0
+                there = replace(offset, value_s=clock.offset_s, lags_s=sign * offset.lags_s, std_s=half / 1.96)
+                figures.append(partial(clock_figure, name, there))
+            figures.append(partial(_overlays, inspection, name, device, clock))
+        records.append({"device": DEVICES.get(name, name), **dict(zip(names, cells, strict=True))})
+    note = f"Offset: {reference} time minus the device's time of the same instant."
+    yield table(records, marked=[d.clock is None for d in devices.values()], note=note)
+    yield from figures
     if clocks:
         yield partial(_drift_lines, clocks, inspection)
 
 
-def _clock_cells(device: Instrument) -> dict[str, str]:
-    clock, evidence = device.clock, device.offset
-    names = ("offset, s", "± 95 %, ms", "at, s", "drift, ppm", "95 % interval", "explains", "next best", "how")
-    cells = ["-"] * 7 + ["not known, see the findings"]
-    if clock is not None:
-        low, high = (float(x) for x in clock.interval_at(np.asarray(clock.at_s)))
-        cells[:3] = [f"{clock.offset_s:.6f}", f"{500 * (high - low):.3f}", f"{clock.at_s:.1f}"]
-        cells[3] = f"{clock.drift_ppm:+.1f}" if clock.drift_observed else "not observable"
-        cells[4] = "{:+.1f} … {:+.1f}".format(*clock.drift_interval_ppm())
-        cells[7] = "stated"
-        if evidence is not None:
-            cells[5:] = [f"{100 * evidence.explained:.2f} %", f"{100 * evidence.runner_up:.0f} %", "estimated"]
-    return dict(zip(names, cells, strict=True))
-
-
-class _Pair(NamedTuple):
-    """Two signals that are the same once the clocks are: the reference's, and the device's on the device's clock."""
-
-    names: tuple[str, str, str, str]
-    """Of the figure, the unit, the reference and the device."""
-    times_s: FloatArray
-    expected: FloatArray
-    device_s: FloatArray
-    measured: FloatArray
-
-
-def _evidence(offset: Offset, clock: ClockMap) -> Offset:
-    """How well the signals fit at other lags; an offset may count the other way than the clock's map."""
-    sign = 1.0 if abs(clock.offset_s - offset.value_s) <= abs(clock.offset_s + offset.value_s) else -1.0
-    low, high = clock.interval_at(np.asarray(clock.at_s))
-    std = float(high - low) / (2 * 1.96)
-    return replace(offset, value_s=clock.offset_s, lags_s=sign * offset.lags_s, std_s=std)
-
-
 def _overlays(inspection: Inspection, name: str, device: Instrument, clock: ClockMap) -> Iterator[Figure]:
-    """The signals as stored and aligned, over the whole recording and over the liveliest seconds."""
-    for pair in _pairs(inspection, name, device, clock):
-        times, aligned = pair.times_s, clock.to_reference(pair.device_s)
+    """The signals as stored and aligned, over the whole recording and over the seconds in which they change most."""
+    for title, unit, signals in _compared(inspection, name, device, clock):
+        (times, expected), (device_s, _) = signals.values()
+        aligned = clock.to_reference(device_s)
         shared = (times >= aligned[0]) & (times <= aligned[-1])
-        if shared.any():
-            ends = float(min(times[0], aligned[0])), float(max(times[-1], aligned[-1]))
-            start = _liveliest(times[shared], pair.expected[shared])
-            say = "Aligned, the curves should lie on each other from the first second to the last."
-            yield _overlaid(pair, aligned, ends, "", say)
-            zoom = start, min(start + _ZOOM_S, float(times[shared][-1]))
-            yield _overlaid(pair, aligned, zoom, ": the liveliest seconds", "Aligned, every peak should coincide.")
+        if not shared.any():
+            continue
+        t, travel = times[shared], np.cumsum(np.nan_to_num(np.abs(np.diff(expected[shared], prepend=0.0))))
+        starts = np.flatnonzero(t + _ZOOM_S <= t[-1])
+        gained = travel[np.searchsorted(t, t[starts] + _ZOOM_S)] - travel[starts]
+        start = float(t[starts[gained.argmax()] if len(starts) else 0])
+        whole = float(min(times[0], aligned[0])), float(max(times[-1], aligned[-1]))
+        say = "Aligned, the curves should lie on each other from the first second to the last."
+        yield _overlaid(title, unit, signals, aligned, whole, say)
+        zoom, say = (start, min(start + _ZOOM_S, float(t[-1]))), "Aligned, every peak should coincide."
+        yield _overlaid(f"{title}: the liveliest seconds", unit, signals, aligned, zoom, say)
 
 
-def _overlaid(pair: _Pair, aligned: FloatArray, span: tuple[float, float], part: str, say: str) -> Figure:
+def _overlaid(
+    title: str, unit: str, signals: _Signals, aligned: FloatArray, span: tuple[float, float], say: str
+) -> Figure:
     """Both signals in a span (s); as stored only where the device recorded something then by its clock."""
-    (first, last), zero, (title, unit, reference, name) = span, plots.zero_of(pair.times_s), pair.names
-    stored = ((pair.device_s >= first) & (pair.device_s <= last)).any()
-    panels: list[Panel] = []
-    for word, device_s in (("as stored", pair.device_s), ("aligned", aligned))[0 if stored else 1 :]:
+    (reference, (times, expected)), (name, (device_s, measured)) = signals.items()
+    (first, last), zero, panels = span, plots.zero_of(times), list[Panel]()
+    stored = ((device_s >= first) & (device_s <= last)).any()
+    for word, by_clock in (("as stored", device_s), ("aligned", aligned))[0 if stored else 1 :]:
         # a thin curve on a broad one: both show where they agree
-        both = (pair.times_s, pair.expected, reference, PALE, 4), (device_s, pair.measured, name, DARK, 1)
+        both = (times, expected, reference, PALE, 4), (by_clock, measured, name, DARK, 1)
         data = tuple(
             line(t[at] - zero, y[at], name, most=2000, mode="lines", line={"color": colour, "width": width})
             for t, y, name, colour, width in both
@@ -515,7 +499,7 @@ def _overlaid(pair: _Pair, aligned: FloatArray, span: tuple[float, float], part:
         )
         panels.append(Panel(f"{word}, {unit}", data))
     say += " As stored, each is drawn by the clock of its device." if stored else ""
-    return plots.figure(f"{title}{part}", say, panels, plots.since(zero) | {"range": [first - zero, last - zero]})
+    return plots.figure(title, say, panels, plots.since(zero) | {"range": [first - zero, last - zero]})
 
 
 def _drift_lines(clocks: Mapping[str, ClockMap], inspection: Inspection) -> Figure:
@@ -538,39 +522,35 @@ def _drift_lines(clocks: Mapping[str, ClockMap], inspection: Inspection) -> Figu
     )
 
 
-def _pairs(inspection: Inspection, name: str, device: Instrument, clock: ClockMap) -> list[_Pair]:
-    if name != "imu" or inspection.body is None:
-        return _loads(inspection, device, clock) if name == "wrench" else []
-    at, omega, _ = angular_velocity(inspection.body.poses)
-    even = device.even
-    gyroscope = without_lost(even.times_s, even.x[:, 3:6], even.lost)
-    # the angular speed is the same in every frame
-    speeds = [np.linalg.norm(window_mean(t, x, _HALF_S), axis=1) for t, x in ((at, omega), (even.times_s, gyroscope))]
-    names = ("Angular speed by markers and gyroscope", "rad/s", "markers", "gyroscope")
-    return [_Pair(names, at, speeds[0], even.times_s, speeds[1])]
-
-
-def _loads(inspection: Inspection, wrench: Instrument, clock: ClockMap) -> list[_Pair]:
-    """The strongest force and moment, and what a rigid body of the best-fitting mass would need for this motion."""
-    motion, cell_s = _reference_motion(inspection), wrench.even.times_s
+def _compared(
+    inspection: Inspection, name: str, device: Instrument, clock: ClockMap
+) -> Iterator[tuple[str, str, _Signals]]:
+    """Title, unit and signals: of an IMU the angular speed, which is the same in every frame; of a load cell the
+    strongest force and moment, and what a rigid body of the best-fitting mass would need for this motion.
+    """
+    body, even = inspection.body, device.even
+    if name == "imu" and body is not None:
+        at, omega, _ = angular_velocity(body.poses)
+        rates = {"markers": (at, omega), "gyroscope": (even.times_s, even.seen_x[:, 3:6])}
+        speeds = {n: (t, np.linalg.norm(window_mean(t, x, _HALF_S), axis=1)) for n, (t, x) in rates.items()}
+        yield "Angular speed by markers and gyroscope", "rad/s", speeds
+    motion = _reference_motion(inspection) if name == "wrench" else None
     if motion is None:
-        return []
+        return
     grid = np.arange(motion.times_s[0], motion.times_s[-1], 0.01)
-    features = _at(grid, motion.times_s, window_mean(motion.times_s, wrench_features(motion), _HALF_S))
-    load = window_mean(cell_s, without_lost(cell_s, wrench.even.x, wrench.even.lost), _HALF_S)
-    aligned = _at(clock.from_reference(grid), cell_s, load)
+    features, load = window_mean(motion.times_s, wrench_features(motion), _HALF_S), even.seen_x
+    load, there = window_mean(even.times_s, load, _HALF_S), clock.from_reference(grid)
+    features, aligned = interpolated(grid, motion.times_s, features), interpolated(there, even.times_s, load)
     use = np.isfinite(features).all(axis=1) & np.isfinite(aligned).all(axis=1)
+    use &= (there >= even.times_s[0]) & (there <= even.times_s[-1])
     if use.sum() < 10 * features.shape[1]:
-        return []
+        return
     x = np.column_stack([features, np.ones(len(features))])
     explained, spread = x @ least_squares(x[use], aligned[use]), aligned[use].std(axis=0)
-    pairs: list[_Pair] = []
     for word, unit, first in (("Force", "N", 0), ("Moment", "N m", 3)):
         k = first + int(spread[first : first + 3].argmax())
-        title = f"{word} {wrench.channels[k]} and what the motion explains of it"
-        names = (title, unit, "explained by the motion", "load cell")
-        pairs.append(_Pair(names, grid, explained[:, k], cell_s, load[:, k]))
-    return pairs
+        both = {"explained by the motion": (grid, explained[:, k]), "load cell": (even.times_s, load[:, k])}
+        yield f"{word} {device.channels[k]} and what the motion explains of it", unit, both
 
 
 def _reference_motion(inspection: Inspection) -> Motion | None:
@@ -583,19 +563,6 @@ def _reference_motion(inspection: Inspection) -> Motion | None:
         return None if inspection.body is None else pose_motion(inspection.body.poses, gravity=(0, 0, -9.80665)).motion
     except DataProblem:  # a stated clock needs no derivatives
         return None
-
-
-def _liveliest(t: FloatArray, y: FloatArray) -> float:
-    """Start of the seconds in which the signal changes most."""
-    travel = np.cumsum(np.nan_to_num(np.abs(np.diff(y, prepend=y[:1]))))
-    starts = np.flatnonzero(t + _ZOOM_S <= t[-1])
-    gained = travel[np.searchsorted(t, t[starts] + _ZOOM_S)] - travel[starts]
-    return float(t[starts[gained.argmax()] if len(starts) else 0])
-
-
-def _at(at_s: FloatArray, times_s: FloatArray, x: FloatArray) -> FloatArray:
-    """(samples, channels) at other times, linearly; NaN outside and beside NaN."""
-    return np.array([np.interp(at_s, times_s, column, left=np.nan, right=np.nan) for column in x.T], dtype=float).T
 
 
 # --- vertical, placement, motion --------------------------------------------------------------------------------------
@@ -649,7 +616,7 @@ def _derivatives(motion: CapturedMotion) -> Iterator[_Part]:
         yield partial(_window_errors, derived.bandwidth, 1e3 * derived.window_s)
     m = motion.motion
     yield partial(
-        _rows_over_time,
+        plots.over_time,
         f"Motion of the {motion.frame}",
         f"In the axes of the {motion.frame}: no spikes, no steps, and at rest a - g of about 9.8 m/s² upwards.",
         m.times_s,
@@ -717,12 +684,12 @@ def _hinge(motion: CapturedMotion) -> Iterator[_Part]:
     yield Table(("hinge", ""), tuple((name, text) for name, text in rows.items() if text))
     if turned is not None:
         yield partial(
-            _rows_over_time,
+            plots.over_time,
             "Angle, and motion off the hinge",
             "The lower rows should stay near zero at every angle; what follows the angle there is a wrong axis or a "
             "hinge that gives way.",
             turned.times_s,
-            {"angle, deg": np.degrees(turned.angle_rad)[:, None], "tilt off the axis, deg": np.degrees(turned.tilt_rad)}
+            {"angle, deg": np.degrees(turned.angle_rad), "tilt off the axis, deg": np.degrees(turned.tilt_rad)}
             | {"slide off the axis, mm": 1e3 * turned.slide_m},
         )
 
@@ -742,24 +709,14 @@ def _wheel(rolls: RollingMotion | None) -> Iterator[_Part]:
     )
     yield table(rows, ("wheel", "median", "2.5 %", "97.5 %"))
     yield partial(
-        _rows_over_time,
+        plots.over_time,
         "Wheel on the floor",
         "The height should be the wheel's radius and not change: waves mean a tilted capture frame or markers beside "
         "the axle, steps mean that the wheel was lifted.",
         rolls.times_s,
-        {"axle height, mm": height[:, None], "heading, deg": heading[:, None]}
-        | {"pitch, camber, deg": np.column_stack([pitch, camber])},
-        ("pitch", "camber"),
+        {"axle height, mm": height, "heading, deg": heading}
+        | {"pitch, camber, deg": {"pitch": pitch, "camber": camber}},
     )
-
-
-def _rows_over_time(
-    title: str, look_for: str, times_s: FloatArray, rows: Mapping[str, FloatArray], names: Sequence[str] = "xyz"
-) -> Figure | None:
-    """Rows of (samples, k) signals over time. None where the first is not known."""
-    signals = {word: {name: y[:, i] for i, name in enumerate(names[: y.shape[1]])} for word, y in rows.items()}
-    known = np.isfinite(next(iter(rows.values()))).any()
-    return plots.over_time(title, look_for, times_s, signals) if known else None
 
 
 def _percent(share: float) -> str:

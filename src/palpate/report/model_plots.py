@@ -16,7 +16,7 @@ from palpate.experiment.stage.view import CoordinateSeries, View
 from palpate.mechanisms.mechanism import Row
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, rms, runs, segment_mask
-from palpate.physics.functions import ARRAYS, Scalar
+from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import Kinematics
 from palpate.report import plots
 from palpate.report.page import Figure, Json
@@ -110,11 +110,12 @@ def over_time(view: View, segment: str) -> tuple[Figure, ...]:
             forces.append(Panel(f"{_kind(row)} {label}" if len(rows) == 1 else label, both))
             title = f"|residual|, {row.unit}" if len(rows) == 1 else label
             errors.append(Panel(title, (line(t, left, "absolute residual", RESIDUAL),), (mark,)))
-        grey = _bands(t, ~known[inside])
-        if len(errors) == 1:
-            figures.append(_lettered(name, _CLOSE, [*motion, *forces, *errors], zero, grey))
-        else:
-            figures.append(_lettered(name, _CLOSE, [*motion, *forces], zero, grey))
+        # what is not compared, where that is long enough to show
+        spans_s = [(float(t[b - 1] - t[a]), float(t[a]), float(t[b - 1])) for a, b in runs(~known[inside])]
+        long = [span for span in sorted(spans_s)[-_MOST_BANDS:] if span[0] > float(t[-1] - t[0]) / 500]
+        grey, alone = [plots.band(a, b, "#bbbbbb", 0.35) for _, a, b in long], len(errors) == 1
+        figures.append(_lettered(name, _CLOSE, [*motion, *forces, *(errors if alone else ())], zero, grey))
+        if not alone:
             figures.append(_lettered(f"{name}: absolute residual", _NOISE, errors, zero, grey))
     return tuple(figures)
 
@@ -159,13 +160,6 @@ def _groups(spans: Sequence[tuple[float, float]]) -> list[list[tuple[float, floa
         dense = sum(b - a for a, b in together) >= _DENSE * (span[1] - together[0][0])
         groups += [together] if dense else [together[:-1], [span]]
     return groups
-
-
-def _bands(t: FloatArray, mask: BoolArray) -> list[Mark]:
-    """Stretches that are long enough to show, shaded."""
-    shortest = float(t[-1] - t[0]) / 500
-    spans = [(float(t[b - 1] - t[a]), float(t[a]), float(t[b - 1])) for a, b in runs(mask)]
-    return [plots.band(a, b, "#bbbbbb", 0.35) for long, a, b in sorted(spans)[-_MOST_BANDS:] if long > shortest]
 
 
 # --- shapes -----------------------------------------------------------------------------------------------------------
@@ -268,20 +262,12 @@ class Border(NamedTuple):
     """It was estimated, and the data do not show it."""
 
 
-def force_of(model: Model, position: FloatArray, speed: float, which: Sequence[bool]) -> FloatArray:
-    """What some of the elements ask of a person at this speed: the first row of Y p, N m or N, (samples,)."""
-    columns: list[list[Scalar]] = model.columns(_moving(model, position, speed), ARRAYS)
-    use = [take for e, take in zip(model.elements, which, strict=True) for _ in e.parameters]
-    parts = (c[0] * v for c, v, take in zip(columns, model.p.tolist(), use, strict=True) if take)
-    return sum(parts, np.zeros_like(position))
-
-
-def holding_force(model: Model, position: FloatArray) -> FloatArray:
-    """What a person must do to hold the object, without friction: N m or N, (samples,).
+def force_of(model: Model, position: FloatArray, speed: float = 0.0) -> FloatArray:
+    """What it takes to move an object at this speed, or to hold it without friction: N m or N, (samples,).
 
     At speed zero a damper does nothing, and sign(0) takes dry friction out.
     """
-    return force_of(model, position, 0.0, [True] * len(model.elements))
+    return np.zeros_like(position) + model.wrench(_moving(model, position, speed), ARRAYS)[0]
 
 
 def dry_force(model: Model, position: FloatArray, speed: FloatArray | float = 0.0) -> FloatArray:
@@ -292,9 +278,8 @@ def dry_force(model: Model, position: FloatArray, speed: FloatArray | float = 0.
 
 def damping(model: Model, position: FloatArray, speed: float) -> FloatArray:
     """d force / d speed of what only takes energy out, but dry friction, at this speed (rad/s, m/s): (samples,)."""
-    damps = [e.dissipates and not e.dry for e in model.elements]
-    faster, slower = (force_of(model, position, speed + h, damps) for h in (_STEP, -_STEP))
-    return (faster - slower) / (2 * _STEP)
+    damps = model.only(tuple(e for e in model.elements if e.dissipates and not e.dry))
+    return (force_of(damps, position, speed + _STEP) - force_of(damps, position, speed - _STEP)) / (2 * _STEP)
 
 
 def _moving(model: Model, position: FloatArray, speed: FloatArray | float) -> Kinematics:
@@ -325,7 +310,7 @@ def holding(view: View) -> Figure | None:
     if positions is None or main is None:
         return None
     row, shown = view.model.mechanism.rows[0], shown_in(main.unit)
-    middle, dry = holding_force(view.model, positions), dry_force(view.model, positions)
+    middle, dry = force_of(view.model, positions), dry_force(view.model, positions)
     x = shown.factor * positions
     data: list[Json] = []
     if (dry > 0).any():
@@ -380,7 +365,7 @@ def _slow(view: View, main: CoordinateSeries, known: BoolArray, extent: float) -
     """
     at = np.flatnonzero(known & view.used & ~view.resting & (np.abs(main.speed) < SLOW))
     x, v = main.position[at], main.speed[at]
-    other = view.estimate[at, 0] - holding_force(view.model, x) - np.sign(v) * dry_force(view.model, x, v)
+    other = view.estimate[at, 0] - force_of(view.model, x) - np.sign(v) * dry_force(view.model, x, v)
     little = np.abs(other) < _STATIC_SHARE * extent
     return at[little], (view.reference[at, 0] - other)[little]
 

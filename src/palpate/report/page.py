@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module, resources
 from importlib.metadata import version
 from pathlib import Path
@@ -128,13 +129,9 @@ def table(
     if not headings and rows:
         headings, rows = [h for h, _ in rows[0]], tuple(tuple(cell for _, cell in row) for row in rows)
     filled = [[row[i] for row in rows if row[i] not in ("-", "")] for i in range(len(headings))]
-    words = tuple(i for i, col in enumerate(filled) if not i or 2 * sum(map(_is_number, col)) < len(col))
+    words = tuple(i for i, col in enumerate(filled) if not i or 2 * sum(map(bool, map(_NUMBER, col))) < len(col))
     hidden, marks = tuple(map(headings.index, wide)), tuple(i for i, mark in enumerate(marked) if mark)
     return Table(tuple(headings), rows, title, words, marks, note, wide=hidden, explained=explained)
-
-
-def _is_number(cell: str) -> bool:
-    return re.fullmatch(r"[<±+-]? ?[\d.]+(e[+-]?\d+)?( %)?( […±] [+-]?[\d.]+| \(.* %\))?", cell) is not None
 
 
 def section(title: str, *blocks: Block | None) -> Section:
@@ -148,6 +145,7 @@ def fold(summary: str, *blocks: Block | None) -> Folded | None:
     return Folded(summary, inside) if inside else None
 
 
+_NUMBER = re.compile(r"[<±+-]? ?[\d.]+(e[+-]?\d+)?( %)?( […±] [+-]?[\d.]+| \(.* %\))?").fullmatch
 _STYLES = {
     **{"identified": "green", "uncertain": "yellow", "prior-dominated": "yellow", "fixed": "dim"},
     **{"not-identifiable": "red", "passed": "green", "failed": "red"},
@@ -189,7 +187,7 @@ def page_html(title: str, sections: Sequence[Section], *, subtitle: str = "") ->
         subtitle=subtitle,
         sections=shown,
         places=places,
-        anchor=_anchor,
+        anchor=partial(re.compile(r"\W").sub, "-"),
         kind_of=lambda block: type(block).__name__,  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
         id_of=id,
         in_sight=_IN_SIGHT,
@@ -226,7 +224,3 @@ def _script(figures: Sequence[Figure], places: dict[int, str]) -> str:
         f"<script>window.PlotlyConfig={{MathJaxConfig:'local'}};</script>\n<script>{library}</script>\n"
         f"<script>const figures={text};\n{_file('page.js')}</script>"
     )
-
-
-def _anchor(title: str) -> str:
-    return "".join(c if c.isalnum() else "-" for c in title.lower())

@@ -150,19 +150,6 @@ def _stroke(colour: int | str, width: float, dash: str = "solid") -> Json:
 # --- axes -------------------------------------------------------------------------------------------------------------
 
 
-class TimeAxis(NamedTuple):
-    """What stands on the horizontal axis: seconds, or frames where a file holds only pieces of a recording."""
-
-    x: FloatArray
-    layout: Json
-    trace: Json
-    """What every trace above it needs."""
-
-    def line(self, y: FloatArray, name: str, colour: int | str = 0, most: int = 2500, **more: Any) -> Json:
-        """A thinned curve above it."""
-        return line(self.x, y, name, colour, most=most, **self.trace, **more)
-
-
 def zero_of(times_s: FloatArray) -> float:
     """What to subtract from times that count from 1970, so that a person can read them; 0 for others."""
     start = float(times_s[0]) if len(times_s) else 0.0
@@ -177,25 +164,6 @@ def x_title(text: str) -> Json:
 def since(zero: float, title: str = "time, s") -> Json:
     """The title of an axis of times from which `zero` (s) was subtracted."""
     return x_title(f"{title} since {zero:.0f} s" if zero else title)
-
-
-def time_axis(times_s: FloatArray, title: str = "time, s") -> TimeAxis:
-    """Seconds, unless most of the time between the first and the last sample is missing."""
-    n = len(times_s)
-    steps = np.diff(times_s)
-    step = float(np.median(steps)) if len(steps) else 1.0
-    if n < 2 or n * step > 0.5 * float(times_s[-1] - times_s[0]):
-        zero = zero_of(times_s)
-        return TimeAxis(times_s - zero, since(zero, title), {})
-    later = steps > 1.5 * step
-    # frames that follow each other are one apart, others two: lines break there
-    x = 1.0 + np.concatenate([[0.0], np.cumsum(1.0 + later)])
-    starts = np.concatenate([[0], np.flatnonzero(later) + 1])
-    starts = starts[:: max(1, len(starts) // 12)]
-    labels = [f"{i + 1}<br>{times_s[i]:.2f} s" for i in starts.tolist()]
-    ticks: Json = {"tickvals": x[starts].tolist(), "ticktext": labels}
-    heading = {"text": "frame in the file, and its time: most of the time between them is not in the file"}
-    return TimeAxis(x, {"title": heading, **ticks}, {"hoverinfo": "y+name"})
 
 
 def log_scale(low: float, high: float) -> Json:
@@ -330,19 +298,22 @@ def over_time(
     title: str,
     look_for: str,
     times_s: FloatArray,
-    rows: Mapping[str, Mapping[str, FloatArray]],
-    message: str = "",
-    *,
+    rows: Mapping[str, Mapping[str, FloatArray] | FloatArray],
     time: str = "time, s",
-    **more: Any,
-) -> Figure:
-    """Signals over time: a row for each title of a vertical axis, with its signals by name."""
-    axis = time_axis(times_s, time)
-    panels = [
-        Panel(word, tuple(axis.line(y, n, i if len(ys) > 1 else DARK) for i, (n, y) in enumerate(ys.items())))
-        for word, ys in rows.items()
-    ]
-    return figure(title, look_for, panels, axis.layout, message, **more)
+) -> Figure | None:
+    """Signals over time: a row for each title of a vertical axis, with its signals by name, or along x, y and z. None
+    where the first is not known.
+    """
+    zero, panels = zero_of(times_s), list[Panel]()
+    for word, ys in rows.items():
+        named = dict(zip("xyz", np.atleast_2d(ys.T), strict=False)) if isinstance(ys, np.ndarray) else ys
+        tints = range(len(named)) if len(named) > 1 else (DARK,)
+        each = zip(named.items(), tints, strict=True)
+        data = tuple(line(times_s - zero, y, n, tint, most=2500) for (n, y), tint in each)
+        if not panels and not any(np.isfinite(y).any() for y in named.values()):
+            return None
+        panels.append(Panel(word, data))
+    return figure(title, look_for, panels, since(zero, time))
 
 
 # --- space ------------------------------------------------------------------------------------------------------------

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from palpate.errors import MissingExtra
-from palpate.experiment.paper.choices import BODIES, PAPER
+from palpate.experiment.paper.choices import BODIES, HANDLES, PAPER, Printed
 from palpate.experiment.paper.published import BODY_HZ, Trace
-from palpate.experiment.paper.reproduce import Entry, Reproduction
-from palpate.experiment.paper.table import Line, choices_text, comparison, correction_text, outside, reproduction_data
+from palpate.experiment.paper.reproduce import REPRODUCTION_FORMAT, Entry, Reproduction
 from palpate.experiment.stage.view import View
 from palpate.files import write_text
 from palpate.report import plots
@@ -28,13 +29,18 @@ from palpate.report.tables import decimals
 SUBTITLE = "System Identification of Admittance Models for Large Real-World Objects (Baum, Luttmer, Minor)"
 _TORQUES = {"n_x": "τ_x", "n_y": "τ_y", "n_z": "τ_z"}
 _WAYS = {"published": "as published", "default": "default"}
+COLUMNS = (
+    *("experiment", "kind", "name", "unit", "paper", "truth", "published", "published_percent", "default"),
+    *("low95", "high95", "default_percent", "inside", "status"),
+)
+"""Of table.csv."""
 
 
 def write_reproduction(folder: Path, runs: Reproduction) -> tuple[list[Path], list[str]]:
     """Write everything; returns the paths, and what could not be written for want of a library."""
     texts = {
         "reproduction.json": json.dumps(reproduction_data(runs), indent=1, allow_nan=False) + "\n",
-        "table.csv": csv_text([row for entry in runs.entries.values() for row in _rows(entry)]),
+        "table.csv": csv_text([_row(entry, each) for entry in runs.entries.values() for each in comparison(entry)]),
         "table.tex": "\n".join(
             f"% {PAPER[e.name].title}\n{latex(table_of(e, runs))}" for e in runs.entries.values() if _identified(e)
         ),
@@ -103,12 +109,12 @@ def figure_of(entry: Entry) -> Figure | None:
         return None
     first = next(iter(traces.values()))
     t, series = first.times_s, first.series
-    if "angle" in series:
-        motion = {"door angle θ_d, deg": {"θ_d": np.degrees(series["angle"])}}
+    if len(series) == 1:
+        motion = {"door angle θ_d, deg": {"θ_d": np.degrees(next(iter(series.values())))}}
         torques = [_torque(traces, "n_z", "hinge torque")]
     else:
         angles = {n: np.degrees(series[n] - series[n][0] * (n == "yaw")) for n in ("pitch", "camber", "yaw")}
-        motion = {"contact, m": {n: series[n] for n in ("contact x", "contact y")}, "angles, deg": angles}
+        motion = {"contact, m": {f"contact {n}": series[n] for n in "xy"}, "angles, deg": angles}
         torques = [_torque(traces, row, word) for row, word in _TORQUES.items()]
     panels = [
         Panel(title, tuple(line(t, y, n, i) for i, (n, y) in enumerate(ys.items()))) for title, ys in motion.items()
@@ -141,13 +147,12 @@ def _default_trace(view: View) -> Trace:
     names = tuple(row.name for row in view.model.mechanism.rows)
     keep = [i for i, name in enumerate(names) if name in _TORQUES]
     reference, estimate = view.reference[at][:, keep], view.estimate[at][:, keep]
-    contact = {"x": "contact x", "y": "contact y"}
-    series = {contact.get(c.name, c.name): c.position[at] for c in view.coordinates}
+    series = {c.name: c.position[at] for c in view.coordinates}
     if view.main is not None:
-        angle = view.main.position[at]
         # nu tau_s of the identified spring, N m (paper, eq. y_door_scalar)
-        spring = -force_of(view.model, angle, 0.0, [e.stores for e in view.model.elements])[:, None]
-        series, reference, estimate = {"angle": angle}, reference + spring, estimate + spring
+        springs = view.model.only(tuple(e for e in view.model.elements if e.stores))
+        spring = force_of(springs, view.main.position[at])[:, None]
+        reference, estimate = reference - spring, estimate - spring
     return Trace(view.times_s[at] - start, series, tuple(names[i] for i in keep), reference, estimate)
 
 
@@ -164,6 +169,177 @@ def _torque(traces: Mapping[str, Trace], row: str, title: str) -> Panel:
 
 # --- the table --------------------------------------------------------------------------------------------------------
 
+Kind = Literal["parameter", "regression", "quality", "rms"]
+WAYS = ("published", "uncorrected", "default")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the comparison; numbers in the unit named."""
+
+    kind: Kind
+    name: str
+    unit: str
+    paper: Printed | None
+    published: float | None
+    default: float | None
+    ci95: tuple[float, float] | None = None
+    """Of the default."""
+    truth: float | None = None
+    """Of a simulated copy: then differences are against it."""
+    status: str = ""
+    fixed: bool = False
+    """Known beforehand, in both ways."""
+    simulated: bool = False
+    """Of a simulated copy, whose recordings are not the paper's: what has no truth is compared with nothing."""
+    uncorrected: float | None = None
+    """As published, but without the fixed wrench at the contact."""
+
+    @property
+    def against(self) -> float | None:
+        """What ours is compared with: the truth where it is known, on a real copy the paper; choices with nothing."""
+        if self.truth is not None:
+            return self.truth
+        if self.paper is None or self.simulated or self.kind == "regression":
+            return None
+        return self.paper.value
+
+    def percent(self, value: float | None) -> float | None:
+        """By how much a value differs from what it is compared with, percent."""
+        against = self.against
+        return None if value is None or not against else 100 * (value - against) / abs(against)
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether the default's interval holds what it is compared with; a printed number up to its rounding."""
+        if self.ci95 is None or self.against is None:
+            return None
+        slack = self.paper.rounding if self.truth is None and self.paper is not None else 0.0
+        return self.ci95[0] - slack <= self.against <= self.ci95[1] + slack
+
+    def data(self) -> dict[str, Any]:
+        """As in reproduction.json."""
+        return {
+            **{name: getattr(self, name) for name in ("kind", "name", "unit", "truth", "inside", "status")},
+            "paper": None if self.paper is None else self.paper.value,
+            "default_ci95": None if self.ci95 is None else list(self.ci95),
+            **{way: getattr(self, way) for way in WAYS},
+            **{f"{way}_percent": self.percent(getattr(self, way)) for way in WAYS},
+        }
+
+
+def comparison(entry: Entry) -> tuple[Line, ...]:
+    """All lines of one identification: parameters in the paper's order, then regression, then RMS errors."""
+    paper, truth, lines = PAPER[entry.name], entry.truth, list[Line]()
+    published: Mapping[str, Any] = {} if entry.published is None else entry.published.data
+    default: Mapping[str, Any] = {} if entry.default is None else entry.default.data
+    one, other = published.get("parameters", {}), default.get("parameters", {})
+
+    def add(*cells: Any, **more: Any) -> None:
+        lines.append(Line(*cells, simulated=truth is not None, **more))
+
+    biases = (name for name in (*one, *other) if name.startswith("bias_"))
+    for name in dict.fromkeys([*paper.parameters, *biases]):
+        a, b = one.get(name, {}), other.get(name, {})
+        ci, status, unit = b.get("ci95"), str(b.get("status", "")), str(a.get("unit") or b.get("unit") or "")
+        add(
+            *("parameter", name, unit, paper.parameters.get(name), a.get("value"), b.get("value")),
+            ci95=None if ci is None else (float(ci[0]), float(ci[1])),
+            truth=None if truth is None else truth.get(name),
+            status=status,
+            fixed=bool(a.get("fixed")) or status == "fixed",
+            uncorrected=published.get("without_correction", {}).get(name),
+        )
+    chosen, spans = default.get("provenance", {}).get("segments", {}), published.get("seconds", {})
+    errors, test = default.get("rms", {}).get("test", {}), chosen.get("test", [])
+    several = [s for s in default.get("rms_of_segments", []) if s["segment"] == "test"]
+    if several and entry.name not in HANDLES:  # the paper tests on the last of the wheelbarrow's
+        errors, test = several[-1]["rms"], [(several[-1]["from_s"], several[-1]["to_s"])]
+    train_s, test_s = (sum(b - a for a, b in s) if s else None for s in (chosen.get("train"), test))
+    add("regression", "train", "s", paper.train_s, spans.get("train"), train_s)
+    add("regression", "test", "s", paper.test_s, spans.get("test"), test_s)
+    if paper.damping is not None:
+        add("regression", "lambda", "-", paper.damping, published.get("damping"), default.get("damping"))
+    # of a joint fit it is of the spring's powers as well, which the paper's number does not hold
+    kappa = None if default.get("procedure") == "joint" else default.get("kappa_eff_paper")
+    add("quality", "kappa, as the paper", "-", paper.kappa, published.get("kappa_eff_paper"), kappa)
+    add("regression", "kappa_eff of palpate", "-", None, None, default.get("kappa_eff"))
+    if paper.marker_error_mm is not None:
+        error = None if entry.marker_error_m is None else 1e3 * entry.marker_error_m
+        add("quality", "marker error", "mm", paper.marker_error_mm, error, None)
+    for row, (value, percent) in paper.rms.items():
+        a, b = published.get("rms", {}).get("test", {}).get(row, {}), errors.get(row, {})
+        add("rms", f"RMS {row}", "N" if row.startswith("f") else "N m", value, a.get("value"), b.get("value"))
+        add("rms", f"RMS {row}, of range", "%", percent, a.get("percent_of_range"), b.get("percent_of_range"))
+    return tuple(lines)
+
+
+def correction_text(entry: Entry) -> str:
+    """What the authors' fixed wrench at the contact does; nothing where they have none."""
+    lines = [x for x in comparison(entry) if x.uncorrected is not None and x.uncorrected != x.published and not x.fixed]
+    if not lines:
+        return ""
+    wrench = f"as published: the fixed wrench {list(BODIES[entry.name].at_contact)} at the contact"
+    if entry.truth is None:
+        moved = ", ".join(f"{x.name} {x.uncorrected:.4g} ({x.published:.4g})" for x in lines)
+        return f"{wrench} is of the authors; without it (with it): {moved}"
+    known = [x for x in lines if x.against]
+    moved = ", ".join(f"{x.name} {x.percent(x.uncorrected):+.1f} % ({x.percent(x.published):+.1f} %)" for x in known)
+    return (
+        f"{wrench} corrects an error of the authors' laboratory that a simulated copy does not have, so that a part of "
+        f"the difference printed here is that wrench's own; without it (with it): {moved}"
+    )
+
+
+def reproduction_data(runs: Reproduction) -> dict[str, Any]:
+    """The content of reproduction.json."""
+    entries = {
+        name: {
+            "title": PAPER[name].title,
+            "table": [line.data() for line in comparison(e)],
+            "published": None if e.published is None else dict(e.published.data),
+            "default_verdict": None if e.default is None else e.default.data["verdict"],
+            "refused": dict(e.refused),
+            "notes": [*e.notes, *filter(None, [correction_text(e)])],
+        }
+        for name, e in runs.entries.items()
+    }
+    return {
+        "palpate_reproduction": REPRODUCTION_FORMAT,
+        "palpate": version("palpate"),
+        "modes": list(runs.modes),
+        "files": [{"told" if k == "remark" else k: v for k, v in asdict(file).items()} for file in runs.files],
+        "simulated": runs.simulated,
+        "experiments": entries,
+        "failures": list(runs.failures),
+    }
+
+
+def choices_text(name: str) -> tuple[tuple[str, str], ...]:
+    """The authors' choices of one identification, in words."""
+    if name in HANDLES:
+        choices = HANDLES[name]
+        first = choices.window.first
+        return (
+            ("clocks", f"load-cell sample {first['wrench']} and IMU sample {first['imu']} coincide"),
+            ("derivative", f"Savitzky-Golay, {choices.slope[0]} ms, order {choices.slope[1]}, of the angular rate"),
+            ("smoothing", f"Savitzky-Golay, {choices.smooth[0]} ms, order {choices.smooth[1]}, of the motion only"),
+            ("noise of the IMU", "left in"),
+        )
+    choices = BODIES[name]
+    lines = [
+        ("clocks", ", ".join(f"{n} {k}" for n, k in choices.window.first.items()) + " coincide, at 100 Hz"),
+        ("decimation", "every 10th sample of the load cell, without a filter before it"),
+        ("smoothing", f"Savitzky-Golay, {10 * choices.smooth[0]} ms, order {choices.smooth[1]}, of the motion only"),
+        ("handle", f"its weight alone is removed: {choices.handle_mass} kg at {choices.handle_com} m"),
+        ("preload", f"mean over samples {choices.still[0]} to {choices.still[1]}"),
+    ]
+    if any(choices.at_contact):
+        lines.append(("correction", f"a fixed wrench {list(choices.at_contact)} at the contact is added to the model"))
+    if choices.quasi_static is not None:
+        lines.append(("procedure", "two steps: the spring from slow samples, then the rest"))
+    return tuple(lines)
+
 
 def table_of(entry: Entry, runs: Reproduction, note: str = "") -> Table:
     """The paper's numbers beside ours; marked where an interval does not hold the number."""
@@ -172,7 +348,6 @@ def table_of(entry: Entry, runs: Reproduction, note: str = "") -> Table:
 
 
 def _cells(each: Line, runs: Reproduction) -> list[tuple[str, str]]:
-    simulated = any(e.truth is not None for e in runs.entries.values())
     # one decimal more than the paper prints, or so many that an interval shows to two digits
     digits = 3 if each.paper is None else len(each.paper.text.partition(".")[2]) + 1
     digits = digits if each.ci95 is None else max(digits, min(8, decimals(0.0, each.ci95)))
@@ -184,10 +359,10 @@ def _cells(each: Line, runs: Reproduction) -> list[tuple[str, str]]:
 
     def difference(percent: float | None) -> tuple[str, str]:
         text = "" if percent is None else f"{percent:+.2f} %" if abs(percent) < 100 else f"{percent:+.0f} %"
-        return "of truth" if simulated else "of paper", text
+        return "of truth" if runs.simulated else "of paper", text
 
     cells = [("quantity", each.name), ("unit", each.unit), ("paper", "-" if each.paper is None else each.paper.text)]
-    cells += [("truth", number(each.truth))] if simulated else []
+    cells += [("truth", number(each.truth))] if runs.simulated else []
     cells += [("as published", number(each.published)), difference(each.percent(each.published))]
     if "default" in runs.modes:
         ci = "-" if each.ci95 is None else f"{number(each.ci95[0])} … {number(each.ci95[1])}"
@@ -197,15 +372,12 @@ def _cells(each: Line, runs: Reproduction) -> list[tuple[str, str]]:
     return cells
 
 
-def _rows(entry: Entry) -> Iterator[dict[str, Any]]:
-    """The lines of the table, numbers as they are."""
-    for each in comparison(entry):
-        low, high = each.ci95 or (None, None)
-        row = {"experiment": entry.name, "kind": each.kind, "name": each.name, "unit": each.unit}
-        row |= {"paper": None if each.paper is None else each.paper.text, "truth": each.truth}
-        row |= {"published": each.published, "published_percent": each.percent(each.published), "default": each.default}
-        row |= {"low95": low, "high95": high, "default_percent": each.percent(each.default), "inside": each.inside}
-        yield row | {"status": each.status}
+def _row(entry: Entry, each: Line) -> dict[str, Any]:
+    """A line of the table, numbers as they are."""
+    low, high = each.ci95 or (None, None)
+    held = each.data() | {"experiment": entry.name, "low95": low, "high95": high}
+    held["paper"] = None if each.paper is None else each.paper.text
+    return {name: held[name] for name in COLUMNS}
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
@@ -251,7 +423,7 @@ def verdicts(runs: Reproduction) -> list[tuple[str, str]]:
             continue
         passed = entry.default.passed
         lines = [each for each in comparison(entry) if each.kind == "parameter" and each.inside is not None]
-        off = outside(entry)
+        off = [each for each in lines if not each.inside]
         whose = "truth" if entry.truth is not None else "paper's value"
         count = f"{len(lines) - len(off)} of {len(lines)} intervals"
         text = f"{title}: {'passed' if passed else 'failed'}; the {whose} is inside {count}"

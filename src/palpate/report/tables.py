@@ -5,7 +5,7 @@ Everything is made from the content of result.json and its like.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -82,7 +82,10 @@ def parameter_table(data: Data) -> Table:
         cells = {"parameter": name, "value": _number(e["value"], digits)}
         cells |= {"95 % interval": _interval(e["ci95"], digits), "unit": unit_text(e["unit"])}
         # the status beside the number: what is wide is scrolled, and this must be in sight
-        cells |= {"status": e["status"]} | {word: _half_width(e, k, digits) for word, k in kinds.items()}
+        cells["status"] = e["status"]
+        for word, k in kinds.items():
+            text = "-" if e.get(k) is None or e["value"] is None else f"{half_width(e, k):.{digits}f}"
+            cells[word] = text if text == "-" or float(text) else "0"
         cells["prior"] = _number(e["prior"], digits)
         cells |= {label: _number(values.get(name), digits) for label, values in data["references"].items()}
         cells["from data"] = f"{100 * e['information_from_data']:.1f} %" if e["status"] != "fixed" else "-"
@@ -105,13 +108,6 @@ def half_width(entry: Data, kind: str) -> float:
         return 1.96 * (entry.get(kind) or 0.0)
     others = sum(half_width(entry, k) ** 2 for k in PARTS if k != "noise")
     return max(0.0, (entry["ci95"][1] - entry["value"]) ** 2 - others) ** 0.5 if entry.get("noise") else 0.0
-
-
-def _half_width(entry: Data, kind: str, digits: int) -> str:
-    if entry.get(kind) is None or entry["value"] is None:
-        return "-"
-    text = f"{half_width(entry, kind):.{digits}f}"
-    return text if float(text) else "0"
 
 
 def shape_table(data: Data) -> Table:
@@ -251,47 +247,56 @@ def replay_words(replay: Data) -> str:
 
 
 def notes(data: Data) -> list[str]:
-    """What stands behind the numbers of a body, a line each: lambda, zeros, handles, feet, the wheel's friction."""
-    return [*_damping(data), *_systematic(data), *_zero(data), *_handles(data), *_feet(data), *_friction(data)]
-
-
-def _damping(data: Data) -> Iterator[str]:
-    """What half and twice the lambda do, to identified parameters where there are any."""
-    changes: Mapping[str, Mapping[str, float]] = data.get("damping_changes") or {}
-    names: Mapping[str, float] = next(iter(changes.values())) if changes else {}
-    shares = _shares(data, {n: max(abs(each[n]) for each in changes.values()) for n in names})
-    identified = {n: v for n, v in shares.items() if data["parameters"][n]["status"] == "identified"}
+    """What stands behind the numbers of a body, a line each: lambda, systematic errors, zeros, handles, feet, and the
+    wheel's friction.
+    """
+    changes, sources, zero, handles, rolling = (
+        data.get(key) or {} for key in ("damping_changes", "systematic", "zero", "handles", "mechanism")
+    )
+    lines: list[str] = []
+    twice: Data = changes.get("doubled") or {}
+    shares = _shares(data, {n: max(abs(each[n]) for each in changes.values()) for n in twice})
     if shares:
+        identified = {n: v for n, v in shares.items() if data["parameters"][n]["status"] == "identified"}
         worst = max(identified or shares, key=lambda n: shares[n])
         which = "identified parameters" if identified else "parameters, none of which is identified,"
         share = f"{shares[worst]:.2g} half widths of their interval ({worst})"
-        yield f"Half or twice the lambda moves {which} by up to {share}"
-
-
-def _systematic(data: Data) -> Iterator[str]:
-    """What each declared uncertainty does most to, beside the intervals."""
-    sources: Mapping[str, Mapping[str, float]] = data.get("systematic") or {}
-    moved = {s: _most_moved(data, {n: 1.96 * v for n, v in by.items()}, "± {:.2g}") for s, by in sources.items()}
-    each = [f"{source}: {words or 'nothing by a tenth of its interval'}" for source, words in moved.items()]
-    yield from [f"Systematic, most of all from {'; '.join(each)}"] if each else []
-
-
-def _zero(data: Data) -> Iterator[str]:
-    """Where the load cells' zeros come from, and what another source would change."""
-    zero: Mapping[str, Any] = data.get("zero") or {}
-    if not zero:
-        return
-    others = [
-        f"; if {_OTHERWISE[way]}: {_most_moved(data, changes) or 'no parameter moves by a tenth of its interval'}"
-        for way, changes in zero["change_if"].items()
-    ]
-    stated = " and a stated wrench at the contact" if "at_contact" in zero else ""
-    touched = "handles" if data.get("handles") else "object"
-    zeros = {"still": f"mean while nobody touched the {touched}", "estimated": "estimated with the other parameters"}
-    # without a still segment nothing was subtracted
-    known = zero["from"] != "still" or any(any(sensor.values()) for sensor in zero["sensors"].values())
-    what = "Zeros of the load cells" if data["clocks"] or data.get("handles") else "Zero of the measured force"
-    yield f"{what}: {zeros.get(zero['from'] if known else '', 'as recorded')}{stated}{''.join(others)}"
+        lines.append(f"Half or twice the lambda moves {which} by up to {share}")
+    if sources:
+        moved = {s: _most_moved(data, {n: 1.96 * v for n, v in by.items()}, "± {:.2g}") for s, by in sources.items()}
+        each = (f"{source}: {words or 'nothing by a tenth of its interval'}" for source, words in moved.items())
+        lines.append(f"Systematic, most of all from {'; '.join(each)}")
+    if zero:
+        others = (
+            f"; if {_OTHERWISE[way]}: {_most_moved(data, by) or 'no parameter moves by a tenth of its interval'}"
+            for way, by in zero["change_if"].items()
+        )
+        stated = " and a stated wrench at the contact" if "at_contact" in zero else ""
+        words = {"still": f"mean while nobody touched the {'handles' if handles else 'object'}"}
+        words["estimated"] = "estimated with the other parameters"
+        # without a still segment nothing was subtracted
+        known = zero["from"] != "still" or any(any(sensor.values()) for sensor in zero["sensors"].values())
+        what = "Zeros of the load cells" if data["clocks"] or handles else "Zero of the measured force"
+        lines.append(f"{what}: {words.get(zero['from'] if known else '', 'as recorded')}{stated}{''.join(others)}")
+    if handles:
+        each = [f"{h['phi']['m']:.4g} kg ({h['from']})" for h in handles.values()]
+        same = len(each) > 1 and len(set(each)) == 1
+        lines.append(f"Handle{'s' * (len(each) > 1)}: {f'{each[0]}, on both sensors' if same else ', '.join(each)}")
+    assumed: Mapping[str, float] = rolling.get("feet_assumed") or {}
+    if assumed:
+        what = [f"a stiffness of {v:.2g} N/m" for n, v in assumed.items() if n.endswith("_k")][:1]
+        what += [f"friction {v:g}" for n, v in assumed.items() if n.startswith("mu_")][:1]
+        feet = f"Feet: {len(rolling['feet_m'])}, from the markers"
+        lines.append(f"{feet}; how they press and rub is assumed: {', '.join(what)}")
+    friction: Data = rolling.get("resistance") or {"mu_r_at_most": None}
+    if friction["mu_r_at_most"] is not None:
+        text = f"{friction['element']} as rolling resistance alone, under the mean load of "
+        text += f"{friction['mean_load_N']:.0f} N, would be mu_r = {friction['mu_r_at_most']:.2g}"
+        if friction["ci95"] is not None:
+            half = (friction["ci95"][1] - friction["ci95"][0]) / 2
+            text += f"; from how friction follows the load, mu_r = {friction['mu_r']:.2g} ± {half:.1g}"
+        lines.append(text)
+    return lines
 
 
 def _shares(data: Data, changes: Mapping[str, float | None]) -> dict[str, float]:
@@ -305,37 +310,6 @@ def _most_moved(data: Data, changes: Mapping[str, float], text: str = "{:+.2g}")
     shares = _shares(data, changes)
     worst = sorted((n for n, share in shares.items() if share > _NOTHING), key=lambda n: -shares[n])[:_NAMED]
     return ", ".join(f"{n} {text.format(changes[n])} {data['parameters'][n]['unit']}" for n in worst)
-
-
-def _handles(data: Data) -> Iterator[str]:
-    handles: Mapping[str, Any] = data.get("handles") or {}
-    each = [f"{h['phi']['m']:.4g} kg ({h['from']})" for h in handles.values()]
-    if each:
-        same = len(each) > 1 and len(set(each)) == 1
-        yield f"Handle{'s' * (len(each) > 1)}: {f'{each[0]}, on both sensors' if same else ', '.join(each)}"
-
-
-def _feet(data: Data) -> Iterator[str]:
-    rolling: Mapping[str, Any] = data.get("mechanism") or {}
-    assumed: Mapping[str, float] = rolling.get("feet_assumed") or {}
-    if assumed:
-        what = [f"a stiffness of {v:.2g} N/m" for n, v in assumed.items() if n.endswith("_k")][:1]
-        what += [f"friction {v:g}" for n, v in assumed.items() if n.startswith("mu_")][:1]
-        yield f"Feet: {len(rolling['feet_m'])}, from the markers; how they press and rub is assumed: {', '.join(what)}"
-
-
-def _friction(data: Data) -> Iterator[str]:
-    """b_c as rolling resistance: at most, and as far as it follows the load."""
-    rolling: Data = data.get("mechanism") or {}
-    resistance: Data = rolling.get("resistance") or {}
-    if not resistance or resistance["mu_r_at_most"] is None:
-        return
-    text = f"{resistance['element']} as rolling resistance alone, under the mean load of "
-    text += f"{resistance['mean_load_N']:.0f} N, would be mu_r = {resistance['mu_r_at_most']:.2g}"
-    if resistance["ci95"] is not None:
-        half = (resistance["ci95"][1] - resistance["ci95"][0]) / 2
-        text += f"; from how friction follows the load, mu_r = {resistance['mu_r']:.2g} ± {half:.1g}"
-    yield text
 
 
 # --- several results --------------------------------------------------------------------------------------------------

@@ -115,7 +115,18 @@ def read_experiment(source: str | Path, *, data: str | Path | None = None) -> Ex
         raise UnknownName("experiment file or shipped experiment", str(source), shipped)
     tree, lines = parse(path)
     experiment = Experiment(path, path.parent if data is None else Path(data), cast("Any", None), lines)
-    experiment = replace(experiment, config=_validate(experiment, tree))
+    stage = tree.get("stage", "handle")
+    if stage not in ROOTS:
+        raise experiment.problem("stage", unknown_name("stage", str(stage), ROOTS))
+    try:
+        experiment = replace(experiment, config=ROOTS[stage].model_validate(tree))
+    except ValidationError as error:
+        raise _most_telling(experiment, ROOTS[stage], tree, error) from None
+    for place in lines:
+        if _at(tree, place) is None:  # an unfinished line, not a wish for the default
+            wanted = remedy(ROOTS[stage], place)
+            complete = "remove the key, or complete it" + (f"; {wanted}" if wanted else "")
+            raise experiment.problem(place, "this key has no value", complete)
     _check(experiment)
     return experiment
 
@@ -163,22 +174,6 @@ def check_reference_names(experiment: Experiment[ExperimentPart], known: Iterabl
 def _reference_key(experiment: Experiment[Any], i: int) -> str:
     """Where the i-th reference stands: a single one needs no list."""
     return f"reference.{i}" if ("reference", str(i)) in experiment.lines else "reference"
-
-
-def _validate(experiment: Experiment[Any], tree: dict[str, Any]) -> ExperimentPart | MotionPart:
-    stage = tree.get("stage", "handle")
-    if stage not in ROOTS:
-        raise experiment.problem("stage", unknown_name("stage", str(stage), ROOTS))
-    try:
-        config = ROOTS[stage].model_validate(tree)
-    except ValidationError as error:
-        raise _most_telling(experiment, ROOTS[stage], tree, error) from None
-    for place in experiment.lines:
-        if _at(tree, place) is None:  # an unfinished line, not a wish for the default
-            wanted = remedy(ROOTS[stage], place)
-            complete = "remove the key, or complete it" + (f"; {wanted}" if wanted else "")
-            raise experiment.problem(place, "this key has no value", complete)
-    return config
 
 
 def recordings_of(experiment: Experiment[Any]) -> dict[str, RecordingPart]:
@@ -407,20 +402,17 @@ def parse(path: Path) -> tuple[dict[str, Any], dict[Place, int]]:
     try:
         tree = YAML(typ="rt").load(text)
     except (YAMLError, ValueError) as error:
-        raise _problem(path, error) from None
+        mark = getattr(error, "problem_mark", None)
+        line = None if mark is None else int(mark.line) + 1
+        problem = str(getattr(error, "problem", None) or error or "not valid YAML").split("\n")[0]
+        cure = "check indentation, brackets and quotes"
+        if twice := re.match(r'found duplicate key "(.*?)" with value', problem):
+            problem, cure = f"the key {twice[1]!r} appears twice", "remove one of them"
+        raise FileProblem(path, problem, line=line, remedy=cure) from None
     if not isinstance(tree, dict):
         raise FileProblem(path, "an experiment file consists of keys and values, such as 'object: handle'")
     lines: dict[Place, int] = {}
     return _plain(tree, (), lines), lines  # pyright: ignore[reportUnknownArgumentType]
-
-
-def _problem(path: Path, error: Exception) -> FileProblem:
-    mark = getattr(error, "problem_mark", None)
-    line = None if mark is None else int(mark.line) + 1
-    problem = str(getattr(error, "problem", None) or error or "not valid YAML").split("\n")[0]
-    if twice := re.match(r'found duplicate key "(.*?)" with value', problem):
-        return FileProblem(path, f"the key {twice[1]!r} appears twice", line=line, remedy="remove one of them")
-    return FileProblem(path, problem, line=line, remedy="check indentation, brackets and quotes")
 
 
 def _plain(node: Any, at: Place, lines: dict[Place, int]) -> Any:
@@ -608,7 +600,12 @@ def object_model(experiment: Experiment[Any]) -> Model:
             if model.parameters[name].map == "positive" and value < 0:
                 wrong = f"{value:g} {model.parameters[name].unit} is not possible: it must not be negative"
                 raise experiment.problem(f"{key}.{name}", wrong)
-    _check_lengths(experiment, model)
+    # links as long as houses: only their ratios count in the balance, so nothing else would show it
+    lengths = () if model.mechanism.linkage is None else model.mechanism.linkage.lengths
+    if any(not SHORTEST_M <= length <= LONGEST_M for length in lengths):
+        stated = ", ".join(f"{length:g}" for length in lengths)
+        wrong = f"links of {stated} m do not belong to an object that people move by hand"
+        raise experiment.problem("mechanism.linkage.lengths", wrong, "write the unit, such as 286 mm or 11.25 in")
     return model
 
 
@@ -632,16 +629,6 @@ def option_units(part: Mapping[str, Any], coordinates: Mapping[str, str] | None 
 def _built(experiment: Experiment[Any], key: str, name: str, mechanism: Options, elements: list[Options]) -> Model:
     with experiment.at(key):
         return Model.from_dict({"name": name, "mechanism": mechanism, "elements": elements})
-
-
-def _check_lengths(experiment: Experiment[Any], model: Model) -> None:
-    """Refuse links as long as houses: only their ratios count in the balance, so nothing else would show it."""
-    linkage = model.mechanism.linkage
-    lengths = () if linkage is None else linkage.lengths
-    if any(not SHORTEST_M <= length <= LONGEST_M for length in lengths):
-        stated = ", ".join(f"{length:g}" for length in lengths)
-        wrong = f"links of {stated} m do not belong to an object that people move by hand"
-        raise experiment.problem("mechanism.linkage.lengths", wrong, "write the unit, such as 286 mm or 11.25 in")
 
 
 def _merged(base: Options, given: Options) -> Options:

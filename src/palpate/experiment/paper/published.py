@@ -14,8 +14,7 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment, object_model, wrench_channels
-from palpate.experiment.file.schema import SensorMarkersPart
-from palpate.experiment.paper.choices import BODIES, HANDLES, PAPER, Choices, Span, Window
+from palpate.experiment.paper.choices import CHOICES, HANDLES, PAPER, Choices, Span, Window
 from palpate.experiment.stage.capture import roles_of
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
 from palpate.experiment.stage.inputs import Belief, Filtering, ImuMotion, Inputs, Sensor, from_contact, prior_of
@@ -49,7 +48,7 @@ class Trace:
     times_s: FloatArray
     """From the segment's first sample on."""
     series: Mapping[str, FloatArray]
-    """Name -> m or rad: door angle; contact x, contact y, pitch, camber, yaw."""
+    """Position of the mechanism's state -> m or rad."""
     rows: tuple[str, ...]
     reference: FloatArray
     """N m."""
@@ -61,16 +60,15 @@ class PublishedFit:
     """One identification with the authors' choices; `data` in the words of result.json, as far as they apply."""
 
     data: Mapping[str, Any]
-    trace: Trace | None
-    solution: Solution
+    trace: Trace | None = None
 
 
 def fit_published(name: str, experiment: Experiment[Any], tell: Tell) -> PublishedFit:
-    """One of the four, by the name of its shipped experiment file."""
+    """One of the four, by its shipped file's name; the drawing is damped in theta with the Table's lambda."""
     tell("reading")
-    if name in HANDLES:
-        return _handle(HANDLES[name], experiment, published_prior(name, experiment), tell)
-    return _body(BODIES[name], experiment, published_prior(name, experiment), tell)
+    prior, damping = prior_of(experiment), PAPER[name].damping
+    stated = None if prior is None or damping is None else replace(prior, damping=damping.value, form="theta")
+    return (_handle if name in HANDLES else _body)(CHOICES[name], experiment, stated, tell)
 
 
 def _handle(choices: Choices, experiment: Experiment[Any], prior: Prior | None, tell: Tell) -> PublishedFit:
@@ -88,7 +86,7 @@ def _handle(choices: Choices, experiment: Experiment[Any], prior: Prior | None, 
     inputs = imu_inputs(object_model(experiment), config.sensor, wrench, mounted, filtering, Belief(prior))
     segments = _segments(choices, HANDLE_HZ)
     fit = _fitted(inputs.on_clock(None), segments, tell)
-    return PublishedFit(published_data(experiment, fit, segments), None, fit.solution)
+    return PublishedFit(published_data(experiment, fit, segments))
 
 
 def _body(choices: Choices, experiment: Experiment[Any], prior: Prior | None, tell: Tell) -> PublishedFit:
@@ -102,10 +100,12 @@ def _body(choices: Choices, experiment: Experiment[Any], prior: Prior | None, te
     poses = body.poses.attached(T_cloud_body)
     wrench = _cleaned_wrench(experiment, choices, cloud, body.poses, T_cloud_body)
     if model.mechanism.wheel is None:
-        series = {"angle": door_angle(poses.rotation)}
-        q = series["angle"][:, None]
+        # turn of x about z since the first sample seen, both as they were then
+        first = poses.rotation[np.flatnonzero(poses.seen)[0]]
+        x = poses.rotation[:, :, 0]
+        q = np.arctan2(x @ first[:, 1], x @ first[:, 0])[:, None]
     else:
-        series, fixed = barrow_angles(poses), from_contact(poses, poses.position[:, 2:], np.array(choices.at_contact))
+        fixed = from_contact(poses, poses.position[:, 2:], np.array(choices.at_contact))
         model = model.with_wheel(config.markers.axle.radius)
         options: dict[str, Any] = {f.name: getattr(model.mechanism, f.name) for f in fields(model.mechanism)}
         options["wheel_speed"] = "published"
@@ -132,8 +132,8 @@ def _body(choices: Choices, experiment: Experiment[Any], prior: Prior | None, te
     shown = fit.prediction.inside(segments["test"])
     y, f = sides(fit, segments["test"], known)
     times, rows = fit.prediction.times_s[shown] - segments["test"][0][0], tuple(r.name for r in model.mechanism.rows)
-    trace = Trace(times, {n: v[shown] for n, v in series.items()}, rows, y, f)
-    return PublishedFit(data, trace, fit.solution)
+    trace = Trace(times, dict(zip(model.mechanism.state, q[shown].T, strict=False)), rows, y, f)
+    return PublishedFit(data, trace)
 
 
 def _even(x: FloatArray, rate: float) -> Even:
@@ -167,7 +167,11 @@ def _cleaned_wrench(
     for key, markers in (("wrench", config.markers.sensor), ("wrench_2", config.markers.sensor_2)):
         if markers is None:
             continue
-        T_cloud_sensor = _sensor_in_cloud(cloud, markers)
+        # as by `sensor_frame`, but with the machined offset as printed (FORMATS, Sensor frame)
+        p1, p2, p3 = cloud.select(markers.markers).points
+        machined = transform(np.array(markers.offset.rotation), np.array(markers.offset.translation))
+        z = np.cross(p1 - p2, p3 - p2)
+        T_cloud_sensor = transform(axes_of(p3 - p2, z / np.linalg.norm(z)), p2) @ np.linalg.inv(machined)
         R_world_sensor = poses.rotation @ T_cloud_sensor[:3, :3]
         force = choices.handle_mass * (R_world_sensor.swapaxes(1, 2) @ np.array([0.0, 0.0, -config.gravity]))
         weight = np.hstack([force, np.cross(np.array(choices.handle_com), force)])
@@ -224,12 +228,6 @@ class PaperContact(Rolling):
         return replace(k, coordinates={**coordinates, HEIGHT: Coordinate(height, 0.0, 0.0, (0.0, 0.0, 0.0))})
 
 
-def published_prior(name: str, experiment: Experiment[Any]) -> Prior | None:
-    """The drawing, damped in theta with the Table's lambda."""
-    prior, damping = prior_of(experiment), PAPER[name].damping
-    return None if prior is None or damping is None else replace(prior, damping=damping.value, form="theta")
-
-
 def begun_at_prior(solution: Solution) -> Solution:
     """The same problem searched from the prior on, as the authors do: where the data contradict it, valleys differ.
 
@@ -272,30 +270,20 @@ def _span(samples: Span) -> slice:
     return slice(samples[0] - 1, samples[1])
 
 
-def door_angle(R_world_hinge: FloatArray) -> FloatArray:
-    """(samples,) rad: turn of x about z since the first sample seen, both as they were then; NaN: not seen."""
-    first = R_world_hinge[np.flatnonzero(np.isfinite(R_world_hinge[:, 0, 0]))[0]]
-    x = R_world_hinge[:, :, 0]
-    return np.asarray(np.arctan2(x @ first[:, 1], x @ first[:, 0]), dtype=float)
-
-
-def barrow_angles(poses: Poses) -> dict[str, FloatArray]:
-    """(samples,) each, as in the figure: contact (m); pitch and camber (asin of the z components of y_B and z_B)
-    and yaw (heading of x_C), rad.
-    """
-    R, r = poses.rotation, poses.position
-    yaw, seen = np.arctan2(-R[:, 0, 2], R[:, 1, 2]), poses.seen
-    yaw[seen] = np.unwrap(yaw[seen])
-    angles = {"pitch": np.arcsin(R[:, 2, 1]), "camber": np.arcsin(R[:, 2, 2]), "yaw": yaw}
-    return {"contact x": r[:, 0], "contact y": r[:, 1], **angles}
-
-
 def published_data(
     experiment: Experiment[Any], fit: Fit, spans: Mapping[str, Sequence[Segment]], known: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Parameters, RMS errors and condition number in the words of result.json; `known`: see `sides`."""
+    """Parameters, RMS errors with the share of the signal that is explained, and condition number, in the words of
+    result.json; `known`: see `sides`.
+    """
     config, solution = experiment.config, fit.solution
     spans = {kind: spans[kind] for kind in ("train", "test")}
+    errors: dict[str, dict[str, Any]] = {}
+    for kind, segments in spans.items():
+        y, f = sides(fit, segments, known)
+        explained = 1 - np.var(y - f, axis=0) / np.maximum(np.var(y, axis=0), 1e-300)
+        each = zip(fit.inputs.mechanism.rows, rms(y - f, 0), np.ptp(y, axis=0), explained.tolist(), strict=True)
+        errors[kind] = {row.name: rms_entry(row, size, reach, explained=e) for row, size, reach, e in each}
     return {
         "title": config.title,
         "stage": config.stage,
@@ -303,7 +291,7 @@ def published_data(
             e.name: {"value": e.value, "unit": e.unit, "fixed": e.status is Status.FIXED and e.name not in known}
             for e in solution.estimates
         },
-        "rms": {name: errors(fit, segments, known) for name, segments in spans.items()},
+        "rms": errors,
         "damping": solution.damping,
         "kappa_eff_paper": finite(solution.conditioning.kappa_eff_paper),
         "seconds": {name: sum(b - a for a, b in segments) for name, segments in spans.items()},
@@ -318,15 +306,6 @@ def sides(fit: Fit, segments: Sequence[Segment], known: Sequence[str] = ()) -> t
     before = np.array([name in known for name in fit.inputs.model.parameters])
     Y, p = rows[:, :, :-1], fit.p
     return rows[:, :, -1] - Y[:, :, before] @ p[before], np.asarray(Y[:, :, ~before] @ p[~before], dtype=float)
-
-
-def errors(fit: Fit, segments: Sequence[Segment], known: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
-    """By row: RMS error with its unit, percent of the signal's range, and the share of the signal that is explained."""
-    y, f = sides(fit, segments, known)
-    size, reach = rms(y - f, 0), np.ptp(y, axis=0)
-    explained = 1 - np.var(y - f, axis=0) / np.maximum(np.var(y, axis=0), 1e-300)
-    numbers = zip(fit.inputs.mechanism.rows, size, reach, explained.tolist(), strict=True)
-    return {row.name: rms_entry(row, v, s, explained=e) for row, v, s, e in numbers}
 
 
 def read_markers(experiment: Experiment[Any], key: str) -> Markers:
@@ -356,11 +335,3 @@ def aligned(experiment: Experiment[Any], choices: Choices, *, whole: bool = Fals
     cloud = Cloud(tuple(name for name, there in zip(markers.names, known, strict=True) if there), mean[known])
     on_body = [name for name in experiment.config.markers.body or cloud.names if name in cloud.names]
     return cloud, fit_body(markers, cloud.select(on_body))
-
-
-def _sensor_in_cloud(cloud: Cloud, part: SensorMarkersPart) -> FloatArray:
-    """T_cloud_sensor (4, 4) as by `sensor_frame`, but with the machined offset as printed (FORMATS, Sensor frame)."""
-    p1, p2, p3 = cloud.select(part.markers).points
-    machined = transform(np.array(part.offset.rotation), np.array(part.offset.translation))
-    z = np.cross(p1 - p2, p3 - p2)
-    return transform(axes_of(p3 - p2, z / np.linalg.norm(z)), p2) @ np.linalg.inv(machined)

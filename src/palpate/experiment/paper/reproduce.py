@@ -107,6 +107,11 @@ class Reproduction:
         return any(e.published is not None or e.default is not None for e in self.entries.values())
 
     @property
+    def simulated(self) -> bool:
+        """Whether the truth is known."""
+        return any(e.truth is not None for e in self.entries.values())
+
+    @property
     def failures(self) -> tuple[str, ...]:
         """What speaks against a result: files that are wrong, identifications that failed."""
         against = [f"{f.file}: {f.remark}" for f in self.wrong]
@@ -168,7 +173,16 @@ def experiment_of(
 
 def check_previous(out: Path) -> None:
     """Refuse to write over what this palpate cannot read: it may be somebody's only copy."""
-    held: dict[Path, Callable[[Path], Any]] = {out / "reproduction.json": _check_reproduction}
+
+    def read_reproduction(path: Path) -> None:
+        try:
+            version = json.loads(read_bytes(path))["palpate_reproduction"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise PalpateError(f"is damaged or not palpate's ({error!r})") from None
+        if version != REPRODUCTION_FORMAT:
+            raise PalpateError(f"has format {version}, this palpate writes format {REPRODUCTION_FORMAT}")
+
+    held: dict[Path, Callable[[Path], Any]] = {out / "reproduction.json": read_reproduction}
     held |= {out / name / "result.json": read_result for name in ORDER}
     held |= {out / name / "model.json": Model.load for name in ORDER}
     for path, read in held.items():
@@ -178,15 +192,6 @@ def check_previous(out: Path) -> None:
         except PalpateError as error:
             wrong = f"{error}; nothing was overwritten"
             raise FileProblem(path, wrong, remedy="choose another output folder") from None
-
-
-def _check_reproduction(path: Path) -> None:
-    try:
-        version = json.loads(read_bytes(path))["palpate_reproduction"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise PalpateError(f"is damaged or not palpate's ({error!r})") from None
-    if version != REPRODUCTION_FORMAT:
-        raise PalpateError(f"has format {version}, this palpate writes format {REPRODUCTION_FORMAT}")
 
 
 def _published(entry: Entry, copy: Path, files: tuple[FileState, ...], _: Mapping[str, Entry], tell: Tell) -> Entry:
