@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from palpate.elements import Coulomb, PolynomialSpring, Table, Viscous, WheelSpin
+from palpate.export import export_model
+from palpate.export.common import Export
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
 from palpate.physics.maps import LogCholesky
@@ -14,6 +19,15 @@ from palpate.twin.door import paper_door
 from palpate.twin.rolling import paper_barrow
 
 BARROW = paper_barrow()
+
+
+def _written(model: Model, out: Path, *, to: str, **options: Any) -> Export:
+    return export_model(model, to, out, even_if_failed=True, **options)
+
+
+export_c, export_fmu, export_mjcf, export_urdf, export_ros2_control = (
+    partial(_written, to=to) for to in ("c", "fmu", "mjcf", "urdf", "ros2-control")
+)
 
 
 def wide_phi(seed: int) -> np.ndarray:

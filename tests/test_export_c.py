@@ -15,9 +15,8 @@ import pytest
 from palpate.elements import Coulomb, EndStop, Foot, FootFriction, ScalarInertia, Stribeck, Viscous
 from palpate.errors import PalpateError
 from palpate.experiment.stage.result import DRIVEN_BY
-from palpate.export.c import _C, c_source, export_c
+from palpate.export.c import _C, c_source
 from palpate.export.common import template
-from palpate.export.fmu import export_fmu
 from palpate.mechanisms import Hinge, Rolling
 from palpate.model import Model, load_object
 from palpate.physics.functions import ARRAYS
@@ -25,6 +24,7 @@ from palpate.physics.inertia import phi_from_mass_properties
 from palpate.runtime import Stepper, StepStatus
 from palpate.runtime.pairing import wrench_words
 from tests.conftest import needs, needs_program
+from tests.exported_models import export_c, export_fmu
 from tests.generated import FUSED, Generated, generate
 from tests.test_energy import random_door
 

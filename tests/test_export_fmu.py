@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from palpate.export.c import compile_c
-from palpate.export.fmu import export_fmu
 from palpate.runtime import Stepper, StepStatus
 from tests.conftest import needs_program
+from tests.exported_models import export_fmu
 from tests.generated import STRICT
 from tests.test_export_c import SHIPPED, a_minute_at_the_door, closing_door, door_in_python, pushes, shipped
 

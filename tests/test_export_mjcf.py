@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from palpate.elements import Coulomb, EndStop, Foot, FootFriction, Hysteresis, ScalarInertia, Stribeck, WheelSpin
 from palpate.errors import FileProblem, PalpateError
-from palpate.export.mjcf import export_mjcf
 from palpate.mechanisms import Hinge
 from palpate.mechanisms.rolling import Rolling
 from palpate.model import Model, load_object
@@ -27,6 +26,7 @@ from tests.exported_models import (
     BARROW,
     SHIPPED,
     cabinet_door,
+    export_mjcf,
     hand_truck,
     handle,
     pendulum,

@@ -16,14 +16,14 @@ from ruamel.yaml import YAML
 from palpate.elements import Coulomb, PolynomialSpring, ScalarInertia, Viscous
 from palpate.errors import PalpateError
 from palpate.export.common import Export
-from palpate.export.ros2_control import default_positions, export_ros2_control
+from palpate.export.ros2_control import default_positions
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
 from palpate.physics.functions import ARRAYS
 from palpate.runtime import Stepper
 from palpate.runtime.stepper import feet_height
 from palpate.twin.door import paper_door
-from tests.exported_models import BARROW, SHIPPED, handle, planar, wheelbarrow
+from tests.exported_models import BARROW, SHIPPED, export_ros2_control, handle, planar, wheelbarrow
 from tests.test_export_c import standing_barrow
 
 DOCUMENTED: dict[str, Any] = {

@@ -16,9 +16,6 @@ from ruamel.yaml import YAML
 from palpate.elements import Coulomb, EndStop, PolynomialSpring, RigidBody, ScalarInertia, Viscous, ZoneDamper
 from palpate.errors import PalpateError
 from palpate.export import EXPORTERS, export_model
-from palpate.export.mjcf import export_mjcf
-from palpate.export.ros2_control import export_ros2_control
-from palpate.export.urdf import export_urdf
 from palpate.mechanisms import Mechanism, Row
 from palpate.mechanisms.mechanism import Joint, Matrix
 from palpate.model import Model
@@ -26,7 +23,7 @@ from palpate.physics.functions import FLOATS, Functions, Scalar
 from palpate.physics.motion import Coordinate, Kinematics, Motion, Triple
 from palpate.runtime import Stepper
 from tests.conftest import needs
-from tests.exported_models import BARROW
+from tests.exported_models import BARROW, export_mjcf, export_ros2_control, export_urdf
 from tests.generated import generate
 
 mujoco = needs("mujoco", "mujoco")

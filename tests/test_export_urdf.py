@@ -13,14 +13,23 @@ from hypothesis import strategies as st
 
 from palpate.elements import RigidBody, ScalarInertia
 from palpate.errors import PalpateError
-from palpate.export.urdf import export_urdf
 from palpate.mechanisms import Hinge
 from palpate.model import Model, load_object
 from palpate.physics.functions import FLOATS
 from palpate.physics.inertia import move_phi
 from palpate.twin.door import paper_door
 from tests.conftest import needs
-from tests.exported_models import BARROW, SHIPPED, hand_truck, handle, pendulum, planar, wheelbarrow, wide_phi
+from tests.exported_models import (
+    BARROW,
+    SHIPPED,
+    export_urdf,
+    hand_truck,
+    handle,
+    pendulum,
+    planar,
+    wheelbarrow,
+    wide_phi,
+)
 
 mujoco = needs("mujoco", "mujoco")
 pin = needs("pinocchio", "pinocchio")

@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from palpate.errors import PalpateError
-from palpate.export.common import NO_LIMIT, Export, filled, object_to_export, template
-from palpate.files import check_folder, write_text
+from palpate.export.common import NO_LIMIT, Files, filled, object_to_export, template
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.runtime import stepper
@@ -286,22 +285,16 @@ def c_number(x: float) -> str:
     return repr(float(x)) if math.isfinite(x) else "INFINITY" if x > 0 else "-INFINITY"
 
 
-def export_c(
-    model: Model, folder: str | Path, *, dt: float = 1e-3, wrench_limit: Sequence[float] | FloatArray | None = None
-) -> Export:
-    """Write `model.h` and `model.c`: the model with a fixed step `dt` (s), in C99 that needs nothing but math.h.
+def export_c(model: Model, *, dt: float = 1e-3, wrench_limit: Sequence[float] | FloatArray | None = None) -> Files:
+    """`model.h` and `model.c`: the model with a fixed step `dt` (s), in C99 that needs nothing but math.h.
 
     `wrench_limit`: the sensor's range (N, N m), six positive numbers; beyond it a step reports SATURATED. The
     parameters are a struct and may change at run time; NAME_init refuses impossible ones.
     """
-    folder = Path(folder)
-    check_folder(folder)
     code = c_source(model, dt, wrench_limit=wrench_limit)
     notes = _notes(code)
-    paths = (folder / "model.h", folder / "model.c")
-    for path, text in zip(paths, (code.header, code.source), strict=True):
-        write_text(path, text)
-    return Export(paths, code.left_out, notes if wrench_limit is not None else (*notes, NO_LIMIT))
+    files = {"model.h": code.header, "model.c": code.source}
+    return files, code.left_out, notes if wrench_limit is not None else (*notes, NO_LIMIT)
 
 
 def _notes(source: CSource) -> tuple[str, ...]:

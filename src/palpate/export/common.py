@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from textwrap import TextWrapper
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from xml.etree import ElementTree
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from palpate.elements import Element
 from palpate.errors import PalpateError, UnknownName
-from palpate.files import check_folder, write_text
+from palpate.files import check_folder, replacing
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import mass_properties
@@ -46,6 +46,10 @@ class Export:
     files: tuple[Path, ...]
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+Files = tuple[Mapping[str, str | bytes], Sequence[str], Sequence[str]]
+"""What an exporter makes: content by the file's name, what is left out, notes."""
 
 
 class Part:
@@ -129,15 +133,14 @@ def body_name(model: Model) -> str:
     return f"{name}_" if name in _RESERVED else name
 
 
-def write_xml(path: Path, root: ElementTree.Element, header: Sequence[str]) -> None:
-    """Write a file: declaration, the header as a comment, the tree."""
+def xml_text(root: ElementTree.Element, header: Sequence[str]) -> str:
+    """Declaration, the header as a comment, the tree."""
     ElementTree.indent(root)
     comment = plain("\n".join(f"  {line}" for line in header))
     while "--" in comment:  # which would end a comment
         comment = comment.replace("--", "- -")
     body = ElementTree.tostring(root, encoding="unicode")
-    check_folder(path.parent)
-    write_text(path, f'<?xml version="1.0" encoding="utf-8"?>\n<!--\n{comment}\n-->\n{body}\n')
+    return f'<?xml version="1.0" encoding="utf-8"?>\n<!--\n{comment}\n-->\n{body}\n'
 
 
 def header(model: Model, target: str, usage: Sequence[str], left_out: Sequence[str]) -> list[str]:
@@ -168,8 +171,8 @@ def inertial(phi: FloatArray) -> tuple[float, FloatArray, FloatArray]:
 
 
 class Exporter(NamedTuple):
-    """One format: the module whose function `export_MODULE` writes it into a folder (`suffix`: into a file), and the
-    options it takes.
+    """One format: the module whose function `export_MODULE` makes its files (`suffix`: the one file), and the options
+    it takes.
     """
 
     module: str
@@ -209,8 +212,13 @@ def export_model(model: Model, to: str, out: str | Path, *, even_if_failed: bool
             f"model {model.name!r}: its verdict is {verdict!r}; to export it all the same, say --even-if-failed "
             "(even_if_failed=True)"
         )
-    out = Path(out)
-    if exporter.suffix and out.suffix != exporter.suffix:
-        out = out / f"{model.name}{exporter.suffix}"
-    module = import_module(f"palpate.export.{exporter.module}")
-    return getattr(module, f"export_{exporter.module}")(model, out, **options)
+    folder, named = Path(out), Path(out).suffix == exporter.suffix != ""
+    folder, one = (folder.parent, folder.name) if named else (folder, f"{model.name}{exporter.suffix}")
+    check_folder(folder)
+    module, name = import_module(f"palpate.export.{exporter.module}"), f"export_{exporter.module}"
+    files, left_out, notes = cast("Files", getattr(module, name)(model, **options))
+    paths = tuple(folder / (one if exporter.suffix else name) for name in files)
+    for path, data in zip(paths, files.values(), strict=True):
+        with replacing(path) as temporary:
+            temporary.write_bytes(data.encode() if isinstance(data, str) else data)
+    return Export(paths, tuple(left_out), tuple(notes))

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from hashlib import sha256
 from html import escape
 from importlib.metadata import version
+from io import BytesIO
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from palpate.export.c import CSource, Variable, c_number, c_source, comment, compile_c, find_compiler
-from palpate.export.common import NO_LIMIT, Export, filled, template
-from palpate.files import replacing
+from palpate.export.common import NO_LIMIT, Files, filled, template
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.units import parse_unit
@@ -29,16 +29,13 @@ _WRENCH = tuple(Variable(f"wrench.{name}", unit) for name, unit in zip(WRENCH_NA
 _STATUSES = ", ".join(f"{s.value} {s.name}" for s in StepStatus)
 
 
-def export_fmu(
-    model: Model, path: str | Path, *, dt: float = 1e-3, wrench_limit: Sequence[float] | FloatArray | None = None
-) -> Export:
-    """Write an FMU with its C sources and, where a compiler is there, the library for this platform.
+def export_fmu(model: Model, *, dt: float = 1e-3, wrench_limit: Sequence[float] | FloatArray | None = None) -> Files:
+    """An FMU with its C sources and, where a compiler is there, the library for this platform.
 
     Inputs: the wrench (N, N m). Outputs: state, accelerations, status as `palpate.StepStatus`. The parameters can be
     tuned between steps; one that is not possible holds the state and gives NOT_READY. `dt` (s): the step inside; a
     communication step takes as many of them as fit.
     """
-    path = Path(path)
     source = c_source(model, dt, wrench_limit=wrench_limit, what="an FMU (FMI 2.0 co-simulation)")
     guid = sha256((source.source + source.header + template("fmi2.c")).encode()).hexdigest()[:32]
     unknown = [x.name for x in (*source.state, *source.accelerations) if not x.unit]
@@ -61,10 +58,11 @@ def export_fmu(
         "resources/model.json": json.dumps(model.to_dict(), indent=1) + "\n",
     }
     built, note = _binary(source, files)
-    with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+    whole = BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in {**{n: text.encode() for n, text in files.items()}, **built}.items():
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
-    return Export((path,), tuple(left_out), (note,) if wrench_limit is not None else (note, NO_LIMIT))
+    return {"model.fmu": whole.getvalue()}, left_out, (note,) if wrench_limit is not None else (note, NO_LIMIT)
 
 
 def _wrapper(source: CSource, guid: str) -> str:

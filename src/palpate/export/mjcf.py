@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
@@ -23,7 +22,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from palpate.export import common, joints
-from palpate.export.common import Export, Part, axis_text, child, names_of, numbers
+from palpate.export.common import Files, Part, axis_text, child, names_of, numbers
 from palpate.export.joints import FAR, FASTEST, STEP, Curves, OneJoint, Stops, WheelBody
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
@@ -77,8 +76,8 @@ class _File(NamedTuple):
         self.tendon({"name": name, "limited": "true", "range": numbers(ends), **solver}, {joint: "1"})
 
 
-def export_mjcf(model: Model, folder: str | Path, *, mass: float | None = None) -> Export:
-    """Write `model` as MJCF into `folder`, as model.xml.
+def export_mjcf(model: Model, *, mass: float | None = None) -> Files:
+    """`model` as MJCF: model.xml.
 
     `mass` (kg): of a body that turns on one joint and whose model knows only its inertia. Six motors at the site
     `origin` take palpate's wrench in the body frame (N, N m).
@@ -108,9 +107,7 @@ def export_mjcf(model: Model, folder: str | Path, *, mass: float | None = None) 
     lines = [usage, f"ctrl (N, N m), at the site {ORIGIN!r}, in its axes: {wrench_words(model)}."]
     if any(" " in e.get(key, "") for e in root.iter("joint") for key in ("stiffness", "damping")):
         lines.append("Polynomial stiffness or damping: needs MuJoCo 3.7 or later.")
-    path = Path(folder) / "model.xml"
-    common.write_xml(path, root, common.header(bare, "MJCF", lines, left_out))
-    return Export((path,), tuple(left_out), (usage,))
+    return {"model.xml": common.xml_text(root, common.header(bare, "MJCF", lines, left_out))}, left_out, (usage,)
 
 
 def _one_joint(file: _File, model: Model, one: OneJoint) -> str:

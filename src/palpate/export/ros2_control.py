@@ -10,15 +10,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from palpate.errors import PalpateError
-from palpate.export.common import Export, filled, header, object_to_export, parts_of, template, total_phi
+from palpate.export.common import Files, filled, header, object_to_export, parts_of, template, total_phi
 from palpate.export.joints import check_exportable
-from palpate.files import check_folder, write_text
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray, rms
@@ -70,20 +68,17 @@ class _Law(NamedTuple):
 
 def export_ros2_control(
     model: Model,
-    folder: str | Path,
     *,
     handle: Sequence[float] | FloatArray | None = None,
     state: Sequence[float] | FloatArray | None = None,
     tool: Model | None = None,
-) -> Export:
-    """Write the parameters of an admittance_controller that moves like `model` near one configuration.
+) -> Files:
+    """The parameters of an admittance_controller that moves like `model` near one configuration.
 
     `handle`: where the hand holds, m in the body frame; by default 1 m from the axis of what turns, else the origin.
     `state`: the positions of the mechanism's state there (rad, m); by default the middle of the range between its
     stops, else zero. `tool`: the model of the handle that the robot carries; its weight goes into gravity_compensation.
     """
-    folder = Path(folder)
-    check_folder(folder)
     bare, left_out = object_to_export(model)
     check_exportable(bare, None)
     positions = _positions(bare, state)
@@ -102,9 +97,11 @@ def export_ros2_control(
     edit = "Names of joints, links and frames are examples: put in those of your robot."
     lines = header(bare, "parameters of ros2_control's admittance_controller", [*notes, edit], left_out)
     comment = "".join(f"# {''.join(c if c.isprintable() else '_' for c in line)}\n" for line in lines)
-    path = folder / FILE
-    write_text(path, comment + _yaml(rows, com, weight))
-    return Export((path,), tuple(left_out), tuple(notes))
+    # all parameters of the controller (admittance_controller_parameters.yaml, ros2_controllers 4 to 6)
+    selected, mass, ratio, stiffness = zip(*rows, strict=True)
+    fill = {"com": _list(com), "weight": _number(weight), "selected": ", ".join(json.dumps(x) for x in selected)}
+    fill |= {"mass": _list(mass), "ratio": _list(ratio), "stiffness": _list(stiffness)}
+    return {FILE: comment + filled(template(FILE), fill)}, left_out, notes
 
 
 def _floats(mechanism: Mechanism) -> bool:
@@ -328,14 +325,6 @@ def _weight(tool: Model | None) -> tuple[FloatArray, float]:
     if phi is None or not _floats(tool.mechanism):
         raise PalpateError(f"model {tool.name!r} is no handle: a tool is a free rigid body")
     return mass_properties(phi).com, float(phi[0]) * tool.mechanism.gravity
-
-
-def _yaml(axes: Sequence[tuple[bool, float, float, float]], com: FloatArray, weight: float) -> str:
-    """All parameters of the controller (admittance_controller_parameters.yaml, ros2_controllers 4 to 6)."""
-    selected, mass, ratio, stiffness = zip(*axes, strict=True)
-    fill = {"com": _list(com), "weight": _number(weight), "selected": ", ".join(json.dumps(x) for x in selected)}
-    fill |= {"mass": _list(mass), "ratio": _list(ratio), "stiffness": _list(stiffness)}
-    return filled(template(FILE), fill)
 
 
 def _number(value: float) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 
 from palpate.export import common, joints
-from palpate.export.common import Export, Part, axis_text, child, numbers
+from palpate.export.common import Files, Part, axis_text, child, numbers
 from palpate.export.joints import FAR, OneJoint
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
@@ -22,8 +21,8 @@ _CARRIAGE = 1e-6
 _AT_ZERO = np.eye(3)
 
 
-def export_urdf(model: Model, folder: str | Path, *, mass: float | None = None) -> Export:
-    """Write `model` as URDF into `folder`, as model.urdf.
+def export_urdf(model: Model, *, mass: float | None = None) -> Files:
+    """`model` as URDF: model.urdf.
 
     `mass` (kg): of a body that turns on one joint and whose model knows only its inertia.
     """
@@ -46,9 +45,7 @@ def export_urdf(model: Model, folder: str | Path, *, mass: float | None = None) 
         left_out += lost
         usage = "The joint 'free' floats."
     left_out.append(f"gravity, {mechanism.gravity:g} m/s2 along -z of the world: only MuJoCo reads it from this file")
-    path = Path(folder) / "model.urdf"
-    common.write_xml(path, root, common.header(bare, "URDF", [usage], left_out))
-    return Export((path,), tuple(left_out), (usage,))
+    return {"model.urdf": common.xml_text(root, common.header(bare, "URDF", [usage], left_out))}, left_out, (usage,)
 
 
 def _one_joint(root: ElementTree.Element, model: Model, one: OneJoint, left_out: list[str]) -> str:

@@ -439,7 +439,6 @@ def _clocks(inspection: Inspection) -> Iterator[_Part]:
     reference = DEVICES.get(inspection.reference, inspection.reference)
     names = ("offset, s", "± 95 %, ms", "at, s", "drift, ppm", "95 % interval", "explains", "next best", "how")
     records, figures = list[dict[str, str]](), list[_Part]()
-    clocks = {n: d.clock for n, d in devices.items() if d.clock is not None}
     for name, device in devices.items():
         cells, clock, offset = ["-"] * 7 + ["not known, see the findings"], device.clock, device.offset
         if clock is not None:
@@ -459,8 +458,6 @@ def _clocks(inspection: Inspection) -> Iterator[_Part]:
     note = f"Offset: {reference} time minus the device's time of the same instant."
     yield table(records, marked=[d.clock is None for d in devices.values()], note=note)
     yield from figures
-    if clocks:
-        yield partial(_drift_lines, clocks, inspection)
 
 
 def _overlays(inspection: Inspection, name: str, device: Instrument, clock: ClockMap) -> Iterator[Figure]:
@@ -500,26 +497,6 @@ def _overlaid(
         panels.append(Panel(f"{word}, {unit}", data))
     say += " As stored, each is drawn by the clock of its device." if stored else ""
     return plots.figure(title, say, panels, plots.since(zero) | {"range": [first - zero, last - zero]})
-
-
-def _drift_lines(clocks: Mapping[str, ClockMap], inspection: Inspection) -> Figure:
-    """How the offsets change over the recording, with their intervals."""
-    spans = [d.clock.to_reference(d.even.times_s[[0, -1]]) for d in inspection.devices.values() if d.clock is not None]
-    t, data = np.linspace(np.min(spans), np.max(spans), 41), list[Json]()
-    zero = plots.zero_of(t)
-    for colour, (name, clock) in enumerate(clocks.items()):
-        low, high = clock.interval_at(t)
-        around = 1e3 * (np.concatenate([low, high[::-1]]) - clock.offset_s)
-        words = DEVICES.get(name, name) + ("" if clock.drift_observed else " (drift not observable)")
-        fill: Json = {"fill": "toself", "fillcolor": COLOURS[colour], "opacity": 0.2, "line": {"width": 0}}
-        data.append(curve(np.concatenate([t, t[::-1]]) - zero, around, "", hoverinfo="skip", **fill))
-        data.append(curve(t - zero, 1e3 * (clock.offset_at(t) - clock.offset_s), words, colour))
-    return plots.figure(
-        "How the clocks run against each other",
-        "A sloping line is a drift; the shade is its 95 % interval. Over a wide shade, use only times near its waist.",
-        [Panel("change of the offset, ms", tuple(data))],
-        plots.since(zero, "time on the reference clock, s"),
-    )
 
 
 def _compared(
