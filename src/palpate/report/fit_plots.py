@@ -4,7 +4,7 @@ wrenches in space and excitation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from math import pi, sqrt
 from typing import Any
@@ -141,31 +141,14 @@ def zones(view: View) -> Table | None:
         inside = used & (main.position >= a) & (main.position <= b)
         zone = f"{shown.factor * a:.{digits}f} … {shown.factor * b:.{digits}f}"
         for word, which, _ in directions(view, main):
-            where = {f"zone, {shown.unit}": zone, "direction": word}
-            time = f"{step * (inside & which).sum():.1f}"
-            records += _sizes(view, inside & which, where, {"time, s": time}, ".3f")
+            at = inside & which
+            for i, row in enumerate(view.model.mechanism.rows if at.sum() >= 5 else ()):
+                left, time = (view.reference - view.estimate)[at, i], f"{step * at.sum():.1f}"
+                where = {f"zone, {shown.unit}": zone, "direction": word, "channel": row.name, "time, s": time}
+                sizes = {"mean": f"{float(left.mean()):+.3f}", "RMS": f"{rms(left):.3f}", "unit": row.unit}
+                records.append(where | sizes)
     note = "A mean that is not small beside the RMS is an effect that the model lacks in that zone."
     return table(records, title="Residual by zone", note=note)
-
-
-def by_segment(view: View) -> Table:
-    """Mean and RMS of the residual in each segment."""
-    used, records = compared(view), list[dict[str, str]]()
-    for name in ("quasi_static", "train", "test"):
-        for a, b in view.segments.get(name, ()):
-            where = {"segment": name.replace("_", "-"), "from … to, s": f"{a:.1f} … {b:.1f}"}
-            records += _sizes(view, used & (view.times_s >= a) & (view.times_s < b), where, {}, ".3g")
-    return table(records, title="Residual by segment")
-
-
-def _sizes(
-    view: View, inside: BoolArray, where: Mapping[str, str], more: Mapping[str, str], digits: str
-) -> Iterator[dict[str, str]]:
-    """Mean and RMS of each row's residual; nothing where there are hardly any samples."""
-    for i, row in enumerate(view.model.mechanism.rows if inside.sum() >= 5 else ()):
-        left = (view.reference - view.estimate)[inside, i]
-        sizes = {"mean": f"{float(left.mean()):+{digits}}", "RMS": f"{rms(left):{digits}}", "unit": row.unit}
-        yield {**where, "channel": row.name, **more, **sizes}
 
 
 # --- uncertainty and prior --------------------------------------------------------------------------------------------
@@ -271,16 +254,6 @@ def damping_curve(data: Mapping[str, Any]) -> Figure | None:
         f"Lambda is {used:.3g}{words}." if used else "No prior was used: lambda is 0.",
         marks=[plots.upright(used, f"used: {used:.3g}")] if used > 0 else (),
     )
-
-
-def weakest_table(data: Mapping[str, Any]) -> Table:
-    """By how much each parameter changes along the direction that the data hold least."""
-    weakest: Mapping[str, Any] = data.get("weakest_direction") or {}
-    changes: Mapping[str, float] = weakest.get("changes") or {}
-    entries = {n: data["parameters"][n] for n in changes if n in data["parameters"]}
-    most = sorted(entries, key=lambda n: -abs(changes[n]) / max(abs(entries[n]["value"] or 0.0), 1e-3))[:6]
-    rows = ((n, f"{changes[n]:+.2g}", plots.unit_text(entries[n]["unit"])) for n in most)
-    return table(rows, ("weakest direction", "change (1 σ)", "unit"))
 
 
 def clock_figure(name: str, clock: Offset) -> Figure:

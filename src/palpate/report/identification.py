@@ -188,14 +188,14 @@ def _residuals(data: Data, view: View) -> Iterator[Block | None]:
     yield from (fit_plots.lack_table(data), fit_plots.effects(data))
     yield from (fit_plots.correlation(view), fit_plots.distribution(view), *shown)
     yield fold(f"Residuals against {', '.join(f.title.removeprefix('Residual against ') for f in rest)}", *rest)
-    yield from (fit_plots.zones(view), fold("Residual by segment", fit_plots.by_segment(view)))
+    yield fit_plots.zones(view)
 
 
 def _conditioning(data: Data, _: View | None) -> Iterator[Block | None]:
     """The prior's weight, condition numbers, and the direction that the data hold least."""
     weakest: Data = data.get("weakest_direction") or {}
     yield Words(f"Weakest direction: {weakest['text']}.") if weakest.get("text") else None
-    yield from (fit_plots.weakest_table(data), tables.conditioning_table(data))
+    yield tables.conditioning_table(data)
     yield from (Words(f"{note}.", "quiet") for note in tables.notes(data))
     yield fit_plots.damping_curve(data)
 
