@@ -35,8 +35,6 @@ from palpate.report.plots import quantity, short
 
 Data = Mapping[str, Any]
 MakeSection = Callable[[Data, View | None], Section | None]
-_WINDOWS = 4
-"""Replay windows in sight; the others are folded."""
 _LONG = 12
 """Rows from which a table is folded."""
 _OTHERWISE = (
@@ -176,9 +174,7 @@ def _replay(data: Data, view: View) -> Iterator[Block | None]:
             f"RMS error of the {quantity(unit)}: {whole} over all windows, {middle} in the median window, {worst} in "
             "the worst."
         )
-    in_sight = len(windows) if windows and windows[0].tracks[1:] else _WINDOWS
-    yield model_plots.replay(windows[:in_sight])
-    yield fold(f"{len(windows) - in_sight} more windows", model_plots.replay(windows[in_sight:]))
+    yield model_plots.replay(windows)
 
 
 def _residuals(data: Data, view: View) -> Iterator[Block | None]:

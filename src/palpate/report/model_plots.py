@@ -144,7 +144,8 @@ def _both(draw: Any, t: FloatArray, measured: FloatArray, model: FloatArray, wor
 
 def _lettered(title: str, look_for: str, panels: Sequence[Panel], zero: float, grey: Sequence[Mark] = ()) -> Figure:
     """Panels above one time axis, lettered as in a paper; grey: bands of what is not compared."""
-    named = [replace(p, title=f"({chr(ord('a') + i)}) {p.title}") for i, p in enumerate(panels)]
+    letters = [f"({chr(ord('a') + i)}) " for i in range(len(panels))] if len(panels) > 1 else [""]
+    named = [replace(p, title=letter + p.title) for letter, p in zip(letters, panels, strict=True)]
     levels = [mark.label["text"] for p in panels for mark in p.marks]
     say = f"{look_for} Grey: not compared (at rest, at a stop, or not measured)." if grey else look_for
     keys = {"not compared": "#dddddd"} if grey else None
@@ -203,46 +204,27 @@ def profiles(view: View) -> Figure | None:
 
 
 def replay(windows: Sequence[Window]) -> Figure | None:
-    """Measured against simulated position: a small plot for each window of one coordinate, else all windows one after
-    the other, with a plot for each coordinate.
-    """
+    """Measured against simulated positions, a plot for each coordinate, all windows one after the other."""
     if not windows:
         return None
-    zero = plots.zero_of(windows[0].times_s)
-    if windows[0].tracks[1:]:
-        return _several_coordinates(windows, zero)
-    panels: list[Panel] = []
-    for w in windows:
-        track, shown = w.tracks[0], shown_in(w.tracks[0].unit)
-        both = (("measured", track.measured, MEASURED), ("simulated", track.simulated, ESTIMATED))
-        data = tuple(line(w.times_s - zero, shown.factor * y, name, c, most=1200) for name, y, c in both)
-        text = f"RMS {short(shown.factor * track.rms)} {shown.unit}"
-        title = f"{plots.quantity(track.unit)}, {shown.unit}"
-        panels.append(Panel(title, data, x=plots.since(zero), heading=text))
-    return plots.figure(
-        f"Replay of {len(windows)} window{'s' if len(windows) != 1 else ''}",
-        "The model gets the measured force and moves by itself: it should start, turn and stop when the real object "
-        "does; a slow drift apart is a small error of the spring or of friction.",
-        panels,
-    )
+    zero, panels, tracks = plots.zero_of(windows[0].times_s), list[Panel](), windows[0].tracks
+    every = -(-sum(len(w.times_s) for w in windows) // _REPLAYED)
 
-
-def _several_coordinates(windows: Sequence[Window], zero: float) -> Figure:
     def joined(pieces: Iterable[FloatArray]) -> FloatArray:
         """One after the other, with NaN between them."""
-        return np.concatenate([x for piece in pieces for x in (piece, [np.nan])])[:-1]
+        return np.concatenate([x for piece in pieces for x in (piece[::every], [np.nan])])[:-1]
 
-    times, panels = joined(w.times_s - zero for w in windows), list[Panel]()
-    for i, first in enumerate(windows[0].tracks):
+    times = joined(w.times_s - zero for w in windows)
+    for i, first in enumerate(tracks):
         shown, parts = shown_in(first.unit), [w.tracks[i] for w in windows]
-        each = joined(c.measured for c in parts), joined(c.simulated for c in parts)
-        measured, simulated = (shown.factor * y[:_REPLAYED] for y in each)
-        data = _both(curve, times[:_REPLAYED], measured, simulated, "simulated")
-        panels.append(Panel(f"{first.name}, {shown.unit}", data))
+        measured, simulated = (joined(shown.factor * getattr(c, k) for c in parts) for k in ("measured", "simulated"))
+        name = first.name if tracks[1:] else plots.quantity(first.unit)
+        panels.append(Panel(f"{name}, {shown.unit}", _both(curve, times, measured, simulated, "simulated")))
+    falls = " Nobody holds it, so what leans falls over in a second or two." if tracks[1:] else ""
     return _lettered(
-        "Replay, its first windows" if len(times) > _REPLAYED else "Replay",
-        "The model gets the measured forces and moves by itself, window after window from the measured state: the "
-        "curves part slowly where the model is good. Nobody holds it, so what leans falls over in a second or two.",
+        f"Replay of {len(windows)} window{'s' if len(windows) != 1 else ''}",
+        "The model gets the measured force and moves by itself, window after window from the measured state: it should "
+        f"start, turn and stop when the real object does, and part from it slowly.{falls}",
         panels,
         zero,
     )
