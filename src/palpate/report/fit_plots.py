@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from palpate.experiment.stage.view import Arrows, View
+from palpate.experiment.stage.view import Scene, View
 from palpate.motion.offset import Offset
 from palpate.physics.arrays import BoolArray, FloatArray, rms
 from palpate.report import plots
@@ -281,54 +281,52 @@ def clock_figure(name: str, clock: Offset) -> Figure:
 # --- space ------------------------------------------------------------------------------------------------------------
 
 
-def scene(view: View) -> Figure | None:
-    """Markers, frames, paths and wrenches in 3-D."""
-    s = view.scene
-    if s is None:
-        return None
+def scene(s: Scene) -> Figure | None:
+    """Markers, frames, paths and wrenches in 3-D; markers have their names where there are no wrenches."""
     solid = [s.markers, *(T[:3, 3][None] for T in s.frames.values()), *s.paths.values()]
     every = np.concatenate([*solid, *(p[None] for p in s.points.values())])
-    every = 1e3 * every[np.isfinite(every).all(axis=1)]
-    size = max(float(np.ptp(every, axis=0).max()) if len(every) else 0.0, 100.0)
-    data: list[Json] = []
+    corners = [1e3 * every[np.isfinite(every).all(axis=1)]]
+    size = max(float(np.ptp(corners[0], axis=0).max(initial=0.0)) if len(corners[0]) else 0.0, 100.0)
+    data, words = list[Json](), list[str]()
     if len(s.markers):
         style: Json = {"marker": {"size": 3, "color": DARK}, "text": list(s.marker_names), "hoverinfo": "text"}
-        data.append(plots.in_space(1e3 * s.markers, "markers", "markers", **style))
-    data += plots.frames_in_space(s.frames, 0.12 * size)
+        data.append(plots.in_space(1e3 * s.markers, "markers" if s.arrows else "markers+text", "markers", **style))
+    for name, T in s.frames.items():
+        for i, colour in enumerate(plots.AXIS_COLOURS):
+            ends = 1e3 * T[:3, 3] + np.array([[0.0], [0.12 * size]]) * T[:3, i]
+            style = {"line": {"color": colour, "width": 6}, "textfont": {"color": "#333", "size": 12}}
+            style |= {"text": ["", name if i == 2 else ""], "hoverinfo": "text", "hovertext": f"{name} {'xyz'[i]}"}
+            data.append(plots.in_space(ends, "lines+text", **style))
     stroke: Json = {"line": {"color": GREY, "width": 3}, "hoverinfo": "name"}
     data += [plots.in_space(1e3 * path, "lines", name, **stroke) for name, path in s.paths.items()]
     dot: Json = {"marker": {"size": 7, "color": COLOURS[4], "symbol": "diamond"}}
     data += [plots.in_space(1e3 * p[None], "markers", n, **dot) for n, p in s.points.items() if np.isfinite(p).all()]
-    tips: list[FloatArray] = []
-    words: list[str] = []
-    for i, arrows in enumerate(s.arrows):
-        drawn, ends, largest = _arrows(arrows, _ARROW * size, COLOURS[(1, 3, 0, 2)[i % 4]])
-        data.append(drawn)
-        if arrows.unit == "N":
-            tips.append(ends)
-            words.append(f"{arrows.name} up to {largest:.3g} N")
-    corners, message = np.vstack([every, *tips]), "; ".join(words)
-    if not len(corners):
-        return None
+    for i, a in enumerate(s.arrows):  # lines from a point along a vector, moments hidden at first
+        sizes, tint = np.linalg.norm(a.vectors, axis=1), COLOURS[(1, 3, 0, 2)[i % 4]]
+        largest = float(sizes.max(initial=0.0))
+        ends = 1e3 * a.at + a.vectors * (_ARROW * size / largest if largest > 0 else 0.0)
+        path = np.stack([1e3 * a.at, ends, np.full_like(ends, np.nan)], axis=1).reshape(-1, 3)
+        style = {"line": {"color": tint, "width": 3}, "marker": {"size": [0, 3, 0] * len(ends), "color": tint}}
+        style |= {"text": [t for v in sizes for t in ("", f"{v:.3g} {a.unit}", "")], "hoverinfo": "text+name"}
+        style |= {} if a.unit == "N" else {"visible": "legendonly"}
+        data.append(plots.in_space(path, "lines+markers", f"{a.name}, {a.unit}", **style))
+        if a.unit == "N":
+            corners.append(ends)
+            words.append(f"{a.name} up to {largest:.3g} N")
+    message = "; ".join(words)
+    look_for = (
+        "Turn it with the mouse: markers and frames should sit as they do on the object. Axes are red x, green y, "
+    )
+    look_for += "blue z."
+    if s.arrows:
+        look_for += " Forces should point where the person pushed; click a name in the legend to show or hide it."
     return Figure(
-        f"Frames and wrenches, in the {s.frame} frame",
-        "Turn it with the mouse. Axes are red x, green y, blue z. Forces should point where the person pushed, and "
-        "frames sit where they do on the object; click a name in the legend to show or hide it.",
+        f"Frames and wrenches, in the {s.frame} frame" if s.arrows else "The markers on the body",
+        look_for,
         tuple(data),
-        plots.scene_layout(corners),
+        plots.scene_layout(np.vstack(corners)),
         f"{message[:1].upper()}{message[1:]}." if words else "",
     )
-
-
-def _arrows(a: Arrows, longest: float, tint: str) -> tuple[Json, FloatArray, float]:
-    """Lines from a point along a vector, moments hidden at first; their tips (mm) and the largest vector's length."""
-    largest = float(np.linalg.norm(a.vectors, axis=1).max()) if len(a.vectors) else 0.0
-    ends = 1e3 * a.at + a.vectors * (longest / largest if largest > 0 else 0.0)
-    path = np.stack([1e3 * a.at, ends, np.full_like(ends, np.nan)], axis=1).reshape(-1, 3)
-    text = [t for v in a.vectors for t in ("", f"{float(np.linalg.norm(v)):.3g} {a.unit}", "")]
-    style: Json = {"line": {"color": tint, "width": 3}, "marker": {"size": [0, 3, 0] * len(ends), "color": tint}}
-    style |= {"text": text, "hoverinfo": "text+name"} | ({} if a.unit == "N" else {"visible": "legendonly"})
-    return plots.in_space(path, "lines+markers", f"{a.name}, {a.unit}", **style), ends, largest
 
 
 # --- excitation -------------------------------------------------------------------------------------------------------

@@ -273,7 +273,7 @@ SECTIONS: Mapping[str, MakeSection] = MappingProxyType(
         "recordings": _of_view("Recordings", _recordings),
         "clocks": _of_data("Clocks", _clocks),
         "markers": _of_view("Markers", _markers),
-        "frames": _of_view("Frames and wrenches", lambda _, view: (fit_plots.scene(view),)),
+        "frames": _of_view("Frames and wrenches", lambda _, v: (fit_plots.scene(v.scene) if v.scene else None,)),
         "excitation": _of_data("Excitation", _excitation),
         "origin": _of_data("Origin", _origin),
     }

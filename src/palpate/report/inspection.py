@@ -20,6 +20,7 @@ from palpate.errors import DataProblem
 from palpate.experiment.inspection import Inspection
 from palpate.experiment.stage.capture import Body, CapturedMotion, wrench_features
 from palpate.experiment.stage.recordings import Instrument
+from palpate.experiment.stage.view import Scene
 from palpate.files import finite
 from palpate.findings import Finding, sentences
 from palpate.motion.clock import ClockMap, interpolated
@@ -34,7 +35,7 @@ from palpate.physics.motion import Motion
 from palpate.recording import FORMATS, Channel, Recording
 from palpate.recording.gates import check_channels
 from palpate.report import plots
-from palpate.report.fit_plots import clock_figure
+from palpate.report.fit_plots import clock_figure, scene
 from palpate.report.page import Block, Figure, Json, Remarks, Section, Table, Words, fold, section, table
 from palpate.report.page import write_page as write
 from palpate.report.plots import COLOURS, DARK, GREY, PALE, Mark, Panel, line
@@ -261,7 +262,8 @@ def _markers(body: Body, hinge: HingeAxis | None) -> Iterator[_Part]:
         "Long dark stretches, or many markers hidden at the same time, are where the pose rests on little; choose "
         "segments beside them.",
     )
-    yield from (_gaps_table(body), partial(_cloud_in_space, body, frames))
+    names = tuple(marker_name(name) for name in body.cloud.names)
+    yield from (_gaps_table(body), partial(scene, Scene("cloud", frames, body.cloud.points, names)))
     rows = (
         (name, *(f"{1e3 * v:+.1f}" for v in T[:3, 3]), *(_vector(T[:3, i]) for i in range(3)))
         for name, T in frames.items()
@@ -410,24 +412,6 @@ def _columns(x: FloatArray, states: NDArray[np.int8]) -> tuple[FloatArray, Float
     worst = np.full((count, states.shape[1]), np.nan)
     np.fmax.at(worst, np.clip(np.searchsorted(edges, x, side="right") - 1, 0, count - 1), states)
     return (edges[1:] + edges[:-1]) / 2, worst
-
-
-def _cloud_in_space(body: Body, frames: Mapping[str, FloatArray]) -> Figure:
-    """The reference cloud with names, and frames (T_cloud_frame) as three short axes."""
-    p = 1e3 * body.cloud.points
-    length = 0.25 * float(np.linalg.norm(p - p.mean(axis=0), axis=1).max())
-    faulty = {name for f in body.checked.faults for name in f.names if f.kind != "confused"}
-    style: Json = {"marker": {"size": 5, "color": [COLOURS[1 if n in faulty else 0] for n in body.cloud.names]}}
-    style |= {"text": [marker_name(name) for name in body.cloud.names], "textfont": {"size": 11}}
-    dots = plots.in_space(p, "markers+text", **style, textposition="top center")
-    corners = np.vstack([p, *(1e3 * (T[:3, 3] + length / 1e3 * T[:3, :3].T) for T in frames.values())])
-    turned = "; frames are drawn as red x, green y and blue z" if frames else ""
-    return Figure(
-        "The markers on the body",
-        f"Turn it with the mouse: names should sit as they do on the object{turned}. Orange markers have a fault.",
-        (dots, *plots.frames_in_space(frames, length)),
-        plots.scene_layout(corners),
-    )
 
 
 # --- clocks -----------------------------------------------------------------------------------------------------------

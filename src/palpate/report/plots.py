@@ -325,18 +325,6 @@ def in_space(positions: FloatArray, mode: str, name: str = "", **more: Any) -> J
     return {"type": "scatter3d", "mode": mode, "name": name, "showlegend": bool(name), **place} | more
 
 
-def frames_in_space(frames: Mapping[str, FloatArray], length: float) -> list[Json]:
-    """Frames (4, 4), m, by name, as axes of this length (mm): red x, green y, blue z."""
-    data: list[Json] = []
-    for name, T in frames.items():
-        for i, colour in enumerate(AXIS_COLOURS):
-            ends = 1e3 * T[:3, 3] + np.array([[0.0], [length]]) * T[:3, i]
-            style: Json = {"line": {"color": colour, "width": 6}, "textfont": {"color": "#333", "size": 12}}
-            words: Json = {"text": ["", name if i == 2 else ""], "hoverinfo": "text", "hovertext": f"{name} {'xyz'[i]}"}
-            data.append(in_space(ends, "lines+text", **style, **words))
-    return data
-
-
 def scene_layout(corners: FloatArray) -> Json:
     """Equal scales, all of these points (n, 3; mm) in sight, the wider horizontal side across."""
     middle, extent = (corners.min(axis=0) + corners.max(axis=0)) / 2, np.ptp(corners, axis=0)
