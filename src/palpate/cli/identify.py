@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -37,18 +36,17 @@ def identify(
     ] = None,
 ) -> Done:
     """Identify a model from recordings."""
-    from palpate.report.identification import check_names
+    from palpate.report import identification as report
     from palpate.report.paper import FORMATS, TABLE_FORMATS
+    from palpate.report.tables import result_text
 
-    check_names(without or ())
+    sections = report.without(*without or ())
     for kind, name, known in (("figures", figures, FORMATS), ("tables", tables, TABLE_FORMATS)):
         if name is not None and name not in known:
             raise UnknownName(f"format of {kind}", name, known)
     folder = output_folder(out, f"{Path(experiment).stem}-result")
-    from palpate.report import result_text
-
     result = palpate.run_experiment(palpate.read_experiment(experiment, data=data), tell)
-    paths = save_result(result, folder, figures, tables, without or ())
+    paths = save_result(result, folder, figures, tables, sections)
     return Done(result.data, partial(result_text, result.data), paths, _failure(result))
 
 
@@ -57,24 +55,22 @@ def _failure(judged: Any) -> str:
 
 
 def save_result(
-    result: Any, folder: Path, figures: str | None = None, tables: str | None = None, without: Sequence[str] = ()
+    result: Any, folder: Path, figures: str | None = None, tables: str | None = None, sections: Any = None
 ) -> list[Path]:
     """Write all files of a `palpate.experiment.Result` and of its handle's; returns their paths.
 
-    figures: svg or pdf, tables: csv or latex, beside the report; without: sections that it leaves out. Without the
+    figures: svg or pdf, tables: csv or latex, beside the report; sections: what that shows, if not all. Without the
     libraries of the extra `report` there is no page, and a message says so.
     """
-    from palpate.report import identification as report
-
     paths: list[Path] = list(result.save(folder))
     handles = [(handle, folder / name) for name, handle in zip(("handle", "handle_2"), result.handles, strict=False)]
     for one, where in (*handles, (result, folder)):
-        more = save_page(where / "report.html", report.write_report, one, sections=report.without(*without))
+        more = save_page(where / "report.html", palpate.write_report, one, sections=sections)
         if tables is not None:
-            report.write_tables(where / "tables", one, format=cast("Any", tables))
+            palpate.write_tables(where / "tables", one, format=cast("Any", tables))
             more.append(where / "tables")
         if figures is not None:
-            more += save_page(where / "figures", report.write_figures, one, format=cast("Any", figures))
+            more += save_page(where / "figures", palpate.write_figures, one, format=cast("Any", figures))
         paths += more if one is result else []
     return paths
 

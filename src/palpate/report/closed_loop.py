@@ -52,7 +52,7 @@ def write_trial_page(path: Path, trial: Trial) -> None:
     sections = [
         section("Does it feel like the object?", lead, comparison_table(trial), *motions),
         section("Apparent inertia", _apparent(trial), apparent_table(trial)),
-        section("Stability", _map(trial), limits_table(trial), traded),
+        section("Stability", _map(trial), coupling_table([_coupling(trial)]), traded),
         section("How it was simulated", *(Words(text) for text in _how(trial))),
     ]
     title = f"{trial.model.name} on a simulated robot"
@@ -205,18 +205,6 @@ def apparent_table(trial: Trial) -> Table:
     return table(rows, headings, "Apparent inertia", note=note)
 
 
-def limits_table(trial: Trial) -> Table:
-    """Where the loop stops being stable."""
-    line, least, mass = trial.line, trial.limits, f"{trial.line.mass:.3g} kg"
-    rows = (
-        ("delay", _limit(1e3 * least["longest_delay_s"], "at most {} ms"), f"{1e3 * line.delay_s:.3g} ms"),
-        ("stiffness of the hand", _limit(least["stiffest_hand"], "at most {} N/m"), f"{line.hand.stiffness:.3g} N/m"),
-        ("inertia of the virtual object at the hand", _limit(least["smallest_inertia"], "at least {} kg"), mass),
-        ("rate of the loop", _limit(least["slowest_hz"], "at least {} Hz"), f"{1.0 / line.dt:.0f} Hz"),
-    )
-    return table(rows, ("one at a time", "stable", "here"), "Limits of stability")
-
-
 def remedy(trial: Trial) -> str:
     """What would make a loop stable that is not."""
     least, here = trial.limits["smallest_inertia"], trial.line.mass
@@ -229,7 +217,7 @@ def remedy(trial: Trial) -> str:
 
 
 def coupling_table(couplings: Sequence[Coupling]) -> Table:
-    """Limits of several robots side by side."""
+    """Where the loop stops being stable, for one or several robots."""
     line = couplings[0].line
     hand = line.hand
     note = (
@@ -238,7 +226,13 @@ def coupling_table(couplings: Sequence[Coupling]) -> Table:
         "Linear, without dry friction, which only helps."
     )
     scales = (1e3, 1.0, 1.0, 1.0)
-    rows = ((c.robot, *(_limit(k * x) for k, x in zip(scales, c.limits.values(), strict=True))) for c in couplings)
+
+    def limit(value: float) -> str:
+        if math.isnan(value):
+            return "not stable as it stands"
+        return "no limit" if math.isinf(value) or value == 0.0 else f"{float(f'{value:.3g}'):g}"
+
+    rows = ((c.robot, *(limit(k * x) for k, x in zip(scales, c.limits.values(), strict=True))) for c in couplings)
     headings = ("robot", "longest delay, ms", "stiffest hand, N/m", "smallest inertia, kg", "slowest loop, Hz")
     return table(rows, headings, "In a person's hand", note=note)
 
@@ -287,8 +281,13 @@ def felt_table(felt: Sequence[Felt]) -> Table:
 
 def trial_text(trial: Trial) -> list[Any]:
     """What the terminal shows of a trial: tables, notes and the verdict."""
-    tables = [t for t in (comparison_table(trial), apparent_table(trial), limits_table(trial)) if t.rows]
-    return [*tables, *(f"Note: {text}" for text in trial.remarks), trial_verdict(trial)]
+    tables = (comparison_table(trial), apparent_table(trial), coupling_table([_coupling(trial)]))
+    shown = (t for t in tables if t.rows)
+    return [*shown, *(f"Note: {text}" for text in trial.remarks), trial_verdict(trial)]
+
+
+def _coupling(trial: Trial) -> Coupling:
+    return Coupling("this one", trial.line, trial.limits)
 
 
 def trial_verdict(trial: Trial) -> str:
@@ -332,11 +331,3 @@ def run_table(run: Run) -> Table:
     sticking, stopped = (f"{100 * c / len(run.status):.1f} %" for c in counts)
     note = f"{len(run.times_s)} steps of {run.times_s[0]:g} s; sticking {sticking}, at a stop, limit or foot {stopped}."
     return table(rows, ("", "unit", "first", "last", "least", "largest"), note=note)
-
-
-def _limit(value: float, text: str = "{}") -> str:
-    if math.isnan(value):
-        return "not stable as it stands"
-    if math.isinf(value) or value == 0.0:
-        return "no limit"
-    return text.format(f"{float(f'{value:.3g}'):g}")

@@ -314,10 +314,7 @@ def scene(s: Scene) -> Figure | None:
             corners.append(ends)
             words.append(f"{a.name} up to {largest:.3g} N")
     message = "; ".join(words)
-    look_for = (
-        "Turn it with the mouse: markers and frames should sit as they do on the object. Axes are red x, green y, "
-    )
-    look_for += "blue z."
+    look_for = "Turn it with the mouse: markers and frames should sit as on the object. Axes: red x, green y, blue z."
     if s.arrows:
         look_for += " Forces should point where the person pushed; click a name in the legend to show or hide it."
     return Figure(

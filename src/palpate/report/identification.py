@@ -345,16 +345,11 @@ def report_sections(result: Result | Data, sections: Mapping[str, MakeSection] |
 
 
 def without(*names: str) -> dict[str, MakeSection]:
-    """The usual sections but these."""
-    check_names(names)
-    return {name: make for name, make in SECTIONS.items() if name not in names}
-
-
-def check_names(names: Iterable[str]) -> None:
-    """Refuse names that no section has."""
+    """The usual sections but these; names that no section has are refused."""
     for name in names:
         if name not in SECTIONS:
             raise UnknownName("section of the report", name, SECTIONS)
+    return {name: make for name, make in SECTIONS.items() if name not in names}
 
 
 def _parts(result: Result | Data) -> tuple[Data, View | None]:
