@@ -22,10 +22,21 @@ KNOWN_ERROR, GATE_FAILED = 1, 3
 Tell = Callable[[str], None]
 """Called with the name of each step."""
 
-Data = Annotated[Path | None, typer.Option("--data", help="Folder of the recordings, if not the experiment file's.")]
-_JSON = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-_QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-_VERBOSE = Annotated[bool, typer.Option("--verbose", "-v", help="Name each step and the time it took.")]
+
+def option(*names: str) -> Any:
+    """Names of an option, and what it is for."""
+    return typer.Option(*names[:-1], help=names[-1])
+
+
+def argument(what: str) -> Any:
+    """An argument by what it is."""
+    return typer.Argument(help=what)
+
+
+Data = Annotated[Path | None, option("--data", "Folder of the recordings, if not the experiment file's.")]
+_JSON = Annotated[bool, option("--json", "Print JSON instead of tables.")]
+_QUIET = Annotated[bool, option("--quiet", "-q", "Print nothing but errors.")]
+_VERBOSE = Annotated[bool, option("--verbose", "-v", "Name each step and the time it took.")]
 
 
 @contextmanager

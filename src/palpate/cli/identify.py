@@ -9,7 +9,7 @@ from typing import Annotated, Any, cast
 import typer
 
 import palpate
-from palpate.cli.console import Data, Done, Tell, model_file, output_folder, save_page
+from palpate.cli.console import Data, Done, Tell, argument, model_file, option, output_folder, save_page
 from palpate.errors import PalpateError, UnknownName
 from palpate.files import check_folder, short_names
 
@@ -17,12 +17,9 @@ from palpate.files import check_folder, short_names
 def identify(
     tell: Tell,
     experiment: Annotated[
-        str,
-        typer.Argument(help="Experiment file (YAML), or the name of one that ships: door, wheelbarrow, their handles."),
+        str, argument("Experiment file (YAML), or the name of one that ships: door, wheelbarrow, their handles.")
     ],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder for the results [default: NAME-result].")
-    ] = None,
+    out: Annotated[Path | None, option("--out", "-o", "Folder for the results [default: NAME-result].")] = None,
     data: Data = None,
     figures: Annotated[
         str | None, typer.Option("--figures", metavar="svg|pdf", help="Also draw the report's figures for a paper.")
@@ -77,12 +74,10 @@ def save_result(
 
 def variants(
     tell: Tell,
-    experiment: Annotated[str, typer.Argument(help="Experiment file of a body, or the name of one that ships: door.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder for variants.json [default: NAME-result].")
-    ] = None,
+    experiment: Annotated[str, argument("Experiment file of a body, or the name of one that ships: door.")],
+    out: Annotated[Path | None, option("--out", "-o", "Folder for variants.json [default: NAME-result].")] = None,
     data: Data = None,
-    everything: Annotated[bool, typer.Option("--all", help="Show every variant, not only the first ones.")] = False,
+    everything: Annotated[bool, option("--all", "Show every variant, not only the first ones.")] = False,
 ) -> Done:
     """Fit alternative models of a body and rank them by how well they predict unseen data."""
     path = output_folder(out, f"{Path(experiment).stem}-result") / "variants.json"
@@ -96,11 +91,9 @@ def variants(
 
 def validate(
     tell: Tell,
-    model: Annotated[Path, typer.Argument(help="model.json, or the folder of a result.")],
-    experiment: Annotated[
-        str, typer.Argument(help="Experiment file of the unseen recordings, or the name of one that ships.")
-    ],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="JSON file for the numbers.")] = None,
+    model: Annotated[Path, argument("model.json, or the folder of a result.")],
+    experiment: Annotated[str, argument("Experiment file of the unseen recordings, or the name of one that ships.")],
+    out: Annotated[Path | None, option("--out", "-o", "JSON file for the numbers.")] = None,
     data: Data = None,
 ) -> Done:
     """Judge a model by unseen data: its errors, beside those of a model fitted to these data."""
@@ -114,11 +107,9 @@ def validate(
 
 def compare(
     tell: Tell,
-    results: Annotated[list[Path], typer.Argument(help="Folders of results, or result.json files; at least two.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="JSON file for the numbers.")] = None,
-    model: Annotated[
-        Path | None, typer.Option("--model", help="Write the mean of the results' models to this file.")
-    ] = None,
+    results: Annotated[list[Path], argument("Folders of results, or result.json files; at least two.")],
+    out: Annotated[Path | None, option("--out", "-o", "JSON file for the numbers.")] = None,
+    model: Annotated[Path | None, option("--model", "Write the mean of the results' models to this file.")] = None,
 ) -> Done:
     """Compare several identifications of one object: each number, the mean, and the spread between takes."""
     from palpate.experiment.comparison import mean_model
@@ -141,12 +132,12 @@ def reproduce(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="A clone of the authors' repository, nate-baum/large-objects-sys-id.")
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path("reproduction"),
+    out: Annotated[Path, option("--out", "-o", "Folder for the results.")] = Path("reproduction"),
     as_published: Annotated[
         bool,
-        typer.Option(
+        option(
             "--as-published",
-            help="Only with the authors' choices (decimation, windows, weight-only handle, fixed correction); without "
+            "Only with the authors' choices (decimation, windows, weight-only handle, fixed correction); without "
             "it, both ways side by side.",
         ),
     ] = False,

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import palpate
-from palpate.cli.console import Done, Tell
+from palpate.cli.console import Done, Tell, option
 from palpate.errors import PalpateError
 
 _Given = tuple[str | None, str | None, str | None, float | None]
@@ -25,25 +25,18 @@ def inspect(
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option("--html", "-o", help="Write a page with plots to this file (needs palpate[report]).")
+        Path | None, option("--html", "-o", "Write a page with plots to this file (needs palpate[report]).")
     ] = None,
     table: Annotated[
         Path | None,
-        typer.Option(
-            "--table",
-            help="Write poses, motion, hinge angle and wrench, a row a frame (.csv or .parquet; stage motion).",
+        option(
+            "--table", "Write poses, motion, hinge angle and wrench, a row a frame (.csv or .parquet; stage motion)."
         ),
     ] = None,
-    format_: Annotated[
-        str | None, typer.Option("--format", help="The files' format [default: recognised for each].")
-    ] = None,
-    time: Annotated[str | None, typer.Option("--time", help="Plain tables: header of the column of times.")] = None,
-    time_unit: Annotated[
-        str | None, typer.Option("--time-unit", help="Plain tables: unit of the times, s, ms, us or ns.")
-    ] = None,
-    rate: Annotated[
-        float | None, typer.Option("--rate", help="Plain tables without times: samples per second.")
-    ] = None,
+    format_: Annotated[str | None, option("--format", "The files' format [default: recognised for each].")] = None,
+    time: Annotated[str | None, option("--time", "Plain tables: header of the column of times.")] = None,
+    time_unit: Annotated[str | None, option("--time-unit", "Plain tables: unit of the times, s, ms, us or ns.")] = None,
+    rate: Annotated[float | None, option("--rate", "Plain tables without times: samples per second.")] = None,
 ) -> Done:
     """Show what recordings hold: channels, markers, gaps, noise, clocks."""
     if out is not None:

@@ -16,6 +16,7 @@ from palpate.cli.console import (
     Tell,
     model_file,
     numbers,
+    option,
     output_folder,
     save_json,
     save_page,
@@ -34,56 +35,43 @@ def simulate(
     tell: Tell,
     path: Annotated[Path, typer.Argument(metavar="MODEL", help="model.json as palpate writes it.")],
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="CSV of the motion; with --robot or --audit a folder [default: MODEL-...]."),
+        Path | None, option("--out", "-o", "CSV of the motion; with --robot or --audit a folder [default: MODEL-...].")
     ] = None,
     wrench: Annotated[
-        Path | None, typer.Option("--wrench", help="CSV: time [s] and some of f_x..f_z [N], n_x..n_z [N m].")
+        Path | None, option("--wrench", "CSV: time [s] and some of f_x..f_z [N], n_x..n_z [N m].")
     ] = None,
-    torque: Annotated[float, typer.Option("--torque", help="N m about z of the body frame: a hinge's axis.")] = 0.0,
+    torque: Annotated[float, option("--torque", "N m about z of the body frame: a hinge's axis.")] = 0.0,
     force: Annotated[
-        float,
-        typer.Option("--force", help="N: on a hinge across the door at --grip; on what rolls ahead, at the axle."),
+        float, option("--force", "N: on a hinge across the door at --grip; on what rolls ahead, at the axle.")
     ] = 0.0,
-    sine: Annotated[
-        float, typer.Option("--sine", help="Hz: torque and force oscillate instead of being constant.")
-    ] = 0.0,
-    seconds: Annotated[
-        float | None, typer.Option("--for", help="Seconds to simulate [default: 10, or the file's].")
-    ] = None,
-    step: Annotated[float, typer.Option("--step", help="s, fixed.")] = 1e-3,
+    sine: Annotated[float, option("--sine", "Hz: torque and force oscillate instead of being constant.")] = 0.0,
+    seconds: Annotated[float | None, option("--for", "Seconds to simulate [default: 10, or the file's].")] = None,
+    step: Annotated[float, option("--step", "s, fixed.")] = 1e-3,
     start: Annotated[
-        str | None, typer.Option("--start", help="State to begin with, SI units, such as 0.5,0 [default: rest].")
+        str | None, option("--start", "State to begin with, SI units, such as 0.5,0 [default: rest].")
     ] = None,
     stops: _Stops = None,
-    robot: Annotated[bool, typer.Option("--robot", help="Render it on a simulated arm, in a person's hand.")] = False,
-    truth: Annotated[
-        Path | None, typer.Option("--truth", help="--robot: model.json of the true object [default: MODEL].")
-    ] = None,
+    robot: Annotated[bool, option("--robot", "Render it on a simulated arm, in a person's hand.")] = False,
+    truth: Annotated[Path | None, option("--truth", "--robot: model.json of the true object [default: MODEL].")] = None,
     grip: Annotated[
-        float | None,
-        typer.Option("--grip", help="m from the axis to the sensor in the handle [default: 0.8, or --result's]."),
+        float | None, option("--grip", "m from the axis to the sensor in the handle [default: 0.8, or --result's].")
     ] = None,
-    delay: Annotated[float, typer.Option("--delay", help="--robot, --audit: ms from the wrench to the loop.")] = 2.0,
-    hand_stiffness: Annotated[float, typer.Option("--hand-stiffness", help="--robot, --audit: N/m.")] = 500.0,
+    delay: Annotated[float, option("--delay", "--robot, --audit: ms from the wrench to the loop.")] = 2.0,
+    hand_stiffness: Annotated[float, option("--hand-stiffness", "--robot, --audit: N/m.")] = 500.0,
     noise: Annotated[
-        float,
-        typer.Option(
-            "--noise", help="--robot: N: noise of the sensor's forces; its moments have a twentieth of it in N m."
-        ),
+        float, option("--noise", "--robot: N: noise of the sensor's forces; its moments have a twentieth of it in N m.")
     ] = 0.1,
     feed_forward: Annotated[
-        str, typer.Option("--feed-forward", help="--robot: acceleration, velocity or none, from model to arm.")
+        str, option("--feed-forward", "--robot: acceleration, velocity or none, from model to arm.")
     ] = "acceleration",
     wrong: Annotated[
-        float,
-        typer.Option("--wrong", help="--robot: % by which inertia and damping are falsified as a check; 0: no check."),
+        float, option("--wrong", "--robot: % by which inertia and damping are falsified as a check; 0: no check.")
     ] = 20.0,
     audit: Annotated[
-        bool, typer.Option("--audit", help="Energy, longest step, coupling with a hand, and what could be felt.")
+        bool, option("--audit", "Energy, longest step, coupling with a hand, and what could be felt.")
     ] = False,
     result: Annotated[
-        Path | None, typer.Option("--result", help="result.json of the model: its intervals, and where the sensor was.")
+        Path | None, option("--result", "result.json of the model: its intervals, and where the sensor was.")
     ] = None,
 ) -> Done:
     """Simulate a model: force in, motion out, or in closed loop with a robot."""
@@ -224,32 +212,24 @@ def with_end_stops(model: palpate.Model, stops: str | None) -> palpate.Model:
 def export(
     tell: Tell,
     path: Annotated[Path, typer.Argument(metavar="MODEL", help="model.json, or the folder of a result.")],
-    to: Annotated[str, typer.Option("--to", help="Format: c, fmu, mjcf, urdf, ros2-control.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder to write into [default: MODEL-FORMAT].")
-    ] = None,
-    dt: Annotated[float | None, typer.Option("--dt", help="C, FMU: the fixed step in s [default: 0.001].")] = None,
-    mass: Annotated[
-        float | None, typer.Option("--mass", help="MJCF, URDF: kg, where the model knows only its inertia.")
-    ] = None,
+    to: Annotated[str, option("--to", "Format: c, fmu, mjcf, urdf, ros2-control.")],
+    out: Annotated[Path | None, option("--out", "-o", "Folder to write into [default: MODEL-FORMAT].")] = None,
+    dt: Annotated[float | None, option("--dt", "C, FMU: the fixed step in s [default: 0.001].")] = None,
+    mass: Annotated[float | None, option("--mass", "MJCF, URDF: kg, where the model knows only its inertia.")] = None,
     wrench_limit: Annotated[
-        str | None,
-        typer.Option("--wrench-limit", help="C, FMU: the sensor's range, N,N m such as 500,20, or six numbers."),
+        str | None, option("--wrench-limit", "C, FMU: the sensor's range, N,N m such as 500,20, or six numbers.")
     ] = None,
     stops: _Stops = None,
     tool: Annotated[
-        Path | None, typer.Option("--tool", help="ros2-control: model.json of the handle that the robot carries.")
+        Path | None, option("--tool", "ros2-control: model.json of the handle that the robot carries.")
     ] = None,
     handle: Annotated[
-        str | None,
-        typer.Option("--handle", help="ros2-control: m, the hand's place in the body frame, such as 0.8,0,0."),
+        str | None, option("--handle", "ros2-control: m, the hand's place in the body frame, such as 0.8,0,0.")
     ] = None,
     state: Annotated[
-        str | None, typer.Option("--state", help="ros2-control: positions (rad, m) about which it is approximated.")
+        str | None, option("--state", "ros2-control: positions (rad, m) about which it is approximated.")
     ] = None,
-    even_if_failed: Annotated[
-        bool, typer.Option("--even-if-failed", help="Export a model whose verdict is failed.")
-    ] = False,
+    even_if_failed: Annotated[bool, option("--even-if-failed", "Export a model whose verdict is failed.")] = False,
 ) -> Done:
     """Export a model: C, FMU, MJCF, URDF or ros2_control."""
     tell("exporting")

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 import palpate
-from palpate.cli.console import Done, Tell
+from palpate.cli.console import Done, Tell, argument, option
 from palpate.cli.identify import save_result
 from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import write_text
@@ -32,10 +32,8 @@ def new(
             metavar="OBJECT", help="handle, door, wheelbarrow, hand-truck, motion, ... or an object file of your own."
         ),
     ],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="File to write; - prints it [default: OBJECT.yaml].")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
+    out: Annotated[Path | None, option("--out", "-o", "File to write; - prints it [default: OBJECT.yaml].")] = None,
+    force: Annotated[bool, option("--force", "Overwrite the file if it exists.")] = False,
 ) -> Done | None:
     """Write a commented experiment file to edit."""
     from palpate.experiment.file.starting import starting_experiment
@@ -61,12 +59,12 @@ def twin(
     tell: Tell,
     kind: Annotated[
         str,
-        typer.Argument(
-            help="handle, door, wheelbarrow, wheelbarrow-planar, hand-truck, capture, wheelbarrow-handle, door-handle; "
+        argument(
+            "handle, door, wheelbarrow, wheelbarrow-planar, hand-truck, capture, wheelbarrow-handle, door-handle; "
             "authors: a copy of the paper's repository."
         ),
     ],
-    out: Annotated[Path, typer.Argument(help="Folder to write into.")],
+    out: Annotated[Path, argument("Folder to write into.")],
     seed: Annotated[
         int | None,
         typer.Option(
@@ -75,15 +73,13 @@ def twin(
     ] = None,
     poor: Annotated[
         bool,
-        typer.Option(
+        option(
             "--poor",
-            help="handle: moved about one axis only; door: recorded only while opening; wheelbarrow: moved too little.",
+            "handle: moved about one axis only; door: recorded only while opening; wheelbarrow: moved too little.",
         ),
     ] = False,
-    clean: Annotated[
-        bool, typer.Option("--clean", help="capture: no marker is hidden, swapped or moved on the body.")
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write into a folder that is not empty.")] = False,
+    clean: Annotated[bool, option("--clean", "capture: no marker is hidden, swapped or moved on the body.")] = False,
+    force: Annotated[bool, option("--force", "Write into a folder that is not empty.")] = False,
 ) -> Done:
     """Simulate an experiment: recordings, experiment file and truth.json."""
     tell("simulating")
@@ -93,11 +89,11 @@ def twin(
     if kind not in TWINS:
         raise UnknownName("kind of twin", kind, TWINS)
     options: dict[str, int | bool] = {} if seed is None else {"seed": seed}
-    for option in [name for name, wanted in (("poor", poor), ("clean", clean)) if wanted]:
-        if kind not in _OWNERS[option]:
-            known = " and ".join(map(repr, _OWNERS[option]))
-            raise PalpateError(f"--{option}: not for {kind!r}, only for {known}")
-        options[option] = True
+    for wish in [name for name, wanted in (("poor", poor), ("clean", clean)) if wanted]:
+        if kind not in _OWNERS[wish]:
+            known = " and ".join(map(repr, _OWNERS[wish]))
+            raise PalpateError(f"--{wish}: not for {kind!r}, only for {known}")
+        options[wish] = True
     if out.is_dir() and any(out.iterdir()) and not force:
         raise FileProblem(out, "the folder is not empty", remedy="choose another, or --force")
     experiment = TWINS[kind](out, **options)
@@ -109,7 +105,7 @@ def twin(
 
 def demo(
     tell: Tell,
-    out: Annotated[Path, typer.Argument(help="Folder to write into.")] = Path("demo"),
+    out: Annotated[Path, argument("Folder to write into.")] = Path("demo"),
 ) -> Done:
     """Run everything on four simulated objects with the paper's values: recordings, models, tables, reports."""
     from rich.console import Group
