@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from palpate.physics.arrays import FloatArray
 from palpate.rendering.felt import DELAY, Felt
 from palpate.rendering.loop import DELAYS_S, PASS_PERCENT, STIFFNESSES, Trial
 from palpate.rendering.passivity import Coupling, Passivity
 from palpate.rendering.stability import apparent, true_apparent
 from palpate.report import plots
 from palpate.report.page import Figure, Json, Remarks, Table, Words, section, table, write_page
-from palpate.report.plots import COLOURS, DARK, Panel, curve, line
+from palpate.report.plots import COLOURS, DARK, Panel, curve
 from palpate.runtime.replay import WRENCH_NAMES, WRENCH_UNITS, Run
 from palpate.runtime.stepper import StepStatus
 
@@ -77,26 +76,15 @@ def write_audit_page(path: Path, report: Passivity) -> None:
     write_page(path, f"{report.model.name}: passivity and stability", sections)
 
 
-def _motion(trial: Trial, i: int, way: str) -> Figure:
+def _motion(trial: Trial, i: int, way: str) -> Figure | None:
+    count = min(len(trial.true.times_s), len(trial.robot.times_s))
     true, robot = trial.true, trial.robot
-    count = min(len(true.times_s), len(robot.times_s))
-    t = true.times_s[:count]
-
-    def both(x: FloatArray, rendered: FloatArray) -> tuple[Json, ...]:
-        return line(t, x, "true object", _TRUE), line(t, rendered, "robot", line=_DOTTED)
-
-    force, place, rendered, went = (x[:count, i] for x in (true.force, true.way, robot.force, robot.way))
-    return plots.figure(
-        f"Force and motion of the hand, {way}",
-        "Both forces should lie on each other; the middle row shows what is left.",
-        [
-            Panel("force, N", both(force, rendered)),
-            Panel("difference, N", (line(t, rendered - force, "robot - true"),)),
-            Panel("way, mm", both(1e3 * place, 1e3 * went)),
-        ],
-        plots.since(0.0),
-        f"The forces differ by {trial.comparison.force.percent[i]:.2f} % RMS of their range.",
-    )
+    force, rendered, place, went = (x[:count, i] for x in (true.force, robot.force, true.way, robot.way))
+    rows = {"force, N": {"true object": force, "robot": rendered}, "difference, N": {"robot - true": rendered - force}}
+    rows |= {"way, mm": {"true object": 1e3 * place, "robot": 1e3 * went}}
+    say = "Both forces should lie on each other, which the middle row shows: they differ by "
+    say += f"{trial.comparison.force.percent[i]:.2f} % RMS of their range."
+    return plots.over_time(f"Force and motion of the hand, {way}", say, true.times_s[:count], rows)
 
 
 def _apparent(trial: Trial) -> Figure:

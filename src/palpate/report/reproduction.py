@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from palpate.errors import MissingExtra
 from palpate.experiment.paper.choices import BODIES, HANDLES, PAPER, Printed
-from palpate.experiment.paper.published import BODY_HZ, Trace
 from palpate.experiment.paper.reproduce import REPRODUCTION_FORMAT, Entry, Reproduction
-from palpate.experiment.stage.view import View
 from palpate.files import write_text
-from palpate.report import plots
-from palpate.report.model_plots import force_of
-from palpate.report.page import Block, Figure, Json, Remarks, Section, Table, Words, section, table, write_page
+from palpate.report.model_plots import over_time
+from palpate.report.page import Block, Figure, Remarks, Section, Table, Words, section, table, write_page
 from palpate.report.paper import FORMATS, csv_text, latex, save_figure
-from palpate.report.plots import COLOURS, DARK, Panel, line
 from palpate.report.tables import decimals
 
 SUBTITLE = "System Identification of Admittance Models for Large Real-World Objects (Baum, Luttmer, Minor)"
-_TORQUES = {"n_x": "τ_x", "n_y": "τ_y", "n_z": "τ_z"}
 _WAYS = {"published": "as published", "default": "default"}
 COLUMNS = (
     *("experiment", "kind", "name", "unit", "paper", "truth", "published", "published_percent", "default"),
@@ -51,10 +46,11 @@ def write_reproduction(folder: Path, runs: Reproduction) -> tuple[list[Path], li
     for name, entry in runs.entries.items():
         paths += [] if entry.default is None else entry.default.save(folder / name)
     try:
-        drawn = {name: figure for name, e in runs.entries.items() if (figure := figure_of(e)) is not None}
-        for path, figure in ((f"{name}.{kind}", figure) for name, figure in drawn.items() for kind in FORMATS):
-            save_figure(folder / "figures" / path, figure)
-            paths.append(folder / "figures" / path)
+        drawn = [(name, *pair) for name, entry in runs.entries.items() for pair in figures_of(entry).items()]
+        for (name, way, figure), kind in product(drawn, FORMATS):
+            path = folder / "figures" / f"{name}{'-default' * (way == 'default')}.{kind}"
+            save_figure(path, figure)
+            paths.append(path)
     except MissingExtra as missing:
         lost.append(f"the figures are not written: {missing}")
     try:
@@ -94,7 +90,7 @@ def _entry(entry: Entry, runs: Reproduction) -> Iterator[Block | None]:
         note += " Inside: whether the default's 95 % interval holds the truth."
     if "Ixx" in PAPER[entry.name].parameters:
         note += " Inertias are matrix entries about the frame's origin (Ixy = -∫xy dm)."
-    yield from (table_of(entry, runs, note) if _identified(entry) else None, figure_of(entry))
+    yield from (table_of(entry, runs, note) if _identified(entry) else None, *figures_of(entry).values())
     texts = tuple(text for text, _ in entry_sentences(entry))
     yield Remarks("Notes", texts, severe=bool(entry.refused)) if texts else None
     yield Table(
@@ -102,69 +98,15 @@ def _entry(entry: Entry, runs: Reproduction) -> Iterator[Block | None]:
     )
 
 
-def figure_of(entry: Entry) -> Figure | None:
-    """The paper's result figure of a body's test segment, with ours in both ways; None where nothing was identified."""
-    traces = _traces(entry)
-    if not traces:
-        return None
-    first = next(iter(traces.values()))
-    t, series = first.times_s, first.series
-    if len(series) == 1:
-        motion = {"door angle θ_d, deg": {"θ_d": np.degrees(next(iter(series.values())))}}
-        torques = [_torque(traces, "n_z", "hinge torque")]
-    else:
-        angles = {n: np.degrees(series[n] - series[n][0] * (n == "yaw")) for n in ("pitch", "camber", "yaw")}
-        motion = {"contact, m": {f"contact {n}": series[n] for n in "xy"}, "angles, deg": angles}
-        torques = [_torque(traces, row, word) for row, word in _TORQUES.items()]
-    panels = [
-        Panel(title, tuple(line(t, y, n, i) for i, (n, y) in enumerate(ys.items()))) for title, ys in motion.items()
-    ]
-    return plots.figure(
-        f"{entry.name.capitalize()}, test segment",
-        "The estimate f should lie on its reference y; the two ways have different references, because they treat "
-        "the handle and the sensor's zero differently.",
-        [*panels, *torques],
-        plots.since(0.0),
-    )
-
-
-def _traces(entry: Entry) -> dict[str, Trace]:
-    """By way: what was measured and estimated in the paper's test segment."""
-    traces: dict[str, Trace] = {}
-    if entry.published is not None and entry.published.trace is not None:
-        traces["published"] = entry.published.trace
-    view = None if entry.default is None or entry.name not in BODIES else entry.default.view
-    if view is not None and view.segments.get("test"):
-        traces["default"] = _default_trace(view)
-    return traces
-
-
-def _default_trace(view: View) -> Trace:
-    """Of the last test segment, which is the paper's; the door's spring on the side of the reference."""
-    start, stop = view.segments["test"][-1]
-    # one sample more at either end belongs to the authors' segments
-    at = (view.times_s >= start - 1 / BODY_HZ) & (view.times_s < stop + 1 / BODY_HZ)
-    names = tuple(row.name for row in view.model.mechanism.rows)
-    keep = [i for i, name in enumerate(names) if name in _TORQUES]
-    reference, estimate = view.reference[at][:, keep], view.estimate[at][:, keep]
-    series = {c.name: c.position[at] for c in view.coordinates}
-    if view.main is not None:
-        # nu tau_s of the identified spring, N m (paper, eq. y_door_scalar)
-        springs = view.model.only(tuple(e for e in view.model.elements if e.stores))
-        spring = force_of(springs, view.main.position[at])[:, None]
-        reference, estimate = reference - spring, estimate - spring
-    return Trace(view.times_s[at] - start, series, tuple(names[i] for i in keep), reference, estimate)
-
-
-def _torque(traces: Mapping[str, Trace], row: str, title: str) -> Panel:
-    """Measured and estimated in each way: each has another reference, with another wrench of the handle and filter."""
-    data: list[Json] = []
-    for i, (way, trace) in enumerate(traces.items()):
-        at, dashes = trace.rows.index(row), {"dash": "dash"} if way == "default" else {}
-        data.append(line(trace.times_s, trace.reference[:, at], f"y, {_WAYS[way]}", (DARK, "#888888")[i]))
-        stroke = {"color": COLOURS[(1, 0)[i]], "width": 1.2, **dashes}
-        data.append(line(trace.times_s, trace.estimate[:, at], f"f, {_WAYS[way]}", line=stroke))
-    return Panel(f"{title}, N m", tuple(data))
+def figures_of(entry: Entry) -> dict[str, Figure]:
+    """By way: motion, measured and estimated moments of a body in the paper's test segment, which is the last."""
+    views = {"published": entry.published and entry.published.view, "default": entry.default and entry.default.view}
+    figures: dict[str, Figure] = {}
+    for way, view in views.items() if entry.name in BODIES else ():
+        last = None if view is None else replace(view, segments={"test": view.segments.get("test", ())[-1:]})
+        for figure in () if last is None else over_time(last, "test")[:1]:
+            figures[way] = replace(figure, title=f"{entry.name.capitalize()}, test segment, {_WAYS[way]}")
+    return figures
 
 
 # --- the table --------------------------------------------------------------------------------------------------------

@@ -18,9 +18,10 @@ from palpate.experiment.paper.choices import CHOICES, HANDLES, PAPER, Choices, S
 from palpate.experiment.stage.capture import roles_of
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
 from palpate.experiment.stage.inputs import Belief, Filtering, ImuMotion, Inputs, Sensor, from_contact, prior_of
-from palpate.experiment.stage.prepare import imu_inputs
+from palpate.experiment.stage.prepare import Prepared, imu_inputs
 from palpate.experiment.stage.recordings import Tell, load_part
 from palpate.experiment.stage.result import rms_entry
+from palpate.experiment.stage.view import View, picture
 from palpate.files import finite
 from palpate.identify import Prior, Solution
 from palpate.identify.balance import Segment
@@ -42,25 +43,12 @@ HEIGHT = "height"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trace:
-    """What the paper's figures show of a test segment; arrays (samples,) or (samples, rows)."""
-
-    times_s: FloatArray
-    """From the segment's first sample on."""
-    series: Mapping[str, FloatArray]
-    """Position of the mechanism's state -> m or rad."""
-    rows: tuple[str, ...]
-    reference: FloatArray
-    """N m."""
-    estimate: FloatArray
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class PublishedFit:
     """One identification with the authors' choices; `data` in the words of result.json, as far as they apply."""
 
     data: Mapping[str, Any]
-    trace: Trace | None = None
+    view: View | None = None
+    """Of a body."""
 
 
 def fit_published(name: str, experiment: Experiment[Any], tell: Tell) -> PublishedFit:
@@ -129,11 +117,7 @@ def _body(choices: Choices, experiment: Experiment[Any], prior: Prior | None, te
     if any(choices.at_contact):
         without = _fitted(replace(inputs, measured=wrench[None]), segments, tell).solution
         data["without_correction"] = {e.name: e.value for e in without.estimates}
-    shown = fit.prediction.inside(segments["test"])
-    y, f = sides(fit, segments["test"], known)
-    times, rows = fit.prediction.times_s[shown] - segments["test"][0][0], tuple(r.name for r in model.mechanism.rows)
-    trace = Trace(times, dict(zip(model.mechanism.state, q[shown].T, strict=False)), rows, y, f)
-    return PublishedFit(data, trace)
+    return PublishedFit(data, picture(Prepared(fit.inputs, segments, {}, ()), fit, None))
 
 
 def _even(x: FloatArray, rate: float) -> Even:
