@@ -21,6 +21,7 @@ from palpate.physics.inertia import body_columns, body_features, phi_from_mass_p
 from palpate.physics.motion import Kinematics
 from palpate.runtime import Stepper
 from palpate.twin.door import paper_door, random_door
+from palpate.twin.wheelbarrow import standing_pitch
 from tests.conftest import needs
 from tests.exported_models import (
     BARROW,
@@ -205,7 +206,7 @@ def test_a_wheelbarrow_in_the_air_accelerates_as_its_body(tmp_path: Path) -> Non
     m, d, _ = loaded(model, tmp_path)
     flags = mujoco.mjtDisableBit
     m.opt.disableflags |= flags.mjDSBL_CONTACT | flags.mjDSBL_FRICTIONLOSS | flags.mjDSBL_DAMPER
-    assert mujoco_phi(m, 1)[0] + mujoco_phi(m, 2)[0] == pytest.approx(BARROW.phi[0], rel=1e-13)
+    assert mujoco_phi(m, 1)[0] + mujoco_phi(m, 2)[0] == pytest.approx(BARROW.p[:10][0], rel=1e-13)
     rng = np.random.default_rng(0)
     for _ in range(5):
         d.qpos[:] = rng.uniform(-0.5, 0.5, 7)
@@ -221,7 +222,7 @@ def test_a_wheelbarrow_in_the_air_accelerates_as_its_body(tmp_path: Path) -> Non
         omega, acceleration = motion[:3].copy(), np.empty(6)
         mujoco.mj_objectAcceleration(m, d, mujoco.mjtObj.mjOBJ_SITE, 0, acceleration, 1)
         k = Kinematics(tuple(acceleration[3:]), tuple(omega), tuple(acceleration[:3]))
-        needed = np.array(body_columns(body_features(k)), dtype=float) @ BARROW.phi
+        needed = np.array(body_columns(body_features(k)), dtype=float) @ BARROW.p[:10]
         assert relative(needed, wrench) < 1e-9
 
 
@@ -246,7 +247,7 @@ def person(t: float, camber: float, pitch: float, rates: np.ndarray, turn: float
     sc, cc, sp, cp = np.sin(camber), np.cos(camber), np.sin(pitch), np.cos(pitch)
     R = np.array([[-sp, -cp, 0.0], [cp * sc, -sp * sc, cc], [-cp * cc, sp * cc, sc]])
     force = np.array([30 * np.sin(np.pi * t / 2), 0.0, 0.0])
-    weight = BARROW.phi[2] * 9.80665
+    weight = BARROW.p[:10][2] * 9.80665
     moment = np.array(
         [-300 * camber - 40 * rates[0], weight - 600 * (pitch - 0.1) - 80 * rates[1], turn * np.sin(2 * t)]
     )
@@ -290,7 +291,7 @@ def test_a_wheel_held_by_friction_creeps_no_more_than_stated(tmp_path: Path) -> 
     m, d, done = loaded(hand_truck(), tmp_path)
     (line,) = (x for x in done.left_out if "creeps" in x)
     stated = float(line.split("up to ")[1].split()[0])
-    weight = BARROW.phi[2] * 9.80665
+    weight = BARROW.p[:10][2] * 9.80665
     for _ in range(1000):
         pitch, rate = float(d.joint("pitch").qpos[0]), float(d.joint("pitch").qvel[0])
         ahead = np.array([-np.sin(pitch), -np.cos(pitch), 0.0])
@@ -303,16 +304,16 @@ def test_a_wheel_held_by_friction_creeps_no_more_than_stated(tmp_path: Path) -> 
 
 def test_feet_carry_a_wheelbarrow(tmp_path: Path) -> None:
     barrow = wheelbarrow()
-    feet = tuple(tuple(float(x) for x in foot) for foot in BARROW.feet)
+    feet = tuple(tuple(float(x) for x in foot) for foot in BARROW.mechanism.wheel.feet)
     mechanism = replace(barrow.mechanism, feet=feet)  # pyright: ignore[reportArgumentType]
     parts = (Foot("left", "foot_1"), Foot("right", "foot_2"), FootFriction("mu", "foot_1_ahead"), WheelSpin())
     standing = replace(barrow, mechanism=mechanism, elements=(*barrow.elements, *parts), values={})
     model = standing.with_values([*barrow.p, 1e5, 1e3, 1e5, 1e3, 0.6, 0.05])
     m, d, done = loaded(model, tmp_path)
-    d.joint("pitch").qpos[0] = BARROW.standing + 0.05
+    d.joint("pitch").qpos[0] = standing_pitch(BARROW) + 0.05
     for _ in range(2000):
         mujoco.mj_step(m, d)
-    assert d.joint("pitch").qpos[0] == pytest.approx(BARROW.standing, abs=0.01)
+    assert d.joint("pitch").qpos[0] == pytest.approx(standing_pitch(BARROW), abs=0.01)
     assert np.abs(d.qvel).max() < 1e-3
     assert any(line.startswith("left, right:") for line in done.left_out)
     assert any(line.startswith("mu:") for line in done.left_out)

@@ -170,9 +170,9 @@ def test_a_free_body_feels_its_mass_and_its_weight_is_told(tmp_path: Path) -> No
 def test_a_wheelbarrow_ahead_is_its_mass_with_rolling_friction(tmp_path: Path) -> None:
     done = export_ros2_control(planar(), tmp_path, handle=(0.0, 1.2, 0.0))
     mass, damping, _ = law_of(done, 0)
-    assert mass == pytest.approx(BARROW.phi[0], rel=1e-9)  # while the pitch is held
-    assert damping == pytest.approx(BARROW.b_v / BARROW.radius**2, rel=1e-6)
-    assert law_of(done, 2)[0] == pytest.approx(BARROW.phi[9] / 1.2**2, rel=1e-9)
+    assert mass == pytest.approx(BARROW.p[:10][0], rel=1e-9)  # while the pitch is held
+    assert damping == pytest.approx(BARROW.values["b_v"] / BARROW.mechanism.wheel.radius**2, rel=1e-6)
+    assert law_of(done, 2)[0] == pytest.approx(BARROW.p[:10][9] / 1.2**2, rel=1e-9)
     whole = parameters(export_ros2_control(wheelbarrow(), tmp_path, handle=(0.0, 1.2, 0.0)))["admittance"]
     assert whole["selected_axes"] == [True, True, True, True, False, False]  # four freedoms
 

@@ -134,11 +134,11 @@ def test_a_planar_wheelbarrow_needs_the_same_forces(tmp_path: Path) -> None:
     model = planar(spin=True)
     p, m, _ = loaded(model, tmp_path)
     with_gravity(p, model)
-    R = BARROW.radius
-    assert m.dof_damping[0] == pytest.approx(BARROW.b_v / R**2, rel=1e-12)
-    assert m.dof_frictionloss[0] == pytest.approx(BARROW.b_c / R, rel=1e-12)
+    R = BARROW.mechanism.wheel.radius
+    assert m.dof_damping[0] == pytest.approx(BARROW.values["b_v"] / R**2, rel=1e-12)
+    assert m.dof_frictionloss[0] == pytest.approx(BARROW.values["b_c"] / R, rel=1e-12)
     free = replace(model, elements=tuple(e for e in model.elements if e.acts_on == "wrench"), values={})
-    free = free.with_values([*BARROW.phi, 0.07])
+    free = free.with_values([*BARROW.p[:10], 0.07])
     for x, q, v, w, a, b in np.random.default_rng(0).uniform(-1, 1, (10, 6)).tolist():
         needed = pin.rnea(p, p.createData(), np.array([x, np.cos(q), np.sin(q)]), np.array([v, w]), np.array([a, b]))
         n_y, f_x = free.wrench(free.mechanism.expand((x, q, v, w), (a, b), FLOATS), FLOATS)
@@ -151,7 +151,7 @@ def test_a_planar_wheelbarrow_stands_in_the_world_as_its_state_says(tmp_path: Pa
     data = p.createData()
     pin.framesForwardKinematics(p, data, np.array([0.7, np.cos(0.2), np.sin(0.2)]))
     body = data.oMi[2]
-    assert body.translation == pytest.approx([0.7, 0.0, BARROW.radius], abs=1e-12)
+    assert body.translation == pytest.approx([0.7, 0.0, BARROW.mechanism.wheel.radius], abs=1e-12)
     handles = body.rotation @ np.array([0.0, 1.0, 0.0])  # behind the wheel, and lifted
     assert handles == pytest.approx([-np.cos(0.2), 0.0, np.sin(0.2)], abs=1e-12)
     assert body.rotation[:, 2] == pytest.approx([0.0, 1.0, 0.0], abs=1e-12)  # z of B is left
@@ -167,14 +167,14 @@ def test_body_and_wheels_together_are_the_model(tmp_path: Path, make: Any, wheel
         own = phi_of(p.inertias[i])
         own[9] = 0.0  # the model's Izz is without the wheel's spin
         total = total + move_phi(own, place.rotation, place.translation)
-    assert total == pytest.approx(BARROW.phi, rel=1e-12, abs=1e-12)
+    assert total == pytest.approx(BARROW.p[:10], rel=1e-12, abs=1e-12)
 
 
 def test_inertia_of_the_joint_goes_into_the_body(tmp_path: Path) -> None:
     parts = (RigidBody("leaf"), ScalarInertia("gear"))
-    model = Model("door", Hinge(), parts).with_values([*BARROW.phi, 0.2])
+    model = Model("door", Hinge(), parts).with_values([*BARROW.p[:10], 0.2])
     p, _, _ = loaded(model, tmp_path)
-    assert pin.crba(p, p.createData(), np.array([1.0, 0.0]))[0, 0] == pytest.approx(BARROW.phi[9] + 0.2, rel=1e-12)
+    assert pin.crba(p, p.createData(), np.array([1.0, 0.0]))[0, 0] == pytest.approx(BARROW.p[:10][9] + 0.2, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))

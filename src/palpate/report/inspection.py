@@ -25,7 +25,7 @@ from palpate.files import finite
 from palpate.findings import Finding, sentences
 from palpate.motion.clock import ClockMap, interpolated
 from palpate.motion.cloud import Markers, Source, markers_of, nan_mean, nan_median
-from palpate.motion.derivatives import pose_motion
+from palpate.motion.derivatives import Bandwidth, pose_motion
 from palpate.motion.extrinsics import OTHER_AXES, UNKNOWN_LEVER, UNKNOWN_TURN
 from palpate.motion.frames import HingeAxis, RollingMotion
 from palpate.motion.imu import PARALLEL, imu_motion
@@ -38,7 +38,7 @@ from palpate.report import plots
 from palpate.report.fit_plots import clock_figure, scene
 from palpate.report.page import Block, Figure, Json, Remarks, Section, Table, Words, fold, section, table
 from palpate.report.page import write_page as write
-from palpate.report.plots import COLOURS, DARK, GREY, PALE, Mark, Panel, line
+from palpate.report.plots import COLOURS, DARK, GREY, PALE, Mark, Panel, curve, line
 from palpate.report.plots import millimetres as mm
 from palpate.report.tables import DEVICES
 
@@ -565,12 +565,16 @@ def _derivatives(motion: CapturedMotion) -> Iterator[_Part]:
         chosen = derived.bandwidth
         rows["bandwidth for the balance"] = f"{chosen.bandwidth_hz:.2f} Hz"
         rows["window without a low-pass"] = f"{1e3 * chosen.best_window_s:.0f} ms"
-        for name, std in chosen.noise_std.items():
-            rows[f"noise of the {name}"] = f"{1e3 * std:.3g} {'mm' if name == 'position' else 'mrad'}"
+        for name, s in chosen.spectra.items():
+            factor, unit = (1e3, f"m{s.unit}") if s.unit in ("m", "rad") else (1.0, s.unit)
+            rows[f"noise of the {name} ({chosen.noise_from})"] = f"{factor * s.noise_std:.3g} {unit}"
     known = np.isfinite(motion.motion.omega_dot).all(axis=1)
     rows["accelerations known"] = _percent(float(known.mean())) + " of the frames"
     how = "markers and IMU fused" if derived is None else f"{motion.frame} frame"
     yield Table(("derivatives", how), tuple(rows.items()))
+    if derived is not None and derived.bandwidth is not None:
+        yield partial(_spectra, derived.bandwidth)
+        yield partial(_window_errors, derived.bandwidth, 1e3 * derived.window_s)
     m = motion.motion
     yield partial(
         plots.over_time,
@@ -578,6 +582,44 @@ def _derivatives(motion: CapturedMotion) -> Iterator[_Part]:
         f"In the axes of the {motion.frame}: no spikes, no steps, and at rest a - g of about 9.8 m/s² upwards.",
         m.times_s,
         {"ω, rad/s": m.omega, "dω/dt, rad/s²": m.omega_dot, "a - g, m/s²": m.specific_acceleration},
+    )
+
+
+def _spectra(chosen: Bandwidth) -> Figure:
+    """What was measured and which part of it is noise, with the bandwidth that follows."""
+    f, panels = chosen.frequencies_hz, list[Panel]()
+    for name, s in chosen.spectra.items():
+        signal, every = np.where(s.signal > 1e-2 * s.noise, s.signal, np.nan), np.concatenate([s.measured, s.noise])
+        parts = (
+            ("measured", s.measured, PALE, 4.0),
+            ("noise", s.noise, COLOURS[1], 1.5),
+            ("signal", signal, DARK, 1.2),
+        )
+        data = tuple(curve(f, np.where(y > 0, y, np.nan), word, c, width=width) for word, y, c, width in parts)
+        scale = plots.log_scale(float(every[every > 0].min()), float(every.max()))
+        panels.append(Panel(f"{name}, ({s.unit}/s²)²/Hz", data, y=scale))
+    return plots.figure(
+        "Spectrum of the acceleration",
+        "The bandwidth should stand near the place where the measured curves meet the noise; beyond that place the "
+        f"recording says nothing about accelerations. Noise from: {chosen.noise_from}.",
+        panels,
+        plots.x_title("frequency, Hz") | plots.log_scale(float(f[f > 0].min()), float(f[-1])),
+        marks=[plots.upright(chosen.bandwidth_hz, f"bandwidth {chosen.bandwidth_hz:.2f} Hz")],
+    )
+
+
+def _window_errors(chosen: Bandwidth, used: float) -> Figure:
+    """What each window would take from the motion and leave of the noise; used: the one that was chosen, ms."""
+    percent, best = 100 * chosen.error, 1e3 * chosen.best_window_s
+    scale = plots.log_scale(float(percent.min()), float(percent.max()))
+    alone = plots.upright(best, f"best alone: {best:.0f} ms", "#999", level=0.88)
+    return plots.figure(
+        "Choice of the window",
+        "The window that is used stays well to the left of the minimum, because the low-pass of the balance takes the "
+        "rest of the noise; without a low-pass the minimum is best.",
+        [Panel("error, % of the motion", (curve(1e3 * chosen.windows_s, percent, "error"),), y=scale)],
+        plots.x_title("window, ms"),
+        marks=[plots.upright(used, f"used: {used:.0f} ms"), alone],
     )
 
 
