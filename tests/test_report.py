@@ -508,7 +508,7 @@ def test_figures_for_papers_show_the_pages_data(door, tmp_path):
 
 
 def test_every_kind_of_figure_can_be_drawn_for_a_paper(handle, barrow):
-    kinds = ("Three kinds", "Test segment", "Autocorrelation", "Distribution", "Motion along", "Frames", "The prior")
+    kinds = ("Three kinds", "Test segment", "Autocorrelation", "Distribution", "Frames", "The prior")
     for result in (handle, barrow):
         for figure in all_figures(result):
             if figure.title.startswith(kinds):

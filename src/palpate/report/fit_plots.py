@@ -35,7 +35,6 @@ _EXCITED = {
     "angular_acceleration": ("angular acceleration", "rad/s²"),
 }
 _RMS = "RMS in the train segments"
-_GROUPED: Json = {"barmode": "group", "bargap": 0.35}
 _ARROW = 0.45
 """Length of the longest arrow beside the size of the scene."""
 
@@ -186,7 +185,8 @@ def uncertainties(data: Mapping[str, Any]) -> Figure | None:
         plots.x_title("± 95 %, in percent of the value") | plots.log_scale(float(every.min()), float(every.max())),
         f"The largest: {name}, ± {short(size)} % from {kind}.",
         height=110 + 30 * len(names),
-        **_GROUPED,
+        barmode="group",
+        bargap=0.35,
     )
 
 
@@ -329,30 +329,21 @@ def scene(s: Scene) -> Figure | None:
 # --- excitation -------------------------------------------------------------------------------------------------------
 
 
-def excitation(data: Mapping[str, Any]) -> tuple[Table | Figure, ...]:
-    """RMS of the motion along and about each axis: the numbers, and each beside the strongest axis of its kind."""
+def excitation(data: Mapping[str, Any]) -> Table:
+    """RMS of the motion along and about each axis, and the weakest axis of each kind."""
     sizes: Mapping[str, Mapping[str, float]] = data.get("excitation") or {}
     kinds = {k: words for k, words in _EXCITED.items() if k in sizes and max(sizes[k].values(), default=0.0) > 0}
-    if not kinds:
-        return ()
-    axes = list(sizes[next(iter(kinds))])
-    rows = [{_RMS: word} | {a: f"{sizes[k][a]:.3g}" for a in axes} | {"unit": u} for k, (word, u) in kinds.items()]
-    share = {k: {a: 100 * sizes[k][a] / max(sizes[k].values()) for a in axes} for k in kinds}
-    low = {k: min(axes, key=lambda a, k=k: share[k][a]) for k in kinds}
-    words = ", ".join(f"{n} {low[k]} ({share[k][low[k]]:.0f} % of the strongest axis)" for k, (n, _) in kinds.items())
-    names = [word for word, _ in kinds.values()]
-    tints = [COLOURS[(0, 2, 4)[i % 3]] for i in range(len(axes))]
-    bars = tuple(plots.bars(names, [share[k][a] for k in kinds], a, c) for a, c in zip(axes, tints, strict=True))
-    figure = plots.figure(
-        "Motion along and about each axis",
-        "An axis with little motion leaves the inertias about it to the prior. Gravity is part of the specific "
-        "acceleration: an object that is turned over has all three axes alike.",
-        [Panel("% of the strongest axis", bars)],
-        plots.x_title("") | {"type": "category"},
-        f"Weakest: {words}.",
-        **_GROUPED,
+    weakest, records = list[str](), list[dict[str, str]]()
+    for kind, (word, unit) in kinds.items():
+        each = sizes[kind]
+        low = min(each, key=lambda axis: each[axis])
+        weakest.append(f"{word} {low} ({100 * each[low] / max(each.values()):.0f} % of the strongest axis)")
+        records.append({_RMS: word, **{axis: f"{v:.3g}" for axis, v in each.items()}, "unit": unit})
+    note = (
+        f"Weakest: {', '.join(weakest)}. An axis with little motion leaves the inertias about it to the prior. Gravity "
     )
-    return table(rows), figure
+    note += "is part of the specific acceleration: an object that is turned over has all three axes alike."
+    return table(records, note=note)
 
 
 def ways_table(view: View) -> Table | None:

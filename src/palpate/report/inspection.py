@@ -252,8 +252,7 @@ def _is_repaired(body: Body) -> bool:
 def _markers(body: Body, hinge: HingeAxis | None) -> Iterator[_Part]:
     # of the declared roles, and of a hinge that the motion shows
     frames = body.frames | ({} if hinge is None or "hinge" in body.frames else {"hinge": hinge.T_body_hinge})
-    yield from (Words(body_line(body)), markers_table(body), partial(_error_bars, body))
-    yield partial(error_over_time, body)
+    yield from (Words(body_line(body)), markers_table(body), partial(error_over_time, body))
     yield partial(
         _timeline,
         body.markers,
@@ -307,24 +306,6 @@ def _gaps_table(body: Body) -> Table:
     headings = ("marker", "gaps", "longest, s", "frames from the body", "by spline", "left empty")
     note = f"Pose known from {stretches or 'nowhere'}{f' and {more} more stretches' if more > 0 else ''}."
     return table(rows, headings, "Gaps", marked=[g.left for g in hidden], note=note)
-
-
-def _error_bars(body: Body) -> Figure:
-    """Mean error of each marker, as stored and after repair."""
-    names = [marker_name(name) for name in body.cloud.names]
-    sets = {"as stored": body.raw} | ({"faults repaired": body.fit} if _is_repaired(body) else {})
-    data = tuple(
-        plots.bars(names, plots.packed(1e3 * np.array([row[1] for row in fit.rows()])), word, COLOURS[len(sets) - i])
-        for i, (word, fit) in enumerate(sets.items(), 1)
-    )
-    return plots.figure(
-        "Mean error of each marker",
-        "One bar far above the others is a marker that moved, was exchanged or sits on a part that bends; 0.3 to 1 mm "
-        "is usual for a stiff body.",
-        [Panel("mean error, mm", data)],
-        plots.x_title("marker") | {"type": "category", "tickangle": -40 if len(names) > 12 else 0},
-        barmode="group",
-    )
 
 
 def error_over_time(body: Body) -> Figure:

@@ -143,16 +143,13 @@ def _draw_curve(ax: Any, trace: Json, before: Json) -> None:
 
 
 def _draw_bars(ax: Any, trace: Json, i: int, count: int) -> None:
-    """A histogram, or bars over names, beside those of other traces."""
-    flat, style = trace.get("orientation") == "h", {"color": trace["marker"]["color"], "label": _name(trace)}
+    """A histogram, or bars beside names, and beside those of other traces."""
+    style, names, thick = {"color": trace["marker"]["color"], "label": _name(trace)}, trace["y"], 0.7 / count
     if "width" in trace:
         ax.bar(numbers(trace["x"]), numbers(trace["y"]), width=float(trace["width"]), **style)
         return
-    names, sizes = (trace["y"], trace["x"]) if flat else (trace["x"], trace["y"])
-    thick = 0.7 / count
-    places = np.arange(len(names)) + thick * (i - (count - 1) / 2)
-    (ax.barh if flat else ax.bar)(places, numbers(sizes), thick, **style)
-    (ax.set_yticks if flat else ax.set_xticks)(np.arange(len(names)), names)
+    ax.barh(np.arange(len(names)) + thick * (i - (count - 1) / 2), numbers(trace["x"]), thick, **style)
+    ax.set_yticks(np.arange(len(names)), names)
 
 
 def _name(trace: Json) -> str:
