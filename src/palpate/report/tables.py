@@ -36,7 +36,7 @@ def result_text(data: Data) -> RenderableType:
     """Title, parameters, errors, conditioning, warnings and verdict of a result."""
     tables = [f(data) for f in (shape_table, rms_table, segments_table, conditioning_table, clocks_table)]
     inertia = [Text(inertia_note(data), style="dim")] if "Ixx" in data["parameters"] else []
-    lines, played, weakest = notes(data), data.get("replay") or {}, data["weakest_direction"]
+    lines, weakest, played = notes(data), data["weakest_direction"], dict[str, Any](data.get("replay") or {})
     if played.get("rms") is not None:
         moved = "motion" if len(played.get("coordinates") or {}) > 1 else quantity(played.get("unit", "rad"))
         lines.append(f"Replay, measured force in, {moved} out: {replay_words(played)}")
@@ -148,7 +148,8 @@ def rms_table(data: Data) -> Table:
     """RMS error of each channel on all sets of segments that there are, with percent of the signal's range; beside each
     reference that has a test error.
     """
-    rms, band, records = data.get("rms") or {}, data.get("rms_below_hz"), list[list[tuple[str, str]]]()
+    rms: dict[str, Any] = data.get("rms") or {}
+    band, records = data.get("rms_below_hz"), list[list[tuple[str, str]]]()
     sets = [s for s in SETS if rms.get(s)]
     others = {n: v for n, v in data.get("references", {}).items() if any(k.startswith("rms_") for k in v)}
     for channel, first in rms[sets[-1] if len(sets) == 2 else sets[0]].items() if sets else ():
@@ -250,10 +251,9 @@ def notes(data: Data) -> list[str]:
     """What stands behind the numbers of a body, a line each: lambda, systematic errors, zeros, handles, feet, and the
     wheel's friction.
     """
-    changes, sources, zero, handles, rolling = (
-        data.get(key) or {} for key in ("damping_changes", "systematic", "zero", "handles", "mechanism")
-    )
-    lines: list[str] = []
+    keys, lines = ("damping_changes", "systematic", "zero", "handles", "mechanism"), list[str]()
+    held: list[dict[str, Any]] = [data.get(key) or {} for key in keys]
+    changes, sources, zero, handles, rolling = held
     twice: Data = changes.get("doubled") or {}
     shares = _shares(data, {n: max(abs(each[n]) for each in changes.values()) for n in twice})
     if shares:
