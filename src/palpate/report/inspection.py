@@ -351,9 +351,11 @@ def _timeline(
 ) -> Figure:
     """When each marker was visible, filled in, exchanged or lost."""
     zero = plots.zero_of(markers.times_s)
-    x, worst = _columns(markers.times_s - zero, states)
+    first = np.arange(0, len(states), -(-len(states) // _COLUMNS))
+    worst = np.maximum.reduceat(states, first, axis=0).astype(float)  # the gravest of some frames
     n, present = len(_STATES), set(np.unique(states).tolist())
-    heat: Json = {"type": "heatmap", "name": "", "x": plots.packed(x, "f8"), "z": plots.packed(worst.T, "f4")}
+    heat: Json = {"type": "heatmap", "name": "", "z": plots.packed(worst.T, "f4")}
+    heat["x"] = plots.packed(markers.times_s[first] - zero, "f8")
     heat |= {"y": [marker_name(name) for name in names], "zmin": -0.5, "zmax": n - 0.5, "ygap": 2, "showscale": False}
     heat |= {"colorscale": [[k / n, c] for i, c in enumerate(_STATES.values()) for k in (i, i + 1)]}
     heat |= {"hoverinfo": "x+y"}
@@ -383,16 +385,6 @@ def _marker_states(body: Body) -> NDArray[np.int8]:
     states[raw & ~kept & (source != Source.HIDDEN) & (states != 2)] = 5
     states[source == Source.HIDDEN] = 6
     return states
-
-
-def _columns(x: FloatArray, states: NDArray[np.int8]) -> tuple[FloatArray, FloatArray]:
-    """Even columns over x, each with the gravest state of its frames; NaN where there is no frame."""
-    step = float(np.median(np.diff(x))) if len(x) > 1 else 1.0
-    count = min(_COLUMNS, round(float(x[-1] - x[0]) / step) + 1)
-    edges = np.linspace(float(x[0]) - step / 2, float(x[-1]) + step / 2, count + 1)
-    worst = np.full((count, states.shape[1]), np.nan)
-    np.fmax.at(worst, np.clip(np.searchsorted(edges, x, side="right") - 1, 0, count - 1), states)
-    return (edges[1:] + edges[:-1]) / 2, worst
 
 
 # --- clocks -----------------------------------------------------------------------------------------------------------
