@@ -21,7 +21,7 @@ from palpate.physics.inertia import body_columns, body_features, phi_from_mass_p
 from palpate.physics.motion import Kinematics
 from palpate.runtime import Stepper
 from palpate.twin.door import paper_door, random_door
-from palpate.twin.wheelbarrow import standing_pitch
+from palpate.twin.rolling import standing_pitch
 from tests.conftest import needs
 from tests.exported_models import (
     BARROW,
