@@ -74,6 +74,8 @@ MISFITS: Sequence[Misfit] = (
     Misfit("door, clean", DOOR),
     Misfit("door, ajar where it rests", DOOR, (doors.ajar,)),
     Misfit("door, coloured noise", DOOR, (doors.coloured,)),
+    Misfit("door, few visits", DOOR, (doors.few_visits,)),
+    Misfit("door, zones estimated", DOOR, (doors.zones_guessed,)),
     Misfit("door, drift", DOOR, (doors.drift,), ("drift",)),
     Misfit("door, leaning hinge", DOOR, (doors.leaning,), ("force-position", "leaning"), SPRING),
     Misfit(

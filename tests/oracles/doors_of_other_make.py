@@ -94,6 +94,8 @@ class Run:
     """In axes of the hinge."""
     noise: Array = field(default_factory=lambda: np.zeros((1, 6)))
     """That the load cell has beside white noise."""
+    guessed: Array | None = None
+    """(2,): by how much the file's guesses of the zones are off, deg; None: they are given."""
 
 
 Effect = Callable[[Run], Run]
@@ -140,7 +142,8 @@ def write(folder: Path, seed: int, *effects: Effect, keys: str = "") -> tuple[Pa
     channels = ", ".join(f"{c}: {{column: {c}, unit: {'N' if c[0] == 'f' else 'N m'}}}" for c in CHANNELS)
     body = ", ".join(m for m in names if m[0] != "N")
     ends = np.cumsum([STILL_S, SLOW_S, TRAIN_S, TEST_S])
-    bc, low = np.degrees([run.door.above_bc, run.door.above_l])
+    bc, low = np.degrees([run.door.above_bc, run.door.above_l]) + (0.0 if run.guessed is None else run.guessed)
+    width = ", width: 2 deg" + ("" if run.guessed is None else ", estimate: true")
     (folder / "body.yaml").write_text(
         f"""\
 object: door
@@ -159,8 +162,8 @@ handle: handle.json
 clocks: auto
 mechanism: {{linkage: {{lengths: {[round(x, 6) for x in LENGTHS]}, assembly: negative}}}}
 elements:
-- {{type: zone-damper, name: b_bc, acts_on: closer, when: opening, above: {bc:.4f} deg, width: 2 deg}}
-- {{type: zone-damper, name: b_s, acts_on: closer, when: closing, above: {low:.4f} deg, width: 2 deg, otherwise: b_l}}
+- {{type: zone-damper, name: b_bc, acts_on: closer, when: opening, above: {bc:.4f} deg{width}}}
+- {{type: zone-damper, name: b_s, acts_on: closer, when: closing, otherwise: b_l, above: {low:.4f} deg{width}}}
 segments:
   static: [0.3, {STILL_S - 0.5}]
   quasi_static: [{ends[0]}, {ends[1]}]
@@ -406,6 +409,27 @@ def coloured(run: Run) -> Run:
 def ajar(run: Run) -> Run:
     """In the session the door rests 0.03 to 0.1 deg ajar; it was pressed shut when its markers were taken at rest."""
     return replace(run, stops=(np.radians(run.rng.uniform(0.03, 0.1)), run.stops[1]))
+
+
+def few_visits(run: Run) -> Run:
+    """No fault: beyond backcheck's border the door is opened once to three times in all, not a dozen times."""
+    t, border = np.arange(len(run.hand.goal)) / (2 * RATE_HZ), run.door.above_bc - np.radians(4)
+    goal = np.where(t < LENGTH_S - TEST_S, np.minimum(run.hand.goal, border), run.hand.goal)
+    held = np.cumsum(run.hand.grip > 0.99)
+    length = round(2.4 * 2 * RATE_HZ)
+    free = np.flatnonzero(held[length:] - held[:-length] == length)
+    free = free[(t[free] > STILL_S + SLOW_S) & (t[free] < STILL_S + SLOW_S + TRAIN_S - 2.4)]
+    for _ in range(run.rng.integers(1, 4)):
+        start = run.rng.choice(free)
+        u = np.clip((t - t[start]) / 2.4, 0, 1)
+        up = _smooth(3 * u) * _smooth(3 * (1 - u))
+        goal = goal + up * (border + np.radians(run.rng.uniform(14, 20)) - goal)
+    return replace(run, hand=replace(run.hand, goal=goal))
+
+
+def zones_guessed(run: Run) -> Run:
+    """No fault: the zones' borders are to be estimated, from guesses that are off by up to 3 deg."""
+    return replace(run, guessed=run.rng.uniform(-3, 3, 2))
 
 
 def drift(run: Run) -> Run:
