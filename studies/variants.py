@@ -17,6 +17,7 @@ from palpate.motion.clock import Even
 from palpate.motion.derivatives import design_lowpass, light_window_s, signal_bandwidth
 from palpate.twin.door import DoorTruth, DoorTwin, door_twin, simulate_door
 from studies.running import map_seeds
+from tests.varied_doors import door_of
 
 TITLE = "Variants: simulated doors"
 TRUTHS = ("laminar", "turbulent", "mixed", "hysteresis", "stribeck")
@@ -48,7 +49,7 @@ def run_one(seed: int) -> Run:
 
 
 def _choose(seed: int, truth: str) -> Choice:
-    twin = door_twin(seed, variant=truth)  # type: ignore[arg-type]
+    twin = door_twin(seed, draw=door_of(truth))
     moved = simulate_door(twin, dt=1e-3)
     segments: list[Segment] = [
         s

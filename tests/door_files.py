@@ -25,12 +25,12 @@ from palpate.twin.door import (
     DoorTwin,
     Phase,
     Session,
-    Variant,
     door_recordings,
     door_twin,
     simulate_door,
 )
 from palpate.twin.instruments import T_MARKER, DeviceClock
+from tests.varied_doors import door_of
 
 SEED = 3
 SESSION = Session(still_s=2.5, sweep_s=11.0, step=math.radians(18), blocks=(("train", 14.0), ("test", 7.0)), tail_s=0.5)
@@ -51,10 +51,10 @@ def _phases() -> tuple[Phase, ...]:
 
 
 def short_door(
-    seed: int = SEED, *, variant: Variant = "laminar", one_way: bool = False, never_closed: bool = False
+    seed: int = SEED, *, variant: str = "laminar", one_way: bool = False, never_closed: bool = False
 ) -> DoorTwin:
     """A door moved for half a minute; its clocks agree. `never_closed`: a wedge keeps it open."""
-    twin = door_twin(seed, variant=variant, session=SESSION if one_way else Session(), one_way=one_way)
+    twin = door_twin(seed, draw=door_of(variant), session=SESSION if one_way else Session(), one_way=one_way)
     if never_closed:
         wedge = EndStop(FRAME, at=math.radians(20.0), side="lowest")
         parts = tuple(wedge if e.name == FRAME else e for e in twin.model.elements)

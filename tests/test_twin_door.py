@@ -14,7 +14,6 @@ from ruamel.yaml import YAML
 from scipy.interpolate import CubicSpline
 from scipy.ndimage import binary_dilation
 
-from palpate.errors import PalpateError
 from palpate.mechanisms import Hinge
 from palpate.model import Model
 from palpate.physics.inertia import PHI_NAMES
@@ -31,7 +30,6 @@ from palpate.twin.door import (
     door_twin,
     paper_door,
     person_wrench,
-    random_door,
     simulate_door,
     stop_at,
     write_door_twin,
@@ -40,6 +38,7 @@ from palpate.twin.handle import random_handle
 from palpate.twin.instruments import T_MARKER, Instruments
 from tests.conftest import needs
 from tests.oracles import door_ode
+from tests.varied_doors import VARIANTS, door_of
 
 DT = 1e-3
 SHORT = Session(still_s=1.5, sweep_s=4.0, step=math.radians(40), blocks=(("train", 3.0),), tail_s=7.5)
@@ -202,10 +201,10 @@ def test_the_hand_lets_go_hits_both_stops_and_pulls_every_way(twin: DoorTwin, tr
     assert spectrum[np.fft.rfftfreq(len(truth.torque), DT) > 10].max() < 0.05 * spectrum[1:].max()
 
 
-@pytest.mark.parametrize("variant", ["laminar", "turbulent", "mixed", "hysteresis", "stribeck", "none"])
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_random_doors_close_by_themselves(variant: Any) -> None:
     for seed in range(2):
-        model = random_door(np.random.default_rng(seed), variant=variant)
+        model = door_of(variant)(np.random.default_rng(seed))
         stepper, out = Stepper(model, 4e-3), np.empty(3)
         stepper.reset((math.radians(80), 0.0))
         angle = np.empty(2000)
@@ -217,11 +216,6 @@ def test_random_doors_close_by_themselves(variant: Any) -> None:
         z = model.shapes
         assert math.radians(15) <= z["b_s.above"] <= math.radians(35)
         assert math.radians(55) <= z["b_bc.above"] <= math.radians(78)
-
-
-def test_an_unknown_variant_is_refused() -> None:
-    with pytest.raises(PalpateError, match="turbulent"):
-        random_door(np.random.default_rng(0), variant="turbulant")  # type: ignore[arg-type]
 
 
 # What the instruments store

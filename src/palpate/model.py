@@ -20,7 +20,7 @@ from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import read_bytes, write_text
 from palpate.mechanisms import LINKAGES, MECHANISMS, Mechanism
 from palpate.physics.arrays import FloatArray
-from palpate.physics.functions import FLOATS, Functions, Scalar
+from palpate.physics.functions import ARRAYS, FLOATS, Functions, Scalar
 from palpate.physics.inertia import check_consistent
 from palpate.physics.maps import Factor, Map, build_map
 from palpate.physics.motion import Kinematics
@@ -167,6 +167,14 @@ class Model:
         columns = self.columns(k, fn)
         p = [float(value) for value in self.p]
         return [sum(c[i] * v for c, v in zip(columns, p, strict=True)) for i in range(len(self.mechanism.rows))]
+
+    def along(
+        self, position: FloatArray | float, speed: FloatArray | float = 0.0, acceleration: float = 0.0
+    ) -> FloatArray:
+        """What moves in one way needs along it, without dry friction: N m or N, as many as positions."""
+        zero = 0.0 * np.asarray(position)
+        k = self.mechanism.expand((position + zero, speed + zero), (acceleration + zero,), ARRAYS)
+        return np.asarray(self.without_dry().wrench(k, ARRAYS)[0], dtype=float) + zero
 
     def dry_forces(self, k: Kinematics, fn: Functions) -> list[tuple[tuple[Scalar, ...], Scalar]]:
         """The dry elements as sets, each (ratio, level): its part of free row i is ratio_i level Sign(ratio . v).

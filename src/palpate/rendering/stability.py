@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
-from palpate.physics.functions import FLOATS
 from palpate.rendering.hand import Grip, Hand, apparent_mass, at_rest, directions, handle_mass, lever
 from palpate.rendering.robot import Inner
 
@@ -161,14 +160,9 @@ def true_apparent(line: Line, frequencies_hz: FloatArray) -> ComplexArray:
 
 def _slopes(model: Model, at: float) -> tuple[float, float]:
     """Damping (the lesser of opening and closing, slowly) and stiffness of a hinge about an angle, per rad."""
-    smooth, expand = model.without_dry(), model.mechanism.expand
-
-    def torque(q: float, v: float) -> float:
-        return float(smooth.wrench(expand((q, v), (0.0,), FLOATS), FLOATS)[0])
-
     slow, step = 0.05, 1e-4
-    damping = min((torque(at, way * slow) - torque(at, 0.0)) / (way * slow) for way in (1.0, -1.0))
-    return damping, (torque(at + step, 0.0) - torque(at - step, 0.0)) / (2 * step)
+    damping = min(float(model.along(at, v) - model.along(at)) / v for v in (slow, -slow))
+    return damping, float(model.along(at + step) - model.along(at - step)) / (2 * step)
 
 
 def _stepped(line: Line) -> FloatArray:

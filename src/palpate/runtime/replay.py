@@ -172,10 +172,8 @@ def with_stops(model: Model, lowest: float, highest: float) -> Model:
     mechanism = model.mechanism
     if mechanism.main is None:
         raise PalpateError(f"model {model.name!r}: it has no main coordinate that end stops could act on")
-    still, moved = (
-        model.wrench(mechanism.expand((0.5 * (lowest + highest), 0.0), (a,), FLOATS), FLOATS)[0] for a in (0.0, 1.0)
-    )
-    k = (moved - still) * (2 * math.pi * _STOP_HZ) ** 2
+    still, moved = (model.along(0.5 * (lowest + highest), 0.0, a) for a in (0.0, 1.0))
+    k = float(moved - still) * (2 * math.pi * _STOP_HZ) ** 2
     values = (k, _STOP_DAMPING[mechanism.coordinates[mechanism.main]] * k)
     low, high = end_stops(model)
     stops = (

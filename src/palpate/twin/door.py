@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import Polynomial
 from scipy.ndimage import binary_dilation
 
-from palpate.elements import Coulomb, Element, EndStop, Hysteresis, PolynomialSpring, Stribeck, ZoneDamper
-from palpate.errors import PalpateError, UnknownName
+from palpate.elements import EndStop
+from palpate.errors import PalpateError
+from palpate.identify.shapes import with_shapes
 from palpate.mechanisms import FourBar
 from palpate.model import Model, load_object
 from palpate.physics.arrays import FloatArray
-from palpate.physics.functions import ARRAYS, FLOATS
+from palpate.physics.functions import ARRAYS
 from palpate.physics.inertia import move_phi
 from palpate.physics.motion import Motion, exp_rotation, minimum_jerk, nearest_rotation, wrench_transmission
 from palpate.recording import Recording
@@ -190,7 +192,6 @@ def _stroke(rng: np.random.Generator, kind: str, at: float, shut: float, widest:
             return [go(far, speed, stay)]
 
 
-Variant = Literal["laminar", "turbulent", "mixed", "hysteresis", "stribeck", "none"]
 FRAME, WIDEST = "frame", "widest"
 """The end stops: where the door is shut, and where it can go no further."""
 TABLE = (6.53, 4.75, 1.79, 7.52, 4.47, 2.57, 18.01, -17.10, 5.34, -0.70)
@@ -203,7 +204,7 @@ def paper_door(rng: np.random.Generator | None = None) -> Model:
     """The paper's Table with end stops; with a generator, other values on the same links and zones."""
     if rng is not None:
         return random_door(rng, like_paper=True)
-    return _with_stops(load_object("door"), TABLE, math.radians(92.0))
+    return _with_stops(load_object("door").with_values(TABLE), math.radians(92.0))
 
 
 def stop_at(model: Model, name: str) -> float:
@@ -211,50 +212,40 @@ def stop_at(model: Model, name: str) -> float:
     return next(e.stops.at for e in model.elements if e.stops is not None and e.name == name)
 
 
-def random_door(rng: np.random.Generator, *, variant: Variant = "laminar", like_paper: bool = False) -> Model:
+def random_door(
+    rng: np.random.Generator,
+    *,
+    like_paper: bool = False,
+    change: Callable[[np.random.Generator, Model], Model] | None = None,
+) -> Model:
     """A plausible door: its loop closes from 0 to 95 deg, its spring closes it everywhere, in 2 to 7 s from 80 deg.
 
-    `like_paper`: with the links and zones of the paper's.
+    `like_paper`: with the links and zones of the paper's. `change`: what else it has, before the end stops are added.
     """
-    if variant not in get_args(Variant):
-        raise UnknownName("variant", variant, get_args(Variant), where="door twin")
     base = load_object("door")
     for _ in range(2000):
-        door = _draw(rng, base, variant, like_paper)
-        if door is not None and _plausible(door):
-            return door
+        door = _draw(rng, base, like_paper)
+        if door is not None:
+            widest = math.radians(float(rng.uniform(86, 94)))
+            door = _with_stops(door if change is None else change(rng, door), widest)
+            if _plausible(door):
+                return door
     raise PalpateError("no plausible door in 2000 draws")
 
 
-def _draw(rng: np.random.Generator, base: Model, variant: Variant, like_paper: bool) -> Model | None:
+def _draw(rng: np.random.Generator, base: Model, like_paper: bool) -> Model | None:
     """A door that may be implausible; None where its links do not close."""
     linkage = FourBar(range=(0.0, math.radians(95.0))) if like_paper else _links(rng)
     if linkage is None:
         return None
-    zones = (25.0, 2.0, 69.0, 2.0)
+    shapes: dict[str, float] = {}
     if not like_paper:
-        zones = (rng.uniform(15, 35), rng.uniform(1, 4), rng.uniform(55, 78), rng.uniform(1, 4))
-    latch, latch_width, check, check_width = (math.radians(float(x)) for x in zones)
-    flow = variant if variant in ("turbulent", "mixed") else "laminar"
-    parts: list[Element] = [*base.elements[:2], Coulomb()]
-    values = [*_log_uniform(rng, (3.0, 1.0), (15.0, 6.0)), *_log_uniform(rng, (0.6,), (2.5,))]
-    if variant == "hysteresis":  # of the closer's seals and teeth: strongest in the middle of its way
-        low, high = (float(linkage.transmit(math.radians(a), FLOATS)[0]) for a in (0.0, 92.0))
-        parts.append(Hysteresis("hysteresis", "closer", (low, (low + high) / 2, high), "polynomial"))
-        values += [float(rng.uniform(0.1, 0.3)), float(rng.uniform(1.5, 3.0)), float(rng.uniform(0.1, 0.4))]
-    if variant == "stribeck":
-        parts.append(Stribeck("b_st", v_s=float(rng.uniform(0.05, 0.15))))
-        values += [float(rng.uniform(1.0, 2.5))]
-    parts += [
-        ZoneDamper("b_bc", "closer", when="opening", above=check, width=check_width, flow=flow),
-        ZoneDamper("b_s", "closer", when="closing", above=latch, width=latch_width, otherwise="b_l", flow=flow),
-    ]
-    for b in _log_uniform(rng, (4.0, 2.5, 1.2), (12.0, 7.0, 4.0)):
-        values += {"laminar": [b], "turbulent": [0.7 * b], "mixed": [0.5 * b, 0.35 * b]}[flow]
-    parts.append(PolynomialSpring("spring", "closer", 3))
-    values += _spring(rng, linkage)
-    model = replace(base, mechanism=replace(base.mechanism, linkage=linkage), elements=tuple(parts))
-    return _with_stops(model, values, math.radians(float(rng.uniform(86, 94))))
+        degrees = {"b_s.above": (15, 35), "b_s.width": (1, 4), "b_bc.above": (55, 78), "b_bc.width": (1, 4)}
+        shapes = {name: math.radians(rng.uniform(*span)) for name, span in degrees.items()}
+    low, high = (3.0, 1.0, 0.6, 4.0, 2.5, 1.2), (15.0, 6.0, 2.5, 12.0, 7.0, 4.0)
+    values = [*np.exp(rng.uniform(np.log(low), np.log(high))).tolist(), *_spring(rng, linkage)]
+    linked = replace(base, mechanism=replace(base.mechanism, linkage=linkage))
+    return with_shapes(linked, shapes).with_values(values)
 
 
 def _links(rng: np.random.Generator) -> FourBar | None:
@@ -282,12 +273,10 @@ def _spring(rng: np.random.Generator, linkage: FourBar) -> list[float]:
 def _plausible(model: Model) -> bool:
     """Whether the spring closes the door everywhere, against friction, and neither at once nor never."""
     angle = np.radians(np.linspace(0.5, 92, 184))
-    zero, slow = np.zeros_like(angle), np.full_like(angle, -0.5)
-    expand, smooth = model.mechanism.expand, model.without_dry()
-    resting, closing = (expand((angle, speed), (zero,), ARRAYS) for speed in (zero, slow))
-    hold = np.asarray(smooth.wrench(resting, ARRAYS)[0]) + zero
-    damping = (np.asarray(smooth.wrench(closing, ARRAYS)[0]) - hold) / slow
-    dry = sum(abs(ratio[0]) * level for ratio, level in model.dry_forces(resting, ARRAYS)) + zero
+    hold, slow = model.along(angle), -0.5
+    damping = (model.along(angle, slow) - hold) / slow
+    resting = model.mechanism.expand((angle, 0.0 * angle), (0.0 * angle,), ARRAYS)
+    dry = sum(abs(ratio[0]) * level for ratio, level in model.dry_forces(resting, ARRAYS)) + 0.0 * angle
     free = angle < stop_at(model, WIDEST)
     hold, damping, dry = hold[free], damping[free], dry[free]
     if hold.min() < 4.0 or hold.max() > 32.0 or (hold - dry).min() < 2.5:
@@ -296,21 +285,14 @@ def _plausible(model: Model) -> bool:
     return 2.0 < seconds < 6.0
 
 
-def _with_stops(door: Model, values: list[float] | tuple[float, ...], widest: float) -> Model:
-    """The same door between frame and widest opening, with its values.
+def _with_stops(door: Model, widest: float) -> Model:
+    """The same door between frame and widest opening.
 
     The frame gives way a little to the spring, so that the shut door rests at angle zero.
     """
-    still = door.with_values(list(values)).without_dry()
-    pressing = float(still.wrench(still.mechanism.expand((0.0, 0.0), (0.0,), FLOATS), FLOATS)[0])
-    frame = EndStop(FRAME, at=max(pressing, 0.0) / _STOPS[0], side="lowest")
-    stops = (frame, EndStop(WIDEST, at=widest))
-    with_stops = replace(door, elements=(*door.elements, *stops), values={})
-    return with_stops.with_values([*values, *_STOPS, *_STOPS])
-
-
-def _log_uniform(rng: np.random.Generator, low: tuple[float, ...], high: tuple[float, ...]) -> list[float]:
-    return [float(x) for x in np.exp(rng.uniform(np.log(low), np.log(high)))]
+    frame = EndStop(FRAME, at=max(float(door.along(0.0)), 0.0) / _STOPS[0], side="lowest")
+    with_stops = replace(door, elements=(*door.elements, frame, EndStop(WIDEST, at=widest)), values={})
+    return with_stops.with_values([*door.p, *_STOPS, *_STOPS])
 
 
 DT_S = 5e-4
@@ -340,7 +322,6 @@ class DoorTwin(BodyTwin):
     r_capture_hinge: FloatArray
     yaw: float
     """Of the shut door in the world, rad."""
-    variant: Variant = "laminar"
 
     @property
     def handle_inertia(self) -> float:
@@ -504,9 +485,7 @@ def _settle(stepper: Stepper, dt: float, shut: float) -> None:
 def _learned(twin: DoorTwin) -> tuple[FloatArray, FloatArray]:
     """Angles (rad) and most of the torque that holds the door there (N m), which people learn."""
     angle = np.linspace(stop_at(twin.model, FRAME), stop_at(twin.model, WIDEST), 100)  # where no stop is pressed
-    zero = np.zeros_like(angle)
-    k = twin.model.mechanism.expand((angle, zero), (zero,), ARRAYS)
-    return angle, 0.8 * np.asarray(twin.model.without_dry().wrench(k, ARRAYS)[0])
+    return angle, 0.8 * twin.model.along(angle)
 
 
 SUBJECT = "WB Sys Redo"
@@ -520,17 +499,15 @@ SESSION = Session()
 
 
 def door_twin(
-    seed: int, *, variant: Variant = "laminar", session: Session = SESSION, one_way: bool = False
+    seed: int, *, session: Session = SESSION, one_way: bool = False, draw: Callable[..., Model] = random_door
 ) -> DoorTwin:
     """A random door with its handle, hand and instruments; the handle is that of `write_handle_twin(seed=seed)`.
 
-    `one_way`: only ever pushed open, slowly, and not recorded while it closes.
+    `one_way`: only ever pushed open, slowly, and not recorded while it closes. `draw`: of a generator, makes the door.
     """
     rng = np.random.default_rng([seed, 20])
-    model = random_door(rng, variant=variant)
-    clocks = tools.random_clocks(rng, -2.0, 0.3)
-    phi = random_handle(np.random.default_rng([seed, 0]))
-    return replace(dress_door(model, phi, seed, session, clocks, one_way=one_way), variant=variant)
+    model, phi = draw(rng), random_handle(np.random.default_rng([seed, 0]))
+    return dress_door(model, phi, seed, session, tools.random_clocks(rng, -2.0, 0.3), one_way=one_way)
 
 
 def dress_door(
@@ -619,7 +596,6 @@ def _truth(twin: DoorTwin, truth: DoorTruth, zero: FloatArray) -> dict[str, Any]
     return {
         "parameters": {n: {"value": model.values[n], "unit": p.unit} for n, p in free.parameters.items()},
         "shapes": {n: {"value": v, "unit": "rad/s" if n.endswith("v_s") else "rad"} for n, v in free.shapes.items()},
-        "variant": twin.variant,
         "linkage": {key: linkage[key] for key in ("lengths", "assembly")},
         "I_whole": twin.whole.values["I"],
         "phi": tools.phi_truth(twin.phi),
