@@ -318,9 +318,7 @@ def test_a_stiffer_hand_and_a_longer_delay_never_help() -> None:
         assert not replace(at, hand=replace(at.hand, stiffness=1.05 * k)).stable
 
 
-@given(
-    st.lists(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=6, max_size=6), min_size=1, max_size=30)
-)
+@given(st.lists(st.lists(st.floats(allow_nan=False), min_size=6, max_size=6), min_size=1, max_size=30))
 def test_what_the_loop_reads_is_finite_and_within_the_range(rows: list[list[float]]) -> None:
     sensor = LoopSensor(delay_s=0.003, range_n=100.0, range_nm=5.0)
     reading = Reading(sensor, DT, np.random.default_rng(0))
@@ -331,19 +329,16 @@ def test_what_the_loop_reads_is_finite_and_within_the_range(rows: list[list[floa
     assert np.abs(read[:, 3:]).max() <= 5.0
 
 
-def test_delay_and_hold_are_what_they_say() -> None:
-    reading = Reading(LoopSensor(0.0, 0.0, delay_s=0.003, rate_hz=500.0), DT, np.random.default_rng(0))
+def test_the_delay_is_what_it_says() -> None:
+    reading = Reading(LoopSensor(0.0, 0.0, delay_s=0.003), DT, np.random.default_rng(0))
     read = [float(reading.read(np.full(6, float(i)))[0]) for i in range(12)]
-    assert read == [0, 0, 0, 0, 0, 2, 2, 4, 4, 6, 6, 8]
+    assert read == [0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]
 
 
-def test_lost_and_saturated_samples_do_not_make_the_loop_jump(
-    door: Model, session: tuple[Grip, Hand, Intention, Trace]
-) -> None:
+def test_saturated_samples_do_not_make_the_loop_jump(door: Model, session: tuple[Grip, Hand, Intention, Trace]) -> None:
     grip, hand, intention, good = session
-    bad = LoopSensor(lost_s=((1.2, 1.23), (1.8, 2.1)), range_n=40.0)
+    bad = LoopSensor(range_n=40.0)
     found = run_robot(door, grip, hand, intention, Robot(bad))
-    assert found.counts["lost"] > 300
     assert found.counts["saturated"] > 10
     assert not found.ended
     assert np.isfinite(found.force).all()

@@ -78,7 +78,7 @@ class Trace:
     ended: str = ""
     """Why it was stopped before its end; empty if it was not."""
     counts: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Steps in which the sensor was saturated or lost, the torque at its limit, the model at a stop."""
+    """Steps in which the sensor was saturated, the torque at its limit, the model at a stop."""
 
     @property
     def stable(self) -> bool:
@@ -181,7 +181,7 @@ def run_robot(model: Model, grip: Grip, hand: Hand, intention: Intention, robot:
         if not (math.dist(p, intention.place[i]) < _RUNAWAY_M and math.hypot(*after) < _RUNAWAY_M_S):
             ended = f"the loop ran away at {i * dt:.2f} s"
             break
-    counts = {"saturated": reading.saturated, "lost": reading.lost, "torque limited": arm.limited, "at a stop": stops}
+    counts = {"saturated": reading.saturated, "torque limited": arm.limited, "at a stop": stops}
     return _trace(model, grip, hand, intention, rows, ended, counts)
 
 

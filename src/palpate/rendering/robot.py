@@ -4,8 +4,7 @@ The arm is invented, of the size of an industrial arm for 15 kg (arm.xml). It fo
 acceleration (Luh, Walker and Paul 1980): q'' = J+ (x''_r + 2 w (x'_r - x') + w^2 (x_r - x) - J' q'), and the torque is
 M q'' + h, with M and h of a model of the arm that is wrong on purpose, and friction that nobody compensates.
 
-The sensor has noise, delay, sample and hold, saturation and lost samples; what the loop is given is always six finite
-numbers that do not jump where the sensor fails.
+The sensor has noise, delay and saturation. What a lost wrench does to the object is the Stepper's (`brake`).
 """
 
 from __future__ import annotations
@@ -25,9 +24,6 @@ from palpate.physics.inertia import mass_properties
 from palpate.physics.motion import quaternion_from_rotation
 from palpate.rendering.hand import Grip, Moving, cross
 
-_FADES_S = 0.05
-"""s in which a wrench that is lost goes to 37 %: an object that nobody pushes slows down, and stays where it is."""
-
 
 @dataclass(frozen=True, slots=True)
 class LoopSensor:
@@ -39,21 +35,17 @@ class LoopSensor:
     """N m, standard deviation of a sample of each moment."""
     delay_s: float = 0.002
     """From the wrench to the loop: filter, bus, computation; rounded to whole steps."""
-    rate_hz: float = 1000.0
-    """Between its samples the last one is held."""
     range_n: float = 475.0
     """N at which it saturates, as an ATI Omega85 SI-475-20 does."""
     range_nm: float = 20.0
     """N m at which it saturates."""
-    lost_s: tuple[tuple[float, float], ...] = ()
-    """From, to (s): no numbers arrive."""
 
     def __post_init__(self) -> None:
         """Refuse what no sensor is."""
         for name in ("noise_n", "noise_nm", "delay_s"):
             if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
                 raise PalpateError(f"sensor: {name} must be a number of at least 0, not {getattr(self, name)!r}")
-        for name in ("rate_hz", "range_n", "range_nm"):
+        for name in ("range_n", "range_nm"):
             if not getattr(self, name) > 0:
                 raise PalpateError(f"sensor: {name} must be positive, not {getattr(self, name)!r}")
 
@@ -62,33 +54,20 @@ class Reading:
     """A sensor at work, one `read` a step of `dt` (s)."""
 
     def __init__(self, sensor: LoopSensor, dt: float, rng: np.random.Generator) -> None:
-        self._sensor, self._dt, self._rng = sensor, dt, rng
+        self._rng, late = rng, round(sensor.delay_s / dt)
         self._range = np.repeat([sensor.range_n, sensor.range_nm], 3)
         self._noise = np.repeat([sensor.noise_n, sensor.noise_nm], 3)
-        self._every = max(1, round(1.0 / (sensor.rate_hz * dt)))
-        self._waiting: deque[FloatArray] = deque(maxlen=round(sensor.delay_s / dt) + 1)
-        self._fade = math.exp(-dt / _FADES_S)
-        self._sample = self._last = np.zeros(6)
-        self._step = 0
-        self.saturated = self.lost = 0
+        self._waiting = deque([np.zeros(6)] * late, maxlen=late + 1)
+        self.saturated = 0
         """Steps in which it was."""
 
     def read(self, wrench: FloatArray) -> FloatArray:
         """The true wrench now (6,) -> what the loop works with."""
-        t, self._step = self._step * self._dt, self._step + 1
-        if (self._step - 1) % self._every == 0:
-            sample = wrench + self._noise * self._rng.standard_normal(6)
-            clipped = np.clip(sample, -self._range, self._range)
-            self.saturated += int(np.any(clipped != sample))
-            gone = any(a <= t < b for a, b in self._sensor.lost_s)
-            self._sample = np.full(6, np.nan) if gone else clipped
-        self._waiting.append(self._sample)
-        if len(self._waiting) == self._waiting.maxlen:
-            arrived = self._waiting[0]
-            missing = not np.isfinite(arrived).all()  # then the last numbers, fading
-            self.lost += int(missing)
-            self._last = self._last * self._fade if missing else arrived
-        return self._last
+        sample = wrench + self._noise * self._rng.standard_normal(6)
+        clipped = np.clip(sample, -self._range, self._range)
+        self.saturated += int(np.any(clipped != sample))
+        self._waiting.append(clipped)
+        return self._waiting[0]
 
 
 _HOME = np.array([0.0, 0.25, 0.0, 1.6, 0.0, -0.28, 0.0])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from palpate.rendering.felt import DELAY, Felt
-from palpate.rendering.loop import DELAYS_S, PASS_PERCENT, STIFFNESSES, Trial
+from palpate.rendering.loop import DELAYS_S, DT_S, PASS_PERCENT, STIFFNESSES, Trial
 from palpate.rendering.passivity import Coupling, Passivity
 from palpate.rendering.stability import apparent, true_apparent
 from palpate.report import plots
@@ -143,7 +143,7 @@ def _how(trial: Trial) -> tuple[str, ...]:
         "itself; slower, only springs and friction are felt. There an error of inertia or damping shows most.",
         f"The sensor is at ({place}) m of the body frame. It reads the wrench of handle and hand "
         f"{1e3 * sensor.delay_s:g} ms late, with noise of {sensor.noise_n:g} N and {sensor.noise_nm:g} N m a sample, "
-        f"at {sensor.rate_hz:g} Hz. That wrench, as it is, drives the model of the body; the handle is real "
+        f"at {1.0 / DT_S:g} Hz. That wrench, as it is, drives the model of the body; the handle is real "
         "(0.9 kg), so nobody has to render it.",
         f"The arm is a simulated seven-axis arm (MuJoCo) with friction that nobody compensates; its controller takes "
         f"all masses for {100 * inner.wrong:.0f} % heavier than they are. Position over its reference has "
