@@ -447,8 +447,6 @@ def test_the_place_before_a_move_is_known_whichever_the_cloud_has(when, place):
     cloud = mean_cloud(markers)
     (fault,) = check_markers(markers, cloud).faults
     assert fault.kind == "moved"
-    axes = align(cloud.points[None], scene.places, np.array([1.0, 1, 1, 1, 0, 1, 1, 1, 1])).rotation[0]
-    np.testing.assert_allclose(fault.shift_m, axes @ by, atol=3e-4)
     before = cloud_before(cloud, (fault,))
     assert align(before.points[None], scene.places).error.max() < 5e-4
     wrong = align(cloud.points[None], scene.places).error.max() > 5e-3

@@ -43,7 +43,6 @@ from palpate.motion.robust import (
 from palpate.physics.arrays import BoolArray, FloatArray, runs
 
 Kind = Literal["swapped", "ghost", "moved", "unsteady", "confused", "static", "weak"]
-Vector = tuple[float, float, float]
 
 _LEAST_M = 3e-3
 _BENDING_M_PER_S = 0.05
@@ -89,7 +88,7 @@ _CHI = 1.538
 """Median of chi with three degrees of freedom."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Fault:
     """One fault: what, which markers, when, by how much, and the finding that says so."""
 
@@ -102,9 +101,7 @@ class Fault:
     size_m: float
     """How far the points are from where they should be: the median, and the shift of a marker that moved."""
     finding: Finding
-    shift_m: Vector | None = None
-    """How far a marker moved on the body, in the cloud's axes; at the start of the interval."""
-    before_m: Vector | None = None
+    before_m: FloatArray | None = None
     """Where a moved marker sat before the move, from its place in the cloud, in the cloud's axes."""
 
 
@@ -198,14 +195,14 @@ def _short(name: str) -> str:
     return name.rsplit(":", 1)[-1]
 
 
-def check_markers(markers: Markers, cloud: Cloud, *, least_m: float = _LEAST_M) -> Checked:
+def check_markers(markers: Markers, cloud: Cloud) -> Checked:
     """Find and repair the faults of a body's markers.
 
     Poses come from the markers that agree with each other (`robust_align`). A point at another marker's place has the
     wrong label, and so have points whose labels make the body turn over in a moment; one that jumps away and back is a
     ghost; one that stays elsewhere, steadily, has moved on the body.
     A point that wanders off without a jump is reported as unsteady, for bodies bend, and left as it is. Where no
-    majority of the markers fits the cloud, all are hidden. What is less than least_m or seven times the markers' own
+    majority of the markers fits the cloud, all are hidden. What is less than 3 mm or seven times the markers' own
     spread from its place (the larger) is no fault; of a cloud's constant misfit not more than 1 mm and 0.1 % of the
     body's size add to the spread. Markers that are elsewhere throughout, without another fault, are reported as a cloud
     that does not fit (`compare_clouds`).
@@ -215,8 +212,8 @@ def check_markers(markers: Markers, cloud: Cloud, *, least_m: float = _LEAST_M) 
         raise DataProblem("marker faults", f"the cloud has {len(cloud.names)} markers", remedy="it takes three")
     times = chosen.times_s
     if len(times) == 0:
-        return Checked(chosen, (), float("nan"), least_m)
-    scale = _fitting_scale(chosen, cloud, least_m)
+        return Checked(chosen, (), float("nan"), _LEAST_M)
+    scale = _fitting_scale(chosen, cloud)
     case = _Case(chosen, cloud, scale)
     levels: list[list[_Level]] = [[] for _ in cloud.names]
     state = _aligned(case, levels)
@@ -253,9 +250,9 @@ def check_markers(markers: Markers, cloud: Cloud, *, least_m: float = _LEAST_M) 
     return Checked(repaired, ordered, scale.noise_m, scale.tolerance_m, scale.bending_m, confused)
 
 
-def _fitting_scale(markers: Markers, cloud: Cloud, least_m: float) -> Scale:
+def _fitting_scale(markers: Markers, cloud: Cloud) -> Scale:
     """The markers' noise; refused where they are not those of the cloud."""
-    scale = find_scale(markers.points, cloud.points, least_m)
+    scale = find_scale(markers.points, cloud.points, _LEAST_M)
     size = float(np.linalg.norm(cloud.points - cloud.points.mean(axis=0), axis=1).max())
     misfit = float(np.hypot(scale.spread_m, scale.misfit_m))
     if misfit > max(_NOISIEST_M, _NOISIEST * size):
@@ -322,20 +319,21 @@ def _levels(state: _State, known: list[list[_Level]], i: int, case: _Case) -> li
     if len(shown) == 0:
         return []
     frames = len(state.residual)
-    r, free, t = state.residual[shown, i], state.free[shown, i], case.markers.times_s[shown]
+    r, t = state.residual[shown, i], case.markers.times_s[shown]
     tolerance = case.tolerance(r, t)
     good = np.linalg.norm(r, axis=1) < _FARTHEST_M
     for first, stop, jump in _away(r - _shift(known[i], frames)[shown], t, tolerance):
         if jump and t[stop - 1] - t[first] < _BRIEF_S:
             good[first:stop] = False
-    levels = _without_returns(_lasting(t, free, good, tolerance, case.scale.tolerance_m), tolerance)
+    free = np.where(good[:, None], state.free[shown, i], np.nan)
+    levels = _without_returns(_lasting(_binned(t, free), tolerance, case.scale.tolerance_m), tolerance)
     sizes = [float(np.linalg.norm(level.value)) for level in levels]
-    if not levels or (len(levels) == 1 and sizes[0] < tolerance):
+    if max(sizes, default=0.0) < tolerance and len(levels) < 2:
         return []
     # The level nearest to the cloud's place is that place, unless none is near.
     base = levels[int(np.argmin(sizes))].value if min(sizes) < 0.5 * tolerance else np.zeros(3)
     firsts = [0, *(int(shown[level.first]) for level in levels[1:]), frames]
-    return [_Level(firsts[k], firsts[k + 1] - 1, level.value - base) for k, level in enumerate(levels)]
+    return [_Level(a, b - 1, level.value - base) for (a, b), level in zip(pairwise(firsts), levels, strict=True)]
 
 
 def _without_returns(levels: list[_Level], tolerance: float) -> list[_Level]:
@@ -363,12 +361,8 @@ def _report_moves(levels: list[_Level], i: int, case: _Case) -> list[Fault]:
         text = f"moved on the body by {{mm:.1f}} mm ({direction} mm in the cloud's axes) {when} and was carried back "
         count, interval = int(seen[after.first : after.last + 1].sum()), (start, float(times[after.last]))
         fault = case.fault("moved", [i], interval, count, float(np.linalg.norm(by)), f"{text}to its place")
-        faults.append(replace(fault, shift_m=_vector(by), before_m=_vector(was)))
+        faults.append(replace(fault, before_m=was))
     return faults
-
-
-def _vector(x: FloatArray) -> Vector:
-    return float(x[0]), float(x[1]), float(x[2])
 
 
 def cloud_before(cloud: Cloud, faults: Collection[Fault]) -> Cloud:
@@ -564,16 +558,16 @@ def _laid_on(mean: FloatArray, static: FloatArray, limit: FloatArray) -> FloatAr
     return body_points(static[None], fit)[0]
 
 
-def weak_orientation(fit: BodyFit, limit_deg: float = _WEAK_DEG) -> Fault | None:
-    """The frames whose orientation the markers' noise leaves uncertain by more than limit_deg (standard deviation)."""
+def weak_orientation(fit: BodyFit) -> Fault | None:
+    """The frames whose orientation the markers' noise leaves uncertain by more than half a degree."""
     t, turn = fit.poses.times_s, np.degrees(np.nan_to_num(fit.alignment.turn_std))
-    at = np.flatnonzero(turn > limit_deg)
+    at = np.flatnonzero(turn > _WEAK_DEG)
     if len(at) == 0:
         return None
     seconds = len(at) * (float(np.median(np.diff(t))) if len(t) > 1 else 0.0)
     start, end = float(t[at[0]]), float(t[at[-1]])
     text = (
-        f"the orientation is uncertain by more than {limit_deg:g} deg (standard deviation, {turn[at].max():.1f} deg at "
+        f"the orientation is uncertain by more than {_WEAK_DEG:g} deg (standard deviation, {turn[at].max():.1f} deg at "
         f"worst) for {seconds:.2f} s between {start:.2f} and {end:.2f} s: the markers seen there are few or lie "
         "close to a line"
     )
@@ -597,12 +591,10 @@ class _Bins:
     """The samples, NaN where they are of no use."""
 
 
-def _lasting(t: FloatArray, x: FloatArray, good: BoolArray, away_m: float, least_m: float) -> list[_Level]:
-    """Lasting levels of x (samples, 3) that differ by steps of at least least_m; none where x stays at its one level.
-
-    A single level counts where it is steady and farther than away_m from zero. Samples that are not good do not count.
+def _lasting(bins: _Bins, away_m: float, least_m: float) -> list[_Level]:
+    """Lasting levels, by samples, that differ by steps of at least least_m; none where the series stays at its one
+    level, which counts where it is steady and farther than away_m from zero.
     """
-    bins = _binned(t, np.where(good[:, None], x, np.nan))
     if len(bins.values) == 0:
         return []
     cuts = _cuts(bins, least_m, away_m)
@@ -612,7 +604,7 @@ def _lasting(t: FloatArray, x: FloatArray, good: BoolArray, away_m: float, least
         size = np.linalg.norm(values[0])
         if len(bins.values) < 2 or size < away_m or scatter > _STEADY_LEVEL * size:
             return []
-    firsts = [0, *(_exact(bins, cut, *pair) for cut, pair in zip(cuts, pairwise(values), strict=True)), len(x)]
+    firsts = [0, *(_exact(bins, cut, *pair) for cut, pair in zip(cuts, pairwise(values), strict=True)), len(bins.x)]
     return [_Level(a, b - 1, v) for (a, b), v in zip(pairwise(firsts), values, strict=True)]
 
 
