@@ -48,17 +48,16 @@ def test_the_marker_that_moved_goes_although_the_fit_hides_it(seed, k, far):
     rng, cloud, turn, points = body(seed, k)
     i = k - 1 if far else int(rng.integers(k - 1))
     points[:, i] += turn @ (12e-3 * np.array([1.0, 0.0, 0.0]))
-    everything = np.ones(points.shape[:2], dtype=bool)
-    fit = without_outliers(points, cloud, everything, **LIMITS)
+    fit = without_outliers(points, cloud, **LIMITS)
     right = ~fit.used[:, i] & (fit.used.sum(axis=1) == k - 1)
     assert right.mean() > 0.9
 
 
 def test_nothing_goes_of_sound_markers_nor_of_three():
     _, cloud, _, points = body(1, 7)
-    fit = without_outliers(points, cloud, np.ones(points.shape[:2], dtype=bool), **LIMITS)
+    fit = without_outliers(points, cloud, **LIMITS)
     assert fit.used.all()
     points[:, 0] += 0.05
-    three = np.tile([True] * 3 + [False] * 4, (len(points), 1))
-    fit = without_outliers(points, cloud, three, **LIMITS)
-    assert (fit.used == three).all()
+    points[:, 3:] = np.nan
+    fit = without_outliers(points, cloud, **LIMITS)
+    assert (fit.used == [True] * 3 + [False] * 4).all()

@@ -273,23 +273,17 @@ def deletion(points: FloatArray, cloud: FloatArray, fit: Alignment) -> tuple[Flo
 
 
 def without_outliers(
-    points: FloatArray,
-    cloud: FloatArray,
-    use: BoolArray,
-    *,
-    away_m: float,
-    noise_m: float,
-    pose_noise_m: float,
+    points: FloatArray, cloud: FloatArray, *, away_m: float, noise_m: float, pose_noise_m: float, most: int = 100
 ) -> Alignment:
-    """Align to the markers in `use`, taking away one after the other those that the rest does not agree with.
+    """Align, taking away one after the other at most so many markers that the rest, a majority, does not agree with.
 
     Such a marker is farther than away_m from the place that the rest gives it, and the fit is worse with it than noise
     explains; the one without which it becomes best goes first.
     """
-    now = align(points, cloud, use.astype(float), noise_m=pose_noise_m)
+    now = align(points, cloud, noise_m=pose_noise_m)
+    use = now.used.copy()
     left = np.arange(len(points))
-    use = use.copy()
-    for _ in range(len(cloud) // 2):  # the rest is a majority
+    for _ in range(min(most, len(cloud) // 2)):
         part = now.at(left)
         off, gain = deletion(points[left], cloud, part)
         wrong = (np.linalg.norm(off, axis=2) > away_m) & (gain > noise_m**2)

@@ -23,13 +23,13 @@ from palpate.motion.cloud import (
     nan_mean,
     nan_median,
     select_markers,
+    without_outliers,
 )
 from palpate.motion.robust import (
     Exchange,
     IntArray,
     Scale,
     believed_exchanges,
-    consistent,
     find_scale,
     flipped_places,
     other_places,
@@ -548,9 +548,8 @@ def compare_clouds(static: Cloud, markers: Markers, *, but: Collection[str] = ()
 
 def _laid_on(mean: FloatArray, static: FloatArray, limit: FloatArray) -> FloatArray:
     """The static places (k, 3) in the frame of the recording's mean, by the majority that agrees, else by all."""
-    agree = consistent(static[None], mean, float(np.sqrt(2.0) * limit.min()))
-    fit = align(static[None], mean, agree.astype(float), noise_m=0.0)
-    if agree.sum() <= len(mean) / 2 or not fit.usable[0]:  # a few may agree by chance, or lie on a line
+    fit = without_outliers(static[None], mean, away_m=float(limit.min()), noise_m=0.0, pose_noise_m=0.0)
+    if fit.used.sum() <= len(mean) / 2 or not fit.usable[0]:  # a few may agree by chance, or lie on a line
         fit = align(static[None], mean, noise_m=0.0)
     for _ in range(_LAYING_ROUNDS):
         width = np.maximum(limit, float(np.median(fit.error)))

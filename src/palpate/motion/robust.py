@@ -85,11 +85,6 @@ class Scale:
         """A marker farther than this from its place is not there."""
         return max(self.least_m, self.noise_limit_m)
 
-    @property
-    def pair_m(self) -> float:
-        """Two markers whose distance is wrong by more than this are not both in their places."""
-        return max(self.least_m * 2 / 3, np.sqrt(2.0) * self.noise_limit_m)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RobustFit:
@@ -175,13 +170,13 @@ def some_frames(points: FloatArray) -> FloatArray:
 
 
 def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale) -> RobustFit:
-    """Align each frame to the markers that agree with each other, then to those that are at their places.
+    """Align each frame to the markers that agree with each other.
 
-    Frames that a plain alignment explains are left at that. In the others the markers whose mutual distances are wrong
-    are taken away, the worst first; the rest gives a pose, refined with the markers within the tolerance.
+    Frames that a plain alignment explains are left at that. In the others the markers that the rest does not agree with
+    are taken away, the worst first; where too few are left, exchanged labels are tried.
     """
-    k, body = len(cloud), _Body(cloud, scale)
-    fit = body.align(points)
+    k = len(cloud)
+    fit = align(points, cloud, noise_m=scale.pose_noise_m)
     seen = known_points(points) & known_points(cloud)
     count = seen.sum(axis=1)
     worst = np.where(np.isnan(fit.error), 0.0, fit.error).max(axis=1, initial=0.0)
@@ -192,15 +187,14 @@ def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale) -> RobustF
     doubtful[poseless] = align(np.where(seen[poseless][:, :, None], cloud, np.nan), cloud).usable
     confused, places = np.zeros(len(points), dtype=bool), np.tile(np.arange(k), (len(points), 1))
     robust = RobustFit(fit, seen & fit.usable[:, None], confused, places)
-    sound, blocks = robust.sound, np.array_split(np.flatnonzero(doubtful), 1 + int(doubtful.sum()) // _FRAMES_AT_ONCE)
-    for at in blocks:
-        now = body.align_doubtful(points[at])
+    sound = robust.sound
+    for at in np.array_split(np.flatnonzero(doubtful), 1 + int(doubtful.sum()) // _FRAMES_AT_ONCE):
+        now = _agreeing(points[at], cloud, scale)
         fit.put(at, now)
-        sound[at] = body.inside(now)
-    for at in blocks:
+        sound[at] = _inside(now, scale)
         missing = count[at] - sound[at].sum(axis=1)
-        few = (missing >= np.where(count[at] <= _FEW_MARKERS, 1, 2)) | ~fit.usable[at]
-        _try_exchanges(points, body, at[few], _exchanges(k), robust)
+        few = (missing >= np.where(count[at] <= _FEW_MARKERS, 1, 2)) | ~now.usable
+        _try_exchanges(points, cloud, scale, at[few], robust)
     exchanged = (places != np.arange(k)).any(axis=1)
     confused |= doubtful & ~exchanged & ((sound.sum(axis=1) <= count / 2) | ~fit.usable)
     for array in (fit.rotation, fit.position, fit.error):
@@ -210,83 +204,44 @@ def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale) -> RobustF
     return robust
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Body:
-    """A cloud, and what counts as noise of its markers."""
-
-    cloud: FloatArray
-    scale: Scale
-
-    def align(self, p: FloatArray, weights: FloatArray | BoolArray | None = None) -> Alignment:
-        """Plain alignment, judged by the body's noise."""
-        floats = None if weights is None else np.asarray(weights, dtype=float)
-        return align(p, self.cloud, floats, noise_m=self.scale.pose_noise_m)
-
-    def inside(self, fit: Alignment) -> BoolArray:
-        """Seen, and within the tolerance of its place."""
-        return np.asarray(np.nan_to_num(fit.error, nan=np.inf) < self.scale.tolerance_m)
-
-    def support(self, fit: Alignment) -> FloatArray:
-        """(frames,) how many markers are at their places, and a part of one more the closer they are."""
-        inside = self.inside(fit)
-        spread = np.where(inside, fit.error, 0.0).sum(axis=1) / (inside.shape[1] * self.scale.tolerance_m)
-        return inside.sum(axis=1) + 1 - spread  # spread: less than one
-
-    def agreeing(self, p: FloatArray, use: BoolArray) -> Alignment:
-        """Align to those of the markers in `use` that agree on each other's places."""
-        limits = {"away_m": self.scale.tolerance_m, "noise_m": self.scale.noise_limit_m}
-        return without_outliers(p, self.cloud, use, **limits, pose_noise_m=self.scale.pose_noise_m)
-
-    def align_doubtful(self, p: FloatArray) -> Alignment:
-        """Align to the markers whose distances agree, then to those that are at the places which this pose gives."""
-        now = self.align(p, consistent(p, self.cloud, self.scale.pair_m))
-        now = self.align(p, self.inside(now))
-        return self.agreeing(p, self.inside(now))
+def _agreeing(p: FloatArray, cloud: FloatArray, scale: Scale, most: int = 100) -> Alignment:
+    """Align to the markers that agree on each other's places, all but at most so many."""
+    limits = {"away_m": scale.tolerance_m, "noise_m": scale.noise_limit_m}
+    return without_outliers(p, cloud, **limits, pose_noise_m=scale.pose_noise_m, most=most)
 
 
-def consistent(points: FloatArray, cloud: FloatArray, tolerance_m: float) -> BoolArray:
-    """(frames, markers) a set of markers whose distances from each other are those of the cloud, within a tolerance."""
-    apart, expected = (np.linalg.norm(x[..., :, None, :] - x[..., None, :, :], axis=-1) for x in (points, cloud))
-    excess = np.abs(apart - expected) / tolerance_m
-    keep = known_points(points) & known_points(cloud)
-    wrong = np.where(excess > 1, np.minimum(excess, 3.0), 0.0)  # NaN compares false: hidden pairs are not wrong
-    left = np.arange(len(points))
-    for _ in range(len(cloud)):
-        blame = wrong.sum(axis=2)
-        still = blame.max(axis=1, initial=0.0) > 0
-        left, wrong, worst = left[still], wrong[still], blame[still].argmax(axis=1)
-        rows = np.arange(len(left))
-        keep[left, worst] = False
-        wrong[rows, worst, :] = wrong[rows, :, worst] = 0.0
-    return keep
+def _inside(fit: Alignment, scale: Scale) -> BoolArray:
+    """(frames, markers) seen, and within the tolerance of its place."""
+    return np.asarray(np.nan_to_num(fit.error, nan=np.inf) < scale.tolerance_m)
 
 
-def _try_exchanges(points: FloatArray, body: _Body, at: IntArray, exchanges: list[IntArray], fit: RobustFit) -> None:
+def _try_exchanges(points: FloatArray, cloud: FloatArray, scale: Scale, at: IntArray, fit: RobustFit) -> None:
     """Give labels to each other where that brings more markers of a frame to their places, into `fit`."""
-    p, identity = points[at], np.arange(len(body.cloud))
+    p, identity = points[at], np.arange(len(cloud))
     seen = known_points(p)
     count = seen.sum(axis=1)
     # Two more than now, or all; of three markers all, of more at least four.
     better = np.minimum(fit.sound[at].sum(axis=1) + 2, count)
     best = np.maximum(np.maximum(better, count - 1), np.minimum(count, 4)).astype(float)
     chosen = np.tile(identity, (len(at), 1))
-    for to in exchanges if len(at) else ():
-        moved = np.empty_like(p)
-        moved[:, to] = p
-        now = body.align(moved, consistent(moved, body.cloud, body.scale.pair_m))
-        shown = seen[:, to != identity].any(axis=1)
-        better = np.flatnonzero(shown & now.usable & (body.support(now) > best))
-        if len(better):
-            score = body.support(body.agreeing(moved[better], now.used[better]))
-            better, score = better[score > best[better]], score[score > best[better]]
-            best[better], chosen[better] = score, to
+    for to in _exchanges(len(cloud)) if len(at) else ():
+        shown = np.flatnonzero(seen[:, to != identity].any(axis=1))
+        moved = np.empty_like(p[shown])
+        moved[:, to] = p[shown]
+        now = _agreeing(moved, cloud, scale, 1)
+        inside = _inside(now, scale)
+        # how many markers are at their places, and a part of one more the closer they are
+        spread = np.where(inside, now.error, 0.0).sum(axis=1) / (inside.shape[1] * scale.tolerance_m)
+        score = np.where(now.usable, inside.sum(axis=1) + 1 - spread, 0.0)
+        better = score > best[shown]
+        best[shown[better]], chosen[shown[better]] = score[better], to
     exchanged = (chosen != identity).any(axis=1)
     at, chosen, p = at[exchanged], chosen[exchanged], p[exchanged]
     moved = np.empty_like(p)
     np.put_along_axis(moved, chosen[:, :, None], p, axis=1)
-    now = body.agreeing(moved, consistent(moved, body.cloud, body.scale.pair_m))
+    now = _agreeing(moved, cloud, scale)
     fit.alignment.put(at, now)
-    fit.sound[at] = body.inside(now) & (chosen == identity)
+    fit.sound[at] = _inside(now, scale) & (chosen == identity)
     fit.places[at] = chosen
 
 
