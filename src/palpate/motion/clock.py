@@ -119,8 +119,6 @@ class _Scale:
     """s, as the means tell it."""
     noise_s: float
     """Standard deviation of the difference of the two means."""
-    extreme_s: float
-    """What jitter alone never exceeds, whatever its distribution."""
 
 
 def _unpacked(t: FloatArray) -> FloatArray:
@@ -142,7 +140,7 @@ def _count(t: FloatArray, what: str) -> IntArray:
     quantum, per_step = _quantum(t)
     rounding_s = quantum / np.sqrt(12)
     chosen = _with_gaps(t, 0.0 if per_step == 1 else rounding_s)
-    if quantum > 0 and _gaps(chosen) >= _FEWEST_REGULAR_GAPS:
+    if quantum > 0 and np.count_nonzero(np.diff(chosen) > 1) >= _FEWEST_REGULAR_GAPS:
         # A clock slower than the rounding, and a clock as fast as the rounding that loses samples regularly, write
         # the same stamps. The former is simpler, if rounding explains what is left.
         rows = np.arange(len(t), dtype=np.int64)
@@ -176,7 +174,7 @@ def _scales(t: FloatArray, rounding_s: float) -> list[_Scale]:
         jump = _jumps(total, width)
         middle = float(np.median(jump))
         off = np.abs(jump - middle)
-        half, most, all_but_gaps = np.quantile(off, [0.5, 0.8, 0.99])
+        half, most = np.quantile(off, [0.5, 0.8])
         # most of the windows contain no gap, or at least half do not and means scatter less than half as many did
         white = 0.7 * scales[-1].noise_s if scales else np.inf
         scatter = min(most / 1.2816, max(half / 0.6745, white))
@@ -184,7 +182,7 @@ def _scales(t: FloatArray, rounding_s: float) -> list[_Scale]:
         period = mean_period + middle / width
         # most samples "missing", and at many places: these are packets
         packets = mean_period > 1.5 * period and np.mean(off > 0.5 * abs(period)) > 0.01
-        scales.append(_Scale(width, period, np.inf if packets else noise_s, 2 * float(all_but_gaps)))
+        scales.append(_Scale(width, period, np.inf if packets else noise_s))
         width *= 2
     return scales
 
@@ -212,14 +210,12 @@ def _with_gaps(t: FloatArray, rounding_s: float) -> IntArray:
         return count
     period = best.period
     fine = _fine(scales, period)
-    # first the gaps that few rows prove, so that they do not blur those that need many
-    passes = [(s.width, 0, s.extreme_s) for s in scales if s.width in (1, 8, 64) and s.width < fine.width]
-    # at last the windows stand apart, because gaps that nearly touch look like no step, but like a slope
-    passes += [(fine.width, apart, _GAP_STDS * fine.noise_s) for apart in (0, 2 * fine.width)]
     level = _despiked((t - t[0]) / period - count)
-    for width, apart, least_s in passes:
+    # at last the windows stand apart, because gaps that nearly touch look like no step, but like a slope
+    for apart in (0, 2 * fine.width):
         for _ in range(10):  # gaps closer than the windows appear one after the other
-            at, missing = _steps(level, width, apart, max(0.5, least_s / period), _STALL_S / period)
+            least = max(0.5, _GAP_STDS * fine.noise_s / period)
+            at, missing = _steps(level, fine.width, apart, least, _STALL_S / period)
             if len(at) == 0:
                 break
             skip = np.zeros(len(t), dtype=np.int64)
@@ -328,10 +324,6 @@ def _line(count: IntArray, t: FloatArray) -> tuple[float, float]:
     middle = count - count.mean()
     period = float(middle @ (t - t[0]) / (middle @ middle))
     return float(t[0] + (t - t[0]).mean() - period * count.mean()), period
-
-
-def _gaps(count: IntArray) -> int:
-    return int(np.count_nonzero(np.diff(count) > 1))
 
 
 def _sums(level: FloatArray) -> FloatArray:

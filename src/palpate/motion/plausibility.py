@@ -191,7 +191,11 @@ def _check_gyroscope(turning: _Turning, path_scale: Callable[[FloatArray], GyroS
     if scale != 1.0:  # one was good enough and stays
         scale = min((scale * np.geomspace(0.8, 1.25, 19)).tolist(), key=lambda near: _score(turning, near * axes))
     as_read = _deviations(turning, scale * axes)
-    wins, losses = (_votes(*pair, turning.unturned) for pair in ((as_read, as_stored), (as_stored, as_read)))
+    floor = _DEVIATION_FLOOR**2
+    wins, losses = (  # stretches in which one explains the turning, and clearly better than the other
+        int(np.count_nonzero(better + floor < _CLEARLY_BETTER * (np.minimum(worse, turning.unturned) + floor)))
+        for better, worse in ((as_read, as_stored), (as_stored, as_read))
+    )
     if wins < max(_FEWEST_AGAINST, len(turning.a) / 3) or wins <= 4 * losses:
         return []
     if scale not in _UNITS:  # pushing to and fro can look like turning by too little: the path must say the same
@@ -206,12 +210,6 @@ def _check_gyroscope(turning: _Turning, path_scale: Callable[[FloatArray], GyroS
 def _score(turning: _Turning, matrix: FloatArray) -> float:
     """How badly a reading fits: a sum of logarithms, so that a stretch of violent motion counts but once."""
     return float(np.log(_deviations(turning, matrix) + _DEVIATION_FLOOR**2).sum())
-
-
-def _votes(better: FloatArray, worse: FloatArray, unturned: FloatArray) -> int:
-    """In how many stretches the first reading explains the turning, and clearly better than the second."""
-    clear = better + _DEVIATION_FLOOR**2 < _CLEARLY_BETTER * (np.minimum(worse, unturned) + _DEVIATION_FLOOR**2)
-    return int(np.count_nonzero(clear))
 
 
 def _turning(times_s: FloatArray, a: FloatArray, omega: FloatArray, rate_hz: float) -> _Turning:

@@ -17,6 +17,7 @@ from palpate.motion.cloud import (
     Alignment,
     Reason,
     align,
+    body_points,
     known_points,
     mean_places,
     nan_median,
@@ -286,14 +287,13 @@ def other_places(points: FloatArray, cloud: FloatArray, scale: Scale, fit: Robus
     away = seen & fit.alignment.usable[:, None] & ~fit.sound & unchanged[:, None]
     frames = np.flatnonzero(away.any(axis=1))
     for at in np.array_split(frames, 1 + len(frames) * len(cloud) // _DISTANCES_AT_ONCE):
-        rotation, position = fit.alignment.rotation[at], fit.alignment.position[at]
-        body = (points[at] - position[:, None]) @ rotation
-        places[at] = _claimed(body, cloud, scale, seen[at], away[at])
+        body = body_points(points[at], fit.alignment.at(at))
+        places[at] = _claimed(body, cloud, scale.tolerance_m, seen[at], away[at])
     return places
 
 
-def _claimed(body: FloatArray, cloud: FloatArray, scale: Scale, seen: BoolArray, away: BoolArray) -> IntArray:
-    """Places of the points (frames, k, 3), in the cloud's frame, that are away from their own."""
+def _claimed(body: FloatArray, cloud: FloatArray, near_m: float, seen: BoolArray, away: BoolArray) -> IntArray:
+    """Places of the points (frames, k, 3), in the cloud's frame, that are away from their own and near another."""
     n, k = int(seen.shape[0]), int(seen.shape[1])
     row, column = np.arange(n)[:, None], np.arange(k)[None]
     distance = np.linalg.norm(body[:, :, None] - cloud[None, None], axis=3)
@@ -303,7 +303,7 @@ def _claimed(body: FloatArray, cloud: FloatArray, scale: Scale, seen: BoolArray,
     distance[:, np.arange(k), np.arange(k)] = np.inf
     to = distance.argmin(axis=2)
     gap = distance[row, column, to]
-    sure = away & (gap < 0.5 * from_home) & (gap < scale.tolerance_m)
+    sure = away & (gap < 0.5 * from_home) & (gap < near_m)
     # Of two that claim one place the nearer gets it.
     bids = np.where(sure[:, :, None] & (to[:, :, None] == column[None]), gap[:, :, None], np.inf)
     sure &= bids.argmin(axis=1)[row, to] == column
@@ -393,23 +393,8 @@ def flipped_places(points: FloatArray, times_s: FloatArray, cloud: FloatArray, a
         before, after = int(usable[j]), int(usable[j + 1])
         pose = align(relabelled(points[before : before + 1], current[None]), cloud)
         if pose.usable[0]:
-            body = (points[after] - pose.position[0]) @ pose.rotation[0]
-            current = _nearest(body, cloud, near_m, current)
+            body = body_points(points[after : after + 1], pose)
+            now = _claimed(body, cloud, near_m, known_points(body), known_points(body))[0]
+            current = current if (now < 0).any() else now
         places[after:end] = current
     return places
-
-
-def _nearest(body: FloatArray, cloud: FloatArray, within_m: float, otherwise: IntArray) -> IntArray:
-    """The place nearest to each point, if each has its own; hidden ones get what is left, their own if they can."""
-    seen = np.flatnonzero(known_points(body))
-    distance = np.linalg.norm(body[seen, None] - cloud[None], axis=2)
-    to = distance.argmin(axis=1)
-    if len(np.unique(to)) < len(to) or distance.min(axis=1).max() > within_m:
-        return otherwise
-    labels = np.full(len(cloud), -1)
-    labels[seen] = to
-    left = set(range(len(cloud))) - set(to.tolist())
-    at_home = [label for label in left if labels[label] < 0]
-    labels[at_home] = at_home
-    labels[labels < 0] = sorted(left - set(at_home), reverse=True)
-    return labels

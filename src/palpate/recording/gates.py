@@ -116,7 +116,8 @@ class _Runs:
 
 def _faults(used: _Used, expected: float | None) -> list[Finding]:
     """The gates of a channel that is alive at all."""
-    runs, step, sigma = _Runs.of(used.x), _resolution(used.x), _moving_noise(used.x)
+    runs, step, blocks = _Runs.of(used.x), _resolution(used.x), _block_noise(used.x, 2)
+    sigma = float(np.median(blocks[blocks > 0])) if (blocks > 0).any() else 0.0  # where it is not at a standstill
     findings: list[Finding] = []
     frozen = _frozen(used, runs, step)
     limits = {"maximum": float(np.nanmax(used.x)), "minimum": float(np.nanmin(used.x))}
@@ -277,13 +278,6 @@ def _block_noise(x: FloatArray, order: int) -> FloatArray:
     blocks = bend[: len(bend) // _BLOCK * _BLOCK].reshape(-1, _BLOCK)
     squares = np.mean(blocks**2, axis=1) / comb(2 * order, order)
     return np.sqrt(squares[np.isfinite(squares)])
-
-
-def _moving_noise(x: FloatArray) -> float:
-    """Typical noise where the signal is not at a standstill."""
-    blocks = _block_noise(x, 2)
-    moving = blocks[blocks > 0]
-    return float(np.median(moving)) if len(moving) else 0.0
 
 
 def _resolution(x: FloatArray) -> float:

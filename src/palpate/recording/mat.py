@@ -70,24 +70,17 @@ def load_variables(path: Path, wanted: str) -> dict[str, Any]:
     """
     head = head_of(path)
     check_kind(path, head, wanted, NAME, DSPACE)
-    with refusing_damage(path):
-        return _load_5(path) if head.startswith(MATLAB_5) else _load_73(path)
-
-
-def _load_5(path: Path) -> dict[str, Any]:
+    if not head.startswith(MATLAB_5):
+        h5py = library("h5py", "reading MATLAB 7.3 files")
+        with refusing_damage(path), h5py.File(path, "r") as file:
+            return {name: _value(file, file[name]) for name in file if not str(name).startswith("#")}
     from scipy.io import loadmat
 
-    with warnings.catch_warnings():
+    with refusing_damage(path), warnings.catch_warnings():
         # SciPy only warns about a variable that it cannot read, and stores the message in its place.
         warnings.simplefilter("error")
         content = loadmat(path, appendmat=False, simplify_cells=True)
     return {name: value for name, value in content.items() if not name.startswith("__")}
-
-
-def _load_73(path: Path) -> dict[str, Any]:
-    h5py = library("h5py", "reading MATLAB 7.3 files")
-    with h5py.File(path, "r") as file:
-        return {name: _value(file, file[name]) for name in file if not str(name).startswith("#")}
 
 
 def _value(file: Any, item: Any) -> Any:

@@ -74,10 +74,6 @@ class Clock:
         """How many steps are longer than one and a half usual ones."""
         return int(np.count_nonzero(np.diff(self.times_s) > 1.5 * self.step_s)) if len(self) > 1 else 0
 
-    def agrees_with(self, other: Clock) -> bool:
-        """Whether both clocks tick at exactly the same times."""
-        return self is other or np.array_equal(self.times_s, other.times_s)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Channel:
@@ -211,7 +207,7 @@ def _one_clock(channels: Sequence[Channel], where: str) -> Clock:
         raise DataProblem(where, "there are no channels", remedy="name at least one")
     first = channels[0]
     for other in channels[1:]:
-        if not first.clock.agrees_with(other.clock):
+        if first.clock is not other.clock and not np.array_equal(first.clock.times_s, other.clock.times_s):
             wrong = f"{first.name!r} runs on {first.clock.name!r}, {other.name!r} on {other.clock.name!r}"
             raise DataProblem(where, wrong, remedy="take channels of one clock, or resample them first")
     return first.clock

@@ -125,7 +125,8 @@ def _parse(
     cells = [split(line, separator) for line in sample if line.strip()]
     width = len(cells[0]) if cells else len(names)
     names = distinct([*names, *[""] * (width - len(names))][:width])
-    texts = {place for place in range(width) if _is_text(cells, place)}
+    filled = [[row[place] for row in cells if place < len(row) and row[place]] for place in range(width)]
+    texts = {place for place, column in enumerate(filled) if column and not is_number(column[0])}
     rows = Rows(path, data, offset, trimmed_end(data), first_line, separator, names)
     return names, parse_rows(rows, texts | _times(names, time)), first_line
 
@@ -147,12 +148,6 @@ def _skip_comments(data: bytes) -> tuple[int, int, list[str]]:
         skip -= 1
     _, offset = first_lines(data, 0, skip) if skip else ([], 0)
     return skip, offset, lines[skip:]
-
-
-def _is_text(rows: Sequence[Sequence[str]], place: int) -> bool:
-    """Whether the first filled cell of a column is a word: then the column is none of numbers."""
-    cell = next((row[place] for row in rows if place < len(row) and row[place]), "0")
-    return not is_number(cell)
 
 
 def _times(headers: Sequence[str], time: ColumnLike) -> set[int]:
