@@ -210,53 +210,45 @@ def _with_gaps(t: FloatArray, rounding_s: float) -> IntArray:
         return count
     period = best.period
     fine = _fine(scales, period)
-    level = _despiked((t - t[0]) / period - count)
-    # at last the windows stand apart, because gaps that nearly touch look like no step, but like a slope
-    for apart in (0, 2 * fine.width):
-        for _ in range(10):  # gaps closer than the windows appear one after the other
-            least = max(0.5, _GAP_STDS * fine.noise_s / period)
-            at, missing = _steps(level, fine.width, apart, least, _STALL_S / period)
-            if len(at) == 0:
-                break
-            skip = np.zeros(len(t), dtype=np.int64)
-            np.add.at(skip, at, missing)
-            count += np.cumsum(skip)
-            level = (t - t[0]) / period - count
-            # gaps bend the median a little, the less of them the better
-            period *= 1 + float(np.median(_jumps(_sums(level), best.width))) / best.width
-            level = _despiked((t - t[0]) / period - count)
+    for _ in range(10):  # gaps closer than the windows appear one after the other
+        level = (t - t[0]) / period - count
+        at, missing = _steps(level, fine.width, max(0.5, _GAP_STDS * fine.noise_s / period), _STALL_S / period)
+        if len(at) == 0:
+            break
+        skip = np.zeros(len(t), dtype=np.int64)
+        np.add.at(skip, at, missing)
+        count += np.cumsum(skip)
+        # gaps bend the median a little, the less of them the better
+        level = (t - t[0]) / period - count
+        period *= 1 + float(np.median(_jumps(_sums(level), best.width))) / best.width
     return count
 
 
-def _steps(level: FloatArray, width: int, apart: int, least: float, stall: float) -> tuple[IntArray, IntArray]:
+def _steps(level: FloatArray, width: int, least: float, stall: float) -> tuple[IntArray, IntArray]:
     """Rows before which the level rises for good, and by how many whole periods.
 
     level: stamp minus count, in periods, as are `least`, what jitter may reach, and `stall`. Compared are the means
-    over `width` rows on either side of a row, `apart` rows away from it. The level after a row is the lowest of all
-    window means within a stall's length, because stamps that are late and catch up again are no gap.
+    over `width` rows on either side of a row. The level after a row is the lowest of all window means within a stall's
+    length, because stamps that are late and catch up again are no gap.
     """
     from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
-    total, row = _sums(level), np.arange(1, len(level))
+    total, row, n = _sums(level), np.arange(1, len(level)), len(level) - 1
     low, high = np.maximum(row - width, 0), np.minimum(row + width, len(level))
     before, after = (total[row] - total[low]) / (row - low), (total[high] - total[row]) / (high - row)
-    n = len(before) - 2 * apart  # row k + apart + 1 is between before[k] and after[k + 2 apart]
-    before, after = before[: max(n, 0)], after[2 * apart :]
     candidates = after - before > least
     if not candidates.any():
         return _NOWHERE, _NOWHERE
     horizon = min(max(2 * width, round(stall)), n)
-    at = np.flatnonzero(
-        maximum_filter1d(candidates.astype(np.int8), 2 * (horizon + width + apart) + 1, mode="constant")
-    )
+    at = np.flatnonzero(maximum_filter1d(candidates.astype(np.int8), 2 * (horizon + width) + 1, mode="constant"))
     lasting = minimum_filter1d(after[at], horizon, origin=-(horizon // 2), mode="nearest")
     rise = lasting - before[at]
     # near the ends the windows are shorter and tell less
     bound = least * np.maximum(1.0, width / (np.minimum(at, n - 1 - at) + 1.0))
-    peak = (rise > bound) & (rise >= maximum_filter1d(rise, 2 * (width + apart) + 1, mode="nearest"))
-    first = np.diff(at[peak], prepend=-n) > width + apart  # a plateau is one gap
-    near, missing = at[peak][first] + apart + 1, np.maximum(1, np.round(rise[peak][first])).astype(np.int64)
-    edges = [_edge(level, k, width + apart, m) for k, m in zip(near.tolist(), missing.tolist(), strict=True)]
+    peak = (rise > bound) & (rise >= maximum_filter1d(rise, 2 * width + 1, mode="nearest"))
+    first = np.diff(at[peak], prepend=-n) > width  # a plateau is one gap
+    near, missing = at[peak][first] + 1, np.maximum(1, np.round(rise[peak][first])).astype(np.int64)
+    edges = [_edge(level, k, width, m) for k, m in zip(near.tolist(), missing.tolist(), strict=True)]
     return np.array(edges, dtype=np.int64), missing
 
 
@@ -342,13 +334,6 @@ def _some(n: int, enough: int = 30_000) -> IntArray:
     sequence).
     """
     return np.arange(n) if n <= enough else (np.modf(np.arange(enough) * 0.6180339887498949)[0] * n).astype(np.int64)
-
-
-def _despiked(x: FloatArray) -> FloatArray:
-    """Single outliers, also two in a row, removed; steps stay."""
-    from scipy.ndimage import median_filter
-
-    return np.asarray(median_filter(x, 5, mode="nearest"), dtype=float)
 
 
 def interpolated(at_s: FloatArray, times_s: FloatArray, x: FloatArray) -> FloatArray:
