@@ -20,20 +20,8 @@ from palpate.errors import DataProblem, PalpateError
 from palpate.files import finite
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray, rms
-from palpate.rendering.hand import (
-    Grip,
-    Hand,
-    Intention,
-    cross,
-    directions,
-    grip_of,
-    held,
-    motion_of,
-    on_object,
-    rocking,
-    way_along,
-    wrench_at,
-)
+from palpate.rendering import hand as hands
+from palpate.rendering.hand import Grip, Hand, Intention
 from palpate.rendering.robot import Arm, Inner, LoopSensor, Reading
 from palpate.rendering.stability import Line, limits_of, line_of, stability_map
 from palpate.runtime.pairing import model_of
@@ -132,8 +120,8 @@ def check_pairing(model: Model) -> None:
 def run_true(model: Model, grip: Grip, hand: Hand, intention: Intention) -> Trace:
     """The hand on the true object: no robot, no sensor, one simulation of object, handle and hand's mass together."""
     dt = float(intention.times_s[1] - intention.times_s[0]) / FINER
-    whole = held(model, grip, hand.mass)
-    stepper, moving = Stepper(whole, dt), motion_of(model)
+    whole = hands.held(model, grip, hand.mass)
+    stepper, moving = Stepper(whole, dt), hands.motion_of(model)
     n = len(model.mechanism.accelerations)
     out = [0.0] * stepper.size
     state = [*intention.start, *(0.0,) * n]
@@ -144,7 +132,7 @@ def run_true(model: Model, grip: Grip, hand: Hand, intention: Intention) -> Trac
     p, v, a = now.point(grip.hand)
     for i in range(len(wants)):
         pulls = hand.stiffness * (wants[i] - p) + hand.damping * (speeds[i] - v) + intention.holds
-        status = stepper.step(wrench_at(now.R.T @ pulls, grip.hand), out)
+        status = stepper.step(hands.wrench_at(now.R.T @ pulls, grip.hand), out)
         if status is StepStatus.NOT_FINITE:
             raise DataProblem("true object", f"the simulation breaks down at {i * dt:.3f} s")
         now = moving(out[:-n], out[-n:])
@@ -159,7 +147,7 @@ def run_robot(model: Model, grip: Grip, hand: Hand, intention: Intention, robot:
     check_pairing(model)
     robot = Robot() if robot is None else robot
     dt = float(intention.times_s[1] - intention.times_s[0])
-    stepper, moving, n = Stepper(model, dt), motion_of(model), len(model.mechanism.accelerations)
+    stepper, moving, n = Stepper(model, dt), hands.motion_of(model), len(model.mechanism.accelerations)
     out, still = [0.0] * stepper.size, [0.0] * n
     stepper.reset([*intention.start, *still])
     arm = Arm(moving(intention.middle, still), grip, hand.mass, robot.inner, dt)
@@ -171,7 +159,7 @@ def run_robot(model: Model, grip: Grip, hand: Hand, intention: Intention, robot:
     for i in range(len(intention.times_s) - 1):
         read = reading.read(arm.sensed())
         force = read[:3]
-        stops += stepper.step([*force, *(read[3:] + cross(grip.place, force))], out) >= StepStatus.AT_LIMIT
+        stops += stepper.step([*force, *(read[3:] + hands.cross(grip.place, force))], out) >= StepStatus.AT_LIMIT
         target = moving(out[:-n], out[-n:]).at(grip.place)
         p, v = arm.hand()
         pulls = hand.stiffness * (intention.place[i] - p) + hand.damping * (intention.velocity[i] - v) + intention.holds
@@ -216,10 +204,10 @@ def _trace(
     place, a, R, pulls = (np.array([row[i] for row in rows]) for i in range(4))
     weight = np.array([0.0, 0.0, hand.mass * model.mechanism.gravity])
     force = pulls - hand.mass * a - weight
-    names = tuple(name for name, _ in directions(model, grip, R[0]))
-    units = np.array([[u for _, u in directions(model, grip, turn)] for turn in R])
+    names = tuple(name for name, _ in hands.directions(model, grip, R[0]))
+    units = np.array([[u for _, u in hands.directions(model, grip, turn)] for turn in R])
     main = model.mechanism.main is not None
-    way = way_along(model, grip, place)[:, None] if main else np.einsum("twi,ti->tw", units, place)
+    way = hands.way_along(model, grip, place)[:, None] if main else np.einsum("twi,ti->tw", units, place)
     return Trace(
         intention.times_s[1 : len(rows) + 1],
         place,
@@ -348,10 +336,10 @@ def trial(model: Model, truth: Model | None = None, setup: Setup | None = None) 
     true_model = model if truth is None else truth
     if true_model.mechanism.state != model.mechanism.state:
         raise PalpateError(f"{true_model.name!r} moves in another way than {model.name!r}: they cannot be compared")
-    grip, hand = grip_of(model, setup.radius), setup.hand
-    intention = rocking(true_model, grip, hand, setup.seconds, DT_S)
+    grip, hand = hands.grip_of(model, setup.radius), setup.hand
+    intention = hands.rocking(true_model, grip, hand, setup.seconds, DT_S)
     true = run_true(true_model, grip, hand, intention)
-    intention = intention if truth is None else on_object(intention, model, grip)
+    intention = intention if truth is None else hands.on_object(intention, model, grip)
     robot = run_robot(model, grip, hand, intention, setup.robot)
     wrong = None
     if setup.wrong:
@@ -364,10 +352,10 @@ def trial(model: Model, truth: Model | None = None, setup: Setup | None = None) 
 
 def loop_line(model: Model, grip: Grip, hand: Hand, intention: Intention, robot: Robot) -> Line:
     """The loop along the hand's way, about the middle of what the person intends, with the arm's mass there."""
-    body = motion_of(model)(intention.middle, [0.0] * len(model.mechanism.accelerations))
+    body = hands.motion_of(model)(intention.middle, [0.0] * len(model.mechanism.accelerations))
     arm = Arm(body, grip, hand.mass, robot.inner, DT_S)
     arm.reset(body.R, body.point(grip.place)[0], intention.holds)
-    (_, along), *_ = directions(model, grip, body.R)
+    (_, along), *_ = hands.directions(model, grip, body.R)
     line = line_of(model, grip, intention.middle, hand, arm.effective_mass(along))
     return replace(line, inner=robot.inner, delay_s=robot.sensor.delay_s, dt=DT_S)
 

@@ -20,36 +20,11 @@ from palpate.files import write_text
 from palpate.model import Model
 from palpate.physics.arrays import FloatArray
 from palpate.physics.inertia import PHI_NAMES, is_consistent, nearest_consistent
-from palpate.twin.door import (
-    DT_S,
-    DoorTwin,
-    Session,
-    door_recordings,
-    door_twin,
-    dress_door,
-    paper_door,
-    simulate_door,
-    write_door_twin,
-)
-from palpate.twin.handle import HandleTwin, handle_recordings, random_hand, random_handle
+from palpate.twin import door, handle, rolling
 from palpate.twin.instruments import RATE_HZ, DeviceClock, write_recordings, write_truth
-from palpate.twin.rolling import (
-    PAPER_RADIUS,
-    RollingTwin,
-    Segment,
-    dress_rolling,
-    hand_truck_twin,
-    mixture,
-    paper_barrow,
-    planar_twin,
-    random_barrow,
-    rolling_recordings,
-    wheelbarrow_twin,
-    write_rolling_twin,
-)
 
 _SECONDS, _G = 125.0, 9.81
-PAPER_SESSION = Session(
+PAPER_SESSION = door.Session(
     0.01 * (1058 + 900 - 1), 5.5, 54.73, blocks=(("train", 48.1), ("test", 32.95), ("train", 8.72)), tail_s=5.0
 )
 """The authors' window begins with Vicon frame 1058 + 900, and frame 1 is time zero (FORMATS, Door)."""
@@ -63,15 +38,15 @@ _WINDOWS = {
 """The authors' segments: sample k of their window is Vicon frame 1008 + k (FORMATS, Wheelbarrow)."""
 
 
-def paper_handle_twin(name: str, seed: int | None, *, motion_seed: int) -> HandleTwin:
+def paper_handle_twin(name: str, seed: int | None, *, motion_seed: int) -> handle.HandleTwin:
     """The handle of this name in the authors' session; motion_seed: draws its motion and noise."""
     rng, first = np.random.default_rng([motion_seed, 2]), HANDLES[name].window.first
     row = {n: printed.value for n, printed in PAPER[name].parameters.items()}
     phi = np.array([row["m"], *(row["m"] * row[n] for n in ("c_x", "c_y", "c_z")), *(row[n] for n in PHI_NAMES[4:])])
     phi = phi if is_consistent(phi) else nearest_consistent(phi)  # the Table's numbers are rounded
-    return HandleTwin(
-        phi=phi if seed is None else random_handle(rng),
-        hand=random_hand(rng, _SECONDS, _G),
+    return handle.HandleTwin(
+        phi=phi if seed is None else handle.random_handle(rng),
+        hand=handle.random_hand(rng, _SECONDS, _G),
         duration_s=_SECONDS,
         load_cell_minus_imu_s=(first["wrench"] - first["imu"]) / RATE_HZ,
         seed=motion_seed,
@@ -79,30 +54,27 @@ def paper_handle_twin(name: str, seed: int | None, *, motion_seed: int) -> Handl
     )
 
 
-def paper_door_twin(phi: FloatArray, *, seed: int | None = None) -> DoorTwin:
+def paper_door_twin(phi: FloatArray, *, seed: int | None = None) -> door.DoorTwin:
     """The paper's door with a handle of this phi in the authors' session; with a seed, other values on the same links
     and zones.
     """
     rng = None if seed is None else np.random.default_rng([seed, 24])
     # samples of one instant: Vicon 1058, load cell 2082, IMU 787, each decimated to 100 Hz (FORMATS, Door)
     clocks = [DeviceClock(0.01 * (first - 1058), 0.0) for first in (787, 2082)]
-    return dress_door(_heavy(paper_door(rng)), phi, seed or 0, PAPER_SESSION, clocks)
+    return door.dress_door(_heavy(door.paper_door(rng)), phi, seed or 0, PAPER_SESSION, clocks)
 
 
-def paper_wheelbarrow_twin(phi: FloatArray, *, seed: int | None = None) -> RollingTwin:
+def paper_wheelbarrow_twin(phi: FloatArray, *, seed: int | None = None) -> rolling.RollingTwin:
     """The paper's wheelbarrow with handles of this phi in the authors' session; with a seed, another one on the same
     wheel.
     """
     rng = np.random.default_rng([seed or 0, 34])
-    barrow = paper_barrow() if seed is None else random_barrow(rng, radius=PAPER_RADIUS)
+    barrow = rolling.paper_barrow() if seed is None else rolling.random_barrow(rng, radius=rolling.PAPER_RADIUS)
     # samples of one instant: Vicon 1008, load cells 2005, IMU 1439, each decimated to 100 Hz (FORMATS, Wheelbarrow)
     clocks = [DeviceClock(0.01 * (first - _FIRST), 0.0) for first in (1439, 2005)]
-    segments = [
-        Segment(name, 0.01 * (_FIRST + a - 1), 0.01 * (_FIRST + b - 1), mixture(rng, 5 if name == "train" else 3))
-        for name, windows in _WINDOWS.items()
-        for a, b in windows
-    ]
-    return replace(dress_rolling(_heavy(barrow), phi, seed or 0, segments, clocks), floor_m=PAPER_FLOOR_M)
+    spans = [(name, 0.01 * (_FIRST + a - 1), 0.01 * (_FIRST + b - 1)) for name, w in _WINDOWS.items() for a, b in w]
+    segments = [rolling.Segment(n, a, b, rolling.mixture(rng, 5 if n == "train" else 3)) for n, a, b in spans]
+    return replace(rolling.dress_rolling(_heavy(barrow), phi, seed or 0, segments, clocks), floor_m=PAPER_FLOOR_M)
 
 
 def write_paper_handle(folder: Path, *, name: str, seed: int | None = None) -> Path:
@@ -125,15 +97,15 @@ def write_any(folder: Path, *, name: str, seed: int | None = None, poor: bool = 
     `poor`: a door that is recorded only while it opens, a wheelbarrow that is only ever pushed.
     """
     if name in _RELATED:
-        return write_rolling_twin(folder, _RELATED[name](seed))
+        return rolling.write_rolling_twin(folder, _RELATED[name](seed))
     if seed is None and not poor:
         return write_paper_body(folder, name=name)
     if name == "door":
-        return write_door_twin(folder, door_twin(seed or 0, one_way=poor))
-    return write_rolling_twin(folder, wheelbarrow_twin(seed or 0, poor=poor))
+        return door.write_door_twin(folder, door.door_twin(seed or 0, one_way=poor))
+    return rolling.write_rolling_twin(folder, rolling.wheelbarrow_twin(seed or 0, poor=poor))
 
 
-_RELATED = {"wheelbarrow-planar": planar_twin, "hand-truck": hand_truck_twin}
+_RELATED = {"wheelbarrow-planar": rolling.planar_twin, "hand-truck": rolling.hand_truck_twin}
 
 
 def write_authors_twin(folder: Path, *, seed: int | None = None) -> Path:
@@ -176,7 +148,7 @@ def _write(
     phi: FloatArray | None = None,
     *,
     motion_seed: int | None = None,
-    dt: float = DT_S,
+    dt: float = door.DT_S,
 ) -> dict[str, Any]:
     """Record a paper's object under the names that its shipped experiment gives the files; returns the truth.
 
@@ -184,14 +156,14 @@ def _write(
     """
     if phi is None:
         twin = paper_handle_twin(name, seed, motion_seed=(seed or 0) if motion_seed is None else motion_seed)
-        *recordings, truth = handle_recordings(twin)
+        *recordings, truth = handle.handle_recordings(twin)
         keys = ("wrench", "imu")
     elif name == "door":
-        door = paper_door_twin(phi, seed=seed)
-        *recordings, truth = door_recordings(door, simulate_door(door, dt=dt))
+        opened = paper_door_twin(phi, seed=seed)
+        *recordings, truth = door.door_recordings(opened, door.simulate_door(opened, dt=dt))
         keys = ("mocap", "static", "wrench", "imu")
     else:
-        *recordings, truth = rolling_recordings(paper_wheelbarrow_twin(phi, seed=seed))
+        *recordings, truth = rolling.rolling_recordings(paper_wheelbarrow_twin(phi, seed=seed))
         keys = ("mocap", "wrench", "imu")
     files = recordings_in(name)
     write_recordings(folder, {files[key]["file"]: r for key, r in zip(keys, recordings, strict=True)}, g=_G)

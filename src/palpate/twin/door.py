@@ -26,14 +26,6 @@ from palpate.recording import Recording
 from palpate.runtime import Stepper, StepStatus
 from palpate.twin import instruments as tools
 from palpate.twin.handle import random_handle, write_handle_twin
-from palpate.twin.instruments import (
-    CAPTURE_HZ,
-    T_MARKER,
-    BodyTwin,
-    DeviceClock,
-    handle_wrench,
-    smooth_noise,
-)
 
 _RELEASE_S, _GRASP_S = 0.15, 0.3
 _LET_GO_S = 6.5
@@ -103,7 +95,7 @@ def intention(
     angle = start + (phase.target - start) * minimum_jerk(t / max(phase.moving_s, 0.01))
     if phase.shake > 0:
         edge = minimum_jerk(t / 0.4) * minimum_jerk((phase.seconds - t) / 0.4)
-        angle = angle + phase.shake * edge * smooth_noise(rng, t, *_SHAKING_HZ, 4)
+        angle = angle + phase.shake * edge * tools.smooth_noise(rng, t, *_SHAKING_HZ, 4)
     return angle, np.ones_like(t) if held else minimum_jerk(t / _GRASP_S)
 
 
@@ -307,7 +299,7 @@ _TREMOR = 0.25
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class DoorTwin(BodyTwin):
+class DoorTwin(tools.BodyTwin):
     """All that determines a simulated door experiment. Frame B is on the hinge: z down, x along the shut door.
 
     The first ten of its markers move with the door, ten stay. The model has end stops.
@@ -394,7 +386,7 @@ def simulate_door(twin: DoorTwin, *, dt: float = DT_S) -> DoorTruth:
     for phase, (first, last) in zip(twin.phases, pairwise(ends), strict=True):
         t = np.arange(last - first, dtype=float) * dt
         angles, grip_levels = intention(phase, rng, t, aim if held else q, held=held)
-        tremor = _TREMOR * smooth_noise(rng, t, 0.3, 3.0, 8)
+        tremor = _TREMOR * tools.smooth_noise(rng, t, 0.3, 3.0, 8)
         rate = np.diff(angles, append=angles[-1:]) / dt
         ahead = np.interp(angles, *learned) + D * rate + tremor
         for goal, more, grip in zip(angles.tolist(), ahead.tolist(), grip_levels.tolist(), strict=True):
@@ -437,7 +429,7 @@ def marker_places(rng: np.random.Generator, R: FloatArray, r: FloatArray) -> Flo
     """(20, 3) m in B at the shut door: three on the sensor module, seven on the door, ten on the frame."""
     module = np.array([[-0.018, -0.036, 0], [0, 0, 0], [0.04, 0, 0]])  # p1, p2, p3 in their own frame
     module[:, :2] += np.array([[1, 1], [0, 0], [1, 0]]) * rng.uniform(-0.004, 0.004, (3, 2))
-    module = module @ nearest_rotation(T_MARKER[:3, :3]).T + T_MARKER[:3, 3]
+    module = module @ nearest_rotation(tools.T_MARKER[:3, :3]).T + tools.T_MARKER[:3, 3]
     others = np.array([p for group in _PLACES_CM for p in group]) / 100.0
     on_axis = np.hypot(others[:, 0], others[:, 1]) == 0
     others += np.where(on_axis[:, None], [0.0, 0.0, 0.01], 0.015) * rng.uniform(-1, 1, others.shape)
@@ -461,7 +453,7 @@ def person_wrench(twin: DoorTwin, truth: DoorTruth, times_s: FloatArray) -> Floa
     """
     rng = np.random.default_rng([twin.seed, 22])
     t, grip, torque = truth.times_s, truth.grip, truth.torque
-    noise = np.stack([smooth_noise(rng, t, 0.05, 2.5, 10) for _ in range(5)]) * grip
+    noise = np.stack([tools.smooth_noise(rng, t, 0.05, 2.5, 10) for _ in range(5)]) * grip
     share = rng.uniform(-0.25, 0.25, 2)
     x, y, _ = twin.r_body_grip[0]
     along, lift = 14.0 * noise[0] + share[0] * torque, 12.0 * noise[1] + share[1] * torque
@@ -511,7 +503,13 @@ def door_twin(
 
 
 def dress_door(
-    model: Model, phi: FloatArray, seed: int, session: Session, clocks: list[DeviceClock], *, one_way: bool = False
+    model: Model,
+    phi: FloatArray,
+    seed: int,
+    session: Session,
+    clocks: list[tools.DeviceClock],
+    *,
+    one_way: bool = False,
 ) -> DoorTwin:
     """A given door with sensor, markers and a person; clocks: of IMU and load cell."""
     rng = np.random.default_rng([seed, 23])
@@ -554,7 +552,7 @@ def door_recordings(
         return twin.sensor_motion(twin.moved(truth, true_s))
 
     def wrench(true_s: FloatArray) -> list[FloatArray]:
-        return [person_wrench(twin, truth, true_s) - handle_wrench(motion(true_s), twin.phi)]
+        return [person_wrench(twin, truth, true_s) - tools.handle_wrench(motion(true_s), twin.phi)]
 
     clocks = twin.imu, twin.load_cell
     cell, imu, zeros, _ = tools.record(rng, [slow], twin.instruments, clocks, twin.session.duration_s, motion, wrench)
@@ -571,13 +569,13 @@ def write_door_twin(folder: Path, twin: DoorTwin) -> Path:
 
 def _marker_recordings(rng: np.random.Generator, twin: DoorTwin, truth: DoorTruth) -> tuple[Recording, Recording]:
     """What the cameras store of the session, and of the shut door before it."""
-    t = np.arange(round(twin.session.duration_s * CAPTURE_HZ)) / CAPTURE_HZ
+    t = np.arange(round(twin.session.duration_s * tools.CAPTURE_HZ)) / tools.CAPTURE_HZ
     points = markers_in_capture(twin, truth.at("angle", t))
     points += twin.noise_m * rng.normal(size=points.shape)
     for markers, share in ((range(3), _HIDDEN_SENSOR), (range(3, len(MARKERS)), _HIDDEN)):
         tools.hide(rng, points, markers, share, longest_s=1.0 + 4.0 * share**2)
     points[truth.at("recorded", t) < 1.0] = np.nan
-    still = markers_in_capture(twin, np.zeros(round(_STATIC_S * CAPTURE_HZ)))
+    still = markers_in_capture(twin, np.zeros(round(_STATIC_S * tools.CAPTURE_HZ)))
     # before the session somebody moved the free-standing frame a little
     knocked = exp_rotation(np.radians(0.3) * rng.normal(size=3) * [1, 1, 0.3])
     centre = still.mean(axis=(0, 1))

@@ -36,16 +36,6 @@ from palpate.physics.motion import Motion, exp_rotation, nearest_rotation
 from palpate.recording import Recording
 from palpate.twin import instruments as tools
 from palpate.twin.handle import Series, off_by, product, random_handle, sines, write_handle_twin
-from palpate.twin.instruments import (
-    CAPTURE_HZ,
-    T_MARKER,
-    BodyTwin,
-    DeviceClock,
-    handle_wrench,
-    random_clocks,
-    smooth_noise,
-    tilted,
-)
 
 _DEVICE_OF = dict(zip(("wrench", "wrench_2"), tools.DEVICES, strict=True))
 Kind = Literal["push", "roll", "scrub", "lift", "mixed"]
@@ -221,7 +211,7 @@ class Build:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class RollingTwin(BodyTwin):
+class RollingTwin(tools.BodyTwin):
     """All that determines a simulated experiment with an object that rolls; its mechanism has the feet, left first."""
 
     sideways: float
@@ -262,7 +252,7 @@ def pushes(twin: RollingTwin, t: FloatArray) -> Push:
     needed = dict(zip((row.name for row in twin.model.mechanism.rows), _needed(twin, t), strict=True))
     for name, i in _ROWS.items():
         held = name not in needed
-        total[:, i] = _AGAINST_M * twin.tremble * smooth_noise(against, t, 0.1, 3.0, 8) if held else needed[name]
+        total[:, i] = _AGAINST_M * twin.tremble * tools.smooth_noise(against, t, 0.1, 3.0, 8) if held else needed[name]
     R = body_rotation(twin, t)
     at_grips = _shared(twin, R, total, t)
     at_sensors = np.empty_like(at_grips)
@@ -277,7 +267,7 @@ def _needed(twin: RollingTwin, t: FloatArray) -> list[FloatArray]:
     """The mechanism's rows, N m and N; at rest dry friction takes what it is given, somewhere within its level."""
     model, (states, accelerations) = twin.model, twin.course(t)
     k = model.mechanism.expand(list(states.T), list(accelerations.T), ARRAYS)
-    slack = 0.9 * np.tanh(smooth_noise(np.random.default_rng([twin.seed, 1]), t, 0.02, 0.3, 6))
+    slack = 0.9 * np.tanh(tools.smooth_noise(np.random.default_rng([twin.seed, 1]), t, 0.02, 0.3, 6))
     rows = [np.asarray(row, dtype=float) for row in model.without_dry().wrench(k, ARRAYS)]
     dry = (e.acts_on for e in model.elements if e.dry)
     for name, (ratio, level) in zip(dry, model.dry_forces(k, ARRAYS), strict=True):
@@ -305,7 +295,7 @@ def _shared(twin: RollingTwin, R: FloatArray, total: FloatArray, t: FloatArray) 
     points = np.stack([R @ r for r in twin.r_body_grip]) + np.array([0.0, 0.0, twin.wheel.radius])
     n, grips = len(t), len(points)
     hands = np.zeros((grips, n, 6))
-    noise = np.array([smooth_noise(rng, t, 0.1, 3.0, 8) for _ in range(8)])
+    noise = np.array([tools.smooth_noise(rng, t, 0.1, 3.0, 8) for _ in range(8)])
     hands[:, :, 3:] = 0.05 * twin.tremble * noise[: 3 * grips].reshape(grips, 3, n).transpose(0, 2, 1)
     lateral = twin.sideways * total[:, 5] / points[:, :, 0].mean(axis=0) + twin.tremble * noise[6]
     squeeze = twin.squeeze * (1 + 0.4 * noise[7]) * np.array([[1.0], [-1.0]]) if grips == 2 else 0.0
@@ -376,12 +366,12 @@ def _wrenches(twin: RollingTwin, true_s: FloatArray) -> list[FloatArray]:
     held, wrenches = hands.holding[:, None], list[FloatArray]()
     for i, R in enumerate(twin.R_body_sensor):
         passed = np.hstack([hands.sides[i, :, :3] @ R, hands.sides[i, :, 3:] @ R])
-        wrenches.append(held * passed - (1 - held) * handle_wrench(twin.sensor_motion(body, i), twin.phi))
+        wrenches.append(held * passed - (1 - held) * tools.handle_wrench(twin.sensor_motion(body, i), twin.phi))
     return wrenches
 
 
 def _markers(rng: np.random.Generator, twin: RollingTwin) -> Recording:
-    t = np.arange(round(twin.duration_s * CAPTURE_HZ)) / CAPTURE_HZ
+    t = np.arange(round(twin.duration_s * tools.CAPTURE_HZ)) / tools.CAPTURE_HZ
     points = markers_in_capture(twin, t)
     points += twin.noise_m * rng.normal(size=points.shape)
     build = twin.build
@@ -625,12 +615,12 @@ def attached(rng: np.random.Generator, build: Build, model: Model, R: FloatArray
     for (right, left), reach in zip(zip(*build.across, strict=True), rng.uniform(-0.01, 0.01, 2), strict=True):
         places[right - 1, 1] += reach
         places[left - 1, 1] += reach
-    frame = nearest_rotation(T_MARKER[:3, :3])
+    frame = nearest_rotation(tools.T_MARKER[:3, :3])
     for numbers, turn, place in zip(build.sensors, R, r, strict=True):
-        local = (_MODULE - T_MARKER[:3, 3]) @ frame
+        local = (_MODULE - tools.T_MARKER[:3, 3]) @ frame
         module = np.array([[*local[0, :2], 0], [0, 0, 0], [np.linalg.norm(local[2] - local[1]), 0, 0]])
         module[0, :2] += rng.uniform(-0.003, 0.003, 2)
-        places[[i - 1 for i in numbers]] = (module @ frame.T + T_MARKER[:3, 3]) @ turn.T + place
+        places[[i - 1 for i in numbers]] = (module @ frame.T + tools.T_MARKER[:3, 3]) @ turn.T + place
     up = np.array([-np.cos(standing), np.sin(standing), 0.0])
     for number, foot in zip(build.feet, wheel.feet[::-1], strict=True):
         places[number - 1] = foot + _FOOT_MARKER_M * up
@@ -732,7 +722,7 @@ def planar_twin(
 def hand_truck_twin(
     seed: int | None = None, *, build: Build = BUILDS["hand-truck"], segments: Sequence[Segment] | None = None
 ) -> RollingTwin:
-    """A hand truck that is pushed, tilted and turned; without a seed, a typical one.
+    """A hand truck that is pushed, tools.tilted and turned; without a seed, a typical one.
 
     build: one load cell behind a bar that both hands hold, or one for each hand.
     """
@@ -745,7 +735,7 @@ def _dressed(
     rng: np.random.Generator, model: Model, build: Build, seed: int, segments: Sequence[Segment] | None
 ) -> RollingTwin:
     """With random clocks and the handle of `write_handle_twin(seed=seed)`."""
-    clocks = random_clocks(rng, -2.0, 0.3)
+    clocks = tools.random_clocks(rng, -2.0, 0.3)
     phi = random_handle(np.random.default_rng([seed, 0]))
     return dress_rolling(model, phi, seed, segments or random_segments(rng, build.kinds), clocks, build=build)
 
@@ -755,14 +745,14 @@ def dress_rolling(
     phi: FloatArray,
     seed: int,
     segments: Sequence[Segment],
-    clocks: Sequence[DeviceClock],
+    clocks: Sequence[tools.DeviceClock],
     *,
     build: Build = WHEELBARROW,
 ) -> RollingTwin:
     """A given object with sensors, markers and a person; clocks: of IMU and load cells."""
     rng = np.random.default_rng([seed, 31])
     R, r, grip = mounted(rng, build)
-    R_capture_world = tilted(rng, 0.1)
+    R_capture_world = tools.tilted(rng, 0.1)
     sideways, squeeze, tremble = (float(rng.uniform(low, high)) for low, high in ((0.0, 0.3), (0, 6), (3, 7)))
     wheeling = random_wheeling(rng, segments, model, build.manner)
     return RollingTwin(
