@@ -190,7 +190,9 @@ def _local_laws(model: Model, positions: FloatArray, R_body_control: FloatArray,
     W = wrench_transmission(R_body_control, handle)
     P = np.array([[float(x) for x in model.mechanism.project(k, column.tolist(), FLOATS)] for column in W.T])
     J = P @ S  # by the power of a wrench at the hand
-    axes = _independent(J)
+    axes, least = list[int](), _RANK * float(np.abs(J).max(initial=0.0))
+    for i in range(6):  # in their order, each that can move apart from those before it
+        axes += [i] if np.linalg.matrix_rank(J[[*axes, i]], tol=least) > len(axes) else []
     if not axes:
         raise PalpateError(f"model {model.name!r} does not move at the hand {handle.tolist()} m: choose another point")
     per_force = np.asarray(np.linalg.solve(M, J[axes].T), dtype=float)
@@ -257,14 +259,6 @@ def _moved(model: Model, positions: FloatArray, ways: FloatArray) -> FloatArray:
         return np.hstack([start[:, :3] + ways[:, :3], turned])
     rates = model.mechanism.rates([*start.T, *ways.T], ARRAYS)
     return start + np.stack([np.broadcast_to(x, len(ways)) for x in rates], axis=1)
-
-
-def _independent(J: FloatArray) -> list[int]:
-    """Axes in their order, each that can move apart from those before it."""
-    chosen, least = list[int](), _RANK * float(np.abs(J).max(initial=0.0))
-    for i in range(6):
-        chosen += [i] if np.linalg.matrix_rank(J[[*chosen, i]], tol=least) > len(chosen) else []
-    return chosen
 
 
 def _controller_axis(law: _Law | None, axis: str, name: str) -> tuple[bool, float, float, float]:

@@ -6,6 +6,7 @@ A part yields words and tables, which page and terminal share, and functions tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,7 +32,6 @@ from palpate.motion.frames import HingeAxis, RollingMotion
 from palpate.motion.imu import PARALLEL, imu_motion
 from palpate.motion.offset import angular_velocity, window_mean
 from palpate.physics.arrays import FloatArray, least_squares
-from palpate.physics.motion import Motion
 from palpate.recording import FORMATS, Channel, Recording
 from palpate.recording.gates import check_channels
 from palpate.report import plots
@@ -171,7 +171,12 @@ def _recording(recording: Recording, no_body: bool) -> Iterator[Block | None]:
     yield from (Words(f"{c['name']}: {c['hint']}") for c in data["clocks"] if c["hint"])
     channels = channels_table(recording, data)
     yield from channels.folded(f"All {len(channels.rows)} channels", _LONG, _FEW)
-    yield _hidden_markers(recording) if no_body else None
+    names = [n for n, c in recording.channels.items() if c.samples.ndim == 2 and c.unit == "m" and len(c.samples)]
+    clocks = {id(recording.channels[name].clock) for name in names}
+    if no_body and len(clocks) == 1 and any(recording.channels[name].missing for name in names):
+        markers = markers_of(recording, names)  # that could not be taken for a body
+        states = np.where(markers.seen, 0, len(_STATES) - 1).astype(np.int8)
+        yield _timeline(markers, markers.names, states, "Dark is where a marker was hidden.", "hidden")
     yield _signals(recording)
 
 
@@ -206,17 +211,6 @@ def channels_table(
         cells |= {"clock": channel.clock.name} if len(recording.clocks) > 1 else {}
         records.append(cells | ({"fault": fault} if any(faults) else {}))
     return table(records, title=title, marked=faults)
-
-
-def _hidden_markers(recording: Recording) -> Block | None:
-    """When markers were hidden that could not be taken for a body."""
-    names = [n for n, c in recording.channels.items() if c.samples.ndim == 2 and c.unit == "m" and len(c.samples)]
-    clocks = {id(recording.channels[name].clock) for name in names}
-    if len(clocks) != 1 or not any(recording.channels[name].missing for name in names):
-        return None
-    markers = markers_of(recording, names)
-    states = np.where(markers.seen, 0, len(_STATES) - 1).astype(np.int8)
-    return _timeline(markers, markers.names, states, "Dark is where a marker was hidden.", "hidden")
 
 
 def _signals(recording: Recording) -> Block | None:
@@ -468,7 +462,13 @@ def _compared(
         rates = {"markers": (at, omega), "gyroscope": (even.times_s, even.seen_x[:, 3:6])}
         speeds = {n: (t, np.linalg.norm(window_mean(t, x, _HALF_S), axis=1)) for n, (t, x) in rates.items()}
         yield "Angular speed by markers and gyroscope", "rad/s", speeds
-    motion = _reference_motion(inspection) if name == "wrench" else None
+    motion, imu = None, inspection.devices.get("imu")
+    if name == "wrench" and imu is not None and imu.clock is not None:
+        felt = imu_motion(imu.even.times_s, imu.even.x[:, :3], imu.even.x[:, 3:6], np.eye(4), PARALLEL)
+        motion = replace(felt, times_s=imu.clock.to_reference(felt.times_s))
+    elif name == "wrench" and body is not None:
+        with suppress(DataProblem):  # a stated clock needs no derivatives
+            motion = pose_motion(body.poses, gravity=(0, 0, -9.80665)).motion
     if motion is None:
         return
     grid = np.arange(motion.times_s[0], motion.times_s[-1], 0.01)
@@ -485,18 +485,6 @@ def _compared(
         k = first + int(spread[first : first + 3].argmax())
         both = {"explained by the motion": (grid, explained[:, k]), "load cell": (even.times_s, load[:, k])}
         yield f"{word} {device.channels[k]} and what the motion explains of it", unit, both
-
-
-def _reference_motion(inspection: Inspection) -> Motion | None:
-    """The motion that the load cell's clock was compared with, on the reference clock."""
-    imu = inspection.devices.get("imu")
-    if imu is not None and imu.clock is not None:
-        felt = imu_motion(imu.even.times_s, imu.even.x[:, :3], imu.even.x[:, 3:6], np.eye(4), PARALLEL)
-        return replace(felt, times_s=imu.clock.to_reference(felt.times_s))
-    try:
-        return None if inspection.body is None else pose_motion(inspection.body.poses, gravity=(0, 0, -9.80665)).motion
-    except DataProblem:  # a stated clock needs no derivatives
-        return None
 
 
 # --- vertical, placement, motion --------------------------------------------------------------------------------------

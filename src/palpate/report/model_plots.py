@@ -20,7 +20,7 @@ from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import Kinematics
 from palpate.report import plots
 from palpate.report.page import Figure, Json
-from palpate.report.plots import COLOURS, DARK, GREY, Mark, Panel, curve, line, short, shown_in
+from palpate.report.plots import COLOURS, DARK, Mark, Panel, curve, line, short, shown_in
 from palpate.runtime.replay import Window
 
 MEASURED, ESTIMATED, RESIDUAL = DARK, COLOURS[1], "#5fbf9f"
@@ -317,57 +317,36 @@ def holding(view: View) -> Figure | None:
 
 
 def _measured_points(view: View, main: CoordinateSeries, extent: float) -> tuple[list[Json], FloatArray]:
-    """What was measured in slow motion and at rest, and the forces to keep in sight: all but lone ones and a stop's."""
-    factor = shown_in(main.unit).factor
+    """What was measured in slow motion and at rest, and the forces to keep in sight: all but lone ones.
+
+    Of slow motion, what inertia and dampers take by the model is subtracted; where that is much, the sample says little
+    about a spring. Rests in the static segments, where nobody touches the object, and at an end are left out.
+    """
+    factor, data = shown_in(main.unit).factor, list[Json]()
     known = np.isfinite(main.position) & np.isfinite(main.speed) & np.isfinite(view.reference[:, 0])
-    slow, forces = _slow(view, main, known, extent)
-    data: list[Json] = []
+    at = np.flatnonzero(known & view.used & ~view.resting & (np.abs(main.speed) < SLOW))
+    x, v = main.position[at], main.speed[at]
+    other = view.estimate[at, 0] - force_of(view.model, x) - np.sign(v) * dry_force(view.model, x, v)
+    little = np.abs(other) < _STATIC_SHARE * extent
+    slow, forces = at[little], (view.reference[at, 0] - other)[little]
     for word, which, colour in directions(view, main):
         some = _few(which[slow])
         if len(some):
             x = factor * main.position[slow[some]]
             data.append(plots.points(x, forces[some], f"{word} slowly", colour, 4, opacity=0.5))
-    rests, at_end = _rests(view, main, known)
-    for name, part, symbol, colour in (
-        ("at rest", rests[~at_end], "diamond", COLOURS[2]),
-        ("at rest at an end", rests[at_end], "x-thin-open", GREY),
-    ):
-        if len(part):
-            place, middle, low, high = part.T
-            bars: Json = {"type": "data", "symmetric": False, "thickness": 1, "width": 0}
-            bars |= {"array": plots.packed(high - middle), "arrayminus": plots.packed(middle - low)}
-            data.append(plots.points(factor * place, middle, name, colour, 7, symbol, error_y=bars, opacity=0.9))
-    usual = np.quantile(forces, (0.005, 0.995)) if len(forces) else forces
-    return data, np.concatenate([usual, rests[~at_end][:, 1]])
-
-
-def _slow(view: View, main: CoordinateSeries, known: BoolArray, extent: float) -> tuple[NDArray[np.int64], FloatArray]:
-    """Samples in slow motion, and what of their force is left for spring and dry friction: measured, less what inertia
-    and dampers take by the model. Where that is much, the sample says little about a spring.
-    """
-    at = np.flatnonzero(known & view.used & ~view.resting & (np.abs(main.speed) < SLOW))
-    x, v = main.position[at], main.speed[at]
-    other = view.estimate[at, 0] - force_of(view.model, x) - np.sign(v) * dry_force(view.model, x, v)
-    little = np.abs(other) < _STATIC_SHARE * extent
-    return at[little], (view.reference[at, 0] - other)[little]
-
-
-def _rests(view: View, main: CoordinateSeries, known: BoolArray) -> tuple[FloatArray, BoolArray]:
-    """Each rest as (position, median, 5 %, 95 % of the force), and whether it is at an end of the travel.
-
-    The static segments are left out: there nobody touches the object.
-    """
-    step = float(np.median(np.diff(view.times_s))) if len(view.times_s) > 1 else 1.0
-    cut = round(_COMING_S / step)
-    each = [
-        [np.median(main.position[a:b]), *np.quantile(view.reference[a + cut : b - cut, 0], (0.5, 0.05, 0.95))]
-        for a, b in runs(known & view.resting & ~view.within("static"))
-        if (b - a) * step >= _SHORTEST_REST_S
-    ]
-    rests, ends = np.array(each, dtype=float).reshape(-1, 4), main.position[known]
-    if not len(rests):
-        return rests, np.zeros(0, dtype=bool)
-    return rests, (rests[:, 0] < ends.min() + _NEAR_END) | (rests[:, 0] > ends.max() - _NEAR_END)
+    step, ends = float(np.median(np.diff(view.times_s))), main.position[known]
+    cut, rests = round(_COMING_S / step), list[list[float]]()
+    for a, b in runs(known & view.resting & ~view.within("static")):
+        place = float(np.median(main.position[a:b]))
+        if (b - a) * step >= _SHORTEST_REST_S and ends.min() + _NEAR_END <= place <= ends.max() - _NEAR_END:
+            rests.append([place, *np.quantile(view.reference[a + cut : b - cut, 0], (0.5, 0.05, 0.95))])
+    place, middle, low, high = np.array(rests, dtype=float).reshape(-1, 4).T
+    if rests:
+        bars: Json = {"type": "data", "symmetric": False, "thickness": 1, "width": 0}
+        bars |= {"array": plots.packed(high - middle), "arrayminus": plots.packed(middle - low)}
+        style: Json = {"error_y": bars, "opacity": 0.9}
+        data.append(plots.points(factor * place, middle, "at rest", COLOURS[2], 7, "diamond", **style))
+    return data, np.concatenate([np.quantile(forces, (0.005, 0.995)) if len(forces) else forces, middle])
 
 
 def damping_over_position(view: View) -> Figure | None:

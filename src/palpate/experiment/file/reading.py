@@ -450,11 +450,24 @@ def _most_telling(experiment: Experiment[Any], root: Any, tree: Any, error: Vali
     An unknown key before all, as it explains the missing one; else what lies deepest: the branch of a union that was
     meant.
     """
-    located = [(_location(tree, e["loc"], missing=e["type"] == "missing"), e) for e in error.errors()]
-    at, first = max(located, key=lambda pair: (pair[1]["type"] == "extra_forbidden", len(pair[0])))
-    kind = first["type"]
-    if kind == "extra_forbidden":
-        unknown = _unknown_key(root, at, tree)
+
+    def located(error: Any) -> Place:
+        """Pydantic's location without the names of a union's branches, which are not in the file."""
+        node, at = tree, list[str]()
+        for step in error["loc"]:
+            if (isinstance(node, dict) and step in node) or (isinstance(node, list) and isinstance(step, int)):
+                node = cast("Any", node)[step]
+                at.append(str(step))
+        return (*at, str(error["loc"][-1])) if error["type"] == "missing" else tuple(at)
+
+    first = max(error.errors(), key=lambda e: (e["type"] == "extra_forbidden", len(located(e))))
+    at, kind = located(first), first["type"]
+    if kind == "extra_forbidden":  # keys of the branch that the file chose by its type, where it did
+        parts, given = _parts(root, at[:-1]), _at(tree, at[:-1]).get("type")
+        typed = [p for p in parts if "type" in p.model_fields and given in literals(p.model_fields["type"].annotation)]
+        known = {name for part in typed or parts for name in part.model_fields}
+        unknown = f"the key {at[-1]!r} does not go with the others here: say which type is meant"
+        unknown = unknown if at[-1] in known else unknown_name("key", at[-1], known)
         return ExperimentProblem(experiment.source, ".".join(at[:-1]), unknown, line=experiment.line(at))
     if kind == "missing":
         return experiment.problem(at, "this key is missing", remedy(root, at))
@@ -500,28 +513,6 @@ def _words(root: Any, at: Place, error: Any) -> str:
         quoted = f': write "{value}" in quotes if that is meant' if isinstance(value, int | float) else ""
         return f"{shown(value)} is not a text{quoted}"
     return f"{shown(value)} {_UNUSABLE.get(kind, 'cannot be used here')}"
-
-
-def _unknown_key(root: Any, at: Place, tree: Any) -> str:
-    """Keys of the branch that the file chose by its type, where it did."""
-    parts, kind = _parts(root, at[:-1]), _at(tree, at[:-1]).get("type")
-    types = [literals(part.model_fields["type"].annotation) if "type" in part.model_fields else [] for part in parts]
-    chosen = [part for part, possible in zip(parts, types, strict=True) if kind in possible]
-    known = {name for part in chosen or parts for name in part.model_fields}
-    if at[-1] in known:
-        return f"the key {at[-1]!r} does not go with the others here: say which type is meant"
-    return unknown_name("key", at[-1], known)
-
-
-def _location(tree: Any, loc: Sequence[int | str], *, missing: bool) -> Place:
-    """Pydantic's location without the names of a union's branches, which are not in the file."""
-    node: Any = tree
-    at: list[str] = []
-    for step in loc:
-        if (isinstance(node, dict) and step in node) or (isinstance(node, list) and isinstance(step, int)):
-            node = cast("Any", node)[step]
-            at.append(str(step))
-    return (*at, str(loc[-1])) if missing else tuple(at)
 
 
 def _at(tree: Any, place: Place) -> Any:

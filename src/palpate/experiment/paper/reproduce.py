@@ -197,8 +197,16 @@ def check_previous(out: Path) -> None:
 def _published(entry: Entry, copy: Path, files: tuple[FileState, ...], _: Mapping[str, Entry], tell: Tell) -> Entry:
     experiment = experiment_of(entry.name, copy, files)
     fit = fit_published(entry.name, experiment, lambda step: tell(f"{entry.name}, as published: {step}"))
-    entry, foreign = replace(entry, marker_error_m=fit.data.get("marker_error_m")), _foreign(fit, files)
-    return replace(entry, refused={"published": foreign}) if foreign else replace(entry, published=fit)
+    entry = replace(entry, marker_error_m=fit.data.get("marker_error_m"))
+    explained = float(np.median([row["explained"] for row in fit.data["rms"]["train"].values()]))
+    if explained >= LEAST_EXPLAINED:
+        return replace(entry, published=fit)
+    names = ", ".join(dict.fromkeys(f.file for f in files if f.needed))
+    foreign = (
+        f"{names} do not belong together: at the authors' start samples the motion explains "
+        f"{100 * max(explained, 0.0):.0f} % of the wrench; one of them is of another experiment, or cut otherwise"
+    )
+    return replace(entry, refused={"published": foreign})
 
 
 def _default(entry: Entry, copy: Path, files: tuple[FileState, ...], entries: Mapping[str, Entry], tell: Tell) -> Entry:
@@ -213,18 +221,6 @@ def _default(entry: Entry, copy: Path, files: tuple[FileState, ...], entries: Ma
         notes = (*notes, f"default: the handle's mass is the one {whose}, {weight[0]:.4g} kg")
     result = run_experiment(experiment_of(name, copy, files, handle=weight), lambda step: tell(f"{name}: {step}"))
     return replace(entry, default=result, notes=notes)
-
-
-def _foreign(fit: PublishedFit, files: tuple[FileState, ...]) -> str:
-    """What to say where the motion does not explain the wrench at all: files of different experiments."""
-    explained = float(np.median([row["explained"] for row in fit.data["rms"]["train"].values()]))
-    if explained >= LEAST_EXPLAINED:
-        return ""
-    names = dict.fromkeys(f.file for f in files if f.needed)
-    return (
-        f"{', '.join(names)} do not belong together: at the authors' start samples the motion explains "
-        f"{100 * max(explained, 0.0):.0f} % of the wrench; one of them is of another experiment, or cut otherwise"
-    )
 
 
 def _first_reason(runs: Reproduction) -> str:
@@ -319,23 +315,17 @@ def _judged(path: Path, experiment: str, recording: str, wanted: str) -> tuple[S
         return "missing", "this is git-LFS's pointer to the file, not the file: type `git lfs pull` in the clone"
     if likely != wanted:
         return "wrong", f"it looks like {likely}, a {wanted} file is expected"
-    if wanted == "vicon-csv" and (remark := _other_markers(head, experiment)):
-        return "wrong", remark
+    if wanted == "vicon-csv":
+        lines, needed = as_utf8(head).decode("utf-8", "replace").splitlines(), MARKERS[experiment]
+        names = {field.rpartition(":")[2].strip() for line in lines[:4] for field in line.split(",") if ":" in field}
+        lost = [name for name in needed if name not in names]
+        if lost:
+            other = next((e for e, held in MARKERS.items() if e != experiment and set(held) <= names), None)
+            what = f"; its markers are those of the {other}" if other else ""
+            return "wrong", f"it has no marker {lost[0]} ({len(lost)} of {len(needed)} are not there){what}"
     if wanted.endswith("csv") and recording != "static":
         data, least = read_bytes(path), CHOICES[experiment].window.needed(recording)
         rows = max(0, data.count(b"\n") + (not data.endswith(b"\n")) - HEADERS[wanted])
         if rows < least:
             return "short", f"it has {rows} rows, the authors' window ends with row {least}: an excerpt?"
     return "there", ""
-
-
-def _other_markers(head: bytes, experiment: str) -> str:
-    """What to say where the markers are not those of the experiment."""
-    lines = as_utf8(head).decode("utf-8", "replace").splitlines()
-    names = {field.rpartition(":")[2].strip() for line in lines[:4] for field in line.split(",") if ":" in field}
-    lost = [name for name in MARKERS[experiment] if name not in names]
-    if not lost:
-        return ""
-    other = next((e for e, held in MARKERS.items() if e != experiment and set(held) <= names), None)
-    what = f"; its markers are those of the {other}" if other else ""
-    return f"it has no marker {lost[0]} ({len(lost)} of {len(MARKERS[experiment])} are not there){what}"
