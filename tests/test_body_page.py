@@ -26,7 +26,7 @@ from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import Coordinate, Kinematics
 from palpate.report import parameter_table, rms_table
 from palpate.report.identification import parameters_in_words, report_sections, write_report
-from palpate.report.model_plots import damping, dry_force, force_of, medians, zone_borders
+from palpate.report.model_plots import damping, dry_force, force_of, medians
 from palpate.report.page import Table, Words
 from palpate.report.tables import PARTS, half_width, notes, shape_table
 from palpate.runtime.replay import Track, Window
@@ -293,13 +293,15 @@ def test_dry_friction_of_all_kinds_adds_up_through_the_linkage():
     np.testing.assert_allclose(damping(model, angle, 0.3), 0.0)  # dry friction is none, though it takes energy
 
 
-def test_borders_are_those_of_zones_with_their_intervals(view):
-    low, high = zone_borders(view)
-    assert (low.element, low.side, high.element) == ("b_s", "above", "b_bc")
-    assert np.degrees(low.place) == pytest.approx(25)
-    assert np.degrees(high.interval) == pytest.approx([67.7, 70.1])
+def test_borders_are_those_of_zones_with_their_intervals(view, figures):
+    bands = [s for s in figures["Damping at 0.3 rad/s"].layout["shapes"] if s["type"] == "rect"]
+    assert [pytest.approx([67.7, 70.1])] == [[s["x0"], s["x1"]] for s in bands]
     unknown = replace(view, profiles=(replace(view.profiles[0], interval=None),))
-    assert [b.flat for b in zone_borders(unknown)] == [False, True]
+    flat = figures_of(body_sections(door_data(view.model), unknown))["Damping at 0.3 rad/s"]
+    assert [a["text"] for a in flat.layout["annotations"]] == [
+        "b_s above 25.0 deg",
+        "b_bc above 69.0 deg, not in the data",
+    ]
 
 
 @settings(max_examples=40)

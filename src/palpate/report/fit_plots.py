@@ -15,7 +15,7 @@ from palpate.experiment.stage.view import Scene, View
 from palpate.motion.offset import Offset
 from palpate.physics.arrays import BoolArray, FloatArray, rms
 from palpate.report import plots
-from palpate.report.model_plots import compared, directions, zone_borders
+from palpate.report.model_plots import compared, directions
 from palpate.report.page import Figure, Json, Table, table
 from palpate.report.plots import COLOURS, DARK, GREY, Panel, curve, short, shown_in
 from palpate.report.tables import DEVICES, half_width
@@ -121,33 +121,6 @@ def distribution(view: View) -> Figure | None:
         "a normal distribution it would be 1.0 %.",
         bargap=0,
     )
-
-
-def zones(view: View) -> Table | None:
-    """Mean and RMS of the residual in each zone of the travel, forth and back."""
-    main = view.main
-    if main is None:
-        return None
-    shown = plots.shown_in(main.unit)
-    used = compared(view) & np.isfinite(main.position) & np.isfinite(main.speed)
-    x = main.position[used] if used.any() else np.zeros(1)
-    low, high = float(x.min()), float(x.max())
-    places = sorted({round(b.place, 6) for b in zone_borders(view)})
-    edges = [low, *(p for p in places if low < p < high), high]
-    step, digits = float(np.median(np.diff(view.times_s))), 1 if main.unit == "rad" else 3
-    records: list[dict[str, str]] = []
-    for a, b in pairwise(edges):
-        inside = used & (main.position >= a) & (main.position <= b)
-        zone = f"{shown.factor * a:.{digits}f} … {shown.factor * b:.{digits}f}"
-        for word, which, _ in directions(view, main):
-            at = inside & which
-            for i, row in enumerate(view.model.mechanism.rows if at.sum() >= 5 else ()):
-                left, time = (view.reference - view.estimate)[at, i], f"{step * at.sum():.1f}"
-                where = {f"zone, {shown.unit}": zone, "direction": word, "channel": row.name, "time, s": time}
-                sizes = {"mean": f"{float(left.mean()):+.3f}", "RMS": f"{rms(left):.3f}", "unit": row.unit}
-                records.append(where | sizes)
-    note = "A mean that is not small beside the RMS is an effect that the model lacks in that zone."
-    return table(records, title="Residual by zone", note=note)
 
 
 # --- uncertainty and prior --------------------------------------------------------------------------------------------

@@ -184,7 +184,6 @@ def _residuals(data: Data, view: View) -> Iterator[Block | None]:
     yield from (fit_plots.lack_table(data), fit_plots.effects(data))
     yield from (fit_plots.correlation(view), fit_plots.distribution(view), *shown)
     yield fold(f"Residuals against {', '.join(f.title.removeprefix('Residual against ') for f in rest)}", *rest)
-    yield fit_plots.zones(view)
 
 
 def _conditioning(data: Data, _: View | None) -> Iterator[Block | None]:

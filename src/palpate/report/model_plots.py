@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import cycle
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -233,17 +233,6 @@ def replay(windows: Sequence[Window]) -> Figure | None:
 # --- the model over its coordinate ------------------------------------------------------------------------------------
 
 
-class Border(NamedTuple):
-    """Where a zone of an element begins or ends: SI, with its interval where it was estimated."""
-
-    element: str
-    side: str
-    place: float
-    interval: tuple[float, float] | None
-    flat: bool
-    """It was estimated, and the data do not show it."""
-
-
 def force_of(model: Model, position: FloatArray, speed: float = 0.0) -> FloatArray:
     """What it takes to move an object at this speed, or to hold it without friction: N m or N, (samples,).
 
@@ -267,21 +256,6 @@ def damping(model: Model, position: FloatArray, speed: float) -> FloatArray:
 def _moving(model: Model, position: FloatArray, speed: FloatArray | float) -> Kinematics:
     still = np.zeros_like(position)
     return model.mechanism.expand((position, still + speed), (still,), ARRAYS)
-
-
-def zone_borders(view: View) -> list[Border]:
-    """Of the elements that look at the main coordinate to know where they act; widths are no borders."""
-    main, estimated = view.main, {p.name: p for p in view.profiles}
-    if main is None:
-        return []
-    shapes = zip([(e, s) for e in view.model.elements for s in e.shapes], view.model.shapes, strict=True)
-    borders = [
-        Border(e.name, s.name, s.value, p.interval if p else None, p is not None and p.interval is None)
-        for (e, s), name in shapes
-        for p in [estimated.get(name)]
-        if main.name in e.looks_at and s.unit == main.unit and s.name != "width"
-    ]
-    return sorted(borders, key=lambda b: b.place)
 
 
 def holding(view: View) -> Figure | None:
@@ -365,16 +339,22 @@ def damping_over_position(view: View) -> Figure | None:
         dotted: Json = {"line": {"color": colour, "width": 1.5, "dash": "dot"}, "showlegend": False}
         data.append(curve(x, y, f"{name}, without data", colour, **dotted))
         data.append(curve(x, np.where(there, y, np.nan), name, colour, width=2.2))
-    borders = zone_borders(view)
-    places = [shown.factor * border.place for border in borders]
-    low, high = min([x[0], *places]), max([x[-1], *places])
-    marks: list[Mark] = []
-    for i, (border, place) in enumerate(zip(borders, places, strict=True)):
-        text = f"{border.element} {border.side} {short(place)} {shown.unit}{', not in the data' if border.flat else ''}"
-        # to the side where there is room
-        marks.append(plots.upright(place, text, level=1 - 0.08 * (i % 3), right=place < (low + high) / 2))
-        if border.interval is not None:
-            a, b = np.clip(shown.factor * np.array(border.interval), x[0], x[-1]).tolist()
+    shapes = zip([(e, s) for e in view.model.elements for s in e.shapes], view.model.shapes, strict=True)
+    # of elements that look at the coordinate to know where they act; widths are no borders
+    borders = sorted(
+        (shown.factor * s.value, f"{e.name} {s.name}", name)
+        for (e, s), name in shapes
+        if main.name in e.looks_at and s.unit == main.unit and s.name != "width"
+    )
+    places, profiles = [place for place, *_ in borders], {p.name: p for p in view.profiles}
+    low, high, marks = min([x[0], *places]), max([x[-1], *places]), list[Mark]()
+    for i, (place, label, name) in enumerate(borders):
+        profile = profiles.get(name)
+        flat = ", not in the data" if profile is not None and profile.interval is None else ""
+        text, right = f"{label} {short(place)} {shown.unit}{flat}", place < (low + high) / 2  # where there is room
+        marks.append(plots.upright(place, text, level=1 - 0.08 * (i % 3), right=right))
+        if profile is not None and profile.interval is not None:
+            a, b = np.clip(shown.factor * np.array(profile.interval), x[0], x[-1]).tolist()
             marks.append(plots.band(a, b, COLOURS[4], 0.25))
     reach = {"range": [float(low - 0.02 * (high - low)), float(high + 0.02 * (high - low))]}
     dots = " Dotted: not passed in that direction, so the model's alone." if unseen else ""
