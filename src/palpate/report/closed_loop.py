@@ -109,13 +109,9 @@ def _apparent(trial: Trial) -> Figure:
 
 def _map(trial: Trial) -> Figure:
     stable = trial.map < 1.0 - 1e-9
+    x, y = [f"{k:g}" for k in STIFFNESSES], [f"{1e3 * d:g}" for d in DELAYS_S]
     heat: Json = {
-        **{
-            "type": "heatmap",
-            "name": "",
-            "x": [f"{k:g}" for k in STIFFNESSES],
-            "y": [f"{1e3 * d:g}" for d in DELAYS_S],
-        },
+        **{"type": "heatmap", "name": "", "x": x, "y": y},
         **{"z": stable.astype(int).tolist(), "zmin": 0, "zmax": 1, "showscale": False, "xgap": 2, "ygap": 2},
         **{"text": np.where(stable, "stable", "unstable").tolist(), "texttemplate": "%{text}"},
         "colorscale": [[0, _ROBOT], [0.5, _ROBOT], [0.5, "#cfe8dc"], [1, "#cfe8dc"]],

@@ -64,18 +64,11 @@ def correlation(view: View) -> Figure | None:
     lags = min(_MOST_LAGS, round(_LONGEST_S / step), int(used.sum()) // 4)
     left, limit, rows = view.reference - view.estimate, BAND_99 / sqrt(float(used.sum())), view.model.mechanism.rows
     each = [autocorrelation(left[:, i], used, view.times_s, lags) for i in range(len(rows))]
-    lag_s = step * np.arange(lags + 1, dtype=float)
-    panels = [
-        Panel(
-            "autocorrelation",
-            (curve(lag_s, r, row.name, DARK),),
-            (plots.band(-limit, limit, COLOURS[0], 0.3, axis="y"),),
-            {"range": [min(-0.25, 1.1 * float(r.min())), 1.05]},
-            plots.x_title("lag, s"),
-            row.name,
-        )
-        for row, r in zip(rows, each, strict=True)
-    ]
+    lag_s, panels = step * np.arange(lags + 1, dtype=float), list[Panel]()
+    shade = plots.band(-limit, limit, COLOURS[0], 0.3, axis="y")
+    for name, r in zip([row.name for row in rows], each, strict=True):
+        scale, data = {"range": [min(-0.25, 1.1 * float(r.min())), 1.05]}, (curve(lag_s, r, name, DARK),)
+        panels.append(Panel("autocorrelation", data, (shade,), scale, plots.x_title("lag, s"), name))
     outside = [float(np.mean(np.abs(r[1:]) > limit)) for r in each]
     worst = int(np.argmax(outside))
     low = each[worst] < 0.5
@@ -128,36 +121,30 @@ def distribution(view: View) -> Figure | None:
 
 def uncertainties(data: Mapping[str, Any]) -> Figure | None:
     """The parts of each parameter's interval, beside its value."""
-    entries: dict[str, Any] = {
-        n: e
-        for n, e in data["parameters"].items()
-        if e["status"] != "fixed" and e["value"] and e.get("noise") is not None
-    }
-    names = list(entries)
-    shares = {
-        kind: np.array([100 * half_width(e, kind) / abs(e["value"]) for e in entries.values()]) for kind, _ in _KINDS
-    }
-    drawn = {kind: np.maximum(share, _LEAST) for kind, share in shares.items() if (share > _LEAST).any()}
+    parameters: dict[str, Any] = data["parameters"]
+    known = [n for n, e in parameters.items() if e["status"] != "fixed" and e["value"] and e.get("noise") is not None]
+    drawn, bars = dict[str, FloatArray](), list[Json]()
+    for kind, colour in _KINDS:
+        share = np.array([100 * half_width(e, kind) / abs(e["value"]) for e in (parameters[n] for n in known)])
+        if (share > _LEAST).any():
+            drawn[kind] = np.maximum(share, _LEAST)
+            style: Json = {"orientation": "h", "showlegend": True}
+            bars.append(plots.bars(plots.packed(drawn[kind]), known, kind, colour, **style))
     if not drawn:
         return None
-    size, name, kind = max((float(s.max()), names[int(s.argmax())], kind) for kind, s in drawn.items())
+    size, name, kind = max((float(s.max()), known[int(s.argmax())], kind) for kind, s in drawn.items())
     every = np.concatenate(list(drawn.values()))
-    bars = tuple(
-        plots.bars(plots.packed(drawn[kind]), names, kind, colour, orientation="h", showlegend=True)
-        for kind, colour in _KINDS
-        if kind in drawn
-    )
     # what nobody declared is not zero
     undeclared = " Systematic is not declared (uncertain: in the experiment file): unknown, not zero."
     return plots.figure(
         "What the intervals are made of",
         "Noise; pull, of a prior that is off by its declared spread; systematic, what the declared errors of geometry, "
         "clock, scale and mass would do; model, what effects would change that the model lacks."
-        + ("" if any(e.get("systematic") for e in data["parameters"].values()) else undeclared),
-        [Panel("", bars, y={"autorange": "reversed", "type": "category"})],
+        + ("" if any(e.get("systematic") for e in parameters.values()) else undeclared),
+        [Panel("", tuple(bars), y={"autorange": "reversed", "type": "category"})],
         plots.x_title("± 95 %, in percent of the value") | plots.log_scale(float(every.min()), float(every.max())),
         f"The largest: {name}, ± {short(size)} % from {kind}.",
-        height=110 + 30 * len(names),
+        height=110 + 30 * len(known),
         barmode="group",
         bargap=0.35,
     )
