@@ -132,10 +132,8 @@ def reproduce(folder: str | Path, *, as_published: bool = False, tell: Tell = la
     truth, entries = _truth(copy), dict[str, Entry]()
     for name in sorted(ORDER, key=lambda name: name not in HANDLES):  # a body needs the weight of its handle
         mine = tuple(f for f in files if f.experiment == name)
-        lost, entry = (
-            dict.fromkeys(f.file for f in mine if f.needed and not f.usable),
-            Entry(name, truth=truth.get(name)),
-        )
+        lost = dict.fromkeys(f.file for f in mine if f.needed and not f.usable)
+        entry = Entry(name, truth=truth.get(name))
         if lost:
             why = f"{NOT_RUN} {' and '.join(lost)}"
             entries[name] = replace(entry, refused=dict.fromkeys(modes, why), **_markers_only(name, copy, mine))
