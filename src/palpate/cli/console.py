@@ -118,10 +118,8 @@ def _finish(done: Done, *, as_json: bool, quiet: bool) -> None:
             if written:
                 typer.echo(f"\nWritten: {', '.join(map(str, written))}")
         sys.stdout.flush()
-    except (
-        BrokenPipeError,
-        SystemExit,
-    ):  # `palpate ... | head` closes the pipe early; rich turns the one into the other
+    # `palpate ... | head` closes the pipe early; rich turns the one into the other
+    except (BrokenPipeError, SystemExit):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit from None
     if done.failure:

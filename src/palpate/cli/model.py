@@ -11,16 +11,7 @@ from typing import Annotated, Any
 import typer
 
 import palpate
-from palpate.cli.console import (
-    Done,
-    Tell,
-    model_file,
-    numbers,
-    option,
-    output_folder,
-    save_json,
-    save_page,
-)
+from palpate.cli.console import Done, Tell, model_file, numbers, option, output_folder, save_json, save_page
 from palpate.errors import FileProblem, PalpateError, UnknownName
 from palpate.files import write_text
 

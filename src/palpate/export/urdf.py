@@ -41,7 +41,7 @@ def export_urdf(model: Model, *, mass: float | None = None) -> Files:
     else:
         phi, lost = joints.free_body(bare)
         _link(root, common.body_name(bare), phi)
-        _joint(root, "free", "floating", "world", common.body_name(bare))
+        _joint(root, "free", "floating", ("world", common.body_name(bare)))
         left_out += lost
         usage = "The joint 'free' floats."
     left_out.append(f"gravity, {mechanism.gravity:g} m/s2 along -z of the world: only MuJoCo reads it from this file")
@@ -72,7 +72,7 @@ def _one_joint(root: ElementTree.Element, model: Model, one: OneJoint, left_out:
     _link(root, link, phi)
     limited = one.joint.kind == "slide" or one.stops is not None
     kind = "prismatic" if one.joint.kind == "slide" else "revolute" if limited else "continuous"
-    joint = _joint(root, name, kind, "world", link, axis_text(one.joint.axis), one.R_world_body)
+    joint = _joint(root, name, kind, ("world", link), axis_text(one.joint.axis), R=one.R_world_body)
     if limited:
         low, high = (-FAR, FAR) if one.stops is None else (one.stops.low, one.stops.high)
         child(joint, "limit", {"lower": numbers(low), "upper": numbers(high), **_NO_LIMIT})
@@ -93,10 +93,10 @@ def _planar(root: ElementTree.Element, model: Model, left_out: list[str]) -> str
     _link(root, "carriage", np.array([moved, 0, 0, 0, *(0.4 * moved * R**2 * np.eye(3))[np.triu_indices(3)]]))
     _link(root, body, phi)
     upright = np.array(model.mechanism.R_world_body)
-    ahead = _joint(root, "x", "prismatic", "world", "carriage", "0 -1 0", upright, (0.0, 0.0, R))
+    ahead = _joint(root, "x", "prismatic", ("world", "carriage"), "0 -1 0", R=upright, place=np.array([0.0, 0.0, R]))
     child(ahead, "limit", {"lower": numbers(-FAR), "upper": numbers(FAR), **_NO_LIMIT})
     _dynamics(ahead, *(_constants(parts, ("wheel",)) / [R**2, R]))
-    _dynamics(_joint(root, "pitch", "continuous", "carriage", body, "0 0 1"), *_constants(parts, ("pitch",)))
+    _dynamics(_joint(root, "pitch", "continuous", ("carriage", body), "0 0 1"), *_constants(parts, ("pitch",)))
     left_out += _lost(parts, ("wheel", "pitch"))
     return "Joints: x (ahead, m) and pitch (rad), as palpate's state."
 
@@ -107,11 +107,11 @@ def _rolling(root: ElementTree.Element, model: Model, left_out: list[str]) -> st
     assert wheel is not None
     phi, wheels, lost = joints.wheels_of(model)
     _link(root, body, phi)
-    _joint(root, "free", "floating", "world", body)
+    _joint(root, "free", "floating", ("world", body))
     for one in wheels:
         shape = child(child(_link(root, one.name, one.phi), "collision"), "geometry")
         child(shape, "sphere", {"radius": numbers(wheel.radius)})
-        joint = _joint(root, one.name, "continuous", body, one.name, "0 0 1", place=(0.0, 0.0, one.place))
+        joint = _joint(root, one.name, "continuous", (body, one.name), "0 0 1", place=np.array([0.0, 0.0, one.place]))
         single = _constants(parts, (one.name,)) * (len(wheels) > 1)
         _dynamics(joint, *(_constants(parts, ("wheel", "bearing")) / len(wheels) + single))
     held = ("wheel", "bearing", *(w.name for w in wheels))
@@ -154,18 +154,13 @@ def _link(root: ElementTree.Element, name: str, phi: FloatArray) -> ElementTree.
 
 
 def _joint(
-    root: ElementTree.Element,
-    name: str,
-    kind: str,
-    parent: str,
-    link: str,
-    axis: str = "",
-    R: FloatArray = _AT_ZERO,
-    place: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    root: ElementTree.Element, name: str, kind: str, links: tuple[str, str], axis: str = "", **at: FloatArray
 ) -> ElementTree.Element:
-    joint = child(root, "joint", {"name": name, "type": kind})
-    child(joint, "parent", {"link": parent})
-    child(joint, "child", {"link": link})
+    """Between two links, parent and child; `at`: their rotation R and `place` (m), none by default."""
+    joint, R, place = child(root, "joint", {"name": name, "type": kind}), at.get("R", _AT_ZERO), at.get("place")
+    for role, link in zip(("parent", "child"), links, strict=True):
+        child(joint, role, {"link": link})
+    place = np.zeros(3) if place is None else place
     child(joint, "origin", {"xyz": numbers(place), "rpy": numbers(_roll_pitch_yaw(R))})
     if axis:
         child(joint, "axis", {"xyz": axis})

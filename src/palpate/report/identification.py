@@ -204,7 +204,7 @@ def _excitation(data: Data, view: View | None) -> Iterable[Block | None]:
 def _markers(_: Data, view: View) -> Iterator[Block | None]:
     if view.body is not None:
         yield Words(body_line(view.body))
-        yield from markers_table(view.body).folded(f"All {len(view.body.raw.names)} markers", _LONG)
+        yield markers_table(view.body).folded(f"All {len(view.body.raw.names)} markers", _LONG)
         yield error_over_time(view.body)
 
 
@@ -225,24 +225,19 @@ def _clocks(data: Data, view: View | None) -> Iterator[Block | None]:
 
 def _origin(data: Data, view: View | None) -> Iterator[Block | None]:
     """Files with their checksums, segments, versions and settings."""
-    source: Data = data.get("provenance", {})
+    source: dict[str, Any] = data.get("provenance", {})
     files = [*([source["experiment"]] if "experiment" in source else []), *source.get("recordings", ())]
     segments: Mapping[str, Any] = source.get("segments") or ({} if view is None else view.segments)
-    spans = tuple(
-        (name.replace("_", "-"), ", ".join(f"{a:g} to {b:g}" for a, b in value))
-        for name, value in segments.items()
-        if name != "unit" and value
-    )
-    settings = [(k, str(source[k])) for k in ("palpate", "python", "numpy") if k in source]
-    for key in ("filtering", "derivatives"):
-        part: Data = source.get(key) or {}
-        values = {k: f"{v:.6g}" if isinstance(v, float) else str(v) for k, v in part.items() if v is not None}
-        settings += [(f"{key}: {k.replace('_', ' ')}", v) for k, v in values.items()]
-    if source.get("low_pass_hz") is not None:
-        settings.append(("low-pass, Hz", f"{source['low_pass_hz']:.4g}"))
+    spans = {n: ", ".join(f"{a:g} to {b:g}" for a, b in v) for n, v in segments.items() if n != "unit" and v}
+    held = {key: source.get(key) for key in ("palpate", "python", "numpy")}
+    for part in ("filtering", "derivatives"):
+        held |= {f"{part}: {key}": value for key, value in (source.get(part) or {}).items()}
+    held["low-pass, Hz"] = source.get("low_pass_hz")
+    shown = {k: f"{v:.6g}" if isinstance(v, float) else str(v) for k, v in held.items() if v is not None}
     yield Table(("file", "SHA-256"), tuple((str(f["file"]), str(f["sha256"])) for f in files), words=(0, 1))
-    yield Table(("segment", "from, to (s)"), spans, words=(0, 1))
-    yield fold("Versions and settings", Table(("setting", "value"), tuple(settings), words=(0, 1)))
+    yield Table(("segment", "from, to (s)"), tuple((n.replace("_", "-"), v) for n, v in spans.items()), words=(0, 1))
+    settings = tuple((k.replace("_", " "), v) for k, v in shown.items())
+    yield fold("Versions and settings", Table(("setting", "value"), settings, words=(0, 1)))
 
 
 def _of_data(title: str, blocks: Callable[[Data, View | None], Iterable[Block | None]]) -> MakeSection:

@@ -42,8 +42,8 @@ from palpate.report.plots import COLOURS, DARK, GREY, PALE, Mark, Panel, curve, 
 from palpate.report.plots import millimetres as mm
 from palpate.report.tables import DEVICES
 
-_LONG, _FEW = 16, 8
-"""Rows from which a table is folded, and up to which those with a fault stay in sight."""
+_LONG = 16
+"""Rows from which a table is folded."""
 _MOST_FIGURES, _TRACES = 8, 6
 """Of signals: figures of a recording, and signals of a figure."""
 _PRINTED = 6
@@ -170,7 +170,7 @@ def _recording(recording: Recording, no_body: bool) -> Iterator[Block | None]:
     yield sampling_table({c["name"]: c for c in data["clocks"]})
     yield from (Words(f"{c['name']}: {c['hint']}") for c in data["clocks"] if c["hint"])
     channels = channels_table(recording, data)
-    yield from channels.folded(f"All {len(channels.rows)} channels", _LONG, _FEW)
+    yield channels.folded(f"All {len(channels.rows)} channels", _LONG)
     names = [n for n, c in recording.channels.items() if c.samples.ndim == 2 and c.unit == "m" and len(c.samples)]
     clocks = {id(recording.channels[name].clock) for name in names}
     if no_body and len(clocks) == 1 and any(recording.channels[name].missing for name in names):

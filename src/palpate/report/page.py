@@ -49,13 +49,9 @@ class Table:
     explained: str = ""
     """What the words mean, where there is room for it."""
 
-    def folded(self, summary: str, longest: int, most: int = 1000) -> tuple[Block, ...]:
-        """The table, or a long one folded below its marked rows, where these are at most `most`."""
-        if len(self.rows) <= longest:
-            return (self,)
-        marked = tuple(self.rows[i] for i in self.marked)
-        few = (Table(self.headings, marked, words=self.words),) if 0 < len(marked) <= most else ()
-        return (*few, Folded(summary, (self,)))
+    def folded(self, summary: str, longest: int) -> Block:
+        """The table, folded where it is long."""
+        return self if len(self.rows) <= longest else Folded(summary, (self,))
 
     def __rich__(self) -> RenderableType:
         """For the terminal: title, cells and note; a bracket in a name is no markup."""
