@@ -23,14 +23,14 @@ Tell = Callable[[str], None]
 """Called with the name of each step."""
 
 
-def option(*names: str) -> Any:
+def option(*names: str, **more: Any) -> Any:
     """Names of an option, and what it is for."""
-    return typer.Option(*names[:-1], help=names[-1])
+    return typer.Option(*names[:-1], help=names[-1], **more)
 
 
-def argument(what: str) -> Any:
+def argument(what: str, **more: Any) -> Any:
     """An argument by what it is."""
-    return typer.Argument(help=what)
+    return typer.Argument(help=what, **more)
 
 
 Data = Annotated[Path | None, option("--data", "Folder of the recordings, if not the experiment file's.")]

@@ -16,20 +16,13 @@ from palpate.files import check_folder, short_names
 
 def identify(
     tell: Tell,
-    experiment: Annotated[
-        str, argument("Experiment file (YAML), or the name of one that ships: door, wheelbarrow, their handles.")
-    ],
+    experiment: Annotated[str, argument("Experiment file (YAML), or the name of one that ships, such as door.")],
     out: Annotated[Path | None, option("--out", "-o", "Folder for the results [default: NAME-result].")] = None,
     data: Data = None,
-    figures: Annotated[
-        str | None, typer.Option("--figures", metavar="svg|pdf", help="Also draw the report's figures for a paper.")
-    ] = None,
-    tables: Annotated[
-        str | None, typer.Option("--tables", metavar="csv|latex", help="Also write the tables of results.")
-    ] = None,
+    figures: Annotated[str | None, option("--figures", "Also draw the figures for a paper.", metavar="svg|pdf")] = None,
+    tables: Annotated[str | None, option("--tables", "Also write the tables of results.", metavar="csv|latex")] = None,
     without: Annotated[
-        list[str] | None,
-        typer.Option("--without-section", metavar="NAME", help="Leave a section out of report.html; may be repeated."),
+        list[str] | None, option("--without-section", "Leave a section out of the report; repeatable.", metavar="NAME")
     ] = None,
 ) -> Done:
     """Identify a model from recordings."""
@@ -129,18 +122,9 @@ def compare(
 
 def reproduce(
     tell: Tell,
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A clone of the authors' repository, nate-baum/large-objects-sys-id.")
-    ],
+    folder: Annotated[Path, argument("A clone of the authors' nate-baum/large-objects-sys-id.", metavar="DIR")],
     out: Annotated[Path, option("--out", "-o", "Folder for the results.")] = Path("reproduction"),
-    as_published: Annotated[
-        bool,
-        option(
-            "--as-published",
-            "Only with the authors' choices (decimation, windows, weight-only handle, fixed correction); without "
-            "it, both ways side by side.",
-        ),
-    ] = False,
+    as_published: Annotated[bool, option("--as-published", "The authors' choices only, not both ways.")] = False,
 ) -> Done:
     """Identify the paper's four models from its authors' recordings and compare them with its Table."""
     from palpate.experiment.paper.reproduce import check_previous

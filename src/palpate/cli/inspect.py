@@ -6,10 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 import palpate
-from palpate.cli.console import Done, Tell, option
+from palpate.cli.console import Done, Tell, argument, option
 from palpate.errors import PalpateError
 
 _Given = tuple[str | None, str | None, str | None, float | None]
@@ -18,21 +16,9 @@ _Given = tuple[str | None, str | None, str | None, float | None]
 
 def inspect(
     tell: Tell,
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Recordings in any format that palpate reads, or an experiment file (.yaml) that names them."
-        ),
-    ],
-    out: Annotated[
-        Path | None, option("--html", "-o", "Write a page with plots to this file (needs palpate[report]).")
-    ] = None,
-    table: Annotated[
-        Path | None,
-        option(
-            "--table", "Write poses, motion, hinge angle and wrench, a row a frame (.csv or .parquet; stage motion)."
-        ),
-    ] = None,
+    files: Annotated[list[Path], argument("Recordings of any format, or an experiment file (.yaml) that names them.")],
+    out: Annotated[Path | None, option("--html", "-o", "Write a page with plots (needs palpate[report]).")] = None,
+    table: Annotated[Path | None, option("--table", "Write the motion, a row a frame (.csv, .parquet).")] = None,
     format_: Annotated[str | None, option("--format", "The files' format [default: recognised for each].")] = None,
     time: Annotated[str | None, option("--time", "Plain tables: header of the column of times.")] = None,
     time_unit: Annotated[str | None, option("--time-unit", "Plain tables: unit of the times, s, ms, us or ns.")] = None,

@@ -26,12 +26,7 @@ _OWNERS = {"poor": ("handle", "door", "wheelbarrow"), "clean": ("capture",)}
 
 def new(
     _: Tell,
-    object_: Annotated[
-        str,
-        typer.Argument(
-            metavar="OBJECT", help="handle, door, wheelbarrow, hand-truck, motion, ... or an object file of your own."
-        ),
-    ],
+    object_: Annotated[str, argument("handle, door, hand-truck, motion, ... or your object file.", metavar="OBJECT")],
     out: Annotated[Path | None, option("--out", "-o", "File to write; - prints it [default: OBJECT.yaml].")] = None,
     force: Annotated[bool, option("--force", "Overwrite the file if it exists.")] = False,
 ) -> Done | None:
@@ -59,25 +54,11 @@ def twin(
     tell: Tell,
     kind: Annotated[
         str,
-        argument(
-            "handle, door, wheelbarrow, wheelbarrow-planar, hand-truck, capture, wheelbarrow-handle, door-handle; "
-            "authors: a copy of the paper's repository."
-        ),
+        argument("handle, door, wheelbarrow, wheelbarrow-planar, hand-truck, capture, authors, ..."),
     ],
     out: Annotated[Path, argument("Folder to write into.")],
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            min=0, help="Random object and motion; without it, the values of the paper's Table where it has them."
-        ),
-    ] = None,
-    poor: Annotated[
-        bool,
-        option(
-            "--poor",
-            "handle: moved about one axis only; door: recorded only while opening; wheelbarrow: moved too little.",
-        ),
-    ] = False,
+    seed: Annotated[int | None, option("--seed", "Random object and motion [default: the paper's].", min=0)] = None,
+    poor: Annotated[bool, option("--poor", "handle, door, wheelbarrow: moved too little or one way only.")] = False,
     clean: Annotated[bool, option("--clean", "capture: no marker is hidden, swapped or moved on the body.")] = False,
     force: Annotated[bool, option("--force", "Write into a folder that is not empty.")] = False,
 ) -> Done:
