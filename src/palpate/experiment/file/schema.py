@@ -71,9 +71,7 @@ class ColumnPart(Part):
     """One column of a plain table."""
 
     column: str = key("header of the column, with or without the unit behind it", '"Fx (lbf)"')
-    unit: q.ChannelUnit = key(
-        "unit of the numbers in the file; if absent, the one in the header, such as Fx [N]", "lbf", default=""
-    )
+    unit: q.ChannelUnit = key("unit of the numbers; if absent, that of the header, such as Fx [N]", "lbf", default="")
 
 
 class TimePart(Part):
@@ -119,17 +117,15 @@ class ImuPart(FilePart):
 
     format: Literal["microstrain-csv", "csv", "parquet", "hdf5", "mat", "rosbag"] | None = FORMAT
     g: q.Acceleration = key(
-        "what the unit g of a microstrain-csv is worth (the paper's authors take 9.81)", default=STANDARD_GRAVITY, gt=0
+        "the unit g of a microstrain-csv (the paper's authors: 9.81)", default=STANDARD_GRAVITY, gt=0
     )
     acceleration: Three = key(
         "channels of specific force along the IMU's x, y, z",
         "[ax, ay, az]",
-        default=["acceleration.x", "acceleration.y", "acceleration.z"],
+        default=[f"acceleration.{a}" for a in "xyz"],
     )
     angular_rate: Three = key(
-        "channels of angular rate about the IMU's x, y, z",
-        "[gx, gy, gz]",
-        default=["angular_rate.x", "angular_rate.y", "angular_rate.z"],
+        "channels of angular rate about the IMU's x, y, z", "[gx, gy, gz]", default=[f"angular_rate.{a}" for a in "xyz"]
     )
     columns: dict[str, ColumnPart] | None = optional(
         "of tables: channel -> column and unit; the unit g of a channel listed under acceleration "
@@ -164,8 +160,7 @@ class MocapPart(FilePart):
 
     format: Literal["vicon-csv", "c3d", "trc", "rosbag", "hdf5", "csv", "parquet", "mat"] | None = FORMAT
     columns: dict[str, MarkerColumnsPart] | None = optional(
-        "of tables: marker -> its three columns and their unit",
-        "{hook: {column: [hook_x, hook_y, hook_z], unit: m}}",
+        "of tables: marker -> its three columns and their unit", "{hook: {column: [hook_x, hook_y, hook_z], unit: m}}"
     )
 
 
@@ -179,9 +174,7 @@ class SignalsPart(FilePart):
     rate: q.Frequency | None = optional(
         "for tables without times: samples per second. Inertia and damping are as right as this number", "70 Hz", gt=0
     )
-    rate_known: Flag = key(
-        "false: the rate is a guess, so inertia and damping are reported as not identifiable", default=True
-    )
+    rate_known: Flag = key("false: the rate is a guess, so inertia and damping are not identifiable", default=True)
     angle: str | None = optional("name of the angle of what turns", "angle")
     torque: str | None = optional("name of the torque on the object about its axis", "torque")
     position: str | None = optional("name of the position of what slides", "position")
@@ -196,11 +189,7 @@ class SignalsPart(FilePart):
         "table begins",
         default=False,
     )
-    delay: q.Seconds = key(
-        "by how much the stored force or torque is late against the motion (a filter, an amplifier), s",
-        "5 ms",
-        default=0.0,
-    )
+    delay: q.Seconds = key("how late the stored force or torque is (a filter, an amplifier), s", "5 ms", default=0.0)
 
     @model_validator(mode="after")
     def _one_pair(self) -> SignalsPart:
@@ -234,9 +223,7 @@ class RecordingsPart(Part):
 
     wrench: WrenchPart | None = WRENCH
     imu: ImuPart | None = IMU
-    mocap: MocapPart | None = optional(
-        "the markers' recording; its clock is the reference", "{file: a.csv}", only="body"
-    )
+    mocap: MocapPart | None = optional("the markers' recording: the reference clock", "{file: a.csv}", only="body")
     static: MocapPart | None = STATIC
     wrench_2: WrenchPart | None = optional(
         "the second load cell's recording, for objects with two handles; it shares the first one's clock",
@@ -356,9 +343,7 @@ class MarkersPart(Part):
     still: Annotated[list[q.Seconds], Field(min_length=2, max_length=2)] | None = optional(
         "from, to: a stretch in which the body rests, s", "[0, 2]"
     )
-    longest_gap: q.Seconds = key(
-        "gaps up to this are bridged by a spline where the body's pose is not known, s", default=0.1, ge=0
-    )
+    longest_gap: q.Seconds = key("gaps up to this are bridged by a spline where no pose is known, s", default=0.1, ge=0)
     sensor: SensorMarkersPart | None = optional(
         "markers on the sensor module", "{markers: [Door1, Door2, Door3], offset: {rotation: ..., translation: ...}}"
     )
@@ -373,10 +358,7 @@ class MarkersPart(Part):
         "an axle on which the body rolls", "{axle: [ID8, ID11], across: [[ID9, ID6]], radius: 0.197 m}", only="wheel"
     )
     feet: Names = key(
-        "markers near the feet on which a rolling body stands: times at which they are down are left out",
-        "[ID7, ID12]",
-        default=[],
-        only="wheel",
+        "markers near the feet: times at which they are down are left out", "[ID7, ID12]", default=[], only="wheel"
     )
 
 
@@ -405,13 +387,9 @@ class SegmentsPart(Part):
     """
 
     static: SegmentList | None = optional(
-        "the object shut, or standing, and untouched: the sensor's preload and the zero of the position",
-        "[0.5, 4.5]",
-        only="body",
+        "the object shut or standing, untouched: the preload, and the position's zero", "[0.5, 4.5]", only="body"
     )
-    quasi_static: SegmentList | None = optional(
-        "the object moved slowly through its range: the spring", "[6, 60]", only="one-freedom"
-    )
+    quasi_static: SegmentList | None = optional("moved slowly, all the way: the spring", "[6, 60]", only="one-freedom")
     train: SegmentList = key(
         "the object moved as people do: [from, to] or a list of such pairs, in s; or {samples: [first, last]}",
         "[[61, 110], [135, 150]]",
@@ -424,11 +402,9 @@ class ParallelPart(Part):
     """Light differentiation, then one low-pass over every column and the wrench."""
 
     type: Literal["parallel"] = "parallel"
-    bandwidth: q.Frequency | None = optional(
-        "what passes; if absent, 20 Hz with an IMU, else chosen from the recording", "20 Hz", gt=0
-    )
+    bandwidth: q.Frequency | None = optional("what passes; if absent, 20 Hz with an IMU, else chosen", "20 Hz", gt=0)
     window: q.Seconds | None = optional(
-        "window of the derivatives, s; if absent, it follows from the bandwidth", "0.2 s", only="body", gt=0
+        "of the derivatives, s; if absent, by the bandwidth", "0.2 s", only="body", gt=0
     )
 
 
@@ -464,9 +440,7 @@ class DerivativesPart(Part):
         default="local",
         only="motion",
     )
-    window: q.Seconds | None = optional(
-        "length of the window, s; if absent, chosen from the recording", "0.11 s", only="motion", gt=0
-    )
+    window: q.Seconds | None = optional("length, s; if absent, chosen from the data", "0.11 s", only="motion", gt=0)
     order: q.Whole = key("order of the polynomials", default=4, le=8)
 
 
@@ -556,14 +530,10 @@ class UncertainPart(Part):
     imu_position: q.Length | None = deviation("the IMU's position, along each axis, m", "1 mm", "imu")
     accelerometer_scale: q.Fraction | None = deviation("the accelerometer's scale, as a fraction", "0.2 %", "imu", lt=1)
     gyroscope_scale: q.Fraction | None = deviation("the gyroscope's scale, as a fraction", "0.2 %", "imu", lt=1)
-    sensor_position: q.Length | None = deviation(
-        "the sensor's place on the object, along each axis, m", "2 mm", "markers"
-    )
+    sensor_position: q.Length | None = deviation("the sensor's place on the object, each axis, m", "2 mm", "markers")
     sensor_rotation: q.Angle | None = deviation("its rotation, about each axis; with its unit", "0.3 deg", "markers")
     sensor_yaw: q.Angle | None = deviation("each sensor's turn about its own z; with its unit", "0.3 deg", "wheel")
-    closed: q.Travel | None = deviation(
-        "the position that counts as zero; an angle or a length, with its unit", "0.2 deg", "one-freedom"
-    )
+    closed: q.Travel | None = deviation("the position's zero; an angle or a length with unit", "0.2 deg", "one-freedom")
     links: q.Length | None = deviation("the length of each link, m", "1 mm", "linkage")
     tilt: q.Angle | None = deviation("the vertical, about each level axis; with its unit", "0.1 deg", "markers")
     wheel_radius: q.Length | None = deviation("the wheel's radius, m", "2 mm", "wheel")
@@ -633,9 +603,7 @@ class CommonPart(Part):
 class ExperimentPart(CommonPart):
     """An experiment: which recordings, how the instruments sit, which times are used, what is believed before."""
 
-    object: str = key(
-        "an object file that ships with palpate, or a path; a body's must be given", "door", default="handle"
-    )
+    object: str = key("an object file that ships, or a path; a body's must be given", "door", default="handle")
     stage: Literal["handle", "body"] = key(
         "what is identified: the handle, which hangs on its sensor while an IMU measures the motion; or the body "
         "before the sensor, which is moved by its handle",
@@ -730,16 +698,12 @@ class ExperimentPart(CommonPart):
         "{mass: 0.9 kg, com: [0, 0, 0.1], shape: {type: box, sides: [0.1, 0.1, 0.1]}}",
         only="rigid body",
     )
-    factor: Literal["UtU", "UUt"] = key(
-        "log-Cholesky convention of theta, damping and prior", default="UtU", only="rigid body"
-    )
+    factor: Literal["UtU", "UUt"] = key("log-Cholesky convention of theta and prior", default="UtU", only="rigid body")
     uncertain: UncertainPart | None = optional(
         "how far off the things may be that are taken as given", "{imu_rotation: 0.5 deg, load_cell_scale: 1 %}"
     )
     robust: Flag = key("give less weight to pieces of the recording that do not fit", default=False)
-    compensate: Flag = key(
-        "take a lag of the load cell and a soft adapter out of the wrench, as far as the data tell them", default=False
-    )
+    compensate: Flag = key("take the load cell's lag and a soft adapter out, as far as data tell", default=False)
     reference: Annotated[list[ReferencePart], BeforeValidator(_listed)] = key(
         "values to print beside ours", "{label: truth, file: truth.json}", default=[]
     )
