@@ -8,16 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from palpate.experiment.stage.capture import (
-    Body,
-    CapturedMotion,
-    align_body,
-    attempt,
-    imu_clock,
-    not_rigid,
-    on_even_frames,
-    wrench_clock,
-)
+from palpate.experiment.stage import capture
+from palpate.experiment.stage.capture import Body, CapturedMotion, attempt
 from palpate.experiment.stage.prepare import Prepared
 from palpate.experiment.stage.recordings import Instrument
 from palpate.files import finite
@@ -82,13 +74,13 @@ def inspect_recordings(recordings: Sequence[Recording], title: str = "") -> Insp
             devices["imu"] = replace(imu, clock=clock_map(0.0, 0.0, middle, 0.0, 0.0))
         else:
             poses, even = body.poses, imu.even
-            devices["imu"] = imu.timed_by(attempt(findings, "clock", lambda: imu_clock(poses, even)))
+            devices["imu"] = imu.timed_by(attempt(findings, "clock", lambda: capture.imu_clock(poses, even)))
     wrench = _device(recordings, (("N", 3), ("N m", 3)), "load cell", findings)
     if wrench is not None:
         devices["wrench"] = cell = wrench
         if body is not None or imu is not None:
             seen = None if body is None else body.poses
-            offset = attempt(findings, "clock", lambda: wrench_clock(seen, cell.even, devices.get("imu")))
+            offset = attempt(findings, "clock", lambda: capture.wrench_clock(seen, cell.even, devices.get("imu")))
             devices["wrench"] = wrench.timed_by(offset)
     reference = "mocap" if body is not None else "imu" if imu is not None and wrench is not None else ""
     return Inspection(title, tuple(recordings), tuple(findings), body, devices, reference)
@@ -107,11 +99,11 @@ def _body(recordings: Sequence[Recording], findings: list[Finding]) -> Body | No
             continue
 
         def aligned(recording: Recording = recording, names: list[str] = names) -> Body:
-            markers, _ = on_even_frames(markers_of(recording, names))
-            return align_body(recording, markers, mean_cloud(markers))
+            markers, _ = capture.on_even_frames(markers_of(recording, names))
+            return capture.align_body(recording, markers, mean_cloud(markers))
 
         body = attempt(findings, "markers", aligned)
-        loose = [] if body is None else not_rigid(body)
+        loose = [] if body is None else capture.not_rigid(body)
         if body is not None:
             findings += _doubts(loose or body.checked.findings)
         if body is not None and not loose:

@@ -9,7 +9,6 @@ from importlib import import_module, resources
 from importlib.metadata import version
 from pathlib import Path
 from textwrap import TextWrapper
-from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 from xml.etree import ElementTree
 
@@ -181,15 +180,13 @@ class Exporter(NamedTuple):
 
 
 _STEPPED = ("dt", "wrench_limit")
-EXPORTERS: Mapping[str, Exporter] = MappingProxyType(
-    {
-        "c": Exporter("c", _STEPPED),
-        "fmu": Exporter("fmu", _STEPPED, ".fmu"),
-        "mjcf": Exporter("mjcf", ("mass",)),
-        "urdf": Exporter("urdf", ("mass",)),
-        "ros2-control": Exporter("ros2_control", ("handle", "state", "tool")),
-    }
-)
+EXPORTERS: Mapping[str, Exporter] = {
+    "c": Exporter("c", _STEPPED),
+    "fmu": Exporter("fmu", _STEPPED, ".fmu"),
+    "mjcf": Exporter("mjcf", ("mass",)),
+    "urdf": Exporter("urdf", ("mass",)),
+    "ros2-control": Exporter("ros2_control", ("handle", "state", "tool")),
+}
 """C99 for a controller, FMI 2.0 co-simulation, MuJoCo, robots' descriptions, and parameters of an admittance_controller
 of ros2_control, which approximate the model."""
 

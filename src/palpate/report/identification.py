@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
@@ -20,15 +19,7 @@ from palpate.experiment.stage.view import View
 from palpate.files import write_text
 from palpate.findings import Severity
 from palpate.physics.arrays import rms
-from palpate.report import fit_plots, model_plots, tables
-from palpate.report.inspection import (
-    body_line,
-    channels_table,
-    describe,
-    error_over_time,
-    markers_table,
-    sampling_table,
-)
+from palpate.report import fit_plots, inspection, model_plots, tables
 from palpate.report.page import Block, Section, Table, Words, figures_in, fold, section, write_page
 from palpate.report.paper import FORMATS, SUFFIXES, TABLE_FORMATS, Format, TableFormat, result_tables, save_figure
 from palpate.report.plots import quantity, short
@@ -203,17 +194,19 @@ def _excitation(data: Data, view: View | None) -> Iterable[Block | None]:
 
 def _markers(_: Data, view: View) -> Iterator[Block | None]:
     if view.body is not None:
-        yield Words(body_line(view.body))
-        yield markers_table(view.body).folded(f"All {len(view.body.raw.names)} markers", _LONG)
-        yield error_over_time(view.body)
+        yield Words(inspection.body_line(view.body))
+        yield inspection.markers_table(view.body).folded(f"All {len(view.body.raw.names)} markers", _LONG)
+        yield inspection.error_over_time(view.body)
 
 
 def _recordings(_: Data, view: View) -> Iterator[Block | None]:
     held = {} if view.body is None else {"mocap": (view.body.recording, ())}
     held |= {key: (i.recording, i.channels) for key, i in view.instruments.items()}
-    parts = [(tables.DEVICES[key], r, names, describe(r)) for key, (r, names) in held.items()]
-    yield sampling_table({f"{word}, {Path(data['file']).name}": data["clocks"][0] for word, _, _, data in parts})
-    used = (channels_table(r, data, names, f"{word}: channels") for word, r, names, data in parts if names)
+    parts = [(tables.DEVICES[key], r, names, inspection.describe(r)) for key, (r, names) in held.items()]
+    yield inspection.sampling_table(
+        {f"{word}, {Path(data['file']).name}": data["clocks"][0] for word, _, _, data in parts}
+    )
+    used = (inspection.channels_table(r, data, names, f"{word}: channels") for word, r, names, data in parts if names)
     yield fold("Range and noise of each channel", *used)
 
 
@@ -248,30 +241,28 @@ def _of_view(title: str, blocks: Callable[[Data, View], Iterable[Block | None]])
     return lambda data, view: None if view is None else section(title, *blocks(data, view))
 
 
-SECTIONS: Mapping[str, MakeSection] = MappingProxyType(
-    {
-        "verdict": _of_data("Verdict", _verdict),
-        "parameters": _of_data("Parameters", _parameters),
-        "errors": _of_data(
-            "Errors",
-            lambda data, _: (tables.rms_table(data), fold("Errors of each segment", tables.segments_table(data))),
-        ),
-        "over_time": _of_view("Over time", _over_time),
-        "spring_and_damping": _of_view(
-            "Spring and damping", lambda _, view: (model_plots.holding(view), model_plots.damping_over_position(view))
-        ),
-        "shapes": _of_view("Shapes", lambda _, view: (model_plots.profiles(view),)),
-        "replay": _of_view("Replay", _replay),
-        "residuals": _of_view("Residuals", _residuals),
-        "conditioning": _of_data("Conditioning and prior", _conditioning),
-        "recordings": _of_view("Recordings", _recordings),
-        "clocks": _of_data("Clocks", _clocks),
-        "markers": _of_view("Markers", _markers),
-        "frames": _of_view("Frames and wrenches", lambda _, v: (fit_plots.scene(v.scene) if v.scene else None,)),
-        "excitation": _of_data("Excitation", _excitation),
-        "origin": _of_data("Origin", _origin),
-    }
-)
+SECTIONS: Mapping[str, MakeSection] = {
+    "verdict": _of_data("Verdict", _verdict),
+    "parameters": _of_data("Parameters", _parameters),
+    "errors": _of_data(
+        "Errors",
+        lambda data, _: (tables.rms_table(data), fold("Errors of each segment", tables.segments_table(data))),
+    ),
+    "over_time": _of_view("Over time", _over_time),
+    "spring_and_damping": _of_view(
+        "Spring and damping", lambda _, view: (model_plots.holding(view), model_plots.damping_over_position(view))
+    ),
+    "shapes": _of_view("Shapes", lambda _, view: (model_plots.profiles(view),)),
+    "replay": _of_view("Replay", _replay),
+    "residuals": _of_view("Residuals", _residuals),
+    "conditioning": _of_data("Conditioning and prior", _conditioning),
+    "recordings": _of_view("Recordings", _recordings),
+    "clocks": _of_data("Clocks", _clocks),
+    "markers": _of_view("Markers", _markers),
+    "frames": _of_view("Frames and wrenches", lambda _, v: (fit_plots.scene(v.scene) if v.scene else None,)),
+    "excitation": _of_data("Excitation", _excitation),
+    "origin": _of_data("Origin", _origin),
+}
 """Name -> what makes the section, in the order of the page."""
 
 

@@ -294,13 +294,10 @@ def figure(
     return Figure(title, look_for, (*data, *entries), made | more, message)
 
 
-def over_time(
-    title: str,
-    look_for: str,
-    times_s: FloatArray,
-    rows: Mapping[str, Mapping[str, FloatArray] | FloatArray],
-    time: str = "time, s",
-) -> Figure | None:
+Rows = Mapping[str, Mapping[str, FloatArray] | FloatArray]
+
+
+def over_time(title: str, look_for: str, times_s: FloatArray, rows: Rows, time: str = "time, s") -> Figure | None:
     """Signals over time: a row for each title of a vertical axis, with its signals by name, or along x, y and z. None
     where the first is not known.
     """

@@ -20,15 +20,12 @@ from palpate.elements import ELEMENTS
 from palpate.errors import DataProblem, ExperimentProblem, FileProblem, PalpateError, UnknownName, unknown_name
 from palpate.experiment.file.quantities import Position, shown
 from palpate.experiment.file.schema import (
-    ClocksPart,
     ExperimentPart,
-    ImuPart,
-    MocapPart,
     MotionPart,
     Options,
     Part,
+    RecordingPart,
     SamplesPart,
-    SignalsPart,
     WrenchPart,
 )
 from palpate.files import read_bytes
@@ -47,7 +44,6 @@ ROOTS: dict[str, type[ExperimentPart] | type[MotionPart]] = {
 }
 """The schema of each stage's file."""
 Config = TypeVar("Config", bound=ExperimentPart | MotionPart, covariant=True)
-RecordingPart = WrenchPart | ImuPart | MocapPart | SignalsPart
 COMPARED = ("damping", "kappa", "kappa_eff", "kappa_eff_paper")
 """What a reference may tell beside parameters and `rms_ROW`."""
 
@@ -319,7 +315,7 @@ def _missing(config: ExperimentPart | MotionPart) -> Iterator[Refusal]:
         there, other = sorted(("recordings.wrench_2", "markers.sensor_2"), key=held, reverse=True)
         if config.motion_from == "markers" and held(there) and not held(other):
             yield missing(other, f"{there} is given, and what the second of two hands does cannot be guessed")
-    if isinstance(config.clocks, ClocksPart):
+    if config.clocks != "auto":
         for name in ("mocap", "imu", "wrench"):
             if getattr(config.recordings, name, None) is not None and getattr(config.clocks, name) is None:
                 yield missing(f"clocks.{name}", "the file has such a recording")

@@ -7,17 +7,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
-from pydantic import (
-    AfterValidator,
-    AliasChoices,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+import pydantic
+from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from palpate.experiment.file import quantities as q
 from palpate.physics.units import STANDARD_GRAVITY
@@ -52,7 +43,7 @@ class Part(BaseModel):
     one_of: ClassVar[tuple[str, ...]] = ()
     """Keys of which exactly one must be given."""
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _exactly_one(self) -> Self:
         if self.one_of and sum(getattr(self, name) is not None for name in self.one_of) != 1:
             raise ValueError(f"give exactly one of {' and '.join(self.one_of)}")
@@ -72,6 +63,9 @@ class ColumnPart(Part):
 
     column: str = key("header of the column, with or without the unit behind it", '"Fx (lbf)"')
     unit: q.ChannelUnit = key("unit of the numbers; if absent, that of the header, such as Fx [N]", "lbf", default="")
+
+
+Columns = dict[str, ColumnPart] | None
 
 
 class TimePart(Part):
@@ -102,9 +96,7 @@ class WrenchPart(FilePart):
         "Fx2_RawZero ...), a bag's force.x to torque.z, or the six of columns in their order",
         "[fx, fy, fz, tx, ty, tz]",
     )
-    columns: dict[str, ColumnPart] | None = optional(
-        "of tables: channel -> column and unit", '{fx: {column: "Fx (lbf)", unit: lbf}}'
-    )
+    columns: Columns = optional("of tables: channel -> column and unit", '{fx: {column: "Fx (lbf)", unit: lbf}}')
     sign: Literal["on-other-side", "on-handle"] = key(
         "what the numbers mean: the wrench that the handle passes on through the sensor (as the paper's dSPACE files "
         "store it), or the one that moves the handle",
@@ -127,7 +119,7 @@ class ImuPart(FilePart):
     angular_rate: Three = key(
         "channels of angular rate about the IMU's x, y, z", "[gx, gy, gz]", default=[f"angular_rate.{a}" for a in "xyz"]
     )
-    columns: dict[str, ColumnPart] | None = optional(
+    columns: Columns = optional(
         "of tables: channel -> column and unit; the unit g of a channel listed under acceleration "
         "is standard gravity (gn), elsewhere gram",
         "{ax: {column: AccX, unit: g}}",
@@ -139,9 +131,11 @@ class ImuPart(FilePart):
         "data-sheet noise of the gyroscope (standard deviation of a sample), rad/s; one number or three", "0.1 deg/s"
     )
 
-    @field_validator("columns")
+    @pydantic.field_validator("columns")
     @classmethod
-    def _g_is_gravity(cls, columns: dict[str, ColumnPart] | None, info: ValidationInfo) -> dict[str, ColumnPart] | None:
+    def _g_is_gravity(
+        cls, columns: dict[str, ColumnPart] | None, info: pydantic.ValidationInfo
+    ) -> dict[str, ColumnPart] | None:
         if columns is None:
             return None
         gravity = [n for n, c in columns.items() if c.unit == "g" and n in info.data.get("acceleration", ())]
@@ -191,7 +185,7 @@ class SignalsPart(FilePart):
     )
     delay: q.Seconds = key("how late the stored force or torque is (a filter, an amplifier), s", "5 ms", default=0.0)
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _one_pair(self) -> SignalsPart:
         slides, path = self.position is not None, self.point is not None
         complete = (self.angle is None) == (self.torque is None) and (slides or path) == (self.force is not None)
@@ -213,6 +207,7 @@ class SignalsPart(FilePart):
         return None if position is None else ((keys[0], position), (keys[1], effort))
 
 
+RecordingPart = WrenchPart | ImuPart | MocapPart | SignalsPart
 WRENCH: Any = optional("the load cell's recording", "{file: wrench.mat}")
 IMU: Any = optional("the IMU's recording", "{file: imu.csv}")
 STATIC: Any = optional("the same markers at rest: the reference cloud", "{file: s.csv}", only="markers")
@@ -236,7 +231,7 @@ class RecordingsPart(Part):
         only=("body", "one-freedom"),
     )
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _table_alone(self) -> RecordingsPart:
         others = (self.mocap, self.static, self.wrench, self.wrench_2, self.imu)
         if self.signals is not None and any(part is not None for part in others):
@@ -310,7 +305,7 @@ class HingeMarkersPart(Part):
         "whole, as of a door that starts shut",
     )
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _whole(self) -> HingeMarkersPart:
         if self.axis and len(self.axis) < 2:
             raise ValueError("a line needs at least two markers under axis")
@@ -708,7 +703,7 @@ class ExperimentPart(CommonPart):
         "values to print beside ours", "{label: truth, file: truth.json}", default=[]
     )
 
-    @model_validator(mode="before")
+    @pydantic.model_validator(mode="before")
     @classmethod
     def _usual_filtering(cls, data: Any) -> Any:
         """Without a type: parallel, unless a handle's file has a key of the published windows; and its bandwidth."""
@@ -746,7 +741,7 @@ class MotionPart(CommonPart):
     stage: Literal["motion"] = key("the motion alone: nothing is identified")
     recordings: CapturePart = key("which file holds what", "{mocap: {file: Trajectories.csv}}")
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _imu_needs_sensor(self) -> MotionPart:
         if self.imu_pose is not None and self.markers.sensor is None:
             raise ValueError("imu_pose is seen from the sensor frame: say with markers.sensor where that is")
