@@ -304,6 +304,8 @@ def over_time(title: str, look_for: str, times_s: FloatArray, rows: Rows, time: 
     zero, panels = zero_of(times_s), list[Panel]()
     for word, ys in rows.items():
         named = dict(zip("xyz", np.atleast_2d(ys.T), strict=False)) if isinstance(ys, np.ndarray) else ys
+        if not named:
+            continue
         tints = range(len(named)) if len(named) > 1 else (DARK,)
         each = zip(named.items(), tints, strict=True)
         data = tuple(line(times_s - zero, y, n, tint, most=2500) for (n, y), tint in each)
