@@ -26,7 +26,7 @@ from palpate.physics.functions import ARRAYS
 from palpate.physics.motion import Coordinate, Kinematics
 from palpate.report import parameter_table, rms_table
 from palpate.report.identification import parameters_in_words, report_sections, write_report
-from palpate.report.model_plots import damping, dry_force, force_of, medians
+from palpate.report.model_plots import damping, dry_force, medians
 from palpate.report.page import Table, Words
 from palpate.report.tables import PARTS, half_width, notes, shape_table
 from palpate.runtime.replay import Track, Window
@@ -79,7 +79,7 @@ def door_view(model: Model | None = None, seed: int = 1, noise: float = 0.4) -> 
     held = np.zeros(len(t))
     for a, b in runs(resting):
         held[a:b] = rng.uniform(-0.9, 0.9) + rng.uniform(-0.1, 0.1) * np.linspace(-1, 1, b - a)
-    truth = np.where(resting, force_of(model, angle) + held * dry_force(model, angle), estimate[:, 0])
+    truth = np.where(resting, model.along(angle) + held * dry_force(model, angle), estimate[:, 0])
     truth[t < 5.0] = 0.0  # the frame holds the door
     reference = truth + 0.15 * np.sin(6 * angle) + noise * rng.normal(size=len(t))
     windows = []
@@ -268,7 +268,7 @@ def test_curves_are_those_of_the_papers_equations(seed):
     oracle = door_ode.Door(I=I, b_v=b_v, b_c=b_c, b_bc=b_bc, b_s=b_s, b_l=b_l, c=tuple(c))
     angle = rng.uniform(0.02, 1.6, size=3)
     held = [-I * door_ode.acceleration(oracle, float(q), 0.0, 0.0) for q in angle]
-    np.testing.assert_allclose(force_of(model, angle), held, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(model.along(angle), held, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(dry_force(model, angle), b_c)
     for speed in (0.3, -0.3):
         a, b = (
@@ -289,7 +289,7 @@ def test_dry_friction_of_all_kinds_adds_up_through_the_linkage():
     for speed, share in ((0.0, 1.0), (0.1, np.exp(-1))):
         expected = 1.0 + 0.5 * share + nu * (2.0 + 2.0 * inside)
         np.testing.assert_allclose(dry_force(model, angle, speed), expected)
-    np.testing.assert_allclose(force_of(model, angle), 0.0)
+    np.testing.assert_allclose(model.along(angle), 0.0)
     np.testing.assert_allclose(damping(model, angle, 0.3), 0.0)  # dry friction is none, though it takes energy
 
 
@@ -435,14 +435,14 @@ def test_points_lie_where_the_sentence_says(view, figures):
     x, model = trace(figure, "model")
     _, upper = trace(figure, "dry friction, ±")
     np.testing.assert_allclose(upper - model, 1.79, rtol=1e-4)
-    np.testing.assert_allclose(model, force_of(view.model, np.radians(x)), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(model, view.model.along(np.radians(x)), rtol=1e-5, atol=1e-5)
     for name, low, high in (("opening slowly", 1.5, 2.1), ("closing slowly", -2.1, -1.5), ("at rest", -1.8, 1.8)):
         angle, y = trace(figure, name)
         assert len(angle) > 5
-        off = y - force_of(view.model, np.radians(angle))
+        off = y - view.model.along(np.radians(angle))
         assert low < np.median(off) < high
     angle, y = trace(figure, "at rest")
-    assert np.abs(y - force_of(view.model, np.radians(angle))).max() < 1.79 + 0.5
+    assert np.abs(y - view.model.along(np.radians(angle))).max() < 1.79 + 0.5
     assert len(angle) == pytest.approx(38, abs=2)  # each rest of the sweep once
 
 
@@ -462,7 +462,7 @@ def test_slow_points_are_free_of_inertia_and_dampers():
     for name, sign in (("opening slowly", 1), ("closing slowly", -1)):
         angle, y = trace(figure, name)
         assert len(angle) > 100
-        off = y - force_of(quiet.model, np.radians(angle))
+        off = y - quiet.model.along(np.radians(angle))
         np.testing.assert_allclose(off, sign * 1.79, atol=0.152)  # 0.15: what the model lacks
 
 
@@ -601,7 +601,7 @@ def test_without_viscous_parts_only_the_dampers_count():
     model = Model("plain", Hinge(), both, {"I": 1.0, "b_v": 2.5, "c_0": 0.0, "c_1": -3.0})
     angle = np.array([0.2, 0.9])
     np.testing.assert_allclose(damping(model, angle, 0.3), 2.5)
-    np.testing.assert_allclose(force_of(model, angle), 3.0 * angle)
+    np.testing.assert_allclose(model.along(angle), 3.0 * angle)
 
 
 def test_lines_across_a_row_stay_on_the_axes_that_there_are(figures):

@@ -176,14 +176,9 @@ def comparison_table(trial: Trial) -> Table:
 
 def apparent_table(trial: Trial) -> Table:
     """Force over acceleration at each frequency of the intention; nothing of a loop that shakes."""
-    rows = (
-        (
-            *(f"{x:.2f}" for x in (hz, abs(true), abs(robot))),
-            *(f"{x:+.1f}" for x in (100 * (abs(robot) / abs(true) - 1), math.degrees(phase(robot / true)))),
-        )
-        for hz, true, robot in (trial.apparent() if trial.robot.stable else ())
-        if abs(true) > 0
-    )
+    entries = [e for e in (trial.apparent() if trial.robot.stable else ()) if abs(e[1]) > 0]
+    off = [(100 * (abs(robot) / abs(true) - 1), math.degrees(phase(robot / true))) for _, true, robot in entries]
+    rows = ((*(f"{abs(x):.2f}" for x in e), *(f"{x:+.1f}" for x in o)) for e, o in zip(entries, off, strict=True))
     headings = ("Hz", "true object, kg", "robot, kg", "difference, %", "phase, deg")
     note = "Force over acceleration at the hand. A delay turns the phase forward: it takes damping away."
     return table(rows, headings, "Apparent inertia", note=note)

@@ -4,6 +4,7 @@ A section is a function (data, view) -> Section, or None where it has nothing to
 result.json; `view` is what a stage hands on beyond it, or None. Drop one, put one in, or write your own.
 """
 
+# ruff: noqa: A002
 from __future__ import annotations
 
 import re
@@ -26,6 +27,7 @@ from palpate.report.plots import quantity, short
 
 Data = Mapping[str, Any]
 MakeSection = Callable[[Data, View | None], Section | None]
+Sections = Mapping[str, MakeSection]
 _LONG = 12
 """Rows from which a table is folded."""
 _OTHERWISE = (
@@ -241,7 +243,7 @@ def _of_view(title: str, blocks: Callable[[Data, View], Iterable[Block | None]])
     return lambda data, view: None if view is None else section(title, *blocks(data, view))
 
 
-SECTIONS: Mapping[str, MakeSection] = {
+SECTIONS: Sections = {
     "verdict": _of_data("Verdict", _verdict),
     "parameters": _of_data("Parameters", _parameters),
     "errors": _of_data(
@@ -269,7 +271,7 @@ SECTIONS: Mapping[str, MakeSection] = {
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def write_report(path: str | Path, result: Result | Data, *, sections: Mapping[str, MakeSection] | None = None) -> Path:
+def write_report(path: str | Path, result: Result | Data, *, sections: Sections | None = None) -> Path:
     """Write the page of a result: one HTML file that needs no network and no other file.
 
     `sections`: name -> function (data, view) -> Section or None, in the order of the page; `SECTIONS` by default. The
@@ -289,11 +291,7 @@ def write_report(path: str | Path, result: Result | Data, *, sections: Mapping[s
 
 
 def write_figures(
-    folder: str | Path,
-    result: Result | Data,
-    *,
-    format: Format = "svg",  # noqa: A002
-    sections: Mapping[str, MakeSection] | None = None,
+    folder: str | Path, result: Result | Data, *, format: Format = "svg", sections: Sections | None = None
 ) -> list[Path]:
     """Draw every figure of the report as a file for a paper (SVG or PDF, 180 mm wide); returns their paths."""
     if format not in FORMATS:
@@ -306,12 +304,7 @@ def write_figures(
     return paths
 
 
-def write_tables(
-    folder: str | Path,
-    result: Result | Data,
-    *,
-    format: TableFormat = "csv",  # noqa: A002
-) -> list[Path]:
+def write_tables(folder: str | Path, result: Result | Data, *, format: TableFormat = "csv") -> list[Path]:
     """Write parameters, errors and zones as CSV (all digits, SI) or LaTeX (rounded); returns their paths."""
     if format not in TABLE_FORMATS:
         raise UnknownName("format of tables", format, TABLE_FORMATS)
@@ -322,7 +315,7 @@ def write_tables(
     return paths
 
 
-def report_sections(result: Result | Data, sections: Mapping[str, MakeSection] | None = None) -> list[Section]:
+def report_sections(result: Result | Data, sections: Sections | None = None) -> list[Section]:
     """What the page shows; a section without anything to show is left out."""
     data, view = _parts(result)
     made = (make(data, view) for make in (SECTIONS if sections is None else sections).values())

@@ -17,7 +17,6 @@ from palpate.mechanisms.mechanism import Row
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, rms, runs, segment_mask
 from palpate.physics.functions import ARRAYS
-from palpate.physics.motion import Kinematics
 from palpate.report import plots
 from palpate.report.page import Figure, Json
 from palpate.report.plots import COLOURS, DARK, Mark, Panel, curve, line, short, shown_in
@@ -233,29 +232,17 @@ def replay(windows: Sequence[Window]) -> Figure | None:
 # --- the model over its coordinate ------------------------------------------------------------------------------------
 
 
-def force_of(model: Model, position: FloatArray, speed: float = 0.0) -> FloatArray:
-    """What it takes to move an object at this speed, or to hold it without friction: N m or N, (samples,).
-
-    At speed zero a damper does nothing, and sign(0) takes dry friction out.
-    """
-    return np.zeros_like(position) + model.wrench(_moving(model, position, speed), ARRAYS)[0]
-
-
 def dry_force(model: Model, position: FloatArray, speed: FloatArray | float = 0.0) -> FloatArray:
     """How much dry friction can hold or take at most: N m or N, (samples,), never negative."""
-    sizes = model.dry_forces(_moving(model, position, speed), ARRAYS)
+    still = np.zeros_like(position)
+    sizes = model.dry_forces(model.mechanism.expand((position, still + speed), (still,), ARRAYS), ARRAYS)
     return sum((np.abs(ratio[0] * size) for ratio, size in sizes), np.zeros_like(position))
 
 
 def damping(model: Model, position: FloatArray, speed: float) -> FloatArray:
     """d force / d speed of what only takes energy out, but dry friction, at this speed (rad/s, m/s): (samples,)."""
     damps = model.only(tuple(e for e in model.elements if e.dissipates and not e.dry))
-    return (force_of(damps, position, speed + _STEP) - force_of(damps, position, speed - _STEP)) / (2 * _STEP)
-
-
-def _moving(model: Model, position: FloatArray, speed: FloatArray | float) -> Kinematics:
-    still = np.zeros_like(position)
-    return model.mechanism.expand((position, still + speed), (still,), ARRAYS)
+    return (damps.along(position, speed + _STEP) - damps.along(position, speed - _STEP)) / (2 * _STEP)
 
 
 def holding(view: View) -> Figure | None:
@@ -266,7 +253,7 @@ def holding(view: View) -> Figure | None:
     if positions is None or main is None:
         return None
     row, shown = view.model.mechanism.rows[0], shown_in(main.unit)
-    middle, dry = force_of(view.model, positions), dry_force(view.model, positions)
+    middle, dry = view.model.along(positions), dry_force(view.model, positions)
     x = shown.factor * positions
     data: list[Json] = []
     if (dry > 0).any():
@@ -300,7 +287,7 @@ def _measured_points(view: View, main: CoordinateSeries, extent: float) -> tuple
     known = np.isfinite(main.position) & np.isfinite(main.speed) & np.isfinite(view.reference[:, 0])
     at = np.flatnonzero(known & view.used & ~view.resting & (np.abs(main.speed) < SLOW))
     x, v = main.position[at], main.speed[at]
-    other = view.estimate[at, 0] - force_of(view.model, x) - np.sign(v) * dry_force(view.model, x, v)
+    other = view.estimate[at, 0] - view.model.along(x) - np.sign(v) * dry_force(view.model, x, v)
     little = np.abs(other) < _STATIC_SHARE * extent
     slow, forces = at[little], (view.reference[at, 0] - other)[little]
     for word, which, colour in directions(view, main):
@@ -392,52 +379,41 @@ def residuals(view: View) -> list[Figure]:
     """The residual of every row against position, speed and acceleration of each coordinate, and against the magnitudes
     of what was measured in space.
     """
-    several, figures = len(view.coordinates) > 1, list[Figure | None]()
+    over: list[tuple[str, str, FloatArray | None]] = []
     for c in (c for c in view.coordinates if np.isfinite(c.speed).any()):
-        names = [plots.quantity(c.unit), "speed", "acceleration"]
-        names = [c.name, f"{c.name} speed", f"{c.name} acceleration"] if several else names
-        units = (c.unit, f"{c.unit}/s", f"{c.unit}/s²")
-        for name, unit, x in zip(names, units, (c.position, c.speed, c.acceleration), strict=True):
-            if x is not None:
-                figures.append(_residual_figure(view, name, unit, x, by_direction=x is c.position))
+        place, of = (c.name, f"{c.name} ") if len(view.coordinates) > 1 else (plots.quantity(c.unit), "")
+        over += [(place, c.unit, c.position), (f"{of}speed", f"{c.unit}/s", c.speed)]
+        over.append((f"{of}acceleration", f"{c.unit}/s²", c.acceleration))
     for word, unit in (("specific acceleration", "m/s2"), ("angular rate", "rad/s")):
         parts = [s.values for s in view.series if s.unit == unit]
-        if len(parts) == 3:
-            size = np.sqrt(sum((p**2 for p in parts), np.zeros(len(parts[0]))))
-            figures.append(_residual_figure(view, word, unit, size, note=", magnitude"))
-    return [figure for figure in figures if figure is not None]
-
-
-def _residual_figure(
-    view: View, name: str, unit: str, over: FloatArray, *, by_direction: bool = False, note: str = ""
-) -> Figure | None:
-    good, main, shown = compared(view) & np.isfinite(over), view.main, shown_in(unit)
+        over += [(word, unit, np.linalg.norm(parts, axis=0))] if len(parts) == 3 else []
+    used, main, figures, rows = compared(view), view.main, list[Figure](), view.model.mechanism.rows
     if main is not None:
-        good &= np.isfinite(main.position) & np.isfinite(main.speed)
-    if good.sum() < _FEWEST_SAMPLES:
-        return None
-    rows, panels = view.model.mechanism.rows, list[Panel]()
-    parts = directions(view, main) if main is not None and by_direction else (("", good, COLOURS[0]),)
-    for i, row in enumerate(rows):
-        left = view.reference[:, i] - view.estimate[:, i]
-        data: list[Json] = []
-        for word, which, colour in parts:
-            at = _few(good & which)
-            faint: Json = {"showlegend": False, "opacity": 0.4, "hoverinfo": "skip"}
-            data.append(plots.points(shown.factor * over[at], left[at], f"residual {word}", colour, 3, **faint))
-        for word, which, colour in parts:
-            x, y = medians(shown.factor * over[good & which], left[good & which])
-            data.append(curve(x, y, f"median, {word}" if word else "median", colour if word else DARK, width=2.5))
-        reach = 1.15 * float(np.quantile(np.abs(left[good]), 0.998)) or 1.0
-        scale = {"range": [-reach, reach], "zeroline": True, "zerolinecolor": "#888", "zerolinewidth": 1}
-        title = f"{f'{_kind(row)} {row.name}' if len(rows) > 1 else 'residual'}, {row.unit}"
-        panels.append(Panel(title, tuple(data), y=scale))
-    return plots.figure(
-        f"Residual against {name}",
-        _LOOK_FOR.get(name, "Every median should stay at zero: a slope or a wave is an effect that the model lacks."),
-        panels,
-        plots.x_title(f"{name}{note}, {shown.unit}"),
-    )
+        used &= np.isfinite(main.position) & np.isfinite(main.speed)
+    for name, unit, x in over:
+        good, shown, panels = used & np.isfinite(np.nan if x is None else x), shown_in(unit), list[Panel]()
+        if x is None or good.sum() < _FEWEST_SAMPLES:
+            continue
+        two_ways = main is not None and x is main.position
+        ways = directions(view, main) if main is not None and two_ways else (("", good, COLOURS[0]),)
+        for i, row in enumerate(rows):
+            left, clouds, lines = view.reference[:, i] - view.estimate[:, i], list[Json](), list[Json]()
+            for word, which, colour in ways:
+                at, there = _few(good & which), good & which
+                faint: Json = {"showlegend": False, "opacity": 0.4, "hoverinfo": "skip"}
+                clouds.append(plots.points(shown.factor * x[at], left[at], f"residual {word}", colour, 3, **faint))
+                middle = medians(shown.factor * x[there], left[there])
+                title = f"median, {word}" if word else "median"
+                lines.append(curve(*middle, title, colour if word else DARK, width=2.5))
+            reach = 1.15 * float(np.quantile(np.abs(left[good]), 0.998)) or 1.0
+            scale = {"range": [-reach, reach], "zeroline": True, "zerolinecolor": "#888", "zerolinewidth": 1}
+            title = f"{f'{_kind(row)} {row.name}' if len(rows) > 1 else 'residual'}, {row.unit}"
+            panels.append(Panel(title, (*clouds, *lines), y=scale))
+        usual = "Every median should stay at zero: a slope or a wave is an effect that the model lacks."
+        size, look_for = ", magnitude" if unit in ("m/s2", "rad/s") and view.series else "", _LOOK_FOR.get(name, usual)
+        across = plots.x_title(f"{name}{size}, {shown.unit}")
+        figures.append(plots.figure(f"Residual against {name}", look_for, panels, across))
+    return figures
 
 
 def medians(x: FloatArray, y: FloatArray, bins: int = 40, fewest: int = 20) -> tuple[FloatArray, FloatArray]:

@@ -107,18 +107,12 @@ class Section:
 
 
 def table(
-    records: Iterable[Any],
-    headings: Sequence[str] = (),
-    title: str = "",
-    *,
-    marked: Iterable[object] = (),
-    note: str = "",
-    wide: Iterable[str] = (),
-    explained: str = "",
+    records: Iterable[Any], headings: Sequence[str] = (), title: str = "", *, marked: Iterable[object] = (), **more: Any
 ) -> Table:
     """A table of rows below `headings`, or of records: heading -> cell, or pairs of them where headings repeat.
 
-    Columns of which half the cells are numbers are aligned as such; `marked`: what is true of rows to look at.
+    Columns of which half the cells are numbers are aligned as such; `marked`: what is true of rows to look at; `more`:
+    note, explained, and headings of `wide` columns.
     """
     given: list[Any] = [list(cast("Json", r).items()) if isinstance(r, Mapping) else r for r in records]
     rows: tuple[tuple[str, ...], ...] = tuple(map(tuple, given))
@@ -126,8 +120,8 @@ def table(
         headings, rows = [h for h, _ in rows[0]], tuple(tuple(cell for _, cell in row) for row in rows)
     filled = [[row[i] for row in rows if row[i] not in ("-", "")] for i in range(len(headings))]
     words = tuple(i for i, col in enumerate(filled) if not i or 2 * sum(map(bool, map(_NUMBER, col))) < len(col))
-    hidden, marks = tuple(map(headings.index, wide)), tuple(i for i, mark in enumerate(marked) if mark)
-    return Table(tuple(headings), rows, title, words, marks, note, wide=hidden, explained=explained)
+    more["wide"] = tuple(map(headings.index, more.get("wide", ())))
+    return Table(tuple(headings), rows, title, words, tuple(i for i, mark in enumerate(marked) if mark), **more)
 
 
 def section(title: str, *blocks: Block | None) -> Section:
