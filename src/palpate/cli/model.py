@@ -5,6 +5,7 @@ of energy and stability) and palpate export (a model for another program, and wh
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import dist, radians
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -54,7 +55,11 @@ def simulate(
     path = model_file(path)
     model = with_end_stops(palpate.Model.load(path), stops)
     identified = None if result is None else palpate.read_result(result)
-    grip = _sensor_radius(model, identified) if grip is None else grip
+    placed, joint = (identified or {}).get("mechanism") or {}, next(iter(model.mechanism.joints), None)
+    if grip is None and joint is not None and joint.kind == "turn" and placed.get("sensors_m"):
+        r, axis = placed["sensors_m"][0], joint.axis  # from where the sensor was to the axis, m
+        along = sum(a * b for a, b in zip(r, axis, strict=True))
+        grip = dist(r, [along * a for a in axis])
     hand = Hand(stiffness=hand_stiffness)
     if robot:
         from palpate.rendering.loop import Robot, Setup, trial
@@ -122,18 +127,6 @@ def read_wrench(path: Path, seconds: float | None, dt: float) -> Any:
     return wrench
 
 
-def _sensor_radius(model: palpate.Model, result: dict[str, Any] | None) -> float | None:
-    """How far a result's sensor was from the axis about which the object turns (m)."""
-    import numpy as np
-
-    placed: dict[str, Any] = (result or {}).get("mechanism") or {}
-    joint = next(iter(model.mechanism.joints), None)
-    if joint is None or joint.kind != "turn" or not placed.get("sensors_m"):
-        return None
-    r, axis = np.array(placed["sensors_m"][0]), np.array(joint.axis)
-    return float(np.linalg.norm(r - axis * float(r @ axis)))
-
-
 def _judged(
     folder: Path, name: str, done: Any, write: Callable[[Path, Any], None], text: list[Any], passed: bool
 ) -> Done:
@@ -165,8 +158,6 @@ def _free(model: palpate.Model, applied: Any, step: float, start: str | None, ou
 
 def with_end_stops(model: palpate.Model, stops: str | None) -> palpate.Model:
     """The model with end stops at these positions of its main coordinate, deg or m."""
-    from math import radians
-
     from palpate.runtime.replay import with_stops
 
     if stops is None:

@@ -23,7 +23,6 @@ from palpate.runtime import StepStatus
 from palpate.runtime.replay import WRENCH_NAMES, WRENCH_UNITS
 
 _PLATFORMS = {"linux": ("linux", ".so"), "darwin": ("darwin", ".dylib"), "win32": ("win", ".dll")}
-_HIDDEN = ("-fvisibility=hidden",)
 _WRENCH = tuple(Variable(f"wrench.{name}", unit) for name, unit in zip(WRENCH_NAMES, WRENCH_UNITS, strict=True))
 """The inputs; whose force and moment they are, the model says (`CSource.wrench`)."""
 _STATUSES = ", ".join(f"{s.value} {s.name}" for s in StepStatus)
@@ -95,7 +94,7 @@ def _binary(source: CSource, files: dict[str, str]) -> tuple[dict[str, bytes], s
         for file in ("model.c", "model.h", "fmi2.c"):
             (folder / file).write_text(files[f"sources/{file}"], encoding="utf-8")
         out = folder / f"{source.name}{suffix}"
-        compile_c(compiler, [folder / "model.c", folder / "fmi2.c"], out, *_HIDDEN, shared=True)
+        compile_c(compiler, [folder / "model.c", folder / "fmi2.c"], out, "-fvisibility=hidden", shared=True)
         bits = 64 if sys.maxsize > 2**32 else 32
         return {f"binaries/{kind}{bits}/{out.name}": out.read_bytes()}, f"with the library for {kind}{bits}"
 

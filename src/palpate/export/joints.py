@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -144,22 +145,18 @@ def friction_and_damping(curves: Curves, *, quadratic: bool) -> tuple[Nearest, N
     friction, damping = nearest_constant(curves.level()), nearest_damping(curves, quadratic=quadratic)
     ends = f"{math.degrees(curves.low):.0f} to {math.degrees(curves.high):.0f} deg"
     where = f"from {ends if curves.unit == 'rad' else f'{curves.low:.3g} to {curves.high:.3g} m'}"
-    force, left_out = curves.on("N m"), list[str]()
-    if not damping.exact:
-        odd = [p for p in curves.parts if not nearest_damping(curves.of([p]), quadratic=quadratic).exact]
-        a, b = damping.values
-        both = f"{a:.4g} {curves.on('N m s/rad')}" + (f" and {b:.4g} {curves.on('N m s2/rad2')}" if b else "")
-        left_out.append(
-            f"{names_of(odd)}: resistance to motion that depends on {curves.noun}, direction or flow; all damping is "
-            f"{both} instead, off by at most {damping.worst:.3g} {force} (RMS {damping.rms:.3g} {force}) {where}, up "
-            f"to {FASTEST:g} {curves.on('rad/s')}"
-        )
-    if not friction.exact:
-        odd = [p for p in curves.parts if p.element.dry and not nearest_constant(curves.of([p]).level()).exact]
-        left_out.append(
-            f"{names_of(odd)}: dry friction that depends on {curves.noun} or speed; {friction.values[0]:.4g} {force} "
-            f"in all instead, off by at most {friction.worst:.3g} {force} (RMS {friction.rms:.3g} {force}) {where}"
-        )
+    force, left_out, (a, b) = curves.on("N m"), list[str](), damping.values
+    both = f"{a:.4g} {curves.on('N m s/rad')}" + (f" and {b:.4g} {curves.on('N m s2/rad2')}" if b else "")
+    moving = f"resistance to motion that depends on {curves.noun}, direction or flow; all damping is {both} instead"
+    level = f"dry friction that depends on {curves.noun} or speed; {friction.values[0]:.4g} {force} in all instead"
+    for near, what, up_to, nearest in (
+        (damping, moving, f", up to {FASTEST:g} {curves.on('rad/s')}", partial(nearest_damping, quadratic=quadratic)),
+        (friction, level, "", lambda c: nearest_constant(c.level())),
+    ):
+        if not near.exact:
+            odd = names_of(p for p in curves.parts if not nearest(curves.of([p])).exact)
+            error = f"off by at most {near.worst:.3g} {force} (RMS {near.rms:.3g} {force})"
+            left_out.append(f"{odd}: {what}, {error} {where}{up_to}")
     return friction, damping, left_out
 
 

@@ -167,7 +167,16 @@ def _springs(file: _File, curves: Curves, joint: str, coordinate: str) -> tuple[
     at, values, worst, largest = _broken_line(lambda q: others.at_rest(q) + constant, curves.low, curves.high, kinks)
     if largest == 0.0:
         return attributes, []
-    _add_line(file, joint, at, values)
+    # a force that is piecewise linear and constant beyond the ends: springs that begin to act at the knots
+    first, stiffness = float(values[0]), max(abs(float(values[0])), 1.0)
+    # two springs of opposite stiffness: what is left of them is constant
+    springs = [(at[0] - first / stiffness, True, stiffness), (at[0], True, -stiffness)] if first else []
+    slopes = np.concatenate([[0.0], np.diff(values) / np.diff(at), [0.0]])
+    springs += [(q, False, step) for q, step in zip(at, np.diff(slopes), strict=True) if step]
+    for i, (q, both, step) in enumerate(springs):
+        q = q if q != -1.0 else np.nextafter(-1.0, 0.0)  # a length of -1 means another thing to MuJoCo
+        length = numbers([q, q] if both else [-FAR, q])
+        file.tendon({"name": f"{joint}_spring_{i}", "springlength": length, "stiffness": numbers(step)}, {joint: "1"})
     if worst <= 1e-9 * largest:
         return attributes, []
     bent = [p for p in others.parts if np.ptp(curves.of([p]).at_rest(curves.grid)) > 0]
@@ -211,20 +220,6 @@ def _broken_line(
         if error[worst] <= _CLOSE * largest or len(at) >= _MOST_KNOTS + len(inside):
             return at, values, float(error[worst]), largest
         at = np.unique([*at, fine[worst]])
-
-
-def _add_line(file: _File, joint: str, knots: FloatArray, values: FloatArray) -> None:
-    """A force that is piecewise linear and constant beyond the ends: springs that begin to act at the knots."""
-    first = float(values[0])
-    stiffness = max(abs(first), 1.0)
-    # two springs of opposite stiffness: what is left of them is constant
-    springs = [(knots[0] - first / stiffness, True, stiffness), (knots[0], True, -stiffness)] if first else []
-    slopes = np.concatenate([[0.0], np.diff(values) / np.diff(knots), [0.0]])
-    springs += [(q, False, step) for q, step in zip(knots, np.diff(slopes), strict=True) if step]
-    for i, (q, both, step) in enumerate(springs):
-        q = q if q != -1.0 else np.nextafter(-1.0, 0.0)  # a length of -1 means another thing to MuJoCo
-        length = numbers([q, q] if both else [-FAR, q])
-        file.tendon({"name": f"{joint}_spring_{i}", "springlength": length, "stiffness": numbers(step)}, {joint: "1"})
 
 
 def _trimmed(values: FloatArray) -> str:

@@ -51,7 +51,7 @@ def write_trial_page(path: Path, trial: Trial) -> None:
     sections = [
         section("Does it feel like the object?", lead, comparison_table(trial), *motions),
         section("Apparent inertia", _apparent(trial), apparent_table(trial)),
-        section("Stability", _map(trial), coupling_table([_coupling(trial)]), traded),
+        section("Stability", _map(trial), coupling_table([Coupling("this one", trial.line, trial.limits)]), traded),
         section("How it was simulated", *(Words(text) for text in _how(trial))),
     ]
     title = f"{trial.model.name} on a simulated robot"
@@ -260,13 +260,9 @@ def felt_table(felt: Sequence[Felt]) -> Table:
 
 def trial_text(trial: Trial) -> list[Any]:
     """What the terminal shows of a trial: tables, notes and the verdict."""
-    tables = (comparison_table(trial), apparent_table(trial), coupling_table([_coupling(trial)]))
-    shown = (t for t in tables if t.rows)
+    coupled = coupling_table([Coupling("this one", trial.line, trial.limits)])
+    shown = (t for t in (comparison_table(trial), apparent_table(trial), coupled) if t.rows)
     return [*shown, *(f"Note: {text}" for text in trial.remarks), trial_verdict(trial)]
-
-
-def _coupling(trial: Trial) -> Coupling:
-    return Coupling("this one", trial.line, trial.limits)
 
 
 def trial_verdict(trial: Trial) -> str:

@@ -4,14 +4,14 @@ wrenches in space and excitation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from math import pi, sqrt
 from typing import Any
 
 import numpy as np
 
-from palpate.experiment.stage.view import Scene, View
+from palpate.experiment.stage.view import CoordinateSeries, Scene, View
 from palpate.motion.offset import Offset
 from palpate.physics.arrays import BoolArray, FloatArray, rms
 from palpate.report import plots
@@ -306,49 +306,34 @@ def excitation(data: Mapping[str, Any]) -> Table:
     return table(records, note=note)
 
 
-def ways_table(view: View) -> Table | None:
-    """How long and how fast the object was moved either way, in the train segments."""
-    main = view.main
-    if main is None:
-        return None
-    shown, step = shown_in(main.unit), float(np.median(np.diff(view.times_s)))
-    inside = view.within("train", "quasi_static") & view.used & np.isfinite(main.position) & np.isfinite(main.speed)
-    digits, u, rows = 1 if main.unit == "rad" else 3, shown.unit, list[tuple[str, ...]]()
+def travel(view: View, main: CoordinateSeries) -> Iterator[Table | Figure]:
+    """How long and how fast the object was moved either way in the train segments; histograms of where it was and how
+    fast it moved there, for train and test.
+    """
+    shown, step, rows = shown_in(main.unit), float(np.median(np.diff(view.times_s))), list[tuple[str, ...]]()
+    digits, u, positions, speeds = 1 if main.unit == "rad" else 3, shown.unit, main.position, main.speed
+    used = view.used & np.isfinite(positions) & np.isfinite(speeds)
+    train, test = (used & view.within(*names) for names in (("train", "quasi_static"), ("test",)))
     for word, which, _ in directions(view, main):
-        at = inside & which
+        at = train & which
         if at.any():
-            x, v = shown.factor * main.position[at], shown.factor * np.abs(main.speed[at])
+            x, v = shown.factor * positions[at], shown.factor * np.abs(speeds[at])
             numbers = (f"{n:.{digits}f}" for n in (x.min(), x.max(), rms(v), v.max()))
             known = None if main.acceleration is None else main.acceleration[at & np.isfinite(main.acceleration)]
             a = "-" if known is None or not len(known) else f"{shown.factor * rms(known):.3g}"
             rows.append((word, f"{step * at.sum():.1f}", *numbers, a))
     headings = ("train", "time, s", f"from, {u}", f"to, {u}", f"RMS speed, {u}/s", f"largest, {u}/s")
-    return table(rows, (*headings, f"RMS acceleration, {u}/s²"))
-
-
-def travel(view: View) -> Figure | None:
-    """How long the object was where, and how fast it moved there: histograms for train and test."""
-    main = view.main
-    if main is None:
-        return None
-    shown, step = shown_in(main.unit), float(np.median(np.diff(view.times_s)))
-    x_titles = [f"{plots.quantity(main.unit)}, {shown.unit}", f"speed, {shown.unit}/s"]
+    yield table(rows, (*headings, f"RMS acceleration, {u}/s²"))
     panels: list[Panel] = []
-    for x, title in zip((shown.factor * main.position, shown.factor * main.speed), x_titles, strict=True):
-        known = x[np.isfinite(x) & view.used]
-        if not len(known) or not known.min() < known.max():
-            return None
-        low, high = (float(v) for v in np.quantile(known, (0.002, 0.998)))
-        edges = np.linspace(low, high, 41)
-        data: list[Json] = []
-        for name, colour, which in (("train", COLOURS[0], ("train", "quasi_static")), ("test", COLOURS[1], ("test",))):
-            counts = step * np.histogram(x[view.within(*which) & view.used & np.isfinite(x)], edges)[0]
+    for si, title in ((positions, f"{plots.quantity(main.unit)}, {u}"), (speeds, f"speed, {u}/s")):
+        x, data = shown.factor * si, list[Json]()
+        if not used.any() or not x[used].min() < x[used].max():
+            return
+        edges = np.linspace(*np.quantile(x[used], (0.002, 0.998)), 41)
+        for name, colour, inside in (("train", COLOURS[0], train), ("test", COLOURS[1], test)):
             stroke: Json = {"line": {"color": colour, "shape": "hvh", "width": 1.8}}
+            counts = step * np.histogram(x[inside], edges)[0]
             data.append(curve((edges[:-1] + edges[1:]) / 2, counts, name, colour, **stroke))
         panels.append(Panel("time, s", tuple(data), x=plots.x_title(title)))
-    return plots.figure(
-        "Where the data are",
-        "Both directions and all of the travel should be there, and test where train is: what was never visited is "
-        "extrapolated.",
-        panels,
-    )
+    say = "Both directions and all of the travel should be there, and test where train is: what was never visited is "
+    yield plots.figure("Where the data are", f"{say}extrapolated.", panels)

@@ -190,7 +190,7 @@ def _conditioning(data: Data, _: View | None) -> Iterator[Block | None]:
 
 def _excitation(data: Data, view: View | None) -> Iterable[Block | None]:
     if view is not None and view.main is not None:
-        return fit_plots.ways_table(view), fit_plots.travel(view)
+        return fit_plots.travel(view, view.main)
     return (fit_plots.excitation(data),)
 
 

@@ -256,7 +256,14 @@ def _markers(body: Body, hinge: HingeAxis | None) -> Iterator[_Part]:
         "segments beside them.",
     )
     names = tuple(marker_name(name) for name in body.cloud.names)
-    yield from (_gaps_table(body), partial(scene, Scene("cloud", frames, body.cloud.points, names)))
+    hidden, more = [g for g in body.filled.report if g.gaps], len(body.filled.usable) - 6
+    stretches = ", ".join(f"{a:.2f} to {b:.2f} s" for a, b in body.filled.usable[:6])
+    note = f"Pose known from {stretches or 'nowhere'}{f' and {more} more stretches' if more > 0 else ''}."
+    gaps = ((g.gaps, f"{g.longest_s:.2f}", g.from_body, g.by_spline, g.left) for g in hidden)
+    rows = ((marker_name(g.name), *map(str, cells)) for g, cells in zip(hidden, gaps, strict=True))
+    headings = ("marker", "gaps", "longest, s", "frames from the body", "by spline", "left empty")
+    yield table(rows, headings, "Gaps", marked=[g.left for g in hidden], note=note)
+    yield partial(scene, Scene("cloud", frames, body.cloud.points, names))
     rows = (
         (name, *(f"{1e3 * v:+.1f}" for v in T[:3, 3]), *(_vector(T[:3, i]) for i in range(3)))
         for name, T in frames.items()
@@ -286,20 +293,6 @@ def markers_table(body: Body) -> Table:
         kinds = dict.fromkeys(f.kind for f in body.checked.faults if name in f.names)
         records.append(cells | {"hidden": _percent(hidden), "fault": ", ".join(kinds)})
     return table(records, marked=[r["fault"] for r in records])
-
-
-def _gaps_table(body: Body) -> Table:
-    """What was hidden and where it was taken from; markers that were always visible are left out."""
-    hidden = [g for g in body.filled.report if g.gaps]
-    stretches = ", ".join(f"{a:.2f} to {b:.2f} s" for a, b in body.filled.usable[:6])
-    more = len(body.filled.usable) - 6
-    rows = (
-        (marker_name(g.name), str(g.gaps), f"{g.longest_s:.2f}", str(g.from_body), str(g.by_spline), str(g.left))
-        for g in hidden
-    )
-    headings = ("marker", "gaps", "longest, s", "frames from the body", "by spline", "left empty")
-    note = f"Pose known from {stretches or 'nowhere'}{f' and {more} more stretches' if more > 0 else ''}."
-    return table(rows, headings, "Gaps", marked=[g.left for g in hidden], note=note)
 
 
 def error_over_time(body: Body) -> Figure:

@@ -262,9 +262,10 @@ def latex(table: Table) -> str:
     """A tabular with the lines of booktabs, to be \\input into a table environment."""
     columns = "".join("l" if i in table.words else "r" for i in range(len(table.headings)))
     lines = [" & ".join(escape_latex(h) for h in table.headings) + r" \\", r"\midrule"]
-    lines += [
-        " & ".join(symbol(cell) if i == 0 else _cell(cell) for i, cell in enumerate(row)) + r" \\" for row in table.rows
-    ]
+    for name, *cells in table.rows:
+        # a minus sign, not a hyphen
+        signed = (re.sub(r"(?<![\w.])-(?=\d)", "$-$", escape_latex(c)) if c != "-" else "--" for c in cells)
+        lines.append(" & ".join([symbol(name), *signed]) + r" \\")
     note = [f"% {text}" for text in (table.note, table.explained) if text]
     body = "\n".join([rf"\begin{{tabular}}{{{columns}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}"])
     return "\n".join(["% \\usepackage{booktabs}", *note, body, ""])
@@ -287,13 +288,6 @@ def symbol(name: str) -> str:
 def escape_latex(text: str) -> str:
     """Text with what LaTeX would take for commands made harmless."""
     return "".join(_SPECIAL.get(c, c) for c in text)
-
-
-def _cell(cell: str) -> str:
-    if re.fullmatch(r"-?\d+(\.\d+)?", cell):
-        return f"${cell}$" if cell.startswith("-") else cell
-    # a minus sign, not a hyphen
-    return re.sub(r"(?<![\w.])-(?=\d)", "$-$", escape_latex(cell)) if cell != "-" else "--"
 
 
 def _records(data: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -370,13 +371,20 @@ def validation_text(data: Data) -> RenderableType:
 def comparison_text(data: Data) -> RenderableType:
     """Several results side by side."""
     labels, records = list(data["results"]), list[dict[str, str]]()
+
+    def cell(entry: Data | None, digits: int) -> str:
+        if entry is None or entry["value"] is None:
+            return "-"
+        half = f"({entry['status']})" if entry["ci95"] is None else f"± {float(np.ptp(entry['ci95'])) / 2:.{digits}f}"
+        return f"{_number(entry['value'], digits)} {half}"
+
     for name, e in data["parameters"].items():
         known = [x for x in e["each"].values() if x is not None and x["value"] is not None]
         intervals = [x["ci95"] for x in known if x["ci95"] is not None]
         narrowest = min(intervals, key=lambda ci: ci[1] - ci[0], default=None)
         digits = decimals(known[0]["value"], narrowest) if known else 3
         pooled: Data = e["pooled"] or dict.fromkeys(("value", "ci95", "between_takes"))
-        cells = {"": name} | {label: _plus_minus(e["each"][label], digits) for label in labels}
+        cells = {"": name} | {label: cell(e["each"][label], digits) for label in labels}
         cells |= {"together": _number(pooled["value"], digits), "95 % interval": _interval(pooled["ci95"], digits)}
         mark = " (!)" if name in data["differing"] else ""
         records.append(cells | {"between takes": _number(pooled["between_takes"], digits) + mark, "unit": e["unit"]})
@@ -395,10 +403,3 @@ def comparison_text(data: Data) -> RenderableType:
     )
     warnings = (Text(f"Warning: {w}", style="yellow") for w in data["warnings"])
     return Group(table(records, note=note), table(errors), Text(f"Verdicts: {verdicts}"), *warnings)
-
-
-def _plus_minus(entry: Data | None, digits: int) -> str:
-    if entry is None or entry["value"] is None:
-        return "-"
-    value, ci = _number(entry["value"], digits), entry["ci95"]
-    return f"{value} ({entry['status']})" if ci is None else f"{value} ± {(ci[1] - ci[0]) / 2:.{digits}f}"

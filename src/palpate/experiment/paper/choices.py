@@ -9,7 +9,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
-from types import MappingProxyType
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
@@ -103,16 +102,14 @@ class Choices(_Part):
     """A fixed wrench that is added to the model, N and N m."""
 
 
-def _read() -> Mapping[str, Choices]:
-    text = (resources.files("palpate.experiment.paper") / "choices.toml").read_text(encoding="utf-8")
-    return MappingProxyType({name: Choices.model_validate(part) for name, part in tomllib.loads(text).items()})
-
-
-CHOICES = _read()
+_FILE = resources.files("palpate.experiment.paper") / "choices.toml"
+CHOICES: Mapping[str, Choices] = {
+    name: Choices.model_validate(part) for name, part in tomllib.loads(_FILE.read_text(encoding="utf-8")).items()
+}
 ORDER = tuple(CHOICES)
 """Of everything that is printed."""
 HANDLES, BODIES = (
-    MappingProxyType({name: CHOICES[name] for name in names})
+    {name: CHOICES[name] for name in names}
     for names in (("wheelbarrow-handle", "door-handle"), ("door", "wheelbarrow"))
 )
-PAPER: Mapping[str, PaperColumn] = MappingProxyType({name: choices.printed for name, choices in CHOICES.items()})
+PAPER: Mapping[str, PaperColumn] = {name: choices.printed for name, choices in CHOICES.items()}

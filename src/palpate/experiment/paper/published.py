@@ -14,7 +14,7 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment, object_model, wrench_channels
-from palpate.experiment.paper.choices import CHOICES, HANDLES, PAPER, Choices, Span, Window
+from palpate.experiment.paper.choices import CHOICES, HANDLES, PAPER, Choices, Window
 from palpate.experiment.stage.capture import roles_of
 from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
 from palpate.experiment.stage.inputs import Belief, Filtering, ImuMotion, Inputs, Sensor, from_contact, prior_of
@@ -161,7 +161,7 @@ def _cleaned_wrench(
         weight = np.hstack([force, np.cross(np.array(choices.handle_com), force)])
         left = cut_wrench(experiment, key, choices.window) - weight
         T = np.linalg.inv(T_cloud_body) @ T_cloud_sensor
-        preload = np.nanmean(left[_span(choices.still)], axis=0)
+        preload = np.nanmean(left[choices.still[0] - 1 : choices.still[1]], axis=0)
         total = total + (left - preload) @ wrench_transmission(T[:3, :3], T[:3, 3]).T
     return total
 
@@ -249,11 +249,6 @@ def _cut(x: FloatArray, window: Window, name: str, file: str) -> FloatArray:
     return rows
 
 
-def _span(samples: Span) -> slice:
-    """The authors' counting as a slice."""
-    return slice(samples[0] - 1, samples[1])
-
-
 def published_data(
     experiment: Experiment[Any], fit: Fit, spans: Mapping[str, Sequence[Segment]], known: Sequence[str] = ()
 ) -> dict[str, Any]:
@@ -314,7 +309,8 @@ def aligned(experiment: Experiment[Any], choices: Choices, *, whole: bool = Fals
             raise DataProblem(recordings.static.file, f"its markers are not those of {recordings.mocap.file}")
         mean = nan_mean(static.points, axis=0)
     else:
-        mean = nan_mean(markers.points[_span(choices.reference)], axis=0)
+        first, last = choices.reference
+        mean = nan_mean(markers.points[first - 1 : last], axis=0)
     known = np.asarray(np.isfinite(mean).all(axis=1))
     cloud = Cloud(tuple(name for name, there in zip(markers.names, known, strict=True) if there), mean[known])
     on_body = [name for name in experiment.config.markers.body or cloud.names if name in cloud.names]

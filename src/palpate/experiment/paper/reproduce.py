@@ -141,8 +141,9 @@ def reproduce(folder: str | Path, *, as_published: bool = False, tell: Tell = la
         for mode, run in zip(modes, (_published, _default), strict=False):
             try:
                 entry = run(entry, copy, mine, entries, tell)
-            except PalpateError as error:
-                entry = replace(entry, refused={**entry.refused, mode: _plain(name, error, copy)})
+            except PalpateError as error:  # without the folders of this machine: a report may go to others
+                why = str(error).replace(str(shipped_experiments()[name]), f"{name}.yaml").replace(f"{copy}/", "")
+                entry = replace(entry, refused={**entry.refused, mode: why})
         entries[name] = entry
     runs = Reproduction(files, entries, modes)
     if not runs.ran and all(e.marker_error_m is None for e in runs.entries.values()):
@@ -231,11 +232,6 @@ def _first_reason(runs: Reproduction) -> str:
     if refused:
         return refused[0]
     return f"there is no {', no '.join(dict.fromkeys(f.file for f in runs.missing))}"
-
-
-def _plain(name: str, error: PalpateError, copy: Path) -> str:
-    """An error without the folders of this machine: a report may go to others."""
-    return str(error).replace(str(shipped_experiments()[name]), f"{name}.yaml").replace(f"{copy}/", "")
 
 
 def _markers_only(name: str, copy: Path, files: tuple[FileState, ...]) -> dict[str, Any]:
