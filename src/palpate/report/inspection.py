@@ -221,16 +221,12 @@ def _signals(recording: Recording) -> Block | None:
         if len(known) > 1 and known.min() < known.max():
             groups.setdefault((id(channel.clock), channel.unit), []).append(channel)
     parts = [group[k : k + _TRACES] for group in groups.values() for k in range(0, len(group), _TRACES)]
-    figures = [
-        plots.over_time(
-            ", ".join(c.name for c in part[:3]) + (", ..." if len(part) > 3 else ""),
-            "Flat tops are clipping, lone spikes are knocks or dropouts.",
-            part[0].clock.times_s,
-            {part[0].unit if part[0].unit != "1" else "without unit": {c.name: c.samples for c in part}},
-            time="time on the device's clock, s",
-        )
-        for part in parts[:_MOST_FIGURES]
-    ]
+    figures: list[Figure | None] = []
+    for part in parts[:_MOST_FIGURES]:
+        title = ", ".join(c.name for c in part[:3]) + (", ..." if len(part) > 3 else "")
+        say = "Flat tops are clipping, lone spikes are knocks or dropouts."
+        rows = {part[0].unit if part[0].unit != "1" else "without unit": {c.name: c.samples for c in part}}
+        figures.append(plots.over_time(title, say, part[0].clock.times_s, rows, "time on the device's clock, s"))
     left_out = sum(len(part) for part in parts[_MOST_FIGURES:])
     return fold(f"Signals over time{f' ({left_out} more channels are not drawn)' if left_out else ''}", *figures)
 
@@ -247,14 +243,9 @@ def _markers(body: Body, hinge: HingeAxis | None) -> Iterator[_Part]:
     # of the declared roles, and of a hinge that the motion shows
     frames = body.frames | ({} if hinge is None or "hinge" in body.frames else {"hinge": hinge.T_body_hinge})
     yield from (Words(body_line(body)), markers_table(body), partial(error_over_time, body))
-    yield partial(
-        _timeline,
-        body.markers,
-        body.cloud.names,
-        _marker_states(body),
-        "Long dark stretches, or many markers hidden at the same time, are where the pose rests on little; choose "
-        "segments beside them.",
-    )
+    say = "Long dark stretches, or many markers hidden at the same time, are where the pose rests on little; choose "
+    say += "segments beside them."
+    yield partial(_timeline, body.markers, body.cloud.names, _marker_states(body), say)
     names = tuple(marker_name(name) for name in body.cloud.names)
     hidden, more = [g for g in body.filled.report if g.gaps], len(body.filled.usable) - 6
     stretches = ", ".join(f"{a:.2f} to {b:.2f} s" for a, b in body.filled.usable[:6])
@@ -598,15 +589,11 @@ def _hinge(motion: CapturedMotion) -> Iterator[_Part]:
         rows["leaning from the vertical"] = f"{lean:.3f}{words}"
     yield Table(("hinge", ""), tuple((name, text) for name, text in rows.items() if text))
     if turned is not None:
-        yield partial(
-            plots.over_time,
-            "Angle, and motion off the hinge",
-            "The lower rows should stay near zero at every angle; what follows the angle there is a wrong axis or a "
-            "hinge that gives way.",
-            turned.times_s,
-            {"angle, deg": np.degrees(turned.angle_rad), "tilt off the axis, deg": np.degrees(turned.tilt_rad)}
-            | {"slide off the axis, mm": 1e3 * turned.slide_m},
-        )
+        say = "The lower rows should stay near zero at every angle; what follows the angle there is a wrong axis or a "
+        say += "hinge that gives way."
+        off = {"tilt off the axis, deg": np.degrees(turned.tilt_rad), "slide off the axis, mm": 1e3 * turned.slide_m}
+        rows = {"angle, deg": np.degrees(turned.angle_rad), **off}
+        yield partial(plots.over_time, "Angle, and motion off the hinge", say, turned.times_s, rows)
 
 
 def _wheel(rolls: RollingMotion | None) -> Iterator[_Part]:
@@ -623,15 +610,11 @@ def _wheel(rolls: RollingMotion | None) -> Iterator[_Part]:
         (n, *((f"{v:.2f}" for v in np.quantile(x, (0.5, 0.025, 0.975))) if len(x) else "---")) for n, x in known.items()
     )
     yield table(rows, ("wheel", "median", "2.5 %", "97.5 %"))
-    yield partial(
-        plots.over_time,
-        "Wheel on the floor",
-        "The height should be the wheel's radius and not change: waves mean a tilted capture frame or markers beside "
-        "the axle, steps mean that the wheel was lifted.",
-        rolls.times_s,
-        {"axle height, mm": height, "heading, deg": heading}
-        | {"pitch, camber, deg": {"pitch": pitch, "camber": camber}},
-    )
+    say = "The height should be the wheel's radius and not change: waves mean a tilted capture frame or markers beside "
+    say += "the axle, steps mean that the wheel was lifted."
+    drawn = {"axle height, mm": height, "heading, deg": heading}
+    drawn |= {"pitch, camber, deg": {"pitch": pitch, "camber": camber}}
+    yield partial(plots.over_time, "Wheel on the floor", say, rolls.times_s, drawn)
 
 
 def _percent(share: float) -> str:
