@@ -535,11 +535,7 @@ def _spectra(chosen: Bandwidth) -> Figure:
     f, panels = chosen.frequencies_hz, list[Panel]()
     for name, s in chosen.spectra.items():
         signal, every = np.where(s.signal > 1e-2 * s.noise, s.signal, np.nan), np.concatenate([s.measured, s.noise])
-        parts = (
-            ("measured", s.measured, PALE, 4.0),
-            ("noise", s.noise, COLOURS[1], 1.5),
-            ("signal", signal, DARK, 1.2),
-        )
+        parts = (("measured", s.measured, PALE, 4), ("noise", s.noise, COLOURS[1], 1.5), ("signal", signal, DARK, 1.2))
         data = tuple(curve(f, np.where(y > 0, y, np.nan), word, c, width=width) for word, y, c, width in parts)
         scale = plots.log_scale(float(every[every > 0].min()), float(every.max()))
         panels.append(Panel(f"{name}, ({s.unit}/s²)²/Hz", data, y=scale))
