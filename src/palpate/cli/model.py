@@ -55,9 +55,10 @@ def simulate(
     path = model_file(path)
     model = with_end_stops(palpate.Model.load(path), stops)
     identified = None if result is None else palpate.read_result(result)
-    placed, joint = (identified or {}).get("mechanism") or {}, next(iter(model.mechanism.joints), None)
+    placed: dict[str, Any] = (identified or {}).get("mechanism") or {}
+    joint = next(iter(model.mechanism.joints), None)
     if grip is None and joint is not None and joint.kind == "turn" and placed.get("sensors_m"):
-        r, axis = placed["sensors_m"][0], joint.axis  # from where the sensor was to the axis, m
+        r, axis = list[float](placed["sensors_m"][0]), joint.axis  # from where the sensor was to the axis, m
         along = sum(a * b for a, b in zip(r, axis, strict=True))
         grip = dist(r, [along * a for a in axis])
     hand = Hand(stiffness=hand_stiffness)

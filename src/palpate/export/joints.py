@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -149,14 +148,13 @@ def friction_and_damping(curves: Curves, *, quadratic: bool) -> tuple[Nearest, N
     both = f"{a:.4g} {curves.on('N m s/rad')}" + (f" and {b:.4g} {curves.on('N m s2/rad2')}" if b else "")
     moving = f"resistance to motion that depends on {curves.noun}, direction or flow; all damping is {both} instead"
     level = f"dry friction that depends on {curves.noun} or speed; {friction.values[0]:.4g} {force} in all instead"
-    for near, what, up_to, nearest in (
-        (damping, moving, f", up to {FASTEST:g} {curves.on('rad/s')}", partial(nearest_damping, quadratic=quadratic)),
-        (friction, level, "", lambda c: nearest_constant(c.level())),
-    ):
+    fast, each = f", up to {FASTEST:g} {curves.on('rad/s')}", [(p, curves.of([p])) for p in curves.parts]
+    flowing = [p for p, alone in each if not nearest_damping(alone, quadratic=quadratic).exact]
+    rubbing = [p for p, alone in each if not nearest_constant(alone.level()).exact]
+    for near, what, up_to, odd in ((damping, moving, fast, flowing), (friction, level, "", rubbing)):
         if not near.exact:
-            odd = names_of(p for p in curves.parts if not nearest(curves.of([p])).exact)
             error = f"off by at most {near.worst:.3g} {force} (RMS {near.rms:.3g} {force})"
-            left_out.append(f"{odd}: {what}, {error} {where}{up_to}")
+            left_out.append(f"{names_of(odd)}: {what}, {error} {where}{up_to}")
     return friction, damping, left_out
 
 

@@ -329,7 +329,8 @@ def travel(view: View, main: CoordinateSeries) -> Iterator[Table | Figure]:
         x, data = shown.factor * si, list[Json]()
         if not used.any() or not x[used].min() < x[used].max():
             return
-        edges = np.linspace(*np.quantile(x[used], (0.002, 0.998)), 41)
+        low, high = (float(v) for v in np.quantile(x[used], (0.002, 0.998)))
+        edges = np.linspace(low, high, 41)
         for name, colour, inside in (("train", COLOURS[0], train), ("test", COLOURS[1], test)):
             stroke: Json = {"line": {"color": colour, "shape": "hvh", "width": 1.8}}
             counts = step * np.histogram(x[inside], edges)[0]

@@ -226,7 +226,7 @@ def _origin(data: Data, view: View | None) -> Iterator[Block | None]:
     spans = {n: ", ".join(f"{a:g} to {b:g}" for a, b in v) for n, v in segments.items() if n != "unit" and v}
     held = {key: source.get(key) for key in ("palpate", "python", "numpy")}
     for part in ("filtering", "derivatives"):
-        held |= {f"{part}: {key}": value for key, value in (source.get(part) or {}).items()}
+        held |= {f"{part}: {key}": value for key, value in dict[str, Any](source.get(part) or {}).items()}
     held["low-pass, Hz"] = source.get("low_pass_hz")
     shown = {k: f"{v:.6g}" if isinstance(v, float) else str(v) for k, v in held.items() if v is not None}
     yield Table(("file", "SHA-256"), tuple((str(f["file"]), str(f["sha256"])) for f in files), words=(0, 1))
