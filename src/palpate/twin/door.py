@@ -192,6 +192,9 @@ _STOPS = (2e4, 1e4)
 """N m/rad and N m s/rad2: rubber."""
 
 
+Change = Callable[[np.random.Generator, Model], Model]
+
+
 def paper_door(rng: np.random.Generator | None = None) -> Model:
     """The paper's Table with end stops; with a generator, other values on the same links and zones."""
     if rng is not None:
@@ -204,12 +207,7 @@ def stop_at(model: Model, name: str) -> float:
     return next(e.stops.at for e in model.elements if e.stops is not None and e.name == name)
 
 
-def random_door(
-    rng: np.random.Generator,
-    *,
-    like_paper: bool = False,
-    change: Callable[[np.random.Generator, Model], Model] | None = None,
-) -> Model:
+def random_door(rng: np.random.Generator, *, like_paper: bool = False, change: Change | None = None) -> Model:
     """A plausible door: its loop closes from 0 to 95 deg, its spring closes it everywhere, in 2 to 7 s from 80 deg.
 
     `like_paper`: with the links and zones of the paper's. `change`: what else it has, before the end stops are added.
@@ -311,9 +309,9 @@ class DoorTwin(tools.BodyTwin):
     """N m s/rad."""
     phases: tuple[Phase, ...]
     session: Session
+    R_capture_hinge: FloatArray
+    """At the shut door; the hinge is upright, z down, and the door opens towards y."""
     r_capture_hinge: FloatArray
-    yaw: float
-    """Of the shut door in the world, rad."""
 
     @property
     def handle_inertia(self) -> float:
@@ -324,12 +322,6 @@ class DoorTwin(tools.BodyTwin):
     def whole(self) -> Model:
         """Body and handle: what the person moves."""
         return replace(self.model, values={**self.model.values, "I": self.model.values["I"] + self.handle_inertia})
-
-    @property
-    def R_capture_hinge(self) -> FloatArray:
-        """At the shut door; the hinge is upright, z down, and the door opens towards y."""
-        down = np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, -1]])
-        return self.R_capture_world @ exp_rotation(np.array([0.0, 0.0, self.yaw])) @ down
 
     def moved(self, truth: DoorTruth, t: FloatArray) -> Motion:
         """Motion of B at these times; the hinge is upright, z points down."""
@@ -378,8 +370,7 @@ def simulate_door(twin: DoorTwin, *, dt: float = DT_S) -> DoorTruth:
     learned = _learned(twin)
     q, v = stepper.state.tolist()
     aim, held = q, False
-    rows: list[tuple[float, float, float, float]] = []
-    status: list[StepStatus] = []
+    rows: list[tuple[float, float, float, float, float]] = []
     grips: list[FloatArray] = []
     recorded: list[FloatArray] = []
     ends = [0, *(round(s / dt) for s in accumulate(phase.seconds for phase in twin.phases))]
@@ -392,20 +383,17 @@ def simulate_door(twin: DoorTwin, *, dt: float = DT_S) -> DoorTruth:
         for goal, more, grip in zip(angles.tolist(), ahead.tolist(), grip_levels.tolist(), strict=True):
             tau = most * tanh(grip * (K * (goal - q) - D * v + more) / most)
             wrench[5] = tau
-            status.append(stepper.step(wrench, out))
-            rows.append((q, v, out[1], tau))
+            status = stepper.step(wrench, out)
+            rows.append((q, v, out[1], tau, status))
             if phase.target is None and grip == v == out[1] == 0.0 and q == out[0]:  # left alone, it goes on resting
-                left = last - len(rows)
-                rows += rows[-1:] * left
-                status += status[-1:] * left
+                rows += rows[-1:] * (last - len(rows))
                 break
             q, v = out[0], out[1]
         grips.append(grip_levels)
         recorded.append(np.full(len(t), float(phase.recorded)))
         held = phase.target is not None
         aim = float(angles[-1]) if len(t) else aim
-    angle, before, after, pushed = np.array(rows).T
-    states = np.array(status)
+    angle, before, after, pushed, states = np.array(rows).T
     if (states == StepStatus.NOT_FINITE).any():
         raise PalpateError(f"the simulated door {twin.seed} came to an impossible state")
     speed, acceleration = (before + after) / 2, (after - before) / dt
@@ -420,7 +408,7 @@ def simulate_door(twin: DoorTwin, *, dt: float = DT_S) -> DoorTruth:
         torque=np.where(slides, needed, pushed),
         pushed=pushed,
         grip=np.concatenate(grips),
-        status=states.astype(float),
+        status=states,
         recorded=np.concatenate(recorded),
     )
 
@@ -503,15 +491,9 @@ def door_twin(
 
 
 def dress_door(
-    model: Model,
-    phi: FloatArray,
-    seed: int,
-    session: Session,
-    clocks: list[tools.DeviceClock],
-    *,
-    one_way: bool = False,
+    model: Model, phi: FloatArray, seed: int, session: Session, clocks: tools.Clocks, *, one_way: bool = False
 ) -> DoorTwin:
-    """A given door with sensor, markers and a person; clocks: of IMU and load cell."""
+    """A given door with sensor, markers and a person."""
     rng = np.random.default_rng([seed, 23])
     # the sensor is on the side from which the door is pushed open, z away from the door
     roll = exp_rotation(np.array([0.0, 0.0, rng.uniform(-np.pi, np.pi)]))
@@ -521,7 +503,8 @@ def dress_door(
     shut, widest = (stop_at(model, name) for name in (FRAME, WIDEST))
     inertia, stiffness = model.values["I"], float(rng.uniform(140, 300))
     R_capture_world = tools.tilted(rng, 0.3)
-    r_capture_hinge, yaw = np.array([1.1, 0.1, 1.1]) + rng.uniform(-0.2, 0.2, 3), float(rng.uniform(-np.pi, np.pi))
+    r_capture_hinge = np.array([1.1, 0.1, 1.1]) + rng.uniform(-0.2, 0.2, 3)
+    turned = exp_rotation(np.array([0.0, 0.0, rng.uniform(-np.pi, np.pi)]))
     return DoorTwin(
         model=model,
         phi=phi,
@@ -534,8 +517,8 @@ def dress_door(
         session=session,
         places=marker_places(rng, R, r),
         R_capture_world=R_capture_world,
+        R_capture_hinge=R_capture_world @ turned @ np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, -1]]),
         r_capture_hinge=r_capture_hinge,
-        yaw=yaw,
         imu=clocks[0],
         load_cell=clocks[1],
         seed=seed,

@@ -75,6 +75,10 @@ class DeviceClock:
         return np.arange(round((duration_s + self.offset_s - self.early_s) * RATE_HZ)) / RATE_HZ
 
 
+Clocks = Sequence[DeviceClock]
+"""Of IMU and load cells."""
+
+
 def random_clocks(rng: np.random.Generator, *earliest_s: float) -> list[DeviceClock]:
     """One clock for each earliest offset (s); the latest is 4 s."""
     return [DeviceClock(float(rng.uniform(low, 4.0)), float(rng.uniform(-60, 60))) for low in earliest_s]

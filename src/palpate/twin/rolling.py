@@ -78,6 +78,9 @@ class Segment:
     kinds: tuple[Kind, ...]
 
 
+Spans = Sequence[Segment]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """A sum of sines under an envelope that rises from `rise` and falls from `fall`, begin and length in s."""
@@ -467,7 +470,7 @@ _CAMBER_LIMIT = np.radians(7.2)
 _TRIES = 40
 
 
-def random_wheeling(rng: np.random.Generator, segments: Sequence[Segment], model: Model, manner: Manner) -> Wheeling:
+def random_wheeling(rng: np.random.Generator, segments: Spans, model: Model, manner: Manner) -> Wheeling:
     """What a person does in these segments."""
     blocks: list[Block] = []
     lifting_s = manner.lifting_s
@@ -686,7 +689,7 @@ SWAY = 0.5
 """Sway of a person who pays attention: yaw strays by a degree, camber by a few tenths."""
 
 
-def wheelbarrow_twin(seed: int, *, segments: Sequence[Segment] | None = None, poor: bool = False) -> RollingTwin:
+def wheelbarrow_twin(seed: int, *, segments: Spans | None = None, poor: bool = False) -> RollingTwin:
     """A random wheelbarrow; both its handles are that of `write_handle_twin(seed=seed)`.
 
     poor: only pushed straight ahead and back, gently; handles and lean are kept still.
@@ -699,11 +702,7 @@ def wheelbarrow_twin(seed: int, *, segments: Sequence[Segment] | None = None, po
 
 
 def planar_twin(
-    seed: int | None = None,
-    *,
-    build: Build = WHEELBARROW,
-    sway: float = SWAY,
-    segments: Sequence[Segment] | None = None,
+    seed: int | None = None, *, build: Build = WHEELBARROW, sway: float = SWAY, segments: Spans | None = None
 ) -> RollingTwin:
     """A wheelbarrow that is pushed straight ahead, pulled back and lifted; without a seed, the paper's.
 
@@ -720,7 +719,7 @@ def planar_twin(
 
 
 def hand_truck_twin(
-    seed: int | None = None, *, build: Build = BUILDS["hand-truck"], segments: Sequence[Segment] | None = None
+    seed: int | None = None, *, build: Build = BUILDS["hand-truck"], segments: Spans | None = None
 ) -> RollingTwin:
     """A hand truck that is pushed, tools.tilted and turned; without a seed, a typical one.
 
@@ -731,9 +730,7 @@ def hand_truck_twin(
     return _dressed(rng, truck, build, seed or 0, segments)
 
 
-def _dressed(
-    rng: np.random.Generator, model: Model, build: Build, seed: int, segments: Sequence[Segment] | None
-) -> RollingTwin:
+def _dressed(rng: np.random.Generator, model: Model, build: Build, seed: int, segments: Spans | None) -> RollingTwin:
     """With random clocks and the handle of `write_handle_twin(seed=seed)`."""
     clocks = tools.random_clocks(rng, -2.0, 0.3)
     phi = random_handle(np.random.default_rng([seed, 0]))
@@ -741,15 +738,9 @@ def _dressed(
 
 
 def dress_rolling(
-    model: Model,
-    phi: FloatArray,
-    seed: int,
-    segments: Sequence[Segment],
-    clocks: Sequence[tools.DeviceClock],
-    *,
-    build: Build = WHEELBARROW,
+    model: Model, phi: FloatArray, seed: int, segments: Spans, clocks: tools.Clocks, *, build: Build = WHEELBARROW
 ) -> RollingTwin:
-    """A given object with sensors, markers and a person; clocks: of IMU and load cells."""
+    """A given object with sensors, markers and a person."""
     rng = np.random.default_rng([seed, 31])
     R, r, grip = mounted(rng, build)
     R_capture_world = tools.tilted(rng, 0.1)
