@@ -104,6 +104,10 @@ class Comparison:
         return self.stable and bool((self.force.percent < PASS_PERCENT).all())
 
 
+_Rows = list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]]
+"""Of each step: place and acceleration of the hand, rotation of the handle, and how the hand is pulled."""
+
+
 def check_pairing(model: Model) -> None:
     """Refuse a model that the raw sensor wrench must not drive: it has the handle inside, which the robot carries.
 
@@ -126,7 +130,7 @@ def run_true(model: Model, grip: Grip, hand: Hand, intention: Intention) -> Trac
     out = [0.0] * stepper.size
     state = [*intention.start, *(0.0,) * n]
     stepper.reset(state)
-    rows: list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]] = []
+    rows: _Rows = []
     wants, speeds = finer(intention.place, FINER), finer(intention.velocity, FINER)
     now = moving(state, out[-n:])
     p, v, a = now.point(grip.hand)
@@ -155,7 +159,7 @@ def run_robot(model: Model, grip: Grip, hand: Hand, intention: Intention, robot:
     arm.reset(target.R, target.p, intention.holds)
     reading = Reading(robot.sensor, dt, np.random.default_rng(robot.seed))
     stops, ended = 0, ""
-    rows: list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]] = []
+    rows: _Rows = []
     for i in range(len(intention.times_s) - 1):
         read = reading.read(arm.sensed())
         force = read[:3]
@@ -170,7 +174,7 @@ def run_robot(model: Model, grip: Grip, hand: Hand, intention: Intention, robot:
             ended = f"the loop ran away at {i * dt:.2f} s"
             break
     counts = {"saturated": reading.saturated, "torque limited": arm.limited, "at a stop": stops}
-    return _trace(model, grip, hand, intention, rows, ended, counts)
+    return replace(_trace(model, grip, hand, intention, rows), ended=ended, counts=counts)
 
 
 def compare_traces(robot: Trace, true: Trace, *, after_s: float = 0.5) -> Comparison:
@@ -192,32 +196,14 @@ def apparent_inertia(trace: Trace, frequency_hz: float, *, from_s: float = 2.0) 
     return complex(weight @ force) / below if below else complex(math.nan, math.nan)
 
 
-def _trace(
-    model: Model,
-    grip: Grip,
-    hand: Hand,
-    intention: Intention,
-    rows: list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]],
-    ended: str = "",
-    counts: Mapping[str, int] | None = None,
-) -> Trace:
+def _trace(model: Model, grip: Grip, hand: Hand, intention: Intention, rows: _Rows) -> Trace:
     place, a, R, pulls = (np.array([row[i] for row in rows]) for i in range(4))
     weight = np.array([0.0, 0.0, hand.mass * model.mechanism.gravity])
-    force = pulls - hand.mass * a - weight
     names = tuple(name for name, _ in hands.directions(model, grip, R[0]))
     units = np.array([[u for _, u in hands.directions(model, grip, turn)] for turn in R])
-    main = model.mechanism.main is not None
-    way = hands.way_along(model, grip, place)[:, None] if main else np.einsum("twi,ti->tw", units, place)
-    return Trace(
-        intention.times_s[1 : len(rows) + 1],
-        place,
-        np.einsum("twi,ti->tw", units, force),
-        way,
-        np.einsum("twi,ti->tw", units, a),
-        names,
-        ended,
-        counts or {},
-    )
+    force, far, faster = (np.einsum("twi,ti->tw", units, x) for x in (pulls - hand.mass * a - weight, place, a))
+    way = far if model.mechanism.main is None else hands.way_along(model, grip, place)[:, None]
+    return Trace(intention.times_s[1 : len(rows) + 1], place, force, way, faster, names)
 
 
 DELAYS_S = np.array([0.0, 0.001, 0.002, 0.004, 0.006, 0.008, 0.012, 0.016, 0.024, 0.032, 0.048, 0.064])
