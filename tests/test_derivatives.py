@@ -302,8 +302,6 @@ def test_what_does_not_fit_is_refused() -> None:
         pose_motion(poses, gravity=9.81, window_s=0.1)
     with pytest.raises(DataProblem, match="must be positive"):
         pose_motion(poses, gravity=DOWN, window_s=-1.0)
-    with pytest.raises(ValueError, match="positions have shape"):
-        coordinate_motion(poses.times_s, poses.position[1:])
     later = Poses(poses.times_s + 1, poses.rotation, poses.position)
     with pytest.raises(ValueError, match="same times"):
         Motion(m.times_s, m.specific_acceleration, m.omega, m.omega_dot, later)

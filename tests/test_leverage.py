@@ -35,7 +35,7 @@ def test_deletion_is_what_shows_without_the_marker(seed, k):
         weights[i] = 0.0
         without = align(points, cloud, weights)
         # where the others hold the body well, so that what was left out of the first order is small
-        good = fit.used[:, i] & without.usable & (without.lever > 0.03)
+        good = fit.used[:, i] & without.usable & (without.turn_std < 5e-3)
         off = np.einsum("nij,ni->nj", without.rotation, points[:, i] - without.position) - cloud[i]
         np.testing.assert_allclose(away[good, i], off[good], atol=1e-4, rtol=0.02)
         left = np.where(without.used, without.error, 0.0) ** 2

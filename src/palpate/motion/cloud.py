@@ -63,9 +63,7 @@ class Reason(IntEnum):
 
     OK = 0
     TOO_FEW = 1
-    """Fewer than three markers were seen."""
     COLLINEAR = 2
-    """The markers lie on a line, or nearly: the turn about it is not known."""
 
 
 REASONS = {
@@ -86,12 +84,10 @@ class Alignment:
     """Distance of each marker from its place, (frames, markers), m; NaN where hidden or without a pose."""
     used: BoolArray
     """(frames, markers) whether a marker took part: seen, in the cloud, of positive weight."""
-    lever: FloatArray
-    """(frames,) m, root mean square distance of the used markers from the line along which they lie: noise of
-    sigma per marker turns the body about that line by sigma / (lever sqrt(markers)) rad.
-    """
     turn_std: FloatArray
-    """(frames,) rad, that standard deviation of the orientation; NaN without a pose."""
+    """(frames,) rad, standard deviation of the orientation: noise of sigma per marker turns the body by sigma / (lever
+    sqrt(markers)) about the line along which they lie, lever being their RMS distance from it; NaN without a pose.
+    """
     reason: NDArray[np.int8]
     """(frames,) a `Reason`."""
 
@@ -127,17 +123,8 @@ def align(
     others.
     """
     noise_m = NOISE_M if noise_m is None or np.isnan(noise_m) else noise_m
-    if not 0 <= noise_m < np.inf:
-        raise ValueError(f"noise_m is {noise_m}, not a length")
-    frames, k = int(points.shape[0]), int(points.shape[1])
-    if points.shape != (frames, k, 3) or cloud.shape != (k, 3):
-        raise ValueError(f"points {points.shape} and cloud {cloud.shape} must be (frames, k, 3) and (k, 3)")
-    if weights is not None and weights.shape not in ((k,), (frames, k)):
-        raise ValueError(f"weights have the shape {weights.shape}, not ({k},) or ({frames}, {k})")
-    if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
-        raise DataProblem("marker weights", "a weight is negative or not a number", remedy="weights are 0 or more")
     blocks: list[Alignment] = []
-    for start in range(0, max(frames, 1), _FRAMES_AT_ONCE):
+    for start in range(0, max(len(points), 1), _FRAMES_AT_ONCE):
         part = slice(start, start + _FRAMES_AT_ONCE)
         w = weights if weights is None or weights.ndim == 1 else weights[part]
         blocks.append(_align_block(points[part], cloud, w, noise_m))
@@ -172,8 +159,7 @@ def _align_block(p: FloatArray, cloud: FloatArray, weights: FloatArray | None, n
     R[~known] = np.nan
     r = mean_p - (R @ mean_c[:, :, None])[..., 0]
     error = np.where(placed, np.linalg.norm(p - c @ R.swapaxes(1, 2) - r[:, None], axis=2), np.nan)
-    turn_std, lever = np.where(known, turn_std, np.nan), np.where(count > 0, lever, np.nan)
-    return Alignment(R, r - R @ centre, error, used, lever, turn_std, reason)
+    return Alignment(R, r - R @ centre, error, used, np.where(known, turn_std, np.nan), reason)
 
 
 def nearest_rotations(moments: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -248,7 +248,11 @@ def _choose(
     if not signal.any():
         remedy = "state the window, or record a motion"
         raise DataProblem("bandwidth", "nothing moves more than the noise", remedy=remedy)
-    bandwidth = _best_lowpass(rate, size, signal, noise)
+    errors: list[tuple[float, float]] = []  # of the acceleration after the low-pass of parallel filtering
+    for candidate in np.geomspace(rate / size, 0.38 * rate, 60).tolist():
+        gain = _response(design_lowpass(rate, candidate).taps, size)
+        errors.append((float(((1 - gain) ** 2 @ signal) + gain**2 @ noise), candidate))
+    bandwidth = min(errors)[1]
     windows = _windows(rate, order)
     gains = np.array([_response(filter_weights(w, order, 2), size) for w in windows]) / -((2 * np.pi * f / rate) ** 2)
     squares = ((gains - 1) ** 2) @ signal + (gains**2) @ noise
@@ -296,16 +300,6 @@ def _piece_size(rate: float, second: list[FloatArray]) -> int:
             remedy="state the window",
         )
     return size
-
-
-def _best_lowpass(rate: float, size: int, signal: FloatArray, noise: FloatArray) -> float:
-    """The bandwidth (Hz) of the low-pass of parallel filtering after which the acceleration has the least error."""
-    errors: list[tuple[float, float]] = []
-    first, ratio, count = rate / size, 0.38 * size, 60
-    for bandwidth in [first * ratio ** (k / (count - 1)) for k in range(count)]:
-        gain = _response(design_lowpass(rate, bandwidth).taps, size)
-        errors.append((float(((1 - gain) ** 2 @ signal) + gain**2 @ noise), bandwidth))
-    return min(errors)[1]
 
 
 def _windows(rate_hz: float, order: int) -> list[int]:
@@ -516,8 +510,6 @@ def coordinate_motion(
     keeps the half window at either end of a stretch, fitted from one side and worth less. With window_s = 0.31 and
     `ends` it is what the paper did with the door (31 samples at 100 Hz, order 4).
     """
-    if position.ndim not in (1, 2) or position.shape[:1] != times_s.shape:
-        raise ValueError(f"the positions have shape {position.shape}, their times {times_s.shape}")
     rate = _rate_beside_gaps(times_s, "positions")
     window_s = signal_bandwidth(times_s, position, order=order).window_s if window_s is None else window_s
     window = window_samples(window_s, rate, order)

@@ -268,7 +268,9 @@ def imu_on_load_cell(motion: Motion, wrench: FloatArray) -> Placement:
     if use.sum() < 50:
         raise DataProblem("IMU on load cell", "both recorded too little between the gaps")
     grid, w = grid[use], w[use]
-    A = _regressor(z[use])
+    A = np.array([[np.broadcast_to(x, len(grid)) for x in row] for row in body_columns(list(z[use].T))]).transpose(
+        2, 0, 1
+    )
     f = A[:, :3, 0]
     pose = (_kabsch(w[:, :3] - w[:, :3].mean(axis=0), f - f.mean(axis=0), "IMU on load cell", _SENSE), np.zeros(3))
     weight = 1 / np.repeat([float(w[:, :3].std()), float(w[:, 3:].std())], 3)
@@ -375,15 +377,6 @@ def _kabsch(a: FloatArray, b: FloatArray, what: str, remedy: str) -> FloatArray:
             what, "the two are mirror images: an axis has the wrong sign or two are swapped", remedy=remedy
         )
     return np.asarray(U @ np.diag([1.0, 1.0, handed]) @ Vt, dtype=float)
-
-
-def _regressor(features: FloatArray) -> FloatArray:
-    """A (n, 6, 10) of low-passed features (n, 12)."""
-    A = np.zeros((len(features), 6, 10))
-    for i, row in enumerate(body_columns(list(features.T))):
-        for j, entry in enumerate(row):
-            A[:, i, j] = entry
-    return A
 
 
 def _one_lowpass(

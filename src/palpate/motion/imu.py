@@ -39,7 +39,8 @@ _STEADY_SCATTER = 1.6
 """Scatter between moving windows, over that of noise alone, beyond which it is not the IMU's noise they show."""
 _SHARE_THAT_MATTERS = 1e-4
 """Share of a signal's power below which no noise is worth a word."""
-_HELD_SHARE = 0.15
+_HELD_SHARE, _BLOCK = 0.15, 64
+"""Rows that equal the one before, in the livelier half of all blocks, from which samples are stored twice."""
 _CHANNELS = {"accelerometer": slice(0, 3), "gyroscope": slice(3, 6)}
 
 
@@ -312,8 +313,13 @@ def _without_knocks(seen: _Spectra) -> _Spectra:
 
 def _held_findings(x: FloatArray) -> tuple[Finding, ...]:
     """Instruments whose samples are stored several times: all three values repeat while they move."""
-    repeated = {name: _repeated(x[:, at]) for name, at in _CHANNELS.items()}
-    new = [f"{100 * (1 - share):.0f} % of the {name}'s" for name, share in repeated.items() if share > _HELD_SHARE]
+    new, count = list[str](), (len(x) - 1) // _BLOCK
+    for name, at in _CHANNELS.items():
+        blocks = x[: count * _BLOCK, at].reshape(count, _BLOCK, 3)
+        same = (np.diff(x[:, at], axis=0) == 0).all(axis=1)[: count * _BLOCK].reshape(count, _BLOCK)
+        lively = np.ptp(blocks, axis=1).sum(axis=1)
+        share = float(same[lively >= np.median(lively)].mean()) if lively.max(initial=0.0) > 0 else 0.0
+        new += [f"{100 * (1 - share):.0f} % of the {name}'s"] if share > _HELD_SHARE else []
     if not new:
         return ()
     evidence = (
@@ -321,11 +327,3 @@ def _held_findings(x: FloatArray) -> tuple[Finding, ...]:
         "halves do not show its noise"
     )
     return (Finding("held-samples", evidence, "IMU", "store it at its own rate"),)
-
-
-def _repeated(x: FloatArray, block: int = 64) -> float:
-    """Share of rows of (samples, 3) that equal the row before, in the livelier half of all blocks."""
-    count = (len(x) - 1) // block
-    same = (np.diff(x, axis=0) == 0).all(axis=1)[: count * block].reshape(count, block)
-    lively = np.ptp(x[: count * block].reshape(count, block, 3), axis=1).sum(axis=1)
-    return float(same[lively >= np.median(lively)].mean()) if lively.max(initial=0.0) > 0 else 0.0

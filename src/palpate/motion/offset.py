@@ -199,12 +199,10 @@ def _candidates(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, al
     peaks = np.asarray(find_peaks(score, prominence=prominence, wlen=int(_AROUND_S * _COARSE_HZ))[0], dtype=np.int64)
     if not len(peaks):
         peaks = np.array([1 + int(score[1:-1].argmax())])
-    left, here, right = score[peaks - 1], score[peaks], score[peaks + 1]
-    bend = np.maximum(2 * here - left - right, 1e-300)
-    shift, height = (right - left) / (2 * bend), here + (right - left) ** 2 / (8 * bend)
-    order = np.argsort(height)[::-1][:_MOST_CANDIDATES]
-    order = order[(np.arange(len(order)) < _FEWEST_CANDIDATES) | (height[order] > _WORTH_A_LOOK * height[order[0]])]
-    return [float(tr[0] - tp[0] + x) for x in (lags[peaks - 1] + np.clip(shift, -0.5, 0.5))[order] / _COARSE_HZ]
+    peaks = peaks[np.argsort(score[peaks])[::-1][:_MOST_CANDIDATES]]
+    worth = score[peaks] > _WORTH_A_LOOK * score[peaks[0]]
+    peaks = peaks[(np.arange(len(peaks)) < _FEWEST_CANDIDATES) | worth]
+    return [float(tr[0] - tp[0] + lag / _COARSE_HZ) for lag in lags[peaks - 1]]
 
 
 def _coarse(times_s: FloatArray, x: FloatArray, alike: bool) -> FloatArray:

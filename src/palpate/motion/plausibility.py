@@ -14,7 +14,6 @@ from math import log, pi, sqrt
 
 import numpy as np
 
-from palpate.errors import DataProblem
 from palpate.findings import Finding, Severity
 from palpate.physics.arrays import FloatArray
 from palpate.physics.units import STANDARD_GRAVITY
@@ -90,9 +89,6 @@ def check_imu(times_s: FloatArray, acceleration: FloatArray, angular_rate: Float
     times_s (n,), even, s; acceleration: specific force (n, 3), m/s2; angular_rate (n, 3), rad/s; both in the IMU's own
     axes, NaN where nothing was seen. What the motion cannot tell is not reported.
     """
-    shapes = acceleration.shape, angular_rate.shape
-    if {*shapes} != {(len(times_s), 3)}:
-        raise DataProblem("IMU", f"shapes {shapes[0]} and {shapes[1]} do not fit {len(times_s)} times, (n, 3) does")
     rate_hz = (len(times_s) - 1) / float(times_s[-1] - times_s[0]) if len(times_s) > 1 else 0.0
     if rate_hz < _SLOWEST_HZ:
         return ()

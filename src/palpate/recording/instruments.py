@@ -341,8 +341,8 @@ def write_microstrain(path: str | Path, recording: Recording, *, g: float = STAN
         **{name: moved[name].samples / g for name in ACCELERATION},
         **{name: moved[name].samples for name in ANGULAR_RATE},
     }
-    for name in ("gravity.z", "valid.z", "gravity.y", "valid.y", "gravity.x"):
-        columns[name] = np.zeros(len(clock), dtype=np.int64 if name.startswith("valid") else np.float64)
+    zero, invalid = np.zeros(len(clock)), np.zeros(len(clock), dtype=np.int64)
+    columns |= {"gravity.z": zero, "valid.z": invalid, "gravity.y": zero, "valid.y": invalid, "gravity.x": zero}
     known = ["MICROSTRAIN CSV", "Writer: palpate", f"Samples: {len(clock)}", f"Rate: {clock.rate_hz:.6g} Hz"]
     known.append("Time: Unix ns")
     head = [*known, *[";"] * (_PREAMBLE - 2 - len(known)), "DATA_START", _COLUMN_NAMES]
