@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, UnknownName
+from palpate.motion.clock import interpolated
 from palpate.physics.arrays import BoolArray, FloatArray, runs
 from palpate.physics.motion import Poses, skew
 from palpate.recording import Recording
@@ -700,19 +701,9 @@ def _blended(times: FloatArray, offset: FloatArray, at: NDArray[np.int64]) -> Fl
     there = np.flatnonzero(np.isfinite(offset[:, 0]))
     if len(there) == 0:
         return np.zeros((len(at), 3))
-    t, x = times[there], offset[there]
-    total = np.concatenate([np.zeros((1, 3)), np.cumsum(x, axis=0)])
-    after = np.searchsorted(there, at)
-    last, first = np.maximum(after - 1, 0), np.minimum(after, len(there) - 1)
-    # the mean over a moment before the gap, and over one after it
-    low = np.searchsorted(t, t[last] - _BESIDE_S)
-    high = np.searchsorted(t, t[first] + _BESIDE_S, side="right")
-    before = (total[last + 1] - total[low]) / (last + 1 - low)[:, None]
-    behind = (total[high] - total[first]) / (high - first)[:, None]
-    span = t[first] - t[last]
-    part = np.clip((times[at] - t[last]) / np.where(span > 0, span, 1.0), 0.0, 1.0)
-    part = np.where(after == 0, 1.0, np.where(after == len(there), 0.0, part))
-    return before + part[:, None] * (behind - before)
+    t, total = times[there], np.concatenate([np.zeros((1, 3)), np.cumsum(offset[there], axis=0)])
+    low, high = np.searchsorted(t, t - _BESIDE_S), np.searchsorted(t, t + _BESIDE_S, side="right")
+    return interpolated(times[at], t, (total[high] - total[low]) / (high - low)[:, None])
 
 
 def _by_spline(

@@ -231,7 +231,13 @@ def check_markers(markers: Markers, cloud: Cloud) -> Checked:
         state = _aligned(case, levels)
         if [len(mine) for mine in levels] == [len(mine) for mine in before]:
             break
-    faults = _report_swaps(flips + state.exchanges, case) + _report_confused(state.confused, case)
+    text = (
+        "no majority of the markers fits the cloud from {start:.2f} to {end:.2f} s ({frames} frames); all hidden there"
+    )
+    faults = _report_swaps(flips + state.exchanges, case) + [
+        case.fault("confused", range(len(levels)), (float(times[at[0]]), float(times[at[-1]])), len(at), np.nan, text)
+        for at in _merged(state.confused, times)
+    ]
     points, turned = state.points.copy(), np.nan_to_num(state.alignment.rotation)
     for i in range(len(cloud.names)):
         faults += _report_moves(levels[i], i, case)
@@ -461,19 +467,6 @@ def _report_ghosts(r: FloatArray, t: FloatArray, ghost: BoolArray, limit: float,
         faults.append(case.away("ghost", i, r, t, np.concatenate(blinks), text))
     text = "{mm:.0f} mm off its place from {start:.2f} to {end:.2f} s ({frames} frames), a ghost that was hidden"
     return faults + [case.away("ghost", i, r, t, at, text) for at in left]
-
-
-def _report_confused(confused: BoolArray, case: _Case) -> list[Fault]:
-    """Stretches in which the markers make no body."""
-    t, everyone = case.markers.times_s, range(len(case.cloud.names))
-    text = (
-        "no majority of the markers fits the cloud from {start:.2f} to {end:.2f} s ({frames} frames); all were hidden "
-        "there"
-    )
-    return [
-        case.fault("confused", everyone, (float(t[at[0]]), float(t[at[-1]])), len(at), float("nan"), text)
-        for at in _merged(confused, t)
-    ]
 
 
 def _merged(mask: BoolArray, t: FloatArray) -> list[IntArray]:

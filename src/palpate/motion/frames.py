@@ -87,12 +87,10 @@ def frame_of(role: Roles, cloud: Cloud, *, up: ArrayLike = UP, what: str = "fram
         case SensorRoles():
             p1, p2, p3 = at(role.markers)
             return sensor_frame(p1, p2, p3, role.offset, what=what)
-        case HingeRoles(points="up" | "down"):
-            along = np.asarray(up, dtype=float) * (1.0 if role.points == "up" else -1.0)
-            return hinge_frame(at(role.axis), at([role.towards])[0], along, what=what)
         case HingeRoles():
-            first, last = at(role.points)
-            return hinge_frame(at(role.axis), at([role.towards])[0], last - first, what=what)
+            ups = {"up": np.asarray(up, dtype=float), "down": -np.asarray(up, dtype=float)}
+            along = ups[role.points] if isinstance(role.points, str) else np.diff(at(role.points), axis=0)[0]
+            return hinge_frame(at(role.axis), at([role.towards])[0], along, what=what)
         case AxleRoles():
             across = at([b for _, b in role.across]) - at([a for a, _ in role.across])
             first, second = at(role.axle)

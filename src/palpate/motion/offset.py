@@ -118,7 +118,8 @@ def estimate_offset(
     blind = tp, np.asarray(~known, dtype=float)
     pair = _Pair(lambda t, n: np.asarray(spline(t, n), dtype=float), blind, tr[seen], Q[seen], alike, turned)
 
-    thin = pair.thinned()
+    step = -(-len(pair.times_s) // _ROWS)  # every n-th response: enough to compare lags, and quick for an hour
+    thin = replace(pair, times_s=pair.times_s[::step], responses=pair.responses[::step])
     scored = sorted(_ground(thin, lag) for lag in _candidates(tp, P, tr, Q, alike))
     (least, coarse), near = _settle(thin, *scored[0])
     runner_up = 1 - min([near] + [misfit for misfit, lag in scored if abs(lag - coarse) > _SAME_S])
@@ -152,11 +153,6 @@ class _Pair:
     responses: FloatArray
     alike: bool
     turned: bool
-
-    def thinned(self) -> _Pair:
-        """The same with only every n-th response: enough to compare lags, and quick for an hour."""
-        step = -(-len(self.times_s) // _ROWS)
-        return replace(self, times_s=self.times_s[::step], responses=self.responses[::step])
 
     def usable(self, at_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Response times, predictor times and responses, of those predictor times at which the predictors are known."""

@@ -109,9 +109,13 @@ def find_scale(points: FloatArray, cloud: FloatArray, least_m: float) -> Scale:
     the misfit.
     """
     p = some_frames(points)
-    fast, spread = fast_noise(points), typical_misfit(p, recorded_places(p, cloud), least_m)
-    if not np.isfinite(fast):
-        fast = spread  # no two frames follow each other
+    spread = typical_misfit(p, recorded_places(p, cloud), least_m)
+    # Neither the body's motion nor bending nor a wrong cloud touches the change of the distances between markers over
+    # one frame: of Gaussian noise it is below 0.6745 * 2 sigma in half of the cases.
+    first = np.unique(np.linspace(0, max(len(points) - 2, 0), _FRAMES_FOR_NOISE).astype(int))[: len(points) - 1]
+    change = np.abs(_distances(points[first + 1]) - _distances(points[first]))
+    change = change[np.isfinite(change)]
+    fast = float(np.median(change)) / (0.6745 * 2) if len(change) else spread
     bending, off = np.sqrt(max(spread**2 - fast**2, 0.0)), typical_misfit(p, cloud, least_m)
     misfit = np.sqrt(max(off**2 - spread**2, 0.0))
     return Scale(fast, least_m, float(bending), float(misfit), repeatable_m(cloud) / 1.538)
@@ -120,20 +124,6 @@ def find_scale(points: FloatArray, cloud: FloatArray, least_m: float) -> Scale:
 def repeatable_m(cloud: FloatArray) -> float:
     """Distance by which a marker's places in two recordings of one rigid body differ, m."""
     return _SEEN_OTHERWISE_M + _CALIBRATION * float(np.linalg.norm(cloud - cloud.mean(axis=0), axis=1).max())
-
-
-def fast_noise(points: FloatArray) -> float:
-    """Standard deviation of a coordinate from frame to frame, m; NaN where no frame follows another.
-
-    From the change of the distances between markers over one frame, which neither the body's motion nor bending nor a
-    wrong cloud touches: a change of Gaussian noise is below 0.6745 * 2 sigma in half of the cases.
-    """
-    if len(points) < 2:
-        return float("nan")
-    first = np.unique(np.linspace(0, len(points) - 2, _FRAMES_FOR_NOISE).astype(int))
-    change = np.abs(_distances(points[first + 1]) - _distances(points[first]))
-    change = change[np.isfinite(change)]
-    return float(np.median(change)) / (0.6745 * 2) if len(change) else float("nan")
 
 
 def _distances(points: FloatArray) -> FloatArray:

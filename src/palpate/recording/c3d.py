@@ -14,7 +14,7 @@ import numpy as np
 from palpate.errors import FileProblem
 from palpate.files import read_bytes
 from palpate.recording.formats import C3D_PROCESSORS, check_kind, library, refusing_damage
-from palpate.recording.recording import Array, Clock, Recording
+from palpate.recording.recording import Clock, Recording
 from palpate.recording.table import Stored, recording_of
 from palpate.recording.text import distinct, si_or_none
 
@@ -44,9 +44,12 @@ def read(path: str | Path, *, point_unit: str = "") -> Recording:
         file = ezc3d.c3d(str(path))
     parameters: Parameters = file["parameters"]
     rate_hz, analog_rate_hz = (float(file["header"][part]["frame_rate"]) for part in ("points", "analogs"))
+    points, residuals = np.array(file["data"]["points"][:3]), file["data"]["meta_points"]["residuals"][0]
+    # Some programs write three zeros, which no camera ever measured, instead of a negative residual.
+    points[:, (residuals < 0) | (points == 0).all(axis=0)] = np.nan
     outputs, stored = _model_outputs(parameters), list[Stored]()
     for group, name, samples, rate in (
-        ("POINT", "Trajectories", _positions(file), rate_hz),
+        ("POINT", "Trajectories", points.transpose(2, 1, 0), rate_hz),
         ("ANALOG", "Analog", file["data"]["analogs"][0].T, analog_rate_hz),
     ):
         if not samples.size:
@@ -67,14 +70,6 @@ def read(path: str | Path, *, point_unit: str = "") -> Recording:
     names = distinct([one.name for one in stored])
     stored = [replace(one, name=name) for name, one in zip(names, stored, strict=True)]
     return recording_of(path, NAME, stored, {})
-
-
-def _positions(file: Any) -> Array:
-    """(n, p, 3) as stored, NaN where hidden."""
-    points, residuals = np.array(file["data"]["points"][:3]), file["data"]["meta_points"]["residuals"][0]
-    # Some programs write three zeros, which no camera ever measured, instead of a negative residual.
-    points[:, (residuals < 0) | (points == 0).all(axis=0)] = np.nan
-    return points.transpose(2, 1, 0)
 
 
 def _first_frame(file: Any) -> int:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.errors import DataProblem, UnknownName
+from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment
 from palpate.experiment.file.schema import MarkersPart, MotionPart
 from palpate.experiment.stage.recordings import (
@@ -214,11 +214,11 @@ def _frames(experiment: Experiment[MotionPart], cloud: Cloud, poses: Poses) -> d
 
 
 def _feet(experiment: Experiment[MotionPart], cloud: Cloud) -> FloatArray:
-    known = {name.rpartition(":")[2]: name for name in cloud.names} | {name: name for name in cloud.names}
-    for i, name in enumerate(experiment.config.markers.feet):
-        if name not in known:
-            raise experiment.problem(f"markers.feet.{i}", str(UnknownName("marker", name, known)))
-    return cloud.places([known[name] for name in experiment.config.markers.feet])
+    names = experiment.config.markers.feet
+    for i, name in enumerate(names):
+        with experiment.at(f"markers.feet.{i}"):
+            cloud.select([name])
+    return cloud.select(names).points
 
 
 def roles_of(experiment: Experiment[MotionPart]) -> dict[str, Roles]:
