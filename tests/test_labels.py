@@ -80,7 +80,7 @@ def test_no_false_alarm_on_clean_data(seed, noise, k, flexible):
     assert kinds(checked) == []
     np.testing.assert_array_equal(checked.markers.points, markers.points)
     if not flexible:
-        assert checked.noise_m == pytest.approx(noise, rel=0.25)
+        assert checked.scale.noise_m == pytest.approx(noise, rel=0.25)
 
 
 @given(SEEDS, st.sampled_from([3, 20, 300]), st.booleans())
@@ -312,7 +312,7 @@ def test_noise_on_top_of_a_deviation_within_the_tolerance_is_no_fault():
     off = np.linalg.norm(np.einsum("nji,nj->ni", scene.turn, markers.points[:, 3] - scene.at) - scene.places[3], axis=1)
     assert (off > 3e-3).sum() > 25
     checked = check_markers(markers, scene.cloud)
-    assert checked.tolerance_m == 3e-3
+    assert checked.scale.tolerance_m == 3e-3
     assert checked.faults == ()
     np.testing.assert_array_equal(checked.markers.points, markers.points)
     scene.body[:, 3] += 0.4 * away[:, None] * [0, 0.8, 0.6]  # 3.6 mm are more than the tolerance
@@ -379,9 +379,9 @@ def test_a_static_cloud_that_is_wrong_everywhere_is_no_noise_and_is_told(k, size
     markers = scene.markers()
     wrong = Cloud(scene.names, scene.places + error * scene.rng.normal(size=(k, 3)))
     checked = check_markers(markers, wrong)
-    assert checked.noise_m == pytest.approx(scene.noise, rel=0.1)
-    assert checked.spread_m < 1.3 * scene.noise
-    assert checked.tolerance_m < 12e-3
+    assert checked.scale.noise_m == pytest.approx(scene.noise, rel=0.1)
+    assert checked.scale.spread_m < 1.3 * scene.noise
+    assert checked.scale.tolerance_m < 12e-3
     (fault,) = compare_clouds(wrong, markers)
     assert fault.kind == "static"
     assert len(fault.names) >= 3
@@ -419,9 +419,9 @@ def test_bending_is_not_noise_and_is_still_tolerated():
     wave = np.sin(scene.t[:, None, None] * scene.rng.uniform(1, 4, (1, 12, 1)) + scene.rng.uniform(0, 6, (1, 12, 1)))
     scene.body = scene.body + 1.5e-3 * wave * scene.rng.normal(size=(1, 12, 3))
     checked = check_markers(scene.markers(), scene.cloud)
-    assert checked.noise_m == pytest.approx(1e-4, rel=0.15)
-    assert 5e-4 < checked.bending_m < 2e-3
-    assert checked.tolerance_m > 5e-3
+    assert checked.scale.noise_m == pytest.approx(1e-4, rel=0.15)
+    assert 5e-4 < checked.scale.bending_m < 2e-3
+    assert checked.scale.tolerance_m > 5e-3
     assert not [f for f in checked.faults if f.kind in ("ghost", "moved", "static", "swapped")]
 
 

@@ -104,10 +104,10 @@ def test_door_static_fits_its_trajectories_and_not_once_markers_are_stuck_elsewh
 
 
 def test_noise_of_the_real_captures_is_without_their_bending(checked_door, checked_wheelbarrow):
-    assert checked_door.noise_m < 1.5e-4 < checked_door.bending_m < 1e-3
+    assert checked_door.scale.noise_m < 1.5e-4 < checked_door.scale.bending_m < 1e-3
     assert checked_door.confused_share == 0.0
-    assert checked_wheelbarrow.noise_m < 2e-4
-    assert checked_wheelbarrow.bending_m > 5e-4
+    assert checked_wheelbarrow.scale.noise_m < 2e-4
+    assert checked_wheelbarrow.scale.bending_m > 5e-4
 
 
 def test_door_sensor_markers_come_from_the_body_where_hidden(door):

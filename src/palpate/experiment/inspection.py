@@ -143,7 +143,7 @@ def _markers_data(body: Body) -> dict[str, Any]:
     name, error, at = body.fit.largest()
     return {
         "reference": body.reference,
-        **{name: finite(getattr(body.checked, name)) for name in ("noise_m", "bending_m")},
+        **{name: finite(getattr(body.checked.scale, name)) for name in ("noise_m", "bending_m")},
         "mean_error_m": finite(body.fit.mean_error_m),
         "mean_error_as_stored_m": finite(body.raw.mean_error_m),
         "largest_error": {"name": name, "error_m": finite(error), "at_s": finite(at)},

@@ -112,19 +112,10 @@ class Checked:
     markers: Markers
     """The cloud's markers: labels put right, ghosts hidden, moved markers carried back to their places."""
     faults: tuple[Fault, ...]
-    noise_m: float
-    """Standard deviation of a coordinate from frame to frame."""
-    tolerance_m: float
-    """Distance from its place beyond which a marker counts as elsewhere."""
-    bending_m: float = 0.0
-    """Standard deviation of a coordinate, in the body, that changes slowly."""
+    scale: Scale
+    """Noise, bending and what counts as elsewhere."""
     confused_share: float = 0.0
     """Part (0 to 1) of the frames with three markers or more in which no majority of them fits the cloud."""
-
-    @property
-    def spread_m(self) -> float:
-        """Standard deviation of a coordinate about its mean place, noise and bending: what poses are judged by."""
-        return float(np.hypot(self.noise_m, self.bending_m))
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -212,7 +203,7 @@ def check_markers(markers: Markers, cloud: Cloud) -> Checked:
         raise DataProblem("marker faults", f"the cloud has {len(cloud.names)} markers", remedy="it takes three")
     times = chosen.times_s
     if len(times) == 0:
-        return Checked(chosen, (), float("nan"), _LEAST_M)
+        return Checked(chosen, (), Scale(float("nan"), _LEAST_M))
     scale = _fitting_scale(chosen, cloud)
     case = _Case(chosen, cloud, scale)
     levels: list[list[_Level]] = [[] for _ in cloud.names]
@@ -252,8 +243,7 @@ def check_markers(markers: Markers, cloud: Cloud) -> Checked:
     ordered = tuple(sorted(faults, key=lambda f: (f.interval_s[0], f.names)))
     enough = chosen.seen.sum(axis=1) >= 3
     confused = float((state.confused & enough).sum() / max(int(enough.sum()), 1))
-    repaired = Markers(chosen.names, times, points)
-    return Checked(repaired, ordered, scale.noise_m, scale.tolerance_m, scale.bending_m, confused)
+    return Checked(Markers(chosen.names, times, points), ordered, scale, confused)
 
 
 def _fitting_scale(markers: Markers, cloud: Cloud) -> Scale:

@@ -143,7 +143,7 @@ def align_body(
 ) -> Body:
     """Find the markers' faults, fill their gaps, and align them with the cloud."""
     checked = check_markers(markers, cloud)
-    noise = checked.spread_m
+    noise = checked.scale.spread_m
     filled = fill_gaps(checked.markers, cloud, longest_spline_s=longest_gap_s, noise_m=noise)
     return Body(
         recording=recording,
@@ -448,7 +448,7 @@ def _placement(
     if placement is None:
         return None
     if "sensor" in body.frames:  # a frame of three markers is known in the cloud to a part of their noise
-        turn, move = pose_std(body.cloud.points[:3], CLOUD_SHARE * body.checked.noise_m)
+        turn, move = pose_std(body.cloud.points[:3], CLOUD_SHARE * body.checked.scale.noise_m)
         placement = replace(placement, covariance=placement.covariance + np.diag(np.repeat([turn**2, move**2], 3)))
     if placement.explained < TOGETHER:
         share = f"{100 * placement.explained:.1f} %"

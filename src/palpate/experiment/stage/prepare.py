@@ -504,7 +504,7 @@ def swapped(inputs: Inputs) -> Inputs:
 def _turn_root(experiment: Experiment[Any], body: Body, name: str) -> FloatArray:
     """(3, 3), see `Sensor.turn_root`: what errors of its three markers' places in the cloud do to a sensor's frame."""
     part: Any = getattr(experiment.config.markers, name)
-    std = body.checked.noise_m / np.sqrt(len(body.markers.times_s))
+    std = body.checked.scale.noise_m / np.sqrt(len(body.markers.times_s))
     corners = body.cloud.points[[marker_index(body.cloud.names, marker) for marker in part.markers]]
     offset = pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")
 
