@@ -215,7 +215,12 @@ def _try_exchanges(points: FloatArray, cloud: FloatArray, scale: Scale, at: IntA
     better = np.minimum(fit.sound[at].sum(axis=1) + 2, count)
     best = np.maximum(np.maximum(better, count - 1), np.minimum(count, 4)).astype(float)
     chosen = np.tile(identity, (len(at), 1))
-    for to in _exchanges(len(cloud)) if len(at) else ():
+    k = len(cloud)  # all permutations of few markers, exchanges of two among some, none among many
+    pairs = combinations(range(k), 2) if len(at) and k <= _MOST_FOR_PAIRS else ()
+    trials = [np.array([{i: j, j: i}.get(n, n) for n in range(k)]) for i, j in pairs]
+    if trials and k <= _MOST_FOR_PERMUTATIONS:
+        trials = [np.array(to) for to in list(permutations(range(k)))[1:]]
+    for to in trials:
         shown = np.flatnonzero(seen[:, to != identity].any(axis=1))
         moved = np.empty_like(p[shown])
         moved[:, to] = p[shown]
@@ -234,14 +239,6 @@ def _try_exchanges(points: FloatArray, cloud: FloatArray, scale: Scale, at: IntA
     fit.alignment.put(at, now)
     fit.sound[at] = _inside(now, scale) & (chosen == identity)
     fit.places[at] = chosen
-
-
-def _exchanges(k: int) -> list[IntArray]:
-    """The permutations to try: all of few markers, exchanges of two among some, none among many."""
-    if k <= _MOST_FOR_PERMUTATIONS:
-        return [np.array(to) for to in list(permutations(range(k)))[1:]]
-    pairs = combinations(range(k), 2) if k <= _MOST_FOR_PAIRS else ()
-    return [np.array([{i: j, j: i}.get(n, n) for n in range(k)]) for i, j in pairs]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

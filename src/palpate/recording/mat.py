@@ -125,7 +125,14 @@ def read_dspace(path: str | Path, *, device: str | None = None) -> Recording:
     A signal keeps its stored sign. Signals of one time axis are cut to the shortest of them.
     """
     path = Path(path)
-    capture = _captured(path)
+    variables = load_variables(path, DSPACE)
+    capture = next(filter(_is_capture, variables.values()), None)
+    if capture is None:
+        raise FileProblem(
+            path,
+            f"there is no ControlDesk capture (a struct with X and Y), only {', '.join(variables) or 'nothing'}",
+            remedy="export the measurement from ControlDesk as .mat, or read plain variables with format='mat'",
+        )
     axes = [_vector(path, "X", entry) for entry in _structs(capture["X"])]
     signals = _signals(path, _structs(capture["Y"]), axes)
     if device is not None:
@@ -179,18 +186,6 @@ def write_dspace(path: str | Path, recording: Recording) -> None:
 
 def _is_capture(variable: Any) -> bool:
     return isinstance(variable, dict) and {"X", "Y"} <= cast("dict[str, Any]", variable).keys()
-
-
-def _captured(path: Path) -> dict[str, Any]:
-    """The capture struct."""
-    variables = load_variables(path, DSPACE)
-    for value in filter(_is_capture, variables.values()):
-        return value
-    raise FileProblem(
-        path,
-        f"there is no ControlDesk capture (a struct with X and Y), only {', '.join(variables) or 'nothing'}",
-        remedy="export the measurement from ControlDesk as .mat, or read plain variables with format='mat'",
-    )
 
 
 def _structs(value: Any) -> list[dict[str, Any]]:

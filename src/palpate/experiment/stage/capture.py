@@ -134,8 +134,16 @@ def read_body(experiment: Experiment[MotionPart]) -> Body:
         body = align_body(recording, markers, cloud, reference, longest_gap_s=part.longest_gap)
     # a marker that moved on the body shows a frame where it sat when the frame was measured
     placed = cloud_before(whole, body.checked.faults)
-    frames = _frames(experiment, placed, body.poses)
-    return replace(body, rows=rows, frames=frames, feet=_feet(experiment, placed))
+    # on the average of the recording: a hinge that points up does so throughout
+    up = body.poses.rotation[body.poses.seen].mean(axis=0).T @ UP
+    up, frames = up / max(float(np.linalg.norm(up)), 1e-300), dict[str, FloatArray]()
+    for name, role in roles_of(experiment).items():
+        with experiment.at(f"markers.{name}"):
+            frames |= frames_of({name: role}, placed, up=up)
+    for i, name in enumerate(part.feet):
+        with experiment.at(f"markers.feet.{i}"):
+            placed.select([name])
+    return replace(body, rows=rows, frames=frames, feet=placed.select(part.feet).points)
 
 
 def align_body(
@@ -199,26 +207,6 @@ def _cloud(experiment: Experiment[MotionPart], markers: Markers) -> tuple[Cloud,
         if kind == "still":
             return still_cloud(markers, None if part.still is None else (part.still[0], part.still[1])), kind
         return mean_cloud(markers), kind
-
-
-def _frames(experiment: Experiment[MotionPart], cloud: Cloud, poses: Poses) -> dict[str, FloatArray]:
-    """The declared frames in the cloud; a hinge without markers is not among them."""
-    frames: dict[str, FloatArray] = {}
-    # on the average of the recording: a hinge that points up does so throughout
-    up = poses.rotation[poses.seen].mean(axis=0).T @ UP
-    up = up / max(float(np.linalg.norm(up)), 1e-300)
-    for name, role in roles_of(experiment).items():
-        with experiment.at(f"markers.{name}"):
-            frames |= frames_of({name: role}, cloud, up=up)
-    return frames
-
-
-def _feet(experiment: Experiment[MotionPart], cloud: Cloud) -> FloatArray:
-    names = experiment.config.markers.feet
-    for i, name in enumerate(names):
-        with experiment.at(f"markers.feet.{i}"):
-            cloud.select([name])
-    return cloud.select(names).points
 
 
 def roles_of(experiment: Experiment[MotionPart]) -> dict[str, Roles]:
