@@ -133,16 +133,9 @@ def _unseen(result: Mapping[str, Any]) -> list[Felt]:
     """The RMS of the wrench on data not seen, in percent of its range."""
     rms: Mapping[str, Any] = result.get("rms") or {}
     test: Mapping[str, Any] = rms.get("test") or rms.get("cross_validated") or {}
+    note = "RMS error, part of its range, not of the force of the moment"
+    known = [(row, e, e["percent_of_range"]) for row, e in test.items() if e.get("percent_of_range") is not None]
     return [
-        Felt(
-            f"{row} on data not seen",
-            float(entry["value"]),
-            str(entry["unit"]),
-            float(entry["percent_of_range"]) / 100.0,
-            FORCE,
-            "RMS error, part of its range, not of the force of the moment",
-            average=True,
-        )
-        for row, entry in test.items()
-        if entry.get("percent_of_range") is not None
+        Felt(f"{row} on data not seen", float(e["value"]), str(e["unit"]), percent / 100.0, FORCE, note, average=True)
+        for row, e, percent in known
     ]

@@ -98,18 +98,10 @@ def audit(model: Model, *, dt: float = 1e-3, count: int = 2000, seed: int = 0) -
         held[i] = stepper.step(wrenches[i], out) is StepStatus.NOT_FINITE
         after[i] = out[:-n]
     created, moved = _account(model, before, after, wrenches, dt)
-    worst = int(np.argmax(created / moved))
     unexplained = (created - _of_springs(model, before, after, dt)) / moved
     regained, lost = _left_alone(model, dt, rng)
-    return Audit(
-        steps=count,
-        dt=dt,
-        created_j=float(created.max()),
-        created_part=float(created[worst] / moved[worst]),
-        unexplained_part=float(unexplained.max()),
-        regained_part=regained,
-        held=int(held.sum()) + lost,
-    )
+    most, part, odd = (float(x.max()) for x in (created, created / moved, unexplained))
+    return Audit(count, dt, most, part, odd, regained, int(held.sum()) + lost)
 
 
 def longest_step(model: Model, *, seed: int = 0) -> float:
