@@ -6,8 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
 
-import typer
-
 import palpate
 from palpate.cli.console import Data, Done, Tell, argument, model_file, option, output_folder, save_page
 from palpate.errors import PalpateError, UnknownName
@@ -129,14 +127,15 @@ def reproduce(
     """Identify the paper's four models from its authors' recordings and compare them with its Table."""
     from palpate.experiment.paper.reproduce import check_previous
     from palpate.experiment.paper.reproduce import reproduce as run
-    from palpate.report.reproduction import reproduction_data, reproduction_text, write_reproduction
+    from palpate.report import reproduction as report
 
     check_folder(out)
     check_previous(out)
-    reproduction = run(folder, as_published=as_published, tell=tell)
+    runs = run(folder, as_published=as_published, tell=tell)
     tell("writing")
-    paths, lost = write_reproduction(out, reproduction)
-    for sentence in lost:
-        typer.echo(f"palpate: {sentence}", err=True)
-    text, failure = partial(reproduction_text, reproduction), "; ".join(reproduction.failures)
-    return Done(reproduction_data(reproduction), text, paths, failure)
+    paths = report.write_reproduction(out, runs)
+    paths += save_page(out / "figures", report.write_reproduction_figures, runs)
+    paths += save_page(out / "report.html", report.write_reproduction_page, runs)
+    return Done(
+        report.reproduction_data(runs), partial(report.reproduction_text, runs), paths, "; ".join(runs.failures)
+    )

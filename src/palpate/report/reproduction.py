@@ -6,19 +6,18 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, Literal
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from palpate.errors import MissingExtra
 from palpate.experiment.paper.choices import BODIES, HANDLES, PAPER, Printed
 from palpate.experiment.paper.reproduce import REPRODUCTION_FORMAT, Entry, Reproduction
 from palpate.files import write_text
 from palpate.report.model_plots import over_time
-from palpate.report.page import Block, Figure, Remarks, Section, Table, Words, section, table, write_page
+from palpate.report.page import Block, Figure, Remarks, Table, Words, section, table, write_page
 from palpate.report.paper import FORMATS, csv_text, latex, save_figure
 from palpate.report.tables import decimals
 
@@ -31,8 +30,8 @@ COLUMNS = (
 """Of table.csv."""
 
 
-def write_reproduction(folder: Path, runs: Reproduction) -> tuple[list[Path], list[str]]:
-    """Write everything; returns the paths, and what could not be written for want of a library."""
+def write_reproduction(folder: Path, runs: Reproduction) -> list[Path]:
+    """Write the data, tables and results of palpate's own way; returns the paths."""
     texts = {
         "reproduction.json": json.dumps(reproduction_data(runs), indent=1, allow_nan=False) + "\n",
         "table.csv": csv_text([_row(entry, each) for entry in runs.entries.values() for each in comparison(entry)]),
@@ -42,45 +41,35 @@ def write_reproduction(folder: Path, runs: Reproduction) -> tuple[list[Path], li
     }
     for name, text in texts.items():
         write_text(folder / name, text)
-    paths, lost = [folder / name for name in texts], list[str]()
-    for name, entry in runs.entries.items():
-        paths += [] if entry.default is None else entry.default.save(folder / name)
-    try:
-        drawn = [(name, *pair) for name, entry in runs.entries.items() for pair in figures_of(entry).items()]
-        for (name, way, figure), kind in product(drawn, FORMATS):
-            path = folder / "figures" / f"{name}{'-default' * (way == 'default')}.{kind}"
-            save_figure(path, figure)
-            paths.append(path)
-    except MissingExtra as missing:
-        lost.append(f"the figures are not written: {missing}")
-    try:
-        write_page(folder / "report.html", "The paper reproduced", sections(runs), subtitle=SUBTITLE)
-        paths.append(folder / "report.html")
-    except MissingExtra as missing:
-        lost.append(f"report.html is not written: {missing}")
-    return paths, lost
+    saved = (e.default.save(folder / name) for name, e in runs.entries.items() if e.default is not None)
+    return [*(folder / name for name in texts), *chain.from_iterable(saved)]
 
 
-def _identified(entry: Entry) -> bool:
-    return entry.published is not None or entry.default is not None
+def write_reproduction_figures(folder: Path, runs: Reproduction) -> None:
+    """Draw the paper's figures in each way, as SVG and PDF."""
+    drawn = [(name, *pair) for name, entry in runs.entries.items() for pair in figures_of(entry).items()]
+    for (name, way, figure), kind in product(drawn, FORMATS):
+        save_figure(folder / f"{name}{'-default' * (way == 'default')}.{kind}", figure)
 
 
-# --- the page ---------------------------------------------------------------------------------------------------------
-
-
-def sections(runs: Reproduction) -> list[Section]:
-    """The page: what came out, one section for each identification, then the files."""
+def write_reproduction_page(path: Path, runs: Reproduction) -> None:
+    """What came out, one section for each identification, then the files."""
     missing, texts = missing_sentences(runs), (Words(text) for text, _ in verdicts(runs))
     rows = tuple((f.file, f.experiment, f.recording, f.state, f.remark) for f in runs.files)
     headings = ("file", "identification", "recording", "state", "remark")
     off = tuple(i for i, f in enumerate(runs.files) if not f.usable)
     files = Table(headings, rows, words=(0, 1, 2, 3, 4), marked=off)
     against = Remarks("Speaks against it", runs.failures, severe=True) if runs.failures else None
-    return [
+    sections = [
         section("Result", *texts, against),
         *(section(PAPER[entry.name].title, *_entry(entry, runs)) for entry in runs.entries.values()),
         section("Files", Remarks("Missing", tuple(missing)) if missing else None, files),
     ]
+    write_page(path, "The paper reproduced", sections, subtitle=SUBTITLE)
+
+
+def _identified(entry: Entry) -> bool:
+    return entry.published is not None or entry.default is not None
 
 
 def _entry(entry: Entry, runs: Reproduction) -> Iterator[Block | None]:
