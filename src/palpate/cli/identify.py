@@ -136,6 +136,5 @@ def reproduce(
     paths = report.write_reproduction(out, runs)
     paths += save_page(out / "figures", report.write_reproduction_figures, runs)
     paths += save_page(out / "report.html", report.write_reproduction_page, runs)
-    return Done(
-        report.reproduction_data(runs), partial(report.reproduction_text, runs), paths, "; ".join(runs.failures)
-    )
+    text, failure = partial(report.reproduction_text, runs), "; ".join(runs.failures)
+    return Done(report.reproduction_data(runs), text, paths, failure)
