@@ -435,17 +435,6 @@ def page_text(result) -> str:
     return " ".join(b.text for s in report_sections(result) for b in s.blocks if isinstance(b, Words))
 
 
-def test_zones_pool_to_the_whole(door):
-    section = next(s for s in report_sections(door) if s.title == "Residuals")
-    *_, table = (b for b in section.blocks if isinstance(b, Table))
-    time, rms = (np.array([float(row[i]) for row in table.rows]) for i in (3, 5))
-    view = door.view
-    inside = view.within("train", "test", "quasi_static") & view.used
-    left = (view.reference - view.estimate)[inside, 0]
-    left = left[np.isfinite(left)]
-    assert np.sqrt((time * rms**2).sum() / time.sum()) == pytest.approx(np.sqrt(np.mean(left**2)), rel=0.02)
-
-
 def test_cross_validated_errors_are_of_the_train_segments_range(door):
     section = next(s for s in report_sections(door) if s.title == "Errors")
     row = dict(zip(section.blocks[0].headings, section.blocks[0].rows[0], strict=True))
