@@ -14,16 +14,9 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
 from palpate.findings import Finding, Severity
+from palpate.motion import offset
 from palpate.motion.clock import ClockMap, interpolated, resample
 from palpate.motion.derivatives import Lowpass, design_lowpass
-from palpate.motion.offset import (
-    angular_velocity,
-    bridge_short,
-    pieces_of,
-    sums_of_pieces,
-    window_mean,
-    without_outlying,
-)
 from palpate.motion.plausibility import signed_permutations
 from palpate.physics.arrays import FloatArray, least_squares, rate_hz, solve_columns, symmetric_inverse
 from palpate.physics.inertia import body_columns, body_features
@@ -167,22 +160,22 @@ def fit_rotation(times_s: FloatArray, a: FloatArray, b: FloatArray) -> Placement
 
 def gyroscope_rotation(poses: Poses, times_s: FloatArray, angular_rate: FloatArray, clock: ClockMap) -> Placement:
     """R_frame_imu from the angular velocity of poses and a gyroscope (n, 3), rad/s, on its own clock; no lever arm."""
-    at, omega, half_s = angular_velocity(poses)
-    there = window_mean(times_s, angular_rate, half_s)
+    at, omega, half_s = offset.angular_velocity(poses)
+    there = offset.window_mean(times_s, angular_rate, half_s)
     seen = np.flatnonzero(np.isfinite(there).all(axis=1))
     if len(seen) < 10:
         raise DataProblem("rotation of the IMU", "the gyroscope recorded too little")
     inner = slice(int(seen[0]), int(seen[-1]) + 1)
     gyroscope = resample(times_s[inner], there[inner], at, clock=clock)
     speed = np.linalg.norm(omega, axis=1) - np.linalg.norm(gyroscope, axis=1)  # the same in every frame
-    omega = without_outlying(omega, speed[:, None])
+    omega = offset.without_outlying(omega, speed[:, None])
 
     def turn(omega: FloatArray) -> Placement:
-        grid, bridged = bridge_short(at, omega)
+        grid, bridged = offset.bridge_short(at, omega)
         t, (a, b) = _one_lowpass(grid, bridged, interpolated(grid, at, gyroscope))
         return fit_rotation(t, a, b)
 
-    placement = turn(without_outlying(omega, omega - gyroscope @ turn(omega).R_ab.T))
+    placement = turn(offset.without_outlying(omega, omega - gyroscope @ turn(omega).R_ab.T))
     if placement.explained < 0.5:
         raise DataProblem(
             "rotation of the IMU",
@@ -226,13 +219,13 @@ def imu_on_poses(
             break
         steps += 1
         if not len(keep):  # once, to settle
-            keep = grid[np.isfinite(without_outlying(residual, residual)).all(axis=1)]
+            keep = grid[np.isfinite(offset.without_outlying(residual, residual)).all(axis=1)]
         change, rotation = x[:3], exp_rotation(x[:3]) @ rotation
     tilt_x, tilt_y, tilt_cov = up_vector(x[6:9], covariance[6:9, 6:9])
     bias_imu, to_imu = rotation.T @ x[9:], rotation.T @ covariance[9:, 9:] @ rotation
     unsure = float(np.sqrt(np.diag(tilt_cov).max())) > np.radians(0.1)
     text = "the motion hardly tells a tilt from the accelerometer's zero: turn it about the vertical" if unsure else ""
-    freedom = max(1, pieces_of(grid)[1] - 4)
+    freedom = max(1, offset.pieces_of(grid)[1] - 4)
     tilt = Tilt(tilt_x, tilt_y, tilt_cov, bias_imu, np.sqrt(np.diag(to_imu)), text, freedom)
     explained = _share_of_motion(grid, felt, columns[:, :, 3:6], residual)
     return _placement(rotation, x[3:6], covariance[:6, :6] + _open_about_hinge(poses, tilt.up), explained, tilt)
@@ -243,7 +236,7 @@ def _open_about_hinge(poses: Poses, up: FloatArray) -> FloatArray:
 
     What the fit then seems to know of turn and lever arm it takes from noise, slow noise most of all.
     """
-    _, (omega,) = _one_lowpass(poses.times_s, angular_velocity(poses)[1], bandwidth_hz=_HAND_HZ)
+    _, (omega,) = _one_lowpass(poses.times_s, offset.angular_velocity(poses)[1], bandwidth_hz=_HAND_HZ)
     omega = omega[np.isfinite(omega).all(axis=1)]
     values, vectors = np.linalg.eigh(omega.T @ omega)
     axis, free = vectors[:, 2], np.zeros((6, 6))
@@ -298,7 +291,7 @@ def _imu_columns(
     The second derivative of R itself would share the noise of p'' and bias the lever arm; the gyroscope's does not.
     """
     R, at = poses.rotation, poses.times_s
-    omega = omega - np.nanmedian(omega - angular_velocity(poses)[1], axis=0)
+    omega = omega - np.nanmedian(omega - offset.angular_velocity(poses)[1], axis=0)
     slope = np.full(omega.shape, np.nan)
     slope[2:-2] = (omega[:-4] - 8 * omega[1:-3] + 8 * omega[3:-1] - omega[4:]) / (12 * (at[-1] - at[0]) / (len(at) - 1))
     terms = [(R @ x).reshape(-1, 9) for x in (skew(f), skew(slope) + skew(omega) @ skew(omega), _identities(len(R)))]
@@ -320,7 +313,7 @@ def _share_of_motion(times_s: FloatArray, felt: FloatArray, turning: FloatArray,
     moved gently; what parts ways grows with the motion. So what the quietest quarter leaves over is no evidence;
     quiet is what neither accelerates nor turns (`turning`: the columns of the lever arm).
     """
-    index = pieces_of(times_s)[0]
+    index = offset.pieces_of(times_s)[0]
     squares = (((x - x.mean(axis=0)) ** 2).reshape(len(x), -1).sum(axis=1) for x in (felt, residual, turning))
     samples = np.bincount(index)
     there = samples > 0
@@ -405,7 +398,7 @@ def _solve_pieces(
     """
     inner, outer = np.einsum("nij,nik->jk", A, A), np.einsum("nij,ni->j", A, y)
     x = solve_columns(inner + 1e-12 * np.diag(np.diag(inner)), outer)
-    index, count = pieces_of(t)
+    index, count = offset.pieces_of(t)
     scores = _scores(A, y - A @ x, index, count)
     # neighbouring residuals say the same: the data weigh what their scatter between pieces allows
     noise = float(np.trace(symmetric_inverse(inner) @ (scores.T @ scores))) / A.shape[2]
@@ -423,7 +416,7 @@ def _sandwich(t: FloatArray, A: FloatArray, residual: FloatArray) -> FloatArray:
     """H^-1 (sum s s') H^-1 over pieces of time; directions without information get a huge variance."""
     k = A.shape[2]
     H = np.einsum("nij,nik->jk", A, A)
-    index, count = pieces_of(t)
+    index, count = offset.pieces_of(t)
     s = _scores(A, residual, index, count)
     scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
     values, vectors = np.linalg.eigh(H / scale[:, None] / scale)
@@ -437,7 +430,7 @@ def _sandwich(t: FloatArray, A: FloatArray, residual: FloatArray) -> FloatArray:
 
 def _scores(A: FloatArray, residual: FloatArray, index: NDArray[np.int64], count: int) -> FloatArray:
     """A' residual of each piece, (pieces, k)."""
-    return sums_of_pieces(np.einsum("nij,ni->nj", A, residual), index, count)
+    return offset.sums_of_pieces(np.einsum("nij,ni->nj", A, residual), index, count)
 
 
 def _identities(n: int, size: int = 3) -> FloatArray:

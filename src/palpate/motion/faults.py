@@ -11,6 +11,7 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.findings import Finding, Severity
+from palpate.motion import robust
 from palpate.motion.cloud import (
     Alignment,
     BodyFit,
@@ -24,21 +25,6 @@ from palpate.motion.cloud import (
     nan_median,
     select_markers,
     without_outliers,
-)
-from palpate.motion.robust import (
-    Exchange,
-    IntArray,
-    Scale,
-    believed_exchanges,
-    find_scale,
-    flipped_places,
-    other_places,
-    recorded_places,
-    relabelled,
-    repeatable_m,
-    robust_align,
-    some_frames,
-    typical_misfit,
 )
 from palpate.physics.arrays import BoolArray, FloatArray, runs
 
@@ -112,7 +98,7 @@ class Checked:
     markers: Markers
     """The cloud's markers: labels put right, ghosts hidden, moved markers carried back to their places."""
     faults: tuple[Fault, ...]
-    scale: Scale
+    scale: robust.Scale
     """Noise, bending and what counts as elsewhere."""
     confused_share: float = 0.0
     """Part (0 to 1) of the frames with three markers or more in which no majority of them fits the cloud."""
@@ -149,7 +135,7 @@ class _Case:
 
     markers: Markers
     cloud: Cloud
-    scale: Scale
+    scale: robust.Scale
 
     @property
     def step_s(self) -> float:
@@ -175,7 +161,7 @@ class _Case:
         finding = Finding(f"marker-{kind}", words, place)
         return Fault(kind, tuple(self.cloud.names[i] for i in members), interval, frames, size_m, finding)
 
-    def away(self, kind: Kind, i: int, r: FloatArray, t: FloatArray, at: IntArray, text: str) -> Fault:
+    def away(self, kind: Kind, i: int, r: FloatArray, t: FloatArray, at: robust.IntArray, text: str) -> Fault:
         """A fault of one marker that is off its place by r (samples, 3) at some of the times t."""
         size = float(np.median(np.linalg.norm(r[at], axis=1)))
         return self.fault(kind, [i], (float(t[at[0]]), float(t[at[-1]])), len(at), size, text)
@@ -203,16 +189,16 @@ def check_markers(markers: Markers, cloud: Cloud) -> Checked:
         raise DataProblem("marker faults", f"the cloud has {len(cloud.names)} markers", remedy="it takes three")
     times = chosen.times_s
     if len(times) == 0:
-        return Checked(chosen, (), Scale(float("nan"), _LEAST_M))
+        return Checked(chosen, (), robust.Scale(float("nan"), _LEAST_M))
     scale = _fitting_scale(chosen, cloud)
     case = _Case(chosen, cloud, scale)
     levels: list[list[_Level]] = [[] for _ in cloud.names]
     state = _aligned(case, levels)
-    places = flipped_places(state.points, times, cloud.points, state.alignment)
-    places, flips = believed_exchanges(places, known_points(state.points))
+    places = robust.flipped_places(state.points, times, cloud.points, state.alignment)
+    places, flips = robust.believed_exchanges(places, known_points(state.points))
     if flips:
         flips += state.exchanges
-        case = _Case(Markers(chosen.names, times, relabelled(state.points, places)), cloud, scale)
+        case = _Case(Markers(chosen.names, times, robust.relabelled(state.points, places)), cloud, scale)
         state = _aligned(case, levels)
     for _ in range(_LEVEL_ROUNDS):
         before, levels = levels, [_levels(state, levels, i, case) for i in range(len(levels))]
@@ -246,9 +232,9 @@ def check_markers(markers: Markers, cloud: Cloud) -> Checked:
     return Checked(Markers(chosen.names, times, points), ordered, scale, confused)
 
 
-def _fitting_scale(markers: Markers, cloud: Cloud) -> Scale:
+def _fitting_scale(markers: Markers, cloud: Cloud) -> robust.Scale:
     """The markers' noise; refused where they are not those of the cloud."""
-    scale = find_scale(markers.points, cloud.points, _LEAST_M)
+    scale = robust.find_scale(markers.points, cloud.points, _LEAST_M)
     size = float(np.linalg.norm(cloud.points - cloud.points.mean(axis=0), axis=1).max())
     misfit = float(np.hypot(scale.spread_m, scale.misfit_m))
     if misfit > max(_NOISIEST_M, _NOISIEST * size):
@@ -266,7 +252,7 @@ class _State:
     """Labels put right, and poses from the sound markers."""
 
     points: FloatArray
-    exchanges: list[Exchange]
+    exchanges: list[robust.Exchange]
     alignment: Alignment
     residual: FloatArray
     """(frames, k, 3) points in the cloud's frame, minus their places in the cloud, m."""
@@ -283,13 +269,13 @@ def _aligned(case: _Case, levels: list[list[_Level]]) -> _State:
     cuts = sorted({0, len(original)} | {level.first for mine in levels for level in mine[1:]})
     shifts = [_shift(mine, len(original)) for mine in levels]
     epochs = [(slice(a, b), cloud + np.array([shift[a] for shift in shifts])) for a, b in pairwise(cuts)]
-    fits = [robust_align(original[at], now, scale) for at, now in epochs]
+    fits = [robust.robust_align(original[at], now, scale) for at, now in epochs]
     pairs = list(zip(epochs, fits, strict=True))
-    places = np.concatenate([other_places(original[at], now, scale, fit) for (at, now), fit in pairs])
+    places = np.concatenate([robust.other_places(original[at], now, scale, fit) for (at, now), fit in pairs])
     home = np.concatenate([fit.sound for fit in fits])
-    places, exchanges = believed_exchanges(places, known_points(original), home, window)
-    points = relabelled(original, places)
-    fits = [robust_align(points[at], now, scale) for at, now in epochs]
+    places, exchanges = robust.believed_exchanges(places, known_points(original), home, window)
+    points = robust.relabelled(original, places)
+    fits = [robust.robust_align(points[at], now, scale) for at, now in epochs]
     alignment = Alignment.joined([fit.alignment for fit in fits])
     residual = body_points(points, alignment) - cloud
     pairs = zip(epochs, fits, strict=True)
@@ -426,7 +412,7 @@ def _away(r: FloatArray, t: FloatArray, limit: float) -> list[tuple[int, int, bo
     return [(a, b, jumps(a - 1, a) or jumps(b - 1, b)) for a, b in runs(away)]
 
 
-def _beside(t: FloatArray, away: BoolArray, k: int, step: int) -> IntArray:
+def _beside(t: FloatArray, away: BoolArray, k: int, step: int) -> robust.IntArray:
     """Frame k and the next ones in a direction that are on the same side of the limit, shortly before or after."""
     near = k + step * np.arange(_AT_EDGE)
     near = near[(near >= 0) & (near < len(t))]
@@ -459,7 +445,7 @@ def _report_ghosts(r: FloatArray, t: FloatArray, ghost: BoolArray, limit: float,
     return faults + [case.away("ghost", i, r, t, at, text) for at in left]
 
 
-def _merged(mask: BoolArray, t: FloatArray) -> list[IntArray]:
+def _merged(mask: BoolArray, t: FloatArray) -> list[robust.IntArray]:
     """The samples of a mask, in groups that are apart in time and not merely interrupted."""
     at = np.flatnonzero(mask)
     breaks = 1 + np.flatnonzero((np.diff(at) > 1) & (np.diff(t[at]) >= _MERGE_S))
@@ -469,14 +455,14 @@ def _merged(mask: BoolArray, t: FloatArray) -> list[IntArray]:
 # --- exchanged labels -------------------------------------------------------------------------------------------------
 
 
-def _report_swaps(exchanges: list[Exchange], case: _Case) -> list[Fault]:
+def _report_swaps(exchanges: list[robust.Exchange], case: _Case) -> list[Fault]:
     """A fault per exchange; what follows shortly and is the same, or the part of it that can be seen, is one."""
     left, t, faults = list(exchanges), case.markers.times_s, list[Fault]()
     while same := [p for p in combinations(range(len(left)), 2) if _one_exchange(left[p[0]], left[p[1]], t)]:
         first, second = same[0]
         b, a = left.pop(second), left[first]
         wider = max(a, b, key=lambda e: len(e.pairs))
-        left[first] = Exchange(wider.markers, np.union1d(a.frames, b.frames), wider.pairs)
+        left[first] = robust.Exchange(wider.markers, np.union1d(a.frames, b.frames), wider.pairs)
     text = "their labels are exchanged from {start:.2f} to {end:.2f} s ({frames} frames), which was put right"
     for one in left:
         at, places = one.frames, case.cloud.points[list(one.markers)]
@@ -486,7 +472,7 @@ def _report_swaps(exchanges: list[Exchange], case: _Case) -> list[Fault]:
     return faults
 
 
-def _one_exchange(a: Exchange, b: Exchange, t: FloatArray) -> bool:
+def _one_exchange(a: robust.Exchange, b: robust.Exchange, t: FloatArray) -> bool:
     """Whether one is the other or a part of it, at the same time or shortly before or after."""
     if not (a.pairs <= b.pairs or b.pairs <= a.pairs):
         return False
@@ -509,12 +495,12 @@ def compare_clouds(static: Cloud, markers: Markers, *, but: Collection[str] = ()
     chosen = select_markers(markers, static.names)
     if len(static.names) < 3 or not (chosen.seen.sum(axis=1) >= 3).any():
         return ()
-    p = some_frames(chosen.points)
-    mean = recorded_places(p, static.points)
-    scale = Scale(typical_misfit(p, mean, _LEAST_M), _LEAST_M)
-    body = body_points(p, robust_align(p, mean, scale).alignment)
+    p = robust.some_frames(chosen.points)
+    mean = robust.recorded_places(p, static.points)
+    scale = robust.Scale(robust.typical_misfit(p, mean, _LEAST_M), _LEAST_M)
+    body = body_points(p, robust.robust_align(p, mean, scale).alignment)
     spread = nan_median(np.linalg.norm(body - nan_median(body, axis=0), axis=2), axis=0) / _CHI
-    limit = repeatable_m(mean) + _SPREADS * np.nan_to_num(spread)
+    limit = robust.repeatable_m(mean) + _SPREADS * np.nan_to_num(spread)
     away = np.linalg.norm(body - _laid_on(mean, static.points, limit), axis=2)
     off, near = nan_median(away, axis=0), nan_mean(np.where(np.isnan(away), np.nan, away < limit), axis=0)
     wrong = [int(i) for i in np.argsort(-off) if near[i] < _SELDOM_AT_PLACE and static.names[i] not in but]
@@ -565,7 +551,7 @@ class _Bins:
 
     times_s: FloatArray
     values: FloatArray
-    starts: IntArray
+    starts: robust.IntArray
     """First sample of each bin."""
     t: FloatArray
     """Times of all samples."""

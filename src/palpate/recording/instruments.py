@@ -19,28 +19,8 @@ from numpy.typing import NDArray
 from palpate.errors import FileProblem
 from palpate.files import read_bytes, replacing
 from palpate.physics.units import STANDARD_GRAVITY
-from palpate.recording.formats import (
-    HEAD_BYTES,
-    VICON_BLOCKS,
-    as_utf8,
-    check_kind,
-    is_number,
-    numeric_from,
-    separator_of,
-    wrong_format,
-)
+from palpate.recording import formats, text
 from palpate.recording.recording import Array, Channel, Clock, Recording
-from palpate.recording.text import (
-    Rows,
-    clock_of,
-    distinct,
-    first_lines,
-    parse_rows,
-    seconds,
-    si_or_none,
-    split,
-    trimmed_end,
-)
 
 VICON, TRC, MICROSTRAIN = "vicon-csv", "trc", "microstrain-csv"
 _HEADER_LINES = 5
@@ -84,15 +64,15 @@ def read_vicon(path: str | Path) -> Recording:
     """
     path = Path(path)
     raw = read_bytes(path)
-    data = as_utf8(raw)
+    data = formats.as_utf8(raw)
     channels: dict[str, Channel] = {}
     for span in _spans(data):
         for channel in _block_channels(path, data, *span):
             name = channel.name if channel.name not in channels else f"{channel.clock.name}/{channel.name}"
-            name = distinct([*channels, name])[-1]
+            name = text.distinct([*channels, name])[-1]
             channels[name] = replace(channel, name=name)
     if not channels:
-        raise wrong_format(path, raw, VICON)
+        raise formats.wrong_format(path, raw, VICON)
     return Recording(channels, path, VICON)
 
 
@@ -123,11 +103,11 @@ def write_vicon(path: str | Path, recording: Recording, *, rate_hz: float | None
 
 def _spans(data: bytes) -> list[tuple[int, int, int]]:
     """Start, end (without line end) and first line number of each part between blank lines."""
-    (line, start), stop = _filled_from(data, 0), trimmed_end(data)
+    (line, start), stop = _filled_from(data, 0), text.trimmed_end(data)
     spans: list[tuple[int, int, int]] = []
     for blank in _BLANK_LINES.finditer(data, start):
         # A units line without units is not the end of the block.
-        if blank[0].strip() and blank.start() < first_lines(data, start, _HEADER_LINES)[1] - 1:
+        if blank[0].strip() and blank.start() < text.first_lines(data, start, _HEADER_LINES)[1] - 1:
             continue
         spans.append((start, blank.start(), line))
         line += data.count(b"\n", start, blank.end())
@@ -148,22 +128,22 @@ def _block_channels(path: Path, data: bytes, start: int, stop: int, line: int) -
     A label stands over the first column of a marker's X, Y, Z or of a device's outputs; a component that returns starts
     a new group even without a label.
     """
-    head, offset = first_lines(data, start, _HEADER_LINES, stop)
+    head, offset = text.first_lines(data, start, _HEADER_LINES, stop)
     name = head[0].strip(' ,;\t"')
-    if name.lower() not in VICON_BLOCKS or name.lower() == "events":
+    if name.lower() not in formats.VICON_BLOCKS or name.lower() == "events":
         return []
     if len(head) < _HEADER_LINES:
         wrong = f"the block {name} ends within its header"
         raise FileProblem(path, wrong, line=line + len(head) - 1, remedy="export it again")
-    separator = separator_of(head[3])
-    rate = _positive(split(head[1], separator)[0])
+    separator = formats.separator_of(head[3])
+    rate = _positive(text.split(head[1], separator)[0])
     if rate is None:
         raise FileProblem(path, f"the rate of {name} is {head[1]!r}, not a number of frames per second", line=line + 1)
-    fields = [split(text, separator) for text in head[2:]]
+    fields = [text.split(below, separator) for below in head[2:]]
     if fields[1][0].lower() != "frame":
         raise FileProblem(path, f"the columns of {name} should begin with 'Frame', not {fields[1][0]!r}", line=line + 3)
-    row, _ = first_lines(data, offset, 1, stop)
-    width = len(split(row[0], separator)) if row else len(fields[1])
+    row, _ = text.first_lines(data, offset, 1, stop)
+    width = len(text.split(row[0], separator)) if row else len(fields[1])
     labels, components, units = ([*texts, *[""] * width][:width] for texts in fields)
     first = 2 if "".join(components[1:2]).lower().startswith("sub") else 1
     groups: list[list[int]] = []
@@ -174,7 +154,9 @@ def _block_channels(path: Path, data: bytes, start: int, stop: int, line: int) -
         groups[-1].append(column)
     titles = components[:first] + [f"{labels[group[0]]} {components[c]}" for group in groups for c in group]
     first_line = line + _HEADER_LINES
-    values: Array = parse_rows(Rows(path, data, offset, stop, first_line, separator, titles)).to_numpy(writable=True)
+    values: Array = text.parse_rows(text.Rows(path, data, offset, stop, first_line, separator, titles)).to_numpy(
+        writable=True
+    )
     lines = np.arange(len(values)) + first_line
     broken = ~(values[:, 0] == np.rint(values[:, 0]))
     if broken.any():
@@ -182,13 +164,13 @@ def _block_channels(path: Path, data: bytes, start: int, stop: int, line: int) -
     counts = values[:, 0] - 1.0
     if first == 2 and (values[:, 1] > 0).any():  # the stated rate is that of the subframes
         counts = counts * (np.nanmax(values[:, 1]) + 1.0) + values[:, 1]
-    clock = clock_of(path, name, counts / rate, lines)
+    clock = text.clock_of(path, name, counts / rate, lines)
     channels: list[Channel] = []
     for group in groups:
         label, si = labels[group[0]], list[str]()
         for column in group:
             # Volts and the like stay as they are, a length must be known.
-            factor, unit = si_or_none(units[column]) or (1.0, "1")
+            factor, unit = text.si_or_none(units[column]) or (1.0, "1")
             if name.lower() == "trajectories" and unit != "m":
                 wrong = f"the unit of {label!r} is {units[column]!r}, not a length"
                 remedy = "export with units, or write mm or m into this line"
@@ -207,9 +189,9 @@ def _block_channels(path: Path, data: bytes, start: int, stop: int, line: int) -
     return channels
 
 
-def _positive(text: str) -> float | None:
+def _positive(cell: str) -> float | None:
     """A rate, with point or comma; None where it is none."""
-    number = float(text.replace(",", ".")) if is_number(text) else 0.0
+    number = float(cell.replace(",", ".")) if formats.is_number(cell) else 0.0
     return number if number > 0 else None
 
 
@@ -221,33 +203,33 @@ def read_trc(path: str | Path) -> Recording:
     """
     path = Path(path)
     raw = read_bytes(path)
-    check_kind(path, raw, TRC)
-    data = as_utf8(raw)
-    head, offset = first_lines(data, 0, _HEADER_LINES)
+    formats.check_kind(path, raw, TRC)
+    data = formats.as_utf8(raw)
+    head, offset = text.first_lines(data, 0, _HEADER_LINES)
     if len(head) < _HEADER_LINES:
         raise FileProblem(path, "the header is cut off", line=len(head), remedy="export it again")
     # The second and third line say DataRate, NumFrames, Units, ...
-    about = dict(zip(split(head[1], "\t"), split(head[2], "\t"), strict=False))
+    about = dict(zip(text.split(head[1], "\t"), text.split(head[2], "\t"), strict=False))
     for wanted in ("DataRate", "Units"):
         if wanted not in about:
             raise FileProblem(path, f"the header does not say {wanted}", line=2, remedy="export it again")
-    factor, unit = si_or_none(about["Units"]) or (1.0, "")
+    factor, unit = text.si_or_none(about["Units"]) or (1.0, "")
     if unit != "m":
         wrong = f"Units is {about['Units']!r}, not a length"
         raise FileProblem(path, wrong, line=3, remedy="write mm or m into this line")
     rate = _positive(about["DataRate"])
     if rate is None:
         raise FileProblem(path, f"DataRate is {about['DataRate']!r}, not a positive number", line=3)
-    columns = split(head[3], "\t")
+    columns = text.split(head[3], "\t")
     if len(columns) < _FIRST or columns[0].rstrip("#").lower() != "frame" or columns[1].lower() != "time":
         raise FileProblem(path, f"the columns should begin with 'Frame#' and 'Time', not {head[3][:40]!r}", line=4)
     first_line, offset = _filled_from(data, offset)  # most programs leave a line empty before the rows
-    rows, _ = first_lines(data, offset, 1)
-    width = len(split(rows[0], "\t")) if rows else 0
+    rows, _ = text.first_lines(data, offset, 1)
+    width = len(text.split(rows[0], "\t")) if rows else 0
     labels = _labels(path, columns, width, about)
     titles = ["Frame#", "Time", *(f"{label} {axis}" for label in labels for axis in "XYZ")]
     titles += [""] * (width - len(titles))
-    table = parse_rows(Rows(path, data, offset, trimmed_end(data), first_line, "\t", titles))
+    table = text.parse_rows(text.Rows(path, data, offset, text.trimmed_end(data), first_line, "\t", titles))
     values: Array = table.to_numpy(writable=True)
     lines = np.arange(len(values)) + first_line
     if about.get("NumFrames", "").isdigit() and int(about["NumFrames"]) > len(values):
@@ -259,7 +241,10 @@ def read_trc(path: str | Path) -> Recording:
     points[((np.abs(points) >= _HIDDEN) | np.isnan(points)).any(axis=2) | (points == 0).all(axis=2)] = np.nan
     points *= factor
     return Recording(
-        {name: Channel(name, points[:, place], clock, "m", "capture") for place, name in enumerate(distinct(labels))},
+        {
+            name: Channel(name, points[:, place], clock, "m", "capture")
+            for place, name in enumerate(text.distinct(labels))
+        },
         path,
         TRC,
     )
@@ -299,7 +284,7 @@ def _even_clock(path: Path, frames: Array, times_s: Array, rate_hz: float, lines
         # The first stamp is rounded as well, unless it is zero.
         start = float(times_s[0] if times_s[0] == 0 or spread < 1e-9 else np.mean(away))
         times_s = start + even
-    return clock_of(path, "Trajectories", times_s, lines)
+    return text.clock_of(path, "Trajectories", times_s, lines)
 
 
 def read_microstrain(path: str | Path, *, g: float = STANDARD_GRAVITY) -> Recording:
@@ -310,21 +295,23 @@ def read_microstrain(path: str | Path, *, g: float = STANDARD_GRAVITY) -> Record
     """
     path = Path(path)
     raw = read_bytes(path)
-    if b"\x00" in raw[:HEAD_BYTES]:
-        check_kind(path, raw, MICROSTRAIN)
-    data = as_utf8(raw)
+    if b"\x00" in raw[: formats.HEAD_BYTES]:
+        formats.check_kind(path, raw, MICROSTRAIN)
+    data = formats.as_utf8(raw)
     preamble, first = _find_rows(path, data)
-    head, _ = first_lines(data, first, 1)
-    separator = separator_of(head[0])
-    fields = split(head[0], separator)
-    names = split(preamble[-1], separator) if preamble else []
+    head, _ = text.first_lines(data, first, 1)
+    separator = formats.separator_of(head[0])
+    fields = text.split(head[0], separator)
+    names = text.split(preamble[-1], separator) if preamble else []
     named = _named_columns(path, names, len(preamble))
     places = named or {name: place for name, place in _POSITIONS.items() if place < len(fields)}
     labels = [names[place] if place < len(names) else f"column {place + 1}" for place in range(len(fields))]
     first_line = len(preamble) + 1
-    table = parse_rows(Rows(path, data, first, trimmed_end(data), first_line, separator, labels), texts={0})
+    table = text.parse_rows(
+        text.Rows(path, data, first, text.trimmed_end(data), first_line, separator, labels), texts={0}
+    )
     lines = np.arange(len(table)) + first_line
-    times_s = seconds(path, table["0"], lines)
+    times_s = text.seconds(path, table["0"], lines)
     values = {name: table[str(place)].to_numpy() for name, place in places.items()}
     return Recording(_imu_channels(path, times_s - times_s[0], values, lines, g), path, MICROSTRAIN)
 
@@ -351,12 +338,12 @@ def write_microstrain(path: str | Path, recording: Recording, *, g: float = STAN
 
 def _find_rows(path: Path, data: bytes) -> tuple[list[str], int]:
     """The lines before the data and the offset of the first row, by content."""
-    lines, _ = first_lines(data, 0, _PREAMBLE_LIMIT)
+    lines, _ = text.first_lines(data, 0, _PREAMBLE_LIMIT)
     for separator in (",", ";", "\t"):
-        start = numeric_from(lines, separator, _LEAST_COLUMNS)
+        start = formats.numeric_from(lines, separator, _LEAST_COLUMNS)
         if start is not None:
-            return first_lines(data, 0, start) if start else ([], 0)
-    check_kind(path, data, MICROSTRAIN)
+            return text.first_lines(data, 0, start) if start else ([], 0)
+    formats.check_kind(path, data, MICROSTRAIN)
     raise FileProblem(
         path,
         f"no row has a time and {_LEAST_COLUMNS - 1} number columns (specific force and angular rate)",
@@ -394,13 +381,13 @@ def _imu_channels(
     moving = _any_value([values[name] for name in ACCELERATION])
     if not moving.any():
         raise FileProblem(path, "every row has zero acceleration", remedy="check that the accelerometer was recorded")
-    clock = clock_of(path, "imu", times_s[moving], lines[moving])
+    clock = text.clock_of(path, "imu", times_s[moving], lines[moving])
     channels = {name: Channel(name, values[name][moving] * g, clock, "m/s2", "imu") for name in ACCELERATION}
     channels |= {name: Channel(name, values[name][moving], clock, "rad/s", "imu") for name in ANGULAR_RATE}
     if all(name in values for name in GRAVITY):
         estimated = _any_value([values[name] for name in GRAVITY])
         if estimated.any():
-            slow = clock_of(path, "imu gravity", times_s[estimated], lines[estimated])
+            slow = text.clock_of(path, "imu gravity", times_s[estimated], lines[estimated])
             channels |= {name: Channel(name, values[name][estimated], slow, "m/s2", "imu") for name in GRAVITY}
     return channels
 

@@ -18,21 +18,9 @@ from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, FileProblem, PalpateError, UnknownName
 from palpate.files import read_bytes, replacing
+from palpate.recording import text
 from palpate.recording.formats import as_utf8, check_kind, is_number, refusing_damage, separator_of
 from palpate.recording.recording import Array, Channel, Clock, Recording
-from palpate.recording.text import (
-    Rows,
-    clock_of,
-    distinct,
-    first_lines,
-    parse_rows,
-    seconds,
-    split,
-    split_header,
-    time_name,
-    to_si,
-    trimmed_end,
-)
 
 CSV, PARQUET = "csv", "parquet"
 _SAMPLE_LINES = 200
@@ -111,8 +99,8 @@ def _parse(
         raise FileProblem(path, "there are no rows", remedy="export it again")
     separator = separator_of(sample[0])
     if header is None:
-        names, sample, first_line = split(sample[0].lstrip(_MARKS), separator), sample[1:], skipped + 2
-        _, offset = first_lines(data, offset, 1)
+        names, sample, first_line = text.split(sample[0].lstrip(_MARKS), separator), sample[1:], skipped + 2
+        _, offset = text.first_lines(data, offset, 1)
         if all(is_number(name) for name in names if name):
             raise FileProblem(
                 path,
@@ -122,13 +110,13 @@ def _parse(
             )
     else:
         names, first_line = [*header], skipped + 1
-    cells = [split(line, separator) for line in sample if line.strip()]
+    cells = [text.split(line, separator) for line in sample if line.strip()]
     width = len(cells[0]) if cells else len(names)
-    names = distinct([*names, *[""] * (width - len(names))][:width])
+    names = text.distinct([*names, *[""] * (width - len(names))][:width])
     filled = [[row[place] for row in cells if place < len(row) and row[place]] for place in range(width)]
     texts = {place for place, column in enumerate(filled) if column and not is_number(column[0])}
-    rows = Rows(path, data, offset, trimmed_end(data), first_line, separator, names)
-    return names, parse_rows(rows, texts | _times(names, time)), first_line
+    rows = text.Rows(path, data, offset, text.trimmed_end(data), first_line, separator, names)
+    return names, text.parse_rows(rows, texts | _times(names, time)), first_line
 
 
 def _skip_comments(data: bytes) -> tuple[int, int, list[str]]:
@@ -136,31 +124,33 @@ def _skip_comments(data: bytes) -> tuple[int, int, list[str]]:
 
     A comment right before the numbers is the header itself, as numpy.savetxt writes it.
     """
-    lines, _ = first_lines(data, 0, _SAMPLE_LINES)
+    lines, _ = text.first_lines(data, 0, _SAMPLE_LINES)
     skip = 0
     while skip < len(lines) and (not lines[skip].strip() or lines[skip].startswith(_COMMENT)):
         skip += 1
     if (
         0 < skip < len(lines)
         and lines[skip - 1].startswith(_COMMENT)
-        and is_number(split(lines[skip], separator_of(lines[skip]))[0])
+        and is_number(text.split(lines[skip], separator_of(lines[skip]))[0])
     ):
         skip -= 1
-    _, offset = first_lines(data, 0, skip) if skip else ([], 0)
+    _, offset = text.first_lines(data, 0, skip) if skip else ([], 0)
     return skip, offset, lines[skip:]
 
 
 def _times(headers: Sequence[str], time: ColumnLike) -> set[int]:
     """The place of the column of times, which is read as text: its numbers may need 64 bits, or be dates."""
     wanted = spec_of(time).column
-    bare = [split_header(header)[0] for header in headers]
-    named = [wanted in pair if wanted else time_name(pair[1]) is not None for pair in zip(headers, bare, strict=True)]
+    bare = [text.split_header(header)[0] for header in headers]
+    named = [
+        wanted in pair if wanted else text.time_name(pair[1]) is not None for pair in zip(headers, bare, strict=True)
+    ]
     return {named.index(True)} if True in named else set()
 
 
 def _stored(headers: Sequence[str], frame: pl.DataFrame, first_line: int) -> list[Stored]:
     """The columns of a table; names that differ only in their unit keep it."""
-    lines, parts = np.arange(len(frame)) + first_line, [split_header(header) for header in headers]
+    lines, parts = np.arange(len(frame)) + first_line, [text.split_header(header) for header in headers]
     bare = Counter(name for name, _ in parts)
     return [
         Stored(name if bare[name] == 1 else header, column, unit, lines=lines)
@@ -224,7 +214,7 @@ class Stored:
     @property
     def time_unit(self) -> str | None:
         """The unit that the name of an array of times states, "" for none; None for other arrays."""
-        return time_name(self.name.removeprefix(f"{self.group}/")) if self.values.shape else None
+        return text.time_name(self.name.removeprefix(f"{self.group}/")) if self.values.shape else None
 
     def seconds(self, path: Path, unit: str) -> Array:
         """Times (n,) in s: of dates, or of numbers in `unit`, else in what the file states ("seconds since ...")."""
@@ -239,7 +229,7 @@ class Stored:
         stated = "" if match is None else f"{'u' if match[1] == 'micro' else match[1][:1]}s"
         column = self.values if isinstance(self.values, pl.Series) else pl.Series(np.ravel(self.values))
         lines = np.arange(1, len(column) + 1) if self.lines is None else self.lines
-        return seconds(path, column, lines, unit=unit or stated or self.time_unit or "")
+        return text.seconds(path, column, lines, unit=unit or stated or self.time_unit or "")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -317,7 +307,7 @@ def _signals(
         if times is not None and rate is None:
             if id(times) not in made:
                 times_s = times.seconds(path, time.unit)
-                made[id(times)] = clock_of(path, times.group or path.stem, times_s, times.lines)
+                made[id(times)] = text.clock_of(path, times.group or path.stem, times_s, times.lines)
             return made[id(times)], times.group
         rate_hz, group = (one.rate_hz, one.group) if rate is None else (rate, "")
         if rate_hz is None or not rate_hz > 0:
@@ -330,8 +320,8 @@ def _signals(
     signals: list[_Signal] = []
     for one in arrays.values():
         times = times_of(one)
-        text = isinstance(one.values, pl.Series) and not one.values.dtype.is_numeric()
-        if one is times or (text and wanted is None):
+        words = isinstance(one.values, pl.Series) and not one.values.dtype.is_numeric()
+        if one is times or (words and wanted is None):
             continue
         clock, group = clock_and_group(one, times)
         columns = None if clock is None else _columns(path, one, clock, wanted)
@@ -381,7 +371,7 @@ def _columns(
 def _all_of(path: Path, signal: _Signal, brief: bool) -> list[Channel]:
     """The channels of an array, by its short name or its whole one."""
     stored, name, parts = signal.stored, signal.short if brief else signal.stored.name, signal.parts()
-    is_vector = stored.vector or to_si(_split(name, stored.unit)[1])[1] == "m"
+    is_vector = stored.vector or text.to_si(_split(name, stored.unit)[1])[1] == "m"
     if "" in signal.columns or (len(parts) == 3 and not stored.units and is_vector):
         named = [(name, parts)]
     else:
@@ -391,14 +381,14 @@ def _all_of(path: Path, signal: _Signal, brief: bool) -> list[Channel]:
 
 def _split(name: str, unit: str) -> tuple[str, str]:
     """Name and unit; a unit that palpate does not know stays part of the name, as in the header of a table."""
-    return split_header(f"{name} [{unit}]") if unit else (name, "")
+    return text.split_header(f"{name} [{unit}]") if unit else (name, "")
 
 
 def _named(path: Path, wanted: str, known: Collection[str]) -> str:
     """The one of the known names that is meant: units may stand behind it, and groups be left out where that is
     clear.
     """
-    exact = [name for name in (wanted, split_header(wanted)[0]) if name in known]
+    exact = [name for name in (wanted, text.split_header(wanted)[0]) if name in known]
     matches = exact[:1] or [name for name in known if name.endswith(f"/{wanted}")]
     if not matches:
         raise UnknownName("column", wanted, known, where=str(path))
@@ -425,7 +415,7 @@ def _channel(path: Path, name: str, spec: ColumnSpec, parts: Sequence[_Part]) ->
         bare = signal.stored.name.removeprefix(f"{signal.stored.group}/")
         unit = spec.unit or _split(f"{bare}.{label}" if label else bare, stated)[1]
         try:
-            scales.append(to_si(unit or "1"))
+            scales.append(text.to_si(unit or "1"))
         except PalpateError as error:
             raise FileProblem(path, f"channel {name!r}: {error}") from error
     if len({unit for _, unit in scales}) != 1 or len(parts) not in (1, 3):

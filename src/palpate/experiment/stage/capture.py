@@ -25,6 +25,7 @@ from palpate.experiment.stage.recordings import (
     time_of_sample,
 )
 from palpate.findings import Finding, Severity
+from palpate.motion import frames
 from palpate.motion.clock import ClockMap, Even, clock_map, evenly_sampled, without_lost
 from palpate.motion.cloud import (
     BodyFit,
@@ -48,27 +49,6 @@ from palpate.motion.derivatives import (
 )
 from palpate.motion.extrinsics import Placement, check_placement, hinge_inclination, imu_on_poses
 from palpate.motion.faults import Checked, check_markers, cloud_before, weak_orientation
-from palpate.motion.frames import (
-    AxleRoles,
-    HingeAxis,
-    HingeMotion,
-    HingeRoles,
-    JointFrame,
-    Roles,
-    RollingMotion,
-    SensorRoles,
-    check_hinge,
-    check_wheel,
-    frames_of,
-    hinge_from_frame,
-    hinge_from_motion,
-    hinge_motion,
-    inclination,
-    joint_of_hinge,
-    pose_std,
-    rolling,
-    slide_from_motion,
-)
 from palpate.motion.fusion import fuse
 from palpate.motion.imu import PARALLEL, imu_motion
 from palpate.motion.offset import Offset, estimate_offset, marker_clock
@@ -136,14 +116,14 @@ def read_body(experiment: Experiment[MotionPart]) -> Body:
     placed = cloud_before(whole, body.checked.faults)
     # on the average of the recording: a hinge that points up does so throughout
     up = body.poses.rotation[body.poses.seen].mean(axis=0).T @ UP
-    up, frames = up / max(float(np.linalg.norm(up)), 1e-300), dict[str, FloatArray]()
+    up, placed_frames = up / max(float(np.linalg.norm(up)), 1e-300), dict[str, FloatArray]()
     for name, role in roles_of(experiment).items():
         with experiment.at(f"markers.{name}"):
-            frames |= frames_of({name: role}, placed, up=up)
+            placed_frames |= frames.frames_of({name: role}, placed, up=up)
     for i, name in enumerate(part.feet):
         with experiment.at(f"markers.feet.{i}"):
             placed.select([name])
-    return replace(body, rows=rows, frames=frames, feet=placed.select(part.feet).points)
+    return replace(body, rows=rows, frames=placed_frames, feet=placed.select(part.feet).points)
 
 
 def align_body(
@@ -209,21 +189,21 @@ def _cloud(experiment: Experiment[MotionPart], markers: Markers) -> tuple[Cloud,
         return mean_cloud(markers), kind
 
 
-def roles_of(experiment: Experiment[MotionPart]) -> dict[str, Roles]:
+def roles_of(experiment: Experiment[MotionPart]) -> dict[str, frames.Roles]:
     """The frames that the markers show: sensor, sensor_2, hinge, axle."""
     part = experiment.config.markers
-    roles: dict[str, Roles] = {}
+    roles: dict[str, frames.Roles] = {}
     for name, sensor in (("sensor", part.sensor), ("sensor_2", part.sensor_2)):
         if sensor is not None:
             a, b, c = sensor.markers
             offset = pose_of(experiment, f"markers.{name}.offset", sensor.offset, "the markers' frame")
-            roles[name] = SensorRoles((a, b, c), offset)
+            roles[name] = frames.SensorRoles((a, b, c), offset)
     hinge = part.hinge
     if hinge is not None and hinge.axis and hinge.towards is not None and hinge.points is not None:
-        roles["hinge"] = HingeRoles(tuple(hinge.axis), hinge.towards, hinge.points)
+        roles["hinge"] = frames.HingeRoles(tuple(hinge.axis), hinge.towards, hinge.points)
     if part.axle is not None:
         first, second = part.axle.axle
-        roles["axle"] = AxleRoles((first, second), tuple((a, b) for a, b in part.axle.across))
+        roles["axle"] = frames.AxleRoles((first, second), tuple((a, b) for a, b in part.axle.across))
     return roles
 
 
@@ -246,13 +226,13 @@ class CapturedMotion:
     motion: Motion | None = None
     derivatives: PoseMotion | None = None
     """None also where markers and IMU were fused."""
-    hinge: HingeAxis | None = None
-    hinge_motion: HingeMotion | None = None
+    hinge: frames.HingeAxis | None = None
+    hinge_motion: frames.HingeMotion | None = None
     angle: CoordinateMotion | None = None
     """The hinge's angle with speed and acceleration."""
     inclination_rad: tuple[float, float] | None = None
     """Angle between hinge and vertical, and its standard deviation: infinite where the vertical was not measured."""
-    rolling: RollingMotion | None = None
+    rolling: frames.RollingMotion | None = None
 
 
 def attempt(findings: list[Finding], cause: str, what: Callable[[], T]) -> T | None:
@@ -303,8 +283,8 @@ def build_motion(experiment: Experiment[MotionPart], tell: Tell = lambda _: None
         more |= {"derivatives": derivatives, "motion": None if derivatives is None else derivatives.motion}
     hinge = None if markers.hinge is None else attempt(findings, "hinge", lambda: hinge_of(markers, body))
     if hinge is not None:
-        x = hinge_motion(body.poses, hinge)
-        findings += check_hinge(x)
+        x = frames.hinge_motion(body.poses, hinge)
+        findings += frames.check_hinge(x)
         window = 0.31 if part.method == "published" and part.window is None else part.window
         angle = attempt(
             findings,
@@ -312,18 +292,18 @@ def build_motion(experiment: Experiment[MotionPart], tell: Tell = lambda _: None
             lambda: coordinate_motion(x.times_s, x.angle_rad, window_s=window, order=part.order),
         )
         more |= {"hinge": hinge, "hinge_motion": x, "angle": angle}
-        more["inclination_rad"] = _inclination(hinge, captured.placement, up, body)
+        more["inclination_rad"] = _inclination(hinge, captured)
     if markers.axle is not None:
-        more["rolling"] = rolls = rolling(body.poses_of("axle"), floor_m=markers.axle.floor, up=up)
-        findings += [] if markers.axle.radius is None else check_wheel(rolls, markers.axle.radius)
+        more["rolling"] = rolls = frames.rolling(body.poses_of("axle"), floor_m=markers.axle.floor, up=up)
+        findings += [] if markers.axle.radius is None else frames.check_wheel(rolls, markers.axle.radius)
     return replace(captured, findings=tuple(findings), **more)
 
 
-def joint_of(markers: MarkersPart, body: Body, kind: str, axis: tuple[float, float, float]) -> JointFrame:
+def joint_of(markers: MarkersPart, body: Body, kind: str, axis: tuple[float, float, float]) -> frames.JointFrame:
     """The frame of a joint of one freedom: by the markers on a hinge, or from the motion itself."""
     if kind == "turn":
-        return joint_of_hinge(hinge_of(markers, body))
-    return slide_from_motion(body.poses, near=body.cloud.points.mean(axis=0), axis=axis)
+        return frames.joint_of_hinge(hinge_of(markers, body))
+    return frames.slide_from_motion(body.poses, near=body.cloud.points.mean(axis=0), axis=axis)
 
 
 def _devices(
@@ -436,7 +416,7 @@ def _placement(
     if placement is None:
         return None
     if "sensor" in body.frames:  # a frame of three markers is known in the cloud to a part of their noise
-        turn, move = pose_std(body.cloud.points[:3], CLOUD_SHARE * body.checked.scale.noise_m)
+        turn, move = frames.pose_std(body.cloud.points[:3], CLOUD_SHARE * body.checked.scale.noise_m)
         placement = replace(placement, covariance=placement.covariance + np.diag(np.repeat([turn**2, move**2], 3)))
     if placement.explained < TOGETHER:
         share = f"{100 * placement.explained:.1f} %"
@@ -472,23 +452,24 @@ def _fused(experiment: Experiment[MotionPart], poses: Poses, up: FloatArray, imu
     return fuse(poses, times, x[:, :3], x[:, 3:], T, gravity=gravity, at_s=poses.times_s).motion
 
 
-def _inclination(hinge: HingeAxis, placement: Placement | None, up: FloatArray, body: Body) -> tuple[float, float]:
+def _inclination(hinge: frames.HingeAxis, captured: CapturedMotion) -> tuple[float, float]:
+    placement, body = captured.placement, captured.body
     if placement is None or placement.tilt is None:
-        return inclination(hinge.T_world_hinge, up), float("inf")
+        return frames.inclination(hinge.T_world_hinge, captured.up), float("inf")
     # a hinge of markers is as uncertain as the body's pose
     std = hinge.direction_std_rad
-    std = std if np.isfinite(std) else pose_std(body.cloud.points, body.fit.mean_error_m)[0]
+    std = std if np.isfinite(std) else frames.pose_std(body.cloud.points, body.fit.mean_error_m)[0]
     return hinge_inclination(hinge.T_world_hinge[:3, 2], std, placement.tilt)
 
 
-def hinge_of(markers: MarkersPart, body: Body) -> HingeAxis:
+def hinge_of(markers: MarkersPart, body: Body) -> frames.HingeAxis:
     """The hinge by its markers, or from the motion where none are named."""
     part = markers.hinge
     assert part is not None
     if "hinge" in body.frames:
-        return hinge_from_frame(body.poses, body.frames["hinge"])
+        return frames.hinge_from_frame(body.poses, body.frames["hinge"])
     points = None if part.points is None else np.array([0.0, 0.0, 1.0 if part.points == "up" else -1.0])
     towards = None if part.towards is None else body.cloud.places([part.towards])[0]
     middle = body.cloud.points.mean(axis=0)
-    slow = pose_std(body.cloud.points, body.fit.mean_error_m, at=middle)
-    return hinge_from_motion(body.poses, near=middle, towards=towards, points=points, slow=slow)
+    slow = frames.pose_std(body.cloud.points, body.fit.mean_error_m, at=middle)
+    return frames.hinge_from_motion(body.poses, near=middle, towards=towards, points=points, slow=slow)
