@@ -19,9 +19,20 @@ from palpate.model import Model, load_object
 from palpate.physics.functions import Functions, Scalar
 from palpate.physics.inertia import phi_from_mass_properties
 from palpate.physics.motion import Kinematics
-from palpate.rendering.felt import FORCE, INERTIA, STIFFNESS, VISCOSITY, felt
 from palpate.rendering.hand import grip_of
-from palpate.rendering.passivity import accurate_step, audit, couplings, longest_step, passivity_of, random_states
+from palpate.rendering.passivity import (
+    FORCE,
+    INERTIA,
+    STIFFNESS,
+    VISCOSITY,
+    accurate_step,
+    audit,
+    couplings,
+    felt,
+    longest_step,
+    passivity_of,
+    random_states,
+)
 from palpate.runtime.stepper import feet_height
 from palpate.twin.door import paper_door
 from tests.command import palpate

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from palpate.rendering.felt import DELAY, Felt
 from palpate.rendering.loop import DELAYS_S, DT_S, PASS_PERCENT, STIFFNESSES, Trial
-from palpate.rendering.passivity import Coupling, Passivity
+from palpate.rendering.passivity import DELAY, Coupling, Felt, Passivity
 from palpate.rendering.stability import apparent, true_apparent
 from palpate.report import plots
 from palpate.report.page import Figure, Json, Remarks, Table, Words, section, table, write_page

@@ -267,9 +267,8 @@ class Run:
         """A table with units in its header."""
         import io
 
-        heads = ["time [s]"]
-        heads += [f"{n} [{u}]" for n, u in zip(WRENCH_NAMES, WRENCH_UNITS, strict=True)]
-        heads += [f"{n} [{u}]" for n, u in zip(self.names, self.units, strict=True)]
+        names, units = ("time", *WRENCH_NAMES, *self.names), ("s", *WRENCH_UNITS, *self.units)
+        heads = [f"{n} [{u}]" for n, u in zip(names, units, strict=True)]
         text = io.StringIO()
         table = np.column_stack([self.times_s, self.wrench, self.motion, self.status])
         formats = ["%.9g"] * (table.shape[1] - 1) + ["%d"]
