@@ -376,7 +376,12 @@ def marker_clock(poses: Poses, times_s: FloatArray, angular_rate: FloatArray, *,
     gyroscope = window_mean(times_s, angular_rate, half_s)
     omega = _without_jumps(omega, angular_rate)
     offset = _compare(at, omega, times_s, gyroscope, what)
-    cleaned = _without_outliers(offset, at, omega, times_s, gyroscope)
+    # without what is far from what the gyroscope says at this offset
+    there = offset.clock.from_reference(at)
+    x = np.column_stack([interpolated(there, times_s, gyroscope), np.ones(len(at))])
+    x[(there < times_s[0]) | (there > times_s[-1])] = np.nan
+    use = np.isfinite(omega).all(axis=1) & np.isfinite(x).all(axis=1)
+    cleaned = without_outlying(omega, omega - x @ least_squares(x[use], omega[use]))
     same = np.isfinite(cleaned).sum() == np.isfinite(omega).sum()
     return offset if same else _compare(at, cleaned, times_s, gyroscope, what)
 
@@ -466,17 +471,6 @@ def _without_jumps(omega: FloatArray, angular_rate: FloatArray) -> FloatArray:
     if jumps.sum() > _MOST_JUMPS * seen.sum():  # then it is the gyroscope's scale that is wrong, and scale is free
         return omega
     return np.where(jumps[:, None], np.nan, omega)
-
-
-def _without_outliers(
-    offset: Offset, at: FloatArray, omega: FloatArray, times_s: FloatArray, gyroscope: FloatArray
-) -> FloatArray:
-    """NaN where the markers' angular velocity is far from what the gyroscope says at this offset."""
-    there = offset.clock.from_reference(at)
-    x = np.column_stack([interpolated(there, times_s, gyroscope), np.ones(len(at))])
-    x[(there < times_s[0]) | (there > times_s[-1])] = np.nan
-    use = np.isfinite(omega).all(axis=1) & np.isfinite(x).all(axis=1)
-    return without_outlying(omega, omega - x @ least_squares(x[use], omega[use]))
 
 
 def without_outlying(x: FloatArray, off: FloatArray) -> FloatArray:
