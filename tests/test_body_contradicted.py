@@ -15,7 +15,7 @@ from palpate.physics.motion import exp_rotation
 from palpate.twin.instruments import T_MARKER
 from tests.door_files import copy_of
 
-SITS_OTHERWISE = "the sensor sits otherwise than stated"
+SITS_OTHERWISE = "the sensor is not mounted as stated"
 
 
 def doubts(result: Result) -> list[str]:

@@ -85,7 +85,8 @@ def carry_over(case: Case) -> Iterator[Finding]:
             yield Finding("carry-over", f"{evidence}; the fit does not carry over", row, severity=Severity.FATAL)
             continue
         evidence += f", and no parameters would leave less than {least:.3g} there"
-        remedy = "look at the test segments: a shove, a hand on the object, or markers that were hidden"
+        remedy = "look at the test segments: a shove, a hand on the object"
+        remedy += ", or markers that were hidden" if case.config.motion_from == "markers" else ""
         yield Finding("test", evidence, row, remedy)
 
 

@@ -111,7 +111,10 @@ def _friction_speed(case: Case, lack: Lack) -> tuple[str, str]:
     unit = along("rad/s", case.model.mechanism.coordinates[c])
     speed = f"{lack.effect.shape:.2g} {unit}"
     if any(e.dry and e.shapes and e.acts_on == c for e in case.model.elements):
-        return "is friction that falls with speed otherwise", f"fix v_s of the stribeck element, at first to {speed}"
+        return (
+            "is friction that falls with speed in another way",
+            f"fix v_s of the stribeck element, at first to {speed}",
+        )
     text = f"type: stribeck, name: b_st, acts_on: {c}, v_s: {speed}, estimate: true"
     return "is friction that falls with speed", _element(text)
 

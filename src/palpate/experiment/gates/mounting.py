@@ -225,7 +225,7 @@ def lever(case: Case) -> Iterator[Finding]:
 
 
 def beside(case: Case) -> Iterator[Finding]:
-    """A sensor that sits otherwise than stated, and a clock or a table's effort that is late: of one row."""
+    """A sensor that is not mounted as stated, and a clock or a table's effort that is late: of one row."""
     names, value, std = _beside_balance(case.fit)
     late, late_std = float(value[-1]), float(std[-1])
     by, way = f"{1e3 * abs(late):.1f} ms (+- {1.96e3 * late_std:.1f})", "later" if late > 0 else "earlier"
@@ -253,7 +253,7 @@ def beside(case: Case) -> Iterator[Finding]:
         yield Finding(
             "lever arm",
             f"what moves the object goes with components of the wrench that do not ({', '.join(shares)}): the sensor "
-            "sits otherwise than stated, or an effect is missing that goes with them",
+            "is not mounted as stated, or an effect is missing that goes with them",
             "markers.sensor",
             "check the order of its markers, their offset, and the order and units of recordings.wrench.channels",
         )

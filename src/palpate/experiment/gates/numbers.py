@@ -219,13 +219,15 @@ def scale(case: Case) -> Iterator[Finding]:
     for name, value in case.config.known.items():
         e = case.solution[name]
         if e.ci95 is None or value == 0:
-            evidence = "it is known, but the data do not tell it: the effort's scale cannot be checked"
+            evidence = (
+                "it is stated under known, but the data do not show it: the scale of force or torque cannot be checked"
+            )
             yield Finding("scale", evidence, name)
             continue
         half = 1.96 * float(np.hypot(np.hypot(e.noise, e.pull), e.model))  # without what this very gate adds to it
         ratio, low, high = e.value / value, *sorted((e.value + by) / value for by in (-half, half))
         if high - low > 2 * SCALE_UNKNOWN:
-            evidence = f"it is known only to {50 * (high - low):.0f} %: the effort's scale cannot be checked"
+            evidence = f"it is known only to {50 * (high - low):.0f} %: the scale of force or torque cannot be checked"
             yield Finding("scale", evidence, name)
         elif abs(ratio - 1) > SCALE_OFF and not low <= 1 <= high:
             evidence = (
