@@ -113,7 +113,7 @@ def _friction_speed(case: Case, lack: Lack) -> tuple[str, str]:
     if any(e.dry and e.shapes and e.acts_on == c for e in case.model.elements):
         return (
             "is friction that falls with speed in another way",
-            f"fix v_s of the stribeck element, at first to {speed}",
+            f"set v_s of the stribeck element to {speed}",
         )
     text = f"type: stribeck, name: b_st, acts_on: {c}, v_s: {speed}, estimate: true"
     return "is friction that falls with speed", _element(text)

@@ -219,9 +219,7 @@ def scale(case: Case) -> Iterator[Finding]:
     for name, value in case.config.known.items():
         e = case.solution[name]
         if e.ci95 is None or value == 0:
-            evidence = (
-                "it is stated under known, but the data do not show it: the scale of force or torque cannot be checked"
-            )
+            evidence = "the data do not show it: the scale of force or torque cannot be checked"
             yield Finding("scale", evidence, name)
             continue
         half = 1.96 * float(np.hypot(np.hypot(e.noise, e.pull), e.model))  # without what this very gate adds to it
