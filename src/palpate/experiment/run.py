@@ -65,7 +65,7 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> 
     solution, refused = refuse(fit, rate_known=signals is None or signals.rate_known)
     fit = replace(fit, solution=solution)
     uncertain = {} if config.uncertain is None else dict(config.uncertain.stated())
-    for name, by in contradicted(fit, config.known).items():
+    for name, by in (*prepared.contradicted.items(), *contradicted(fit, config.known).items()):
         uncertain[name] = max(uncertain.get(name, 0.0), by)
     if uncertain:
         tell("propagating systematic errors")

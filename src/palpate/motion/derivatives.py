@@ -399,15 +399,16 @@ def _still_level(
     edges = rate / 2 * 2.0 ** -np.arange(int(np.log2(size)) - 2, -1, -1)
     middle = np.sqrt(edges[:-1] * edges[1:])
     mean = np.array([level[(here >= a) & (here <= b)].mean() for a, b in pairwise(edges)])
-    if not (mean > 0).all():  # an encoder at rest, or a simulation: motion shows its noise, or at least its rounding
+    # an encoder at rest, or a simulation: motion shows its noise, or at least its rounding
+    steps = np.abs(second[np.isfinite(second) & (second != 0.0)])
+    rounding = second.shape[1] * float(np.quantile(steps, 0.01)) ** 2 / (6 * rate) if len(steps) else 0.0
+    if not (mean > 0).all():
         try:
-            moving = _white_floor(second, rate, what)
+            mean = np.maximum(mean, _white_floor(second, rate, what))
         except DataProblem:
-            steps = np.abs(second[np.isfinite(second) & (second != 0.0)])
             if not len(steps):
                 raise
-            moving = second.shape[1] * float(np.quantile(steps, 0.01)) ** 2 / (6 * rate)
-        mean = np.maximum(mean, moving)
+    mean = np.maximum(mean, rounding)
     return np.exp(np.interp(np.log(f), np.log(middle), np.log(mean)))
 
 

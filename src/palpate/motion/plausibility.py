@@ -22,6 +22,9 @@ _TURNING_RATE_HZ = 25.0
 """Enough for a hand's turning; faster signals are averaged down to it."""
 _SLOWEST_HZ = 10.0
 _CALM_S, _CALM_SHARE, _CALM_WINDOWS = 0.5, 0.1, 8
+_AT_REST, _FEWEST_AT_REST, _CALM_MARGIN, _SAME_GRAVITY = 0.1, 2, 0.005, 0.005
+"""m/s2 within half a second, and how many such a rest needs; by how much its level may be off to count, and gravity may
+differ from place to place."""
 _GRAVITY_WARNING, _GRAVITY_FATAL = 0.02, 0.10
 _STRETCH_S, _WINDOW_S = 5.0, 1.0
 _MOST_STRETCHES = 40
@@ -84,36 +87,50 @@ _CURVED = np.r_[0:12, 25:31]
 
 
 def check_imu(times_s: FloatArray, acceleration: FloatArray, angular_rate: FloatArray) -> tuple[Finding, ...]:
+    """What `judge_imu` finds."""
+    return judge_imu(times_s, acceleration, angular_rate)[0]
+
+
+def judge_imu(
+    times_s: FloatArray, acceleration: FloatArray, angular_rate: FloatArray
+) -> tuple[tuple[Finding, ...], dict[str, float]]:
     """Check units, signs and axes of an IMU against gravity, with nothing but its own signals.
 
     times_s (n,), even, s; acceleration: specific force (n, 3), m/s2; angular_rate (n, 3), rad/s; both in the IMU's own
-    axes, NaN where nothing was seen. What the motion cannot tell is not reported.
+    axes, NaN where nothing was seen. What the motion cannot tell is not reported. Also by what share the scales of both
+    are surely off: "accelerometer_scale", "gyroscope_scale".
     """
     rate_hz = (len(times_s) - 1) / float(times_s[-1] - times_s[0]) if len(times_s) > 1 else 0.0
     if rate_hz < _SLOWEST_HZ:
-        return ()
+        return (), {}
     thin = max(1, round(rate_hz / _TURNING_RATE_HZ))
     a, omega, rate_hz = *(_cut(x, thin).mean(axis=1) for x in (acceleration, angular_rate)), rate_hz / thin
     calm = _calm_level(a, rate_hz)
     if calm is None:
-        return ()
+        return (), {}
     level, findings = calm[0], _check_gravity(*calm)
     if level < 0.03 * STANDARD_GRAVITY:
-        return tuple(findings)
+        return tuple(findings), {}
     turning = _turning(times_s[::thin], a / level, omega, rate_hz)
 
     def path_scale(matrix: FloatArray) -> GyroScale | None:
         """What the path says of the scale of all rates, read by a matrix; gravity has its size."""
         return gyro_scale(acceleration * (STANDARD_GRAVITY / level), angular_rate @ matrix.T, rate_hz * thin)
 
+    off = {"accelerometer_scale": abs(level / STANDARD_GRAVITY - 1)} if calm[1] < _CALM_MARGIN else {}
     gyroscope = _check_gyroscope(turning, path_scale) if len(turning.a) >= _FEWEST_AGAINST else []
-    return (*findings, *(gyroscope or _check_gyro_scale(path_scale(np.eye(3)))))
+    scale = None if gyroscope else path_scale(np.eye(3))
+    if scale is not None and scale.explains > _EXPLAINS and abs(scale.error) > _SCALE_WARNING[1] * scale.std:
+        off["gyroscope_scale"] = abs(scale.error)
+    surely = {key: by for key, by in off.items() if by > _SAME_GRAVITY}
+    return (*findings, *gyroscope, *_check_gyro_scale(scale)), surely
 
 
 def _calm_level(a: FloatArray, rate_hz: float) -> tuple[float, float] | None:
     """Size of the specific force in the calmest parts, m/s2, and by what fraction motion may have changed it there.
 
-    The median over the calmest tenth of all half seconds, eight at least; None where there are fewer than four.
+    The median over all half seconds at rest, or else over the calmest tenth, eight at least; None where there are fewer
+    than four.
     Shaking makes the mean of the norm too large and turning makes the norm of the mean too small, so the two
     bracket gravity; slow acceleration scatters both. Half their distance and twice the scatter are the margin, at least
     half of what the size varies by inside a window.
@@ -123,7 +140,10 @@ def _calm_level(a: FloatArray, rate_hz: float) -> tuple[float, float] | None:
     if len(windows) < 4:
         return None
     unrest = windows.var(axis=1).sum(axis=1)
-    calm = windows[np.argsort(unrest)[: max(_CALM_WINDOWS, round(_CALM_SHARE * len(windows)))]]
+    count = int((unrest < _AT_REST**2).sum())
+    if count < _FEWEST_AT_REST:
+        count = max(_CALM_WINDOWS, round(_CALM_SHARE * len(windows)))
+    calm = windows[np.argsort(unrest)[:count]]
     sizes = np.linalg.norm(calm, axis=2)
     high, low = sizes.mean(axis=1), np.linalg.norm(calm.mean(axis=1), axis=1)
     middle = (high + low) / 2

@@ -178,11 +178,6 @@ class SignalsPart(FilePart):
         "[fx, fy, fz]",
     )
     sign: Literal["on-object", "on-hand"] = key("on whom the stored force or torque acts", default="on-object")
-    turning: Flag = key(
-        "with point, true: the force's axes turn with the object, as a gripper's do; they are those of point where the "
-        "table begins",
-        default=False,
-    )
     delay: q.Seconds = key("how late the stored force or torque is (a filter, an amplifier), s", "5 ms", default=0.0)
 
     @pydantic.model_validator(mode="after")

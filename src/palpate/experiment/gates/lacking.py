@@ -219,6 +219,14 @@ def _gain(case: Case, lack: Lack) -> tuple[str, str]:
     return f"is a channel that {times}", "check the cable, the gain and the calibration of that channel"
 
 
+def _linearity(case: Case, lack: Lack) -> tuple[str, str]:
+    row = next(i for i, row in enumerate(case.model.mechanism.rows) if row.name == lack.effect.place)
+    largest = float(np.abs(case.fit.rows()[:, row, -1]).max())
+    by = 100 * largest * np.abs(lack.coefficients).sum()
+    words = f"is a load cell that is not linear, by {by:.1g} % between small forces and the largest"
+    return words, "calibrate it over the range that is used"
+
+
 def _turned(_: Case, lack: Lack) -> tuple[str, str]:
     deg = np.degrees(np.linalg.norm(lack.coefficients))
     return (
@@ -269,6 +277,7 @@ WORDS: Mapping[str, Words] = {
     "compliance": _compliance,
     "drift": _drift,
     "gain": _gain,
+    "linearity": _linearity,
     "play": _play,
     "linkage": _linkage,
 }

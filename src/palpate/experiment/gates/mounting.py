@@ -20,11 +20,9 @@ from palpate.findings import Finding, Severity
 from palpate.identify import Compressed
 from palpate.identify.clock_profile import residuals
 from palpate.identify.diagnosis import axis_problems, scale_problems
-from palpate.model import Model
 from palpate.motion.extrinsics import check_placement, imu_on_load_cell
 from palpate.motion.imu import imu_motion, resample_motion
 from palpate.physics.arrays import FloatArray, least_squares
-from palpate.physics.functions import ARRAYS
 
 TOUCHED, TOUCH_S = 0.03, 0.2
 """Share of a component's range by which means over so many seconds may change while nobody touches the handle."""
@@ -42,7 +40,11 @@ OTHER_READING = 0.7
 MISTAKEN_SHARE, ORDER_SHARE, WELL_PERCENT = 0.5, 0.1, 1.0
 """... and a mistake in the file is named when less than this share of the squares is left without it. Other readings,
 and mistakes with several sensors, are not looked for where no more than so much is left, because that takes long."""
+MOST_LEFT = 0.3
+"""A reading that leaves more of the effort is none."""
+TURNED = "the force seems to be along axes that turn with the object, as a gripper's do: turn it into those of point"
 PIECE_S = 1.0
+MOVED = ("quasi_static", "train", "test")
 GIVEN, MOST_RESTS = 0.25, 500
 """Share of all work to and fro that an object may seem to give (a late signal does that); rests that are compared."""
 
@@ -109,44 +111,50 @@ def columns(case: Case) -> Iterator[Finding]:
     ours = left(inputs, case.fit.train, case.solution.p)
     if ours < WELL_PERCENT / 100:
         return
-    best = (OTHER_READING * ours, "")
-    orders = [part.force] if part.path is None else [list(names) for names in permutations(part.force)]
-    axes = (False, True) if part.path is not None and inputs.mechanism.position_units[0] == "rad" else (False,)
+    best = (min(OTHER_READING * ours, MOST_LEFT), "")
+    path = part.path is not None
+    orders = [list(names) for names in permutations(part.force)] if path else [part.force]
+    axes = (False, True) if path and inputs.mechanism.position_units[0] == "rad" else (False,)
     for force, sign, turning in product(orders, ("on-object", "on-hand"), axes):
-        readings = {"force": force, "sign": sign, "turning": turning}
-        changes = {k: v for k, v in readings.items() if v != getattr(part, k)}
-        if not changes or (part.path is None and not case.solution.impossible):
+        changes = {k: v for k, v in (("force", force), ("sign", sign)) if v != getattr(part, k)}
+        if not (changes or turning) or not (path or case.solution.impossible):
             continue
-        words = (f"{k}: {str(v).lower() if k == 'turning' else v}" for k, v in changes.items())
-        way = "write " + " and ".join(words).replace("'", "")
+        way = "write " + " and ".join(f"{k}: {v}" for k, v in changes.items()).replace("'", "")
         try:
-            even = read_table(case.experiment, part.model_copy(update=changes), case.model)[0]
+            even = read_table(case.experiment, part.model_copy(update=changes), case.model, turning=turning)[0]
             measured = np.zeros_like(inputs.measured)
             measured[0, :, row] = even.seen_x[:, 1]
             other = replace(inputs, measured=measured)
             train, there = case.fit.again(other)
         except PalpateError:
             continue
-        best = min(best, (left(other, train, there.p), way))
+        if not there.impossible:
+            best = min(best, (left(other, train, there.p), TURNED if turning else way))
     if best[1]:
-        evidence = f"another reading of the table leaves less of the effort unexplained ({100 * best[0]:.2g} %, not "
-        evidence += f"{100 * ours:.2g} %)"
+        evidence = (
+            f"another reading of the table leaves less of the effort unexplained ({100 * best[0]:.2g} %, not "
+            f"{100 * ours:.2g} %)"
+        )
         yield Finding("columns", evidence, "recordings.signals", best[1], Severity.FATAL)
 
 
 def energy(case: Case) -> Iterator[Finding]:
-    """Work that nothing explains: of an object that rests again where it rested before, and gave more than it took
-    (springs and weight are even then); of elements that store nothing, and give.
+    """An object that rests again where it rested before has not given more work than it took: springs and weight are
+    even then.
     """
-    fit, inputs = case.fit, case.fit.inputs
+    inputs, segments = case.fit.inputs, case.prepared.segments
     times, position = inputs.times_s, inputs.q[:, 0]
-    speed = np.asarray(fit.balance.kinematics.coordinates[str(inputs.mechanism.main)].speed)
-    power = np.nan_to_num(projected(fit.balance)[:, 0] * speed) / inputs.rate_hz
-    rests = np.flatnonzero(fit.moved.resting & np.isfinite(position))
+    speed = np.asarray(case.fit.balance.kinematics.coordinates[str(inputs.mechanism.main)].speed)
+    power = projected(case.fit.balance)[:, 0] * speed / inputs.rate_hz
+    unseen = ~inputs.inside([s for kind in MOVED for s in segments[kind]]) | ~np.isfinite(power)
+    power, before = np.where(unseen, 0.0, power), np.cumsum(unseen)
+    rests = np.flatnonzero(case.fit.moved.resting & np.isfinite(position) & ~unseen)
     rests = rests[:: max(1, len(rests) // MOST_RESTS)]
-    near = np.abs(position[rests, None] - position[rests]) < inputs.step
-    apart = np.where(near, times[rests] - times[rests, None], 0.0)
-    first, last = rests[list(np.unravel_index(apart.argmax(), apart.shape))] if len(rests) else (0, 0)
+    if not len(rests):
+        return
+    alike = (np.abs(position[rests, None] - position[rests]) < inputs.step) & (before[rests, None] == before[rests])
+    apart = np.where(alike, times[rests] - times[rests, None], 0.0)
+    first, last = rests[list(np.unravel_index(apart.argmax(), apart.shape))]
     work, turnover = float(power[first:last].sum()), float(np.abs(power[first:last]).sum())
     if work < -GIVEN * turnover and 2 * turnover > np.abs(power).sum():
         evidence = (
@@ -155,13 +163,6 @@ def energy(case: Case) -> Iterator[Finding]:
         )
         remedy = "check on whom the force acts (sign:), and the axes of force and motion"
         yield Finding("energy", evidence, remedy=remedy, severity=Severity.FATAL)
-    k, p = fit.balance.kinematics, case.solution.model.values
-    for e in (e for e in case.model.elements if not (e.stores or e.weighs or e.inertial or e.instrument)):
-        part = Model(e.name, inputs.mechanism, (e,), {n: p[n] for n in case.model.names_of(e)})
-        taken = np.nan_to_num(np.asarray(part.wrench(k, ARRAYS)[0] * speed) / inputs.rate_hz)
-        if taken.sum() < -GIVEN * np.abs(taken).sum():
-            evidence = f"it gives {-taken.sum():.2g} J in the recorded motion, although it stores none"
-            yield Finding("energy", evidence, e.name, "check signs and units", Severity.FATAL)
 
 
 def touched(case: Case) -> Iterator[Finding]:
@@ -327,10 +328,10 @@ def mistaken(case: Case) -> Iterator[Finding]:
     largest = max((e["percent_of_range"] or 0.0 for e in case.rms.get("train", {}).values()), default=0.0)
     if case.prepared.capture is None or (len(case.fit.inputs.sensors) > 1 and largest < WELL_PERCENT):
         return
-    ours, best = float(residuals(case.fit.train).sum()), (MISTAKEN_SHARE, None)
+    ours, best = _unexplained(case.fit.train), (MISTAKEN_SHARE, None)
     for cause, key, words, other in mistakes(case.experiment, case.prepared.capture, case.fit.inputs):
         try:
-            share = float(residuals(case.fit.again(other)[0]).sum()) / ours
+            share = _unexplained(case.fit.again(other)[0]) / ours
         except PalpateError:
             continue
         if share < best[0] * (ORDER_SHARE if cause == "order" else 1.0):  # a turned sensor resembles some order
@@ -338,6 +339,11 @@ def mistaken(case: Case) -> Iterator[Finding]:
             best = share, Finding(cause, words.format(better), key, severity=Severity.FATAL)
     if best[1] is not None:
         yield best[1]
+
+
+def _unexplained(train: Compressed) -> float:
+    """Share of the squares of the wrench that no parameters explain."""
+    return float(residuals(train).sum() / train.gram()[-1, -1])
 
 
 def ground(case: Case) -> Iterable[Finding]:

@@ -442,6 +442,8 @@ def _of_instruments(fit: Fit) -> Iterator[Effect]:
     waves = _waves(inputs.times_s)
     for j, row in enumerate(inputs.mechanism.rows):
         yield Effect("drift", row.name, 0.0, waves[:, None], only=j)
+        squares = wrench[None, j : j + 1] ** 2
+        yield Effect("linearity", row.name, 0.0, np.vstack([squares * np.sign(wrench[j]), squares]), only=j)
         if len(wrench) > 1:
             yield Effect("gain", row.name, 0.0, wrench[None, j : j + 1], only=j)
 

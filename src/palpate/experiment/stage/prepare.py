@@ -6,7 +6,7 @@ Three ways in, by what tells the motion: an IMU, markers, or a table of one coor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from math import sqrt
 from typing import Any
@@ -57,7 +57,7 @@ from palpate.motion.derivatives import design_lowpass
 from palpate.motion.frames import JointFrame, check_joint, sensor_frame
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, judge_imu_noise
 from palpate.motion.offset import Offset, estimate_offset
-from palpate.motion.plausibility import check_imu
+from palpate.motion.plausibility import judge_imu
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, segment_mask
 from palpate.physics.motion import Poses, log_rotation
 
@@ -99,6 +99,8 @@ class Prepared:
     """Results of the handles, where those were identified first."""
     noise: MotionNoise | None = None
     """Of a motion by an IMU."""
+    contradicted: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Key of `uncertain` -> by how much gravity surely contradicts the IMU."""
 
 
 def prepare(experiment: Experiment[Any], tell: Tell = lambda _: None, *, handles: Handles | None = None) -> Prepared:
@@ -482,7 +484,7 @@ def mistakes(
             sensors[i] = replace(sensors[i], T_body_sensor=frame)
             words = f"the markers are in the wrong order (the wrench is explained {{}}): write [{', '.join(order)}]"
             yield "order", f"markers.{name}.markers", words, replace(inputs, sensors=tuple(sensors))
-        if inputs.main is None:
+        if len(inputs.sensors) > 1:
             continue
         for order in list(permutations(range(3)))[1:]:
             wrench = inputs.sensors[i].wrench
@@ -571,12 +573,13 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
     segments = _imu_segments(experiment, balance, wrench.even)
     noise, noise_findings = _noise_of(config.noise_in_motion, inputs, mounted, balance, segments["train"])
     tell("checking the recordings")
+    doubts, contradicted = judge_imu(imu.even.times_s, imu.even.x[:, :3], imu.even.x[:, 3:])
     used = [*segments["train"], *segments["test"]]
     shift = float(clock.offset_s)  # to a few samples, whatever the drift
     findings = [
         *wrench.faults(used),
         *imu.faults([(a - shift, b - shift) for a, b in used]),
-        *check_imu(imu.even.times_s, imu.even.x[:, :3], imu.even.x[:, 3:]),
+        *doubts,
         *noise_findings,
     ]
     for place, lost in (("load cell", wrench.even.lost), ("IMU", imu.even.lost)):
@@ -585,7 +588,7 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
             evidence = f"{len(lost)} gaps, the longest {longest:.3f} s; segments avoid them"
             findings.append(Finding("gaps", evidence, place))
     instruments = {"wrench": wrench, "imu": replace(imu, clock=clock, offset=offset)}
-    return Prepared(inputs, segments, instruments, (*findings, *drifts), noise=noise)
+    return Prepared(inputs, segments, instruments, (*findings, *drifts), noise=noise, contradicted=contradicted)
 
 
 def imu_inputs(

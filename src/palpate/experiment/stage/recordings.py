@@ -109,8 +109,13 @@ def read_imu(experiment: Experiment[Any], part: ImuPart) -> Instrument:
     return Instrument(recording, names, even, _data_sheet(names, part.noise_acceleration, part.noise_rate))
 
 
-def read_table(experiment: Experiment[Any], part: SignalsPart, model: Model) -> tuple[Even, list[Finding]]:
-    """(samples, 2): coordinate (rad, m) and effort (N m, N) of a mechanism with one freedom, at `TABLE_HZ` at most."""
+def read_table(
+    experiment: Experiment[Any], part: SignalsPart, model: Model, *, turning: bool = False
+) -> tuple[Even, list[Finding]]:
+    """(samples, 2): coordinate (rad, m) and effort (N m, N) of a mechanism with one freedom, at `TABLE_HZ` at most.
+
+    turning: the force's axes are taken to turn with the object.
+    """
     recording, mechanism = load_part(experiment, "recordings.signals", part), model.mechanism
     sign, unit = -1.0 if part.sign == "on-hand" else 1.0, mechanism.position_units[0]
     findings: list[Finding] = []
@@ -136,7 +141,7 @@ def read_table(experiment: Experiment[Any], part: SignalsPart, model: Model) -> 
             for channels, key, u in zip(part.path, ("point", "force"), ("m", "N"), strict=True)
         )
         with experiment.at("recordings.signals.point"):
-            along = coordinate_of_path(path, sign * force, unit, turning=part.turning)
+            along = coordinate_of_path(path, sign * force, unit, turning=turning)
         x = np.column_stack([along.coordinate, along.effort])
         findings.append(Finding("path", along.words))
     findings += check_channels(recording, names)
