@@ -244,6 +244,12 @@ def play(run: Run) -> Run:
     return replace(run, seen=run.seen + size / 2 * side)
 
 
+def not_linear(run: Run) -> Run:
+    """A load cell that reads 4 to 8 % more at the largest torque than at small ones."""
+    more = run.rng.uniform(0.04, 0.08) / np.abs(run.torque).max()
+    return replace(run, torque=run.torque * (1 + more * np.abs(run.torque)))
+
+
 def warming(run: Run) -> Run:
     """Dry friction that falls by 25 to 40 % while the hinge warms up."""
     less = run.rng.uniform(0.25, 0.4) * (1 - np.exp(-np.maximum(run.t - STILL_S, 0) / 25))

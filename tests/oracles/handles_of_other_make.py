@@ -172,6 +172,17 @@ def one_gain(run: Run) -> Run:
     return replace(run, wrench=run.wrench * gain)
 
 
+def not_linear(run: Run) -> Run:
+    """All channels read 2 to 4 % more at the largest load than at small ones."""
+    more = run.rng.uniform(0.02, 0.04) / np.abs(run.wrench).max(axis=0)
+    return replace(run, wrench=run.wrench * (1 + more * np.abs(run.wrench)))
+
+
+def accelerometer_scale(run: Run) -> Run:
+    """The accelerometer reads 3 to 6 % too much."""
+    return replace(run, acceleration=run.acceleration * run.rng.uniform(1.03, 1.06))
+
+
 def dead(run: Run) -> Run:
     """One channel is dead from somewhere on."""
     i, since = run.rng.integers(6), run.rng.uniform(0, 30)

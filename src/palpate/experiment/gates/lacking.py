@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from palpate.experiment.stage.fit import natural_sizes
-from palpate.experiment.stage.lack import LEAST, LEVEL_RAD, PARTS, UNEXPLAINED, LackOfFit, leaning_part
+from palpate.experiment.stage.lack import LEAST, LEVEL_RAD, PARTS, PLACES, UNEXPLAINED, LackOfFit, leaning_part
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify.effects import Lack
+from palpate.physics.arrays import FloatArray
 from palpate.physics.units import along, shown
 
 MOVED = 0.1
@@ -28,10 +29,10 @@ def lacking(case: Case) -> Iterator[Finding]:
     row = int(np.argmax(lack.times))
     unit = case.model.mechanism.rows[row].unit
     beside = f"the fit leaves {lack.left[row]:.2g} {unit} where the instruments' noise leaves {lack.noise[row]:.2g}"
-    if not lack.significant:
+    best = next(iter(lack.significant), None)
+    if best is None or (best.share < LEAST and lack.times[row] > UNEXPLAINED):  # a twentieth of much is no cause of it
         yield from _without_a_name(case, lack, row, beside)
         return
-    best = lack.significant[0]
     words, remedy = WORDS[best.effect.cause](case, best)
     instruments, sizes = _instruments(case), natural_sizes(case.solution).tolist()
     moved: list[str] = []
@@ -65,7 +66,7 @@ def _without_a_name(case: Case, lack: LackOfFit, row: int, beside: str) -> Itera
         evidence = f"{beside}, and no effect that is looked for explains it"
         name = case.model.mechanism.rows[row].name
         severity = Severity.FATAL if _too_much(case, lack, row) else Severity.WARNING
-        remedy = "look at the residuals on the page: did somebody touch the object?"
+        remedy = "look at the residuals on the page: play, something loose, or somebody who touched the object?"
         yield Finding("unexplained", evidence, name, remedy, severity)
 
 
@@ -106,6 +107,16 @@ def _element(text: str) -> str:
     return f"add {{{text}}} to elements"
 
 
+def _places(case: Case, count: int) -> FloatArray:
+    """So many positions over the travel, rad or m."""
+    low, high = np.quantile(case.fit.inputs.seen_position, [0.005, 0.995])
+    return np.linspace(float(low), float(high), count)
+
+
+def _knots(case: Case) -> str:
+    return f"[{', '.join(f'{x:.3g}' for x in _places(case, PLACES + 1))}]"
+
+
 def _friction_speed(case: Case, lack: Lack) -> tuple[str, str]:
     c = lack.effect.place
     unit = along("rad/s", case.model.mechanism.coordinates[c])
@@ -140,7 +151,10 @@ def _memory(case: Case, lack: Lack) -> tuple[str, str]:
 
 
 def _force(case: Case, lack: Lack) -> tuple[str, str]:
-    better = "give the spring a higher order or a table more knots, or look for the right linkage"
+    better = "give the spring a higher order or a table more knots"
+    if not any(e.stores and e.acts_on == lack.effect.place for e in case.model.elements):
+        better = _element(f"type: table, name: hold, acts_on: {lack.effect.place}, knots: {_knots(case)}")
+    better += "" if case.model.mechanism.linkage is None else ", or look for the right linkage"
     if case.model.mechanism.leaning > LEVEL_RAD:
         better = f"{_element(f'type: gravity, name: weight, acts_on: {lack.effect.place}')}, or {better}"
     return "is a force that depends on the position", better
@@ -148,9 +162,11 @@ def _force(case: Case, lack: Lack) -> tuple[str, str]:
 
 def _friction_position(case: Case, lack: Lack) -> tuple[str, str]:
     c = lack.effect.place
-    dry = " and ".join(e.name for e in case.model.elements if e.dry and e.acts_on == c)
-    where = f"in place of {dry}" if dry else "into elements"
-    better = f"put {{type: hysteresis, name: rubbing, acts_on: {c}}} {where}"
+    dry = [e for e in case.model.elements if e.dry and e.acts_on == c]
+    better = f"give {' and '.join(e.name for e in dry)} more knots"
+    if not any(e.breaks for e in dry):
+        where = f"in place of {' and '.join(e.name for e in dry)}" if dry else "into elements"
+        better = f"put {{type: hysteresis, name: rubbing, acts_on: {c}, knots: {_knots(case)}}} {where}"
     return "is dry friction that depends on the position", f"look whether it rubs somewhere, or {better}"
 
 
@@ -160,10 +176,12 @@ def _friction_time(_: Case, lack: Lack) -> tuple[str, str]:
 
 
 def _damping_position(case: Case, lack: Lack) -> tuple[str, str]:
-    c = lack.effect.place
-    middle = shown(float(np.median(case.fit.inputs.seen_position)), case.model.mechanism.coordinates[c])
-    element = _element(f"type: zone-damper, name: b_zone, acts_on: {c}, over: {c}, above: {middle}")
-    return "is damping that depends on the position", f"{element}, with the border where it changes"
+    c, steps = lack.effect.place, np.diff(lack.coefficients)
+    at = int(np.abs(steps).argmax())
+    middle = float(np.mean(_places(case, len(lack.coefficients))[at : at + 2]))
+    border, side = shown(middle, case.model.mechanism.coordinates[c]), "above" if steps[at] > 0 else "below"
+    element = _element(f"type: zone-damper, name: b_zone, acts_on: {c}, over: {c}, {side}: {border}, estimate: true")
+    return "is damping that depends on the position", element
 
 
 def _linkage(_: Case, lack: Lack) -> tuple[str, str]:
@@ -223,7 +241,7 @@ def _linearity(case: Case, lack: Lack) -> tuple[str, str]:
     row = next(i for i, row in enumerate(case.model.mechanism.rows) if row.name == lack.effect.place)
     largest = float(np.abs(case.fit.rows()[:, row, -1]).max())
     by = 100 * largest * np.abs(lack.coefficients).sum()
-    words = f"is a load cell that is not linear, by {by:.1g} % between small forces and the largest"
+    words = f"is a load cell that is not linear, by {by:.2g} % between small forces and the largest"
     return words, "calibrate it over the range that is used"
 
 

@@ -50,8 +50,9 @@ PARTS = {
     "time": ("late in the recording", "early"),
 }
 """Parts of the data that should agree."""
-NOTHING = 0.25
-"""Of what cannot be negative: below this share of its upper limit a number is next to nothing."""
+NOTHING, NARROW = 0.25, 4.0
+"""Of what cannot be negative: below this share of its upper limit a number is next to nothing, where that limit is not
+farther away than so many standard deviations of noise."""
 LEVEL_RAD = np.radians(0.5)
 """The vertical of a room with cameras is not known better."""
 LONGER_M = 0.005
@@ -60,8 +61,9 @@ NEAREST_M = 0.2
 """No handle is nearer to its hinge."""
 NEARLY_ALL = 0.8
 """Where an effect explains this much, play is not asked for."""
-GRIP, AROUND_S, OUTSTANDING = 0.05, 0.15, 0.5
-"""Share of the usual force from which a hand holds on; around a change of sides, this long, play leaves so much."""
+GRIP, AROUND_S, OUTSTANDING, LOUDER = 0.05, 0.15, 0.5, 3.0
+"""Share of the usual force from which a hand holds on; around a change of sides, this long, play leaves so much of all
+that is left, and squares so many times those of the rest."""
 SENSORS = ("wrench", "wrench_2")
 PLACES, WAVES, SLOW_S = 6, 4, 10.0
 """Knots over the travel; slow waves over the time, no half of which is shorter."""
@@ -256,7 +258,8 @@ def _called(e: Estimate, size: float) -> Estimate:
     """A number is identified where its whole interval is narrow beside it, or beside the body it belongs to."""
     if e.status is not Status.IDENTIFIED or e.ci95 is None:
         return e
-    if e.ci95[0] == 0 and e.value < NOTHING * e.ci95[1]:  # known as next to nothing
+    known = e.value + NARROW * e.noise
+    if e.ci95[0] == 0 and e.value < NOTHING * e.ci95[1] <= NOTHING * known:  # known as next to nothing
         return e
     wide = e.ci95[1] - e.value > VAGUE * (abs(e.value) if np.isinf(size) else size)
     return replace(e, status=Status.UNCERTAIN) if wide else e
@@ -378,8 +381,9 @@ def _play(fit: Fit) -> Iterator[Lack]:
     inside = inputs.inside(fit.plan.segments)
     share = float(np.sum(left[inside & around] ** 2) / max(np.sum(left[inside] ** 2), 1e-300))
     often = float(np.mean(around[inside]))
+    louder = share * (1 - often) > LOUDER * often * (1 - share)
     effect = Effect("play", str(inputs.mechanism.main), 0.0, np.zeros((0, 0, 0)))
-    evidence = np.inf if share > OUTSTANDING and share > 2.5 * often else 0.0
+    evidence = np.inf if share > OUTSTANDING and louder else 0.0
     yield Lack(effect, share, evidence, np.ones(1), np.zeros(1), {e.name: 0.0 for e in fit.solution.estimates})
 
 

@@ -281,7 +281,7 @@ def _zero_position(
 
 def _shut(position: FloatArray, unit: str, findings: list[Finding]) -> float:
     """Where an object that rests is; it must not move."""
-    moves = float(np.ptp(np.nanpercentile(position, [2, 98])))
+    moves = float(np.ptp([np.nanmedian(part) for part in np.array_split(position, PARTS_AT_REST)]))
     if moves > MOVES_STEPS * STEP[unit]:
         evidence = (
             f"the object moves by {shown_as(unit)(moves, '.1f')}: it must be shut and untouched there, because its "
@@ -444,6 +444,8 @@ def _clock(
         raise experiment.problem("clocks", f"no clock of the load cell fits: {error}", remedy) from error
 
 
+PARTS_AT_REST = 20
+"""Medians of so many parts of a static segment are compared: noise is no motion."""
 EXPLAINED = 0.9
 """Share of the wrench that a balance explains where a mistake in the file is the reason."""
 OTHER_SIDE = {"on-handle": "on-other-side", "on-other-side": "on-handle"}
