@@ -238,9 +238,8 @@ def _gain(case: Case, lack: Lack) -> tuple[str, str]:
 
 
 def _linearity(case: Case, lack: Lack) -> tuple[str, str]:
-    row = next(i for i, row in enumerate(case.model.mechanism.rows) if row.name == lack.effect.place)
-    largest = float(np.abs(case.fit.rows()[:, row, -1]).max())
-    by = 100 * largest * np.abs(lack.coefficients).sum()
+    largest = np.abs(case.fit.rows()[:, :, -1]).max(axis=0)
+    by = 100 * float(np.max(largest * np.abs(lack.coefficients)))
     words = f"is a load cell that is not linear, by {by:.2g} % between small forces and the largest"
     return words, "calibrate it over the range that is used"
 

@@ -443,11 +443,11 @@ def _of_instruments(fit: Fit) -> Iterator[Effect]:
     yield Effect("lag", "", 0.0, first[None])
     yield Effect("compliance", "", 0.0, second[None])
     _, wrench = of_all_samples(fit)
+    # each row for itself: the range of a load cell differs from axis to axis
+    yield Effect("linearity", "", 0.0, np.eye(len(wrench))[:, :, None] * wrench * np.abs(wrench))
     waves = _waves(inputs.times_s)
     for j, row in enumerate(inputs.mechanism.rows):
         yield Effect("drift", row.name, 0.0, waves[:, None], only=j)
-        squares = wrench[None, j : j + 1] ** 2
-        yield Effect("linearity", row.name, 0.0, np.vstack([squares * np.sign(wrench[j]), squares]), only=j)
         if len(wrench) > 1:
             yield Effect("gain", row.name, 0.0, wrench[None, j : j + 1], only=j)
 
