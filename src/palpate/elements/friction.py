@@ -57,8 +57,7 @@ _LOW_V_S, _HIGH_V_S = 1e-4, 100.0
 
 @dataclass(frozen=True, slots=True)
 class Stribeck(Element):
-    """tau = b exp(-(speed / v_s)^2) sign(speed) (Armstrong-Helouvry et al. 1994, eq. 6), in addition to Coulomb
-    friction.
+    """tau = b exp(-(speed / v_s)^2) sign(speed), beside Coulomb friction (Armstrong-Helouvry et al. 1994, eq. 6).
 
     `v_s` rad/s or m/s: the speed at which 1/e of it is left.
     """

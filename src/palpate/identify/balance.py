@@ -61,9 +61,7 @@ class Balance:
     the low-pass: each sample's balance holds for itself, so any weighted sum of those that are left does too.
     """
     fade: FloatArray | None = None
-    """(samples,) from 0 to 1: weights that fade out towards samples left out. A sharp edge would let the motion's fast
-    noise through the low-pass.
-    """
+    """(samples,) from 0 to 1: weights that fade out towards samples left out; a sharp edge lets fast noise pass."""
 
     @property
     def by_features(self) -> bool:
@@ -71,9 +69,7 @@ class Balance:
         return self.model.mechanism.constant_projection
 
     def block(self, start: int, stop: int) -> FloatArray:
-        """Samples start:stop, low-passed: features and wrench (1, entries, n), or the rows themselves (rows, columns,
-        n).
-        """
+        """Samples start:stop, low-passed: features and wrench (1, entries, n), or the rows (rows, columns, n)."""
         k = self.kinematics.at(slice(start, stop))
         w = [self.wrench[start:stop, i] for i in range(6)]
         y = list(self.model.mechanism.project(k, w, ARRAYS))
@@ -159,9 +155,7 @@ class MotionNoise:
     scale: float
 
     def block(self, start: int, stop: int) -> FloatArray:
-        """As `Balance.block`; the wrench's entries vanish, and so does what only one of the two saw: their ends differ
-        by a sample.
-        """
+        """As `Balance.block`; the wrench's entries vanish, and so does what only one saw: their ends may differ."""
         difference = self.one.block(start, stop) - self.other.block(start, stop)
         return np.nan_to_num(self.scale * difference, nan=0.0)
 
@@ -525,9 +519,7 @@ def _noise(balance: Balance, noise: MotionNoise, part: _Part) -> FloatArray:
 
 
 def merge(*parts: Compressed) -> Compressed:
-    """One compressed balance out of several of the same model and weights: recordings, sessions, machines of a
-    cluster.
-    """
+    """One compressed balance out of several of the same model and weights: recordings, sessions, machines."""
     first = parts[0]
     for other in parts[1:]:
         if other.model != first.model or not np.array_equal(other.weights, first.weights):
@@ -542,9 +534,7 @@ def merge(*parts: Compressed) -> Compressed:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A run of `pieces` equally long pieces with `outputs` low-passed samples in all, read in blocks (first input,
-    outputs).
-    """
+    """A run of equally long pieces with `outputs` low-passed samples in all, read in blocks (first input, outputs)."""
 
     pieces: int
     outputs: int
@@ -552,9 +542,7 @@ class _Part:
 
 
 def _parts(balance: Balance, span: tuple[int, int], length: int, block: int) -> Iterator[_Part]:
-    """Cut a span into pieces of about `length` inputs: several short pieces to a block, or several blocks to a long
-    piece.
-    """
+    """Cut a span into pieces of about `length` inputs: short ones share a block, a long one has several."""
     start, stop = span
     step, outputs = balance.step, balance.outputs(stop - start)
     if outputs == 0:

@@ -24,9 +24,7 @@ _WORST_STD_S = 0.01
 _RISE = 0.01
 """Two valleys are two where the residual rises by this share of its range between them."""
 _CLEARLY, _LITTLE, _MUCH = 3.0, 1.05, 2.0
-"""The best minimum must beat any other by more than a little (ratio of residuals), and by much or by clearly more than
-the scatter (standard deviations).
-"""
+"""The best minimum must beat any other by more than a little (ratio), and by much or clearly more than the scatter."""
 _MOST_STEPS = 8
 _VALLEYS = 16
 _DEEP, _MOST = 0.5, 0.9

@@ -163,9 +163,7 @@ _PERMUTATIONS = [
 
 @dataclass(frozen=True, slots=True)
 class Weakness:
-    """The combination of parameters that the data hold least: together they may change by this, and no residual shows
-    it.
-    """
+    """The combination of parameters that the data hold least: they may change so together, and nothing shows it."""
 
     changes: Mapping[str, float]
     """By parameter, in its unit: one standard deviation along the direction."""
@@ -204,9 +202,7 @@ def _of_body(solution: Solution, body: Body) -> Weakness:
 
 
 def _of_parameters(solution: Solution) -> Weakness | None:
-    """Each parameter measured by what it does to the rows of the recording: the last right singular vector of the
-    compressed columns, scaled to length one. None: only one is free.
-    """
+    """The last right singular vector of the compressed columns, scaled to length one. None: only one is free."""
     p, model = solution.p, solution.model
     fixed = {e.name for e in solution.estimates if e.status is Status.FIXED}
     R = solution.problem.R[:, :-1]

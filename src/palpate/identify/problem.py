@@ -36,9 +36,7 @@ EDGE_EVERY = 10
 IDLE_STEPS = 6
 """Steps that change nothing, after which none is expected to."""
 NEAR, NEAREST = 1e-5, 1e-10
-"""Where a step would change the cost by less than the first fraction, Newton's method is worth a try; by less than the
-second, the search is in the last, quadratic valley for sure.
-"""
+"""A step that gains less of the cost lets Newton's method try, or is in the last, quadratic valley for sure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,9 +237,7 @@ class Minimum:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """|R [-p(theta); 1]|^2 + damping^2 penalty(theta) (paper, eq. optimization), with R the factor of the weighted [Y
-    | y].
-    """
+    """|R [-p(theta); 1]|^2 + damping^2 penalty(theta) (paper, eq. optimization), R the factor of weighted [Y | y]."""
 
     R: FloatArray
     map_: Map
@@ -461,9 +457,7 @@ class Uncertainty:
     lags: int
     """... over so many neighbours."""
     pull: FloatArray
-    """(directions, directions of the prior): what a prior that is off by its declared spread does to u; times its
-    transpose, the covariance.
-    """
+    """(directions, those of the prior): what a prior off by its spread does to u, a root of the covariance."""
     from_data: FloatArray
     """(rows, directions): J T^-1, the part of Q that the data made."""
     open_directions: FloatArray
@@ -480,9 +474,7 @@ class Uncertainty:
     """
 
     def of(self, gradients: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.bool_]]:
-        """For quantities with these theta gradients (n, theta): std from noise, from pull, share from data, whether
-        open.
-        """
+        """For quantities with these gradients (n, theta): std from noise, from pull, share from data, whether open."""
         g = gradients @ self.whiten
         noise = self._noise_of(g)
         pull = np.linalg.norm(g @ self.pull, axis=1)
@@ -515,8 +507,7 @@ class Uncertainty:
 
 
 def uncertainty(scores: FloatArray, information: FloatArray, problem: Problem, theta: FloatArray) -> Uncertainty:
-    """Sandwich covariance over pieces (Huber; White 1980; pieces as clusters: Liang & Zeger 1986), and the prior's
-    pull.
+    """Sandwich covariance over pieces (Huber; White 1980; as clusters: Liang & Zeger 1986), and the prior's pull.
 
     scores: Y'(y - Y p) of each piece (pieces, parameters); information: its Y'Y. Residuals of neighbouring samples are
     correlated; sums over pieces much longer than the correlation are not, and their scatter is the noise of the
@@ -571,9 +562,7 @@ def critical_value(b: Share) -> Share:
 
 
 def long_run(influence: FloatArray) -> tuple[FloatArray, int]:
-    """Covariance of the sum of (pieces, k) with Bartlett weights over neighbours (Newey & West 1987), and how far
-    these matter: slow noise counts.
-    """
+    """Covariance of the sum of (pieces, k), Bartlett weights (Newey & West 1987), and how far neighbours matter."""
     influence = influence - influence.mean(axis=0)
     lags = _lags(influence)
     total = influence.T @ influence
@@ -608,9 +597,7 @@ def _memory(x: FloatArray) -> FloatArray:
 
 
 def _lags(influence: FloatArray) -> int:
-    """How far neighbours matter: the best window for noise with the memory of these scores (Andrews 1991, eqs. 6.2 and
-    6.4 for Bartlett's weights and a first-order autoregression of each).
-    """
+    """The best window for a first-order autoregression of each score (Andrews 1991, eqs. 6.2 and 6.4 for Bartlett)."""
     n, k = influence.shape
     if n < 2 or k == 0:
         return 0
@@ -630,14 +617,11 @@ class Conditioning:
     kappa_eff: float
     """With the prior's damping."""
     kappa_eff_paper: float
-    """As the authors compute it (FORMATS, erratum 8): lambda added to every direction of theta, also to undamped
-    ones.
-    """
+    """As the authors compute it (FORMATS, erratum 8): lambda added to every direction of theta, damped or not."""
 
 
 def conditioning(problem: Problem, theta: FloatArray) -> Conditioning:
-    """Condition numbers of the weighted Jacobian in natural coordinates (relative changes of a body), columns of
-    length one.
+    """Condition numbers of the weighted Jacobian in relative changes of a body, columns of length one.
 
     Undamped columns (bias, friction) are projected out first. In theta the same numbers would depend on the factor
     convention and the frame, and be hundreds of times larger for a thin body although its mass and inertia are known

@@ -27,8 +27,7 @@ from palpate.physics.motion import (
 
 @dataclass(frozen=True, slots=True)
 class Free(Mechanism):
-    """State: position (world, m), quaternion w x y z, velocity (world, m/s), omega (body, rad/s), as MuJoCo's free
-    joint.
+    """State: position (world, m), quaternion w x y z, velocity (world, m/s), omega (body, rad/s), as MuJoCo's joint.
 
     Accelerations: of the origin (world, m/s2), omega_dot (body, rad/s2). World z points up.
     """

@@ -1,6 +1,4 @@
-"""The interface of a mechanism: how the body may move, and which rows of the wrench balance are free of constraint
-forces.
-"""
+"""The interface of a mechanism: how the body may move, and which rows of the balance are free of constraint forces."""
 
 from __future__ import annotations
 
@@ -53,9 +51,7 @@ class Joint:
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """What a rolling body has on the ground: radius and track of its wheels (m), feet (points of the body, m), and how
-    it may move.
-    """
+    """What a rolling body has on the ground: radius and track of its wheels, feet (points of the body), m; its moves."""
 
     radius: float
     track: float
@@ -208,9 +204,7 @@ class Mechanism(ABC):
         return self
 
     def with_gravity(self, gravity: Sequence[float] | FloatArray) -> Self:
-        """The same mechanism with gravity (m/s2) as a vector in its frame; where z of that must point up, only its
-        size counts.
-        """
+        """The same with gravity (m/s2) as a vector in its frame; where z must point up, only its size counts."""
         return replace(self, gravity=float(np.linalg.norm(np.asarray(gravity, dtype=float))))
 
     @abstractmethod

@@ -350,9 +350,7 @@ class Rolling(Mechanism):
         return camber, pitch, heading
 
     def _held(self, k: Kinematics, pitch: FloatArray) -> Kinematics:
-        """A measured motion of B without camber, in a plane without yaw too: omega in axes of C is (0, p', h'), and
-        what is left of omega_dot along x_C is -h' p'.
-        """
+        """Measured, but without camber, in a plane without yaw: omega in C is (0, p', h'), omega_dot_x -h' p'."""
         turn = _turn(0.0, pitch, ARRAYS)
         _, p1, h1 = _out_of(turn, k.omega)
         _, p2, h2 = _out_of(turn, k.omega_dot)

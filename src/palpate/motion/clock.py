@@ -47,9 +47,7 @@ _OFF_PERIODS = 0.05
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Even:
-    """Signals on an even clock. `lost` are the intervals (s) in which nothing was seen; they are bridged by straight
-    lines.
-    """
+    """Signals on an even clock. `lost`: intervals (s) in which nothing was seen, bridged by straight lines."""
 
     times_s: FloatArray
     x: FloatArray
@@ -330,9 +328,7 @@ def _jumps(total: FloatArray, width: int) -> FloatArray:
 
 
 def _some(n: int, enough: int = 30_000) -> IntArray:
-    """All of n rows, or enough of them to know a distribution, without a period that packets could share (Weyl's
-    sequence).
-    """
+    """All of n rows, or enough to know a distribution, without a period that packets could share (Weyl's sequence)."""
     return np.arange(n) if n <= enough else (np.modf(np.arange(enough) * 0.6180339887498949)[0] * n).astype(np.int64)
 
 

@@ -1,6 +1,4 @@
-"""Markers of a body: its poses by rigid alignment in every frame at once (Kabsch 1976, Acta Cryst. A32:922), where they
-sit on it (the reference cloud), and gaps filled from the rest.
-"""
+"""Markers of a body: its poses by rigid alignment (Kabsch 1976, Acta Cryst. A32:922), its cloud, and gaps filled."""
 
 from __future__ import annotations
 

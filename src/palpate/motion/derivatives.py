@@ -59,8 +59,7 @@ def _savgol_weights(window: int, order: int, derivative: int) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lowpass:
-    """A symmetric FIR low-pass that keeps every `step`-th sample: the filter through which all columns and the wrench
-    pass alike.
+    """A symmetric FIR low-pass that keeps every `step`-th sample, for all columns and the wrench alike.
 
     What it does to a signal it does to every term of the balance, so it cancels out of the parameters.
     """
@@ -79,9 +78,7 @@ class Lowpass:
 
 
 def design_lowpass(rate_hz: float, bandwidth_hz: float, *, attenuation_db: float = 65.0) -> Lowpass:
-    """Pass up to the bandwidth, stop from 2.5 times it, decimate to 5 times it (Kaiser window: Oppenheim & Schafer,
-    7.5).
-    """
+    """Pass up to the bandwidth, stop from 2.5 times it, decimate to 5 times it (Kaiser: Oppenheim & Schafer, 7.5)."""
     stop = min(2.5 * bandwidth_hz, 0.5 * rate_hz)
     if bandwidth_hz <= 0 or bandwidth_hz >= 0.8 * stop:
         raise PalpateError(
@@ -148,9 +145,7 @@ class Spectrum:
     measured: FloatArray
     """(frequencies,) unit^2 / s^4 / Hz."""
     noise: FloatArray
-    """The same, of the noise alone; knocks and flickering markers count as noise where most of the time there is
-    nothing else.
-    """
+    """The same, of the noise alone; knocks and flickering markers are noise where there is mostly nothing else."""
     noise_std: float
     """Standard deviation of the noise of one axis and sample, in the unit, without knocks."""
 
@@ -213,9 +208,7 @@ def signal_bandwidth(
 
 
 def light_window_s(rate_hz: float, bandwidth_hz: float, order: int = 4) -> float:
-    """The longest window that takes at most 0.1 % from the second derivative of anything below the bandwidth, or
-    the shortest possible.
-    """
+    """The longest window that takes at most 0.1 % from second derivatives below the bandwidth, or the shortest."""
     best = _least(order)
     for window in _windows(rate_hz, order):
         n = np.arange(-(window // 2), window // 2 + 1)

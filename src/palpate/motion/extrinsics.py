@@ -285,8 +285,7 @@ def imu_on_load_cell(motion: Motion, wrench: FloatArray) -> Placement:
 def _imu_columns(
     poses: Poses, f: FloatArray, omega: FloatArray, keep: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Times, columns (n, 3, 12) for turn, lever arm, g up and bias, the left side minus p'', and the left side; f and
-    omega in the marker frame.
+    """Times, columns (n, 3, 12) for turn, lever arm, g up and bias, the left side minus p'', and the left side.
 
     The second derivative of R itself would share the noise of p'' and bias the lever arm; the gyroscope's does not.
     """

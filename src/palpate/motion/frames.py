@@ -444,9 +444,7 @@ def _refuse_vague(hinge: HingeAxis, turning_rad: float, angles: int, std_rad: fl
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CirclePath:
-    """A point that goes round a fixed axis. The hinge's frame: origin in the centre, z along the axis, x towards the
-    point at angle zero.
-    """
+    """A point going round a fixed axis. The hinge's frame: origin in the centre, z along the axis, x to angle zero."""
 
     T_world_hinge: FloatArray
     """(4, 4), m, at angle zero."""
@@ -497,9 +495,7 @@ def hinge_from_path(points_m: ArrayLike, *, points: ArrayLike | None = None) -> 
 
 
 def _start(P: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-    """Axes (3, 3) with the plane's normal last, centre and radius: principal plane, Kasa's linear fit in it (Chernov,
-    Circular and Linear Regression, ch. 5).
-    """
+    """Axes (3, 3), the plane's normal last, centre, radius: Kasa's fit (Chernov, Circular and Linear Regression, 5)."""
     mean = P.mean(axis=0)
     _, spread, directions = np.linalg.svd(P - mean, full_matrices=False)
     if not spread[1] > 1e-9 * max(spread[0], 1e-300):

@@ -17,8 +17,7 @@ from palpate.physics.motion import Poses
 _COMPARED_HZ = 20.0
 _COARSE_HZ = 100.0
 _MOST_CANDIDATES, _FEWEST_CANDIDATES, _WORTH_A_LOOK = 24, 6, 0.5
-"""Lags that are looked at closely: at most; beyond the fewest only where they correlate this much as well as the best.
-"""
+"""Lags looked at closely: at most; beyond the fewest only where they correlate this much as well as the best."""
 _PROMINENT, _AROUND_S = 0.01, 4.0
 """A lag is another one where the correlation falls by this share of the largest on the way to any better lag nearby."""
 _SAME_S = 0.005
@@ -56,9 +55,7 @@ class Offset:
     value_s: float
     std_s: float
     explained: float
-    """Share of the responses' variance that the predictors explain at this offset (geometric mean of the channels), 0
-    to 1.
-    """
+    """Share of the responses' variance that the predictors explain at this offset (geometric mean of channels)."""
     runner_up: float
     """The same share at the best lag elsewhere (a quarter of a period away or more): near it, the offset is a guess."""
     lags_s: FloatArray
@@ -288,8 +285,7 @@ def _settle(pair: _Pair, misfit: float, lag: float) -> tuple[tuple[float, float]
 
 
 def _fit_line(pair: _Pair, offset_s: float) -> tuple[float, float, float, float, float, int]:
-    """Fit offset + drift by Gauss-Newton, with the sandwich covariance H^-1 (sum of s s') H^-1 over pieces of time
-    (White 1980, Econometrica 48:817).
+    """Fit offset + drift by Gauss-Newton; covariance: the sandwich H^-1 (sum of s s') H^-1 over pieces (White 1980).
 
     -> response time at which the offset is known best; the offset there (s) and its standard deviation, infinite where
     there is no such line; drift (ppm) and its standard deviation; degrees of freedom. s is a piece's gradient of the
@@ -445,9 +441,7 @@ def _compare(at: FloatArray, omega: FloatArray, times_s: FloatArray, gyroscope: 
 
 
 def bridge_short(at: FloatArray, omega: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(frames, 3) on an even grid from the first to the last seen frame: straight lines over short gaps, NaN in long
-    ones.
-    """
+    """(frames, 3) on an even grid, first to last seen frame: straight lines over short gaps, NaN in long ones."""
     seen = np.isfinite(omega).all(axis=1)
     t, w = at[seen], omega[seen]
     if len(t) < 2:

@@ -35,9 +35,7 @@ _PUSHES_LITTLE = 0.25
 _DEVIATION_FLOOR = 0.02
 """Deviations (as a fraction of gravity) below this are all equally good."""
 _CLEARLY_BETTER = 1 / 4
-"""Ratio of squared deviations from which one reading of the gyroscope is clearly better than another: half as far
-off.
-"""
+"""Ratio of squared deviations from which one reading of the gyroscope is clearly better: half as far off."""
 _EXPLAINED = 1 / 16
 """Share of the turning's mean square that may be left over in a stretch before other readings are tried."""
 _FEWEST_AGAINST = 2
@@ -57,9 +55,7 @@ _PATH_FEWEST, _PATH_MOST = 4, 40
 _INDEPENDENT_S = 1.5
 """Deviations of the path this far apart have nothing to do with each other."""
 _TURNS_RAD = 0.1
-"""RMS angle, beside a straight line, by which a stretch turns about an axis whose scale can be known: the integrated
-noise and drift of a gyroscope are far smaller, and a scale of noise alone "explains" what that noise has done.
-"""
+"""RMS angle, beside a straight line, by which a stretch must turn for its scale to be known: far above noise's."""
 _OTHER_AXIS_SINE = 0.5
 """Sine of the angle to the axes about which gravity turns, beyond which an axis counts as another one."""
 _SCALE_STEPS, _SCALE_SETTLED = 8, 1e-4

@@ -97,9 +97,7 @@ class RobustFit:
     confused: BoolArray
     """(frames,) no majority of the markers agrees on a pose; there is none."""
     places: IntArray
-    """(frames, markers) to whose place each label's point belongs where exchanged labels alone explain the frame, else
-    its own.
-    """
+    """(frames, markers): whose place each label's point has where exchanged labels alone explain it, else its own."""
 
 
 def find_scale(points: FloatArray, cloud: FloatArray, least_m: float) -> Scale:

@@ -221,8 +221,7 @@ def solid_box(mass: float, sides: ArrayLike) -> FloatArray:
 
 
 def log_det_divergence(phi: ArrayLike, J0: FloatArray) -> float:
-    """D = tr(J J0^-1) - log det(J J0^-1) - 4 >= 0, zero for J = J0 only (Kullback-Leibler of Gaussians; Lee & Park
-    2018, eq. 22).
+    """D = tr(J J0^-1) - log det(J J0^-1) - 4 >= 0, zero for J = J0 (Kullback-Leibler; Lee & Park 2018, eq. 22).
 
     The same in every frame: J -> T J T' and J0 -> T J0 T' leave it alone. Infinite for an impossible body.
     """

@@ -168,8 +168,7 @@ def _clipped(x: FloatArray, runs: _Runs, extreme: float, least: float, frozen: B
 
 
 def _is_abrupt(depth: FloatArray, count: int, least: float) -> bool:
-    """Whether a signal leaves a plateau of `count` samples as if it had been cut off; depth (m,) below it, from its
-    end.
+    """Whether a signal leaves a plateau of `count` samples as if cut off; depth (m,) below it, from its end.
 
     A smooth peak, or a start from rest, grows as time squared: after twice the time it is four times as deep. A signal
     that was cut off arrives with a slope: twice as deep. In between, depth(2t) / depth(t) = 4 (T + t) / (2 T + t) with

@@ -1,6 +1,4 @@
-"""Named columns and arrays, mapped to channels by the user or taken as they are: plain tables (CSV, Parquet), and the
-arrays that HDF5 and MATLAB files hold.
-"""
+"""Named columns and arrays (CSV, Parquet, HDF5, MATLAB), mapped to channels by the user or taken as they are."""
 
 from __future__ import annotations
 
@@ -385,9 +383,7 @@ def _split(name: str, unit: str) -> tuple[str, str]:
 
 
 def _named(path: Path, wanted: str, known: Collection[str]) -> str:
-    """The one of the known names that is meant: units may stand behind it, and groups be left out where that is
-    clear.
-    """
+    """The one of the known names that is meant: units may stand behind it, and groups be left out if that is clear."""
     exact = [name for name in (wanted, text.split_header(wanted)[0]) if name in known]
     matches = exact[:1] or [name for name in known if name.endswith(f"/{wanted}")]
     if not matches:
