@@ -14,15 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import NotConsistent, PalpateError
+from palpate.physics import inertia
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, solve_columns, stacked_solve, triangular
-from palpate.physics.inertia import (
-    check_consistent,
-    divergence_rows,
-    is_consistent,
-    log_det_divergence,
-    pseudo_inertia,
-    relative_spread,
-)
 from palpate.physics.maps import Body, LogCholesky, Map
 
 DEFAULT_SPREAD = 0.3
@@ -74,10 +67,10 @@ class PulledBody:
     def value(self, theta: FloatArray) -> float:
         """Twice the divergence, which near the prior is |E|^2, or |theta - prior|^2; infinite of impossible bodies."""
         phi = self.body[0].forward(theta[self.body[2]]) + self.besides
-        if not is_consistent(phi):
+        if not inertia.is_consistent(phi):
             return float("inf")
         if self.form == "divergence":
-            return 2 * log_det_divergence(phi, pseudo_inertia(self.phi))
+            return 2 * inertia.log_det_divergence(phi, inertia.pseudo_inertia(self.phi))
         return float(np.sum(self._rows(phi)[1] ** 2))
 
     def rows(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -95,7 +88,7 @@ class PulledBody:
 
     def _rows(self, phi: FloatArray) -> tuple[FloatArray, FloatArray]:
         if self.form == "divergence":
-            return divergence_rows(phi, pseudo_inertia(self.phi))
+            return inertia.divergence_rows(phi, inertia.pseudo_inertia(self.phi))
         theta = self.sum_map.inverse(phi)
         inverse = solve_columns(self.sum_map.jacobian(theta), np.eye(10))
         return inverse, theta - self.sum_map.inverse(self.phi)
@@ -186,12 +179,12 @@ def build_penalty(
         stated, besides = given[ps], np.array([prior.besides.get(name, 0.0) for name in names[ps]])
         if not np.isfinite(stated).all():
             continue
-        check_consistent(stated, "prior")
+        inertia.check_consistent(stated, "prior")
         mass = None if body.known_mass is None else body.known_mass + float(besides[0])
         phi = stated if mass is None else stated * (mass / stated[0])
         rest = phi - besides
-        off = relative_spread(phi, prior.spread, mass_known=mass is not None)
-        theta[ts], damped[ts] = body.inverse(rest if is_consistent(rest) else body.nearest(rest)), True
+        off = inertia.relative_spread(phi, prior.spread, mass_known=mass is not None)
+        theta[ts], damped[ts] = body.inverse(rest if inertia.is_consistent(rest) else body.nearest(rest)), True
         drawn.append((ps, rest, off))
         if prior.form == "divergence" or besides.any():
             bodies.append(PulledBody(one, replace(body, known_mass=mass), phi, besides, off, prior.form))
@@ -368,7 +361,7 @@ def possible_fit(R: FloatArray, map_: Map, gap: float) -> tuple[FloatArray, Floa
     X, y = R[:, :-1][:, free], R[:, -1] - R[:, :-1][:, ~free] @ p[~free]
     p[free] = unconstrained(np.column_stack([X, y]))
     plain, near, positive = p.copy(), map_.nearest(p), map_.simple[map_.positive]
-    if all(is_consistent(p[ps]) for _, ps, _ in map_.bodies):
+    if all(inertia.is_consistent(p[ps]) for _, ps, _ in map_.bodies):
         for _, ps, _ in map_.bodies:
             near[ps] = p[ps]
         return near, plain
@@ -377,7 +370,7 @@ def possible_fit(R: FloatArray, map_: Map, gap: float) -> tuple[FloatArray, Floa
         blocks, b = [np.zeros((len(positive), len(p)))], [p[positive] / near[positive] - 1]
         blocks[0][np.arange(len(positive)), positive] = 1 / p[positive]
         for _, ps, _ in map_.bodies:
-            block, target = divergence_rows(p[ps], pseudo_inertia(near[ps]))
+            block, target = inertia.divergence_rows(p[ps], inertia.pseudo_inertia(near[ps]))
             blocks.append(np.zeros((16, len(p))))
             blocks[-1][:, ps] = block
             b.append(target)
@@ -388,7 +381,7 @@ def possible_fit(R: FloatArray, map_: Map, gap: float) -> tuple[FloatArray, Floa
         length = float(np.linalg.norm(F @ move))  # below one the next body is possible too
         after = p.copy()
         after[free] += move * min(1.0, 0.9 / max(length, 1e-300))
-        if not all(is_consistent(after[ps]) for _, ps, _ in map_.bodies):
+        if not all(inertia.is_consistent(after[ps]) for _, ps, _ in map_.bodies):
             break
         p = after
         if length < (0.1 if barrier > gap else 1e-6):

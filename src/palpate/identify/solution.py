@@ -30,17 +30,8 @@ from palpate.identify.problem import (
     unconstrained,
 )
 from palpate.model import Model
+from palpate.physics import inertia
 from palpate.physics.arrays import FloatArray
-from palpate.physics.inertia import (
-    DRAWING_NAMES,
-    DRAWING_UNITS,
-    PSEUDO_OF_PHI,
-    drawing_jacobian,
-    drawing_values,
-    mass_properties,
-    principal_moments,
-    spread_of_mass,
-)
 from palpate.physics.maps import Factor, Map
 
 VAGUE = 0.5
@@ -114,7 +105,7 @@ class Estimate:
 
 def natural_size(phi: FloatArray) -> FloatArray:
     """Mass, radius of gyration (three times) and half the trace of the inertia (six times) about the centre of mass."""
-    mass, _, I = mass_properties(phi)
+    mass, _, I = inertia.mass_properties(phi)
     half_trace = float(np.trace(I)) / 2
     return np.repeat([mass, np.sqrt(max(half_trace, 0.0) / mass), half_trace], [1, 3, 6])
 
@@ -286,11 +277,11 @@ def _report(
     has_prior[map_.simple] = penalty.damped[map_.at]
     for _, ps, ts in map_.bodies:
         has_prior[ps] = penalty.damped[ts].any()
-        P[ps], spread[ps] = drawing_jacobian(p[ps]) @ P[ps], drawing_jacobian(before[ps]) @ spread[ps]
+        P[ps], spread[ps] = inertia.drawing_jacobian(p[ps]) @ P[ps], inertia.drawing_jacobian(before[ps]) @ spread[ps]
         size[ps] = natural_size(p[ps])
-        p[ps], before[ps] = drawing_values(p[ps]), drawing_values(before[ps])
+        p[ps], before[ps] = inertia.drawing_values(p[ps]), inertia.drawing_values(before[ps])
         prefix = names[ps.start].removesuffix("m")  # "" or the element's name and a dot
-        names[ps], units[ps] = [prefix + n for n in DRAWING_NAMES], list(DRAWING_UNITS)
+        names[ps], units[ps] = [prefix + n for n in inertia.DRAWING_NAMES], list(inertia.DRAWING_UNITS)
     noise, pull, share, is_open = unsure.of(P)
     pull = np.maximum(pull, halved)
     half = np.hypot(unsure.critical * noise, 1.96 * pull)
@@ -327,7 +318,7 @@ def _as_drawn(map_: Map, p: FloatArray) -> FloatArray:
     """The parameters with centres of mass in place of first moments."""
     drawn = p.copy()
     for _, ps, _ in map_.bodies:
-        drawn[ps] = drawing_values(p[ps])
+        drawn[ps] = inertia.drawing_values(p[ps])
     return drawn
 
 
@@ -435,7 +426,7 @@ def widened_at_the_edge(
     """
     J, size, known = np.eye(len(p)), np.full(len(p), np.inf), np.flatnonzero(map_.fixed)
     for _, ps, _ in map_.bodies:
-        J[ps, ps], size[ps] = drawing_jacobian(p[ps]), natural_size(p[ps])
+        J[ps, ps], size[ps] = inertia.drawing_jacobian(p[ps]), natural_size(p[ps])
     if len(known):  # a Gaussian's conditional covariance
         across = covariance[:, known]
         covariance = covariance - across @ np.linalg.pinv(across[known]) @ across.T
@@ -470,8 +461,8 @@ def contradictions(
     free, gradient = p_free.copy(), np.eye(len(p_free))
     for body, ps, _ in map_.bodies:
         possible = body.known_mass is None and p_free[ps.start] > 0
-        free[ps] = drawing_values(p_free[ps]) if possible else np.nan
-        gradient[ps, ps] = drawing_jacobian(p_free[ps]) if possible else 0.0
+        free[ps] = inertia.drawing_values(p_free[ps]) if possible else np.nan
+        gradient[ps, ps] = inertia.drawing_jacobian(p_free[ps]) if possible else 0.0
     sizes: dict[str, float] = {}
     for e in estimates:
         sizes[e.unit] = max(sizes.get(e.unit, 0.0), abs(e.prior or 0.0))
@@ -512,15 +503,15 @@ def _inertia_problems(phi: FloatArray, covariance: Callable[[], FloatArray]) -> 
         evidence = f"without constraints the mass is {phi[0]:.3g} kg"
         remedy = "the wrench has the wrong sign (recordings.wrench.sign), or a sensor or IMU is turned"
         return [Finding("sign", evidence, "m", remedy, Severity.FATAL)]
-    values, axes = spread_of_mass(phi)
+    values, axes = inertia.spread_of_mass(phi)
     if values[0] > -BEYOND * values[-1]:
         return []
     # of a spread along v about the centre of mass: w' dJ w with w = [v; -v'c]
-    w = np.append(axes[:, 0], -axes[:, 0] @ mass_properties(phi).com)
-    slope = np.einsum("i,kij,j->k", w, PSEUDO_OF_PHI, w)
+    w = np.append(axes[:, 0], -axes[:, 0] @ inertia.mass_properties(phi).com)
+    slope = np.einsum("i,kij,j->k", w, inertia.PSEUDO_OF_PHI, w)
     if values[0] > -IMPOSSIBLE * np.sqrt(slope @ covariance() @ slope):
         return []
-    a, b, c = principal_moments(phi)[0]
+    a, b, c = inertia.principal_moments(phi)[0]
     what = (
         f"a principal moment of inertia is {a:.3g} kg m2 beside {c:.3g}"
         if a < 0

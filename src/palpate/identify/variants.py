@@ -13,20 +13,8 @@ import numpy as np
 
 from palpate.elements import Element, Hysteresis, Stribeck
 from palpate.errors import DataProblem, PalpateError
+from palpate.identify import shapes
 from palpate.identify.balance import Balance, Rows, Segment, stack_rows
-from palpate.identify.shapes import (
-    ROUGH_GRID,
-    FreeShape,
-    Projection,
-    bounded_step,
-    ends_of,
-    free_shapes,
-    polish,
-    project,
-    search_grid,
-    start_of,
-    with_shapes,
-)
 from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, solve_positive
 from palpate.physics.functions import ARRAYS
@@ -83,7 +71,7 @@ class Ranked:
     @property
     def model(self) -> Model:
         """With its shapes, without values."""
-        return with_shapes(replace(self.variant.model, values={}), self.shapes)
+        return shapes.with_shapes(replace(self.variant.model, values={}), self.shapes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,14 +189,14 @@ def rank_variants(
     return Ranking(tuple(sorted(ranked, key=lambda r: r.error)), chosen)
 
 
-def _search(projection: Projection, known: Mapping[str, float]) -> FloatArray:
+def _search(projection: shapes.Projection, known: Mapping[str, float]) -> FloatArray:
     """The shapes, well enough for a last step to first order: from those known, or also from a rough grid."""
-    begin = start_of(projection.free, known)
+    begin = shapes.start_of(projection.free, known)
     begins = [projection.at(begin)]
     if projection.free and not known:
-        begins.append(projection.at(search_grid(projection, begin, grid=ROUGH_GRID)))
+        begins.append(projection.at(shapes.search_grid(projection, begin, grid=shapes.ROUGH_GRID)))
     every, few = range(len(projection.free)), ENOUGH * min(t.cost for t in begins)
-    return min((polish(projection, t, every, negligible=few, steps=5) for t in begins), key=lambda t: t.cost).u
+    return min((shapes.polish(projection, t, every, negligible=few, steps=5) for t in begins), key=lambda t: t.cost).u
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -237,14 +225,14 @@ def _fit_variants(rows: Rows, coarse: Rows, variants: Sequence[Variant], folds: 
 
     few = cache(coarse.columns)
     visited: dict[tuple[str, ...], tuple[float, float]] = {}
-    free = [free_shapes(v.model, rows.visited, memory=visited)[0] for v in variants]
+    free = [shapes.free_shapes(v.model, rows.visited, memory=visited)[0] for v in variants]
     families: dict[frozenset[Element], list[int]] = {}
     for i in sorted(range(len(variants)), key=lambda i: -variants[i].complexity):
         families.setdefault(frozenset(variants[i].model.elements[f.element] for f in free[i]), []).append(i)
     known: dict[str, float] = {}
     fits: dict[int, Fitted] = {}
     for members in families.values():
-        projection = project(coarse, variants[members[0]].model, free[members[0]], kept=few)
+        projection = shapes.project(coarse, variants[members[0]].model, free[members[0]], kept=few)
         u = _search(projection, known)
         known |= projection.values(u)
         elements = dict.fromkeys(e for i in members for e in variants[i].model.elements)
@@ -257,7 +245,7 @@ def _pool(
     rows: Rows,
     columns: Callable[[Element], FloatArray],
     elements: Iterable[Element],
-    projection: Projection,
+    projection: shapes.Projection,
     u: FloatArray,
     folds: Sequence[Span],
 ) -> _Pool:
@@ -289,7 +277,7 @@ def _basis(columns: FloatArray, e: Element) -> FloatArray:
     return basis
 
 
-def _linear(pool: _Pool, model: Model, free: Sequence[FreeShape]) -> Fitted:
+def _linear(pool: _Pool, model: Model, free: Sequence[shapes.FreeShape]) -> Fitted:
     """Fit a model by X'X alone, its shapes to first order about those of the pool."""
     mine = np.concatenate([np.arange(pool.at[e].start, pool.at[e].stop, dtype=np.int64) for e in model.elements])
     positive, u = np.array([p.map == "positive" for p in model.parameters.values()]), pool.u
@@ -298,7 +286,7 @@ def _linear(pool: _Pool, model: Model, free: Sequence[FreeShape]) -> Fitted:
     place = np.full(len(whole), -1)
     place[mine] = np.arange(len(mine))
     p, cost = solve_positive(whole[np.ix_([*mine, y], [*mine, y])], positive)
-    low, high = ends_of(free)
+    low, high = shapes.ends_of(free)
     near = _near(free, u)
     move = np.zeros(len(u))
     T = np.zeros((len(whole), len(mine) + len(u) + 1))
@@ -308,7 +296,7 @@ def _linear(pool: _Pool, model: Model, free: Sequence[FreeShape]) -> Fitted:
         for n, (columns, slopes) in enumerate(pool.slopes):
             T[slopes, d.start + n] = p[place[columns]]
         H, g = _reduced(T.T @ whole @ T, (p != 0) | ~positive, d)
-        move = bounded_step(H, g, 1e-6, np.maximum(low - u, -near), np.minimum(high - u, near))
+        move = shapes.bounded_step(H, g, 1e-6, np.maximum(low - u, -near), np.minimum(high - u, near))
         moved = T.copy()
         moved[:, -1] -= T[:, d] @ move
         rest = np.delete(moved, d, axis=1)
@@ -325,7 +313,7 @@ def _linear(pool: _Pool, model: Model, free: Sequence[FreeShape]) -> Fitted:
     return values, float(cost), _left_out(gram, both, guess, d, near, float(cost))
 
 
-def _near(free: Sequence[FreeShape], u: FloatArray) -> FloatArray:
+def _near(free: Sequence[shapes.FreeShape], u: FloatArray) -> FloatArray:
     """How far each shape may move for its slope to hold."""
     widths = {f.element: f.to_value(float(x)) for f, x in zip(free, u, strict=True) if f.shape == "width"}
     return np.array([_NEAR_LOG if f.logarithmic else _NEAR_BORDER * widths.get(f.element, 0.05) for f in free])

@@ -51,7 +51,7 @@ class Joint:
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """What a rolling body has on the ground: radius and track of its wheels, feet (points of the body), m, and moves."""
+    """What a rolling body has on the ground: radius and track of its wheels, feet (points of the body), m; moves."""
 
     radius: float
     track: float

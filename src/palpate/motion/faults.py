@@ -11,21 +11,8 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.findings import Finding, Severity
+from palpate.motion import cloud as clouds
 from palpate.motion import robust
-from palpate.motion.cloud import (
-    Alignment,
-    BodyFit,
-    Cloud,
-    Markers,
-    align,
-    body_points,
-    deletion,
-    known_points,
-    nan_mean,
-    nan_median,
-    select_markers,
-    without_outliers,
-)
 from palpate.physics.arrays import BoolArray, FloatArray, runs
 
 Kind = Literal["swapped", "ghost", "moved", "unsteady", "confused", "static", "weak"]
@@ -95,7 +82,7 @@ class Fault:
 class Checked:
     """Markers of a body, their faults repaired or hidden."""
 
-    markers: Markers
+    markers: clouds.Markers
     """The cloud's markers: labels put right, ghosts hidden, moved markers carried back to their places."""
     faults: tuple[Fault, ...]
     scale: robust.Scale
@@ -133,8 +120,8 @@ class _Level:
 class _Case:
     """What every judgement needs."""
 
-    markers: Markers
-    cloud: Cloud
+    markers: clouds.Markers
+    cloud: clouds.Cloud
     scale: robust.Scale
 
     @property
@@ -172,7 +159,7 @@ def _short(name: str) -> str:
     return name.rsplit(":", 1)[-1]
 
 
-def check_markers(markers: Markers, cloud: Cloud) -> Checked:
+def check_markers(markers: clouds.Markers, cloud: clouds.Cloud) -> Checked:
     """Find and repair the faults of a body's markers.
 
     Poses come from the markers that agree with each other (`robust_align`). A point at another marker's place has the
@@ -184,7 +171,7 @@ def check_markers(markers: Markers, cloud: Cloud) -> Checked:
     body's size add to the spread. Markers that are elsewhere throughout, without another fault, are reported as a cloud
     that does not fit (`compare_clouds`).
     """
-    chosen = select_markers(markers, cloud.names)
+    chosen = clouds.select_markers(markers, cloud.names)
     if len(cloud.names) < 3:
         raise DataProblem("marker faults", f"the cloud has {len(cloud.names)} markers", remedy="it takes three")
     times = chosen.times_s
@@ -195,10 +182,10 @@ def check_markers(markers: Markers, cloud: Cloud) -> Checked:
     levels: list[list[_Level]] = [[] for _ in cloud.names]
     state = _aligned(case, levels)
     places = robust.flipped_places(state.points, times, cloud.points, state.alignment)
-    places, flips = robust.believed_exchanges(places, known_points(state.points))
+    places, flips = robust.believed_exchanges(places, clouds.known_points(state.points))
     if flips:
         flips += state.exchanges
-        case = _Case(Markers(chosen.names, times, robust.relabelled(state.points, places)), cloud, scale)
+        case = _Case(clouds.Markers(chosen.names, times, robust.relabelled(state.points, places)), cloud, scale)
         state = _aligned(case, levels)
     for _ in range(_LEVEL_ROUNDS):
         before, levels = levels, [_levels(state, levels, i, case) for i in range(len(levels))]
@@ -225,14 +212,14 @@ def check_markers(markers: Markers, cloud: Cloud) -> Checked:
         stray = ~state.alignment.usable & shift.any(axis=1)  # moved, and no pose that could carry it back
         points[hide | stray | state.confused, i] = np.nan
     named = {name for f in faults if f.kind == "moved" for name in f.names}
-    faults += compare_clouds(cloud, Markers(chosen.names, times, state.points), but=named)
+    faults += compare_clouds(cloud, clouds.Markers(chosen.names, times, state.points), but=named)
     ordered = tuple(sorted(faults, key=lambda f: (f.interval_s[0], f.names)))
     enough = chosen.seen.sum(axis=1) >= 3
     confused = float((state.confused & enough).sum() / max(int(enough.sum()), 1))
-    return Checked(Markers(chosen.names, times, points), ordered, scale, confused)
+    return Checked(clouds.Markers(chosen.names, times, points), ordered, scale, confused)
 
 
-def _fitting_scale(markers: Markers, cloud: Cloud) -> robust.Scale:
+def _fitting_scale(markers: clouds.Markers, cloud: clouds.Cloud) -> robust.Scale:
     """The markers' noise; refused where they are not those of the cloud."""
     scale = robust.find_scale(markers.points, cloud.points, _LEAST_M)
     size = float(np.linalg.norm(cloud.points - cloud.points.mean(axis=0), axis=1).max())
@@ -253,7 +240,7 @@ class _State:
 
     points: FloatArray
     exchanges: list[robust.Exchange]
-    alignment: Alignment
+    alignment: clouds.Alignment
     residual: FloatArray
     """(frames, k, 3) points in the cloud's frame, minus their places in the cloud, m."""
     free: FloatArray
@@ -273,13 +260,15 @@ def _aligned(case: _Case, levels: list[list[_Level]]) -> _State:
     pairs = list(zip(epochs, fits, strict=True))
     places = np.concatenate([robust.other_places(original[at], now, scale, fit) for (at, now), fit in pairs])
     home = np.concatenate([fit.sound for fit in fits])
-    places, exchanges = robust.believed_exchanges(places, known_points(original), home, window)
+    places, exchanges = robust.believed_exchanges(places, clouds.known_points(original), home, window)
     points = robust.relabelled(original, places)
     fits = [robust.robust_align(points[at], now, scale) for at, now in epochs]
-    alignment = Alignment.joined([fit.alignment for fit in fits])
-    residual = body_points(points, alignment) - cloud
+    alignment = clouds.Alignment.joined([fit.alignment for fit in fits])
+    residual = clouds.body_points(points, alignment) - cloud
     pairs = zip(epochs, fits, strict=True)
-    free = np.concatenate([deletion(points[at], now, fit.alignment)[0] + (now - cloud) for (at, now), fit in pairs])
+    free = np.concatenate(
+        [clouds.deletion(points[at], now, fit.alignment)[0] + (now - cloud) for (at, now), fit in pairs]
+    )
     free = np.where(alignment.used[:, :, None], free, residual)
     return _State(points, exchanges, alignment, residual, free, np.concatenate([fit.confused for fit in fits]))
 
@@ -347,7 +336,7 @@ def _report_moves(levels: list[_Level], i: int, case: _Case) -> list[Fault]:
     return faults
 
 
-def cloud_before(cloud: Cloud, faults: Collection[Fault]) -> Cloud:
+def cloud_before(cloud: clouds.Cloud, faults: Collection[Fault]) -> clouds.Cloud:
     """The cloud with each marker that moved where it sat before its first move: roles were declared there."""
     points, done = cloud.points.copy(), set[str]()
     for fault in sorted(faults, key=lambda f: f.interval_s[0]):
@@ -355,7 +344,7 @@ def cloud_before(cloud: Cloud, faults: Collection[Fault]) -> Cloud:
         if fault.before_m is not None and name in cloud.names and name not in done:
             points[cloud.names.index(name)] += fault.before_m
             done.add(name)
-    return Cloud(cloud.names, points)
+    return clouds.Cloud(cloud.names, points)
 
 
 # --- ghosts and unsteady markers --------------------------------------------------------------------------------------
@@ -484,7 +473,7 @@ def _one_exchange(a: robust.Exchange, b: robust.Exchange, t: FloatArray) -> bool
 # --- the cloud and the poses ------------------------------------------------------------------------------------------
 
 
-def compare_clouds(static: Cloud, markers: Markers, *, but: Collection[str] = ()) -> tuple[Fault, ...]:
+def compare_clouds(static: clouds.Cloud, markers: clouds.Markers, *, but: Collection[str] = ()) -> tuple[Fault, ...]:
     """Name the markers whose place in a static cloud is not where the recording itself has them.
 
     The recording's own robust mean gives the poses; the static cloud is laid on it by the markers that agree. A marker
@@ -492,17 +481,17 @@ def compare_clouds(static: Cloud, markers: Markers, *, but: Collection[str] = ()
     0.1 % of its size) and twice the marker's own spread: one that moved, or bends to and fro, was at its place for a
     while. The markers in `but` take part and are not reported.
     """
-    chosen = select_markers(markers, static.names)
+    chosen = clouds.select_markers(markers, static.names)
     if len(static.names) < 3 or not (chosen.seen.sum(axis=1) >= 3).any():
         return ()
     p = robust.some_frames(chosen.points)
     mean = robust.recorded_places(p, static.points)
     scale = robust.Scale(robust.typical_misfit(p, mean, _LEAST_M), _LEAST_M)
-    body = body_points(p, robust.robust_align(p, mean, scale).alignment)
-    spread = nan_median(np.linalg.norm(body - nan_median(body, axis=0), axis=2), axis=0) / _CHI
+    body = clouds.body_points(p, robust.robust_align(p, mean, scale).alignment)
+    spread = clouds.nan_median(np.linalg.norm(body - clouds.nan_median(body, axis=0), axis=2), axis=0) / _CHI
     limit = robust.repeatable_m(mean) + _SPREADS * np.nan_to_num(spread)
     away = np.linalg.norm(body - _laid_on(mean, static.points, limit), axis=2)
-    off, near = nan_median(away, axis=0), nan_mean(np.where(np.isnan(away), np.nan, away < limit), axis=0)
+    off, near = clouds.nan_median(away, axis=0), clouds.nan_mean(np.where(np.isnan(away), np.nan, away < limit), axis=0)
     wrong = [int(i) for i in np.argsort(-off) if near[i] < _SELDOM_AT_PLACE and static.names[i] not in but]
     if not wrong:
         return ()
@@ -517,16 +506,16 @@ def compare_clouds(static: Cloud, markers: Markers, *, but: Collection[str] = ()
 
 def _laid_on(mean: FloatArray, static: FloatArray, limit: FloatArray) -> FloatArray:
     """The static places (k, 3) in the frame of the recording's mean, by the majority that agrees, else by all."""
-    fit = without_outliers(static[None], mean, away_m=float(limit.min()), noise_m=0.0, pose_noise_m=0.0)
+    fit = clouds.without_outliers(static[None], mean, away_m=float(limit.min()), noise_m=0.0, pose_noise_m=0.0)
     if fit.used.sum() <= len(mean) / 2 or not fit.usable[0]:  # a few may agree by chance, or lie on a line
-        fit = align(static[None], mean, noise_m=0.0)
+        fit = clouds.align(static[None], mean, noise_m=0.0)
     for _ in range(_LAYING_ROUNDS):
         width = np.maximum(limit, float(np.median(fit.error)))
-        fit = align(static[None], mean, 1 / (1 + (fit.error / width) ** 2) ** 2, noise_m=0.0)  # Geman-McClure
-    return body_points(static[None], fit)[0]
+        fit = clouds.align(static[None], mean, 1 / (1 + (fit.error / width) ** 2) ** 2, noise_m=0.0)  # Geman-McClure
+    return clouds.body_points(static[None], fit)[0]
 
 
-def weak_orientation(fit: BodyFit) -> Fault | None:
+def weak_orientation(fit: clouds.BodyFit) -> Fault | None:
     """The frames whose orientation the markers' noise leaves uncertain by more than half a degree."""
     t, turn = fit.poses.times_s, np.degrees(np.nan_to_num(fit.alignment.turn_std))
     at = np.flatnonzero(turn > _WEAK_DEG)
@@ -588,7 +577,7 @@ def _binned(t: FloatArray, x: FloatArray) -> _Bins:
     # What few samples say, most being in doubt, may be an error of the pose.
     known = np.isfinite(rows[:, :, 0]).sum(axis=1)
     use = np.flatnonzero(2 * known >= ends - starts)
-    return _Bins(((t[starts] + t[ends - 1]) / 2)[use], nan_median(rows[use], axis=1), starts[use], t, x)
+    return _Bins(((t[starts] + t[ends - 1]) / 2)[use], clouds.nan_median(rows[use], axis=1), starts[use], t, x)
 
 
 def _cuts(bins: _Bins, least_m: float, away_m: float) -> list[int]:

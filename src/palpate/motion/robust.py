@@ -12,17 +12,7 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from palpate.motion.cloud import (
-    NOISE_M,
-    Alignment,
-    Reason,
-    align,
-    body_points,
-    known_points,
-    mean_places,
-    nan_median,
-    without_outliers,
-)
+from palpate.motion import cloud as clouds
 from palpate.physics.arrays import BoolArray, FloatArray, runs
 
 IntArray = NDArray[np.int64]
@@ -74,7 +64,7 @@ class Scale:
     @property
     def pose_noise_m(self) -> float:
         """What a pose is judged by: the spread, or the usual noise where filtered markers hide theirs."""
-        return max(NOISE_M, self.spread_m)
+        return max(clouds.NOISE_M, self.spread_m)
 
     @property
     def noise_limit_m(self) -> float:
@@ -91,7 +81,7 @@ class Scale:
 class RobustFit:
     """Poses from the markers that are at their places."""
 
-    alignment: Alignment
+    alignment: clouds.Alignment
     sound: BoolArray
     """(frames, markers) seen, and at its place."""
     confused: BoolArray
@@ -144,13 +134,13 @@ def typical_misfit(points: FloatArray, cloud: FloatArray, least_m: float) -> flo
     error = robust_align(p, cloud, Scale(first, least_m)).alignment.error
     # Of 3 k coordinates the pose takes six.
     share = np.sqrt(max(1 - 2 / len(cloud), 1 / 3))
-    second = float(np.nan_to_num(nan_median(error.ravel(), axis=0))) / (1.538 * share) if error.size else 0.0
+    second = float(np.nan_to_num(clouds.nan_median(error.ravel(), axis=0))) / (1.538 * share) if error.size else 0.0
     return max(first, second)
 
 
 def recorded_places(points: FloatArray, start: FloatArray) -> FloatArray:
     """(k, 3) the recording's robust mean places, from some hundred frames, from a cloud that may be off."""
-    return mean_places(some_frames(points), start, robust=True, settled_m=_PLACES_SETTLED_M)
+    return clouds.mean_places(some_frames(points), start, robust=True, settled_m=_PLACES_SETTLED_M)
 
 
 def some_frames(points: FloatArray) -> FloatArray:
@@ -165,15 +155,15 @@ def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale) -> RobustF
     are taken away, the worst first; where too few are left, exchanged labels are tried.
     """
     k = len(cloud)
-    fit = align(points, cloud, noise_m=scale.pose_noise_m)
-    seen = known_points(points) & known_points(cloud)
+    fit = clouds.align(points, cloud, noise_m=scale.pose_noise_m)
+    seen = clouds.known_points(points) & clouds.known_points(cloud)
     count = seen.sum(axis=1)
     worst = np.where(np.isnan(fit.error), 0.0, fit.error).max(axis=1, initial=0.0)
     # The fit takes up part of a marker's displacement, the more the fewer markers there are.
     doubtful = fit.usable & (worst > 0.5 * scale.tolerance_m * np.maximum(1 - 2 / np.maximum(count, 1), 0.2))
     # No pose, though the places of the markers seen have a width: the points do not match them.
     poseless = np.flatnonzero(~fit.usable & (count >= 3))
-    doubtful[poseless] = align(np.where(seen[poseless][:, :, None], cloud, np.nan), cloud).usable
+    doubtful[poseless] = clouds.align(np.where(seen[poseless][:, :, None], cloud, np.nan), cloud).usable
     confused, places = np.zeros(len(points), dtype=bool), np.tile(np.arange(k), (len(points), 1))
     robust = RobustFit(fit, seen & fit.usable[:, None], confused, places)
     sound = robust.sound
@@ -188,18 +178,18 @@ def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale) -> RobustF
     confused |= doubtful & ~exchanged & ((sound.sum(axis=1) <= count / 2) | ~fit.usable)
     for array in (fit.rotation, fit.position, fit.error):
         array[confused] = np.nan
-    fit.reason[confused] = Reason.TOO_FEW
+    fit.reason[confused] = clouds.Reason.TOO_FEW
     fit.used[confused] = sound[confused] = False
     return robust
 
 
-def _agreeing(p: FloatArray, cloud: FloatArray, scale: Scale, most: int = 100) -> Alignment:
+def _agreeing(p: FloatArray, cloud: FloatArray, scale: Scale, most: int = 100) -> clouds.Alignment:
     """Align to the markers that agree on each other's places, all but at most so many."""
     limits = {"away_m": scale.tolerance_m, "noise_m": scale.noise_limit_m}
-    return without_outliers(p, cloud, **limits, pose_noise_m=scale.pose_noise_m, most=most)
+    return clouds.without_outliers(p, cloud, **limits, pose_noise_m=scale.pose_noise_m, most=most)
 
 
-def _inside(fit: Alignment, scale: Scale) -> BoolArray:
+def _inside(fit: clouds.Alignment, scale: Scale) -> BoolArray:
     """(frames, markers) seen, and within the tolerance of its place."""
     return np.asarray(np.nan_to_num(fit.error, nan=np.inf) < scale.tolerance_m)
 
@@ -207,7 +197,7 @@ def _inside(fit: Alignment, scale: Scale) -> BoolArray:
 def _try_exchanges(points: FloatArray, cloud: FloatArray, scale: Scale, at: IntArray, fit: RobustFit) -> None:
     """Give labels to each other where that brings more markers of a frame to their places, into `fit`."""
     p, identity = points[at], np.arange(len(cloud))
-    seen = known_points(p)
+    seen = clouds.known_points(p)
     count = seen.sum(axis=1)
     # Two more than now, or all; of three markers all, of more at least four.
     better = np.minimum(fit.sound[at].sum(axis=1) + 2, count)
@@ -255,7 +245,7 @@ def relabelled(points: FloatArray, places: IntArray) -> FloatArray:
     moved = points.copy()
     changed = np.flatnonzero((places != np.arange(int(places.shape[1]))).any(axis=1))
     moved[changed] = np.nan
-    row, marker = np.nonzero((places[changed] >= 0) & known_points(points[changed]))
+    row, marker = np.nonzero((places[changed] >= 0) & clouds.known_points(points[changed]))
     frame = changed[row]
     moved[frame, places[frame, marker]] = points[frame, marker]
     return moved
@@ -267,12 +257,12 @@ def other_places(points: FloatArray, cloud: FloatArray, scale: Scale, fit: Robus
     A point that is away from its own place belongs to another's if it lies there and that marker is hidden or away.
     """
     places = fit.places.copy()
-    seen = known_points(points)
+    seen = clouds.known_points(points)
     unchanged = (places == np.arange(len(cloud))).all(axis=1)  # frames that exchanges explained already are done
     away = seen & fit.alignment.usable[:, None] & ~fit.sound & unchanged[:, None]
     frames = np.flatnonzero(away.any(axis=1))
     for at in np.array_split(frames, 1 + len(frames) * len(cloud) // _DISTANCES_AT_ONCE):
-        body = body_points(points[at], fit.alignment.at(at))
+        body = clouds.body_points(points[at], fit.alignment.at(at))
         places[at] = _claimed(body, cloud, scale.tolerance_m, seen[at], away[at])
     return places
 
@@ -359,7 +349,7 @@ def _groups(pattern: IntArray) -> list[tuple[int, ...]]:
     return [members for members in sets if len(members) > 1]
 
 
-def flipped_places(points: FloatArray, times_s: FloatArray, cloud: FloatArray, alignment: Alignment) -> IntArray:
+def flipped_places(points: FloatArray, times_s: FloatArray, cloud: FloatArray, alignment: clouds.Alignment) -> IntArray:
     """(frames, k) to whose place each label's point belongs, where the pose jumps over and labels explain it.
 
     The labels of the first frame are taken as right: a symmetric set of markers cannot tell.
@@ -376,10 +366,10 @@ def flipped_places(points: FloatArray, times_s: FloatArray, cloud: FloatArray, a
     ends = [*(int(usable[j + 1]) for j in jumps[1:]), len(points)]
     for j, end in zip(jumps, ends, strict=True):
         before, after = int(usable[j]), int(usable[j + 1])
-        pose = align(relabelled(points[before : before + 1], current[None]), cloud)
+        pose = clouds.align(relabelled(points[before : before + 1], current[None]), cloud)
         if pose.usable[0]:
-            body = body_points(points[after : after + 1], pose)
-            now = _claimed(body, cloud, near_m, known_points(body), known_points(body))[0]
+            body = clouds.body_points(points[after : after + 1], pose)
+            now = _claimed(body, cloud, near_m, clouds.known_points(body), clouds.known_points(body))[0]
             current = current if (now < 0).any() else now
         places[after:end] = current
     return places

@@ -23,16 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import PalpateError
+from palpate.physics import inertia
 from palpate.physics.arrays import BoolArray, FloatArray
-from palpate.physics.inertia import (
-    PHI_OF_PSEUDO,
-    check_consistent,
-    nearest_consistent,
-    phi_from_mass_properties,
-    phi_from_pseudo_inertia,
-    pseudo_inertia,
-    relative_changes,
-)
 
 Factor = Literal["UtU", "UUt"]
 MapKind = Literal["inertia", "positive", "free"]
@@ -73,14 +65,14 @@ class LogCholesky:
     def forward(self, theta: FloatArray) -> FloatArray:
         """Paper, eq. phi_theta, with eq. alpha when the mass is known."""
         U = _factor(self.ten(theta))
-        return phi_from_pseudo_inertia(U.T @ U if self.factor == "UtU" else U @ U.T)
+        return inertia.phi_from_pseudo_inertia(U.T @ U if self.factor == "UtU" else U @ U.T)
 
     def jacobian(self, theta: FloatArray) -> FloatArray:
         """d phi / d theta, analytic: dJ = dU'U + U'dU, or dU U' + U dU'."""
         U = _factor(ten := self.ten(theta))
         dU = _factor_slopes(ten, U)
         half = np.swapaxes(dU, 1, 2) @ U if self.factor == "UtU" else dU @ U.T
-        full = 2 * phi_from_pseudo_inertia(half).T  # phi sees the symmetric part alone
+        full = 2 * inertia.phi_from_pseudo_inertia(half).T  # phi sees the symmetric part alone
         if self.known_mass is None:
             return full
         jacobian = full[:, 1:].copy()
@@ -95,8 +87,8 @@ class LogCholesky:
         With a known mass, phi is first scaled to it (same centre of mass and shape).
         """
         phi = phi if self.known_mass is None else phi * (self.known_mass / phi[0])
-        check_consistent(phi, "inertial parameters")
-        J = pseudo_inertia(phi)
+        inertia.check_consistent(phi, "inertial parameters")
+        J = inertia.pseudo_inertia(phi)
         # UU' is the Cholesky factorisation of J with rows and columns in reverse order
         U = np.linalg.cholesky(J).T if self.factor == "UtU" else np.linalg.cholesky(J[::-1, ::-1])[::-1, ::-1]
         entries = U[_U_ROW, _U_COLUMN] / U[3, 3]
@@ -105,8 +97,8 @@ class LogCholesky:
     def nearest(self, phi: FloatArray) -> FloatArray:
         """The same mass and centre with a possible inertia; a ball of 1 kg and 10 cm where the mass is not positive."""
         if phi[0] <= 0:
-            return phi_from_mass_properties(1.0, np.zeros(3), 0.004 * np.eye(3))
-        return nearest_consistent(phi)
+            return inertia.phi_from_mass_properties(1.0, np.zeros(3), 0.004 * np.eye(3))
+        return inertia.nearest_consistent(phi)
 
     def curvature(self, theta: FloatArray, slope: FloatArray) -> FloatArray:
         """As of `Map`, analytic; with a known mass, by differences of the analytic Jacobian.
@@ -119,7 +111,7 @@ class LogCholesky:
             return (extra + extra.T) / 2
         U, paper = _factor(theta), self.factor == "UtU"
         dU = _factor_slopes(theta, U)
-        W = (PHI_OF_PSEUDO @ slope).reshape(4, 4)
+        W = (inertia.PHI_OF_PSEUDO @ slope).reshape(4, 4)
         H = 2 * (dU @ W if paper else W @ dU).reshape(10, 16) @ dU.reshape(10, 16).T
         slopes = 2 * dU.reshape(10, 16) @ (U @ W if paper else W @ U).ravel()
         H[0, :] += slopes
@@ -129,7 +121,7 @@ class LogCholesky:
 
     def natural(self, phi: FloatArray) -> FloatArray:
         """By relative changes of the body; the mass's is the last."""
-        return relative_changes(phi)[:, : self.size_theta]
+        return inertia.relative_changes(phi)[:, : self.size_theta]
 
     def ten(self, theta: FloatArray) -> FloatArray:
         """All ten: alpha gives the known mass (paper, eq. alpha, for `UtU`; log(m) / 2 for `UUt`)."""
