@@ -107,7 +107,6 @@ class Gravity(Element):
 
 
 _LEAST_M, _LARGEST_M = 1e-3, 10.0
-_SAME_RADIUS = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +139,7 @@ class WheelSpin(Element):
 
     def check_wheel(self, radius: float) -> None:
         """Refuse a mechanism whose wheel has another radius: the force ahead would belong to neither."""
-        if abs(radius - self.radius) > _SAME_RADIUS * radius:
+        if abs(radius - self.radius) > 1e-6 * radius:
             raise PalpateError(
                 f"element {self.name!r}: its radius {self.radius:g} m is not the mechanism's, {radius:g} m: it is one "
                 "wheel, state the same for both"

@@ -112,8 +112,6 @@ Flow = Literal["laminar", "turbulent", "mixed"]
 _NARROWEST_ZONE, _WIDEST_ZONE = 1e-4, pi
 _SEARCHED_WIDTHS = {"rad": (radians(0.3), radians(10.0)), "m": (5e-4, 0.05)}
 """Between which a width is looked for."""
-_SLOW_PART = 0.05
-"""Motion below this share of the RMS speed shows no damper."""
 _TAIL = 0.002
 """Share of the samples at either end of what was visited that is not enough to see a border."""
 
@@ -202,7 +200,7 @@ class ZoneDamper(Element):
         """Where the zone's coordinate was while it moved so; the outermost samples are not enough to see a border."""
         speed = np.asarray(k.coordinates[self.acts_on].speed, dtype=float)
         along = np.abs(speed) if self.when == "both" else speed if self.when == "opening" else -speed
-        moving = along > _SLOW_PART * rms(speed)
+        moving = along > 0.05 * rms(speed)  # slower motion shows no damper
         return np.asarray(k.coordinates[self.over].position, dtype=float)[moving], (_TAIL, 1 - _TAIL)
 
     def limits(self, shape: Shape, visited: tuple[float, float]) -> tuple[float, float]:

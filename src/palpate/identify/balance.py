@@ -115,7 +115,10 @@ class Balance:
     def check_seen(self, segment: Segment) -> None:
         """Refuse a segment with samples that not every instrument saw."""
         start, stop = self.indices(segment)
-        known = _finite(self.kinematics, start, stop) & np.isfinite(self.wrench[start:stop]).all(axis=1)
+        known, k = np.isfinite(self.wrench[start:stop]).all(axis=1), self.kinematics.at(slice(start, stop))
+        along = (c.position + c.speed + c.acceleration for c in k.coordinates.values())
+        for x in (*k.specific_acceleration, *k.omega, *k.omega_dot, *along):
+            known &= np.isfinite(x)
         if self.used is not None:
             known |= ~self.used[start:stop]
         if not known.all():
@@ -216,16 +219,6 @@ def filled(entries: Sequence[Sequence[Scalar]], samples: int) -> FloatArray:
         for j, entry in enumerate(line):
             filled[i, j] = entry
     return filled
-
-
-def _finite(k: Kinematics, start: int, stop: int) -> BoolArray:
-    cut = k.at(slice(start, stop))
-    finite = np.ones(stop - start, dtype=bool)
-    for x in (*cut.specific_acceleration, *cut.omega, *cut.omega_dot):
-        finite &= np.isfinite(x)
-    for c in cut.coordinates.values():
-        finite &= np.isfinite(c.position + c.speed + c.acceleration)
-    return finite
 
 
 @dataclass(frozen=True, slots=True, eq=False)

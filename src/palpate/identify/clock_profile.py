@@ -18,11 +18,7 @@ from palpate.motion.offset import Offset
 from palpate.physics.arrays import FloatArray, least_squares, symmetric_inverse
 
 _STEP_S = 0.002
-_LARGEST_INFLATION = 2.0
 _SHORTEST_FOR_DRIFT_S = 20.0
-_WORST_STD_S = 0.01
-_RISE = 0.01
-"""Two valleys are two where the residual rises by this share of its range between them."""
 _CLEARLY, _LITTLE, _MUCH = 3.0, 1.05, 2.0
 """The best minimum must beat any other by more than a little (ratio), and by much or clearly more than the scatter."""
 _MOST_STEPS = 8
@@ -73,7 +69,7 @@ def fit_valley(
     scatter = scores - scores.mean(axis=0)
     inverse = symmetric_inverse(hessian) * h[:, None]  # in steps so far
     count, freedom = len(scores), max(1, len(scores) - k)
-    inflation = min(count / max(count - k - linear, 1), _LARGEST_INFLATION)
+    inflation = min(count / max(count - k - linear, 1), 2.0)
     covariance = inverse @ (scatter.T @ scatter) @ inverse.T * inflation
     return ValleyFit(x, covariance, float(pieces.sum()), freedom)
 
@@ -107,12 +103,21 @@ def profile_clock(
     if possible_at is not None:
         minima = _possible(minima, lambda lag: possible_at(clock_of(np.array([lag]))), float(total.max()), what)
     best, others = minima[0], minima[1:]
-    _refuse_ambiguous(best, others, what)
+    for other in others:  # the best must beat them all, by the scatter of the pieces' differences (Vuong 1989)
+        more = other.pieces - best.pieces
+        scatter = float(np.sqrt(((more - more.mean()) ** 2).sum()))
+        ratio = float(other.pieces.sum() / max(float(best.pieces.sum()), 1e-300))
+        if ratio < _LITTLE or (ratio < _MUCH and more.sum() < _CLEARLY * scatter):
+            raise DataProblem(
+                what,
+                f"it cannot be known: the balance fits as well at {other.lag_s:.3f} s as at {best.lag_s:.3f} s",
+                remedy="move the object less evenly, or state the samples that coincide (clocks:)",
+            )
     unknowns = 2 if length_s > _SHORTEST_FOR_DRIFT_S else 1
     steps = np.array([_STEP_S, 4e6 * _STEP_S / max(length_s, 1e-9)])[:unknowns]
     fit = fit_valley(at, np.array([best.lag_s, 0.0])[:unknowns], steps, linear=linear, what=what)
     std = float(np.sqrt(fit.covariance[0, 0]))
-    if not std < _WORST_STD_S:
+    if not std < 0.01:
         raise DataProblem(
             what,
             f"it cannot be known from this balance: standard deviation {1e3 * std:.0f} ms",
@@ -184,7 +189,7 @@ def _minima(at: Callable[[FloatArray], FloatArray], lags_s: FloatArray, total: F
     """The deepest valleys of the profile, each to its ground (between the lags it may be far deeper), best first."""
     from scipy.signal import find_peaks
 
-    rise = _RISE * float(np.ptp(total))
+    rise = 0.01 * float(np.ptp(total))  # two valleys are two where it rises by this share between them
     inner = np.asarray(find_peaks(-total, prominence=max(rise, 1e-300))[0], dtype=np.int64)
     left, here, right = total[inner - 1], total[inner], total[inner + 1]
     depth = here - (right - left) ** 2 / (8 * np.maximum(left + right - 2 * here, 1e-12 * here + 1e-300))
@@ -228,17 +233,3 @@ def _possible(minima: list[_Minimum], at: Callable[[float], FloatArray], worst: 
             remedy="check the sign of the wrench and the frames, or state the samples that coincide (clocks:)",
         )
     return possible
-
-
-def _refuse_ambiguous(best: _Minimum, others: list[_Minimum], what: str) -> None:
-    """The best minimum must beat every other, by the scatter of the pieces' differences (Vuong 1989)."""
-    for other in others:
-        more = other.pieces - best.pieces
-        scatter = float(np.sqrt(((more - more.mean()) ** 2).sum()))
-        ratio = float(other.pieces.sum() / max(float(best.pieces.sum()), 1e-300))
-        if ratio < _LITTLE or (ratio < _MUCH and more.sum() < _CLEARLY * scatter):
-            raise DataProblem(
-                what,
-                f"it cannot be known: the balance fits as well at {other.lag_s:.3f} s as at {best.lag_s:.3f} s",
-                remedy="move the object less evenly, or state the samples that coincide (clocks:)",
-            )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations, product
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from palpate.identify.balance import Compressed
 from palpate.identify.problem import LAGS, search, unconstrained
 from palpate.identify.solution import Solution, Status
 from palpate.model import Model
+from palpate.motion.plausibility import signed_permutations
 from palpate.physics.arrays import FloatArray, symmetric_inverse
 from palpate.physics.functions import FLOATS
 from palpate.physics.inertia import DRAWING_NAMES, DRAWING_UNITS, drawing_jacobian
@@ -26,6 +26,7 @@ MISMATCH = 3.0
 _CLEAR = 0.5
 """A signed permutation is believed when it leaves less than this share of what the stated axes leave."""
 _STILL = Kinematics((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), {})
+_PERMUTATIONS = signed_permutations()
 
 
 def axis_problems(compressed: Compressed) -> tuple[str, ...]:
@@ -151,14 +152,6 @@ def _swaps(P: FloatArray, left: str, right: str) -> str:
         if i != j or P[i, j] < 0:
             parts.append(f"{left}_{name} follows {'-' if P[i, j] < 0 else ''}{right}_{'xyz'[j]}")
     return ", ".join(parts)
-
-
-_PERMUTATIONS = [
-    np.eye(3)[list(order)] * np.array(signs)[:, None]
-    for order in permutations(range(3))
-    for signs in product((1.0, -1.0), repeat=3)
-]
-"""All 48 signed permutations of three axes."""
 
 
 @dataclass(frozen=True, slots=True)

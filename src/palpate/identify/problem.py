@@ -24,10 +24,6 @@ Share = TypeVar("Share", float, FloatArray)
 
 
 MOST_STEPS = 200
-POLISH_STEPS = 12
-EDGE_EVERY = 10
-IDLE_STEPS = 6
-"""Steps that change nothing, after which none is expected to."""
 NEAR, NEAREST = 1e-5, 1e-10
 """A step that gains less of the cost lets Newton's method try, or is in the last, quadratic valley for sure."""
 
@@ -299,7 +295,9 @@ def _search(problem: Problem, start: FloatArray, *, polish: bool) -> Minimum:
         # a positive parameter on its way to zero has no slope left: it must not shorten the step of all others
         A = np.where(squares > least, slopes, 0.0)
         scale = np.sqrt(np.maximum(squares, least))
-        move = _bounded(stacked_solve(A / scale, np.sqrt(mu), -b) / scale)
+        move = stacked_solve(A / scale, np.sqrt(mu), -b) / scale
+        if 5 < (largest := float(np.abs(move).max(initial=0.0))) < np.inf:
+            move = move * (5 / largest)  # of an exponent e^5 is far enough, and beyond, numbers overflow
         expected = float(b @ b - np.sum((b + A @ move) ** 2))
         if expected <= (NEAR if polish else NEAREST) * cost:
             end, settled = _polish(problem, theta, rows, scale) if polish else (theta + move, True)
@@ -310,13 +308,13 @@ def _search(problem: Problem, start: FloatArray, *, polish: bool) -> Minimum:
                 return Minimum(end, least, step, Ending.CONVERGED)
         # the edge of possible bodies is at infinite theta: a search for a thin one would never end
         idle = idle + 1 if expected <= problem.negligible else 0
-        if idle > IDLE_STEPS:
+        if idle > 6:  # of which none changed anything
             return Minimum(_last_possible(problem.map_, theta), cost, step, Ending.FLAT)
         trial = problem.cost(theta + move)
         gain = (cost - trial) / expected
         if gain > 0:
             last, theta, cost = theta, theta + move, trial
-            if step % EDGE_EVERY == 0 and not _possible(problem.map_, theta):
+            if step % 10 == 0 and not _possible(problem.map_, theta):
                 return Minimum(_last_possible(problem.map_, last), cost, step, Ending.EDGE)
             rows = problem.rows(theta)
             mu, nu = max(1e-15, mu * max(1 / 10, 1 - (2 * gain - 1) ** 3)), 2.0
@@ -403,7 +401,7 @@ def _polish(
     rows, target = begin
     hessian = (rows / scale).T @ (rows / scale) + problem.curvature(theta) / scale[:, None] / scale
     last, size = np.inf, float(np.linalg.norm(theta * scale))
-    for _ in range(POLISH_STEPS):
+    for _ in range(12):
         move = -solve_columns(hessian, rows.T @ target / scale) / scale
         length = float(np.linalg.norm(move * scale))
         if not length < 0.5 * last or float(np.abs(move).max()) > 1e-2:
@@ -415,18 +413,8 @@ def _polish(
     return theta, last <= 1e-9 * size
 
 
-def _bounded(move: FloatArray) -> FloatArray:
-    """No exponent moves by more than 5 at once: e^5 is far enough, and beyond, numbers overflow."""
-    largest = float(np.abs(move).max(initial=0.0))
-    return move if largest <= 5 or not np.isfinite(largest) else move * (5 / largest)
-
-
-OPEN = 1e-7
-"""Directions with less than this share of the largest singular value are open: nothing says anything about them."""
 LAGS = 8
 """Neighbouring pieces whose scores may still be correlated, at least; more where they show it."""
-LONGEST_MEMORY = 0.95
-"""Correlation of neighbouring pieces beyond which noise cannot be told from a drift."""
 MANY = 15
 """Pieces that tell about a quantity, from which on their scatter alone is its noise."""
 FEWEST = 10
@@ -544,7 +532,7 @@ def _decomposed(M: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, Floa
     """Lengths of the columns, U, s and V' of M with columns of length one, and which directions are not open."""
     scale = np.sqrt(np.maximum(np.einsum("ij,ij->j", M, M), 1e-300))
     Q, s, Vt = np.linalg.svd(M / scale, full_matrices=False)
-    return scale, Q, s, Vt, s > OPEN * s[0]
+    return scale, Q, s, Vt, s > 1e-7 * s[0]  # below, a direction is open: nothing says anything about it
 
 
 def critical_value(b: Share) -> Share:
@@ -586,7 +574,7 @@ def _memory(x: FloatArray) -> FloatArray:
     """(k,): the correlation of neighbours in (pieces, k) with a mean of zero, freed of its bias (Kendall 1954)."""
     n = len(x)
     r = np.sum(x[1:] * x[:-1], axis=0) / np.maximum(np.sum(x**2, axis=0), 1e-300)
-    return np.clip((n * r + 1) / max(n - 3, 1), 0.0, LONGEST_MEMORY)
+    return np.clip((n * r + 1) / max(n - 3, 1), 0.0, 0.95)  # beyond, noise cannot be told from drift
 
 
 def _lags(influence: FloatArray) -> int:
@@ -623,7 +611,13 @@ def conditioning(problem: Problem, theta: FloatArray) -> Conditioning:
     map_, R, damping = problem.map_, problem.R, problem.damping
     p, P = map_.forward(theta), map_.jacobian(theta)
     natural = map_.natural(p)
-    J = _project_out(R[:, :-1] @ natural, _of_interest(problem))
+    J, use = R[:, :-1] @ natural, problem.penalty.damped
+    if not use.any():  # those that cannot be negative: powers of a spring depend on each other, whatever the motion
+        use = np.zeros(map_.size_theta, dtype=bool)
+        use[map_.at] = map_.positive
+    if use.any() and not use.all():
+        basis, J = np.linalg.qr(J[:, ~use])[0], J[:, use]
+        J = J - basis @ (basis.T @ J)
     with_prior = J
     if damping > 0 and problem.penalty.damped.any():
         pull = problem.penalty.rows(theta)[0] @ solve_columns(P, natural)
@@ -631,24 +625,6 @@ def conditioning(problem: Problem, theta: FloatArray) -> Conditioning:
     s = np.linalg.svd(R[:, :-1] @ P, compute_uv=False)
     paper = np.hypot(s[0], damping) / max(np.hypot(s[-1], damping), 1e-300)
     return Conditioning(_scaled_condition(J), _scaled_condition(with_prior), float(paper))
-
-
-def _of_interest(problem: Problem) -> BoolArray:
-    """Damped parameters; where none is, those that cannot be negative, if there are: the powers of a spring depend on
-    each other by their nature, not by the motion.
-    """
-    positive = np.zeros(problem.map_.size_theta, dtype=bool)
-    positive[problem.map_.at] = problem.map_.positive
-    return positive if positive.any() and not problem.penalty.damped.any() else problem.penalty.damped
-
-
-def _project_out(J: FloatArray, damped: BoolArray) -> FloatArray:
-    """The damped columns without what the others can explain; all columns where nothing is damped."""
-    if not damped.any() or damped.all():
-        return J
-    basis = np.linalg.qr(J[:, ~damped])[0]
-    use = J[:, damped]
-    return use - basis @ (basis.T @ use)
 
 
 def _scaled_condition(X: FloatArray) -> float:

@@ -43,8 +43,6 @@ _LONGEST_LOG = 0.8
 """... and of the logarithm of any other shape."""
 _FIRST, _GROWTH = 0.6, 1.5
 """First step of a walk in standard deviations, and how steps grow while the fit is still as good."""
-_LAGS = 0.05
-"""Share of all rows over which noise may be correlated."""
 _ACROSS = 10
 """Steps from one limit to the other once the fit is clearly worse."""
 COARSE_ROWS = 3000
@@ -481,7 +479,7 @@ def _stationary(influence: FloatArray, r: FloatArray) -> FloatArray:
     """Variances of sums of influence (k, rows) times noise with the autocorrelation of r, Bartlett's weights."""
     n = len(r)
     size = 1 << int(np.ceil(np.log2(2 * n)))
-    lags = max(1, int(_LAGS * n))
+    lags = max(1, int(0.05 * n))  # over so many rows noise may be correlated
 
     def correlation(x: FloatArray) -> FloatArray:
         return np.fft.irfft(np.abs(np.fft.rfft(x, size)) ** 2, size)[..., :lags]

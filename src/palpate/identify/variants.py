@@ -19,20 +19,9 @@ from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, solve_positive
 from palpate.physics.functions import ARRAYS
 
-SEARCH_ROWS = 3000
-"""About so many rows serve the search; all of them the last step and the errors."""
-
-
 Span: TypeAlias = "slice[int, int]"
 Fitted = tuple[dict[str, float], float, FloatArray]
 """Shapes, weighted sum of squares of the fit to all folds, and on each (folds,) when it is left out of the fit."""
-_NEAR_LOG = 0.5
-"""How far (relative) a width may move before its slope no longer tells."""
-_NEAR_BORDER = 0.7
-"""How far a border may move, in widths."""
-ENOUGH = 1e-3
-"""Share of the cost at which a search ends: far below any standard error."""
-_ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +152,7 @@ def rank_variants(
     cut = rows.folds(folds)
     if len(cut) < 3:
         raise DataProblem("segments", "they are too short to be cut into folds", remedy="use longer ones")
-    coarse = stack_rows(balance, segments, most=SEARCH_ROWS)
+    coarse = stack_rows(balance, segments, most=shapes.COARSE_ROWS)
     fits = _fit_variants(rows, coarse, variants, [s for s, _ in cut])
     samples = np.array([n for _, n in cut])
     squares = np.array([unseen / samples for _, _, unseen in fits])
@@ -195,7 +184,7 @@ def _search(projection: shapes.Projection, known: Mapping[str, float]) -> FloatA
     begins = [projection.at(begin)]
     if projection.free and not known:
         begins.append(projection.at(shapes.search_grid(projection, begin, grid=shapes.ROUGH_GRID)))
-    every, few = range(len(projection.free)), ENOUGH * min(t.cost for t in begins)
+    every, few = range(len(projection.free)), 1e-3 * min(t.cost for t in begins)  # far below any standard error
     return min((shapes.polish(projection, t, every, negligible=few, steps=5) for t in begins), key=lambda t: t.cost).u
 
 
@@ -287,12 +276,14 @@ def _linear(pool: _Pool, model: Model, free: Sequence[shapes.FreeShape]) -> Fitt
     place[mine] = np.arange(len(mine))
     p, cost = solve_positive(whole[np.ix_([*mine, y], [*mine, y])], positive)
     low, high = shapes.ends_of(free)
-    near = _near(free, u)
+    # how far each shape may move for its slope to hold: a width by half of itself, a border by 0.7 widths
+    widths = {f.element: f.to_value(float(x)) for f, x in zip(free, u, strict=True) if f.shape == "width"}
+    near = np.array([0.5 if f.logarithmic else 0.7 * widths.get(f.element, 0.05) for f in free])
     move = np.zeros(len(u))
     T = np.zeros((len(whole), len(mine) + len(u) + 1))
     T[mine, np.arange(len(mine))], T[y, -1] = 1.0, 1.0
     d = slice(len(mine), len(mine) + len(u))
-    for _ in range(_ROUNDS if len(u) else 0):
+    for _ in range(2 if len(u) else 0):
         for n, (columns, slopes) in enumerate(pool.slopes):
             T[slopes, d.start + n] = p[place[columns]]
         H, g = _reduced(T.T @ whole @ T, (p != 0) | ~positive, d)
@@ -311,12 +302,6 @@ def _linear(pool: _Pool, model: Model, free: Sequence[shapes.FreeShape]) -> Fitt
     both = np.append(positive, np.zeros(len(u), dtype=bool))
     guess = np.append((p != 0) | ~positive, np.ones(len(u), dtype=bool))
     return values, float(cost), _left_out(gram, both, guess, d, near, float(cost))
-
-
-def _near(free: Sequence[shapes.FreeShape], u: FloatArray) -> FloatArray:
-    """How far each shape may move for its slope to hold."""
-    widths = {f.element: f.to_value(float(x)) for f, x in zip(free, u, strict=True) if f.shape == "width"}
-    return np.array([_NEAR_LOG if f.logarithmic else _NEAR_BORDER * widths.get(f.element, 0.05) for f in free])
 
 
 def _reduced(gram: FloatArray, held: BoolArray, d: Span) -> tuple[FloatArray, FloatArray]:

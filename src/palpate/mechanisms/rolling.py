@@ -56,7 +56,6 @@ _JOINTS: Mapping[str, tuple[Literal["turn", "slide"], tuple[float, float, float]
     "camber": ("turn", (0.0, -1.0, 0.0)),
     "pitch": ("turn", (0.0, 0.0, 1.0)),
 }
-_ON_THE_SPOT = "turn it to and fro on the spot (yaw)"
 _LIFT = "lift the handles through a larger range"
 _YAW_AND_PITCH = "turn it to and fro faster while the handles go up and down (yaw and pitch)"
 _ADVICE: Mapping[str, str] = {
@@ -70,7 +69,7 @@ _ADVICE: Mapping[str, str] = {
     "Ixy": "rock it from side to side faster while it turns (camber and yaw)",
     "Ixz": _YAW_AND_PITCH,
     "Iyz": "rock it from side to side faster while the handles go up and down (camber and pitch)",
-    **dict.fromkeys((YAW, HEADING, PATCH), _ON_THE_SPOT),
+    **dict.fromkeys((YAW, HEADING, PATCH), "turn it to and fro on the spot (yaw)"),
 }
 _UPRIGHT_ADVICE: Mapping[str, str] = {
     "c_z": "turn it faster to and fro while it goes ahead and back (yaw)",

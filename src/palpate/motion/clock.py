@@ -14,35 +14,22 @@ from palpate.physics.arrays import FloatArray, rate_hz
 Interval = tuple[float, float]
 IntArray = NDArray[np.int64]
 
-_WIDEST_ROWS = 512
-"""Rows; over longer windows the rate of a clock may change by itself."""
 _GAP_STDS = 6.0
 """A step of the count against the stamps is believed from this many standard deviations on."""
-_STALL_S = 0.2
-"""Stamps may be late this long, while a computer was busy, without a sample being missing."""
 _ROWS_OF_BLOCK = 512
 _ONE_PACKET = 0.2
 """Periods; rows stamped closer to each other arrived in one packet."""
-_FEWEST_REGULAR_GAPS = 5
-"""Gaps; fewer than this many at equal distances may be chance."""
 _LARGEST_PERIODS, _LARGEST_S = 5.0, 0.02
 """Lasting deviations of the stamps from an even clock are refused beyond the larger of the two."""
 _NOWHERE: IntArray = np.empty(0, dtype=np.int64)
-_LASTING_ROWS = 128
-"""Rows: what deviates for half of these lasts; packets and stalls are shorter."""
 DRIFT_OF_CRYSTALS_PPM = 50.0
 """Standard deviation of the drift between two quartz clocks, for as long as no measurement says more."""
-_OBSERVED_PPM = 2.5
-"""Standard deviation up to which a drift counts as observed: 5 ppm in 95 of 100 cases."""
 PASS = 0.8
 """Up to this share of the smaller Nyquist frequency a signal passes; from the whole of it on it is stopped."""
 ATTENUATION_DB = 80.0
 """What is stopped is down by this; what passes is right to the same fraction, 1e-4."""
 _FINENESS = 512
 """Points of the kernel's table per input sample; linear interpolation between them is right to 1e-6."""
-_WEIGHTS_AT_ONCE = 1 << 20
-_OFF_PERIODS = 0.05
-"""Periods by which a time may deviate from an even clock; more would be noise in the result."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +125,7 @@ def _count(t: FloatArray, what: str) -> IntArray:
     quantum, per_step = _quantum(t)
     rounding_s = quantum / np.sqrt(12)
     chosen = _with_gaps(t, 0.0 if per_step == 1 else rounding_s)
-    if quantum > 0 and np.count_nonzero(np.diff(chosen) > 1) >= _FEWEST_REGULAR_GAPS:
+    if quantum > 0 and np.count_nonzero(np.diff(chosen) > 1) >= 5:  # fewer may be chance
         # A clock slower than the rounding, and a clock as fast as the rounding that loses samples regularly, write
         # the same stamps. The former is simpler, if rounding explains what is left.
         rows = np.arange(len(t), dtype=np.int64)
@@ -168,7 +155,7 @@ def _scales(t: FloatArray, rounding_s: float) -> list[_Scale]:
     total = _sums(t - t[0] - mean_period * np.arange(len(t)))
     scales: list[_Scale] = []
     width = 1
-    while width <= min(_WIDEST_ROWS, max(1, len(t) // 8)):
+    while width <= min(512, max(1, len(t) // 8)):  # over more, the rate of a clock may change by itself
         jump = _jumps(total, width)
         middle = float(np.median(jump))
         off = np.abs(jump - middle)
@@ -210,7 +197,8 @@ def _with_gaps(t: FloatArray, rounding_s: float) -> IntArray:
     fine = _fine(scales, period)
     for _ in range(10):  # gaps closer than the windows appear one after the other
         level = (t - t[0]) / period - count
-        at, missing = _steps(level, fine.width, max(0.5, _GAP_STDS * fine.noise_s / period), _STALL_S / period)
+        # stamps may be late this long (s), while a computer was busy, without a sample being missing
+        at, missing = _steps(level, fine.width, max(0.5, _GAP_STDS * fine.noise_s / period), 0.2 / period)
         if len(at) == 0:
             break
         skip = np.zeros(len(t), dtype=np.int64)
@@ -283,7 +271,7 @@ _REMEDY = "record at one rate and without losing many samples, or cut the file w
 
 def _refuse_uneven(t: FloatArray, off: FloatArray, period: float, what: str) -> None:
     """Stamps may not leave the even clock for long."""
-    blocks = max(1, len(off) // _LASTING_ROWS)
+    blocks = max(1, len(off) // 128)  # what deviates for half of these lasts; packets and stalls are shorter
     size = len(off) // blocks
     lasting = np.median(off[: blocks * size].reshape(blocks, size), axis=1)
     worst = int(np.abs(lasting).argmax())
@@ -337,7 +325,7 @@ def interpolated(at_s: FloatArray, times_s: FloatArray, x: FloatArray) -> FloatA
     return np.array([np.interp(at_s, times_s, column) for column in x.T], dtype=float).T
 
 
-def even_rate(times_s: FloatArray, what: str, most: float = _OFF_PERIODS) -> float:
+def even_rate(times_s: FloatArray, what: str, most: float = 0.05) -> float:
     """Samples per second of an even clock from which none is missing; refused where it is off by `most` periods."""
     if len(times_s) < 2 or not times_s[-1] > times_s[0]:
         raise DataProblem(what, f"{len(times_s)} samples have no rate")
@@ -420,7 +408,7 @@ def clock_map(
     trust = 1 / (1 + (std / DRIFT_OF_CRYSTALS_PPM) ** 2)
     drift = trust * drift_ppm if trust > 0 else 0.0
     left = DRIFT_OF_CRYSTALS_PPM * float(np.sqrt(1 - trust)) if std > 0 else 0.0
-    return ClockMap(offset_s, std_s, drift, left, at_s, std <= _OBSERVED_PPM, freedom)
+    return ClockMap(offset_s, std_s, drift, left, at_s, std <= 2.5, freedom)  # 5 ppm in 95 of 100 cases
 
 
 def resample(times_s: FloatArray, x: FloatArray, at_s: FloatArray, *, clock: ClockMap | None = None) -> FloatArray:
@@ -462,7 +450,7 @@ def _evaluate(kernel: FloatArray, x: FloatArray, at: FloatArray) -> FloatArray:
     first = np.floor(at).astype(np.int64) - reach + 1
     inside = np.flatnonzero((first >= 0) & (first + 2 * reach <= len(x)))
     taps = np.arange(2 * reach)
-    for some in np.array_split(inside, max(1, len(inside) * len(taps) // _WEIGHTS_AT_ONCE)):
+    for some in np.array_split(inside, max(1, len(inside) * len(taps) // (1 << 20))):
         index = first[some, None] + taps
         place = np.abs(at[some, None] - index) * _FINENESS
         low = np.minimum(place.astype(np.int64), len(kernel) - 2)

@@ -24,33 +24,14 @@ _LARGEST_TURN_RAD = 0.05
 """Markers whose noise alone turns the body by more than this (standard deviation) lie on a line."""
 _THINNEST = 0.01
 """Width of a cloud over its length below which it is a line, whatever the noise."""
-_NEWTON_STEPS = 30
 _DOUBLE = 1e-9
 """(s1 + s2) (s2 + s3) (s3 + s1), for a norm of one, below which the largest root counts as double: the SVD decides."""
-_LAST_STEP = 1e-8
-"""Newton's method squares the error: after a step of this size nothing is left of it."""
-_EXACT = 1e-12
-"""Departure from a rotation matrix, of which errors of I only stretch R, beyond which the SVD decides."""
-_FEWEST_TO_DOUBT_ONE = 4
-"""Markers of which one may be taken away."""
-_LEAST_SHOWN = 1e-3
-"""1 - leverage below which the others do not give the marker a place."""
 _STILL_M = 2e-3
 """A body whose markers stay within this is still."""
 _STILL_S = 1.0
 """Length of the stillest stretch, where none is stated."""
-_AVERAGED_S = 0.1
-"""Noise is averaged over pieces of this length before movement is judged."""
-_MOST_FRAMES = 3000
-"""Frames, evenly chosen, that are enough for the mean of a recording."""
-_MEAN_ROUNDS = 50
-_MEAN_SETTLED = 1e-6
-"""Of the body's size: what the noise of thousands of frames leaves; all of them have the last word."""
-_NEAR_ITS_PLACE = 4.0
-"""Times the usual distance from its place: farther away a marker is not itself."""
 _ROBUST_M = 1e-3
 """Errors well above this and above the recording's own count for little in a robust mean."""
-LONGEST_SPLINE_S = 0.1
 _BESIDE_S = 0.05
 """Seconds beside a gap over which a marker's distance from its place is averaged."""
 _KNOTS = 8
@@ -173,7 +154,8 @@ def nearest_rotations(moments: FloatArray) -> tuple[FloatArray, FloatArray, Floa
     scale = np.sqrt((moments * moments).sum(axis=(1, 2)))
     size = np.where(scale > 0, scale, 1.0)
     H = np.ascontiguousarray(moments.transpose(1, 2, 0)) / size
-    cof = _cofactors(H)
+    a, b = H[[1, 2, 0]], H[[2, 0, 1]]  # rows of cof H are cross products of the rows of H
+    cof = a[:, [1, 2, 0]] * b[:, [2, 0, 1]] - a[:, [2, 0, 1]] * b[:, [1, 2, 0]]
     det = (H[0] * cof[0]).sum(axis=0)
     minors = (cof * cof).sum(axis=(0, 1))
     I = _largest_root(det, minors)
@@ -184,7 +166,7 @@ def nearest_rotations(moments: FloatArray) -> tuple[FloatArray, FloatArray, Floa
     departure = np.abs(_product(R.swapaxes(0, 1), R) - np.eye(3)[:, :, None]).max(axis=(0, 1))
     s1 = _largest_singular(det, minors)
     smallest = I - s1
-    weak = ~((departure < _EXACT) & (below > _DOUBLE))
+    weak = ~((departure < 1e-12) & (below > _DOUBLE))  # errors of I only stretch R
     if weak.any():
         R[:, :, weak], smallest[weak] = _by_svd(H[:, :, weak])
     return np.ascontiguousarray(R.transpose(2, 0, 1)), np.where(scale > 0, smallest * size, 0.0), s1 * size
@@ -198,22 +180,16 @@ def _product(A: FloatArray, B: FloatArray) -> FloatArray:
     return total
 
 
-def _cofactors(H: FloatArray) -> FloatArray:
-    """cof H: rows are cross products of the rows of H."""
-    a, b = H[[1, 2, 0]], H[[2, 0, 1]]
-    return a[:, [1, 2, 0]] * b[:, [2, 0, 1]] - a[:, [2, 0, 1]] * b[:, [1, 2, 0]]
-
-
 def _largest_root(det: FloatArray, minors: FloatArray) -> FloatArray:
     """Largest root of (x^2 - 1)^2 - 8 x det - 4 minors, by Newton's method from above: it descends and cannot miss."""
     # from II^2 = minors + 2 x det and x <= sqrt(3); exact where det = 0
     x = np.sqrt(1.0 + 2 * np.sqrt(minors + (2 * np.sqrt(3.0)) * np.maximum(det, 0.0)))
-    for _ in range(_NEWTON_STEPS):
+    for _ in range(30):
         y = x * x - 1.0
         slope = 4 * x * y - 8 * det
         step = (y * y - 8 * x * det - 4 * minors) / np.where(slope > 8 * _DOUBLE, slope, 1.0)
         x -= step
-        if np.abs(step).max(initial=0.0) < _LAST_STEP:
+        if np.abs(step).max(initial=0.0) < 1e-8:  # the error is squared: nothing is left of it
             break
     return x
 
@@ -252,7 +228,7 @@ def deletion(points: FloatArray, cloud: FloatArray, fit: Alignment) -> tuple[Flo
     moment = np.where(fit.usable[:, None, None], squares - d.swapaxes(1, 2) @ d, np.eye(3))
     cross = skew(d)
     shown = np.eye(3) * (1 - 1 / n[:, :, None, None]) - cross @ np.linalg.inv(moment)[:, None] @ cross.swapaxes(2, 3)
-    known = used & (np.linalg.det(shown) > _LEAST_SHOWN)
+    known = used & (np.linalg.det(shown) > 1e-3)  # below, the others do not give it a place
     away = np.linalg.solve(np.where(known[:, :, None, None], shown, np.eye(3)), e[..., None])[..., 0]
     return away, (e * away).sum(axis=2) * known
 
@@ -272,7 +248,7 @@ def without_outliers(
         part = now.at(left)
         off, gain = deletion(points[left], cloud, part)
         wrong = (np.linalg.norm(off, axis=2) > away_m) & (gain > noise_m**2)
-        wrong &= (part.used.sum(axis=1) >= _FEWEST_TO_DOUBT_ONE)[:, None]
+        wrong &= (part.used.sum(axis=1) >= 4)[:, None]
         some = wrong.any(axis=1)
         left, worst = left[some], np.where(wrong, gain, 0.0)[some].argmax(axis=1)
         if len(left) == 0:
@@ -444,7 +420,7 @@ def mean_cloud(markers: Markers, *, robust: bool = True) -> Cloud:
     weight where it is far from its place, so that a swapped or displaced marker does not bend the others. The axes
     are those of the capture frame in the frame where most markers are seen.
     """
-    frames = np.unique(np.linspace(0, len(markers.times_s) - 1, _MOST_FRAMES).astype(int))
+    frames = np.unique(np.linspace(0, len(markers.times_s) - 1, 3000).astype(int))  # enough
     points, seen = markers.points[frames], markers.seen[frames]
     ever = np.asarray(seen.any(axis=0))
     best = int(seen.sum(axis=1).argmax()) if len(frames) else 0
@@ -452,14 +428,14 @@ def mean_cloud(markers: Markers, *, robust: bool = True) -> Cloud:
         raise DataProblem("reference cloud", "no frame shows three markers")
     start = np.where(seen[best, :, None], points[best], np.nan)
     size = float(np.ptp(start[seen[best]], axis=0).max())
-    cloud = mean_places(points, start, robust=robust, settled_m=_MEAN_SETTLED * size)
+    cloud = mean_places(points, start, robust=robust, settled_m=1e-6 * size)  # all have the last word
     if not np.isfinite(cloud[ever]).all():
         lost = _chosen(markers.names, ever & ~known_points(cloud))
         raise DataProblem("reference cloud", f"{', '.join(lost)}: never seen together with three others")
     for _ in range(2):  # the mean of all that is near its place in any frame scatters less than a median of some
         body = _aligned(markers.points, cloud, robust=robust)
         away = np.linalg.norm(body - cloud, axis=2)
-        near = away <= _NEAR_ITS_PLACE * nan_median(away, axis=0)
+        near = away <= 4.0 * nan_median(away, axis=0)  # farther away it is not itself
         mean = nan_mean(np.where(near[:, :, None], body, np.nan), axis=0)
         cloud = np.where(np.isfinite(mean), mean, cloud)
     back = align(cloud[None], start)
@@ -495,7 +471,7 @@ def select_markers(markers: Markers, names: Iterable[str]) -> Markers:
 def _movement(markers: Markers) -> FloatArray:
     """(markers,) how far each one goes from its mean place, m, noise averaged over pieces of 0.1 s; NaN if unseen."""
     times = markers.times_s
-    pieces = max(2, int((times[-1] - times[0]) / _AVERAGED_S)) if len(times) > 1 else 1
+    pieces = max(2, int((times[-1] - times[0]) / 0.1)) if len(times) > 1 else 1
     cuts = np.asarray(times[0] + float(times[-1] - times[0]) * np.arange(1, pieces) / pieces, dtype=float)
     parts = np.split(markers.points, np.asarray(np.searchsorted(times, cuts), dtype=np.int64))
     means = np.array([nan_mean(part, axis=0) for part in parts if len(part)], dtype=float)
@@ -527,7 +503,7 @@ def mean_places(points: FloatArray, start: FloatArray, *, robust: bool, settled_
     Robust is the median of frames aligned with little weight for what is far from its place: frames that are aligned
     wrongly, with exchanged labels say, would pull a weighted mean away step by step. A marker without a place gets one.
     """
-    for turn in range(_MEAN_ROUNDS):
+    for turn in range(50):
         robust_now = robust and turn > 0
         body = _aligned(points, start, robust=robust_now)
         middle = nan_median(body, axis=0) if robust_now else nan_mean(body, axis=0)
@@ -642,7 +618,7 @@ def fill_gaps(
     markers: Markers,
     cloud: Cloud | None = None,
     *,
-    longest_spline_s: float = LONGEST_SPLINE_S,
+    longest_spline_s: float = 0.1,
     noise_m: float | None = None,
 ) -> Filled:
     """Fill what was hidden, first from the body, then by splines over gaps of at most longest_spline_s.

@@ -28,9 +28,6 @@ from palpate.motion.clock import Interval
 from palpate.physics.arrays import BoolArray, FloatArray, runs
 from palpate.physics.motion import Motion, Poses, body_rates, exp_rotation, log_rotation
 
-AT_REST = 5.0
-"""Standard deviations of the speed's noise below which nobody can say that something moves."""
-
 
 def savitzky_golay(x: FloatArray, window: int, order: int, *, derivative: int = 0, rate_hz: float = 1.0) -> FloatArray:
     """Fit a polynomial to each window and take its value, or its derivative, in the middle (Savitzky & Golay 1964).
@@ -114,7 +111,7 @@ def derivative_noise(noise: float, window: int, order: int, derivative: int, rat
 
 def at_rest(speed: FloatArray, noise: float) -> BoolArray:
     """(samples,): where the speed cannot be distinguished from zero; an unknown speed counts as moving."""
-    return np.asarray(np.abs(speed) < AT_REST * noise)
+    return np.asarray(np.abs(speed) < 5.0 * noise)  # below, nobody can say that something moves
 
 
 def filter_weights(window: int, order: int, derivative: int) -> FloatArray:
@@ -122,14 +119,8 @@ def filter_weights(window: int, order: int, derivative: int) -> FloatArray:
     return _savgol_weights(window, order, derivative)[window // 2]
 
 
-_SPECTRUM_PIECE_S = 2.5
-"""Length of the pieces whose spectra are averaged: frequencies 0.4 Hz apart are resolved."""
-_LIGHT_LOSS = 0.001
-"""What a light window may take from an acceleration at the bandwidth."""
 _SHORTEST_PIECE = 64
 """Samples in a piece, at least."""
-_FLOOR_BANDS = ((0.45, 0.65), (0.65, 0.95))
-"""Bands, in Nyquist rates, in which white noise is equally strong."""
 _FLATTEST_RATIO = 1.6
 """Largest ratio of the noise power in the two bands that still counts as flat."""
 _FLAT_RATIO_STDS = 4.0
@@ -214,7 +205,7 @@ def light_window_s(rate_hz: float, bandwidth_hz: float, order: int = 4) -> float
         n = np.arange(-(window // 2), window // 2 + 1)
         x = 2 * np.pi * bandwidth_hz / rate_hz
         # the loss grows with frequency up to far beyond the bandwidth
-        if abs(-(np.cos(x * n) @ filter_weights(window, order, 2)) / x**2 - 1) > _LIGHT_LOSS:
+        if abs(-(np.cos(x * n) @ filter_weights(window, order, 2)) / x**2 - 1) > 0.001:
             break
         best = window
     return best / rate_hz
@@ -282,7 +273,7 @@ def _piece_size(rate: float, second: list[FloatArray]) -> int:
     """Samples in a piece: a power of two, shorter where the recording has gaps."""
     seen = np.logical_and.reduce([np.isfinite(d).all(axis=1) for d in second])
     longest = max((b - a for a, b in runs(seen)), default=0)
-    size = 1 << max(6, round(np.log2(_SPECTRUM_PIECE_S * rate)))
+    size = 1 << max(6, round(np.log2(2.5 * rate)))  # s: 0.4 Hz apart are resolved
     while size > _SHORTEST_PIECE and longest < 4 * size:
         size //= 2
     if longest < 2 * size:
@@ -355,7 +346,7 @@ def _white_floor(second: FloatArray, rate: float, what: str) -> float:
     f = _frequencies(_SHORTEST_PIECE, rate)
     _, median, pieces = spectrum(second, _SHORTEST_PIECE, rate)
     density, relative = median / _seen_of_white(_SHORTEST_PIECE, f, rate), f / (rate / 2)
-    bands = [density[(relative > a) & (relative < b)] for a, b in _FLOOR_BANDS]
+    bands = [density[(relative > a) & (relative < b)] for a, b in ((0.45, 0.65), (0.65, 0.95))]
     low, high = (float(np.median(band)) for band in bands)  # a hum is a line and no floor
     if not high > 0:
         raise DataProblem(what, "there is no noise to see", remedy="state the window, or a still segment")
@@ -406,13 +397,6 @@ def _still_level(
 
 
 Span = tuple[int, int]
-
-_SAMPLES_AT_ONCE = 1 << 16
-"""Samples differentiated at a time: what is at hand stays in the processor's cache."""
-_FARTHEST_TURN = 3.0
-"""rad; rotation vectors are unique up to pi."""
-_OFF_STEP = 0.1
-"""Periods; a clock whose steps deviate more is not even."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -529,7 +513,7 @@ def _rate_beside_gaps(times_s: FloatArray, what: str) -> float:
     regular = np.abs(steps - period) < 0.5 * period
     period = float(steps[regular].mean())
     off = np.abs(steps / period - np.round(steps / period))
-    if off.max() > _OFF_STEP or steps.min() < 0.5 * period:
+    if off.max() > 0.1 or steps.min() < 0.5 * period:
         worst = int(np.maximum(off, steps < 0.5 * period).argmax())
         raise DataProblem(
             what,
@@ -588,7 +572,7 @@ def _differentiate_rotation(
     half, n = window // 2, len(R) - window + 1
     fitted, omega, omega_dot = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((n, 3))
     weights = [filter_weights(window, order, d) * rate_hz**d for d in range(3)]
-    for at in np.array_split(np.arange(n), 1 + n * window // _SAMPLES_AT_ONCE):
+    for at in np.array_split(np.arange(n), 1 + n * window // (1 << 16)):  # they stay in the cache
         reference = R[at + half, None]
         phi = log_rotation(reference.swapaxes(2, 3) @ R[at[:, None] + np.arange(window)])
         phi0, phi1, phi2 = (np.einsum("w,nwi->ni", w, phi) for w in weights)
@@ -597,7 +581,7 @@ def _differentiate_rotation(
     chord = np.sqrt(((R[1:] - R[:-1]) ** 2).sum(axis=(1, 2)) / 8)  # sine of half the angle from one to the next
     path = np.concatenate([[0.0], 2 * np.arcsin(np.minimum(chord, 1.0)).cumsum()])
     middle = path[half : half + n]
-    lost = np.maximum(middle - path[:n], path[2 * half :] - middle) > _FARTHEST_TURN
+    lost = np.maximum(middle - path[:n], path[2 * half :] - middle) > 3.0  # rad; unique up to pi
     for x in (fitted, omega, omega_dot):
         x[lost] = np.nan
     return fitted, omega, omega_dot

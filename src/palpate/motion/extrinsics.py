@@ -25,7 +25,6 @@ from palpate.physics.motion import Kinematics, Motion, Poses, exp_rotation, log_
 _HAND_HZ = 5.0
 """A hand's motion; above it the second derivative of marker positions is mostly noise."""
 _MOST_STEPS = 20
-_MIRRORED_SHARE = 0.05
 _SENSE = "check the sense of the wrench (person on object) and the handedness of both frames"
 _NEAR_M = 1.0
 """An instrument sits within about this of the frame that it is on."""
@@ -35,13 +34,8 @@ UNKNOWN_TURN, UNKNOWN_LEVER = float(np.radians(2.0)), 0.02
 """Standard deviations (rad, m) from which a component is called unknown."""
 _FREE_VARIANCE = 1e6
 """Variance (rad2, m2) of what nothing determines."""
-_OPEN_SHARE = 1e-9
-"""Share of the largest information below which a direction is open."""
 _SMALL_TURN, _SMALL_MOVE = float(np.radians(1.0)), 0.005
 """rad, m: what a drawing and a screwdriver may differ by without a word."""
-_FATAL_TURN = float(np.radians(10.0))
-_RELABELLED = float(np.radians(8.0))
-"""rad: a turn this close to exchanged axes is exchanged axes."""
 _KNOWN_BEST = 1e-6
 """rad, m: nothing is known better."""
 _DIFFERENT_STDS = 3.0
@@ -364,7 +358,7 @@ def _kabsch(a: FloatArray, b: FloatArray, what: str, remedy: str) -> FloatArray:
     """R with a = R b in least squares, for vectors (n, 3) without mean; refuses mirror images."""
     U, s, Vt = np.linalg.svd(a.T @ b)
     handed = float(np.linalg.det(U @ Vt))
-    if handed < 0 and s[2] > _MIRRORED_SHARE * s[0]:
+    if handed < 0 and s[2] > 0.05 * s[0]:
         raise DataProblem(
             what, "the two are mirror images: an axis has the wrong sign or two are swapped", remedy=remedy
         )
@@ -419,7 +413,7 @@ def _sandwich(t: FloatArray, A: FloatArray, residual: FloatArray) -> FloatArray:
     s = _scores(A, residual, index, count)
     scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
     values, vectors = np.linalg.eigh(H / scale[:, None] / scale)
-    known = values > _OPEN_SHARE * values[-1]
+    known = values > 1e-9 * values[-1]  # the others are open
     inverse = (vectors[:, known] / values[known]) @ vectors[:, known].T / scale[:, None] / scale
     open_ = vectors[:, ~known] / scale[:, None]
     open_ = open_ / np.maximum(np.linalg.norm(open_, axis=0), 1e-300)
@@ -497,7 +491,7 @@ def _turn(placement: Placement, drawing: FloatArray) -> list[Finding]:
     else:
         size = f"{np.degrees(angle):.1f} +- {max(2 * np.degrees(std), 0.05):.1f} deg"
         evidence = f"turned by {size} about {_axis(v / angle)} against the drawing"
-    severity = Severity.FATAL if angle > _FATAL_TURN else Severity.WARNING
+    severity = Severity.FATAL if angle > np.radians(10.0) else Severity.WARNING
     return [Finding("placement", evidence, "IMU", "check how it is mounted, or correct the drawing", severity)]
 
 
@@ -522,7 +516,7 @@ def _relabelled(estimate: FloatArray, drawing: FloatArray) -> str:
     S = drawing.T @ estimate  # b's axes as estimated, seen from b's axes as drawn
     turned = [P for P in signed_permutations() if np.linalg.det(P) > 0 and np.trace(P) < 3]
     off = [float(np.linalg.norm(log_rotation(S @ P.T))) for P in turned]
-    if min(off) >= _RELABELLED:
+    if min(off) >= np.radians(8.0):  # closer, a turn is exchanged axes
         return ""
     best = turned[int(np.argmin(off))]
     order = np.abs(best).argmax(axis=0)

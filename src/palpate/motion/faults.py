@@ -18,42 +18,21 @@ from palpate.physics.arrays import BoolArray, FloatArray, runs
 Kind = Literal["swapped", "ghost", "moved", "unsteady", "confused", "static", "weak"]
 
 _LEAST_M = 3e-3
-_BENDING_M_PER_S = 0.05
-"""A part of a body does not leave its place faster than this by bending."""
 _BRIEF_S = 1.0
 """A marker that is elsewhere for less than this has not moved: it is a ghost."""
-_FARTHEST_M = 0.1
-"""Nor has one that is farther away than this."""
 _COURSE_S = 0.1
 """Frames around, before and after, over which a marker's noise averages out and its wandering does not."""
-_AT_EDGE = 5
-"""Frames on either side of a jump that must show it."""
-_FEWEST_UNSTEADY = 3
-"""Frames that a marker must be away before it is called unsteady."""
-_LEVEL_ROUNDS = 3
 _NOISIEST_M, _NOISIEST = 5e-3, 0.03
 """Markers typically farther off than this, in m and relative to the body's size, belong to another cloud."""
 _BIN_S = 0.5
 _STEADY_LEVEL = 0.3
 """Scatter of a level, relative to the step beside it, up to which it is a level."""
-_ABRUPT = 0.6
-"""Part of a step that must remain beside a slope; bending is slower."""
 _SUDDEN_S = 0.15
-_LASTING_BINS = 10
-"""Bins."""
-_COARSE_STEP = 0.7
-"""Means over several levels differ by less than the levels do."""
-_MOST_CUTS = 40
-"""A series with more cuts than this has no levels."""
 _MERGE_S = 0.5
 """Two ghosts of one label closer than this are one."""
 _BLINK_S = 0.1
 _MOST_SINGLE_GHOSTS = 3
 """Ghosts of one marker that last less than a blink are reported together where there are more than this."""
-_BARELY = 2.0
-"""A single frame closer than this many tolerances is hidden without a report, unless there are many."""
-_SPREADS = 2.0
-_LAYING_ROUNDS = 10
 _SELDOM_AT_PLACE = 0.1
 """Part of the time that a marker must have been at its place in a static cloud for that place to be right."""
 _WEAK_DEG = 0.5
@@ -187,7 +166,7 @@ def check_markers(markers: clouds.Markers, cloud: clouds.Cloud) -> Checked:
         flips += state.exchanges
         case = _Case(clouds.Markers(chosen.names, times, robust.relabelled(state.points, places)), cloud, scale)
         state = _aligned(case, levels)
-    for _ in range(_LEVEL_ROUNDS):
+    for _ in range(3):
         before, levels = levels, [_levels(state, levels, i, case) for i in range(len(levels))]
         if not any(before) and not any(levels):
             break
@@ -292,7 +271,7 @@ def _levels(state: _State, known: list[list[_Level]], i: int, case: _Case) -> li
     frames = len(state.residual)
     r, t = state.residual[shown, i], case.markers.times_s[shown]
     tolerance = case.tolerance(r, t)
-    good = np.linalg.norm(r, axis=1) < _FARTHEST_M
+    good = np.linalg.norm(r, axis=1) < 0.1  # m: what is farther has not moved on the body
     for first, stop, jump in _away(r - _shift(known[i], frames)[shown], t, tolerance):
         if jump and t[stop - 1] - t[first] < _BRIEF_S:
             good[first:stop] = False
@@ -372,7 +351,7 @@ def _judge(state: _State, shift: FloatArray, i: int, case: _Case) -> tuple[BoolA
     hide[shown[ghost | (away & between)]] = True
     faults = _report_ghosts(r, t, ghost & ~between, limit, i, case)
     wandering = np.flatnonzero(away & ~between)
-    if len(wandering) >= _FEWEST_UNSTEADY:
+    if len(wandering) >= 3:
         text = (
             "wanders off its place without a jump, by {mm:.1f} mm in {frames} frames between {start:.2f} and "
             "{end:.2f} s, and was left as it is: the body bends there or the marker is loose"
@@ -391,7 +370,7 @@ def _away(r: FloatArray, t: FloatArray, limit: float) -> list[tuple[int, int, bo
             return False
         before, after = _beside(t, away, a, -1), _beside(t, away, b, 1)
         return all(
-            bool(np.linalg.norm(step) > 0.5 * limit + _BENDING_M_PER_S * passed)
+            bool(np.linalg.norm(step) > 0.5 * limit + 0.05 * passed)  # m/s: no part bends faster
             for step, passed in (
                 (r[b] - r[a], t[b] - t[a]),
                 (np.median(r[after], axis=0) - np.median(r[before], axis=0), t[after].mean() - t[before].mean()),
@@ -403,7 +382,7 @@ def _away(r: FloatArray, t: FloatArray, limit: float) -> list[tuple[int, int, bo
 
 def _beside(t: FloatArray, away: BoolArray, k: int, step: int) -> robust.IntArray:
     """Frame k and the next ones in a direction that are on the same side of the limit, shortly before or after."""
-    near = k + step * np.arange(_AT_EDGE)
+    near = k + step * np.arange(5)
     near = near[(near >= 0) & (near < len(t))]
     same = (away[near] == away[k]) & (np.abs(t[near] - t[k]) < _COURSE_S)
     return near[np.logical_and.accumulate(same)]
@@ -421,7 +400,7 @@ def _course(r: FloatArray, t: FloatArray, good: BoolArray) -> FloatArray:
 def _report_ghosts(r: FloatArray, t: FloatArray, ghost: BoolArray, limit: float, i: int, case: _Case) -> list[Fault]:
     """One fault per stretch; stretches with short breaks count as one, few single frames barely away for none."""
     stretches = _merged(ghost, t)
-    barely = [len(at) == 1 and np.linalg.norm(r[at[0]]) < _BARELY * limit for at in stretches]
+    barely = [len(at) == 1 and np.linalg.norm(r[at[0]]) < 2.0 * limit for at in stretches]
     left = [at for at, close in zip(stretches, barely, strict=True) if not close or sum(barely) > _MOST_SINGLE_GHOSTS]
     blinks = [at for at in left if t[at[-1]] - t[at[0]] < _BLINK_S]
     faults: list[Fault] = []
@@ -489,7 +468,7 @@ def compare_clouds(static: clouds.Cloud, markers: clouds.Markers, *, but: Collec
     scale = robust.Scale(robust.typical_misfit(p, mean, _LEAST_M), _LEAST_M)
     body = clouds.body_points(p, robust.robust_align(p, mean, scale).alignment)
     spread = clouds.nan_median(np.linalg.norm(body - clouds.nan_median(body, axis=0), axis=2), axis=0) / _CHI
-    limit = robust.repeatable_m(mean) + _SPREADS * np.nan_to_num(spread)
+    limit = robust.repeatable_m(mean) + 2.0 * np.nan_to_num(spread)
     away = np.linalg.norm(body - _laid_on(mean, static.points, limit), axis=2)
     off, near = clouds.nan_median(away, axis=0), clouds.nan_mean(np.where(np.isnan(away), np.nan, away < limit), axis=0)
     wrong = [int(i) for i in np.argsort(-off) if near[i] < _SELDOM_AT_PLACE and static.names[i] not in but]
@@ -509,7 +488,7 @@ def _laid_on(mean: FloatArray, static: FloatArray, limit: FloatArray) -> FloatAr
     fit = clouds.without_outliers(static[None], mean, away_m=float(limit.min()), noise_m=0.0, pose_noise_m=0.0)
     if fit.used.sum() <= len(mean) / 2 or not fit.usable[0]:  # a few may agree by chance, or lie on a line
         fit = clouds.align(static[None], mean, noise_m=0.0)
-    for _ in range(_LAYING_ROUNDS):
+    for _ in range(10):
         width = np.maximum(limit, float(np.median(fit.error)))
         fit = clouds.align(static[None], mean, 1 / (1 + (fit.error / width) ** 2) ** 2, noise_m=0.0)  # Geman-McClure
     return clouds.body_points(static[None], fit)[0]
@@ -583,7 +562,7 @@ def _binned(t: FloatArray, x: FloatArray) -> _Bins:
 def _cuts(bins: _Bins, least_m: float, away_m: float) -> list[int]:
     """Bins at which a new level begins: cut wherever the means differ, then take back the cuts that are no steps."""
     cuts = _candidates(bins.values, 0, len(bins.values), least_m)
-    if len(cuts) > _MOST_CUTS:
+    if len(cuts) > 40:  # such a series has no levels
         return []
     while cuts:
         edges = [0, *cuts, len(bins.values)]
@@ -605,7 +584,7 @@ def _candidates(x: FloatArray, first: int, end: int, least_m: float) -> list[int
     before, after = total[:-1] / n[:, None], (total[-1] - total[:-1]) / (len(part) - n)[:, None]
     squares = ((after - before) ** 2).sum(axis=1)
     best = int((n * (len(part) - n) * squares).argmax())
-    if squares[best] < (_COARSE_STEP * least_m) ** 2:
+    if squares[best] < (0.7 * least_m) ** 2:  # means over several levels differ by less
         return []
     cut = first + 1 + best
     return [*_candidates(x, first, cut, least_m), cut, *_candidates(x, cut, end, least_m)]
@@ -622,7 +601,7 @@ def _step(bins: _Bins, first: int, cut: int, end: int, least_m: float, away_m: f
         # One bin alone proves a level only where the cloud says the same.
         fine &= len(side) > 1 or bool(np.linalg.norm(level) <= 0.5 * away_m)
     # A marker may creep to its new place; then both levels must last.
-    return size, fine and (min(len(left), len(right)) >= _LASTING_BINS or _sudden(bins, cut, low, high))
+    return size, fine and (min(len(left), len(right)) >= 10 or _sudden(bins, cut, low, high))
 
 
 def _exact(bins: _Bins, cut: int, before: FloatArray, after: FloatArray) -> int:
@@ -643,4 +622,4 @@ def _sudden(bins: _Bins, cut: int, low: FloatArray, high: FloatArray) -> bool:
         return True
     a, b = np.searchsorted(t, [t[split - 1] - _SUDDEN_S, t[split] + _SUDDEN_S])
     step = np.median(bins.x[known[split:b]], axis=0) - np.median(bins.x[known[a:split]], axis=0)
-    return bool(step @ (high - low) >= _ABRUPT * ((high - low) @ (high - low)))
+    return bool(step @ (high - low) >= 0.6 * ((high - low) @ (high - low)))  # bending is slower

@@ -209,14 +209,8 @@ _SMALLEST_RAD = np.radians(5.0)
 """Rotation below which no axis is looked for."""
 _FEWEST_ANGLES = 3
 """Two positions of a body always have an axis in common; only a third can disagree."""
-_LARGEST_STD_RAD = 0.05
-_TURNS_CLEARLY = 4.0
-"""By how much the turning must exceed the tilting, as standard deviations."""
 _TILT_RAD, _SLIDE_M = np.radians(0.5), 0.005
 """Tilting and sliding (rms) from which the hinge is called into question."""
-_JUMP_RAD = np.radians(120.0)
-_ON_AXIS_M = 1e-6
-"""A point nearer to the axis gives no direction; any x is as good."""
 _FEWEST_OF_PATH = 8
 _SHORTEST_RAD = np.radians(20.0)
 """A shorter arc is a line as far as motion capture can tell."""
@@ -226,7 +220,6 @@ _LARGEST_STD = 0.1
 _ROUND = 0.05
 """Largest rms deviation from the circle, as a fraction of its radius."""
 _FURTHER = "move the point further round its axis"
-_CIRCLE_STEPS = 100
 _ANGLE_GROUPS = 8
 
 
@@ -307,7 +300,8 @@ def hinge_from_motion(
     c_world = across_world @ centres[2:] + z_world * float((path @ z_world).mean())
 
     side = (anchor if towards is None else np.asarray(towards, dtype=float)) - c_body
-    if float(np.linalg.norm(side @ across_body)) < _ON_AXIS_M:
+    # m: so near to the axis there is no direction, any x is as good
+    if float(np.linalg.norm(side @ across_body)) < 1e-6:
         side = across_body[:, 0]
     hinge = _hinge(poses, transform(axes_of(side, z_body), c_body), z_world, c_world)
     motion = hinge_motion(poses, hinge)
@@ -398,7 +392,7 @@ def check_hinge(motion: HingeMotion) -> tuple[Finding, ...]:
             remedy = "check the frames there and the hinge's markers, or find the axis from the motion"
             findings.append(Finding(cause, evidence, remedy=remedy))
     steps = np.abs(np.diff(angle))
-    if len(steps) and steps.max() > _JUMP_RAD:
+    if len(steps) and steps.max() > np.radians(120.0):
         k = int(steps.argmax())
         evidence = (
             f"the hinge turns by {np.degrees(steps[k]):.0f} deg between two frames that were seen, {times[k]:.2f} and "
@@ -432,10 +426,10 @@ def _refuse_vague(hinge: HingeAxis, turning_rad: float, angles: int, std_rad: fl
         reason = f"the body turned by {turned:.2f} deg only, at least {np.degrees(_SMALLEST_RAD):g} deg are needed"
     elif angles < _FEWEST_ANGLES:
         reason = f"the body was seen at {angles} distinct angles only, at least {_FEWEST_ANGLES} are needed"
-    elif turning_rad < _TURNS_CLEARLY * hinge.tilt_rms_rad:
+    elif turning_rad < 4.0 * hinge.tilt_rms_rad:
         reason = f"the body turned by {turned:.1f} deg and tilted by {tilt:.1f} deg (rms): it has no one axis"
         remedy = "choose frames in which it turns about its hinge only, and check their alignment"
-    elif not std_rad < _LARGEST_STD_RAD:
+    elif not std_rad < 0.05:
         reason = f"the direction of the axis is known to {np.degrees(std_rad):.1f} deg only (standard deviation)"
     else:
         return
@@ -511,7 +505,7 @@ def _refined(
     P: FloatArray, axes: FloatArray, centre: FloatArray, radius: float
 ) -> tuple[FloatArray, FloatArray, float]:
     """Gauss-Newton on the distances, from a start that is close."""
-    for _ in range(_CIRCLE_STEPS):
+    for _ in range(100):
         slopes, off = _linearised((P - centre) @ axes, radius)
         step = least_squares(slopes.reshape(-1, 6), -off.ravel())
         normal = axes @ [step[1], -step[0], 1.0]
@@ -596,7 +590,6 @@ _STRAIGHTEST = 5.0
 """A travel must be so many times as long as what is off the line (rms)."""
 _TURN_RAD = np.radians(2.0)
 """What slides may turn by that much (rms): more is no slide."""
-_FEWEST_OF_SLIDE = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -641,7 +634,7 @@ def slide_from_motion(
     the line. The body moves positively on the whole, seen from the first frame, as a drawer that opens.
     """
     seen = poses.seen
-    if seen.sum() < _FEWEST_OF_SLIDE:
+    if seen.sum() < 10:
         raise DataProblem(what, f"the body was seen in {seen.sum()} frames, no line can be known from them")
     R, anchor = poses.rotation[seen], np.asarray(near, dtype=float)
     path = poses.position[seen] + R @ anchor
@@ -708,13 +701,6 @@ def coordinate_of_path(path_m: FloatArray, force: FloatArray, unit: str, *, turn
     return PathOfPoint(along, force @ u, words)
 
 
-_RADIUS_OFF = 0.05
-"""Difference between axle height and wheel radius that passes for a soft tyre and markers beside the axle's line."""
-_HOPPING = 0.1
-"""Variation (2.5 to 97.5 %) of the axle's height over the radius from which the wheel does not roll on one floor."""
-_STEEPEST_RAD = np.radians(80.0)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class RollingMotion:
     """How a body on a wheel stood on the floor; NaN where it was not seen."""
@@ -740,7 +726,7 @@ def rolling(axle: Poses, *, floor_m: float = 0.0, up: ArrayLike = UP) -> Rolling
     z = np.asarray(up, dtype=float)
     z = z / np.linalg.norm(z)
     pitch, camber = (np.arcsin(np.clip(axle.rotation[:, :, i] @ z, -1.0, 1.0)) for i in (1, 2))
-    if np.any(np.abs(camber) > _STEEPEST_RAD):
+    if np.any(np.abs(camber) > np.radians(80.0)):
         k = int(np.nanargmax(np.abs(camber)))
         raise DataProblem(
             "axle",
@@ -762,7 +748,7 @@ def check_wheel(motion: RollingMotion, radius_m: float) -> tuple[Finding, ...]:
     height = motion.height_m[seen]
     low, middle, high = (float(q) for q in np.quantile(height, (0.025, 0.5, 0.975)))
     findings: list[Finding] = []
-    if abs(middle - radius_m) > _RADIUS_OFF * radius_m:
+    if abs(middle - radius_m) > 0.05 * radius_m:  # less: a soft tyre, markers beside the axle
         evidence = (
             f"the axle is {1e3 * middle:.1f} mm above the floor (median) but the wheel's radius is stated as "
             f"{1e3 * radius_m:.1f} mm, {1e3 * (middle - radius_m):+.1f} mm apart"
@@ -772,7 +758,7 @@ def check_wheel(motion: RollingMotion, radius_m: float) -> tuple[Finding, ...]:
             "on it"
         )
         findings.append(Finding("wheel-radius", evidence, remedy=remedy))
-    if high - low > _HOPPING * radius_m:
+    if high - low > 0.1 * radius_m:  # more: it does not roll on one floor
         evidence = (
             f"the axle's height above the floor varies from {1e3 * low:.1f} to {1e3 * high:.1f} mm (95 % of the time): "
             "the wheel was lifted, the floor is not level, or the capture frame is tilted"

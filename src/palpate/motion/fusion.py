@@ -29,13 +29,7 @@ from palpate.physics.motion import (
     transport_acceleration,
 )
 
-_KNOTS_PER_CYCLE = 2.5
-"""Knots in one period of the highest frequency to follow."""
-_START_HZ = 4.0
-"""Up to which the first guess follows the markers."""
 _MOST_ROUNDS = 12
-_LARGEST_STEP = 0.5
-"""rad; a longer step is shortened."""
 _ROWS_AT_ONCE = 4096
 """Samples whose equations are built at a time."""
 DEGREE = 4
@@ -86,7 +80,7 @@ def fuse(
     """
     g = gravity_vector(gravity)
     rate = even_rate(times_s, "fusion", 0.5)
-    per_knot = round(rate / (_KNOTS_PER_CYCLE * bandwidth_hz))
+    per_knot = round(rate / (2.5 * bandwidth_hz))  # knots in one period of the highest
     if per_knot < 2:
         raise DataProblem(
             "fusion", f"an IMU at {rate:.6g} Hz cannot follow {bandwidth_hz:g} Hz", remedy="lower the bandwidth"
@@ -151,11 +145,11 @@ def _solve(data: _Data) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Coefficients (size, 7) of quaternion and position; biases (6,) of rate and acceleration, their covariance."""
     h, change = data.grid.step_s, np.inf
     # smooth splines through the markers alone; second differences are penalised, which bridges gaps
-    c, bias = data.grid.smooth(data.poses_s, np.hstack([data.quaternion, data.position]), _START_HZ), np.zeros(6)
+    c, bias = data.grid.smooth(data.poses_s, np.hstack([data.quaternion, data.position]), 4.0), np.zeros(6)
     for _ in range(_MOST_ROUNDS):
         step, more, covariance = _step(data, c, bias)
         turn, shift = step[:, :3], step[:, 3:]
-        share = min(1.0, _LARGEST_STEP / max(float(np.abs(turn).max()), 1e-300))
+        share = min(1.0, 0.5 / max(float(np.abs(turn).max()), 1e-300))  # rad
         quaternion = _turned(data.grid, c[:, :4], share * turn)
         # not the step itself: where it leaves the space of the splines, it comes to nothing again and again
         change = 2 * float(np.abs(quaternion - c[:, :4]).max())

@@ -27,18 +27,10 @@ _STILL_FORCE, _STILL_RATE = 0.25, 0.05
 """m/s2 and rad/s: means over `_SLOW_S` vary by less than this in a still window."""
 _LOWEST_HZ, _LOWEST_MOVING_HZ = 12.0, 25.0
 """A hand that holds still trembles below the first; a hand that moves does nothing above the second."""
-_FLAT_HZ = 12.0
-"""From these on, so wide a band tells the noise below."""
-_ENOUGH_S = 2.0
-"""Of stillness; with less, the motion tells the noise better if it can."""
-_KNOCK = 3.0
-"""Windows louder than this many medians hold a knock."""
 _WHITE_RATIO, _WHITE_STDS = log(1.25), 4.5
 """Noise powers closer than this ratio, or than this many standard deviations, are the same."""
 _STEADY_SCATTER = 1.6
 """Scatter between moving windows, over that of noise alone, beyond which it is not the IMU's noise they show."""
-_SHARE_THAT_MATTERS = 1e-4
-"""Share of a signal's power below which no noise is worth a word."""
 _HELD_SHARE, _BLOCK = 0.15, 64
 """Rows that equal the one before, in the livelier half of all blocks, from which samples are stored twice."""
 _CHANNELS = {"accelerometer": slice(0, 3), "gyroscope": slice(3, 6)}
@@ -136,7 +128,7 @@ def judge_imu_noise(imu: Even, smoothing: Smoothing, lowpass: Lowpass | None, lo
         return ImuNoise(None, None, held)
     x = without_lost(imu.times_s, imu.x, imu.lost)
     still = _still_spectra(x, rate)
-    enough = still is not None and still.duration_s >= _ENOUGH_S
+    enough = still is not None and still.duration_s >= 2.0  # else the motion tells the noise better, if it can
     spectra = still if enough else _moving_spectra(x, rate) or still
     if spectra is None:
         evidence = "its noise cannot be judged: it is never still, and what it shows above 25 Hz is not steady"
@@ -205,7 +197,7 @@ def _matters(spectrum: NDArray[np.complex128], gains: FloatArray, power: FloatAr
     worth = np.zeros(6, dtype=bool)
     for at in _CHANNELS.values():
         moved = np.real(passed[:, at].conj().T @ passed[:, at]) / scale[at, None] / scale[at]
-        worth[at] = np.linalg.eigvalsh(moved)[0] < 1 / _SHARE_THAT_MATTERS
+        worth[at] = np.linalg.eigvalsh(moved)[0] < 1 / 1e-4
     return worth
 
 
@@ -243,7 +235,7 @@ class _Spectra:
     def _folded(self, gains: FloatArray) -> FloatArray:
         """Gains below the lowest frequency count for the frequencies right above it."""
         below = self.frequency_hz < self.lowest_hz
-        base = ~below & (self.frequency_hz < self.lowest_hz + _FLAT_HZ)
+        base = ~below & (self.frequency_hz < self.lowest_hz + 12.0)  # so wide a band tells the noise below
         weights = np.where(below[:, None], 0.0, gains)
         weights[base] += gains[below].sum(axis=0) / np.count_nonzero(base)
         return weights
@@ -308,7 +300,7 @@ def _shared(taper: FloatArray) -> float:
 def _without_knocks(seen: _Spectra) -> _Spectra:
     band = seen.frequency_hz >= seen.lowest_hz
     loud = seen.power[:, band].mean(axis=1)
-    return replace(seen, power=seen.power[(loud <= _KNOCK * np.median(loud, axis=0)).all(axis=1)])
+    return replace(seen, power=seen.power[(loud <= 3.0 * np.median(loud, axis=0)).all(axis=1)])
 
 
 def _held_findings(x: FloatArray) -> tuple[Finding, ...]:

@@ -14,7 +14,6 @@ from palpate.motion.derivatives import design_lowpass
 from palpate.physics.arrays import FloatArray, least_squares, rate_hz, symmetric_inverse
 from palpate.physics.motion import Poses
 
-_COMPARED_HZ = 20.0
 _COARSE_HZ = 100.0
 _MOST_CANDIDATES, _FEWEST_CANDIDATES, _WORTH_A_LOOK = 24, 6, 0.5
 """Lags looked at closely: at most; beyond the fewest only where they correlate this much as well as the best."""
@@ -23,27 +22,12 @@ _PROMINENT, _AROUND_S = 0.01, 4.0
 _SAME_S = 0.005
 _FEWEST_ROWS, _ROWS = 100, 30_000
 """Fewest samples of each side, and most on which candidates are compared; the winner is judged on all."""
-_STRAY_S = 0.02
-"""The line of the offset stays so close to the lag it starts from."""
 _SHOWN_S = 0.03
-_NEAR_S = (0.02, 0.25)
-"""Bounds of a quarter of a period, s."""
 _QUARTERS, _MOVES, _VALLEYS = 6, 5, 4
 """Quarters of a period that are searched around the best lag, and again around a better one."""
-_NO_HANDEDNESS = 0.01
-"""A direction that hardly correlates (share of the best one) tells nothing of handedness."""
-_SHORTEST_OVERLAP_S = 2.0
 _SHORTEST_FOR_DRIFT_S = 10.0
-_PRECISE_S = 1e-6
 _INDEPENDENT_S, _FEWEST_PIECES = 2.0, 8
 """What noise does in one such piece says nothing about the next."""
-_MARKER_BANDWIDTH_HZ = 10.0
-"""A hand moves slower; the noise of marker poses grows with the frequency once they are differentiated."""
-_BRIDGED_S = 0.1
-"""Gaps up to this length are bridged by straight lines, which lead or lag nowhere on average."""
-_FASTER = 1.5
-"""A marker body does not turn this much faster than the fastest that the gyroscope saw."""
-_MOST_JUMPS = 0.2
 _OUTLYING_STDS = 6.0
 """Standard deviations from which a pose is taken for a mistake of the tracking."""
 
@@ -84,7 +68,7 @@ def estimate_offset(
     responses: FloatArray,
     *,
     what: str = "clock offset",
-    bandwidth_hz: float = _COMPARED_HZ,
+    bandwidth_hz: float = 20.0,
     alike: bool = False,
     turned: bool = False,
 ) -> Offset:
@@ -106,7 +90,7 @@ def estimate_offset(
     tp, P = _band_limited(times_p, predictors, bandwidth_hz)
     tr, Q = _band_limited(times_r, responses, bandwidth_hz)
     lasts = tp[-1] - tp[0], tr[-1] - tr[0]
-    if min(lasts) < _SHORTEST_OVERLAP_S:
+    if min(lasts) < 2.0:
         raise DataProblem(what, f"the recordings last {lasts[0]:.1f} s and {lasts[1]:.1f} s, too short to compare")
     if min(np.isfinite(side).all(axis=1).sum() for side in (P, Q)) < _FEWEST_ROWS:
         raise DataProblem(what, "too little is left between the gaps", remedy="fill short gaps first")
@@ -237,7 +221,7 @@ def _quarter_period(pair: _Pair, offset_s: float) -> float:
     total = (y**2).sum(axis=0)
     weight = np.ones_like(total) if pair.alike else 1 / np.maximum(total, 1e-300)
     ratio = float((((x @ coefficients) ** 2) @ weight).sum() / max(float(((slope**2) @ weight).sum()), 1e-300))
-    return float(np.clip(np.pi / 2 * np.sqrt(ratio), *_NEAR_S))
+    return float(np.clip(np.pi / 2 * np.sqrt(ratio), 0.02, 0.25))
 
 
 def _mirrored(x: FloatArray, y: FloatArray) -> float:
@@ -249,7 +233,7 @@ def _mirrored(x: FloatArray, y: FloatArray) -> float:
     U, d, Vt = np.linalg.svd(x.T @ y)
     if np.linalg.det(U @ Vt) > 0:
         return 0.0
-    third = max(float(d[2] - _NO_HANDEDNESS * d[0]), 0.0)
+    third = max(float(d[2] - 0.01 * d[0]), 0.0)  # what hardly correlates tells nothing of handedness
     return 4 * third * float(d[0] + d[1]) / max(float((x**2).sum() * (y**2).sum()), 1e-300)
 
 
@@ -297,7 +281,7 @@ def _fit_line(pair: _Pair, offset_s: float) -> tuple[float, float, float, float,
     length = float(time[-1] - time[0])
     unknowns = 2 if length > _SHORTEST_FOR_DRIFT_S else 1
     for _ in range(5):
-        if not np.linalg.cond(curvature) < 1e12 or abs(value - offset_s) > _STRAY_S:
+        if not np.linalg.cond(curvature) < 1e12 or abs(value - offset_s) > 0.02:  # astray
             return at, offset_s, float("inf"), float("nan"), float("nan"), 1
         step = least_squares(curvature[:unknowns, :unknowns], gradient.sum(axis=0)[:unknowns])
         value, drift = value + float(step[0]), drift + float(step[1:].sum())
@@ -305,7 +289,7 @@ def _fit_line(pair: _Pair, offset_s: float) -> tuple[float, float, float, float,
         here = at + float(curvature[0, 1] / curvature[0, 0])
         value, at = value + drift * (here - at), here
         time, gradient, curvature = _gradient(pair, value, drift, at)
-        if np.abs(step * [1, length][:unknowns]).max() < _PRECISE_S:
+        if np.abs(step * [1, length][:unknowns]).max() < 1e-6:
             break
     piece, pieces = pieces_of(time)
     s = sums_of_pieces(gradient[:, :unknowns], piece, pieces)
@@ -434,7 +418,7 @@ def _compare(at: FloatArray, omega: FloatArray, times_s: FloatArray, gyroscope: 
         grid,
         bridged,
         what=what,
-        bandwidth_hz=_MARKER_BANDWIDTH_HZ,
+        bandwidth_hz=10.0,  # a hand is slower, and the noise of differentiated poses grows with the frequency
         alike=True,
         turned=True,
     )
@@ -449,7 +433,7 @@ def bridge_short(at: FloatArray, omega: FloatArray) -> tuple[FloatArray, FloatAr
     count = round((t[-1] - t[0]) / float(np.median(np.diff(at)))) + 1
     grid = np.linspace(float(t[0]), float(t[-1]), max(count, 2))
     filled = interpolated(grid, t, w)
-    for i in np.flatnonzero(np.diff(t) > _BRIDGED_S):
+    for i in np.flatnonzero(np.diff(t) > 0.1):  # shorter ones are bridged
         filled[(grid > t[i]) & (grid < t[i + 1])] = np.nan
     return grid, filled
 
@@ -460,9 +444,9 @@ def _without_jumps(omega: FloatArray, angular_rate: FloatArray) -> FloatArray:
     if seen.sum() < 3:
         return omega
     fastest = float(np.nanmax(np.linalg.norm(angular_rate, axis=1)))
-    limit = _FASTER * fastest + _OUTLYING_STDS * float(np.linalg.norm(noise_floor(omega[seen])))
+    limit = 1.5 * fastest + _OUTLYING_STDS * float(np.linalg.norm(noise_floor(omega[seen])))
     jumps = np.linalg.norm(np.where(np.isfinite(omega), omega, 0.0), axis=1) > limit
-    if jumps.sum() > _MOST_JUMPS * seen.sum():  # then it is the gyroscope's scale that is wrong, and scale is free
+    if jumps.sum() > 0.2 * seen.sum():  # then it is the gyroscope's scale that is wrong, and scale is free
         return omega
     return np.where(jumps[:, None], np.nan, omega)
 

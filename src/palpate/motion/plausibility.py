@@ -18,8 +18,6 @@ from palpate.findings import Finding, Severity
 from palpate.physics.arrays import FloatArray
 from palpate.physics.units import STANDARD_GRAVITY
 
-_TURNING_RATE_HZ = 25.0
-"""Enough for a hand's turning; faster signals are averaged down to it."""
 _SLOWEST_HZ = 10.0
 _CALM_S, _CALM_SHARE, _CALM_WINDOWS = 0.5, 0.1, 8
 _AT_REST, _FEWEST_AT_REST, _CALM_MARGIN, _SAME_GRAVITY = 0.1, 2, 0.005, 0.005
@@ -27,7 +25,6 @@ _AT_REST, _FEWEST_AT_REST, _CALM_MARGIN, _SAME_GRAVITY = 0.1, 2, 0.005, 0.005
 differ from place to place."""
 _GRAVITY_WARNING, _GRAVITY_FATAL = 0.02, 0.10
 _STRETCH_S, _WINDOW_S = 5.0, 1.0
-_MOST_STRETCHES = 40
 _TURNS_ENOUGH = 0.2
 """Standard deviation of gravity's direction (rad) in a stretch that turns enough to judge by."""
 _PUSHES_LITTLE = 0.25
@@ -36,8 +33,6 @@ _DEVIATION_FLOOR = 0.02
 """Deviations (as a fraction of gravity) below this are all equally good."""
 _CLEARLY_BETTER = 1 / 4
 """Ratio of squared deviations from which one reading of the gyroscope is clearly better: half as far off."""
-_EXPLAINED = 1 / 16
-"""Share of the turning's mean square that may be left over in a stretch before other readings are tried."""
 _FEWEST_AGAINST = 2
 """Stretches that have to speak against the gyroscope as stored."""
 _FASTEST = 3.0
@@ -46,7 +41,6 @@ _DEGREE = pi / 180
 _UNITS = (1.0, _DEGREE, 1 / _DEGREE)
 _CONFIRMED, _REACH_M = 0.02, 0.3
 """Standard deviation of a scale that the IMU's path confirms, and how far (RMS) such a path may go."""
-_SCALES = np.geomspace(1 / 16, 16, 17)
 _PATH_RATE_HZ, _PATH_SLOWEST_HZ = 50.0, 40.0
 _PATH_STRETCH_S, _SHORTEST_S = 12.0, 6.0
 """Longer ones hold slower motion, against which a path says more, but also more of a drifting zero."""
@@ -56,21 +50,13 @@ _INDEPENDENT_S = 1.5
 """Deviations of the path this far apart have nothing to do with each other."""
 _TURNS_RAD = 0.1
 """RMS angle, beside a straight line, by which a stretch must turn for its scale to be known: far above noise's."""
-_OTHER_AXIS_SINE = 0.5
-"""Sine of the angle to the axes about which gravity turns, beyond which an axis counts as another one."""
 _SCALE_STEPS, _SCALE_SETTLED = 8, 1e-4
 _SCALE_WARNING, _SCALE_FATAL = (0.015, 4.0), (0.04, 5.0)
 """Error of a scale, and how many of its standard deviations."""
-_TOO_FAR = 0.7
-"""An entry of the gyroscope's matrix that the search must not leave."""
-_LARGEST_SCALE_ERROR = 0.25
-"""Errors beyond this are no matter of scale."""
 _EXPLAINS = 0.2
 """Share of the squares of the path that a scale must explain to be believed: else the path is no hand's."""
 _VAGUEST_SCALE = 0.015
 """Standard deviation from which on nothing is said: such a path is no hand's."""
-_FINEST = 0.002
-"""No scale is known better than this: it holds what the equations leave out."""
 
 # What is unknown besides the three scales, with usual sizes (standard deviations): the gyroscope's cross axes (6) and
 # zero (3, rad/s), the accelerometer's zero (3, m/s2), scales and cross axes (9), the delay between the two (1, s), a
@@ -99,7 +85,7 @@ def judge_imu(
     rate_hz = (len(times_s) - 1) / float(times_s[-1] - times_s[0]) if len(times_s) > 1 else 0.0
     if rate_hz < _SLOWEST_HZ:
         return (), {}
-    thin = max(1, round(rate_hz / _TURNING_RATE_HZ))
+    thin = max(1, round(rate_hz / 25.0))  # enough for a hand's turning; faster signals are averaged
     a, omega, rate_hz = *(_cut(x, thin).mean(axis=1) for x in (acceleration, angular_rate)), rate_hz / thin
     calm = _calm_level(a, rate_hz)
     if calm is None:
@@ -189,10 +175,10 @@ def _check_gyroscope(turning: _Turning, path_scale: Callable[[FloatArray], GyroS
     only, and a difference of less than one clear stretch is none.
     """
     as_stored = _deviations(turning, np.eye(3))
-    if np.count_nonzero(as_stored > _EXPLAINED * turning.unturned) < _FEWEST_AGAINST:
+    if np.count_nonzero(as_stored > 1 / 16 * turning.unturned) < _FEWEST_AGAINST:  # all is explained
         return []
     readings = [(scale, axes) for scale in _UNITS for axes in signed_permutations()]
-    readings += [(float(scale), np.eye(3)) for scale in _SCALES]
+    readings += [(float(scale), np.eye(3)) for scale in np.geomspace(1 / 16, 16, 17)]
     readings = [(scale, axes) for scale, axes in readings if scale * turning.mean_rate < _FASTEST]
     if not readings:
         return []
@@ -233,7 +219,7 @@ def _turning(times_s: FloatArray, a: FloatArray, omega: FloatArray, rate_hz: flo
     both = _cut(np.hstack([a, omega]), windows * window)
     means = both[..., :3].reshape(len(both), windows, window, 3).mean(axis=2)
     unturned = _spread(means)
-    most = np.argsort(-np.nan_to_num(unturned))[:_MOST_STRETCHES]
+    most = np.argsort(-np.nan_to_num(unturned))[:40]
     sizes = np.linalg.norm(both[..., :3], axis=2).reshape(len(both), windows, window).mean(axis=2)
     # false where there is NaN
     turns = (unturned > _TURNS_ENOUGH**2) & (sizes.var(axis=1) < _PUSHES_LITTLE**2 * unturned)
@@ -364,7 +350,7 @@ class GyroScale:
 
 def _check_gyro_scale(scale: GyroScale | None) -> tuple[Finding, ...]:
     """Warn of a scale that gravity contradicts; silent where it cannot tell."""
-    if scale is None or scale.explains < _EXPLAINS or abs(scale.error) > _LARGEST_SCALE_ERROR:
+    if scale is None or scale.explains < _EXPLAINS or abs(scale.error) > 0.25:  # that is no matter of scale
         return ()
     errors = [(scale.error, scale.std, "")]
     errors += [(float(e), float(s), f" about {n}") for e, s, n in zip(scale.errors, scale.stds, "xyz", strict=True)]
@@ -407,7 +393,7 @@ def gyro_scale(a: FloatArray, omega: FloatArray, rate_hz: float) -> GyroScale | 
     for _ in range(_SCALE_STEPS):
         fit = _solve(*_equations(motion, done, rate_hz), rate_hz, done, fit.rms)
         done[_CURVED] += fit.p[_CURVED]
-        if np.abs(motion.errors(done)).max() > _TOO_FAR:
+        if np.abs(motion.errors(done)).max() > 0.7:  # astray
             return None
         if np.abs(fit.p[:3]).max() < _SCALE_SETTLED:
             break
@@ -417,7 +403,8 @@ def gyro_scale(a: FloatArray, omega: FloatArray, rate_hz: float) -> GyroScale | 
     without = _solve(Z, y, rate_hz, stored, fit.rms).squares
     few = float(stdtrit(len(both) - 1, 0.975)) / 1.96
     errors, slope = -done[:3] / (1 + done[:3]), 1 / (1 + done[:3]) ** 2
-    C = few**2 * fit.covariance[:3, :3] * slope[:, None] * slope + _FINEST**2 * np.eye(3)
+    # no scale is known better: it holds what the equations leave out
+    C = few**2 * fit.covariance[:3, :3] * slope[:, None] * slope + 0.002**2 * np.eye(3)
     weights = np.linalg.solve(C, np.ones(3))
     std = float(1 / np.sqrt(weights.sum()))
     explains = 1 - fit.squares / without if without > 0 else 0.0
@@ -459,7 +446,7 @@ def _motion(forces: FloatArray, rates: FloatArray, rate_hz: float) -> _Motion | 
         return None
     U, size, _ = np.linalg.svd(axes - gravity_axes @ (gravity_axes.T @ axes), full_matrices=False)
     apart = np.zeros((9, 3))
-    for k in np.flatnonzero(size > _OTHER_AXIS_SINE):
+    for k in np.flatnonzero(size > 0.5):  # to those about which gravity turns
         apart[:, k] = np.outer(U[:, k], U[:, k])[_ENTRIES]
     single = axes @ axes.T if axes.shape[1] == 1 else np.zeros((3, 3))
     return _Motion(forces, rates, rates @ axes @ axes.T, apart, np.eye(3) - single)

@@ -18,27 +18,18 @@ from palpate.physics.arrays import BoolArray, FloatArray, runs
 IntArray = NDArray[np.int64]
 
 _FRAMES_FOR_NOISE = 500
-_PLACES_SETTLED_M = 2e-5
-"""Places that change by less from round to round are good enough to measure the spread about them."""
 _FRAMES_AT_ONCE = 1024
 _SEEN_OTHERWISE_M, _CALIBRATION = 1e-3, 1e-3
 """Two recordings of one body agree to this: a marker's centre seen by other cameras, m, and part of the body's size."""
 _SIGMAS = 7.0
 """An hour of 20 markers holds ten million errors; Gaussian noise exceeds this many of its sigmas in none of them."""
-_FEW_MARKERS = 5
-"""Markers of so few, two of which are exchanged, may agree by chance with a third one."""
 _MOST_FOR_PERMUTATIONS = 4
 _MOST_FOR_PAIRS = 9
 """Markers up to which exchanged labels are tried out where too few markers agree with each other."""
-_CHANCE_FRAMES = 3
-"""Frames below which one label at another marker's place, alone, may be chance."""
-_DISTANCES_AT_ONCE = 65536
-_FLIP_S = 0.05
 _COS_TURN = np.cos(np.radians(45.0))
 """No object in a hand turns by more than this within a moment."""
 _NEAR_SHARE = 0.35
 """Part of the smallest distance between markers within which a point is at a place one frame later."""
-_MOST_FLIPS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +131,7 @@ def typical_misfit(points: FloatArray, cloud: FloatArray, least_m: float) -> flo
 
 def recorded_places(points: FloatArray, start: FloatArray) -> FloatArray:
     """(k, 3) the recording's robust mean places, from some hundred frames, from a cloud that may be off."""
-    return clouds.mean_places(some_frames(points), start, robust=True, settled_m=_PLACES_SETTLED_M)
+    return clouds.mean_places(some_frames(points), start, robust=True, settled_m=2e-5)  # enough for spreads
 
 
 def some_frames(points: FloatArray) -> FloatArray:
@@ -172,7 +163,8 @@ def robust_align(points: FloatArray, cloud: FloatArray, scale: Scale) -> RobustF
         fit.put(at, now)
         sound[at] = _inside(now, scale)
         missing = count[at] - sound[at].sum(axis=1)
-        few = (missing >= np.where(count[at] <= _FEW_MARKERS, 1, 2)) | ~now.usable
+        # of so few, two exchanged ones may agree with a third by chance
+        few = (missing >= np.where(count[at] <= 5, 1, 2)) | ~now.usable
         _try_exchanges(points, cloud, scale, at[few], robust)
     exchanged = (places != np.arange(k)).any(axis=1)
     confused |= doubtful & ~exchanged & ((sound.sum(axis=1) <= count / 2) | ~fit.usable)
@@ -261,7 +253,7 @@ def other_places(points: FloatArray, cloud: FloatArray, scale: Scale, fit: Robus
     unchanged = (places == np.arange(len(cloud))).all(axis=1)  # frames that exchanges explained already are done
     away = seen & fit.alignment.usable[:, None] & ~fit.sound & unchanged[:, None]
     frames = np.flatnonzero(away.any(axis=1))
-    for at in np.array_split(frames, 1 + len(frames) * len(cloud) // _DISTANCES_AT_ONCE):
+    for at in np.array_split(frames, 1 + len(frames) * len(cloud) // 65536):
         body = clouds.body_points(points[at], fit.alignment.at(at))
         places[at] = _claimed(body, cloud, scale.tolerance_m, seen[at], away[at])
     return places
@@ -323,7 +315,7 @@ def believed_exchanges(
             sure = at[active[at]]
             there = seen[sure][:, group]
             proven = ((places[sure][:, group] >= 0) & there).sum(axis=1).max() > 1
-            if not proven and len(sure) < _CHANCE_FRAMES:
+            if not proven and len(sure) < 3:  # it may be chance
                 places[at[:, None], group] = group
                 continue
             labels = [(i, int(to)) for i in group for to in np.unique(places[sure[seen[sure, i]], i])]
@@ -359,8 +351,8 @@ def flipped_places(points: FloatArray, times_s: FloatArray, cloud: FloatArray, a
     usable = np.flatnonzero(alignment.usable)
     R, t = alignment.rotation[usable], times_s[usable]
     cosine = (np.einsum("nij,nij->n", R[:-1], R[1:]) - 1) / 2
-    jumps = np.flatnonzero((cosine < _COS_TURN) & (np.diff(t) < _FLIP_S))
-    if not 0 < len(jumps) <= _MOST_FLIPS:
+    jumps = np.flatnonzero((cosine < _COS_TURN) & (np.diff(t) < 0.05))
+    if not 0 < len(jumps) <= 200:
         return places
     near_m, current = _NEAR_SHARE * float(_distances(cloud).min()), np.arange(k)
     ends = [*(int(usable[j + 1]) for j in jumps[1:]), len(points)]

@@ -25,8 +25,6 @@ _MODEL_OUTPUTS = {"ANGLES": "ANGLE", "FORCES": "FORCE", "MOMENTS": "MOMENT", "PO
 Parameters = Mapping[str, Mapping[str, Any]]
 BLOCK_BYTES = 512
 _INTEL = 84
-_SIZES = {-1: 1, 1: 1, 2: 2, 4: 4}
-"""Bytes of a text, a byte, a whole number and a float."""
 
 
 def read(path: str | Path, *, point_unit: str = "") -> Recording:
@@ -167,7 +165,7 @@ def _walk(data: bytes, place: int, order: str) -> dict[tuple[str, str], tuple[in
             kind, dimensions = struct.unpack_from("bB", data, end)
             count, begin = prod(struct.unpack_from(f"{dimensions}B", data, end + 2)), end + 2 + dimensions
             parameters[number, key] = (kind, count, begin)
-            end = begin + count * _SIZES[kind]
+            end = begin + count * {-1: 1, 1: 1, 2: 2, 4: 4}[kind]  # bytes of a text, a byte, a whole number and a float
         end += 1 + struct.unpack_from("B", data, end)[0]
         place = after + offset
         if number == 0 or (offset and place < end):

@@ -18,11 +18,7 @@ from palpate.recording.recording import Channel, Clock, Recording
 Span = tuple[float, float]
 IntArray = NDArray[np.int64]
 
-_CLIPPED_RUN = 5
-_CLIPPED_FATAL = 1e-3
 _FROZEN_S = 0.02
-_FROZEN_FATAL = 1e-2
-_DROPPED_FATAL = 5e-2
 _AROUND = 16
 """Stamps on either side of a gap that are compared."""
 _NOISE_HIGH, _NOISE_LOW = 5.0, 1 / 20
@@ -123,7 +119,7 @@ def _faults(used: _Used, expected: float | None) -> list[Finding]:
     limits = {"maximum": float(np.nanmax(used.x)), "minimum": float(np.nanmin(used.x))}
     clipped = {w: _clipped(used.x, runs, x, max(16 * step, 8 * sigma), frozen) for w, x in limits.items()}
     either = np.logical_or(*clipped.values())
-    fatal = _share(used, runs.which(either)) > _CLIPPED_FATAL
+    fatal = _share(used, runs.which(either)) > 1e-3
     for word, which in clipped.items():
         if which.any():
             plateaus = f"cut off at its {word}, {used.amount(limits[word])}, {_places(used, runs.which(which))}"
@@ -133,7 +129,7 @@ def _faults(used: _Used, expected: float | None) -> list[Finding]:
     if frozen.any():
         repeats = f"repeats its last value {_places(used, runs.which(frozen))}"
         remedy = "look for a loose cable or a busy bus, and leave these places out of the segments"
-        fatal = _share(used, runs.which(frozen)) > _FROZEN_FATAL
+        fatal = _share(used, runs.which(frozen)) > 1e-2
         findings.append(_finding("frozen", used.where, repeats, remedy, fatal=fatal))
     return findings if expected is None else [*findings, *_noise(used, expected)]
 
@@ -152,7 +148,7 @@ def _clipped(x: FloatArray, runs: _Runs, extreme: float, least: float, frozen: B
     All long ones at the extreme value, once one of them is cut off abruptly at both ends or is too quiet for the noise
     around it. Zero is no limit: it is what a sensor that nothing touches may read.
     """
-    shortest = _CLIPPED_RUN * runs.hold
+    shortest = 5 * runs.hold
     candidates = (runs.value == extreme) & (runs.length >= shortest) & (extreme != 0.0)
     if np.any(candidates & frozen):
         return candidates
@@ -311,7 +307,7 @@ def _dropouts(clock: Clock, channels: Sequence[Channel], segments: Sequence[Span
         f"misses {_percent(share)} of its samples ({lost} in gaps, {blind} not numbers) in {len(places)} "
         f"{'place' if len(places) == 1 else 'places'}, the longest {longest:.3g} s at {at:.3f} s"
     )
-    return [_finding("dropouts", where, missing, remedy, fatal=share > _DROPPED_FATAL)]
+    return [_finding("dropouts", where, missing, remedy, fatal=share > 5e-2)]
 
 
 def _gaps(times_s: FloatArray, period: float) -> IntArray:

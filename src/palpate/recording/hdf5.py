@@ -22,8 +22,6 @@ from palpate.recording.recording import Recording
 from palpate.recording.table import Stored, TableOptions, is_rate, recording_of
 
 NAME = "hdf5"
-_DEEPEST = 20
-"""Groups may contain themselves by links; nobody nests more than this on purpose."""
 _UNIT, _LABELS = ("units", "unit"), ("labels", "columns", "names", "channels")
 _NUMBERS = "iufb"
 
@@ -44,7 +42,7 @@ def _walk(stored: list[Stored], prefix: str, group: Any) -> None:
     for name in group:
         item: Any = group.get(name)
         if hasattr(item, "keys"):
-            if prefix.count("/") < _DEEPEST:
+            if prefix.count("/") < 20:  # groups may contain themselves by links; nobody nests so deep on purpose
                 _walk(stored, f"{prefix}{name}/", item)
         elif item is not None:
             _collect(stored, f"{prefix}{name}", item)

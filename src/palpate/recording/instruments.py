@@ -31,14 +31,11 @@ _FIRST = 2
 """Columns before TRC's first marker: Frame# and Time."""
 _HIDDEN = 9_999_999.0
 """What Cortex writes, in the file's unit, for a hidden marker."""
-_ROUNDED_S = 0.6e-3
-"""Times with three decimals are this close to those that the rate gives."""
 _PREAMBLE = 38
 """Header lines of the authors' files."""
 ACCELERATION = tuple(f"acceleration.{axis}" for axis in "xyz")
 ANGULAR_RATE = tuple(f"angular_rate.{axis}" for axis in "xyz")
 GRAVITY = tuple(f"gravity.{axis}" for axis in "xyz")
-_PREAMBLE_LIMIT = 1000
 _LEAST_COLUMNS = 7
 # Zero-based columns where no line names them; gravity stands backwards, with a flag after each value.
 _POSITIONS: Mapping[str, int] = dict(
@@ -280,7 +277,7 @@ def _even_clock(path: Path, frames: Array, times_s: Array, rate_hz: float, lines
     even = (frames - frames[0]) / rate_hz
     away: Array = times_s - even
     spread = float(away.max() - away.min())
-    if spread <= 2 * _ROUNDED_S:
+    if spread <= 2 * 0.6e-3:  # as times with three decimals are
         # The first stamp is rounded as well, unless it is zero.
         start = float(times_s[0] if times_s[0] == 0 or spread < 1e-9 else np.mean(away))
         times_s = start + even
@@ -338,7 +335,7 @@ def write_microstrain(path: str | Path, recording: Recording, *, g: float = STAN
 
 def _find_rows(path: Path, data: bytes) -> tuple[list[str], int]:
     """The lines before the data and the offset of the first row, by content."""
-    lines, _ = text.first_lines(data, 0, _PREAMBLE_LIMIT)
+    lines, _ = text.first_lines(data, 0, 1000)
     for separator in (",", ";", "\t"):
         start = formats.numeric_from(lines, separator, _LEAST_COLUMNS)
         if start is not None:

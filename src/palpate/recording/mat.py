@@ -24,7 +24,6 @@ from palpate.recording.text import clock_of
 
 NAME, DSPACE = "mat", "dspace-mat"
 _UNITS = "units"
-MatArray = NDArray[Any]
 
 
 def read(path: str | Path, **options: Unpack[TableOptions]) -> Recording:
@@ -49,7 +48,7 @@ def read(path: str | Path, **options: Unpack[TableOptions]) -> Recording:
     return recording_of(path, NAME, stored, options)
 
 
-def _flat(name: str, value: Any) -> list[tuple[str, MatArray]]:
+def _flat(name: str, value: Any) -> list[tuple[str, NDArray[Any]]]:
     """Arrays of numbers by name; a single struct is opened, lists of structs and cells hold no signals."""
     if isinstance(value, dict):
         fields = cast("dict[str, Any]", value).items()

@@ -21,9 +21,7 @@ from palpate.recording.formats import as_utf8, check_kind, is_number, refusing_d
 from palpate.recording.recording import Array, Channel, Clock, Recording
 
 CSV, PARQUET = "csv", "parquet"
-_SAMPLE_LINES = 200
 _COMMENT = ("#", "%", "//")
-_MARKS = "#%/ "
 _RATE = re.compile(r"(?:actual|sample|sampling|frame|data)?[ _]?(?:rate|freq|frequency)(?:[ _]?hz)?|fs", re.IGNORECASE)
 _TIME_UNIT = re.compile(r"(|m|u|n|milli|micro|nano)(?:s|secs?|seconds?)")
 
@@ -97,7 +95,7 @@ def _parse(
         raise FileProblem(path, "there are no rows", remedy="export it again")
     separator = separator_of(sample[0])
     if header is None:
-        names, sample, first_line = text.split(sample[0].lstrip(_MARKS), separator), sample[1:], skipped + 2
+        names, sample, first_line = text.split(sample[0].lstrip("#%/ "), separator), sample[1:], skipped + 2
         _, offset = text.first_lines(data, offset, 1)
         if all(is_number(name) for name in names if name):
             raise FileProblem(
@@ -122,7 +120,7 @@ def _skip_comments(data: bytes) -> tuple[int, int, list[str]]:
 
     A comment right before the numbers is the header itself, as numpy.savetxt writes it.
     """
-    lines, _ = text.first_lines(data, 0, _SAMPLE_LINES)
+    lines, _ = text.first_lines(data, 0, 200)
     skip = 0
     while skip < len(lines) and (not lines[skip].strip() or lines[skip].startswith(_COMMENT)):
         skip += 1

@@ -27,8 +27,6 @@ _DATE_FORMATS = (
     "%m/%d/%Y %I:%M:%S%.f %p",
 )
 _TIME = re.compile(r"(?:time|t|timestamps?|time[ _]?stamps?|elapsed)(?:[ _](s|ms|us|ns))?", re.IGNORECASE)
-# Larger counts cannot be seconds; they are Unix nanoseconds, which float64 would round to 256 ns.
-_COUNT = 10**15
 _SI_ATOMS: Mapping[str, str] = MappingProxyType(
     {"mm": "m", "cm": "m", "in": "m", "inch": "m", "ms": "s", "us": "s", "ns": "s", "deg": "rad", "kN": "N"}
     | {"lbf": "N", "g": "kg", "lb": "kg", "%": "1", "Nm": "N m", "Nmm": "N m", "mV": "V", "uV": "V", "uT": "T"}
@@ -219,7 +217,8 @@ def seconds(path: Path, column: pl.Series, lines: NDArray[np.intp], *, unit: str
         column, unit = column.cast(pl.Datetime("ns")).to_physical(), "ns"
     for row in column.is_null().arg_true()[:1]:
         raise FileProblem(path, "the time is missing", line=int(lines[row]), remedy="remove or complete the row")
-    beyond = bool((column.cast(pl.Float64).abs() > _COUNT).any())
+    # larger counts cannot be seconds; they are Unix nanoseconds, which float64 would round to 256 ns
+    beyond = bool((column.cast(pl.Float64).abs() > 10**15).any())
     factor = parse_unit(unit or ("ns" if beyond else "s")).factor
     if (beyond or unit == "ns") and len(column):
         return (column - column[0]).cast(pl.Float64).to_numpy() * factor
