@@ -92,7 +92,9 @@ def lacks(
     Q, T = np.linalg.qr(M / scale)
     r = r - Q @ (Q.T @ r)
     back = np.linalg.pinv(T) / scale[:, None]
-    drawn = _drawn(solution)
+    drawn, p = P.copy(), problem.map_.forward(theta)  # (estimates, theta): how the numbers of a drawing follow theta
+    for _, ps, _ in problem.map_.bodies:
+        drawn[ps] = drawing_jacobian(p[ps]) @ P[ps]
     more = len(M) - len(left)
     tested: list[Lack] = []
     for effect, noisy in zip(effects, noise.effects, strict=True):
@@ -125,12 +127,3 @@ def lacks(
         stds = np.sqrt(np.einsum("ij,jk,ik->i", scaled, spread, scaled))
         tested.append(Lack(effect, share, strength, scaled @ u, stds, shift))
     return sorted(tested, key=lambda lack: -lack.share)
-
-
-def _drawn(solution: Solution) -> FloatArray:
-    """(estimates, theta): how the numbers of a drawing follow theta."""
-    map_, theta = solution.problem.map_, solution.theta
-    p, P = map_.forward(theta), map_.jacobian(theta)
-    for _, ps, _ in map_.bodies:
-        P[ps] = drawing_jacobian(p[ps]) @ P[ps]
-    return P

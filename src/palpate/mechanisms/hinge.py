@@ -20,9 +20,6 @@ from palpate.physics.motion import Kinematics, Motion, Poses, Triple
 HINGE = "hinge"
 """The coordinate: angle about z of the hinge frame, rad, positive when the body opens."""
 
-_TILTED = math.cos(math.radians(10.0))
-"""Poses whose z is farther from the hinge's are seen from some other frame."""
-
 
 @dataclass(frozen=True, slots=True)
 class Hinge(OneFreedom):
@@ -80,7 +77,7 @@ class Hinge(OneFreedom):
     def coordinates_of(self, poses: Poses) -> FloatArray:
         """The turn about z, without what tilts off it; within half a turn of zero at the first known sample."""
         R, known = poses.rotation, poses.seen
-        tilted = np.flatnonzero(known & (R[:, 2, 2] < _TILTED))
+        tilted = np.flatnonzero(known & (R[:, 2, 2] < math.cos(math.radians(10.0))))  # seen from some other frame
         if len(tilted):
             raise DataProblem(
                 "hinge",

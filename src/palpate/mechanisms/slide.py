@@ -20,9 +20,6 @@ from palpate.physics.motion import Kinematics, Motion, Poses, Triple
 SLIDE = "slide"
 """The coordinate: position along x of the slide's frame, m, positive when the body opens."""
 
-_TURNED = math.cos(math.radians(10.0))
-"""Poses that are turned further are seen from some other frame."""
-
 
 @dataclass(frozen=True, slots=True)
 class Slide(OneFreedom):
@@ -64,7 +61,8 @@ class Slide(OneFreedom):
     def coordinates_of(self, poses: Poses) -> FloatArray:
         """The position along x; what moves across it is not looked at."""
         R, seen = poses.rotation, poses.seen
-        turned = np.flatnonzero(seen & (np.diagonal(R, axis1=1, axis2=2).min(axis=1, initial=1.0) < _TURNED))
+        cosine = np.diagonal(R, axis1=1, axis2=2).min(axis=1, initial=1.0)
+        turned = np.flatnonzero(seen & (cosine < math.cos(math.radians(10.0))))  # seen from some other frame
         if len(turned):
             raise DataProblem(
                 "slide",

@@ -16,18 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from palpate.errors import DataProblem
 from palpate.motion.clock import even_rate
 from palpate.motion.derivatives import gravity_vector, pose_bandwidth
+from palpate.physics import motion as rigid
 from palpate.physics.arrays import FloatArray, rms, symmetric_inverse
-from palpate.physics.motion import (
-    Motion,
-    Poses,
-    continuous_quaternions,
-    log_quaternion,
-    quaternion_from_rotation,
-    quaternion_product,
-    rotation_from_quaternion,
-    skew,
-    transport_acceleration,
-)
 
 _MOST_ROUNDS = 12
 _ROWS_AT_ONCE = 4096
@@ -44,7 +34,7 @@ _PLACES = 8
 class Fusion:
     """The motion of the body frame, the IMU's constant errors, and how well everything fits."""
 
-    motion: Motion
+    motion: rigid.Motion
     """With poses and velocity; NaN where the IMU did not see it."""
     acceleration_bias: FloatArray
     """(3,) m/s2 in the IMU's axes: measured minus true."""
@@ -60,7 +50,7 @@ class Fusion:
 
 
 def fuse(
-    poses: Poses,
+    poses: rigid.Poses,
     times_s: FloatArray,
     acceleration: FloatArray,
     angular_rate: FloatArray,
@@ -92,7 +82,7 @@ def fuse(
     R_imu, arm = T_body_imu[:3, :3], T_body_imu[:3, 3]
     sigma = _measured_noise(poses, acceleration, angular_rate) if noise is None else noise
     imu = np.hstack([angular_rate @ R_imu.T, acceleration @ R_imu.T])
-    quaternion = continuous_quaternions(quaternion_from_rotation(poses.rotation[seen]))
+    quaternion = rigid.continuous_quaternions(rigid.quaternion_from_rotation(poses.rotation[seen]))
     data = _Data(grid, times_s, imu, poses.times_s[seen], poses.position[seen], quaternion, arm, g, sigma)
     c, bias, covariance = _solve(data)
     misfit = _misfit(data, c, bias)
@@ -104,7 +94,7 @@ def fuse(
     return Fusion(motion, acceleration_bias, acceleration_std, rate_bias, rate_std, sigma, misfit)
 
 
-def _measured_noise(poses: Poses, acceleration: FloatArray, angular_rate: FloatArray) -> FusionNoise:
+def _measured_noise(poses: rigid.Poses, acceleration: FloatArray, angular_rate: FloatArray) -> FusionNoise:
     spectra = pose_bandwidth(poses).spectra
     # fourth differences of white noise have the variance 70, of motion hardly any; by the median, so that knocks and
     # the seams of lost samples do not count
@@ -172,11 +162,11 @@ def _turned(grid: Grid, quaternion: FloatArray, turn: FloatArray) -> FloatArray:
     q, half = grid.values(quaternion, places, 0), 0.5 * grid.values(turn, places, 0)
     angle = np.linalg.norm(half, axis=1, keepdims=True)
     small = np.hstack([np.cos(angle), np.sinc(angle / np.pi) * half])
-    turned = quaternion_product(q / np.linalg.norm(q, axis=1, keepdims=True), small)
+    turned = rigid.quaternion_product(q / np.linalg.norm(q, axis=1, keepdims=True), small)
     return np.asarray(make_lsq_spline(places, turned, grid.knots, DEGREE).c, dtype=float)
 
 
-def _motion(data: _Data, c: FloatArray, at_s: FloatArray) -> Motion:
+def _motion(data: _Data, c: FloatArray, at_s: FloatArray) -> rigid.Motion:
     """The splines' motion at any times; NaN outside the IMU's, and in intervals that it did not see."""
     grid, imu_s = data.grid, data.imu_s
     (R, omega, omega_dot), (position, velocity, acceleration) = _derived(grid, c, at_s)
@@ -187,7 +177,7 @@ def _motion(data: _Data, c: FloatArray, at_s: FloatArray) -> Motion:
     specific, v = (np.einsum("nji,nj->ni", R, x) for x in (acceleration - data.gravity, velocity))
     for x in (R, position, specific, omega, omega_dot, v):
         x[unknown] = np.nan
-    return Motion(at_s, specific, omega, omega_dot, Poses(at_s, R, position), v)
+    return rigid.Motion(at_s, specific, omega, omega_dot, rigid.Poses(at_s, R, position), v)
 
 
 def _step(data: _Data, c: FloatArray, bias: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -221,7 +211,7 @@ def _pose_residuals(data: _Data, c: FloatArray) -> FloatArray:
     """(poses, 6): log(R' R_measured) and the difference of positions."""
     now = data.grid.values(c, data.poses_s, 0)
     inverse = now[:, :4] * [1, -1, -1, -1] / np.linalg.norm(now[:, :4], axis=1, keepdims=True)
-    turn = log_quaternion(quaternion_product(inverse, data.quaternion))
+    turn = rigid.log_quaternion(rigid.quaternion_product(inverse, data.quaternion))
     return np.hstack([turn, data.position - now[:, 4:]])
 
 
@@ -230,9 +220,9 @@ def _derived(grid: Grid, c: FloatArray, at_s: FloatArray) -> tuple[list[FloatArr
     at = [grid.values(c, at_s, d) for d in range(3)]
     q = at[0][:, :4]
     inverse = q * [1, -1, -1, -1] / (q**2).sum(axis=1, keepdims=True)
-    u, bend = (quaternion_product(inverse, x[:, :4]) for x in at[1:])
-    u_dot = bend - quaternion_product(u, u)
-    return [rotation_from_quaternion(q), 2 * u[:, 1:], 2 * u_dot[:, 1:]], [x[:, 4:] for x in at]
+    u, bend = (rigid.quaternion_product(inverse, x[:, :4]) for x in at[1:])
+    u_dot = bend - rigid.quaternion_product(u, u)
+    return [rigid.rotation_from_quaternion(q), 2 * u[:, 1:], 2 * u_dot[:, 1:]], [x[:, 4:] for x in at]
 
 
 def _imu_rows(
@@ -245,20 +235,20 @@ def _imu_rows(
     0 where nothing was seen; measured minus expected, in units of the noise. With R -> R exp(turn): d omega = turn_dot
     + omega x turn, and d omega_dot is its derivative.
     """
-    weights, arm = 1 / np.repeat([data.noise.rate, data.noise.acceleration], 3), skew(data.arm)
+    weights, arm = 1 / np.repeat([data.noise.rate, data.noise.acceleration], 3), rigid.skew(data.arm)
     for first in range(0, len(data.imu), _ROWS_AT_ONCE):
         t, measured = data.imu_s[first : first + _ROWS_AT_ONCE], data.imu[first : first + _ROWS_AT_ONCE]
         (R, omega, omega_dot), (_, _, acceleration) = _derived(data.grid, c, t)
         force = np.einsum("nji,nj->ni", R, acceleration - data.gravity)
-        expected = np.hstack([omega, transport_acceleration(force, omega, omega_dot, data.arm)])
+        expected = np.hstack([omega, rigid.transport_acceleration(force, omega, omega_dot, data.arm)])
         seen = np.isfinite(measured).all(axis=1, keepdims=True)
         scale = np.where(seen, weights, 0.0)
         residual = np.where(seen, measured - expected - bias, 0.0) * scale
         interval, basis = data.grid.basis(t)
         B0, B1, B2 = basis[:, :, None, :, None]
-        W = skew(omega)
-        lever = -skew(np.cross(omega, data.arm)) - W @ arm
-        by_turn = skew(force) - arm @ skew(omega_dot) + lever @ W
+        W = rigid.skew(omega)
+        lever = -rigid.skew(np.cross(omega, data.arm)) - W @ arm
+        by_turn = rigid.skew(force) - arm @ rigid.skew(omega_dot) + lever @ W
         J = np.zeros((len(t), 6, LOCAL, 6))
         J[:, :3, :, :3] = W[:, :, None, :] * B0 + np.eye(3)[:, None, :] * B1
         J[:, 3:, :, :3] = by_turn[:, :, None, :] * B0 + (lever - arm @ W)[:, :, None, :] * B1 - arm[:, None, :] * B2
