@@ -611,20 +611,20 @@ def conditioning(problem: Problem, theta: FloatArray) -> Conditioning:
     map_, R, damping = problem.map_, problem.R, problem.damping
     p, P = map_.forward(theta), map_.jacobian(theta)
     natural = map_.natural(p)
-    J, use = R[:, :-1] @ natural, problem.penalty.damped
+    columns, use = R[:, :-1] @ natural, problem.penalty.damped
     if not use.any():  # those that cannot be negative: powers of a spring depend on each other, whatever the motion
         use = np.zeros(map_.size_theta, dtype=bool)
         use[map_.at] = map_.positive
     if use.any() and not use.all():
-        basis, J = np.linalg.qr(J[:, ~use])[0], J[:, use]
-        J = J - basis @ (basis.T @ J)
-    with_prior = J
+        basis, columns = np.linalg.qr(columns[:, ~use])[0], columns[:, use]
+        columns = columns - basis @ (basis.T @ columns)
+    with_prior = columns
     if damping > 0 and problem.penalty.damped.any():
         pull = problem.penalty.rows(theta)[0] @ solve_columns(P, natural)
-        with_prior = np.concatenate([J, damping * pull[:, problem.penalty.damped]])
+        with_prior = np.concatenate([columns, damping * pull[:, problem.penalty.damped]])
     s = np.linalg.svd(R[:, :-1] @ P, compute_uv=False)
     paper = np.hypot(s[0], damping) / max(np.hypot(s[-1], damping), 1e-300)
-    return Conditioning(_scaled_condition(J), _scaled_condition(with_prior), float(paper))
+    return Conditioning(_scaled_condition(columns), _scaled_condition(with_prior), float(paper))
 
 
 def _scaled_condition(X: FloatArray) -> float:
