@@ -46,21 +46,21 @@ def lacking(case: Case) -> Iterator[Finding]:
         evidence += f", which would move {', '.join(moved)}"
     elif best.share < LEAST:
         return  # the intervals hold it
-    severity = (
-        Severity.FATAL if moved or best.effect.cause == "play" or _too_much(case, lack, row) else Severity.WARNING
-    )
+    fails = moved or best.effect.cause == "play" or _too_much(case, lack, row)
+    severity = Severity.FATAL if fails else Severity.WARNING
     yield Finding(best.effect.cause, evidence, best.effect.place, remedy, severity)
 
 
 def _without_a_name(case: Case, lack: LackOfFit, row: int, beside: str) -> Iterator[Finding]:
     """Where no effect explains what is left: numbers that differ between parts of the data, or how much it is."""
     for x in lack.parts:
-        e = case.solution[x.effect.place]
-        if abs(float(x.coefficients[0])) > MOVED * abs(e.value) and e.name not in _instruments(case):
-            evidence = f"parts of the data do not agree: {_apart(case, x)}; the interval holds both"
-            yield Finding(
-                "parts", evidence, e.name, "look for what differs between them: warmth, wear, somebody who helped"
-            )
+        e, by = case.solution[x.effect.place], float(x.coefficients[0])
+        if abs(by) > MOVED * abs(e.value) and e.name not in _instruments(case):
+            (first, second), one = PARTS[x.effect.cause], e.value + x.shift[e.name]
+            apart = f"{e.name} is {one + by:.3g} {e.unit} {first}, {one:.3g} {second}"
+            evidence = f"parts of the data do not agree: {apart}; the interval holds both"
+            remedy = "look for what differs between them: warmth, wear, somebody who helped"
+            yield Finding("parts", evidence, e.name, remedy)
             break
     if lack.times[row] > UNEXPLAINED:
         evidence = f"{beside}, and no effect that is looked for explains it"
@@ -76,14 +76,6 @@ def _too_much(case: Case, lack: LackOfFit, row: int) -> bool:
 
 def _instruments(case: Case) -> set[str]:
     return {n for e in case.model.elements if e.instrument for n in case.model.names_of(e)}
-
-
-def _apart(case: Case, lack: Lack) -> str:
-    """One number in two parts of the data, in words."""
-    e, by = case.solution[lack.effect.place], float(lack.coefficients[0])
-    first, second = PARTS[lack.effect.cause]
-    one = e.value + lack.shift[e.name]
-    return f"{e.name} is {one + by:.3g} {e.unit} {first}, {one:.3g} {second}"
 
 
 def weight(case: Case) -> Iterator[Finding]:
@@ -103,6 +95,11 @@ def weight(case: Case) -> Iterator[Finding]:
 Words = Callable[[Case, Lack], tuple[str, str]]
 
 
+def _plain(words: str, remedy: str) -> Words:
+    """The same for every object; @: the coordinate."""
+    return lambda _, x: (words.replace("@", x.effect.place), remedy.replace("@", x.effect.place))
+
+
 def _element(text: str) -> str:
     return f"add {{{text}}} to elements"
 
@@ -119,35 +116,17 @@ def _knots(case: Case) -> str:
 
 def _friction_speed(case: Case, lack: Lack) -> tuple[str, str]:
     c = lack.effect.place
-    unit = along("rad/s", case.model.mechanism.coordinates[c])
-    speed = f"{lack.effect.shape:.2g} {unit}"
+    speed = f"{lack.effect.shape:.2g} {along('rad/s', case.model.mechanism.coordinates[c])}"
     if any(e.dry and e.shapes and e.acts_on == c for e in case.model.elements):
-        return (
-            "is friction that falls with speed in another way",
-            f"set v_s of the stribeck element to {speed}",
-        )
+        return "is friction that falls with speed in another way", f"set v_s of the stribeck element to {speed}"
     text = f"type: stribeck, name: b_st, acts_on: {c}, v_s: {speed}, estimate: true"
     return "is friction that falls with speed", _element(text)
 
 
-def _drag(_: Case, lack: Lack) -> tuple[str, str]:
-    text = f"type: zone-damper, name: b_q, acts_on: {lack.effect.place}, over: {lack.effect.place}, flow: turbulent"
-    return "is a resistance that grows with the square of the speed", _element(text)
-
-
 def _direction(case: Case, lack: Lack) -> tuple[str, str]:
-    one, other = case.model.mechanism.way
-    c = lack.effect.place
+    c, (one, other) = lack.effect.place, case.model.mechanism.way
     text = f"type: zone-damper, name: b_{one}, acts_on: {c}, over: {c}, when: {one}"
     return f"is damping that differs between {one} and {other}", _element(text)
-
-
-def _memory(case: Case, lack: Lack) -> tuple[str, str]:
-    unit = case.model.mechanism.coordinates[lack.effect.place]
-    return (
-        f"is a force that remembers where the motion came from, over about {shown(lack.effect.shape, unit)}",
-        "no element has such a memory yet: the intervals hold what it may do",
-    )
 
 
 def _force(case: Case, lack: Lack) -> tuple[str, str]:
@@ -170,11 +149,6 @@ def _friction_position(case: Case, lack: Lack) -> tuple[str, str]:
     return "is dry friction that depends on the position", f"look whether it rubs somewhere, or {better}"
 
 
-def _friction_time(_: Case, lack: Lack) -> tuple[str, str]:
-    del lack
-    return "is dry friction that changes while it is moved", "move it until it is warm, or make the recording shorter"
-
-
 def _damping_position(case: Case, lack: Lack) -> tuple[str, str]:
     c, steps = lack.effect.place, np.diff(lack.coefficients)
     at = int(np.abs(steps).argmax())
@@ -184,28 +158,11 @@ def _damping_position(case: Case, lack: Lack) -> tuple[str, str]:
     return "is damping that depends on the position", element
 
 
-def _linkage(_: Case, lack: Lack) -> tuple[str, str]:
-    off = 1e3 * lack.effect.shape * float(np.abs(lack.coefficients).max())
-    return (
-        f"is a linkage that is not the stated one, as if a link were {off:.0f} mm longer or shorter",
-        "measure the links, their pivots and stand-offs again, or say how far off they are (uncertain: {links: 5 mm})",
-    )
-
-
-def _inertia_position(_: Case, lack: Lack) -> tuple[str, str]:
-    del lack
-    return (
-        "is an inertia that depends on the position",
-        "look for a wrong linkage, or a force in axes that turn with the object",
-    )
-
-
 def _lag(case: Case, lack: Lack) -> tuple[str, str]:
     late = -1e3 * float(lack.coefficients[0])
-    which = "wrench" if late > 0 else "motion"
     stated = "state it (recordings.signals.delay), " if case.config.motion_from == "table" else ""
     return (
-        f"is a {which} that is {abs(late):.1f} ms late",
+        f"is a {'wrench' if late > 0 else 'motion'} that is {abs(late):.1f} ms late",
         f"look for a filter in the amplifier, {stated}or let it be taken out (compensate: true)",
     )
 
@@ -225,11 +182,6 @@ def _compliance(case: Case, lack: Lack) -> tuple[str, str]:
     )
 
 
-def _drift(case: Case, lack: Lack) -> tuple[str, str]:
-    del case, lack
-    return "is a zero of the load cell that drifts", "let it warm up and zero it again"
-
-
 def _gain(case: Case, lack: Lack) -> tuple[str, str]:
     times = f"reads {1 + float(lack.coefficients[0]):.2f} times what it should"
     if case.fit.inputs.imu is None:
@@ -244,59 +196,53 @@ def _linearity(case: Case, lack: Lack) -> tuple[str, str]:
     return words, "calibrate it over the range that is used"
 
 
-def _turned(_: Case, lack: Lack) -> tuple[str, str]:
-    deg = np.degrees(np.linalg.norm(lack.coefficients))
-    return (
-        f"is a load cell that is turned by {deg:.1f} deg against the other",
-        "check how it is mounted, and its drawing",
-    )
-
-
-def _scale(_: Case, lack: Lack) -> tuple[str, str]:
-    percent = -100 * float(lack.coefficients[0])
-    return f"is a load cell whose scale is {percent:+.1f} % off the other's", "check gain and calibration of both"
-
-
-def _play(_: Case, lack: Lack) -> tuple[str, str]:
-    del lack
-    words = "stands around the moments in which the force changes sides, as play between hand and object makes it"
-    return words, "tighten it, or measure the motion of the object itself"
-
-
-def _friction(_: Case, lack: Lack) -> tuple[str, str]:
-    return "is dry friction", _element(f"type: coulomb, name: b_c_{lack.effect.place}, acts_on: {lack.effect.place}")
-
-
-def _damping(_: Case, lack: Lack) -> tuple[str, str]:
-    return "is damping", _element(f"type: viscous, name: b_v_{lack.effect.place}, acts_on: {lack.effect.place}")
-
-
-def _inertia(_: Case, lack: Lack) -> tuple[str, str]:
-    return f"is an inertia along {lack.effect.place}", "of a wheel: add {type: wheel-spin, name: I_w} to elements"
-
-
 WORDS: Mapping[str, Words] = {
-    "inertia": _inertia,
-    "turned": _turned,
-    "scale": _scale,
-    "friction": _friction,
-    "damping": _damping,
+    "inertia": _plain("is an inertia along @", "of a wheel: add {type: wheel-spin, name: I_w} to elements"),
+    "turned": lambda _, x: (
+        f"is a load cell that is turned by {np.degrees(np.linalg.norm(x.coefficients)):.1f} deg against the other",
+        "check how it is mounted, and its drawing",
+    ),
+    "scale": lambda _, x: (
+        f"is a load cell whose scale is {-100 * float(x.coefficients[0]):+.1f} % off the other's",
+        "check gain and calibration of both",
+    ),
+    "friction": _plain("is dry friction", "add {type: coulomb, name: b_c_@, acts_on: @} to elements"),
+    "damping": _plain("is damping", "add {type: viscous, name: b_v_@, acts_on: @} to elements"),
     "friction-speed": _friction_speed,
-    "drag": _drag,
+    "drag": _plain(
+        "is a resistance that grows with the square of the speed",
+        "add {type: zone-damper, name: b_q, acts_on: @, over: @, flow: turbulent} to elements",
+    ),
     "damping-direction": _direction,
-    "memory": _memory,
+    "memory": lambda case, x: (
+        "is a force that remembers where the motion came from, over about "
+        f"{shown(x.effect.shape, case.model.mechanism.coordinates[x.effect.place])}",
+        "no element has such a memory yet: the intervals hold what it may do",
+    ),
     "force-position": _force,
     "friction-position": _friction_position,
-    "friction-time": _friction_time,
+    "friction-time": _plain(
+        "is dry friction that changes while it is moved", "move it until it is warm, or make the recording shorter"
+    ),
     "damping-position": _damping_position,
-    "inertia-position": _inertia_position,
+    "inertia-position": _plain(
+        "is an inertia that depends on the position",
+        "look for a wrong linkage, or a force in axes that turn with the object",
+    ),
     "lag": _lag,
     "compliance": _compliance,
-    "drift": _drift,
+    "drift": _plain("is a zero of the load cell that drifts", "let it warm up and zero it again"),
     "gain": _gain,
     "linearity": _linearity,
-    "play": _play,
-    "linkage": _linkage,
+    "play": _plain(
+        "stands around the moments in which the force changes sides, as play between hand and object makes it",
+        "tighten it, or measure the motion of the object itself",
+    ),
+    "linkage": lambda _, x: (
+        "is a linkage that is not the stated one, as if a link were "
+        f"{1e3 * x.effect.shape * float(np.abs(x.coefficients).max()):.0f} mm longer or shorter",
+        "measure the links, their pivots and stand-offs again, or say how far off they are (uncertain: {links: 5 mm})",
+    ),
 }
 """Cause -> what it is, and what helps."""
 CAUSES = (*WORDS, "parts", "unexplained")
