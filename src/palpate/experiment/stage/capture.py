@@ -15,38 +15,14 @@ from numpy.typing import NDArray
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment
 from palpate.experiment.file.schema import MarkersPart, MotionPart
-from palpate.experiment.stage.recordings import (
-    Instrument,
-    Tell,
-    load_part,
-    pose_of,
-    read_imu,
-    read_wrench,
-    time_of_sample,
-)
+from palpate.experiment.stage import recordings
+from palpate.experiment.stage.recordings import Instrument, Tell
 from palpate.findings import Finding, Severity
+from palpate.motion import cloud as clouds
+from palpate.motion import derivatives as slopes
 from palpate.motion import frames
 from palpate.motion.clock import ClockMap, Even, clock_map, evenly_sampled, without_lost
-from palpate.motion.cloud import (
-    BodyFit,
-    Cloud,
-    Filled,
-    Markers,
-    completed,
-    fill_gaps,
-    fit_body,
-    markers_of,
-    mean_cloud,
-    static_cloud,
-    still_cloud,
-)
-from palpate.motion.derivatives import (
-    CoordinateMotion,
-    PoseMotion,
-    coordinate_motion,
-    pose_motion,
-    published_pose_motion,
-)
+from palpate.motion.cloud import Cloud, Markers
 from palpate.motion.extrinsics import Placement, check_placement, hinge_inclination, imu_on_poses
 from palpate.motion.faults import Checked, check_markers, cloud_before, weak_orientation
 from palpate.motion.fusion import fuse
@@ -80,11 +56,11 @@ class Body:
     cloud: Cloud
     reference: str
     """Where the cloud comes from: static, still or mean."""
-    raw: BodyFit
+    raw: clouds.BodyFit
     """The alignment of the markers as stored, faults included: what the paper calls the marker error."""
     checked: Checked
-    filled: Filled
-    fit: BodyFit
+    filled: clouds.Filled
+    fit: clouds.BodyFit
     """The alignment without the faults."""
     poses: Poses
     """T_capture_cloud, gaps filled."""
@@ -103,9 +79,9 @@ class Body:
 def read_body(experiment: Experiment[MotionPart]) -> Body:
     """Markers to poses, as the experiment file's `markers:` says."""
     config, part = experiment.config, experiment.config.markers
-    recording = load_part(experiment, "recordings.mocap", config.recordings.mocap)
+    recording = recordings.load_part(experiment, "recordings.mocap", config.recordings.mocap)
     with experiment.at("markers.body"):
-        markers, rows = on_even_frames(upright(markers_of(recording, part.body or None), part.up))
+        markers, rows = on_even_frames(upright(clouds.markers_of(recording, part.body or None), part.up))
     whole, reference = _cloud(experiment, markers)
     cloud = whole.select([name for name in markers.names if name in whole.names])
     if len(cloud.names) < 3:
@@ -132,17 +108,17 @@ def align_body(
     """Find the markers' faults, fill their gaps, and align them with the cloud."""
     checked = check_markers(markers, cloud)
     noise = checked.scale.spread_m
-    filled = fill_gaps(checked.markers, cloud, longest_spline_s=longest_gap_s, noise_m=noise)
+    filled = clouds.fill_gaps(checked.markers, cloud, longest_spline_s=longest_gap_s, noise_m=noise)
     return Body(
         recording=recording,
         markers=markers,
         cloud=cloud,
         reference=reference,
-        raw=fit_body(markers, cloud),
+        raw=clouds.fit_body(markers, cloud),
         checked=checked,
         filled=filled,
-        fit=fit_body(checked.markers, cloud, noise_m=noise),
-        poses=fit_body(filled.markers, cloud, noise_m=noise).poses,
+        fit=clouds.fit_body(checked.markers, cloud, noise_m=noise),
+        poses=clouds.fit_body(filled.markers, cloud, noise_m=noise).poses,
         rows=np.arange(len(markers.times_s)),
         frames={},
     )
@@ -182,11 +158,11 @@ def _cloud(experiment: Experiment[MotionPart], markers: Markers) -> tuple[Cloud,
         if kind == "static":
             if static is None:
                 raise experiment.problem("recordings.static", "this key is missing: markers.reference asks for it")
-            at_rest = upright(markers_of(load_part(experiment, "recordings.static", static)), part.up)
-            return completed(static_cloud(at_rest), markers), kind
+            at_rest = upright(clouds.markers_of(recordings.load_part(experiment, "recordings.static", static)), part.up)
+            return clouds.completed(clouds.static_cloud(at_rest), markers), kind
         if kind == "still":
-            return still_cloud(markers, None if part.still is None else (part.still[0], part.still[1])), kind
-        return mean_cloud(markers), kind
+            return clouds.still_cloud(markers, None if part.still is None else (part.still[0], part.still[1])), kind
+        return clouds.mean_cloud(markers), kind
 
 
 def roles_of(experiment: Experiment[MotionPart]) -> dict[str, frames.Roles]:
@@ -196,7 +172,7 @@ def roles_of(experiment: Experiment[MotionPart]) -> dict[str, frames.Roles]:
     for name, sensor in (("sensor", part.sensor), ("sensor_2", part.sensor_2)):
         if sensor is not None:
             a, b, c = sensor.markers
-            offset = pose_of(experiment, f"markers.{name}.offset", sensor.offset, "the markers' frame")
+            offset = recordings.pose_of(experiment, f"markers.{name}.offset", sensor.offset, "the markers' frame")
             roles[name] = frames.SensorRoles((a, b, c), offset)
     hinge = part.hinge
     if hinge is not None and hinge.axis and hinge.towards is not None and hinge.points is not None:
@@ -224,11 +200,11 @@ class CapturedMotion:
     """(3,) in the capture frame."""
     findings: tuple[Finding, ...]
     motion: Motion | None = None
-    derivatives: PoseMotion | None = None
+    derivatives: slopes.PoseMotion | None = None
     """None also where markers and IMU were fused."""
     hinge: frames.HingeAxis | None = None
     hinge_motion: frames.HingeMotion | None = None
-    angle: CoordinateMotion | None = None
+    angle: slopes.CoordinateMotion | None = None
     """The hinge's angle with speed and acceleration."""
     inclination_rad: tuple[float, float] | None = None
     """Angle between hinge and vertical, and its standard deviation: infinite where the vertical was not measured."""
@@ -289,7 +265,7 @@ def build_motion(experiment: Experiment[MotionPart], tell: Tell = lambda _: None
         angle = attempt(
             findings,
             "hinge angle",
-            lambda: coordinate_motion(x.times_s, x.angle_rad, window_s=window, order=part.order),
+            lambda: slopes.coordinate_motion(x.times_s, x.angle_rad, window_s=window, order=part.order),
         )
         more |= {"hinge": hinge, "hinge_motion": x, "angle": angle}
         more["inclination_rad"] = _inclination(hinge, captured)
@@ -309,7 +285,7 @@ def joint_of(markers: MarkersPart, body: Body, kind: str, axis: tuple[float, flo
 def _devices(
     experiment: Experiment[Any], body: Body, findings: list[Finding], *, wrench: bool
 ) -> dict[str, Instrument]:
-    recordings, devices = experiment.config.recordings, dict[str, Instrument]()
+    parts, devices = experiment.config.recordings, dict[str, Instrument]()
 
     def on_clock(name: str, instrument: Instrument, estimate: Callable[[], Offset], *more: Finding) -> None:
         findings.extend([*instrument.faults(), *more])
@@ -317,12 +293,12 @@ def _devices(
         offset = None if stated else attempt(findings, "clock", estimate)
         devices[name] = replace(instrument, clock=stated) if stated else instrument.timed_by(offset)
 
-    if recordings.imu is not None:
-        imu = read_imu(experiment, recordings.imu)
+    if parts.imu is not None:
+        imu = recordings.read_imu(experiment, parts.imu)
         doubts = check_imu(imu.even.times_s, imu.even.x[:, :3], imu.even.x[:, 3:])
         on_clock("imu", imu, lambda: imu_clock(body.poses, imu.even), *doubts)
-    if wrench and recordings.wrench is not None:
-        cell = read_wrench(experiment, recordings.wrench)
+    if wrench and parts.wrench is not None:
+        cell = recordings.read_wrench(experiment, parts.wrench)
         on_clock("wrench", cell, lambda: wrench_clock(body.poses, cell.even, devices.get("imu")))
     return devices
 
@@ -331,10 +307,10 @@ def stated_clock(experiment: Experiment[Any], name: str, even: Even, body: Body)
     """The clock as the experiment file states it: a frame and a sample of the same instant; None: auto."""
     if experiment.config.clocks == "auto":
         return None
-    at = time_of_sample(experiment, "mocap", replace(even, times_s=body.poses.times_s, rows=body.rows))
+    at = recordings.time_of_sample(experiment, "mocap", replace(even, times_s=body.poses.times_s, rows=body.rows))
     period = float(np.median(np.diff(body.poses.times_s)))
     # a typed sample is right to half a period, and says nothing about drift
-    return clock_map(at - time_of_sample(experiment, name, even), period / 12**0.5, at)
+    return clock_map(at - recordings.time_of_sample(experiment, name, even), period / 12**0.5, at)
 
 
 def wrench_features(motion: Motion) -> FloatArray:
@@ -371,7 +347,7 @@ def wrench_clock(poses: Poses | None, wrench: Even, imu: Instrument | None) -> O
     elif poses is None:
         raise DataProblem(what, "there is no motion to compare it with", remedy="record an IMU or markers with it")
     else:
-        motion = pose_motion(poses, gravity=(0.0, 0.0, -9.80665)).motion
+        motion = slopes.pose_motion(poses, gravity=(0.0, 0.0, -9.80665)).motion
         if not np.isfinite(motion.omega_dot).all(axis=1).any():
             raise DataProblem(what, "the markers give no motion to compare it with")
         signals = (motion.times_s, wrench_features(motion), wrench.times_s, wrench.seen_x)
@@ -424,19 +400,19 @@ def _placement(
         remedy = "is it fixed to the same body, and are rows missing?"
         findings.append(Finding("placement", evidence, "", remedy))
     if drawing is not None:
-        T_sensor_imu = pose_of(experiment, "imu_pose", drawing, "the IMU")
+        T_sensor_imu = recordings.pose_of(experiment, "imu_pose", drawing, "the IMU")
         findings += check_placement(placement, T_sensor_imu[:3, :3], T_sensor_imu[:3, 3])
     return placement
 
 
-def _derivatives(config: MotionPart, poses: Poses, up: FloatArray) -> PoseMotion:
+def _derivatives(config: MotionPart, poses: Poses, up: FloatArray) -> slopes.PoseMotion:
     part, gravity = config.derivatives, -config.gravity * up
     if part.method == "published":
         rate = 1 / float(np.median(np.diff(poses.times_s)))
         window = 11 if part.window is None else max(5, 2 * round((part.window * rate - 1) / 2) + 1)
-        return published_pose_motion(poses, gravity=gravity, window=window, order=part.order)
+        return slopes.published_pose_motion(poses, gravity=gravity, window=window, order=part.order)
     still = None if config.markers.still is None else (config.markers.still[0], config.markers.still[1])
-    return pose_motion(poses, gravity=gravity, window_s=part.window, order=part.order, still=still)
+    return slopes.pose_motion(poses, gravity=gravity, window_s=part.window, order=part.order, still=still)
 
 
 def _fused(experiment: Experiment[MotionPart], poses: Poses, up: FloatArray, imu: Instrument | None) -> Motion:
@@ -446,7 +422,7 @@ def _fused(experiment: Experiment[MotionPart], poses: Poses, up: FloatArray, imu
         raise experiment.problem("derivatives.method", wrong, "or write method: local")
     if imu.clock is None:
         raise DataProblem("fusion", "the IMU's clock is not known")
-    T = pose_of(experiment, "imu_pose", config.imu_pose, "the IMU")
+    T = recordings.pose_of(experiment, "imu_pose", config.imu_pose, "the IMU")
     times, x = imu.clock.to_reference(imu.even.times_s), imu.even.seen_x
     gravity = -config.gravity * up
     return fuse(poses, times, x[:, :3], x[:, 3:], T, gravity=gravity, at_s=poses.times_s).motion

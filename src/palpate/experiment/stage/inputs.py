@@ -19,32 +19,14 @@ from palpate.identify import Balance, Compressed, MotionNoise, Prior, build_bala
 from palpate.identify.balance import Segment, merge
 from palpate.mechanisms import Mechanism
 from palpate.model import Model
+from palpate.motion import derivatives
 from palpate.motion.clock import ClockMap, Even, every_second, noise_floor, resample, without_lost
-from palpate.motion.derivatives import (
-    CoordinateMotion,
-    Lowpass,
-    at_rest,
-    coordinate_motion,
-    derivative_noise,
-    design_lowpass,
-    light_window_s,
-    published_pose_motion,
-    signal_bandwidth,
-    signal_noise,
-    window_samples,
-)
+from palpate.motion.derivatives import CoordinateMotion, Lowpass, coordinate_motion, signal_noise, window_samples
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, resample_motion
+from palpate.physics import inertia
 from palpate.physics.arrays import BoolArray, FloatArray, nearest, rate_hz, segment_mask
 from palpate.physics.functions import ARRAYS
-from palpate.physics.inertia import (
-    PHI_NAMES,
-    body_regressor,
-    check_consistent,
-    move_phi,
-    phi_from_mass_properties,
-    solid_box,
-    solid_cylinder,
-)
+from palpate.physics.inertia import PHI_NAMES
 from palpate.physics.maps import Factor
 from palpate.physics.motion import Motion, Poses, transport_acceleration, wrench_transmission
 
@@ -104,11 +86,11 @@ def choose_filtering(
     rate = rate_hz(times_s)
     if bandwidth_hz is None:
         units = dict(zip(model.mechanism.state, model.mechanism.position_units, strict=False))
-        chosen = signal_bandwidth(times_s, q, still=still, order=order, units=units).bandwidth_hz
+        chosen = derivatives.signal_bandwidth(times_s, q, still=still, order=order, units=units).bandwidth_hz
         bandwidth_hz = min(chosen, FASTEST_HZ, 0.2 * rate)
-    lowpass = design_lowpass(rate, bandwidth_hz, attenuation_db=ATTENUATION_DB)
+    lowpass = derivatives.design_lowpass(rate, bandwidth_hz, attenuation_db=ATTENUATION_DB)
     # what the low-pass lets through on its slope must not be lost either: accelerations of hands go on there
-    window_s = window_s or light_window_s(rate, SLOPE * bandwidth_hz, order)
+    window_s = window_s or derivatives.light_window_s(rate, SLOPE * bandwidth_hz, order)
     return Filtering(window_s, order, lowpass, bandwidth_hz)
 
 
@@ -139,7 +121,7 @@ class Sensor:
         R, r = self.T_body_sensor[:3, :3], self.T_body_sensor[:3, 3]
         omega, omega_dot = float(moving) * motion.omega, float(moving) * motion.omega_dot
         a = transport_acceleration(motion.specific_acceleration, omega, omega_dot, r)
-        return np.asarray(body_regressor(a @ R, omega @ R, omega_dot @ R) @ self.handle, dtype=float)
+        return np.asarray(inertia.body_regressor(a @ R, omega @ R, omega_dot @ R) @ self.handle, dtype=float)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -290,7 +272,7 @@ def motion_of(inputs: Inputs, window_s: float | None = None) -> Motion:
     if f.published and mechanism.wheel is not None and inputs.poses is not None:
         samples = window_samples(window_s or f.window_s, inputs.rate_hz, f.order)
         gravity = (0.0, 0.0, -mechanism.gravity)
-        return published_pose_motion(inputs.poses, gravity=gravity, window=samples, order=f.order).motion
+        return derivatives.published_pose_motion(inputs.poses, gravity=gravity, window=samples, order=f.order).motion
     c = coordinates_of(inputs, window_s)
     speeds = mechanism.speeds_of(c.position, c.speed)
     accelerations = mechanism.accelerations_of(c.position, c.speed, c.acceleration)
@@ -350,16 +332,16 @@ def rest_of(inputs: Inputs) -> BoolArray:
     # speed has nothing on the slope of the low-pass
     least_s, band = SPEED_WINDOW_S if inputs.main is None else 0.0, inputs.filtering.bandwidth_hz
     if inputs.main is not None and band is not None:
-        least_s = light_window_s(rate, band, order)
+        least_s = derivatives.light_window_s(rate, band, order)
     window = window_samples(max(inputs.filtering.window_s, least_s), rate, order)
     c = coordinates_of(inputs, window / rate)
-    noise = np.diag([derivative_noise(n, window, order, 1, rate) for n in position_noise(inputs)])
+    noise = np.diag([derivatives.derivative_noise(n, window, order, 1, rate) for n in position_noise(inputs)])
     speeds = _coordinate_speeds(mechanism, c.position, c.speed)
     # speeds of coordinates are linear in those of the positions
     parts = [_coordinate_speeds(mechanism, c.position, np.broadcast_to(std, c.speed.shape)) for std in noise]
     limits = np.sqrt(np.nanmean(np.sum(np.square(parts), axis=0), axis=1)).tolist()
     pairs = zip(np.where(np.isfinite(speeds), speeds, np.inf), limits, strict=True)
-    return np.any([at_rest(speed, limit) for speed, limit in pairs], axis=0)
+    return np.any([derivatives.at_rest(speed, limit) for speed, limit in pairs], axis=0)
 
 
 def _coordinate_speeds(mechanism: Mechanism, q: FloatArray, q_dot: FloatArray) -> FloatArray:
@@ -535,14 +517,14 @@ def prior_of(experiment: Experiment[Any]) -> Prior | None:
     if part is None:
         return None
     if part.shape is None:
-        inertia = np.array(part.inertia_com, dtype=float)
+        about_com = np.array(part.inertia_com, dtype=float)
     elif part.shape.type == "cylinder":
-        inertia = solid_cylinder(part.mass, part.shape.length, part.shape.radius, part.shape.axis)
+        about_com = inertia.solid_cylinder(part.mass, part.shape.length, part.shape.radius, part.shape.axis)
     else:
-        inertia = solid_box(part.mass, part.shape.sides)
-    phi = phi_from_mass_properties(part.mass, part.com, inertia)
+        about_com = inertia.solid_box(part.mass, part.shape.sides)
+    phi = inertia.phi_from_mass_properties(part.mass, part.com, about_com)
     with experiment.at("prior"):
-        check_consistent(phi, "the prior is not a possible body")
+        inertia.check_consistent(phi, "the prior is not a possible body")
     damping = None if part.damping == "auto" else float(part.damping)
     form = part.form or ("divergence" if damping is None else "theta")
     return Prior(dict(zip(PHI_NAMES, phi.tolist(), strict=True)), part.spread, damping, form)
@@ -561,7 +543,7 @@ def _prior_of_part(experiment: Experiment[Any], prior: Prior, handles: Handles, 
         wrong = f"a prior of the {of} cannot be turned into one of the {config.model_of} without the handles' inertia"
         raise experiment.problem("prior.of", wrong, "give handle as a file, or the other numbers")
     pairs = [(h, T) for h, T in zip(handles.phis, frames, strict=False) if h is not None]
-    phi = np.sum([move_phi(h, T[:3, :3], T[:3, 3]) for h, T in pairs], axis=0)
+    phi = np.sum([inertia.move_phi(h, T[:3, :3], T[:3, 3]) for h, T in pairs], axis=0)
     if of == "whole" and prior.values["m"] <= phi[0]:
         wrong = f"the handles weigh {phi[0]:.3g} kg, the whole with them only {prior.values['m']:.3g} kg"
         raise experiment.problem("prior.mass", wrong, "check both, or write of: body if the handles are not in it")

@@ -16,6 +16,7 @@ import numpy as np
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment, check_keys, object_model
 from palpate.experiment.file.schema import FixedBiasPart, PublishedPart, SavitzkyGolayPart, SensorPart
+from palpate.experiment.stage import recordings
 from palpate.experiment.stage.capture import Body, CapturedMotion, capture, joint_of, stated_clock, wrench_features
 from palpate.experiment.stage.clock import clock_by_balance
 from palpate.experiment.stage.ground import Ground, ground_of, lowest
@@ -35,18 +36,7 @@ from palpate.experiment.stage.inputs import (
     imu_noise,
     move,
 )
-from palpate.experiment.stage.recordings import (
-    Instrument,
-    Tell,
-    pose_of,
-    read_imu,
-    read_table,
-    read_wrench,
-    read_wrenches,
-    segments_of,
-    sensor_of,
-    time_of_sample,
-)
+from palpate.experiment.stage.recordings import Instrument, Tell
 from palpate.findings import Finding, Severity
 from palpate.identify import Balance, MotionNoise, compress
 from palpate.identify.balance import Segment
@@ -120,8 +110,8 @@ def prepare(experiment: Experiment[Any], tell: Tell = lambda _: None, *, handles
 def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
     config, mechanism, unit = experiment.config, model.mechanism, model.mechanism.position_units[0]
     tell("reading the table")
-    even, findings = read_table(experiment, config.recordings.signals, model)
-    position, segments = even.seen_x[:, 0], segments_of(experiment, even.times_s, even.rows)
+    even, findings = recordings.read_table(experiment, config.recordings.signals, model)
+    position, segments = even.seen_x[:, 0], recordings.segments_of(experiment, even.times_s, even.rows)
     static = next(iter(segments["static"]), None)
     if static is not None:
         position = position - _shut(position[segment_mask(even.times_s, [static])], unit, findings)
@@ -153,12 +143,12 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     _check_towards(experiment)
     model = _with_wheel(experiment, model)
     tell("reading the load cells")
-    cells = read_wrenches(experiment)
+    cells = recordings.read_wrenches(experiment)
     captured = capture(experiment, tell)
     body, times = captured.body, captured.body.poses.times_s
     findings = [f for f in captured.findings if f.fatal or f.cause not in SETTLED]
     findings += [*handles.findings, *(f for cell in cells for f in cell.faults())]
-    segments = segments_of(experiment, times, body.rows)
+    segments = recordings.segments_of(experiment, times, body.rows)
     static, ground, stops = next(iter(segments["static"]), None), None, None
     closed_std = 0.0
     if model.mechanism.wheel is not None:
@@ -478,7 +468,7 @@ def mistakes(
         yield "feet", "markers.feet", words, replace(inputs, blocked=lowest(inputs.poses, place))
     for i, name in enumerate(("sensor", "sensor_2")[: len(inputs.sensors)]):
         part = getattr(experiment.config.markers, name)
-        offset = pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")
+        offset = recordings.pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")
         for order in list(permutations(part.markers))[1:]:
             a, b, c = body.cloud.points[[marker_index(body.cloud.names, marker) for marker in order]]
             frame = inputs.sensors[i].T_body_sensor @ np.linalg.inv(body.frames[name]) @ sensor_frame(a, b, c, offset)
@@ -510,7 +500,7 @@ def _turn_root(experiment: Experiment[Any], body: Body, name: str) -> FloatArray
     part: Any = getattr(experiment.config.markers, name)
     std = body.checked.scale.noise_m / np.sqrt(len(body.markers.times_s))
     corners = body.cloud.points[[marker_index(body.cloud.names, marker) for marker in part.markers]]
-    offset = pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")
+    offset = recordings.pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")
 
     def rotation(points: FloatArray) -> FloatArray:
         return sensor_frame(points[0], points[1], points[2], offset)[:3, :3]
@@ -546,9 +536,9 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
     """A free body with one sensor, such as a handle. The load cell's clock is the reference."""
     config = experiment.config
     tell("reading the load cell")
-    wrench = read_wrench(experiment, config.recordings.wrench)
+    wrench = recordings.read_wrench(experiment, config.recordings.wrench)
     tell("reading the IMU")
-    imu = read_imu(experiment, config.recordings.imu)
+    imu = recordings.read_imu(experiment, config.recordings.imu)
     part = config.filtering
     smoothing, lowpass, band = PARALLEL, None, None
     if isinstance(part, SavitzkyGolayPart):  # the published windows have no low-pass
@@ -557,7 +547,7 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
         band = part.bandwidth or BANDWIDTH_HZ
         with experiment.at("filtering.bandwidth"):
             lowpass = design_lowpass(rate_hz(wrench.even.times_s), band)
-    mounted = ImuMotion(imu.even, pose_of(experiment, "imu_pose", config.imu_pose, "the IMU"), smoothing)
+    mounted = ImuMotion(imu.even, recordings.pose_of(experiment, "imu_pose", config.imu_pose, "the IMU"), smoothing)
     filtering = Filtering(smoothing.slope_window_s, smoothing.slope_order, lowpass, band)
     inputs = imu_inputs(model, config.sensor, wrench.even, mounted, filtering, belief_of(experiment, model))
     tell("aligning the clocks")
@@ -567,7 +557,9 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
         drifts = _drifts(offset)
         clock = ClockMap(offset.value_s, offset.std_s, offset.drift_ppm if drifts else 0.0, 0.0, offset.at_s, False)
     else:
-        at, there = (time_of_sample(experiment, key, i.even) for key, i in (("wrench", wrench), ("imu", imu)))
+        at, there = (
+            recordings.time_of_sample(experiment, key, i.even) for key, i in (("wrench", wrench), ("imu", imu))
+        )
         clock = ClockMap(at - there, 0.0, 0.0, 0.0, 0.0, False)
     inputs = inputs.on_clock(clock)
     tell("deriving the motion")
@@ -597,7 +589,7 @@ def imu_inputs(
     model: Model, sensor: str | SensorPart, wrench: Even, mounted: ImuMotion, filtering: Filtering, belief: Belief
 ) -> Inputs:
     """A free body behind one sensor, in the sensor's frame, on its clock; the zero is estimated."""
-    part = sensor_of(sensor)
+    part = recordings.sensor_of(sensor)
     return Inputs(
         model=model,
         times_s=wrench.times_s,
@@ -650,7 +642,7 @@ def _imu_segments(experiment: Experiment[Any], balance: Balance, wrench: Even) -
         seen = np.isfinite(balance.kinematics.omega[0]) & np.isfinite(balance.wrench).all(axis=1)
         train, test = _default_segments(balance.times_s, seen)
         return {"static": [], "quasi_static": [], "train": train, "test": test}
-    segments = segments_of(experiment, balance.times_s, wrench.rows)
+    segments = recordings.segments_of(experiment, balance.times_s, wrench.rows)
     for name in ("train", "test"):
         for segment in segments[name]:
             with experiment.at(f"segments.{name}"):
