@@ -64,50 +64,35 @@ def predict(
         return _in_band(inputs, moved, balance, segments)
     times, rate, used = inputs.times_s, inputs.rate_hz, balance.used
     assert used is not None
-    at = np.arange(len(times))
+    at, everything = np.arange(len(times)), (float(times[0]), float(times[-1]) + 1e-9)
     if inputs.filtering.published:
-        rows = balance.rows(_everything(times))
-        return Prediction(at, times, rows, used & _known(rows), {})
+        rows = balance.rows(everything)
+        return Prediction(at, times, rows, used & np.isfinite(rows).all(axis=(1, 2)), {})
+
+    def rows_of(window: int) -> FloatArray:
+        """(samples, rows, parameters + 1) with a window of so many samples; NaN where not known."""
+        whole = whole_balance(inputs, move(inputs, window / rate, moved.resting))
+        assert whole.used is not None
+        return np.where(whole.used[:, None, None], whole.rows(everything), np.nan)
+
     used = used & ~moved.resting
     kinds = {kind: segment_mask(times, spans) & used for kind, spans in segments.items() if kind != "static" and spans}
-    windows, count = _window_sizes(rate, inputs.filtering.order), len(inputs.mechanism.rows)
-    left = {n: _rows(inputs, moved, n) @ np.append(-p, 1.0) for n in windows}
+    shortest, count = inputs.filtering.order + 3 - inputs.filtering.order % 2, len(inputs.mechanism.rows)
+    sizes = np.geomspace(shortest, max(LONGEST_S * rate, shortest + 2 * COUNT), COUNT)
+    windows = sorted({int(n) // 2 * 2 + 1 for n in np.round(sizes)})  # odd numbers of samples
+    left = {n: rows_of(n) @ np.append(-p, 1.0) for n in windows}
     chosen = {
         (kind, j): _best({n: x[where, j] for n, x in left.items()})
         for kind, where in kinds.items()
         for j in range(count)
     }
-    rows = _rows(inputs, moved, windows[len(windows) // 2])
+    rows = rows_of(windows[len(windows) // 2])
     for n in set(chosen.values()):
-        with_window = _rows(inputs, moved, n)
+        with_window = rows_of(n)
         for kind, j in (place for place, window in chosen.items() if window == n):
             rows[kinds[kind], j] = with_window[kinds[kind], j]
     windows_s = {kind: tuple(chosen[kind, j] / rate for j in range(count)) for kind in kinds}
-    return Prediction(at, times, rows, used & _known(rows), windows_s)
-
-
-def _known(rows: FloatArray) -> BoolArray:
-    return np.asarray(np.isfinite(rows).all(axis=(1, 2)))
-
-
-def _everything(times_s: FloatArray) -> Segment:
-    return float(times_s[0]), float(times_s[-1]) + 1e-9
-
-
-def _rows(inputs: Inputs, moved: Moved, window: int) -> FloatArray:
-    """(samples, rows, parameters + 1) with a window of so many samples; NaN where not known."""
-    balance = whole_balance(inputs, move(inputs, window / inputs.rate_hz, moved.resting))
-    rows = balance.rows(_everything(balance.times_s))
-    assert balance.used is not None
-    rows[~balance.used] = np.nan
-    return rows
-
-
-def _window_sizes(rate_hz: float, order: int) -> list[int]:
-    """Odd numbers of samples."""
-    first = order + 3 - order % 2
-    longest = max(LONGEST_S * rate_hz, first + 2 * COUNT)
-    return sorted({int(n) // 2 * 2 + 1 for n in np.round(np.geomspace(first, longest, COUNT))})
+    return Prediction(at, times, rows, used & np.isfinite(rows).all(axis=(1, 2)), windows_s)
 
 
 def _best(left: Mapping[int, FloatArray]) -> int:
@@ -141,11 +126,12 @@ def _in_band(inputs: Inputs, moved: Moved, balance: Balance, segments: Mapping[s
             rows.append(np.asarray(np.einsum("iN,rip->Nrp", low.block(first, last)[0], low.lift), dtype=float)[::each])
             at.append(first + half + stride * np.arange(len(rows[-1])))
     indices, known = np.concatenate(at), np.concatenate(rows)
-    return Prediction(indices, inputs.times_s[indices], known, _known(known), {})
+    return Prediction(indices, inputs.times_s[indices], known, np.isfinite(known).all(axis=(1, 2)), {})
 
 
-TIMES = 3
-"""Rows are weighted by the errors that the fit before left, so many times."""
+TIMES, CLUSTERS = 3, 20
+"""Rows are weighted by the errors that the fit before left, so many times; stretches of slow samples that are compared.
+"""
 QUASI_STATIC = {"rad": 0.02, "m": 0.01}
 """rad/s (paper, Door), m/s: slower is quasi-static."""
 BIN, FARTHEST, DENT = 0.5, 15.0, 3.0
@@ -323,22 +309,17 @@ def _between_stops(
     spring = quasi_static_spring(inputs, balance, plan)
     fixed = None if spring is None else spring.values
     if inputs.sigma is None and len(inputs.mechanism.rows) > 1 and not inputs.filtering.published:
-        train = _weighted(inputs, train, fixed)
+        # weights of the rows from what is left of each (feasible generalised least squares); unwanted ones stay out
+        unwanted = np.array([row.name in inputs.unwanted for row in inputs.mechanism.rows])
+        free = replace(inputs, belief=replace(inputs.belief, prior=None))
+        for _ in range(TIMES):
+            left = np.maximum(train.rms(solve_with(free, train, fixed).p), 1e-9)
+            sigma = np.where(unwanted, UNWANTED * left.max(), left)
+            train = replace(train, weights=sigma.min() / sigma)
         balance = replace(balance, weights=train.weights)
     solution = solve_with(inputs, train, fixed)
     prediction = predict(inputs, moved, balance, solution.p, segments)
     return Fit(inputs, plan, moved, balance, noise, train, weights, solution, shaped, spring, prediction)
-
-
-def _weighted(inputs: Inputs, train: Compressed, fixed: Mapping[str, float] | None) -> Compressed:
-    """Weights of the rows from what is left of each (feasible generalised least squares); unwanted ones stay out."""
-    unwanted = np.array([row.name in inputs.unwanted for row in inputs.mechanism.rows])
-    free = replace(inputs, belief=replace(inputs.belief, prior=None))
-    for _ in range(TIMES):
-        left = np.maximum(train.rms(solve_with(free, train, fixed).p), 1e-9)
-        sigma = np.where(unwanted, UNWANTED * left.max(), left)
-        train = replace(train, weights=sigma.min() / sigma)
-    return train
 
 
 def _shapes_in_data(balance: Balance, segments: Sequence[Segment]) -> Shaped:
@@ -385,16 +366,12 @@ def quasi_static_spring(inputs: Inputs, balance: Balance, plan: Plan) -> QuasiSt
     given = np.array([fixed.get(n, 0.0) for n in names])
     X, y = powers[:, ~held], y - powers @ given
     given[~held] = c = least_squares(X, y)
+    # sandwich covariance of least squares with consecutive stretches as clusters (Liang & Zeger 1986)
+    bread, residual, stretches = np.linalg.pinv(X), y - X @ c, np.array_split(np.arange(len(X)), CLUSTERS)
+    pulls = np.array([bread[:, part] @ residual[part] for part in stretches])
+    covariance = np.asarray(pulls.T @ pulls * CLUSTERS / (CLUSTERS - 1), dtype=float)
     free = tuple(n for n in names if n not in fixed)
-    return QuasiStatic(dict(zip(names, given.tolist(), strict=True)), free, _clustered(X, y - X @ c))
-
-
-def _clustered(X: FloatArray, residual: FloatArray, pieces: int = 20) -> FloatArray:
-    """Sandwich covariance of least squares with consecutive stretches as clusters (Liang & Zeger 1986)."""
-    bread = np.linalg.pinv(X)
-    parts = np.array_split(np.arange(len(X)), pieces)
-    pulls = np.array([bread[:, part] @ residual[part] for part in parts])
-    return np.asarray(pulls.T @ pulls * pieces / (pieces - 1), dtype=float)
+    return QuasiStatic(dict(zip(names, given.tolist(), strict=True)), free, covariance)
 
 
 def widened(fit: Fit, squares: Mapping[str, float]) -> Solution:

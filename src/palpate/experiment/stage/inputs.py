@@ -259,9 +259,13 @@ def move(inputs: Inputs, window_s: float | None = None, resting: BoolArray | Non
     """The motion with the window of the fit or another; resting: where that is known already."""
     motion = motion_of(inputs, window_s)
     known = np.isfinite(motion.omega_dot).all(axis=1) & np.isfinite(motion.specific_acceleration).all(axis=1)
-    known &= _from_contact_s(inputs) > (window_s or inputs.filtering.window_s) / 2
-    rests = rest_of(inputs) if resting is None else resting
-    return Moved(motion, known, rests)
+    touched = np.zeros(len(inputs.times_s), dtype=bool) if inputs.blocked is None else inputs.blocked.copy()
+    if inputs.stops is not None and inputs.main is not None:
+        position, (low, high) = inputs.q[:, inputs.main], inputs.stops
+        touched |= (position < low + AT_STOP * inputs.step) | (position > high - AT_STOP * inputs.step)
+    # derivatives feel the touch of a stop or the ground for half a window
+    known &= time_from(inputs.times_s, touched) > (window_s or inputs.filtering.window_s) / 2
+    return Moved(motion, known, rest_of(inputs) if resting is None else resting)
 
 
 def motion_of(inputs: Inputs, window_s: float | None = None) -> Motion:
@@ -352,15 +356,6 @@ def _coordinate_speeds(mechanism: Mechanism, q: FloatArray, q_dot: FloatArray) -
     return np.array([np.broadcast_to(np.asarray(k.coordinates[name].speed), len(q)) for name in mechanism.moving])
 
 
-def _from_contact_s(inputs: Inputs) -> FloatArray:
-    """(samples,): seconds to the nearest touch of a stop or the ground, which derivatives feel for half a window."""
-    touched = np.zeros(len(inputs.times_s), dtype=bool) if inputs.blocked is None else inputs.blocked.copy()
-    if inputs.stops is not None and inputs.main is not None:
-        position, (low, high) = inputs.q[:, inputs.main], inputs.stops
-        touched |= (position < low + AT_STOP * inputs.step) | (position > high - AT_STOP * inputs.step)
-    return time_from(inputs.times_s, touched)
-
-
 def time_from(times_s: FloatArray, mask: BoolArray) -> FloatArray:
     """(samples,): time to the nearest sample of a mask, s; infinite where it has none."""
     ends = np.concatenate([[-np.inf], times_s[mask], [np.inf]])
@@ -431,18 +426,16 @@ def whole_balance(inputs: Inputs, moved: Moved) -> Balance:
 
 def low_balance(inputs: Inputs, balance: Balance, used: BoolArray | None) -> Balance:
     """A whole balance, low-passed, of these samples only (None: all)."""
-    f = inputs.filtering
-    band = f.bandwidth_hz
+    band = inputs.filtering.bandwidth_hz
     fade = None if used is None or band is None else faded(inputs.times_s, used, FADE / band)
-    return replace(balance, lowpass=f.lowpass, used=used, fade=fade)
+    return replace(balance, lowpass=inputs.filtering.lowpass, used=used, fade=fade)
 
 
 def fit_balance(inputs: Inputs, moved: Moved, balance: Balance | None = None) -> Balance:
     """The balance of the fit: low-passed, without samples at rest, whose friction is not known."""
     whole = whole_balance(inputs, moved) if balance is None else balance
-    if whole.used is None or inputs.filtering.published:
-        return low_balance(inputs, whole, whole.used)
-    return low_balance(inputs, whole, whole.used & ~moved.resting)
+    used = whole.used if whole.used is None or inputs.filtering.published else whole.used & ~moved.resting
+    return low_balance(inputs, whole, used)
 
 
 def compressed(

@@ -141,7 +141,7 @@ def bench(fit: Fit) -> Bench:
     rows, noisy = stack_rows(low, fit.plan.segments, most=MOST), _noisy(fit)
     residuals, _ = of_all_samples(fit)
     noise = rows.taken((of_all_samples(noisy)[0] - residuals)[None])[0]
-    others = [of_all_samples(other)[0] - residuals for other in _unsure(fit)]
+    others = [_left_with(fit, other) - residuals for other in _unsure(fit)]
     return Bench(fit, noisy, rows, noise, rows.taken(np.array(others)) if others else None)
 
 
@@ -155,15 +155,16 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
     tested = tests.test(_effects)
     if times > UNEXPLAINED and not any(x.share > NEARLY_ALL and x.evidence > SURE for x in tested):
         tested = sorted([*tested, *_play(fit)], key=lambda x: -x.share)
-    sure = [x for x in tested if x.evidence > SURE and not _stiff(x)]
-    sure = [x for x in sure if (x.share >= LEAST and times > BEYOND) or _moves(fit.solution, x)]
+    # knocks look like a resonance above all that a hand excites
+    sure = [
+        x
+        for x in tested
+        if x.evidence > SURE
+        and not (x.effect.cause == "compliance" and abs(float(x.coefficients[0])) < (2 * np.pi * STIFF_HZ) ** -2)
+        and ((x.share >= LEAST and times > BEYOND) or _moves(fit.solution, x))
+    ]
     parts = sorted((x for x in tests.test(lambda f: _parts(f, fit)) if x.evidence > SURE), key=lambda x: -x.evidence)
     return LackOfFit(left, noise, tuple(tested), tuple(sure), tuple(parts))
-
-
-def _stiff(x: Lack) -> bool:
-    """A resonance above all that a hand excites: knocks look like it."""
-    return x.effect.cause == "compliance" and abs(float(x.coefficients[0])) < (2 * np.pi * STIFF_HZ) ** -2
 
 
 def _moves(solution: Solution, x: Lack) -> bool:
@@ -172,16 +173,14 @@ def _moves(solution: Solution, x: Lack) -> bool:
     return any(ci95 is not None and not ci95[0] <= value <= ci95[1] for ci95, value in within)
 
 
-def _unsure(fit: Fit) -> Iterator[Fit]:
-    """The same fit with each thing off by a standard deviation that was estimated beside its parameters."""
-    for variation in estimated(fit.inputs):
-        yield replace(fit, balance=fit.with_inputs(variation.inputs)[1])
+def _unsure(fit: Fit) -> Iterator[Inputs]:
+    """The inputs with each thing off by a standard deviation that was estimated beside the parameters."""
+    yield from (variation.inputs for variation in estimated(fit.inputs))
     if fit.shaped is not None:
         sizes, ways = np.linalg.eigh(fit.shaped.covariance)
         for way in (np.sqrt(np.maximum(sizes, 0.0)) * ways).T:
             shapes = dict(zip(fit.shaped.names, (fit.shaped.values + way).tolist(), strict=True))
-            inputs = fit.inputs.with_model(with_shapes(fit.inputs.model, shapes))
-            yield replace(fit, balance=fit.with_inputs(inputs)[1])
+            yield fit.inputs.with_model(with_shapes(fit.inputs.model, shapes))
 
 
 def _noisy(fit: Fit) -> Fit:
@@ -276,6 +275,11 @@ def of_all_samples(fit: Fit) -> tuple[FloatArray, FloatArray]:
     return residuals, measured - residuals
 
 
+def _left_with(fit: Fit, inputs: Inputs) -> FloatArray:
+    """(rows, samples): residuals with other inputs."""
+    return of_all_samples(replace(fit, balance=fit.with_inputs(inputs)[1]))[0]
+
+
 def _effects(fit: Fit) -> Iterator[Effect]:
     mechanism = fit.inputs.mechanism
     for name in mechanism.moving or ((mechanism.main,) if mechanism.main else ()):
@@ -285,8 +289,12 @@ def _effects(fit: Fit) -> Iterator[Effect]:
         for cause, force in (("friction", np.sign(speed)), ("damping", speed), ("inertia", acceleration)):
             yield Effect(cause, name, 0.0, (force * np.array(ratio))[None])
     yield from _of_instruments(fit)
-    if mechanism.linkage is not None and fit.inputs.imu is None:
-        yield from _of_links(fit)
+    if mechanism.linkage is not None and fit.inputs.imu is None:  # links that are longer than stated
+        residuals, _ = of_all_samples(fit)
+        others = (_left_with(fit, v.inputs) for v in declared(fit.inputs, {"links": LONGER_M}))
+        columns = [residuals - other for other in others]
+        if columns:
+            yield Effect("linkage", str(mechanism.main), LONGER_M, np.array(columns))
     if len(fit.inputs.sensors) > 1:
         yield from _of_sensors(fit)
 
@@ -356,8 +364,9 @@ def _along(fit: Fit, name: str) -> Iterator[Effect]:
     if inputs.main is None:
         return
     orders = [e.polynomial[1] for e in inputs.model.elements if e.polynomial is not None]
+    stores = any(e.stores for e in inputs.model.elements)
     for cause, force, order, knots in (
-        ("force-position", np.ones_like(speed), max(orders, default=-1 if not _stores(inputs) else 0), PLACES + 1),
+        ("force-position", np.ones_like(speed), max(orders, default=0 if stores else -1), PLACES + 1),
         ("friction-position", sign, 0, PLACES),
         ("damping-position", speed, 0, PLACES),
         ("inertia-position", acceleration, 0, 4),
@@ -387,23 +396,10 @@ def _play(fit: Fit) -> Iterator[Lack]:
     yield Lack(effect, share, evidence, np.ones(1), np.zeros(1), {e.name: 0.0 for e in fit.solution.estimates})
 
 
-def _of_links(fit: Fit) -> Iterator[Effect]:
-    """Links that are longer than stated."""
-    residuals, _ = of_all_samples(fit)
-    others = (replace(fit, balance=fit.with_inputs(v.inputs)[1]) for v in declared(fit.inputs, {"links": LONGER_M}))
-    columns = [residuals - of_all_samples(other)[0] for other in others]
-    if columns:
-        yield Effect("linkage", str(fit.inputs.mechanism.main), LONGER_M, np.array(columns))
-
-
 def _waves(t: FloatArray) -> FloatArray:
     """(waves, samples): slow ones over the time."""
     u = np.pi * (t - t[0]) / max(float(t[-1] - t[0]), 1e-9)
     return np.array([np.cos(i * u) for i in range(1, int(np.clip((t[-1] - t[0]) / SLOW_S, 1, WAVES)) + 1)])
-
-
-def _stores(inputs: Inputs) -> bool:
-    return any(e.stores for e in inputs.model.elements)
 
 
 def _over(x: FloatArray, seen: BoolArray, low: float, high: float, knots: int, order: int) -> FloatArray:
