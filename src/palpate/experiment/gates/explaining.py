@@ -61,10 +61,8 @@ def conditioning(case: Case) -> Iterator[Finding]:
     """A combination of a free body's parameters that the motion leaves open."""
     kappa = case.solution.conditioning.kappa_eff
     if kappa >= KAPPA_LIMIT:
-        evidence = (
-            f"kappa_eff = {kappa:.0f} is not below {KAPPA_LIMIT:.0f}: the motion leaves a combination of parameters "
-            "open"
-        )
+        beyond = f"kappa_eff = {kappa:.0f} is not below {KAPPA_LIMIT:.0f}"
+        evidence = f"{beyond}: the motion leaves a combination of parameters open"
         yield Finding("conditioning", evidence, severity=Severity.FATAL)
 
 
@@ -133,11 +131,9 @@ def noise(case: Case) -> Iterator[Finding]:
         if e["noise"] and e["value"] > NOISE_RATIO * e["noise"] and (e["percent_of_range"] or 0.0) > 0.5
     ]
     if worse:
-        yield Finding(
-            "noise",
-            f"the residuals exceed the load cell's own noise ({', '.join(worse)})",
-            remedy="look at frames, the IMU's lever arm, clocks and the stiffness of the adapters",
-        )
+        evidence = f"the residuals exceed the load cell's own noise ({', '.join(worse)})"
+        remedy = "look at frames, the IMU's lever arm, clocks and the stiffness of the adapters"
+        yield Finding("noise", evidence, remedy=remedy)
 
 
 def outlying(case: Case) -> Iterator[Finding]:
@@ -195,24 +191,19 @@ def zero_change(case: Case) -> Iterator[Finding]:
     v = np.append(-case.solution.p, 1.0)
     (a, b), (c, d) = still[0], still[-1]
     ends = ((a, min(b, a + 3 * STILL_S)), (max(c, d - 3 * STILL_S), d))
-    first, last = (_means(balance.rows(s) @ v) for s in ends)
+    # means of ten parts: their scatter tells how well the mean of all is known
+    left = (balance.rows(s) @ v for s in ends)
+    first, last = (x[: len(x) // 10 * 10].reshape(10, len(x) // 10, -1).mean(axis=1) for x in left)
     change = last.mean(axis=0) - first.mean(axis=0)
     std = np.hypot(first.std(axis=0), last.std(axis=0)) / np.sqrt(len(first))
     allowed = np.maximum(DRIFT_SHARE * np.ptp(balance.wrench, axis=0), DRIFT_STDS * std)
     rows = zip(balance.model.mechanism.rows, change.tolist(), allowed.tolist(), strict=True)
     moved = [f"{row.name} {by:+.2g} {row.unit}" for row, by, most in rows if abs(by) > most]
     if moved:
-        evidence = (
-            f"the load cell's zero is not the same in the still stretches at {a:.1f} and {c:.1f} s ({', '.join(moved)})"
-        )
+        when = f"{a:.1f} and {c:.1f} s ({', '.join(moved)})"
+        evidence = f"the load cell's zero is not the same in the still stretches at {when}"
         remedy = "let it warm up and zero it again, or something touched the handle there"
         yield Finding("zero-change", evidence, remedy=remedy)
-
-
-def _means(x: FloatArray) -> FloatArray:
-    """Means of ten parts of (samples, rows): their scatter tells how well the mean of all is known."""
-    size = len(x) // 10
-    return np.asarray(x[: 10 * size].reshape(10, size, -1).mean(axis=1), dtype=float)
 
 
 def _still(balance: Balance, rate: float) -> list[tuple[float, float]]:
@@ -239,10 +230,9 @@ def bandwidth(case: Case) -> Iterator[Finding]:
     stored = {n for e in case.model.elements if e.stores for n in case.model.names_of(e)}
     moved: list[str] = []
     for e, other in zip(case.solution.estimates, there.estimates, strict=True):
-        apart = abs(other.value - e.value)
-        if e.ci95 is None or e.status is not Status.IDENTIFIED or e.name in stored:
-            continue
-        if apart > BAND_STDS * float(np.hypot(e.noise, other.noise)) and apart > BAND_OFF * abs(e.value):
+        least = max(BAND_STDS * float(np.hypot(e.noise, other.noise)), BAND_OFF * abs(e.value))
+        known = e.ci95 is not None and e.status is Status.IDENTIFIED and e.name not in stored
+        if known and abs(other.value - e.value) > least:
             moved.append(f"{e.name} {e.value:.3g} to {other.value:.3g} {e.unit}")
     if moved:
         evidence = (
@@ -314,11 +304,8 @@ def extrapolated(case: Case) -> Iterator[Finding]:
         return
     low, high = float(np.nanmin(position)), float(np.nanmax(position))
     if low > EXTRAPOLATED * case.fit.inputs.step:
-        evidence = (
-            f"the object was never seen moving below {case.shown(low, '.0f')}: what it does near the closed position "
-            "is extrapolated"
-        )
-        yield Finding("extrapolated", evidence)
+        unseen = f"the object was never seen moving below {case.shown(low, '.0f')}"
+        yield Finding("extrapolated", f"{unseen}: what it does near the closed position is extrapolated")
     springs = any(e.stores and e.acts_on != "wrench" for e in case.model.elements)
     if springs and not case.prepared.segments["quasi_static"] and case.config.motion_from == "markers":
         yield Finding("extrapolated", "there is no quasi-static segment: the spring is known from fast motion only")

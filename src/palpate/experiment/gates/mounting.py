@@ -131,10 +131,8 @@ def columns(case: Case) -> Iterator[Finding]:
         if not there.impossible:
             best = min(best, (left(other, train, there.p), TURNED if turning else way))
     if best[1]:
-        evidence = (
-            f"another reading of the table leaves less of the effort unexplained ({100 * best[0]:.2g} %, not "
-            f"{100 * ours:.2g} %)"
-        )
+        shares = f"{100 * best[0]:.2g} %, not {100 * ours:.2g} %"
+        evidence = f"another reading of the table leaves less of the effort unexplained ({shares})"
         yield Finding("columns", evidence, "recordings.signals", best[1], Severity.FATAL)
 
 
@@ -219,9 +217,8 @@ def lever(case: Case) -> Iterator[Finding]:
         if LEVER_M[0] < way < LEVER_M[1]:
             continue
         place = "recordings.wrench" if i == 0 else f"recordings.wrench_{i + 1}"
-        evidence = (
-            f"forces of {force:.2g} N and moments of {moment:.2g} N m would mean a hand {way:.2g} m from the sensor"
-        )
+        both = f"forces of {force:.2g} N and moments of {moment:.2g} N m"
+        evidence = f"{both} would mean a hand {way:.2g} m from the sensor"
         yield Finding("units", evidence, place, "check the units of its channels", Severity.FATAL)
 
 
@@ -259,13 +256,8 @@ def beside(case: Case) -> Iterator[Finding]:
             "check the order of its markers, their offset, and the order and units of recordings.wrench.channels",
         )
     if abs(late) > max(STATED_LATE_S, BESIDE_STDS * late_std):
-        yield Finding(
-            "clock",
-            f"the load cell's samples fit best {by} {way} on the markers' clock than stated",
-            "clocks",
-            "check the samples, or write auto",
-            Severity.FATAL,
-        )
+        evidence = f"the load cell's samples fit best {by} {way} on the markers' clock than stated"
+        yield Finding("clock", evidence, "clocks", "check the samples, or write auto", Severity.FATAL)
 
 
 def _beside_balance(fit: Fit) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
@@ -365,9 +357,8 @@ def contact(case: Case) -> Iterator[Finding]:
         return
     position, edge = inputs.seen_position, AT_STOP * inputs.step
     low, high = inputs.stops[0] + edge, inputs.stops[1] - edge
-    show = case.shown
-    ends = [f"below {show(low, '.1f')}"] if low > position.min() + 1.01 * edge else []
-    ends += [f"above {show(high, '.1f')}"] if high < position.max() - 1.01 * edge else []
+    ends = [f"below {case.shown(low, '.1f')}"] if low > position.min() + 1.01 * edge else []
+    ends += [f"above {case.shown(high, '.1f')}"] if high < position.max() - 1.01 * edge else []
     evidence = (
         f"{' and '.join(ends) or 'near its ends'} something pushes back that the model lacks (a stop, a seal, a "
         "catch): what is there was left out"

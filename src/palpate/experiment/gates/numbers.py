@@ -145,10 +145,8 @@ class _Judge:
 
     def _unseen(self, zone: Scope) -> str:
         """What of a zone was not done: too little of it for a number, however small the noise."""
-        over, speed = (
-            self.kinematics.coordinates[zone.over],
-            np.asarray(self.kinematics.coordinates[zone.acts_on].speed),
-        )
+        coordinates = self.kinematics.coordinates
+        over, speed = coordinates[zone.over], np.asarray(coordinates[zone.acts_on].speed)
         going = {"opening": speed > 0, "closing": speed < 0, "both": speed != 0}[zone.when]
         there, back = float(np.maximum(speed, 0).sum()), float(np.maximum(-speed, 0).sum())
         verb = zone.when if zone.when != "both" else "moving"
@@ -250,20 +248,15 @@ def fixed(case: Case) -> Iterator[Finding]:
         if signals is not None and not signals.rate_known and _timed(elements[name], e):
             continue  # without a scale of time it cannot be compared
         if e.ci95 is not None and abs(e.value - value) > max(FIXED_STDS * e.noise, FIXED_OFF * abs(value)):
-            evidence = (
-                f"the data contradict what is fixed: {value:g} is stated, they say {e.value:.3g} (+- {2 * e.noise:.2g})"
-            )
-            yield Finding("fixed", evidence, name)
+            instead = f"they say {e.value:.3g} (+- {2 * e.noise:.2g})"
+            yield Finding("fixed", f"the data contradict what is fixed: {value:g} is stated, {instead}", name)
 
 
 def leaning_on_prior(case: Case) -> Iterator[Finding]:
     """For numbers that are partly the prior's: whether lambda makes them so, or the motion that would show them."""
     belief, model = case.fit.inputs.belief, case.model
-    lean = [
-        e
-        for e in case.solution.estimates
-        if e.status is Status.PRIOR_DOMINATED and e.prior is not None and e.name not in model.mechanism.hidden
-    ]
+    held = [e for e in case.solution.estimates if e.status is Status.PRIOR_DOMINATED and e.prior is not None]
+    lean = [e for e in held if e.name not in model.mechanism.hidden]
     if not lean or model.mechanism.wheel is None:
         return
     free = None
@@ -279,9 +272,8 @@ def leaning_on_prior(case: Case) -> Iterator[Finding]:
     parts = [f"for {', '.join(names)} {motion}" for motion, names in ways.items()]
     if free is not None and known:
         which = "them" if len(known) == len(lean) else ", ".join(known)
-        parts.insert(
-            0, f"lambda is stated as {case.solution.damping:g}, with damping: auto the data alone tell {which}"
-        )
+        stated = f"lambda is stated as {case.solution.damping:g}"
+        parts.insert(0, f"{stated}, with damping: auto the data alone tell {which}")
         there = [(e, free[e.name].value) for e in lean if e.name in known and e.ci95 is not None]
         far = [f"{e.name} {v:.3g} {e.unit}" for e, v in there if e.ci95 and not e.ci95[0] <= v <= e.ci95[1]]
         if far:
@@ -316,8 +308,7 @@ def refused(case: Case) -> Iterable[Finding]:
     for name, f in case.refused.items():
         reasons.setdefault((f.evidence, "" if unexplained else f.remedy), []).append(name)
     for (evidence, remedy), names in reasons.items():
-        verb = "is" if len(names) == 1 else "are"
-        which = ", ".join(names)
+        verb, which = "is" if len(names) == 1 else "are", ", ".join(names)
         yield Finding("unknown", f"{which} {verb} not known: {evidence}", which, remedy, Severity.FATAL)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment, check_keys, object_model
-from palpate.experiment.file.schema import FixedBiasPart, PublishedPart, SavitzkyGolayPart, SensorPart
+from palpate.experiment.file.schema import HANDLE_HZ, FixedBiasPart, PublishedPart, SavitzkyGolayPart, SensorPart
 from palpate.experiment.stage import recordings
 from palpate.experiment.stage.capture import Body, CapturedMotion, capture, joint_of, stated_clock, wrench_features
 from palpate.experiment.stage.clock import clock_by_balance
@@ -51,8 +51,6 @@ from palpate.motion.plausibility import judge_imu
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, segment_mask
 from palpate.physics.motion import Poses, log_rotation
 
-BANDWIDTH_HZ = 20.0
-"""Of the low-pass where none is stated: hands move below 10 Hz."""
 TRAIN_SHARE = 0.6
 SHORTEST_RUN_S = 1.0
 """Shorter stretches between gaps are not worth a segment."""
@@ -141,7 +139,7 @@ def _by_table(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared
 def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: Handles) -> Prepared:
     config = experiment.config
     _check_towards(experiment)
-    model = _with_wheel(experiment, model)
+    model = model if model.mechanism.wheel is None else _with_wheel(experiment, model)
     tell("reading the load cells")
     cells = recordings.read_wrenches(experiment)
     captured = capture(experiment, tell)
@@ -165,8 +163,12 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         position = position - shut
         stops = _stops(experiment, position, model.mechanism.position_units[0])
         _check_reach(experiment, model, position, findings)
-        q = position[:, None]
-        findings += _without_handle(experiment, model, handles)
+        q, leaning = position[:, None], model.mechanism.leaning
+        if not handles.known and leaning > UPRIGHT_RAD:
+            why = f"the axis leans by {np.degrees(leaning):.1f} deg, so the handle's weight matters"
+            raise experiment.problem("handle", f"this key is missing: {why}")
+        why = "its weight is taken as a part of the preload, which is right only where weight does not move the object"
+        findings += [] if handles.known else [Finding("handle", why, "no handle is given")]
     zero, at_contact = _zero(experiment, model, handles)
     sensors = tuple(
         Sensor(cell.even, np.linalg.inv(T_cloud_body) @ body.frames[name], phi, _turn_root(experiment, body, name))
@@ -336,18 +338,6 @@ def _check_reach(experiment: Experiment[Any], model: Model, position: FloatArray
         raise experiment.problem("mechanism", f"{error}; {known}" if known else str(error)) from error
 
 
-def _without_handle(experiment: Experiment[Any], model: Model, handles: Handles) -> list[Finding]:
-    """Without the handle's weight the preload is right only where weight does not move the object."""
-    if handles.known or model.mechanism.wheel is not None:
-        return []
-    leaning = model.mechanism.leaning
-    if leaning > UPRIGHT_RAD:
-        wrong = f"this key is missing: the axis leans by {np.degrees(leaning):.1f} deg, so the handle's weight matters"
-        raise experiment.problem("handle", wrong)
-    evidence = "its weight is taken as a part of the preload, which is right only where weight does not move the object"
-    return [Finding("handle", evidence, "no handle is given")]
-
-
 def _check_towards(experiment: Experiment[Any]) -> None:
     """The place of a marker that stays behind is known in a static recording only."""
     config, markers = experiment.config, experiment.config.markers
@@ -363,8 +353,7 @@ def _check_towards(experiment: Experiment[Any]) -> None:
 def _with_wheel(experiment: Experiment[Any], model: Model) -> Model:
     """The object on the wheel that markers.axle or the mechanism's options state, and nowhere else otherwise."""
     axle = experiment.config.markers.axle
-    if model.mechanism.wheel is None:
-        return model
+    assert model.mechanism.wheel is not None
     ours = model.mechanism.wheel.radius
     radius = ours if axle is None or axle.radius is None else axle.radius
     if not WHEELS_M[0] <= radius <= WHEELS_M[1]:
@@ -544,7 +533,7 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
     if isinstance(part, SavitzkyGolayPart):  # the published windows have no low-pass
         smoothing = Smoothing(part.slope_window, part.slope_order, part.window, part.order)
     else:
-        band = part.bandwidth or BANDWIDTH_HZ
+        band = part.bandwidth or HANDLE_HZ
         with experiment.at("filtering.bandwidth"):
             lowpass = design_lowpass(rate_hz(wrench.even.times_s), band)
     mounted = ImuMotion(imu.even, recordings.pose_of(experiment, "imu_pose", config.imu_pose, "the IMU"), smoothing)
@@ -554,8 +543,13 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
     offset, drifts = None, list[Finding]()
     if config.clocks == "auto":
         offset = _offset_by_features(mounted, wrench.even)
-        drifts = _drifts(offset)
-        clock = ClockMap(offset.value_s, offset.std_s, offset.drift_ppm if drifts else 0.0, 0.0, offset.at_s, False)
+        drift, std = offset.drift_ppm, offset.drift_std_ppm
+        # beyond what the comparison of two even clocks could mistake for it; where the motion tells a drift badly,
+        # noise of the IMU feigns one
+        if std < SHARP_DRIFT_PPM and abs(drift) > max(FASTEST_DRIFT_PPM, 4 * std):
+            by = f"{drift:.1f} +- {std:.1f} ppm"
+            drifts = [Finding("drift", f"the clocks of load cell and IMU drift by {by}; that is taken into account")]
+        clock = ClockMap(offset.value_s, offset.std_s, drift if drifts else 0.0, 0.0, offset.at_s, False)
     else:
         at, there = (
             recordings.time_of_sample(experiment, key, i.even) for key, i in (("wrench", wrench), ("imu", imu))
@@ -570,12 +564,7 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
     doubts, contradicted = judge_imu(imu.even.times_s, imu.even.x[:, :3], imu.even.x[:, 3:])
     used = [*segments["train"], *segments["test"]]
     shift = float(clock.offset_s)  # to a few samples, whatever the drift
-    findings = [
-        *wrench.faults(used),
-        *imu.faults([(a - shift, b - shift) for a, b in used]),
-        *doubts,
-        *noise_findings,
-    ]
+    findings = [*wrench.faults(used), *imu.faults([(a - shift, b - shift) for a, b in used]), *doubts, *noise_findings]
     for place, lost in (("load cell", wrench.even.lost), ("IMU", imu.even.lost)):
         if lost:  # inside a segment they were refused
             longest = max(b - a for a, b in lost)
@@ -622,18 +611,6 @@ def _offset_by_features(mounted: ImuMotion, wrench: Even) -> Offset:
     if not abs(offset.drift_ppm - plain.drift_ppm) <= unsure:
         return replace(offset, drift_ppm=float("nan"), drift_std_ppm=float("nan"))
     return offset
-
-
-def _drifts(offset: Offset) -> list[Finding]:
-    """Whether the clocks drift apart, beyond what the comparison of two even clocks could mistake for it.
-
-    Where the motion tells a drift badly, noise of the IMU feigns one.
-    """
-    drift, std = offset.drift_ppm, offset.drift_std_ppm
-    if not (std < SHARP_DRIFT_PPM and abs(drift) > max(FASTEST_DRIFT_PPM, 4 * std)):
-        return []
-    evidence = f"the clocks of load cell and IMU drift by {drift:.1f} +- {std:.1f} ppm; that is taken into account"
-    return [Finding("drift", evidence)]
 
 
 def _imu_segments(experiment: Experiment[Any], balance: Balance, wrench: Even) -> dict[str, list[Segment]]:

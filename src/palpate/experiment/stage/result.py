@@ -143,7 +143,9 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
             model, assumed = with_feet(model, prepared.ground.points)
         model = model.with_values(model.p, **_about(experiment, fit, reasons, assumed))
     f, c = inputs.filtering, solution.conditioning
-    damped = solution.problem.penalty.damped.any()
+    damped, weak = solution.problem.penalty.damped.any(), weakest_direction(solution)
+    # by the mechanism's nature, no motion would show it
+    hidden = weak is None or (refused and len(inputs.mechanism.rows) == 1) or weak.first in inputs.mechanism.hidden
     data: dict[str, Any] = {
         "palpate_result": RESULT_FORMAT,
         "title": config.title or experiment.source.stem,
@@ -172,7 +174,7 @@ def build_result(case: Case, findings: tuple[Finding, ...]) -> Result:
         "factor": config.factor,
         "procedure": config.procedure,
         "rows": config.rows,
-        "weakest_direction": _weakest(fit, refused),
+        "weakest_direction": None if weak is None or hidden else asdict(weak),
         "excitation": excitation(fit.balance.kinematics, inputs.inside(fit.plan.segments)),
         "systematic": {source: dict(by) for source, by in fit.sources.items()},
         "taken_as_exact": taken_as_exact(fit),
@@ -245,9 +247,8 @@ def read_references(experiment: Experiment[Any]) -> dict[str, dict[str, float]]:
             entries = json.loads(read_bytes(path))["parameters"].items()
             references[part.label] = {name: float(v["value"]) for name, v in entries}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise FileProblem(
-                path, f"holds no parameters with values ({error!r})", remedy="give a truth.json or result.json"
-            ) from error
+            wrong = f"holds no parameters with values ({error!r})"
+            raise FileProblem(path, wrong, remedy="give a truth.json or result.json") from error
     return references
 
 
@@ -292,10 +293,13 @@ def rms_of(fit: Fit, segments: Sequence[Segment]) -> dict[str, Any]:
         part = compress(replace(fit.balance, lowpass=fit.inputs.filtering.lowpass), segments)
         values, spans, noise = part.rms(fit.p), part.range(), expected_noise(fit.inputs)
     else:
-        measured, noise = fit.rows(segments)[:, :, -1], _static_noise(fit)
+        measured, static, noise = fit.rows(segments)[:, :, -1], fit.inputs.static, [None] * len(rows)
         if not len(measured):
             return {}
         values, spans = rms(fit.residuals(segments), 0), np.ptp(measured, axis=0)
+        if static is not None:  # while nobody touches the object
+            at = slice(*fit.balance.indices(static))
+            noise = [finite(float(v)) for v in np.nanstd(projected(fit.balance)[at], axis=0)]
     return {r.name: rms_entry(r, v, s, noise=n) for r, v, s, n in zip(rows, values, spans, noise, strict=True)}
 
 
@@ -303,15 +307,6 @@ def rms_entry(row: Row, value: float, span: float, **more: float | None) -> dict
     """An RMS error of a row, with its unit and its share of the range."""
     share = float(100 * value / span) if span > 0 else None
     return {"value": float(value), "unit": row.unit, "percent_of_range": share, **more}
-
-
-def _static_noise(fit: Fit) -> list[float | None]:
-    """Standard deviation of the measured rows while nobody touches the object; None where that was not recorded."""
-    static = fit.inputs.static
-    if static is None:
-        return [None] * len(fit.inputs.mechanism.rows)
-    at = slice(*fit.balance.indices(static))
-    return [finite(float(v)) for v in np.nanstd(projected(fit.balance)[at], axis=0)]
 
 
 # --- parts of result.json ---------------------------------------------------------------------------------------------
@@ -328,14 +323,6 @@ def _shapes(fit: Fit) -> dict[str, Any]:
         status = "fixed" if profile is None else "identified" if ci is not None else "not-identifiable"
         entries[name] = {"value": value, "unit": units[name.rpartition(".")[2]], "ci95": ci, "status": status}
     return entries
-
-
-def _weakest(fit: Fit, refused: Mapping[str, Finding]) -> dict[str, Any] | None:
-    """The direction held least, with the motion that would help; None where it is hidden by the mechanism's nature."""
-    weakness = weakest_direction(fit.solution)
-    if weakness is None or (refused and len(fit.inputs.mechanism.rows) == 1):
-        return None
-    return None if weakness.first in fit.inputs.mechanism.hidden else asdict(weakness)
 
 
 def excitation(k: Kinematics, inside: Any) -> dict[str, dict[str, float]]:
@@ -389,11 +376,9 @@ def _zero_changes(fit: Fit) -> dict[str, dict[str, float | None]]:
     """
     inputs = fit.inputs
     known = inputs.static is not None and all(s.handle is not None for s in inputs.sensors)
-    still: list[Zero] = ["still"] if known else []
+    ways: tuple[Zero, ...] = ("still", "estimated", "none") if known else ("estimated", "none")
     changes: dict[str, dict[str, float | None]] = {}
-    for way in (*still, "estimated", "none"):
-        if way == inputs.zero:
-            continue
+    for way in (way for way in ways if way != inputs.zero):
         try:
             there = {e.name: e.value for e in fit.again(inputs.with_zero(way))[1].estimates}
         except PalpateError:
@@ -423,9 +408,7 @@ def _handles(experiment: Experiment[Any], prepared: Prepared, fit: Fit) -> dict[
 def _clocks(instruments: Mapping[str, Instrument]) -> dict[str, Any]:
     """Reference time minus each device's; the reference is motion capture where there is any, else the load cell."""
     entries: dict[str, Any] = {}
-    for name, clock, o in ((name, i.clock, i.offset) for name, i in instruments.items()):
-        if clock is None:
-            continue
+    for name, clock, o in ((name, i.clock, i.offset) for name, i in instruments.items() if i.clock is not None):
         entry = {"reference_minus_device_s": clock.offset_s, "std_s": clock.offset_std_s, "at_s": clock.at_s}
         entry |= {"drift_ppm": clock.drift_ppm if clock.drift_observed else None, "estimated": o is not None}
         if o is not None:

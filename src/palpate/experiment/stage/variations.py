@@ -14,7 +14,7 @@ import numpy as np
 from palpate.errors import PalpateError
 from palpate.experiment.stage.fit import Fit, solve_with, widened
 from palpate.experiment.stage.ground import rolled_radius, turned
-from palpate.experiment.stage.inputs import Inputs, still_motion
+from palpate.experiment.stage.inputs import ImuMotion, Inputs, still_motion
 from palpate.identify import Solution, solve
 from palpate.identify.solution import Estimate
 from palpate.motion.clock import ClockMap
@@ -103,29 +103,22 @@ def _shifted(T: FloatArray, shift: FloatArray) -> FloatArray:
     return transform(T[:3, :3], T[:3, 3] + shift)
 
 
+def _each_imu(change: Callable[[ImuMotion, float], Iterable[ImuMotion]]) -> Ways:
+    return lambda x, by: [] if x.imu is None else [replace(x, imu=imu) for imu in change(x.imu, by)]
+
+
 def _each_imu_pose(change: Callable[[FloatArray, FloatArray], FloatArray]) -> Ways:
-    def ways(inputs: Inputs, by: float) -> Iterator[Inputs]:
-        if inputs.imu is not None:
-            for axis in UNIT_AXES:
-                mounted = replace(inputs.imu, T_body_imu=change(inputs.imu.T_body_imu, by * axis))
-                yield replace(inputs, imu=mounted)
-
-    return ways
+    return _each_imu(lambda imu, by: [replace(imu, T_body_imu=change(imu.T_body_imu, by * axis)) for axis in UNIT_AXES])
 
 
-def _imu_scaled(columns: slice) -> Ways:
-    def ways(inputs: Inputs, by: float) -> Iterator[Inputs]:
-        if inputs.imu is not None:
-            x = inputs.imu.even.x.copy()
-            x[:, columns] *= 1 + by
-            yield replace(inputs, imu=replace(inputs.imu, even=replace(inputs.imu.even, x=x)))
-
-    return ways
+def _imu_scaled(accelerometer: int, gyroscope: int) -> Ways:
+    which = np.repeat([accelerometer, gyroscope], 3)
+    return _each_imu(lambda imu, by: [replace(imu, even=replace(imu.even, x=imu.even.x * (1 + by * which)))])
 
 
-def _scaled(inputs: Inputs, by: float) -> Inputs:
+def _scaled(inputs: Inputs, by: float) -> list[Inputs]:
     sensors = tuple(replace(s, wrench=replace(s.wrench, x=(1 + by) * s.wrench.x)) for s in inputs.sensors)
-    return replace(inputs, sensors=sensors, measured=(1 + by) * inputs.measured)
+    return [replace(inputs, sensors=sensors, measured=(1 + by) * inputs.measured)]
 
 
 def _late(inputs: Inputs, by: float) -> Inputs:
@@ -185,14 +178,14 @@ def _heavier(inputs: Inputs, by: float) -> list[Inputs]:
 
 
 _WAYS: Mapping[str, Ways] = {
-    "load_cell_scale": lambda x, by: [_scaled(x, by)],
+    "load_cell_scale": _scaled,
     "sensor_position": _each_sensor(_shifted, UNIT_AXES),
     "sensor_rotation": _each_sensor(_turned, UNIT_AXES),
     "sensor_yaw": _each_sensor(_turned, UNIT_AXES[2:]),
     "imu_rotation": _each_imu_pose(lambda T, turn: transform(exp_rotation(turn) @ T[:3, :3], T[:3, 3])),
     "imu_position": _each_imu_pose(_shifted),
-    "accelerometer_scale": _imu_scaled(slice(0, 3)),
-    "gyroscope_scale": _imu_scaled(slice(3, 6)),
+    "accelerometer_scale": _imu_scaled(1, 0),
+    "gyroscope_scale": _imu_scaled(0, 1),
     "clock": lambda x, by: [_late(x, by)],
     "tilt": lambda x, by: [tilted(x, by * axis) for axis in UNIT_AXES[:2]],
     "closed": lambda x, by: [_closed(x, by)],
@@ -205,16 +198,14 @@ _WAYS: Mapping[str, Ways] = {
 
 def taken_as_exact(fit: Fit) -> list[str]:
     """Keys of `uncertain` that apply to these inputs and of which nothing was said."""
-    inputs, mechanism = fit.inputs, fit.inputs.mechanism
+    x, mechanism = fit.inputs, fit.inputs.mechanism
     keys = ["load_cell_scale"]
-    if inputs.imu is not None:
+    if x.imu is not None:
         keys += ["imu_rotation", "imu_position", "accelerometer_scale", "gyroscope_scale"]
-    if inputs.poses is not None:
+    if x.poses is not None:
         keys += ["sensor_position", "sensor_rotation", "tilt"]
-    keys += [] if inputs.main is None else ["closed"]
-    keys += [] if mechanism.linkage is None else ["links"]
-    keys += [] if mechanism.wheel is None else ["wheel_radius"]
-    keys += [] if inputs.belief.mass is None else ["mass"]
+    one = {"closed": x.main, "links": mechanism.linkage, "wheel_radius": mechanism.wheel, "mass": x.belief.mass}
+    keys += [key for key, what in one.items() if what is not None]
     return [key for key in keys if key not in fit.sources]
 
 
@@ -264,8 +255,7 @@ def with_estimated(fit: Fit, besides: Iterable[Variation] = ()) -> Fit:
         others += [solve_with(fit.inputs, fit.train, values, fit.solution.damping) for values in fit.spring.moved()]
     base = _base(fit)
     for other in others:
-        for name, square in _squares(other, base).items():
-            squares[name] += square
+        _add_squares(squares, other, base)
     return replace(fit, solution=widened(fit, squares))
 
 
@@ -284,12 +274,12 @@ def with_systematic(fit: Fit, uncertain: Mapping[str, float]) -> Fit:
         except PalpateError:  # out of reach with these links
             continue
         squares = sources.setdefault(variation.name, dict.fromkeys((e.name for e in base.estimates), 0.0))
-        for name, square in _squares(other, base).items():
-            squares[name] += square
+        _add_squares(squares, other, base)
     total = {e.name: float(np.sqrt(sum(by[e.name] for by in sources.values()))) for e in fit.solution.estimates}
     roots = {source: {n: float(np.sqrt(v)) for n, v in by.items()} for source, by in sources.items()}
     return replace(fit, solution=fit.solution.wider("systematic", total), sources=roots)
 
 
-def _squares(one: Solution, other: Solution) -> dict[str, float]:
-    return {e.name: (e.value - other[e.name].value) ** 2 for e in one.estimates}
+def _add_squares(squares: dict[str, float], one: Solution, other: Solution) -> None:
+    for e in one.estimates:
+        squares[e.name] += (e.value - other[e.name].value) ** 2
