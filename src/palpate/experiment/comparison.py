@@ -101,7 +101,18 @@ def compare(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     findings = list(_findings(results, differing))
     return {
         "palpate_comparison": 1,
-        "results": {label: _summary(r) for label, r in results.items()},
+        "results": {
+            label: {
+                "title": r["title"],
+                "stage": r["stage"],
+                "passed": r["verdict"]["passed"],
+                "kappa": r.get("kappa"),
+                "damping": r.get("damping"),
+                "palpate": r["provenance"].get("palpate"),
+                "recordings": [e["sha256"] for e in r["provenance"].get("recordings", ())],
+            }
+            for label, r in results.items()
+        },
         "parameters": parameters,
         "differing": differing,
         "rms": {label: r["rms"] for label, r in results.items()},
@@ -146,24 +157,11 @@ def _freedoms(entry: Mapping[str, Any]) -> float:
     return float(brentq(lambda n: float(t.ppf(0.975, n)) - min(quantile, 12.0), 1.0, 1000.0))
 
 
-def _summary(r: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "title": r["title"],
-        "stage": r["stage"],
-        "passed": r["verdict"]["passed"],
-        "kappa": r.get("kappa"),
-        "damping": r.get("damping"),
-        "palpate": r["provenance"].get("palpate"),
-        "recordings": [e["sha256"] for e in r["provenance"].get("recordings", ())],
-    }
-
-
 def _findings(results: Mapping[str, Mapping[str, Any]], differing: Sequence[str]) -> Iterator[Finding]:
     """Takes that failed, that differ, or that are the same."""
     failed = [label for label, r in results.items() if not r["verdict"]["passed"]]
     if failed:
-        evidence = f"the verdict of {', '.join(failed)} is failed: do not pool what was not understood"
-        yield Finding("verdict", evidence)
+        yield Finding("verdict", f"the verdict of {', '.join(failed)} is failed: do not pool what was not understood")
     if differing:
         evidence = (
             f"the takes differ by more than their noise allows (less than {100 * LEAST_CHANCE:g} % chance): the object "

@@ -13,13 +13,8 @@ import numpy as np
 
 from palpate.elements import SensorBias
 from palpate.errors import DataProblem, PalpateError
-from palpate.experiment.file.reading import (
-    Experiment,
-    check_reference_names,
-    object_model,
-    read_experiment,
-    shipped_experiments,
-)
+from palpate.experiment.file import reading
+from palpate.experiment.file.reading import Experiment, object_model
 from palpate.experiment.file.schema import HandleWeightPart, sensor_label
 from palpate.experiment.gates import judge
 from palpate.experiment.gates.numbers import refuse
@@ -49,7 +44,10 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> 
         remedy = "`palpate inspect` shows the motion; stages that identify are `handle` and `body`"
         raise experiment.problem("stage", "nothing is identified in the motion stage", remedy)
     model = object_model(experiment)
-    check_reference_names(experiment, _estimate_names(model), model.mechanism.rows)  # before anything is computed
+    # all that the result may hold a number of: centres of mass instead of their moments, zeros of sensors
+    names = [n.replace("mc_", "c_") if p.map == "inertia" else n for n, p in model.parameters.items()]
+    names += [p.name for p in SensorBias().parameters] if len(model.mechanism.rows) > 1 else []
+    reading.check_reference_names(experiment, names, model.mechanism.rows)  # before anything is computed
     prepared = prepare_experiment(experiment, tell)
     fit = fit_prepared(experiment, prepared, tell)
     out = Compensation()
@@ -76,24 +74,9 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> 
     tell("replaying")
     played = None if refused else replay_fit(fit, prepared.segments["test"])
     tell("judging")
-    case = Case(
-        experiment,
-        prepared,
-        fit,
-        rms_of_kinds(prepared, fit),
-        refused,
-        played,
-        lack,
-        out if config.compensate else None,
-    )
+    taken_out = out if config.compensate else None
+    case = Case(experiment, prepared, fit, rms_of_kinds(prepared, fit), refused, played, lack, taken_out)
     return build_result(case, judge(case))
-
-
-def _estimate_names(model: Model) -> list[str]:
-    """Names of all that a result may hold a number of: centres of mass instead of their moments, zeros of sensors."""
-    parameters = model.parameters.items()
-    names = [n.replace("mc_", "c_") if p.map == "inertia" else n for n, p in parameters]
-    return [*names, *(p.name for p in SensorBias().parameters)] if len(model.mechanism.rows) > 1 else names
 
 
 def prepare_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> Prepared:
@@ -171,11 +154,11 @@ def _handle(experiment: Experiment[Any], key: str, part: Any, sensors: list[str]
         # only its weight counts: a point would do, and a small ball is a body
         return Handles((phi_from_mass_properties(part.mass, part.com, 1e-6 * part.mass * np.eye(3)),))
     results, path = tuple[Result, ...](), experiment.source.parent / part
-    shipped = part in shipped_experiments() and not path.exists()
+    shipped = part in reading.shipped_experiments() and not path.exists()
     if path.suffix in (".yaml", ".yml") or shipped:
         tell("identifying the handle")
         with experiment.at(key):
-            of_handle = read_experiment(part, data=experiment.data) if shipped else read_experiment(path)
+            of_handle = reading.read_experiment(part if shipped else path, data=experiment.data if shipped else None)
         if of_handle.config.stage != "handle":
             wrong = f"{part} is an experiment of the stage {of_handle.config.stage!r}"
             raise experiment.problem(key, wrong, "give one of stage: handle")

@@ -169,9 +169,8 @@ def _parameters(fit: Fit, model: Model, known: Mapping[str, Any]) -> dict[str, d
         if e.name in zeros:
             continue
         value, before = drawn.get(e.name), known.get(e.name, {})
-        std = float(
-            np.linalg.norm([e.noise, *(before.get(key) or 0.0 for key in ("noise", "pull", "systematic", "model"))])
-        )
+        theirs = (before.get(key) or 0.0 for key in ("noise", "pull", "systematic", "model"))
+        std = float(np.linalg.norm([e.noise, *theirs]))
         apart = None if value is None or std <= 0 or e.ci95 is None else abs(value - e.value) / std
         entry = {"name": e.name, "unit": e.unit, "value": value, "refit": e.value}
         entries[e.name] = entry | {"refit_ci95": e.ci95, "apart": apart}
@@ -215,8 +214,7 @@ def _contradicted(parameters: Mapping[str, Mapping[str, Any]]) -> Iterator[Findi
         yield Finding("excluded", evidence, severity=Severity.FATAL)
     moved = [f"{n} by {e['apart']:.1f}" for n, e in known.items() if e["apart"] > APART]
     if moved:
-        evidence = f"these data ask for other numbers (standard deviations apart): {', '.join(moved)}"
-        yield Finding("moved", evidence)
+        yield Finding("moved", f"these data ask for other numbers (standard deviations apart): {', '.join(moved)}")
 
 
 def _astray(replayed: Mapping[str, Any] | None) -> Iterator[Finding]:
@@ -224,11 +222,8 @@ def _astray(replayed: Mapping[str, Any] | None) -> Iterator[Finding]:
     here, best, unit = ((replayed or {}).get(key) for key in ("model", "refit", "unit"))
     if here is not None and best is not None and here > max(WORSE_THAN_REFIT * best, GOOD_REPLAY[str(unit)]):
         show = shown_as(str(unit))
-        evidence = (
-            f"its replay goes astray by {show(here, '.2f')} RMS, that of a model fitted to these data by "
-            f"{show(best, '.2f')}"
-        )
-        yield Finding("replay", evidence, severity=Severity.FATAL)
+        refit = f"that of a model fitted to these data by {show(best, '.2f')}"
+        yield Finding("replay", f"its replay goes astray by {show(here, '.2f')} RMS, {refit}", severity=Severity.FATAL)
 
 
 def _already_seen(known: Mapping[str, Any], experiment: Experiment[Any], spans: Sequence[Segment]) -> list[Finding]:

@@ -18,16 +18,9 @@ from pydantic.fields import FieldInfo
 
 from palpate.elements import ELEMENTS
 from palpate.errors import DataProblem, ExperimentProblem, FileProblem, PalpateError, UnknownName, unknown_name
+from palpate.experiment.file import schema
 from palpate.experiment.file.quantities import Position, shown
-from palpate.experiment.file.schema import (
-    ExperimentPart,
-    MotionPart,
-    Options,
-    Part,
-    RecordingPart,
-    SamplesPart,
-    WrenchPart,
-)
+from palpate.experiment.file.schema import ExperimentPart, MotionPart, Options, RecordingPart, SamplesPart, WrenchPart
 from palpate.files import read_bytes
 from palpate.mechanisms import LINKAGES, MECHANISMS, Row
 from palpate.model import Model, load_object
@@ -174,7 +167,7 @@ def _reference_key(experiment: Experiment[Any], i: int) -> str:
 
 def recordings_of(experiment: Experiment[Any]) -> dict[str, RecordingPart]:
     """The recordings that an experiment file names, by their key."""
-    recordings: Part = experiment.config.recordings
+    recordings: schema.Part = experiment.config.recordings
     named = ((name, getattr(recordings, name)) for name in type(recordings).model_fields)
     return {name: part for name, part in named if part is not None}
 
@@ -271,7 +264,7 @@ def _without_effect(config: ExperimentPart, model: Model | None) -> Iterator[Ref
             yield f"{key}.of", f"{part.of!r} is not possible in stage: {config.stage}", f"write {possible}"
 
 
-def _given(part: Part, prefix: str) -> Iterator[tuple[str, list[str]]]:
+def _given(part: schema.Part, prefix: str) -> Iterator[tuple[str, list[str]]]:
     """Every key that the file gives, with the names of its conditions; parts before what is inside them."""
     for name, field in type(part).model_fields.items():
         if name not in part.model_fields_set:
@@ -279,7 +272,7 @@ def _given(part: Part, prefix: str) -> Iterator[tuple[str, list[str]]]:
         extra = cast("Mapping[str, list[str]]", field.json_schema_extra or {})
         yield f"{prefix}{name}", extra.get("only", [])
         value = getattr(part, name)
-        if isinstance(value, Part):
+        if isinstance(value, schema.Part):
             yield from _given(value, f"{prefix}{name}.")
 
 

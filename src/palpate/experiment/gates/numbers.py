@@ -170,12 +170,9 @@ def known_mass(case: Case) -> Iterator[Finding]:
     belief, stated = case.fit.inputs.belief, case.config.known_mass
     if stated is None:
         if case.model.mechanism.wheel is not None:
-            yield Finding(
-                "mass",
-                "the mass is estimated from how the object speeds up and slows down, and every inertia with it",
-                "known_mass is missing",
-                "a scale tells it better, known_mass: {value: 45 kg, of: whole}",
-            )
+            why = "the mass is estimated from how the object speeds up and slows down, and every inertia with it"
+            remedy = "a scale tells it better, known_mass: {value: 45 kg, of: whole}"
+            yield Finding("mass", why, "known_mass is missing", remedy)
         return
     if belief.mass is None:
         return  # a fixed parameter: `fixed` compares it
@@ -188,14 +185,11 @@ def known_mass(case: Case) -> Iterator[Finding]:
     )
     if case.model.mechanism.wheel is not None:
         remedy += ", or a heavy wheel resists: add {type: wheel-spin, name: I_w} to elements"
-    yield Finding(
-        "mass",
-        f"the known mass makes it {belief.mass:.4g} kg, which contradicts the data: they say {m.value:.4g} +- "
-        f"{2 * m.noise:.2g} kg; centre of mass and inertias follow the stated one",
-        "known_mass",
-        remedy,
-        Severity.FATAL if off > max(MASS_OFF * belief.mass, least) else Severity.WARNING,
-    )
+    against = f"which contradicts the data: they say {m.value:.4g} +- {2 * m.noise:.2g} kg"
+    follows = "centre of mass and inertias follow the stated one"
+    evidence = f"the known mass makes it {belief.mass:.4g} kg, {against}; {follows}"
+    severity = Severity.FATAL if off > max(MASS_OFF * belief.mass, least) else Severity.WARNING
+    yield Finding("mass", evidence, "known_mass", remedy, severity)
 
 
 def mass_of_prior(case: Case) -> Iterator[Finding]:
@@ -284,11 +278,8 @@ def leaning_on_prior(case: Case) -> Iterator[Finding]:
 
 def damping(case: Case) -> Iterator[Finding]:
     """Numbers called identified that half or twice the lambda moves out of their interval."""
-    halves = {
-        e.name: (e.ci95[1] - e.ci95[0]) / 2
-        for e in case.solution.estimates
-        if e.status is Status.IDENTIFIED and e.ci95 is not None
-    }
+    identified = [e for e in case.solution.estimates if e.status is Status.IDENTIFIED]
+    halves = {e.name: (e.ci95[1] - e.ci95[0]) / 2 for e in identified if e.ci95 is not None}
     changes = damping_changes(case.fit)
     moved = [n for n, half in halves.items() if any(abs(by[n]) > half for by in changes.values())]
     if moved:

@@ -9,16 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem
-from palpate.experiment.stage.inputs import (
-    AT_STOP,
-    UNWANTED,
-    Inputs,
-    Moved,
-    compressed,
-    fit_balance,
-    move,
-    whole_balance,
-)
+from palpate.experiment.stage import inputs as stage_inputs
+from palpate.experiment.stage.inputs import Inputs, Moved, compressed, fit_balance, move, whole_balance
 from palpate.experiment.stage.recordings import Tell
 from palpate.identify import Balance, Compressed, MotionNoise, Solution, robust, solve
 from palpate.identify.balance import Segment
@@ -314,7 +306,7 @@ def _between_stops(
         free = replace(inputs, belief=replace(inputs.belief, prior=None))
         for _ in range(TIMES):
             left = np.maximum(train.rms(solve_with(free, train, fixed).p), 1e-9)
-            sigma = np.where(unwanted, UNWANTED * left.max(), left)
+            sigma = np.where(unwanted, stage_inputs.UNWANTED * left.max(), left)
             train = replace(train, weights=sigma.min() / sigma)
         balance = replace(balance, weights=train.weights)
     solution = solve_with(inputs, train, fixed)
@@ -437,7 +429,7 @@ def _inner_stops(fit: Fit) -> tuple[float, float] | None:
     at_low, at_high = (_reach(away / step, residual, limit) for away in (position - low, high - position))
     if at_low == 0 and at_high == 0:
         return None
-    return low + (at_low - AT_STOP) * step, high - (at_high - AT_STOP) * step
+    return low + (at_low - stage_inputs.AT_STOP) * step, high - (at_high - stage_inputs.AT_STOP) * step
 
 
 def _reach(away: FloatArray, residual: FloatArray, limit: float) -> float:

@@ -16,26 +16,12 @@ import numpy as np
 from palpate.errors import DataProblem
 from palpate.experiment.file.reading import Experiment, check_keys, object_model
 from palpate.experiment.file.schema import HANDLE_HZ, FixedBiasPart, PublishedPart, SavitzkyGolayPart, SensorPart
+from palpate.experiment.stage import inputs as stage_inputs
 from palpate.experiment.stage import recordings
 from palpate.experiment.stage.capture import Body, CapturedMotion, capture, joint_of, stated_clock, wrench_features
 from palpate.experiment.stage.clock import clock_by_balance
 from palpate.experiment.stage.ground import Ground, ground_of, lowest
-from palpate.experiment.stage.inputs import (
-    STEP,
-    Added,
-    Belief,
-    Filtering,
-    Handles,
-    ImuMotion,
-    Inputs,
-    Sensor,
-    Zero,
-    belief_of,
-    choose_filtering,
-    fit_balance,
-    imu_noise,
-    move,
-)
+from palpate.experiment.stage.inputs import STEP, Belief, Filtering, Handles, ImuMotion, Inputs, Sensor, belief_of
 from palpate.experiment.stage.recordings import Instrument, Tell
 from palpate.findings import Finding, Severity
 from palpate.identify import Balance, MotionNoise, compress
@@ -68,7 +54,7 @@ WHEELS_M = (0.025, 1.5)
 """Radii of wheels that people push."""
 SETTLED = ("clock", "placement", "placement-unknown", "derivatives", "fusion")
 """Findings of a capture that the balance settles by itself."""
-ADDED: Mapping[str, Added] = {"body": "nothing", "whole": "all", "weight-only": "weight"}
+ADDED: Mapping[str, stage_inputs.Added] = {"body": "nothing", "whole": "all", "weight-only": "weight"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -371,7 +357,7 @@ def _with_wheel(experiment: Experiment[Any], model: Model) -> Model:
     return model.with_wheel(radius)
 
 
-def _zero(experiment: Experiment[Any], model: Model, handles: Handles) -> tuple[Zero, FloatArray | None]:
+def _zero(experiment: Experiment[Any], model: Model, handles: Handles) -> tuple[stage_inputs.Zero, FloatArray | None]:
     """Where the load cells' zero comes from, and a wrench that is stated."""
     bias, static = experiment.config.bias, experiment.config.segments.static
     if len(model.mechanism.rows) == 1 and bias is None:
@@ -513,7 +499,7 @@ def _filtering(
     order = experiment.config.derivatives.order
     remedy = "state it, such as bandwidth: 6 Hz" if part.bandwidth is None else ""
     with experiment.at("filtering.bandwidth", remedy):
-        return choose_filtering(
+        return stage_inputs.choose_filtering(
             model, times_s, q, still=static, order=order, bandwidth_hz=part.bandwidth, window_s=part.window
         )
 
@@ -557,7 +543,7 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
         clock = ClockMap(at - there, 0.0, 0.0, 0.0, 0.0, False)
     inputs = inputs.on_clock(clock)
     tell("deriving the motion")
-    balance = fit_balance(inputs, move(inputs))
+    balance = stage_inputs.fit_balance(inputs, stage_inputs.move(inputs))
     segments = _imu_segments(experiment, balance, wrench.even)
     noise, noise_findings = _noise_of(config.noise_in_motion, inputs, mounted, balance, segments["train"])
     tell("checking the recordings")
@@ -652,7 +638,7 @@ def _noise_of(
     halves_suffice = rate_hz(mounted.even.times_s) / 2 * mounted.smoothing.slope_window_s >= FEWEST_IN_WINDOW
     if level is None and not halves_suffice:
         level = noise_floor(mounted.even.x) if measured.level is None else measured.level
-    noise = imu_noise(inputs, method, balance, level)
+    noise = stage_inputs.imu_noise(inputs, method, balance, level)
     if noise is None or level is None:
         return noise, () if noise is None else measured.findings
     noise, limits = _limited(noise, balance, train, expected_noise(inputs))
