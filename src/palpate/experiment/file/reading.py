@@ -97,9 +97,8 @@ def read_experiment(source: str | Path, *, data: str | Path | None = None) -> Ex
     if str(source) in shipped and not path.exists():
         path = shipped[str(source)]
         if data is None:
-            raise FileProblem(
-                str(source), "this experiment ships with palpate", remedy="say where its recordings are: --data FOLDER"
-            )
+            say = "say where its recordings are: --data FOLDER"
+            raise FileProblem(str(source), "this experiment ships with palpate", remedy=say)
     elif path.suffix.lower() not in (".yaml", ".yml") and not path.is_file():
         raise UnknownName("experiment file or shipped experiment", str(source), shipped)
     tree, lines = parse(path)
@@ -348,7 +347,7 @@ def _contradicting(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
 
 
 def check_segments(experiment: Experiment[ExperimentPart]) -> None:
-    """Refuse empty, reversed and overlapping segments; of different kinds, once both are samples (`check_overlap`)."""
+    """Refuse empty, reversed and overlapping segments; of different kinds, once both are samples (`segments_of`)."""
     segments = experiment.config.segments
     assert segments is not None
     named: list[tuple[str, bool, tuple[float, float]]] = []
@@ -356,26 +355,21 @@ def check_segments(experiment: Experiment[ExperimentPart]) -> None:
         part = getattr(segments, name)
         if part is None or isinstance(part, int):
             continue
-        named += [(f"segments.{name}", isinstance(part, SamplesPart), pair) for pair in bounds(part)]
+        counted = isinstance(part, SamplesPart)
+        pairs = cast("list[tuple[float, float]]", part.samples if counted else part)
+        named += [(f"segments.{name}", counted, (float(a), float(b))) for a, b in pairs]
     for key, closed, (a, b) in named:
         if a > b or (a == b and not closed):
             raise experiment.problem(key, f"[{a:.10g}, {b:.10g}] {'is empty' if a == b else 'ends before it begins'}")
-    counted = [one for one in named if one[0] != "segments.static"]  # nothing is fitted to rest
-    for i, (key, closed, (a, b)) in enumerate(counted):
-        for other, other_closed, (c, d) in counted[:i]:
+    fitted = [one for one in named if one[0] != "segments.static"]  # nothing is fitted to rest
+    for i, (key, closed, (a, b)) in enumerate(fitted):
+        for other, other_closed, (c, d) in fitted[:i]:
             # samples are counted with both ends, so that neighbours must not even share one
             if closed == other_closed and ((a < d and c < b) or (closed and a <= d and c <= b)):
                 shared = f" (both hold sample {a if a == d else b:.10g})" if closed and (a == d or c == b) else ""
-                raise experiment.problem(
-                    key,
-                    f"[{a:.10g}, {b:.10g}] overlaps [{c:.10g}, {d:.10g}] of {other}{shared}",
-                    "a test on data used in the fit proves nothing" if key != other else "no time may count twice",
-                )
-
-
-def bounds(part: SamplesPart | Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The numbers as they stand in the file."""
-    return [(float(a), float(b)) for a, b in (part.samples if isinstance(part, SamplesPart) else part)]
+                wrong = f"[{a:.10g}, {b:.10g}] overlaps [{c:.10g}, {d:.10g}] of {other}{shared}"
+                why = "a test on data used in the fit proves nothing" if key != other else "no time may count twice"
+                raise experiment.problem(key, wrong, why)
 
 
 def parse(path: Path) -> tuple[dict[str, Any], dict[Place, int]]:
@@ -385,9 +379,8 @@ def parse(path: Path) -> tuple[dict[str, Any], dict[Place, int]]:
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FileProblem(
-            path, f"is not a text file ({error.reason})", remedy="give the experiment's YAML file"
-        ) from None
+        wrong = f"is not a text file ({error.reason})"
+        raise FileProblem(path, wrong, remedy="give the experiment's YAML file") from None
     try:
         tree = YAML(typ="rt").load(text)
     except (YAMLError, ValueError) as error:

@@ -276,22 +276,17 @@ def check_seen_segments(experiment: Experiment[Any], inputs: Inputs, segments: M
     for kind, spans in segments.items():
         for a, b in spans:
             inside = segment_mask(inputs.times_s, [(a, b)])
-            if not seen[inside].any():
-                wrong = f"{a:.2f} to {b:.2f} s: where the object is was not seen anywhere in it"
-                raise experiment.problem(f"segments.{kind}", wrong)
-            if kind != "static" and not free[inside].any():
-                wrong = f"{a:.2f} to {b:.2f} s: a foot is on the ground all the time, which carries an unknown part"
-                raise experiment.problem(f"segments.{kind}", wrong)
+            wrong = "" if seen[inside].any() else "where the object is was not seen anywhere in it"
+            if not wrong and kind != "static" and not free[inside].any():
+                wrong = "a foot is on the ground all the time, which carries an unknown part"
+            if wrong:
+                raise experiment.problem(f"segments.{kind}", f"{a:.2f} to {b:.2f} s: {wrong}")
 
 
 def shown_as(unit: str) -> Callable[[float, str], str]:
     """A position for people: degrees or millimetres, with a number format."""
     factor, word = (180 / np.pi, "deg") if unit == "rad" else (1e3, "mm")
-
-    def shown(value: float, spec: str) -> str:
-        return f"{format(factor * value, spec)} {word}"
-
-    return shown
+    return lambda value, spec: f"{format(factor * value, spec)} {word}"
 
 
 def _stops(experiment: Experiment[Any], position: FloatArray, unit: str) -> tuple[float, float]:
@@ -305,10 +300,8 @@ def _stops(experiment: Experiment[Any], position: FloatArray, unit: str) -> tupl
         wrong = f"{show(low, 'g')} is not below {show(high, 'g')}"
         raise experiment.problem("stops", wrong, "the smaller one comes first")
     if least < low - GIVES_STEPS * STEP[unit] or most > high + GIVES_STEPS * STEP[unit]:
-        wrong = (
-            f"the object is seen from {show(least, '.1f')} to {show(most, '.1f')}, beyond its stops at "
-            f"{show(low, 'g')} and {show(high, 'g')}"
-        )
+        there = f"beyond its stops at {show(low, 'g')} and {show(high, 'g')}"
+        wrong = f"the object is seen from {show(least, '.1f')} to {show(most, '.1f')}, {there}"
         raise experiment.problem("stops", wrong, "leave the key out: the ends of what was visited are then taken")
     return low, high
 
@@ -427,10 +420,12 @@ def mistakes(
     it.
     """
     if len(inputs.sensors) == 2:
-        yield "swapped", "recordings.wrench_2", SWAPPED, swapped(inputs)
+        wrenches = [s.wrench for s in reversed(inputs.sensors)]
+        sensors = tuple(replace(s, wrench=w) for s, w in zip(inputs.sensors, wrenches, strict=True))
+        other = replace(inputs, sensors=sensors, measured=inputs.measured[::-1])
+        yield "swapped", "recordings.wrench_2", SWAPPED, other
     mechanism, body = inputs.mechanism, captured.body
-    others = {} if mechanism.linkage is None else dict(mechanism.linkage.others)
-    for way, other in others.items():
+    for way, other in () if mechanism.linkage is None else mechanism.linkage.others.items():
         model = replace(inputs.model, mechanism=mechanism.with_options(linkage=other), values={})
         words = f"the links are assembled the other way, {way} (the wrench is explained {{}})"
         yield "assembly", "mechanism.linkage", words, inputs.with_model(model)
@@ -461,13 +456,6 @@ def mistakes(
             now = ", ".join("xyz"[k] for k in order)
             words = f"its axes are in another order (the wrench is explained {{}}): x, y, z are what is called {now}"
             yield "axes", "recordings.wrench", words, replace(inputs, sensors=(sensor,), measured=measured)
-
-
-def swapped(inputs: Inputs) -> Inputs:
-    """The same with two load cells exchanged, right for left."""
-    wrenches = [s.wrench for s in reversed(inputs.sensors)]
-    sensors = tuple(replace(s, wrench=w) for s, w in zip(inputs.sensors, wrenches, strict=True))
-    return replace(inputs, sensors=sensors, measured=inputs.measured[::-1])
 
 
 def _turn_root(experiment: Experiment[Any], body: Body, name: str) -> FloatArray:
@@ -588,11 +576,8 @@ def _offset_by_features(mounted: ImuMotion, wrench: Even) -> Offset:
     )
     apart = abs(offset.value_s - plain.value_s)
     if apart > max(SAME_CLOCK_S, 5 * float(np.hypot(offset.std_s, plain.std_s))):
-        raise DataProblem(
-            what,
-            f"it cannot be known: two ways to compare the signals differ by {1e3 * apart:.1f} ms; the motion is slow",
-            remedy="shake the object, or state the samples that coincide (clocks:)",
-        )
+        why = f"it cannot be known: two ways to compare the signals differ by {1e3 * apart:.1f} ms; the motion is slow"
+        raise DataProblem(what, why, remedy="shake the object, or state the samples that coincide (clocks:)")
     unsure = max(FASTEST_DRIFT_PPM, 4 * float(np.hypot(offset.drift_std_ppm, plain.drift_std_ppm)))
     if not abs(offset.drift_ppm - plain.drift_ppm) <= unsure:
         return replace(offset, drift_ppm=float("nan"), drift_std_ppm=float("nan"))
@@ -669,11 +654,9 @@ def _limited(
     limited = replace(noise, scale=noise.scale * sqrt(share))
     if share > MUCH_LESS:
         return limited, ()
-    evidence = (
-        f"the residuals leave room for {100 * share:.0f} % of the IMU's noise power that was measured, and no more was "
-        "taken out"
-    )
-    return limited, (Finding("imu-noise", evidence, "", "was the IMU shaken or touched where it seemed still?"),)
+    room = f"the residuals leave room for {100 * share:.0f} % of the IMU's noise power that was measured"
+    remedy = "was the IMU shaken or touched where it seemed still?"
+    return limited, (Finding("imu-noise", f"{room}, and no more was taken out", "", remedy),)
 
 
 def _misfit(gram: FloatArray) -> float:
