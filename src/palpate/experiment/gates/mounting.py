@@ -122,9 +122,8 @@ def columns(case: Case) -> Iterator[Finding]:
         way = "write " + " and ".join(f"{k}: {v}" for k, v in changes.items()).replace("'", "")
         try:
             even = read_table(case.experiment, part.model_copy(update=changes), case.model, turning=turning)[0]
-            measured = np.zeros_like(inputs.measured)
-            measured[0, :, row] = even.seen_x[:, 1]
-            other = replace(inputs, measured=measured)
+            other = replace(inputs, measured=np.zeros_like(inputs.measured))
+            other.measured[0, :, row] = even.seen_x[:, 1]
             train, there = case.fit.again(other)
         except PalpateError:
             continue
@@ -301,18 +300,12 @@ def _idle_components(fit: Fit) -> dict[str, FloatArray]:
     (joint,) = inputs.mechanism.joints
     axis = np.array(joint.axis)
     if joint.kind == "slide":
-        sides = [np.eye(3)[i] for i in range(3) if abs(axis[i]) < 0.5]
-        return {"f_aside": force @ sides[0], "f_across": force @ sides[1]} | {
-            f"n_{name}": moment[:, i] for i, name in enumerate("xyz")
-        }
+        aside, across = (force @ np.eye(3)[i] for i in range(3) if abs(axis[i]) < 0.5)
+        return {"f_aside": aside, "f_across": across, **dict(zip(("n_x", "n_y", "n_z"), moment.T, strict=True))}
     radial = r - axis * float(r @ axis)
     radial = radial / max(float(np.linalg.norm(radial)), 1e-12)
-    return {
-        "f_radial": force @ radial,
-        "f_axial": force @ axis,
-        "n_radial": moment @ radial,
-        "n_across": moment @ np.cross(axis, radial),
-    }
+    forces = {"f_radial": force @ radial, "f_axial": force @ axis}
+    return forces | {"n_radial": moment @ radial, "n_across": moment @ np.cross(axis, radial)}
 
 
 def mistaken(case: Case) -> Iterator[Finding]:

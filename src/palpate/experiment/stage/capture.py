@@ -268,7 +268,12 @@ def build_motion(experiment: Experiment[MotionPart], tell: Tell = lambda _: None
             lambda: slopes.coordinate_motion(x.times_s, x.angle_rad, window_s=window, order=part.order),
         )
         more |= {"hinge": hinge, "hinge_motion": x, "angle": angle}
-        more["inclination_rad"] = _inclination(hinge, captured)
+        more["inclination_rad"] = frames.inclination(hinge.T_world_hinge, up), float("inf")
+        if captured.placement is not None and captured.placement.tilt is not None:
+            # a hinge of markers is as uncertain as the body's pose
+            std = hinge.direction_std_rad
+            std = std if np.isfinite(std) else frames.pose_std(body.cloud.points, body.fit.mean_error_m)[0]
+            more["inclination_rad"] = hinge_inclination(hinge.T_world_hinge[:3, 2], std, captured.placement.tilt)
     if markers.axle is not None:
         more["rolling"] = rolls = frames.rolling(body.poses_of("axle"), floor_m=markers.axle.floor, up=up)
         findings += [] if markers.axle.radius is None else frames.check_wheel(rolls, markers.axle.radius)
@@ -395,10 +400,9 @@ def _placement(
         turn, move = frames.pose_std(body.cloud.points[:3], CLOUD_SHARE * body.checked.scale.noise_m)
         placement = replace(placement, covariance=placement.covariance + np.diag(np.repeat([turn**2, move**2], 3)))
     if placement.explained < TOGETHER:
-        share = f"{100 * placement.explained:.1f} %"
-        evidence = f"markers and IMU do not move together: {share} of what the IMU feels is explained"
+        share = f"{100 * placement.explained:.1f} % of what the IMU feels is explained"
         remedy = "is it fixed to the same body, and are rows missing?"
-        findings.append(Finding("placement", evidence, "", remedy))
+        findings.append(Finding("placement", f"markers and IMU do not move together: {share}", "", remedy))
     if drawing is not None:
         T_sensor_imu = recordings.pose_of(experiment, "imu_pose", drawing, "the IMU")
         findings += check_placement(placement, T_sensor_imu[:3, :3], T_sensor_imu[:3, 3])
@@ -426,16 +430,6 @@ def _fused(experiment: Experiment[MotionPart], poses: Poses, up: FloatArray, imu
     times, x = imu.clock.to_reference(imu.even.times_s), imu.even.seen_x
     gravity = -config.gravity * up
     return fuse(poses, times, x[:, :3], x[:, 3:], T, gravity=gravity, at_s=poses.times_s).motion
-
-
-def _inclination(hinge: frames.HingeAxis, captured: CapturedMotion) -> tuple[float, float]:
-    placement, body = captured.placement, captured.body
-    if placement is None or placement.tilt is None:
-        return frames.inclination(hinge.T_world_hinge, captured.up), float("inf")
-    # a hinge of markers is as uncertain as the body's pose
-    std = hinge.direction_std_rad
-    std = std if np.isfinite(std) else frames.pose_std(body.cloud.points, body.fit.mean_error_m)[0]
-    return hinge_inclination(hinge.T_world_hinge[:3, 2], std, placement.tilt)
 
 
 def hinge_of(markers: MarkersPart, body: Body) -> frames.HingeAxis:

@@ -100,10 +100,9 @@ def ground_of(
     grounded, points, never = _feet_down(poses, places, static, mechanism.wheel.radius)
     findings += [*never, *held_findings(poses, segments, mechanism)]
     if float(np.nanmedian(poses.rotation[:, 2, 0])) > UPWARDS:
-        evidence = (
-            "x of the frame on the axle points up instead of down: z runs along the axle to the left, y to the handles"
-        )
+        wrong = "x of the frame on the axle points up instead of down"
         remedy = "exchange the two markers of markers.axle.axle, or those of each pair of markers.axle.across"
+        evidence = f"{wrong}: z runs along the axle to the left, y to the handles"
         findings.append(Finding("axle", evidence, "markers.axle", remedy, Severity.FATAL))
     if not len(places):
         evidence = "that the feet are in the air in the segments is taken for granted"
@@ -220,8 +219,7 @@ def held_findings(poses: Poses, segments: Mapping[str, Sequence[Segment]], mecha
         findings.append(Finding("hidden", evidence, ", ".join(mechanism.hidden)))
     strays = [text for kind in ("train", "test") for s in segments[kind] for text in _strays(poses, kind, s, moves)]
     if strays:
-        held = "goes straight and upright" if moves == "planar" else "stays upright"
-        but = _first(strays, 3)
+        held, but = "goes straight and upright" if moves == "planar" else "stays upright", _first(strays, 3)
         evidence = f"the object is said to be one that {held}, but it {but}: what that takes is left in the error"
         remedy = "choose an object that may (mechanism: {moves: full} has all freedoms)"
         findings.append(Finding("held", evidence, remedy=remedy))
@@ -295,10 +293,8 @@ def wheel_findings(poses: Poses, used: BoolArray, stated: float, order: int) -> 
     off = abs(radius - stated)
     if not off > max(RADIUS_HINT * stated, unsure):
         return []
-    evidence = (
-        f"when the object leans, its axle moves aside as on a wheel of {1e3 * radius:.1f} mm (+- {1e3 * unsure:.1f}), "
-        f"the radius is stated as {1e3 * stated:.1f} mm"
-    )
+    wheel = f"a wheel of {1e3 * radius:.1f} mm (+- {1e3 * unsure:.1f}), the radius is stated as {1e3 * stated:.1f} mm"
+    evidence = f"when the object leans, its axle moves aside as on {wheel}"
     fatal = off > max(RADIUS_OFF * stated, unsure)
     if not fatal:
         evidence += "; a wrong one puts friction and inertia off by as large a share, which their intervals hold"
@@ -354,14 +350,9 @@ def resistance(fit: Fit) -> dict[str, Any] | None:
         return None
     load = load_on_wheel(fit)
     mean, spread = float(np.mean(load[at])), float(np.std(load[at]))
-    entry: dict[str, Any] = {
-        "element": dry[0].name,
-        "mean_load_N": mean,
-        "load_std_N": spread,
-        "mu_r_at_most": fit.solution[dry[0].name].value / (wheel.radius * mean) if mean > 0 else None,
-        "mu_r": None,
-        "ci95": None,
-    }
+    entry: dict[str, Any] = {"element": dry[0].name, "mean_load_N": mean, "load_std_N": spread}
+    most = fit.solution[dry[0].name].value / (wheel.radius * mean) if mean > 0 else None
+    entry |= {"mu_r_at_most": most, "mu_r": None, "ci95": None}
     extra, k = LoadFriction(radius=wheel.radius, mean=mean), fit.balance.kinematics
     model = replace(fit.inputs.model, elements=(*fit.inputs.model.elements, extra), values={})
     coordinate = Coordinate(np.where(np.isfinite(load), load, mean), 0.0, 0.0, (0.0,) * len(model.mechanism.rows))

@@ -148,17 +148,13 @@ def read_table(
     even = _even(experiment, "recordings.signals.time", recording, names[0], x, "signals")
     times, period = even.times_s, float(even.times_s[1] - even.times_s[0])
     if even.jitter_s >= JITTER * period:  # they are taken as those of an even clock, which not every table has
-        evidence = (
-            f"the times deviate from an even clock by up to {1e3 * even.jitter_s:.2g} ms, "
-            f"{100 * even.jitter_s / period:.0f} % of a step, which is taken for jitter of the stamps"
-        )
+        by = f"{1e3 * even.jitter_s:.2g} ms, {100 * even.jitter_s / period:.0f} % of a step"
+        evidence = f"the times deviate from an even clock by up to {by}, which is taken for jitter of the stamps"
         remedy = "if the samples were really taken then, resample them"
         findings.append(Finding("times", evidence, "recordings.signals.time", remedy))
     if not part.rate_known:
-        evidence = (
-            "the table has no times and its rate is a guess: numbers that depend on speed or acceleration are refused"
-        )
-        findings.append(Finding("rate", evidence, "recordings.signals"))
+        why = "the table has no times and its rate is a guess: numbers that depend on speed or acceleration are refused"
+        findings.append(Finding("rate", why, "recordings.signals"))
     if part.delay != 0:  # the effort as it was when the coordinate was taken: stored late by this time
         late = np.interp(times + part.delay, times, even.x[:, 1])
         even = replace(even, x=np.column_stack([even.x[:, 0], late]))
@@ -208,9 +204,8 @@ def segments_of(experiment: Experiment[Any], times_s: FloatArray, rows: NDArray[
             segments[kind] = [(float(a), float(b)) for a, b in cast("list[Segment] | None", chosen) or []]
         for a, b in segments[kind]:
             if a < times_s[0] - 2 * step or b > times_s[-1] + 2 * step:
-                raise experiment.problem(
-                    f"segments.{kind}", f"{a:.3f} to {b:.3f} s is not inside the recording, {span}"
-                )
+                wrong = f"{a:.3f} to {b:.3f} s is not inside the recording, {span}"
+                raise experiment.problem(f"segments.{kind}", wrong)
     fitted = segment_mask(times_s, [*segments["train"], *segments["quasi_static"]])
     for a, b in segments["test"]:
         shared = times_s[fitted & segment_mask(times_s, [(a, b)])]
