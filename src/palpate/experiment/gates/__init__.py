@@ -72,8 +72,6 @@ FOLLOWS: Mapping[str, tuple[str, ...]] = {
 """Where one cause is established, findings that follow from it are not repeated: cause -> those."""
 SYMPTOMS = ("carry-over", "misfit", "search", "unknown", "replay", "delay")
 """What many causes do: a cause that is named stands before them."""
-MADE_BY_ANYTHING = ("placement",)
-"""Whatever is wrong with an instrument makes the IMU look misplaced."""
 
 
 def judge(case: Case) -> tuple[Finding, ...]:
@@ -84,12 +82,12 @@ def judge(case: Case) -> tuple[Finding, ...]:
     explained = _followers(findings)
     failures = _followers(f for f in findings if f.fatal)  # a warning never takes a failure away
     if any(f.fatal for f in case.prepared.findings):
-        failures.update(MADE_BY_ANYTHING)
+        failures.add("placement")  # whatever is wrong with an instrument makes the IMU look misplaced
     kept = dict.fromkeys(f for f in findings if f.cause not in (failures if f.fatal else failures | explained))
-    failing = {f.cause for f in kept if f.fatal}
     said = {(f.cause, f.evidence) for f in kept if f.fatal}
+    blurred = any(cause in SYMPTOMS for cause, _ in said)
     kept = [f for f in kept if f.fatal or (f.cause, f.evidence) not in said]
-    return tuple(sorted(kept, key=lambda f: _rank(f, blurred=bool(failing & set(SYMPTOMS)))))
+    return tuple(sorted(kept, key=lambda f: _rank(f, blurred=blurred)))
 
 
 def _rank(finding: Finding, *, blurred: bool) -> int:

@@ -9,8 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from palpate.errors import DataProblem
-from palpate.experiment.stage.inputs import Inputs, body_wrench, fit_balance, move
-from palpate.identify import Balance
+from palpate.experiment.stage.inputs import Inputs, body_wrench, fit_balance, move, projected
 from palpate.identify.balance import Segment
 from palpate.identify.clock_profile import bounded, least_values, profile_clock
 from palpate.identify.shapes import fit_shapes
@@ -18,7 +17,6 @@ from palpate.motion.clock import ClockMap, resample
 from palpate.motion.derivatives import Lowpass
 from palpate.motion.offset import Offset
 from palpate.physics.arrays import FloatArray
-from palpate.physics.functions import ARRAYS
 
 WHAT = "clock of the load cell"
 STEP_S, COARSE_S, NEAR_S = 0.01, 0.04, 0.3
@@ -119,7 +117,9 @@ def _residuals(inputs: Inputs, segments: Sequence[Segment]) -> tuple[Residuals, 
     at = np.concatenate([np.arange(a, b) for a, b in spans])
     times = inputs.times_s[at]
     weight = np.where(used, 1.0 if balance.fade is None else balance.fade, 0.0)[at]
-    rows = np.array([_projected(balance, i) for i in range(6)])[:, :, at] * balance.weights[:, None]
+    # what each component of a wrench in the body frame does to the rows
+    each = [projected(replace(balance, wrench=np.tile(unit, (len(balance.times_s), 1)))).T for unit in np.eye(6)]
+    rows = np.array(each)[:, :, at] * balance.weights[:, None]
     P = np.where(weight > 0, rows, 0.0) * weight  # (6, rows, samples)
     # what the handles add moves with the object, not with the load cell
     added = np.where(weight[:, None] > 0, body_wrench(handles, moved.motion)[at], 0.0)
@@ -136,10 +136,3 @@ def _residuals(inputs: Inputs, segments: Sequence[Segment]) -> tuple[Residuals, 
 
     first, last = float(grid[known][0]), float(grid[known][-1])
     return of, (float(times[-1]) - last, float(times[0]) - first)
-
-
-def _projected(balance: Balance, i: int) -> FloatArray:
-    """(rows, samples): what one component of a wrench in the body frame does to the rows."""
-    w = [np.full(len(balance.times_s), float(i == j)) for j in range(6)]
-    rows = balance.model.mechanism.project(balance.kinematics, w, ARRAYS)
-    return np.array([np.broadcast_to(np.asarray(row, dtype=float), len(balance.times_s)) for row in rows])

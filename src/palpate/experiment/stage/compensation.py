@@ -61,11 +61,7 @@ def compensation(fit: Fit, before: Compensation) -> Compensation:
 
     Of measured = true + c_1 true' + c_2 true'' the inverse to second order: a_1 = -c_1, a_2 = c_1^2 - c_2.
     """
-
-    def both(f: Fit) -> Iterator[Effect]:
-        yield Effect("late", "", 0.0, late(f))
-
-    tested = bench(fit).test(both)
+    tested = bench(fit).test(lambda f: iter([Effect("late", "", 0.0, late(f))]))
     if not tested:
         return before
     (c_1, c_2), (s_1, s_2) = tested[0].coefficients.tolist(), tested[0].stds.tolist()

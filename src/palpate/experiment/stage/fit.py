@@ -373,7 +373,7 @@ def widened(fit: Fit, squares: Mapping[str, float]) -> Solution:
     squares). An interval that then reaches as far as the body itself says nothing, as in `solve`.
     """
     solution, spring = fit.solution, () if fit.spring is None else fit.spring.free
-    critical, sizes = solution.uncertainty.critical, natural_sizes(solution)
+    critical, sizes = solution.uncertainty.critical, natural_sizes(solution).tolist()
 
     def wider(e: Estimate, size: float) -> Estimate:
         noise = float(np.hypot(e.noise, np.sqrt(squares[e.name])))
@@ -387,8 +387,7 @@ def widened(fit: Fit, squares: Mapping[str, float]) -> Solution:
             return replace(e, noise=noise, ci95=None, status=Status.NOT_IDENTIFIABLE)
         return replace(e, noise=noise, ci95=None if e.ci95 is None else interval)
 
-    pairs = zip(solution.estimates, sizes.tolist(), strict=True)
-    return replace(solution, estimates=tuple(wider(e, size) for e, size in pairs))
+    return replace(solution, estimates=tuple(map(wider, solution.estimates, sizes)))
 
 
 def damping_changes(fit: Fit) -> dict[str, dict[str, float]]:

@@ -126,14 +126,6 @@ class Bench:
             self.rows, self.fit.solution, effects(self.fit), Noise(effects(self.noisy), self.noise), self.unsure
         )
 
-    def rms(self) -> tuple[FloatArray, FloatArray]:
-        """(rows of the mechanism,) each, N and N m: what the fit leaves, and what noise does."""
-        X = np.concatenate([self.rows.columns(e) for e in self.fit.solution.model.elements])
-        left, weights = self.rows.y[0] - self.fit.p @ X, self.fit.train.weights
-        samples = max(1, self.rows.samples.sum())
-        one, other = ((x.reshape(-1, len(weights)) ** 2).sum(axis=0) / samples for x in (left, self.noise))
-        return np.sqrt(one) / weights, np.sqrt(other) / weights
-
 
 def bench(fit: Fit) -> Bench:
     """Everything that tests of one fit share."""
@@ -147,8 +139,10 @@ def bench(fit: Fit) -> Bench:
 
 def lack_of_fit(fit: Fit) -> LackOfFit:
     """Test everything that the fit may lack."""
-    tests = bench(fit)
-    left, noise = tests.rms()
+    tests, weights = bench(fit), fit.train.weights
+    X = np.concatenate([tests.rows.columns(e) for e in fit.solution.model.elements])
+    both, samples = (tests.rows.y[0] - fit.p @ X, tests.noise), max(1, tests.rows.samples.sum())
+    left, noise = (np.sqrt((x.reshape(-1, len(weights)) ** 2).sum(axis=0) / samples) / weights for x in both)
     counts = np.array([row.name not in fit.inputs.unwanted for row in fit.inputs.mechanism.rows])
     noise = np.where(counts, np.hypot(noise, SILENT * np.std(fit.rows()[:, :, -1], axis=0)), 0.0)
     times = float((left / np.where(noise > 0, noise, np.inf)).max())

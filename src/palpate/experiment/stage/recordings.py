@@ -274,8 +274,7 @@ def _data_sheet(names: list[str], *groups: list[float] | None) -> dict[str, floa
 def _travel_findings(experiment: Experiment[Any], model: Model, even: Even) -> list[Finding]:
     """Travels that no such object has, or that tell nothing: a wrong unit."""
     position, unit = even.seen_x[:, 0], model.mechanism.position_units[0]
-    low, high = (float(f(position)) for f in (np.nanmin, np.nanmax))
-    travel, key = high - low, "angle" if unit == "rad" else "position"
+    travel, key = float(np.nanmax(position) - np.nanmin(position)), "angle" if unit == "rad" else "position"
     if travel == 0:
         raise experiment.problem(f"recordings.signals.{key}", "it is the same throughout: nothing moves")
     least, most = TRAVEL[unit]
