@@ -518,16 +518,14 @@ def _by_imu(experiment: Experiment[Any], model: Model, tell: Tell) -> Prepared:
     if config.clocks == "auto":
         offset = _offset_by_features(mounted, wrench.even)
         drift, std = offset.drift_ppm, offset.drift_std_ppm
-        # beyond what the comparison of two even clocks could mistake for it; where the motion tells a drift badly,
-        # noise of the IMU feigns one
+        # more than two even clocks may seem to drift; where the motion tells it badly, noise of the IMU feigns one
         if std < SHARP_DRIFT_PPM and abs(drift) > max(FASTEST_DRIFT_PPM, 4 * std):
             by = f"{drift:.1f} +- {std:.1f} ppm"
             drifts = [Finding("drift", f"the clocks of load cell and IMU drift by {by}; that is taken into account")]
         clock = ClockMap(offset.value_s, offset.std_s, drift if drifts else 0.0, 0.0, offset.at_s, False)
     else:
-        at, there = (
-            recordings.time_of_sample(experiment, key, i.even) for key, i in (("wrench", wrench), ("imu", imu))
-        )
+        pairs = (("wrench", wrench), ("imu", imu))
+        at, there = (recordings.time_of_sample(experiment, key, i.even) for key, i in pairs)
         clock = ClockMap(at - there, 0.0, 0.0, 0.0, 0.0, False)
     inputs = inputs.on_clock(clock)
     tell("deriving the motion")
