@@ -118,7 +118,7 @@ def _in_band(inputs: Inputs, moved: Moved, balance: Balance, segments: Mapping[s
             rows.append(np.asarray(np.einsum("iN,rip->Nrp", low.block(first, last)[0], low.lift), dtype=float)[::each])
             at.append(first + half + stride * np.arange(len(rows[-1])))
     indices, known = np.concatenate(at), np.concatenate(rows)
-    return Prediction(indices, inputs.times_s[indices], known, np.isfinite(known).all(axis=(1, 2)), {})
+    return Prediction(indices, inputs.times_s[indices], known, np.asarray(np.isfinite(known).all(axis=(1, 2))), {})
 
 
 TIMES, CLUSTERS = 3, 20

@@ -376,7 +376,7 @@ def _zero_changes(fit: Fit) -> dict[str, dict[str, float | None]]:
     """
     inputs = fit.inputs
     known = inputs.static is not None and all(s.handle is not None for s in inputs.sensors)
-    ways: tuple[Zero, ...] = ("still", "estimated", "none") if known else ("estimated", "none")
+    ways: list[Zero] = ["still", "estimated", "none"] if known else ["estimated", "none"]
     changes: dict[str, dict[str, float | None]] = {}
     for way in (way for way in ways if way != inputs.zero):
         try:
