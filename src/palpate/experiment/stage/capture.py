@@ -22,7 +22,7 @@ from palpate.motion import cloud as clouds
 from palpate.motion import derivatives as slopes
 from palpate.motion import frames
 from palpate.motion.clock import ClockMap, Even, clock_map, evenly_sampled, without_lost
-from palpate.motion.cloud import Cloud, Markers
+from palpate.motion.cloud import Cloud, Markers, fill_gaps, mean_cloud
 from palpate.motion.extrinsics import Placement, check_placement, hinge_inclination, imu_on_poses
 from palpate.motion.faults import Checked, check_markers, cloud_before, weak_orientation
 from palpate.motion.fusion import fuse
@@ -108,7 +108,7 @@ def align_body(
     """Find the markers' faults, fill their gaps, and align them with the cloud."""
     checked = check_markers(markers, cloud)
     noise = checked.scale.spread_m
-    filled = clouds.fill_gaps(checked.markers, cloud, longest_spline_s=longest_gap_s, noise_m=noise)
+    filled = fill_gaps(checked.markers, cloud, longest_spline_s=longest_gap_s, noise_m=noise)
     return Body(
         recording=recording,
         markers=markers,
@@ -162,7 +162,7 @@ def _cloud(experiment: Experiment[MotionPart], markers: Markers) -> tuple[Cloud,
             return clouds.completed(clouds.static_cloud(at_rest), markers), kind
         if kind == "still":
             return clouds.still_cloud(markers, None if part.still is None else (part.still[0], part.still[1])), kind
-        return clouds.mean_cloud(markers), kind
+        return mean_cloud(markers), kind
 
 
 def roles_of(experiment: Experiment[MotionPart]) -> dict[str, frames.Roles]:
