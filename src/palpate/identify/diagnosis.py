@@ -67,9 +67,7 @@ def scale_problems(compressed: Compressed) -> tuple[str, ...]:
 
 
 def _regression(compressed: Compressed) -> tuple[tuple[FloatArray, FloatArray], FloatArray] | None:
-    """How the wrench (rows) follows acceleration and omega_dot (columns), with all other features beside them; and the
-    standard deviation of entries, [of these two, forces or moments]. Nothing is assumed about the body.
-    """
+    """How the wrench (rows) follows acceleration and omega_dot (columns); stds [of these, forces or moments]."""
     model = compressed.model
     if compressed.roots.shape[1] != 1 or len(compressed.weights) != 6:
         return None

@@ -450,9 +450,7 @@ class Uncertainty:
     enough: bool
     """Whether there were pieces enough to know the noise."""
     level: float
-    """Standard deviation of one weighted residual, as if residuals were independent: what the noise amounts to in the
-    directions that the prior pulls (in all, where it pulls none). A bias takes the slow noise upon itself.
-    """
+    """Of a weighted residual as if independent: standard deviation of the noise where the prior pulls, or in all."""
 
     def of(self, gradients: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.bool_]]:
         """For quantities with these gradients (n, theta): std from noise, from pull, share from data, whether open."""

@@ -440,9 +440,7 @@ class Spread:
     covariance: FloatArray
     """Sandwich, on the scale of the search."""
     rise: FloatArray
-    """How much the cost may rise along each profile, in 95 % of cases: critical^2 times the ratio of the sandwich
-    variance to the variance that independent residuals of unit size would give.
-    """
+    """How much the cost may rise along a profile in 95 % of cases: critical^2 times sandwich over naive variance."""
     critical: float
     enough: bool
     """Whether pieces were enough to know the noise."""
@@ -574,9 +572,7 @@ class Shaped:
     """A model with the shapes that the data ask for."""
 
     model: Model
-    """With the estimated shapes, without values; shapes that are not in the data have the best value all the same,
-    those of zones never visited stay as given.
-    """
+    """With the best shapes, also where they are not in the data; of zones never visited as given. Without values."""
     names: tuple[str, ...]
     """Of the shapes that were estimated, as the model names them."""
     values: FloatArray

@@ -209,8 +209,31 @@ def _fit_variants(rows: Rows, coarse: Rows, variants: Sequence[Variant], folds: 
     """
 
     @cache
-    def columns(element: Element) -> FloatArray:
-        return _basis(rows.columns(element), element)
+    def columns(e: Element) -> FloatArray:
+        """Unconstrained ones orthonormal: powers of an angle are nearly dependent."""
+        X, free = rows.columns(e), np.array([p.map != "positive" for p in e.parameters])
+        if free.sum() > 1:
+            X[free] = np.linalg.qr(X[free].T)[0].T
+        return X
+
+    def pool(elements: Iterable[Element], projection: shapes.Projection, u: FloatArray) -> _Pool:
+        blocks: list[FloatArray] = []
+
+        def add(block: FloatArray) -> Span:
+            size = sum(map(len, blocks))
+            blocks.append(block)
+            return slice(size, size + len(block))
+
+        moved = projection.model.elements
+        raws = {i: rows.raw(projection.parts[i], projection.shapes(u, i)) for i in projection.moved}
+        at = {moved[i]: add(rows.passed(raw)) for i, raw in raws.items()}
+        slopes = [
+            (at[moved[f.element]], add(rows.passed(projection.change(rows, u, n, raws[f.element]))))
+            for n, f in enumerate(projection.free)
+        ]
+        at |= {e: add(columns(e)) for e in elements if e not in at}
+        X = np.concatenate([*blocks, rows.y])
+        return _Pool(np.array([X[:, s] @ X[:, s].T for s in folds]), at, slopes, u)
 
     few = cache(coarse.columns)
     visited: dict[tuple[str, ...], tuple[float, float]] = {}
@@ -225,45 +248,9 @@ def _fit_variants(rows: Rows, coarse: Rows, variants: Sequence[Variant], folds: 
         u = _search(projection, known)
         known |= projection.values(u)
         elements = dict.fromkeys(e for i in members for e in variants[i].model.elements)
-        pool = _pool(rows, columns, elements, projection, u, folds)
-        fits |= {i: _linear(pool, variants[i].model, free[i]) for i in members}
+        family = pool(elements, projection, u)
+        fits |= {i: _linear(family, variants[i].model, free[i]) for i in members}
     return [fits[i] for i in range(len(variants))]
-
-
-def _pool(
-    rows: Rows,
-    columns: Callable[[Element], FloatArray],
-    elements: Iterable[Element],
-    projection: shapes.Projection,
-    u: FloatArray,
-    folds: Sequence[Span],
-) -> _Pool:
-    blocks: list[FloatArray] = []
-
-    def add(block: FloatArray) -> Span:
-        size = sum(map(len, blocks))
-        blocks.append(block)
-        return slice(size, size + len(block))
-
-    raws = {i: rows.raw(projection.parts[i], projection.shapes(u, i)) for i in projection.moved}
-    at = {projection.model.elements[i]: add(rows.passed(raw)) for i, raw in raws.items()}
-    slopes = [
-        (at[projection.model.elements[f.element]], add(rows.passed(projection.change(rows, u, n, raws[f.element]))))
-        for n, f in enumerate(projection.free)
-    ]
-    at |= {e: add(columns(e)) for e in elements if e not in at}
-    X = np.concatenate([*blocks, rows.y])
-    return _Pool(np.array([X[:, s] @ X[:, s].T for s in folds]), at, slopes, u)
-
-
-def _basis(columns: FloatArray, e: Element) -> FloatArray:
-    """The columns, but unconstrained ones orthonormal: powers of an angle are nearly dependent."""
-    free = np.array([p.map != "positive" for p in e.parameters])
-    if free.sum() < 2:
-        return columns
-    basis = columns.copy()
-    basis[free] = np.linalg.qr(columns[free].T)[0].T
-    return basis
 
 
 def _linear(pool: _Pool, model: Model, free: Sequence[shapes.FreeShape]) -> Fitted:

@@ -12,17 +12,9 @@ import numpy as np
 
 from palpate.errors import DataProblem
 from palpate.mechanisms.mechanism import WRENCH_ROWS, Joint, Matrix, Mechanism, Row, into_body
+from palpate.physics import motion as rigid
 from palpate.physics.arrays import FloatArray
 from palpate.physics.functions import Functions, Scalar
-from palpate.physics.motion import (
-    Kinematics,
-    Motion,
-    Poses,
-    Triple,
-    continuous_quaternions,
-    quaternion_from_rotation,
-    quaternion_product,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +45,24 @@ class Free(Mechanism):
     }
     joints: ClassVar[tuple[Joint, ...]] = (Joint("free", "free", (0.0, 0.0, 0.0), 0),)
 
-    def observe(self, motion: Motion) -> Kinematics:
+    def observe(self, motion: rigid.Motion) -> rigid.Kinematics:
         """The measured motion as it is."""
-        return Kinematics.from_arrays(motion.specific_acceleration, motion.omega, motion.omega_dot)
+        return rigid.Kinematics.from_arrays(motion.specific_acceleration, motion.omega, motion.omega_dot)
 
-    def expand(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> Kinematics:
+    def expand(self, state: Sequence[Scalar], acc: Sequence[Scalar], fn: Functions) -> rigid.Kinematics:
         """a - g turned into the body: R' (a + g e_z), with R of the unit quaternion (e.g. Diebel 2006, eq. 125)."""
         felt = into_body(_matrix(state[3:7]), (acc[0], acc[1], acc[2] + self.gravity))
-        return Kinematics(felt, (state[10], state[11], state[12]), (acc[3], acc[4], acc[5]))
+        return rigid.Kinematics(felt, (state[10], state[11], state[12]), (acc[3], acc[4], acc[5]))
 
-    def project(self, k: Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
+    def project(self, k: rigid.Kinematics, wrench: Sequence[Scalar], fn: Functions) -> Sequence[Scalar]:
         """All six rows as they are."""
         return wrench
 
-    def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, Triple]:
+    def place(self, state: Sequence[Scalar], fn: Functions) -> tuple[Matrix, rigid.Triple]:
         """Rows of R_world_body, of the unit quaternion (e.g. Diebel 2006, eq. 125), and the place of the origin, m."""
         return _matrix(state[3:7]), (state[0], state[1], state[2])
 
-    def velocity(self, state: Sequence[Scalar], fn: Functions) -> Triple:
+    def velocity(self, state: Sequence[Scalar], fn: Functions) -> rigid.Triple:
         """The velocity turned into the body."""
         return into_body(_matrix(state[3:7]), (state[7], state[8], state[9]))
 
@@ -85,21 +77,21 @@ class Free(Mechanism):
         """The velocity turned into the body, and omega: what force and moment in the body frame work on."""
         return (*self.velocity(state, fn), *state[10:13])
 
-    def coordinates_of(self, poses: Poses) -> FloatArray:
+    def coordinates_of(self, poses: rigid.Poses) -> FloatArray:
         """Place and quaternion, whose sign does not jump."""
         turns, known = np.full((len(poses), 4), np.nan), poses.seen
-        turns[known] = continuous_quaternions(quaternion_from_rotation(poses.rotation[known]))
+        turns[known] = rigid.continuous_quaternions(rigid.quaternion_from_rotation(poses.rotation[known]))
         return np.hstack([np.where(known[:, None], poses.position, np.nan), turns])
 
     def speeds_of(self, q: FloatArray, q_dot: FloatArray) -> FloatArray:
         """Velocity, and omega = 2 q* q'."""
-        return np.hstack([q_dot[:, :3], 2 * quaternion_product(_conjugate(q[:, 3:]), q_dot[:, 3:])[:, 1:]])
+        return np.hstack([q_dot[:, :3], 2 * rigid.quaternion_product(_conjugate(q[:, 3:]), q_dot[:, 3:])[:, 1:]])
 
     def accelerations_of(self, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray) -> FloatArray:
         """Acceleration, and omega_dot = 2 q* q'', whose other part q'* q' turns nothing."""
-        return np.hstack([q_ddot[:, :3], 2 * quaternion_product(_conjugate(q[:, 3:]), q_ddot[:, 3:])[:, 1:]])
+        return np.hstack([q_ddot[:, :3], 2 * rigid.quaternion_product(_conjugate(q[:, 3:]), q_ddot[:, 3:])[:, 1:]])
 
-    def states(self, motion: Motion) -> FloatArray:
+    def states(self, motion: rigid.Motion) -> FloatArray:
         """Poses, the velocity in the world, and omega."""
         if motion.poses is None or motion.velocity is None:
             raise DataProblem("free", "the motion has no poses or no velocity", remedy="build it from markers")

@@ -163,9 +163,7 @@ class Bandwidth:
     windows_s: FloatArray
     """The windows that were compared."""
     error: FloatArray
-    """The error of the second derivative (RMS over the RMS of the acceleration; all quantities together) with each:
-    what the window takes from the motion and what it lets pass of the noise.
-    """
+    """With each: motion taken and noise let pass in the second derivative, RMS over the RMS of the acceleration."""
 
 
 def pose_bandwidth(poses: Poses, *, still: Interval | None = None, order: int = 4) -> Bandwidth:

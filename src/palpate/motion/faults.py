@@ -528,9 +528,7 @@ class _Bins:
 
 
 def _lasting(bins: _Bins, away_m: float, least_m: float) -> list[_Level]:
-    """Lasting levels, by samples, that differ by steps of at least least_m; none where the series stays at its one
-    level, which counts where it is steady and farther than away_m from zero.
-    """
+    """Lasting levels, by samples, at least least_m apart; a single one counts if steady and beyond away_m from zero."""
     if len(bins.values) == 0:
         return []
     cuts = _cuts(bins, least_m, away_m)

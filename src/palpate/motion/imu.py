@@ -189,9 +189,7 @@ def _coloured_findings(
 
 
 def _matters(spectrum: NDArray[np.complex128], gains: FloatArray, power: FloatArray) -> BoolArray:
-    """Whether white noise of this power (6,) is a share worth a word of what passes of the signals, in the direction in
-    which they move least: true for all three channels of an instrument or for none.
-    """
+    """Per instrument: is white noise of this power (6,) worth a word beside what passes where it moves least?"""
     passed = spectrum * np.sqrt(gains)
     scale = np.sqrt(np.maximum(power * gains.sum(axis=0), 1e-300))
     worth = np.zeros(6, dtype=bool)

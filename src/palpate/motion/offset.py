@@ -389,9 +389,7 @@ def angular_velocity(poses: Poses, *, what: str = "poses") -> tuple[FloatArray, 
 
 
 def window_mean(times_s: FloatArray, x: FloatArray, half_s: float) -> FloatArray:
-    """Mean of (samples, channels) over +- half_s around each time, by the trapezoidal rule: what a difference quotient
-    sees of it. NaN where the window leaves the recording or meets NaN.
-    """
+    """Mean of (samples, channels) over +- half_s around each time (trapezoids); NaN where it meets NaN or ends."""
     bad = ~np.asarray(np.isfinite(x).all(axis=1))
     filled = np.where(bad[:, None], 0.0, x)
     steps = np.diff(times_s)[:, None] * (filled[1:] + filled[:-1]) / 2
