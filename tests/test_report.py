@@ -20,7 +20,7 @@ from palpate.errors import UnknownName
 from palpate.experiment import read_experiment, run_experiment
 from palpate.recording import load
 from palpate.report import SECTIONS, without, write_figures, write_report, write_tables
-from palpate.report.fit_plots import autocorrelation
+from palpate.report.fit_plots import lagged
 from palpate.report.identification import findings_table, report_sections, verdict_sentence
 from palpate.report.inspection import markers_table
 from palpate.report.page import Figure, Section, Table, Words, figures_in
@@ -457,19 +457,21 @@ def test_autocorrelation_is_that_of_the_process(seed, memory):
     times[3000:] += 5.0
     seen[1000:1300] = False
     direct = np.array([np.mean(x[: 6000 - k] * x[k:]) for k in range(6)]) / np.mean(x**2)
-    r = autocorrelation(np.where(seen, x, 1e6), seen, times, 5)
-    assert r[0] == 1.0
+    noisy = np.where(seen, x, 1e6)
+    r = lagged(noisy, noisy, seen, times, 5)
+    assert r[0] == pytest.approx(1.0)
     np.testing.assert_allclose(r, direct, atol=0.12)
     np.testing.assert_allclose(r, memory ** np.arange(6), atol=0.2)
+    assert np.argmax(lagged(np.roll(noise, 4), noise, np.ones(6000, dtype=bool), times, 5)) == 4
 
 
 def test_pairs_across_a_gap_do_not_count():
     x, times = np.tile([1.0, -1.0], 50), np.arange(100) * 1.0
     times[50:] += 0.9  # no gap yet
-    assert autocorrelation(x, np.ones(100, dtype=bool), times, 1)[1] == pytest.approx(-1.0)
+    assert lagged(x, x, np.ones(100, dtype=bool), times, 1)[1] == pytest.approx(-1.0)
     x[50:] *= -1  # would spoil one pair, if it counted
     times[50:] += 10.0
-    assert autocorrelation(x, np.ones(100, dtype=bool), times, 1)[1] == pytest.approx(-1.0)
+    assert lagged(x, x, np.ones(100, dtype=bool), times, 1)[1] == pytest.approx(-1.0)
 
 
 # --- papers -----------------------------------------------------------------------------------------------------------
@@ -497,7 +499,7 @@ def test_figures_for_papers_show_the_pages_data(door, tmp_path):
 
 
 def test_every_kind_of_figure_can_be_drawn_for_a_paper(handle, barrow):
-    kinds = ("Three kinds", "Test segment", "Autocorrelation", "Distribution", "Frames", "The prior")
+    kinds = ("Three kinds", "Test segment", "Correlation of the residual", "Distribution", "Frames", "The prior")
     for result in (handle, barrow):
         for figure in all_figures(result):
             if figure.title.startswith(kinds):

@@ -42,41 +42,50 @@ _ARROW = 0.45
 # --- residuals --------------------------------------------------------------------------------------------------------
 
 
-def autocorrelation(x: FloatArray, used: BoolArray, times_s: FloatArray, lags: int) -> FloatArray:
-    """(lags + 1,) of x where it is used; pairs across a gap in time do not count (Box & Jenkins, 2.1.5)."""
+def lagged(x: FloatArray, y: FloatArray, used: BoolArray, times_s: FloatArray, lags: int) -> FloatArray:
+    """(lags + 1,): correlation of x with an earlier y where both are used; pairs across a gap in time do not count (Box
+    & Jenkins, 2.1.5 and 11.1.2).
+    """
     step = float(np.median(np.diff(times_s)))
     breaks = np.concatenate([[0], np.flatnonzero(np.diff(times_s) > 1.5 * step) + 1, [len(times_s)]])
-    centred, count, total = np.where(used, x - x[used].mean(), 0.0), np.zeros(lags + 1), np.zeros(lags + 1)
+    one, other = (np.where(used, z - z[used].mean(), 0.0) for z in (x, y))
+    count, total, there = np.zeros(lags + 1), np.zeros(lags + 1), used.astype(float)
     for a, b in pairwise(breaks.tolist()):
         size = 2 ** int(np.ceil(np.log2(b - a + lags + 1)))
-        for y, into in ((centred[a:b], total), (used[a:b].astype(float), count)):
-            into += np.fft.irfft(np.abs(np.fft.rfft(y, size)) ** 2, size)[: lags + 1]
-    mean = total / np.maximum(np.rint(count), 1)
-    return mean / mean[0] if mean[0] > 0 else np.zeros(lags + 1)
+        for late, early, into in ((one, other, total), (there, there, count)):
+            product = np.fft.rfft(late[a:b], size) * np.conj(np.fft.rfft(early[a:b], size))
+            into += np.fft.irfft(product, size)[: lags + 1]
+    scale = float(np.sqrt(np.mean(one[used] ** 2) * np.mean(other[used] ** 2)))
+    return total / np.maximum(np.rint(count), 1) / scale if scale > 0 else np.zeros(lags + 1)
 
 
 def correlation(view: View) -> Figure | None:
-    """Autocorrelation of each row's residual with the band in which 99 % of white noise stays."""
+    """Correlation of each row's residual with itself and with the wrench before it, and the band in which 99 % of white
+    noise stays.
+    """
     used = compared(view)
     if used.sum() < 50:
         return None
     step = float(np.median(np.diff(view.times_s)))
     lags = min(_MOST_LAGS, round(_LONGEST_S / step), int(used.sum()) // 4)
     left, limit, rows = view.reference - view.estimate, BAND_99 / sqrt(float(used.sum())), view.model.mechanism.rows
-    each = [autocorrelation(left[:, i], used, view.times_s, lags) for i in range(len(rows))]
+    each = [lagged(left[:, i], left[:, i], used, view.times_s, lags) for i in range(len(rows))]
+    input_ = [lagged(left[:, i], view.estimate[:, i], used, view.times_s, lags) for i in range(len(rows))]
     lag_s, panels = step * np.arange(lags + 1, dtype=float), list[Panel]()
     shade = plots.band(-limit, limit, COLOURS[0], 0.3, axis="y")
-    for name, r in zip([row.name for row in rows], each, strict=True):
-        scale, data = {"range": [min(-0.25, 1.1 * float(r.min())), 1.05]}, (curve(lag_s, r, name, DARK),)
-        panels.append(Panel("autocorrelation", data, (shade,), scale, plots.x_title("lag, s"), name))
+    for row, r, w in zip(rows, each, input_, strict=True):
+        scale = {"range": [min(-0.25, 1.1 * float(min(r.min(), w.min()))), 1.05]}
+        data = (curve(lag_s, r, "with itself", DARK), curve(lag_s, w, "with the wrench before", COLOURS[1]))
+        panels.append(Panel("correlation", data, (shade,), scale, plots.x_title("lag, s"), row.name))
     outside = [float(np.mean(np.abs(r[1:]) > limit)) for r in each]
     worst = int(np.argmax(outside))
     low = each[worst] < 0.5
     memory = lag_s[int(np.argmax(low))] if low.any() else lag_s[-1]
     return plots.figure(
-        "Autocorrelation of the residual",
+        "Correlation of the residual",
         "Shaded: the band in which 99 % of the values of white noise lie. A slow decay is drift or an effect that the "
-        "model lacks; a wave is a resonance. Intervals of the parameters allow for it.",
+        "model lacks; a wave is a resonance. What goes with the wrench before it is an effect that the model lacks: a "
+        "lag, a compliance, a memory. Intervals of the parameters allow for both.",
         panels,
         message=f"{100 * outside[worst]:.0f} % of the lags of {rows[worst].name} lie outside the band (1 % for white "
         f"noise); its correlation falls below one half after {memory:.2g} s.",
