@@ -24,9 +24,9 @@ from tests.oracles import handles_of_other_make as handles
 
 pytestmark = pytest.mark.usefixtures("coarse_replay")
 SOME = {
-    *("gate, clean", "gate, coloured noise", "Stribeck friction", "hysteretic spring", "quadratic drag"),
-    *("soft adapter", "drift of the zero", "another hand", "handle, gain of a channel", "play", "door, leaning hinge"),
-    *("friction that warms up", "handle, dead channel", "handle, hum", "handle, drift"),
+    *("gate, clean", "Stribeck friction", "hysteretic spring", "quadratic drag", "motor that helps", "play"),
+    *("drift of the zero", "handle, load cell that is not linear", "handle, accelerometer's scale", "handle, hum"),
+    *("friction that warms up", "handle, dead channel", "door, leaning hinge", "door, few visits"),
 }
 
 
@@ -48,10 +48,9 @@ def test_noise_of_the_instruments_is_all_that_a_right_model_leaves(tmp_path: Pat
         assert not lack.significant
 
 
-@pytest.mark.parametrize("effect", [handles.soft_adapter, handles.slow_amplifier])
-def test_compliance_and_lag_are_measured(effect: handles.Effect, tmp_path: Path) -> None:
+def test_compliance_is_measured(tmp_path: Path) -> None:
     """What the effect's column would change brings mass and inertia back to the truth."""
-    path, truth = handles.write(tmp_path, 0, effect)
+    path, truth = handles.write(tmp_path, 0, handles.soft_adapter)
     experiment = read_experiment(path)
     fit = fit_prepared(experiment, prepare_experiment(experiment))
     best = lack_of_fit(fit).lacks[0]
