@@ -62,7 +62,7 @@ _HIGHEST = 9
 
 @dataclass(frozen=True, slots=True)
 class PolynomialSpring(Element):
-    """The spring drives with tau_s = c_0 + c_1 x + c_2 x^2 + ..., x = q - reference (paper, eq. tau_spring).
+    """It drives its coordinate by tau_s = c_0 + c_1 x + c_2 x^2 + ..., x = q - reference (paper, eq. tau_spring).
 
     It helps the person where tau_s is positive, so its columns are negative. `reference` in rad or m: another one
     describes the same springs with other coefficients.

@@ -378,7 +378,9 @@ def _zero_changes(fit: Fit) -> dict[str, dict[str, float | None]]:
     known = inputs.static is not None and all(s.handle is not None for s in inputs.sensors)
     ways: list[Zero] = ["still", "estimated", "none"] if known else ["estimated", "none"]
     changes: dict[str, dict[str, float | None]] = {}
-    for way in (way for way in ways if way != inputs.zero):
+    for way in ways:
+        if way == inputs.zero:
+            continue
         try:
             there = {e.name: e.value for e in fit.again(inputs.with_zero(way))[1].estimates}
         except PalpateError:
