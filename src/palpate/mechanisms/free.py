@@ -19,7 +19,7 @@ from palpate.physics.functions import Functions, Scalar
 
 @dataclass(frozen=True, slots=True)
 class Free(Mechanism):
-    """State as MuJoCo's free joint: position (world, m), quaternion w x y z, velocity (world, m/s), omega (body, rad/s).
+    """State as MuJoCo's free joint: position (world, m), quaternion wxyz, velocity (world, m/s), omega (body, rad/s).
 
     Accelerations: of the origin (world, m/s2), omega_dot (body, rad/s2). World z points up.
     """
