@@ -59,7 +59,8 @@ def placement(case: Case) -> Iterator[Finding]:
     """Whether the IMU sits as the drawing says, seen by the load cell: what carries both is rigid."""
     inputs = case.fit.inputs
     mounted, clock = inputs.imu, inputs.clock
-    if mounted is None or clock is None or any(f.cause == "gyro-scale" and f.fatal for f in case.prepared.findings):
+    scaled = any(f.cause == "gravity" or (f.cause == "gyro-scale" and f.fatal) for f in case.prepared.findings)
+    if mounted is None or clock is None or scaled:
         return  # a wrong scale looks like a wrong place
     even = mounted.even
     at_imu = imu_motion(even.times_s, even.x[:, :3], even.x[:, 3:], np.eye(4), mounted.smoothing)

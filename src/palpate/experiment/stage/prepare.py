@@ -420,10 +420,7 @@ def mistakes(
     it.
     """
     if len(inputs.sensors) == 2:
-        wrenches = [s.wrench for s in reversed(inputs.sensors)]
-        sensors = tuple(replace(s, wrench=w) for s, w in zip(inputs.sensors, wrenches, strict=True))
-        other = replace(inputs, sensors=sensors, measured=inputs.measured[::-1])
-        yield "swapped", "recordings.wrench_2", SWAPPED, other
+        yield "swapped", "recordings.wrench_2", SWAPPED, swapped(inputs)
     mechanism, body = inputs.mechanism, captured.body
     for way, other in () if mechanism.linkage is None else mechanism.linkage.others.items():
         model = replace(inputs.model, mechanism=mechanism.with_options(linkage=other), values={})
@@ -456,6 +453,13 @@ def mistakes(
             now = ", ".join("xyz"[k] for k in order)
             words = f"its axes are in another order (the wrench is explained {{}}): x, y, z are what is called {now}"
             yield "axes", "recordings.wrench", words, replace(inputs, sensors=(sensor,), measured=measured)
+
+
+def swapped(inputs: Inputs) -> Inputs:
+    """The same with two load cells exchanged, right for left."""
+    wrenches = [s.wrench for s in reversed(inputs.sensors)]
+    sensors = tuple(replace(s, wrench=w) for s, w in zip(inputs.sensors, wrenches, strict=True))
+    return replace(inputs, sensors=sensors, measured=inputs.measured[::-1])
 
 
 def _turn_root(experiment: Experiment[Any], body: Body, name: str) -> FloatArray:
