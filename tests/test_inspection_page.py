@@ -529,8 +529,9 @@ def test_real_box_lift_and_imu(real_folder):
         inspection = inspect_recordings([load(real_folder / name)])
         sections = inspection_sections(inspection)
         assert [s.title for s in sections if s.blocks] == ["Findings", "Recordings"]
-        tables = [table for section in sections for table in walk(section.blocks, Table)]
-        assert [len(table.rows) for table in tables] == [len(inspection.recordings[0])]
+        clocks, channels = [table for section in sections for table in walk(section.blocks, Table)]
+        assert len(clocks.rows) == len(inspection.recordings[0].clocks)
+        assert len(channels.rows) == len(inspection.recordings[0])
         for figure in figures_of(sections).values():
             graph_objects.Figure({"data": figure.data, "layout": figure.layout})
 
