@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,14 +10,17 @@ import numpy as np
 import pytest
 
 from palpate.experiment import gates as gates_room
-from palpate.experiment import read_experiment, run_experiment
+from palpate.experiment import read_experiment, run, run_experiment
+from palpate.experiment.gates.explaining import replayed
 from palpate.experiment.run import fit_prepared, prepare_experiment
 from palpate.experiment.stage.lack import lack_of_fit
+from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify import build_balance, compress, solve
 from palpate.identify.balance import stack_rows
 from palpate.identify.effects import Effect, Noise, lacks
 from palpate.model import load_object
+from palpate.runtime.replay import Window
 from studies import misfits
 from studies.misfits import MISFITS, Misfit, confident_and_wrong
 from tests.oracles import gates_of_other_make as gates
@@ -84,6 +88,27 @@ def test_the_interval_holds_what_parts_of_the_data_say(tmp_path: Path) -> None:
     assert entry["ci95"][1] > 0.9 * truth["b_c"]
 
 
+def test_takes_that_do_not_agree_are_named(tmp_path: Path) -> None:
+    """The same gate in three takes, and with stiffer friction in the middle one, which is neither late nor early."""
+    path, truth = gates.write(tmp_path, 1)
+    whole, takes = "train: [28.0, 73.0]", "train: [[28, 42], [43, 58], [59, 73]]"
+    assert whole in path.read_text()
+    path.write_text(path.read_text().replace(whole, takes))
+
+    def parts() -> list[str]:
+        data = run_experiment(read_experiment(path)).data
+        low, high = data["parameters"]["b_c"]["ci95"]
+        assert low < truth["b_c"] < high
+        return [x["parts"] for x in data["lack_of_fit"]["parts"]]
+
+    assert not [cause for cause in parts() if cause.startswith("segment")]
+    table = np.loadtxt(tmp_path / "log.csv", delimiter=",", skiprows=1)
+    middle = (table[:, 0] > 43) & (table[:, 0] < 58)
+    table[middle, 2] += 0.3 * truth["b_c"] * np.sign(np.gradient(table[middle, 1]))
+    np.savetxt(tmp_path / "log.csv", table, "%.8g", ",", header="t,angle,torque", comments="")
+    assert "segment from 43 to 58 s" in parts()
+
+
 def test_a_lack_is_the_difference_of_two_least_squares_fits() -> None:
     rng = np.random.default_rng(0)
     model, t = load_object("pendulum"), np.arange(4000) / 100
@@ -128,6 +153,29 @@ def test_the_remedy_works(tmp_path: Path) -> None:
     assert not any(f.cause == "friction-speed" for f in result.findings)
     low, high = result.data["parameters"]["b_c"]["ci95"]
     assert low < truth["b_c"] < high
+
+
+def test_a_replay_fails_where_the_forces_left_do_not_explain_how_far_it_is_astray(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases: list[Case] = []
+    monkeypatch.setattr(run, "judge", lambda case: cases.append(case) or ())
+    run_experiment(read_experiment(gates.write(tmp_path, 0)[0]))
+    run_experiment(read_experiment(gates.write(tmp_path, 0, gates.drift)[0]))
+    good, drifting = cases
+    assert not list(replayed(good))
+    (said,) = replayed(drifting)  # a torque that is off by a constant takes a gate far away
+    assert said.severity is Severity.WARNING
+
+    def moved(window: Window, by: float) -> Window:
+        away = by * np.linspace(0.0, 1.0, len(window.times_s))
+        track = replace(window.tracks[0], simulated=window.tracks[0].simulated + away, rms=by / np.sqrt(3))
+        return replace(window, tracks=(track,))
+
+    for by, fatal in ((10.0, None), (20.0, True)):
+        windows = tuple(moved(w, np.radians(by)) for w in good.replay.windows)
+        said = list(replayed(replace(good, replay=replace(good.replay, windows=windows))))
+        assert [f.fatal for f in said] == ([] if fatal is None else [fatal])
 
 
 def test_a_warning_explains_warnings_and_takes_no_failure_away(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from palpate.errors import DataProblem, PalpateError
 from palpate.mechanisms import Free, Hinge
 from palpate.model import Model, load_object
 from palpate.runtime import Stepper
-from palpate.runtime.replay import Replay, replay, with_stops
+from palpate.runtime.replay import Replay, led_astray, replay, with_stops
 from tests.oracles import door_ode
 
 PAPER = [6.53, 4.75, 1.79, 7.52, 4.47, 2.57, 18.01, -17.10, 5.34, -0.70]
@@ -68,6 +68,27 @@ def test_the_truth_replays_its_recording(recording: Any) -> None:
 @pytest.mark.parametrize(("name", "factor", "least"), [("I", 1.5, 3.0), ("b_v", 1.3, 1.0), ("b_c", 2.0, 1.0)])
 def test_a_wrong_model_shows(recording: Any, name: str, factor: float, least: float) -> None:
     assert degrees(replay(paper_door(**{name: factor}), *recording)) > least
+
+
+def test_small_forces_lead_a_pendulum_astray_as_scipy_says() -> None:
+    """Upside down they grow, hanging they swing: the difference of two solutions of the full equation."""
+    elements = (ScalarInertia("I"), Viscous("b"), PolynomialSpring("c", order=1))
+    door = Model("pendulum", Hinge(), elements)
+    times = np.arange(0, 3.0, 0.002)
+
+    def solved(force: float, c: float) -> np.ndarray:
+        def rates(t: float, x: np.ndarray) -> list[float]:
+            return [x[1], (force * math.sin(3 * t) - 0.3 * x[1] + c * x[0] + 0.5 * math.cos(t)) / 0.7]
+
+        return solve_ivp(rates, (0, 3.0), [0.1, 0.0], t_eval=times, rtol=1e-10, atol=1e-12).y.T
+
+    free = np.zeros((len(times), 1), dtype=bool)
+    forces = 1e-3 * np.sin(3 * times)[:, None, None]
+    for c in (2.0, -9.0):
+        model, still = door.with_values([0.7, 0.3, 0.0, c]), solved(0.0, c)
+        away, expected = led_astray(model, still[:, None], forces, free, 0.002), (solved(1e-3, c) - still)[:, 0]
+        np.testing.assert_allclose(away[:, 0, 0], expected, atol=0.01 * np.abs(expected).max())
+        assert not led_astray(model, still[:, None], forces, ~free, 0.002).any()
 
 
 def test_windows_hold_what_was_measured_and_what_a_stepper_makes_of_it(recording: Any) -> None:

@@ -31,6 +31,8 @@ error is a tenth of what 0.3 mm of marker noise does to the speeds at the start.
 _STOP_HZ = 20.0
 _STOP_DAMPING = {"rad": 2.0, "m": 4.0}
 """s/rad and s/m, Hunt and Crossley's damping over stiffness: a door at 1 rad/s and a drawer at 0.5 m/s bounce alike."""
+_DIFFERENCE = 1e-4
+"""rad, rad/s, m, m/s: of the central differences that linearise a model."""
 _JITTER_PART = 0.5
 """Samples may be off an even grid by this part of their period."""
 
@@ -161,6 +163,31 @@ def replay(
         )
         windows.append(Window(float(times_s[piece][0]), times_s[piece], tracks, unit))
     return Replay(tuple(windows), unit, window_s, least_travel)
+
+
+def led_astray(model: Model, states: FloatArray, forces: FloatArray, held: BoolArray, period: float) -> FloatArray:
+    """(samples, windows, ways): by how much small forces along the main coordinate lead the motion away (rad, m).
+
+    `states` (samples, windows, 2) measured, `forces` (samples, windows, ways) N m or N, `held` (samples, windows): at
+    rest, where dry friction lets nothing move. The variational equation of the motion (Hairer, Norsett, Wanner, Solving
+    Ordinary Differential Equations I, I.14), M e'' + D e' + K e = force, from e = e' = 0; M, D, K along what was seen.
+    """
+    q, u = states[..., 0], states[..., 1]
+
+    def needed(position: FloatArray, speed: FloatArray, acceleration: float = 0.0) -> FloatArray:
+        return model.along(position.ravel(), speed.ravel(), acceleration).reshape(q.shape)
+
+    M = (needed(q, u, 1.0) - needed(q, u))[..., None]
+    D, K = (
+        ((needed(q + a, u + b) - needed(q - a, u - b)) / (2 * _DIFFERENCE))[..., None]
+        for a, b in ((0.0, _DIFFERENCE), (_DIFFERENCE, 0.0))
+    )
+    away, error, rate = np.zeros_like(forces), np.zeros(forces.shape[1:]), np.zeros(forces.shape[1:])
+    for i in range(1, len(forces)):
+        rate = (rate + period * (forces[i - 1] - K[i - 1] * error) / M[i - 1]) / (1 + period * D[i - 1] / M[i - 1])
+        rate = np.where(held[i - 1, :, None], 0.0, rate)
+        away[i] = error = error + period * rate
+    return away
 
 
 def with_stops(model: Model, lowest: float, highest: float) -> Model:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from palpate.model import Model
 from palpate.motion.derivatives import design_lowpass
 from palpate.physics.arrays import FloatArray, least_squares, runs, segment_mask
 from palpate.physics.functions import ARRAYS
+from palpate.runtime.replay import Window, led_astray
 
 MISFIT_PERCENT = 10.0
 """Error beyond this share of a row's range: something is wrong, not just noisy (the paper's own door: 5.2 %)."""
@@ -36,6 +37,8 @@ REST_SHARE, REST_S, REST_FROM_STOP = 0.05, 0.25, 2.0
 """Share of the samples at rest that friction cannot hold; long enough at rest; steps from a stop."""
 LOST = 0.5
 """Share of the travel by which a replay that is off fails."""
+WAYWARD, BEGINNINGS = 5.0, 16
+"""Times the error that the forces left by the fit explain, from which a replay fails; times at which they may begin."""
 EXTRAPOLATED, ASTRAY = 5.0, 10.0
 """Steps from the closed position that were never seen; by which a replay goes astray."""
 ONE_WAY = 0.02
@@ -322,12 +325,33 @@ def replayed(case: Case) -> Iterator[Finding]:
         evidence = f"there is no replay: no ten seconds in which the object travels {travel} are seen throughout"
         yield Finding("replay", evidence)
         return
-    worst = max(w.rms for w in case.replay.scored)
-    if worst >= ASTRAY * case.fit.inputs.step:
-        evidence = (
-            f"the replay goes astray, by up to {case.shown(worst, '.0f')} RMS in a window: the object is unstable "
-            "there, meets stops or hands that the model does not know, or the model is wrong"
-        )
-        travel = max(w.travel for w in case.replay.scored)
-        severity = Severity.FATAL if worst > LOST * travel else Severity.WARNING
-        yield Finding("replay", evidence, remedy="look at the windows on the page", severity=severity)
+    errors = np.array([w.rms for w in case.replay.scored])
+    if errors.max() < ASTRAY * case.fit.inputs.step:
+        return
+    explained = _explained_replay(case, case.replay.scored)
+    travel = max(w.travel for w in case.replay.scored)
+    beyond = errors / np.maximum(explained, ASTRAY / WAYWARD * case.fit.inputs.step)
+    i = int(beyond.argmax() if beyond.max() > WAYWARD else errors.argmax())
+    evidence = (
+        f"the replay goes astray, by {case.shown(errors[i], '.0f')} RMS in the window from "
+        f"{case.replay.scored[i].start_s:.0f} s, where errors of the force such as the fit leaves explain "
+        f"{case.shown(explained[i], '.1f')}: the object is unstable there, meets stops or hands that the model does "
+        "not know, or the model is wrong"
+    )
+    severity = Severity.FATAL if errors.max() > LOST * travel or beyond.max() > WAYWARD else Severity.WARNING
+    yield Finding("replay", evidence, remedy="look at the windows on the page", severity=severity)
+
+
+def _explained_replay(case: Case, windows: Sequence[Window]) -> FloatArray:
+    """(windows,) RMS: how far forces such as the fit leaves lead a replay astray, on average, whenever they begin."""
+    fit, inputs = case.fit, case.fit.inputs
+    left = fit.residuals([s for kind in case.prepared.segments.values() for s in kind])[:, 0]
+    count, rate = len(windows[0].times_s), inputs.rate_hz
+    at = np.searchsorted(inputs.times_s, [w.start_s - 0.5 / rate for w in windows]) + np.arange(count)[:, None]
+    begins = np.linspace(0, len(left), BEGINNINGS, endpoint=False).astype(int)
+    forces = left[(np.arange(count)[:, None] + begins) % len(left)]
+    states = inputs.mechanism.states(fit.moved.motion)[at]
+    held = np.broadcast_to(fit.moved.resting, len(inputs.times_s))[at]
+    forces = np.repeat(forces[:, None], len(windows), axis=1)
+    away = led_astray(fit.solution.model.of_object(), states, forces, held, 1 / rate)
+    return np.sqrt(np.mean(away[1:] ** 2, axis=(0, 2)))

@@ -56,7 +56,8 @@ def _without_a_name(case: Case, lack: LackOfFit, row: int, beside: str) -> Itera
     for x in lack.parts:
         e, by = case.solution[x.effect.place], float(x.coefficients[0])
         if abs(by) > MOVED * abs(e.value) and e.name not in _instruments(case):
-            (first, second), one = PARTS[x.effect.cause], e.value + x.shift[e.name]
+            first, second = PARTS.get(x.effect.cause, (f"in the {x.effect.cause}", "in the others"))
+            one = e.value + x.shift[e.name]
             apart = f"{e.name} is {one + by:.3g} {e.unit} {first}, {one:.3g} {second}"
             evidence = f"parts of the data do not agree: {apart}; the interval holds both"
             remedy = "look for what differs between them: warmth, wear, somebody who helped"

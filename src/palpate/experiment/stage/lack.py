@@ -49,7 +49,9 @@ PARTS = {
     "speed": ("in fast motion", "in slow motion"),
     "time": ("late in the recording", "early"),
 }
-"""Parts of the data that should agree."""
+"""Parts of the data that should agree; beside them each segment of several."""
+MOST_TAKES = 6
+"""Segments that are compared with one another: two are early and late."""
 NOTHING, NARROW = 0.25, 4.0
 """Of what cannot be negative: below this share of its upper limit a number is next to nothing, where that limit is not
 farther away than so many standard deviations of noise."""
@@ -326,6 +328,9 @@ def _splits(fit: Fit) -> Iterator[tuple[str, BoolArray]]:
         yield "direction", speed > 0
     yield "speed", np.abs(speed) > np.median(np.abs(speed[used]))
     yield "time", inputs.times_s > np.median(inputs.times_s[used])
+    takes = fit.plan.segments if 2 < len(fit.plan.segments) <= MOST_TAKES else ()
+    for a, b in takes:
+        yield f"segment from {a:.0f} to {b:.0f} s", inputs.inside([(a, b)])
 
 
 def _filled(fit: Fit, *values: Scalar) -> list[FloatArray]:
