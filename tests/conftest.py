@@ -6,10 +6,14 @@ is a failure, except that of a test marked `real` where the recordings are reall
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import shutil
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -30,11 +34,12 @@ REAL = Path(__file__).resolve().parents[2] / "shared" / "real"
 PACKAGES = {"cc": "gcc", "chromium": "chromium"}
 """Programs that tests run, and the Debian packages that bring them."""
 
-LONGEST = (
+LONG = (
     *("reproduce", "studies", "gates", "readme", "motion_stage", "cli", "experiment", "report", "public_names"),
     *("false_alarms", "lack_of_fit", "twin_related", "validation", "body_bad_data", "body_contradicted"),
 )
-"""Modules of tests that take ten seconds or more: first, so that no process waits for another one's in the end."""
+"""Modules of tests that take seconds, the longest first, so that no process waits for another one in the end; not in
+`make quick`."""
 
 settings.register_profile("seeded", derandomize=True, deadline=None, database=None)
 settings.load_profile("seeded")
@@ -64,29 +69,120 @@ def real_folder() -> Path:
     return REAL
 
 
+# --- sessions that several modules look at, written and identified once for all processes -----------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A folder of all processes of this run of the tests: what one of them has made, the others take."""
+
+    folder: Path
+
+    def written(self, name: str, write: Callable[[Path], object]) -> Path:
+        """A folder of this name, filled by whoever asks first. Others read it: copy what you change."""
+        folder, done = self.folder / name, self.folder / f"{name}.done"
+        with self._turn(name):
+            if not done.exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                write(folder)
+                done.touch()
+        return folder
+
+    def computed(self, name: str, compute: Callable[[], Any]) -> Any:
+        """What whoever asks first has computed; a copy for everybody."""
+        file = self.folder / f"{name}.pickle"
+        with self._turn(name):
+            if not file.exists():
+                with replacing(file) as temporary:
+                    temporary.write_bytes(pickle.dumps(compute()))
+        return pickle.loads(file.read_bytes())
+
+    @contextmanager
+    def _turn(self, name: str) -> Iterator[None]:
+        """One process at a time."""
+        import fcntl
+
+        with (self.folder / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
 @pytest.fixture(scope="session")
-def door_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
+    folder.mkdir(exist_ok=True)
+    return Shared(folder)
+
+
+@pytest.fixture(scope="session")
+def handle_folder(shared: Shared) -> Path:
+    """The README's handle: `palpate twin handle mytwin --seed 7`; copy what you change."""
+    from palpate.twin.handle import write_handle_twin
+
+    return shared.written("handle", lambda folder: write_handle_twin(folder, seed=7))
+
+
+@pytest.fixture(scope="session")
+def handle_result(shared: Shared, handle_folder: Path) -> Result:
+    """The README's handle, identified."""
+    from palpate.experiment import read_experiment, run_experiment
+
+    return shared.computed("handle", lambda: run_experiment(read_experiment(handle_folder / "handle.yaml")))
+
+
+@pytest.fixture(scope="session")
+def short_handle_folder(shared: Shared) -> Path:
+    """A handle moved for a shorter time (tests/handle_files.py); copy what you change."""
+    from tests.handle_files import write_short_handle
+
+    return shared.written("short-handle", write_short_handle)
+
+
+@pytest.fixture(scope="session")
+def short_handle_result(shared: Shared, short_handle_folder: Path) -> Result:
+    """The short handle, identified."""
+    from palpate.experiment import read_experiment, run_experiment
+
+    experiment = read_experiment(short_handle_folder / "handle.yaml")
+    return shared.computed("short-handle", lambda: run_experiment(experiment))
+
+
+@pytest.fixture(scope="session")
+def door_folder(shared: Shared) -> Path:
     """A short door session with its experiment file body.yaml (tests/door_files.py); copy what you change."""
     from tests.door_files import short_door, write_short_door
 
-    return write_short_door(tmp_path_factory.mktemp("door"), short_door()).parent
+    return shared.written("door", lambda folder: write_short_door(folder, short_door()))
 
 
 @pytest.fixture(scope="session")
-def door_prepared(door_folder: Path) -> Prepared:
+def door_prepared(shared: Shared, door_folder: Path) -> Prepared:
     """The short door before anything is fitted."""
     from palpate.experiment import read_experiment
     from palpate.experiment.run import prepare_experiment
 
-    return prepare_experiment(read_experiment(door_folder / "body.yaml"))
+    experiment = read_experiment(door_folder / "body.yaml")
+    return shared.computed("door-prepared", lambda: prepare_experiment(experiment))
 
 
 @pytest.fixture(scope="session")
-def door_result(door_folder: Path) -> Result:
+def door_result(shared: Shared, door_folder: Path) -> Result:
     """The short door, identified."""
     from palpate.experiment import read_experiment, run_experiment
 
-    return run_experiment(read_experiment(door_folder / "body.yaml"))
+    experiment = read_experiment(door_folder / "body.yaml")
+    return shared.computed("door-result", lambda: run_experiment(experiment))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One for all pages of this process."""
+    from tests.browser import chromium
+
+    with chromium() as opened:
+        yield opened
 
 
 SLOW = (
@@ -99,14 +195,17 @@ SLOW = (
 
 @pytest.fixture(scope="session", autouse=True)
 def remembered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """In a run of the tests, `SLOW` functions are called once with the same arguments, whichever process asks."""
+    """In a run of the tests, `SLOW` functions are called once with the same arguments, whichever process asks.
+
+    Not those of modules that nobody has imported: tests of tests would wait for them.
+    """
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "remembered"
     folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
-        for name in SLOW:
-            module, _, function = f"palpate.{name}".rpartition(".")
-            patch.setattr(f"{module}.{function}", _remembering(getattr(import_module(module), function), folder))
+        for module, _, function in (f"palpate.{name}".rpartition(".") for name in SLOW):
+            if module in sys.modules:
+                patch.setattr(f"{module}.{function}", _remembering(getattr(sys.modules[module], function), folder))
         yield
 
 
@@ -134,8 +233,22 @@ def coarse_replay() -> Iterator[None]:
         yield
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="without the modules that take seconds (conftest.LONG)")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return (config.getoption("quick") and collection_path.stem.removeprefix("test_") in LONG) or None
+
+
+def pytest_collection_finish() -> None:
+    """What all modules have imported stays: the search for garbage need not go through it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    rank = {f"test_{name}": i for i, name in enumerate(LONGEST)}
+    rank = {f"test_{name}": i for i, name in enumerate(LONG)}
     items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
 
 

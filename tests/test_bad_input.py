@@ -10,18 +10,15 @@ import numpy as np
 import pytest
 
 from palpate.errors import PalpateError
-from palpate.experiment import read_experiment, run_experiment
+from palpate.experiment import Result, read_experiment, run_experiment
 from palpate.recording import Channel, Recording, load
 from palpate.recording.mat import write_dspace
-from palpate.twin.handle import write_handle_twin
 from tests.command import palpate
 
 
 @pytest.fixture(scope="module")
-def twin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("bad")
-    write_handle_twin(folder, seed=21)
-    return folder
+def twin(short_handle_folder: Path) -> Path:
+    return short_handle_folder
 
 
 def cut(path: Path) -> None:
@@ -76,9 +73,9 @@ def test_a_damaged_recording_is_named(
 
 
 def test_a_full_disk_leaves_the_old_result_and_says_so(
-    twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    short_handle_result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = run_experiment(read_experiment(twin / "handle.yaml"))
+    result = short_handle_result
     result.save(tmp_path)
     before = (tmp_path / "result.json").read_bytes(), (tmp_path / "model.json").read_bytes()
 

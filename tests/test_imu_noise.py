@@ -22,7 +22,7 @@ from palpate.motion.imu import PARALLEL, ImuNoise, judge_imu_noise
 from palpate.physics.arrays import FloatArray
 from palpate.recording import Channel, Recording, load
 from palpate.recording.instruments import write_microstrain
-from palpate.twin.handle import random_hand, write_handle_twin
+from palpate.twin.handle import random_hand
 from palpate.twin.instruments import Instruments, imu_signals
 
 Colour = Callable[[FloatArray], FloatArray]
@@ -173,10 +173,8 @@ def test_short_and_slow_recordings_say_nothing() -> None:
 
 
 @pytest.fixture(scope="session")
-def twin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("imu-noise")
-    write_handle_twin(folder, seed=4)
-    return folder
+def twin(short_handle_folder: Path) -> Path:
+    return short_handle_folder
 
 
 def noisy(twin: Path, folder: Path, colour: Colour | None) -> Path:

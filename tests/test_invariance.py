@@ -21,17 +21,17 @@ from palpate.identify import Balance, compress
 from palpate.identify.diagnosis import axis_problems
 from palpate.physics.units import parse_unit
 from palpate.recording import load
-from palpate.twin.handle import write_handle_twin
+from tests.handle_files import SEED, write_short_handle
 
 
 @pytest.fixture(scope="session")
-def twin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_handle_twin(tmp_path_factory.mktemp("invariance"), seed=21)
+def twin(short_handle_folder: Path) -> Path:
+    return short_handle_folder / "handle.yaml"
 
 
 @pytest.fixture(scope="session")
-def here(twin: Path) -> Result:
-    return run_experiment(read_experiment(twin))
+def here(short_handle_result: Result) -> Result:
+    return short_handle_result
 
 
 def in_units(twin: Path, folder: Path, force: str, moment: str, acceleration: str, rate: str, time: str) -> Path:
@@ -104,9 +104,9 @@ TURNS = {
 }
 
 
-@pytest.mark.parametrize("seed", [21, 22])
+@pytest.mark.parametrize("seed", [SEED, 22])
 def test_axes_of_the_load_cell_against_the_imu_are_named(twin: Path, tmp_path: Path, seed: int) -> None:
-    prepared = prepare_experiment(read_experiment(twin if seed == 21 else write_handle_twin(tmp_path, seed=seed)))
+    prepared = prepare_experiment(read_experiment(twin if seed == SEED else write_short_handle(tmp_path, seed)))
     inputs, train = prepared.inputs, prepared.segments["train"]
     balance = fit_balance(inputs, move(inputs))
     w = balance.wrench

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,6 @@ from palpate.experiment.file.reading import check_keys, object_model
 from palpate.experiment.file.starting import starting_experiment, starting_names
 from palpate.model import load_object
 from palpate.physics.units import parse_quantity
-from palpate.twin.handle import write_handle_twin
 
 GATE = """\
 name: "gate: left"
@@ -73,8 +73,9 @@ def test_every_commented_key_may_be_uncommented(name: str, tmp_path: Path) -> No
         check_keys(experiment, object_model(experiment))
 
 
-def test_a_filled_in_handle_file_says_the_same_as_a_twins_own(tmp_path: Path) -> None:
-    theirs = write_handle_twin(tmp_path, seed=4)
+def test_a_filled_in_handle_file_says_the_same_as_a_twins_own(handle_folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(handle_folder, tmp_path, dirs_exist_ok=True)
+    theirs = tmp_path / "handle.yaml"
     twin, text = YAML(typ="safe").load(theirs), starting_experiment("handle")
     for key in ("imu_pose", "prior"):
         old = re.search(rf"(?m)^{key}:.*\n(  .*\n)*", text)

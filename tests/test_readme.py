@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from ruamel.yaml import YAML
 
-from palpate.experiment import read_experiment, run_experiment
+from palpate.experiment import Result, read_experiment
 from palpate.experiment.file.schema import MotionPart
 from palpate.experiment.run import fit_prepared, prepare_experiment
+from palpate.identify import Solution
 from palpate.recording import load
 from palpate.twin import TWINS
 from palpate.twin.handle import write_capture_twin
@@ -34,7 +37,19 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def typed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def known(handle_folder: Path, handle_result: Result) -> Callable[..., Result]:
+    """`run_experiment` of the README's handle, which was run already: by `handle_result`, on the same files."""
+
+    def run(experiment: Any, *_: object) -> Result:
+        for name in ("handle.yaml", "imu.csv", "truth.json"):
+            assert (experiment.source.parent / name).read_bytes() == (handle_folder / name).read_bytes(), name
+        return handle_result
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def typed(known: Callable[..., Result], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """Where a reader typed the README's commands, and what `identify` printed."""
     where = tmp_path_factory.mktemp("readme")
     shown = r"^    (palpate (?:twin handle|twin capture|inspect|identify mytwin)[^#\n]*)"
@@ -44,6 +59,7 @@ def typed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     short = partial(write_capture_twin, clean=True, duration_s=15.0)  # no number of the capture is shown
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("palpate.twin.TWINS", {**TWINS, "capture": short})
+        patch.setattr("palpate.experiment.run_experiment", known)
         for command in commands:
             done = palpate(*command.split()[1:], cwd=where)
             assert done.returncode == 0, (command, done.stderr)
@@ -141,12 +157,22 @@ def test_the_door_steps_in_python(door: str, folder: Path, monkeypatch: pytest.M
 
 
 def test_the_python_block_runs(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path,
+    known: Callable[..., Result],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setattr("palpate.experiment.run_experiment", known)
     monkeypatch.chdir(folder)
     _, code = blocks("python")
     exec(compile(code, "README.md", "exec"), {})
     assert "identified" in capsys.readouterr().out
+
+
+def fitted(path: Path) -> Solution:
+    """Without what comes after the fit."""
+    experiment = read_experiment(path)
+    return fit_prepared(experiment, prepare_experiment(experiment)).solution
 
 
 def test_the_yaml_blocks_are_a_working_experiment_also_with_plain_tables(folder: Path) -> None:
@@ -155,7 +181,7 @@ def test_the_yaml_blocks_are_a_working_experiment_also_with_plain_tables(folder:
     assert MotionPart.model_validate(motion).stage == "motion"
     twin = folder / "mytwin"
     (twin / "first.yaml").write_text(blocks("yaml")[0])
-    here = run_experiment(read_experiment(twin / "first.yaml"))
+    here = fitted(twin / "first.yaml")
 
     wrench, imu = load(twin / "wrench.mat"), load(twin / "imu.csv")
     forces = -wrench.stack([f"{k}{a}1_RawZero" for k in "FT" for a in "xyz"])
@@ -169,5 +195,4 @@ def test_the_yaml_blocks_are_a_working_experiment_also_with_plain_tables(folder:
     pl.DataFrame(inertial).write_parquet(twin / "imu.parquet")
     with (twin / "plain.yaml").open("w") as file:
         YAML().dump({**first, **plain}, file)
-    there = read_experiment(twin / "plain.yaml")
-    assert np.allclose(here.solution.p, fit_prepared(there, prepare_experiment(there)).solution.p, rtol=1e-6, atol=1e-8)
+    assert np.allclose(here.p, fitted(twin / "plain.yaml").p, rtol=1e-6, atol=1e-8)

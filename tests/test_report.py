@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
@@ -25,8 +26,7 @@ from palpate.report.identification import findings_table, report_sections, verdi
 from palpate.report.inspection import markers_table
 from palpate.report.page import Figure, Section, Table, Words, figures_in
 from palpate.report.paper import draw, escape_latex, numbers, symbol
-from palpate.twin import TWINS
-from tests.browser import chromium, violations
+from tests.browser import violations
 from tests.command import palpate
 from tests.conftest import needs
 from tests.rolling_session import changed, write_session
@@ -41,15 +41,9 @@ EVIL = "</script><script>alert('x')</script><b>Door & handle"
 
 
 @pytest.fixture(scope="module")
-def handle_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A simulated handle's recordings and experiment file."""
-    return TWINS["handle"](tmp_path_factory.mktemp("handle"), seed=2).parent
-
-
-@pytest.fixture(scope="module")
-def handle(handle_folder: Path) -> Any:
-    """That handle, identified."""
-    return run_experiment(read_experiment(handle_folder / "handle.yaml"))
+def handle(handle_result: Any) -> Any:
+    """The README's handle, identified."""
+    return handle_result
 
 
 @pytest.fixture(scope="module")
@@ -109,12 +103,6 @@ WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
 def opened(browser: Any, pages: dict[str, Path]) -> Iterator[dict[str, Opened]]:
     """Each report once, 1600 pixels wide and light, with every figure drawn."""
     found: dict[str, Opened] = {}
@@ -132,8 +120,10 @@ def opened(browser: Any, pages: dict[str, Path]) -> Iterator[dict[str, Opened]]:
 
 
 def keep(page: Any, name: str) -> None:
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"report-{name}.png", full_page=True)
+    """A picture for people, who have to ask for it: it takes seconds, and no test looks at it."""
+    if os.environ.get("PALPATE_SCREENSHOTS") == "1":
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=SCREENSHOTS / f"report-{name}.png", full_page=True)
 
 
 @pytest.mark.parametrize("kind", ["handle", "door", "wheelbarrow"])
@@ -185,10 +175,10 @@ def test_readable_on_400_pixels_and_reachable_by_keyboard(opened):
     assert page.evaluate("[...document.querySelectorAll('table')].every(t => t.caption.textContent)")
 
 
-def test_prints_to_pages_of_paper(opened):
+def test_prints_to_pages_of_paper(opened, tmp_path):
     page = opened["door"].page
     page.set_viewport_size({"width": 688, "height": 900})
-    made = page.pdf(path=SCREENSHOTS / "report-door.pdf", prefer_css_page_size=True)
+    made = page.pdf(path=tmp_path / "report-door.pdf", prefer_css_page_size=True)
     assert 4 <= len(re.findall(rb"/Type\s*/Page\b", made)) <= 30
     page.emulate_media(media="print")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
