@@ -17,9 +17,10 @@ from palpate.experiment.stage.lack import lack_of_fit
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify import build_balance, compress, solve
-from palpate.identify.balance import stack_rows
-from palpate.identify.effects import Effect, Noise, lacks
+from palpate.identify.balance import Balance, filled, stack_rows
+from palpate.identify.effects import Effect, Noise, attenuation, lacks
 from palpate.model import load_object
+from palpate.physics.functions import ARRAYS
 from palpate.runtime.replay import Window
 from studies import misfits
 from studies.misfits import MISFITS, Misfit, confident_and_wrong
@@ -131,6 +132,38 @@ def test_a_lack_is_the_difference_of_two_least_squares_fits() -> None:
     assert lack.coefficients[0] == pytest.approx(both[-1], rel=1e-6)
     assert abs(lack.coefficients[0] - 0.3) < 4 * lack.stds[0] < 0.02
     assert list(lack.shift.values()) == pytest.approx(both[:-1] - alone, rel=1e-5, abs=1e-9)
+
+
+def test_noise_in_the_motion_moves_numbers_as_least_squares_of_noisy_columns_do() -> None:
+    """What one more noise does on average over many fits, against what one look at it says."""
+    rng, model, t = np.random.default_rng(1), load_object("pendulum"), np.arange(4000) / 100
+    states = np.stack([np.sin(2 * t) + 0.3 * np.sin(5 * t), 2 * np.cos(2 * t) + 1.5 * np.cos(5 * t)], axis=1)
+    acceleration = -4 * np.sin(2 * t) - 7.5 * np.sin(5 * t)
+    wrench = np.zeros((len(t), 6))
+    wrench[:, 5] = 0.2 * acceleration + 0.5 * states[:, 1] + rng.normal(0, 0.05, len(t))
+    span = (0.0, 39.9)
+
+    def balance_of(extra: np.ndarray) -> Balance:
+        motion = model.mechanism.motion(t, states, (acceleration + extra)[:, None])
+        return build_balance(model, motion, wrench, sigma=[0.05])
+
+    noises = rng.normal(0, 0.8, (40, len(t)))
+    balance = balance_of(np.zeros(len(t)))
+    solution, rows = solve(compress(balance, [span])), stack_rows(balance, [span])
+    noisy = balance_of(noises[0]).kinematics
+    columns = rows.taken(filled(model.columns(noisy, ARRAYS), len(t)))
+    own = np.concatenate([rows.columns(e) for e in model.elements])
+    said = attenuation(rows, solution, columns, solution.p @ (own - columns))
+    Y, inside = balance.rows(span)[:, 0], slice(0, len(balance.rows(span)))
+    at = list(model.parameters).index("I")
+    moves = []
+    for noise in noises:
+        X = Y[:, :-1].copy()
+        X[:, at] += noise[inside]
+        moves.append(np.linalg.lstsq(X, Y[:, -1], rcond=None)[0] - np.linalg.lstsq(Y[:, :-1], Y[:, -1], rcond=None)[0])
+    # of the first order in the noise's square, so a little more than what happens
+    assert said["I"] == pytest.approx(np.mean(moves, axis=0)[at], rel=0.06)
+    assert said["I"] < -0.004
 
 
 def test_what_is_wrong_is_in_the_interval_and_in_the_verdict(tmp_path: Path) -> None:

@@ -66,6 +66,29 @@ class Lack:
     """Estimate -> by how much it would change."""
 
 
+def attenuation(rows: Rows, solution: Solution, noisy: FloatArray, left: FloatArray) -> dict[str, float]:
+    """Estimate -> by how much noise in the motion moves it, which makes columns longer than they are (X'X)^-1 dX' dr
+    (Fuller, Measurement Error Models, 1987, ch. 2.2).
+
+    noisy (columns, rows): the model's columns with the noise added once more; left (rows,): what that changes in the
+    residuals.
+    """
+    X = np.concatenate([rows.columns(e) for e in solution.model.elements])
+    theta, problem = solution.theta, solution.problem
+    P, (pull, _) = problem.map_.jacobian(theta), problem.prior_rows(theta)
+    move = np.linalg.lstsq(P.T @ X @ X.T @ P + pull.T @ pull, P.T @ (noisy - X) @ left, rcond=None)[0]
+    return dict(zip((e.name for e in solution.estimates), (_drawn(solution) @ move).tolist(), strict=True))
+
+
+def _drawn(solution: Solution) -> FloatArray:
+    """(estimates, theta): how the numbers of a drawing follow theta."""
+    map_ = solution.problem.map_
+    drawn, p = map_.jacobian(solution.theta).copy(), map_.forward(solution.theta)
+    for _, ps, _ in map_.bodies:
+        drawn[ps] = drawing_jacobian(p[ps]) @ drawn[ps]
+    return drawn
+
+
 def lacks(
     rows: Rows, solution: Solution, effects: Iterable[Effect], noise: Noise, unsure: FloatArray | None = None
 ) -> list[Lack]:
@@ -92,9 +115,7 @@ def lacks(
     Q, T = np.linalg.qr(M / scale)
     r = r - Q @ (Q.T @ r)
     back = np.linalg.pinv(T) / scale[:, None]
-    drawn, p = P.copy(), problem.map_.forward(theta)  # (estimates, theta): how the numbers of a drawing follow theta
-    for _, ps, _ in problem.map_.bodies:
-        drawn[ps] = drawing_jacobian(p[ps]) @ P[ps]
+    drawn = _drawn(solution)
     more = len(M) - len(left)
     tested: list[Lack] = []
     for effect, noisy in zip(effects, noise.effects, strict=True):

@@ -15,7 +15,7 @@ from palpate.experiment.stage.inputs import Inputs, fit_balance, move, position_
 from palpate.experiment.stage.variations import declared, estimated
 from palpate.files import finite
 from palpate.identify.balance import Rows, filled, stack_rows
-from palpate.identify.effects import Effect, Lack, Noise, lacks
+from palpate.identify.effects import Effect, Lack, Noise, attenuation, lacks
 from palpate.identify.shapes import with_shapes
 from palpate.identify.solution import VAGUE, Estimate, Solution, Status
 from palpate.mechanisms.mechanism import Row
@@ -85,6 +85,8 @@ class LackOfFit:
     """Those that are surely there and matter."""
     parts: tuple[Lack, ...]
     """Numbers (the effect's place) that surely differ between two parts of the data (its cause), by a coefficient."""
+    attenuation: dict[str, float]
+    """Number -> by how much noise in the motion moves it, where that was not taken out."""
 
     @property
     def times(self) -> FloatArray:
@@ -96,6 +98,7 @@ class LackOfFit:
         left = zip(rows, self.left.tolist(), self.noise.tolist(), strict=True)
         return {
             "rows": {row.name: {"left": a, "noise": b, "unit": row.unit} for row, a, b in left},
+            "attenuation": self.attenuation,
             "effects": [
                 {"cause": x.effect.cause, "place": x.effect.place, "share": x.share, "evidence": finite(x.evidence)}
                 | {"changes": x.shift}
@@ -121,6 +124,12 @@ class Bench:
     """(rows,): what that changes in the residuals."""
     unsure: FloatArray | None
     """(k, rows): what is known only so well beside the parameters."""
+
+    @property
+    def noisy_columns(self) -> FloatArray:
+        """(parameters, rows): the model's columns with that noise."""
+        k, samples = self.noisy.balance.kinematics, len(self.fit.inputs.times_s)
+        return self.rows.taken(np.nan_to_num(filled(self.fit.solution.model.columns(k, ARRAYS), samples)))
 
     def test(self, effects: Callable[[Fit], Iterator[Effect]]) -> list[Lack]:
         """What each effect would explain; effects: of a fit."""
@@ -160,7 +169,8 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
         and ((x.share >= LEAST and times > BEYOND) or _moves(fit.solution, x))
     ]
     parts = sorted((x for x in tests.test(lambda f: _parts(f, fit)) if x.evidence > SURE), key=lambda x: -x.evidence)
-    return LackOfFit(left, noise, tuple(tested), tuple(sure), tuple(parts))
+    moves = {} if fit.noise is not None else attenuation(tests.rows, fit.solution, tests.noisy_columns, tests.noise)
+    return LackOfFit(left, noise, tuple(tested), tuple(sure), tuple(parts), moves)
 
 
 def _moves(solution: Solution, x: Lack) -> bool:
@@ -222,7 +232,7 @@ def with_model_part(fit: Fit, lack: LackOfFit) -> Fit:
         springs = [e for e in fit.inputs.model.elements if e.polynomial is not None]
         for name in (n for e in springs for n in fit.inputs.model.names_of(e)):
             parts[name] = max(parts[name], VAGUE * abs(fit.solution[name].value))
-    for name, by in leaning_part(fit).items():
+    for name, by in (*leaning_part(fit).items(), *lack.attenuation.items()):
         parts[name] = float(np.hypot(parts[name], by))
     solution, sizes = fit.solution.wider("model", parts), natural_sizes(fit.solution).tolist()
     return replace(fit, solution=replace(solution, estimates=tuple(map(_called, solution.estimates, sizes))))
