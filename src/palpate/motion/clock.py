@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from palpate.errors import DataProblem, PalpateError
@@ -428,7 +429,7 @@ def resample(times_s: FloatArray, x: FloatArray, at_s: FloatArray, *, clock: Clo
 
 @lru_cache(maxsize=8)
 def _kernel(rate_in_hz: float, rate_out_hz: float) -> FloatArray:
-    """Windowed sinc, as a table over the distance in input samples, 0 to its reach."""
+    """Windowed sinc as a table (fractions of a sample, 2 reach): weights of the samples around a place by its fraction."""
     if not (rate_in_hz > 0 and rate_out_hz > 0):
         raise PalpateError(f"rates must be positive, not {rate_in_hz:g} and {rate_out_hz:g} Hz")
     stop = min(1.0, rate_out_hz / rate_in_hz) / 2  # cycles per input sample
@@ -437,26 +438,23 @@ def _kernel(rate_in_hz: float, rate_out_hz: float) -> FloatArray:
     distance = np.arange(reach * _FINENESS + 1) / _FINENESS
     cutoff = (1 + PASS) * stop  # twice the middle of the transition
     window = np.i0(0.1102 * (ATTENUATION_DB - 8.7) * np.sqrt(1 - (distance / reach) ** 2))
-    return cutoff * np.sinc(cutoff * distance) * window / window[0]
+    kernel = cutoff * np.sinc(cutoff * distance) * window / window[0]
+    return kernel[np.abs(np.arange(_FINENESS + 1)[:, None] + _FINENESS * np.arange(reach - 1, -reach - 1, -1))]
 
 
 def _evaluate(kernel: FloatArray, x: FloatArray, at: FloatArray) -> FloatArray:
     """Weighted sums of the 2 reach samples around each place (in samples)."""
-    from scipy.sparse import csr_array
-
-    reach = len(kernel) // _FINENESS
-    flat = x.reshape(len(x), -1)
-    result = np.full((len(at), flat.shape[1]), np.nan)
-    first = np.floor(at).astype(np.int64) - reach + 1
-    inside = np.flatnonzero((first >= 0) & (first + 2 * reach <= len(x)))
-    taps = np.arange(2 * reach)
-    for some in np.array_split(inside, max(1, len(inside) * len(taps) // (1 << 20))):
-        index = first[some, None] + taps
-        place = np.abs(at[some, None] - index) * _FINENESS
-        low = np.minimum(place.astype(np.int64), len(kernel) - 2)
-        weights = kernel[low]
-        weights += (place - low) * (kernel[low + 1] - weights)
+    taps, flat = kernel.shape[1], x.reshape(len(x), -1)
+    result, left = np.full((len(at), flat.shape[1]), np.nan), np.floor(at).astype(np.int64)
+    first, place = left - taps // 2 + 1, (at - left) * _FINENESS
+    low = np.minimum(place.astype(np.int64), _FINENESS - 1)
+    inside = np.flatnonzero((first >= 0) & (first + taps <= len(x)))
+    if not len(inside):
+        return result.reshape(len(at), *x.shape[1:])
+    windows = sliding_window_view(flat, taps, axis=0)
+    for some in np.array_split(inside, len(inside) * taps * flat.shape[1] // (1 << 18) + 1):
+        weights = kernel[low[some]]
+        weights += (place - low)[some, None] * (kernel[low[some] + 1] - weights)
         weights /= weights.sum(axis=1, keepdims=True)  # a constant stays itself to the last digit
-        rows = np.arange(0, index.size + 1, len(taps))
-        result[some] = csr_array((weights.ravel(), index.ravel(), rows), shape=(len(some), len(x))) @ flat
+        result[some] = (windows[first[some]] @ weights[:, :, None])[:, :, 0]
     return result.reshape(len(at), *x.shape[1:])

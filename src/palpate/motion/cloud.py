@@ -438,10 +438,14 @@ def mean_cloud(markers: Markers, *, robust: bool = True) -> Cloud:
         near = away <= 4.0 * nan_median(away, axis=0)  # farther away it is not itself
         mean = nan_mean(np.where(near[:, :, None], body, np.nan), axis=0)
         cloud = np.where(np.isfinite(mean), mean, cloud)
-    back = align(cloud[None], start)
-    if back.usable[0]:  # the axes of the capture frame, as they were in the first frame
-        cloud = (cloud - back.position[0]) @ back.rotation[0]
+    cloud = _turned_back(cloud, start)  # the axes of the capture frame, as they were in the first frame
     return Cloud(_chosen(markers.names, ever), cloud[ever] - cloud[ever].mean(axis=0))
+
+
+def _turned_back(cloud: FloatArray, start: FloatArray) -> FloatArray:
+    """(k, 3): as near to other places of the same markers as a rigid motion can bring it."""
+    back = align(cloud[None], start)
+    return (cloud - back.position[0]) @ back.rotation[0] if back.usable[0] else cloud
 
 
 def completed(cloud: Cloud, markers: Markers) -> Cloud:
@@ -502,12 +506,13 @@ def mean_places(points: FloatArray, start: FloatArray, *, robust: bool, settled_
 
     Robust is the median of frames aligned with little weight for what is far from its place: frames that are aligned
     wrongly, with exchanged labels say, would pull a weighted mean away step by step. A marker without a place gets one.
+    The axes stay those of the start: nothing else holds them, and medians would turn by a little each time for ever.
     """
     for turn in range(50):
         robust_now = robust and turn > 0
         body = _aligned(points, start, robust=robust_now)
         middle = nan_median(body, axis=0) if robust_now else nan_mean(body, axis=0)
-        before, start = start, np.where(np.isfinite(middle), middle, start)
+        before, start = start, _turned_back(np.where(np.isfinite(middle), middle, start), start)
         change = np.where(np.isfinite(start), np.abs(start - before), 0.0)
         if np.nan_to_num(change, nan=np.inf).max(initial=0.0) < settled_m:
             break
