@@ -429,7 +429,7 @@ def resample(times_s: FloatArray, x: FloatArray, at_s: FloatArray, *, clock: Clo
 
 @lru_cache(maxsize=8)
 def _kernel(rate_in_hz: float, rate_out_hz: float) -> FloatArray:
-    """Windowed sinc as a table (fractions of a sample, 2 reach): weights of the samples around a place by its fraction."""
+    """Windowed sinc (fractions of a sample, 2 reach): weights of the samples around a place, by its fraction."""
     if not (rate_in_hz > 0 and rate_out_hz > 0):
         raise PalpateError(f"rates must be positive, not {rate_in_hz:g} and {rate_out_hz:g} Hz")
     stop = min(1.0, rate_out_hz / rate_in_hz) / 2  # cycles per input sample
