@@ -196,6 +196,14 @@ def test_a_force_in_its_order_is_not_accused(tmp_path: Path) -> None:
     assert not any(f.fatal for f in findings_of(gates.write(tmp_path, 0, gates.by_path)[0]).values())
 
 
+def test_a_sensor_that_sits_elsewhere_is_named_by_how_far(tmp_path: Path) -> None:
+    path, _ = doors.write(tmp_path, 0)
+    said = findings_of(path, ("translation: [0, 0, 0]", "translation: [0, 0, 0.05]"))
+    assert set(said) == {"lever arm"}
+    assert "(-0.05" in said["lever arm"].evidence
+    assert "m f_radial" in said["lever arm"].evidence
+
+
 def test_an_object_that_gives_more_than_it_took_is_no_object(tmp_path: Path) -> None:
     path, _ = gates.write(tmp_path, 0, gates.helped)
     said = findings_of(path)

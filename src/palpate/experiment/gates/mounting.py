@@ -13,6 +13,7 @@ from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.stage.fit import Fit
 from palpate.experiment.stage.ground import feet_findings, wheel_findings
 from palpate.experiment.stage.inputs import AT_STOP, Inputs, fit_balance, projected
+from palpate.experiment.stage.lack import BEYOND
 from palpate.experiment.stage.prepare import mistakes
 from palpate.experiment.stage.recordings import read_table
 from palpate.experiment.stage.result import WRENCH_AXES, Case
@@ -247,7 +248,7 @@ def beside(case: Case) -> Iterator[Finding]:
         limit, word = (BESIDE_SHARE, "of") if unit == row_unit else (limit, word)
         if abs(v) > max(limit, BESIDE_STDS * s):
             shares.append(f"{v:+.2g} {word} {name}")
-    if shares:
+    if shares and (case.lack is None or case.lack.times.max() > BEYOND):  # else noise is all that is left
         yield Finding(
             "lever arm",
             f"what moves the object goes with components of the wrench that do not ({', '.join(shares)}): the sensor "
