@@ -47,7 +47,7 @@ _ACROSS = 10
 """Steps from one limit to the other once the fit is clearly worse."""
 COARSE_ROWS = 3000
 """About so many rows serve the coarse grid."""
-NOTHING = 1e-2
+NO_FALL = 1e-2
 """A fall of the cost by less than this share of one row's mean square means nothing."""
 _RESTARTS = 2
 
@@ -726,4 +726,4 @@ def _sensitivity(projection: Projection, best: Trial, profiles: list[Profile]) -
 
 
 def _nothing(projection: Projection, trial: Trial) -> float:
-    return NOTHING * trial.cost / projection.rows.y.shape[1]
+    return NO_FALL * trial.cost / projection.rows.y.shape[1]

@@ -36,7 +36,7 @@ from palpate.physics.maps import Factor, Map
 
 VAGUE = 0.5
 """An interval that reaches this share of a body's own size to either side says nothing about it."""
-NOTHING = 0.03
+NO_STEP = 0.03
 """A step that changes the sum of squares by less than the square of this many standard deviations changes nothing."""
 GRID = np.logspace(-4, 4, 41)
 CONTRADICTING = 3.0
@@ -45,7 +45,7 @@ ROUND = 0.02
 """A symmetric drawing pretends to know its zeros exactly: nothing is known better than to this share of its kind."""
 IMPOSSIBLE = 4.0
 """Standard deviations by which a number must be impossible before anything is accused."""
-BEYOND = 0.1
+FLATTER = 0.1
 """A body may come out flatter than nothing by this share of its length, from small errors of geometry alone."""
 
 
@@ -220,7 +220,7 @@ def solve(
     impossible = sign_problems(model, p_free, covariance)
     damping = 0.0 if prior is None or prior.damping is None else prior.damping
     level = abs(float(R[-1, -1])) / np.sqrt(float(compressed.samples.sum()) * len(compressed.weights))
-    problem = Problem(R, map_, penalty, damping, negligible=(NOTHING * level) ** 2)
+    problem = Problem(R, map_, penalty, damping, negligible=(NO_STEP * level) ** 2)
     begin, beyond = starts(problem, p_free)
     if beyond is not None:  # no search in theta ends at the edge of possible bodies
         minimum = Minimum(begin[0], problem.cost(begin[0]), 0, Ending.EDGE if impossible else Ending.FLAT)
@@ -504,7 +504,7 @@ def _inertia_problems(phi: FloatArray, covariance: Callable[[], FloatArray]) -> 
         remedy = "the wrench has the wrong sign (recordings.wrench.sign), or a sensor or IMU is turned"
         return [Finding("sign", evidence, "m", remedy, Severity.FATAL)]
     values, axes = inertia.spread_of_mass(phi)
-    if values[0] > -BEYOND * values[-1]:
+    if values[0] > -FLATTER * values[-1]:
         return []
     # of a spread along v about the centre of mass: w' dJ w with w = [v; -v'c]
     w = np.append(axes[:, 0], -axes[:, 0] @ inertia.mass_properties(phi).com)

@@ -27,7 +27,7 @@ DRIFT_OF_CRYSTALS_PPM = 50.0
 """Standard deviation of the drift between two quartz clocks, for as long as no measurement says more."""
 PASS = 0.8
 """Up to this share of the smaller Nyquist frequency a signal passes; from the whole of it on it is stopped."""
-ATTENUATION_DB = 80.0
+RESAMPLED_DB = 80.0
 """What is stopped is down by this; what passes is right to the same fraction, 1e-4."""
 _FINENESS = 512
 """Points of the kernel's table per input sample; linear interpolation between them is right to 1e-6."""
@@ -434,10 +434,10 @@ def _kernel(rate_in_hz: float, rate_out_hz: float) -> FloatArray:
         raise PalpateError(f"rates must be positive, not {rate_in_hz:g} and {rate_out_hz:g} Hz")
     stop = min(1.0, rate_out_hz / rate_in_hz) / 2  # cycles per input sample
     transition = 2 * np.pi * (1 - PASS) * stop
-    reach = int(np.ceil((ATTENUATION_DB - 7.95) / (2.285 * transition) / 2))
+    reach = int(np.ceil((RESAMPLED_DB - 7.95) / (2.285 * transition) / 2))
     distance = np.arange(reach * _FINENESS + 1) / _FINENESS
     cutoff = (1 + PASS) * stop  # twice the middle of the transition
-    window = np.i0(0.1102 * (ATTENUATION_DB - 8.7) * np.sqrt(1 - (distance / reach) ** 2))
+    window = np.i0(0.1102 * (RESAMPLED_DB - 8.7) * np.sqrt(1 - (distance / reach) ** 2))
     kernel = cutoff * np.sinc(cutoff * distance) * window / window[0]
     return kernel[np.abs(np.arange(_FINENESS + 1)[:, None] + _FINENESS * np.arange(reach - 1, -reach - 1, -1))]
 

@@ -24,7 +24,7 @@ RESOLUTION_HZ, NEIGHBOURS = 0.5, 8
 """Of spectra; a line is compared with so many bins to either side."""
 LINE = 50.0
 """Times the density beside it."""
-LOUD = 0.5
+LINE_POWER = 0.5
 """A line's power over that of all other noise of the channel, from which it is worth a word."""
 IMU_CHANNELS = ("acc_x", "acc_y", "acc_z", "gyro_x", "gyro_y", "gyro_z")
 
@@ -75,7 +75,8 @@ def hum(case: Case) -> Iterator[Finding]:
         every = np.arange(len(at))
         # a Hann window spreads a line over three bins
         line = 1.5 * power[at, every] * RESOLUTION_HZ
-        loud = (density[at, every] > LINE * beside[at, every]) & (line > LOUD * np.median(beside, axis=0) * rate / 2)
+        loud = line > LINE_POWER * np.median(beside, axis=0) * rate / 2
+        loud &= density[at, every] > LINE * beside[at, every]
         if loud.any():
             i = int(np.argmax(np.where(loud, line, 0.0)))
             evidence = f"a line at {f[at[i]]:.1f} Hz with an amplitude of {np.sqrt(2 * line[i]):.2g} {units[i // 3]}"

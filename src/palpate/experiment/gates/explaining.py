@@ -9,7 +9,7 @@ import numpy as np
 
 from palpate.errors import PalpateError
 from palpate.experiment.stage.fit import along_travel
-from palpate.experiment.stage.inputs import ATTENUATION_DB
+from palpate.experiment.stage.inputs import FIT_ATTENUATION_DB
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify import Balance
@@ -41,7 +41,7 @@ WAYWARD, BEGINNINGS = 5.0, 16
 """Times the error that the forces left by the fit explain, from which a replay fails; times at which they may begin."""
 EXTRAPOLATED, ASTRAY = 5.0, 10.0
 """Steps from the closed position that were never seen; by which a replay goes astray."""
-ONE_WAY = 0.02
+BACK_SHARE = 0.02
 """Share of the range by which an object that moves one way only may seem to go back."""
 OUTLYING = 0.5
 """Weight below which a piece of the recording counts as one that does not fit."""
@@ -225,7 +225,7 @@ def bandwidth(case: Case) -> Iterator[Finding]:
     if f.bandwidth_hz is None or f.lowpass is None or not case.solution.uncertainty.enough:
         return
     try:
-        low = design_lowpass(inputs.rate_hz, f.bandwidth_hz / 2, attenuation_db=ATTENUATION_DB)
+        low = design_lowpass(inputs.rate_hz, f.bandwidth_hz / 2, attenuation_db=FIT_ATTENUATION_DB)
         slow = replace(inputs, filtering=replace(f, lowpass=low, bandwidth_hz=f.bandwidth_hz / 2))
         there = case.fit.again(slow)[1]
     except PalpateError:
@@ -286,7 +286,7 @@ def one_way(case: Case) -> Iterator[Finding]:
     dry = [e.name for e in case.model.elements if e.dry]
     static = [n for e in case.model.elements if e.stores and e.acts_on != "wrench" for n in case.model.names_of(e)]
     position = case.fit.inputs.seen_position
-    least = ONE_WAY * float(np.ptp(position))
+    least = BACK_SHARE * float(np.ptp(position))
     back, forth = (float((np.maximum.accumulate(x) - x).max()) for x in (position, -position))
     if not dry or not static or min(back, forth) > least:
         return

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from palpate.experiment.stage.fit import natural_sizes
-from palpate.experiment.stage.lack import LEAST, LEVEL_RAD, PARTS, PLACES, UNEXPLAINED, LackOfFit, leaning_part
+from palpate.experiment.stage.lack import LEAST, PARTS, PLACES, UNEXPLAINED, VERTICAL_RAD, LackOfFit, leaning_part
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify.effects import Lack
 from palpate.physics.arrays import FloatArray
 from palpate.physics.units import along, shown
 
-MOVED = 0.1
+MOVED_SHARE = 0.1
 """Share of its value by which an effect must move a number to fail the verdict."""
-LOUD, MUCH = 10.0, 0.1
+TOO_LOUD, TOO_MUCH = 10.0, 0.1
 """What is left without a name, in multiples of the instruments' noise and as a share of the wrench, that no model may
 leave."""
 
@@ -38,7 +38,8 @@ def lacking(case: Case) -> Iterator[Finding]:
     moved: list[str] = []
     for e, size in zip(case.solution.estimates, sizes, strict=True):
         by, size = best.shift[e.name], abs(e.value) if np.isinf(size) else size
-        if e.ci95 is None or e.name in instruments or abs(by) <= max(MOVED * size, 1.96 * np.hypot(e.noise, e.pull)):
+        least = max(MOVED_SHARE * size, 1.96 * float(np.hypot(e.noise, e.pull)))
+        if e.ci95 is None or e.name in instruments or abs(by) <= least:
             continue
         moved.append(f"{e.name} by {by:+.2g} {e.unit}")
     evidence = f"{beside}; {100 * best.share:.0f} % of it {words}"
@@ -55,7 +56,7 @@ def _without_a_name(case: Case, lack: LackOfFit, row: int, beside: str) -> Itera
     """Where no effect explains what is left: numbers that differ between parts of the data, or how much it is."""
     for x in lack.parts:
         e, by = case.solution[x.effect.place], float(x.coefficients[0])
-        if abs(by) > MOVED * abs(e.value) and e.name not in _instruments(case):
+        if abs(by) > MOVED_SHARE * abs(e.value) and e.name not in _instruments(case):
             first, second = PARTS.get(x.effect.cause, (f"in the {x.effect.cause}", "in the others"))
             one = e.value + x.shift[e.name]
             apart = f"{e.name} is {one + by:.3g} {e.unit} {first}, {one:.3g} {second}"
@@ -72,7 +73,7 @@ def _without_a_name(case: Case, lack: LackOfFit, row: int, beside: str) -> Itera
 
 
 def _too_much(case: Case, lack: LackOfFit, row: int) -> bool:
-    return bool(lack.times[row] > LOUD and lack.left[row] > MUCH * float(np.std(case.fit.rows()[:, row, -1])))
+    return bool(lack.times[row] > TOO_LOUD and lack.left[row] > TOO_MUCH * float(np.std(case.fit.rows()[:, row, -1])))
 
 
 def _instruments(case: Case) -> set[str]:
@@ -135,7 +136,7 @@ def _force(case: Case, lack: Lack) -> tuple[str, str]:
     if not any(e.stores and e.acts_on == lack.effect.place for e in case.model.elements):
         better = _element(f"type: table, name: hold, acts_on: {lack.effect.place}, knots: {_knots(case)}")
     better += "" if case.model.mechanism.linkage is None else ", or look for the right linkage"
-    if case.model.mechanism.leaning > LEVEL_RAD:
+    if case.model.mechanism.leaning > VERTICAL_RAD:
         better = f"{_element(f'type: gravity, name: weight, acts_on: {lack.effect.place}')}, or {better}"
     return "is a force that depends on the position", better
 

@@ -13,7 +13,7 @@ from palpate.errors import DataProblem, PalpateError
 from palpate.experiment.stage.fit import Fit
 from palpate.experiment.stage.ground import feet_findings, wheel_findings
 from palpate.experiment.stage.inputs import AT_STOP, Inputs, fit_balance, projected
-from palpate.experiment.stage.lack import BEYOND
+from palpate.experiment.stage.lack import BEYOND_NOISE
 from palpate.experiment.stage.prepare import mistakes
 from palpate.experiment.stage.recordings import read_table
 from palpate.experiment.stage.result import WRENCH_AXES, Case
@@ -45,7 +45,7 @@ MOST_LEFT = 0.3
 """A reading that leaves more of the effort is none."""
 TURNED = "the force seems to be along axes that turn with the object, as a gripper's do: turn it into those of point"
 PIECE_S = 1.0
-MOVED = ("quasi_static", "train", "test")
+MOVING_KINDS = ("quasi_static", "train", "test")
 GIVEN, MOST_RESTS = 0.25, 500
 """Share of all work to and fro that an object may seem to give (a late signal does that); rests that are compared."""
 
@@ -145,7 +145,7 @@ def energy(case: Case) -> Iterator[Finding]:
     times, position = inputs.times_s, inputs.q[:, 0]
     speed = np.asarray(case.fit.balance.kinematics.coordinates[str(inputs.mechanism.main)].speed)
     power = projected(case.fit.balance)[:, 0] * speed / inputs.rate_hz
-    unseen = ~inputs.inside([s for kind in MOVED for s in segments[kind]]) | ~np.isfinite(power)
+    unseen = ~inputs.inside([s for kind in MOVING_KINDS for s in segments[kind]]) | ~np.isfinite(power)
     power, before = np.where(unseen, 0.0, power), np.cumsum(unseen)
     rests = np.flatnonzero(case.fit.moved.resting & np.isfinite(position) & ~unseen)
     rests = rests[:: max(1, len(rests) // MOST_RESTS)]
@@ -248,7 +248,7 @@ def beside(case: Case) -> Iterator[Finding]:
         limit, word = (BESIDE_SHARE, "of") if unit == row_unit else (limit, word)
         if abs(v) > max(limit, BESIDE_STDS * s):
             shares.append(f"{v:+.2g} {word} {name}")
-    if shares and (case.lack is None or case.lack.times.max() > BEYOND):  # else noise is all that is left
+    if shares and (case.lack is None or case.lack.times.max() > BEYOND_NOISE):  # else noise is all that is left
         yield Finding(
             "lever arm",
             f"what moves the object goes with components of the wrench that do not ({', '.join(shares)}): the sensor "

@@ -16,7 +16,7 @@ from palpate.experiment.stage.result import Case
 from palpate.experiment.stage.variations import weighed
 from palpate.findings import Finding, Severity
 from palpate.identify import solve
-from palpate.identify.solution import Estimate, Solution, Status
+from palpate.identify.solution import VAGUE, Estimate, Solution, Status
 
 MASS_HINT, MASS_OFF, MASS_STDS = 0.005, 0.02, 5.0
 """Shares by which a stated mass may differ from what the data weigh before a word and before a failure, or so many
@@ -28,13 +28,11 @@ SCALE_OFF, SCALE_UNKNOWN = 0.05, 0.2
 """By so much a scale must be off to be accused; an interval beyond the second to either side cannot tell."""
 FIXED_OFF, FIXED_STDS = 0.05, 5.0
 """A fixed number may differ from what the data say by this share, or by so many standard deviations."""
-VAGUE = 0.5
-"""An inertia whose interval reaches this share of it to either side is not known."""
 OFTEN = 95.0
 """Percentile of a column's size, or of a speed, that stands for what it does."""
 ORDINARY = {"rad": 0.5, "m": 0.2}
 """rad/s, m/s: who moves something by hand moves it at least so fast."""
-ONE_WAY = 0.1
+OTHER_WAY_SHARE = 0.1
 """Less of the way than this share back: moved in one direction only."""
 LEAST_WAY = 5.0
 """Steps: less way in a zone is an accident (an overshoot, a tremor), no test of it."""
@@ -152,7 +150,7 @@ class _Judge:
         verb = zone.when if zone.when != "both" else "moving"
         where = f" {zone.where}" if zone.where else ""
         only = "opening" if there > back else "closing"
-        if zone.when not in ("both", only) and min(there, back) < ONE_WAY * max(there, back):
+        if zone.when not in ("both", only) and min(there, back) < OTHER_WAY_SHARE * max(there, back):
             return f"the object was moved in one direction only, {only}; it takes {verb}{where}"
         way = float(np.sum(np.abs(over.speed) * going * zone.weight(over.position))) / self.fit.inputs.rate_hz
         unit = self.fit.inputs.mechanism.coordinates[zone.over]

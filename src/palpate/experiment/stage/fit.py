@@ -130,7 +130,7 @@ BIN, FARTHEST, DENT = 0.5, 15.0, 3.0
 """Steps (`STEP`) in which contact near a stop is looked for, and how far; a seal gives way by a step or two."""
 WORSE_AT_END = 4.0
 """RMS of the residual near an end of the travel, over that of the middle, from which it is contact."""
-MUCH, MUCH_BETTER = 0.025, 0.5
+CONTACT_SHARE, MUCH_BETTER = 0.025, 0.5
 """Share of a row's range, and of the other fit's RMS, that raise and confirm the suspicion of contact."""
 FEWEST_IN_BIN, LEAST_SEEN, MOST_TIMES = 5, 200, 4
 """Samples in a bin and in all, for contact to be looked for; and how often stops are moved."""
@@ -268,7 +268,7 @@ def fit_inputs(
     if not find_contact:
         return fit
     position, left = along_travel(fit)
-    if len(left) and rms(left) > MUCH * np.ptp(fit.rows()[:, :, -1]):
+    if len(left) and rms(left) > CONTACT_SHARE * np.ptp(fit.rows()[:, :, -1]):
         # contact may spoil the fit so much that it cannot be seen in it: try between closer stops
         seen, dent = inputs.seen_position, DENT * inputs.step
         other = fitted((float(seen.min()) + dent, float(seen.max()) - dent))

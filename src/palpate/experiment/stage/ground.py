@@ -28,7 +28,7 @@ from palpate.physics.functions import Functions, Scalar
 from palpate.physics.inertia import body_regressor
 from palpate.physics.motion import Coordinate, Kinematics, Poses, exp_rotation
 
-LEVEL_RAD = np.radians(0.1)
+FLOOR_RAD = np.radians(0.1)
 """How far off level a laboratory's floor may be: two millimetres a metre."""
 CAPTURE_RAD = np.radians(1.0)
 """How far off z of a capture frame that was set up on the floor may be: all that is known across a straight path."""
@@ -125,7 +125,7 @@ def _vertical(axle: Poses, tilt: Tilt | None) -> tuple[FloatArray, float, str, l
     # neighbours in time say the same, and so do neighbours on the floor
     seconds = float(axle.seen.mean() * (axle.times_s[-1] - axle.times_s[0]))
     scatter = away[:, :2].T @ away[:, :2] / len(away) * max(seconds / ALIKE_S, 1.0)
-    covariance = (left**2 + BOARD_M**2) * symmetric_inverse(scatter + 1e-12 * np.eye(2)) + LEVEL_RAD**2 * np.eye(2)
+    covariance = (left**2 + BOARD_M**2) * symmetric_inverse(scatter + 1e-12 * np.eye(2)) + FLOOR_RAD**2 * np.eye(2)
     slope = -tangents / np.sqrt(1 + tangents @ tangents)
     information = symmetric_inverse(covariance)
     total = information @ slope

@@ -46,7 +46,7 @@ UNWANTED = 1e6
 """A row with so large a standard deviation beside the others does not count."""
 FASTEST_HZ = 15.0
 """Hands and what they move are slower; a low-pass needs room up to half the rate."""
-ATTENUATION_DB = 45.0
+FIT_ATTENUATION_DB = 45.0
 """Of the low-pass of a balance by markers: what it lets through of the rest is less than a hundredth."""
 SLOPE = 1.5
 """Up to this multiple of the bandwidth the low-pass lets something through that counts."""
@@ -88,7 +88,7 @@ def choose_filtering(
         units = dict(zip(model.mechanism.state, model.mechanism.position_units, strict=False))
         chosen = derivatives.signal_bandwidth(times_s, q, still=still, order=order, units=units).bandwidth_hz
         bandwidth_hz = min(chosen, FASTEST_HZ, 0.2 * rate)
-    lowpass = derivatives.design_lowpass(rate, bandwidth_hz, attenuation_db=ATTENUATION_DB)
+    lowpass = derivatives.design_lowpass(rate, bandwidth_hz, attenuation_db=FIT_ATTENUATION_DB)
     # what the low-pass lets through on its slope must not be lost either: accelerations of hands go on there
     window_s = window_s or derivatives.light_window_s(rate, SLOPE * bandwidth_hz, order)
     return Filtering(window_s, order, lowpass, bandwidth_hz)

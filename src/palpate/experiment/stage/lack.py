@@ -27,7 +27,7 @@ from palpate.physics.inertia import drawing_jacobian
 
 SURE, LEAST = 3.0, 0.2
 """Evidence over that of 95 %, and share of what is left, from which an effect counts."""
-BEYOND = 1.2
+BEYOND_NOISE = 1.2
 """What is left over the instruments' noise, from which anything is looked for, and ..."""
 UNEXPLAINED = 3.0
 """... from which it is worth a word where nothing explains it."""
@@ -52,10 +52,10 @@ PARTS = {
 """Parts of the data that should agree; beside them each segment of several."""
 MOST_TAKES = 6
 """Segments that are compared with one another: two are early and late."""
-NOTHING, NARROW = 0.25, 4.0
+NEXT_TO_NOTHING, NARROW = 0.25, 4.0
 """Of what cannot be negative: below this share of its upper limit a number is next to nothing, where that limit is not
 farther away than so many standard deviations of noise."""
-LEVEL_RAD = np.radians(0.5)
+VERTICAL_RAD = np.radians(0.5)
 """The vertical of a room with cameras is not known better."""
 LONGER_M = 0.005
 """By this much each link is tried to be longer."""
@@ -166,7 +166,7 @@ def lack_of_fit(fit: Fit) -> LackOfFit:
         for x in tested
         if x.evidence > SURE
         and not (x.effect.cause == "compliance" and abs(float(x.coefficients[0])) < (2 * np.pi * STIFF_HZ) ** -2)
-        and ((x.share >= LEAST and times > BEYOND) or _moves(fit.solution, x))
+        and ((x.share >= LEAST and times > BEYOND_NOISE) or _moves(fit.solution, x))
     ]
     parts = sorted((x for x in tests.test(lambda f: _parts(f, fit)) if x.evidence > SURE), key=lambda x: -x.evidence)
     moves = {} if fit.noise is not None else attenuation(tests.rows, fit.solution, tests.noisy_columns, tests.noise)
@@ -247,7 +247,7 @@ def leaning_part(fit: Fit) -> dict[str, float]:
     inputs, k = fit.inputs, fit.balance.kinematics.at(fit.prediction.at[fit.prediction.inside(fit.plan.segments)])
     inertia = [n for e in inputs.model.elements if e.inertial for n in inputs.model.names_of(e)]
     weighs = any(e.weighs for e in inputs.model.elements)
-    if inputs.main is None or weighs or len(inertia) != 1 or inputs.mechanism.leaning < LEVEL_RAD:
+    if inputs.main is None or weighs or len(inertia) != 1 or inputs.mechanism.leaning < VERTICAL_RAD:
         return {}
     weight = Gravity(acts_on=str(inputs.mechanism.main))
     part = Model("weight", inputs.mechanism, (weight,))
@@ -264,7 +264,7 @@ def _called(e: Estimate, size: float) -> Estimate:
     if e.status is not Status.IDENTIFIED or e.ci95 is None:
         return e
     known = e.value + NARROW * e.noise
-    if e.ci95[0] == 0 and e.value < NOTHING * e.ci95[1] <= NOTHING * known:  # known as next to nothing
+    if e.ci95[0] == 0 and e.value < NEXT_TO_NOTHING * e.ci95[1] <= NEXT_TO_NOTHING * known:  # known as next to nothing
         return e
     wide = e.ci95[1] - e.value > VAGUE * (abs(e.value) if np.isinf(size) else size)
     return replace(e, status=Status.UNCERTAIN) if wide else e
