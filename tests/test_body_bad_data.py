@@ -106,5 +106,5 @@ def test_the_wrong_sign_of_the_wrench_is_named_once(door_folder: Path, tmp_path:
     path = changed(door_folder, tmp_path, ("device: Platform}", "device: Platform, sign: on-handle}"))
     (found,) = [f for f in run_experiment(read_experiment(path)).findings if f.cause == "sign"]
     assert found.fatal
-    assert "I, b_v, b_c, b_bc, b_s, b_l come out impossible" in found.evidence
+    assert "I, b_v, b_c, b_bc, b_s, b_l are impossible" in found.evidence
     assert "the sign of the wrench" in found.remedy

@@ -181,7 +181,7 @@ def test_a_wrong_sign_of_a_table_is_named(tmp_path: Path) -> None:
     ("effect", "force", "remedy"),
     [
         (gates.by_path, "[fy, fx, fz]", "write force: [fx, fy, fz]"),
-        (gates.by_gripper, "[fx, fy, fz]", "the force seems to be along axes that turn with the object"),
+        (gates.by_gripper, "[fx, fy, fz]", "the force seems to be in axes that turn with the object"),
     ],
 )
 def test_a_wrong_order_of_a_force_and_its_axes_are_named(
@@ -208,7 +208,7 @@ def test_an_object_that_gives_more_than_it_took_is_no_object(tmp_path: Path) -> 
     path, _ = gates.write(tmp_path, 0, gates.helped)
     said = findings_of(path)
     assert said["energy"].fatal
-    assert "the object gives" in said["energy"].evidence
+    assert "the object returns" in said["energy"].evidence
 
 
 # --- segments ---------------------------------------------------------------------------------------------------------

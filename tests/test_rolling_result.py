@@ -173,7 +173,7 @@ def test_a_stated_lambda_is_named_where_the_data_alone_would_tell(
     strong = _believing(fit, replace(belief, prior=replace(belief.prior, damping=100.0, form="theta")))
     strong = replace(strong, solution=solve_with(strong.inputs, strong.train))
     told = hint(strong)
-    assert "lambda is stated as 100, with damping: auto the data alone tell" in told
+    assert "lambda is stated as 100; with damping: auto the data alone give" in told
     assert "rock it" not in told  # no motion is missing
     assert "outside the interval here" not in told
     # a drawing that is off by more than it admits, so strong that half of it is as strong
@@ -366,7 +366,7 @@ def test_exchanged_load_cells_are_the_only_reason(
 ) -> None:
     bad = {"test": {"n_x": dict.fromkeys(("value", "percent_of_range"), 50.0) | {"unit": "N m", "noise": 0.1}}}
     bad["train"] = bad["test"]
-    lost = "the motion does not tell it from others"
+    lost = "the motion does not separate it from others"
     refused = {"c_x": Finding("unknown", lost, "c_x", "lift"), "Ixx": Finding("unknown", lost, "Ixx", "turn")}
     swapped = Finding("swapped", "right and left load cell seem to be exchanged", severity=Severity.FATAL)
     exchanged = replace(prepared, findings=(*prepared.findings, swapped))

@@ -136,7 +136,7 @@ def _check_kind(model: Model, experiment: Experiment[Any]) -> None:
         raise experiment.problem(place, wrong, "give the model of the same part")
     theirs = object_model(experiment)
     if model.mechanism.type != theirs.mechanism.type:
-        wrong = f"the model {model.name!r} moves otherwise ({model.mechanism.type}) than the experiment's object"
+        wrong = f"the model {model.name!r} moves differently ({model.mechanism.type}) from the experiment's object"
         raise experiment.problem("object", wrong, "give the model of the same object")
 
 
@@ -193,7 +193,7 @@ def _unexplained(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
         if e["times_refit"] is not None and e["times_refit"] > WORSE_THAN_REFIT:
             evidence = (
                 f"the error {e['value']:.3g} {e['unit']} is {e['times_refit']:.1f} times what a model fitted "
-                "to these data leaves: the object has changed, or it is another"
+                "to these data leaves: the object has changed, or is a different one"
             )
             yield Finding("changed", evidence, name, severity=Severity.FATAL)
         elif e["percent_of_range"] is not None and e["percent_of_range"] > MISFIT_PERCENT:
@@ -214,7 +214,7 @@ def _contradicted(parameters: Mapping[str, Mapping[str, Any]]) -> Iterator[Findi
         yield Finding("excluded", evidence, severity=Severity.FATAL)
     moved = [f"{n} by {e['apart']:.1f}" for n, e in known.items() if e["apart"] > APART]
     if moved:
-        yield Finding("moved", f"these data ask for other numbers (standard deviations apart): {', '.join(moved)}")
+        yield Finding("moved", f"these data call for other numbers (standard deviations apart): {', '.join(moved)}")
 
 
 def _astray(replayed: Mapping[str, Any] | None) -> Iterator[Finding]:
@@ -223,7 +223,7 @@ def _astray(replayed: Mapping[str, Any] | None) -> Iterator[Finding]:
     if here is not None and best is not None and here > max(WORSE_THAN_REFIT * best, GOOD_REPLAY[str(unit)]):
         show = shown_as(str(unit))
         refit = f"that of a model fitted to these data by {show(best, '.2f')}"
-        yield Finding("replay", f"its replay goes astray by {show(here, '.2f')} RMS, {refit}", severity=Severity.FATAL)
+        yield Finding("replay", f"its replay is off by {show(here, '.2f')} RMS, {refit}", severity=Severity.FATAL)
 
 
 def _already_seen(known: Mapping[str, Any], experiment: Experiment[Any], spans: Sequence[Segment]) -> list[Finding]:

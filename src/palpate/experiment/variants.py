@@ -18,11 +18,11 @@ from palpate.identify.variants import Ranking, door_variants, rank_variants
 def rank_body(experiment: Experiment[Any], tell: Tell = lambda _: None) -> Ranking:
     """Fit alternatives of the experiment's object and rank them by cross-validation."""
     if experiment.config.stage != "body":
-        wrong = f"variants are of bodies, this is an experiment of the stage {experiment.config.stage!r}"
+        wrong = f"only bodies have variants; this is an experiment of the stage {experiment.config.stage!r}"
         raise experiment.problem("stage", wrong, "give one of stage: body")
     prepared = prepare_experiment(experiment, tell)
     if prepared.inputs.main is None:
-        raise experiment.problem("object", "variants are of objects with one freedom", "give a door or a drawer")
+        raise experiment.problem("object", "only objects with one freedom have variants", "give a door or a drawer")
     balance = fit_balance(prepared.inputs, move(prepared.inputs))
     tell("fitting variants")
     segments = [*prepared.segments["quasi_static"], *prepared.segments["train"]]

@@ -46,7 +46,7 @@ def dead(case: Case) -> Iterator[Finding]:
         if WINDOW_S * still.sum() < LEAST_S:
             continue
         since = float(times[starts[int(np.argmax(still))]])
-        evidence = f"it stays still for {WINDOW_S * still.sum():.0f} s from {since:.1f} s on while the others move"
+        evidence = f"it stays constant for {WINDOW_S * still.sum():.0f} s from {since:.1f} s on while the others change"
         yield Finding("dead", evidence, row.name, "check its cable and the amplifier, and record again", Severity.FATAL)
 
 
@@ -79,6 +79,6 @@ def hum(case: Case) -> Iterator[Finding]:
         loud &= density[at, every] > LINE * beside[at, every]
         if loud.any():
             i = int(np.argmax(np.where(loud, line, 0.0)))
-            evidence = f"a line at {f[at[i]]:.1f} Hz with an amplitude of {np.sqrt(2 * line[i]):.2g} {units[i // 3]}"
+            evidence = f"a hum at {f[at[i]]:.1f} Hz with an amplitude of {np.sqrt(2 * line[i]):.2g} {units[i // 3]}"
             places = ", ".join(n for n, x in zip(names, loud, strict=True) if x)
             yield Finding("hum", evidence, places, "keep cables away from mains and motors, or ground the instrument")

@@ -65,7 +65,7 @@ def conditioning(case: Case) -> Iterator[Finding]:
     kappa = case.solution.conditioning.kappa_eff
     if kappa >= KAPPA_LIMIT:
         beyond = f"kappa_eff = {kappa:.0f} is not below {KAPPA_LIMIT:.0f}"
-        evidence = f"{beyond}: the motion leaves a combination of parameters open"
+        evidence = f"{beyond}: the motion leaves a combination of parameters undetermined"
         yield Finding("conditioning", evidence, severity=Severity.FATAL)
 
 
@@ -73,7 +73,7 @@ def carry_over(case: Case) -> Iterator[Finding]:
     """A test error far above the train error, or no test at all."""
     rms = case.rms
     if not rms.get("test"):
-        evidence = "nothing of the test segments can be used: the object rests, or is at a stop, throughout"
+        evidence = "no sample of the test segments can be used: the object is at rest or at a stop throughout"
         yield Finding("test", evidence, "segments.test", severity=Severity.FATAL)
     for i, (row, test) in enumerate(rms.get("test", {}).items()):
         train = rms["train"][row]["value"]
@@ -83,9 +83,9 @@ def carry_over(case: Case) -> Iterator[Finding]:
         X, y = np.split(case.fit.rows(case.prepared.segments["test"])[:, i], [-1], axis=1)
         least = float(np.sqrt(np.mean((y[:, 0] - X @ least_squares(X, y[:, 0])) ** 2)))
         if test["value"] > CARRY_OVER * least:
-            yield Finding("carry-over", f"{evidence}; the fit does not carry over", row, severity=Severity.FATAL)
+            yield Finding("carry-over", f"{evidence}; the fit does not generalise", row, severity=Severity.FATAL)
             continue
-        evidence += f", and no parameters would leave less than {least:.3g} there"
+        evidence += f", and no parameter values would leave less than {least:.3g} there"
         remedy = "look at the test segments: a shove, a hand on the object"
         remedy += ", or markers that were hidden" if case.config.motion_from == "markers" else ""
         yield Finding("test", evidence, row, remedy)
@@ -157,7 +157,7 @@ def outlying(case: Case) -> Iterator[Finding]:
     if plan.robust:
         yield Finding("outlying", f"{evidence}; they count less")
     elif inputs.imu is not None:
-        yield Finding("outlying", evidence, remedy="did somebody touch it? `robust: true` helps")
+        yield Finding("outlying", evidence, remedy="check whether somebody touched it; `robust: true` helps")
 
 
 def zero_drift(case: Case) -> Iterator[Finding]:
@@ -205,7 +205,7 @@ def zero_change(case: Case) -> Iterator[Finding]:
     if moved:
         when = f"{a:.1f} and {c:.1f} s ({', '.join(moved)})"
         evidence = f"the load cell's zero is not the same in the still stretches at {when}"
-        remedy = "let it warm up and zero it again, or something touched the handle there"
+        remedy = "let it warm up and zero it again, and check that nothing touched the handle there"
         yield Finding("zero-change", evidence, remedy=remedy)
 
 
@@ -240,7 +240,7 @@ def bandwidth(case: Case) -> Iterator[Finding]:
     if moved:
         evidence = (
             f"at half the filter's bandwidth ({f.bandwidth_hz:.1f} Hz) these come out differently: {'; '.join(moved)}. "
-            "Noise of the motion may be in the wrench too (a controller), something may be soft, or an effect missing"
+            "Motion noise may also be in the wrench (a controller), something may be soft, or an effect may be missing"
         )
         yield Finding("bandwidth", evidence)
 
@@ -267,7 +267,7 @@ def rest(case: Case) -> Iterator[Finding]:
     if share >= REST_SHARE:
         evidence = (
             f"in {100 * share:.0f} % of the samples at rest the effort differs from the spring's by more than the "
-            "friction in motion could hold: static friction may be higher, or the position of rest is wrong"
+            "kinetic friction could hold: static friction may be higher, or the rest position is wrong"
         )
         yield Finding("rest", evidence, remedy="try a stribeck element")
 
@@ -292,12 +292,12 @@ def one_way(case: Case) -> Iterator[Finding]:
         return
     way, fixed = "opened" if back <= least else "closed", case.fit.inputs.belief.fixed
     held = [f"{name} = {fixed[name]:g}" for name in static if name in fixed]
-    evidence = f"the object is only ever {way}: friction ({', '.join(dry)}) and a force that is the same everywhere"
+    evidence = f"the object is only ever {way}: friction ({', '.join(dry)}) and a constant force"
     if held:
-        yield Finding("one way", f"{evidence} are told apart only by what is fixed ({', '.join(held)})")
+        yield Finding("one way", f"{evidence} are separated only by what is fixed ({', '.join(held)})")
         return
     remedy = f"move it both ways, or fix one of {static[0]} to {static[-1]}, or leave {', '.join(dry)} out"
-    yield Finding("one way", f"{evidence} cannot be told apart", remedy=remedy)
+    yield Finding("one way", f"{evidence} cannot be separated", remedy=remedy)
 
 
 def extrapolated(case: Case) -> Iterator[Finding]:
@@ -308,10 +308,10 @@ def extrapolated(case: Case) -> Iterator[Finding]:
     low, high = float(np.nanmin(position)), float(np.nanmax(position))
     if low > EXTRAPOLATED * case.fit.inputs.step:
         unseen = f"the object was never seen moving below {case.shown(low, '.0f')}"
-        yield Finding("extrapolated", f"{unseen}: what it does near the closed position is extrapolated")
+        yield Finding("extrapolated", f"{unseen}: its behaviour near the closed position is extrapolated")
     springs = any(e.stores and e.acts_on != "wrench" for e in case.model.elements)
     if springs and not case.prepared.segments["quasi_static"] and case.config.motion_from == "markers":
-        yield Finding("extrapolated", "there is no quasi-static segment: the spring is known from fast motion only")
+        yield Finding("extrapolated", "there is no quasi-static segment: the spring is known only from fast motion")
     if not high > low:
         yield Finding("extrapolated", "the object did not move")
 
@@ -322,7 +322,7 @@ def replayed(case: Case) -> Iterator[Finding]:
         return
     if not case.replay.scored:
         travel = case.shown(case.replay.least_travel, ".0f")
-        evidence = f"there is no replay: no ten seconds in which the object travels {travel} are seen throughout"
+        evidence = f"there is no replay: no uninterrupted ten seconds in which the object travels {travel}"
         yield Finding("replay", evidence)
         return
     errors = np.array([w.rms for w in case.replay.scored])
@@ -333,13 +333,13 @@ def replayed(case: Case) -> Iterator[Finding]:
     beyond = errors / np.maximum(explained, ASTRAY / WAYWARD * case.fit.inputs.step)
     i = int(beyond.argmax() if beyond.max() > WAYWARD else errors.argmax())
     evidence = (
-        f"the replay goes astray, by {case.shown(errors[i], '.0f')} RMS in the window from "
-        f"{case.replay.scored[i].start_s:.0f} s, where errors of the force such as the fit leaves explain "
-        f"{case.shown(explained[i], '.1f')}: the object is unstable there, meets stops or hands that the model does "
-        "not know, or the model is wrong"
+        f"the replay is off by {case.shown(errors[i], '.0f')} RMS in the window from "
+        f"{case.replay.scored[i].start_s:.0f} s, where force errors the size of the fit's residuals explain "
+        f"{case.shown(explained[i], '.1f')}: the object is unstable there, meets stops or hands unknown to "
+        "the model, or the model is wrong"
     )
     severity = Severity.FATAL if errors.max() > LOST * travel or beyond.max() > WAYWARD else Severity.WARNING
-    yield Finding("replay", evidence, remedy="look at the windows on the page", severity=severity)
+    yield Finding("replay", evidence, remedy="look at these windows in the report", severity=severity)
 
 
 def _explained_replay(case: Case, windows: Sequence[Window]) -> FloatArray:

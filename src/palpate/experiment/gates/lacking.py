@@ -28,7 +28,7 @@ def lacking(case: Case) -> Iterator[Finding]:
         return
     row = int(np.argmax(lack.times))
     unit = case.model.mechanism.rows[row].unit
-    beside = f"the fit leaves {lack.left[row]:.2g} {unit} where the instruments' noise leaves {lack.noise[row]:.2g}"
+    beside = f"the fit leaves {lack.left[row]:.2g} {unit} where instrument noise alone leaves {lack.noise[row]:.2g}"
     best = next(iter(lack.significant), None)
     if best is None or (best.share < LEAST and lack.times[row] > UNEXPLAINED):  # a twentieth of much is no cause of it
         yield from _without_a_name(case, lack, row, beside)
@@ -60,15 +60,15 @@ def _without_a_name(case: Case, lack: LackOfFit, row: int, beside: str) -> Itera
             first, second = PARTS.get(x.effect.cause, (f"in the {x.effect.cause}", "in the others"))
             one = e.value + x.shift[e.name]
             apart = f"{e.name} is {one + by:.3g} {e.unit} {first}, {one:.3g} {second}"
-            evidence = f"parts of the data do not agree: {apart}; the interval holds both"
-            remedy = "look for what differs between them: warmth, wear, somebody who helped"
+            evidence = f"parts of the data disagree: {apart}; the interval covers both"
+            remedy = "look for what differs between them: temperature, wear, a helping hand"
             yield Finding("parts", evidence, e.name, remedy)
             break
     if lack.times[row] > UNEXPLAINED:
-        evidence = f"{beside}, and no effect that is looked for explains it"
+        evidence = f"{beside}, and none of the effects tested explains it"
         name = case.model.mechanism.rows[row].name
         severity = Severity.FATAL if _too_much(case, lack, row) else Severity.WARNING
-        remedy = "look at the residuals on the page: play, something loose, or somebody who touched the object?"
+        remedy = "look at the residuals in the report for play, something loose, or somebody touching the object"
         yield Finding("unexplained", evidence, name, remedy, severity)
 
 
@@ -148,7 +148,7 @@ def _friction_position(case: Case, lack: Lack) -> tuple[str, str]:
     if not any(e.breaks for e in dry):
         where = f"in place of {' and '.join(e.name for e in dry)}" if dry else "into elements"
         better = f"put {{type: hysteresis, name: rubbing, acts_on: {c}, knots: {_knots(case)}}} {where}"
-    return "is dry friction that depends on the position", f"look whether it rubs somewhere, or {better}"
+    return "is dry friction that depends on the position", f"check whether it rubs somewhere, or {better}"
 
 
 def _damping_position(case: Case, lack: Lack) -> tuple[str, str]:
@@ -165,7 +165,7 @@ def _lag(case: Case, lack: Lack) -> tuple[str, str]:
     stated = "state it (recordings.signals.delay), " if case.config.motion_from == "table" else ""
     return (
         f"is a {'wrench' if late > 0 else 'motion'} that is {abs(late):.1f} ms late",
-        f"look for a filter in the amplifier, {stated}or let it be taken out (compensate: true)",
+        f"look for a filter in the amplifier, {stated}or have it removed (compensate: true)",
     )
 
 
@@ -173,14 +173,14 @@ def _compliance(case: Case, lack: Lack) -> tuple[str, str]:
     c = float(lack.coefficients[0])
     f = 1 / (2 * np.pi * np.sqrt(abs(c)))
     if c < 0:
-        words = f"is something soft between sensor and object, which swings at about {f:.0f} Hz"
-        return words, "make the adapter stiffer, move more slowly, or let it be taken out (compensate: true)"
-    where, mend = "a filter of the force", "make the filter faster"
+        words = f"is something soft between sensor and object that resonates at about {f:.0f} Hz"
+        return words, "make the adapter stiffer, move more slowly, or have it removed (compensate: true)"
+    where, mend = "a filter on the force", "make the filter faster"
     if case.fit.inputs.imu is None:
-        where, mend = f"{where}, or markers or an encoder that swing,", f"{mend} or their mounting stiffer"
+        where, mend = f"{where}, or markers or an encoder that vibrate,", f"{mend} or their mounting stiffer"
     return (
-        f"is a signal that passes a low-pass: {where} at about {f:.0f} Hz",
-        f"{mend}, move more slowly, or let it be taken out (compensate: true)",
+        f"is a low-passed signal: {where} at about {f:.0f} Hz",
+        f"{mend}, move more slowly, or have it removed (compensate: true)",
     )
 
 
@@ -194,14 +194,14 @@ def _gain(case: Case, lack: Lack) -> tuple[str, str]:
 def _linearity(case: Case, lack: Lack) -> tuple[str, str]:
     largest = np.abs(case.fit.rows()[:, :, -1]).max(axis=0)
     by = 100 * float(np.max(largest * np.abs(lack.coefficients)))
-    words = f"is a load cell that is not linear, by {by:.2g} % between small forces and the largest"
-    return words, "calibrate it over the range that is used"
+    words = f"is a load cell that is nonlinear, by {by:.2g} % between small and the largest forces"
+    return words, "calibrate it over the range used"
 
 
 WORDS: Mapping[str, Words] = {
-    "inertia": _plain("is an inertia along @", "of a wheel: add {type: wheel-spin, name: I_w} to elements"),
+    "inertia": _plain("is an inertia along @", "for a wheel, add {type: wheel-spin, name: I_w} to elements"),
     "turned": lambda _, x: (
-        f"is a load cell that is turned by {np.degrees(np.linalg.norm(x.coefficients)):.1f} deg against the other",
+        f"is a load cell turned by {np.degrees(np.linalg.norm(x.coefficients)):.1f} deg relative to the other",
         "check how it is mounted, and its drawing",
     ),
     "scale": lambda _, x: (
@@ -217,14 +217,14 @@ WORDS: Mapping[str, Words] = {
     ),
     "damping-direction": _direction,
     "memory": lambda case, x: (
-        "is a force that remembers where the motion came from, over about "
+        "is a force that depends on the path of the motion, over about "
         f"{shown(x.effect.shape, case.model.mechanism.coordinates[x.effect.place])}",
-        "no element has such a memory yet: the intervals hold what it may do",
+        "no element has such a memory yet: the intervals allow for it",
     ),
     "force-position": _force,
     "friction-position": _friction_position,
     "friction-time": _plain(
-        "is dry friction that changes while it is moved", "move it until it is warm, or make the recording shorter"
+        "is dry friction that changes as it is moved", "move it until it is warm, or make the recording shorter"
     ),
     "damping-position": _damping_position,
     "inertia-position": _plain(
@@ -237,13 +237,13 @@ WORDS: Mapping[str, Words] = {
     "gain": _gain,
     "linearity": _linearity,
     "play": _plain(
-        "stands around the moments in which the force changes sides, as play between hand and object makes it",
+        "occurs where the force changes sign, as play between hand and object would cause",
         "tighten it, or measure the motion of the object itself",
     ),
     "linkage": lambda _, x: (
-        "is a linkage that is not the stated one, as if a link were "
+        "is a linkage other than the stated one, as if a link were "
         f"{1e3 * x.effect.shape * float(np.abs(x.coefficients).max()):.0f} mm longer or shorter",
-        "measure the links, their pivots and stand-offs again, or say how far off they are (uncertain: {links: 5 mm})",
+        "measure links, pivots and stand-offs again, or state how far off they may be (uncertain: {links: 5 mm})",
     ),
 }
 """Cause -> what it is, and what helps."""

@@ -43,7 +43,7 @@ MISTAKEN_SHARE, ORDER_SHARE, WELL_PERCENT = 0.5, 0.1, 1.0
 and mistakes with several sensors, are not looked for where no more than so much is left, because that takes long."""
 MOST_LEFT = 0.3
 """A reading that leaves more of the effort is none."""
-TURNED = "the force seems to be along axes that turn with the object, as a gripper's do: turn it into those of point"
+TURNED = "the force seems to be in axes that turn with the object, such as a gripper's: rotate it into those of point"
 PIECE_S = 1.0
 MOVING_KINDS = ("quasi_static", "train", "test")
 GIVEN, MOST_RESTS = 0.25, 500
@@ -87,7 +87,7 @@ def signs(case: Case) -> Iterator[Finding]:
         yield from impossible
         return
     names = ", ".join(f.place for f in case.solution.impossible)
-    evidence, remedy = f"without constraints {names} come out impossible", "check the sign of the wrench (sign: of the "
+    evidence, remedy = f"without constraints {names} are impossible", "check the sign of the wrench (sign: of the "
     if case.config.motion_from == "table":
         remedy = "check the columns of recordings.signals, their order and units, and on whom the force acts (sign:)"
     elif len(case.fit.inputs.sensors) == 2:
@@ -157,8 +157,8 @@ def energy(case: Case) -> Iterator[Finding]:
     work, turnover = float(power[first:last].sum()), float(np.abs(power[first:last]).sum())
     if work < -GIVEN * turnover and 2 * turnover > np.abs(power).sum():
         evidence = (
-            f"from {times[first]:.1f} to {times[last]:.1f} s the object gives {-work:.2g} J and rests again where it "
-            f"rested before, while {turnover:.2g} J go to and fro: force and motion do not agree in direction"
+            f"from {times[first]:.1f} to {times[last]:.1f} s the object returns {-work:.2g} J and comes to rest "
+            f"where it started, while {turnover:.2g} J go to and fro: force and motion disagree in direction"
         )
         remedy = "check on whom the force acts (sign:), and the axes of force and motion"
         yield Finding("energy", evidence, remedy=remedy, severity=Severity.FATAL)
@@ -174,7 +174,7 @@ def touched(case: Case) -> Iterator[Finding]:
         inside = w[at][np.isfinite(w[at]).all(axis=1)]
         which = f"load cell {i + 1}" if len(inputs.measured) > 1 else "the load cell"
         if len(inside) < 2 * count:
-            evidence = f"{which} saw hardly anything there, so that its zero is not known"
+            evidence = f"{which} recorded hardly anything there, so its zero is unknown"
             yield Finding("zero", evidence, "segments.static", severity=Severity.FATAL)
             continue
         sums = np.cumsum(np.concatenate([np.zeros((1, 6)), inside]), axis=0)
@@ -189,7 +189,7 @@ def touched(case: Case) -> Iterator[Finding]:
         k = int(share.argmax())
         evidence = (
             f"the wrench of {which} changes by {change[k]:.2g} {'N' if k < 3 else 'N m'} "
-            f"({WRENCH_AXES[k]}, {100 * share[k]:.0f} % of all that is recorded): "
+            f"({WRENCH_AXES[k]}, {100 * share[k]:.0f} % of its range in the recording): "
             "somebody touches a handle there or the object moves, so the sensor's preload is wrong"
         )
         yield Finding("preload", evidence, "segments.static", severity=Severity.FATAL)
@@ -230,14 +230,14 @@ def beside(case: Case) -> Iterator[Finding]:
     by, way = f"{1e3 * abs(late):.1f} ms (+- {1.96e3 * late_std:.1f})", "later" if late > 0 else "earlier"
     if case.config.motion_from == "table":
         signals = case.config.recordings.signals
-        remedy = f"if an amplifier or filter delays it, say delay: {-1e3 * late:.3g} ms"
+        remedy = f"if an amplifier or filter delays it, write delay: {-1e3 * late:.3g} ms"
         if not signals.rate_known:  # nobody knows how long a row is
             table = case.fit.inputs.sensors[0].wrench
             rate = len(table.rows) / float(np.ptp(table.times_s))
             by = f"{rate * abs(late):.1f} rows (+- {1.96 * rate * late_std:.1f})"
-            remedy = "if an amplifier or filter delays it, move its column by so many rows"
+            remedy = "if an amplifier or filter delays it, shift its column by that many rows"
         if abs(late) > max(LATE_S, BESIDE_STDS * late_std):
-            evidence = f"force or torque fit best {by} {way} than stored: damping and friction move with that"
+            evidence = f"force or torque fits best {by} {way} than stored: damping and friction depend on that"
             yield Finding("delay", evidence, "recordings.signals", remedy, Severity.FATAL)
         return
     row_unit = case.model.mechanism.rows[0].unit
@@ -251,8 +251,8 @@ def beside(case: Case) -> Iterator[Finding]:
     if shares and (case.lack is None or case.lack.times.max() > BEYOND_NOISE):  # else noise is all that is left
         yield Finding(
             "lever arm",
-            f"what moves the object goes with components of the wrench that do not ({', '.join(shares)}): the sensor "
-            "is not mounted as stated, or an effect is missing that goes with them",
+            f"what moves the object correlates with wrench components that do not ({', '.join(shares)}): the sensor "
+            "is not mounted as stated, or an effect that goes with them is missing",
             "markers.sensor",
             "check the order of its markers, their offset, and the order and units of recordings.wrench.channels",
         )
@@ -322,7 +322,7 @@ def mistaken(case: Case) -> Iterator[Finding]:
         except PalpateError:
             continue
         if share < best[0] * (ORDER_SHARE if cause == "order" else 1.0):  # a turned sensor resembles some order
-            better = f"far better so: the error falls to {100 * np.sqrt(share):.0f} %"
+            better = f"this fits far better: the error falls to {100 * np.sqrt(share):.0f} %"
             best = share, Finding(cause, words.format(better), key, severity=Severity.FATAL)
     if best[1] is not None:
         yield best[1]
@@ -355,7 +355,7 @@ def contact(case: Case) -> Iterator[Finding]:
     ends = [f"below {case.shown(low, '.1f')}"] if low > position.min() + 1.01 * edge else []
     ends += [f"above {case.shown(high, '.1f')}"] if high < position.max() - 1.01 * edge else []
     evidence = (
-        f"{' and '.join(ends) or 'near its ends'} something pushes back that the model lacks (a stop, a seal, a "
-        "catch): what is there was left out"
+        f"{' and '.join(ends) or 'near its ends'} something not in the model pushes back (a stop, a seal, a "
+        "catch): samples there were left out"
     )
     yield Finding("contact", evidence, remedy="state stops:, or add an element")

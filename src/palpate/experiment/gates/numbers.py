@@ -114,8 +114,8 @@ class _Judge:
         if e.status is Status.NOT_IDENTIFIABLE and not near_zero:
             twins = self._twins(i)
             if twins:
-                return f"it does the same as {', '.join(twins)}: fix one of them (fixed:), the rest is the other"
-            return "the motion does not tell it from others"
+                return f"it has the same effect as {', '.join(twins)}: fix one of them (fixed:), the other is the rest"
+            return "the motion does not separate it from others"
         if element.inertial and positive and half > VAGUE * e.value:
             return "the motion is too slow or too short for it, or something else moves the object"
         if near_zero:
@@ -169,7 +169,7 @@ def known_mass(case: Case) -> Iterator[Finding]:
     if stated is None:
         if case.model.mechanism.wheel is not None:
             why = "the mass is estimated from how the object speeds up and slows down, and every inertia with it"
-            remedy = "a scale tells it better, known_mass: {value: 45 kg, of: whole}"
+            remedy = "weigh it instead, known_mass: {value: 45 kg, of: whole}"
             yield Finding("mass", why, "known_mass is missing", remedy)
         return
     if belief.mass is None:
@@ -178,9 +178,7 @@ def known_mass(case: Case) -> Iterator[Finding]:
     off, least = (0.0, 0.0) if m is None else (abs(m.value - belief.mass), MASS_STDS * m.noise)
     if m is None or off <= max(MASS_HINT * belief.mass, least):
         return
-    remedy = (
-        "what was on the scale? Weigh it again, and say of what (of:); else the load cells' scale is off by as much"
-    )
+    remedy = "weigh it again and state what was on the scale (of:); otherwise the load cells' gain is off by as much"
     if case.model.mechanism.wheel is not None:
         remedy += ", or a heavy wheel resists: add {type: wheel-spin, name: I_w} to elements"
     against = f"which contradicts the data: they say {m.value:.4g} +- {2 * m.noise:.2g} kg"
@@ -265,7 +263,7 @@ def leaning_on_prior(case: Case) -> Iterator[Finding]:
     if free is not None and known:
         which = "them" if len(known) == len(lean) else ", ".join(known)
         stated = f"lambda is stated as {case.solution.damping:g}"
-        parts.insert(0, f"{stated}, with damping: auto the data alone tell {which}")
+        parts.insert(0, f"{stated}; with damping: auto the data alone give {which}")
         there = [(e, free[e.name].value) for e in lean if e.name in known and e.ci95 is not None]
         far = [f"{e.name} {v:.3g} {e.unit}" for e, v in there if e.ci95 and not e.ci95[0] <= v <= e.ci95[1]]
         if far:
@@ -281,7 +279,7 @@ def damping(case: Case) -> Iterator[Finding]:
     changes = damping_changes(case.fit)
     moved = [n for n, half in halves.items() if any(abs(by[n]) > half for by in changes.values())]
     if moved:
-        evidence = "half or twice the lambda moves them out of their interval: the prior holds more than is said"
+        evidence = "halving or doubling lambda moves them out of their interval: the prior contributes more than stated"
         yield Finding("damping", evidence, ", ".join(moved))
 
 

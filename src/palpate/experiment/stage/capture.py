@@ -239,7 +239,7 @@ def capture(experiment: Experiment[Any], tell: Tell = lambda _: None, *, wrench:
     angle = float(np.degrees(np.arctan2(np.hypot(up[0], up[1]), up[2])))
     if angle >= ASKEW_DEG:
         evidence = f"the vertical is {angle:.0f} deg off the capture frame's z axis"
-        remedy = "say markers: {up: y}, or level the capture system"
+        remedy = "write markers: {up: y}, or level the capture system"
         findings.append(Finding("vertical", evidence, "", remedy, Severity.FATAL))
     return CapturedMotion(body, frame, poses, devices, placement, up, tuple(findings))
 
@@ -400,8 +400,8 @@ def _placement(
         turn, move = frames.pose_std(body.cloud.points[:3], CLOUD_SHARE * body.checked.scale.noise_m)
         placement = replace(placement, covariance=placement.covariance + np.diag(np.repeat([turn**2, move**2], 3)))
     if placement.explained < TOGETHER:
-        share = f"{100 * placement.explained:.1f} % of what the IMU feels is explained"
-        remedy = "is it fixed to the same body, and are rows missing?"
+        share = f"{100 * placement.explained:.1f} % of what the IMU measures is explained"
+        remedy = "check that it is fixed to the same body and that no rows are missing"
         findings.append(Finding("placement", f"markers and IMU do not move together: {share}", "", remedy))
     if drawing is not None:
         T_sensor_imu = recordings.pose_of(experiment, "imu_pose", drawing, "the IMU")

@@ -112,7 +112,7 @@ def _residuals(inputs: Inputs, segments: Sequence[Segment]) -> tuple[Residuals, 
     total = np.sum([x.to_body(resample(x.wrench.times_s, x.wrench.seen_x, grid)) for x in inputs.sensors], axis=0)
     known = np.isfinite(total).all(axis=1)
     if not known.any():
-        raise DataProblem(WHAT, "the load cells never see anything together")
+        raise DataProblem(WHAT, "the load cells never record at the same time")
     spline = CubicSpline(grid[known], total[known])
     at = np.concatenate([np.arange(a, b) for a, b in spans])
     times = inputs.times_s[at]

@@ -105,7 +105,7 @@ def ground_of(
         evidence = f"{wrong}: z runs along the axle to the left, y to the handles"
         findings.append(Finding("axle", evidence, "markers.axle", remedy, Severity.FATAL))
     if not len(places):
-        evidence = "that the feet are in the air in the segments is taken for granted"
+        evidence = "the feet are assumed to be off the ground in the segments"
         findings.append(Finding("feet", evidence, "markers.feet names none"))
     blocked = time_from(poses.times_s, grounded) <= CLEAR_S
     return Ground(poses, std, words, grounded, blocked, points, tuple(findings))
@@ -198,8 +198,8 @@ def _feet_down(
     if not high:
         return grounded, tuple(points), []
     evidence = (
-        f"never nearer than {100 * min(high):.0f} cm to the floor on which the wheel rolls: they are taken to be in "
-        "the air all the time, and where they touch the ground is not known"
+        f"never nearer than {100 * min(high):.0f} cm to the floor on which the wheel rolls: they are assumed to "
+        "be in the air throughout, and where they touch the ground is unknown"
     )
     return grounded, tuple(points), [Finding("feet", evidence, "markers.feet", "record it standing (segments.static)")]
 
@@ -213,15 +213,15 @@ def held_findings(poses: Poses, segments: Mapping[str, Sequence[Segment]], mecha
     findings: list[Finding] = []
     if mechanism.hidden:
         evidence = (
-            "an object that goes straight and upright neither shows nor needs them; without a prior they have no "
-            "number, and what the model holds in their place is any body that moves alike"
+            "an object that goes straight and upright neither shows nor needs them; without a prior they get no "
+            "number, and the model holds any body that moves the same way instead"
         )
         findings.append(Finding("hidden", evidence, ", ".join(mechanism.hidden)))
     strays = [text for kind in ("train", "test") for s in segments[kind] for text in _strays(poses, kind, s, moves)]
     if strays:
         held, but = "goes straight and upright" if moves == "planar" else "stays upright", _first(strays, 3)
-        evidence = f"the object is said to be one that {held}, but it {but}: what that takes is left in the error"
-        remedy = "choose an object that may (mechanism: {moves: full} has all freedoms)"
+        evidence = f"the object is described as one that {held}, but it {but}: the effort for that remains in the error"
+        remedy = "choose an object that may do so (mechanism: {moves: full} has all freedoms)"
         findings.append(Finding("held", evidence, remedy=remedy))
     return findings
 
@@ -252,7 +252,7 @@ def feet_findings(ground: Ground, segments: Mapping[str, Sequence[Segment]]) -> 
         when = [f"{times[a]:.1f} to {times[b - 1]:.1f} s" for a, b in spans]
         evidence = (
             f"a foot is on the ground for {down.sum() / rate_hz(times):.1f} s ({_first(when, 5)}): these samples are "
-            "left out, because the ground carries an unknown part there"
+            "left out, because the ground carries an unknown share then"
         )
         findings.append(Finding("feet", evidence, f"segments.{kind}"))
     return findings
@@ -294,11 +294,11 @@ def wheel_findings(poses: Poses, used: BoolArray, stated: float, order: int) -> 
     if not off > max(RADIUS_HINT * stated, unsure):
         return []
     wheel = f"a wheel of {1e3 * radius:.1f} mm (+- {1e3 * unsure:.1f}), the radius is stated as {1e3 * stated:.1f} mm"
-    evidence = f"when the object leans, its axle moves aside as on {wheel}"
+    evidence = f"when the object leans, its axle moves sideways as on {wheel}"
     fatal = off > max(RADIUS_OFF * stated, unsure)
     if not fatal:
-        evidence += "; a wrong one puts friction and inertia off by as large a share, which their intervals hold"
-    remedy = "measure it again under its load (markers.axle.radius), or the wheel slips or is no sphere"
+        evidence += "; a wrong one puts friction and inertia off by the same share, which their intervals allow for"
+    remedy = "measure it again under its load (markers.axle.radius), or the wheel slips or is not spherical"
     return [Finding("wheel-radius", evidence, remedy=remedy, severity=Severity.FATAL if fatal else Severity.WARNING)]
 
 

@@ -529,7 +529,7 @@ def _prior_of_part(experiment: Experiment[Any], prior: Prior, handles: Handles, 
     if of in (None, config.model_of) or not frames:
         return prior
     if config.model_of == "weight-only":
-        wrong = f"model_of: weight-only is neither the body nor the whole, a prior of the {of} does not fit it"
+        wrong = f"model_of: weight-only is neither the body nor the whole, so a prior of the {of} does not fit"
         raise experiment.problem("prior.of", wrong, "leave it out, or choose another model_of")
     weights = any(isinstance(h, HandleWeightPart) for h in (config.handle, config.handle_2))
     if not handles.known or weights:

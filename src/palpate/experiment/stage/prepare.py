@@ -153,7 +153,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         if not handles.known and leaning > UPRIGHT_RAD:
             why = f"the axis leans by {np.degrees(leaning):.1f} deg, so the handle's weight matters"
             raise experiment.problem("handle", f"this key is missing: {why}")
-        why = "its weight is taken as a part of the preload, which is right only where weight does not move the object"
+        why = "its weight is taken as part of the preload, which is right only where weight does not move the object"
         findings += [] if handles.known else [Finding("handle", why, "no handle is given")]
     zero, at_contact = _zero(experiment, model, handles)
     sensors = tuple(
@@ -221,12 +221,12 @@ def _zero_position(
     if segments["static"]:
         inside = position[segment_mask(captured.body.poses.times_s, segments["static"][:1])]
         if not np.isfinite(inside).any():
-            raise experiment.problem("segments.static", "the markers do not tell where the object is there")
+            raise experiment.problem("segments.static", "the markers do not show where the object is then")
         zero = _shut(inside, unit, findings)
         if recorded is not None and abs(zero - recorded) > limit:
             evidence = (
                 f"the object stands {show(zero - recorded, '+.1f')} from where it is in recordings.static: it must be "
-                "shut in both, because its position counts from there"
+                "shut in both, because its position is measured from there"
             )
             least = float(np.nanmin(position)) - recorded
             if least > limit:
@@ -243,16 +243,16 @@ def _zero_position(
         if recorded is None:
             severity = Severity.WARNING if model.mechanism.linkage is None else Severity.FATAL
             evidence = (
-                "neither segments.static nor recordings.static says where the object is shut: its position counts from "
-                "the first sample"
+                "neither segments.static nor recordings.static says where the object is shut: its position is "
+                "measured from the first sample"
             )
             findings.append(Finding("closed", evidence, severity=severity))
     low, high = float(np.nanmin(position)) - zero, float(np.nanmax(position)) - zero
     if low < -2 * limit:
-        evidence, remedy = f"the position reaches {show(low, '.1f')}: the object was not shut where it counts from", ""
+        evidence, remedy = f"the position reaches {show(low, '.1f')}: the object was not shut at its zero", ""
         if -low > high:
-            evidence = f"opening counts negative (the position runs from {show(low, '.1f')} to {show(high, '.1f')})"
-            remedy = "let markers.hinge.points name the other way"
+            evidence = f"opening counts as negative (the position runs from {show(low, '.1f')} to {show(high, '.1f')})"
+            remedy = "reverse markers.hinge.points"
         findings.append(Finding("closed", evidence, remedy=remedy, severity=Severity.FATAL))
     return zero, std
 
@@ -262,8 +262,8 @@ def _shut(position: FloatArray, unit: str, findings: list[Finding]) -> float:
     moves = float(np.ptp([np.nanmedian(part) for part in np.array_split(position, PARTS_AT_REST)]))
     if moves > MOVES_STEPS * STEP[unit]:
         evidence = (
-            f"the object moves by {shown_as(unit)(moves, '.1f')}: it must be shut and untouched there, because its "
-            "position and the sensor's preload count from it"
+            f"the object moves by {shown_as(unit)(moves, '.1f')}: it must be shut and untouched then, because its "
+            "position and the sensor's preload are measured from it"
         )
         findings.append(Finding("static", evidence, "segments.static", "", Severity.FATAL))
     return float(np.nanmedian(position))
@@ -276,9 +276,9 @@ def check_seen_segments(experiment: Experiment[Any], inputs: Inputs, segments: M
     for kind, spans in segments.items():
         for a, b in spans:
             inside = segment_mask(inputs.times_s, [(a, b)])
-            wrong = "" if seen[inside].any() else "where the object is was not seen anywhere in it"
+            wrong = "" if seen[inside].any() else "the object's position is never seen in it"
             if not wrong and kind != "static" and not free[inside].any():
-                wrong = "a foot is on the ground all the time, which carries an unknown part"
+                wrong = "a foot is on the ground throughout and carries an unknown share"
             if wrong:
                 raise experiment.problem(f"segments.{kind}", f"{a:.2f} to {b:.2f} s: {wrong}")
 
@@ -302,7 +302,7 @@ def _stops(experiment: Experiment[Any], position: FloatArray, unit: str) -> tupl
     if least < low - GIVES_STEPS * STEP[unit] or most > high + GIVES_STEPS * STEP[unit]:
         there = f"beyond its stops at {show(low, 'g')} and {show(high, 'g')}"
         wrong = f"the object is seen from {show(least, '.1f')} to {show(most, '.1f')}, {there}"
-        raise experiment.problem("stops", wrong, "leave the key out: the ends of what was visited are then taken")
+        raise experiment.problem("stops", wrong, "leave the key out: the ends of the travel seen are then taken")
     return low, high
 
 
@@ -324,7 +324,7 @@ def _check_towards(experiment: Experiment[Any]) -> None:
     if config.recordings.static is not None or towards is None or not markers.body:
         return
     if towards.rpartition(":")[2] not in [name.rpartition(":")[2] for name in markers.body]:
-        wrong = f"{towards} is not under markers.body: where it is beside the object, only recordings.static shows"
+        wrong = f"{towards} is not under markers.body: only recordings.static shows where it is beside the object"
         remedy = "give recordings.static, or a marker that moves with the object"
         raise experiment.problem("markers.hinge.towards", wrong, remedy)
 
@@ -336,7 +336,7 @@ def _with_wheel(experiment: Experiment[Any], model: Model) -> Model:
     ours = model.mechanism.wheel.radius
     radius = ours if axle is None or axle.radius is None else axle.radius
     if not WHEELS_M[0] <= radius <= WHEELS_M[1]:
-        wrong = f"a wheel of {radius:g} m is none that people push: {WHEELS_M[0]:g} to {WHEELS_M[1]:g} m"
+        wrong = f"nobody pushes something on a wheel of {radius:g} m: expected {WHEELS_M[0]:g} to {WHEELS_M[1]:g} m"
         raise experiment.problem("markers.axle.radius", wrong, "write the unit with it: 197 mm")
     if experiment.config.mechanism.get("radius") is not None and abs(ours - radius) > 1e-6:
         wrong = f"{ours:g} m differs from {radius:g} m under markers.axle.radius"
@@ -364,7 +364,7 @@ def _zero(experiment: Experiment[Any], model: Model, handles: Handles) -> tuple[
         wrong = "this key is missing: the zero is to be taken while nobody touches the handles"
         raise experiment.problem("segments.static", wrong, "or write bias: estimated")
     if bias == "still" and not handles.known:
-        wrong = "this key is missing: what a handle weighs is a part of what its sensor shows untouched"
+        wrong = "this key is missing: the handle's weight is part of what its sensor reads when untouched"
         raise experiment.problem("handle", wrong, "or write bias: estimated")
     return bias, None
 
@@ -578,7 +578,7 @@ def _offset_by_features(mounted: ImuMotion, wrench: Even) -> Offset:
     )
     apart = abs(offset.value_s - plain.value_s)
     if apart > max(SAME_CLOCK_S, 5 * float(np.hypot(offset.std_s, plain.std_s))):
-        why = f"it cannot be known: two ways to compare the signals differ by {1e3 * apart:.1f} ms; the motion is slow"
+        why = f"it cannot be known: two ways to compare signals differ by {1e3 * apart:.1f} ms; the motion is too slow"
         raise DataProblem(what, why, remedy="shake the object, or state the samples that coincide (clocks:)")
     unsure = max(FASTEST_DRIFT_PPM, 4 * float(np.hypot(offset.drift_std_ppm, plain.drift_std_ppm)))
     if not abs(offset.drift_ppm - plain.drift_ppm) <= unsure:
@@ -603,7 +603,7 @@ def _imu_segments(experiment: Experiment[Any], balance: Balance, wrench: Even) -
 def _default_segments(times_s: FloatArray, seen: BoolArray) -> tuple[list[Segment], list[Segment]]:
     long = [(a, b) for a, b in runs(seen) if times_s[b - 1] - times_s[a] > SHORTEST_RUN_S]
     if not long:
-        raise DataProblem("recordings", "there is no time that both instruments saw")
+        raise DataProblem("recordings", "the two instruments never recorded at the same time")
     limit, done = TRAIN_SHARE * sum(b - a for a, b in long), 0
     both: tuple[list[Segment], list[Segment]] = [], []
     for a, b in long:
@@ -656,9 +656,9 @@ def _limited(
     limited = replace(noise, scale=noise.scale * sqrt(share))
     if share > MUCH_LESS:
         return limited, ()
-    room = f"the residuals leave room for {100 * share:.0f} % of the IMU's noise power that was measured"
-    remedy = "was the IMU shaken or touched where it seemed still?"
-    return limited, (Finding("imu-noise", f"{room}, and no more was taken out", "", remedy),)
+    room = f"the residuals leave room for only {100 * share:.0f} % of the measured IMU noise power"
+    remedy = "check whether the IMU was shaken or touched where it seemed still"
+    return limited, (Finding("imu-noise", f"{room}, and no more was removed", "", remedy),)
 
 
 def _misfit(gram: FloatArray) -> float:

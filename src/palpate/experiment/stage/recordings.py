@@ -149,8 +149,8 @@ def read_table(
     times, period = even.times_s, float(even.times_s[1] - even.times_s[0])
     if even.jitter_s >= JITTER * period:  # they are taken as those of an even clock, which not every table has
         by = f"{1e3 * even.jitter_s:.2g} ms, {100 * even.jitter_s / period:.0f} % of a step"
-        evidence = f"the times deviate from an even clock by up to {by}, which is taken for jitter of the stamps"
-        remedy = "if the samples were really taken then, resample them"
+        evidence = f"the times deviate from an even clock by up to {by}, which is taken as time-stamp jitter"
+        remedy = "if the samples really were taken at those times, resample them"
         findings.append(Finding("times", evidence, "recordings.signals.time", remedy))
     if not part.rate_known:
         why = "the table has no times and its rate is a guess: numbers that depend on speed or acceleration are refused"
@@ -250,7 +250,7 @@ def _stack(
     for name, unit in zip(names, units, strict=True):
         stored = recording[name].unit
         if parse_unit(stored).dimension != parse_unit(unit).dimension:
-            wrong = f"the channel {name!r} has the unit {stored!r}, wanted is {unit}"
+            wrong = f"the channel {name!r} has the unit {stored!r}, not {unit}"
             raise experiment.problem(key, wrong, "state its unit under columns:")
     if len(set(names)) < len(names):
         raise experiment.problem(key, f"a channel is named twice: {', '.join(names)}")
@@ -276,7 +276,7 @@ def _travel_findings(experiment: Experiment[Any], model: Model, even: Even) -> l
     position, unit = even.seen_x[:, 0], model.mechanism.position_units[0]
     travel, key = float(np.nanmax(position) - np.nanmin(position)), "angle" if unit == "rad" else "position"
     if travel == 0:
-        raise experiment.problem(f"recordings.signals.{key}", "it is the same throughout: nothing moves")
+        raise experiment.problem(f"recordings.signals.{key}", "it is constant: nothing moves")
     least, most = TRAVEL[unit]
     if unit == "rad" and travel > most and _repeats(model):
         speed = float(np.nanpercentile(np.abs(np.gradient(position, even.times_s)), 99))

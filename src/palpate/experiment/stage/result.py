@@ -55,8 +55,8 @@ ZEROING = {
     "none": "as recorded",
 }
 SUM_ONLY = (
-    "the motion shows only what the zeros add up to in the object's frame, six numbers; between the sensors they are "
-    "split so that each is as small beside its sensor's accuracy as the other"
+    "the motion shows only what the zeros add up to in the object's frame, six numbers; they are split "
+    "between the sensors by least squares, weighted by each sensor's accuracy"
 )
 
 
@@ -224,7 +224,7 @@ def read_result(path: str | Path) -> dict[str, Any]:
     content = cast("dict[str, Any]", data)
     if content["palpate_result"] != RESULT_FORMAT:
         wrong = f"the result has format {content['palpate_result']}, this palpate reads format {RESULT_FORMAT}"
-        raise FileProblem(path, wrong, remedy="identify again with this palpate, or read it with that which wrote it")
+        raise FileProblem(path, wrong, remedy="identify again, or read it with the version that wrote it")
     entries = content.get("parameters")
     missing = [key for key in NEEDED if key not in content or (key == "parameters" and not isinstance(entries, dict))]
     for name, entry in (cast("dict[str, Any]", entries) if not missing else {}).items():
