@@ -126,9 +126,9 @@ def test_what_cannot_be_known_is_refused() -> None:
     noisy = x + 1e-3 * rng.normal(size=len(x))
     with pytest.raises(DataProblem, match="noise cannot be known"):
         signal_bandwidth(t, x)
-    with pytest.raises(DataProblem, match="no noise to see"):
+    with pytest.raises(DataProblem, match="no noise can be seen"):
         signal_bandwidth(t, np.zeros(len(t)))
-    with pytest.raises(DataProblem, match="nothing moves more than the noise"):
+    with pytest.raises(DataProblem, match="no motion rises above the noise"):
         signal_bandwidth(t, 1e-3 * rng.normal(size=len(x)))
     with pytest.raises(DataProblem, match="longest stretch without a gap has 100 samples"):
         signal_bandwidth(t[:100], noisy[:100])
@@ -136,7 +136,7 @@ def test_what_cannot_be_known_is_refused() -> None:
         signal_bandwidth(t, np.full(len(t), np.nan))
     with pytest.raises(DataProblem, match=r"still segment 1.000 to 1.200 s has 19 samples, or gaps.*at least 0.6 s"):
         signal_bandwidth(t, noisy, still=(1.0, 1.2))
-    with pytest.raises(DataProblem, match="no noise to see"):
+    with pytest.raises(DataProblem, match="no noise can be seen"):
         signal_bandwidth(t, np.zeros(len(t)), still=(0.0, 2.9))
 
 

@@ -80,7 +80,7 @@ WRONG: dict[str, tuple[list[Change], list[str]]] = {
         [segment("static", "[2.6, 3.3]"), segment("quasi_static", "[4, 13.3]")],
         ["segments.static: the object moves by", "shut and untouched"],
     ),
-    "points": ([("points: down", "points: up")], ["opening counts negative", "markers.hinge.points"]),
+    "points": ([("points: down", "points: up")], ["opening counts as negative", "markers.hinge.points"]),
 }
 
 

@@ -181,7 +181,7 @@ def test_damaged_files_are_refused_and_never_read_in_part(tmp_path: Path) -> Non
 def test_parameters_that_would_crash_the_library_are_refused_before(tmp_path: Path) -> None:
     write(tmp_path / "whole.c3d", markers())
     whole, path = (tmp_path / "whole.c3d").read_bytes(), tmp_path / "a.c3d"
-    lost = "parameters do not lead on from one to the next"
+    lost = "parameters are not chained correctly"
     for old, new, message in (
         (b"OFFSET", b"OFFSAT", "ANALOG:OFFSET has 0 numbers for 2 channels"),
         (b"USED\x07\x00\x02\x00\x03", b"USED\x07\x00\x02\x00\x04", "POINT:USED is 4, but the header says 3"),

@@ -73,7 +73,7 @@ REFUSED: list[tuple[str, str, list[str]]] = [
     ("clocks: auto", "clocks: {wrench: 17757}", ["line 14", "clocks.imu", "missing"]),
     ("clocks: auto", "clocks: manual", ["line 14", "clocks", "'auto'"]),
     ("type: cylinder", "type: cilinder", ["line 23", "prior.shape", "'cylinder'"]),
-    ("reference:\n", "known_mass: {value: 0.9 kg}\nreference:\n", ["known_mass.of", "missing", "must be said"]),
+    ("reference:\n", "known_mass: {value: 0.9 kg}\nreference:\n", ["known_mass.of", "missing", "what was weighed"]),
     ("palpate: 1", "palpate: 2", ["line 3", "palpate", "1"]),
 ]
 

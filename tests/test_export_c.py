@@ -431,7 +431,7 @@ def test_the_code_says_which_wrench_it_wants() -> None:
         assert ("minus its zero" in told) == (of == "body")
         assert (wrench_words(model) in told) == (of == "")
     assert any("weight-only, for reproduction" in line for line in said["weight-only"].left_out)
-    assert any("does not say what it is of" in line for line in said[""].left_out)
+    assert any("does not say what it describes" in line for line in said[""].left_out)
     assert not any("model_of" in line for of in ("body", "whole") for line in said[of].left_out)
 
 

@@ -184,7 +184,7 @@ def test_the_tools_weight_is_compensated(tmp_path: Path) -> None:
     assert found["force"] == pytest.approx(tool.p[0] * 9.80665, rel=1e-14)
     assert found["pos"] == pytest.approx(tool.p[1:4] / tool.p[0], rel=1e-14)
     assert not any("gravity_compensation" in line for line in done.left_out)
-    with pytest.raises(PalpateError, match="is no handle"):
+    with pytest.raises(PalpateError, match="is not a handle"):
         export_ros2_control(paper_door(), tmp_path, tool=planar())
 
 

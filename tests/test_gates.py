@@ -234,7 +234,7 @@ def test_moments_in_newton_millimetres_taken_for_newton_metres_are_named(twin: P
         for n, c in wrench.channels.items()
     }
     write_dspace(tmp_path / "wrench.mat", Recording(channels, None, wrench.format))
-    failed(run(twin, tmp_path), "1e+03 times what its forces and the motion ask for", "N mm")
+    failed(run(twin, tmp_path), "1e+03 times what its forces and the motion imply", "N mm")
 
 
 def test_an_imu_at_200_hz_is_not_attenuated(twin: Path, tmp_path: Path) -> None:

@@ -289,7 +289,7 @@ def test_two_positions_are_refused():
 def test_free_motion_has_no_axis():
     t = np.linspace(0, 10, 500)
     R = Rotation.from_euler("xyz", np.column_stack([np.sin(t), np.cos(1.3 * t), np.sin(0.7 * t)])).as_matrix()
-    with pytest.raises(DataProblem, match="it has no one axis"):
+    with pytest.raises(DataProblem, match="it has no single axis"):
         hinge_from_motion(Poses(t, R, np.zeros((500, 3))))
 
 

@@ -369,7 +369,7 @@ def test_timeline_shows_what_was_filled_and_exchanged(captured, figures):
     heat, *keys = figures["When each marker was visible"].data
     z, x = numbers(heat["z"]), numbers(heat["x"])
     names = [key["name"] for key in keys]
-    assert names == ["visible", "moved, carried back", "label exchanged, put right", "hidden, from the body"]
+    assert names == ["visible", "moved, carried back", "label exchanged, corrected", "hidden, from the body"]
     hidden = captured.body.filled.source == Source.BODY
     assert z.shape == (8, len(x))
     np.testing.assert_allclose((z == 3).mean(axis=1), hidden.mean(axis=0), atol=0.02)

@@ -118,7 +118,7 @@ def test_axes_of_the_load_cell_against_the_imu_are_named(twin: Path, tmp_path: P
             assert "left-handed" in problems[0]
     swapped = balance.wrench[:, [0, 1, 2, 4, 3, 5]]
     (problem,) = axis_problems(compress(_with_wrench(balance, swapped), train))
-    assert "moments do not belong to its forces" in problem
+    assert "moments do not match its forces" in problem
 
 
 def _with_wrench(balance: Balance, wrench: NDArray[np.float64]) -> Balance:

@@ -404,7 +404,7 @@ def test_the_command_runs_the_trial_and_draws_it(door: Model, tmp_path: Path) ->
     needs("plotly", "report")
     assert "Apparent inertia" in (tmp_path / "o" / "loop.html").read_text()
     assert "compared with itself" in data["remarks"][0]
-    assert "does not say what it is of" in data["remarks"][1]
+    assert "does not say what it describes" in data["remarks"][1]
     failed = palpate("simulate", tmp_path / "door.json", *brief, "--truth", tmp_path / "other.json")
     assert failed.returncode == 3
     assert "failed: the force differs by" in failed.stdout

@@ -134,11 +134,11 @@ def test_two_handles_of_a_barrow() -> None:
 @pytest.mark.parametrize(
     ("of", "handle", "message"),
     [
-        ("body", HANDLE, "is of the body: it takes the sensor's wrench as it is"),
-        ("whole", None, "the handle would be felt twice"),
+        ("body", HANDLE, "is a model of the body: it takes the sensor's wrench as is"),
+        ("whole", None, "it would be felt twice"),
         ("weight-only", None, "for reproduction of the paper only"),
         ("handle", None, "a handle is what the robot carries"),
-        ("", None, "does not say what it is of"),
+        ("", None, "does not say what it describes"),
         ("whole", load_object("door").with_values(DOOR), "is no model of a handle"),
         ("whole", replace(HANDLE, about={"sensor": "Gamma"}), "its handle with 'Gamma'"),
     ],
@@ -217,7 +217,7 @@ def test_what_identify_writes_is_paired_as_it_says(of: str) -> None:
     if of == "body":
         check_pairing(model)
     else:
-        with pytest.raises(PalpateError, match=f"is of '{of}'"):
+        with pytest.raises(PalpateError, match=f"model_of is '{of}'"):
             check_pairing(model)
 
 

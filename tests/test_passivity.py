@@ -222,7 +222,7 @@ def test_the_whole_interval_counts_and_an_average_is_called_one() -> None:
 
 
 def test_a_result_of_another_model_is_refused() -> None:
-    with pytest.raises(PalpateError, match="is not of model 'door'"):
+    with pytest.raises(PalpateError, match="is not for model 'door'"):
         felt(paper_door(), result_of({"m": (1.0, "kg", (0.9, 1.1))}))
     with pytest.raises(PalpateError, match="holds no parameters"):
         felt(paper_door(), {})

@@ -148,7 +148,7 @@ def test_wrong_names_and_files_are_refused(tmp_path):
         ("a.csv.gz", b"\x1f\x8b\x08", "a gzip archive"),
         ("a.xlsx", b"PK\x03\x04", "a ZIP archive or Excel workbook"),
         ("a.csv", b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
-        ("a.bin", b"\x00\x01\x02\x03", "no kind of file that palpate knows"),
+        ("a.bin", b"\x00\x01\x02\x03", "no file type that palpate knows"),
     ],
 )
 def test_foreign_files_are_named(tmp_path, name, content, looks):

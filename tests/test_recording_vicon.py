@@ -138,7 +138,7 @@ def test_damage_is_named_with_file_and_line(tmp_path, text, message):
 def test_another_format_is_named(tmp_path):
     with pytest.raises(FileProblem, match="not a vicon-csv file; it looks like csv"):
         read(file(tmp_path, "time,Fx\n0,1\n1,2\n"))
-    with pytest.raises(FileProblem, match="looks like no kind of file"):
+    with pytest.raises(FileProblem, match="looks like no file type"):
         read(file(tmp_path, "\x00\x01\x02"))
 
 

@@ -604,7 +604,7 @@ def test_motion_that_does_not_tell_the_ground_is_refused() -> None:
     with pytest.raises(DataProblem, match="no velocity"):
         Rolling().observe(Motion(times, zero, zero, zero))
     steep = Poses(times, turn_of(np.array([0.1, 1.5]), 0.0), zero)
-    with pytest.raises(DataProblem, match="sample 1: the axle is 86 deg steep"):
+    with pytest.raises(DataProblem, match="sample 1: the axle is tilted by 86 deg"):
         Rolling().observe(Motion(times, zero, zero, zero, steep, zero))
     with pytest.raises(PalpateError, match="camber must be"):
         Stepper(barrow(), 1e-3).reset([0, 0, 0, 1.5, 0, 0, 0, 0, 0])

@@ -150,7 +150,7 @@ def test_half_and_twice_the_lambda_stay_inside_the_intervals(
     there = solve_with(fit.inputs, fit.train, damping=2 * fit.solution.damping)
     assert changes["doubled"]["Iyy"] == pytest.approx(there["Iyy"].value - fit.solution["Iyy"].value, rel=1e-6)
     assert changes["doubled"]["Iyy"] != 0
-    assert "Half or twice the lambda moves identified parameters by up to" in _text(result.data)
+    assert "Halving or doubling lambda moves identified parameters by up to" in _text(result.data)
     case = _case(experiment, prepared, fit)
     assert list(gates_of_numbers.damping(case)) == []
     far = {"doubled": dict.fromkeys(changes["doubled"], 0.0) | {"Iyy": 10.0}}
@@ -249,7 +249,7 @@ def test_the_result_carries_both_handles(
 
 def test_what_each_uncertainty_does_is_told(result: Result) -> None:
     assert set(result.data["systematic"]) == {"tilt", "sensor_yaw", "wheel_radius"}
-    (line,) = [line for line in _text(result.data).splitlines() if line.startswith("Systematic, most of all from ")]
+    (line,) = [line for line in _text(result.data).splitlines() if line.startswith("Systematic, mostly from ")]
     assert all(f"{source}: " in line for source in result.data["systematic"])
 
 

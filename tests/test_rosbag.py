@@ -226,7 +226,7 @@ def test_unstamped_messages_get_the_time_of_recording_and_the_clock_says_so(tmp_
     by_bag = load(tmp_path / "test", stamps="bag")
     np.testing.assert_allclose(by_bag["c/force.x"].clock.times_s, [4e-4, 14e-4], atol=1e-15)
     mixed = {"/a": (GEOMETRY + "WrenchStamped", [*unstamped, *stamped[1]])}
-    with pytest.raises(FileProblem, match=r"message 1 of a has no stamp, others have.*stamps='bag'"):
+    with pytest.raises(FileProblem, match=r"message 1 of a has no stamp, others do.*stamps='bag'"):
         load(make.bag(tmp_path, mixed, "mixed"))
 
 
@@ -307,7 +307,7 @@ def test_folders_and_files_that_are_no_bag(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "other.db3") as base:
         base.execute("CREATE TABLE a (b)")
     base.close()
-    with pytest.raises(FileProblem, match=r"other\.db3: the bag is damaged, not closed or of another program"):
+    with pytest.raises(FileProblem, match=r"other\.db3: the bag is damaged, not closed or from another program"):
         load(tmp_path / "other.db3")
     (tmp_path / "a.csv").write_text("t,a\n0,1\n")
     with pytest.raises(FileProblem, match=r"not a rosbag file; it looks like csv\. Read it with format='csv'"):

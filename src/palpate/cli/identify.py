@@ -122,7 +122,7 @@ def reproduce(
     tell: Tell,
     folder: Annotated[Path, argument("A clone of the authors' nate-baum/large-objects-sys-id.", metavar="DIR")],
     out: Annotated[Path, option("--out", "-o", "Folder for the results.")] = Path("reproduction"),
-    as_published: Annotated[bool, option("--as-published", "The authors' choices only, not both ways.")] = False,
+    as_published: Annotated[bool, option("--as-published", "Use the authors' choices only, not both ways.")] = False,
 ) -> Done:
     """Identify the paper's four models from its authors' recordings and compare them with its Table."""
     from palpate.experiment.paper.reproduce import check_previous

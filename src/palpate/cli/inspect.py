@@ -18,9 +18,9 @@ def inspect(
     tell: Tell,
     files: Annotated[list[Path], argument("Recordings of any format, or an experiment file (.yaml) that names them.")],
     out: Annotated[Path | None, option("--html", "-o", "Write a page with plots (needs palpate[report]).")] = None,
-    table: Annotated[Path | None, option("--table", "Write the motion, a row a frame (.csv, .parquet).")] = None,
+    table: Annotated[Path | None, option("--table", "Write the motion, one row per frame (.csv, .parquet).")] = None,
     format_: Annotated[str | None, option("--format", "The files' format [default: recognised for each].")] = None,
-    time: Annotated[str | None, option("--time", "Plain tables: header of the column of times.")] = None,
+    time: Annotated[str | None, option("--time", "Plain tables: header of the time column.")] = None,
     time_unit: Annotated[str | None, option("--time-unit", "Plain tables: unit of the times, s, ms, us or ns.")] = None,
     rate: Annotated[float | None, option("--rate", "Plain tables without times: samples per second.")] = None,
 ) -> Done:

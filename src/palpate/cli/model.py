@@ -18,7 +18,7 @@ from palpate.files import write_text
 
 _Stops = Annotated[
     str | None,
-    typer.Option("--stops", help="Positions shut and wide open, such as 0,92: deg, or m for what slides."),
+    typer.Option("--stops", help="Shut and fully open positions, such as 0,92: deg, or m if it slides."),
 ]
 _FEEDS = {"acceleration": (True, True), "velocity": (True, False), "none": (False, False)}
 
@@ -28,22 +28,22 @@ def simulate(
     path: Annotated[Path, typer.Argument(metavar="MODEL", help="model.json as palpate writes it.")],
     out: Annotated[Path | None, option("--out", "-o", "CSV of the motion, else a folder [default: MODEL-...].")] = None,
     wrench: Annotated[Path | None, option("--wrench", "CSV: time [s], some of f_x..f_z [N], n_x..n_z [N m].")] = None,
-    torque: Annotated[float, option("--torque", "N m about z of the body frame: a hinge's axis.")] = 0.0,
-    force: Annotated[float, option("--force", "N: across a hinge at --grip; on wheels ahead, at the axle.")] = 0.0,
+    torque: Annotated[float, option("--torque", "Torque about z of the body frame (a hinge's axis), N m.")] = 0.0,
+    force: Annotated[float, option("--force", "Force, N: across a hinge at --grip; forward at a wheel's axle.")] = 0.0,
     sine: Annotated[float, option("--sine", "Hz: torque and force oscillate instead of being constant.")] = 0.0,
     seconds: Annotated[float | None, option("--for", "Seconds to simulate [default: 10, or the file's].")] = None,
-    step: Annotated[float, option("--step", "s, fixed.")] = 1e-3,
+    step: Annotated[float, option("--step", "Fixed step, s.")] = 1e-3,
     start: Annotated[str | None, option("--start", "State to begin with, SI, such as 0.5,0 [default: rest].")] = None,
     stops: _Stops = None,
     robot: Annotated[bool, option("--robot", "Render it on a simulated arm, in a person's hand.")] = False,
     truth: Annotated[Path | None, option("--truth", "--robot: model.json of the true object [default: MODEL].")] = None,
-    grip: Annotated[float | None, option("--grip", "m from axis to sensor [default: 0.8, or --result's].")] = None,
-    delay: Annotated[float, option("--delay", "--robot, --audit: ms from the wrench to the loop.")] = 2.0,
-    hand_stiffness: Annotated[float, option("--hand-stiffness", "--robot, --audit: N/m.")] = 500.0,
-    noise: Annotated[float, option("--noise", "--robot: N, noise of the forces; moments have a twentieth, N m.")] = 0.1,
+    grip: Annotated[float | None, option("--grip", "From axis to sensor, m [default: 0.8, or --result's].")] = None,
+    delay: Annotated[float, option("--delay", "--robot, --audit: delay from wrench to loop, ms.")] = 2.0,
+    hand_stiffness: Annotated[float, option("--hand-stiffness", "--robot, --audit: the hand's, N/m.")] = 500.0,
+    noise: Annotated[float, option("--noise", "--robot: noise of the forces, N; moments: a twentieth, N m.")] = 0.1,
     feed_forward: Annotated[str, option("--feed-forward", "--robot: acceleration, velocity or none.")] = "acceleration",
     wrong: Annotated[float, option("--wrong", "--robot: % added to inertia and damping as a check; 0: none.")] = 20.0,
-    audit: Annotated[bool, option("--audit", "Energy, longest step, coupling with a hand, what is felt.")] = False,
+    audit: Annotated[bool, option("--audit", "Check energy, longest step, coupling with a hand, feel.")] = False,
     result: Annotated[Path | None, option("--result", "result.json: the intervals, and where the sensor was.")] = None,
 ) -> Done:
     """Simulate a model: force in, motion out, or in closed loop with a robot."""
@@ -178,13 +178,13 @@ def export(
     to: Annotated[str, option("--to", "Format: c, fmu, mjcf, urdf, ros2-control.")],
     out: Annotated[Path | None, option("--out", "-o", "Folder to write into [default: MODEL-FORMAT].")] = None,
     dt: Annotated[float | None, option("--dt", "C, FMU: the fixed step in s [default: 0.001].")] = None,
-    mass: Annotated[float | None, option("--mass", "MJCF, URDF: kg, where the model knows only its inertia.")] = None,
+    mass: Annotated[float | None, option("--mass", "MJCF, URDF: mass, kg, if the model has only an inertia.")] = None,
     wrench_limit: Annotated[str | None, option("--wrench-limit", "C, FMU: sensor's range, 500,20 (N, N m).")] = None,
     stops: _Stops = None,
     tool: Annotated[Path | None, option("--tool", "ros2-control: model.json of the handle on the robot.")] = None,
-    handle: Annotated[str | None, option("--handle", "ros2-control: m, the hand in the body frame: 0.8,0,0.")] = None,
-    state: Annotated[str | None, option("--state", "ros2-control: positions (rad, m) to approximate at.")] = None,
-    even_if_failed: Annotated[bool, option("--even-if-failed", "Export a model whose verdict is failed.")] = False,
+    handle: Annotated[str | None, option("--handle", "ros2-control: hand in the body frame, m: 0.8,0,0.")] = None,
+    state: Annotated[str | None, option("--state", "ros2-control: positions (rad, m) to linearise about.")] = None,
+    even_if_failed: Annotated[bool, option("--even-if-failed", "Export it even if its verdict is failed.")] = False,
 ) -> Done:
     """Export a model: C, FMU, MJCF, URDF or ros2_control."""
     tell("exporting")

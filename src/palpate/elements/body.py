@@ -69,7 +69,7 @@ class ScalarInertia(Element):
 class Gravity(Element):
     """tau = mc_x s_y - mc_y s_x with s = -g in the body frame, whose origin is on the axis z: row n_z of a rigid body.
 
-    mc_x, mc_y: mass times place of the centre of mass across the axis. An upright hinge does not show them, a rigid
+    mc_x, mc_y: mass times position of the centre of mass across the axis. An upright hinge does not show them, a rigid
     body contains them. Along a length: f = m_g s_x, where m_g is the mass that no counterweight balances.
     """
 
@@ -141,8 +141,8 @@ class WheelSpin(Element):
         """Refuse a mechanism whose wheel has another radius: the force ahead would belong to neither."""
         if abs(radius - self.radius) > 1e-6 * radius:
             raise PalpateError(
-                f"element {self.name!r}: its radius {self.radius:g} m is not the mechanism's, {radius:g} m: it is one "
-                "wheel, state the same for both"
+                f"element {self.name!r}: its radius {self.radius:g} m is not the mechanism's, {radius:g} m: it is the "
+                "same wheel, so both must agree"
             )
 
     def on_wheel(self, radius: float) -> Self:

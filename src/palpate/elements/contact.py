@@ -94,7 +94,7 @@ class Foot(Element):
 class FootFriction(Element):
     """Coulomb friction mu k d of a pressed foot along one direction of the ground, `foot_1_ahead` or `foot_1_aside`.
 
-    `stiffness`: k of the foot, N/m. Two directions make a box of the cone: at 45 deg to them it holds sqrt 2 more.
+    `stiffness`: k of the foot, N/m. Two directions turn the cone into a box: at 45 deg it holds sqrt 2 times as much.
     """
 
     name: str = "mu"

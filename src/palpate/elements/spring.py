@@ -169,7 +169,7 @@ class Hysteresis(Element):
 
     h is piecewise linear with the value h_i at knot i ("hats"), or a polynomial of order len(knots) - 1 between the
     first and the last knot, in Bernstein's form, so that positive h_i make it positive. Constant beyond the ends.
-    Whatever the h_i, no energy comes out of it, as it would of two free springs for opening and closing. Knots in
+    Whatever the h_i, it creates no energy, as two free springs for opening and closing could. Knots in
     rad or m.
     """
 

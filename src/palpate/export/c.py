@@ -314,5 +314,5 @@ def _notes(source: CSource) -> tuple[str, ...]:
         return build, f"the step was not timed: {error}"
     return build, (
         f"a step takes {average:.2f} us on average, 99.9 % of 200 000 below {most:.2f} us, {worst:.0f} us at worst"
-        " (with what the operating system did meanwhile)"
+        " (operating system included)"
     )

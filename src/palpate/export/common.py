@@ -25,7 +25,7 @@ from palpate.runtime.pairing import doubt
 from palpate.runtime.replay import missing_stops
 
 NO_LIMIT = (
-    "no range of the sensor is given: a glitch of any finite size moves the object. Say it with --wrench-limit, such "
+    "no sensor range is given: a glitch of any finite size moves the object. State it with --wrench-limit, such "
     "as 500,20 (N, N m; wrench_limit in Python)"
 )
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -73,7 +73,7 @@ def object_to_export(model: Model) -> tuple[Model, list[str]]:
     moving = replace(bare, mechanism=bare.mechanism.forward())
     old, new = (m.to_dict()["mechanism"] for m in (bare, moving))
     left_out += [
-        f"{option} {old[option]!r}: nothing can move by it; {new[option]!r} stands in its place"
+        f"{option} {old[option]!r}: it allows no motion; {new[option]!r} is used instead"
         for option in old
         if old[option] != new[option]
     ]
@@ -146,7 +146,7 @@ def header(model: Model, target: str, usage: Sequence[str], left_out: Sequence[s
     """What a reader must know first: origin, how to use it, and what the format could not say."""
     lines = [f"{model.name} as {target}, written by palpate {version('palpate')}. SI units and radians."]
     lines += [*(f"{key}: {value}" for key, value in model.about.items()), *usage]
-    lines += ["Left out, or said otherwise than the model does:"] if left_out else ["Nothing is left out."]
+    lines += ["Left out, or expressed differently from the model:"] if left_out else ["Nothing is left out."]
     lines += [f"* {sentence}" for sentence in left_out]
     wrapper = TextWrapper(_WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     return [piece for line in lines for piece in wrapper.wrap(" ".join(line.split())) or [""]]
@@ -206,7 +206,7 @@ def export_model(model: Model, to: str, out: str | Path, *, even_if_failed: bool
     verdict = model.about.get("verdict", "passed")
     if verdict != "passed" and not even_if_failed:
         raise PalpateError(
-            f"model {model.name!r}: its verdict is {verdict!r}; to export it all the same, say --even-if-failed "
+            f"model {model.name!r}: its verdict is {verdict!r}; to export it anyway, use --even-if-failed "
             "(even_if_failed=True)"
         )
     folder, named = Path(out), Path(out).suffix == exporter.suffix != ""

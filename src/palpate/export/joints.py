@@ -274,7 +274,7 @@ def _stops(
     if any(float(p.p[0]) < stiffness for p in on_main):
         lost.append(f"{names}: stops of different stiffness; both have {stiffness:.4g} {stiff} instead")
     if len(on_main) > 2:
-        lost.append(f"{names}: of more than one stop on a side, the first to touch stands for all")
+        lost.append(f"{names}: more than one stop on a side; the first to touch stands for all")
     if stiffness > hardest:
         lost.append(
             f"{names}: stops of {stiffness:.4g} {stiff}; {hardest:.4g} instead, the hardest that a step of {STEP:g} s "

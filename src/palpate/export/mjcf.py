@@ -319,7 +319,7 @@ def _rolling(file: _File, option: ElementTree.Element, model: Model) -> str:
         places = [*(stand.get(name, 0.0) for name in chain), *(0.0 for _ in wheels)]
         child(child(file.root, "keyframe"), "key", {"name": "rest", "qpos": numbers(places)})
         file.left_out.append(
-            "MuJoCo begins with all angles zero, where the feet are in the ground: load the keyframe rest "
+            "MuJoCo starts with all angles zero, where the feet are in the ground: load the keyframe rest "
             "(mj_resetDataKeyframe), in which it stands"
         )
     names = ", ".join([*chain, *(w.name for w in wheels)])
@@ -372,7 +372,7 @@ def _add_laws(
     sums, left_out = _sums(mechanism), file.left_out
     others = [p for p in parts if p.phi is None and not p.element.spin and not p.element.ground]
     lost = [p for p in others if not _can_say(p, sums, chain)]
-    left_out += [f"{p.name} ({p.element.type} on {p.element.acts_on}): MJCF cannot say it here" for p in lost]
+    left_out += [f"{p.name} ({p.element.type} on {p.element.acts_on}): MJCF cannot express it here" for p in lost]
     dry = 0.0
     for coordinate, (shares, missing) in sums.items():
         acting = tuple(p for p in others if p not in lost and p.element.acts_on == coordinate)

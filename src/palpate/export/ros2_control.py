@@ -297,7 +297,7 @@ def _lost(model: Model, tool: Model | None, laws: Mapping[int, _Law]) -> Iterato
         if law.stiffness > max(law.true_stiffness, 0.0):
             yield f"{axis}: a spring of {law.stiffness:.3g} {per} is made up, since a damper needs one"
         if law.across > 1e-9 * law.largest:
-            yield f"{axis}: up to {law.across:.3g} N or N m along other axes meanwhile: axes are independent"
+            yield f"{axis}: up to {law.across:.3g} N or N m along other axes at the same time: axes are independent"
     held = [axis for i, axis in enumerate(_LABELS) if i not in laws]
     if held:
         yield f"{', '.join(held)}: held at the reference; the hand moves on a straight line and does not turn"
@@ -317,7 +317,7 @@ def _weight(tool: Model | None) -> tuple[FloatArray, float]:
         return np.zeros(3), 0.0
     phi = total_phi(parts_of(object_to_export(tool)[0]))
     if phi is None or not _floats(tool.mechanism):
-        raise PalpateError(f"model {tool.name!r} is no handle: a tool is a free rigid body")
+        raise PalpateError(f"model {tool.name!r} is not a handle: a tool must be a free rigid body")
     return mass_properties(phi).com, float(phi[0]) * tool.mechanism.gravity
 
 

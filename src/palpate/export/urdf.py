@@ -133,7 +133,7 @@ def _is_constant(part: Part, coordinates: tuple[str, ...]) -> bool:
 
 def _lost(parts: list[Part], coordinates: tuple[str, ...]) -> list[str]:
     lost = [p for p in parts if p.phi is None and not p.element.spin and not _is_constant(p, coordinates)]
-    return [f"{p.name} ({p.element.type} on {p.element.acts_on}): URDF cannot say it" for p in lost]
+    return [f"{p.name} ({p.element.type} on {p.element.acts_on}): URDF cannot express it" for p in lost]
 
 
 def _constants(parts: list[Part], coordinates: tuple[str, ...]) -> FloatArray:

@@ -229,7 +229,7 @@ def _possible(minima: list[_Minimum], at: Callable[[float], FloatArray], worst: 
         raise DataProblem(
             what,
             f"it cannot be known: at {minima[0].lag_s:.3f} s the balance fits, but with a negative mass, moment of "
-            "inertia or friction, and nowhere else as well",
+            "inertia or friction, and it fits as well nowhere else",
             remedy="check the sign of the wrench and the frames, or state the samples that coincide (clocks:)",
         )
     return possible

@@ -61,7 +61,7 @@ def scale_problems(compressed: Compressed) -> tuple[str, ...]:
     if 1 / MISMATCH < ratio < MISMATCH:
         return ()
     return (
-        f"the load cell's moments are {ratio:.3g} times what its forces and the motion ask for: check the units of "
+        f"the load cell's moments are {ratio:.3g} times what its forces and the motion imply: check the units of "
         "forces and moments (N mm for N m? lbf for N?)",
     )
 
@@ -137,7 +137,7 @@ def _moment_problem(N: FloatArray, std: float) -> tuple[str, ...]:
     also = [Q for Q, score in zip(_PERMUTATIONS, scores, strict=True) if score <= 2 * scores[best] + 5 * std]
     certain = f": {_swaps(P, 'n', 'n')}" if len(also) == 2 else ""  # P and -P look alike
     return (
-        "the load cell's moments do not belong to its forces and the IMU's axes"
+        "the load cell's moments do not match its forces and the IMU's axes"
         f"{certain}: check the order and signs of the moment channels",
     )
 
@@ -222,7 +222,7 @@ def _words(
     if len(chosen) > 1:
         what = f"{', '.join(names[i] for i in chosen[:-1])} and {names[chosen[-1]]} trade off ({parts})"
     else:
-        what = f"{names[chosen[0]]} is known least ({parts})"
+        what = f"{names[chosen[0]]} is the least well known ({parts})"
     advice = model.advice(names[chosen[0]])
     return f"{what}, one standard deviation, {size}" + (f"; to know it better, {advice}" if advice else "")
 

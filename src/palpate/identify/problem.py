@@ -201,7 +201,7 @@ class Ending(Enum):
 
     CONVERGED = "converged"
     EDGE = (
-        "the data ask for a body that cannot exist (a mass or an inertia at or below zero): look for a wrong sign, "
+        "the data imply a body that cannot exist (a mass or an inertia at or below zero): look for a wrong sign, "
         "unit, axis or frame first; else the motion excites too little"
     )
     FLAT = (

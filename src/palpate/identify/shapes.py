@@ -559,8 +559,8 @@ def _message(free: FreeShape, reaches: tuple[str, ...], hull: tuple[float, float
         return "the segments are too short to know the noise, so there is no interval"
     low, high = (_shown(v, free.unit) for v in hull)
     if len(reaches) == 2:
-        return f"it is not in the data: all from {low} to {high} fits as well"
-    return f"it is not in the data beyond this: {f'at most {high}' if reaches == ('low',) else f'at least {low}'}"
+        return f"it is not in the data: anything from {low} to {high} fits as well"
+    return f"the data show only a limit: {f'at most {high}' if reaches == ('low',) else f'at least {low}'}"
 
 
 def _shown(value: float, unit: str) -> str:
@@ -677,7 +677,7 @@ def _profiles(projection: Projection, best: Trial, noise: Spread) -> tuple[list[
         profiles: list[Profile] = []
         for i, f in enumerate(projection.free):
             if noise.dead[i]:
-                nothing = f"{f.name} is not in the data: its damper comes out as nothing"
+                nothing = f"{f.name} is not in the data: its damper comes out as zero"
                 profiles.append(flat(f.name, f.unit, f.value, (f.low, f.high), nothing))
                 continue
             trials, lowest = walk(projection, best, i, noise, floor=floor)

@@ -86,7 +86,7 @@ class Estimate:
     systematic: float = 0.0
     """From declared errors of geometry, scale, clock and mass."""
     model: float = 0.0
-    """What effects would change that the model lacks."""
+    """What effects missing from the model would change."""
     attenuation: float = 0.0
     """What noise in the motion would have done to the value, had it not been taken out."""
 

@@ -26,7 +26,7 @@ class Hinge(OneFreedom):
     """The body frame has its origin on the axis and z along it; at angle zero it is the hinge's frame in the world.
 
     State: angle (rad), speed (rad/s). `inclination` (rad): from the axis z to the vertical, 0 for an upright hinge (pi
-    if z points down); `direction` (rad): where up leans to, about z from x of the hinge's frame at angle zero.
+    if z points down); `direction` (rad): which way up leans, about z from x of the hinge's frame at angle zero.
     `linkage`: what the hinge drives, such as a closer; it adds a coordinate.
     """
 

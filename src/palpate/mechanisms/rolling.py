@@ -84,14 +84,14 @@ class Rolling(Mechanism):
     camber and pitch rate (rad/s).
 
     `radius` of the wheel, m. `wheel_speed`: "conjugate", the speed that a couple along the axle works on, or
-    "published", v_x / R, which is not and lets friction of the wheel create energy: for reproduction only.
-    `moves`: "full"; "upright", two wheels that hold the camber at zero; "planar", ahead and pitch only. `track`: the
-    distance of two wheels, m; each is then a coordinate too. `feet`: points of the body (m, in B) that may stand on
+    "published", v_x / R, which is not and lets wheel friction create energy: for reproduction only.
+    `moves`: "full"; "upright", two wheels that hold the camber at zero; "planar", forward and pitch only. `track`: the
+    distance between two wheels, m; each is a coordinate too. `feet`: points of the body (m, in B) that may stand on
     the ground, left first.
 
-    Of `wheel`, `bearing`, `yaw` and `patch` no position is kept: it is no function of the state. `yaw` is omega about
-    the vertical (paper, eq. psi_dot), `patch` the wheel's: what turns on the ground. `foot_1` is the height of the
-    first foot; `foot_1_ahead` and `foot_1_aside` are its slip along the ground, with its height as their position.
+    `wheel`, `bearing`, `yaw` and `patch` have no position: it is not a function of the state. `yaw` is omega about
+    the vertical (paper, eq. psi_dot), `patch` that of the wheel, which turns on the ground. `foot_1` is the height of
+    the first foot; `foot_1_ahead` and `foot_1_aside` are its slip along the ground, with its height as their position.
     """
 
     radius: float = 0.197
@@ -338,7 +338,7 @@ class Rolling(Mechanism):
             angle = math.degrees(math.asin(min(abs(float(sine[steep[0]])), 1.0)))
             raise DataProblem(
                 "rolling",
-                f"sample {steep[0]}: the axle is {angle:.0f} deg steep",
+                f"sample {steep[0]}: the axle is tilted by {angle:.0f} deg",
                 remedy="z of the body frame must be along the axle, and z of the world up",
             )
         camber = np.arctan2(sine, np.hypot(R[:, 0, 2], R[:, 1, 2]))

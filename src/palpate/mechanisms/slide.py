@@ -26,7 +26,7 @@ class Slide(OneFreedom):
     """The body frame has x along the axis; at position zero it is the slide's frame in the world.
 
     State: position (m), speed (m/s). `inclination` (rad): how far x rises above the horizontal, 0 for a drawer, pi/2
-    for a sash that opens upwards; `direction` (rad): where up leans to across the axis, about x from z of the frame.
+    for a sash that opens upwards; `direction` (rad): which way up leans across the axis, about x from z of the frame.
     `linkage`: what the slide drives; it adds a coordinate.
     """
 

@@ -533,7 +533,7 @@ def _stillest(markers: Markers) -> tuple[float, float]:
     """The stretch, among those that start a quarter of its length apart, in which the markers move least."""
     times, what, remedy = markers.times_s, "reference cloud", "give the seconds"
     if len(times) < 2 or times[-1] - times[0] < _STILL_S:
-        raise DataProblem(what, f"the recording is shorter than the still {_STILL_S:g} s", remedy=remedy)
+        raise DataProblem(what, f"the recording is shorter than the {_STILL_S:g} s of rest it needs", remedy=remedy)
     usual, most = float(np.median(np.diff(times))), int(markers.seen.sum(axis=1).max())
     scores: list[tuple[float, float]] = []
     for start in np.arange(times[0], times[-1] - _STILL_S, _STILL_S / 4).tolist():
@@ -545,7 +545,7 @@ def _stillest(markers: Markers) -> tuple[float, float]:
         if len(moved) >= 3:  # where equally still, the stretch that shows more markers
             scores.append((float(np.median(moved)) * (1 + most - len(moved)), start))
     if not scores:
-        raise DataProblem(what, f"no {_STILL_S:g} s show three markers", remedy=remedy)
+        raise DataProblem(what, f"three markers are never seen for {_STILL_S:g} s", remedy=remedy)
     start = min(scores)[1]
     return start, start + _STILL_S
 

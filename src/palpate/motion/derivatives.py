@@ -230,7 +230,7 @@ def _choose(
             signal, noise = signal + s.signal / moved, noise + s.noise / moved
     if not signal.any():
         remedy = "state the window, or record a motion"
-        raise DataProblem("bandwidth", "nothing moves more than the noise", remedy=remedy)
+        raise DataProblem("bandwidth", "no motion rises above the noise", remedy=remedy)
     errors: list[tuple[float, float]] = []  # of the acceleration after the low-pass of parallel filtering
     for candidate in np.geomspace(rate / size, 0.38 * rate, 60).tolist():
         gain = _response(design_lowpass(rate, candidate).taps, size)
@@ -348,7 +348,7 @@ def _white_floor(second: FloatArray, rate: float, what: str) -> float:
     bands = [density[(relative > a) & (relative < b)] for a, b in ((0.45, 0.65), (0.65, 0.95))]
     low, high = (float(np.median(band)) for band in bands)  # a hum is a line and no floor
     if not high > 0:
-        raise DataProblem(what, "there is no noise to see", remedy="state the window, or a still segment")
+        raise DataProblem(what, "no noise can be seen", remedy="state the window, or a still segment")
     # pieces overlap by half: about one free number for two pieces and two frequencies
     scatter = float(np.sqrt(sum(1 / (len(band) / 2 * max(pieces / 2, 1)) for band in bands)))
     if max(low / high, high / low) > _FLATTEST_RATIO + _FLAT_RATIO_STDS * scatter:

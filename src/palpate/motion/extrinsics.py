@@ -218,7 +218,7 @@ def imu_on_poses(
     tilt_x, tilt_y, tilt_cov = up_vector(x[6:9], covariance[6:9, 6:9])
     bias_imu, to_imu = rotation.T @ x[9:], rotation.T @ covariance[9:, 9:] @ rotation
     unsure = float(np.sqrt(np.diag(tilt_cov).max())) > np.radians(0.1)
-    text = "the motion hardly tells a tilt from the accelerometer's zero: turn it about the vertical" if unsure else ""
+    text = "the motion hardly separates tilt and accelerometer zero: turn it about the vertical" if unsure else ""
     freedom = max(1, offset.pieces_of(grid)[1] - 4)
     tilt = Tilt(tilt_x, tilt_y, tilt_cov, bias_imu, np.sqrt(np.diag(to_imu)), text, freedom)
     explained = _share_of_motion(grid, felt, columns[:, :, 3:6], residual)

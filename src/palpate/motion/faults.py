@@ -208,7 +208,7 @@ def _fitting_scale(markers: clouds.Markers, cloud: clouds.Cloud) -> robust.Scale
             "marker faults",
             f"the markers do not fit the cloud: they are typically {1e3 * misfit:.0f} mm off their places, "
             f"on a body of {1e3 * size:.0f} mm",
-            remedy="they are not one rigid body, or the cloud is another's: name the markers of one (markers.body)",
+            remedy="they are not one rigid body, or the cloud is another body's: name those of one (markers.body)",
         )
     return scale
 
@@ -431,7 +431,7 @@ def _report_swaps(exchanges: list[robust.Exchange], case: _Case) -> list[Fault]:
         b, a = left.pop(second), left[first]
         wider = max(a, b, key=lambda e: len(e.pairs))
         left[first] = robust.Exchange(wider.markers, np.union1d(a.frames, b.frames), wider.pairs)
-    text = "their labels are exchanged from {start:.2f} to {end:.2f} s ({frames} frames), which was put right"
+    text = "their labels are exchanged from {start:.2f} to {end:.2f} s ({frames} frames), which was corrected"
     for one in left:
         at, places = one.frames, case.cloud.points[list(one.markers)]
         apart = float(np.linalg.norm(places[:, None] - places[None], axis=2).max())

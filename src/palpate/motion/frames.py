@@ -137,8 +137,8 @@ def hinge_frame(axis: ArrayLike, towards: ArrayLike, along: ArrayLike, *, what: 
     if not 0 < spread[0] >= spread[1] / _THICKEST:
         raise DataProblem(
             what,
-            f"its markers are on no line: their group is {spread[1] / max(spread[0], 1e-300):.2f} times as wide as it "
-            f"is long, at most {_THICKEST:g} passes",
+            f"its markers are not on a line: their group is {spread[1] / max(spread[0], 1e-300):.2f} times as wide as "
+            f"it is long, at most {_THICKEST:g} is accepted",
             remedy="name markers along the hinge, or find the axis from the motion",
         )
     z = -directions[0] if is_reversed(directions[0], along, what) else directions[0]
@@ -396,12 +396,12 @@ def check_hinge(motion: HingeMotion) -> tuple[Finding, ...]:
         k = int(steps.argmax())
         evidence = (
             f"the hinge turns by {np.degrees(steps[k]):.0f} deg between two frames that were seen, {times[k]:.2f} and "
-            f"{times[k + 1]:.2f} s: which way round is not known"
+            f"{times[k + 1]:.2f} s: the direction of rotation is not known"
         )
         findings.append(Finding("hinge-jump", evidence))
     if -angle.min() > angle.max():
         low, high = np.degrees(angle.min()), np.degrees(angle.max())
-        evidence = f"the hinge's angle runs from {low:.1f} to {high:.1f} deg: opening counts negative"
+        evidence = f"the hinge's angle runs from {low:.1f} to {high:.1f} deg: opening counts as negative"
         findings.append(Finding("hinge-sign", evidence, remedy="let z point the other way"))
     return tuple(findings)
 
@@ -427,10 +427,10 @@ def _refuse_vague(hinge: HingeAxis, turning_rad: float, angles: int, std_rad: fl
     elif angles < _FEWEST_ANGLES:
         reason = f"the body was seen at {angles} distinct angles only, at least {_FEWEST_ANGLES} are needed"
     elif turning_rad < 4.0 * hinge.tilt_rms_rad:
-        reason = f"the body turned by {turned:.1f} deg and tilted by {tilt:.1f} deg (rms): it has no one axis"
+        reason = f"the body turned by {turned:.1f} deg and tilted by {tilt:.1f} deg (rms): it has no single axis"
         remedy = "choose frames in which it turns about its hinge only, and check their alignment"
     elif not std_rad < 0.05:
-        reason = f"the direction of the axis is known to {np.degrees(std_rad):.1f} deg only (standard deviation)"
+        reason = f"the direction of the axis is known only to {np.degrees(std_rad):.1f} deg (standard deviation)"
     else:
         return
     raise DataProblem("hinge", reason, remedy=remedy)
@@ -536,7 +536,7 @@ def _refuse_vague_path(path: CirclePath, range_rad: float, angles: int) -> None:
     share = path.radius_std_m / path.radius_m
     if not path.rms_m < _ROUND * path.radius_m:
         reason = (
-            f"the path is no circle: its best one has a radius of {path.radius_m:.3f} m and is missed by "
+            f"the path is not a circle: the best fit has a radius of {path.radius_m:.3f} m and is off by "
             f"{1e3 * path.rms_m:.1f} mm (rms)"
         )
     elif range_rad < _SHORTEST_RAD:
@@ -548,7 +548,7 @@ def _refuse_vague_path(path: CirclePath, range_rad: float, angles: int) -> None:
         reason = f"the point was seen at {angles} distinct angles only, at least {_FEWEST_ANGLES_OF_ARC} are needed"
     elif not (share < _LARGEST_STD and path.direction_std_rad < _LARGEST_STD):
         reason = (
-            f"the arc of {np.degrees(range_rad):.0f} deg tells its radius to {100 * share:.0f} % and its axis to "
+            f"the arc of {np.degrees(range_rad):.0f} deg gives its radius to {100 * share:.0f} % and its axis to "
             f"{np.degrees(path.direction_std_rad):.1f} deg only (standard deviations)"
         )
     else:
@@ -730,7 +730,7 @@ def rolling(axle: Poses, *, floor_m: float = 0.0, up: ArrayLike = UP) -> Rolling
         k = int(np.nanargmax(np.abs(camber)))
         raise DataProblem(
             "axle",
-            f"the axle stands {np.degrees(camber[k]):.0f} deg steep at {axle.times_s[k]:.2f} s and has no heading",
+            f"the axle is tilted by {np.degrees(camber[k]):.0f} deg at {axle.times_s[k]:.2f} s and has no heading",
             remedy="check its two markers and which way is up",
         )
     ahead, x = np.cross(axle.rotation[:, :, 2], z), np.array([1.0, 0.0, 0.0]) - z[0] * z

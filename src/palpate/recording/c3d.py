@@ -83,7 +83,7 @@ def _length(parameters: Parameters, path: Path, point_unit: str) -> str:
     for unit in (stated, stated.lower()):
         if (si_or_none(unit) or (1.0, ""))[1] == "m":
             return unit
-    remedy = "export it in mm" if stated else "say it with the option point_unit, for example point_unit='mm'"
+    remedy = "export it in mm" if stated else "state it with the option point_unit, for example point_unit='mm'"
     raise FileProblem(path, f"POINT:UNITS is {stated!r}, not a length", remedy=remedy)
 
 
@@ -127,7 +127,7 @@ def check_bytes(path: Path, data: bytes) -> None:
     try:
         parameters = _walk(data, start + 4, order)
     except (struct.error, KeyError, OverflowError):
-        raise _damaged(path, "its parameters do not lead on from one to the next") from None
+        raise _damaged(path, "its parameters are not chained correctly") from None
     channels = analogs // max(1, per_frame)
     for group, value in {"POINT": points, "ANALOG": channels}.items():
         kind, count, place = parameters.get((group, "USED"), (0, 0, 0))

@@ -90,7 +90,7 @@ def kind(head: bytes, path: Path) -> str:
     """The name of palpate's format ("vicon-csv", ...), or words for a foreign file ("a gzip archive")."""
     foreign = [words for magic, words in _FOREIGN.items() if head.startswith(magic)]
     known = (name for name, entry in FORMATS.items() if entry.recognises(head, path))
-    return foreign[0] if foreign else next(known, "no kind of file that palpate knows")
+    return foreign[0] if foreign else next(known, "no file type that palpate knows")
 
 
 def head_of(path: Path) -> bytes:

@@ -140,7 +140,7 @@ def _collect(path: Path, head: bytes, topics: Sequence[str] | None) -> list[_Ser
     by_source: dict[tuple[str, str, str], _Series] = {}
     # Bags of older ROS 2 versions hold no definitions; these messages did not change since.
     with (
-        refusing_damage(path, "the bag is damaged, not closed or of another program", _REPAIR),
+        refusing_damage(path, "the bag is damaged, not closed or from another program", _REPAIR),
         _with_suffix(path, head) as place,
         any_reader([place], default_typestore=get_typestore(Stores.LATEST)) as bag,
     ):
@@ -247,7 +247,7 @@ def _times(path: Path, one: _Series, stamps: str) -> tuple[NDArray[np.int64], bo
         return bag, stamps != "bag"
     # Simulated time begins at zero; anything else near zero is no stamp.
     if missing.any() and int(stamped[~missing].min()) > _DAY_NS:
-        wrong = f"message {int(np.argmax(missing)) + 1} of {one.topic} has no stamp, others have"
+        wrong = f"message {int(np.argmax(missing)) + 1} of {one.topic} has no stamp, others do"
         raise FileProblem(path, wrong, remedy="read it with stamps='bag'")
     return stamped, False
 
@@ -272,7 +272,7 @@ def _in_order(path: Path, name: str, times_ns: NDArray[np.int64], values: Array)
         row = int(order[np.argmax(contradicts)])
         raise FileProblem(
             path,
-            f"message {row + 1} of {name} has the stamp of another with other numbers",
+            f"message {row + 1} of {name} has the stamp of another with different numbers",
             remedy="two publishers share the topic, or the stamps are rounded; choose other stamps: 'header' or 'bag'",
         )
     return times_ns[~again], values[~again]

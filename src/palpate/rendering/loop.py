@@ -111,13 +111,13 @@ _Rows = list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]]
 def check_pairing(model: Model) -> None:
     """Refuse a model that the raw sensor wrench must not drive: it has the handle inside, which the robot carries.
 
-    One that does not say what it is of is taken for the body; `Trial.remarks` says so.
+    One that does not say what it describes is taken for the body; `Trial.remarks` says so.
     """
     of = model_of(model)
     if of not in ("", "body"):
         raise PalpateError(
-            f"model {model.name!r} is of {of!r}: a robot that carries the real handle renders the body alone, driven "
-            "by the raw sensor wrench. Identify with model_of: body"
+            f"model {model.name!r}: model_of is {of!r}; a robot that carries the real handle renders the body alone, "
+            "driven by the raw sensor wrench. Identify with model_of: body"
         )
 
 
@@ -258,7 +258,7 @@ class Trial:
                 "no --truth is given: the model is compared with itself, which judges the robot, not the model"
             )
         if not model_of(self.model):
-            remarks.append("the model does not say what it is of (about: model_of): it is taken for the body alone")
+            remarks.append("the model does not say what it describes (about: model_of): taken to be the body alone")
         return tuple(remarks)
 
     def apparent(self) -> list[tuple[float, complex, complex]]:

@@ -359,7 +359,7 @@ def felt(model: Model, result: Mapping[str, Any]) -> tuple[Felt, ...]:
     kinds = {n if n in entries else n.replace("mc_", "c_"): kind for n, kind in known.items()}
     missing = [name for name in kinds if name not in entries]
     if len(missing) == len(kinds):
-        raise PalpateError(f"the result is not of model {model.name!r}: it holds nothing of {', '.join(missing)}")
+        raise PalpateError(f"the result is not for model {model.name!r}: it has no {', '.join(missing)}")
     judged = [_judged(name, cast("Mapping[str, Any]", entries), kinds) for name in kinds if name in entries]
     return (*judged, *_unseen(result))
 

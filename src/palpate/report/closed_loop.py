@@ -21,7 +21,7 @@ from palpate.runtime.stepper import StepStatus
 
 _TRUE, _ROBOT = DARK, COLOURS[1]
 _DOTTED = {"color": _ROBOT, "width": 1.2, "dash": "dot"}
-_CREATED = "Energy comes from nothing"
+_CREATED = "Energy is created from nothing"
 
 
 # --- pages ------------------------------------------------------------------------------------------------------------
@@ -133,8 +133,8 @@ def _how(trial: Trial) -> tuple[str, ...]:
     place = ", ".join(f"{x:.3g}" for x in trial.grip.place)
     return (
         f"A hand of {hand.mass:g} kg, {hand.damping:g} N s/m and {hand.stiffness:g} N/m holds the handle and rocks it "
-        f"at {trial.intention.pace_hz:.2f} Hz on a slow way there and back, with smaller movements up to 2.9 Hz. The "
-        "pace is the one that its spring and the object's inertia prefer: faster, a soft hand sets the force by "
+        f"at {trial.intention.pace_hz:.2f} Hz while moving slowly there and back, with smaller movements up to 2.9 Hz. "
+        "The pace is the one that its spring and the object's inertia prefer: faster, a soft hand sets the force by "
         "itself; slower, only springs and friction are felt. There an error of inertia or damping shows most.",
         f"The sensor is at ({place}) m of the body frame. It reads the wrench of handle and hand "
         f"{1e3 * sensor.delay_s:g} ms late, with noise of {sensor.noise_n:g} N and {sensor.noise_nm:g} N m a sample, "
@@ -230,11 +230,11 @@ def audit_table(report: Passivity) -> Table:
     rows = (
         ("largest energy created in a step", created, steps),
         ("as part of the energy that moved in it", part(audit.created_part), "fine below 0.1 %"),
-        ("... of which no spring gives it back", part(audit.unexplained_part, 1e-9), spring),
-        ("won by objects left alone", part(audit.regained_part), "of the largest kinetic energy; fine below 2 %"),
-        ("steps that led nowhere", f"{audit.held}", "the state is held there"),
-        ("longest step without energy from nothing", away, "of 100 ms at most: stability, not accuracy"),
-        ("longest step that is accurate to 1 % of the way", near, "pushed to and fro at 1 Hz, beside steps of 0.25 ms"),
+        ("... that no spring gives back", part(audit.unexplained_part, 1e-9), spring),
+        ("gained by objects left alone", part(audit.regained_part), "of the largest kinetic energy; fine below 2 %"),
+        ("steps without a finite result", f"{audit.held}", "the state is held there"),
+        ("longest step that creates no energy", away, "of 100 ms at most: stability, not accuracy"),
+        ("longest step accurate to 1 % of the travel", near, "pushed to and fro at 1 Hz, beside steps of 0.25 ms"),
     )
     return Table(("", "result", ""), rows, title="Energy", words=(0, 1, 2))
 
@@ -274,7 +274,7 @@ def trial_verdict(trial: Trial) -> str:
     elif not trial.comparison.stable:
         text = f"failed: {trial.robot.ended or 'the arm shook at the limit of its torque'}. {remedy(trial)}"
     elif trial.comparison.passed:
-        text = "failed: an object that is wrong on purpose passes too, so this trial shows nothing"
+        text = "failed: a deliberately wrong object passes too, so this trial proves nothing"
     else:
         text = f"failed: the force differs by {worst} of its range (at most {PASS_PERCENT:g} %)"
     return f"Verdict: {text}"

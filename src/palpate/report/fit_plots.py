@@ -119,8 +119,8 @@ def distribution(view: View) -> Figure | None:
         "Bars should follow the curve. Heavy tails are knocks or an effect that acts at times; two humps are dry "
         "friction with a wrong level; a shift is a wrong zero.",
         panels,
-        message=f"{tails[worst]:.1f} % of the residuals of {rows[worst].name} lie beyond ±2.58 standard deviations; of "
-        "a normal distribution it would be 1.0 %.",
+        message=f"{tails[worst]:.1f} % of the residuals of {rows[worst].name} lie beyond ±2.58 standard deviations; "
+        "for a normal distribution it would be 1.0 %.",
         bargap=0,
     )
 
@@ -148,7 +148,7 @@ def uncertainties(data: Mapping[str, Any]) -> Figure | None:
     return plots.figure(
         "What the intervals are made of",
         "Noise; pull, of a prior that is off by its declared spread; systematic, what the declared errors of geometry, "
-        "clock, scale and mass would do; model, what effects would change that the model lacks."
+        "clock, scale and mass would do; model, what effects missing from the model would change."
         + ("" if any(e.get("systematic") for e in parameters.values()) else undeclared),
         [Panel("", tuple(bars), y={"autorange": "reversed", "type": "category"})],
         plots.x_title("± 95 %, in percent of the value") | plots.log_scale(float(every.min()), float(every.max())),

@@ -62,7 +62,7 @@ _MOST_FAULTS = 60
 _COLUMNS = 1500
 """Of the picture of when markers were visible."""
 _STATES = {
-    **{"visible": "#cfe3d4", "moved, carried back": "#e69f00", "label exchanged, put right": "#cc79a7"},
+    **{"visible": "#cfe3d4", "moved, carried back": "#e69f00", "label exchanged, corrected": "#cc79a7"},
     **{"hidden, from the body": "#8fbce6", "hidden, by spline": "#0072b2", "ghost, replaced": "#d55e00", "": "#222222"},
 }
 """What can be said of a marker in a frame, the gravest last, whose name depends on the picture."""

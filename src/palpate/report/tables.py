@@ -93,10 +93,10 @@ def parameter_table(data: Data) -> Table:
         records.append(cells)
     notes = [
         "The interval is the total of its parts, each ± 95 %: noise, pull (of the prior), systematic (declared under "
-        "uncertain: in the experiment file), model (what the effects it lacks would change)."
+        "uncertain: in the experiment file), model (what missing effects would change)."
     ] * bool(kinds)
     if data.get("taken_as_exact"):
-        notes.append(f"Taken as exact, since nothing was said under uncertain: {', '.join(data['taken_as_exact'])}.")
+        notes.append(f"Taken as exact, since not declared under uncertain: {', '.join(data['taken_as_exact'])}.")
     statuses = {e["status"] for e in entries.values()}
     notes += [f"Shaded, {status}: {meaning}." for status, meaning in _DOUBTFUL.items() if status in statuses]
     doubtful = [e["status"] in _DOUBTFUL for e in entries.values()]
@@ -262,11 +262,11 @@ def notes(data: Data) -> list[str]:
         worst = max(identified or shares, key=lambda n: shares[n])
         which = "identified parameters" if identified else "parameters, none of which is identified,"
         share = f"{shares[worst]:.2g} half widths of their interval ({worst})"
-        lines.append(f"Half or twice the lambda moves {which} by up to {share}")
+        lines.append(f"Halving or doubling lambda moves {which} by up to {share}")
     if sources:
         moved = {s: _most_moved(data, {n: 1.96 * v for n, v in by.items()}, "± {:.2g}") for s, by in sources.items()}
         each = (f"{source}: {words or 'nothing by a tenth of its interval'}" for source, words in moved.items())
-        lines.append(f"Systematic, most of all from {'; '.join(each)}")
+        lines.append(f"Systematic, mostly from {'; '.join(each)}")
     if zero:
         others = (
             f"; if {_OTHERWISE[way]}: {_most_moved(data, by) or 'no parameter moves by a tenth of its interval'}"

@@ -47,7 +47,7 @@ _DOUBTS = {
     "weight-only": "model_of is weight-only, for reproduction of the paper only: no wrench of a sensor on a robot "
     "belongs to it; identify with model_of: body or whole.",
     "handle": "model_of is handle: a handle is what the robot carries, not what it renders.",
-    "": "the model does not say what it is of (about: model_of): whether the handle is in it is not known.",
+    "": "the model does not say what it describes (about: model_of): whether it includes the handle is unknown.",
 }
 
 
@@ -173,12 +173,12 @@ def _check_pairing(model: Model, sensors: Sequence[HandleSensor]) -> None:
     handles = [s.handle for s in sensors]
     if of == "body" and any(h is not None for h in handles):
         raise PalpateError(
-            f"{what} is of the body: it takes the sensor's wrench as it is. With the handle's wrench added, the handle "
-            "would be lost; give no handle, or the model of the whole"
+            f"{what} is a model of the body: it takes the sensor's wrench as is. With the handle's wrench added, the "
+            "handle would be lost; give no handle, or the model of the whole"
         )
     if of == "whole" and any(h is None for h in handles):
         raise PalpateError(
-            f"{what} is of the whole: without the wrench of the handle on the robot, the handle would be felt twice. "
+            f"{what} is a model of the whole: without the wrench of the robot's handle, it would be felt twice. "
             "Give the handle's model with each sensor, or the model of the body"
         )
     for handle in (h for h in handles if h is not None):

@@ -32,7 +32,7 @@ from palpate.runtime.equations import Equations, Kernels, dot, limits
 
 
 class StepStatus(IntEnum):
-    """What a step has met; the highest that applies. Generated C and FMU use the same numbers."""
+    """The outcome of a step: the highest status that applies. Generated C and FMU use the same numbers."""
 
     OK = 0
     STICKING = 1

@@ -41,7 +41,7 @@ def whole(value: Any) -> int:
     if count != int(count) or isinstance(value, str):
         raise ValueError(f"{shown(value)} is not a whole number")
     if count < 1:
-        raise ValueError(f"{shown(value)} is not possible: counting begins with 1")
+        raise ValueError(f"{shown(value)} is not possible: counting starts at 1")
     return int(count)
 
 

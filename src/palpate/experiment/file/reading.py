@@ -211,11 +211,9 @@ CONDITIONS: Mapping[str, Condition] = {
         lambda _: False,
         remedy="leave it out, or set that window: filtering: {window: 0.2 s}",
     ),
-    "imu": Condition("stage: handle, where an IMU measures the motion", lambda c: c.motion_from == "imu"),
-    "markers": Condition("a motion that markers measure", lambda c: c.motion_from == "markers"),
-    "load cell": Condition(
-        "recordings of a load cell, which a table of signals does not have", lambda c: c.motion_from != "table"
-    ),
+    "imu": Condition("stage: handle, with motion measured by an IMU", lambda c: c.motion_from == "imu"),
+    "markers": Condition("motion measured by markers", lambda c: c.motion_from == "markers"),
+    "load cell": Condition("files with recordings.wrench, not recordings.signals", lambda c: c.motion_from != "table"),
     "an IMU": Condition("files with recordings.imu", lambda c: c.recordings.imu is not None),
     "two load cells": Condition("files with recordings.wrench_2", lambda c: c.recordings.wrench_2 is not None),
     "known mass": Condition("files with known_mass", lambda c: c.known_mass is not None),
@@ -306,7 +304,7 @@ def _missing(config: ExperimentPart | MotionPart) -> Iterator[Refusal]:
             yield missing("handle", "handle_2 is given")
         there, other = sorted(("recordings.wrench_2", "markers.sensor_2"), key=held, reverse=True)
         if config.motion_from == "markers" and held(there) and not held(other):
-            yield missing(other, f"{there} is given, and what the second of two hands does cannot be guessed")
+            yield missing(other, f"{there} is given, and what the second hand does cannot be guessed")
     if config.clocks != "auto":
         for name in ("mocap", "imu", "wrench"):
             if getattr(config.recordings, name, None) is not None and getattr(config.clocks, name) is None:
@@ -337,7 +335,7 @@ def _contradicting(config: ExperimentPart, model: Model) -> Iterator[Refusal]:
                 right, wrong = ("an angle", "a length")[:: 1 if unit == "rad" else -1]
                 yield place, f"the position of {model.name!r} is {right}, not {wrong}", f"write {right}"
         if config.bias == "estimated":
-            wrong = "with one freedom, a constant force of the load cell is the same as a preloaded spring"
+            wrong = "with one freedom, a constant force on the load cell looks the same as a preloaded spring"
             yield "bias", f"it cannot be estimated here: {wrong}", "write bias: still or none"
     if config.motion_from == "markers":
         kinds = [joint.kind for joint in mechanism.joints]

@@ -61,8 +61,8 @@ def _listed(value: Any) -> Any:
 class ColumnPart(Part):
     """One column of a plain table."""
 
-    column: str = key("header of the column, with or without the unit behind it", '"Fx (lbf)"')
-    unit: q.ChannelUnit = key("unit of the numbers; if absent, that of the header, such as Fx [N]", "lbf", default="")
+    column: str = key("header of the column, with or without its unit", '"Fx (lbf)"')
+    unit: q.ChannelUnit = key("unit of the numbers; if absent, the header's, such as Fx [N]", "lbf", default="")
 
 
 Columns = dict[str, ColumnPart] | None
@@ -79,8 +79,8 @@ class FilePart(Part):
     """A file of recordings."""
 
     file: str = key("path, relative to the experiment file or to --data", "recording.csv")
-    time: TimePart | None = optional("of tables: the column of times", "{column: t, unit: ms}")
-    rate: q.Frequency | None = optional("of tables without times: samples per second", "500 Hz", gt=0)
+    time: TimePart | None = optional("tables: the time column", "{column: t, unit: ms}")
+    rate: q.Frequency | None = optional("tables without times: samples per second", "500 Hz", gt=0)
 
 
 FORMAT: Any = optional("the file's format; recognised if absent")
@@ -96,7 +96,7 @@ class WrenchPart(FilePart):
         "Fx2_RawZero ...), a bag's force.x to torque.z, or the six of columns in their order",
         "[fx, fy, fz, tx, ty, tz]",
     )
-    columns: Columns = optional("of tables: channel -> column and unit", '{fx: {column: "Fx (lbf)", unit: lbf}}')
+    columns: Columns = optional("tables: channel -> column and unit", '{fx: {column: "Fx (lbf)", unit: lbf}}')
     sign: Literal["on-other-side", "on-handle"] = key(
         "what the numbers mean: the wrench that the handle passes on through the sensor (as the paper's dSPACE files "
         "store it), or the one that moves the handle",
@@ -120,7 +120,7 @@ class ImuPart(FilePart):
         "channels of angular rate about the IMU's x, y, z", "[gx, gy, gz]", default=[f"angular_rate.{a}" for a in "xyz"]
     )
     columns: Columns = optional(
-        "of tables: channel -> column and unit; the unit g of a channel listed under acceleration "
+        "tables: channel -> column and unit; the unit g of a channel listed under acceleration "
         "is standard gravity (gn), elsewhere gram",
         "{ax: {column: AccX, unit: g}}",
     )
@@ -154,7 +154,7 @@ class MocapPart(FilePart):
 
     format: Literal["vicon-csv", "c3d", "trc", "rosbag", "hdf5", "csv", "parquet", "mat"] | None = FORMAT
     columns: dict[str, MarkerColumnsPart] | None = optional(
-        "of tables: marker -> its three columns and their unit", "{hook: {column: [hook_x, hook_y, hook_z], unit: m}}"
+        "tables: marker -> its three columns and their unit", "{hook: {column: [hook_x, hook_y, hook_z], unit: m}}"
     )
 
 
@@ -296,8 +296,8 @@ class HingeMarkersPart(Part):
     axis: Names = key("markers on the line; none: from the motion itself", "[F3, F4]", default=[])
     towards: str | None = optional("marker to which the hinge's x axis points", "F1")
     points: Literal["up", "down"] | None = optional(
-        "which way z points; the angle is right-handed about it. If absent: so that the angle is positive on the "
-        "whole, as of a door that starts shut",
+        "which way z points; the angle is right-handed about it. If absent: so that the angle is mostly "
+        "positive, as for a door that starts shut",
     )
 
     @pydantic.model_validator(mode="after")
@@ -385,16 +385,16 @@ class SegmentsPart(Part):
         "[[61, 110], [135, 150]]",
     )
     test: SegmentList = key("likewise; must not overlap the others", "[111, 134]")
-    first_sample: q.Whole = key("which row of the reference device's file is sample 1 of the counting", default=1)
+    first_sample: q.Whole = key("row of the reference device's file that counts as sample 1", default=1)
 
 
 class ParallelPart(Part):
     """Light differentiation, then one low-pass over every column and the wrench."""
 
     type: Literal["parallel"] = "parallel"
-    bandwidth: q.Frequency | None = optional("what passes; if absent, 20 Hz with an IMU, else chosen", "20 Hz", gt=0)
+    bandwidth: q.Frequency | None = optional("cut-off; if absent, 20 Hz with an IMU, else chosen", "20 Hz", gt=0)
     window: q.Seconds | None = optional(
-        "of the derivatives, s; if absent, by the bandwidth", "0.2 s", only="body", gt=0
+        "for the derivatives, s; if absent, from the bandwidth", "0.2 s", only="body", gt=0
     )
 
 
@@ -481,13 +481,13 @@ class PriorPart(Part):
         "cylinder or box, instead of inertia_com", "{type: cylinder, length: 15 cm, radius: 2 cm, axis: [0, 0, 1]}"
     )
     damping: Annotated[float | Literal["auto"], BeforeValidator(q.damping)] = key(
-        "lambda of the paper; auto: as strong as spread says beside the noise of the data", "10", default="auto"
+        "the paper's lambda; auto: from the spread and the noise of the data", "10", default="auto"
     )
     form: Literal["theta", "divergence"] | None = optional(
         "how it pulls: theta, as the paper; divergence, the same in every frame and factor convention; default: "
         "divergence with automatic damping, theta with a number",
     )
-    spread: q.Fraction = key("by which fraction the prior may be off", "30 %", default=0.3, gt=0, le=2)
+    spread: q.Fraction = key("fraction by which the prior may be off", "30 %", default=0.3, gt=0, le=2)
 
 
 class KnownMassPart(Part):
@@ -495,7 +495,7 @@ class KnownMassPart(Part):
 
     value: q.Mass = key("mass, kg", "1.3 kg", gt=0)
     of: Literal["handle", "body", "whole"] = key(
-        "what was on the scale, which must be said: the handle, the part before the sensors, or the whole", "handle"
+        "what was weighed: the handle, the part on the object side of the sensors, or the whole", "handle"
     )
 
 
@@ -596,12 +596,12 @@ class ExperimentPart(CommonPart):
     object: str = key("an object file that ships, or a path; a body's must be given", "door", default="handle")
     stage: Literal["handle", "body"] = key(
         "what is identified: the handle, which hangs on its sensor while an IMU measures the motion; or the body "
-        "before the sensor, which is moved by its handle",
+        "on the other side of the sensor, which is moved by its handle",
         default="handle",
     )
     model_of: Literal["body", "whole", "weight-only"] = key(
-        "body: the part before the sensor, which a robot renders; whole: with the handle; weight-only: as the paper's "
-        "authors, for reproduction",
+        "body: the part on the object side of the sensor, which a robot renders; whole: with the handle; weight-only: "
+        "as the paper's authors did, for reproduction",
         default="body",
         only=("body", "load cell"),
     )
@@ -625,15 +625,15 @@ class ExperimentPart(CommonPart):
         "options of the object's mechanism that differ", "{linkage: {lengths: [0.286, 0.273, 0.26, 0.349]}}", default={}
     )
     elements: list[Options] = key(
-        "elements to add, or to put in the place of the object's element of that name; angles with units",
+        "elements to add, or to replace the object's element of the same name; angles with units",
         "[{type: coulomb, name: b_c}]",
         default=[],
     )
     without: list[str] = key("names of the object's elements to leave out", "[b_bc]", default=[])
     stops: Annotated[list[q.Travel], Field(min_length=2, max_length=2)] | None = optional(
         "positions at which the object meets its stops, angles or lengths with their unit: samples pressed against "
-        "them are left out; if absent, the ends of what markers saw, of a table none, and farther in where something "
-        "pushes back that the model lacks",
+        "them are left out; if absent: with markers the ends of the travel seen, with a table none, and farther in "
+        "where something not in the model pushes back",
         "[0 deg, 92 deg]",
         only="one-freedom",
     )
@@ -654,24 +654,24 @@ class ExperimentPart(CommonPart):
         default=ParallelPart(),
     )
     noise_in_motion: Literal["instrumental", "simulated", "ignored"] = key(
-        "noise of the IMU makes parameters look too small: taken out by the two halves of its samples as instruments "
-        "for each other, by simulating its measured noise, or left in",
+        "IMU noise makes parameters look too small: removed by using the two halves of its samples as instruments "
+        "for each other, removed by simulating its measured noise, or left in",
         default="instrumental",
         only="imu",
     )
     bias: Literal["still", "estimated", "none"] | FixedBiasPart | None = optional(
         "zero of the load cells. still: from segments.static, handles untouched; estimated: with the other parameters; "
-        "none: as recorded; or a fixed wrench. If absent: still where there is such a segment, else estimated; of an "
-        "object with one freedom none, as a spring's preload would be the same",
+        "none: as recorded; or a fixed wrench. If absent: still where there is such a segment, else estimated; for an "
+        "object with one freedom none, as it would look the same as a spring's preload",
         "estimated",
         only="markers",
     )
     rows: Literal["all", "moments"] = key(
-        "rows of the balance: moments about the contact and the force ahead, or the moments only, as in the paper",
+        "rows of the balance: moments about the contact and the forward force, or the moments only, as in the paper",
         default="all",
         only="wheel",
     )
-    fixed: dict[str, q.Number] = key("parameters that keep a value, SI", "{b_bc: 7.5}", default={})
+    fixed: dict[str, q.Number] = key("parameters held at a value, SI", "{b_bc: 7.5}", default={})
     known: dict[str, q.Number] = key(
         "parameters known from a scale and a ruler, SI: not imposed but compared, so that a wrong force scale shows",
         "{mc_x: 0.304}",
@@ -690,10 +690,10 @@ class ExperimentPart(CommonPart):
     )
     factor: Literal["UtU", "UUt"] = key("log-Cholesky convention of theta and prior", default="UtU", only="rigid body")
     uncertain: UncertainPart | None = optional(
-        "how far off the things may be that are taken as given", "{imu_rotation: 0.5 deg, load_cell_scale: 1 %}"
+        "how far off what is taken as given may be", "{imu_rotation: 0.5 deg, load_cell_scale: 1 %}"
     )
     robust: Flag = key("give less weight to pieces of the recording that do not fit", default=False)
-    compensate: Flag = key("take the load cell's lag and a soft adapter out, as far as data tell", default=False)
+    compensate: Flag = key("remove lag and adapter compliance from the wrench, where the data show them", default=False)
     reference: Annotated[list[ReferencePart], BeforeValidator(_listed)] = key(
         "values to print beside ours", "{label: truth, file: truth.json}", default=[]
     )
@@ -739,5 +739,5 @@ class MotionPart(CommonPart):
     @pydantic.model_validator(mode="after")
     def _imu_needs_sensor(self) -> MotionPart:
         if self.imu_pose is not None and self.markers.sensor is None:
-            raise ValueError("imu_pose is seen from the sensor frame: say with markers.sensor where that is")
+            raise ValueError("imu_pose is given in the sensor frame: state where that is under markers.sensor")
         return self

@@ -20,7 +20,7 @@ CAPTURE = "motion"
 HINGE = """\
   hinge:
     axis: [M7, M8]                  # on the hinge's line, two or more; without axis it is found from the motion
-    towards: Frame1                 # the hinge's x axis points to this marker, of which only its place at rest counts
+    towards: Frame1                 # the hinge's x axis points to this marker; only its place at rest counts
     points: down                    # which way z points: the angle must grow when the object opens; else up"""
 SLIDE = "  # the line along which the object slides is found from its motion"
 TRAVEL = {"rad": ("deg", 92, "0.2 deg"), "m": ("mm", 400, "1 mm")}
@@ -83,7 +83,7 @@ def _parts(model: Model, *, edit: bool) -> str:
         lines = [f"mechanism: {_flow(lengths, coordinates, mechanism)}   # EDIT: measured on yours", *lines[:1]]
     zones = [e.name for e in model.elements if e.borders and edit]
     if zones:
-        lines += ["elements:                           # with estimate: true, zones are searched for from these on"]
+        lines += ["elements:                           # with estimate: true, the search for zones starts from these"]
     for element in data["elements"]:
         zone = element["name"] in zones
         shown = _flow(element | ({"estimate": True} if zone else {}), coordinates)

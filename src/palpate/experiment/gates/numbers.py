@@ -44,7 +44,7 @@ SAME = 1e-6
 def refuse(fit: Fit, *, rate_known: bool = True) -> tuple[Solution, dict[str, Finding]]:
     """The solution with statuses that fit scalar parameters, and for each number that is refused, why.
 
-    A coefficient that cannot be told from zero is known as such where all that its interval allows drowns in the
+    A coefficient indistinguishable from zero is known as such where all that its interval allows drowns in the
     residual, at an ordinary speed too, and the residual is not large for another reason; else it is not known. The ten
     numbers of a free body are fitted together and give the wrench of any motion like the recorded one: none is refused,
     their statuses say which are not known by themselves.

@@ -203,7 +203,7 @@ def _published(entry: Entry, copy: Path, files: tuple[FileState, ...], _: Mappin
     names = ", ".join(dict.fromkeys(f.file for f in files if f.needed))
     foreign = (
         f"{names} do not belong together: at the authors' start samples the motion explains "
-        f"{100 * max(explained, 0.0):.0f} % of the wrench; one of them is of another experiment, or cut otherwise"
+        f"{100 * max(explained, 0.0):.0f} % of the wrench; one of them is from another experiment, or cut differently"
     )
     return replace(entry, refused={"published": foreign})
 

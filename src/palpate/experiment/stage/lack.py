@@ -221,7 +221,7 @@ def _white(even: Even) -> FloatArray:
 
 
 def with_model_part(fit: Fit, lack: LackOfFit) -> Fit:
-    """The fit with intervals that hold what effects would change that the model lacks."""
+    """The fit with intervals that allow for what effects missing from the model would change."""
     parts = {e.name: max((abs(x.shift[e.name]) for x in lack.significant), default=0.0) for e in fit.solution.estimates}
     for x in lack.parts:  # the number is one in the first part of the data and another in the second
         own = x.effect.place

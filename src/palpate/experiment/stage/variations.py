@@ -240,7 +240,7 @@ def contradicted(fit: Fit, known: Mapping[str, float]) -> dict[str, float]:
 
 
 def with_estimated(fit: Fit, besides: Iterable[Variation] = ()) -> Fit:
-    """The fit with intervals that also hold what not knowing shapes, clock, zeros and a first step's spring does.
+    """The fit with intervals that also allow for the uncertainty of shapes, clock, zeros and a first step's spring.
 
     besides: what else was estimated beside the parameters.
     """
