@@ -11,7 +11,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 help:
 	@echo "make demo   the main job on simulated experiments: recordings -> models, tables"
 	@echo "make test   all tests (a few seeds of each study)"
-	@echo "make quick  those of them that take no longer than a breath, for work in between"
+	@echo "make quick  those of them that take less than a minute together, for work in between"
 	@echo "make check  formatting, lint and types"
 	@echo "make study  the many-seed proofs; writes their tables into docs/studies/"
 	@echo "make docs   the documentation as a site in build/site/"

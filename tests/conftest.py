@@ -35,8 +35,12 @@ PACKAGES = {"cc": "gcc", "chromium": "chromium"}
 """Programs that tests run, and the Debian packages that bring them."""
 
 LONG = (
-    *("reproduce", "studies", "gates", "readme", "motion_stage", "cli", "experiment", "report", "public_names"),
-    *("false_alarms", "lack_of_fit", "twin_related", "validation", "body_bad_data", "body_contradicted"),
+    *("reproduce", "studies", "gates", "false_alarms", "readme", "cli", "report", "lack_of_fit", "experiment"),
+    *("motion_stage", "twin_related", "public_names", "body_bad_data", "inspection_page", "invariance", "twin"),
+    *("body_contradicted", "rolling_result", "motion_clocks", "marker_clock", "labels", "drawer", "validation"),
+    *("identify", "slide_rendering", "loop", "extrinsics", "export_fmu", "clock_profile", "comparison", "export_c"),
+    *("twin_wheelbarrow", "clocks", "cli_inspect", "rolling_poor", "rolling_options", "rolling_stage", "fusion"),
+    *("export_mjcf", "imu_noise", "derivatives", "stepper", "docs"),
 )
 """Modules of tests that take seconds, the longest first, so that no process waits for another one in the end; not in
 `make quick`."""
@@ -173,7 +177,18 @@ def door_result(shared: Shared, door_folder: Path) -> Result:
     from palpate.experiment import read_experiment, run_experiment
 
     experiment = read_experiment(door_folder / "body.yaml")
-    return shared.computed("door-result", lambda: run_experiment(experiment))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("palpate.runtime.replay._STEP_S", 1e-3)  # whoever asks first
+        return shared.computed("door-result", lambda: run_experiment(experiment))
+
+
+@pytest.fixture
+def short_handles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twins of doors and of what rolls come with handles that were moved for a shorter time."""
+    from tests.handle_files import write_short_handle
+
+    for kind in ("door", "rolling"):
+        monkeypatch.setattr(f"palpate.twin.{kind}.write_handle_twin", write_short_handle)
 
 
 @pytest.fixture(scope="session")

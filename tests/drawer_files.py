@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -24,21 +25,22 @@ def hand(t: np.ndarray) -> np.ndarray:
     return np.where(t < 25, slow, quick * begin * begin * (3 - 2 * begin))
 
 
+@cache
 def simulate() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Times (s), position (m) and the hand's force (N) at `FORCE_HZ`: a stiff hand, m x'' + b_v x' + b_c sgn x'."""
     t = np.arange(0, LENGTH_S, 1 / FORCE_HZ)
     k, d = 900.0, 90.0
 
-    def force(s: float, y: np.ndarray) -> float:
-        ahead = (hand(np.array(s + 1e-4)) - hand(np.array(s - 1e-4))) / 2e-4
-        return float(k * (hand(np.array(s)) - y[0]) + d * (ahead - y[1]))
+    def force(s: np.ndarray, y: np.ndarray) -> np.ndarray:
+        ahead = (hand(s + 1e-4) - hand(s - 1e-4)) / 2e-4
+        return k * (hand(s) - y[0]) + d * (ahead - y[1])
 
     def slope(s: float, y: np.ndarray) -> list[float]:
         friction = TRUTH["b_v"] * y[1] + TRUTH["b_c"] * np.tanh(y[1] / 1e-3)
-        return [y[1], (force(s, y) - friction) / TRUTH["m"]]
+        return [y[1], (float(force(np.array(s), y)) - friction) / TRUTH["m"]]
 
     y = solve_ivp(slope, (0, LENGTH_S), [0.0, 0.0], t_eval=t, rtol=1e-8, atol=1e-10, max_step=0.01, method="LSODA").y
-    return t, y[0], np.array([force(s, v) for s, v in zip(t, y.T, strict=True)])
+    return t, y[0], force(t, y)
 
 
 def write_table(folder: Path, seed: int = 0) -> Path:

@@ -9,12 +9,15 @@ from __future__ import annotations
 import contextlib
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from palpate.model import load_object
 from palpate.recording.formats import FORMATS
+from palpate.twin import TWINS
+from palpate.twin.handle import write_capture_twin
 from tests.command import palpate
 from tests.commands_page import commands_page
 from tests.elsewhere import ELSEWHERE
@@ -31,7 +34,9 @@ def blocks(page: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_what_a_page_shows_works(page: str, tmp_path: Path) -> None:
+def test_what_a_page_shows_works(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    short = partial(write_capture_twin, duration_s=15.0)  # no number of the capture is shown
+    monkeypatch.setattr("palpate.twin.TWINS", {**TWINS, "capture": short})
     for language, block in blocks(page):
         assert language in ("sh", "python", "text"), f"{page}: a block of {language}"
         if language == "sh":

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -74,11 +75,27 @@ def module_name(path: Path, source: Path) -> str:
     return ".".join((PACKAGE, *parts))
 
 
+@cache
+def parsed(text: str) -> tuple[ast.Module, tuple[ast.AST, ...]]:
+    """The tree and all its nodes: several tests go through the same files."""
+    tree = ast.parse(text)
+    return tree, tuple(ast.walk(tree))
+
+
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    return parsed(path.read_text(encoding="utf-8"))[1]
+
+
+def called(node: ast.Call) -> str:
+    """The last part of what is called."""
+    return getattr(node.func, "attr", getattr(node.func, "id", ""))
+
+
 def imported_modules(path: Path, source: Path) -> list[tuple[int, str]]:
     """(line, dotted name) of every import of the package in a file: absolute, relative, inside functions, by string."""
     package = module_name(path, source).split(".")[:-1]  # of a module and of an __init__ alike
     found: list[tuple[int, str]] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             found += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -86,7 +103,7 @@ def imported_modules(path: Path, source: Path) -> list[tuple[int, str]]:
             start = ".".join([*base, *([node.module] if node.module else [])])
             # `from palpate import physics` imports a room, `from palpate.physics import units` stays in it
             found += [(node.lineno, f"{start}.{a.name}" if is_room(start, a.name) else start) for a in node.names]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__"):
+        elif isinstance(node, ast.Call) and called(node) in ("import_module", "__import__"):
             found += [(node.lineno, a.value) for a in node.args if isinstance(a, ast.Constant) and type(a.value) is str]
     return [(line, name) for line, name in found if name.split(".")[0] == PACKAGE]
 
@@ -213,8 +230,7 @@ DECLARING = ("elements", "mechanisms")
 def classes_of(rooms: tuple[str, ...]) -> set[str]:
     """Names of the classes that these rooms define."""
     paths = [p for room in rooms for p in (SOURCE / room).rglob("*.py")]
-    trees = [ast.parse(p.read_text(encoding="utf-8")) for p in paths]
-    return {node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    return {node.name for path in paths for node in nodes_of(path) if isinstance(node, ast.ClassDef)}
 
 
 def asked(source: Path) -> dict[str, int]:
@@ -223,17 +239,16 @@ def asked(source: Path) -> dict[str, int]:
     for path in sorted(source.rglob("*.py")):
         if room_of(module_name(path, source)) in DECLARING:
             continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
         imported = {
             alias.asname or alias.name
-            for node in ast.walk(tree)
+            for node in nodes_of(path)
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[1:2] in [[r] for r in DECLARING]
             for alias in node.names
             if alias.name in names
         }
         count = 0
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+        for node in nodes_of(path):
+            if isinstance(node, ast.Call) and called(node) == "isinstance":
                 parts = [n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)]
                 count += any(part in imported for part in parts)
         if count:
@@ -249,8 +264,8 @@ def test_nobody_asks_a_mechanism_or_an_element_whether_it_has_a_member() -> None
     """getattr and hasattr of a stated name on something that is called mechanism, linkage, element or e."""
     odd: list[str] = []
     for path in (p for p in sorted(SOURCE.rglob("*.py")) if room_of(module_name(p, SOURCE)) not in DECLARING):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("hasattr", "getattr") and node.args:
+        for node in nodes_of(path):
+            if isinstance(node, ast.Call) and called(node) in ("hasattr", "getattr") and node.args:
                 what = ast.unparse(node.args[0]).split(".")[-1]
                 by_name = len(node.args) > 1 and isinstance(node.args[1], ast.Constant)
                 if by_name and what in ("mechanism", "linkage", "element", "e"):
@@ -263,7 +278,7 @@ def imports_between_modules() -> dict[str, set[str]]:
     modules = {module_name(p, SOURCE).removesuffix(".__init__"): p for p in SOURCE.rglob("*.py")}
     graph: dict[str, set[str]] = {}
     for name, path in modules.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parsed(path.read_text(encoding="utf-8"))[0]
         top = [n for node in tree.body for n in (ast.walk(node) if isinstance(node, ast.If) else [node])]
         targets: set[str] = set()
         for node in top:
@@ -347,7 +362,7 @@ def test_where_everything_is_required_a_skip_is_a_failure(
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"],
         cwd=project,
-        env={**os.environ, "PALPATE_REQUIRE_ALL": require},
+        env={**os.environ, "PALPATE_REQUIRE_ALL": require, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,
@@ -364,7 +379,7 @@ def test_a_module_that_skips_as_a_whole_fails_where_everything_is_required(tmp_p
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
         cwd=tmp_path,
-        env={**os.environ, "PALPATE_REQUIRE_ALL": "1"},
+        env={**os.environ, "PALPATE_REQUIRE_ALL": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from palpate.twin.rolling import KINDS, Segment, Spans
 from studies import energy, handles, motion, priors, wheelbarrows
 
 
@@ -25,10 +26,10 @@ def test_handles_a_few_seeds() -> None:
 
 
 def test_motion_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A minute is half as long as the study's recordings; the bounds are the same."""
+    """40 s are a third of the study's recordings; the bounds are the same."""
     for name in ("write_capture_twin", "capture_twin"):
-        monkeypatch.setattr(motion, name, partial(getattr(motion, name), duration_s=60.0))
-    monkeypatch.setattr(motion, "MIDDLE_S", 30.0)
+        monkeypatch.setattr(motion, name, partial(getattr(motion, name), duration_s=40.0))
+    monkeypatch.setattr(motion, "MIDDLE_S", 20.0)
     (r,) = motion.run([7])
     for clock, most in ((r.imu, 1e-4), (r.wrench, 2e-3)):
         assert clock is not None
@@ -42,8 +43,17 @@ def test_motion_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "| imu |" in motion.table([r])
 
 
+@pytest.mark.usefixtures("short_handles")
 def test_a_wheelbarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wheeled about for half as long as in the study; the bounds are the same."""
+    spans: Spans = (
+        Segment("train", 8.0, 30.0, (*KINDS, "mixed")),
+        Segment("test", 34.0, 42.0, KINDS),
+        Segment("test", 46.0, 52.0, ("mixed",)),
+    )
+    monkeypatch.setattr(wheelbarrows, "wheelbarrow_twin", partial(wheelbarrows.wheelbarrow_twin, segments=spans))
     monkeypatch.setattr(wheelbarrows, "WINDOWS", (11, 17, 23))
+    monkeypatch.setattr(wheelbarrows, "HELD_S", 15.0)
     (r,) = wheelbarrows.run([1])
     assert r.consistent
     assert r.refused == 0

@@ -283,6 +283,7 @@ def test_the_same_seed_gives_the_same_recordings(twin: DoorTwin, truth: DoorTrut
     assert other.model.values["I"] != twin.model.values["I"]
 
 
+@pytest.mark.usefixtures("short_handles")
 def test_a_folder_has_all_that_the_stages_need(tmp_path: Path) -> None:
     file = write_door_twin(tmp_path / "new", door_twin(7, session=SHORT))
     assert file.name == "body.yaml"

@@ -311,6 +311,7 @@ def test_a_hand_truck_with_one_handle_is_identified(tmp_path: Path) -> None:
 # The files
 
 
+@pytest.mark.usefixtures("short_handles")
 @pytest.mark.parametrize(
     ("kind", "devices", "markers", "parameters"),
     [

@@ -400,6 +400,7 @@ def test_the_same_seed_gives_the_same_recordings(
     assert wheelbarrow_twin(4).wheel.radius != twin.wheel.radius
 
 
+@pytest.mark.usefixtures("short_handles")
 def test_a_folder_has_all_that_the_stages_need(tmp_path: Path) -> None:
     file = write_rolling_twin(tmp_path / "new", wheelbarrow_twin(7, segments=SHORT))
     folder = file.parent
