@@ -112,7 +112,7 @@ def opened(browser: Any, pages: dict[str, Path]) -> Iterator[dict[str, Opened]]:
         page.on("console", lambda m, o=found[name]: o.problems.append(m.text) if m.type == "error" else None)
         page.on("pageerror", lambda e, o=found[name]: o.problems.append(str(e)))
         page.on("request", lambda r, o=found[name]: o.requests.append(r.url))
-        page.goto(path.as_uri())
+        page.goto(path.as_uri(), timeout=120_000)
         page.wait_for_function(DRAWN, timeout=60_000)
     yield found
     for one in found.values():

@@ -191,7 +191,7 @@ def test_the_page_is_accessible_in_a_browser(run: Any, out: Path, browser: Any) 
     page = browser.new_page(viewport={"width": 1600, "height": 1000})
     problems: list[str] = []
     page.on("pageerror", lambda e: problems.append(str(e)))
-    page.goto((out / "report.html").as_uri())
+    page.goto((out / "report.html").as_uri(), timeout=120_000)
     page.wait_for_function("() => names.every(id => document.getElementById(id)._fullData)", timeout=60_000)
     assert violations(page, plots=True) == []
     assert problems == []
