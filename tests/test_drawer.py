@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import palpate
+from palpate.experiment.run import prepare_experiment
 from tests.command import palpate as command
 from tests.conftest import needs_program
 from tests.drawer_files import TRUTH, write_capture, write_table
@@ -49,6 +50,20 @@ def test_the_truth_is_inside_its_intervals_in_the_units_of_a_length(result: dict
     assert result["rms"]["test"]["f_x"]["unit"] == "N"
     assert result["mechanism"]["positions"]["position"]["unit"] == "m"
     assert result["replay"]["unit"] == "m"
+
+
+def test_a_drawer_that_is_open_at_first_opens_positively(tmp_path: Path) -> None:
+    path, cut_s = write_capture(tmp_path), 10.0
+    header, *rows = (tmp_path / "markers.csv").read_text().splitlines()
+    kept = [row for row in rows if float(row.partition(",")[0]) > cut_s]
+    (tmp_path / "markers.csv").write_text("\n".join([header, *kept]))
+    text = path.read_text().replace("static: [0.5, 4.5], quasi_static: [5, 25]", "static: [59.1, 59.9]")
+    path.write_text(text)
+    prepared = prepare_experiment(palpate.read_experiment(path))
+    assert not any(f.fatal for f in prepared.findings), prepared.findings
+    q = prepared.inputs.q[:, 0]
+    assert abs(q[-1]) < 0.002 < 0.15 < q[0]
+    assert q.max() > 0.3
 
 
 def test_the_page_shows_it_in_its_own_units(table: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -202,6 +203,20 @@ def test_a_sensor_that_sits_elsewhere_is_named_by_how_far(tmp_path: Path) -> Non
     assert set(said) == {"lever arm"}
     assert "(-0.05" in said["lever arm"].evidence
     assert "m f_radial" in said["lever arm"].evidence
+
+
+def test_the_vertical_does_not_depend_on_where_the_recording_begins(tmp_path: Path) -> None:
+    """A leaning door: all of the recording, and from a moment on in which it stands open."""
+    path, _ = doors.write(tmp_path, 0, doors.leaning)
+    prepared = prepare_experiment(read_experiment(path))
+    whole, open_at = prepared.inputs.mechanism, prepared.inputs.times_s[np.argmax(prepared.inputs.q[:, 0] > 1.0)]
+    header, *rows = (tmp_path / "markers.csv").read_text().splitlines()
+    kept = [row for row in rows if float(row.partition(",")[0]) > open_at]
+    (tmp_path / "markers.csv").write_text("\n".join([header, *kept]))
+    path.write_text(re.sub(r"  (static|quasi_static): \[.*\]\n", "", path.read_text()))
+    cut = prepare_experiment(read_experiment(path)).inputs.mechanism
+    assert cut.inclination == pytest.approx(whole.inclination, abs=2e-4)
+    assert np.cos(cut.direction - whole.direction) > np.cos(0.02)
 
 
 def test_an_object_that_gives_more_than_it_took_is_no_object(tmp_path: Path) -> None:

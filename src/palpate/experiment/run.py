@@ -111,9 +111,7 @@ def replay_fit(fit: Fit, test: Sequence[Segment], p: FloatArray | None = None) -
     model = fit.solution.model if p is None else inputs.model.with_values(p)
     mechanism, used = inputs.mechanism, fit.balance.used
     assert used is not None
-    # without the sensors' constant wrench in the body frame, where it was estimated
-    zeros = [[model.values[n] for n in model.names_of(e)] for e in model.elements if e.instrument]
-    wrench = fit.balance.wrench - np.sum(zeros, axis=0)
+    wrench = fit.wrench_of(model)
     try:
         states = mechanism.states(fit.moved.motion)
         if mechanism.main is not None:

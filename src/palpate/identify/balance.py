@@ -435,8 +435,9 @@ class Compressed:
         return np.array(residuals, dtype=float).T
 
     def rms(self, p: FloatArray) -> FloatArray:
-        """Root mean square of y - Y p per row, in the row's unit."""
-        return np.sqrt(self.squares(p).sum(axis=0) / self.samples.sum())
+        """Root mean square of y - Y p per row, in the row's unit; pieces without that row do not count."""
+        present = np.array([self._row(j).any(axis=(1, 2)) for j in range(len(self.lift))])
+        return np.sqrt(self.squares(p).sum(axis=0) / np.maximum(present @ self.samples, 1))
 
     def range(self) -> FloatArray:
         """Largest minus smallest y per row."""

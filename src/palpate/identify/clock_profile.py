@@ -24,6 +24,8 @@ _CLEARLY, _LITTLE, _MUCH = 3.0, 1.05, 2.0
 _MOST_STEPS = 8
 _VALLEYS = 16
 _DEEP, _MOST = 0.5, 0.9
+_RIDGE = 1e-7
+"""Beside columns of length one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,7 +160,9 @@ def bounded(A: FloatArray, b: FloatArray, least: FloatArray) -> FloatArray:
     """x >= least that minimises |A x - b|."""
     from scipy.optimize import lsq_linear
 
-    return np.asarray(lsq_linear(A, b, bounds=(least, np.inf), method="trf" if len(A) < len(least) else "bvls").x)
+    n = len(least) if len(A) < len(least) else 0  # then of all x that serve alike, a small one
+    rows, right = np.vstack([A, _RIDGE * np.eye(n, len(least))]), np.append(b, np.zeros(n))
+    return np.asarray(lsq_linear(rows, right, bounds=(least, np.inf), method="bvls").x)
 
 
 def _differences(

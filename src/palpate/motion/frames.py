@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from palpate.errors import DataProblem
 from palpate.findings import Finding, Severity
 from palpate.motion.cloud import Cloud, marker_index
-from palpate.physics.arrays import FloatArray, least_squares
+from palpate.physics.arrays import BoolArray, FloatArray, least_squares
 from palpate.physics.motion import Poses, exp_rotation, nearest_rotation, skew, transform
 
 _FLATTEST = 0.1
@@ -372,7 +372,7 @@ def inclination(T_world_hinge: FloatArray, gravity: ArrayLike) -> float:
 
 
 def check_hinge(motion: HingeMotion) -> tuple[Finding, ...]:
-    """Whether the body really turns about its hinge, and positively when it opens."""
+    """Whether the body really turns about its hinge."""
     seen = np.isfinite(motion.angle_rad)
     if not seen.any():
         return (Finding("hinge", "the body at the hinge was never seen", severity=Severity.FATAL),)
@@ -399,10 +399,6 @@ def check_hinge(motion: HingeMotion) -> tuple[Finding, ...]:
             f"{times[k + 1]:.2f} s: the direction of rotation is not known"
         )
         findings.append(Finding("hinge-jump", evidence))
-    if -angle.min() > angle.max():
-        low, high = np.degrees(angle.min()), np.degrees(angle.max())
-        evidence = f"the hinge's angle runs from {low:.1f} to {high:.1f} deg: opening counts as negative"
-        findings.append(Finding("hinge-sign", evidence, remedy="let z point the other way"))
     return tuple(findings)
 
 
@@ -626,12 +622,14 @@ def slide_from_motion(
     *,
     near: ArrayLike = (0.0, 0.0, 0.0),
     axis: Sequence[float] = (1.0, 0.0, 0.0),
+    shut: BoolArray | None = None,
     what: str = "slide",
 ) -> JointFrame:
     """The line along which a body slides, from its motion: the first principal axis of the path of one of its points.
 
     near: that point (m, in the body's frame), which becomes the origin. axis: which axis of the joint's frame is along
-    the line. The body moves positively on the whole, seen from the first frame, as a drawer that opens.
+    the line. shut (frames,): where the body is shut; from there, or else from the first frame, it moves positively on
+    the whole, as a drawer that opens.
     """
     seen = poses.seen
     if seen.sum() < 10:
@@ -640,7 +638,8 @@ def slide_from_motion(
     path = poses.position[seen] + R @ anchor
     away = path - path[0]
     _, _, Vt = np.linalg.svd(away - away.mean(axis=0), full_matrices=False)
-    u = -Vt[0] if float((away @ Vt[0]).sum()) < 0 else Vt[0]
+    closed = away[:1] if shut is None or not shut[seen].any() else away[shut[seen]]
+    u = -Vt[0] if float((away.mean(axis=0) - closed.mean(axis=0)) @ Vt[0]) < 0 else Vt[0]
     along = away @ u
     off = float(np.sqrt(((away - away.mean(axis=0)) @ Vt[1:].T).var(axis=0).sum()))
     mean = nearest_rotation(R.mean(axis=0), what="mean rotation")

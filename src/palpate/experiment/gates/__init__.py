@@ -57,7 +57,7 @@ GATES: Sequence[tuple[Gate, str]] = (
 
 FOLLOWS: Mapping[str, tuple[str, ...]] = {
     "swapped": ("misfit", "sign", "unknown", "wheel-radius", "carry-over"),
-    "closed": ("assembly", "order", "hinge-sign"),
+    "closed": ("assembly", "order"),
     "order": ("misfit", "sign", "unknown", "carry-over", "unexplained", *lacking.CAUSES),
     "assembly": ("unexplained", *lacking.CAUSES),
     "axes": ("placement", "misfit"),

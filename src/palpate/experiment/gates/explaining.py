@@ -331,6 +331,9 @@ def replayed(case: Case) -> Iterator[Finding]:
     explained = _explained_replay(case, case.replay.scored)
     travel = max(w.travel for w in case.replay.scored)
     beyond = errors / np.maximum(explained, ASTRAY / WAYWARD * case.fit.inputs.step)
+    low, high = case.fit.inputs.stops or (-np.inf, np.inf)
+    paths = [w.tracks[0].simulated for w in case.replay.scored]
+    beyond[[x.min() < low or x.max() > high for x in paths]] = 0.0  # a stop of which only the place is known
     i = int(beyond.argmax() if beyond.max() > WAYWARD else errors.argmax())
     evidence = (
         f"the replay is off by {case.shown(errors[i], '.0f')} RMS in the window from "

@@ -29,7 +29,7 @@ from palpate.motion.fusion import fuse
 from palpate.motion.imu import PARALLEL, imu_motion
 from palpate.motion.offset import Offset, estimate_offset, marker_clock
 from palpate.motion.plausibility import check_imu
-from palpate.physics.arrays import FloatArray
+from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.inertia import body_features
 from palpate.physics.motion import Kinematics, Motion, Poses
 from palpate.recording import Recording
@@ -235,7 +235,8 @@ def capture(experiment: Experiment[Any], tell: Tell = lambda _: None, *, wrench:
     devices = _devices(experiment, body, findings, wrench=wrench)
     tell("looking for the vertical")
     placement = _placement(experiment, body, poses, devices.get("imu"), findings)
-    up = UP if placement is None or placement.tilt is None else placement.tilt.up
+    moves_along = placement is not None and placement.explained >= TOGETHER
+    up = placement.tilt.up if placement is not None and moves_along and placement.tilt is not None else UP
     angle = float(np.degrees(np.arctan2(np.hypot(up[0], up[1]), up[2])))
     if angle >= ASKEW_DEG:
         evidence = f"the vertical is {angle:.0f} deg off the capture frame's z axis"
@@ -280,11 +281,13 @@ def build_motion(experiment: Experiment[MotionPart], tell: Tell = lambda _: None
     return replace(captured, findings=tuple(findings), **more)
 
 
-def joint_of(markers: MarkersPart, body: Body, kind: str, axis: tuple[float, float, float]) -> frames.JointFrame:
-    """The frame of a joint of one freedom: by the markers on a hinge, or from the motion itself."""
+def joint_of(
+    markers: MarkersPart, body: Body, kind: str, axis: tuple[float, float, float], shut: BoolArray
+) -> frames.JointFrame:
+    """The frame of a joint of one freedom: by the markers on a hinge, or from the motion itself; shut (frames,)."""
     if kind == "turn":
         return frames.joint_of_hinge(hinge_of(markers, body))
-    return frames.slide_from_motion(body.poses, near=body.cloud.points.mean(axis=0), axis=axis)
+    return frames.slide_from_motion(body.poses, near=body.cloud.points.mean(axis=0), axis=axis, shut=shut)
 
 
 def _devices(

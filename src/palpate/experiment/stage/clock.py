@@ -113,7 +113,9 @@ def _residuals(inputs: Inputs, segments: Sequence[Segment]) -> tuple[Residuals, 
     known = np.isfinite(total).all(axis=1)
     if not known.any():
         raise DataProblem(WHAT, "the load cells never record at the same time")
-    spline = CubicSpline(grid[known], total[known])
+    # straight across gaps, where a spline would swing; the fit leaves them out
+    bridged = [np.interp(grid, grid[known], np.asarray(total[known, i], dtype=float)) for i in range(6)]
+    spline = CubicSpline(grid, np.stack(bridged, axis=1))
     at = np.concatenate([np.arange(a, b) for a, b in spans])
     times = inputs.times_s[at]
     weight = np.where(used, 1.0 if balance.fade is None else balance.fade, 0.0)[at]

@@ -16,6 +16,7 @@ from palpate.identify import Balance, Compressed, MotionNoise, Solution, robust,
 from palpate.identify.balance import Segment
 from palpate.identify.shapes import Shaped, fit_shapes
 from palpate.identify.solution import VAGUE, Estimate, Status, natural_size
+from palpate.model import Model
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rms, segment_mask
 
 LONGEST_S = 0.7
@@ -203,6 +204,11 @@ class Fit:
         """(used samples, rows): measured minus predicted, with the parameters of the fit or others, N and N m."""
         return np.asarray(self.rows(segments) @ np.append(-(self.p if p is None else p), 1.0), dtype=float)
 
+    def wrench_of(self, model: Model) -> FloatArray:
+        """(samples, 6) in the body frame, without the sensors' constant wrench where a model with values holds one."""
+        zeros = [[model.values[n] for n in model.names_of(e)] for e in model.elements if e.instrument]
+        return self.balance.wrench - np.sum(zeros, axis=0)
+
     @property
     def level(self) -> FloatArray:
         """(rows,): RMS of what is left in the segments of the fit."""
@@ -221,7 +227,7 @@ class Fit:
         """Motion and balance of other inputs; the motion is computed anew only where they change it."""
         ours = self.inputs
         same = inputs.q is ours.q and inputs.imu is ours.imu and inputs.filtering is ours.filtering
-        same &= inputs.mechanism is ours.mechanism and inputs.stops == ours.stops
+        same &= inputs.mechanism is ours.mechanism and inputs.stops == ours.stops and inputs.blocked is ours.blocked
         if same and (inputs.imu is None or inputs.clock is ours.clock):
             return self.moved, whole_balance(inputs, self.moved)
         moved = move(inputs, resting=self.moved.resting if inputs.q.shape == ours.q.shape else None)

@@ -25,7 +25,7 @@ from palpate.motion.derivatives import derivative_noise, pose_motion, signal_noi
 from palpate.motion.extrinsics import Tilt
 from palpate.physics.arrays import BoolArray, FloatArray, least_squares, rate_hz, segment_mask, symmetric_inverse
 from palpate.physics.functions import Functions, Scalar
-from palpate.physics.inertia import body_regressor
+from palpate.physics.inertia import PHI_NAMES, body_regressor
 from palpate.physics.motion import Coordinate, Kinematics, Poses, exp_rotation
 
 FLOOR_RAD = np.radians(0.1)
@@ -332,7 +332,9 @@ def load_on_wheel(fit: Fit) -> FloatArray:
     """(samples,): the normal force F_N at the contact, N, from the balance of forces along the vertical."""
     k = fit.balance.kinematics
     a, w, b = (np.stack([np.asarray(x) for x in v], axis=1) for v in (k.specific_acceleration, k.omega, k.omega_dot))
-    force = (body_regressor(a, w, b) @ fit.p[:10] - fit.balance.wrench)[:, :3]
+    model = fit.solution.model
+    phi = np.array([model.values[name] for name in PHI_NAMES])
+    force = (body_regressor(a, w, b) @ phi - fit.wrench_of(model))[:, :3]
     assert fit.moved.motion.poses is not None
     return np.asarray(np.einsum("ni,ni->n", fit.moved.motion.poses.rotation[:, 2, :], force), dtype=float)
 

@@ -183,6 +183,8 @@ class Inputs:
     """Rows that do not count."""
     closed_std: float = 0.0
     """How well it is known where the main coordinate is zero, rad or m."""
+    hinge_std_m: float = 0.0
+    """How well the place of a hinge is known, in each direction across it."""
     tilt_std_rad: float = 0.0
     """How well the vertical is known, about each level axis."""
     at_contact: FloatArray | None = None

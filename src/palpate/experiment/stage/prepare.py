@@ -5,7 +5,7 @@ Three ways in, by what tells the motion: an IMU, markers, or a table of one coor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 from math import sqrt
@@ -131,22 +131,24 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     captured = capture(experiment, tell)
     body, times = captured.body, captured.body.poses.times_s
     findings = [f for f in captured.findings if f.fatal or f.cause not in SETTLED]
-    findings += [*handles.findings, *(f for cell in cells for f in cell.faults())]
+    findings += handles.findings
     segments = recordings.segments_of(experiment, times, body.rows)
     static, ground, stops = next(iter(segments["static"]), None), None, None
-    closed_std = 0.0
+    closed_std = hinge_std_m = 0.0
     if model.mechanism.wheel is not None:
         ground = ground_of(captured, model.mechanism, segments, static)
         poses, T_cloud_body = ground.poses, body.frames["axle"]
         q = model.mechanism.coordinates_of(poses)
         findings += ground.findings
     else:
-        model, joint = _on_joint(experiment, model, captured)
+        model, joint = _on_joint(experiment, model, captured, segments["static"][:1])
         poses, T_cloud_body = joint.poses(body.poses), joint.T_body_frame
         position = model.mechanism.coordinates_of(poses)[:, 0]
         findings += check_joint(joint, body.poses)
+        hinge_std_m = 0.0 if joint.hinge is None else float(np.nan_to_num(joint.hinge.point_std_m)) / 2**0.5
         shut, closed_std = _zero_position(experiment, captured, joint, model, position, segments, findings)
         position = position - shut
+        model = replace(model, mechanism=model.mechanism.with_zero_at(-shut))
         stops = _stops(experiment, position, model.mechanism.position_units[0])
         _check_reach(experiment, model, position, findings)
         q, leaning = position[:, None], model.mechanism.leaning
@@ -174,6 +176,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         belief=belief_of(experiment, model, handles, [s.T_body_sensor for s in sensors]),
         unwanted=tuple(r.name for r in model.mechanism.rows if config.rows == "moments" and r.unit == "N"),
         tilt_std_rad=0.0 if ground is None else ground.tilt_std_rad,
+        hinge_std_m=hinge_std_m,
         closed_std=closed_std,
         at_contact=at_contact,
     ).with_zero(zero)
@@ -181,22 +184,29 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     offset, clock = None, stated_clock(experiment, "wrench", cells[0].even, body)
     if clock is None:
         tell("comparing the clocks by the balance")
-        offset = _clock(experiment, captured, inputs, segments, findings)
+        doubts = [*findings, *(f for cell in cells for f in cell.faults())]
+        offset = _clock(experiment, captured, inputs, segments, doubts)
         clock = offset.clock
+    used = [s for spans in segments.values() for s in spans]
+    there = [(float(a), float(b)) for a, b in clock.from_reference(np.array(used).reshape(-1, 2))]
+    findings += [f for cell in cells for f in cell.faults(there)]
     cells[0] = replace(cells[0], clock=clock, offset=offset)
     instruments = dict(zip(("wrench", "wrench_2"), cells, strict=False)) | captured.devices
     inputs = inputs.on_clock(clock)
     return Prepared(inputs, segments, instruments, tuple(findings), captured, ground, handles.results)
 
 
-def _on_joint(experiment: Experiment[Any], model: Model, captured: CapturedMotion) -> tuple[Model, JointFrame]:
-    """Where the hinge or line is, and the model with gravity as it is in that frame."""
+def _on_joint(
+    experiment: Experiment[Any], model: Model, captured: CapturedMotion, static: Sequence[Segment]
+) -> tuple[Model, JointFrame]:
+    """Where the hinge or line is, and the model with gravity as it is in that frame at the first sample."""
     if len(model.mechanism.joints) != 1 or model.mechanism.main is None:
         wrong = f"the object {model.name!r} is free: its motion must come from an IMU"
         raise experiment.problem("object", wrong, "stage: handle identifies it")
     (axis,) = model.mechanism.joints
     with experiment.at("markers.hinge" if axis.kind == "turn" else "markers", kind=DataProblem):
-        joint = joint_of(experiment.config.markers, captured.body, axis.kind, axis.axis)
+        shut = segment_mask(captured.body.poses.times_s, static)
+        joint = joint_of(experiment.config.markers, captured.body, axis.kind, axis.axis, shut)
     gravity = -experiment.config.gravity * captured.up @ joint.T_world_frame[:3, :3]
     return replace(model, mechanism=model.mechanism.with_gravity(gravity)), joint
 
@@ -252,7 +262,7 @@ def _zero_position(
         evidence, remedy = f"the position reaches {show(low, '.1f')}: the object was not shut at its zero", ""
         if -low > high:
             evidence = f"opening counts as negative (the position runs from {show(low, '.1f')} to {show(high, '.1f')})"
-            remedy = "reverse markers.hinge.points"
+            remedy = "reverse markers.hinge.points" if unit == "rad" else "check segments.static"
         findings.append(Finding("closed", evidence, remedy=remedy, severity=Severity.FATAL))
     return zero, std
 
@@ -465,6 +475,7 @@ def swapped(inputs: Inputs) -> Inputs:
 def _turn_root(experiment: Experiment[Any], body: Body, name: str) -> FloatArray:
     """(3, 3), see `Sensor.turn_root`: what errors of its three markers' places in the cloud do to a sensor's frame."""
     part: Any = getattr(experiment.config.markers, name)
+    # noise alone; what does not average out is declared as sensor_rotation
     std = body.checked.scale.noise_m / np.sqrt(len(body.markers.times_s))
     corners = body.cloud.points[[marker_index(body.cloud.names, marker) for marker in part.markers]]
     offset = recordings.pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")

@@ -144,8 +144,9 @@ def read_table(
             along = coordinate_of_path(path, sign * force, unit, turning=turning)
         x = np.column_stack([along.coordinate, along.effort])
         findings.append(Finding("path", along.words))
-    findings += check_channels(recording, names)
     even = _even(experiment, "recordings.signals.time", recording, names[0], x, "signals")
+    used = [s for spans in segments_of(experiment, even.times_s, even.rows).values() for s in spans]
+    findings += check_channels(recording, names, segments=used)
     times, period = even.times_s, float(even.times_s[1] - even.times_s[0])
     if even.jitter_s >= JITTER * period:  # they are taken as those of an even clock, which not every table has
         by = f"{1e3 * even.jitter_s:.2g} ms, {100 * even.jitter_s / period:.0f} % of a step"
@@ -249,7 +250,7 @@ def _stack(
         x = recording.stack(names)
     for name, unit in zip(names, units, strict=True):
         stored = recording[name].unit
-        if parse_unit(stored).dimension != parse_unit(unit).dimension:
+        if not parse_unit(stored).fits(parse_unit(unit)):  # a bare number may be degrees
             wrong = f"the channel {name!r} has the unit {stored!r}, not {unit}"
             raise experiment.problem(key, wrong, "state its unit under columns:")
     if len(set(names)) < len(names):

@@ -48,8 +48,8 @@ def estimated(inputs: Inputs) -> Iterator[Variation]:
         drifting = replace(clock, drift_ppm=clock.drift_ppm + clock.drift_std_ppm)
         yield Variation("drift", inputs.on_clock(drifting))
     if inputs.zero == "still" and inputs.static is not None:
-        at = inputs.inside([inputs.static])
-        parts = [np.nanmean(part, axis=1) for part in np.array_split(inputs.measured[:, at], STILL_PARTS, axis=1)]
+        at = inputs.inside([inputs.static]) & np.isfinite(inputs.measured).all(axis=(0, 2))
+        parts = [np.mean(part, axis=1) for part in np.array_split(inputs.measured[:, at], STILL_PARTS, axis=1)]
         std = np.std(parts, axis=0, ddof=1) / np.sqrt(STILL_PARTS) * _slow(np.array(parts))
         for place in np.ndindex(*std.shape):  # each by itself: they know nothing of each other
             error = np.zeros_like(std)
@@ -58,6 +58,10 @@ def estimated(inputs: Inputs) -> Iterator[Variation]:
     for i, sensor in enumerate(inputs.sensors):
         for turn in sensor.turn_root.T:
             yield Variation("sensor_rotation", _with_sensor(inputs, i, _turned(sensor.T_body_sensor, turn)))
+    for axis in UNIT_AXES[:2] if inputs.hinge_std_m > 0 else ():  # across z, about which it turns
+        poses = [_shifted(s.T_body_sensor, inputs.hinge_std_m * axis) for s in inputs.sensors]
+        sensors = (replace(s, T_body_sensor=T) for s, T in zip(inputs.sensors, poses, strict=True))
+        yield Variation("hinge", replace(inputs, sensors=tuple(sensors)))
     if inputs.closed_std > 0 and not inputs.filtering.published:
         yield Variation("closed", _closed(inputs, inputs.closed_std))
     if inputs.tilt_std_rad > 0:
