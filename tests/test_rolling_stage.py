@@ -224,7 +224,7 @@ def test_a_right_wheel_is_not_doubted(seed: int, kinds: tuple[Kind, ...]) -> Non
         assert wheel_findings(poses, used, twin.wheel.radius, 4) == []
         (found,) = wheel_findings(poses, used, 1.04 * twin.wheel.radius, 4)
         assert not found.fatal
-        assert "intervals hold" in found.sentence
+        assert "intervals allow for" in found.sentence
 
 
 def test_noise_of_the_markers_makes_no_wheel_smaller(prepared: Prepared) -> None:
