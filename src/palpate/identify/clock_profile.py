@@ -15,7 +15,7 @@ from palpate.identify.balance import Compressed
 from palpate.model import Model
 from palpate.motion.clock import ClockMap
 from palpate.motion.offset import Offset
-from palpate.physics.arrays import FloatArray, least_squares, symmetric_inverse
+from palpate.physics.arrays import FloatArray, least_squares, peaks, symmetric_inverse
 
 _STEP_S = 0.002
 _SHORTEST_FOR_DRIFT_S = 20.0
@@ -191,10 +191,8 @@ class _Minimum:
 
 def _minima(at: Callable[[FloatArray], FloatArray], lags_s: FloatArray, total: FloatArray, what: str) -> list[_Minimum]:
     """The deepest valleys of the profile, each to its ground (between the lags it may be far deeper), best first."""
-    from scipy.signal import find_peaks
-
     rise = 0.01 * float(np.ptp(total))  # two valleys are two where it rises by this share between them
-    inner = np.asarray(find_peaks(-total, prominence=max(rise, 1e-300))[0], dtype=np.int64)
+    inner = peaks(-total, max(rise, 1e-300))
     left, here, right = total[inner - 1], total[inner], total[inner + 1]
     depth = here - (right - left) ** 2 / (8 * np.maximum(left + right - 2 * here, 1e-12 * here + 1e-300))
     order = np.argsort(depth)[:_VALLEYS]

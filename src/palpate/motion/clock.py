@@ -218,14 +218,14 @@ def _steps(level: FloatArray, width: int, least: float, stall: float) -> tuple[I
     over `width` rows on either side of a row. The level after a row is the lowest of all window means within a stall's
     length, because stamps that are late and catch up again are no gap.
     """
-    from scipy.ndimage import maximum_filter1d, minimum_filter1d
-
     total, row, n = _sums(level), np.arange(1, len(level)), len(level) - 1
     low, high = np.maximum(row - width, 0), np.minimum(row + width, len(level))
     before, after = (total[row] - total[low]) / (row - low), (total[high] - total[row]) / (high - row)
     candidates = after - before > least
     if not candidates.any():
         return _NOWHERE, _NOWHERE
+    from scipy.ndimage import maximum_filter1d, minimum_filter1d
+
     horizon = min(max(2 * width, round(stall)), n)
     at = np.flatnonzero(maximum_filter1d(candidates.astype(np.int8), 2 * (horizon + width) + 1, mode="constant"))
     lasting = minimum_filter1d(after[at], horizon, origin=-(horizon // 2), mode="nearest")

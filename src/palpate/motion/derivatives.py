@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from palpate.errors import DataProblem, PalpateError
 from palpate.motion.clock import Interval
-from palpate.physics.arrays import BoolArray, FloatArray, runs
+from palpate.physics.arrays import BoolArray, FloatArray, running_median, runs
 from palpate.physics.motion import Motion, Poses, body_rates, exp_rotation, log_rotation
 
 
@@ -253,8 +253,6 @@ def _choose(
 
 def _acceleration(second: FloatArray, unit: str, level: FloatArray, size: int, rate: float) -> Spectrum:
     """The spectrum of the acceleration from second differences, with noise of this spectral level in the quantity."""
-    from scipy.ndimage import median_filter
-
     f = _frequencies(size, rate)
     difference = (2 - 2 * np.cos(2 * np.pi * f / rate)) ** 2  # what taking second differences does to a spectrum
     # noise of high frequencies, which is strong in second differences, leaks to the low ones
@@ -263,7 +261,7 @@ def _acceleration(second: FloatArray, unit: str, level: FloatArray, size: int, r
     mean, median = (np.maximum(x - leaked, 0.0) * to_acceleration for x in spectrum(second, size, rate)[:2])
     white = level * (2 * np.pi * f) ** 4
     # above the last frequency at which, most of the time, more than noise was seen; a hum is four wide
-    above = np.flatnonzero(median_filter(median / white, 9, mode="nearest") > 4)
+    above = np.flatnonzero(running_median(median / white, 9, "edge") > 4)
     noise = np.where(np.arange(len(f)) > above.max(initial=-1), np.maximum(mean, white), white)
     return Spectrum(unit, mean, noise, float(np.sqrt(np.mean(level) * rate / 2 / second.shape[1])))
 

@@ -20,6 +20,8 @@ from palpate.motion.derivatives import Lowpass, savitzky_golay
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, rms
 from palpate.physics.motion import Motion, transport_acceleration
 
+_BLACKMAN_HARRIS = (0.35875, -0.48829, 0.14128, -0.01168)
+"""Of cosines of 0 to 3 turns: the window of four terms with the lowest side lobes (Harris 1978, Proc. IEEE 66:51)."""
 _STILL_WINDOW_S, _MOVING_WINDOW_S, _HOP = 0.5, 1.0, 4
 """Windows of the spectra, which begin every quarter of one."""
 _SLOW_S = 1 / 16
@@ -253,15 +255,14 @@ def _still_spectra(x: FloatArray, rate_hz: float) -> _Spectra | None:
 
 def _moving_spectra(x: FloatArray, rate_hz: float) -> _Spectra | None:
     """None where the power above a hand's frequencies is not steady: then it is the motion's, not the IMU's."""
-    from scipy.signal.windows import blackmanharris
-
     if rate_hz < 8 * _LOWEST_MOVING_HZ:
         return None
     windows = _windows(x, 2 * round(_MOVING_WINDOW_S * rate_hz / 2))
     windows = windows[np.isfinite(windows).all(axis=(1, 2))]
     if len(windows) < 4 * _HOP:
         return None
-    taper = np.asarray(blackmanharris(windows.shape[1], sym=False), dtype=float)
+    turn = 2 * np.pi * np.arange(windows.shape[1]) / windows.shape[1]
+    taper = np.cos(np.outer(turn, np.arange(4))) @ _BLACKMAN_HARRIS
     seen = _spectra(windows, taper, rate_hz, _LOWEST_MOVING_HZ, False)
     band = (seen.frequency_hz >= _LOWEST_MOVING_HZ) & (seen.frequency_hz < 2 * _LOWEST_MOVING_HZ)
     loud = np.log(np.maximum(seen.power[:, band].mean(axis=1), 1e-300))

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from palpate.errors import DataProblem
 from palpate.motion.clock import ClockMap, clock_map, interpolated, noise_floor
 from palpate.motion.derivatives import design_lowpass
-from palpate.physics.arrays import FloatArray, least_squares, rate_hz, symmetric_inverse
-from palpate.physics.motion import Poses
+from palpate.physics.arrays import FloatArray, least_squares, peaks, rate_hz, symmetric_inverse
+from palpate.physics.motion import Poses, log_rotation
 
 _COARSE_HZ = 100.0
 _MOST_CANDIDATES, _FEWEST_CANDIDATES, _WORTH_A_LOOK = 24, 6, 0.5
@@ -158,8 +158,6 @@ def _candidates(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, al
 
     Of a fast shake each half period is a peak of its own, and the true one need not be the highest on the grid.
     """
-    from scipy.signal import find_peaks
-
     p, q = _coarse(tp, P, False), _coarse(tr, Q, alike)
     n, m = len(p), len(q)
     least = min(n, m) // 2  # half of the shorter recording must overlap
@@ -172,14 +170,12 @@ def _candidates(tp: FloatArray, P: FloatArray, tr: FloatArray, Q: FloatArray, al
             score += np.fft.irfft(one * other, size) ** 2
     lags = np.arange(-(n - least), m - least + 1)
     score = np.concatenate([[0.0], score[lags], [0.0]])  # negative lags sit at the circle's end; the ends may be peaks
-    prominence = _PROMINENT * float(score.max())
-    peaks = np.asarray(find_peaks(score, prominence=prominence, wlen=int(_AROUND_S * _COARSE_HZ))[0], dtype=np.int64)
-    if not len(peaks):
-        peaks = np.array([1 + int(score[1:-1].argmax())])
-    peaks = peaks[np.argsort(score[peaks])[::-1][:_MOST_CANDIDATES]]
-    worth = score[peaks] > _WORTH_A_LOOK * score[peaks[0]]
-    peaks = peaks[(np.arange(len(peaks)) < _FEWEST_CANDIDATES) | worth]
-    return [float(tr[0] - tp[0] + lag / _COARSE_HZ) for lag in lags[peaks - 1]]
+    at = peaks(score, _PROMINENT * float(score.max()), int(_AROUND_S * _COARSE_HZ / 2))
+    at = at if len(at) else np.array([1 + int(score[1:-1].argmax())])
+    at = at[np.argsort(score[at])[::-1][:_MOST_CANDIDATES]]
+    worth = score[at] > _WORTH_A_LOOK * score[at[0]]
+    at = at[(np.arange(len(at)) < _FEWEST_CANDIDATES) | worth]
+    return [float(tr[0] - tp[0] + lag / _COARSE_HZ) for lag in lags[at - 1]]
 
 
 def _coarse(times_s: FloatArray, x: FloatArray, alike: bool) -> FloatArray:
@@ -372,8 +368,6 @@ def angular_velocity(poses: Poses, *, what: str = "poses") -> tuple[FloatArray, 
     log(R_{k-1}' R_{k+1}) / (t_{k+1} - t_{k-1}): the rotation vector has the same components in both frames (e.g.
     Lynch & Park, Modern Robotics, 3.2.3), and a symmetric window has no delay. NaN where a neighbour was not seen.
     """
-    from scipy.spatial.transform import Rotation
-
     if len(poses) < 3:
         raise DataProblem(what, f"{len(poses)} poses are too few")
     at, R, seen = poses.times_s, poses.rotation, poses.seen
@@ -383,8 +377,7 @@ def angular_velocity(poses: Poses, *, what: str = "poses") -> tuple[FloatArray, 
     if not both.any():
         raise DataProblem(what, "no pose was seen together with the one after next")
     omega = np.full((len(poses), 3), np.nan)
-    turn = Rotation.from_matrix(R[:-2][both].swapaxes(1, 2) @ R[2:][both]).as_rotvec()
-    omega[1:-1][both] = turn / steps[both, None]
+    omega[1:-1][both] = log_rotation(R[:-2][both].swapaxes(1, 2) @ R[2:][both]) / steps[both, None]
     return at, omega, half_s
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from palpate.findings import Finding, Severity
 from palpate.physics.arrays import FloatArray
+from palpate.physics.motion import exp_rotation
 from palpate.physics.units import STANDARD_GRAVITY
 
 _SLOWEST_HZ = 10.0
@@ -247,11 +248,8 @@ def _deviations(turning: _Turning, matrix: FloatArray) -> FloatArray:
 
 def _rotations(steps: FloatArray) -> FloatArray:
     """R (stretches, samples + 1, 3, 3) after each of the rotation vectors (stretches, samples, 3), from R = 1 on."""
-    from scipy.spatial.transform import Rotation
-
     s, n, _ = steps.shape
-    turns = Rotation.from_rotvec(steps.reshape(-1, 3)).as_matrix().reshape(s, n, 3, 3)
-    R = np.empty((s, n + 1, 3, 3))
+    turns, R = exp_rotation(steps), np.empty((s, n + 1, 3, 3))
     R[:, 0] = np.eye(3)
     for k in range(n):
         R[:, k + 1] = R[:, k] @ turns[:, k]
@@ -527,6 +525,5 @@ def _orientations(rates: FloatArray, rate_hz: float) -> FloatArray:
 
 def _integral(x: FloatArray, rate_hz: float) -> FloatArray:
     """(stretches, samples, ...) over time, from zero."""
-    from scipy.integrate import cumulative_trapezoid
-
-    return np.asarray(cumulative_trapezoid(x, dx=1 / rate_hz, axis=1, initial=0), dtype=float)
+    steps = np.cumsum((x[:, 1:] + x[:, :-1]) / (2 * rate_hz), axis=1)
+    return np.concatenate([np.zeros_like(x[:, :1]), steps], axis=1)

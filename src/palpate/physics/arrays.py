@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import overload
+from typing import Literal, overload
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
@@ -131,6 +132,43 @@ def rms(x: FloatArray, axis: int | None = None) -> float | FloatArray:
     """Root mean square of all entries, or along an axis."""
     size = np.sqrt(np.mean(x**2, axis=axis))
     return float(size) if axis is None else np.asarray(size, dtype=float)
+
+
+def power_density(x: FloatArray, rate_hz: float, size: int) -> tuple[FloatArray, FloatArray]:
+    """Frequencies (Hz) and one-sided density (frequencies, channels) of (samples, channels), per Hz (Welch 1967).
+
+    Pieces of so many samples overlap by half; each is taken without its mean, under a Hann window.
+    """
+    window, density = np.hanning(size + 1)[:-1], list[FloatArray]()
+    for channel in x.T:
+        pieces = sliding_window_view(channel, size)[:: size - size // 2]
+        spectra = np.fft.rfft((pieces - pieces.mean(axis=1, keepdims=True)) * window)
+        density.append((spectra.real**2 + spectra.imag**2).mean(axis=0))
+    both = np.array(density).T * 2 / (rate_hz * (window**2).sum())
+    both[[0, -1] if size % 2 == 0 else [0]] /= 2  # these have no counterpart at negative frequencies
+    return np.fft.rfftfreq(size, 1 / rate_hz), both
+
+
+def running_median(x: FloatArray, size: int, ends: Literal["edge", "reflect"]) -> FloatArray:
+    """Of an odd number of neighbours along the first axis; ends: what stands for those beyond."""
+    padded = np.pad(x, [(size // 2, size // 2), *[(0, 0)] * (x.ndim - 1)], mode=ends)
+    return np.median(sliding_window_view(padded, size, axis=0), axis=-1)
+
+
+def peaks(x: FloatArray, rise: float, reach: int | None = None) -> NDArray[np.int64]:
+    """Indices of maxima, each of which falls by `rise` on both sides before anything higher, as far as `reach`."""
+    slopes = np.sign(np.diff(x))
+    steep = np.flatnonzero(slopes)
+    tops = np.flatnonzero((slopes[steep[:-1]] > 0) & (slopes[steep[1:]] < 0))
+    tops = (steep[tops] + 1 + steep[tops + 1]) // 2  # of a plateau its middle
+    far = len(x) if reach is None else reach
+
+    def base(side: FloatArray, top: float) -> float:
+        higher = np.flatnonzero(side > top)
+        return float(side[: higher[0] if len(higher) else None].min(initial=top))
+
+    bases = [max(base(x[max(i - far, 0) : i][::-1], x[i]), base(x[i + 1 : i + far + 1], x[i])) for i in tops.tolist()]
+    return tops[x[tops] - np.array(bases, dtype=float) >= rise]
 
 
 def nearest(times_s: FloatArray, at_s: FloatArray) -> NDArray[np.int64]:

@@ -6,15 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import median_filter
-from scipy.signal import welch
 
 from palpate.experiment.stage.lack import FAST_HZ
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.mechanisms.mechanism import WRENCH_ROWS
 from palpate.motion.clock import noise_floor
-from palpate.physics.arrays import FloatArray, rate_hz
+from palpate.physics.arrays import FloatArray, power_density, rate_hz, running_median
 
 WINDOW_S = 0.5
 """Over which a channel must move when the model says so."""
@@ -68,8 +66,8 @@ def hum(case: Case) -> Iterator[Finding]:
         samples = int(rate / RESOLUTION_HZ)
         if rate < 3 * FAST_HZ or len(even.x) < 4 * samples:
             continue
-        f, density = welch(np.nan_to_num(even.x), rate, nperseg=samples, axis=0)
-        beside = median_filter(density, size=(2 * NEIGHBOURS + 1, 1), mode="mirror")
+        f, density = power_density(np.nan_to_num(even.x), rate, samples)
+        beside = running_median(density, 2 * NEIGHBOURS + 1, "reflect")
         power = np.where((f > FAST_HZ)[:, None], density - beside, 0.0)
         at = np.argmax(power, axis=0)
         every = np.arange(len(at))

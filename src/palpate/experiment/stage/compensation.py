@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.signal import butter, sosfiltfilt
 
 from palpate.experiment.stage.fit import Fit
 from palpate.experiment.stage.inputs import Inputs
@@ -52,6 +51,8 @@ class Compensation:
         first = np.gradient(measured, 1 / rate, axis=0)
         added = self.lag_s * first + self.square_s2 * np.gradient(first, 1 / rate, axis=0)
         if band_hz < 0.45 * rate:
+            from scipy.signal import butter, sosfiltfilt
+
             added = sosfiltfilt(butter(4, band_hz, fs=rate, output="sos"), added, axis=0)
         return measured + added
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.signal import welch
 
 from palpate.elements import Gravity
 from palpate.experiment.stage.fit import Fit, natural_sizes
@@ -21,7 +20,7 @@ from palpate.identify.solution import VAGUE, Estimate, Solution, Status
 from palpate.mechanisms.mechanism import Row
 from palpate.model import Model
 from palpate.motion.clock import Even, noise_floor
-from palpate.physics.arrays import BoolArray, FloatArray, rate_hz
+from palpate.physics.arrays import BoolArray, FloatArray, power_density, rate_hz
 from palpate.physics.functions import ARRAYS, Scalar
 from palpate.physics.inertia import drawing_jacobian
 
@@ -216,7 +215,7 @@ def _white(even: Even) -> FloatArray:
     plain = noise_floor(even.x)
     if rate < 4 * FAST_HZ or len(even.x) < 16 * rate / FAST_HZ:
         return plain
-    f, density = welch(np.nan_to_num(even.x), rate, nperseg=int(8 * rate / FAST_HZ), axis=0)
+    f, density = power_density(np.nan_to_num(even.x), rate, int(8 * rate / FAST_HZ))
     return np.minimum(plain, np.sqrt(np.median(density[f > FAST_HZ], axis=0) * rate / 2))
 
 
