@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ _MOST_CANDIDATES, _FEWEST_CANDIDATES, _WORTH_A_LOOK = 24, 6, 0.5
 _PROMINENT, _AROUND_S = 0.01, 4.0
 """A lag is another one where the correlation falls by this share of the largest on the way to any better lag nearby."""
 _SAME_S = 0.005
-_FEWEST_ROWS, _ROWS = 100, 30_000
+_FEWEST_ROWS, _ROWS = 100, 3_000
 """Fewest samples of each side, and most on which candidates are compared; the winner is judged on all."""
 _SHOWN_S = 0.03
 _QUARTERS, _MOVES, _VALLEYS = 6, 5, 4
@@ -137,7 +138,10 @@ class _Pair:
 
     def usable(self, at_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Response times, predictor times and responses, of those predictor times at which the predictors are known."""
-        use = np.interp(at_s, *self.blind, left=1.0, right=1.0) == 0
+        times_s, blind = self.blind
+        use: Any = slice(*np.searchsorted(at_s, [times_s[0], np.nextafter(times_s[-1], np.inf)]).tolist())
+        if blind.any():
+            use = np.interp(at_s, times_s, blind, left=1.0, right=1.0) == 0
         return self.times_s[use], at_s[use], self.responses[use]
 
 
@@ -196,11 +200,14 @@ def _compared(pair: _Pair, offset_s: float) -> tuple[FloatArray, FloatArray]:
 def _misfit(pair: _Pair, offset_s: float) -> float:
     """Unexplained share of the responses' variance: of all where they are alike, else the channels' geometric mean."""
     x, y = _compared(pair, offset_s)
-    total = (y**2).sum(axis=0)
+    total = np.einsum("ij,ij->j", y, y)
     mirrored = _mirrored(x, y) if pair.turned else 0.0
-    x /= np.maximum(np.linalg.norm(x, axis=0), 1e-300)
     # normal equations, for speed: scaled columns, and a misfit to nine digits is enough to find its minimum
-    left = ((y - x @ least_squares(x.T @ x, x.T @ y, rcond=1e-12)) ** 2).sum(axis=0)
+    normal, cross = x.T @ x, x.T @ y
+    scale = np.sqrt(np.maximum(np.diag(normal), 1e-300))
+    normal, cross = normal / scale / scale[:, None], cross / scale[:, None]
+    by = least_squares(normal, cross, rcond=1e-12)
+    left = np.maximum(total - np.einsum("ij,ij->j", by, 2 * cross - normal @ by), 0.0)
     share = left.sum() / max(total.sum(), 1e-300) if pair.alike else left / np.maximum(total, 1e-300)
     return float(np.clip(np.exp(np.log(np.clip(share, 1e-12, 1.0)).mean()) + mirrored, 1e-12, 1.0))
 
