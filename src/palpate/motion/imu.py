@@ -261,8 +261,8 @@ def _moving_spectra(x: FloatArray, rate_hz: float) -> _Spectra | None:
     windows = windows[np.isfinite(windows).all(axis=(1, 2))]
     if len(windows) < 4 * _HOP:
         return None
-    turn = 2 * np.pi * np.arange(windows.shape[1]) / windows.shape[1]
-    taper = np.cos(np.outer(turn, np.arange(4))) @ _BLACKMAN_HARRIS
+    turns = np.linspace(0.0, 2 * np.pi, windows.shape[1], endpoint=False)
+    taper = np.asarray(np.cos(turns[:, None] * np.arange(4)) @ _BLACKMAN_HARRIS, dtype=float)
     seen = _spectra(windows, taper, rate_hz, _LOWEST_MOVING_HZ, False)
     band = (seen.frequency_hz >= _LOWEST_MOVING_HZ) & (seen.frequency_hz < 2 * _LOWEST_MOVING_HZ)
     loud = np.log(np.maximum(seen.power[:, band].mean(axis=1), 1e-300))

@@ -146,13 +146,13 @@ def power_density(x: FloatArray, rate_hz: float, size: int) -> tuple[FloatArray,
         density.append((spectra.real**2 + spectra.imag**2).mean(axis=0))
     both = np.array(density).T * 2 / (rate_hz * (window**2).sum())
     both[[0, -1] if size % 2 == 0 else [0]] /= 2  # these have no counterpart at negative frequencies
-    return np.fft.rfftfreq(size, 1 / rate_hz), both
+    return np.asarray(np.fft.rfftfreq(size, 1 / rate_hz), dtype=float), both
 
 
 def running_median(x: FloatArray, size: int, ends: Literal["edge", "reflect"]) -> FloatArray:
     """Of an odd number of neighbours along the first axis; ends: what stands for those beyond."""
     padded = np.pad(x, [(size // 2, size // 2), *[(0, 0)] * (x.ndim - 1)], mode=ends)
-    return np.median(sliding_window_view(padded, size, axis=0), axis=-1)
+    return np.asarray(np.median(sliding_window_view(padded, size, axis=0), axis=-1), dtype=float)
 
 
 def peaks(x: FloatArray, rise: float, reach: int | None = None) -> NDArray[np.int64]:
@@ -161,14 +161,12 @@ def peaks(x: FloatArray, rise: float, reach: int | None = None) -> NDArray[np.in
     steep = np.flatnonzero(slopes)
     tops = np.flatnonzero((slopes[steep[:-1]] > 0) & (slopes[steep[1:]] < 0))
     tops = (steep[tops] + 1 + steep[tops + 1]) // 2  # of a plateau its middle
-    far = len(x) if reach is None else reach
-
-    def base(side: FloatArray, top: float) -> float:
-        higher = np.flatnonzero(side > top)
-        return float(side[: higher[0] if len(higher) else None].min(initial=top))
-
-    bases = [max(base(x[max(i - far, 0) : i][::-1], x[i]), base(x[i + 1 : i + far + 1], x[i])) for i in tops.tolist()]
-    return tops[x[tops] - np.array(bases, dtype=float) >= rise]
+    far, kept = len(x) if reach is None else reach, np.ones(len(tops), dtype=bool)
+    for k, i in enumerate(tops.tolist()):
+        for side in (x[max(i - far, 0) : i + 1][::-1], x[i : i + far + 1]):
+            higher = np.flatnonzero(side > x[i])
+            kept[k] &= x[i] - side[: higher[0] if len(higher) else None].min() >= rise
+    return tops[kept]
 
 
 def nearest(times_s: FloatArray, at_s: FloatArray) -> NDArray[np.int64]:
