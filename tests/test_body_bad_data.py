@@ -50,7 +50,7 @@ def test_a_door_moved_one_way_gives_no_number_for_the_other(tmp_path: Path) -> N
     reasons = " | ".join(data["verdict"]["reasons"])
     for name, zone in (("b_s", "above"), ("b_l", "below")):
         assert f"{name} is not known: the object was moved in one direction only, opening" in reasons
-        assert f"it takes closing {zone} 20.6 deg" in reasons
+        assert f"it needs closing {zone} 20.6 deg" in reasons
         assert data["parameters"][name]["value"] is None
         assert data["parameters"][name]["ci95"] is None
     assert "b_bc is not known" not in reasons

@@ -139,7 +139,7 @@ def test_two_handles_of_a_barrow() -> None:
         ("weight-only", None, "for reproduction of the paper only"),
         ("handle", None, "a handle is what the robot carries"),
         ("", None, "does not say what it describes"),
-        ("whole", load_object("door").with_values(DOOR), "is no model of a handle"),
+        ("whole", load_object("door").with_values(DOOR), "is not a model of a handle"),
         ("whole", replace(HANDLE, about={"sensor": "Gamma"}), "its handle with 'Gamma'"),
     ],
 )

@@ -423,7 +423,7 @@ def test_what_the_model_does_not_explain_makes_no_friction_small(fit: Fit) -> No
     assert other.solution["b_psi"].value < 1e-3 * other.solution["b_psi"].noise  # at its bound
     solution, refused = _judged(other)
     assert solution["b_psi"].status is Status.NOT_IDENTIFIABLE
-    assert "cannot be told from zero" in refused["b_psi"].sentence
+    assert "cannot be distinguished from zero" in refused["b_psi"].sentence
 
 
 def test_a_friction_that_is_small_beside_all_else_is_known_as_such(fit: Fit) -> None:

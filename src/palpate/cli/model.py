@@ -108,7 +108,7 @@ def read_wrench(path: Path, seconds: float | None, dt: float) -> Any:
 
     columns = {name: channel for name, channel in palpate.load(path).channels.items() if name in WRENCH_NAMES}
     if not columns:
-        where = f"has no column {', '.join(WRENCH_NAMES)} beside the time, or not in N and N m"
+        where = f"has no column {', '.join(WRENCH_NAMES)} besides the time, or none in N and N m"
         raise FileProblem(path, where, line=1, remedy="a header such as: time [s],n_z [N m]")
     t = next(iter(columns.values())).clock.times_s
     length = float(t[-1] - t[0])

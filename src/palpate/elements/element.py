@@ -79,7 +79,7 @@ class Element:
     """One physical effect: a frozen dataclass that derives from this class.
 
     Its fields are its options in an object file. It must declare `type`, `coefficient` or `parameters`, and `features`
-    (a dry one `level`), and what else holds for it: the rest has a default. Nothing outside asks an element for its
+    (a dry one `level`), and whatever else applies; the rest has defaults. No other code asks an element for its
     class.
 
     Units follow from the coordinate that the element acts on. An element writes them as for an angle,

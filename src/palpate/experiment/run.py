@@ -38,7 +38,7 @@ COMPENSATED = 3
 
 
 def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> Result:
-    """Identify what the experiment file asks for; `tell` hears of each step."""
+    """Identify what the experiment file asks for; `tell` is called with the name of each step."""
     config = experiment.config
     if config.stage == "motion":
         remedy = "`palpate inspect` shows the motion; stages that identify are `handle` and `body`"

@@ -54,7 +54,7 @@ def validate(
 ) -> Validation:
     """Judge a model by the recordings of an experiment: all its segments count, they need not be divided.
 
-    `path`: where the model was read; a result.json beside it tells the intervals of its numbers and what it has seen.
+    `path`: where the model was read; a result.json beside it gives the intervals of its numbers and the data it saw.
     """
     model = model.of_object()
     prepared, fit = _refit(model, experiment, tell)

@@ -192,7 +192,7 @@ of ros2_control, which approximate the model."""
 
 
 def export_model(model: Model, to: str, out: str | Path, *, even_if_failed: bool = False, **options: Any) -> Export:
-    """Write a model in the format `to` (see `EXPORTERS`) into the folder `out`; returns what could not be said.
+    """Write a model in the format `to` (see `EXPORTERS`) into the folder `out`; returns what it cannot express.
 
     A model whose verdict is "failed" is refused unless `even_if_failed`. `options` are those of the format: `dt`
     (s) and `wrench_limit` for C and FMU, `mass` (kg) for MJCF and URDF; an option of another format is refused.

@@ -154,7 +154,7 @@ def _resistance(curves: Curves) -> tuple[dict[str, str], list[str]]:
 def _creep(level: float, inertia: float, unit: str) -> str:
     """How dry friction (N m) that holds an inertia (kg m2) gives way: (1 - d) a = d b v, b = 2 / (d time constant)."""
     speed = (1 - _FIRM) * _SETTLING / 2 * level / inertia
-    return f"dry friction at rest: MuJoCo's is soft; what it holds back creeps by up to {speed:.1g} {unit}"
+    return f"dry friction at rest: MuJoCo's is soft; what it holds creeps at up to {speed:.1g} {unit}"
 
 
 def _springs(file: _File, curves: Curves, joint: str, coordinate: str) -> tuple[dict[str, str], list[str]]:

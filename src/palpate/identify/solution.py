@@ -188,7 +188,7 @@ def solve(
 
     `factor` is the log-Cholesky convention in which theta, lambda and the prior's term are meant; known_mass in kg;
     `fixed` parameters keep their value. With `prior.damping` None, lambda is chosen (`solve_automatic`). `start`:
-    theta of a fit to nearly the same data, from where the search goes again if it got lost.
+    theta of a fit to nearly the same data, from which the search restarts if it gets lost.
     """
     model = compressed.model
     names = tuple(model.parameters)

@@ -66,7 +66,7 @@ class Mechanism(ABC):
     """How a body may move: a frozen dataclass that derives from this class, one file per kind of constraint.
 
     Its fields are its options in an object file. What is abstract must be declared, the rest has a default, which is
-    that of one freedom whose position, speed and row belong together. Nothing outside asks a mechanism for its class.
+    that of one freedom whose position, speed and row belong together. No other code asks a mechanism for its class.
 
     The *body frame* moves with the body; its poses are seen from the *mechanism's frame*, which stands still.
     """

@@ -357,7 +357,7 @@ class ClockMap:
     at_s: float
     """Reference time."""
     drift_observed: bool
-    """Whether the recording tells the drift to 5 ppm; if not, what crystals do is part of the interval."""
+    """Whether the recording shows the drift to 5 ppm; if not, the drift of crystals is part of the interval."""
     freedom: int = 1000
 
     def to_reference(self, times_s: FloatArray) -> FloatArray:

@@ -78,7 +78,7 @@ def estimate_offset(
     predictors (n, p) on one clock, responses (m, q) on another, times in s. No physics is assumed beyond linearity,
     so it serves a load cell against an IMU as well as a gyroscope against markers. The whole range of lags is
     searched, then the profile of the least-squares misfit is refined below a sample. A line of the offset over time,
-    fitted around it, tells the drift; the scatter of its gradient between pieces tells both standard deviations.
+    fitted around it, gives the drift; the scatter of its gradient between pieces gives both standard deviations.
     Predictors must contain what errors of their own instruments add to the responses: a gyroscope's zero, for
     instance, adds multiples of the angular rate, which look like a lag of some 10 us. Rows with NaN are left out, with
     the filter's reach around them. Signals are compared below `bandwidth_hz`; `alike` says that all responses have

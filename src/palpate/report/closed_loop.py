@@ -81,7 +81,7 @@ def _motion(trial: Trial, i: int, way: str) -> Figure | None:
     force, rendered, place, went = (x[:count, i] for x in (true.force, robot.force, true.way, robot.way))
     rows = {"force, N": {"true object": force, "robot": rendered}, "difference, N": {"robot - true": rendered - force}}
     rows |= {"way, mm": {"true object": 1e3 * place, "robot": 1e3 * went}}
-    say = "Both forces should lie on each other, which the middle row shows: they differ by "
+    say = "The two forces should coincide; the middle row shows their difference: "
     say += f"{trial.comparison.force.percent[i]:.2f} % RMS of their range."
     return plots.over_time(f"Force and motion of the hand, {way}", say, true.times_s[:count], rows)
 
@@ -137,11 +137,11 @@ def _how(trial: Trial) -> tuple[str, ...]:
         "The pace is the one that its spring and the object's inertia prefer: faster, a soft hand sets the force by "
         "itself; slower, only springs and friction are felt. There an error of inertia or damping shows most.",
         f"The sensor is at ({place}) m of the body frame. It reads the wrench of handle and hand "
-        f"{1e3 * sensor.delay_s:g} ms late, with noise of {sensor.noise_n:g} N and {sensor.noise_nm:g} N m a sample, "
-        f"at {1.0 / DT_S:g} Hz. That wrench, as it is, drives the model of the body; the handle is real "
-        "(0.9 kg), so nobody has to render it.",
-        f"The arm is a simulated seven-axis arm (MuJoCo) with friction that nobody compensates; its controller takes "
-        f"all masses for {100 * inner.wrong:.0f} % heavier than they are. Position over its reference has "
+        f"{1e3 * sensor.delay_s:g} ms late, with noise of {sensor.noise_n:g} N and {sensor.noise_nm:g} N m per sample, "
+        f"at {1.0 / DT_S:g} Hz. That wrench drives the model of the body unchanged; the handle is real "
+        "(0.9 kg), so it need not be rendered.",
+        f"The arm is a simulated seven-axis arm (MuJoCo) with uncompensated friction; its controller assumes all "
+        f"masses to be {100 * inner.wrong:.0f} % larger than they are. Its position bandwidth is "
         f"{inner.bandwidth_hz:g} Hz (-3 dB). Fed forward from the model: {fed or 'nothing'}.",
         "The true object is one simulation of object, handle and hand, without robot and sensor, at half the step."
         if not trial.same
@@ -249,9 +249,9 @@ def felt_table(felt: Sequence[Felt]) -> Table:
         cells["as"] = "" if f.threshold is None else f.threshold.quantity
         records.append(cells | {"verdict": f.verdict, "note": f.note})
     note = (
-        "Intervals include declared systematic errors. A spring curve is not judged: neither its coefficients nor the "
-        "curve. The RMS on unseen data is a part of the range, an average: where the force is small, the same error "
-        "is felt sooner."
+        "Intervals include declared systematic errors. Springs are not judged, neither their coefficients nor their "
+        "curves. The RMS on unseen data is a fraction of the range and an average: where the force is small, the "
+        "same error is felt sooner."
     )
     marked = [f.verdict == "could be felt" for f in felt]
     return table(records, title="Could the uncertainty be felt?", marked=marked, note=note)

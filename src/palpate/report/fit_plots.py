@@ -84,7 +84,7 @@ def correlation(view: View) -> Figure | None:
     return plots.figure(
         "Correlation of the residual",
         "Shaded: the band in which 99 % of the values of white noise lie. A slow decay is drift or an effect that the "
-        "model lacks; a wave is a resonance. What goes with the wrench before it is an effect that the model lacks: a "
+        "model lacks; a wave is a resonance. Correlation with the earlier wrench is an effect that the model lacks: a "
         "lag, a compliance, a memory. Intervals of the parameters allow for both.",
         panels,
         message=f"{100 * outside[worst]:.0f} % of the lags of {rows[worst].name} lie outside the band (1 % for white "
@@ -215,8 +215,8 @@ def damping_curve(data: Mapping[str, Any]) -> Figure | None:
     words = f", which takes the prior to be off by {implied:.3g} (standard deviation)" if implied is not None else ""
     return plots.figure(
         "The prior's weight",
-        "Condition number, misfit above the least, and distance from the prior: to the left the data decide, to the "
-        "right the prior. The lambda that is used should stand where the misfit has not begun to rise and kappa_eff is "
+        "Condition number, misfit above its minimum, and distance from the prior: to the left the data decide, to the "
+        "right the prior. The lambda used should lie where the misfit has not begun to rise and kappa_eff is "
         "below 100 (dashed).",
         panels,
         plots.x_title("lambda") | plots.log_scale(float(lam.min()), float(lam.max())),
@@ -345,5 +345,5 @@ def travel(view: View, main: CoordinateSeries) -> Iterator[Table | Figure]:
             counts = step * np.histogram(x[inside], edges)[0]
             data.append(curve((edges[:-1] + edges[1:]) / 2, counts, name, colour, **stroke))
         panels.append(Panel("time, s", tuple(data), x=plots.x_title(title)))
-    say = "Both directions and all of the travel should be there, and test where train is: what was never visited is "
+    say = "Both directions and the whole travel should be covered, by train and test data alike: the rest is "
     yield plots.figure("Where the data are", f"{say}extrapolated.", panels)

@@ -408,7 +408,7 @@ def _overlays(inspection: Inspection, name: str, device: Instrument, clock: Cloc
         gained = travel[np.searchsorted(t, t[starts] + _ZOOM_S)] - travel[starts]
         start = float(t[starts[gained.argmax()] if len(starts) else 0])
         whole = float(min(times[0], aligned[0])), float(max(times[-1], aligned[-1]))
-        say = "Aligned, the curves should lie on each other from the first second to the last."
+        say = "Aligned, the curves should coincide from the first second to the last."
         yield _overlaid(title, unit, signals, aligned, whole, say)
         zoom, say = (start, min(start + _ZOOM_S, float(t[-1]))), "Aligned, every peak should coincide."
         yield _overlaid(f"{title}: the liveliest seconds", unit, signals, aligned, zoom, say)

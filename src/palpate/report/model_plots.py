@@ -51,7 +51,7 @@ _CLOSE = (
 )
 _NOISE = "They should look like noise: what repeats with the motion is an effect that the model lacks."
 _WAVE = (
-    "Both medians should stay at zero: a wave is a spring or a zone that the model lacks, two medians that part are "
+    "Both medians should stay at zero: a wave is a spring or a zone that the model lacks, two medians that diverge are "
     "friction that changes along the travel."
 )
 _LOOK_FOR = {
@@ -222,8 +222,8 @@ def replay(windows: Sequence[Window]) -> Figure | None:
     falls = " Nobody holds it, so what leans falls over in a second or two." if tracks[1:] else ""
     return _lettered(
         f"Replay of {len(windows)} window{'s' if len(windows) != 1 else ''}",
-        "The model gets the measured force and moves by itself, window after window from the measured state: it should "
-        f"start, turn and stop when the real object does, and part from it slowly.{falls}",
+        "Driven by the measured force, the model moves on its own, in each window from the measured state: it should "
+        f"start, turn and stop when the real object does, and drift away from it only slowly.{falls}",
         panels,
         zero,
     )

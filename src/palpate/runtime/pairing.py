@@ -1,4 +1,4 @@
-"""Model and wrench as they belong together: what a model is of, by whose wrench it is driven, and a stepper that turns
+"""Model and wrench as they belong together: what a model describes, whose wrench drives it, and a stepper that turns
 what a sensor on the robot reads into what the model must be given."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FRAME = "in the body frame about its origin"
 
 
 def model_of(model: Model) -> str:
-    """What the model says it is of: "body", "whole", "handle", "weight-only"; "" if it says nothing."""
+    """What the model says it describes: "body", "whole", "handle", "weight-only"; "" if it says nothing."""
     words = str(model.about.get("model_of", ""))
     return "weight-only" if words.startswith(_OLD_WEIGHT_ONLY) else words.split(" ", 1)[0]
 
@@ -184,7 +184,7 @@ def _check_pairing(model: Model, sensors: Sequence[HandleSensor]) -> None:
     for handle in (h for h in handles if h is not None):
         if len(handle.mechanism.rows) != 6 or any(name not in handle.values for name in PHI_NAMES):
             raise PalpateError(
-                f"{what}: {handle.name!r} is no model of a handle; give the model.json of a handle stage"
+                f"{what}: {handle.name!r} is not a model of a handle; give the model.json of a handle stage"
             )
         theirs, ours = handle.about.get("sensor"), model.about.get("sensor")
         if theirs is not None and ours is not None and theirs not in ours.split(", "):

@@ -159,8 +159,8 @@ class MocapPart(FilePart):
 
 
 class SignalsPart(FilePart):
-    """A plain table of an object with one freedom: angle and torque of what turns, position and force of what slides,
-    or the path of a point and the force on it.
+    """A plain table of an object with one freedom: angle and torque if it turns, position and force if it slides, or
+    the path of a point and the force on it.
     """
 
     format: Literal["csv", "parquet", "hdf5", "mat"] | None = FORMAT
@@ -438,7 +438,7 @@ class DerivativesPart(Part):
 
 
 class HandleWeightPart(Part):
-    """A handle of which only the weight is known."""
+    """A handle known only by its weight."""
 
     mass: q.Mass = key("mass, kg", "1.531 kg", gt=0)
     com: q.Vector = key("centre of mass in the sensor frame, m", "[-0.0007, -0.0015, 0.026]")

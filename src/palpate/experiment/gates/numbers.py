@@ -47,7 +47,7 @@ def refuse(fit: Fit, *, rate_known: bool = True) -> tuple[Solution, dict[str, Fi
     A coefficient indistinguishable from zero is known as such where all that its interval allows drowns in the
     residual, at an ordinary speed too, and the residual is not large for another reason; else it is not known. The ten
     numbers of a free body are fitted together and give the wrench of any motion like the recorded one: none is refused,
-    their statuses say which are not known by themselves.
+    their statuses say which are not known individually.
     """
     if fit.inputs.imu is not None:
         return fit.solution, {}
@@ -122,7 +122,7 @@ class _Judge:
             acting = [c[c > 1e-3 * max(c.max(), 1e-300)] for c in column.T]
             share = max(float(np.percentile(c, OFTEN)) / s for c, s in zip(acting, self.level, strict=True) if len(c))
             if not self.explained or (e.value + half) * self._slowness(element) * share > 1:
-                return f"it cannot be told from zero: at most {e.value + half:.3g} {e.unit}"
+                return f"it cannot be distinguished from zero: at most {e.value + half:.3g} {e.unit}"
         return ""
 
     def _slowness(self, element: Element) -> float:
@@ -151,7 +151,7 @@ class _Judge:
         where = f" {zone.where}" if zone.where else ""
         only = "opening" if there > back else "closing"
         if zone.when not in ("both", only) and min(there, back) < OTHER_WAY_SHARE * max(there, back):
-            return f"the object was moved in one direction only, {only}; it takes {verb}{where}"
+            return f"the object was moved in one direction only, {only}; it needs {verb}{where}"
         way = float(np.sum(np.abs(over.speed) * going * zone.weight(over.position))) / self.fit.inputs.rate_hz
         unit = self.fit.inputs.mechanism.coordinates[zone.over]
         steps = way / STEP[unit]

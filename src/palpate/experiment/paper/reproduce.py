@@ -277,7 +277,7 @@ def find_copy(folder: str | Path) -> Path:
     if holding[:1] == [top] or len(holding) == 1:
         return holding[0]
     held = ", ".join([p.name for p in inside][:8]) or "nothing"
-    wrong = f"is no copy of the authors' repository: it has none of door/, handles/, wheelbarrow/, but {held}"
+    wrong = f"is not a copy of the authors' repository: it has none of door/, handles/, wheelbarrow/, but {held}"
     raise FileProblem(top, wrong, remedy=remedy)
 
 

@@ -27,7 +27,7 @@ Residuals = Callable[[ClockMap, bool], FloatArray]
 
 
 def clock_by_balance(inputs: Inputs, segments: Sequence[Segment]) -> Offset:
-    """Reference minus load-cell time at which the balance leaves least.
+    """Reference minus load-cell time at which the balance leaves the smallest residual.
 
     Twice where shapes are to be estimated: with the shapes as given, then with those that the first clock shows.
     """

@@ -139,7 +139,7 @@ FEWEST_IN_BIN, LEAST_SEEN, MOST_TIMES = 5, 200, 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """How parameters come out of a balance, so that it can be done again with other inputs."""
+    """How parameters are obtained from a balance, so that it can be repeated with other inputs."""
 
     segments: tuple[Segment, ...]
     """Of the fit."""
@@ -263,8 +263,8 @@ def fit_inputs(
 ) -> Fit:
     """Fit the plan's segments.
 
-    noise: of the motion. find_contact: stops are moved inwards as far as something pushes back near the ends of the
-    travel that the model lacks.
+    noise: of the motion. find_contact: stops are moved inwards as far as something not in the model pushes back
+    near the ends of the travel.
     """
 
     def fitted(stops: tuple[float, float] | None) -> Fit:

@@ -126,7 +126,7 @@ class Sensor:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImuMotion:
-    """An IMU that tells the motion by itself."""
+    """An IMU from which alone the motion is known."""
 
     even: Even
     """Specific force (3, m/s2) and angular rate (3, rad/s) in the IMU's axes, on the IMU's clock."""
@@ -136,7 +136,7 @@ class ImuMotion:
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """What is known before the data are asked."""
+    """What is known before the data are consulted."""
 
     prior: Prior | None = None
     factor: Factor = "UtU"

@@ -201,7 +201,7 @@ _WAYS: Mapping[str, Ways] = {
 
 
 def taken_as_exact(fit: Fit) -> list[str]:
-    """Keys of `uncertain` that apply to these inputs and of which nothing was said."""
+    """Keys of `uncertain` that apply to these inputs but were not declared."""
     x, mechanism = fit.inputs, fit.inputs.mechanism
     keys = ["load_cell_scale"]
     if x.imu is not None:
@@ -246,7 +246,7 @@ def contradicted(fit: Fit, known: Mapping[str, float]) -> dict[str, float]:
 def with_estimated(fit: Fit, besides: Iterable[Variation] = ()) -> Fit:
     """The fit with intervals that also allow for the uncertainty of shapes, clock, zeros and a first step's spring.
 
-    besides: what else was estimated beside the parameters.
+    besides: whatever else was estimated along with the parameters.
     """
     if fit.inputs.filtering.published and fit.inputs.mechanism.wheel is not None:
         return fit  # as published, nothing but noise is thought of
@@ -269,7 +269,7 @@ def _base(fit: Fit) -> Solution:
 
 
 def with_systematic(fit: Fit, uncertain: Mapping[str, float]) -> Fit:
-    """The fit with intervals that hold declared errors too, and what each source does to every estimate."""
+    """The fit with intervals that include declared errors too, and what each source does to every estimate."""
     base = _base(fit)
     sources: dict[str, dict[str, float]] = {}
     for variation in declared(fit.inputs, uncertain):
