@@ -205,7 +205,7 @@ class Ending(Enum):
         "unit, axis or frame first; else the motion excites too little"
     )
     FLAT = (
-        "a body without thickness in some direction fits the data as well as one with: the intervals hold that, but "
+        "a body without thickness in some direction fits the data as well as one with: intervals allow for it, but "
         "give a prior, or excite the object more"
     )
     SLOW = (
