@@ -40,7 +40,8 @@ LONG = (
     *("body_contradicted", "rolling_result", "motion_clocks", "marker_clock", "labels", "drawer", "validation"),
     *("identify", "slide_rendering", "loop", "extrinsics", "export_fmu", "clock_profile", "comparison", "export_c"),
     *("twin_wheelbarrow", "clocks", "cli_inspect", "rolling_poor", "rolling_options", "rolling_stage", "fusion"),
-    *("export_mjcf", "imu_noise", "derivatives", "stepper", "docs"),
+    *("motion_plausibility", "recording_gates", "passivity", "identify_statistics", "replay", "rolling_replay"),
+    *("real_doors", "rolling_mechanism", "shapes", "export_mjcf", "imu_noise", "derivatives", "stepper"),
 )
 """Modules of tests that take seconds, the longest first, so that no process waits for another one in the end; not in
 `make quick`."""
@@ -257,9 +258,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_finish() -> None:
-    """What all modules have imported stays: the search for garbage need not go through it again and again."""
+    """What all modules have imported stays: the search for garbage, a twentieth of the time, need not go through it."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
