@@ -208,7 +208,7 @@ def test_a_spinning_wheel_of_another_size_is_refused(folder: Path) -> None:
         WheelSpin(radius=0.25).check_wheel(0.2)
     WheelSpin(radius=0.2).check_wheel(0.2)
     stated = OPTIONS.replace("name: I_w", "name: I_w, radius: 0.25 m")
-    with pytest.raises(ExperimentProblem, match=r"elements.*one wheel"):
+    with pytest.raises(ExperimentProblem, match=r"elements.*same wheel"):
         prepare_experiment(_with(folder, stated))
     # nowhere stated but under mechanism: there is one wheel all the same
     experiment = _with(folder, OPTIONS + "mechanism: {radius: 0.19 m}\n")
