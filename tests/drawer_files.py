@@ -68,8 +68,11 @@ segments: {static: [0.5, 4.5], quasi_static: [5, 25], train: [28, 46], test: [46
     return path
 
 
-def write_capture(folder: Path, seed: int = 0) -> Path:
-    """Five markers on the drawer in an oblique capture frame, a load cell behind its handle, clocks apart."""
+def write_capture(folder: Path, seed: int = 0, *, straight: bool = False) -> Path:
+    """Five markers on the drawer in an oblique capture frame, a load cell behind its handle, clocks apart.
+
+    straight: the knob is where the force passes through the sensor.
+    """
     rng, (t, x, f) = np.random.default_rng(seed), simulate()
     at = slice(None, None, int(FORCE_HZ / RATE_HZ))
     R = Rotation.from_euler("z", 37, degrees=True).as_matrix()
@@ -86,7 +89,8 @@ def write_capture(folder: Path, seed: int = 0) -> Path:
     zero = np.array([1.2, -0.7, 0.4, 0.02, -0.03, 0.01])
     wrench = np.zeros((len(t), 6))
     wrench[:, :3] = np.outer(f, [1.0, 0.0, 0.0]) @ R_body_sensor
-    wrench[:, 3:] = np.cross([0.0, 0.0, 0.06], wrench[:, :3])  # the hand holds a knob before the sensor
+    knob = 0.06 * R_body_sensor[0] if straight else [0.0, 0.0, 0.06]
+    wrench[:, 3:] = np.cross(knob, wrench[:, :3])  # the hand holds it before the sensor
     wrench += zero + rng.normal(0, [NOISE_N] * 3 + [NOISE_NM] * 3, (len(t), 6))
     _write(folder / "wrench.csv", ["t", *"abcdef"], ([s + 1.734, *w] for s, w in zip(t, wrench, strict=True)))
     columns = ", ".join(f"{n}: {{column: [{n}_x, {n}_y, {n}_z], unit: m}}" for n in "ABCDE")

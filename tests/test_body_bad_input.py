@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from palpate.cli.app import app
 from palpate.errors import PalpateError
-from palpate.experiment import read_experiment, run_experiment
+from palpate.experiment import Result, read_experiment, run_experiment
 from palpate.experiment.file.reading import object_model
 from tests.door_files import copy_of, handle_model, own_copy, short_door
 
@@ -168,7 +168,7 @@ LATE: list[tuple[list[Change], list[str]]] = [
     ([key("stops: [20 deg, 50 deg]")], ["stops", "is seen from", "beyond its stops at 20 deg and 50 deg"]),
     (
         [segment("quasi_static", ""), key("procedure: two-step")],
-        ["segments", "no quasi-static segment", "procedure: joint"],
+        ["procedure: two-step: there is no quasi-static segment", "procedure: joint"],
     ),
 ]
 
@@ -179,6 +179,14 @@ def test_what_the_recordings_contradict_is_refused(
 ) -> None:
     message = refusal(changed(door_folder, tmp_path, *changes))
     assert all(part in message for part in said), message
+
+
+def test_a_sensors_markers_may_stay_behind_after_the_static_recording(
+    door_folder: Path, door_result: Result, tmp_path: Path
+) -> None:
+    path = changed(door_folder, tmp_path, ("body: [WB_Door1, WB_Door2, WB_Door3, ", "body: ["))
+    result = run_experiment(read_experiment(path))
+    assert result.solution["I"].value == pytest.approx(door_result.solution["I"].value, rel=0.03)
 
 
 def test_a_whole_needs_its_handle(door_folder: Path, tmp_path: Path) -> None:

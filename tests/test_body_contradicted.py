@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from palpate import read_experiment, run_experiment
-from palpate.experiment import Result
+from palpate.experiment import Result, run
+from palpate.experiment.gates import judge
+from palpate.experiment.gates.mounting import beside
+from palpate.experiment.stage.result import Case
+from palpate.experiment.stage.variations import declared as declared_errors
+from palpate.experiment.stage.variations import with_estimated
 from palpate.mechanisms import FourBar
 from palpate.physics.arrays import FloatArray
 from palpate.physics.motion import exp_rotation
@@ -43,6 +49,29 @@ def test_a_clock_that_is_off_is_told_with_its_error(door_folder: Path, tmp_path:
     reason = stated(door_folder, tmp_path, ("wrench: 1}", "wrench: 21}"))[0]
     assert "later on the markers' clock than stated" in reason
     assert float(reason.split(" ms")[0].split()[-1]) == pytest.approx(20, abs=4)
+
+
+def test_an_error_that_cannot_be_tried_is_named(
+    door_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such links do not close, and the right ones do not reach so far; advice fits how the clock was said."""
+    cases: list[Case] = []
+    monkeypatch.setattr(run, "judge", lambda case: cases.append(case) or judge(case))
+    declared = ("model_of: body", "model_of: body\nuncertain: {load_cell_scale: 1 %, links: 150 mm, closed: 60 deg}")
+    path = copy_of(door_folder / "body.yaml", tmp_path, declared, ("wrench: 1}", "wrench: 21}"))
+    result = run_experiment(read_experiment(path))
+    untried = {f.place: f.evidence for f in result.findings if f.cause == "untried"}
+    assert "cannot close the loop" in untried["uncertain.links"]
+    assert "out of the linkage's reach" in untried["uncertain.closed"]
+    assert not {"links", "closed"} & set(result.data["taken_as_exact"])
+    assert result.data["systematic"]["load_cell_scale"]["I"] > 0
+    case = cases[0]
+    too_far = list(declared_errors(case.fit.inputs, {"closed": 1.0}))
+    assert "reach" in with_estimated(case.fit, too_far).untried["closed"]
+    auto = case.config.model_copy(update={"clocks": "auto"})
+    for there, remedy in ((case, "write auto"), (replace(case, experiment=replace(case.experiment, config=auto)), "")):
+        (clock,) = [f for f in beside(there) if f.cause == "clock"]
+        assert ("auto" in clock.remedy, "stated" in clock.evidence) == (bool(remedy), bool(remedy))
 
 
 def test_the_other_elbow_is_proposed(door_folder: Path, tmp_path: Path) -> None:

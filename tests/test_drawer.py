@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import palpate
+from palpate.errors import PalpateError
+from palpate.experiment import read_experiment, run_experiment
 from palpate.experiment.run import prepare_experiment
 from tests.command import palpate as command
 from tests.conftest import needs_program
@@ -64,6 +66,21 @@ def test_a_drawer_that_is_open_at_first_opens_positively(tmp_path: Path) -> None
     q = prepared.inputs.q[:, 0]
     assert abs(q[-1]) < 0.002 < 0.15 < q[0]
     assert q.max() > 0.3
+
+
+def test_a_knob_that_is_pulled_straight_at_the_sensor_is_no_wrong_unit(tmp_path: Path) -> None:
+    result = run_experiment(read_experiment(write_capture(tmp_path, straight=True)))
+    assert result.passed, result.findings
+    assert any(f.cause == "units" and "beside the sensor" in f.evidence for f in result.findings)
+
+
+def test_a_slide_that_is_never_slow_has_no_first_step(tmp_path: Path) -> None:
+    path = write_table(tmp_path)
+    spring = "procedure: two-step\nelements:\n  - {type: spring, name: spring, acts_on: slide, order: 1}\n"
+    text = path.read_text().replace("quasi_static: [5, 25], train: [28, 46]", "quasi_static: [37, 46], train: [28, 36]")
+    path.write_text(text + spring)
+    with pytest.raises(PalpateError, match=r"procedure: two-step: only .* slower than 0.01 m/s. Move it more slowly"):
+        run_experiment(read_experiment(path))
 
 
 def test_the_page_shows_it_in_its_own_units(table: Path) -> None:

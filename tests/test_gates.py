@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from palpate.errors import PalpateError
 from palpate.experiment import Result, read_experiment, run_experiment
 from palpate.recording import Channel, Clock, Recording, load
 from palpate.recording.instruments import write_microstrain
@@ -270,6 +271,16 @@ def test_declared_errors_become_systematic(twin: Path, tmp_path: Path) -> None:
     assert m["systematic"] == pytest.approx(0.03 * m["value"], rel=0.05)
     assert result.data["parameters"]["Ixx"]["systematic"] > 0
     assert m["ci95"][1] - m["value"] == pytest.approx(1.96 * m["systematic"], rel=0.05)  # it is in the interval
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("c_z", "a centre of mass says nothing about the scale"), ("mc_z", "Did you mean 'c_z'?")],
+)
+def test_known_numbers_are_called_as_in_results(twin: Path, tmp_path: Path, name: str, said: str) -> None:
+    with pytest.raises(PalpateError, match=re.escape(f"known.{name}: ")) as error:
+        run(twin, tmp_path, ("reference:", f"known: {{{name}: 0.06}}\nreference:"))
+    assert said in str(error.value)
 
 
 def test_a_touched_stretch_counts_less_when_robust(twin: Path, tmp_path: Path) -> None:

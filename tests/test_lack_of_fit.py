@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.interpolate import make_smoothing_spline
 
 from palpate.experiment import gates as gates_room
 from palpate.experiment import read_experiment, run, run_experiment
+from palpate.experiment.file.reading import object_model
 from palpate.experiment.gates.explaining import replayed
+from palpate.experiment.gates.lacking import WORDS
 from palpate.experiment.run import fit_prepared, prepare_experiment
 from palpate.experiment.stage.lack import lack_of_fit
 from palpate.experiment.stage.result import Case
 from palpate.findings import Finding, Severity
 from palpate.identify import build_balance, compress, solve
 from palpate.identify.balance import Balance, filled, stack_rows
-from palpate.identify.effects import Effect, Noise, attenuation, lacks
+from palpate.identify.effects import Effect, Lack, Noise, attenuation, lacks
 from palpate.model import load_object
+from palpate.physics.arrays import runs
 from palpate.physics.functions import ARRAYS
 from palpate.runtime.replay import Window
 from studies import misfits
 from studies.misfits import MISFITS, Misfit, confident_and_wrong
+from tests.drawer_files import write_table
 from tests.oracles import gates_of_other_make as gates
 from tests.oracles import handles_of_other_make as handles
+from tests.oracles import wheelbarrows_of_other_make as barrows
 
 pytestmark = pytest.mark.usefixtures("coarse_replay")
 SOME = {
@@ -186,6 +193,72 @@ def test_the_remedy_works(tmp_path: Path) -> None:
     assert not any(f.cause == "friction-speed" for f in result.findings)
     low, high = result.data["parameters"]["b_c"]["ci95"]
     assert low < truth["b_c"] < high
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Case]]:
+    """A gate and a drawer by tables, with all that gates look at."""
+    paths = {name: tmp_path_factory.mktemp(name) for name in ("gate", "drawer")}
+    paths = {"gate": gates.write(paths["gate"], 0)[0], "drawer": write_table(paths["drawer"])}
+    return {name: (path, case_of(path)) for name, path in paths.items()}
+
+
+def case_of(path: Path) -> Case:
+    cases: list[Case] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "judge", lambda case: cases.append(case) or ())
+        run_experiment(read_experiment(path))
+    return cases[0]
+
+
+@pytest.mark.parametrize("name", ["gate", "drawer"])
+@pytest.mark.parametrize("cause", WORDS)
+def test_every_element_that_a_remedy_names_can_be_read(
+    tables: dict[str, tuple[Path, Case]], name: str, cause: str
+) -> None:
+    """In the units of the object, as the finding prints it."""
+    path, case = tables[name]
+    effect = Effect(cause, case.model.mechanism.main or "", 0.2, np.zeros((0, 0, 0)))
+    said = WORDS[cause](case, Lack(effect, 0.5, 9.0, np.array([0.1, 0.3]), np.zeros(2), {}))[1]
+    for i, element in enumerate(re.findall(r"\{type: [^{}]*\}", said)):
+        other = path.with_name(f"{cause}-{i}.yaml")
+        other.write_text(f"{path.read_text()}elements:\n  - {element}\n")
+        object_model(read_experiment(other))
+        assert "wheel-spin" not in element
+
+
+def test_a_load_cell_that_reads_too_much_is_said_to(tmp_path: Path) -> None:
+    def too_much(of: barrows.Run) -> barrows.Run:
+        return replace(of, reads=np.array([np.eye(6), 1.05 * np.eye(6)]))
+
+    case = case_of(barrows.write(tmp_path, 0, too_much)[0])
+    (lack,) = (x for x in case.lack.lacks if x.effect.cause == "scale" and x.effect.place == "wrench_2")
+    said = WORDS["scale"](case, lack)[0]
+    assert float(said.split("scale is ")[1].split(" %")[0]) == pytest.approx(5.0, abs=1.0)
+    assert "type: wheel-spin" in WORDS["inertia"](case, lack)[1]
+
+
+def test_a_recording_that_only_opens_in_its_segments_is_moved_one_way(tmp_path: Path) -> None:
+    """The strokes back are between the segments."""
+    path, _ = gates.write(tmp_path, 1)
+    table = np.loadtxt(tmp_path / "log.csv", delimiter=",", skiprows=1)
+    spline = make_smoothing_spline(table[::10, 0], table[::10, 1], lam=1e-5)
+    opening = [(float(table[a, 0]), float(table[b - 1, 0])) for a, b in runs(spline(table[:, 0], 1) > 0.2)]
+    text, train = path.read_text(), [[a, b] for a, b in opening if a > 28 and b < 73 and b - a > 0.6]
+    text = text.replace("train: [28.0, 73.0]", f"train: {train}").replace("quasi_static:", "static_:")
+    path.write_text("".join(line for line in text.splitlines(keepends=True) if "static_:" not in line))
+    assert "one way" in [f.cause for f in run_experiment(read_experiment(path)).findings]
+
+
+def test_train_segments_at_rest_leave_the_fit_to_the_slow_ones(tmp_path: Path) -> None:
+    path, _ = gates.write(tmp_path, 1)
+    text = path.read_text()
+    slow = text.split("quasi_static: ")[1].split("\n")[0]
+    text = text.replace(slow, "[28.0, 73.0]").replace("train: [28.0, 73.0]", "train: [3.6, 3.9]")
+    path.write_text(text.replace("static: [0.5, ", "static: [0.5, 3.5]  # ", 1))
+    said = run_experiment(read_experiment(path))
+    assert any(f.cause == "train" and "carry the fit" in f.evidence for f in said.findings)
+    assert "train" not in said.data["rms"]
 
 
 def test_a_replay_fails_where_the_forces_left_do_not_explain_how_far_it_is_astray(

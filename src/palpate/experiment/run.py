@@ -19,7 +19,7 @@ from palpate.experiment.file.schema import HandleWeightPart, sensor_label
 from palpate.experiment.gates import judge
 from palpate.experiment.gates.numbers import refuse
 from palpate.experiment.stage.compensation import Compensation, compensation
-from palpate.experiment.stage.fit import Fit, Plan, fit_inputs
+from palpate.experiment.stage.fit import Fit, Plan, ProcedureProblem, fit_inputs
 from palpate.experiment.stage.inputs import Handles
 from palpate.experiment.stage.lack import lack_of_fit, with_model_part
 from palpate.experiment.stage.prepare import Prepared, prepare
@@ -44,8 +44,7 @@ def run_experiment(experiment: Experiment[Any], tell: Tell = lambda _: None) -> 
         remedy = "`palpate inspect` shows the motion; stages that identify are `handle` and `body`"
         raise experiment.problem("stage", "nothing is identified in the motion stage", remedy)
     model = object_model(experiment)
-    # all that the result may hold a number of: centres of mass instead of their moments, zeros of sensors
-    names = [n.replace("mc_", "c_") if p.map == "inertia" else n for n, p in model.parameters.items()]
+    names = reading.names_in_results(model)
     names += [p.name for p in SensorBias().parameters] if len(model.mechanism.rows) > 1 else []
     reading.check_reference_names(experiment, names, model.mechanism.rows)  # before anything is computed
     prepared = prepare_experiment(experiment, tell)
@@ -95,7 +94,8 @@ def fit_prepared(
         plan = Plan(train if two_step else (*slow, *train), slow if two_step else None, config.robust)
     free_ends = inputs.main is not None and config.stops is None and not inputs.filtering.published
     doubts = "; ".join(f.sentence for f in prepared.findings if f.fatal)
-    with experiment.at("segments", f"before that: {doubts}" if doubts else "", DataProblem):
+    before = f"before that: {doubts}" if doubts else ""
+    with experiment.at("segments", before, DataProblem), experiment.at("procedure", before, ProcedureProblem):
         return fit_inputs(inputs, segments, plan, noise=prepared.noise, find_contact=free_ends, tell=tell)
 
 

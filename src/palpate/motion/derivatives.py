@@ -67,6 +67,8 @@ class Lowpass:
 
     def apply(self, x: FloatArray) -> FloatArray:
         """(..., samples) -> (..., kept samples); output i is centred on input i * step + len(taps) // 2."""
+        if not self.outputs(x.shape[-1]):
+            return np.zeros((*x.shape[:-1], 0))
         windows = sliding_window_view(x, len(self.taps), axis=-1)[..., :: self.step, :]
         return np.asarray(np.einsum("...k,k->...", windows, self.taps), dtype=float)  # a product would not use BLAS
 

@@ -564,13 +564,17 @@ def object_model(experiment: Experiment[Any]) -> Model:
         # an element of the object itself may miss a coordinate that the experiment's mechanism has not
         _built(experiment, places.get(name, "mechanism"), base.name, mechanism, [part])
     model = _built(experiment, "elements", base.name, mechanism, list(parts.values()))
-    for key in ("fixed", "known"):
+    named = dict(zip(names_in_results(model), model.parameters.values(), strict=True))
+    for key, names in (("fixed", model.parameters), ("known", named)):
         for name, value in getattr(config, key).items():
-            if name not in model.parameters:
-                raise experiment.problem(f"{key}.{name}", str(UnknownName("parameter", name, model.parameters)))
-            if model.parameters[name].map == "positive" and value < 0:
-                wrong = f"{value:g} {model.parameters[name].unit} is not possible: it must not be negative"
+            if name not in names:
+                raise experiment.problem(f"{key}.{name}", str(UnknownName("parameter", name, names)))
+            if names[name].map == "positive" and value < 0:
+                wrong = f"{value:g} {names[name].unit} is not possible: it must not be negative"
                 raise experiment.problem(f"{key}.{name}", wrong)
+            if key == "known" and name not in model.parameters:
+                wrong = "a centre of mass says nothing about the scale of force and torque"
+                raise experiment.problem(f"{key}.{name}", wrong, "state a mass or an inertia, or give a prior")
     # links as long as houses: only their ratios count in the balance, so nothing else would show it
     lengths = () if model.mechanism.linkage is None else model.mechanism.linkage.lengths
     if any(not SHORTEST_M <= length <= LONGEST_M for length in lengths):
@@ -578,6 +582,11 @@ def object_model(experiment: Experiment[Any]) -> Model:
         wrong = f"links of {stated} m do not belong to an object that people move by hand"
         raise experiment.problem("mechanism.linkage.lengths", wrong, "write the unit, such as 286 mm or 11.25 in")
     return model
+
+
+def names_in_results(model: Model) -> list[str]:
+    """What results call the parameters, in column order: centres of mass instead of their moments."""
+    return [n.replace("mc_", "c_") if p.map == "inertia" else n for n, p in model.parameters.items()]
 
 
 def option_units(part: Mapping[str, Any], coordinates: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -47,6 +47,7 @@ GATES: Sequence[tuple[Gate, str]] = (
     (numbers.mass_of_prior, "any"),
     (numbers.scale, "any"),
     (numbers.fixed, "any"),
+    (numbers.untried, "any"),
     (numbers.leaning_on_prior, "any"),
     (numbers.damping, "any"),
     (numbers.shapes, "any"),

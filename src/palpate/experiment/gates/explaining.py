@@ -72,14 +72,18 @@ def conditioning(case: Case) -> Iterator[Finding]:
 def carry_over(case: Case) -> Iterator[Finding]:
     """A test error far above the train error, or no test at all."""
     rms = case.rms
+    word, carried = ("train", rms["train"]) if "train" in rms else ("quasi-static", rms.get("quasi_static", {}))
+    if "train" not in rms:
+        evidence = "nothing of the train segments can be used, the quasi-static ones carry the fit"
+        yield Finding("train", evidence, "segments.train")
     if not rms.get("test"):
         evidence = "no sample of the test segments can be used: the object is at rest or at a stop throughout"
         yield Finding("test", evidence, "segments.test", severity=Severity.FATAL)
     for i, (row, test) in enumerate(rms.get("test", {}).items()):
-        train = rms["train"][row]["value"]
+        train = carried.get(row, test)["value"]
         if test["value"] <= CARRY_OVER * train or (test["percent_of_range"] or 0.0) <= SMALL_PERCENT:
             continue
-        evidence = f"the test error {test['value']:.3g} {test['unit']} is more than twice the train error {train:.3g}"
+        evidence = f"the test error {test['value']:.3g} {test['unit']} is more than twice the {word} error {train:.3g}"
         X, y = np.split(case.fit.rows(case.prepared.segments["test"])[:, i], [-1], axis=1)
         least = float(np.sqrt(np.mean((y[:, 0] - X @ least_squares(X, y[:, 0])) ** 2)))
         if test["value"] > CARRY_OVER * least:
@@ -282,17 +286,20 @@ def holding(model: Model, position: FloatArray) -> tuple[FloatArray, FloatArray]
 
 
 def one_way(case: Case) -> Iterator[Finding]:
-    """Moved one way only, friction has one sign: the same as a force that holds the object everywhere."""
+    """Moved one way only in what is fitted, friction has one sign: the same as a force that holds it everywhere."""
     dry = [e.name for e in case.model.elements if e.dry]
     static = [n for e in case.model.elements if e.stores and e.acts_on != "wrench" for n in case.model.names_of(e)]
-    position = case.fit.inputs.seen_position
-    least = BACK_SHARE * float(np.ptp(position))
-    back, forth = (float((np.maximum.accumulate(x) - x).max()) for x in (position, -position))
+    plan, prediction = case.fit.plan, case.fit.prediction
+    at = prediction.at[prediction.inside([*plan.segments, *(plan.quasi_static or ())])]
+    position = case.fit.inputs.q[at, 0]
+    way = np.cumsum(np.where(np.diff(at, prepend=at[:1]) == 1, np.diff(position, prepend=position[:1]), 0.0))
+    least = BACK_SHARE * float(np.ptp(position)) if len(at) else 0.0
+    back, forth = (float((np.maximum.accumulate(x) - x).max(initial=0.0)) for x in (way, -way))
     if not dry or not static or min(back, forth) > least:
         return
-    way, fixed = "opened" if back <= least else "closed", case.fit.inputs.belief.fixed
+    going, fixed = "opened" if back <= least else "closed", case.fit.inputs.belief.fixed
     held = [f"{name} = {fixed[name]:g}" for name in static if name in fixed]
-    evidence = f"the object is only ever {way}: friction ({', '.join(dry)}) and a constant force"
+    evidence = f"the object is only ever {going}: friction ({', '.join(dry)}) and a constant force"
     if held:
         yield Finding("one way", f"{evidence} are separated only by what is fixed ({', '.join(held)})")
         return

@@ -112,8 +112,9 @@ def _places(case: Case, count: int) -> FloatArray:
     return np.linspace(float(low), float(high), count)
 
 
-def _knots(case: Case) -> str:
-    return f"[{', '.join(f'{x:.3g}' for x in _places(case, PLACES + 1))}]"
+def _knots(case: Case, coordinate: str) -> str:
+    unit = case.model.mechanism.coordinates[coordinate]
+    return f"[{', '.join(shown(x, unit) for x in _places(case, PLACES + 1).tolist())}]"
 
 
 def _friction_speed(case: Case, lack: Lack) -> tuple[str, str]:
@@ -134,7 +135,9 @@ def _direction(case: Case, lack: Lack) -> tuple[str, str]:
 def _force(case: Case, lack: Lack) -> tuple[str, str]:
     better = "give the spring a higher order or a table more knots"
     if not any(e.stores and e.acts_on == lack.effect.place for e in case.model.elements):
-        better = _element(f"type: table, name: hold, acts_on: {lack.effect.place}, knots: {_knots(case)}")
+        better = _element(
+            f"type: table, name: hold, acts_on: {lack.effect.place}, knots: {_knots(case, lack.effect.place)}"
+        )
     better += "" if case.model.mechanism.linkage is None else ", or look for the right linkage"
     if case.model.mechanism.leaning > VERTICAL_RAD:
         better = f"{_element(f'type: gravity, name: weight, acts_on: {lack.effect.place}')}, or {better}"
@@ -147,7 +150,7 @@ def _friction_position(case: Case, lack: Lack) -> tuple[str, str]:
     better = f"give {' and '.join(e.name for e in dry)} more knots"
     if not any(e.breaks for e in dry):
         where = f"in place of {' and '.join(e.name for e in dry)}" if dry else "into elements"
-        better = f"put {{type: hysteresis, name: rubbing, acts_on: {c}, knots: {_knots(case)}}} {where}"
+        better = f"put {{type: hysteresis, name: rubbing, acts_on: {c}, knots: {_knots(case, c)}}} {where}"
     return "is dry friction that depends on the position", f"check whether it rubs somewhere, or {better}"
 
 
@@ -199,13 +202,18 @@ def _linearity(case: Case, lack: Lack) -> tuple[str, str]:
 
 
 WORDS: Mapping[str, Words] = {
-    "inertia": _plain("is an inertia along @", "for a wheel, add {type: wheel-spin, name: I_w} to elements"),
+    "inertia": lambda case, x: (
+        f"is an inertia along {x.effect.place}",
+        _element(f"type: inertia, name: I_{x.effect.place}, acts_on: {x.effect.place}")
+        if case.model.mechanism.wheel is None
+        else f"for a wheel, {_element('type: wheel-spin, name: I_w')}",
+    ),
     "turned": lambda _, x: (
         f"is a load cell turned by {np.degrees(np.linalg.norm(x.coefficients)):.1f} deg relative to the other",
         "check how it is mounted, and its drawing",
     ),
     "scale": lambda _, x: (
-        f"is a load cell whose scale is {-100 * float(x.coefficients[0]):+.1f} % off the other's",
+        f"is a load cell whose scale is {100 * float(x.coefficients[0]):+.1f} % off the other's",
         "check gain and calibration of both",
     ),
     "friction": _plain("is dry friction", "add {type: coulomb, name: b_c_@, acts_on: @} to elements"),

@@ -30,7 +30,7 @@ TOUCHED, TOUCH_S = 0.03, 0.2
 SMOOTH, WANDERS = 2.5, 6.0
 """Growth of squares over twice the lag beyond which a hand does it; range of noise with a memory, in deviations."""
 LEVER_M = (0.003, 2.0)
-"""From a sensor to the hand on the handle."""
+"""From a sensor to the line along which the hand pulls at the handle."""
 BESIDE_M, BESIDE_SHARE, LATE_S = 0.02, 0.5, 1e-3
 """Less is what a ruler, a drawing or a typed sample may be off by: a lever arm, a share, a delay."""
 STATED_LATE_S = 5e-3
@@ -219,8 +219,9 @@ def lever(case: Case) -> Iterator[Finding]:
             continue
         place = "recordings.wrench" if i == 0 else f"recordings.wrench_{i + 1}"
         both = f"forces of {force:.2g} N and moments of {moment:.2g} N m"
-        evidence = f"{both} would mean a hand {way:.2g} m from the sensor"
-        yield Finding("units", evidence, place, "check the units of its channels", Severity.FATAL)
+        evidence = f"{both} would mean a hand that pulls {way:.2g} m beside the sensor"
+        severity = Severity.FATAL if way > LEVER_M[0] else Severity.WARNING  # it may pull straight at the sensor
+        yield Finding("units", evidence, place, "check the units of its channels", severity)
 
 
 def beside(case: Case) -> Iterator[Finding]:
@@ -242,7 +243,7 @@ def beside(case: Case) -> Iterator[Finding]:
         return
     row_unit = case.model.mechanism.rows[0].unit
     shares: list[str] = []
-    for name, v, s in zip(names, value, std, strict=False):
+    for name, v, s in zip(names, value[:-1], std[:-1], strict=True):
         unit = "N" if name.startswith("f") else "N m"
         limit, word = (BESIDE_M, "m") if row_unit == "N m" else (1 / BESIDE_M, "1/m")
         limit, word = (BESIDE_SHARE, "of") if unit == row_unit else (limit, word)
@@ -257,12 +258,13 @@ def beside(case: Case) -> Iterator[Finding]:
             "check the order of its markers, their offset, and the order and units of recordings.wrench.channels",
         )
     if abs(late) > max(STATED_LATE_S, BESIDE_STDS * late_std):
-        evidence = f"the load cell's samples fit best {by} {way} on the markers' clock than stated"
-        yield Finding("clock", evidence, "clocks", "check the samples, or write auto", Severity.FATAL)
+        than, remedy = ("estimated", "state") if case.config.clocks == "auto" else ("stated", "write auto, or check")
+        evidence = f"the load cell's samples fit best {by} {way} on the markers' clock than {than}"
+        yield Finding("clock", evidence, "clocks", f"{remedy} the samples that coincide", Severity.FATAL)
 
 
 def _beside_balance(fit: Fit) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
-    """How much of other components of the wrench, and of its slope, the row holds: none, if the sensor's pose is right.
+    """How much the row holds of other components of the wrench, and last of its slope: none where the pose is right.
 
     A hinge's sensor that sits by (x, y) elsewhere adds x f_y - y f_x, one that is turned adds the other components; one
     that is late adds the row's slope. A component that is the row itself over a lever cannot be told from the scale of
@@ -291,7 +293,7 @@ def _beside_balance(fit: Fit) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
     inverse = np.asarray(np.linalg.pinv(Z.T @ Z), dtype=float)
     std = np.linalg.norm(inverse @ summed, axis=1) / scale
     n = len(raw)
-    return (*idle, "slope"), (best / scale)[-n:], std[-n:]
+    return tuple(idle), (best / scale)[-n:], std[-n:]
 
 
 def _idle_components(fit: Fit) -> dict[str, FloatArray]:

@@ -225,6 +225,13 @@ def scale(case: Case) -> Iterator[Finding]:
             yield Finding("scale", evidence, name, remedy, Severity.FATAL)
 
 
+def untried(case: Case) -> Iterator[Finding]:
+    """What may be off, by the file or by estimate, and cannot be put into the intervals."""
+    for name, why in case.fit.untried.items():
+        evidence = f"with that off by a standard deviation nothing can be fitted ({why}): the intervals do not hold it"
+        yield Finding("untried", evidence, f"uncertain.{name}", "state less, or state more exactly what it is of")
+
+
 def fixed(case: Case) -> Iterator[Finding]:
     """Stated parameters that the data contradict."""
     stated = {n: v for n, v in case.fit.inputs.belief.fixed.items() if n in case.solution.model.parameters}

@@ -54,6 +54,8 @@ class Body:
     markers: Markers
     """Those on the body, as they were stored."""
     cloud: Cloud
+    placed: Cloud
+    """The cloud with markers that only its reference shows, as they sat when the frames were measured."""
     reference: str
     """Where the cloud comes from: static, still or mean."""
     raw: clouds.BodyFit
@@ -99,7 +101,7 @@ def read_body(experiment: Experiment[MotionPart]) -> Body:
     for i, name in enumerate(part.feet):
         with experiment.at(f"markers.feet.{i}"):
             placed.select([name])
-    return replace(body, rows=rows, frames=placed_frames, feet=placed.select(part.feet).points)
+    return replace(body, placed=placed, rows=rows, frames=placed_frames, feet=placed.select(part.feet).points)
 
 
 def align_body(
@@ -113,6 +115,7 @@ def align_body(
         recording=recording,
         markers=markers,
         cloud=cloud,
+        placed=cloud,
         reference=reference,
         raw=clouds.fit_body(markers, cloud),
         checked=checked,
@@ -442,7 +445,7 @@ def hinge_of(markers: MarkersPart, body: Body) -> frames.HingeAxis:
     if "hinge" in body.frames:
         return frames.hinge_from_frame(body.poses, body.frames["hinge"])
     points = None if part.points is None else np.array([0.0, 0.0, 1.0 if part.points == "up" else -1.0])
-    towards = None if part.towards is None else body.cloud.places([part.towards])[0]
+    towards = None if part.towards is None else body.placed.places([part.towards])[0]
     middle = body.cloud.points.mean(axis=0)
     slow = frames.pose_std(body.cloud.points, body.fit.mean_error_m, at=middle)
     return frames.hinge_from_motion(body.poses, near=middle, towards=towards, points=points, slow=slow)

@@ -137,6 +137,10 @@ FEWEST_IN_BIN, LEAST_SEEN, MOST_TIMES = 5, 200, 4
 """Samples in a bin and in all, for contact to be looked for; and how often stops are moved."""
 
 
+class ProcedureProblem(DataProblem):
+    """A procedure that the object or its recording does not allow."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
     """How parameters are obtained from a balance, so that it can be repeated with other inputs."""
@@ -190,6 +194,8 @@ class Fit:
     prediction: Prediction
     sources: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
     """Key of `uncertain` -> parameter -> systematic standard deviation."""
+    untried: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What may be off and could not be tried, at least in one way -> why."""
 
     @property
     def p(self) -> FloatArray:
@@ -344,11 +350,12 @@ def quasi_static_spring(inputs: Inputs, balance: Balance, plan: Plan) -> QuasiSt
     if len(springs) != 1 or main is None:
         others = f": {', '.join(e.name for e in springs)}" if springs else ""
         wrong = f"it needs one spring alone, the object has {len(springs)}{others}"
-        raise DataProblem("two-step", wrong, remedy="write procedure: joint")
+        raise ProcedureProblem("two-step", wrong, remedy="write procedure: joint")
     if not plan.quasi_static:
         wrong = "there is no quasi-static segment to take the spring from"
-        raise DataProblem("two-step", wrong, remedy="give segments.quasi_static, or procedure: joint")
-    model, fixed, limit = inputs.model, inputs.belief.fixed, QUASI_STATIC[inputs.mechanism.coordinates[main]]
+        raise ProcedureProblem("two-step", wrong, remedy="give segments.quasi_static, or procedure: joint")
+    model, fixed, along = inputs.model, inputs.belief.fixed, inputs.mechanism.coordinates
+    limit = QUASI_STATIC[along[main]]
     names = model.names_of(springs[0])
     columns = [list(model.parameters).index(n) for n in names]
     rows = np.concatenate([replace(balance, used=None).rows(s)[:, 0] for s in plan.quasi_static])
@@ -356,8 +363,8 @@ def quasi_static_spring(inputs: Inputs, balance: Balance, plan: Plan) -> QuasiSt
     speed = np.asarray(balance.kinematics.coordinates[main].speed)[at]
     slow = np.isfinite(rows).all(axis=1) & (np.abs(speed) < limit)
     if slow.sum() < 10 * len(columns):
-        wrong = f"only {slow.sum()} samples of segments.quasi_static are slower than {limit:g} rad/s"
-        raise DataProblem("two-step", wrong)
+        wrong = f"only {slow.sum()} samples of segments.quasi_static are slower than {limit:g} {along[main]}/s"
+        raise ProcedureProblem("two-step", wrong, remedy="move it more slowly there, or write procedure: joint")
     unit = rows[slow][:, columns[0]]
     powers, y = rows[slow][:, columns] / unit[:, None], rows[slow, -1] / unit
     held = np.array([n in fixed for n in names])

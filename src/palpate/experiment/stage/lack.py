@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from palpate.elements import Gravity
+from palpate.errors import PalpateError
 from palpate.experiment.stage.fit import Fit, natural_sizes
 from palpate.experiment.stage.inputs import Inputs, fit_balance, move, position_noise, whole_balance, zeros_of
 from palpate.experiment.stage.variations import declared, estimated
@@ -180,7 +182,7 @@ def _moves(solution: Solution, x: Lack) -> bool:
 
 def _unsure(fit: Fit) -> Iterator[Inputs]:
     """The inputs with each thing off by a standard deviation that was estimated beside the parameters."""
-    yield from (variation.inputs for variation in estimated(fit.inputs))
+    yield from (v.inputs for v in estimated(fit.inputs) if v.name not in fit.untried)
     if fit.shaped is not None:
         sizes, ways = np.linalg.eigh(fit.shaped.covariance)
         for way in (np.sqrt(np.maximum(sizes, 0.0)) * ways).T:
@@ -296,8 +298,9 @@ def _effects(fit: Fit) -> Iterator[Effect]:
     yield from _of_instruments(fit)
     if mechanism.linkage is not None and fit.inputs.imu is None:  # links that are longer than stated
         residuals, _ = of_all_samples(fit)
-        others = (_left_with(fit, v.inputs) for v in declared(fit.inputs, {"links": LONGER_M}))
-        columns = [residuals - other for other in others]
+        columns: list[FloatArray] = []
+        with suppress(PalpateError):  # out of reach with these links
+            columns += (residuals - _left_with(fit, v.inputs) for v in declared(fit.inputs, {"links": LONGER_M}))
         if columns:
             yield Effect("linkage", str(mechanism.main), LONGER_M, np.array(columns))
     if len(fit.inputs.sensors) > 1:

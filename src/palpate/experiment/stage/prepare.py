@@ -396,8 +396,10 @@ def _clock(
     except DataProblem as error:  # no clock helps where something else is wrong: which mistake would explain it?
         best = (EXPLAINED, "", "")
         turned = tuple(replace(s, wrench=replace(s.wrench, x=-s.wrench.x)) for s in blind.sensors)
-        now = experiment.config.recordings.wrench.sign
-        words = f"the wrench has the wrong sign (it is explained {{}}): write sign: {OTHER_SIDE[now]}"
+        parts = experiment.config.recordings
+        signs = [(k, OTHER_SIDE[part.sign]) for k in ("wrench", "wrench_2") if (part := getattr(parts, k)) is not None]
+        right = " and ".join(f"recordings.{k}.sign: {sign}" for k, sign in signs)
+        words = f"the wrench has the wrong sign (it is explained {{}}): write {right}"
         sign = ("sign", "recordings.wrench", words, replace(blind, sensors=turned))
         for _, key, words, other in (sign, *mistakes(experiment, captured, blind)):
             try:
@@ -447,7 +449,7 @@ def mistakes(
         part = getattr(experiment.config.markers, name)
         offset = recordings.pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")
         for order in list(permutations(part.markers))[1:]:
-            a, b, c = body.cloud.points[[marker_index(body.cloud.names, marker) for marker in order]]
+            a, b, c = body.placed.points[[marker_index(body.placed.names, marker) for marker in order]]
             frame = inputs.sensors[i].T_body_sensor @ np.linalg.inv(body.frames[name]) @ sensor_frame(a, b, c, offset)
             sensors = list(inputs.sensors)
             sensors[i] = replace(sensors[i], T_body_sensor=frame)
@@ -477,7 +479,7 @@ def _turn_root(experiment: Experiment[Any], body: Body, name: str) -> FloatArray
     part: Any = getattr(experiment.config.markers, name)
     # noise alone; what does not average out is declared as sensor_rotation
     std = body.checked.scale.noise_m / np.sqrt(len(body.markers.times_s))
-    corners = body.cloud.points[[marker_index(body.cloud.names, marker) for marker in part.markers]]
+    corners = body.placed.points[[marker_index(body.placed.names, marker) for marker in part.markers]]
     offset = recordings.pose_of(experiment, f"markers.{name}.offset", part.offset, "the markers' frame")
 
     def rotation(points: FloatArray) -> FloatArray:

@@ -158,17 +158,13 @@ def _closed(inputs: Inputs, by: float) -> Inputs:
 def _links(inputs: Inputs, by: float) -> Iterator[Inputs]:
     """Each link longer, or shorter where the longer one cannot be assembled."""
     linkage = inputs.mechanism.linkage
-    if linkage is None:
-        return
-    for change in by * np.eye(len(linkage.lengths)):
-        for lengths in (np.add(linkage.lengths, change), np.subtract(linkage.lengths, change)):
-            try:
-                links = replace(linkage, lengths=tuple(lengths.tolist()))
-                mechanism = inputs.mechanism.with_options(linkage=links)
-            except PalpateError:
-                continue
-            yield inputs.with_model(replace(inputs.model, mechanism=mechanism))
-            break
+    for change in () if linkage is None else by * np.eye(len(linkage.lengths)):
+        assert linkage is not None
+        try:
+            links = replace(linkage, lengths=tuple((linkage.lengths + change).tolist()))
+        except PalpateError:
+            links = replace(linkage, lengths=tuple((linkage.lengths - change).tolist()))
+        yield inputs.with_model(replace(inputs.model, mechanism=inputs.mechanism.with_options(linkage=links)))
 
 
 def _larger_wheel(inputs: Inputs, by: float) -> list[Inputs]:
@@ -210,7 +206,7 @@ def taken_as_exact(fit: Fit) -> list[str]:
         keys += ["sensor_position", "sensor_rotation", "tilt"]
     one = {"closed": x.main, "links": mechanism.linkage, "wheel_radius": mechanism.wheel, "mass": x.belief.mass}
     keys += [key for key, what in one.items() if what is not None]
-    return [key for key in keys if key not in fit.sources]
+    return [key for key in keys if key not in fit.sources and key not in fit.untried]
 
 
 def weighed(fit: Fit) -> Estimate | None:
@@ -254,13 +250,14 @@ def with_estimated(fit: Fit, besides: Iterable[Variation] = ()) -> Fit:
     if fit.shaped is not None:
         for name, more in zip(fit.solution.model.parameters, np.diag(fit.shaped.widening).tolist(), strict=True):
             squares[name] = max(more, 0.0)
-    others = [fit.again(v.inputs)[1] for v in (*estimated(fit.inputs), *besides)]
+    untried: dict[str, str] = {}
+    others = list(_tried(fit, (*estimated(fit.inputs), *besides), untried))
     if fit.spring is not None and fit.spring.free:
         others += [solve_with(fit.inputs, fit.train, values, fit.solution.damping) for values in fit.spring.moved()]
     base = _base(fit)
     for other in others:
         _add_squares(squares, other, base)
-    return replace(fit, solution=widened(fit, squares))
+    return replace(fit, solution=widened(fit, squares), untried=untried)
 
 
 def _base(fit: Fit) -> Solution:
@@ -270,18 +267,27 @@ def _base(fit: Fit) -> Solution:
 
 def with_systematic(fit: Fit, uncertain: Mapping[str, float]) -> Fit:
     """The fit with intervals that include declared errors too, and what each source does to every estimate."""
-    base = _base(fit)
+    base, untried = _base(fit), dict(fit.untried)
     sources: dict[str, dict[str, float]] = {}
-    for variation in declared(fit.inputs, uncertain):
+    for name, std in uncertain.items():
         try:
-            other = fit.again(variation.inputs)[1]
-        except PalpateError:  # out of reach with these links
-            continue
-        squares = sources.setdefault(variation.name, dict.fromkeys((e.name for e in base.estimates), 0.0))
-        _add_squares(squares, other, base)
+            for other in _tried(fit, declared(fit.inputs, {name: std}), untried):
+                squares = sources.setdefault(name, dict.fromkeys((e.name for e in base.estimates), 0.0))
+                _add_squares(squares, other, base)
+        except PalpateError as error:  # neither longer nor shorter links can be assembled
+            untried[name] = str(error)
     total = {e.name: float(np.sqrt(sum(by[e.name] for by in sources.values()))) for e in fit.solution.estimates}
     roots = {source: {n: float(np.sqrt(v)) for n, v in by.items()} for source, by in sources.items()}
-    return replace(fit, solution=fit.solution.wider("systematic", total), sources=roots)
+    return replace(fit, solution=fit.solution.wider("systematic", total), sources=roots, untried=untried)
+
+
+def _tried(fit: Fit, variations: Iterable[Variation], untried: dict[str, str]) -> Iterator[Solution]:
+    """The fit with each thing off; where links no longer reach, or the like, it goes into `untried`."""
+    for v in variations:
+        try:
+            yield fit.again(v.inputs)[1]
+        except PalpateError as error:
+            untried[v.name] = str(error)
 
 
 def _add_squares(squares: dict[str, float], one: Solution, other: Solution) -> None:
