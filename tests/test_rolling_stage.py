@@ -81,6 +81,13 @@ def fit(folder: Path, prepared: Prepared) -> Fit:
     return with_estimated(fit_prepared(read_experiment(folder / "body.yaml"), prepared))
 
 
+def test_a_wrong_sign_of_both_load_cells_is_said_of_both(folder: Path) -> None:
+    turned = ((f"device: {name}}}", f"device: {name}, sign: on-handle}}") for name in ("Platform", "Platform_2"))
+    with pytest.raises(ExperimentProblem, match="wrong sign") as error:
+        prepare_experiment(read_experiment(changed(folder, *turned, name="sign.yaml")))
+    assert all(f"recordings.{key}.sign: on-other-side" in str(error.value) for key in ("wrench", "wrench_2"))
+
+
 def _judged(fit: Fit) -> tuple[Solution, dict[str, Any]]:
     return refuse(fit, rate_known=True)
 

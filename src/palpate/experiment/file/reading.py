@@ -569,12 +569,13 @@ def object_model(experiment: Experiment[Any]) -> Model:
         for name, value in getattr(config, key).items():
             if name not in names:
                 raise experiment.problem(f"{key}.{name}", str(UnknownName("parameter", name, names)))
+            wrong = (
+                "" if name in model.parameters else "a centre of mass says nothing about the scale of force and torque"
+            )
             if names[name].map == "positive" and value < 0:
                 wrong = f"{value:g} {names[name].unit} is not possible: it must not be negative"
+            if wrong:
                 raise experiment.problem(f"{key}.{name}", wrong)
-            if key == "known" and name not in model.parameters:
-                wrong = "a centre of mass says nothing about the scale of force and torque"
-                raise experiment.problem(f"{key}.{name}", wrong, "state a mass or an inertia, or give a prior")
     # links as long as houses: only their ratios count in the balance, so nothing else would show it
     lengths = () if model.mechanism.linkage is None else model.mechanism.linkage.lengths
     if any(not SHORTEST_M <= length <= LONGEST_M for length in lengths):

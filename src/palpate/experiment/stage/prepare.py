@@ -396,9 +396,8 @@ def _clock(
     except DataProblem as error:  # no clock helps where something else is wrong: which mistake would explain it?
         best = (EXPLAINED, "", "")
         turned = tuple(replace(s, wrench=replace(s.wrench, x=-s.wrench.x)) for s in blind.sensors)
-        parts = experiment.config.recordings
-        signs = [(k, OTHER_SIDE[part.sign]) for k in ("wrench", "wrench_2") if (part := getattr(parts, k)) is not None]
-        right = " and ".join(f"recordings.{k}.sign: {sign}" for k, sign in signs)
+        parts, keys = experiment.config.recordings, ("wrench", "wrench_2")[: len(turned)]
+        right = " and ".join(f"recordings.{k}.sign: {OTHER_SIDE[getattr(parts, k).sign]}" for k in keys)
         words = f"the wrench has the wrong sign (it is explained {{}}): write {right}"
         sign = ("sign", "recordings.wrench", words, replace(blind, sensors=turned))
         for _, key, words, other in (sign, *mistakes(experiment, captured, blind)):
