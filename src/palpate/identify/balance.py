@@ -267,7 +267,8 @@ class Rows:
 
         only: the free row of which they are, where they are given of one: (columns, 1, all samples).
         """
-        raw = self.balance.weighed(columns[:, :, self.at], 0, len(self.at))
+        # an index would put the samples first in memory, and the low-pass would stumble over them
+        raw = self.balance.weighed(np.take(columns, self.at, axis=2), 0, len(self.at))
         if only is None:
             return self.passed(raw)
         rows = np.zeros((len(columns), self.y.shape[1]))

@@ -121,7 +121,7 @@ def _residuals(inputs: Inputs, segments: Sequence[Segment]) -> tuple[Residuals, 
     weight = np.where(used, 1.0 if balance.fade is None else balance.fade, 0.0)[at]
     # what each component of a wrench in the body frame does to the rows
     each = [projected(replace(balance, wrench=np.tile(unit, (len(balance.times_s), 1)))).T for unit in np.eye(6)]
-    rows = np.array(each)[:, :, at] * balance.weights[:, None]
+    rows = np.take(np.array(each), at, axis=2) * balance.weights[:, None]
     P = np.where(weight > 0, rows, 0.0) * weight  # (6, rows, samples)
     # what the handles add moves with the object, not with the load cell
     added = np.where(weight[:, None] > 0, body_wrench(handles, moved.motion)[at], 0.0)

@@ -130,7 +130,8 @@ class Bench:
     def noisy_columns(self) -> FloatArray:
         """(parameters, rows): the model's columns with that noise."""
         k, samples = self.noisy.balance.kinematics, len(self.fit.inputs.times_s)
-        return self.rows.taken(np.nan_to_num(filled(self.fit.solution.model.columns(k, ARRAYS), samples)))
+        columns = filled(self.fit.solution.model.columns(k, ARRAYS), samples)
+        return self.rows.taken(np.nan_to_num(columns, copy=False))
 
     def test(self, effects: Callable[[Fit], Iterator[Effect]]) -> list[Lack]:
         """What each effect would explain; effects: of a fit."""
@@ -313,7 +314,7 @@ def _parts(fit: Fit, of: Fit) -> Iterator[Effect]:
     of: the fit whose parts are meant.
     """
     inputs, solution, k = fit.inputs, fit.solution, fit.balance.kinematics
-    X = np.nan_to_num(filled(inputs.model.columns(k, ARRAYS), len(inputs.times_s)))
+    X = np.nan_to_num(filled(inputs.model.columns(k, ARRAYS), len(inputs.times_s)), copy=False)
     for _, ps, _ in solution.problem.map_.bodies:
         X[ps] = np.einsum("pi,prn->irn", np.linalg.inv(drawing_jacobian(solution.p[ps])), X[ps])
     for cause, inside in _splits(of):
@@ -451,7 +452,7 @@ def _of_instruments(fit: Fit) -> Iterator[Effect]:
     yield Effect("compliance", "", 0.0, second[None])
     _, wrench = of_all_samples(fit)
     # each row for itself: the range of a load cell differs from axis to axis
-    yield Effect("linearity", "", 0.0, np.eye(len(wrench))[:, :, None] * wrench * np.abs(wrench))
+    yield Effect("linearity", "", 0.0, np.eye(len(wrench))[:, :, None] * (wrench * np.abs(wrench)))
     waves = _waves(inputs.times_s)
     for j, row in enumerate(inputs.mechanism.rows):
         yield Effect("drift", row.name, 0.0, waves[:, None], only=j)
