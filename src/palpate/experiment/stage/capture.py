@@ -402,8 +402,10 @@ def _placement(
     placement = attempt(findings, "placement", lambda: imu_on_poses(poses, *signals, bias_std=bias))
     if placement is None:
         return None
-    if "sensor" in body.frames:  # a frame of three markers is known in the cloud to a part of their noise
-        turn, move = frames.pose_std(body.cloud.points[:3], CLOUD_SHARE * body.checked.scale.noise_m)
+    sensor = experiment.config.markers.sensor
+    if sensor is not None:  # a frame of three markers is known in the cloud to a part of their noise
+        corners = body.placed.select(sensor.markers).points
+        turn, move = frames.pose_std(corners, CLOUD_SHARE * body.checked.scale.noise_m)
         placement = replace(placement, covariance=placement.covariance + np.diag(np.repeat([turn**2, move**2], 3)))
     if placement.explained < TOGETHER:
         share = f"{100 * placement.explained:.1f} % of what the IMU measures is explained"
