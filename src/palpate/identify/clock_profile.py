@@ -14,7 +14,7 @@ from palpate.errors import DataProblem
 from palpate.identify.balance import Compressed
 from palpate.model import Model
 from palpate.motion.clock import ClockMap
-from palpate.motion.offset import Offset
+from palpate.motion.offset import Offset, minimise
 from palpate.physics.arrays import FloatArray, least_squares, peaks, symmetric_inverse
 
 _STEP_S = 0.002
@@ -212,12 +212,7 @@ def _minima(at: Callable[[FloatArray], FloatArray], lags_s: FloatArray, total: F
 
 
 def _ground(at: Callable[[FloatArray], FloatArray], low: float, high: float) -> _Minimum:
-    from scipy.optimize import minimize_scalar
-
-    def total(x: float) -> float:
-        return float(at(np.array([x])).sum())
-
-    lag = float(minimize_scalar(total, bounds=(low, high), method="bounded", options={"xatol": 1e-4}).x)
+    lag = minimise(lambda x: float(at(np.array([x])).sum()), low, high)
     return _Minimum(lag, at(np.array([lag])))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,7 +107,7 @@ def estimate_offset(
 
     lags = coarse + np.linspace(-_SHOWN_S, _SHOWN_S, 13)
     profile = np.array([_misfit(pair, lag) for lag in lags])
-    value = _minimise(lambda lag: _misfit(pair, lag), coarse - _SAME_S, coarse + _SAME_S)
+    value = minimise(lambda lag: _misfit(pair, lag), coarse - _SAME_S, coarse + _SAME_S)
     best = _misfit(pair, value)
     at_s, value, std, drift_ppm, drift_std_ppm, freedom = _fit_line(pair, value)
     if best > 0.5 or 1 - runner_up < 1.3 * max(least, best) or not std < 0.01:
@@ -138,10 +137,7 @@ class _Pair:
 
     def usable(self, at_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Response times, predictor times and responses, of those predictor times at which the predictors are known."""
-        times_s, blind = self.blind
-        use: Any = slice(*np.searchsorted(at_s, [times_s[0], np.nextafter(times_s[-1], np.inf)]).tolist())
-        if blind.any():
-            use = np.interp(at_s, times_s, blind, left=1.0, right=1.0) == 0
+        use = np.interp(at_s, *self.blind, left=1.0, right=1.0) == 0
         return self.times_s[use], at_s[use], self.responses[use]
 
 
@@ -245,7 +241,7 @@ def _ground(pair: _Pair, lag: float, reach_s: float = 1 / _COARSE_HZ) -> tuple[f
     misfit = _misfit(pair, lag)
     if misfit > 0.9:
         return misfit, lag
-    lowest = _minimise(lambda x: _misfit(pair, x), lag - reach_s, lag + reach_s)
+    lowest = minimise(lambda x: _misfit(pair, x), lag - reach_s, lag + reach_s)
     return _misfit(pair, lowest), lowest
 
 
@@ -339,7 +335,8 @@ def _gradient(pair: _Pair, value_s: float, drift: float, at_s: float) -> tuple[F
     return time, gradient, curvature
 
 
-def _minimise(f: Callable[[float], float], low: float, high: float) -> float:
+def minimise(f: Callable[[float], float], low: float, high: float) -> float:
+    """Where between two bounds a function of a lag (s) is least, to 0.1 ms."""
     from scipy.optimize import minimize_scalar
 
     return float(minimize_scalar(f, bounds=(low, high), method="bounded", options={"xatol": 1e-4}).x)
