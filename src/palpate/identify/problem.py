@@ -421,6 +421,8 @@ FEWEST = 10
 """Pieces beyond the number of parameters without which the scatter says nothing about noise."""
 KAPPA_LIMIT = 100.0
 """Below, parameters count as identifiable (paper, eq. kappa; Schroer 1993)."""
+UNTOLD = 1e12
+"""Variance of what the data leave open, in units of columns of length one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -524,6 +526,13 @@ def free_covariance(scores: FloatArray, R: FloatArray) -> FloatArray:
     scale, _, s, Vt, known = _decomposed(R[:, :-1])
     whiten = Vt[known].T / s[known] / scale[:, None]
     return whiten @ long_run(scores @ whiten)[0] @ whiten.T
+
+
+def untold(R: FloatArray) -> FloatArray:
+    """A covariance of p, as good as infinite along the directions that the factor R of [Y | y] leaves open."""
+    scale, _, _, Vt, known = _decomposed(R[:, :-1])
+    directions = Vt[~known] / np.where(scale > 1e-100, scale, 1.0)
+    return UNTOLD * directions.T @ directions
 
 
 def _decomposed(M: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, BoolArray]:

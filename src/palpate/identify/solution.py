@@ -28,6 +28,7 @@ from palpate.identify.problem import (
     search,
     uncertainty,
     unconstrained,
+    untold,
 )
 from palpate.model import Model
 from palpate.physics import inertia
@@ -217,7 +218,7 @@ def solve(
     def covariance() -> FloatArray:
         return free_covariance(compressed.scores(p_free), R)
 
-    impossible = sign_problems(model, p_free, covariance)
+    impossible = sign_problems(model, p_free, lambda: covariance() + untold(R))
     damping = 0.0 if prior is None or prior.damping is None else prior.damping
     level = abs(float(R[-1, -1])) / np.sqrt(float(compressed.samples.sum()) * len(compressed.weights))
     problem = Problem(R, map_, penalty, damping, negligible=(NO_STEP * level) ** 2)
