@@ -293,7 +293,7 @@ def one_way(case: Case) -> Iterator[Finding]:
     at = prediction.at[prediction.inside([*plan.segments, *(plan.quasi_static or ())])]
     position = case.fit.inputs.q[at, 0]
     way = np.cumsum(np.where(np.diff(at, prepend=at[:1]) == 1, np.diff(position, prepend=position[:1]), 0.0))
-    least = BACK_SHARE * float(np.ptp(position)) if len(at) else 0.0
+    least = BACK_SHARE * float(np.ptp(position)) if len(at) else -1.0  # nothing goes no way
     back, forth = (float((np.maximum.accumulate(x) - x).max(initial=0.0)) for x in (way, -way))
     if not dry or not static or min(back, forth) > least:
         return
