@@ -152,7 +152,7 @@ def _handle(experiment: Experiment[Any], key: str, part: Any, sensors: list[str]
         # only its weight counts: a point would do, and a small ball is a body
         return Handles((phi_from_mass_properties(part.mass, part.com, 1e-6 * part.mass * np.eye(3)),))
     results, path = tuple[Result, ...](), experiment.source.parent / part
-    shipped = part in reading.shipped_experiments() and not path.exists()
+    shipped = part in reading.shipped_experiments() and not path.is_file()
     if path.suffix in (".yaml", ".yml") or shipped:
         tell("identifying the handle")
         with experiment.at(key):

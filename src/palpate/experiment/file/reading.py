@@ -94,7 +94,7 @@ def read_experiment(source: str | Path, *, data: str | Path | None = None) -> Ex
     """
     shipped = shipped_experiments()
     path = Path(source)
-    if str(source) in shipped and not path.exists():
+    if str(source) in shipped and not path.is_file():  # a folder of that name is no experiment
         path = shipped[str(source)]
         if data is None:
             say = "say where its recordings are: --data FOLDER"
