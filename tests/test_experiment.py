@@ -203,7 +203,8 @@ def test_the_shipped_experiment_runs_on_data_elsewhere(paper: Path) -> None:
 def test_a_folder_does_not_hide_a_shipped_experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "door").mkdir()
-    assert read_experiment("door", data=tmp_path).config.stage == "body"
+    with pytest.raises(PalpateError, match="--data FOLDER"):
+        read_experiment("door")
 
 
 def test_a_shipped_experiment_asks_for_its_data() -> None:
