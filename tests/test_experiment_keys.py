@@ -75,7 +75,7 @@ EFFECTLESS: list[tuple[str, str, str]] = [
     (DOOR, f"imu_pose: {POSE}", "imu_pose: this key is only for files with recordings.imu"),
     (DOOR, "noise_in_motion: ignored", "noise_in_motion: this key is only for stage: handle"),
     (DOOR, "filtering: {type: savitzky-golay}", "filtering.type: this key is only for stage: handle"),
-    (DOOR, "derivatives: {method: fusion}", "derivatives.method: this key is only for stage: motion"),
+    (DOOR, "derivatives: {method: fusion}", "derivatives.method: this key is only for files with recordings.imu"),
     (DOOR, "derivatives: {window: 0.3 s}", "or set that window: filtering: {window: 0.2 s}"),
     (DOOR, "  feet: [A]", "markers.feet: this key is only for objects that roll"),
     (BARROW, "  hinge: {}", "markers.hinge: this key is only for objects on a hinge"),

@@ -78,12 +78,12 @@ if TYPE_CHECKING:
     from palpate.motion.frames import hinge_from_motion as hinge_from_motion
     from palpate.motion.frames import hinge_from_path as hinge_from_path
     from palpate.motion.frames import joint_of_hinge as joint_of_hinge
-    from palpate.motion.fusion import fuse as fuse
     from palpate.motion.imu import Smoothing as Smoothing
     from palpate.motion.imu import imu_motion as imu_motion
     from palpate.motion.offset import Offset as Offset
     from palpate.motion.offset import estimate_offset as estimate_offset
     from palpate.motion.offset import marker_clock as marker_clock
+    from palpate.motion.smoothing import fuse as fuse
     from palpate.physics.motion import Motion as Motion
     from palpate.physics.motion import Poses as Poses
     from palpate.recording import Channel as Channel

@@ -199,6 +199,30 @@ def signal_bandwidth(
     return _choose(times_s, quantities, still, order)
 
 
+def acceleration_bandwidth(acceleration: FloatArray, noise: FloatArray, rate: float) -> float:
+    """The same for accelerations (samples, n) of which a draw of the noise is known, Hz; NaN where not seen."""
+    size, signals, noises = _piece_size(rate, [acceleration]), list[FloatArray](), list[FloatArray]()
+    for a, b in zip(acceleration.T, noise.T, strict=True):
+        measured, known = (spectrum(x[:, None], size, rate)[0] for x in (a, b))
+        signal = np.maximum(measured - known, 0.0)
+        moved = float(signal.sum())
+        if moved > float(known[signal > 0].sum()):
+            signals.append(signal / moved)
+            noises.append(known / moved)
+    if not signals:
+        raise DataProblem("bandwidth", "no motion rises above the noise", remedy="record a motion")
+    return _best_bandwidth(np.sum(signals, axis=0), np.sum(noises, axis=0), size, rate)
+
+
+def _best_bandwidth(signal: FloatArray, noise: FloatArray, size: int, rate: float) -> float:
+    """With the least error of the acceleration after the low-pass of parallel filtering."""
+    errors: list[tuple[float, float]] = []
+    for candidate in np.geomspace(rate / size, 0.38 * rate, 60).tolist():
+        gain = _response(design_lowpass(rate, candidate).taps, size)
+        errors.append((float(((1 - gain) ** 2 @ signal) + gain**2 @ noise), candidate))
+    return min(errors)[1]
+
+
 def light_window_s(rate_hz: float, bandwidth_hz: float, order: int = 4) -> float:
     """The longest window that takes at most 0.1 % from second derivatives below the bandwidth, or the shortest."""
     best = _least(order)
@@ -233,11 +257,7 @@ def _choose(
     if not signal.any():
         remedy = "state the window, or record a motion"
         raise DataProblem("bandwidth", "no motion rises above the noise", remedy=remedy)
-    errors: list[tuple[float, float]] = []  # of the acceleration after the low-pass of parallel filtering
-    for candidate in np.geomspace(rate / size, 0.38 * rate, 60).tolist():
-        gain = _response(design_lowpass(rate, candidate).taps, size)
-        errors.append((float(((1 - gain) ** 2 @ signal) + gain**2 @ noise), candidate))
-    bandwidth = min(errors)[1]
+    bandwidth = _best_bandwidth(signal, noise, size, rate)
     windows = _windows(rate, order)
     gains = np.array([_response(filter_weights(w, order, 2), size) for w in windows]) / -((2 * np.pi * f / rate) ** 2)
     squares = ((gains - 1) ** 2) @ signal + (gains**2) @ noise

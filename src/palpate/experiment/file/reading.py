@@ -255,6 +255,8 @@ def _without_effect(config: ExperimentPart, model: Model | None) -> Iterator[Ref
             acts = condition.holds(config) if condition.holds else model is None or condition.holds_for(model)
             if not acts:
                 yield place, f"this key is only for {condition.where}", condition.remedy
+    if config.derivatives.method == "published":
+        yield "derivatives.method", "'published' is only for stage: motion", "write filtering: {type: published}"
     for key, part in (("prior", config.prior), ("known_mass", config.known_mass)):
         if part is not None and part.of is not None and (part.of == "handle") != (config.stage == "handle"):
             possible = "handle" if config.stage == "handle" else "body or whole"

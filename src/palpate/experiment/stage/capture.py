@@ -25,10 +25,10 @@ from palpate.motion.clock import ClockMap, Even, clock_map, evenly_sampled, with
 from palpate.motion.cloud import Cloud, Markers, fill_gaps, mean_cloud
 from palpate.motion.extrinsics import Placement, check_placement, hinge_inclination, imu_on_poses
 from palpate.motion.faults import Checked, check_markers, cloud_before, weak_orientation
-from palpate.motion.fusion import fuse
 from palpate.motion.imu import PARALLEL, imu_motion
 from palpate.motion.offset import Offset, estimate_offset, marker_clock
 from palpate.motion.plausibility import check_imu
+from palpate.motion.smoothing import fuse
 from palpate.physics.arrays import BoolArray, FloatArray
 from palpate.physics.inertia import body_features
 from palpate.physics.motion import Kinematics, Motion, Poses
@@ -437,7 +437,7 @@ def _fused(experiment: Experiment[MotionPart], poses: Poses, up: FloatArray, imu
     T = recordings.pose_of(experiment, "imu_pose", config.imu_pose, "the IMU")
     times, x = imu.clock.to_reference(imu.even.times_s), imu.even.seen_x
     gravity = -config.gravity * up
-    return fuse(poses, times, x[:, :3], x[:, 3:], T, gravity=gravity, at_s=poses.times_s).motion
+    return fuse(poses, times, x[:, :3], x[:, 3:], T, gravity=gravity)
 
 
 def hinge_of(markers: MarkersPart, body: Body) -> frames.HingeAxis:

@@ -71,6 +71,7 @@ def predict(
     used = used & ~moved.resting
     kinds = {kind: segment_mask(times, spans) & used for kind, spans in segments.items() if kind != "static" and spans}
     shortest, count = inputs.filtering.order + 3 - inputs.filtering.order % 2, len(inputs.mechanism.rows)
+    shortest -= 0 if inputs.smoothed is None else 2  # a polynomial through all samples leaves them as they are
     sizes = np.geomspace(shortest, max(LONGEST_S * rate, shortest + 2 * COUNT), COUNT)
     windows = sorted({int(n) // 2 * 2 + 1 for n in np.round(sizes)})  # odd numbers of samples
     left = {n: rows_of(n) @ np.append(-p, 1.0) for n in windows}
@@ -234,6 +235,7 @@ class Fit:
         ours = self.inputs
         same = inputs.q is ours.q and inputs.imu is ours.imu and inputs.filtering is ours.filtering
         same &= inputs.mechanism is ours.mechanism and inputs.stops == ours.stops and inputs.blocked is ours.blocked
+        same &= inputs.smoothed is ours.smoothed
         if same and (inputs.imu is None or inputs.clock is ours.clock):
             return self.moved, whole_balance(inputs, self.moved)
         moved = move(inputs, resting=self.moved.resting if inputs.q.shape == ours.q.shape else None)

@@ -23,6 +23,7 @@ from palpate.motion import derivatives
 from palpate.motion.clock import ClockMap, Even, every_second, noise_floor, resample, without_lost
 from palpate.motion.derivatives import CoordinateMotion, Lowpass, coordinate_motion, signal_noise, window_samples
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, resample_motion
+from palpate.motion.smoothing import Smoothed
 from palpate.physics import inertia
 from palpate.physics.arrays import BoolArray, FloatArray, nearest, rate_hz, segment_mask
 from palpate.physics.functions import ARRAYS
@@ -42,6 +43,8 @@ AT_STOP = 1.0
 """Steps: nearer to a stop, the frame may take a part of the force."""
 FADE = 0.25
 """Length of the fading at samples that are left out, in periods of the low-pass's bandwidth."""
+RINGS = 8
+"""Samples for which the resampled signals of an IMU and a load cell still feel a knock."""
 UNWANTED = 1e6
 """A row with so large a standard deviation beside the others does not count."""
 FASTEST_HZ = 15.0
@@ -77,16 +80,21 @@ def choose_filtering(
     order: int = 4,
     bandwidth_hz: float | None = None,
     window_s: float | None = None,
+    smoothed: Smoothed | None = None,
 ) -> Filtering:
     """A low-pass and a window of the derivatives that suit measured coordinates (samples, positions), rad and m.
 
     What is not stated follows from their spectrum and noise; still: a segment (s) in which nothing moves shows the
-    noise best.
+    noise best. smoothed: by all instruments, whose noise is known.
     """
     rate = rate_hz(times_s)
     if bandwidth_hz is None:
         units = dict(zip(model.mechanism.state, model.mechanism.position_units, strict=False))
-        chosen = derivatives.signal_bandwidth(times_s, q, still=still, order=order, units=units).bandwidth_hz
+        if smoothed is None:
+            chosen = derivatives.signal_bandwidth(times_s, q, still=still, order=order, units=units).bandwidth_hz
+        else:
+            both = (smoothed.motion.acceleration, smoothed.noise.acceleration)
+            chosen = derivatives.acceleration_bandwidth(*both, rate)
         bandwidth_hz = min(chosen, FASTEST_HZ, 0.2 * rate)
     lowpass = derivatives.design_lowpass(rate, bandwidth_hz, attenuation_db=FIT_ATTENUATION_DB)
     # what the low-pass lets through on its slope must not be lost either: accelerations of hands go on there
@@ -156,6 +164,8 @@ class Inputs:
     filtering: Filtering
     q: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     """(samples, positions of the state) as measured, NaN where not seen; empty where an IMU tells the motion."""
+    smoothed: Smoothed | None = None
+    """The same by cameras and an IMU on the object together, where there is one."""
     poses: Poses | None = None
     """Of the body in the mechanism's frame, where `q` was taken from poses."""
     imu: ImuMotion | None = None
@@ -185,6 +195,9 @@ class Inputs:
     """How well it is known where the main coordinate is zero, rad or m."""
     hinge_std_m: float = 0.0
     """How well the place of a hinge is known, in each direction across it."""
+    travel_std: float = 0.0
+    """How far markers of which single ones are off may take the main coordinate too far, rad or m; 0 where their noise
+    hides it."""
     tilt_std_rad: float = 0.0
     """How well the vertical is known, about each level axis."""
     at_contact: FloatArray | None = None
@@ -230,6 +243,11 @@ class Inputs:
         measured = np.array([resample(e.times_s, e.seen_x, self.times_s, clock=clock) for e in evens])
         return replace(self, clock=clock, measured=measured)
 
+    def with_positions(self, q: FloatArray) -> Inputs:
+        """The same with other positions: counted from elsewhere, or seen with another vertical."""
+        f, s = self.filtering, self.smoothed
+        return replace(self, q=q, smoothed=None if s is None else s.moved(self.q, q, f.window_s, f.order))
+
     def with_zero(self, zero: Zero) -> Inputs:
         """The same with the load cells' zero from elsewhere; estimated, it is an element of the model."""
         elements = tuple(e for e in self.model.elements if not e.instrument)
@@ -265,8 +283,9 @@ def move(inputs: Inputs, window_s: float | None = None, resting: BoolArray | Non
     if inputs.stops is not None and inputs.main is not None:
         position, (low, high) = inputs.q[:, inputs.main], inputs.stops
         touched |= (position < low + AT_STOP * inputs.step) | (position > high - AT_STOP * inputs.step)
-    # derivatives feel the touch of a stop or the ground for half a window
-    known &= time_from(inputs.times_s, touched) > (window_s or inputs.filtering.window_s) / 2
+    # derivatives feel the touch of a stop or the ground for half a window; a knock rings in what is resampled
+    rings_s = 0.0 if inputs.smoothed is None else RINGS / inputs.rate_hz
+    known &= time_from(inputs.times_s, touched) > max((window_s or inputs.filtering.window_s) / 2, rings_s)
     return Moved(motion, known, rest_of(inputs) if resting is None else resting)
 
 
@@ -288,6 +307,8 @@ def motion_of(inputs: Inputs, window_s: float | None = None) -> Motion:
 def coordinates_of(inputs: Inputs, window_s: float | None = None) -> CoordinateMotion:
     """Positions of the state, (samples, positions) each, with their derivatives."""
     f = inputs.filtering
+    if inputs.smoothed is not None:
+        return inputs.smoothed.motion if window_s is None else inputs.smoothed.over(window_s, f.order)
     return coordinate_motion(inputs.times_s, inputs.q, window_s=window_s or f.window_s, order=f.order, ends=f.published)
 
 
@@ -339,15 +360,23 @@ def rest_of(inputs: Inputs) -> BoolArray:
     least_s, band = SPEED_WINDOW_S if inputs.main is None else 0.0, inputs.filtering.bandwidth_hz
     if inputs.main is not None and band is not None:
         least_s = derivatives.light_window_s(rate, band, order)
-    window = window_samples(max(inputs.filtering.window_s, least_s), rate, order)
-    c = coordinates_of(inputs, window / rate)
-    noise = np.diag([derivatives.derivative_noise(n, window, order, 1, rate) for n in position_noise(inputs)])
+    if inputs.smoothed is None:
+        window = window_samples(max(inputs.filtering.window_s, least_s), rate, order)
+        c = coordinates_of(inputs, window / rate)
+        noise = np.diag([derivatives.derivative_noise(n, window, order, 1, rate) for n in position_noise(inputs)])
+    else:
+        c, noise = inputs.smoothed.motion, np.diag(inputs.smoothed.speed_noise(inputs.static))
     speeds = _coordinate_speeds(mechanism, c.position, c.speed)
     # speeds of coordinates are linear in those of the positions
     parts = [_coordinate_speeds(mechanism, c.position, np.broadcast_to(std, c.speed.shape)) for std in noise]
     limits = np.sqrt(np.nanmean(np.sum(np.square(parts), axis=0), axis=1)).tolist()
     pairs = zip(np.where(np.isfinite(speeds), speeds, np.inf), limits, strict=True)
-    return np.any([derivatives.at_rest(speed, limit) for speed, limit in pairs], axis=0)
+    resting = np.any([derivatives.at_rest(speed, limit) for speed, limit in pairs], axis=0)
+    if inputs.smoothed is not None:  # a sample on which it turns round holds friction of both ways
+        turns = np.any(speeds[:, :-1] * speeds[:, 1:] <= 0, axis=0)
+        resting[:-1] |= turns
+        resting[1:] |= turns
+    return resting
 
 
 def _coordinate_speeds(mechanism: Mechanism, q: FloatArray, q_dot: FloatArray) -> FloatArray:

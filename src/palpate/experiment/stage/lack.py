@@ -203,6 +203,8 @@ def _noisy(fit: Fit) -> Fit:
         even = inputs.imu.even
         added = rng.normal(size=even.x.shape) * _white(even)
         noisy = replace(noisy, imu=replace(inputs.imu, even=replace(even, x=even.x + added)))
+    elif inputs.smoothed is not None:
+        noisy = replace(noisy, smoothed=inputs.smoothed.noisier())
     else:
         noisy = replace(noisy, q=inputs.q + rng.normal(size=inputs.q.shape) * position_noise(inputs))
     noisy = noisy.on_clock(inputs.clock)

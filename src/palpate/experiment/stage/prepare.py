@@ -18,7 +18,15 @@ from palpate.experiment.file.reading import Experiment, check_keys, object_model
 from palpate.experiment.file.schema import HANDLE_HZ, FixedBiasPart, PublishedPart, SavitzkyGolayPart, SensorPart
 from palpate.experiment.stage import inputs as stage_inputs
 from palpate.experiment.stage import recordings
-from palpate.experiment.stage.capture import Body, CapturedMotion, capture, joint_of, stated_clock, wrench_features
+from palpate.experiment.stage.capture import (
+    TOGETHER,
+    Body,
+    CapturedMotion,
+    capture,
+    joint_of,
+    stated_clock,
+    wrench_features,
+)
 from palpate.experiment.stage.clock import clock_by_balance
 from palpate.experiment.stage.ground import Ground, ground_of, lowest
 from palpate.experiment.stage.inputs import STEP, Belief, Filtering, Handles, ImuMotion, Inputs, Sensor, belief_of
@@ -30,12 +38,14 @@ from palpate.model import Model
 from palpate.motion.clock import ClockMap, Even, noise_floor
 from palpate.motion.cloud import marker_index
 from palpate.motion.derivatives import design_lowpass
-from palpate.motion.frames import JointFrame, check_joint, sensor_frame
+from palpate.motion.frames import JointFrame, check_joint, pose_std, sensor_frame
 from palpate.motion.imu import PARALLEL, Smoothing, imu_motion, judge_imu_noise
 from palpate.motion.offset import Offset, estimate_offset
 from palpate.motion.plausibility import judge_imu
+from palpate.motion.smoothing import Smoothed, smooth
 from palpate.physics.arrays import BoolArray, FloatArray, rate_hz, runs, segment_mask
-from palpate.physics.motion import Poses, log_rotation
+from palpate.physics.functions import ARRAYS
+from palpate.physics.motion import Poses, log_rotation, transform
 
 TRAIN_SHARE = 0.6
 SHORTEST_RUN_S = 1.0
@@ -45,6 +55,10 @@ SAME_CLOCK_S = 5e-4
 FEWEST_IN_WINDOW = 5
 MUCH_LESS = 0.7
 """Share of a measured noise power; what differs more is not a matter of chance."""
+COVERED, DISAGREE, GYRO_SCALE = 0.95, 2.0, 0.02
+"""Share of the segments that an IMU must have seen to tell their motion; what it may leave of the markers over their
+noise; by how much a gyroscope may be off without a word."""
+MOVED = ("quasi_static", "train", "test")
 RECORDS_APART = 1.5
 """Standard deviations by which two records of where an object is shut are taken to differ."""
 MOVES_STEPS, SHUT_STEPS, GIVES_STEPS = 0.5, 1.0, 3.0
@@ -162,12 +176,20 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         Sensor(cell.even, np.linalg.inv(T_cloud_body) @ body.frames[name], phi, _turn_root(experiment, body, name))
         for name, cell, phi in zip(("sensor", "sensor_2"), cells, handles.phis, strict=False)
     )
+    tell("smoothing the motion")
+    smoothed, travel_std = _smoothed(experiment, captured, model, q, T_cloud_body, segments, findings), 0.0
+    if smoothed is not None:  # so sharp a motion shows that errors of single markers do not average out
+        turn, place = pose_std(body.cloud.points, body.fit.mean_error_m)
+        turns = model.mechanism.position_units[0] == "rad"
+        travel_std = turn if turns else place
+        hinge_std_m = hinge_std_m or (place / 3**0.5 if turns else 0.0)
     inputs = Inputs(
         model=model,
         times_s=times,
         sensors=sensors,
-        filtering=_filtering(experiment, model, times, q, static),
+        filtering=_filtering(experiment, model, times, q, static, smoothed),
         q=q,
+        smoothed=smoothed,
         poses=poses,
         add=ADDED[config.model_of],
         static=static,
@@ -175,6 +197,7 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
         blocked=None if ground is None else ground.blocked,
         belief=belief_of(experiment, model, handles, [s.T_body_sensor for s in sensors]),
         unwanted=tuple(r.name for r in model.mechanism.rows if config.rows == "moments" and r.unit == "N"),
+        travel_std=travel_std,
         tilt_std_rad=0.0 if ground is None else ground.tilt_std_rad,
         hinge_std_m=hinge_std_m,
         closed_std=closed_std,
@@ -194,6 +217,68 @@ def _by_markers(experiment: Experiment[Any], model: Model, tell: Tell, handles: 
     instruments = dict(zip(("wrench", "wrench_2"), cells, strict=False)) | captured.devices
     inputs = inputs.on_clock(clock)
     return Prepared(inputs, segments, instruments, tuple(findings), captured, ground, handles.results)
+
+
+def _smoothed(
+    experiment: Experiment[Any],
+    captured: CapturedMotion,
+    model: Model,
+    q: FloatArray,
+    T_cloud_body: FloatArray,
+    segments: Mapping[str, list[Segment]],
+    findings: list[Finding],
+) -> Smoothed | None:
+    """Coordinates by cameras and the IMU together; None where there is none on the object, or none to be trusted."""
+    imu, placement, mechanism = captured.devices.get("imu"), captured.placement, model.mechanism
+    method, times = experiment.config.derivatives.method, captured.body.poses.times_s
+    published = isinstance(experiment.config.filtering, PublishedPart)
+    if imu is None or mechanism.main is None or method == "local" or published:
+        return None
+
+    def felt(q: FloatArray, speed: FloatArray, acceleration: FloatArray) -> FloatArray:
+        speeds, accelerations = mechanism.speeds_of(q, speed), mechanism.accelerations_of(q, speed, acceleration)
+        k = mechanism.expand([*q.T, *speeds.T], list(accelerations.T), ARRAYS)
+        parts = (*k.specific_acceleration, *k.omega, *k.omega_dot)
+        return np.stack([np.broadcast_to(np.asarray(x, dtype=float), len(q)) for x in parts], axis=1)
+
+    wrong = ""
+    if placement is None or imu.clock is None:
+        wrong = "; ".join(f.evidence for f in captured.findings if f.cause in ("clock", "placement"))
+        wrong = wrong or "its clock or its place is not known"
+    elif placement.explained < TOGETHER:
+        wrong = f"{100 * placement.explained:.1f} % of what it feels is explained by the motion of the markers"
+    else:
+        T_cloud_frame = captured.body.frames.get(captured.frame, np.eye(4))
+        T_body_imu = np.linalg.inv(T_cloud_body) @ T_cloud_frame @ transform(placement.R_ab, placement.r_ab)
+        try:
+            smoothed = smooth(times, q, imu.even.times_s, imu.even.seen_x, T_body_imu, felt, imu.clock)
+        except DataProblem as error:
+            wrong = str(error)
+        else:
+            inside = segment_mask(times, [s for kind in MOVED for s in segments[kind]])
+            inside &= np.isfinite(q).all(axis=1)
+            share = float(np.isfinite(smoothed.motion.position[inside, 0]).mean())
+            unexplained = float(smoothed.unexplained.max())
+            if share < COVERED:
+                wrong = f"it saw {100 * share:.0f} % of the segments only"
+            elif unexplained > 1 - TOGETHER or smoothed.disagree > DISAGREE:
+                wrong = (
+                    f"the motion of the object leaves {100 * unexplained:.1f} % of what it shows, and where markers "
+                    f"are {smoothed.disagree:.1f} times their noise"
+                )
+            else:
+                if abs(smoothed.gyro_scale - 1) > GYRO_SCALE:
+                    evidence = (
+                        f"it shows {smoothed.gyro_scale:.3f} times the angular rate that markers show; its gain was "
+                        "fitted, and no number follows from it"
+                    )
+                    findings.append(Finding("gyro-scale", evidence, "gyroscope", "check its unit and range"))
+                return smoothed
+    remedy = "check that it is fixed to the object, its file and its clock"
+    findings.append(
+        Finding("imu", f"the IMU is left out, markers alone tell the motion: {wrong}", "recordings.imu", remedy)
+    )
+    return None
 
 
 def _on_joint(
@@ -389,7 +474,7 @@ def _clock(
     """By all segments in which the object is moved: a clock is the instruments', not the object's, and its drift shows
     over the whole recording. The parameters that are fitted along are not kept.
     """
-    spans = sorted(s for kind in ("quasi_static", "train", "test") for s in segments[kind])
+    spans = sorted(s for kind in MOVED for s in segments[kind])
     blind = inputs.on_clock(None)
     try:
         return clock_by_balance(blind, spans)
@@ -494,7 +579,12 @@ def _turn_root(experiment: Experiment[Any], body: Body, name: str) -> FloatArray
 
 
 def _filtering(
-    experiment: Experiment[Any], model: Model, times_s: FloatArray, q: FloatArray, static: Segment | None
+    experiment: Experiment[Any],
+    model: Model,
+    times_s: FloatArray,
+    q: FloatArray,
+    static: Segment | None,
+    smoothed: Smoothed | None = None,
 ) -> Filtering:
     """As the file says; what it leaves open is chosen from the noise and spectrum of the coordinates."""
     part = experiment.config.filtering
@@ -504,7 +594,14 @@ def _filtering(
     remedy = "state it, such as bandwidth: 6 Hz" if part.bandwidth is None else ""
     with experiment.at("filtering.bandwidth", remedy):
         return stage_inputs.choose_filtering(
-            model, times_s, q, still=static, order=order, bandwidth_hz=part.bandwidth, window_s=part.window
+            model,
+            times_s,
+            q,
+            still=static,
+            order=order,
+            bandwidth_hz=part.bandwidth,
+            window_s=part.window,
+            smoothed=smoothed,
         )
 
 

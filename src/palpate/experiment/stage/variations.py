@@ -62,6 +62,9 @@ def estimated(inputs: Inputs) -> Iterator[Variation]:
         poses = [_shifted(s.T_body_sensor, inputs.hinge_std_m * axis) for s in inputs.sensors]
         sensors = (replace(s, T_body_sensor=T) for s, T in zip(inputs.sensors, poses, strict=True))
         yield Variation("hinge", replace(inputs, sensors=tuple(sensors)))
+    if inputs.travel_std > 0:
+        farther = 1 + inputs.travel_std / float(np.ptp(inputs.seen_position))
+        yield Variation("travel", inputs.with_positions(inputs.q * farther))
     if inputs.closed_std > 0 and not inputs.filtering.published:
         yield Variation("closed", _closed(inputs, inputs.closed_std))
     if inputs.tilt_std_rad > 0:
@@ -135,7 +138,7 @@ def tilted(inputs: Inputs, turn: FloatArray) -> Inputs:
     mechanism = inputs.mechanism
     if mechanism.wheel is not None and inputs.poses is not None:  # its frame is level by definition
         poses = turned(inputs.poses, turn)
-        return replace(inputs, poses=poses, q=mechanism.coordinates_of(poses))
+        return replace(inputs.with_positions(mechanism.coordinates_of(poses)), poses=poses)
     up = still_motion(inputs, np.zeros((1, inputs.q.shape[1]))).specific_acceleration[0]
     z = up / np.linalg.norm(up)
     x = np.cross(z, UNIT_AXES[int(np.argmin(np.abs(z)))])
@@ -152,7 +155,8 @@ def _closed(inputs: Inputs, by: float) -> Inputs:
     stops = None if inputs.stops is None else (inputs.stops[0] + by, inputs.stops[1] + by)
     # what turns with the object keeps its place in the world
     mechanism = inputs.mechanism.with_zero_at(by)
-    return replace(inputs.with_model(replace(inputs.model, mechanism=mechanism)), q=q, stops=stops)
+    moved = inputs.with_positions(q).with_model(replace(inputs.model, mechanism=mechanism))
+    return replace(moved, stops=stops)
 
 
 def _links(inputs: Inputs, by: float) -> Iterator[Inputs]:
