@@ -40,8 +40,10 @@ rate (rad/s) and its derivative, in the body: (samples, 9).
 _SPLINE = np.array([[1, 26, 66, 26, 1], [-5, -50, 0, 50, 5], [20, 40, -120, 40, 20]]) / 120.0
 """Values and derivatives at a knot of the five quintic B-splines around it (de Boor 2001, IX)."""
 _LOCAL = 5
-_ROUNDS, _SMALL, _SAME = 12, 0.3, 1.1
+_ROUNDS, _SMALL, _SAME = 16, 0.5, 1.1
 """Of Gauss-Newton at most; the last changes accelerations by this share of their noise, and noises by this ratio."""
+_LATE = 1e-3
+"""s: a clock that is off by more is moved before anything else."""
 _LIKE, _LEAST = 0.3, 1e-4
 """Noise of a channel, at least: over that of the instrument's loudest one, and over what it shows."""
 _AT_ONCE = 4096
@@ -118,10 +120,13 @@ def smooth(
     T_body_imu: FloatArray,
     felt: Felt,
     clock: ClockMap | None = None,
+    *,
+    again: int = 3,
 ) -> Smoothed:
     """Coordinates (samples, n) and an IMU (samples, 6), m/s2 and rad/s in its axes, each on an even clock.
 
     NaN where not seen. T_body_imu: where it is about (4 x 4, m); clock: of the IMU, None: the same one.
+    again: how often it is moved, as for an IMU with a filter of its own, before that is refused.
     """
     y = resample(imu_s, imu, times_s, clock=clock)
     rate, both = rate_hz(times_s), np.isfinite(np.hstack([q, y])).all(axis=1)
@@ -138,6 +143,10 @@ def smooth(
     of_imu = np.maximum(of_imu, _LIKE * np.repeat([of_imu[FORCE].max(), of_imu[RATE].max()], 3))
     state = _State(times_s, q, y, felt, np.concatenate([of_q, of_imu]))
     c, p, noise, sigma = _solve(state, T_body_imu)
+    if abs(p[-2]) > _LATE:
+        if again == 0:
+            raise DataProblem("smoothing", f"the IMU's clock seems to be off by more than {1e3 * abs(p[-2]):.1f} ms")
+        return smooth(times_s, q, imu_s + p[-2], imu, T_body_imu, felt, clock, again=again - 1)
     path, drawn = (CoordinateMotion(times_s, *state.values(x)) for x in (c, noise))
     for m in (path, drawn):
         m.position[~both] = m.speed[~both] = m.acceleration[~both] = np.nan
@@ -339,6 +348,8 @@ def _solve(state: _State, T_body_imu: FloatArray) -> tuple[FloatArray, FloatArra
             normal.add(a, state.stencil, J * scale[..., None], right * scale)
         steps, constants = normal.solve(c, (start - p) / _PRIOR, sigma[:n])
         c, p, noise = c + steps[..., 0], p + constants[:, 0], steps[..., 1]
+        if abs(p[-2]) > _LATE:
+            return c, p, noise, sigma
         # noise by what residuals leave over what a draw of known size leaves (Girard 1989; Helmert's components)
         z, other = state.values(c), state.values(c + noise)
         now = np.hstack([z[0], state.predicted(z, p)])
