@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 from typer.testing import CliRunner
 
 from palpate.cli.app import app
-from palpate.errors import ExperimentProblem
+from palpate.errors import ExperimentProblem, PalpateError
 from palpate.experiment.file.reading import read_experiment
 from palpate.experiment.gates.mounting import touched
 from palpate.experiment.run import prepare_experiment, run_experiment
@@ -217,6 +217,52 @@ def test_the_vertical_does_not_depend_on_where_the_recording_begins(tmp_path: Pa
     cut = prepare_experiment(read_experiment(path)).inputs.mechanism
     assert cut.inclination == pytest.approx(whole.inclination, abs=2e-4)
     assert np.cos(cut.direction - whole.direction) > np.cos(0.02)
+
+
+def test_a_delay_is_told_in_all(tmp_path: Path) -> None:
+    path, _ = gates.write(tmp_path, 1, gates.delayed)
+    first = findings_of(path)["delay"].remedy
+    ms = float(first.split("delay: ")[1].split(" ms")[0])
+    said = findings_of(path, ("torque: torque", f"torque: torque\n    delay: {ms / 2} ms"))["delay"].remedy
+    assert float(said.split("delay: ")[1].split(" ms")[0]) == pytest.approx(ms, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("effects", "change", "cause", "remedy"),
+    [
+        ((gates.by_path,), ("column: x, unit: m}", "column: x, unit: mm}"), "travel", "is its unit m?"),
+        ((), ("column: torque, unit: N m", "column: torque, unit: kN m"), "effort", "is its unit N mm?"),
+    ],
+)
+def test_units_that_no_hand_can_mean_are_named(
+    tmp_path: Path, effects: tuple[gates.Effect, ...], change: tuple[str, str], cause: str, remedy: str
+) -> None:
+    changes = [(change[0].replace("x", k), change[1].replace("x", k)) for k in "xyz"] if effects else [change]
+    said = findings_of(gates.write(tmp_path, 0, *effects)[0], *changes)
+    assert said[cause].fatal
+    assert said[cause].remedy == remedy
+
+
+def test_times_since_1970_and_times_in_milliseconds(tmp_path: Path) -> None:
+    path, _ = gates.write(tmp_path, 0)
+    table = np.loadtxt(tmp_path / "log.csv", delimiter=",", skiprows=1)
+    expected = run_experiment(read_experiment(path)).data["parameters"]
+    text, since = path.read_text(), 1_700_000_000
+
+    def shifted(match: re.Match[str]) -> str:
+        return f"{match[1]}[{float(match[2]) + since}, {float(match[3]) + since}]"
+
+    table[:, 0] += since
+    np.savetxt(tmp_path / "log.csv", table, "%.16g", ",", header="t,angle,torque", comments="")
+    path.write_text(re.sub(r"(static: |train: |test: )\[([\d.]+), ([\d.]+)\]", shifted, text))
+    data = run_experiment(read_experiment(path)).data["parameters"]
+    for name, entry in expected.items():
+        assert data[name]["value"] == pytest.approx(entry["value"], abs=0.01 * abs(np.diff(entry["ci95"])[0]))
+    table[:, 0] = 1e3 * (table[:, 0] - since)
+    np.savetxt(tmp_path / "log.csv", table, "%.16g", ",", header="t,angle,torque", comments="")
+    path.write_text(text)
+    with pytest.raises(PalpateError, match="Is the unit of its time ms"):
+        prepare_experiment(read_experiment(path))
 
 
 def test_an_object_that_gives_more_than_it_took_is_no_object(tmp_path: Path) -> None:

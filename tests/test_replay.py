@@ -88,7 +88,8 @@ def test_small_forces_lead_a_pendulum_astray_as_scipy_says() -> None:
         model, still = door.with_values([0.7, 0.3, 0.0, c]), solved(0.0, c)
         away, expected = led_astray(model, still[:, None], forces, free, 0.002), (solved(1e-3, c) - still)[:, 0]
         np.testing.assert_allclose(away[:, 0, 0], expected, atol=0.01 * np.abs(expected).max())
-        assert not led_astray(model, still[:, None], forces, ~free, 0.002).any()
+        held = led_astray(model, still[:, None], forces, ~free, 0.002)
+        assert held.any() == (c > 0)  # friction holds what does not fall over
 
 
 def test_windows_hold_what_was_measured_and_what_a_stepper_makes_of_it(recording: Any) -> None:

@@ -169,8 +169,9 @@ def led_astray(model: Model, states: FloatArray, forces: FloatArray, held: BoolA
     """(samples, windows, ways): by how much small forces along the main coordinate lead the motion away (rad, m).
 
     `states` (samples, windows, 2) measured, `forces` (samples, windows, ways) N m or N, `held` (samples, windows): at
-    rest, where dry friction lets nothing move. The variational equation of the motion (Hairer, Norsett, Wanner, Solving
-    Ordinary Differential Equations I, I.14), M e'' + D e' + K e = force, from e = e' = 0; M, D, K along what was seen.
+    rest, where dry friction lets nothing move that does not fall over. The variational equation of the motion (Hairer,
+    Norsett, Wanner, Solving Ordinary Differential Equations I, I.14), M e'' + D e' + K e = force, from e = e' = 0; M, D
+    and K along what was seen.
     """
     q, u = states[..., 0], states[..., 1]
 
@@ -185,7 +186,7 @@ def led_astray(model: Model, states: FloatArray, forces: FloatArray, held: BoolA
     away, error, rate = np.zeros_like(forces), np.zeros(forces.shape[1:]), np.zeros(forces.shape[1:])
     for i in range(1, len(forces)):
         rate = (rate + period * (forces[i - 1] - K[i - 1] * error) / M[i - 1]) / (1 + period * D[i - 1] / M[i - 1])
-        rate = np.where(held[i - 1, :, None], 0.0, rate)
+        rate = np.where(held[i - 1, :, None] & (K[i - 1] >= 0), 0.0, rate)
         away[i] = error = error + period * rate
     return away
 

@@ -332,23 +332,25 @@ def replayed(case: Case) -> Iterator[Finding]:
         evidence = f"there is no replay: no uninterrupted ten seconds in which the object travels {travel}"
         yield Finding("replay", evidence)
         return
-    errors = np.array([w.rms for w in case.replay.scored])
-    if errors.max() < ASTRAY * case.fit.inputs.step:
+    windows, least = case.replay.scored, ASTRAY * case.fit.inputs.step
+    errors = np.array([w.rms for w in windows])
+    if errors.max() < least:
         return
-    explained = _explained_replay(case, case.replay.scored)
-    travel = max(w.travel for w in case.replay.scored)
-    beyond = errors / np.maximum(explained, ASTRAY / WAYWARD * case.fit.inputs.step)
+    explained, paths = _explained_replay(case, windows), [w.tracks[0].simulated for w in windows]
     low, high = case.fit.inputs.stops or (-np.inf, np.inf)
-    paths = [w.tracks[0].simulated for w in case.replay.scored]
-    beyond[[x.min() < low or x.max() > high for x in paths]] = 0.0  # a stop of which only the place is known
-    i = int(beyond.argmax() if beyond.max() > WAYWARD else errors.argmax())
+    free = np.array([x.min() > low and x.max() < high for x in paths])  # of a stop only the place is known
+    lost = errors > np.maximum(LOST * max(w.travel for w in windows), explained)
+    astray = lost | (free & (errors > np.maximum(least, explained)))  # what falls over goes astray by itself
+    if not astray.any():
+        return
+    i = int(np.where(astray, errors, 0.0).argmax())
     evidence = (
         f"the replay is off by {case.shown(errors[i], '.0f')} RMS in the window from "
-        f"{case.replay.scored[i].start_s:.0f} s, where force errors the size of the fit's residuals explain "
-        f"{case.shown(explained[i], '.1f')}: the object is unstable there, meets stops or hands unknown to "
-        "the model, or the model is wrong"
+        f"{windows[i].start_s:.0f} s, where force errors the size of the fit's residuals explain "
+        f"{case.shown(explained[i], '.1f')}: the object meets stops or hands unknown to the model, or it is wrong"
     )
-    severity = Severity.FATAL if errors.max() > LOST * travel or beyond.max() > WAYWARD else Severity.WARNING
+    fails = bool((lost | (free & (errors > np.maximum(least, WAYWARD * explained)))).any())
+    severity = Severity.FATAL if fails else Severity.WARNING
     yield Finding("replay", evidence, remedy="look at these windows in the report", severity=severity)
 
 

@@ -231,7 +231,7 @@ def beside(case: Case) -> Iterator[Finding]:
     by, way = f"{1e3 * abs(late):.1f} ms (+- {1.96e3 * late_std:.1f})", "later" if late > 0 else "earlier"
     if case.config.motion_from == "table":
         signals = case.config.recordings.signals
-        remedy = f"if an amplifier or filter delays it, write delay: {-1e3 * late:.3g} ms"
+        remedy = f"if an amplifier or filter delays it, write delay: {1e3 * (signals.delay - late):.4g} ms"
         if not signals.rate_known:  # nobody knows how long a row is
             table = case.fit.inputs.sensors[0].wrench
             rate = len(table.rows) / float(np.ptp(table.times_s))

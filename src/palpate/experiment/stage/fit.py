@@ -57,7 +57,7 @@ def predict(
         return _in_band(inputs, moved, balance, segments)
     times, rate, used = inputs.times_s, inputs.rate_hz, balance.used
     assert used is not None
-    at, everything = np.arange(len(times)), (float(times[0]), float(times[-1]) + 1e-9)
+    at, everything = np.arange(len(times)), (float(times[0]), float(times[-1]) + 0.5 / rate)
     if inputs.filtering.published:
         rows = balance.rows(everything)
         return Prediction(at, times, rows, used & np.isfinite(rows).all(axis=(1, 2)), {})
@@ -285,11 +285,15 @@ def fit_inputs(
     if len(left) and rms(left) > CONTACT_SHARE * np.ptp(fit.rows()[:, :, -1]):
         # contact may spoil the fit so much that it cannot be seen in it: try between closer stops
         seen, dent = inputs.seen_position, DENT * inputs.step
-        other = fitted((float(seen.min()) + dent, float(seen.max()) - dent))
-        there, less = along_travel(other)
-        both = left[(position >= there.min(initial=np.inf)) & (position <= there.max(initial=-np.inf))]
-        if len(less) >= LEAST_SEEN and len(both) and rms(less) < MUCH_BETTER * rms(both):
-            fit = other
+        low, high = inputs.stops or (float(seen.min()), float(seen.max()))
+        closer = float(seen.min()) + dent, float(seen.max()) - dent
+        for stops in ((closer[0], high), (low, closer[1]), closer):
+            other = fitted(stops)
+            there, less = along_travel(other)
+            both = left[(position >= there.min(initial=np.inf)) & (position <= there.max(initial=-np.inf))]
+            if len(less) >= LEAST_SEEN and len(both) and rms(less) < MUCH_BETTER * rms(both):
+                fit = other
+                break
     for _ in range(MOST_TIMES):
         stops = _inner_stops(fit)
         if stops is None:

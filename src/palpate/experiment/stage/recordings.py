@@ -37,6 +37,10 @@ TRAVEL = {"rad": (float(np.radians(3.0)), 40.0), "m": (0.01, 30.0)}
 """Travels beyond these are of another unit ..."""
 SPUN_RAD_S = 40.0
 """... unless it is a wheel, which may turn often; no hand turns it faster than this."""
+STRONGEST = {"N m": 1000.0, "N": 5000.0}
+"""No hand gives more."""
+SLOWEST_S = 0.25
+"""Between samples of a table."""
 JITTER = 0.2
 """Share of a step by which times may deviate from an even clock before that is said."""
 
@@ -144,10 +148,14 @@ def read_table(
             along = coordinate_of_path(path, sign * force, unit, turning=turning)
         x = np.column_stack([along.coordinate, along.effort])
         findings.append(Finding("path", along.words))
+        findings += _span_findings("point", float(np.max(np.nanmax(path, axis=0) - np.nanmin(path, axis=0))), "m")
     even = _even(experiment, "recordings.signals.time", recording, names[0], x, "signals")
     used = [s for spans in segments_of(experiment, even.times_s, even.rows).values() for s in spans]
     findings += check_channels(recording, names, segments=used)
     times, period = even.times_s, float(even.times_s[1] - even.times_s[0])
+    if period > SLOWEST_S:
+        wrong = f"the samples are {period:.3g} s apart, too far for an object moved by hand"
+        raise experiment.problem("recordings.signals.time", wrong, "is the unit of its time ms?")
     if even.jitter_s >= JITTER * period:  # they are taken as those of an even clock, which not every table has
         by = f"{1e3 * even.jitter_s:.2g} ms, {100 * even.jitter_s / period:.0f} % of a step"
         evidence = f"the times deviate from an even clock by up to {by}, which is taken as time-stamp jitter"
@@ -278,11 +286,22 @@ def _travel_findings(experiment: Experiment[Any], model: Model, even: Even) -> l
     travel, key = float(np.nanmax(position) - np.nanmin(position)), "angle" if unit == "rad" else "position"
     if travel == 0:
         raise experiment.problem(f"recordings.signals.{key}", "it is constant: nothing moves")
+    spins = unit == "rad" and _repeats(model)
+    speed = float(np.nanpercentile(np.abs(np.gradient(position, even.times_s)), 99)) if spins else np.inf
+    row, strongest = model.mechanism.rows[0].unit, float(np.nanmax(np.abs(even.seen_x[:, 1])))
+    findings = _span_findings(key, travel, unit, spins=speed < SPUN_RAD_S)
+    if strongest > STRONGEST[row]:
+        name = "torque" if unit == "rad" else "force"
+        evidence = f"the {name} reaches {strongest:.2g} {row}, more than any hand gives"
+        remedy = "is its unit N mm?" if row == "N m" else "is its unit mN?"
+        findings.append(Finding("effort", evidence, "recordings.signals", remedy, Severity.FATAL))
+    return findings
+
+
+def _span_findings(key: str, travel: float, unit: str, *, spins: bool = False) -> list[Finding]:
+    """A travel that no such object has, or that tells nothing; spins: it may turn often."""
     least, most = TRAVEL[unit]
-    if unit == "rad" and travel > most and _repeats(model):
-        speed = float(np.nanpercentile(np.abs(np.gradient(position, even.times_s)), 99))
-        most = np.inf if speed < SPUN_RAD_S else most
-    if least <= travel <= most:
+    if least <= travel <= most or (spins and travel > most):
         return []
     shown = f"{travel:.2g} {unit}" if travel > most or unit != "rad" else f"{np.degrees(travel):.2g} deg"
     other = {"rad": ("deg", "rad"), "m": ("mm", "m")}[unit][0 if travel > most else 1]
